@@ -1,0 +1,2 @@
+//! The pcc tool.
+fn main() {}
