@@ -1,2 +1,69 @@
-//! The pcc tool.
-fn main() {}
+//! `pcc`: moves and measures data over bad networks at full speed, with nothing to configure.
+
+mod emulate;
+mod exit;
+mod get;
+mod perf;
+mod put;
+mod race;
+mod serve;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Moves and measures data over lossy, long or shallow-buffered paths at full speed.
+#[derive(Parser, Debug)]
+#[command(name = "pcc", version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Serve a directory over HTTP/3
+    Serve(serve::Args),
+    /// Download a file or a directory
+    Get(get::Args),
+    /// Upload a file, a directory or standard input
+    Put(put::Args),
+    /// Measure a path
+    Perf(perf::Args),
+    /// Relay UDP through an emulated bad network
+    Emulate(emulate::Args),
+    /// Race PCC against CUBIC and BBR over an emulated bad network
+    Race(race::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            complain(&anyhow::Error::new(error).context("could not start the I/O threads"));
+            return exit::Failure::Error.into();
+        }
+    };
+    let done = runtime.block_on(async {
+        match cli.command {
+            Command::Serve(args) => serve::run(args).await,
+            Command::Get(args) => get::run(args).await,
+            Command::Put(args) => put::run(args).await,
+            Command::Perf(args) => perf::run(args).await,
+            Command::Emulate(args) => emulate::run(args).await,
+            Command::Race(args) => race::run(args).await,
+        }
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error);
+            exit::failure_of(&error).into()
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the one place where an error reaches the user")]
+fn complain(error: &anyhow::Error) {
+    eprintln!("pcc: {error:#}");
+}

@@ -1,0 +1,10 @@
+//! `pcc put`.
+
+/// Arguments of `pcc put`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {}
+
+/// Runs it.
+pub(crate) async fn run(_args: Args) -> anyhow::Result<()> {
+    anyhow::bail!("not built yet")
+}

@@ -1,0 +1,10 @@
+//! `pcc serve`.
+
+/// Arguments of `pcc serve`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {}
+
+/// Runs it.
+pub(crate) async fn run(_args: Args) -> anyhow::Result<()> {
+    anyhow::bail!("not built yet")
+}
