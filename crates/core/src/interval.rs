@@ -1,5 +1,6 @@
 //! The monitor interval: a run of packets sent at one target rate and judged together, and the [`Report`] on it.
 
+use crate::control::Slot;
 use crate::units::{Bytes, Rate, Timestamp};
 use core::time::Duration;
 
@@ -50,6 +51,9 @@ pub struct Report {
     pub sent: Bytes,
     /// Bytes of it declared lost.
     pub lost: Bytes,
+    /// Rate at which its acknowledgements confirmed delivery, never above the achieved rate: what the path carried,
+    /// where loss or a growing queue make that less than what was sent. `None` with fewer than two acknowledgements.
+    pub delivery_rate: Option<Rate>,
     /// Mean RTT of its packets; `None` if no packet gave a sample.
     pub rtt: Option<Duration>,
     /// Least-squares slope of RTT against send time, in seconds per second; `None` with fewer than two samples.
@@ -75,5 +79,317 @@ impl Report {
     /// Goodput T: the part of the achieved rate that arrived.
     pub fn throughput(&self) -> Rate {
         self.achieved * (1.0 - self.loss())
+    }
+}
+
+/// A share of the interval without data to send above which it says nothing about the rate.
+const LIMITED_SHARE: f64 = 0.1;
+/// Below this share of the target the interval does not show what the target would have achieved.
+const ACHIEVED_SHARE: f64 = 0.9;
+
+/// One monitor interval while its packets are sent, and then while their fate is awaited.
+#[derive(Clone, Debug)]
+pub(crate) struct Interval {
+    pub(crate) id: u64,
+    pub(crate) slot: Slot,
+    /// How long it is meant to last at least.
+    pub(crate) length: Duration,
+    pub(crate) started: Timestamp,
+    last_sent: Timestamp,
+    last_bytes: Bytes,
+    /// When its last outstanding packet is given up; set when it closes.
+    pub(crate) deadline: Option<Timestamp>,
+    pub(crate) packets: u32,
+    pub(crate) packets_lost: u32,
+    pub(crate) outstanding: u32,
+    sent: Bytes,
+    lost: Bytes,
+    rtt: RttRegression,
+    acks: AckSpan,
+    limited_time: Duration,
+    limited_by: LimitedBy,
+    window_limited: bool,
+    timed_out: bool,
+}
+
+impl Interval {
+    pub(crate) fn new(id: u64, slot: Slot, length: Duration, now: Timestamp) -> Self {
+        Self {
+            id,
+            slot,
+            length,
+            started: now,
+            last_sent: now,
+            last_bytes: Bytes::ZERO,
+            deadline: None,
+            packets: 0,
+            packets_lost: 0,
+            outstanding: 0,
+            sent: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            rtt: RttRegression::default(),
+            acks: AckSpan::default(),
+            limited_time: Duration::ZERO,
+            limited_by: LimitedBy::Network,
+            window_limited: false,
+            timed_out: false,
+        }
+    }
+
+    pub(crate) fn on_sent(&mut self, now: Timestamp, bytes: Bytes, window_limited: bool) {
+        self.packets = self.packets.saturating_add(1);
+        self.outstanding = self.outstanding.saturating_add(1);
+        self.sent += bytes;
+        (self.last_sent, self.last_bytes) = (self.last_sent.max(now), bytes);
+        self.window_limited |= window_limited;
+    }
+
+    pub(crate) fn on_acked(&mut self, now: Timestamp, bytes: Bytes) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+        self.acks.on_acked(now, bytes);
+    }
+
+    pub(crate) fn on_lost(&mut self, bytes: Bytes) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+        self.packets_lost = self.packets_lost.saturating_add(1);
+        self.lost += bytes;
+    }
+
+    /// A packet that counts as lost was delivered after all.
+    pub(crate) fn on_spurious_loss(&mut self, now: Timestamp, bytes: Bytes) {
+        self.packets_lost = self.packets_lost.saturating_sub(1);
+        self.lost -= bytes;
+        self.acks.on_acked(now, bytes);
+    }
+
+    /// A packet whose fate nobody will report: as if it had never been sent.
+    pub(crate) fn on_discarded(&mut self, bytes: Bytes) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+        self.packets = self.packets.saturating_sub(1);
+        self.sent -= bytes;
+    }
+
+    pub(crate) fn on_rtt(&mut self, sent_at: Timestamp, rtt: Duration) {
+        self.rtt.add(sent_at.since(self.started), rtt);
+    }
+
+    pub(crate) fn on_limited(&mut self, time: Duration, by: LimitedBy) {
+        self.limited_time += time;
+        self.limited_by = by;
+    }
+
+    /// Gives up what is still outstanding: lost for this interval, whatever the transport hears later.
+    pub(crate) fn give_up(&mut self, outstanding: Bytes) {
+        self.packets_lost = self.packets_lost.saturating_add(self.outstanding);
+        self.lost += outstanding;
+        self.outstanding = 0;
+        self.timed_out = true;
+    }
+
+    pub(crate) fn is_resolved(&self) -> bool {
+        self.deadline.is_some() && self.outstanding == 0
+    }
+
+    pub(crate) fn outstanding_bytes(&self) -> Bytes {
+        self.sent.saturating_sub(self.lost).saturating_sub(self.acks.acked)
+    }
+
+    pub(crate) fn report(&self) -> Report {
+        // n packets span n gaps: without the last packet's own time the rate of a short interval would look too high.
+        let duration = self.last_sent.since(self.started) + self.slot.rate.time_for(self.last_bytes);
+        let achieved = Rate::from_volume(self.sent, duration);
+        let idle = self.limited_time.as_secs_f64() > LIMITED_SHARE * duration.as_secs_f64();
+        let short = achieved < self.slot.rate * ACHIEVED_SHARE;
+        let limited_by = match (idle, short) {
+            (true, _) => self.limited_by,
+            (false, true) if !self.window_limited => LimitedBy::Host,
+            _ => LimitedBy::Network,
+        };
+        Report {
+            id: self.id,
+            started: self.started,
+            duration,
+            target: self.slot.rate,
+            achieved,
+            packets: self.packets,
+            packets_lost: self.packets_lost,
+            sent: self.sent,
+            lost: self.lost,
+            delivery_rate: self.acks.rate().map(|rate| rate.min(achieved)),
+            rtt: self.rtt.mean(),
+            rtt_gradient: self.rtt.slope(),
+            rtt_residual: self.rtt.residual(),
+            rtt_deviation: self.rtt.deviation(),
+            app_limited: idle || short,
+            timed_out: self.timed_out,
+            limited_by,
+        }
+    }
+}
+
+/// Volume and time over which an interval's acknowledgements arrived.
+#[derive(Clone, Debug, Default)]
+struct AckSpan {
+    first: Option<Timestamp>,
+    last: Timestamp,
+    acked: Bytes,
+    /// Of it, what arrived with the first acknowledgement: it was delivered before the span began.
+    with_first: Bytes,
+}
+
+impl AckSpan {
+    fn on_acked(&mut self, now: Timestamp, bytes: Bytes) {
+        let first = *self.first.get_or_insert(now);
+        self.acked += bytes;
+        if now <= first {
+            self.with_first += bytes;
+        }
+        self.last = self.last.max(now);
+    }
+
+    fn rate(&self) -> Option<Rate> {
+        let span = self.last.since(self.first?);
+        (!span.is_zero()).then(|| Rate::from_volume(self.acked.saturating_sub(self.with_first), span))
+    }
+}
+
+/// Ordinary least squares of RTT on send time, in one pass. Both axes are centred on the first sample, so that the
+/// sums keep their digits however long the connection lives. Source: `NSDI 2018` §4.
+#[derive(Clone, Debug, Default)]
+struct RttRegression {
+    samples: u32,
+    first: (f64, f64),
+    sum_t: f64,
+    sum_r: f64,
+    sum_tt: f64,
+    sum_tr: f64,
+    sum_rr: f64,
+}
+
+impl RttRegression {
+    fn add(&mut self, sent_after: Duration, rtt: Duration) {
+        let (t, r) = (sent_after.as_secs_f64(), rtt.as_secs_f64());
+        if self.samples == 0 {
+            self.first = (t, r);
+        }
+        let (t, r) = (t - self.first.0, r - self.first.1);
+        self.samples = self.samples.saturating_add(1);
+        self.sum_t += t;
+        self.sum_r += r;
+        self.sum_tt += t * t;
+        self.sum_tr += t * r;
+        self.sum_rr += r * r;
+    }
+
+    /// Sums of squares around the means: of t, of t with r, of r.
+    fn centred(&self) -> (f64, f64, f64) {
+        let n = f64::from(self.samples.max(1));
+        let (tt, rr) = (self.sum_tt - self.sum_t * self.sum_t / n, self.sum_rr - self.sum_r * self.sum_r / n);
+        (tt.max(0.0), self.sum_tr - self.sum_t * self.sum_r / n, rr.max(0.0))
+    }
+
+    fn mean(&self) -> Option<Duration> {
+        let mean = self.first.1 + self.sum_r / f64::from(self.samples.max(1));
+        (self.samples > 0).then(|| seconds(mean))
+    }
+
+    fn slope(&self) -> Option<f64> {
+        let (tt, tr, _) = self.centred();
+        (self.samples >= 2 && tt > 0.0).then(|| tr / tt)
+    }
+
+    fn residual(&self) -> Duration {
+        let (_, tr, rr) = self.centred();
+        let unexplained = rr - self.slope().unwrap_or(0.0) * tr;
+        seconds((unexplained.max(0.0) / f64::from(self.samples.max(1))).sqrt())
+    }
+
+    fn deviation(&self) -> Duration {
+        seconds((self.centred().2 / f64::from(self.samples.max(1))).sqrt())
+    }
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    const fn at(ms: u64) -> Timestamp {
+        Timestamp::from_nanos(ms * 1_000_000)
+    }
+
+    /// Ten packets of 1000 bytes, one each 10 ms, asked for at 0.8 Mbit/s: exactly the target.
+    fn ten_packets() -> Interval {
+        let mut interval = Interval::new(3, Slot::filler(Rate::from_mbit(0.8)), ms(50), at(0));
+        for i in 0..10 {
+            interval.on_sent(at(10 * i), Bytes::new(1000), false);
+        }
+        interval
+    }
+
+    #[test]
+    fn the_achieved_rate_has_no_fence_post_error() {
+        let report = ten_packets().report();
+        assert_eq!((report.duration, report.packets), (ms(100), 10));
+        assert!((report.achieved.mbit() - 0.8).abs() < 1e-9, "{report:?}");
+        assert!(!report.app_limited);
+    }
+
+    #[test]
+    fn loss_is_counted_in_bytes_and_a_spurious_loss_is_taken_back() {
+        let mut interval = ten_packets();
+        interval.on_lost(Bytes::new(1000));
+        interval.on_lost(Bytes::new(1000));
+        assert!((interval.report().loss() - 0.2).abs() < 1e-12);
+        interval.on_spurious_loss(at(200), Bytes::new(1000));
+        assert!((interval.report().loss() - 0.1).abs() < 1e-12);
+        assert_eq!(interval.outstanding, 8);
+    }
+
+    #[test]
+    fn the_gradient_is_the_slope_of_rtt_over_send_time() {
+        let mut interval = ten_packets();
+        for i in 0..10 {
+            interval.on_rtt(at(10 * i), ms(30) + Duration::from_micros(100 * i)); // 0.1 ms more each 10 ms
+        }
+        let report = interval.report();
+        assert!((report.rtt_gradient.unwrap() - 0.01).abs() < 1e-9, "{report:?}");
+        assert!(report.rtt_residual < Duration::from_nanos(100) && report.rtt_deviation > Duration::from_micros(280));
+        assert_eq!(report.rtt, Some(Duration::from_micros(30_450)));
+    }
+
+    #[test]
+    fn delivery_is_slower_than_sending_when_a_queue_grows() {
+        let mut interval = ten_packets();
+        for i in 0..10 {
+            interval.on_acked(at(100 + 20 * i), Bytes::new(1000)); // acknowledged at half the speed
+        }
+        assert!((interval.report().delivery_rate.unwrap().mbit() - 0.4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_interval_short_of_its_target_says_who_held_it_back() {
+        let slow = |window_limited, limited: Option<LimitedBy>| {
+            let mut interval = Interval::new(0, Slot::filler(Rate::from_mbit(8.0)), ms(50), at(0));
+            for i in 0..10 {
+                interval.on_sent(at(10 * i), Bytes::new(1000), window_limited);
+            }
+            if let Some(by) = limited {
+                interval.on_limited(ms(50), by);
+            }
+            let report = interval.report();
+            assert!(report.app_limited);
+            report.limited_by
+        };
+        assert_eq!(slow(false, None), LimitedBy::Host);
+        assert_eq!(slow(true, None), LimitedBy::Network);
+        assert_eq!(slow(false, Some(LimitedBy::Application)), LimitedBy::Application);
     }
 }

@@ -1,20 +1,37 @@
-//! The facade a transport holds.
+//! The facade a transport holds: packet events in, rate and window out.
 
-use crate::interval::LimitedBy;
-use crate::observe::Observer;
+use crate::control::{Law, Path, RateControl, Slot, Verdict};
+use crate::interval::{LimitedBy, Report};
+use crate::monitor::{self, Monitor, floor_rate, stall_period};
+use crate::observe::{Event, Observer};
+use crate::rng::Rng;
+use crate::rtt::RttEstimator;
 use crate::units::{Bytes, Rate, Timestamp};
 use crate::utility::{Safe, Utility};
 use core::time::Duration;
 use std::sync::Arc;
+
+/// Packets sent at once on a new path (RFC 9002 §7.2); PCC spreads them over the first RTT.
+const INITIAL_WINDOW: u64 = 10;
+/// Trains: what leaves back to back. Shorter ones cost CPU, longer ones lose packets in shallow buffers.
+const TRAIN: Duration = Duration::from_micros(100);
+/// An idle time after which the old rate says nothing about the path any more.
+const LONG_IDLE: Duration = Duration::from_secs(10);
+/// No path is faster: keeps every product of rates and times finite.
+const FASTEST_MBIT: f64 = 1e6;
 
 /// Everything a sender can be told in advance.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The utility function that ranks intervals.
     pub utility: Arc<dyn Utility>,
+    /// The control law that acts on it.
+    pub law: Law,
+    /// Lengths of monitor intervals.
+    pub monitor: monitor::Config,
     /// Seed of the trial order and the interval lengths; equal seeds and equal events give equal decisions.
     pub seed: u64,
-    /// Size of a full packet on the wire's payload (UDP payload for QUIC), until the transport says otherwise.
+    /// Size of a full packet (the UDP payload for QUIC), until the transport says otherwise.
     pub max_datagram_size: Bytes,
     /// The rate never exceeds this.
     pub max_rate: Option<Rate>,
@@ -26,6 +43,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             utility: Arc::new(Safe::default()),
+            law: Law::default(),
+            monitor: monitor::Config::default(),
             seed: 1,
             max_datagram_size: Bytes::new(1200),
             max_rate: None,
@@ -35,67 +54,347 @@ impl Default for Config {
 }
 
 /// A PCC sender.
+///
+/// Report every packet whose delivery will be acknowledged, under a number that is never used again (a
+/// retransmission is a new packet), every acknowledgement and every loss; send at [`Pcc::rate`] while
+/// [`Pcc::bytes_in_flight`] is below [`Pcc::congestion_window`]. Time is an argument; nothing here reads a clock.
 #[derive(Debug)]
 pub struct Pcc {
     config: Config,
-    in_flight: Bytes,
+    packet: Bytes,
+    monitor: Monitor,
+    rtt: RttEstimator,
+    law: Box<dyn RateControl>,
+    /// What the open interval, or the next one, is for.
+    slot: Slot,
+    rng: Rng,
+    limited: Option<(Timestamp, LimitedBy)>,
+    limited_by: LimitedBy,
+    last_sent: Option<Timestamp>,
+    delivery: DeliveryRate,
+    stall: Stall,
+    standing_queue: u32,
 }
 
 impl Pcc {
     /// A sender that knows nothing of its path yet.
-    pub fn new(config: Config, _now: Timestamp) -> Self {
-        Self { config, in_flight: Bytes::ZERO }
+    pub fn new(config: Config, now: Timestamp) -> Self {
+        let packet = config.max_datagram_size.max(Bytes::new(1));
+        let assumed = crate::rtt::ASSUMED_RTT;
+        let initial = limit(Rate::from_volume(initial_window(packet), assumed), config.max_rate);
+        let law = config.law.build(initial, config.seed);
+        Self {
+            packet,
+            monitor: Monitor::new(config.monitor),
+            rtt: RttEstimator::default(),
+            law,
+            slot: Slot::filler(initial),
+            rng: Rng::new(config.seed ^ 0x6d6f_6e69_746f_7200),
+            limited: None,
+            limited_by: LimitedBy::Network,
+            last_sent: None,
+            delivery: DeliveryRate::default(),
+            stall: Stall { progress: now, halvings: 0 },
+            standing_queue: 0,
+            config,
+        }
     }
-    /// A packet that will be acknowledged or lost was sent. Numbers must increase.
-    pub fn on_packet_sent(&mut self, _now: Timestamp, _packet: u64, _bytes: Bytes) {}
-    /// That packet was acknowledged. Call [`Self::on_end_acks`] after the last one of an acknowledgement.
-    pub fn on_ack(&mut self, _now: Timestamp, _packet: u64) {}
-    /// All packets of one acknowledgement were reported; decisions are taken here. `max_ack_delay` etc. not needed.
-    pub fn on_end_acks(&mut self, _now: Timestamp) {}
+
+    /// A packet that will be acknowledged or declared lost leaves now. Numbers must increase; gaps are fine.
+    pub fn on_packet_sent(&mut self, now: Timestamp, packet: u64, bytes: Bytes) {
+        self.end_idle(now);
+        self.on_timer(now);
+        if let Some((since, by)) = self.limited.take() {
+            // Part of the pause belongs to pacing: a packet was not due yet.
+            self.monitor.on_limited(now.since(since).saturating_sub(self.slot.rate.time_for(self.packet)), by);
+        }
+        if self.monitor.open_interval().is_none() {
+            let rtt = self.rtt.smoothed_or_assumed();
+            self.monitor.open(now, self.slot, self.packet, rtt, &mut self.rng);
+        }
+        if self.monitor.bytes_in_flight() == Bytes::ZERO {
+            self.stall.progress = now;
+        }
+        let window_limited = self.monitor.bytes_in_flight() + self.packet + self.packet > self.congestion_window();
+        self.monitor.on_packet_sent(now, packet, bytes, window_limited);
+        self.last_sent = Some(now);
+    }
+
+    /// That packet was acknowledged. [`Pcc::on_end_acks`] follows after the last one of an acknowledgement.
+    pub fn on_ack(&mut self, now: Timestamp, packet: u64) {
+        if self.monitor.on_ack(now, packet).is_some() {
+            self.end_stall(now);
+        }
+    }
+
+    /// All packets of one acknowledgement were reported: samples are taken and decisions made.
+    pub fn on_end_acks(&mut self, now: Timestamp) {
+        if let Some(sample) = self.monitor.on_end_acks(now) {
+            let first = self.rtt.smoothed().is_none();
+            self.rtt.update(now, sample);
+            if first {
+                // One RTT of 10 packets; below a millisecond that would be a burst.
+                let start = Rate::from_volume(initial_window(self.packet), sample.max(Duration::from_millis(1)));
+                self.law.start(limit(start, self.config.max_rate));
+                self.replan(now, "first RTT sample");
+            }
+        }
+        self.on_timer(now);
+    }
+
     /// That packet was declared lost.
-    pub fn on_loss(&mut self, _now: Timestamp, _packet: u64) {}
-    /// Those packets will never be reported (keys discarded, path abandoned): all numbers below `packet`.
-    pub fn on_discarded(&mut self, _now: Timestamp, _below: u64) {}
-    /// All packets over a period of several PTO were lost (RFC 9002 §7.6).
-    pub fn on_persistent_congestion(&mut self, _now: Timestamp) {}
-    /// The transport could send (rate and window allow it) but does not, for this reason; the next packet sent ends it.
-    pub fn on_limited(&mut self, _now: Timestamp, _by: LimitedBy) {}
+    pub fn on_loss(&mut self, now: Timestamp, packet: u64) {
+        self.monitor.on_loss(packet);
+        self.take_reports(now);
+    }
+
+    /// The fate of all packets numbered below `packet` will never be reported: keys or path were discarded.
+    pub fn on_discarded(&mut self, now: Timestamp, packet: u64) {
+        self.monitor.discard_below(packet);
+        self.take_reports(now);
+    }
+
+    /// Everything sent over several probe time-outs was lost (RFC 9002 §7.6).
+    pub fn on_persistent_congestion(&mut self, now: Timestamp) {
+        self.back_off(now, "persistent congestion");
+    }
+
+    /// The transport may send but does not, for this reason; the next packet sent ends it.
+    pub fn on_limited(&mut self, now: Timestamp, by: LimitedBy) {
+        self.limited.get_or_insert((now, by));
+    }
+
     /// The size of a full packet changed.
     pub fn set_max_datagram_size(&mut self, size: Bytes) {
-        self.config.max_datagram_size = size;
+        self.packet = size.max(Bytes::new(1));
     }
-    /// The deadline of [`Self::next_timer`] passed.
-    pub fn on_timer(&mut self, _now: Timestamp) {}
-    /// When [`Self::on_timer`] wants to be called, if at all. A transport without a timer may call it at any event.
+
+    /// Does what is due by now: closes intervals, gives up on packets, notices a stall. Every event does it too.
+    pub fn on_timer(&mut self, now: Timestamp) {
+        self.detect_stall(now);
+        if self.monitor.close_if_due(now, &self.rtt) {
+            self.plan_next();
+        }
+        self.take_reports(now);
+    }
+
+    /// When [`Pcc::on_timer`] should be called at the latest. A transport with no timer to spare may leave it to the
+    /// next event.
     pub fn next_timer(&self) -> Option<Timestamp> {
-        None
+        let stall = (self.monitor.bytes_in_flight() > Bytes::ZERO).then(|| self.stall.next(&self.rtt));
+        [stall, self.monitor.next_deadline(&self.rtt)].into_iter().flatten().min()
     }
-    /// The rate at which packets should leave now.
-    pub fn rate(&self) -> Rate {
-        Rate::from_mbit(10.0)
+
+    /// The rate at which packets should leave now: above zero and finite.
+    pub const fn rate(&self) -> Rate {
+        self.slot.rate
     }
-    /// Upper bound of the bytes in flight: a safety net, so that the rate rules.
+
+    /// Upper bound of the bytes in flight. It bounds what a silent path is sent; otherwise the rate rules.
     pub fn congestion_window(&self) -> Bytes {
-        Bytes::new(1 << 20)
+        // 2.5 bandwidth-delay products. Deviates: where the smoothed RTT is more than twice the minimum, it counts,
+        // because the path may have become longer, and a stale minimum would throttle the sender for seconds.
+        let smoothed = self.rtt.smoothed_or_assumed();
+        let base = self.rtt.min().unwrap_or(smoothed).max(Duration::from_millis(1));
+        let time = (base * 5 / 2).max(smoothed * 5 / 4);
+        self.law.rate().max(self.slot.rate) * time + initial_window(self.packet)
     }
+
     /// How much may leave back to back: about 100 µs of the rate, at least one packet.
     pub fn send_quantum(&self) -> Bytes {
-        (self.rate() * Duration::from_micros(100)).max(self.config.max_datagram_size)
+        (self.rate() * TRAIN).max(self.packet)
     }
+
     /// Bytes sent and not yet acknowledged, lost or discarded.
-    pub fn bytes_in_flight(&self) -> Bytes {
-        self.in_flight
+    pub const fn bytes_in_flight(&self) -> Bytes {
+        self.monitor.bytes_in_flight()
     }
-    /// Smoothed RTT (RFC 9002 §5.3); `None` before the first sample.
-    pub fn smoothed_rtt(&self) -> Option<Duration> {
-        None
+
+    /// RTT statistics.
+    pub const fn rtt(&self) -> &RttEstimator {
+        &self.rtt
     }
+
     /// The name of the control law's state, as the paper calls it.
     pub fn state(&self) -> &'static str {
-        "Starting"
+        self.law.state()
     }
+
     /// What limited the latest resolved interval.
-    pub fn limited_by(&self) -> LimitedBy {
-        LimitedBy::Network
+    pub const fn limited_by(&self) -> LimitedBy {
+        self.limited_by
+    }
+
+    fn path(&self) -> Path {
+        let rtt = self.rtt.smoothed_or_assumed();
+        let ceiling = limit(Rate::from_mbit(FASTEST_MBIT), self.config.max_rate);
+        let floor = floor_rate(self.packet, rtt.max(Duration::from_micros(1))).min(ceiling);
+        Path { rtt, packet: self.packet, floor, ceiling, delivery: self.delivery.best() }
+    }
+
+    fn take_reports(&mut self, now: Timestamp) {
+        while let Some((slot, report)) = self.monitor.pop_report(now) {
+            self.limited_by = report.limited_by;
+            self.delivery.update(now, report.throughput(), self.rtt.smoothed_or_assumed());
+            let utility = slot.trial.map(|_| finite(self.config.utility.evaluate(&report)));
+            self.tell(&Event::Interval { at: now, report: &report, utility });
+            self.judge(now, slot, &report, utility);
+        }
+    }
+
+    fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report, utility: Option<f64>) {
+        if !(self.law.is_starting() && utility.is_some()) {
+            if report.loss() > self.config.utility.panic_loss() && report.packets_lost > 2 {
+                return self.back_off(now, "panic loss");
+            }
+            if report.timed_out && !report.app_limited {
+                return self.back_off(now, "interval timed out");
+            }
+        }
+        let path = self.path();
+        if let Some(utility) = utility
+            && let Verdict::Realign(reason) = self.law.on_report(slot, report, utility, &path)
+        {
+            return self.replan(now, reason);
+        }
+        self.watch_standing_queue(now, report);
+    }
+
+    /// A queue that stands for three intervals though nothing is lost and the RTT does not grow is our own doing:
+    /// one interval below the base rate drains it. If the RTT then stays, it is the path's, and the new minimum.
+    fn watch_standing_queue(&mut self, now: Timestamp, report: &Report) {
+        let (Some(smoothed), Some(min)) = (self.rtt.smoothed(), self.rtt.min()) else { return };
+        let standing = smoothed > min.mul_f64(1.2) + Duration::from_millis(2)
+            && report.rtt_gradient.is_some_and(|gradient| gradient.abs() < 0.01)
+            && report.packets_lost == 0
+            && !report.app_limited;
+        self.standing_queue = if standing { self.standing_queue + 1 } else { 0 };
+        match self.standing_queue {
+            3 => {
+                self.law.drain_queue();
+                self.replan(now, "standing queue");
+            }
+            6.. => {
+                self.rtt.forget_min(now);
+                self.standing_queue = 0;
+            }
+            _ => {}
+        }
+    }
+
+    /// Drops the running intervals and goes on with the law's new plan at once.
+    fn replan(&mut self, now: Timestamp, reason: &'static str) {
+        self.monitor.realign();
+        self.plan_next();
+        self.tell(&Event::Decision { at: now, state: self.law.state(), rate: self.law.rate(), reason });
+    }
+
+    fn plan_next(&mut self) {
+        let path = self.path();
+        let slot = if self.rtt.smoothed().is_some() { self.law.next(&path) } else { Slot::filler(self.law.rate()) };
+        self.slot = Slot { rate: path.clamp(slot.rate), ..slot };
+    }
+
+    fn back_off(&mut self, now: Timestamp, reason: &'static str) {
+        let rate = self.path().clamp(self.law.rate() * 0.5);
+        self.law.back_off(rate);
+        self.replan(now, reason);
+    }
+
+    /// Halves the rate for each stall period without any acknowledgement. Source: `NSDI 2018`, 4-RTT time-out.
+    fn detect_stall(&mut self, now: Timestamp) {
+        if self.monitor.bytes_in_flight() == Bytes::ZERO {
+            return;
+        }
+        while now > self.stall.next(&self.rtt) && self.stall.halvings < 64 {
+            self.stall.halvings += 1;
+            self.back_off(now, "no acknowledgement");
+        }
+    }
+
+    /// The path answers. After several halvings nothing is known of it: look for its rate by doubling again.
+    fn end_stall(&mut self, now: Timestamp) {
+        self.detect_stall(now);
+        let halvings = core::mem::take(&mut self.stall.halvings);
+        self.stall.progress = now;
+        if halvings >= 2 {
+            self.law.start(self.law.rate());
+            self.replan(now, "path returned");
+        }
+    }
+
+    /// A pause of more than an RTT with nothing in flight: what was being measured is void.
+    fn end_idle(&mut self, now: Timestamp) {
+        let Some(last) = self.last_sent else { return };
+        let idle = now.since(last);
+        let pause = self.rtt.smoothed_or_assumed().max(2 * self.slot.rate.time_for(self.packet));
+        if self.monitor.bytes_in_flight() > Bytes::ZERO || idle <= pause {
+            return;
+        }
+        self.limited = None;
+        if idle > LONG_IDLE && self.rtt.smoothed().is_some() {
+            let fresh = Rate::from_volume(initial_window(self.packet), self.rtt.smoothed_or_assumed()) * 4.0;
+            self.law.start(self.law.rate().min(fresh));
+            self.replan(now, "long idle");
+        } else {
+            self.monitor.realign();
+            self.law.restart();
+            self.plan_next();
+        }
+    }
+
+    fn tell(&self, event: &Event<'_>) {
+        if let Some(observer) = &self.config.observer {
+            observer.on_event(event);
+        }
+    }
+}
+
+const fn initial_window(packet: Bytes) -> Bytes {
+    Bytes::new(packet.get().saturating_mul(INITIAL_WINDOW))
+}
+
+/// `rate` within what the user allows, and never zero.
+fn limit(rate: Rate, max: Option<Rate>) -> Rate {
+    rate.min(max.unwrap_or(Rate::from_mbit(FASTEST_MBIT))).max(Rate::from_bytes_per_sec(1.0))
+}
+
+/// A utility function may return anything; a law compares finite numbers.
+const fn finite(utility: f64) -> f64 {
+    if utility.is_finite() { utility } else { f64::MIN / 4.0 }
+}
+
+/// When the path last answered, and how often the rate was halved since.
+#[derive(Clone, Copy, Debug)]
+struct Stall {
+    progress: Timestamp,
+    halvings: u32,
+}
+
+impl Stall {
+    /// When the next halving is due.
+    fn next(&self, rtt: &RttEstimator) -> Timestamp {
+        self.progress + stall_period(rtt) * (self.halvings + 1)
+    }
+}
+
+/// The best delivery rate of the last five to ten RTT: two halves of a window, the older one dropped at each turn.
+#[derive(Clone, Copy, Debug, Default)]
+struct DeliveryRate {
+    best: [Rate; 2],
+    half_started: Timestamp,
+}
+
+impl DeliveryRate {
+    fn update(&mut self, now: Timestamp, rate: Rate, rtt: Duration) {
+        if now.since(self.half_started) > 5 * rtt {
+            self.best = [Rate::ZERO, self.best[0]];
+            self.half_started = now;
+        }
+        self.best[0] = self.best[0].max(rate);
+    }
+
+    fn best(&self) -> Rate {
+        self.best[0].max(self.best[1])
     }
 }

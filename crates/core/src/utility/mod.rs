@@ -57,6 +57,7 @@ pub(crate) mod tests {
             packets_lost: (loss * 1000.0) as u32,
             sent: Bytes::new(1_000_000),
             lost: Bytes::new((loss * 1e6).round() as u64),
+            delivery_rate: Some(Rate::from_mbit(mbit * (1.0 - loss))),
             rtt: Some(Duration::from_millis(30)),
             rtt_gradient: Some(0.0),
             rtt_residual: Duration::ZERO,

@@ -1,0 +1,335 @@
+//! PCC Allegro: doubling, then randomised trials just above and below the rate, then growing steps in the better
+//! direction. Source: `NSDI 2015` §3.2.
+//!
+//! ```text
+//!            grew: r := 2r
+//!             ┌────┐
+//!             │    ▼           stopped growing: back to what the path delivered
+//!  start ──▶ STARTING ─────────────────────────────────────┐
+//!                                                          ▼
+//!               inconclusive: ε += ε_min   ┌──▶ DECISION MAKING ──── both pairs agree ──▶ RATE ADJUSTING ──┐
+//!                                          └─────────┘  ▲   r(1+ε), r(1−ε), r(1−ε), r(1+ε)        │   ▲    │
+//!                                                       └───────── utility fell: last rate ───────┘   └────┘
+//!                                                                                           grew: r := r(1 ± n·ε_min)
+//! ```
+
+use super::{Path, RateControl, Slot, Verdict};
+use crate::interval::Report;
+use crate::rng::Rng;
+use crate::units::Rate;
+
+/// Parameters of Allegro.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Smallest probing step ε_min, also the unit of the adjusting steps. 0.01 in the paper.
+    pub epsilon_min: f64,
+    /// Largest probing step ε_max, reached after inconclusive rounds. 0.05 in the paper.
+    pub epsilon_max: f64,
+    /// Largest adjusting step. The paper has no bound: its n-th step is n·ε_min, and a hundredth step down would stop
+    /// the sender. 0.10 as in the authors' later code.
+    pub step_max: f64,
+    /// Duration of judged intervals in RTT, drawn between the two. The paper's U\[1.7, 2.2\].
+    pub interval_rtts: (f64, f64),
+    /// The same while Starting: one RTT, since the doubling is the measurement.
+    pub starting_rtts: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { epsilon_min: 0.01, epsilon_max: 0.05, step_max: 0.10, interval_rtts: (1.7, 2.2), starting_rtts: 1.0 }
+    }
+}
+
+/// Doubling goes on only while delivery grows by this factor: in a deep buffer the utility sees a full queue late.
+const DELIVERY_GROWTH: f64 = 1.25;
+/// Share of the measured delivery rate to go on with after Starting, so that the queue it built can drain.
+const EXIT_SHARE: f64 = 0.9;
+/// Rate during the RTT after Starting, as a share of the new base rate.
+const DRAIN_SHARE: f64 = 0.75;
+/// So few lost packets in an interval of Starting say nothing: at 1 % random loss five losses among the few packets
+/// of a young connection happen once in a thousand starts, one happens in every third.
+const CREDIBLE_LOSSES: u32 = 5;
+/// Trials of a round: two pairs.
+const TRIALS: usize = 4;
+/// A probe must differ by one packet an interval to be visible, but never by more than this share of the rate.
+const EPSILON_LIMIT: f64 = 0.25;
+
+/// What an interval showed.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    rate: Rate,
+    utility: f64,
+    /// Probe above the base rate.
+    high: bool,
+}
+
+/// The best of Starting so far.
+#[derive(Clone, Copy, Debug)]
+struct Best {
+    target: Rate,
+    utility: f64,
+    delivery: Rate,
+    loss: f64,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Starting {
+        rate: Rate,
+        /// Doublings whose result is not known; at most one is launched ahead of the last known result.
+        unknown: u8,
+        best: Option<Best>,
+        /// The last interval was short of data: do not double until one is not.
+        hold: bool,
+    },
+    /// One interval below the base rate.
+    Draining { share: f64, sent: bool },
+    DecisionMaking {
+        epsilon: f64,
+        /// Which trials probe above the base rate.
+        high: [bool; TRIALS],
+        launched: u8,
+        results: [Option<Point>; TRIALS],
+    },
+    RateAdjusting {
+        /// +1 or −1.
+        direction: f64,
+        /// n: consecutive steps in this direction, this one included.
+        step: u32,
+        /// What the rate before this step was worth.
+        last: Point,
+        launched: bool,
+    },
+}
+
+/// The Allegro law.
+#[derive(Clone, Debug)]
+pub struct Allegro {
+    config: Config,
+    /// The base rate r.
+    rate: Rate,
+    state: State,
+    rng: Rng,
+}
+
+const fn starting(rate: Rate) -> State {
+    State::Starting { rate, unknown: 0, best: None, hold: false }
+}
+
+impl Allegro {
+    /// A law that starts at `initial`.
+    pub fn new(config: Config, initial: Rate, seed: u64) -> Self {
+        Self { config, rate: initial, state: starting(initial), rng: Rng::new(seed) }
+    }
+
+    fn decide(&mut self, epsilon: f64) {
+        // Blocks high-low-low-high and low-high-high-low cancel a linear drift of the path exactly; which one comes
+        // is random, so that nobody can play to it.
+        let first = self.rng.coin();
+        let high = [first, !first, !first, first];
+        self.state = State::DecisionMaking { epsilon, high, launched: 0, results: [None; TRIALS] };
+    }
+
+    fn judged(&self, rate: Rate, trial: u8) -> Slot {
+        Slot { rate, trial: Some(trial), rtts: self.config.interval_rtts }
+    }
+
+    /// ε, but at least one packet of an interval.
+    fn visible(&self, epsilon: f64, path: &Path) -> f64 {
+        let interval = path.rtt.mul_f64(self.config.interval_rtts.0);
+        let packets = (self.rate * interval).get() as f64 / path.packet.get().max(1) as f64;
+        epsilon.max((1.0 / packets.max(1.0)).min(EPSILON_LIMIT))
+    }
+
+    fn on_starting(&mut self, slot: Slot, report: &Report, utility: f64, path: &Path) -> Verdict {
+        let State::Starting { rate, unknown, best, hold } = &mut self.state else { return Verdict::Wait };
+        *unknown = unknown.saturating_sub(1);
+        *hold = report.app_limited;
+        if report.app_limited {
+            // Nothing learned; but never more than twice what such an application was seen to use.
+            *rate = path.clamp(slot.rate.min(path.delivery * 2.0));
+            self.rate = *rate;
+            return Verdict::Wait;
+        }
+        let delivery = report.delivery_rate.unwrap_or(report.throughput());
+        let grown = match best {
+            None => true,
+            Some(best) => {
+                let doubled = slot.rate > best.target * 1.5;
+                let stuck = doubled && delivery < best.delivery * DELIVERY_GROWTH;
+                let worse = utility <= best.utility && report.packets_lost >= CREDIBLE_LOSSES;
+                !stuck && !worse
+            }
+        };
+        if grown {
+            if best.is_none_or(|best| utility > best.utility) {
+                *best = Some(Best { target: slot.rate, utility, delivery, loss: report.loss() });
+            }
+            self.rate = slot.rate;
+            return Verdict::Realign("utility grew").unless_waiting(*unknown);
+        }
+        let best = best.unwrap_or(Best { target: slot.rate, utility, delivery, loss: 0.0 });
+        // What the path carried at most, seen through the loss that was there before: constant random loss is no
+        // sign of a lack of capacity.
+        let carried = delivery.max(best.delivery) * (EXIT_SHARE / (1.0 - best.loss.min(0.5)));
+        self.rate = path.clamp(carried.min(slot.rate));
+        self.state = State::Draining { share: DRAIN_SHARE, sent: false };
+        Verdict::Realign("utility stopped growing")
+    }
+
+    fn on_decision(&mut self, slot: Slot, report: &Report, utility: f64, path: &Path) -> Verdict {
+        let base = self.rate;
+        let State::DecisionMaking { epsilon, high, results, .. } = &mut self.state else { return Verdict::Wait };
+        let epsilon = *epsilon;
+        if report.app_limited {
+            self.rate = path.clamp(base.min(path.delivery * 2.0));
+            self.decide(epsilon);
+            return Verdict::Realign("trial short of data");
+        }
+        let trial = usize::from(slot.trial.unwrap_or(0)) % TRIALS;
+        results[trial] = Some(Point { rate: slot.rate, utility, high: high[trial] });
+        let &mut [Some(a), Some(b), Some(c), Some(d)] = results else { return Verdict::Wait };
+        let direction = vote(a, b);
+        if direction == 0.0 || direction != vote(c, d) {
+            let epsilon = (epsilon + self.config.epsilon_min).min(self.config.epsilon_max);
+            self.decide(epsilon);
+            return Verdict::Realign("inconclusive");
+        }
+        let winners = [a, b, c, d].into_iter().filter(|point| point.high == (direction > 0.0));
+        let utility = winners.clone().map(|point| point.utility).sum::<f64>() / 2.0;
+        let rate = winners.map(|point| point.rate).next_back().unwrap_or(base);
+        self.adjust(direction, 1, Point { rate, utility, high: false }, path);
+        Verdict::Realign(if direction > 0.0 { "both pairs say up" } else { "both pairs say down" })
+    }
+
+    /// Takes the n-th step from `last`.
+    fn adjust(&mut self, direction: f64, step: u32, last: Point, path: &Path) {
+        let change = (f64::from(step) * self.config.epsilon_min).min(self.config.step_max);
+        let change = self.visible(change, path);
+        self.rate = path.clamp(last.rate * (1.0 + direction * change));
+        self.state = State::RateAdjusting { direction, step, last, launched: false };
+    }
+
+    fn on_adjusting(&mut self, slot: Slot, report: &Report, utility: f64, path: &Path) -> Verdict {
+        let State::RateAdjusting { direction, step, last, launched } = &mut self.state else { return Verdict::Wait };
+        if report.app_limited {
+            *launched = false;
+            self.rate = path.clamp(self.rate.min(path.delivery * 2.0));
+            return Verdict::Realign("step short of data");
+        }
+        let (direction, step, last) = (*direction, *step, *last);
+        // At a limit of the path's rates there is no further step to take.
+        if utility > last.utility && slot.rate != last.rate {
+            self.adjust(direction, step + 1, Point { rate: slot.rate, utility, high: false }, path);
+            return Verdict::Realign("step helped");
+        }
+        self.rate = last.rate;
+        self.decide(self.config.epsilon_min);
+        Verdict::Realign("step did not help")
+    }
+}
+
+/// The direction in which the pair's better probe lies: +1, −1, or 0 for a tie.
+fn vote(a: Point, b: Point) -> f64 {
+    let (high, low) = if a.high { (a, b) } else { (b, a) };
+    if high.utility > low.utility {
+        1.0
+    } else if high.utility < low.utility {
+        -1.0
+    } else {
+        0.0
+    }
+}
+
+impl Verdict {
+    /// While a doubling runs already, its interval goes on.
+    const fn unless_waiting(self, unknown: u8) -> Self {
+        if unknown > 0 { Self::Wait } else { self }
+    }
+}
+
+impl RateControl for Allegro {
+    fn next(&mut self, path: &Path) -> Slot {
+        match &mut self.state {
+            State::Starting { rate, unknown, best, hold } => {
+                let first = best.is_none() && *unknown == 0;
+                if *unknown > 1 {
+                    return Slot::filler(*rate);
+                }
+                if !first && !*hold {
+                    *rate = path.clamp(*rate * 2.0);
+                }
+                *unknown += 1;
+                Slot { rate: *rate, trial: Some(0), rtts: (self.config.starting_rtts, self.config.starting_rtts) }
+            }
+            State::Draining { share, sent } => {
+                if *sent {
+                    self.decide(self.config.epsilon_min);
+                    return self.next(path);
+                }
+                *sent = true;
+                Slot::filler(self.rate * *share)
+            }
+            State::DecisionMaking { epsilon, high, launched, .. } => {
+                let (epsilon, trial) = (*epsilon, usize::from(*launched));
+                let Some(&high) = high.get(trial) else { return Slot::filler(self.rate) };
+                *launched += 1;
+                let epsilon = self.visible(epsilon, path);
+                self.judged(self.rate * (if high { 1.0 + epsilon } else { 1.0 - epsilon }), trial as u8)
+            }
+            State::RateAdjusting { launched, .. } => {
+                if core::mem::replace(launched, true) {
+                    return Slot::filler(self.rate);
+                }
+                self.judged(self.rate, 0)
+            }
+        }
+    }
+
+    fn on_report(&mut self, slot: Slot, report: &Report, utility: f64, path: &Path) -> Verdict {
+        match self.state {
+            State::Starting { .. } => self.on_starting(slot, report, utility, path),
+            State::Draining { .. } => Verdict::Wait,
+            State::DecisionMaking { .. } => self.on_decision(slot, report, utility, path),
+            State::RateAdjusting { .. } => self.on_adjusting(slot, report, utility, path),
+        }
+    }
+
+    fn start(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.state = starting(rate);
+    }
+
+    fn back_off(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.decide(self.config.epsilon_min);
+    }
+
+    fn restart(&mut self) {
+        match self.state {
+            State::Starting { .. } => self.state = starting(self.rate),
+            _ => self.decide(self.config.epsilon_min),
+        }
+    }
+
+    fn drain_queue(&mut self) {
+        self.state = State::Draining { share: 1.0 - self.config.epsilon_max, sent: false };
+    }
+
+    fn is_starting(&self) -> bool {
+        matches!(self.state, State::Starting { .. })
+    }
+
+    fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    fn state(&self) -> &'static str {
+        match self.state {
+            State::Starting { .. } => "Starting",
+            State::Draining { .. } => "Draining",
+            State::DecisionMaking { .. } => "Decision Making",
+            State::RateAdjusting { .. } => "Rate Adjusting",
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Control laws: what rate to try next, given what the last ones were worth.
+//!
+//! A law sees utilities and rates, never packets. Any utility can steer it.
+
+pub mod allegro;
+
+use crate::interval::Report;
+use crate::units::{Bytes, Rate};
+use core::fmt::Debug;
+use core::time::Duration;
+
+/// What one monitor interval is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slot {
+    /// The rate to send at.
+    pub rate: Rate,
+    /// Which of the law's open questions this interval answers; `None` for an interval that only fills time until
+    /// earlier ones are resolved.
+    pub trial: Option<u8>,
+    /// Shortest and longest duration in RTT; drawn uniformly between, so that competing senders do not probe in step.
+    pub rtts: (f64, f64),
+}
+
+impl Slot {
+    /// An interval that is not judged.
+    pub const fn filler(rate: Rate) -> Self {
+        Self { rate, trial: None, rtts: (1.0, 1.0) }
+    }
+}
+
+/// What a law may know of the path when it decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Smoothed RTT.
+    pub rtt: Duration,
+    /// Size of a full packet.
+    pub packet: Bytes,
+    /// The lowest rate: two packets an RTT.
+    pub floor: Rate,
+    /// The highest rate the user allows.
+    pub ceiling: Rate,
+    /// The best delivery rate of the last ten RTT or so.
+    pub delivery: Rate,
+}
+
+impl Path {
+    /// `rate` within the path's limits.
+    pub fn clamp(&self, rate: Rate) -> Rate {
+        rate.max(self.floor).min(self.ceiling)
+    }
+}
+
+/// What a report led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing changes; the plan goes on.
+    Wait,
+    /// The plan changed, for this reason: drop the running intervals and begin a new one at once.
+    /// Source: re-alignment, `NSDI 2015` §3.1.
+    Realign(&'static str),
+}
+
+/// A control law. One of them holds the base rate of a connection and plans its monitor intervals.
+pub trait RateControl: Debug + Send + Sync {
+    /// What the next interval is for. Called when the previous one closes and after each [`Verdict::Realign`].
+    fn next(&mut self, path: &Path) -> Slot;
+
+    /// An interval of the current plan was resolved; `utility` is finite.
+    fn on_report(&mut self, slot: Slot, report: &Report, utility: f64, path: &Path) -> Verdict;
+
+    /// The RTT is known now: begin at this rate.
+    fn start(&mut self, rate: Rate);
+
+    /// The path stalled, or lost more than the utility's panic level: go on from this lower rate.
+    fn back_off(&mut self, rate: Rate);
+
+    /// The sender was idle: keep the rate, forget what was being compared.
+    fn restart(&mut self);
+
+    /// Send a little below the base rate for one interval, so that a standing queue drains.
+    fn drain_queue(&mut self);
+
+    /// Still looking for the order of magnitude: overshooting is part of it, and heavy loss is an answer.
+    fn is_starting(&self) -> bool;
+
+    /// The base rate, around which is probed.
+    fn rate(&self) -> Rate;
+
+    /// The state's name in the paper.
+    fn state(&self) -> &'static str;
+}
+
+/// Which control law steers, with its parameters.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Law {
+    /// PCC Allegro, `NSDI 2015`.
+    Allegro(allegro::Config),
+}
+
+impl Default for Law {
+    fn default() -> Self {
+        Self::Allegro(allegro::Config::default())
+    }
+}
+
+impl Law {
+    pub(crate) fn build(&self, initial: Rate, seed: u64) -> Box<dyn RateControl> {
+        match self {
+            Self::Allegro(config) => Box::new(allegro::Allegro::new(config.clone(), initial, seed)),
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Attributes every transmission to the monitor interval in which it was sent, in constant time by packet number, and
+//! hands over intervals in order once the fate of all their packets is known.
+
+use crate::control::Slot;
+use crate::interval::{Interval, LimitedBy, Report};
+use crate::rng::Rng;
+use crate::rtt::RttEstimator;
+use crate::units::{Bytes, Rate, Timestamp};
+use core::time::Duration;
+use std::collections::VecDeque;
+
+/// Packets remembered at the most; a transport that has more outstanding loses the attribution of the oldest.
+const MAX_PACKETS: usize = 1 << 20;
+/// A jump in packet numbers beyond this starts afresh instead of filling the gap.
+const MAX_GAP: u64 = 1 << 16;
+/// Intervals waiting for the fate of their packets at the most.
+const MAX_INTERVALS: usize = 64;
+/// An interval closes after this long whatever happened, or after four RTT if those are longer.
+const LONGEST_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Lengths of monitor intervals.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT.
+    pub min_packets: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { min_packets: 10 }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// No packet of that number was reported as sent, or its fate is known and used.
+    Settled,
+    Outstanding,
+    /// Declared lost; an acknowledgement may still prove that wrong.
+    Lost,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at: Timestamp,
+    interval: u32,
+    bytes: u16,
+    fate: Fate,
+}
+
+const SETTLED: Sent = Sent { at: Timestamp::ZERO, interval: 0, bytes: 0, fate: Fate::Settled };
+
+/// What the monitor made of an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Acked {
+    pub(crate) sent_at: Timestamp,
+    pub(crate) bytes: Bytes,
+}
+
+/// The packets in flight and the intervals they belong to.
+#[derive(Clone, Debug)]
+pub(crate) struct Monitor {
+    config: Config,
+    packets: VecDeque<Sent>,
+    /// Number of the packet at the front of `packets`.
+    first: u64,
+    intervals: VecDeque<Interval>,
+    next_interval: u64,
+    in_flight: Bytes,
+    /// The newest packet of the acknowledgement being read: only its RTT is free of the peer's batching.
+    newest_acked: Option<(u64, Sent)>,
+    largest_acked: Option<u64>,
+}
+
+impl Monitor {
+    pub(crate) fn new(config: Config) -> Self {
+        Self {
+            config,
+            packets: VecDeque::new(),
+            first: 0,
+            intervals: VecDeque::new(),
+            next_interval: 0,
+            in_flight: Bytes::ZERO,
+            newest_acked: None,
+            largest_acked: None,
+        }
+    }
+
+    pub(crate) const fn bytes_in_flight(&self) -> Bytes {
+        self.in_flight
+    }
+
+    /// The interval that packets are now added to.
+    pub(crate) fn open_interval(&mut self) -> Option<&mut Interval> {
+        self.intervals.back_mut().filter(|interval| interval.deadline.is_none())
+    }
+
+    /// Opens an interval for the packet about to be recorded.
+    pub(crate) fn open(&mut self, now: Timestamp, slot: Slot, packet: Bytes, rtt: Duration, rng: &mut Rng) {
+        while self.intervals.len() >= MAX_INTERVALS {
+            self.intervals.pop_front(); // its packets are now in no interval
+        }
+        let (shortest, longest) = slot.rtts;
+        let by_time = rtt.mul_f64(shortest + (longest - shortest) * rng.unit());
+        let volume = Bytes::new(packet.get().saturating_mul(u64::from(self.config.min_packets)));
+        let by_packets = slot.rate.time_for(volume).min(4 * rtt);
+        self.intervals.push_back(Interval::new(self.next_interval, slot, by_time.max(by_packets), now));
+        self.next_interval += 1;
+    }
+
+    /// Closes the open interval if it has lasted long enough; true if it did.
+    pub(crate) fn close_if_due(&mut self, now: Timestamp, rtt: &RttEstimator) -> bool {
+        let smoothed = rtt.smoothed_or_assumed();
+        let patience = stall_period(rtt);
+        let Some(open) = self.open_interval() else { return false };
+        let age = now.since(open.started);
+        let due = age >= open.length || age >= LONGEST_INTERVAL.max(4 * smoothed);
+        if due {
+            open.deadline = Some(now + patience);
+        }
+        due
+    }
+
+    /// The time at which the open interval must close or the oldest closed one is given up.
+    pub(crate) fn next_deadline(&self, rtt: &RttEstimator) -> Option<Timestamp> {
+        let given_up = self.intervals.front().and_then(|interval| interval.deadline);
+        let closing = self.intervals.back().filter(|interval| interval.deadline.is_none()).map(|open| {
+            let longest = LONGEST_INTERVAL.max(4 * rtt.smoothed_or_assumed());
+            open.started + open.length.min(longest)
+        });
+        [given_up, closing].into_iter().flatten().min()
+    }
+
+    /// Records a packet in the open interval. Numbers must increase; others are ignored.
+    pub(crate) fn on_packet_sent(&mut self, now: Timestamp, packet: u64, bytes: Bytes, window_limited: bool) {
+        self.trim();
+        let mut end = self.first.saturating_add(self.packets.len() as u64);
+        if packet < end {
+            return;
+        }
+        if self.packets.is_empty() || packet - end > MAX_GAP {
+            self.discard_below(end);
+            self.packets.clear();
+            (self.first, end) = (packet, packet);
+        }
+        if self.packets.len() + (packet - end) as usize >= MAX_PACKETS {
+            self.discard_below(packet.saturating_sub(MAX_PACKETS as u64 / 2));
+            self.trim();
+        }
+        self.packets.extend(std::iter::repeat_n(SETTLED, (packet - end) as usize));
+        let bytes = u16::try_from(bytes.get()).unwrap_or(u16::MAX); // a UDP datagram holds no more
+        let volume = Bytes::new(bytes.into());
+        self.in_flight += volume;
+        let interval = self.open_interval().map_or(u32::MAX, |open| {
+            open.on_sent(now, volume, window_limited);
+            open.id as u32
+        });
+        self.packets.push_back(Sent { at: now, interval, bytes, fate: Fate::Outstanding });
+    }
+
+    /// Settles a packet as delivered; `None` if that is no news.
+    pub(crate) fn on_ack(&mut self, now: Timestamp, packet: u64) -> Option<Acked> {
+        let sent = self.get_mut(packet)?;
+        let was = *sent;
+        sent.fate = Fate::Settled;
+        let bytes = Bytes::new(was.bytes.into());
+        match was.fate {
+            Fate::Settled => return None,
+            Fate::Outstanding => {
+                self.in_flight -= bytes;
+                if let Some(interval) = self.interval_of(was) {
+                    interval.on_acked(now, bytes);
+                }
+            }
+            Fate::Lost => {
+                if let Some(interval) = self.interval_of(was) {
+                    interval.on_spurious_loss(now, bytes);
+                }
+            }
+        }
+        if self.largest_acked.is_none_or(|largest| packet > largest) {
+            (self.largest_acked, self.newest_acked) = (Some(packet), Some((packet, was)));
+        }
+        Some(Acked { sent_at: was.at, bytes })
+    }
+
+    /// Ends the reading of an acknowledgement: the RTT of its newest packet, if it moved the largest one.
+    pub(crate) fn on_end_acks(&mut self, now: Timestamp) -> Option<Duration> {
+        let (_, newest) = self.newest_acked.take()?;
+        let rtt = now.since(newest.at);
+        if let Some(interval) = self.interval_of(newest) {
+            interval.on_rtt(newest.at, rtt);
+        }
+        Some(rtt)
+    }
+
+    pub(crate) fn on_loss(&mut self, packet: u64) {
+        let Some(sent) = self.get_mut(packet).filter(|sent| sent.fate == Fate::Outstanding) else { return };
+        sent.fate = Fate::Lost;
+        let was = *sent;
+        let bytes = Bytes::new(was.bytes.into());
+        self.in_flight -= bytes;
+        if let Some(interval) = self.interval_of(was) {
+            interval.on_lost(bytes);
+        }
+    }
+
+    /// Forgets every packet below this number: their fate will not be reported.
+    pub(crate) fn discard_below(&mut self, packet: u64) {
+        while self.first < packet
+            && let Some(sent) = self.packets.pop_front()
+        {
+            self.first += 1;
+            if sent.fate == Fate::Outstanding {
+                let bytes = Bytes::new(sent.bytes.into());
+                self.in_flight -= bytes;
+                if let Some(interval) = self.interval_of(sent) {
+                    interval.on_discarded(bytes);
+                }
+            }
+        }
+    }
+
+    /// The transport had nothing to send for `time`.
+    pub(crate) fn on_limited(&mut self, time: Duration, by: LimitedBy) {
+        if let Some(open) = self.open_interval() {
+            open.on_limited(time, by);
+        }
+    }
+
+    /// The next report, in order, if its interval is resolved or its deadline has passed.
+    pub(crate) fn pop_report(&mut self, now: Timestamp) -> Option<(Slot, Report)> {
+        loop {
+            let front = self.intervals.front_mut()?;
+            if front.deadline.is_some_and(|deadline| now > deadline) && front.outstanding > 0 {
+                let outstanding = front.outstanding_bytes();
+                front.give_up(outstanding);
+            }
+            if !front.is_resolved() {
+                return None;
+            }
+            let interval = self.intervals.pop_front()?;
+            if interval.packets > 0 {
+                return Some((interval.slot, interval.report()));
+            }
+        }
+    }
+
+    /// Starts afresh: packets already sent are judged in no interval, the next packet opens a new one.
+    pub(crate) fn realign(&mut self) {
+        self.intervals.clear();
+    }
+
+    fn get_mut(&mut self, packet: u64) -> Option<&mut Sent> {
+        self.packets.get_mut(usize::try_from(packet.checked_sub(self.first)?).ok()?)
+    }
+
+    fn interval_of(&mut self, sent: Sent) -> Option<&mut Interval> {
+        let front = self.intervals.front()?.id as u32;
+        self.intervals.get_mut(sent.interval.wrapping_sub(front) as usize)
+    }
+
+    /// Drops settled packets from the front, and lost ones whose interval has been judged.
+    fn trim(&mut self) {
+        while let Some(&front) = self.packets.front() {
+            let needed = match front.fate {
+                Fate::Settled => false,
+                Fate::Outstanding => true,
+                Fate::Lost => self.interval_of(front).is_some(),
+            };
+            if needed {
+                break;
+            }
+            self.packets.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+/// How long to wait for an acknowledgement before the path counts as stalled.
+/// Source: `NSDI 2018` (4 RTT), and at least two probe time-outs, so that the transport has asked.
+pub(crate) fn stall_period(rtt: &RttEstimator) -> Duration {
+    (4 * rtt.smoothed_or_assumed()).max(2 * rtt.pto())
+}
+
+/// The rate below which nothing can be learned within a few RTT: two packets an RTT.
+pub(crate) fn floor_rate(packet: Bytes, rtt: Duration) -> Rate {
+    Rate::from_volume(Bytes::new(2 * packet.get()), rtt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(ms: u64) -> Timestamp {
+        Timestamp::from_nanos(ms * 1_000_000)
+    }
+
+    const PACKET: Bytes = Bytes::new(1000);
+
+    /// A monitor on a path of 30 ms with ten packets of an interval sent, one each 3 ms.
+    fn sent_ten() -> (Monitor, RttEstimator) {
+        let (mut monitor, mut rtt) = (Monitor::new(Config::default()), RttEstimator::default());
+        rtt.update(at(0), Duration::from_millis(30));
+        let slot = Slot { rtts: (1.0, 1.0), ..Slot::filler(Rate::from_mbit(8.0 / 3.0)) };
+        monitor.open(at(0), slot, PACKET, Duration::from_millis(30), &mut Rng::new(1));
+        for i in 0..10 {
+            monitor.on_packet_sent(at(3 * i), i, PACKET, false);
+        }
+        (monitor, rtt)
+    }
+
+    #[test]
+    fn an_interval_is_reported_when_the_fate_of_its_last_packet_is_known() {
+        let (mut monitor, rtt) = sent_ten();
+        assert!(!monitor.close_if_due(at(29), &rtt) && monitor.close_if_due(at(30), &rtt));
+        for i in 0..9 {
+            monitor.on_ack(at(30 + 3 * i), i);
+            assert!(monitor.pop_report(at(60)).is_none());
+        }
+        monitor.on_loss(9);
+        let (_, report) = monitor.pop_report(at(60)).unwrap();
+        assert_eq!((report.packets, report.packets_lost, report.timed_out), (10, 1, false));
+        assert_eq!(monitor.bytes_in_flight(), Bytes::ZERO);
+    }
+
+    #[test]
+    fn packets_never_reported_on_count_as_lost_at_the_deadline() {
+        let (mut monitor, rtt) = sent_ten();
+        monitor.close_if_due(at(30), &rtt);
+        monitor.on_ack(at(40), 0);
+        let deadline = monitor.next_deadline(&rtt).unwrap();
+        assert_eq!(deadline, at(30) + stall_period(&rtt));
+        assert!(monitor.pop_report(deadline).is_none());
+        let (_, report) = monitor.pop_report(deadline + Duration::from_nanos(1)).unwrap();
+        assert_eq!((report.packets_lost, report.timed_out), (9, true));
+        assert_eq!(monitor.bytes_in_flight(), Bytes::new(9000), "the transport still waits for them");
+    }
+
+    #[test]
+    fn a_late_acknowledgement_takes_a_loss_back() {
+        let (mut monitor, rtt) = sent_ten();
+        monitor.close_if_due(at(30), &rtt);
+        monitor.on_loss(0);
+        for i in 0..10 {
+            monitor.on_ack(at(60), i);
+        }
+        let (_, report) = monitor.pop_report(at(60)).unwrap();
+        assert_eq!((report.packets_lost, report.lost), (0, Bytes::ZERO));
+        assert_eq!(monitor.on_ack(at(61), 0), None, "a duplicate is no news");
+    }
+
+    #[test]
+    fn only_the_newest_packet_of_an_acknowledgement_gives_an_rtt() {
+        let (mut monitor, _) = sent_ten();
+        monitor.on_ack(at(50), 3);
+        monitor.on_ack(at(50), 4);
+        assert_eq!(monitor.on_end_acks(at(50)), Some(Duration::from_millis(50 - 12)));
+        monitor.on_ack(at(51), 2); // reordered: older than what is known
+        assert_eq!(monitor.on_end_acks(at(51)), None);
+    }
+
+    #[test]
+    fn after_a_realignment_old_packets_are_judged_nowhere_and_still_leave_the_flight() {
+        let (mut monitor, rtt) = sent_ten();
+        monitor.realign();
+        monitor.open(at(30), Slot::filler(Rate::from_mbit(1.0)), PACKET, Duration::from_millis(30), &mut Rng::new(1));
+        monitor.on_packet_sent(at(30), 10, PACKET, false);
+        for i in 0..11 {
+            monitor.on_ack(at(60), i);
+        }
+        monitor.close_if_due(at(500), &rtt);
+        assert_eq!(monitor.pop_report(at(500)).unwrap().1.packets, 1);
+        assert_eq!(monitor.bytes_in_flight(), Bytes::ZERO);
+    }
+
+    #[test]
+    fn discarded_packets_were_never_sent_as_far_as_the_interval_knows() {
+        let (mut monitor, rtt) = sent_ten();
+        monitor.discard_below(4);
+        monitor.close_if_due(at(30), &rtt);
+        for i in 0..10 {
+            monitor.on_ack(at(60), i);
+        }
+        let (_, report) = monitor.pop_report(at(60)).unwrap();
+        assert_eq!((report.packets, report.packets_lost), (6, 0));
+    }
+}
