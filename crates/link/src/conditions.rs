@@ -1,0 +1,112 @@
+//! What one direction of a path is like at one moment.
+
+use crate::loss::Loss;
+use core::fmt;
+use core::time::Duration;
+use pcc::units::{Bytes, Rate};
+
+/// The largest packet of an ordinary network (Ethernet): no buffer may be smaller than this.
+pub const PACKET: Bytes = Bytes::new(1500);
+
+/// What one direction of a path is like at one moment. A packet meets its parts in this order: the buffer, the
+/// transmitter of the bottleneck, loss on the wire, duplication, and the delays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conditions {
+    /// Speed of the bottleneck, over all bytes the link is told of (headers included, if the caller counts them).
+    pub rate: Rate,
+    /// Room for packets that wait while another one is being transmitted, in whole packets: a packet is dropped if the
+    /// waiting ones and itself exceed it. The packet in transmission has left the buffer and does not count, as in
+    /// a router whose interface holds it. So a buffer of one packet passes evenly spaced packets at the full rate, and
+    /// the longest wait before transmission is buffer / rate.
+    pub buffer: Bytes,
+    /// Propagation delay, one way: from the end of the transmission to the arrival.
+    pub delay: Duration,
+    /// Added to the delay of each packet, uniformly from zero to this, independently of the other packets.
+    pub jitter: Duration,
+    /// Whether jitter may let a packet overtake an earlier one. If not (the usual case: queues make jitter, and queues
+    /// keep the order), a packet arrives no earlier than the one before, so dense traffic arrives in clumps, near the
+    /// upper end of the jitter.
+    pub jitter_reorders: bool,
+    /// Loss on the wire, behind the bottleneck: a lost packet has used capacity.
+    pub loss: Loss,
+    /// Share of packets that take a detour of [`Self::reorder_delay`] and are overtaken by those behind them.
+    pub reorder: f64,
+    /// How much later than the others a detoured packet arrives.
+    pub reorder_delay: Duration,
+    /// Share of packets that arrive twice. The copy uses no capacity and draws its own jitter and detour.
+    pub duplicate: f64,
+}
+
+impl Conditions {
+    /// A link of this rate and one-way delay that loses, reorders and doubles nothing, with a buffer of one
+    /// bandwidth-delay product of the round trip (twice the delay), at least ten packets.
+    pub fn new(rate: Rate, delay: Duration) -> Self {
+        Self {
+            rate,
+            buffer: (rate * (delay * 2)).max(Bytes::new(10 * PACKET.get())),
+            delay,
+            jitter: Duration::ZERO,
+            jitter_reorders: false,
+            loss: Loss::NONE,
+            reorder: 0.0,
+            reorder_delay: Duration::ZERO,
+            duplicate: 0.0,
+        }
+    }
+
+    /// Whether a link can be like this.
+    pub fn check(&self) -> Result<(), Impossible> {
+        let probability = |key, value: f64| {
+            if (0.0..=1.0).contains(&value) {
+                Ok(())
+            } else {
+                Err(Impossible { key, value: value.to_string(), rule: "a probability lies between 0 and 1" })
+            }
+        };
+        let short = |key, value: Duration| {
+            if value <= LONGEST_DELAY {
+                Ok(())
+            } else {
+                Err(Impossible { key, value: format!("{value:?}"), rule: "no path takes more than an hour" })
+            }
+        };
+        if !(SLOWEST_BITS..=FASTEST_BITS).contains(&self.rate.bits_per_sec()) {
+            let (key, value) = ("rate", self.rate.to_string());
+            return Err(Impossible { key, value, rule: "a link moves between 1 kbit/s and 1 Tbit/s" });
+        }
+        if self.buffer < PACKET {
+            let (key, value) = ("buffer", self.buffer.to_string());
+            return Err(Impossible { key, value, rule: "a buffer holds at least one packet of 1500 bytes" });
+        }
+        short("delay", self.delay)?;
+        short("jitter", self.jitter)?;
+        short("reorder", self.reorder_delay)?;
+        for share in self.loss.probabilities() {
+            probability("loss", share)?;
+        }
+        probability("reorder", self.reorder)?;
+        probability("duplicate", self.duplicate)
+    }
+}
+
+/// Below this a packet takes longer than any test.
+const SLOWEST_BITS: f64 = 1e3;
+/// Above this a nanosecond clock cannot tell packets apart.
+const FASTEST_BITS: f64 = 1e12;
+const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+
+/// Why a link cannot be as described.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impossible {
+    pub(crate) key: &'static str,
+    pub(crate) value: String,
+    pub(crate) rule: &'static str,
+}
+
+impl fmt::Display for Impossible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` cannot be {}: {}", self.key, self.value, self.rule)
+    }
+}
+
+impl core::error::Error for Impossible {}

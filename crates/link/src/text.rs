@@ -1,0 +1,445 @@
+//! Paths as people write them: `rate=42Mbit,rtt=800ms,loss=0.74%,buffer=7.5KB`.
+
+use crate::conditions::{Conditions, Impossible, PACKET};
+use crate::link::OneWay;
+use crate::loss::{GilbertElliott, Loss};
+use crate::path::Path;
+use crate::presets::{preset, presets};
+use crate::schedule::{Change, Rule, Schedule, Vary};
+use core::fmt;
+use core::ops::RangeInclusive;
+use core::str::FromStr;
+use core::time::Duration;
+use pcc::units::{Bytes, Rate};
+
+/// The parameters of a path: name, example, meaning. Each may carry `up.` or `down.` before its name and then holds
+/// for that direction only (`rtt` may not: its halves are the two delays).
+pub const KEYS: [(&str, &str, &str); 12] = [
+    ("rate", "rate=42Mbit", "speed of the bottleneck; needed"),
+    ("rtt", "rtt=800ms", "round-trip time without queues, half of it each way"),
+    ("delay", "up.delay=10ms", "one-way delay"),
+    ("buffer", "buffer=7.5KB", "room for waiting packets; one bandwidth-delay product, but ten packets, if not given"),
+    (
+        "loss",
+        "loss=0.74%",
+        "random loss; loss=ge/0.1%/25%/0%/100%: Gilbert-Elliott, probabilities a packet of turning \
+                            bad, of turning good, of loss while good, of loss while bad",
+    ),
+    ("burst", "burst=8", "mean length in packets of the bursts in which `loss` comes"),
+    ("jitter", "jitter=5ms", "up to this is added to each delay; jitter=5ms:reorder lets packets overtake"),
+    ("reorder", "reorder=1%:5ms", "this share of packets takes a detour of that length"),
+    ("duplicate", "duplicate=0.1%", "this share of packets arrives twice"),
+    (
+        "at",
+        "at=10s:rate=5Mbit:loss=2%",
+        "from that time on; with rate, rtt, delay, buffer, loss, jitter, reorder, \
+                                         duplicate",
+    ),
+    ("blackout", "blackout=10s/2s", "at 10 s all is lost for 2 s; blackout=10s/2s/60s: and again every 60 s"),
+    (
+        "vary",
+        "vary=5s:rate=10Mbit..100Mbit:rtt=10ms..100ms:loss=0%..1%",
+        "every 5 s each is drawn anew from its range; with walk=30% it wanders by up to that share instead",
+    ),
+];
+
+/// Why a text is no path; it names the key, the value and an example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParsePathError(String);
+
+impl fmt::Display for ParsePathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for ParsePathError {}
+
+impl ParsePathError {
+    fn new(written: &str, problem: impl fmt::Display, key: &str) -> Self {
+        match KEYS.iter().find(|(name, ..)| *name == key) {
+            Some((_, example, _)) => Self(format!("`{written}`: {problem}; write it like {example}")),
+            None => Self(format!("`{written}`: {problem}")),
+        }
+    }
+
+    fn impossible(side: &str, impossible: &Impossible) -> Self {
+        Self::new(&format!("{side}{}={}", impossible.key, impossible.value), impossible.rule, impossible.key)
+    }
+}
+
+/// What was written about one direction.
+#[derive(Clone, Debug, Default)]
+struct Side {
+    rate: Option<Rate>,
+    delay: Duration,
+    buffer: Option<Bytes>,
+    loss: Option<Loss>,
+    burst: Option<f64>,
+    jitter: (Duration, bool),
+    reorder: (f64, Duration),
+    duplicate: f64,
+    rules: Vec<Rule>,
+}
+
+impl FromStr for Path {
+    type Err = ParsePathError;
+
+    /// Reads `PRESET`, `KEY=VALUE,…` or `PRESET,KEY=VALUE,…`; the last of two equal keys counts, and rules add up.
+    fn from_str(written: &str) -> Result<Self, Self::Err> {
+        let (mut up, mut down) = (Side::default(), Side::default());
+        for (place, item) in written.split(',').map(str::trim).enumerate() {
+            match (item.split_once('='), preset(item)) {
+                (Some((key, value)), _) => set_in(&mut up, &mut down, key.trim(), value.trim(), item)?,
+                (None, Some(preset)) if place == 0 => {
+                    for item in preset.parameters.split(',') {
+                        let (key, value) = item.split_once('=').unwrap_or((item, ""));
+                        set_in(&mut up, &mut down, key, value, item)?;
+                    }
+                }
+                (None, Some(_)) => {
+                    return Err(ParsePathError(format!(
+                        "`{item}`: a preset comes first, what differs from it afterwards: {item},loss=1%"
+                    )));
+                }
+                (None, None) => {
+                    let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
+                    return Err(ParsePathError(format!(
+                        "`{item}` is neither KEY=VALUE (like rate=42Mbit,rtt=800ms,loss=0.74%) nor a preset; there are {}",
+                        names.join(", ")
+                    )));
+                }
+            }
+        }
+        let rtt = up.delay.saturating_add(down.delay);
+        Ok(Self { up: up.finish("up.", rtt)?, down: down.finish("down.", rtt)? })
+    }
+}
+
+fn set_in(up: &mut Side, down: &mut Side, key: &str, value: &str, item: &str) -> Result<(), ParsePathError> {
+    if key == "rtt" {
+        let rtt = duration(value).map_err(|problem| ParsePathError::new(item, problem, key))?;
+        (up.delay, down.delay) = (rtt / 2, rtt - rtt / 2);
+        return Ok(());
+    }
+    let (sides, key): (&mut [&mut Side], _) = if let Some(key) = key.strip_prefix("up.") {
+        (&mut [up], key)
+    } else if let Some(key) = key.strip_prefix("down.") {
+        (&mut [down], key)
+    } else {
+        (&mut [up, down], key)
+    };
+    for side in sides {
+        side.set(key, value).map_err(|problem| ParsePathError::new(item, problem, key))?;
+    }
+    Ok(())
+}
+
+impl Side {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match key {
+            "rate" => self.rate = Some(rate(value)?),
+            "delay" => self.delay = duration(value)?,
+            "buffer" => self.buffer = Some(bytes(value)?),
+            "loss" => (self.loss, self.burst) = (Some(loss(value)?), None),
+            "burst" => self.burst = Some(number(value)?),
+            "duplicate" => self.duplicate = share(value)?,
+            "jitter" => {
+                self.jitter = match value.split_once(':') {
+                    None => (duration(value)?, false),
+                    Some((length, "reorder")) => (duration(length)?, true),
+                    Some((_, other)) => return Err(format!("`{other}` is not `reorder`")),
+                }
+            }
+            "reorder" => {
+                let (part, detour) = value.split_once(':').ok_or("needs the length of the detour")?;
+                self.reorder = (share(part)?, duration(detour)?);
+            }
+            "at" => self.rules.push(at(value)?),
+            "blackout" => self.rules.push(blackout(value)?),
+            "vary" => self.rules.push(vary(value)?),
+            "rtt" => return Err("both directions make one round trip; give each its delay".to_owned()),
+            _ => {
+                let names: Vec<_> = KEYS.iter().map(|(name, ..)| *name).collect();
+                return Err(format!("`{key}` is not a parameter; there are {}", names.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, side: &'static str, rtt: Duration) -> Result<OneWay, ParsePathError> {
+        let rate = self.rate.ok_or_else(|| {
+            ParsePathError(format!("no `{side}rate` is given; write rate=42Mbit, or begin with a preset: satellite,…"))
+        })?;
+        let loss = match (self.loss.unwrap_or(Loss::NONE), self.burst) {
+            (loss, None) => loss,
+            (Loss::Bernoulli(mean), Some(burst)) => Loss::in_bursts(mean, burst).ok_or_else(|| {
+                let written = format!("{side}burst={burst}");
+                ParsePathError::new(&written, format!("no bursts of that length make a loss of {mean}"), "burst")
+            })?,
+            (Loss::GilbertElliott(_), Some(burst)) => {
+                let problem = "the Gilbert-Elliott loss has its own bursts; leave one of the two out";
+                return Err(ParsePathError::new(&format!("{side}burst={burst}"), problem, "burst"));
+            }
+        };
+        let way = OneWay {
+            conditions: Conditions {
+                rate,
+                buffer: self.buffer.unwrap_or_else(|| (rate * rtt).max(Bytes::new(10 * PACKET.get()))),
+                delay: self.delay,
+                jitter: self.jitter.0,
+                jitter_reorders: self.jitter.1,
+                loss,
+                reorder: self.reorder.0,
+                reorder_delay: self.reorder.1,
+                duplicate: self.duplicate,
+            },
+            schedule: Schedule { rules: self.rules },
+        };
+        way.check().map_err(|impossible| ParsePathError::impossible(side, &impossible))?;
+        Ok(way)
+    }
+}
+
+/// `10s:rate=5Mbit:loss=2%`
+fn at(value: &str) -> Result<Rule, String> {
+    let mut items = value.split(':');
+    let time = duration(items.next().unwrap_or_default())?;
+    let mut change = Change::default();
+    for item in items {
+        let (key, value) = item.split_once('=').ok_or_else(|| format!("`{item}` is not KEY=VALUE"))?;
+        match key {
+            "rate" => change.rate = Some(rate(value)?),
+            "rtt" => change.delay = Some(duration(value)? / 2),
+            "delay" => change.delay = Some(duration(value)?),
+            "buffer" => change.buffer = Some(bytes(value)?),
+            "loss" => change.loss = Some(loss(value)?),
+            "jitter" => change.jitter = Some(duration(value)?),
+            "reorder" => change.reorder = Some(share(value)?),
+            "duplicate" => change.duplicate = Some(share(value)?),
+            _ => return Err(format!("`{key}` cannot change")),
+        }
+    }
+    if change == Change::default() { Err("nothing changes".to_owned()) } else { Ok(Rule::At(time, change)) }
+}
+
+/// `10s/2s` or `10s/2s/60s`
+fn blackout(value: &str) -> Result<Rule, String> {
+    let times = value.split('/').map(duration).collect::<Result<Vec<_>, _>>()?;
+    match *times {
+        [start, length] => Ok(Rule::Blackout { start, length, every: None }),
+        [start, length, every] => Ok(Rule::Blackout { start, length, every: Some(every) }),
+        _ => Err("is not START/LENGTH or START/LENGTH/EVERY".to_owned()),
+    }
+}
+
+/// `5s:rate=10Mbit..100Mbit:rtt=10ms..100ms:loss=0%..1%:walk=30%`
+fn vary(value: &str) -> Result<Rule, String> {
+    let mut items = value.split(':');
+    let period = duration(items.next().unwrap_or_default())?;
+    let mut vary = Vary { period, rate: None, delay: None, loss: None, walk: None };
+    for item in items {
+        let (key, value) = item.split_once('=').ok_or_else(|| format!("`{item}` is not KEY=VALUE"))?;
+        match key {
+            "rate" => vary.rate = Some(range(value, rate)?),
+            "rtt" => vary.delay = Some(range(value, |value| Ok(duration(value)? / 2))?),
+            "delay" => vary.delay = Some(range(value, duration)?),
+            "loss" => vary.loss = Some(range(value, share)?),
+            "walk" => vary.walk = Some(share(value)?),
+            _ => return Err(format!("`{key}` cannot vary")),
+        }
+    }
+    if vary.rate.is_none() && vary.delay.is_none() && vary.loss.is_none() {
+        return Err("nothing varies".to_owned());
+    }
+    Ok(Rule::Vary(vary))
+}
+
+fn range<T: PartialOrd>(value: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<RangeInclusive<T>, String> {
+    let (low, high) = value.split_once("..").ok_or_else(|| format!("`{value}` is not LOW..HIGH"))?;
+    let (low, high) = (parse(low)?, parse(high)?);
+    if low <= high { Ok(low..=high) } else { Err(format!("`{value}` ends below its beginning")) }
+}
+
+fn rate(value: &str) -> Result<Rate, String> {
+    value.parse::<Rate>().map_err(|error| error.to_string())
+}
+
+fn bytes(value: &str) -> Result<Bytes, String> {
+    value.parse::<Bytes>().map_err(|error| error.to_string())
+}
+
+fn number(value: &str) -> Result<f64, String> {
+    value.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| format!("`{value}` is not a number"))
+}
+
+/// `0.74%` or `0.0074`
+fn share(value: &str) -> Result<f64, String> {
+    let share = match value.strip_suffix('%') {
+        Some(percent) => number(percent.trim())? / 100.0,
+        None => number(value)?,
+    };
+    let possible = (0.0..=1.0).contains(&share);
+    if possible { Ok(share) } else { Err(format!("`{value}` is not between 0 and 100 %")) }
+}
+
+/// `1%` or `ge/0.1%/25%/0%/100%`
+fn loss(value: &str) -> Result<Loss, String> {
+    let Some(chain) = value.strip_prefix("ge/") else { return share(value).map(Loss::Bernoulli) };
+    match *chain.split('/').map(share).collect::<Result<Vec<_>, _>>()? {
+        [to_bad, to_good, loss_good, loss_bad] => {
+            Ok(Loss::GilbertElliott(GilbertElliott { to_bad, to_good, loss_good, loss_bad }))
+        }
+        _ => Err("a Gilbert-Elliott loss has four probabilities".to_owned()),
+    }
+}
+
+const TIME_UNITS: [(&str, f64); 4] = [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)];
+
+/// `800ms`, `1.5s`, `100us`: a number alone is refused, since tools disagree about what it means.
+fn duration(value: &str) -> Result<Duration, String> {
+    let wrong = |problem| format!("`{value}` {problem} (time is written like 800ms, 1.5s or 100us)");
+    if value.starts_with('-') {
+        return Err(wrong("is negative"));
+    }
+    let end = value.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(value.len());
+    let (number, unit) = value.split_at(end);
+    let number: f64 = number.parse().map_err(|_| wrong("is no time"))?;
+    let unit = match unit.trim() {
+        "" => return Err(wrong("has no unit")),
+        "µs" => "us",
+        unit => unit,
+    };
+    let (_, factor) = TIME_UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(|| wrong("has an unknown unit"))?;
+    let nanos = number * factor;
+    if nanos < 1e18 { Ok(Duration::from_nanos(nanos.round() as u64)) } else { Err(wrong("is too long")) }
+}
+
+impl fmt::Display for Path {
+    /// Writes what [`Path::from_str`] reads back as the same path, bit by bit.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (up, down) = (self.up.items(), self.down.items());
+        let mut items = Vec::new();
+        // Both lists have the same keys in the same order, but for the rules, which stand alone.
+        for ((key, up), (_, down)) in up.iter().zip(&down) {
+            match (up == down, *key) {
+                (true, _) if up.is_empty() => {}
+                (true, "delay") => items.push(format!("rtt={}", duration_text(self.up.conditions.delay * 2))),
+                (true, key) => items.push(format!("{key}={up}")),
+                (false, key) => {
+                    items.extend((!up.is_empty()).then(|| format!("up.{key}={up}")));
+                    items.extend((!down.is_empty()).then(|| format!("down.{key}={down}")));
+                }
+            }
+        }
+        let (up, down) = (&self.up.schedule.rules, &self.down.schedule.rules);
+        if up == down {
+            items.extend(up.iter().map(rule_text));
+        } else {
+            items.extend(up.iter().map(|rule| format!("up.{}", rule_text(rule))));
+            items.extend(down.iter().map(|rule| format!("down.{}", rule_text(rule))));
+        }
+        f.pad(&items.join(","))
+    }
+}
+
+impl OneWay {
+    /// The conditions as text; empty for what is not there.
+    fn items(&self) -> [(&'static str, String); 7] {
+        let c = &self.conditions;
+        let unless = |absent: bool, text: String| if absent { String::new() } else { text };
+        let reordering = if c.jitter_reorders { ":reorder" } else { "" };
+        [
+            ("rate", rate_text(c.rate)),
+            ("delay", duration_text(c.delay)),
+            ("buffer", bytes_text(c.buffer)),
+            ("loss", unless(c.loss == Loss::NONE, loss_text(c.loss))),
+            (
+                "jitter",
+                unless(c.jitter.is_zero() && !c.jitter_reorders, format!("{}{reordering}", duration_text(c.jitter))),
+            ),
+            (
+                "reorder",
+                unless(
+                    c.reorder == 0.0 && c.reorder_delay.is_zero(),
+                    format!("{}:{}", share_text(c.reorder), duration_text(c.reorder_delay)),
+                ),
+            ),
+            ("duplicate", unless(c.duplicate == 0.0, share_text(c.duplicate))),
+        ]
+    }
+}
+
+fn rule_text(rule: &Rule) -> String {
+    match rule {
+        Rule::At(time, change) => {
+            let Change { rate, buffer, delay, jitter, loss, reorder, duplicate } = *change;
+            let items = [
+                rate.map(|value| format!("rate={}", rate_text(value))),
+                buffer.map(|value| format!("buffer={}", bytes_text(value))),
+                delay.map(|value| format!("delay={}", duration_text(value))),
+                jitter.map(|value| format!("jitter={}", duration_text(value))),
+                loss.map(|value| format!("loss={}", loss_text(value))),
+                reorder.map(|value| format!("reorder={}", share_text(value))),
+                duplicate.map(|value| format!("duplicate={}", share_text(value))),
+            ];
+            let items: Vec<_> = items.into_iter().flatten().collect();
+            format!("at={}:{}", duration_text(*time), items.join(":"))
+        }
+        Rule::Blackout { start, length, every } => {
+            let every = every.map(|every| format!("/{}", duration_text(every))).unwrap_or_default();
+            format!("blackout={}/{}{every}", duration_text(*start), duration_text(*length))
+        }
+        Rule::Vary(Vary { period, rate, delay, loss, walk }) => {
+            let items = [
+                rate.as_ref().map(|r| format!("rate={}..{}", rate_text(*r.start()), rate_text(*r.end()))),
+                delay.as_ref().map(|r| format!("delay={}..{}", duration_text(*r.start()), duration_text(*r.end()))),
+                loss.as_ref().map(|r| format!("loss={}..{}", share_text(*r.start()), share_text(*r.end()))),
+                walk.map(|value| format!("walk={}", share_text(value))),
+            ];
+            let items: Vec<_> = items.into_iter().flatten().collect();
+            format!("vary={}:{}", duration_text(*period), items.join(":"))
+        }
+    }
+}
+
+/// `value` in the largest of `units` that is not above it, with as few digits as `same` accepts as the same value;
+/// `exact` if none do.
+fn shortest(value: f64, units: &[(&str, f64)], same: impl Fn(&str) -> bool, exact: String) -> String {
+    let fitting = units.iter().filter(|(_, factor)| value >= *factor);
+    let texts =
+        fitting.flat_map(|(unit, factor)| (0..=9).map(move |digits| format!("{:.digits$}{unit}", value / factor)));
+    texts.into_iter().find(|text| same(text)).unwrap_or(exact)
+}
+
+fn rate_text(value: Rate) -> String {
+    let bits = value.bits_per_sec();
+    let units = [("Gbit", 1e9), ("Mbit", 1e6), ("kbit", 1e3)];
+    // A plain count of bits is exact: the language writes a number so that it reads back the same.
+    shortest(bits, &units, |text| rate(text) == Ok(value), format!("{bits}bit"))
+}
+
+fn bytes_text(value: Bytes) -> String {
+    let units = [("GB", 1e9), ("MB", 1e6), ("KB", 1e3)];
+    shortest(value.get() as f64, &units, |text| bytes(text) == Ok(value), value.get().to_string())
+}
+
+fn duration_text(value: Duration) -> String {
+    let nanos = value.as_nanos();
+    shortest(nanos as f64, &TIME_UNITS, |text| duration(text) == Ok(value), format!("{nanos}ns"))
+}
+
+fn share_text(value: f64) -> String {
+    let texts = (0..=17).map(|digits| format!("{:.digits$}%", value * 100.0));
+    texts.into_iter().find(|text| share(text) == Ok(value)).unwrap_or_else(|| value.to_string())
+}
+
+fn loss_text(value: Loss) -> String {
+    match value {
+        Loss::Bernoulli(rate) => share_text(rate),
+        Loss::GilbertElliott(_) => {
+            let parts: Vec<_> = value.probabilities().into_iter().map(share_text).collect();
+            format!("ge/{}", parts.join("/"))
+        }
+    }
+}
