@@ -238,12 +238,12 @@ impl Pcc {
             self.delivery.update(now, report.throughput(), self.rtt.smoothed_or_assumed());
             let utility = slot.trial.map(|_| finite(self.config.utility.evaluate(&report)));
             self.tell(&Event::Interval { at: now, report: &report, utility });
-            self.judge(now, slot, &report, utility);
+            self.judge(now, slot, &report);
         }
     }
 
-    fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report, utility: Option<f64>) {
-        if !(self.law.is_starting() && utility.is_some()) {
+    fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report) {
+        if !(self.law.is_starting() && slot.trial.is_some()) {
             if report.loss() > self.config.utility.panic_loss() && report.packets_lost > 2 {
                 return self.back_off(now, "panic loss");
             }
@@ -252,10 +252,11 @@ impl Pcc {
             }
         }
         let path = self.path();
-        if let Some(utility) = utility
-            && let Verdict::Realign(reason) = self.law.on_report(slot, report, utility, &path)
-        {
-            return self.replan(now, reason);
+        if slot.trial.is_some() {
+            let utility = |report: &Report| finite(self.config.utility.evaluate(report));
+            if let Verdict::Realign(reason) = self.law.on_report(slot, report, &utility, &path) {
+                return self.replan(now, reason);
+            }
         }
         self.watch_standing_queue(now, report);
     }

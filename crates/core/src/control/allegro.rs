@@ -16,7 +16,7 @@
 use super::{Path, RateControl, Slot, Verdict};
 use crate::interval::Report;
 use crate::rng::Rng;
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 
 /// Parameters of Allegro.
 #[derive(Clone, Debug)]
@@ -32,11 +32,20 @@ pub struct Config {
     pub interval_rtts: (f64, f64),
     /// The same while Starting: one RTT, since the doubling is the measurement.
     pub starting_rtts: f64,
+    /// Loss rates that differ by less than so many standard errors count as equal; 0 takes every difference for real.
+    pub loss_significance: f64,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { epsilon_min: 0.01, epsilon_max: 0.05, step_max: 0.10, interval_rtts: (1.7, 2.2), starting_rtts: 1.0 }
+        Self {
+            epsilon_min: 0.01,
+            epsilon_max: 0.05,
+            step_max: 0.10,
+            interval_rtts: (1.7, 2.2),
+            starting_rtts: 1.0,
+            loss_significance: 1.0,
+        }
     }
 }
 
@@ -46,21 +55,19 @@ const DELIVERY_GROWTH: f64 = 1.25;
 const EXIT_SHARE: f64 = 0.9;
 /// Rate during the RTT after Starting, as a share of the new base rate.
 const DRAIN_SHARE: f64 = 0.75;
-/// So few lost packets in an interval of Starting say nothing: at 1 % random loss five losses among the few packets
-/// of a young connection happen once in a thousand starts, one happens in every third.
-const CREDIBLE_LOSSES: u32 = 5;
+/// So many lost packets do not end Starting: a young connection sends few packets an interval, and one of them lost
+/// to a neighbour's burst is no sign of the path's capacity. Source: `NSDI 2018` §4.4.
+const IGNORED_LOSSES: u32 = 50;
 /// Trials of a round: two pairs.
 const TRIALS: usize = 4;
 /// A probe must differ by one packet an interval to be visible, but never by more than this share of the rate.
 const EPSILON_LIMIT: f64 = 0.25;
 
-/// What an interval showed.
-#[derive(Clone, Copy, Debug)]
-struct Point {
+/// A rate and what it achieved.
+#[derive(Clone, Debug)]
+struct Tried {
     rate: Rate,
-    utility: f64,
-    /// Probe above the base rate.
-    high: bool,
+    report: Report,
 }
 
 /// The best of Starting so far.
@@ -79,6 +86,8 @@ enum State {
         /// Doublings whose result is not known; at most one is launched ahead of the last known result.
         unknown: u8,
         best: Option<Best>,
+        /// Packets lost so far.
+        lost: u32,
         /// The last interval was short of data: do not double until one is not.
         hold: bool,
     },
@@ -89,15 +98,15 @@ enum State {
         /// Which trials probe above the base rate.
         high: [bool; TRIALS],
         launched: u8,
-        results: [Option<Point>; TRIALS],
+        results: [Option<Report>; TRIALS],
     },
     RateAdjusting {
         /// +1 or −1.
         direction: f64,
         /// n: consecutive steps in this direction, this one included.
         step: u32,
-        /// What the rate before this step was worth.
-        last: Point,
+        /// What the rate before this step achieved.
+        last: Tried,
         launched: bool,
     },
 }
@@ -113,7 +122,7 @@ pub struct Allegro {
 }
 
 const fn starting(rate: Rate) -> State {
-    State::Starting { rate, unknown: 0, best: None, hold: false }
+    State::Starting { rate, unknown: 0, best: None, lost: 0, hold: false }
 }
 
 impl Allegro {
@@ -127,7 +136,7 @@ impl Allegro {
         // is random, so that nobody can play to it.
         let first = self.rng.coin();
         let high = [first, !first, !first, first];
-        self.state = State::DecisionMaking { epsilon, high, launched: 0, results: [None; TRIALS] };
+        self.state = State::DecisionMaking { epsilon, high, launched: 0, results: [const { None }; TRIALS] };
     }
 
     fn judged(&self, rate: Rate, trial: u8) -> Slot {
@@ -141,9 +150,11 @@ impl Allegro {
         epsilon.max((1.0 / packets.max(1.0)).min(EPSILON_LIMIT))
     }
 
-    fn on_starting(&mut self, slot: Slot, report: &Report, utility: f64, path: &Path) -> Verdict {
-        let State::Starting { rate, unknown, best, hold } = &mut self.state else { return Verdict::Wait };
+    fn on_starting(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        let utility = utility(report);
+        let State::Starting { rate, unknown, best, lost, hold } = &mut self.state else { return Verdict::Wait };
         *unknown = unknown.saturating_sub(1);
+        *lost = lost.saturating_add(report.packets_lost);
         *hold = report.app_limited;
         if report.app_limited {
             // Nothing learned; but never more than twice what such an application was seen to use.
@@ -157,7 +168,7 @@ impl Allegro {
             Some(best) => {
                 let doubled = slot.rate > best.target * 1.5;
                 let stuck = doubled && delivery < best.delivery * DELIVERY_GROWTH;
-                let worse = utility <= best.utility && report.packets_lost >= CREDIBLE_LOSSES;
+                let worse = utility <= best.utility && *lost > IGNORED_LOSSES;
                 !stuck && !worse
             }
         };
@@ -177,67 +188,104 @@ impl Allegro {
         Verdict::Realign("utility stopped growing")
     }
 
-    fn on_decision(&mut self, slot: Slot, report: &Report, utility: f64, path: &Path) -> Verdict {
+    fn on_decision(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         let base = self.rate;
         let State::DecisionMaking { epsilon, high, results, .. } = &mut self.state else { return Verdict::Wait };
-        let epsilon = *epsilon;
+        let (epsilon, high) = (*epsilon, *high);
         if report.app_limited {
             self.rate = path.clamp(base.min(path.delivery * 2.0));
             self.decide(epsilon);
             return Verdict::Realign("trial short of data");
         }
-        let trial = usize::from(slot.trial.unwrap_or(0)) % TRIALS;
-        results[trial] = Some(Point { rate: slot.rate, utility, high: high[trial] });
-        let &mut [Some(a), Some(b), Some(c), Some(d)] = results else { return Verdict::Wait };
-        let direction = vote(a, b);
-        if direction == 0.0 || direction != vote(c, d) {
-            let epsilon = (epsilon + self.config.epsilon_min).min(self.config.epsilon_max);
-            self.decide(epsilon);
+        results[usize::from(slot.trial.unwrap_or(0)) % TRIALS] = Some(report.clone());
+        let [Some(a), Some(b), Some(c), Some(d)] = results.clone() else { return Verdict::Wait };
+        // In block order the first and the last trial probe on one side, the two in the middle on the other.
+        let outer = merged(&a, &d);
+        let inner = merged(&b, &c);
+        let pooled = self.pooled_loss(&outer, &inner);
+        let vote = |outer: &Report, inner: &Report| {
+            let up = worth(utility, outer, pooled) - worth(utility, inner, pooled);
+            if high[0] { up } else { -up }
+        };
+        let (first, second) = (vote(&a, &b), vote(&d, &c));
+        if first * second <= 0.0 {
+            self.decide((epsilon + self.config.epsilon_min).min(self.config.epsilon_max));
             return Verdict::Realign("inconclusive");
         }
-        let winners = [a, b, c, d].into_iter().filter(|point| point.high == (direction > 0.0));
-        let utility = winners.clone().map(|point| point.utility).sum::<f64>() / 2.0;
-        let rate = winners.map(|point| point.rate).next_back().unwrap_or(base);
-        self.adjust(direction, 1, Point { rate, utility, high: false }, path);
+        let direction = first.signum();
+        let winner = if (direction > 0.0) == high[0] { outer } else { inner };
+        self.adjust(direction, 1, Tried { rate: winner.target, report: winner }, path);
         Verdict::Realign(if direction > 0.0 { "both pairs say up" } else { "both pairs say down" })
     }
 
     /// Takes the n-th step from `last`.
-    fn adjust(&mut self, direction: f64, step: u32, last: Point, path: &Path) {
+    fn adjust(&mut self, direction: f64, step: u32, last: Tried, path: &Path) {
         let change = (f64::from(step) * self.config.epsilon_min).min(self.config.step_max);
         let change = self.visible(change, path);
         self.rate = path.clamp(last.rate * (1.0 + direction * change));
         self.state = State::RateAdjusting { direction, step, last, launched: false };
     }
 
-    fn on_adjusting(&mut self, slot: Slot, report: &Report, utility: f64, path: &Path) -> Verdict {
+    fn on_adjusting(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         let State::RateAdjusting { direction, step, last, launched } = &mut self.state else { return Verdict::Wait };
         if report.app_limited {
             *launched = false;
             self.rate = path.clamp(self.rate.min(path.delivery * 2.0));
             return Verdict::Realign("step short of data");
         }
-        let (direction, step, last) = (*direction, *step, *last);
+        let (direction, step, last) = (*direction, *step, last.clone());
+        let pooled = self.pooled_loss(report, &last.report);
+        let gain = worth(utility, report, pooled) - worth(utility, &last.report, pooled);
         // At a limit of the path's rates there is no further step to take.
-        if utility > last.utility && slot.rate != last.rate {
-            self.adjust(direction, step + 1, Point { rate: slot.rate, utility, high: false }, path);
+        if gain > 0.0 && slot.rate != last.rate {
+            self.adjust(direction, step + 1, Tried { rate: slot.rate, report: report.clone() }, path);
             return Verdict::Realign("step helped");
         }
         self.rate = last.rate;
         self.decide(self.config.epsilon_min);
         Verdict::Realign("step did not help")
     }
+
+    /// The loss rate of two reports together, if the packets they lost do not tell their loss rates apart: then
+    /// the difference is chance, and only the rates differ.
+    ///
+    /// Two-proportion z-test. Source: the loss quantum of an interval of n packets is 1/n, and the prototypes' pooling
+    /// of the losses of a round (NSDI 2018 release) is the special case of few losses.
+    fn pooled_loss(&self, a: &Report, b: &Report) -> Option<f64> {
+        let (n_a, n_b) = (f64::from(a.packets.max(1)), f64::from(b.packets.max(1)));
+        let (lost_a, lost_b) = (f64::from(a.packets_lost), f64::from(b.packets_lost));
+        let pooled = (lost_a + lost_b) / (n_a + n_b);
+        let error = (pooled * (1.0 - pooled).max(0.0) * (1.0 / n_a + 1.0 / n_b)).sqrt();
+        let apart = (lost_a / n_a - lost_b / n_b).abs();
+        (apart < self.config.loss_significance * error).then_some(pooled)
+    }
 }
 
-/// The direction in which the pair's better probe lies: +1, −1, or 0 for a tie.
-fn vote(a: Point, b: Point) -> f64 {
-    let (high, low) = if a.high { (a, b) } else { (b, a) };
-    if high.utility > low.utility {
-        1.0
-    } else if high.utility < low.utility {
-        -1.0
-    } else {
-        0.0
+type Evaluate<'a> = &'a dyn Fn(&Report) -> f64;
+
+/// The utility of a report, with this loss rate instead of its own if there is one.
+fn worth(utility: Evaluate<'_>, report: &Report, loss: Option<f64>) -> f64 {
+    let Some(loss) = loss else { return utility(report) };
+    let lost = Bytes::new((report.sent.get() as f64 * loss) as u64);
+    utility(&Report { lost, ..report.clone() })
+}
+
+/// Two intervals at the same rate as one report.
+fn merged(a: &Report, b: &Report) -> Report {
+    let (sent, duration) = (a.sent + b.sent, a.duration + b.duration);
+    let mean = |a: Option<f64>, b: Option<f64>| Some((a? + b?) / 2.0);
+    Report {
+        duration,
+        achieved: Rate::from_volume(sent, duration),
+        packets: a.packets.saturating_add(b.packets),
+        packets_lost: a.packets_lost.saturating_add(b.packets_lost),
+        sent,
+        lost: a.lost + b.lost,
+        rtt: a.rtt.zip(b.rtt).map(|(a, b)| (a + b) / 2),
+        rtt_gradient: mean(a.rtt_gradient, b.rtt_gradient),
+        rtt_gradient_error: a.rtt_gradient_error.hypot(b.rtt_gradient_error) / 2.0,
+        rtt_deviation: (a.rtt_deviation + b.rtt_deviation) / 2,
+        ..a.clone()
     }
 }
 
@@ -251,7 +299,7 @@ impl Verdict {
 impl RateControl for Allegro {
     fn next(&mut self, path: &Path) -> Slot {
         match &mut self.state {
-            State::Starting { rate, unknown, best, hold } => {
+            State::Starting { rate, unknown, best, hold, .. } => {
                 let first = best.is_none() && *unknown == 0;
                 if *unknown > 1 {
                     return Slot::filler(*rate);
@@ -286,7 +334,7 @@ impl RateControl for Allegro {
         }
     }
 
-    fn on_report(&mut self, slot: Slot, report: &Report, utility: f64, path: &Path) -> Verdict {
+    fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         match self.state {
             State::Starting { .. } => self.on_starting(slot, report, utility, path),
             State::Draining { .. } => Verdict::Wait,

@@ -65,8 +65,9 @@ pub trait RateControl: Debug + Send + Sync {
     /// What the next interval is for. Called when the previous one closes and after each [`Verdict::Realign`].
     fn next(&mut self, path: &Path) -> Slot;
 
-    /// An interval of the current plan was resolved; `utility` is finite.
-    fn on_report(&mut self, slot: Slot, report: &Report, utility: f64, path: &Path) -> Verdict;
+    /// An interval of the current plan was resolved. `utility` ranks it, and variants of it that the law makes; its
+    /// results are finite.
+    fn on_report(&mut self, slot: Slot, report: &Report, utility: &dyn Fn(&Report) -> f64, path: &Path) -> Verdict;
 
     /// The RTT is known now: begin at this rate.
     fn start(&mut self, rate: Rate);

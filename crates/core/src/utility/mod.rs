@@ -60,6 +60,7 @@ pub(crate) mod tests {
             delivery_rate: Some(Rate::from_mbit(mbit * (1.0 - loss))),
             rtt: Some(Duration::from_millis(30)),
             rtt_gradient: Some(0.0),
+            rtt_gradient_error: 0.0,
             rtt_residual: Duration::ZERO,
             rtt_deviation: Duration::ZERO,
             app_limited: false,
