@@ -1,0 +1,29 @@
+# `make demo` and `make test` need git, make, curl and a C compiler; they install Rust if it is missing.
+
+SHELL := /bin/bash
+with_rust := .ci/with-rust
+steps := format licences lint docs test wasm
+
+.PHONY: help demo test $(steps) build install clean
+
+help: ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo 'The steps of `make test`, one at a time: $(steps)'
+
+demo: build ## Watch PCC, CUBIC and BBR carry the same file over a satellite link
+	target/release/pcc race satellite
+
+test: ## Everything that continuous integration runs
+	@$(with_rust) .ci/steps $(steps)
+
+$(steps):
+	@$(with_rust) .ci/steps $@
+
+build: ## Build target/release/pcc
+	$(with_rust) cargo build --release --locked --bin pcc
+
+install: ## Install pcc into ~/.cargo/bin
+	$(with_rust) cargo install --locked --path crates/cli
+
+clean: ## Remove everything that was built
+	rm -rf target
