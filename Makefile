@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 with_rust := .ci/with-rust
-steps := format licences lint docs test wasm
+steps := format licences lint docs tests wasm
 
 .PHONY: help demo test $(steps) build install clean
 
