@@ -15,6 +15,8 @@ use std::sync::Arc;
 const INITIAL_WINDOW: u64 = 10;
 /// Trains: what leaves back to back. Shorter ones cost CPU, longer ones lose packets in shallow buffers.
 const TRAIN: Duration = Duration::from_micros(100);
+/// So many packets must be lost for a panic: fewer may be a neighbour's burst.
+const PANIC_PACKETS: u32 = 20;
 /// An idle time after which the old rate says nothing about the path any more.
 const LONG_IDLE: Duration = Duration::from_secs(10);
 /// No path is faster: keeps every product of rates and times finite.
@@ -156,7 +158,7 @@ impl Pcc {
 
     /// Everything sent over several probe time-outs was lost (RFC 9002 §7.6).
     pub fn on_persistent_congestion(&mut self, now: Timestamp) {
-        self.back_off(now, "persistent congestion");
+        self.back_off(now, self.law.rate() * 0.5, "persistent congestion");
     }
 
     /// The transport may send but does not, for this reason; the next packet sent ends it.
@@ -244,11 +246,13 @@ impl Pcc {
 
     fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report) {
         if !(self.law.is_starting() && slot.trial.is_some()) {
-            if report.loss() > self.config.utility.panic_loss() && report.packets_lost > 2 {
-                return self.back_off(now, "panic loss");
+            if report.loss() > self.config.utility.panic_loss() && report.packets_lost >= PANIC_PACKETS {
+                // What still arrived is what there is; but one interval may be wrong, so at most three halvings at once.
+                let rate = self.law.rate();
+                return self.back_off(now, report.throughput().min(rate).max(rate * 0.125), "panic loss");
             }
             if report.timed_out && !report.app_limited {
-                return self.back_off(now, "interval timed out");
+                return self.back_off(now, self.law.rate() * 0.5, "interval timed out");
             }
         }
         let path = self.path();
@@ -296,9 +300,8 @@ impl Pcc {
         self.slot = Slot { rate: path.clamp(slot.rate), ..slot };
     }
 
-    fn back_off(&mut self, now: Timestamp, reason: &'static str) {
-        let rate = self.path().clamp(self.law.rate() * 0.5);
-        self.law.back_off(rate);
+    fn back_off(&mut self, now: Timestamp, rate: Rate, reason: &'static str) {
+        self.law.back_off(self.path().clamp(rate));
         self.replan(now, reason);
     }
 
@@ -309,7 +312,7 @@ impl Pcc {
         }
         while now > self.stall.next(&self.rtt) && self.stall.halvings < 64 {
             self.stall.halvings += 1;
-            self.back_off(now, "no acknowledgement");
+            self.back_off(now, self.law.rate() * 0.5, "no acknowledgement");
         }
     }
 

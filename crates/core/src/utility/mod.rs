@@ -20,7 +20,8 @@ pub trait Utility: Debug + Send + Sync {
     /// The name users select it by.
     fn name(&self) -> &'static str;
 
-    /// The loss rate above which the sender halves its rate whatever the utility says; 1 turns the guard off.
+    /// The loss rate above which the sender falls back at once to the rate at which data arrived, without asking the
+    /// utility further; 1 turns the guard off.
     fn panic_loss(&self) -> f64 {
         0.5
     }

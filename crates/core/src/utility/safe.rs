@@ -27,6 +27,11 @@ impl Utility for Safe {
         report.throughput().mbit() * cut_off - x * loss
     }
 
+    /// Three times the cap: with α = 100 the reward there is e⁻¹⁰ of the goodput, and no probing step brings it back.
+    fn panic_loss(&self) -> f64 {
+        3.0 * self.loss_cap
+    }
+
     fn name(&self) -> &'static str {
         "safe"
     }
