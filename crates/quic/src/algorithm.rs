@@ -1,8 +1,10 @@
 //! Which congestion controller a connection uses.
 
 use crate::PccConfig;
+use crate::fixed::Fixed;
 use core::str::FromStr;
 use noq::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
+use pcc::units::{ParseQuantityError, Rate};
 use std::sync::Arc;
 
 /// A congestion controller by name: PCC, or a peer that noq brings along for comparison.
@@ -17,6 +19,9 @@ pub enum Algorithm {
     Bbr,
     /// NewReno (RFC 9002), as noq implements it.
     NewReno,
+    /// No control at all: this rate, whatever is lost. It measures a path or a pacer; on a path that is shared it takes
+    /// what others need.
+    Fixed(Rate),
 }
 
 impl Default for Algorithm {
@@ -26,16 +31,18 @@ impl Default for Algorithm {
 }
 
 impl Algorithm {
-    /// The names that [`Algorithm::from_str`] reads, in the order of a list for people.
+    /// The names of the congestion controllers, in the order of a list for people. [`Algorithm::from_str`] reads them,
+    /// and `fixed:RATE` besides.
     pub const NAMES: [&'static str; 4] = ["pcc", "cubic", "bbr", "newreno"];
 
-    /// The name, as [`Algorithm::from_str`] reads it.
+    /// The name: of [`Algorithm::NAMES`], or `fixed`.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Pcc(_) => "pcc",
             Self::Cubic => "cubic",
             Self::Bbr => "bbr",
             Self::NewReno => "newreno",
+            Self::Fixed(_) => "fixed",
         }
     }
 
@@ -46,25 +53,35 @@ impl Algorithm {
             Self::Cubic => Arc::new(CubicConfig::default()),
             Self::Bbr => Arc::new(Bbr3Config::default()),
             Self::NewReno => Arc::new(NewRenoConfig::default()),
+            Self::Fixed(rate) => Arc::new(Fixed(*rate)),
         }
     }
 }
 
-/// The name is none of [`Algorithm::NAMES`].
+/// Why an algorithm written by a person could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a congestion control algorithm; choose one of {names}", names = Algorithm::NAMES.join(", "))]
-pub struct ParseAlgorithmError(String);
+pub enum ParseAlgorithmError {
+    /// No such name.
+    #[error("`{0}` is not a congestion control algorithm; choose one of {names}", names = Algorithm::NAMES.join(", "))]
+    Unknown(String),
+    /// What follows `fixed:` is not a rate.
+    #[error(transparent)]
+    Rate(#[from] ParseQuantityError),
+}
 
 impl FromStr for Algorithm {
     type Err = ParseAlgorithmError;
 
+    /// Reads `pcc`, `cubic`, `bbr`, `newreno` and `fixed:100Mbit`, case aside.
     fn from_str(written: &str) -> Result<Self, Self::Err> {
-        match written.trim().to_ascii_lowercase().as_str() {
-            "pcc" => Ok(Self::Pcc(PccConfig::default())),
-            "cubic" => Ok(Self::Cubic),
-            "bbr" => Ok(Self::Bbr),
-            "newreno" => Ok(Self::NewReno),
-            _ => Err(ParseAlgorithmError(written.to_owned())),
+        let (name, rate) = written.trim().split_once(':').map_or((written.trim(), None), |(n, r)| (n, Some(r)));
+        match (name.to_ascii_lowercase().as_str(), rate) {
+            ("pcc", None) => Ok(Self::Pcc(PccConfig::default())),
+            ("cubic", None) => Ok(Self::Cubic),
+            ("bbr", None) => Ok(Self::Bbr),
+            ("newreno", None) => Ok(Self::NewReno),
+            ("fixed", rate) => Ok(Self::Fixed(rate.unwrap_or_default().parse()?)),
+            _ => Err(ParseAlgorithmError::Unknown(written.to_owned())),
         }
     }
 }
@@ -85,5 +102,14 @@ mod tests {
     fn an_unknown_name_is_refused_with_the_choice() {
         let error = "vegas".parse::<Algorithm>().unwrap_err().to_string();
         assert!(error.contains("`vegas`") && error.contains("newreno"), "{error}");
+    }
+
+    #[test]
+    fn a_fixed_rate_is_read_with_its_unit() {
+        let Ok(Algorithm::Fixed(rate)) = "fixed:100Mbit".parse() else { panic!("not read") };
+        assert_eq!(rate, Rate::from_mbit(100.0));
+        for wrong in ["fixed", "fixed:", "fixed:100", "pcc:100Mbit"] {
+            assert!(wrong.parse::<Algorithm>().is_err(), "{wrong}");
+        }
     }
 }

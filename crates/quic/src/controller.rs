@@ -1,93 +1,194 @@
-//! PCC behind noq's congestion controller trait.
+//! PCC behind noq's congestion controller trait: translation, no decisions.
 
+use crate::numbers::{Numbered, Numbers};
+use crate::pace::{self, Gate, Pace};
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use noq_proto::RttEstimator;
 use pcc::Pcc;
 use pcc::interval::LimitedBy;
-use pcc::units::{Bytes, Timestamp};
+use pcc::units::{Bytes, Rate, Timestamp};
 use std::any::Any;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// PCC for a noq connection: give it to [`noq::TransportConfig::congestion_controller_factory`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PccConfig {
-    /// Utility, seed, limits and observer of each connection.
+    /// Utility, limits and observer of every connection.
+    ///
+    /// The packet size is noq's, whatever is set here. Of the seed each connection and each path of it gets its own
+    /// variation, since senders that share a path must not try rates in step; a process that makes the same
+    /// connections in the same order repeats their seeds. [`PccConfig::default`] draws the seed at random.
     pub core: pcc::Config,
+}
+
+impl Default for PccConfig {
+    fn default() -> Self {
+        let seed = RandomState::new().hash_one(0);
+        Self { core: pcc::Config { seed, ..pcc::Config::default() } }
+    }
 }
 
 impl ControllerFactory for PccConfig {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let mut core = self.core.clone();
-        core.max_datagram_size = Bytes::new(current_mtu.into());
-        Box::new(PccController { pcc: Pcc::new(core.clone(), Timestamp::ZERO), core, origin: now })
+        Box::new(PccController::new(self, now, current_mtu))
     }
 }
 
+/// A seed for the next of this process's paths; the multiplier spreads consecutive numbers over all bits (Knuth).
+fn vary(seed: u64) -> u64 {
+    static PATHS: AtomicU64 = AtomicU64::new(0);
+    seed ^ PATHS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Packets that may leave faster than a rate that is a mere assumption, and the rate at which they do: the handshake's
+/// flight of three (RFC 9000 §8.1) must not wait 10 ms for each, and 1 ms apart it does not overflow a buffer.
+const OPENING_PACKETS: u64 = 4;
+const OPENING_MBIT: f64 = 10.0;
+
 #[derive(Debug)]
 struct PccController {
+    config: Arc<PccConfig>,
     pcc: Pcc,
-    core: pcc::Config,
-    origin: Instant,
+    gate: Gate,
+    numbers: Numbers,
+    /// PCC's time is counted from here.
+    born: Timestamp,
+    mtu: u16,
+    /// Reported lost, the time of sending not yet known.
+    lost: Vec<u64>,
+    /// PCC was told that the application is the limit, and nothing was sent since.
+    limited: bool,
 }
 
 impl PccController {
+    fn new(config: Arc<PccConfig>, now: Instant, mtu: u16) -> Self {
+        let seed = vary(config.core.seed);
+        let core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
+        Self {
+            pcc: Pcc::new(core, Timestamp::ZERO),
+            gate: Gate::default(),
+            numbers: Numbers::default(),
+            born: pace::at(now),
+            mtu,
+            lost: Vec::new(),
+            limited: false,
+            config,
+        }
+    }
+
+    /// The moment in PCC's time.
+    fn since_birth(&self, moment: Timestamp) -> Timestamp {
+        Timestamp::ZERO + moment.since(self.born)
+    }
+
     fn at(&self, now: Instant) -> Timestamp {
-        Timestamp::ZERO + now.saturating_duration_since(self.origin)
+        self.since_birth(pace::at(now))
+    }
+
+    /// How packets should leave after one with this id.
+    fn pace(&self, id: u64) -> Pace {
+        let opening = id < OPENING_PACKETS && self.pcc.rtt().smoothed().is_none();
+        let rate = if opening { self.pcc.rate().max(Rate::from_mbit(OPENING_MBIT)) } else { self.pcc.rate() };
+        Pace { rate, quantum: self.pcc.send_quantum(), packet: Bytes::new(self.mtu.into()) }
+    }
+
+    /// Reported losses turned out to be none of PCC's business: acknowledgements only, or another path's.
+    fn forget_losses(&mut self) {
+        self.lost.clear();
     }
 }
 
 impl Controller for PccController {
-    fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
-        self.pcc.on_packet_sent(self.at(now), pn, Bytes::new(bytes.into()));
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
+        self.forget_losses();
+        let volume = Bytes::new(bytes.into());
+        let ours = pace::is_ours();
+        // noq reads its clock once for up to twenty packets; ours tells when this one leaves.
+        let moment = if ours { pace::now() } else { pace::at(now) };
+        let at = self.since_birth(moment);
+        let Numbered { id, starts_space } = self.numbers.on_sent(number, now);
+        if starts_space {
+            self.pcc.on_discarded(at, id);
+        }
+        // Larger than the MTU is a probe for a larger MTU: noq never says that it was lost.
+        if bytes <= self.mtu {
+            if let Some(since) = self.gate.host_limited_since(moment) {
+                self.pcc.on_limited(self.since_birth(since), LimitedBy::Host);
+            }
+            self.pcc.on_packet_sent(at, id, volume);
+            self.limited = false;
+        }
+        if ours {
+            self.gate.on_sent(moment, volume, self.pace(id));
+        }
     }
 
-    fn on_ack(&mut self, now: Instant, _: Instant, _: u64, pn: u64, app_limited: bool, _: &noq_proto::RttEstimator) {
-        if app_limited {
-            self.pcc.on_limited(self.at(now), LimitedBy::Application);
+    fn on_ack(&mut self, now: Instant, sent: Instant, _: u64, number: u64, app_limited: bool, _: &RttEstimator) {
+        self.forget_losses();
+        let at = self.at(now);
+        if let Some(id) = self.numbers.id(number, sent) {
+            self.pcc.on_ack(at, id);
         }
-        self.pcc.on_ack(self.at(now), pn);
+        if app_limited && !self.limited {
+            self.limited = true;
+            self.pcc.on_limited(at, LimitedBy::Application);
+        }
     }
 
     fn on_end_acks(&mut self, now: Instant, _: u64, _: bool, _: Option<u64>) {
         self.pcc.on_end_acks(self.at(now));
     }
 
-    fn on_packet_lost(&mut self, _: u16, pn: u64, now: Instant) {
-        self.pcc.on_loss(self.at(now), pn);
+    fn on_packet_lost(&mut self, bytes: u16, number: u64, _: Instant) {
+        // Packets that are not in flight have no size here, and PCC never heard of them.
+        if bytes > 0 {
+            self.lost.push(number);
+        }
     }
 
-    fn on_congestion_event(&mut self, now: Instant, _: Instant, persistent: bool, _: bool, _: u64, _: u64) {
+    /// The end of a batch of losses, all of one packet number space; `sent` is the time of its last packet. A batch
+    /// that noq does not end this way was not in flight on this path. A packet that is acknowledged after it was
+    /// declared lost is never mentioned again.
+    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, ecn: bool, _: u64, _: u64) {
+        if ecn {
+            return; // PCC reacts to what a rate achieves: marks are not loss
+        }
+        let at = self.at(now);
+        for number in self.lost.drain(..) {
+            if let Some(id) = self.numbers.id(number, sent) {
+                self.pcc.on_loss(at, id);
+            }
+        }
         if persistent {
-            self.pcc.on_persistent_congestion(self.at(now));
+            self.pcc.on_persistent_congestion(at);
         }
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.mtu = new_mtu;
         self.pcc.set_max_datagram_size(Bytes::new(new_mtu.into()));
     }
 
+    /// noq asks before each datagram of data, and also for statistics: only the former meets the gate. One byte is as
+    /// good as none, which noq does not take.
     fn window(&self) -> u64 {
-        self.pcc.congestion_window().get()
+        if self.gate.admits() { self.pcc.congestion_window().get() } else { 1 }
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = self.window();
-        metrics.pacing_rate = Some(self.pcc.rate().bytes_per_sec() as u64);
-        metrics.send_quantum = Some(self.pcc.send_quantum().get());
-        metrics
+        pace::metrics(self.pcc.congestion_window().get(), self.pcc.rate(), self.pcc.send_quantum())
     }
 
+    /// For a path that takes over: it knows nothing of the new path, and starts afresh.
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(Self {
-            pcc: Pcc::new(self.core.clone(), Timestamp::ZERO),
-            core: self.core.clone(),
-            origin: self.origin,
-        })
+        Box::new(Self::new(Arc::clone(&self.config), Instant::now(), self.mtu))
     }
 
     fn initial_window(&self) -> u64 {
-        self.window()
+        self.pcc.congestion_window().get()
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -33,7 +33,10 @@
 
 mod algorithm;
 mod controller;
+mod fixed;
 pub mod http3;
+mod numbers;
+mod pace;
 mod runtime;
 pub mod socket;
 mod sys;

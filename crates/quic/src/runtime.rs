@@ -1,22 +1,31 @@
 //! The runtime that paces exactly.
 
+use crate::pace::{Timer, Turns};
 use noq::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// noq's Tokio runtime with exact pacing for connections that PCC controls.
+/// noq's Tokio runtime with exact pacing: connections that PCC controls send each packet at its time.
+///
+/// Sockets, timers and connections with other congestion controllers work exactly as under [`TokioRuntime`]. Linux wakes
+/// connections within microseconds; other systems within a millisecond, and the rate is kept all the same.
 #[derive(Debug)]
 pub struct PacedRuntime {
     tokio: TokioRuntime,
+    timer: Arc<Timer>,
 }
 
 impl PacedRuntime {
-    /// A runtime for [`noq::Endpoint::new`]; call it inside the Tokio runtime in which the endpoint will live.
+    /// A runtime for [`noq::Endpoint::new`]; any number of endpoints may share it.
+    ///
+    /// Panics outside a Tokio runtime with I/O and time enabled: call it where the endpoints will live.
+    ///
+    /// Errors: the system has no descriptor left for the timer.
     #[expect(clippy::new_ret_no_self, reason = "noq takes nothing else")]
     pub fn new() -> io::Result<Arc<dyn Runtime>> {
-        Ok(Arc::new(Self { tokio: TokioRuntime }))
+        Ok(Arc::new(Self { tokio: TokioRuntime, timer: Arc::new(Timer::start()?) }))
     }
 }
 
@@ -26,7 +35,7 @@ impl Runtime for PacedRuntime {
     }
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        self.tokio.spawn(future);
+        self.tokio.spawn(Box::pin(Turns::new(future, Arc::clone(&self.timer))));
     }
 
     fn wrap_udp_socket(&self, socket: std::net::UdpSocket) -> io::Result<Box<dyn AsyncUdpSocket>> {

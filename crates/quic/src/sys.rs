@@ -3,8 +3,12 @@
 
 use core::ffi::c_int;
 use core::mem::size_of;
+use core::ptr;
+use core::time::Duration;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// Sets one of `SO_RCVBUFFORCE` and `SO_SNDBUFFORCE`; needs `CAP_NET_ADMIN`.
 pub(crate) fn set_buffer(socket: &impl AsFd, option: c_int, bytes: usize) -> io::Result<()> {
@@ -41,4 +45,46 @@ pub(crate) fn dropped(socket: &impl AsFd) -> Option<u32> {
         )
     };
     (result == 0 && length as usize == size_of::<[u32; MEMINFO_VARS]>()).then_some(info[MEMINFO_DROPS])
+}
+
+/// A timer behind a file descriptor: `CLOCK_MONOTONIC`, to the resolution of the kernel's high-resolution timers.
+#[derive(Debug)]
+pub(crate) struct TimerFd(OwnedFd);
+
+impl TimerFd {
+    /// An unset timer.
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: no pointers are passed, and a descriptor that is not negative is open and ours alone.
+        unsafe {
+            let fd = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC);
+            if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(Self(OwnedFd::from_raw_fd(fd))) }
+        }
+    }
+
+    /// Lends it to Tokio, to be waited for.
+    pub(crate) fn into_async(self) -> io::Result<AsyncFd<Self>> {
+        // SAFETY: `self` owns an open descriptor, always answers with that one, and moves into the `AsyncFd`.
+        Ok(unsafe { AsyncFd::register_with_interest(self, Interest::READABLE) }?)
+    }
+
+    /// Expires `after` from now, once, and forgets any earlier setting.
+    pub(crate) fn set(&self, after: Duration) {
+        // All zero would unset it.
+        let after = after.max(Duration::from_nanos(1));
+        let value = libc::timespec {
+            tv_sec: libc::time_t::try_from(after.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: after.subsec_nanos().into(),
+        };
+        let setting = libc::itimerspec { it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
+        // SAFETY: the descriptor is an open timer for as long as `self` lives, the kernel reads one itimerspec, and a
+        // null pointer says that the old setting is not wanted.
+        let result = unsafe { libc::timerfd_settime(self.0.as_raw_fd(), 0, &raw const setting, ptr::null_mut()) };
+        debug_assert_eq!(result, 0, "a valid time for an open timer: {}", io::Error::last_os_error());
+    }
+}
+
+impl AsRawFd for TimerFd {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
 }

@@ -1,0 +1,48 @@
+//! Exact pacing: when each packet of a connection leaves.
+//!
+//! noq asks its congestion controller before every datagram that carries data how much may be in flight, and asks it
+//! nothing for pure acknowledgements. A paced controller answers "nothing more" until the departure time of the next
+//! packet: acknowledgements and loss probes leave freely, data waits inside noq, and the time that noq notes for a
+//! packet is the time at which it left. Nothing is held back behind noq's back.
+//!
+//! | file | its question |
+//! |---|---|
+//! | `schedule` | when is the next packet due? |
+//! | `gate` | may a packet leave now, and if not, who must be woken when? |
+//! | `turn` | is this call part of a connection's turn under our runtime, which will wake it? |
+//! | `timer` | which connections are due, out of thousands, with one kernel timer? |
+//! | `alarm` | how does the kernel tell us within microseconds? |
+//! | `clock` | what time is it? |
+
+mod alarm;
+mod clock;
+mod gate;
+mod schedule;
+mod timer;
+mod turn;
+
+pub(crate) use clock::{at, now};
+pub(crate) use gate::Gate;
+pub(crate) use schedule::Pace;
+pub(crate) use timer::Timer;
+pub(crate) use turn::{Turns, is_ours};
+
+use noq::congestion::ControllerMetrics;
+use pcc::units::{Bytes, Rate};
+
+/// What noq's own pacer is told in a turn that is paced here, in bytes a second: a rate at which it never waits. Low
+/// enough that the pacer's products with times of seconds stay far from overflow.
+const NOT_PACED_BY_NOQ: u64 = 1_000_000_000_000;
+
+/// What a gated controller reports to noq: outside our turns noq paces, as well as it can.
+pub(crate) fn metrics(congestion_window: u64, rate: Rate, quantum: Bytes) -> ControllerMetrics {
+    let mut metrics = ControllerMetrics::default();
+    metrics.congestion_window = congestion_window;
+    if is_ours() {
+        metrics.pacing_rate = Some(NOT_PACED_BY_NOQ);
+    } else {
+        metrics.pacing_rate = Some(rate.bytes_per_sec() as u64);
+        metrics.send_quantum = Some(quantum.get());
+    }
+    metrics
+}

@@ -1,0 +1,92 @@
+//! A connection's turn: one poll of the task that drives it.
+//!
+//! noq builds and sends packets only in its connection drivers, which it spawns through the runtime. Ours notes on the
+//! thread that a turn is on, so that a controller called meanwhile knows that a gate it closes will be opened again,
+//! and leaves behind when its connection wants to be woken. A controller asked at any other time, for statistics or
+//! under another runtime, finds no turn and answers as though there were no gate.
+
+use super::{Timer, clock};
+use core::cell::Cell;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use pcc::units::Timestamp;
+use std::sync::Arc;
+
+#[derive(Clone, Copy)]
+struct Turn {
+    wake_at: Option<Timestamp>,
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<Turn>> = const { Cell::new(None) };
+}
+
+/// Whether this code runs in a turn that [`Turns`] gave.
+pub(crate) fn is_ours() -> bool {
+    CURRENT.get().is_some()
+}
+
+/// Asks for the connection whose turn it is to be woken at `at`, or earlier if that was asked for already.
+pub(super) fn wake_at(at: Timestamp) {
+    if let Some(turn) = CURRENT.get() {
+        CURRENT.set(Some(Turn { wake_at: Some(turn.wake_at.map_or(at, |earlier| earlier.min(at))) }));
+    }
+}
+
+/// Ends the turn however it ends, also by a panic: the thread goes on to other tasks.
+struct Guard {
+    outer: Option<Turn>,
+}
+
+impl Guard {
+    fn begin() -> Self {
+        Self { outer: CURRENT.replace(Some(Turn { wake_at: None })) }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        CURRENT.set(self.outer);
+    }
+}
+
+/// A task of noq that is polled in turns, and woken when a gate in it opens.
+pub(crate) struct Turns {
+    task: Pin<Box<dyn Future<Output = ()> + Send>>,
+    timer: Arc<Timer>,
+    /// The timer will wake this task then.
+    armed: Option<Timestamp>,
+}
+
+impl Turns {
+    pub(crate) fn new(task: Pin<Box<dyn Future<Output = ()> + Send>>, timer: Arc<Timer>) -> Self {
+        Self { task, timer, armed: None }
+    }
+
+    /// Sees to it that the task is woken at `at`.
+    fn arm(&mut self, at: Timestamp, cx: &Context<'_>) {
+        if self.armed == Some(at) && at > clock::now() {
+            return; // the timer still has it: it forgets a time only once that has passed
+        }
+        self.armed = Some(at);
+        self.timer.wake_at(at, cx.waker().clone());
+    }
+}
+
+impl Future for Turns {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let guard = Guard::begin();
+        let result = self.task.as_mut().poll(cx);
+        let wake_at = CURRENT.get().and_then(|turn| turn.wake_at);
+        drop(guard);
+        if let (Poll::Pending, Some(at)) = (&result, wake_at) {
+            self.arm(at, cx);
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests;

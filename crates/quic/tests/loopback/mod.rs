@@ -1,0 +1,128 @@
+//! Two endpoints on 127.0.0.1 that trust each other.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use noq::{ClientConfig, Connection, Endpoint, Runtime, ServerConfig, TokioRuntime};
+use pcc_quic::transport::{self, Windows};
+use pcc_quic::{Algorithm, PacedRuntime, http3, socket};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Far longer than anything here takes, also on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Who decides when packets leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Paced {
+    ByUs,
+    ByNoq,
+}
+
+impl Paced {
+    pub(crate) fn runtime(self) -> Arc<dyn Runtime> {
+        match self {
+            Self::ByUs => PacedRuntime::new().expect("a timer"),
+            Self::ByNoq => Arc::new(TokioRuntime),
+        }
+    }
+}
+
+/// A connected pair: what `client` sends is sent by the algorithm under test, and so is what `server` sends.
+pub(crate) struct Pair {
+    pub(crate) client: Connection,
+    pub(crate) server: Connection,
+    pub(crate) endpoints: [Endpoint; 2],
+}
+
+/// An endpoint that can both connect and accept, with `algorithm` for whatever it sends.
+pub(crate) fn endpoint(algorithm: &Algorithm, runtime: Arc<dyn Runtime>) -> Endpoint {
+    endpoint_with(algorithm, &Windows::default(), runtime)
+}
+
+/// The same with other windows.
+pub(crate) fn endpoint_with(algorithm: &Algorithm, windows: &Windows, runtime: Arc<dyn Runtime>) -> Endpoint {
+    let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let certificate = certified.cert.der().clone();
+    let key = rustls_pki_types::PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()).into();
+
+    let mut server_tls = rustls::ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .expect("the key fits the certificate");
+    server_tls.alpn_protocols = vec![http3::ALPN.to_vec()];
+    let mut client_tls = rustls::ClientConfig::builder()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(TrustAnyone))
+        .with_no_client_auth();
+    client_tls.alpn_protocols = vec![http3::ALPN.to_vec()];
+
+    let transport = Arc::new(transport::config(algorithm, windows));
+    let mut server = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(server_tls).expect("TLS 1.3")));
+    server.transport_config(Arc::clone(&transport));
+    let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(client_tls).expect("TLS 1.3")));
+    client.transport_config(transport);
+
+    let bound = socket::bind("127.0.0.1:0".parse().expect("an address")).expect("a socket");
+    let endpoint = Endpoint::new(Default::default(), Some(server), bound.socket, runtime).expect("an endpoint");
+    endpoint.set_default_client_config(client);
+    endpoint
+}
+
+/// Connects `from` to `to`.
+pub(crate) async fn connect(from: &Endpoint, to: &Endpoint) -> (Connection, Connection) {
+    let connecting = from.connect(to.local_addr().expect("bound"), "localhost").expect("a valid name");
+    let accepting = async { to.accept().await.expect("open").await };
+    let (client, server) = tokio::join!(connecting, accepting);
+    (client.expect("connected"), server.expect("accepted"))
+}
+
+pub(crate) async fn pair(algorithm: &Algorithm, paced: Paced) -> Pair {
+    let runtime = paced.runtime();
+    let endpoints = [endpoint(algorithm, Arc::clone(&runtime)), endpoint(algorithm, runtime)];
+    let (client, server) = connect(&endpoints[0], &endpoints[1]).await;
+    Pair { client, server, endpoints }
+}
+
+/// Bytes that tell where they belong.
+pub(crate) fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|index| (index * 31 + (index >> 8) * 7) as u8).collect()
+}
+
+/// Trusts every certificate: both ends are this test.
+#[derive(Debug)]
+struct TrustAnyone;
+
+impl rustls::client::danger::ServerCertVerifier for TrustAnyone {
+    fn verify_server_cert(
+        &self,
+        _: &rustls_pki_types::CertificateDer<'_>,
+        _: &[rustls_pki_types::CertificateDer<'_>],
+        _: &rustls_pki_types::ServerName<'_>,
+        _: &[u8],
+        _: rustls_pki_types::UnixTime,
+    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
+        Ok(rustls::client::danger::ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &rustls_pki_types::CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &rustls_pki_types::CertificateDer<'_>,
+        _: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,162 @@
+//! Real transfers over loopback, with every algorithm under both runtimes.
+
+mod loopback;
+
+use loopback::{PATIENCE, Paced, Pair, pair, pattern};
+use pcc::interval::Report;
+use pcc::observe::{Event, Observer};
+use pcc::units::Rate;
+use pcc_quic::transport::Windows;
+use pcc_quic::{Algorithm, PccConfig};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+fn algorithms() -> Vec<Algorithm> {
+    let named = Algorithm::NAMES.iter().map(|name| name.parse().unwrap());
+    named.chain([Algorithm::Fixed(Rate::from_mbit(200.0))]).collect()
+}
+
+/// Sends `data` one way and checks what arrives.
+async fn moves(from: &noq::Connection, to: &noq::Connection, data: &[u8]) {
+    let send = async {
+        let mut stream = from.open_uni().await.unwrap();
+        stream.write_all(data).await.unwrap();
+        stream.finish().unwrap();
+        stream.stopped().await.unwrap();
+    };
+    let receive = async { to.accept_uni().await.unwrap().read_to_end(data.len()).await.unwrap() };
+    let ((), received) = timeout(PATIENCE, async { tokio::join!(send, receive) }).await.expect("arrives in time");
+    assert!(received == data, "{} bytes of {} arrived, or others", received.len(), data.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_algorithm_moves_data_both_ways_at_once_under_both_runtimes() {
+    let data = pattern(400_000);
+    for algorithm in algorithms() {
+        for paced in [Paced::ByUs, Paced::ByNoq] {
+            let Pair { client, server, endpoints: _endpoints } = pair(&algorithm, paced).await;
+            tokio::join!(moves(&client, &server, &data), moves(&server, &client, &data));
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_thread_is_enough() {
+    let Pair { client, server, endpoints: _endpoints } = pair(&Algorithm::default(), Paced::ByUs).await;
+    moves(&client, &server, &pattern(400_000)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fixed_rate_is_never_exceeded() {
+    // 200 KB at 8 Mbit/s take 200 ms, and however busy the machine is, no packet may leave earlier. Noq's pacer starts
+    // with a full bucket.
+    for (paced, allowance) in [(Paced::ByUs, 0.99), (Paced::ByNoq, 0.85)] {
+        let Pair { client, server, endpoints: _endpoints } = pair(&Algorithm::Fixed(Rate::from_mbit(8.0)), paced).await;
+        let started = Instant::now();
+        moves(&client, &server, &pattern(200_000)).await;
+        let took = started.elapsed();
+        assert!(took >= Duration::from_millis(200).mul_f64(allowance), "{paced:?}: {took:?}");
+    }
+}
+
+/// Keeps every report.
+#[derive(Debug, Default)]
+struct Notes(Mutex<Vec<Report>>);
+
+impl Observer for Notes {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::Interval { report, .. } = event {
+            self.0.lock().unwrap().push((*report).clone());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pcc_hears_of_every_packet_and_takes_none_for_lost_that_was_not() {
+    let notes = Arc::new(Notes::default());
+    let core = pcc::Config {
+        observer: Some(Arc::clone(&notes) as _),
+        max_rate: Some(Rate::from_mbit(40.0)),
+        ..PccConfig::default().core
+    };
+    let Pair { client, server, endpoints: _endpoints } = pair(&Algorithm::Pcc(PccConfig { core }), Paced::ByUs).await;
+    moves(&client, &server, &pattern(1_000_000)).await;
+
+    let reports = notes.0.lock().unwrap();
+    let (sent, lost): (u32, u32) =
+        reports.iter().fold((0, 0), |(sent, lost), r| (sent + r.packets, lost + r.packets_lost));
+    let really_lost = client.stats().lost_packets + server.stats().lost_packets;
+    // Of some 700 packets; intervals that a decision cuts short are not reported.
+    assert!(sent > 100, "{sent} packets in {} reports", reports.len());
+    assert!(u64::from(lost) <= really_lost, "{lost} lost by PCC's account, {really_lost} by noq's");
+    assert!(reports.iter().any(|report| report.rtt.is_some()), "no RTT was measured");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statistics_never_show_the_closed_gate() {
+    let Pair { client, server, endpoints: _endpoints } =
+        pair(&Algorithm::Fixed(Rate::from_mbit(8.0)), Paced::ByUs).await;
+    let data = pattern(100_000);
+    let watch = async {
+        loop {
+            let window = client.path_stats(noq::PathId::ZERO).unwrap().cwnd;
+            assert!(window > 10_000, "a window of {window} bytes");
+            tokio::time::sleep(Duration::from_micros(100)).await;
+        }
+    };
+    tokio::select! {
+        () = moves(&client, &server, &data) => {}
+        () = watch => {}
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_survive_a_new_socket() {
+    let Pair { client, server, endpoints } = pair(&Algorithm::default(), Paced::ByUs).await;
+    moves(&client, &server, &pattern(50_000)).await;
+    endpoints[0].rebind(std::net::UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap();
+    let data = pattern(300_000);
+    moves(&client, &server, &data).await;
+    moves(&server, &client, &data).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_connections_of_one_rate_send_the_same_amount() {
+    let runtime = Paced::ByUs.runtime();
+    let algorithm = Algorithm::Fixed(Rate::from_mbit(0.8));
+    // Small windows: each of these senders writes ahead as far as it may.
+    let windows = Windows { rate: Rate::from_mbit(0.8), rtt: Duration::from_millis(10) };
+    let from = loopback::endpoint_with(&algorithm, &windows, Arc::clone(&runtime));
+    let to = loopback::endpoint_with(&algorithm, &windows, runtime);
+    let mut pairs = Vec::new();
+    for _ in 0..100 {
+        let (client, server) = loopback::connect(&from, &to).await;
+        let sending = client.clone();
+        tokio::spawn(async move {
+            let mut stream = sending.open_uni().await?;
+            loop {
+                stream.write_all(&[7; 16_384]).await?;
+            }
+            #[expect(unreachable_code)]
+            anyhow::Ok(())
+        });
+        tokio::spawn({
+            let server = server.clone();
+            async move {
+                let mut stream = server.accept_uni().await?;
+                while stream.read_chunk(usize::MAX).await?.is_some() {}
+                anyhow::Ok(())
+            }
+        });
+        pairs.push((client, server));
+    }
+    // Counted between two looks, so that neither starting nor a slow machine matters.
+    let sent = || pairs.iter().map(|(client, _)| client.stats().udp_tx.bytes).collect::<Vec<_>>();
+    let before = sent();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let volumes: Vec<_> = sent().iter().zip(&before).map(|(after, before)| after - before).collect();
+    let (least, most) = (*volumes.iter().min().unwrap() as f64, *volumes.iter().max().unwrap() as f64);
+    // Three seconds at 0.8 Mbit/s are 250 packets; a few belong to the moments of looking.
+    assert!(least > 0.9 * most, "between {least} and {most} bytes");
+}
