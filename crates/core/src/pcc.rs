@@ -96,7 +96,7 @@ impl Pcc {
             limited_by: LimitedBy::Network,
             last_sent: None,
             delivery: DeliveryRate::default(),
-            stall: Stall { progress: now, halvings: 0, before: initial },
+            stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, ended: None },
             standing_queue: 0,
             config,
         }
@@ -124,8 +124,8 @@ impl Pcc {
 
     /// That packet was acknowledged. [`Pcc::on_end_acks`] follows after the last one of an acknowledgement.
     pub fn on_ack(&mut self, now: Timestamp, packet: u64) {
-        if self.monitor.on_ack(now, packet).is_some() {
-            self.end_stall(now);
+        if let Some(acked) = self.monitor.on_ack(now, packet) {
+            self.end_stall(now, acked.sent_at);
         }
     }
 
@@ -158,6 +158,11 @@ impl Pcc {
 
     /// Everything sent over several probe time-outs was lost (RFC 9002 §7.6).
     pub fn on_persistent_congestion(&mut self, now: Timestamp) {
+        // A transport learns of it by the acknowledgement that ends the silence; the silence was answered already.
+        let answered = self.stall.ended.is_some_and(|ended| now.since(ended) <= self.rtt.smoothed_or_assumed());
+        if answered {
+            return;
+        }
         self.back_off(now, self.law.rate() * 0.5, "persistent congestion");
     }
 
@@ -296,7 +301,9 @@ impl Pcc {
 
     fn plan_next(&mut self) {
         let path = self.path();
-        let slot = if self.rtt.smoothed().is_some() { self.law.next(&path) } else { Slot::filler(self.law.rate()) };
+        // Before the first RTT sample and while the path is silent no trial can be judged.
+        let measurable = self.rtt.smoothed().is_some() && self.stall.halvings == 0;
+        let slot = if measurable { self.law.next(&path) } else { Slot::filler(self.law.rate()) };
         self.slot = Slot { rate: path.clamp(slot.rate), ..slot };
     }
 
@@ -312,7 +319,7 @@ impl Pcc {
         }
         while now > self.stall.next(&self.rtt) && self.stall.halvings < 64 {
             if self.stall.halvings == 0 {
-                self.stall.before = self.law.rate();
+                (self.stall.before, self.stall.noticed) = (self.law.rate(), now);
             }
             self.stall.halvings += 1;
             if self.law.rate() > self.path().floor {
@@ -321,17 +328,30 @@ impl Pcc {
         }
     }
 
-    /// The path answers. After several halvings little is known of it: look for its rate by doubling again, from a
-    /// quarter of the old one if the silence was short.
-    fn end_stall(&mut self, now: Timestamp) {
+    /// The path answers with a packet sent at `sent_at`.
+    fn end_stall(&mut self, now: Timestamp, sent_at: Timestamp) {
         self.detect_stall(now);
         let silence = now.since(self.stall.progress);
         self.stall.progress = now;
-        if core::mem::take(&mut self.stall.halvings) >= 2 {
-            let known = if silence < LONG_IDLE { self.stall.before * 0.25 } else { Rate::ZERO };
-            self.law.start(self.path().clamp(known.max(self.law.rate())));
-            self.replan(now, "path returned");
+        let halvings = core::mem::take(&mut self.stall.halvings);
+        if halvings == 0 {
+            return;
         }
+        self.stall.ended = Some(now);
+        if sent_at < self.stall.noticed {
+            // What was sent before the silence was noticed arrived: the path became longer, nothing else.
+            self.law.back_off(self.path().clamp(self.stall.before));
+            return self.replan(now, "late answer");
+        }
+        // Little is known of the path now: look for its rate by doubling again, from a quarter of the old one if the
+        // silence was short.
+        let (rate, reason) = if silence < LONG_IDLE {
+            (self.stall.before * 0.25, "path returned")
+        } else {
+            (Rate::ZERO, "path returned after long")
+        };
+        self.law.start(self.path().clamp(rate.max(self.law.rate())));
+        self.replan(now, reason);
     }
 
     /// A pause of more than an RTT with nothing in flight: what was being measured is void.
@@ -375,18 +395,21 @@ const fn finite(utility: f64) -> f64 {
     if utility.is_finite() { utility } else { f64::MIN / 4.0 }
 }
 
-/// When the path last answered, how often the rate was halved since, and what it was before.
+/// When the path last answered, how often the rate was halved since, what it was before; when the last silence was
+/// noticed and when it ended.
 #[derive(Clone, Copy, Debug)]
 struct Stall {
     progress: Timestamp,
     halvings: u32,
     before: Rate,
+    noticed: Timestamp,
+    ended: Option<Timestamp>,
 }
 
 impl Stall {
-    /// When the next halving is due.
+    /// When the next halving is due: after 4 RTT (`NSDI 2018`), then at the pace at which a transport asks again.
     fn next(&self, rtt: &RttEstimator) -> Timestamp {
-        self.progress + stall_period(rtt) * (self.halvings + 1)
+        self.progress + stall_period(rtt) + rtt.pto() * self.halvings
     }
 }
 

@@ -69,6 +69,9 @@ const DRAIN_SHARE: f64 = 0.75;
 /// So many lost packets do not end Starting: a young connection sends few packets an interval, and one of them lost
 /// to a neighbour's burst is no sign of the path's capacity. Source: `NSDI 2018` §4.4.
 const IGNORED_LOSSES: u32 = 50;
+/// A sender short of data keeps at most so many times what it was seen to deliver: twice, less the error of measuring
+/// that over a single interval.
+const LIMITED_HEADROOM: f64 = 1.9;
 /// Trials of a round: two pairs.
 const TRIALS: usize = 4;
 /// A probe must differ by one packet an interval to be visible, but never by more than this share of the rate.
@@ -170,7 +173,7 @@ impl Allegro {
         *hold = report.app_limited;
         if report.app_limited {
             // Nothing learned; but never more than twice what such an application was seen to use.
-            *rate = path.clamp(slot.rate.min(path.delivery * 2.0));
+            *rate = path.clamp(slot.rate.min(path.delivery * LIMITED_HEADROOM));
             self.rate = *rate;
             return Verdict::Wait;
         }
@@ -205,7 +208,7 @@ impl Allegro {
         let State::DecisionMaking { epsilon, high, results, .. } = &mut self.state else { return Verdict::Wait };
         let (epsilon, high) = (*epsilon, *high);
         if report.app_limited {
-            self.rate = path.clamp(base.min(path.delivery * 2.0));
+            self.rate = path.clamp(base.min(path.delivery * LIMITED_HEADROOM));
             self.decide(epsilon);
             return Verdict::Realign("trial short of data");
         }
@@ -242,7 +245,7 @@ impl Allegro {
         let State::RateAdjusting { direction, step, last, launched } = &mut self.state else { return Verdict::Wait };
         if report.app_limited {
             *launched = false;
-            self.rate = path.clamp(self.rate.min(path.delivery * 2.0));
+            self.rate = path.clamp(self.rate.min(path.delivery * LIMITED_HEADROOM));
             return Verdict::Realign("step short of data");
         }
         let (direction, step, last) = (*direction, *step, last.clone());

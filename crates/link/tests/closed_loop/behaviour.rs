@@ -104,7 +104,6 @@ fn a_changing_path_is_followed() {
 }
 
 #[test]
-#[ignore = "persistent congestion, reported right after `path returned`, ends Starting: 80 % are back after 4.9 s"]
 fn a_black_out_stops_the_sender_and_its_end_brings_it_back() {
     let results = alone("clean,blackout=10s/2s", 20);
     let flow = &results.flows[0];
@@ -119,7 +118,6 @@ fn a_black_out_stops_the_sender_and_its_end_brings_it_back() {
 }
 
 #[test]
-#[ignore = "the rate rises to 40.4 Mbit/s, a little above twice the source's rate"]
 fn an_application_limited_sender_does_not_raise_its_rate() {
     let twenty = Flow { source: Source::At(Rate::from_mbit(20.0)), ..Flow::default() };
     let results = flows("clean", 60, vec![twenty]);
