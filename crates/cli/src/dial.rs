@@ -1,0 +1,256 @@
+//! Connects to a server: finds it, speaks to it, checks that it is the right one.
+
+mod refused;
+
+use crate::exit::Failure;
+use crate::tls::{self, Fingerprint, Trust};
+use crate::url::Peer;
+use anyhow::Context;
+use core::time::Duration;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use noq::{ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, TransportConfig};
+use pcc_quic::{PacedRuntime, socket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+/// Everything about a connection but whom it is to.
+#[derive(Clone, Debug)]
+pub(crate) struct Dialer {
+    /// The protocols to offer, the best first (TLS's ALPN).
+    pub(crate) alpn: &'static [&'static [u8]],
+    /// Which certificates are good.
+    pub(crate) trust: Trust,
+    /// Congestion control, windows, time-outs.
+    pub(crate) transport: Arc<TransportConfig>,
+    /// How long to wait for the handshake with each address.
+    pub(crate) timeout: Duration,
+    /// Whether to use only addresses of one version of IP.
+    pub(crate) family: Family,
+}
+
+/// Which version of IP to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// Whichever answers first.
+    #[default]
+    Any,
+    /// IPv4 only.
+    V4,
+    /// IPv6 only.
+    V6,
+}
+
+/// How long a handshake may take: QUIC repeats its first packet after 1, 3 and 7 seconds (RFC 9002 §6.2.4), so one
+/// that is not answered by then will not be.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How much later than the one before it the next address of a host is tried (RFC 8305 §5).
+const STAGGER: Duration = Duration::from_millis(250);
+
+/// Addresses of a host that are tried at all.
+const MOST_ADDRESSES: usize = 8;
+
+/// An established connection.
+#[derive(Debug)]
+pub(crate) struct Dialed {
+    /// The endpoint, which must live as long as the connection; close it and `wait_idle` for a clean goodbye.
+    pub(crate) endpoint: Endpoint,
+    /// The connection.
+    pub(crate) connection: Connection,
+    /// The endpoint's UDP socket, for its counters.
+    pub(crate) socket: std::net::UdpSocket,
+    /// What the user should be told of this host, once.
+    pub(crate) warning: Option<String>,
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DialError {
+    /// DNS.
+    #[error("unknown host `{host}` ({reason}): check the spelling, or write its address instead")]
+    UnknownHost { host: String, reason: String },
+    /// DNS knows it, but not under the version of IP that was asked for.
+    #[error("`{host}` has no {family} address: leave out the option that asks for one")]
+    NoAddress { host: String, family: &'static str },
+    /// The host says that nobody listens.
+    #[error("{peer} ({address}) refused: nothing listens on UDP port {port} there; is `pcc serve` running, on that port?", port = address.port())]
+    Refused { peer: Peer, address: SocketAddr },
+    /// This host knows no way there.
+    #[error("no route to {peer} ({address}): {reason}; check this computer's network")]
+    NoRoute { peer: Peer, address: SocketAddr, reason: std::io::Error },
+    /// Silence.
+    #[error(
+        "{peer} ({address}) did not answer within {timeout:?}: is the server running, and does a firewall let UDP through?"
+    )]
+    NoAnswer { peer: Peer, address: SocketAddr, timeout: Duration },
+    /// Another certificate than the pinned one.
+    #[error(
+        "{peer} shows another certificate than the URL names: expected {expected}, found {found}; if the server got a new one, use the URL it prints now, otherwise somebody is in between"
+    )]
+    WrongCertificate { peer: Peer, expected: Fingerprint, found: Fingerprint },
+    /// A certificate that no known authority vouches for.
+    #[error(
+        "the certificate of {peer} is not trusted: {reason}; use the URL that `pcc serve` prints (it ends in #{found}, if this is your server), or name its authority with --ca FILE"
+    )]
+    Untrusted { peer: Peer, found: Fingerprint, reason: String },
+    /// Some other server.
+    #[error("{peer} does not speak {wanted}: is it the right port?")]
+    WrongProtocol { peer: Peer, wanted: String },
+    /// Anything else that ends a handshake.
+    #[error("could not connect to {peer} ({address}): {reason}")]
+    Handshake { peer: Peer, address: SocketAddr, reason: ConnectionError },
+    /// This side cannot even try.
+    #[error("could not open a UDP socket to {peer}")]
+    Local { peer: Peer, source: anyhow::Error },
+}
+
+impl DialError {
+    /// How a command that needed the connection ends.
+    pub(crate) fn failure(&self) -> Failure {
+        match self {
+            Self::UnknownHost { .. }
+            | Self::NoAddress { .. }
+            | Self::Refused { .. }
+            | Self::NoRoute { .. }
+            | Self::NoAnswer { .. }
+            | Self::Handshake { .. } => Failure::Unreachable,
+            Self::WrongCertificate { .. }
+            | Self::Untrusted { .. }
+            | Self::WrongProtocol { .. }
+            | Self::Local { .. } => Failure::Error,
+        }
+    }
+
+    /// Whether the same attempt may succeed later.
+    pub(crate) fn may_pass(&self) -> bool {
+        self.failure() == Failure::Unreachable && !matches!(self, Self::NoAddress { .. })
+    }
+
+    /// How much this error explains, when several addresses failed in different ways.
+    fn weight(&self) -> u8 {
+        match self {
+            Self::Refused { .. } => 2,
+            Self::NoRoute { .. } => 0,
+            _ => 1,
+        }
+    }
+}
+
+impl Dialer {
+    /// Connects to `peer`: to the first of its addresses that answers, tried a little after one another.
+    ///
+    /// Errors: the most telling one of all addresses. A server that answers but is the wrong one ends the attempt.
+    pub(crate) async fn dial(&self, peer: &Peer) -> Result<Dialed, DialError> {
+        let mut attempts: FuturesUnordered<_> = (0u32..)
+            .zip(self.resolve(peer).await?)
+            .map(|(place, address)| async move {
+                tokio::time::sleep(STAGGER * place).await;
+                self.attempt(peer, address).await
+            })
+            .collect();
+        let mut told: Option<DialError> = None;
+        while let Some(outcome) = attempts.next().await {
+            match outcome {
+                Ok(dialed) => return Ok(dialed),
+                Err(error) if error.failure() != Failure::Unreachable => return Err(error),
+                Err(error) if told.as_ref().is_none_or(|told| told.weight() < error.weight()) => told = Some(error),
+                Err(_) => {}
+            }
+        }
+        Err(told.unwrap_or_else(|| self.no_address(peer)))
+    }
+
+    async fn resolve(&self, peer: &Peer) -> Result<Vec<SocketAddr>, DialError> {
+        let found = tokio::net::lookup_host((peer.host.as_str(), peer.port))
+            .await
+            .map_err(|error| DialError::UnknownHost { host: peer.host.clone(), reason: error.to_string() })?;
+        let wanted = |address: &SocketAddr| match self.family {
+            Family::Any => true,
+            Family::V4 => address.is_ipv4(),
+            Family::V6 => address.is_ipv6(),
+        };
+        let addresses: Vec<_> = found.filter(wanted).take(MOST_ADDRESSES).collect();
+        if addresses.is_empty() { Err(self.no_address(peer)) } else { Ok(addresses) }
+    }
+
+    fn no_address(&self, peer: &Peer) -> DialError {
+        let family = match self.family {
+            Family::Any => "usable",
+            Family::V4 => "IPv4",
+            Family::V6 => "IPv6",
+        };
+        DialError::NoAddress { host: peer.host.clone(), family }
+    }
+
+    async fn attempt(&self, peer: &Peer, address: SocketAddr) -> Result<Dialed, DialError> {
+        let local = |source| DialError::Local { peer: peer.clone(), source };
+        let (tls, refusal) = tls::client(&self.trust, self.alpn).map_err(local)?;
+        let (endpoint, bound) = open(address).map_err(local)?;
+        let mut config = ClientConfig::new(Arc::new(tls));
+        config.transport_config(self.transport.clone());
+        let connecting = endpoint.connect_with(config, address, &peer.host).map_err(|error| local(error.into()))?;
+        let outcome = tokio::select! {
+            outcome = tokio::time::timeout(self.timeout, connecting) => outcome,
+            reason = refused::refused(address) => return Err(match reason.kind() {
+                std::io::ErrorKind::ConnectionRefused => DialError::Refused { peer: peer.clone(), address },
+                _ => DialError::NoRoute { peer: peer.clone(), address, reason },
+            }),
+        };
+        match outcome {
+            Ok(Ok(connection)) => Ok(Dialed { endpoint, connection, socket: bound.socket, warning: bound.warning }),
+            Ok(Err(reason)) => Err(self.explain(peer, address, reason, &refusal)),
+            Err(_) => Err(DialError::NoAnswer { peer: peer.clone(), address, timeout: self.timeout }),
+        }
+    }
+
+    fn explain(&self, peer: &Peer, address: SocketAddr, reason: ConnectionError, refusal: &tls::Refusal) -> DialError {
+        let peer = peer.clone();
+        if let Some((found, error)) = refusal.reason() {
+            return match self.trust {
+                Trust::Pinned(expected) => DialError::WrongCertificate { peer, expected, found: *found },
+                _ => DialError::Untrusted { peer, found: *found, reason: error.to_string() },
+            };
+        }
+        match reason {
+            ConnectionError::TimedOut => DialError::NoAnswer { peer, address, timeout: self.timeout },
+            ref alert if is_alert(alert, NO_APPLICATION_PROTOCOL) => {
+                let wanted =
+                    self.alpn.iter().map(|name| String::from_utf8_lossy(name)).collect::<Vec<_>>().join(" or ");
+                DialError::WrongProtocol { peer, wanted }
+            }
+            reason => DialError::Handshake { peer, address, reason },
+        }
+    }
+}
+
+/// TLS's alert for a server that speaks none of the offered protocols (RFC 7301 §3.2).
+const NO_APPLICATION_PROTOCOL: u8 = 120;
+
+/// Whether the handshake ended with this TLS alert, on either side.
+fn is_alert(error: &ConnectionError, alert: u8) -> bool {
+    let alert = noq::TransportErrorCode::crypto(alert);
+    match error {
+        ConnectionError::TransportError(error) => error.code == alert,
+        ConnectionError::ConnectionClosed(close) => close.error_code == alert,
+        _ => false,
+    }
+}
+
+/// What [`open`] keeps of the socket beside the endpoint.
+struct Kept {
+    socket: std::net::UdpSocket,
+    warning: Option<String>,
+}
+
+/// An endpoint that can reach `remote`.
+fn open(remote: SocketAddr) -> anyhow::Result<(Endpoint, Kept)> {
+    let any: IpAddr = if remote.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+    let bound = socket::bind(SocketAddr::new(any, 0)).context("could not bind")?;
+    let kept = Kept { socket: bound.socket.try_clone()?, warning: bound.warning };
+    let endpoint = Endpoint::new(EndpointConfig::default(), None, bound.socket, PacedRuntime::new()?)?;
+    Ok((endpoint, kept))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Certificates: what a server shows of itself, and what a client demands of it.
+//!
+//! A server without a certificate from an authority makes its own and keeps it. What identifies it then is the
+//! [`Fingerprint`], which travels in the fragment of the URL: `https://host:4433/#sha256=…`. Whoever was given the
+//! URL needs no authority.
+
+mod fingerprint;
+mod identity;
+mod verifier;
+
+pub(crate) use fingerprint::Fingerprint;
+pub(crate) use identity::Identity;
+pub(crate) use verifier::{Refusal, Trust};
+
+use anyhow::Context;
+use rustls::crypto::CryptoProvider;
+use std::sync::Arc;
+
+/// The cryptography that both sides use.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::aws_lc_rs::default_provider())
+}
+
+/// TLS for a server that speaks `alpn`. No early data: a request in it could be replayed.
+pub(crate) fn server(identity: &Identity, alpn: &[&[u8]]) -> anyhow::Result<noq::crypto::rustls::QuicServerConfig> {
+    let mut config = rustls::ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_no_client_auth()
+        .with_single_cert(identity.chain.clone(), identity.key.clone_key())
+        .context("the certificate and the key do not fit together")?;
+    config.alpn_protocols = owned(alpn);
+    Ok(config.try_into()?)
+}
+
+/// TLS for a client that speaks `alpn` and accepts what `trust` does. If the handshake fails because of the server's
+/// certificate, [`Refusal`] holds the reason.
+pub(crate) fn client(
+    trust: &Trust,
+    alpn: &[&[u8]],
+) -> anyhow::Result<(noq::crypto::rustls::QuicClientConfig, Arc<Refusal>)> {
+    let (verifier, refusal) = trust.verifier(provider())?;
+    let mut config = rustls::ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .dangerous() // rustls's word for any verifier that is not its own; ours refuses whatever `trust` does not name
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    config.alpn_protocols = owned(alpn);
+    Ok((config.try_into()?, refusal))
+}
+
+fn owned(alpn: &[&[u8]]) -> Vec<Vec<u8>> {
+    alpn.iter().map(|name| name.to_vec()).collect()
+}

@@ -1,0 +1,175 @@
+//! A server's certificate and key: given, or made once and kept.
+
+use super::Fingerprint;
+use anyhow::{Context, bail};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// A certificate chain, the server's own certificate first, and its key.
+pub(crate) struct Identity {
+    pub(super) chain: Vec<CertificateDer<'static>>,
+    pub(super) key: PrivateKeyDer<'static>,
+    /// Whether clients can only know it by its fingerprint.
+    pub(crate) self_signed: bool,
+}
+
+impl Identity {
+    /// A new one, for `localhost` and this host's name.
+    pub(crate) fn generate() -> anyhow::Result<Self> {
+        Self::from_pem(&new_pem()?, true)
+    }
+
+    /// From PEM files.
+    ///
+    /// Errors: a file cannot be read, or holds nothing of the kind.
+    pub(crate) fn load(certificate: &Path, key: &Path) -> anyhow::Result<Self> {
+        let chain = std::fs::read(certificate)
+            .with_context(|| format!("could not read the certificate {}", certificate.display()))?;
+        let secret = std::fs::read(key).with_context(|| format!("could not read the key {}", key.display()))?;
+        let chain = certificates(&chain).with_context(|| format!("in {}", certificate.display()))?;
+        let key = PrivateKeyDer::from_pem_slice(&secret)
+            .with_context(|| format!("{} holds no private key in PEM form", key.display()))?;
+        Ok(Self { chain, key, self_signed: false })
+    }
+
+    /// The one this user's servers share, made at the first use, so that a URL stays valid over restarts. It is kept in
+    /// `$XDG_STATE_HOME/pcc` or `~/.local/state/pcc`, readable by its owner only; where that cannot be, it is made anew
+    /// and a warning says so.
+    pub(crate) fn persistent() -> anyhow::Result<Self> {
+        let Some(file) = state_dir().map(|dir| dir.join("identity.pem")) else {
+            tracing::warn!("neither XDG_STATE_HOME nor HOME is set: the fingerprint changes with each start");
+            return Self::generate();
+        };
+        match Self::kept_in(&file) {
+            Ok(identity) => Ok(identity),
+            Err(error) => {
+                tracing::warn!("{error:#}: the fingerprint changes with each start");
+                Self::generate()
+            }
+        }
+    }
+
+    fn kept_in(file: &Path) -> anyhow::Result<Self> {
+        let pem = match std::fs::read(file) {
+            Ok(pem) => pem,
+            Err(error) if error.kind() == ErrorKind::NotFound => keep(file, new_pem()?)?,
+            Err(error) => return Err(error).with_context(|| format!("could not read {}", file.display())),
+        };
+        Self::from_pem(&pem, true).with_context(|| format!("{} is damaged; remove it", file.display()))
+    }
+
+    fn from_pem(pem: &[u8], self_signed: bool) -> anyhow::Result<Self> {
+        let key = PrivateKeyDer::from_pem_slice(pem).context("no private key in it")?;
+        Ok(Self { chain: certificates(pem)?, key, self_signed })
+    }
+
+    /// What clients can know it by.
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(self.chain.first().map_or(&[], |certificate| certificate))
+    }
+
+    /// A secret for stateless resets (RFC 9000 §10.3) that stays the same over restarts: clients of the server that was
+    /// killed hear from the one that took its place that their connection is gone, and need not wait for a time-out.
+    pub(crate) fn reset_key(&self) -> [u8; 32] {
+        blake3::derive_key("pcc 2026 stateless reset key", self.key.secret_der())
+    }
+}
+
+impl core::fmt::Debug for Identity {
+    /// Never the key.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("Identity").field(&self.fingerprint()).finish()
+    }
+}
+
+fn certificates(pem: &[u8]) -> anyhow::Result<Vec<CertificateDer<'static>>> {
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().context("not PEM")?;
+    if chain.is_empty() {
+        bail!("no certificate in PEM form");
+    }
+    Ok(chain)
+}
+
+/// A new certificate and its key, in one text.
+fn new_pem() -> anyhow::Result<Vec<u8>> {
+    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    names.extend(std::fs::read_to_string("/proc/sys/kernel/hostname").map(|name| name.trim().to_owned()).ok());
+    let made = rcgen::generate_simple_self_signed(names).context("could not make a certificate")?;
+    Ok((made.cert.pem() + &made.signing_key.serialize_pem()).into_bytes())
+}
+
+/// Writes `pem` to `file` unless another server was quicker, and answers what the file holds then.
+fn keep(file: &Path, pem: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+    let dir = file.parent().unwrap_or(Path::new("."));
+    let written = (|| {
+        std::fs::create_dir_all(dir)?;
+        let mut temporary = tempfile::NamedTempFile::new_in(dir)?; // mode 0600
+        temporary.write_all(&pem)?;
+        temporary.as_file().sync_all()?;
+        match temporary.persist_noclobber(file) {
+            Ok(_) => Ok(pem),
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => std::fs::read(file),
+            Err(error) => Err(error.error),
+        }
+    })();
+    written.with_context(|| format!("could not keep the certificate in {}", file.display()))
+}
+
+fn state_dir() -> Option<PathBuf> {
+    // The specification of base directories says to ignore relative paths.
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    Some(base.join("pcc"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kept_identity_is_the_same_at_the_next_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("state/pcc/identity.pem");
+        let first = Identity::kept_in(&file).unwrap();
+        let second = Identity::kept_in(&file).unwrap();
+        assert_eq!(first.fingerprint(), second.fingerprint());
+        assert_eq!(first.reset_key(), second.reset_key());
+        assert_ne!(first.fingerprint(), Identity::generate().unwrap().fingerprint());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_key_is_for_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("identity.pem");
+        Identity::kept_in(&file).unwrap();
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_damaged_identity_is_reported_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("identity.pem");
+        std::fs::write(&file, "not PEM").unwrap();
+        let error = format!("{:#}", Identity::kept_in(&file).unwrap_err());
+        assert!(error.contains("identity.pem is damaged; remove it"), "{error}");
+        assert_eq!(std::fs::read(&file).unwrap(), b"not PEM");
+    }
+
+    #[test]
+    fn a_pair_of_pem_files_is_loaded() {
+        let dir = tempfile::tempdir().unwrap();
+        let (certificate, key) = (dir.path().join("cert.pem"), dir.path().join("key.pem"));
+        let made = rcgen::generate_simple_self_signed(vec!["example".to_owned()]).unwrap();
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let loaded = Identity::load(&certificate, &key).unwrap();
+        assert_eq!(loaded.fingerprint(), Fingerprint::of(made.cert.der()));
+        assert!(!loaded.self_signed);
+        let swapped = format!("{:#}", Identity::load(&key, &certificate).unwrap_err());
+        assert!(swapped.contains("no certificate") && swapped.contains("key.pem"), "{swapped}");
+    }
+}

@@ -1,0 +1,203 @@
+//! Where a server and something on it are found.
+
+use crate::tls::Fingerprint;
+use core::fmt;
+use core::str::FromStr;
+use http::uri::{Authority, PathAndQuery, Scheme};
+
+/// The name or address of a host, and a UDP port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Peer {
+    /// A DNS name or an IP address, the latter without brackets.
+    pub(crate) host: String,
+    /// UDP port.
+    pub(crate) port: u16,
+}
+
+impl Peer {
+    /// From `host`, `host:port`, `1.2.3.4:5`, `[::1]:5` or `::1`.
+    ///
+    /// Errors: what is wrong, with an example.
+    pub(crate) fn parse(written: &str, default_port: u16) -> Result<Self, ParseUrlError> {
+        if let Ok(address) = written.parse::<std::net::IpAddr>() {
+            return Ok(Self { host: address.to_string(), port: default_port });
+        }
+        let error = |problem| ParseUrlError { written: written.to_owned(), problem, example: "host:4433" };
+        let authority: Authority = written.parse().map_err(|_| error("is not a host and port"))?;
+        Self::of(&authority, default_port).map_err(error)
+    }
+
+    fn of(authority: &Authority, default_port: u16) -> Result<Self, &'static str> {
+        if authority.as_str().contains('@') {
+            return Err("holds a user name, which nobody asks for");
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        if host.is_empty() {
+            return Err("names no host");
+        }
+        let after_host = &authority.as_str()[authority.host().len()..];
+        let port = match (after_host, authority.port_u16()) {
+            ("", _) => default_port,
+            (_, Some(port)) if port != 0 => port,
+            _ => return Err("has no valid port (1 to 65535)"),
+        };
+        Ok(Self { host: host.to_owned(), port })
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// `https://host:port/path?query#sha256=…`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Url {
+    /// Whom to ask.
+    pub(crate) peer: Peer,
+    /// What to ask for, percent-encoded as it goes over the wire.
+    pub(crate) path: PathAndQuery,
+    /// The server's certificate, if the URL names it.
+    pub(crate) pin: Option<Fingerprint>,
+}
+
+/// The port of `https` (RFC 9110 §4.2.2).
+const HTTPS_PORT: u16 = 443;
+
+impl Url {
+    /// The same server, another path.
+    pub(crate) fn with_path(&self, path: PathAndQuery) -> Self {
+        Self { path, ..self.clone() }
+    }
+
+    /// The path without the query, percent-encoded.
+    pub(crate) fn encoded_path(&self) -> &str {
+        self.path.path()
+    }
+
+    /// What goes into a request; the fragment stays with the client (RFC 9110 §4.2.5).
+    pub(crate) fn to_uri(&self) -> http::Uri {
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = Some(Scheme::HTTPS);
+        parts.authority = self.peer.to_string().parse().ok(); // always does: it was taken from one
+        parts.path_and_query = Some(self.path.clone());
+        http::Uri::from_parts(parts).unwrap_or_default()
+    }
+
+    /// For messages: without the fragment, which only distracts.
+    pub(crate) fn short(&self) -> String {
+        format!("https://{}{}", self.peer, self.path)
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.short())?;
+        self.pin.map_or(Ok(()), |pin| write!(f, "#{pin}"))
+    }
+}
+
+/// The text is not a URL that we can use.
+#[derive(Debug, thiserror::Error)]
+#[error("`{written}` {problem}; write it like {example}")]
+pub(crate) struct ParseUrlError {
+    written: String,
+    problem: &'static str,
+    example: &'static str,
+}
+
+const URL_EXAMPLE: &str = "https://host:4433/path#sha256=… (the part from # on as `pcc serve` prints it)";
+
+impl FromStr for Url {
+    type Err = anyhow::Error;
+
+    fn from_str(written: &str) -> anyhow::Result<Self> {
+        let error = |problem| ParseUrlError { written: written.to_owned(), problem, example: URL_EXAMPLE };
+        let (address, pin) = match written.split_once('#') {
+            Some((address, fragment)) => (address, Some(fragment.parse::<Fingerprint>()?)),
+            None => (written, None),
+        };
+        let rest = match address.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => rest,
+            Some(_) => return Err(error("is not an https URL").into()),
+            None => return Err(error("is not a URL").into()),
+        };
+        let split = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(split);
+        let authority: Authority = authority.parse().map_err(|_| error("has no valid host and port"))?;
+        let peer = Peer::of(&authority, HTTPS_PORT).map_err(error)?;
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        // Characters that people type and the wire does not carry: blanks, umlauts.
+        let encoded = crate::percent::encode_typed(&path);
+        let path = encoded.parse().map_err(|_| error("has no valid path"))?;
+        Ok(Self { peer, path, pin })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        for (written, peer, path) in [
+            ("https://host:4433/big.iso", "host:4433", "/big.iso"),
+            ("https://host", "host:443", "/"),
+            ("HTTPS://host/?a=b", "host:443", "/?a=b"),
+            ("https://[::1]:4433/a%20b", "[::1]:4433", "/a%20b"),
+            ("https://127.0.0.1:1/a b/ä", "127.0.0.1:1", "/a%20b/%C3%A4"),
+        ] {
+            let url: Url = written.parse().unwrap();
+            assert_eq!((url.peer.to_string().as_str(), url.path.as_str()), (peer, path), "{written}");
+            assert_eq!(url.to_uri().to_string(), format!("https://{peer}{path}"), "{written}");
+        }
+    }
+
+    #[test]
+    fn the_fragment_is_the_fingerprint() {
+        let text = format!("https://host:4433/a#{}", Fingerprint::of(b"abc"));
+        let url: Url = text.parse().unwrap();
+        assert_eq!(url.pin, Some(Fingerprint::of(b"abc")));
+        assert_eq!(url.to_string(), text);
+        assert_eq!(url.to_uri().to_string(), "https://host:4433/a");
+        assert!("https://host:4433/a#top".parse::<Url>().unwrap_err().to_string().contains("`top`"));
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused_with_its_value_and_an_example() {
+        for wrong in [
+            "",
+            "host/file",
+            "http://host/",
+            "https://",
+            "https:///a",
+            "https://h:0/",
+            "https://h:99999/",
+            "https://u@h/",
+        ] {
+            let error = wrong.parse::<Url>().unwrap_err().to_string();
+            assert!(error.contains(&format!("`{wrong}`")) && error.contains("https://host:4433"), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn peers_are_read_with_and_without_a_port() {
+        for (written, read) in [
+            ("host", "host:4433"),
+            ("host:5", "host:5"),
+            ("10.0.0.1", "10.0.0.1:4433"),
+            ("::1", "[::1]:4433"),
+            ("[::1]:5", "[::1]:5"),
+        ] {
+            assert_eq!(Peer::parse(written, 4433).unwrap().to_string(), read, "{written}");
+        }
+        for wrong in ["", "a b", "host:x", "host:", "u@h"] {
+            assert!(Peer::parse(wrong, 1).is_err(), "{wrong}");
+        }
+    }
+}
