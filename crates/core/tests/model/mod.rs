@@ -10,7 +10,7 @@ use pcc::observe::{Event, Observer};
 use pcc::units::{Bytes, Rate, Timestamp};
 use pcc::{Config, Pcc, utility};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A sender's configuration.
@@ -90,8 +90,10 @@ struct World {
     sender: Pcc,
     audit: Arc<Audit>,
     now: Timestamp,
-    /// Bytes of each packet that was sent, and whether it is still in flight.
-    sent: BTreeMap<u64, (u64, bool)>,
+    /// Size of each packet in flight, and the sum: what was sent less what was acknowledged, lost or discarded.
+    in_flight: BTreeMap<u64, u64>,
+    bytes_in_flight: u64,
+    /// Smallest number that was not used.
     next: u64,
     datagram: u64,
 }
@@ -119,7 +121,8 @@ impl World {
         config.max_rate = setup.max_rate.map(Rate::from_bytes_per_sec);
         config.observer = Some(audit.clone());
         let now = Timestamp::from_nanos(1_000_000_000);
-        Self { sender: Pcc::new(config, now), audit, now, sent: BTreeMap::new(), next: 0, datagram }
+        let sender = Pcc::new(config, now);
+        Self { sender, audit, now, in_flight: BTreeMap::new(), bytes_in_flight: 0, next: 0, datagram }
     }
 
     fn apply(&mut self, op: Op) {
@@ -151,24 +154,24 @@ impl World {
 
     fn number(&self, packet: Packet) -> u64 {
         match packet {
-            Packet::InFlight(nth) => {
-                let mut in_flight = self.sent.iter().rev().filter(|(_, (_, flying))| *flying);
-                in_flight.nth(nth.into()).map_or(self.next, |(&number, _)| number)
-            }
+            Packet::InFlight(nth) => self.in_flight.keys().nth_back(nth.into()).copied().unwrap_or(self.next),
             Packet::Sent(nth) => self.next.saturating_sub(nth.into()),
-            Packet::Any(number) => number,
+            Packet::Any(number) => number >> 2, // QUIC's have 62 bits
         }
     }
 
     fn send(&mut self, packet: u64, bytes: u64) {
         self.sender.on_packet_sent(self.now, packet, Bytes::new(bytes));
-        if packet < self.next || packet == u64::MAX {
-            return; // numbers must increase; the last one has no successor
+        if packet < self.next {
+            return; // numbers must increase
         }
         if packet - self.next > MAX_GAP {
-            self.sent.clear();
+            self.in_flight.clear();
+            self.bytes_in_flight = 0;
         }
-        self.sent.insert(packet, (bytes.min(u16::MAX.into()), true)); // a UDP datagram holds no more
+        let bytes = bytes.min(u16::MAX.into()); // a UDP datagram holds no more
+        self.in_flight.insert(packet, bytes);
+        self.bytes_in_flight += bytes;
         self.next = packet + 1;
     }
 
@@ -183,16 +186,14 @@ impl World {
     }
 
     fn settle(&mut self, packet: u64) {
-        if let Some((_, in_flight)) = self.sent.get_mut(&packet) {
-            *in_flight = false;
-        }
+        self.bytes_in_flight -= self.in_flight.remove(&packet).unwrap_or(0);
     }
 
     fn discard(&mut self, below: u64) {
         self.sender.on_discarded(self.now, below);
-        for (_, in_flight) in self.sent.range_mut(..below).map(|(_, packet)| packet) {
-            *in_flight = false;
-        }
+        let kept = self.in_flight.split_off(&below);
+        self.bytes_in_flight -= self.in_flight.values().sum::<u64>();
+        self.in_flight = kept;
     }
 
     /// A transport sleeps until the timer and serves it: then it must not be due again at the same instant, or the
@@ -246,9 +247,9 @@ impl World {
         let packet = Bytes::new(self.datagram.clamp(1, u16::MAX.into()));
         assert!(sender.congestion_window() >= packet, "window {:?} below {packet:?}", sender.congestion_window());
         assert!(sender.send_quantum() >= packet, "train {:?} below {packet:?}", sender.send_quantum());
-        let in_flight: u64 = self.sent.values().filter(|(_, flying)| *flying).map(|(bytes, _)| bytes).sum();
-        assert_eq!(sender.bytes_in_flight(), Bytes::new(in_flight), "sent - acknowledged - lost - discarded");
-        if in_flight > 0 {
+        let flight = Bytes::new(self.bytes_in_flight);
+        assert_eq!(sender.bytes_in_flight(), flight, "in flight is what was sent - acknowledged - lost - discarded");
+        if flight > Bytes::ZERO {
             assert!(sender.next_timer().is_some(), "packets are in flight and nothing would ever notice silence");
         }
         assert!(!sender.state().is_empty());
@@ -278,8 +279,9 @@ const fn reason(why: u8) -> LimitedBy {
 
 /// Listens to the sender and remembers the first thing that is wrong.
 #[derive(Debug, Default)]
+#[expect(clippy::disallowed_types, reason = "an observer is shared")]
 struct Audit {
-    seen: Mutex<Seen>,
+    seen: std::sync::Mutex<Seen>,
 }
 
 #[derive(Debug, Default)]
