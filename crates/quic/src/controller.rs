@@ -90,9 +90,24 @@ impl PccController {
 
     /// How packets should leave after one with this id.
     fn pace(&self, id: u64) -> Pace {
-        let opening = id < OPENING_PACKETS && self.pcc.rtt().smoothed().is_none();
-        let rate = if opening { self.pcc.rate().max(Rate::from_mbit(OPENING_MBIT)) } else { self.pcc.rate() };
+        let mut rate = self.pcc.rate();
+        if id < OPENING_PACKETS && self.pcc.rtt().smoothed().is_none() {
+            let opening = Rate::from_mbit(OPENING_MBIT);
+            rate = rate.max(self.config.core.max_rate.map_or(opening, |limit| limit.min(opening)));
+        }
         Pace { rate, quantum: self.pcc.send_quantum(), packet: Bytes::new(self.mtu.into()) }
+    }
+
+    fn acknowledged(&mut self, now: Instant, sent: Instant, number: u64, app_limited: bool) {
+        self.forget_losses();
+        let at = self.at(now);
+        if let Some(id) = self.numbers.id(number, sent) {
+            self.pcc.on_ack(at, id);
+        }
+        if app_limited && !self.limited {
+            self.limited = true;
+            self.pcc.on_limited(at, LimitedBy::Application);
+        }
     }
 
     /// Reported losses turned out to be none of PCC's business: acknowledgements only, or another path's.
@@ -127,15 +142,7 @@ impl Controller for PccController {
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, _: u64, number: u64, app_limited: bool, _: &RttEstimator) {
-        self.forget_losses();
-        let at = self.at(now);
-        if let Some(id) = self.numbers.id(number, sent) {
-            self.pcc.on_ack(at, id);
-        }
-        if app_limited && !self.limited {
-            self.limited = true;
-            self.pcc.on_limited(at, LimitedBy::Application);
-        }
+        self.acknowledged(now, sent, number, app_limited);
     }
 
     fn on_end_acks(&mut self, now: Instant, _: u64, _: bool, _: Option<u64>) {
@@ -195,3 +202,6 @@ impl Controller for PccController {
         self
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Whether a packet may leave now.
 
-use super::schedule::{LARGEST_DEBT, Pace, Schedule};
+use super::schedule::{Departure, Pace, Schedule};
 use super::{clock, turn};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
@@ -23,6 +23,8 @@ pub(crate) struct Gate {
     reopened: AtomicU64,
     /// The gate held back the packet that leaves next.
     held: AtomicBool,
+    /// The turn in which the last packet left.
+    turn: Option<u64>,
 }
 
 impl Gate {
@@ -59,15 +61,24 @@ impl Gate {
 
     /// Since when this host has lost sending time for good, if it has: more of it than the schedule will make up for.
     pub(crate) fn host_limited_since(&self, now: Timestamp) -> Option<Timestamp> {
-        let end_of_grace = self.schedule.due() + LARGEST_DEBT;
+        let end_of_grace = self.schedule.end_of_grace();
         self.woken(now).filter(|&woken| woken > end_of_grace).map(|_| end_of_grace)
     }
 
     /// A packet of `bytes` leaves at `now`; closes until the next is due, if that ends its train.
     pub(crate) fn on_sent(&mut self, now: Timestamp, bytes: Bytes, pace: Pace) {
-        let woken = self.woken(now);
+        self.on_sent_in(turn::number(), now, bytes, pace);
+    }
+
+    fn on_sent_in(&mut self, turn: Option<u64>, now: Timestamp, bytes: Bytes, pace: Pace) {
+        let departure = match self.woken(now) {
+            Some(woken) => Departure::Waited { woken },
+            None if turn.is_some() && turn == self.turn => Departure::Followed,
+            None => Departure::Fresh,
+        };
+        self.turn = turn;
         *self.held.get_mut() = false;
-        if let Some(next) = self.schedule.on_sent(now, bytes, woken, pace) {
+        if let Some(next) = self.schedule.on_sent(now, bytes, departure, pace) {
             *self.closed_until.get_mut() = next.as_nanos();
             *self.reopened.get_mut() = 0;
         }

@@ -4,11 +4,14 @@ use core::time::Duration;
 use pcc::units::{Bytes, Rate, Timestamp};
 
 /// How much faster than its rate a sender goes while it catches up on time that the host took from it. Slow enough to
-/// look like the rate to a shallow buffer, quick enough that 10 ms are made good within 50.
+/// look like the rate to a shallow buffer, quick enough that a millisecond is made good within five.
 const CATCH_UP: f64 = 1.25;
 
-/// Lost time beyond this is not made good: it would be an answer to a question that the path has forgotten.
-pub(super) const LARGEST_DEBT: Duration = Duration::from_millis(10);
+/// Lost time is made good up to this much, or one gap where gaps are longer. It covers how late timers usually are. A
+/// stop of several milliseconds is another thing: the queue on the path has drained meanwhile, and what it cannot take
+/// back at once it would drop; the loss would be blamed on the rate. Only where timers count milliseconds such stops are
+/// the rule, and must be made good for the rate's sake.
+const LARGEST_DEBT: Duration = Duration::from_millis(if cfg!(target_os = "linux") { 1 } else { 5 });
 
 /// No gap is longer, whatever the rate: a rate may rise while its packet waits.
 const LONGEST_GAP: Duration = Duration::from_secs(5);
@@ -22,6 +25,17 @@ pub(crate) struct Pace {
     pub(crate) quantum: Bytes,
     /// A full packet.
     pub(crate) packet: Bytes,
+}
+
+/// What a packet did before it left: who is to blame if it left late.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Departure {
+    /// It was ready before its time, and the host found at `woken` that it may leave.
+    Waited { woken: Timestamp },
+    /// It was ready when the packet in front of it left.
+    Followed,
+    /// It came when nothing was waiting: if it is late, nobody owes it anything.
+    Fresh,
 }
 
 /// A run of packets sent back to back.
@@ -50,26 +64,24 @@ pub(crate) struct Schedule {
     due: Timestamp,
     /// When the next train may begin: later than `due` while catching up.
     next: Timestamp,
-    /// Until when the last train occupies the sender at the rate, counted from when it really began.
-    paid_until: Timestamp,
+    /// How late the next train may be without losing anything.
+    grace: Duration,
     train: Option<Train>,
     delay: UsualDelay,
 }
 
 impl Schedule {
-    /// When the next packet was or will be due.
-    pub(crate) const fn due(&self) -> Timestamp {
-        self.due
+    /// Until when the host may be late with the next packet and make good for all of it.
+    pub(crate) fn end_of_grace(&self) -> Timestamp {
+        self.due + self.grace
     }
 
-    /// A packet of `bytes` leaves at `now`. If it was ready before its time, `woken` is when the host first found
-    /// that it may leave: so much of the delay is the host's, and is made good. Answers when the next packet may leave,
-    /// or `None` while the train has room for one more.
+    /// A packet of `bytes` leaves at `now`. Answers when the next may leave, or `None` while the train has room for it.
     pub(crate) fn on_sent(
         &mut self,
         now: Timestamp,
         bytes: Bytes,
-        woken: Option<Timestamp>,
+        departure: Departure,
         pace: Pace,
     ) -> Option<Timestamp> {
         let mut train = match self.train.take() {
@@ -79,7 +91,7 @@ impl Schedule {
                 if let Some(train) = unfinished {
                     self.follow(&train, pace.rate);
                 }
-                self.begin(now, woken)
+                self.begin(now, departure)
             }
         };
         train.sent += bytes;
@@ -91,13 +103,17 @@ impl Schedule {
         Some(self.next)
     }
 
-    fn begin(&mut self, now: Timestamp, woken: Option<Timestamp>) -> Train {
-        if let Some(woken) = woken {
-            self.delay.observe(woken.since(self.next));
-        }
-        // While catching up, a packet may be allowed at once and so never have waited; what is owed is owed still.
-        let woken = woken.or((now < self.paid_until).then_some(now));
-        let owed = woken.map_or(Duration::ZERO, |woken| woken.since(self.due).min(LARGEST_DEBT));
+    fn begin(&mut self, now: Timestamp, departure: Departure) -> Train {
+        let owed = match departure {
+            Departure::Waited { woken } => {
+                self.delay.observe(woken.since(self.next));
+                woken.since(self.due)
+            }
+            // Allowed at once, to catch up: what is owed is owed still.
+            Departure::Followed => now.since(self.due),
+            Departure::Fresh => Duration::ZERO,
+        };
+        let owed = owed.min(self.grace);
         Train {
             due: self.due.max(now - owed),
             began: now,
@@ -110,7 +126,7 @@ impl Schedule {
         let gap = gap(train.sent, rate);
         self.due = train.due + gap;
         self.next = self.due.max(train.on_time + gap.div_f64(CATCH_UP));
-        self.paid_until = train.began + gap;
+        self.grace = gap.max(LARGEST_DEBT);
     }
 }
 

@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 #[derive(Clone, Copy)]
 struct Turn {
+    /// Which turn of its task this is.
+    number: u64,
     wake_at: Option<Timestamp>,
 }
 
@@ -26,10 +28,16 @@ pub(crate) fn is_ours() -> bool {
     CURRENT.get().is_some()
 }
 
+/// Which turn of its connection this is, if any: packets of the same turn were built one right after the other.
+pub(super) fn number() -> Option<u64> {
+    CURRENT.get().map(|turn| turn.number)
+}
+
 /// Asks for the connection whose turn it is to be woken at `at`, or earlier if that was asked for already.
 pub(super) fn wake_at(at: Timestamp) {
     if let Some(turn) = CURRENT.get() {
-        CURRENT.set(Some(Turn { wake_at: Some(turn.wake_at.map_or(at, |earlier| earlier.min(at))) }));
+        let earliest = turn.wake_at.map_or(at, |earlier| earlier.min(at));
+        CURRENT.set(Some(Turn { wake_at: Some(earliest), ..turn }));
     }
 }
 
@@ -39,8 +47,8 @@ struct Guard {
 }
 
 impl Guard {
-    fn begin() -> Self {
-        Self { outer: CURRENT.replace(Some(Turn { wake_at: None })) }
+    fn begin(number: u64) -> Self {
+        Self { outer: CURRENT.replace(Some(Turn { number, wake_at: None })) }
     }
 }
 
@@ -54,13 +62,14 @@ impl Drop for Guard {
 pub(crate) struct Turns {
     task: Pin<Box<dyn Future<Output = ()> + Send>>,
     timer: Arc<Timer>,
+    turns: u64,
     /// The timer will wake this task then.
     armed: Option<Timestamp>,
 }
 
 impl Turns {
     pub(crate) fn new(task: Pin<Box<dyn Future<Output = ()> + Send>>, timer: Arc<Timer>) -> Self {
-        Self { task, timer, armed: None }
+        Self { task, timer, turns: 0, armed: None }
     }
 
     /// Sees to it that the task is woken at `at`.
@@ -77,7 +86,8 @@ impl Future for Turns {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let guard = Guard::begin();
+        self.turns += 1;
+        let guard = Guard::begin(self.turns);
         let result = self.task.as_mut().poll(cx);
         let wake_at = CURRENT.get().and_then(|turn| turn.wake_at);
         drop(guard);

@@ -44,9 +44,9 @@ fn a_packet_due_within_microseconds_leaves_now_and_the_next_is_not_early() {
 fn a_packet_that_waited_and_left_late_is_caught_up_on() {
     let mut gate = used();
     assert!(gate.admits_at(us(10)).is_err());
-    assert_eq!(gate.admits_at(us(1096)), Ok(()));
-    gate.on_sent(us(1096), Bytes::new(1200), pace());
-    let gap = closed_until(&gate) - 1096;
+    assert_eq!(gate.admits_at(us(996)), Ok(()));
+    gate.on_sent(us(996), Bytes::new(1200), pace());
+    let gap = closed_until(&gate) - 996;
     assert!((74..=77).contains(&gap), "{gap} µs, for five quarters of the rate and what is usual for this host");
 }
 
@@ -90,8 +90,27 @@ fn a_probe_through_the_closed_gate_puts_off_the_next_packet() {
 fn only_time_beyond_what_is_made_good_is_reported_as_lost_by_the_host() {
     let gate = used();
     assert!(gate.admits_at(us(10)).is_err());
-    assert_eq!(gate.host_limited_since(us(10_096)), None);
-    assert_eq!(gate.host_limited_since(us(10_097)), Some(us(10_096)));
+    assert_eq!(gate.host_limited_since(us(1_096)), None);
+    assert_eq!(gate.host_limited_since(us(1_097)), Some(us(1_096)));
+}
+
+#[test]
+fn what_is_owed_survives_from_packet_to_packet_of_a_turn() {
+    // A host that always wakes up a gap and a half late needs two packets for every other wake-up.
+    let mut gate = used();
+    let (mut now, mut packets) = (0, 1);
+    for turn in 0..2_000 {
+        if let Err(until) = gate.admits_at(us(now)) {
+            now = (until.as_nanos() - 1_000_000_000) / 1000 + 144;
+            assert_eq!(gate.admits_at(us(now)), Ok(()));
+        }
+        while gate.admits_at(us(now)).is_ok() {
+            gate.on_sent_in(Some(turn), us(now), Bytes::new(1200), pace());
+            packets += 1;
+        }
+    }
+    let took = now as f64 / 96.0;
+    assert!((f64::from(packets) / took - 1.0).abs() < 0.01, "{packets} packets in the time of {took}");
 }
 
 #[test]

@@ -1,0 +1,190 @@
+use super::*;
+use core::time::Duration;
+
+const SIZE: u16 = 1200;
+
+/// A controller and a clock that stands still until told otherwise, outside any turn: noq's times count.
+struct Path {
+    controller: PccController,
+    now: Instant,
+}
+
+impl Path {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { controller: PccController::new(Arc::default(), now, SIZE), now }
+    }
+
+    fn passes(&mut self, ms: u64) -> Instant {
+        self.now += Duration::from_millis(ms);
+        self.now
+    }
+
+    /// Packet `number` leaves; answers when.
+    fn sends(&mut self, number: u64) -> Instant {
+        self.controller.on_packet_sent(self.now, SIZE, number);
+        self.now
+    }
+
+    fn hears_of(&mut self, number: u64, sent: Instant) {
+        self.controller.acknowledged(self.now, sent, number, false);
+        self.controller.on_end_acks(self.now, 0, false, None);
+    }
+
+    fn loses(&mut self, numbers: &[u64], last_sent: Instant) {
+        for &number in numbers {
+            self.controller.on_packet_lost(SIZE, number, self.now);
+        }
+        self.controller.on_congestion_event(self.now, last_sent, false, false, 0, 0);
+    }
+
+    fn packets_in_flight(&self) -> u64 {
+        self.controller.pcc.bytes_in_flight().get() / u64::from(SIZE)
+    }
+}
+
+#[test]
+fn a_handshake_leaves_nothing_in_flight_that_will_not_be_reported() {
+    let mut path = Path::new();
+    path.sends(0); // Initial
+    path.passes(30);
+    path.sends(0); // Handshake: the Initial keys are gone, no acknowledgement of it will come
+    assert_eq!(path.packets_in_flight(), 1);
+    path.passes(1);
+    let data: Vec<_> = (0..3).map(|number| path.sends(number)).collect();
+    assert_eq!(path.packets_in_flight(), 3);
+    path.passes(30);
+    for (number, sent) in data.into_iter().enumerate() {
+        path.hears_of(number as u64, sent);
+    }
+    assert_eq!(path.packets_in_flight(), 0);
+    assert!(path.controller.pcc.rtt().smoothed().is_some());
+}
+
+#[test]
+fn an_acknowledgement_of_the_handshake_is_not_taken_for_one_of_data() {
+    let mut path = Path::new();
+    let handshake = path.sends(0);
+    path.passes(10);
+    path.sends(0);
+    path.passes(10);
+    path.hears_of(0, handshake);
+    assert_eq!(path.packets_in_flight(), 1);
+}
+
+#[test]
+fn a_probe_for_a_larger_mtu_is_not_accounted_for() {
+    let mut path = Path::new();
+    path.sends(0);
+    path.controller.on_packet_sent(path.now, 1400, 1);
+    assert_eq!(path.packets_in_flight(), 1);
+    path.passes(20);
+    path.controller.on_mtu_update(1400);
+    path.hears_of(1, path.now - Duration::from_millis(20));
+    assert_eq!(path.packets_in_flight(), 1);
+    path.controller.on_packet_sent(path.now, 1400, 2);
+    assert_eq!(path.controller.pcc.bytes_in_flight().get(), 1200 + 1400, "now it is an ordinary size");
+}
+
+#[test]
+fn losses_are_taken_when_their_time_of_sending_is_known() {
+    let mut path = Path::new();
+    let sent: Vec<_> = (0..5).map(|number| path.sends(number)).collect();
+    path.passes(50);
+    path.loses(&[1, 2], sent[2]);
+    assert_eq!(path.packets_in_flight(), 3);
+}
+
+#[test]
+fn losses_in_an_earlier_space_are_not_taken_for_data() {
+    let mut path = Path::new();
+    let handshake: Vec<_> = (0..2).map(|number| path.sends(number)).collect();
+    path.passes(10);
+    for number in 0..2 {
+        path.sends(number);
+    }
+    path.passes(10);
+    path.loses(&[0, 1], handshake[1]);
+    assert_eq!(path.packets_in_flight(), 2);
+}
+
+#[test]
+fn losses_that_were_not_in_flight_here_are_forgotten() {
+    let mut path = Path::new();
+    let sent: Vec<_> = (0..5).map(|number| path.sends(number)).collect();
+    path.passes(50);
+    // No event follows: these packets were sent on another path.
+    path.controller.on_packet_lost(SIZE, 0, path.now);
+    path.controller.on_packet_lost(SIZE, 1, path.now);
+    path.sends(5);
+    path.loses(&[3], sent[3]);
+    assert_eq!(path.packets_in_flight(), 5, "six sent, one lost");
+}
+
+#[test]
+fn congestion_marks_are_not_losses() {
+    let mut path = Path::new();
+    let sent = path.sends(0);
+    let before = path.controller.pcc.rate();
+    path.controller.on_packet_lost(SIZE, 0, path.now);
+    path.controller.on_congestion_event(path.now, sent, false, true, 0, 0);
+    assert_eq!((path.packets_in_flight(), path.controller.pcc.rate()), (1, before));
+}
+
+#[test]
+fn everything_lost_for_long_slows_the_sender() {
+    let mut path = Path::new();
+    for number in 0..20 {
+        let sent = path.sends(number);
+        path.passes(20);
+        path.hears_of(number, sent);
+    }
+    let before = path.controller.pcc.rate();
+    path.controller.on_congestion_event(path.now, path.now, true, false, 0, 0);
+    assert!(path.controller.pcc.rate().mbit() < before.mbit() * 0.9, "{before} and {}", path.controller.pcc.rate());
+}
+
+#[test]
+fn a_path_that_takes_over_starts_afresh() {
+    let mut path = Path::new();
+    for number in 0..3 {
+        path.sends(number);
+    }
+    let fresh = path.controller.clone_box().into_any().downcast::<PccController>().unwrap();
+    assert_eq!(fresh.pcc.bytes_in_flight(), Bytes::ZERO);
+    assert!(fresh.pcc.rtt().smoothed().is_none());
+}
+
+#[test]
+fn no_two_paths_have_one_seed() {
+    let mut seeds: Vec<_> = (0..100).map(|_| vary(1)).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 100);
+}
+
+#[test]
+fn without_our_runtime_noq_is_told_how_to_pace() {
+    let path = Path::new();
+    let metrics = path.controller.metrics();
+    assert_eq!(metrics.pacing_rate, Some(path.controller.pcc.rate().bytes_per_sec() as u64));
+    assert_eq!(metrics.send_quantum, Some(u64::from(SIZE)));
+    assert_eq!(metrics.congestion_window, path.controller.window());
+}
+
+#[tokio::test]
+async fn under_our_runtime_the_window_closes_behind_a_packet_and_noq_does_not_pace() {
+    let timer = Arc::new(pace::Timer::start().unwrap());
+    let turn = async {
+        // So slow that no stop of this machine lasts longer than a gap.
+        let core = pcc::Config { max_rate: Some(Rate::from_mbit(0.001)), ..PccConfig::default().core };
+        let mut controller = PccController::new(Arc::new(PccConfig { core }), Instant::now(), SIZE);
+        assert!(controller.window() > 1);
+        controller.on_packet_sent(Instant::now(), SIZE, 0);
+        assert_eq!(controller.window(), 1);
+        let metrics = controller.metrics();
+        assert!(metrics.pacing_rate > Some(1 << 36) && metrics.send_quantum.is_none());
+        assert!(metrics.congestion_window >= 10 * u64::from(SIZE), "statistics see the real window");
+    };
+    pace::Turns::new(Box::pin(turn), timer).await;
+}
