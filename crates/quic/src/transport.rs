@@ -2,14 +2,15 @@
 
 use crate::Algorithm;
 use core::time::Duration;
-use noq::{IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
+use noq::{IdleTimeout, MtuDiscoveryConfig, PathId, TransportConfig, VarInt, WeakConnectionHandle};
 use pcc::units::{Bytes, Rate};
 
 /// The fastest and longest path that flow control must not slow down.
 ///
 /// What a peer can make this host hold is bounded by it: at most [`Windows::bytes`] of received data that the
-/// application has not read, and as much of sent data that the peer has not acknowledged, a connection. A server of
-/// many strangers chooses it with that product in mind.
+/// application has not read, and as much of written data that the peer has not acknowledged, a connection. A server of
+/// many strangers chooses it with that product in mind; [`tune_send_window`] brings the second part down to what each
+/// peer's path needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Windows {
     /// The highest rate.
@@ -90,6 +91,35 @@ pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
         .initial_mtu(INITIAL_MTU)
         .mtu_discovery_config(Some(MtuDiscoveryConfig::default()));
     config
+}
+
+/// How much an application may write ahead, as a multiple of what may be in flight: enough for a congestion window that
+/// doubles before the next look.
+const WRITE_AHEAD: u64 = 3;
+
+/// Less is never worth the risk of running dry.
+const SMALLEST_SEND_WINDOW: u64 = 2 << 20;
+
+/// How often the window is fitted.
+const FITTING_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Keeps the memory that a connection takes for data to be sent in proportion to its path, for as long as it lives:
+/// three congestion windows, at least 2 MiB, at most [`Windows::bytes`]. To be spawned for each connection.
+///
+/// Without it an application that writes quickly fills the whole window, also towards a peer at 1 Mbit/s.
+pub async fn tune_send_window(connection: WeakConnectionHandle, windows: Windows) {
+    let largest = windows.bytes().get().max(SMALLEST_SEND_WINDOW);
+    let mut set = None;
+    while let Some(connection) = connection.upgrade().filter(|connection| connection.close_reason().is_none()) {
+        let congestion_window = connection.path_stats(PathId::ZERO).map_or(0, |path| path.cwnd);
+        let window = congestion_window.saturating_mul(WRITE_AHEAD).clamp(SMALLEST_SEND_WINDOW, largest);
+        if set != Some(window) {
+            connection.set_send_window(window);
+            set = Some(window);
+        }
+        drop(connection); // nobody is kept alive while this waits
+        tokio::time::sleep(FITTING_INTERVAL).await;
+    }
 }
 
 #[cfg(test)]
