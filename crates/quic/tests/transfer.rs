@@ -6,7 +6,7 @@ use loopback::{PATIENCE, Paced, Pair, pair, pattern};
 use pcc::interval::Report;
 use pcc::observe::{Event, Observer};
 use pcc::units::Rate;
-use pcc_quic::transport::Windows;
+use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PccConfig};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -159,4 +159,26 @@ async fn a_hundred_connections_of_one_rate_send_the_same_amount() {
     let (least, most) = (*volumes.iter().min().unwrap() as f64, *volumes.iter().max().unwrap() as f64);
     // Three seconds at 0.8 Mbit/s are 250 packets; a few belong to the moments of looking.
     assert!(least > 0.9 * most, "between {least} and {most} bytes");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_path_takes_little_memory_once_its_window_is_tuned() {
+    let Pair { client, server: _server, endpoints: _endpoints } =
+        pair(&Algorithm::Fixed(Rate::from_mbit(1.0)), Paced::ByUs).await;
+    let windows = Windows::default();
+    let tuning = tokio::spawn(transport::tune_send_window(client.weak_handle(), windows));
+    let mut stream = client.open_uni().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let mut written = 0;
+    let _ = timeout(Duration::from_secs(1), async {
+        loop {
+            stream.write_all(&[0; 16_384]).await.unwrap();
+            written += 16_384;
+        }
+    })
+    .await;
+    // 2 MiB to write ahead and a second at 125 KB/s; untuned it would be the whole window.
+    assert!(written < 4_000_000, "{written} of {} bytes", windows.bytes());
+    client.close(0_u32.into(), b"");
+    timeout(PATIENCE, tuning).await.expect("ends with the connection").unwrap();
 }

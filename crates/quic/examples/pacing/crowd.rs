@@ -1,0 +1,75 @@
+//! Many connections on one endpoint: does each keep its rate?
+
+use crate::ends::{self, Pacer};
+use core::fmt;
+use pcc::units::{Bytes, Rate};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+#[derive(Debug)]
+pub(crate) struct Figures {
+    target: Rate,
+    /// Achieved rate of each connection by its target, ascending.
+    shares: Vec<f64>,
+    /// Processor time of the process, both ends, by time passed.
+    cpu: f64,
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let off = self.shares.iter().filter(|&&share| (share - 1.0).abs() > 0.05).count();
+        let median = self.shares.get(self.shares.len() / 2).copied().unwrap_or(f64::NAN);
+        write!(
+            f,
+            "{} connections of {}: {:.4} to {:.4} of it, median {:.4}; {} off by more than 5 %; CPU of both ends {:.0} %",
+            self.shares.len(),
+            self.target,
+            self.shares.first().copied().unwrap_or(f64::NAN),
+            self.shares.last().copied().unwrap_or(f64::NAN),
+            median,
+            off,
+            self.cpu * 100.0
+        )
+    }
+}
+
+pub(crate) fn measure(connections: usize, rate: Rate, time: Duration) -> anyhow::Result<Figures> {
+    let (send_address, receive_address) = mpsc::channel();
+    std::thread::spawn(move || {
+        tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+            let (endpoint, certificate) = ends::receiver()?;
+            send_address.send((endpoint.local_addr()?, certificate))?;
+            ends::discard(endpoint).await;
+            anyhow::Ok(())
+        })
+    });
+    let (address, certificate) = receive_address.recv()?;
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let endpoint = ends::sender(Pacer::Ours, rate, &certificate)?;
+        let mut open = Vec::new();
+        for _ in 0..connections {
+            open.push(ends::flood(&endpoint, address).await?);
+        }
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let sent = || open.iter().map(|connection| connection.stats().udp_tx.bytes).collect::<Vec<_>>();
+        let (started, used, before) = (Instant::now(), process_time()?, sent());
+        tokio::time::sleep(time).await;
+        let (passed, after) = (started.elapsed(), sent());
+        let cpu = (process_time()? - used).as_secs_f64() / passed.as_secs_f64();
+        let volumes = after.iter().zip(&before).map(|(after, before)| Bytes::new(after - before));
+        let share = |volume| Rate::from_volume(volume, passed).mbit() / rate.mbit();
+        let mut shares: Vec<_> = volumes.map(share).collect();
+        shares.sort_by(f64::total_cmp);
+        Ok(Figures { target: rate, shares, cpu })
+    })
+}
+
+/// Processor time of all threads.
+fn process_time() -> anyhow::Result<Duration> {
+    let mut total = 0;
+    for thread in std::fs::read_dir("/proc/self/task")? {
+        let used = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+        total += used.split_whitespace().next().unwrap_or_default().parse::<u64>()?;
+    }
+    Ok(Duration::from_nanos(total))
+}
