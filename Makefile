@@ -2,9 +2,9 @@
 
 SHELL := /bin/bash
 with_rust := .ci/with-rust
-steps := format licences lint docs tests wasm
+steps := format licences lint docs tests fuzz wasm
 
-.PHONY: help demo test $(steps) build install clean
+.PHONY: help demo test $(steps) build install bench clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ build: ## Build target/release/pcc
 
 install: ## Install pcc into ~/.cargo/bin
 	$(with_rust) cargo install --locked --path crates/cli
+
+bench: ## Cost of one packet in the core: time, allocations, memory, instructions
+	@$(with_rust) .ci/bench
 
 clean: ## Remove everything that was built
 	rm -rf target

@@ -232,7 +232,7 @@ impl Monitor {
     pub(crate) fn pop_report(&mut self, now: Timestamp) -> Option<(Slot, Report)> {
         loop {
             let front = self.intervals.front_mut()?;
-            if front.deadline.is_some_and(|deadline| now > deadline) && front.outstanding > 0 {
+            if front.deadline.is_some_and(|deadline| now >= deadline) && front.outstanding > 0 {
                 let outstanding = front.outstanding_bytes();
                 front.give_up(outstanding);
             }
@@ -331,8 +331,8 @@ mod tests {
         monitor.on_ack(at(40), 0);
         let deadline = monitor.next_deadline(&rtt).unwrap();
         assert_eq!(deadline, at(30) + stall_period(&rtt));
-        assert!(monitor.pop_report(deadline).is_none());
-        let (_, report) = monitor.pop_report(deadline + Duration::from_nanos(1)).unwrap();
+        assert!(monitor.pop_report(deadline - Duration::from_nanos(1)).is_none());
+        let (_, report) = monitor.pop_report(deadline).unwrap();
         assert_eq!((report.packets_lost, report.timed_out), (9, true));
         assert_eq!(monitor.bytes_in_flight(), Bytes::new(9000), "the transport still waits for them");
     }

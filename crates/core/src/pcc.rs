@@ -81,7 +81,7 @@ pub struct Pcc {
 impl Pcc {
     /// A sender that knows nothing of its path yet.
     pub fn new(config: Config, now: Timestamp) -> Self {
-        let packet = config.max_datagram_size.max(Bytes::new(1));
+        let packet = datagram(config.max_datagram_size);
         let assumed = crate::rtt::ASSUMED_RTT;
         let initial = limit(Rate::from_volume(initial_window(packet), assumed), config.max_rate);
         let law = config.law.build(initial, config.seed);
@@ -173,7 +173,7 @@ impl Pcc {
 
     /// The size of a full packet changed.
     pub fn set_max_datagram_size(&mut self, size: Bytes) {
-        self.packet = size.max(Bytes::new(1));
+        self.packet = datagram(size);
     }
 
     /// Does what is due by now: closes intervals, gives up on packets, notices a stall. Every event does it too.
@@ -317,7 +317,10 @@ impl Pcc {
         if self.monitor.bytes_in_flight() == Bytes::ZERO {
             return;
         }
-        while now > self.stall.next(&self.rtt) && self.stall.halvings < 64 {
+        while now >= self.stall.next(&self.rtt) {
+            if self.stall.halvings >= 64 {
+                return self.stall.look_again_after(now, &self.rtt); // long at the floor
+            }
             if self.stall.halvings == 0 {
                 (self.stall.before, self.stall.noticed) = (self.law.rate(), now);
             }
@@ -381,6 +384,11 @@ impl Pcc {
     }
 }
 
+/// `size` as far as a datagram can be so large: UDP's length field has 16 bits.
+fn datagram(size: Bytes) -> Bytes {
+    size.max(Bytes::new(1)).min(Bytes::new(u16::MAX.into()))
+}
+
 const fn initial_window(packet: Bytes) -> Bytes {
     Bytes::new(packet.get().saturating_mul(INITIAL_WINDOW))
 }
@@ -400,7 +408,7 @@ const fn finite(utility: f64) -> f64 {
 #[derive(Clone, Copy, Debug)]
 struct Stall {
     progress: Timestamp,
-    halvings: u32,
+    halvings: u64,
     before: Rate,
     noticed: Timestamp,
     ended: Option<Timestamp>,
@@ -409,7 +417,14 @@ struct Stall {
 impl Stall {
     /// When the next halving is due: after 4 RTT (`NSDI 2018`), then at the pace at which a transport asks again.
     fn next(&self, rtt: &RttEstimator) -> Timestamp {
-        self.progress + stall_period(rtt) + rtt.pto() * self.halvings
+        let asking = rtt.pto().as_nanos().saturating_mul(self.halvings.into());
+        self.progress + stall_period(rtt) + Duration::from_nanos(u64::try_from(asking).unwrap_or(u64::MAX))
+    }
+
+    /// Counts the halvings that would have been due by `now`.
+    fn look_again_after(&mut self, now: Timestamp, rtt: &RttEstimator) {
+        let asked = now.since(self.progress + stall_period(rtt)).as_nanos() / rtt.pto().as_nanos().max(1);
+        self.halvings = u64::try_from(asked).unwrap_or(u64::MAX).saturating_add(1);
     }
 }
 

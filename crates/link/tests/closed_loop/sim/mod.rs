@@ -57,7 +57,8 @@ pub(crate) struct Sample {
     pub(crate) at: Duration,
     pub(crate) rate: Rate,
     pub(crate) state: &'static str,
-    /// Delivered for the first time since the sample before, headers included.
+    /// Useful bytes that arrived since the sample before, headers included: without copies, and without what the sender
+    /// had given up on, since it sends that again.
     pub(crate) delivered: Bytes,
     pub(crate) in_flight: u64,
 }
@@ -254,8 +255,10 @@ impl World {
             }
             What::Sample => {
                 for peer in &mut self.peers {
-                    let delivered = peer.delivered.bytes.saturating_sub(peer.sampled);
-                    peer.sampled = peer.delivered.bytes;
+                    let useless = Bytes::new(peer.sender.sent.spurious * wire_size(peer).get());
+                    let useful = peer.delivered.bytes.saturating_sub(useless);
+                    let delivered = useful.saturating_sub(peer.sampled);
+                    peer.sampled = peer.sampled.max(useful);
                     let (pcc, in_flight) = (&peer.sender.pcc, peer.sender.bytes_in_flight());
                     let at = now.since(Timestamp::ZERO);
                     let (rate, state) = (pcc.rate(), pcc.state());

@@ -1,0 +1,344 @@
+//! What a transport may report, rightly or wrongly, run against a sender and a small model of it.
+//!
+//! [`run`] panics as soon as the sender breaks a promise. The properties (`tests/properties.rs`) and the coverage-guided
+//! fuzzer (`fuzz/`) both feed it, with operations that they make up and shrink in their own ways.
+
+#![allow(unreachable_pub, reason = "included by the fuzz target too")]
+
+use pcc::interval::{LimitedBy, Report};
+use pcc::observe::{Event, Observer};
+use pcc::units::{Bytes, Rate, Timestamp};
+use pcc::{Config, Pcc, utility};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A sender's configuration.
+#[derive(Clone, Debug)]
+#[cfg_attr(fuzzing, derive(arbitrary::Arbitrary))]
+pub struct Setup {
+    pub seed: u64,
+    pub linear_utility: bool,
+    pub max_datagram_size: Size,
+    /// Bytes per second.
+    pub max_rate: Option<f64>,
+}
+
+/// Size of a datagram in bytes.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(fuzzing, derive(arbitrary::Arbitrary))]
+pub enum Size {
+    Usual,
+    Small(u8),
+    UpTo64K(u16),
+    Any(u64),
+}
+
+/// A packet number.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(fuzzing, derive(arbitrary::Arbitrary))]
+pub enum Packet {
+    /// The n-th newest that is in flight.
+    InFlight(u8),
+    /// The n-th newest that was ever sent, whatever became of it.
+    Sent(u8),
+    /// Any number: mostly one that nobody sent.
+    Any(u64),
+}
+
+/// One thing that happens.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(fuzzing, derive(arbitrary::Arbitrary))]
+pub enum Op {
+    /// Time passes.
+    Wait { micros: u32 },
+    /// The clock steps back.
+    StepBack { micros: u32 },
+    /// The clock jumps to anywhere.
+    Jump { nanos: u64 },
+    /// A packet is sent; its number leaves out `skip`.
+    Send { skip: u8, size: Size },
+    /// A packet is sent under a number that may be used, or very far away.
+    SendAs { packet: Packet, size: Size },
+    /// A packet is acknowledged, maybe again.
+    Ack { packet: Packet },
+    /// That was all of the acknowledgement.
+    EndAcks,
+    /// A packet is declared lost, maybe after it was acknowledged.
+    Lose { packet: Packet },
+    /// All packets below this one are forgotten.
+    Discard { below: Packet },
+    /// There is nothing to send, or it cannot be sent.
+    Limited { why: u8 },
+    /// Everything of late was lost.
+    PersistentCongestion,
+    /// Somebody asks for what is due.
+    Timer,
+    /// The time passes until the sender's own timer, exactly.
+    AwaitTimer,
+    /// The path's packet size changes.
+    DatagramSize { size: Size },
+    /// A well-behaved transport on a path of this RTT and loss sends some packets at the sender's rate.
+    Transfer { packets: u8, rtt_ms: u16, lose_every: u8 },
+}
+
+/// Packet numbers this far ahead start afresh: all that was in flight is forgotten.
+const MAX_GAP: u64 = 1 << 16;
+
+/// A sender, what it should know, and the time.
+struct World {
+    sender: Pcc,
+    audit: Arc<Audit>,
+    now: Timestamp,
+    /// Size of each packet in flight, and the sum: what was sent less what was acknowledged, lost or discarded.
+    in_flight: BTreeMap<u64, u64>,
+    bytes_in_flight: u64,
+    /// Smallest number that was not used.
+    next: u64,
+    datagram: u64,
+}
+
+/// Runs a sender through the operations.
+///
+/// Panics when the sender does, or as soon as it breaks a promise of its documentation.
+pub fn run(setup: &Setup, ops: &[Op]) {
+    let mut world = World::new(setup);
+    world.check();
+    for &op in ops {
+        world.apply(op);
+        world.check();
+    }
+}
+
+impl World {
+    fn new(setup: &Setup) -> Self {
+        let audit = Arc::new(Audit::default());
+        let datagram = setup.max_datagram_size.bytes();
+        let mut config = Config { seed: setup.seed, max_datagram_size: Bytes::new(datagram), ..Config::default() };
+        if setup.linear_utility {
+            config.utility = Arc::new(utility::Linear);
+        }
+        config.max_rate = setup.max_rate.map(Rate::from_bytes_per_sec);
+        config.observer = Some(audit.clone());
+        let now = Timestamp::from_nanos(1_000_000_000);
+        let sender = Pcc::new(config, now);
+        Self { sender, audit, now, in_flight: BTreeMap::new(), bytes_in_flight: 0, next: 0, datagram }
+    }
+
+    fn apply(&mut self, op: Op) {
+        match op {
+            Op::Wait { micros } => self.wait(Duration::from_micros(micros.into())),
+            Op::StepBack { micros } => self.now = self.now - Duration::from_micros(micros.into()),
+            Op::Jump { nanos } => self.now = Timestamp::from_nanos(nanos),
+            Op::Send { skip, size } => self.send(self.next.saturating_add(skip.into()), size.bytes()),
+            Op::SendAs { packet, size } => self.send(self.number(packet), size.bytes()),
+            Op::Ack { packet } => self.ack(self.number(packet)),
+            Op::EndAcks => self.sender.on_end_acks(self.now),
+            Op::Lose { packet } => self.lose(self.number(packet)),
+            Op::Discard { below } => self.discard(self.number(below)),
+            Op::Limited { why } => self.sender.on_limited(self.now, reason(why)),
+            Op::PersistentCongestion => self.sender.on_persistent_congestion(self.now),
+            Op::Timer => self.sender.on_timer(self.now),
+            Op::AwaitTimer => self.await_timer(),
+            Op::DatagramSize { size } => {
+                self.datagram = size.bytes();
+                self.sender.set_max_datagram_size(Bytes::new(self.datagram));
+            }
+            Op::Transfer { packets, rtt_ms, lose_every } => self.transfer(packets, rtt_ms, lose_every),
+        }
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.now = self.now + time;
+    }
+
+    fn number(&self, packet: Packet) -> u64 {
+        match packet {
+            Packet::InFlight(nth) => self.in_flight.keys().nth_back(nth.into()).copied().unwrap_or(self.next),
+            Packet::Sent(nth) => self.next.saturating_sub(nth.into()),
+            Packet::Any(number) => number >> 2, // QUIC's have 62 bits
+        }
+    }
+
+    fn send(&mut self, packet: u64, bytes: u64) {
+        self.sender.on_packet_sent(self.now, packet, Bytes::new(bytes));
+        if packet < self.next {
+            return; // numbers must increase
+        }
+        if packet - self.next > MAX_GAP {
+            self.in_flight.clear();
+            self.bytes_in_flight = 0;
+        }
+        let bytes = bytes.min(u16::MAX.into()); // a UDP datagram holds no more
+        self.in_flight.insert(packet, bytes);
+        self.bytes_in_flight += bytes;
+        self.next = packet + 1;
+    }
+
+    fn ack(&mut self, packet: u64) {
+        self.sender.on_ack(self.now, packet);
+        self.settle(packet);
+    }
+
+    fn lose(&mut self, packet: u64) {
+        self.sender.on_loss(self.now, packet);
+        self.settle(packet);
+    }
+
+    fn settle(&mut self, packet: u64) {
+        self.bytes_in_flight -= self.in_flight.remove(&packet).unwrap_or(0);
+    }
+
+    fn discard(&mut self, below: u64) {
+        self.sender.on_discarded(self.now, below);
+        let kept = self.in_flight.split_off(&below);
+        self.bytes_in_flight -= self.in_flight.values().sum::<u64>();
+        self.in_flight = kept;
+    }
+
+    /// A transport sleeps until the timer and serves it: then it must not be due again at the same instant, or the
+    /// transport would never sleep again.
+    fn await_timer(&mut self) {
+        let Some(due) = self.sender.next_timer() else { return };
+        self.now = self.now.max(due);
+        self.sender.on_timer(self.now);
+        let again = self.sender.next_timer();
+        let end_of_time = self.now == Timestamp::from_nanos(u64::MAX);
+        assert!(
+            end_of_time || again.is_none_or(|at| at > self.now),
+            "timer served at {:?} is due again at {again:?}",
+            self.now
+        );
+    }
+
+    fn transfer(&mut self, packets: u8, rtt_ms: u16, lose_every: u8) {
+        let rtt = Duration::from_millis(rtt_ms.into());
+        let mut on_the_way: Vec<(Timestamp, u64)> = Vec::new();
+        for n in 0..packets {
+            let gap = self.sender.rate().time_for(Bytes::new(self.datagram)).min(Duration::from_secs(10));
+            self.wait(gap);
+            let lost = lose_every != 0 && n % lose_every == lose_every - 1;
+            while on_the_way.first().is_some_and(|&(arrival, _)| arrival <= self.now) {
+                let (_, packet) = on_the_way.remove(0);
+                self.ack(packet);
+                self.sender.on_end_acks(self.now);
+            }
+            let packet = self.next;
+            self.send(packet, self.datagram);
+            if lost {
+                self.lose(packet);
+            } else {
+                on_the_way.push((self.now + rtt, packet));
+            }
+            self.check();
+        }
+        for (arrival, packet) in on_the_way {
+            self.now = self.now.max(arrival);
+            self.ack(packet);
+            self.sender.on_end_acks(self.now);
+        }
+    }
+
+    /// What holds at every moment.
+    fn check(&self) {
+        let sender = &self.sender;
+        let rate = sender.rate().bytes_per_sec();
+        assert!(rate.is_finite() && rate > 0.0, "rate {rate}");
+        let packet = Bytes::new(self.datagram.clamp(1, u16::MAX.into()));
+        assert!(sender.congestion_window() >= packet, "window {:?} below {packet:?}", sender.congestion_window());
+        assert!(sender.send_quantum() >= packet, "train {:?} below {packet:?}", sender.send_quantum());
+        let flight = Bytes::new(self.bytes_in_flight);
+        assert_eq!(sender.bytes_in_flight(), flight, "in flight is what was sent - acknowledged - lost - discarded");
+        if flight > Bytes::ZERO {
+            assert!(sender.next_timer().is_some(), "packets are in flight and nothing would ever notice silence");
+        }
+        assert!(!sender.state().is_empty());
+        self.audit.check();
+    }
+}
+
+impl Size {
+    fn bytes(self) -> u64 {
+        match self {
+            Self::Usual => 1200,
+            Self::Small(bytes) => bytes.into(),
+            Self::UpTo64K(bytes) => bytes.into(),
+            Self::Any(bytes) => bytes,
+        }
+    }
+}
+
+const fn reason(why: u8) -> LimitedBy {
+    match why % 4 {
+        0 => LimitedBy::Application,
+        1 => LimitedBy::ReceiverWindow,
+        2 => LimitedBy::Host,
+        _ => LimitedBy::Network,
+    }
+}
+
+/// Listens to the sender and remembers the first thing that is wrong.
+#[derive(Debug, Default)]
+#[expect(clippy::disallowed_types, reason = "an observer is shared")]
+struct Audit {
+    seen: std::sync::Mutex<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    last_interval: Option<u64>,
+    complaint: Option<String>,
+}
+
+impl Audit {
+    fn check(&self) {
+        let complaint = self.seen.lock().unwrap().complaint.take();
+        assert!(complaint.is_none(), "{}", complaint.unwrap_or_default());
+    }
+}
+
+impl Observer for Audit {
+    fn on_event(&self, event: &Event<'_>) {
+        let mut seen = self.seen.lock().unwrap();
+        let complaint = match event {
+            Event::Interval { report, utility, .. } => {
+                let repeated = seen.last_interval.is_some_and(|last| report.id <= last);
+                seen.last_interval = Some(report.id);
+                if repeated {
+                    Some(format!("interval {} again or out of order", report.id))
+                } else {
+                    flaw(report, *utility)
+                }
+            }
+            Event::Decision { rate, reason, .. } => {
+                let rate = rate.bytes_per_sec();
+                (!(rate.is_finite() && rate > 0.0)).then(|| format!("decided on {rate} because of {reason}"))
+            }
+            _ => None,
+        };
+        if seen.complaint.is_none() {
+            seen.complaint = complaint;
+        }
+    }
+}
+
+/// What is wrong with a report, if anything.
+fn flaw(report: &Report, utility: Option<f64>) -> Option<String> {
+    let numbers = [report.loss(), report.target.mbit(), report.achieved.mbit(), report.throughput().mbit()];
+    let wrong = if numbers.iter().any(|number| !number.is_finite() || *number < 0.0) {
+        "a quantity is not finite or negative"
+    } else if report.loss() > 1.0 || report.lost > report.sent || report.packets_lost > report.packets {
+        "more was lost than sent"
+    } else if report.packets == 0 {
+        "nothing was sent"
+    } else if report.throughput() > report.achieved * 2.0 {
+        "twice as much left the path as entered it"
+    } else if utility.is_some_and(|utility| !utility.is_finite()) {
+        "the utility is not finite"
+    } else if report.rtt_gradient.is_some_and(|gradient| !gradient.is_finite()) {
+        "the RTT gradient is not finite"
+    } else {
+        return None;
+    };
+    Some(format!("{wrong}: {report:?}, utility {utility:?}"))
+}

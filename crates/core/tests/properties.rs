@@ -1,0 +1,70 @@
+//! Properties that hold under any sequence of events, sensible or not.
+
+mod model;
+
+use model::{Op, Packet, Setup, Size, run};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+fn size() -> impl Strategy<Value = Size> {
+    prop_oneof![
+        8 => Just(Size::Usual),
+        2 => any::<u8>().prop_map(Size::Small),
+        2 => any::<u16>().prop_map(Size::UpTo64K),
+        1 => any::<u64>().prop_map(Size::Any),
+    ]
+}
+
+fn packet() -> impl Strategy<Value = Packet> {
+    prop_oneof![
+        8 => any::<u8>().prop_map(|nth| Packet::InFlight(nth / 8)),
+        4 => any::<u8>().prop_map(Packet::Sent),
+        1 => any::<u64>().prop_map(Packet::Any),
+    ]
+}
+
+/// Time passes as in real transfers, mostly: microseconds to seconds, each order of magnitude as likely.
+fn micros() -> impl Strategy<Value = u32> {
+    (0..32u32, any::<u32>()).prop_map(|(bits, micros)| micros >> bits)
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        10 => micros().prop_map(|micros| Op::Wait { micros }),
+        1 => micros().prop_map(|micros| Op::StepBack { micros }),
+        1 => any::<u64>().prop_map(|nanos| Op::Jump { nanos }),
+        20 => (0..3u8, size()).prop_map(|(skip, size)| Op::Send { skip: skip / 2, size }),
+        1 => (packet(), size()).prop_map(|(packet, size)| Op::SendAs { packet, size }),
+        15 => packet().prop_map(|packet| Op::Ack { packet }),
+        8 => Just(Op::EndAcks),
+        5 => packet().prop_map(|packet| Op::Lose { packet }),
+        1 => packet().prop_map(|below| Op::Discard { below }),
+        3 => any::<u8>().prop_map(|why| Op::Limited { why }),
+        1 => Just(Op::PersistentCongestion),
+        4 => Just(Op::Timer),
+        8 => Just(Op::AwaitTimer),
+        1 => size().prop_map(|size| Op::DatagramSize { size }),
+        10 => (any::<u8>(), 0..400u16, any::<u8>())
+            .prop_map(|(packets, rtt_ms, lose_every)| Op::Transfer { packets, rtt_ms, lose_every }),
+    ]
+}
+
+fn setup() -> impl Strategy<Value = Setup> {
+    (any::<u64>(), any::<bool>(), size(), proptest::option::of(any::<f64>())).prop_map(
+        |(seed, linear_utility, max_datagram_size, max_rate)| Setup {
+            seed,
+            linear_utility,
+            max_datagram_size,
+            max_rate,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_sequence_of_events_breaks_a_promise(setup in setup(), ops in vec(op(), 0..200)) {
+        run(&setup, &ops);
+    }
+}

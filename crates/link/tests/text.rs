@@ -1,0 +1,115 @@
+//! Paths as people write them, and what they are told when they write them wrong.
+
+use pcc_link::{KEYS, Loss, Path, preset, presets};
+
+fn read(text: &str) -> Path {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+#[test]
+fn a_path_is_written_in_the_order_and_units_people_use() {
+    for text in [
+        "rate=42Mbit,rtt=800ms,buffer=7.5KB,loss=0.74%",
+        "rate=56kbit,rtt=200ms,buffer=16KB",
+        "up.rate=1Mbit,down.rate=16Mbit,rtt=40ms,buffer=64KB",
+        "rate=1.5Gbit,up.delay=10ms,down.delay=20ms,buffer=1MB,loss=ge/0.1%/25%/0%/100%",
+        "rate=100Mbit,rtt=30ms,buffer=375KB,jitter=5ms:reorder,reorder=1%:5ms,duplicate=0.1%",
+        "rate=100Mbit,rtt=30ms,buffer=375KB,blackout=10s/2s,blackout=20s/1s/30s",
+        "rate=100Mbit,rtt=30ms,buffer=375KB,at=10s:rate=5Mbit:loss=2%,vary=5s:loss=0%..1%:walk=30%",
+        "rate=100Mbit,rtt=30ms,buffer=375KB,up.at=10s:rate=5Mbit",
+    ] {
+        assert_eq!(read(text).to_string(), text);
+    }
+}
+
+#[test]
+fn what_is_left_out_has_a_sensible_value() {
+    let path = read("rate=80Mbit,rtt=100ms");
+    assert_eq!(path.up.conditions.buffer.get(), 1_000_000, "one bandwidth-delay product");
+    assert_eq!(read("rate=56kbit,rtt=1ms").up.conditions.buffer.get(), 15_000, "ten packets");
+    assert_eq!((path.up.conditions.loss, path.up.conditions.duplicate), (Loss::NONE, 0.0));
+    assert_eq!(path.up, path.down);
+}
+
+#[test]
+fn a_preset_can_be_varied() {
+    let path = read("satellite,loss=2%,up.buffer=1MB");
+    let satellite = preset("satellite").unwrap().path();
+    assert_eq!(path.down.conditions.loss, Loss::Bernoulli(0.02));
+    assert_eq!(path.down.conditions.rate, satellite.down.conditions.rate);
+    assert_eq!((path.up.conditions.buffer.get(), path.down.conditions.buffer.get()), (1_000_000, 7500));
+}
+
+#[test]
+fn bursts_are_written_as_mean_loss_and_length() {
+    let path = read("rate=1Mbit,rtt=10ms,loss=2%,burst=8");
+    assert!((path.up.conditions.loss.mean() - 0.02).abs() < 1e-12);
+    assert_eq!(Some(path.up.conditions.loss), Loss::in_bursts(0.02, 8.0));
+}
+
+#[test]
+fn every_preset_reads_back_from_its_text() {
+    for preset in presets() {
+        assert_eq!(read(&preset.path().to_string()), preset.path(), "{}", preset.name);
+    }
+}
+
+#[test]
+fn every_parameter_has_an_example_that_works() {
+    for (key, example, _) in KEYS {
+        let path = format!("satellite,{example}");
+        assert!(
+            read(&path) != read("satellite") || example.starts_with("rate=42Mbit") || SATELLITE.contains(&example),
+            "{key}: {example} changes nothing"
+        );
+    }
+}
+
+/// Examples that describe the satellite path itself.
+const SATELLITE: [&str; 3] = ["rtt=800ms", "loss=0.74%", "buffer=7.5KB"];
+
+#[test]
+fn a_wrong_path_is_refused_with_key_value_and_an_example() {
+    for (wrong, told) in [
+        ("rate=42", "`rate=42`: `42` has no unit"),
+        ("rate=42Mbit,rtt=800", "`rtt=800`: `800` has no unit"),
+        ("rate=42Mbit,rtt=-5ms", "`rtt=-5ms`: `-5ms` is negative"),
+        ("rate=42Mbit,rtt=5parsec", "unknown unit"),
+        ("rate=42Mbit,rtt=2h", "unknown unit"),
+        ("rate=42Mbit,rtt=9000s", "`up.delay=4500s`: no path takes more than an hour"),
+        ("rate=42Mbit,loss=1.5", "`loss=1.5`: `1.5` is not between 0 and 100 %; write it like loss=0.74%"),
+        ("rate=42Mbit,loss=-1%", "`-1%` is not between"),
+        ("rate=42Mbit,loss=NaN", "`NaN` is not a number"),
+        ("rate=42Mbit,loss=ge/1%/2%", "four probabilities"),
+        ("rate=42Mbit,loss=1%,burst=0.5", "`up.burst=0.5`: no bursts of that length"),
+        ("rate=42Mbit,loss=ge/1%/2%/0%/1%,burst=3", "its own bursts"),
+        ("rate=42Mbit,buffer=1KB", "`up.buffer=1.00 kB`: a buffer holds at least one packet"),
+        ("rate=42Mbit,down.buffer=10", "`down.buffer=10 B`: a buffer holds at least one packet"),
+        ("rate=1bit,rtt=1ms", "`up.rate=1 bit/s`: a link moves between"),
+        ("rate=42Mbit,jitter=5ms:backwards", "`backwards` is not `reorder`"),
+        ("rate=42Mbit,reorder=1%", "needs the length of the detour; write it like reorder=1%:5ms"),
+        ("rate=42Mbit,duplicate=200%", "`200%` is not between"),
+        ("rate=42Mbit,at=5s", "nothing changes; write it like at=10s:rate=5Mbit:loss=2%"),
+        ("rate=42Mbit,at=5s:colour=red", "`colour` cannot change"),
+        ("rate=42Mbit,at=5s:rate=1bit", "a link moves between"),
+        ("rate=42Mbit,blackout=5s", "is not START/LENGTH"),
+        ("rate=42Mbit,blackout=5s/0s", "it lasts longer than nothing"),
+        ("rate=42Mbit,blackout=5s/2s/1s", "the light must come back"),
+        ("rate=42Mbit,vary=5s:rate=9Mbit..1Mbit", "ends below its beginning"),
+        ("rate=42Mbit,vary=5s:rate=9Mbit", "is not LOW..HIGH"),
+        ("rate=42Mbit,vary=1us:loss=0%..1%", "the period is at least 1 ms"),
+        ("rate=42Mbit,vary=5s:loss=0%..1%:walk=0%", "a walk's step"),
+        ("rate=42Mbit,vary=5s:walk=10%", "nothing varies"),
+        ("up.rate=42Mbit", "no `down.rate` is given; write rate=42Mbit"),
+        ("up.rtt=5ms,rate=1Mbit", "both directions make one round trip"),
+        ("los=1%,rate=1Mbit", "`los` is not a parameter; there are rate, rtt"),
+        ("satelite", "`satelite` is neither KEY=VALUE (like rate=42Mbit"),
+        ("rate=1Mbit,satellite", "a preset comes first"),
+        ("", "`` is neither"),
+    ] {
+        match wrong.parse::<Path>() {
+            Ok(path) => panic!("{wrong} was taken for {path}"),
+            Err(error) => assert!(error.to_string().contains(told), "{wrong}: {error}\ndoes not say: {told}"),
+        }
+    }
+}
