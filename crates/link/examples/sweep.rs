@@ -1,0 +1,95 @@
+//! Where Allegro's constants come from: each parameter varied around its default, over the paths that it matters for.
+//!
+//! `cargo run --release -p pcc-link --example sweep` prints the table in `docs/sweeps/allegro.md`. Virtual time: the
+//! same figures on every machine.
+#![allow(clippy::print_stdout, reason = "printing is what it is for")]
+
+#[path = "../tests/closed_loop/sim/mod.rs"]
+mod sim;
+
+use core::time::Duration;
+use pcc::control::{Law, allegro};
+use sim::{Flow, Results, Scenario, run};
+
+const SEEDS: u64 = 4;
+
+/// A figure worth having, and the paths it is measured on.
+struct Case {
+    name: &'static str,
+    path: &'static str,
+    seconds: u64,
+    flows: u64,
+    /// Seconds between arrivals.
+    stagger: u64,
+    measure: fn(&Results, Duration) -> f64,
+}
+
+const CASES: [Case; 9] = [
+    Case { name: "loss when alone, %", path: "clean", seconds: 60, flows: 1, stagger: 0, measure: loss },
+    Case { name: "share alone", path: "clean", seconds: 60, flows: 1, stagger: 0, measure: share },
+    Case { name: "share at 1 % loss", path: "lossy", seconds: 60, flows: 1, stagger: 0, measure: share },
+    Case { name: "share at 4 % loss", path: "lossy,loss=4%", seconds: 60, flows: 1, stagger: 0, measure: share },
+    Case { name: "share at 8 % loss", path: "lossy,loss=8%", seconds: 60, flows: 1, stagger: 0, measure: share },
+    Case { name: "share on satellite", path: "satellite", seconds: 100, flows: 1, stagger: 0, measure: share },
+    Case { name: "share on a changing path", path: "changing", seconds: 500, flows: 1, stagger: 0, measure: share },
+    Case { name: "loss there, %", path: "changing", seconds: 500, flows: 1, stagger: 0, measure: loss },
+    Case { name: "Jain of 4 flows at 5 s", path: "clean", seconds: 240, flows: 4, stagger: 20, measure: jain },
+];
+
+fn share(results: &Results, _: Duration) -> f64 {
+    results.share_after(Duration::ZERO)
+}
+
+fn loss(results: &Results, _: Duration) -> f64 {
+    100.0 * results.flows.iter().map(sim::FlowResult::loss).sum::<f64>() / results.flows.len() as f64
+}
+
+/// From half of the time on, when all flows are there.
+fn jain(results: &Results, end: Duration) -> f64 {
+    results.jain(Duration::from_secs(5), end / 2, end)
+}
+
+fn measured(case: &Case, config: &allegro::Config) -> f64 {
+    let once = |seed: u64| {
+        let flows = (0..case.flows).map(|number| {
+            let mut flow = Flow { start: Duration::from_secs(case.stagger * number), ..Flow::default() };
+            flow.config.law = Law::Allegro(config.clone());
+            flow.config.seed = seed * 1000 + number;
+            flow
+        });
+        let path = case.path.parse().unwrap_or_else(|error| panic!("{}: {error}", case.path));
+        let duration = Duration::from_secs(case.seconds);
+        (case.measure)(&run(&Scenario { path, flows: flows.collect(), seed, duration }), duration)
+    };
+    (1..=SEEDS).map(once).sum::<f64>() / SEEDS as f64
+}
+
+fn main() {
+    let names: Vec<_> = CASES.iter().map(|case| case.name).collect();
+    println!("| parameter | {} |", names.join(" | "));
+    println!("|---|{}", "--:|".repeat(CASES.len()));
+    let row = |name: &str, config: allegro::Config| {
+        let figures: Vec<_> = CASES.iter().map(|case| format!("{:.3}", measured(case, &config))).collect();
+        println!("| {name} | {} |", figures.join(" | "));
+    };
+    let default = allegro::Config::default;
+    row("defaults", default());
+    for epsilon_min in [0.005, 0.02, 0.03] {
+        row(&format!("epsilon_min {epsilon_min}"), allegro::Config { epsilon_min, ..default() });
+    }
+    for step_min in [0.01, 0.03] {
+        row(&format!("step_min {step_min}"), allegro::Config { step_min, ..default() });
+    }
+    for step_max in [0.05, 0.3] {
+        row(&format!("step_max {step_max}"), allegro::Config { step_max, ..default() });
+    }
+    for interval_rtts in [(1.0, 1.0), (1.7, 2.2)] {
+        row(&format!("interval_rtts {interval_rtts:?}"), allegro::Config { interval_rtts, ..default() });
+    }
+    for loss_significance in [0.0, 1.0, 3.0] {
+        row(&format!("loss_significance {loss_significance}"), allegro::Config { loss_significance, ..default() });
+    }
+    for least_gain in [0.0, 0.1, 0.4] {
+        row(&format!("least_gain {least_gain}"), allegro::Config { least_gain, ..default() });
+    }
+}
