@@ -45,3 +45,8 @@ pub mod transport;
 pub use crate::algorithm::{Algorithm, ParseAlgorithmError};
 pub use crate::controller::PccConfig;
 pub use crate::runtime::PacedRuntime;
+
+/// The programs in the user's guide must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct LibraryGuide;
