@@ -1,18 +1,13 @@
 //! `pcc`: moves and measures data over bad networks at full speed, with nothing to configure.
 
-#![allow(dead_code, reason = "the subcommands that use these parts land after them")]
-
-mod dial;
 mod emulate;
 mod exit;
 mod get;
-mod percent;
+mod lab;
 mod perf;
 mod put;
 mod race;
 mod serve;
-mod tls;
-mod url;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -39,6 +34,8 @@ enum Command {
     Emulate(emulate::Args),
     /// Race PCC against CUBIC and BBR over an emulated bad network
     Race(race::Args),
+    /// Experiments on a real Linux network stack in virtual time
+    Lab(lab::Args),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +55,7 @@ fn main() -> ExitCode {
             Command::Perf(args) => perf::run(args).await,
             Command::Emulate(args) => emulate::run(args).await,
             Command::Race(args) => race::run(args).await,
+            Command::Lab(args) => lab::run(args),
         }
     });
     match done {
