@@ -111,12 +111,11 @@ impl Monitor {
     /// Closes the open interval if it has lasted long enough; true if it did.
     pub(crate) fn close_if_due(&mut self, now: Timestamp, rtt: &RttEstimator) -> bool {
         let smoothed = rtt.smoothed_or_assumed();
-        let patience = stall_period(rtt);
         let Some(open) = self.open_interval() else { return false };
         let age = now.since(open.started);
         let due = age >= open.length || age >= LONGEST_INTERVAL.max(4 * smoothed);
         if due {
-            open.deadline = Some(now + patience);
+            open.deadline = Some(now + stall_period(rtt));
         }
         due
     }

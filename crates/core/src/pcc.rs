@@ -19,6 +19,8 @@ const TRAIN: Duration = Duration::from_micros(100);
 const PANIC_PACKETS: u32 = 20;
 /// An idle time after which the old rate says nothing about the path any more.
 const LONG_IDLE: Duration = Duration::from_secs(10);
+/// No stall is noticed earlier, whatever the RTT: two probe time-outs hold two delays of the peer's acknowledgement.
+const SHORTEST_STALL: Duration = Duration::from_millis(50);
 /// No path is faster: keeps every product of rates and times finite.
 const FASTEST_MBIT: f64 = 1e6;
 
@@ -314,7 +316,7 @@ impl Pcc {
 
     /// Halves the rate for each stall period without any acknowledgement. Source: `NSDI 2018`, 4-RTT time-out.
     fn detect_stall(&mut self, now: Timestamp) {
-        if self.monitor.bytes_in_flight() == Bytes::ZERO {
+        if self.monitor.bytes_in_flight() == Bytes::ZERO || now < self.stall.progress + SHORTEST_STALL {
             return;
         }
         while now >= self.stall.next(&self.rtt) {
@@ -360,9 +362,12 @@ impl Pcc {
     /// A pause of more than an RTT with nothing in flight: what was being measured is void.
     fn end_idle(&mut self, now: Timestamp) {
         let Some(last) = self.last_sent else { return };
+        if self.monitor.bytes_in_flight() > Bytes::ZERO {
+            return;
+        }
         let idle = now.since(last);
         let pause = self.rtt.smoothed_or_assumed().max(2 * self.slot.rate.time_for(self.packet));
-        if self.monitor.bytes_in_flight() > Bytes::ZERO || idle <= pause {
+        if idle <= pause {
             return;
         }
         self.limited = None;
