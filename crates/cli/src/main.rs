@@ -1,13 +1,19 @@
 //! `pcc`: moves and measures data over bad networks at full speed, with nothing to configure.
 
+#![allow(dead_code, reason = "the subcommands that use these parts land after them")]
+
+mod dial;
 mod emulate;
 mod exit;
 mod get;
 mod lab;
+mod percent;
 mod perf;
 mod put;
 mod race;
 mod serve;
+mod tls;
+mod url;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
