@@ -1,10 +1,158 @@
-//! `pcc emulate`.
+//! `pcc emulate`: a UDP relay through an emulated network path, on any system, without privileges.
+
+mod lateness;
+mod relay;
+mod report;
+mod socket;
+mod text;
+mod wait;
+
+pub(crate) use relay::{Handle, Options, relay};
+pub(crate) use report::{Direction, Report};
+
+use crate::exit::Failure;
+use anyhow::Context;
+use core::time::Duration;
+use indicatif::{ProgressBar, ProgressStyle};
+use pcc_link::Path;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use tokio::time::Instant;
+
+const EXAMPLES: &str = "\
+Examples:
+  pcc emulate --link satellite --listen 127.0.0.1:4433 --to 10.0.0.5:443
+  pcc emulate --link rate=20Mbit,rtt=80ms,loss=1% --to localhost:4433
+  pcc emulate --link lte,loss=0.5% --to localhost:4433 --time-limit 60s --json
+  pcc emulate --list
+
+Clients send to the listening address; each gets a path of its own to the server and back.
+Sizes and rates count whole IP packets: payload and 28 bytes of headers (48 for IPv6).";
 
 /// Arguments of `pcc emulate`.
 #[derive(clap::Args, Debug)]
-pub(crate) struct Args {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The path: the name of a preset (--list shows them), parameters like rate=42Mbit,rtt=800ms,loss=0.74%, or a
+    /// preset and what differs from it: satellite,loss=2%
+    #[arg(long, value_name = "PRESET|PARAMETERS", required_unless_present = "list")]
+    link: Option<Path>,
+    /// Where clients send to; port 0 takes any free port and prints it
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    listen: String,
+    /// The server that packets are relayed to
+    #[arg(long, value_name = "HOST:PORT", required_unless_present = "list")]
+    to: Option<String>,
+    /// Seed of everything random: equal seeds and equal packets give an equal fate
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Stop after this time (like 90s or 10min); without it, Ctrl-C ends the relay
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    time_limit: Option<Duration>,
+    /// Clients at one time; packets of further ones are dropped
+    #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    sessions: u16,
+    /// Forget a client that is silent for so long
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
+    idle: Duration,
+    /// One JSON object a line: where it listens, every second what was relayed, and the sum at the end
+    #[arg(long)]
+    json: bool,
+    /// Show the presets and the parameters
+    #[arg(long)]
+    list: bool,
+}
 
 /// Runs it.
-pub(crate) async fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not built yet")
+pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    let mut out = io::stdout();
+    if args.list {
+        return Ok(if args.json { text::list_json(&mut out) } else { text::list(&mut out) }?);
+    }
+    let (Some(path), Some(to)) = (&args.link, &args.to) else { anyhow::bail!(Failure::Usage) };
+    let options = Options {
+        path: path.clone(),
+        seed: args.seed,
+        listen: resolve("--listen", &args.listen).await?,
+        to: resolve("--to", to).await?,
+        sessions: args.sessions.into(),
+        idle: args.idle,
+    };
+    let handle = relay(options.clone())?;
+    if let Some(warning) = handle.warning() {
+        tracing::warn!("{warning}");
+    }
+    if args.json {
+        writeln!(out, "{}", text::listening(&handle, &options))?;
+    } else {
+        writeln!(out, "Relaying {} to {} over {}", handle.addr(), options.to, options.path)?;
+    }
+    watch(&args, &handle, &mut out).await?;
+    let report = handle.stop();
+    if args.json {
+        writeln!(out, "{}", text::end(&report))?;
+    } else {
+        text::table(&mut out, &report)?;
+    }
+    Ok(())
 }
+
+/// Finds an address by name; errors name the argument.
+async fn resolve(argument: &str, written: &str) -> anyhow::Result<SocketAddr> {
+    let advice = "write HOST:PORT, like 127.0.0.1:4433 or [::1]:4433";
+    let mut found = tokio::net::lookup_host(written)
+        .await
+        .with_context(|| format!("{argument} {written} is no address that can be found; {advice}"))
+        .context(Failure::Usage)?;
+    found.next().with_context(|| format!("{argument} {written} has no address; {advice}"))
+}
+
+/// Shows how it goes until somebody or the time limit ends it.
+async fn watch(args: &Args, handle: &Handle, out: &mut impl Write) -> anyhow::Result<()> {
+    // Hidden by itself where standard error is no terminal.
+    let line = if args.json { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+    line.set_style(ProgressStyle::with_template("{msg}").context("the status line")?);
+    let far = Duration::from_secs(30 * 365 * 86_400);
+    let end = tokio::time::sleep(args.time_limit.unwrap_or(far).min(far));
+    let asked = asked_to_stop();
+    tokio::pin!(end, asked);
+    let mut every = tokio::time::interval_at(Instant::now() + Duration::from_secs(1), Duration::from_secs(1));
+    let mut before = handle.report();
+    loop {
+        tokio::select! {
+            () = &mut end => break,
+            stopped = &mut asked => {
+                stopped.context("cannot wait for Ctrl-C")?;
+                break;
+            }
+            _ = every.tick() => {
+                let report = handle.report();
+                line.set_message(text::status(&before, &report));
+                line.tick();
+                if args.json {
+                    writeln!(out, "{}", text::interval(&report))?;
+                }
+                before = report;
+            }
+        }
+    }
+    line.finish_and_clear();
+    Ok(())
+}
+
+/// Ctrl-C, or the signal that service managers send.
+async fn asked_to_stop() -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+        tokio::select! {
+            interrupted = tokio::signal::ctrl_c() => interrupted,
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}
+
+#[cfg(test)]
+mod tests;

@@ -37,7 +37,7 @@ enum Command {
     /// Measure a path
     Perf(perf::Args),
     /// Relay UDP through an emulated bad network
-    Emulate(emulate::Args),
+    Emulate(Box<emulate::Args>),
     /// Race PCC against CUBIC and BBR over an emulated bad network
     Race(race::Args),
     /// Experiments on a real Linux network stack in virtual time
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
             Command::Get(args) => get::run(args).await,
             Command::Put(args) => put::run(args).await,
             Command::Perf(args) => perf::run(args).await,
-            Command::Emulate(args) => emulate::run(args).await,
+            Command::Emulate(args) => emulate::run(*args).await,
             Command::Race(args) => race::run(args).await,
             Command::Lab(args) => lab::run(args),
         }

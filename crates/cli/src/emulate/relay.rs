@@ -1,0 +1,428 @@
+//! The relay itself: a thread that reads packets, asks the link when each comes out, and sends it on at that time.
+
+use super::lateness::Lateness;
+use super::report::{Direction, Report, add, take};
+use super::socket::{Clock, LARGEST, Socket};
+use super::wait::{be_exact, wait};
+use anyhow::Context;
+use core::cmp::{Ordering, Reverse};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::time::Duration;
+use pcc::units::{Bytes, Timestamp};
+use pcc_link::{Link, Outcome, Path};
+use std::collections::{BinaryHeap, HashMap};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// What to relay, and over which path.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// The path between each client and the server.
+    pub(crate) path: Path,
+    /// The first client's path replays from this seed, the next one's from the number after it, and so on.
+    pub(crate) seed: u64,
+    /// Where clients send to; port 0 for any free one.
+    pub(crate) listen: SocketAddr,
+    /// The server.
+    pub(crate) to: SocketAddr,
+    /// Clients at one time; packets of further ones are dropped.
+    pub(crate) sessions: usize,
+    /// A client that is silent in both directions for so long is forgotten.
+    pub(crate) idle: Duration,
+}
+
+impl Options {
+    /// A relay of `path` to `to`, at a free port of this host alone.
+    pub(crate) fn new(path: Path, to: SocketAddr) -> Self {
+        let listen = if to.is_ipv4() { ([127, 0, 0, 1], 0).into() } else { (std::net::Ipv6Addr::LOCALHOST, 0).into() };
+        Self { path, seed: 1, listen, to, sessions: 64, idle: Duration::from_secs(60) }
+    }
+}
+
+/// Packets under way hold at most this much memory; more are dropped, and counted as dropped by the host.
+const MOST_HELD: usize = 512 << 20;
+/// Packets read from one socket before the others, and the departures, have their turn.
+const BATCH: usize = 16;
+/// How old a [`Handle::report`] may be, and how long [`Handle::stop`] may take.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A relay at work; it stops when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    addr: SocketAddr,
+    warning: Option<String>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    report: Mutex<Report>,
+}
+
+/// Starts a relay on a thread of its own.
+pub(crate) fn relay(options: Options) -> anyhow::Result<Handle> {
+    // Refuses an impossible path now and not when the first client comes.
+    options.path.links(options.seed)?;
+    let (front, warning) =
+        Socket::bind(options.listen).with_context(|| format!("cannot listen at {}", options.listen))?;
+    let addr = front.inner().local_addr().context("the socket has no address")?;
+    let shared = Arc::new(Shared::default());
+    let engine = Engine::new(options, front, Arc::clone(&shared));
+    let thread = std::thread::Builder::new().name("pcc-emulate".into()).spawn(move || engine.run());
+    Ok(Handle { addr, warning, shared, thread: Some(thread.context("cannot start the relay's thread")?) })
+}
+
+impl Handle {
+    /// Where clients send to.
+    pub(crate) const fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// What the user should be told about this host, if anything.
+    pub(crate) fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
+    /// What was relayed so far, up to 50 ms ago.
+    pub(crate) fn report(&self) -> Report {
+        self.shared.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends the relay. What is still under way is in the report as that.
+    pub(crate) fn stop(mut self) -> Report {
+        self.end();
+        self.report()
+    }
+
+    fn end(&mut self) {
+        self.shared.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the relay's thread failed");
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Up,
+    Down,
+}
+
+/// A client and its own path to the server.
+struct Session {
+    client: SocketAddr,
+    /// Time zero of its links: its first packet.
+    began: Instant,
+    last: Instant,
+    server: Socket,
+    up: Side,
+    down: Side,
+}
+
+struct Side {
+    link: Link,
+    counts: Direction,
+}
+
+impl Session {
+    fn side(&mut self, way: Way) -> &mut Side {
+        match way {
+            Way::Up => &mut self.up,
+            Way::Down => &mut self.down,
+        }
+    }
+}
+
+impl Side {
+    fn new(link: Link) -> Self {
+        Self { link, counts: Direction::default() }
+    }
+
+    fn counts(&self) -> Direction {
+        Direction { link: *self.link.counters(), ..self.counts }
+    }
+}
+
+/// A packet under way.
+struct Departure {
+    at: Instant,
+    /// Keeps packets of the same moment in order.
+    order: u64,
+    session: u64,
+    way: Way,
+    data: Vec<u8>,
+}
+
+impl PartialEq for Departure {
+    fn eq(&self, other: &Self) -> bool {
+        self.order == other.order
+    }
+}
+impl Eq for Departure {}
+impl PartialOrd for Departure {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Departure {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+struct Engine {
+    options: Options,
+    front: Socket,
+    shared: Arc<Shared>,
+    began: Instant,
+    /// By serial number, so that a late packet never finds another client's session.
+    sessions: Vec<(u64, Session)>,
+    numbers: HashMap<SocketAddr, u64>,
+    departures: BinaryHeap<Reverse<Departure>>,
+    order: u64,
+    held: usize,
+    /// Buffers to use again.
+    spare: Vec<Vec<u8>>,
+    /// Of sessions that are over.
+    closed: (Direction, Direction),
+    closed_missed: u64,
+    sessions_ever: u64,
+    turned_away: u64,
+    nobody_there: u64,
+    lateness: Lateness,
+    /// Bytes of UDP and IP headers on the wire.
+    headers: usize,
+    next_tick: Instant,
+}
+
+impl Engine {
+    fn new(options: Options, front: Socket, shared: Arc<Shared>) -> Self {
+        let now = Instant::now();
+        Self {
+            headers: if options.to.is_ipv4() { 28 } else { 48 },
+            options,
+            front,
+            shared,
+            began: now,
+            sessions: Vec::new(),
+            numbers: HashMap::new(),
+            departures: BinaryHeap::new(),
+            order: 0,
+            held: 0,
+            spare: Vec::new(),
+            closed: (Direction::default(), Direction::default()),
+            closed_missed: 0,
+            sessions_ever: 0,
+            turned_away: 0,
+            nobody_there: 0,
+            lateness: Lateness::default(),
+            next_tick: now,
+        }
+    }
+
+    fn run(mut self) {
+        be_exact();
+        let mut buffer = vec![0; LARGEST];
+        let mut ready = Vec::new();
+        while !self.shared.stop.load(Relaxed) {
+            let now = Instant::now();
+            self.send_due(now);
+            if now >= self.next_tick {
+                self.tick(now);
+            }
+            let next = self.departures.peek().map_or(self.next_tick, |first| first.0.at.min(self.next_tick));
+            let sockets = core::iter::once(&self.front).chain(self.sessions.iter().map(|(_, one)| &one.server));
+            let time = next.saturating_duration_since(Instant::now());
+            wait(sockets.map(Socket::inner), time, &mut ready);
+            self.read(&ready, &mut buffer);
+        }
+        self.tick(Instant::now());
+    }
+
+    /// Publishes the report and forgets idle clients.
+    fn tick(&mut self, now: Instant) {
+        self.next_tick = now + TICK;
+        let idle = self.options.idle;
+        let over = |session: &Session| {
+            let under_way = session.up.counts.in_transit.packets + session.down.counts.in_transit.packets;
+            under_way == 0 && now.saturating_duration_since(session.last) > idle
+        };
+        for (_, session) in self.sessions.extract_if(.., |(_, session)| over(session)) {
+            self.numbers.remove(&session.client);
+            self.closed.0.merge(&session.up.counts());
+            self.closed.1.merge(&session.down.counts());
+            self.closed_missed += session.server.missed();
+        }
+        let report = self.report(now);
+        *self.shared.report.lock().unwrap_or_else(PoisonError::into_inner) = report;
+    }
+
+    fn report(&self, now: Instant) -> Report {
+        let (mut up, mut down) = self.closed;
+        let mut missed = self.closed_missed + self.front.missed();
+        for (_, session) in &self.sessions {
+            up.merge(&session.up.counts());
+            down.merge(&session.down.counts());
+            missed += session.server.missed();
+        }
+        Report {
+            up,
+            down,
+            sessions: self.sessions.len(),
+            sessions_ever: self.sessions_ever,
+            turned_away: self.turned_away,
+            missed,
+            nobody_there: self.nobody_there,
+            lateness: self.lateness.clone(),
+            elapsed: now.saturating_duration_since(self.began),
+        }
+    }
+
+    /// Reads from the sockets that have something: the clients' first, then one of each session.
+    fn read(&mut self, ready: &[bool], buffer: &mut [u8]) {
+        let clock = Clock::read();
+        // Sessions that begin now come behind those that were waited for.
+        for (place, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
+            for _ in 0..BATCH {
+                let socket = match place.checked_sub(1) {
+                    None => &self.front,
+                    Some(place) => match self.sessions.get(place) {
+                        Some((_, session)) => &session.server,
+                        None => break,
+                    },
+                };
+                match socket.receive(buffer, &clock) {
+                    Ok(packet) => {
+                        let data = buffer.get(..packet.len).unwrap_or_default();
+                        let (number, way) = match place.checked_sub(1) {
+                            None => (self.session(packet.from, packet.at), Way::Up),
+                            Some(place) => (self.sessions.get(place).map(|(number, _)| *number), Way::Down),
+                        };
+                        match number {
+                            Some(number) => self.take_in(number, way, packet.at, data),
+                            None => self.turned_away += 1,
+                        }
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(error) => self.complaint(&error),
+                }
+            }
+        }
+    }
+
+    /// The system passes on what others said of packets sent earlier; nothing is wrong with this socket.
+    fn complaint(&mut self, error: &io::Error) {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => self.nobody_there += 1,
+            _ => tracing::debug!(%error, "while relaying"),
+        }
+    }
+
+    /// The number of the client's session, which begins if there is room for it.
+    fn session(&mut self, client: SocketAddr, at: Instant) -> Option<u64> {
+        if let Some(number) = self.numbers.get(&client) {
+            return Some(*number);
+        }
+        if self.sessions.len() >= self.options.sessions {
+            return None;
+        }
+        let number = self.sessions_ever;
+        let (up, down) = self.options.path.links(self.options.seed.wrapping_add(number)).ok()?;
+        let server = match Socket::connect(self.options.to) {
+            Ok(server) => server,
+            Err(error) => {
+                tracing::warn!(%error, to = %self.options.to, "no socket for another client");
+                return None;
+            }
+        };
+        let (up, down) = (Side::new(up), Side::new(down));
+        self.sessions_ever += 1;
+        self.numbers.insert(client, number);
+        self.sessions.push((number, Session { client, began: at, last: at, server, up, down }));
+        Some(number)
+    }
+
+    /// Finds a session; they are few, and in the order of their numbers.
+    fn by_number(sessions: &mut [(u64, Session)], number: u64) -> Option<&mut Session> {
+        let place = sessions.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        sessions.get_mut(place).map(|(_, session)| session)
+    }
+
+    /// A packet came in: the link says what becomes of it.
+    fn take_in(&mut self, number: u64, way: Way, at: Instant, data: &[u8]) {
+        let Some(session) = Self::by_number(&mut self.sessions, number) else { return };
+        session.last = session.last.max(at);
+        let began = session.began;
+        let size = wire(data.len() + self.headers);
+        let now = Timestamp::ZERO + at.saturating_duration_since(began);
+        let side = session.side(way);
+        let Outcome::Delivered { at, duplicate } = side.link.send(now, size) else { return };
+        for at in [Some(at), duplicate].into_iter().flatten() {
+            if self.held + data.len() > MOST_HELD {
+                add(&mut side.counts.dropped_host, size);
+                continue;
+            }
+            add(&mut side.counts.in_transit, size);
+            let mut copy = self.spare.pop().unwrap_or_default();
+            copy.clear();
+            copy.extend_from_slice(data);
+            self.held += copy.len();
+            self.order += 1;
+            let at = began + at.since(Timestamp::ZERO);
+            self.departures.push(Reverse(Departure { at, order: self.order, session: number, way, data: copy }));
+        }
+    }
+
+    /// Sends on what is due, each at its moment or as soon after it as this thread runs.
+    fn send_due(&mut self, mut now: Instant) {
+        for _ in 0..BATCH * 4 {
+            let due = self.departures.peek().is_some_and(|first| first.0.at <= now);
+            let Some(Reverse(departure)) = due.then(|| self.departures.pop()).flatten() else { return };
+            self.send(&departure);
+            self.lateness.add(now.saturating_duration_since(departure.at));
+            self.held -= departure.data.len();
+            if self.spare.len() < 4096 {
+                self.spare.push(departure.data);
+            }
+            now = Instant::now();
+        }
+    }
+
+    fn send(&mut self, departure: &Departure) {
+        let size = wire(departure.data.len() + self.headers);
+        let Some(session) = Self::by_number(&mut self.sessions, departure.session) else { return };
+        let once = |session: &Session| match departure.way {
+            Way::Up => session.server.inner().send(&departure.data),
+            Way::Down => self.front.inner().send_to(&departure.data, session.client),
+        };
+        // An error may belong to an earlier packet that nobody took; then this one has not been tried yet.
+        let result = once(session).or_else(|error| match error.kind() {
+            io::ErrorKind::ConnectionRefused => once(session),
+            _ => Err(error),
+        });
+        let counts = &mut session.side(departure.way).counts;
+        take(&mut counts.in_transit, size);
+        add(if result.is_ok() { &mut counts.forwarded } else { &mut counts.dropped_host }, size);
+        if let Err(error) = result {
+            self.complaint(&error);
+        }
+    }
+}
+
+/// A size on the wire.
+const fn wire(bytes: usize) -> Bytes {
+    Bytes::new(bytes as u64)
+}
