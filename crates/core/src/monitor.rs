@@ -40,21 +40,35 @@ enum Fate {
     Lost,
 }
 
+/// A packet, in 12 bytes: a fast and long path has tens of thousands of them in flight.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    at: Timestamp,
+    /// Microseconds since the origin, modulo 2³²: unambiguous for 71 minutes.
+    at_us: u32,
     interval: u32,
     bytes: u16,
     fate: Fate,
 }
 
-const SETTLED: Sent = Sent { at: Timestamp::ZERO, interval: 0, bytes: 0, fate: Fate::Settled };
+const SETTLED: Sent = Sent { at_us: 0, interval: 0, bytes: 0, fate: Fate::Settled };
+
+const fn micros(at: Timestamp) -> u32 {
+    (at.as_nanos() / 1000) as u32
+}
+
+impl Sent {
+    /// How long ago it was sent.
+    const fn age(&self, now: Timestamp) -> Duration {
+        let age = micros(now).wrapping_sub(self.at_us);
+        // Beyond half of the circle it is the clock that stepped back.
+        Duration::from_micros(if age > u32::MAX / 2 { 0 } else { age as u64 })
+    }
+}
 
 /// What the monitor made of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acked {
     pub(crate) sent_at: Timestamp,
-    pub(crate) bytes: Bytes,
 }
 
 /// The packets in flight and the intervals they belong to.
@@ -154,7 +168,7 @@ impl Monitor {
             open.on_sent(now, volume, window_limited);
             open.id as u32
         });
-        self.packets.push_back(Sent { at: now, interval, bytes, fate: Fate::Outstanding });
+        self.packets.push_back(Sent { at_us: micros(now), interval, bytes, fate: Fate::Outstanding });
     }
 
     /// Settles a packet as delivered; `None` if that is no news.
@@ -180,15 +194,15 @@ impl Monitor {
         if self.largest_acked.is_none_or(|largest| packet > largest) {
             (self.largest_acked, self.newest_acked) = (Some(packet), Some((packet, was)));
         }
-        Some(Acked { sent_at: was.at, bytes })
+        Some(Acked { sent_at: now - was.age(now) })
     }
 
     /// Ends the reading of an acknowledgement: the RTT of its newest packet, if it moved the largest one.
     pub(crate) fn on_end_acks(&mut self, now: Timestamp) -> Option<Duration> {
         let (_, newest) = self.newest_acked.take()?;
-        let rtt = now.since(newest.at);
+        let rtt = newest.age(now);
         if let Some(interval) = self.interval_of(newest) {
-            interval.on_rtt(newest.at, rtt);
+            interval.on_rtt(now - rtt, rtt);
         }
         Some(rtt)
     }

@@ -78,6 +78,10 @@ pub struct Pcc {
     delivery: DeliveryRate,
     stall: Stall,
     standing_queue: u32,
+    /// Nothing is due before this; spares the arithmetic of deadlines at each packet.
+    due: Timestamp,
+    /// [`Pcc::congestion_window`], made anew when RTT or rate change.
+    window: Bytes,
 }
 
 impl Pcc {
@@ -100,14 +104,22 @@ impl Pcc {
             delivery: DeliveryRate::default(),
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, ended: None },
             standing_queue: 0,
+            due: now,
+            window: Bytes::ZERO,
             config,
         }
+        .with_window()
+    }
+
+    fn with_window(mut self) -> Self {
+        self.window = self.safe_window();
+        self
     }
 
     /// A packet that will be acknowledged or declared lost leaves now. Numbers must increase; gaps are fine.
     pub fn on_packet_sent(&mut self, now: Timestamp, packet: u64, bytes: Bytes) {
         self.end_idle(now);
-        self.on_timer(now);
+        self.tick(now);
         if let Some((since, by)) = self.limited.take() {
             // Part of the pause belongs to pacing: a packet was not due yet.
             self.monitor.on_limited(now.since(since).saturating_sub(self.slot.rate.time_for(self.packet)), by);
@@ -115,11 +127,13 @@ impl Pcc {
         if self.monitor.open_interval().is_none() {
             let rtt = self.rtt.smoothed_or_assumed();
             self.monitor.open(now, self.slot, self.packet, rtt, &mut self.rng);
+            self.due = now;
         }
         if self.monitor.bytes_in_flight() == Bytes::ZERO {
             self.stall.progress = now;
+            self.due = now;
         }
-        let window_limited = self.monitor.bytes_in_flight() + self.packet + self.packet > self.congestion_window();
+        let window_limited = self.monitor.bytes_in_flight() + self.packet + self.packet > self.window;
         self.monitor.on_packet_sent(now, packet, bytes, window_limited);
         self.last_sent = Some(now);
     }
@@ -142,8 +156,9 @@ impl Pcc {
                 self.law.start(limit(start, self.config.max_rate));
                 self.replan(now, "first RTT sample");
             }
+            self.window = self.safe_window();
         }
-        self.on_timer(now);
+        self.tick(now);
     }
 
     /// That packet was declared lost.
@@ -176,13 +191,23 @@ impl Pcc {
     /// The size of a full packet changed.
     pub fn set_max_datagram_size(&mut self, size: Bytes) {
         self.packet = datagram(size);
+        self.window = self.safe_window();
     }
 
     /// Does what is due by now: closes intervals, gives up on packets, notices a stall. Every event does it too.
     pub fn on_timer(&mut self, now: Timestamp) {
+        self.due = now;
+        self.tick(now);
+    }
+
+    /// [`Pcc::on_timer`] at each event: cheap while nothing is due.
+    fn tick(&mut self, now: Timestamp) {
         self.detect_stall(now);
-        if self.monitor.close_if_due(now, &self.rtt) {
-            self.plan_next();
+        if now >= self.due {
+            if self.monitor.close_if_due(now, &self.rtt) {
+                self.plan_next();
+            }
+            self.due = self.next_timer().unwrap_or(now);
         }
         self.take_reports(now);
     }
@@ -200,7 +225,11 @@ impl Pcc {
     }
 
     /// Upper bound of the bytes in flight. It bounds what a silent path is sent; otherwise the rate rules.
-    pub fn congestion_window(&self) -> Bytes {
+    pub const fn congestion_window(&self) -> Bytes {
+        self.window
+    }
+
+    fn safe_window(&self) -> Bytes {
         // 2.5 bandwidth-delay products. Deviates: where the smoothed RTT is more than twice the minimum, it counts,
         // because the path may have become longer, and a stale minimum would throttle the sender for seconds.
         let smoothed = self.rtt.smoothed_or_assumed();
@@ -307,6 +336,7 @@ impl Pcc {
         let measurable = self.rtt.smoothed().is_some() && self.stall.halvings == 0;
         let slot = if measurable { self.law.next(&path) } else { Slot::filler(self.law.rate()) };
         self.slot = Slot { rate: path.clamp(slot.rate), ..slot };
+        self.window = self.safe_window();
     }
 
     fn back_off(&mut self, now: Timestamp, rate: Rate, reason: &'static str) {

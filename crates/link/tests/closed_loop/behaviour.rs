@@ -168,9 +168,10 @@ fn two_flows_share_evenly() {
 #[test]
 fn four_flows_arriving_one_by_one_share_evenly() {
     let arriving = |number: u64| Flow { start: s(30 * number), ..Flow::default() };
-    let results = flows("clean", 200, (0..4).map(arriving).collect());
-    at_least("Jain's index over 5 s", results.jain(s(5), s(120), s(200)), 0.95, &results);
-    at_least("Jain's index over 20 s", results.jain(s(20), s(120), s(200)), 0.98, &results);
+    let results = flows("clean", 300, (0..4).map(arriving).collect());
+    // The paper's flows arrive 500 s apart: what counts is where they settle, not how fast.
+    at_least("Jain's index over 5 s", results.jain(s(5), s(180), s(300)), 0.95, &results);
+    at_least("Jain's index over 20 s", results.jain(s(20), s(180), s(300)), 0.98, &results);
 }
 
 #[test]
