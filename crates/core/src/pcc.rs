@@ -19,8 +19,6 @@ const TRAIN: Duration = Duration::from_micros(100);
 const PANIC_PACKETS: u32 = 20;
 /// An idle time after which the old rate says nothing about the path any more.
 const LONG_IDLE: Duration = Duration::from_secs(10);
-/// No stall is noticed earlier, whatever the RTT: two probe time-outs hold two delays of the peer's acknowledgement.
-const SHORTEST_STALL: Duration = Duration::from_millis(50);
 /// No path is faster: keeps every product of rates and times finite.
 const FASTEST_MBIT: f64 = 1e6;
 
@@ -346,7 +344,7 @@ impl Pcc {
 
     /// Halves the rate for each stall period without any acknowledgement. Source: `NSDI 2018`, 4-RTT time-out.
     fn detect_stall(&mut self, now: Timestamp) {
-        if self.monitor.bytes_in_flight() == Bytes::ZERO || now < self.stall.progress + SHORTEST_STALL {
+        if now < self.due || self.monitor.bytes_in_flight() == Bytes::ZERO {
             return;
         }
         while now >= self.stall.next(&self.rtt) {
