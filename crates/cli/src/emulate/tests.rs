@@ -293,3 +293,31 @@ fn json_lines_carry_what_scripts_need() {
         assert!(line.pointer(pointer).is_some_and(serde_json::Value::is_number), "{pointer}: {line}");
     }
 }
+
+/// The names of all fields, at any depth.
+fn names(value: &serde_json::Value, into: &mut Vec<String>) {
+    for (name, inner) in value.as_object().into_iter().flatten() {
+        into.push(name.clone());
+        names(inner, into);
+    }
+}
+
+#[test]
+fn every_field_is_documented() {
+    let options = Options::new("satellite".parse().unwrap(), ([127, 0, 0, 1], 9).into());
+    let handle = relay(options.clone()).unwrap();
+    let mut fields = Vec::new();
+    names(&text::listening(&handle, &options), &mut fields);
+    names(&text::interval(&handle.stop()), &mut fields);
+    let mut list = Vec::new();
+    text::list_json(&mut list).unwrap();
+    for line in String::from_utf8(list).unwrap().lines() {
+        names(&serde_json::from_str(line).unwrap(), &mut fields);
+    }
+    let docs = include_str!("../../../../docs/json.md");
+    let section = docs.split("\n## ").find(|section| section.starts_with("`pcc emulate")).unwrap();
+    for field in fields {
+        let documented = [format!("`{field}`"), format!("\"{field}\"")].iter().any(|name| section.contains(name));
+        assert!(documented, "{field} is not in docs/json.md");
+    }
+}
