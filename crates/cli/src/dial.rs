@@ -39,6 +39,8 @@ pub(crate) enum Family {
     V4,
     /// IPv6 only.
     V6,
+    /// The one of this local address, which is used.
+    Local(IpAddr),
 }
 
 /// How long a handshake may take: QUIC repeats its first packet after 1, 3 and 7 seconds (RFC 9002 §6.2.4), so one
@@ -169,6 +171,7 @@ impl Dialer {
             Family::Any => true,
             Family::V4 => address.is_ipv4(),
             Family::V6 => address.is_ipv6(),
+            Family::Local(local) => address.is_ipv4() == local.is_ipv4(),
         };
         let addresses: Vec<_> = found.filter(wanted).take(MOST_ADDRESSES).collect();
         if addresses.is_empty() { Err(self.no_address(peer)) } else { Ok(addresses) }
@@ -177,8 +180,8 @@ impl Dialer {
     fn no_address(&self, peer: &Peer) -> DialError {
         let family = match self.family {
             Family::Any => "usable",
-            Family::V4 => "IPv4",
-            Family::V6 => "IPv6",
+            Family::V4 | Family::Local(IpAddr::V4(_)) => "IPv4",
+            Family::V6 | Family::Local(IpAddr::V6(_)) => "IPv6",
         };
         DialError::NoAddress { host: peer.host.clone(), family }
     }
@@ -186,7 +189,7 @@ impl Dialer {
     async fn attempt(&self, peer: &Peer, address: SocketAddr) -> Result<Dialed, DialError> {
         let local = |source| DialError::Local { peer: peer.clone(), source };
         let (tls, refusal) = tls::client(&self.trust, self.alpn).map_err(local)?;
-        let (endpoint, bound) = open(address).map_err(local)?;
+        let (endpoint, bound) = open(address, self.family).map_err(local)?;
         let mut config = ClientConfig::new(Arc::new(tls));
         config.transport_config(self.transport.clone());
         let connecting = endpoint.connect_with(config, address, &peer.host).map_err(|error| local(error.into()))?;
@@ -244,9 +247,14 @@ struct Kept {
 }
 
 /// An endpoint that can reach `remote`.
-fn open(remote: SocketAddr) -> anyhow::Result<(Endpoint, Kept)> {
-    let any: IpAddr = if remote.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
-    let bound = socket::bind(SocketAddr::new(any, 0)).context("could not bind")?;
+fn open(remote: SocketAddr, family: Family) -> anyhow::Result<(Endpoint, Kept)> {
+    let local = match family {
+        Family::Local(local) => local,
+        _ if remote.is_ipv6() => Ipv6Addr::UNSPECIFIED.into(),
+        _ => Ipv4Addr::UNSPECIFIED.into(),
+    };
+    let bound =
+        socket::bind(SocketAddr::new(local, 0)).with_context(|| format!("could not use the address {local}"))?;
     let kept = Kept { socket: bound.socket.try_clone()?, warning: bound.warning };
     let endpoint = Endpoint::new(EndpointConfig::default(), None, bound.socket, PacedRuntime::new()?)?;
     Ok((endpoint, kept))

@@ -35,7 +35,7 @@ enum Command {
     /// Upload a file, a directory or standard input
     Put(put::Args),
     /// Measure a path
-    Perf(perf::Args),
+    Perf(Box<perf::Args>),
     /// Relay UDP through an emulated bad network
     Emulate(Box<emulate::Args>),
     /// Race PCC against CUBIC and BBR over an emulated bad network
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
             Command::Serve(args) => serve::run(args).await,
             Command::Get(args) => get::run(args).await,
             Command::Put(args) => put::run(args).await,
-            Command::Perf(args) => perf::run(args).await,
+            Command::Perf(args) => perf::run(*args).await,
             Command::Emulate(args) => emulate::run(*args).await,
             Command::Race(args) => race::run(args).await,
             Command::Lab(args) => lab::run(args),

@@ -1,10 +1,28 @@
-//! `pcc perf`.
+//! `pcc perf`: measures a path, and compares congestion control algorithms on it.
 
-/// Arguments of `pcc perf`.
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {}
+mod args;
+mod client;
+mod compare;
+pub(crate) mod cpu;
+mod flow;
+mod json;
+mod load;
+mod output;
+mod protocol;
+mod reports;
+mod runner;
+mod server;
+mod side;
+pub(crate) mod spread;
+mod text;
+mod throttle;
+pub(crate) mod watch;
+mod windows;
+
+pub(crate) use args::Args;
+use windows::Windows;
 
 /// Runs it.
-pub(crate) async fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not built yet")
+pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    if args.server { runner::serve(args).await } else { runner::measure(args).await }
 }

@@ -1,0 +1,187 @@
+//! What can be asked of `pcc perf`. The letters are iperf3's.
+
+use crate::dial::Family;
+use crate::tls::Fingerprint;
+use clap::ArgGroup;
+use pcc::units::{Bytes, Rate};
+use pcc_quic::Algorithm;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Measures how fast a path carries data, and how it feels meanwhile.
+///
+/// Start a server at one end (`pcc perf -s`), and a client at the other with the command that the server prints. The
+/// client sends; with -R it receives. The sender's congestion control decides, so compare algorithms with
+/// `-C pcc,cubic,bbr`: they take turns on the same path, several rounds, and each is shown relative to the first.
+///
+/// Rates are written with a unit, bits or bytes: 100Mbit, 12.5MB. Sizes are bytes: 5MB, 64KiB.
+#[derive(clap::Args, Clone, Debug)]
+#[command(
+    group(ArgGroup::new("role").required(true).args(["server", "client"])),
+    disable_version_flag = true,
+    after_help = "\
+Examples:
+  pcc perf -s                                        serve tests on UDP port 4433
+  pcc perf -c example.org --fingerprint sha256=...   upload for 10 seconds
+  pcc perf -c example.org -R -t 30 -P 4              download for 30 seconds in 4 streams
+  pcc perf -c example.org -C pcc,cubic,bbr           compare, and print the ratios
+  pcc perf -c example.org -n 100MB -J                upload 100 MB, print JSON
+
+The server of any implementation of draft-banks-quic-performance will do (msquic, picoquic, quic-go, s2n-quic); ours
+reports more. Read it all in docs/json.md."
+)]
+pub(crate) struct Args {
+    /// Serve tests
+    #[arg(short = 's', long, help_heading = "Role")]
+    pub(super) server: bool,
+
+    /// Measure the path to this server (a name or an address)
+    #[arg(short = 'c', long, value_name = "HOST", help_heading = "Role")]
+    pub(super) client: Option<String>,
+
+    /// UDP port; a server takes any free one for 0
+    #[arg(short = 'p', long, value_name = "PORT", default_value_t = 4433, help_heading = "Role")]
+    pub(super) port: u16,
+
+    /// Local address to use
+    #[arg(short = 'B', long, value_name = "ADDRESS", help_heading = "Role")]
+    pub(super) bind: Option<IpAddr>,
+
+    /// Use IPv4 only
+    #[arg(short = '4', long = "version4", conflicts_with = "ipv6", help_heading = "Role")]
+    pub(super) ipv4: bool,
+
+    /// Use IPv6 only
+    #[arg(short = '6', long = "version6", help_heading = "Role")]
+    pub(super) ipv6: bool,
+
+    /// The server's certificate, as it prints it; without it, an authority must vouch for the server
+    #[arg(long, value_name = "sha256=HEX", requires = "client", help_heading = "Role")]
+    pub(super) fingerprint: Option<Fingerprint>,
+
+    /// Certificate authorities to trust, in PEM form
+    #[arg(long, value_name = "FILE", requires = "client", conflicts_with = "fingerprint", help_heading = "Role")]
+    pub(super) ca: Option<PathBuf>,
+
+    /// Seconds to send, without the omitted ones [default: 10]
+    #[arg(short = 't', long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "bytes", help_heading = "Test")]
+    pub(super) time: Option<Duration>,
+
+    /// Bytes to send instead, over all streams
+    #[arg(short = 'n', long, value_name = "SIZE", help_heading = "Test")]
+    pub(super) bytes: Option<Bytes>,
+
+    /// Parallel streams, of one connection
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=32), help_heading = "Test")]
+    pub(super) parallel: u32,
+
+    /// Download: the server sends, with its own -C; a server of ours takes the -C given here, any other does not
+    #[arg(short = 'R', long, conflicts_with = "bidir", help_heading = "Test")]
+    pub(super) reverse: bool,
+
+    /// Upload and download at the same time
+    #[arg(long, help_heading = "Test")]
+    pub(super) bidir: bool,
+
+    /// Most to send, all streams together (iperf3 counts each stream): PCC's largest rate; other algorithms are offered
+    /// no more than this
+    #[arg(short = 'b', long, value_name = "RATE", conflicts_with_all = ["reverse", "bidir"], help_heading = "Test")]
+    pub(super) bitrate: Option<Rate>,
+
+    /// Seconds at the beginning to leave out of the result
+    #[arg(short = 'O', long, value_name = "SECONDS", value_parser = seconds, default_value = "0", conflicts_with = "bytes", help_heading = "Test")]
+    pub(super) omit: Duration,
+
+    /// Flow-control window and largest send buffer [default: enough for 1 Gbit/s and 200 ms]
+    #[arg(short = 'w', long, value_name = "SIZE", value_parser = window, help_heading = "Test")]
+    pub(super) window: Option<Bytes>,
+
+    /// The sender's congestion control: pcc, cubic, bbr or newreno; several (a,b,c) take turns [default: pcc]
+    #[arg(short = 'C', long, value_name = "NAME[,NAME]", value_delimiter = ',', help_heading = "Congestion control")]
+    pub(super) congestion: Vec<Algorithm>,
+
+    /// PCC's utility function
+    #[arg(long, value_name = "NAME", value_parser = utility, default_value = "safe", help_heading = "Congestion control")]
+    pub(super) utility: String,
+
+    /// Turns of each algorithm, if there are several
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Congestion control")]
+    pub(super) rounds: u32,
+
+    /// Seconds between two lines of results; 0 for none
+    #[arg(short = 'i', long, value_name = "SECONDS", value_parser = seconds, default_value = "1", help_heading = "Output")]
+    pub(super) interval: Duration,
+
+    /// Print one JSON document, in iperf3's shape, at the end
+    #[arg(short = 'J', long, help_heading = "Output")]
+    pub(super) json: bool,
+
+    /// Print JSON as it comes, one object a line
+    #[arg(long, conflicts_with = "json", help_heading = "Output")]
+    pub(super) json_stream: bool,
+
+    /// Append the output to this file instead
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(super) logfile: Option<PathBuf>,
+
+    /// Tell more: each stream, both ends' CPU, how PCC decides
+    #[arg(short = 'V', long, help_heading = "Output")]
+    pub(super) verbose: bool,
+
+    /// End after one client
+    #[arg(short = '1', long, requires = "server", help_heading = "Server")]
+    pub(super) one_off: bool,
+
+    /// Clients at a time
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Server")]
+    pub(super) max_clients: u32,
+
+    /// Bytes to send and receive in one connection
+    #[arg(long, value_name = "SIZE", default_value = "1TB", value_parser = parse::<Bytes>, help_heading = "Server")]
+    pub(super) max_bytes: Bytes,
+
+    /// Seconds that one connection may take
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3600", help_heading = "Server")]
+    pub(super) max_time: Duration,
+}
+
+impl Args {
+    /// Which versions of IP may be used.
+    pub(super) const fn family(&self) -> Family {
+        match (self.bind, self.ipv4, self.ipv6) {
+            (Some(local), ..) => Family::Local(local),
+            (_, true, _) => Family::V4,
+            (_, _, true) => Family::V6,
+            _ => Family::Any,
+        }
+    }
+}
+
+/// A number of seconds, with a fraction if wished; `10s` and `2m` are understood too.
+fn seconds(written: &str) -> Result<Duration, String> {
+    const MOST: Duration = Duration::from_secs(30 * 86_400);
+    let time = match written.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Err(_) => humantime::parse_duration(written).ok(),
+    };
+    time.filter(|time| *time <= MOST).ok_or_else(|| "write seconds, like 10 or 0.5 (at most 30 days)".to_owned())
+}
+
+/// A window that a transport can work with.
+fn window(written: &str) -> Result<Bytes, String> {
+    let bytes: Bytes = parse(written)?;
+    if (1 << 14..=1 << 32).contains(&bytes.get()) { Ok(bytes) } else { Err("choose from 16KiB to 4GiB".to_owned()) }
+}
+
+fn utility(written: &str) -> Result<String, String> {
+    let known = pcc::utility::NAMES;
+    if known.contains(&written) { Ok(written.to_owned()) } else { Err(format!("choose one of {}", known.join(", "))) }
+}
+
+fn parse<T: std::str::FromStr>(written: &str) -> Result<T, String>
+where
+    T::Err: std::fmt::Display,
+{
+    written.parse().map_err(|error: T::Err| error.to_string())
+}

@@ -1,0 +1,338 @@
+//! One test, from the client's end: idle path, load, what came of it.
+
+use super::cpu::Cpu;
+use super::flow::{Counted, Flow, Moment, Way};
+use super::load::{self, Load, Stream, Until};
+use super::protocol::{Dialect, Phase};
+use super::reports;
+use super::side::{Meter, Side};
+use super::spread::Spread;
+use super::throttle::Throttle;
+use anyhow::Context;
+use noq::Connection;
+use pcc::units::Rate;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// The load.
+    pub(super) load: Load,
+    /// Time between interval lines; zero for none.
+    pub(super) interval: Duration,
+    /// Left out of the results at the beginning.
+    pub(super) omit: Duration,
+    /// Most that the application offers, over all streams.
+    pub(super) throttle: Option<Rate>,
+    /// Largest send buffer in bytes.
+    pub(super) send_window: u64,
+}
+
+/// One interval, told while the test runs.
+#[derive(Clone, Debug)]
+pub(super) struct Interval {
+    /// Seconds since the load began.
+    pub(super) start: f64,
+    /// The same.
+    pub(super) end: f64,
+    /// Within the time to be left out.
+    pub(super) omitted: bool,
+    /// One a direction.
+    pub(super) flows: Vec<(Way, Flow)>,
+    /// Bytes of each stream.
+    pub(super) streams: Vec<(Stream, u64)>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// One a direction, from the end of the omitted time on.
+    pub(super) flows: Vec<(Way, Flow)>,
+    /// Bytes of each stream, by this end's count, and by the server's if it reports.
+    pub(super) streams: Vec<(Stream, u64, Option<u64>)>,
+    /// RTT before the load.
+    pub(super) idle_rtt: Duration,
+    /// RTT under load in milliseconds, the sender's samples; none if the test was too short for one.
+    pub(super) loaded_rtt: Option<Spread>,
+    /// CPU time here and how long it was measured.
+    pub(super) cpu_here: (Cpu, Duration),
+    /// The same at a server that reports.
+    pub(super) cpu_there: Option<(Cpu, Duration)>,
+    /// Why it ended before its time: the user's Ctrl-C, or a lost connection.
+    pub(super) cut_short: Option<anyhow::Error>,
+}
+
+impl Outcome {
+    /// What the load added to the RTT, at the median, in milliseconds.
+    pub(super) fn rtt_added_ms(&self) -> Option<f64> {
+        Some((self.loaded_rtt?.median - self.idle_rtt.as_secs_f64() * 1e3).max(0.0))
+    }
+
+    /// CPU time of this end in percent of a core.
+    pub(super) fn cpu_percent(&self) -> f64 {
+        let (cpu, time) = self.cpu_here;
+        100.0 * cpu.total_us() as f64 / time.as_micros().max(1) as f64
+    }
+}
+
+/// How often RTTs are sampled and the send buffer is fitted to the path.
+const SAMPLE: Duration = Duration::from_millis(20);
+/// The send buffer may always be as large.
+const SEND_FLOOR: u64 = 1 << 20;
+/// How long the server is waited for once the test is over: for its last report, or for its confirmation.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Runs one test over `connection`.
+///
+/// Errors: only if nothing was measured; a test that is cut short has an outcome.
+pub(super) async fn run(
+    connection: &Connection,
+    meter: &Arc<Meter>,
+    dialect: Dialect,
+    plan: &Plan,
+    interrupt: &mut watch::Receiver<bool>,
+    tell: &mut (dyn FnMut(&Interval) + Send),
+) -> anyhow::Result<Outcome> {
+    let mut background = JoinSet::new();
+    let reported = listen(connection, dialect, &mut background);
+    let idle_rtt = load::idle_rtt(connection, meter).await.context("the server did not answer")?;
+    let mut view = View { connection, meter, reported, began: Instant::now() };
+    view.wait_for_report(|_| true).await; // the server's starting point
+
+    let (phase, phases) = watch::channel(Phase::Run);
+    let throttle = plan.throttle.map(|rate| Arc::new(Throttle::new(rate)));
+    fit_send_window(connection, 0, plan.send_window);
+    view.began = Instant::now();
+    let start = view.now();
+    let (streams, mut tasks) = load::start(&plan.load, connection, meter, throttle, &phases).await?;
+
+    let mut course = Course::new(plan, streams, start.clone(), tell);
+    let cut_short = course.follow(&mut view, &mut tasks, interrupt).await.err();
+    let ended = view.now();
+    course.tell_last(&ended);
+    let (last, delivered) = settle(&mut view, tasks, &phase, dialect).await;
+    Ok(Outcome {
+        flows: plan.load.ways.iter().map(|&way| (way, course.total(way, &ended, &last, delivered))).collect(),
+        streams: counts(&course.streams, &last),
+        idle_rtt,
+        loaded_rtt: Spread::of(course.rtts),
+        cpu_here: cpu(&start.client, &ended.client),
+        cpu_there: start.server.as_ref().zip(last.server.as_ref()).map(|(from, to)| cpu(from, to)),
+        cut_short,
+    })
+}
+
+/// As kernels do: two windows are enough to keep sending, and more would only have to be drained at the end.
+fn fit_send_window(connection: &Connection, cwnd: u64, largest: u64) {
+    connection.set_send_window(cwnd.saturating_mul(2).clamp(SEND_FLOOR, largest.max(SEND_FLOOR)));
+}
+
+/// Starts to receive reports, if the server sends any.
+fn listen(connection: &Connection, dialect: Dialect, tasks: &mut JoinSet<()>) -> watch::Receiver<Option<Side>> {
+    let (latest, reported) = watch::channel(None);
+    if dialect == Dialect::Reporting {
+        let connection = connection.clone();
+        tasks.spawn(async move {
+            let received = async { reports::receive(connection.accept_uni().await?, latest).await };
+            if let Err(error) = received.await {
+                tracing::debug!("no more reports from the server: {error:#}");
+            }
+        });
+    }
+    reported
+}
+
+/// Where the client reads what is known.
+struct View<'a> {
+    connection: &'a Connection,
+    meter: &'a Meter,
+    reported: watch::Receiver<Option<Side>>,
+    began: Instant,
+}
+
+impl View<'_> {
+    fn now(&self) -> Moment {
+        Moment {
+            at: self.began.elapsed(),
+            client: self.meter.read(self.connection),
+            server: self.reported.borrow().clone(),
+        }
+    }
+
+    /// Waits for a report that is `enough`; not long, and not at all if none will come.
+    async fn wait_for_report(&mut self, enough: impl Fn(&Side) -> bool) {
+        let enough = self.reported.wait_for(|report| report.as_ref().is_some_and(&enough));
+        if tokio::time::timeout(GRACE, enough).await.is_err() {
+            tracing::debug!("the server's report did not come in time");
+        }
+    }
+}
+
+/// A test under way.
+struct Course<'a> {
+    plan: &'a Plan,
+    streams: Vec<Stream>,
+    /// Bytes of each stream at the end of the latest interval.
+    stream_bytes: Vec<u64>,
+    /// The end of the latest interval.
+    told: Moment,
+    /// From here on it counts: the start, or the end of the omitted time.
+    counted_from: Moment,
+    rtts: Vec<f64>,
+    tell: &'a mut (dyn FnMut(&Interval) + Send),
+}
+
+impl<'a> Course<'a> {
+    fn new(plan: &'a Plan, streams: Vec<Stream>, start: Moment, tell: &'a mut (dyn FnMut(&Interval) + Send)) -> Self {
+        let stream_bytes = vec![0; streams.len()];
+        Self { plan, streams, stream_bytes, told: start.clone(), counted_from: start, rtts: Vec::new(), tell }
+    }
+
+    /// Follows the test to its end: its time is over, or its data has arrived.
+    async fn follow(
+        &mut self,
+        view: &mut View<'_>,
+        tasks: &mut JoinSet<anyhow::Result<()>>,
+        interrupt: &mut watch::Receiver<bool>,
+    ) -> anyhow::Result<()> {
+        let end = match self.plan.load.until {
+            Until::Time(time) => time.saturating_add(self.plan.omit),
+            Until::Volume(_) => Duration::MAX,
+        };
+        let mut ticks = tokio::time::interval(SAMPLE);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                Ok(_) = interrupt.wait_for(|stop| *stop) => anyhow::bail!("interrupted"),
+                ended = tasks.join_next() => match ended {
+                    None => return Ok(()),
+                    Some(ended) => ended.context("a stream's task failed")??,
+                },
+                _ = ticks.tick() => {
+                    self.sample(view);
+                    if view.began.elapsed() >= end {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn sample(&mut self, view: &View<'_>) {
+        let path = view.connection.path_stats(noq::PathId::ZERO).unwrap_or_default();
+        fit_send_window(view.connection, path.cwnd, self.plan.send_window);
+        let at = view.began.elapsed();
+        if self.counted_from.at < self.plan.omit && at >= self.plan.omit {
+            self.counted_from = view.now();
+            self.rtts.clear();
+        }
+        let rtt = match (self.plan.load.ways.contains(&Way::Up), &*view.reported.borrow()) {
+            (false, Some(server)) => Duration::from_micros(server.rtt_us),
+            _ => path.rtt,
+        };
+        self.rtts.push(rtt.as_secs_f64() * 1e3);
+        let interval = self.plan.interval;
+        if !interval.is_zero() && at >= self.told.at + interval {
+            self.tell_until(&view.now());
+        }
+    }
+
+    fn tell_until(&mut self, now: &Moment) {
+        let bytes = stream_bytes(&self.streams, &now.client);
+        let since = |(now, before): (&u64, &u64)| now.saturating_sub(*before);
+        let moved = bytes.iter().zip(&self.stream_bytes).map(since);
+        let interval = Interval {
+            start: self.told.at.as_secs_f64(),
+            end: now.at.as_secs_f64(),
+            omitted: now.at <= self.plan.omit,
+            flows: self.plan.load.ways.iter().map(|&way| (way, Flow::between(way, &self.told, now))).collect(),
+            streams: self.streams.iter().copied().zip(moved).collect(),
+        };
+        (self.tell)(&interval);
+        self.stream_bytes = bytes;
+        self.told = now.clone();
+    }
+
+    /// The rest of the last interval, unless it is too short to say anything.
+    fn tell_last(&mut self, now: &Moment) {
+        let rest = now.at.saturating_sub(self.told.at);
+        if !self.plan.interval.is_zero() && (rest > self.plan.interval / 10 || self.told.at.is_zero()) {
+            self.tell_until(now);
+        }
+    }
+
+    /// What one direction achieved in all. The load `ended`; the `last` that was heard of it came later.
+    fn total(&self, way: Way, ended: &Moment, last: &Moment, delivered: bool) -> Flow {
+        let from = &self.counted_from;
+        let until = if delivered { last } else { ended };
+        let mut flow = Flow::between(way, from, if last.server.is_some() { last } else { until });
+        match way {
+            Way::Up if delivered => {
+                flow.bytes = until.client.sent.saturating_sub(from.client.sent);
+                flow.counted = Counted::Receiver;
+            }
+            Way::Up => {}
+            Way::Down => flow.bytes = until.client.received.saturating_sub(from.client.received),
+        }
+        flow.seconds = until.at.saturating_sub(from.at).as_secs_f64();
+        flow
+    }
+}
+
+/// Ends the load and hears the server out: what is known at last, and whether all data was delivered.
+async fn settle(
+    view: &mut View<'_>,
+    mut tasks: JoinSet<anyhow::Result<()>>,
+    phase: &watch::Sender<Phase>,
+    dialect: Dialect,
+) -> (Moment, bool) {
+    let lost = view.connection.close_reason().is_some();
+    let mut delivered = tasks.is_empty() && !lost;
+    if !delivered && dialect == Dialect::Plain && !lost {
+        // Only the end of its answer tells that the server has received everything.
+        phase.send_replace(Phase::Finish);
+        delivered = tokio::time::timeout(GRACE, all_well(&mut tasks)).await.unwrap_or(false);
+    }
+    let done = view.now();
+    phase.send_replace(Phase::Abort);
+    if dialect == Dialect::Reporting && !lost {
+        let begun = view.meter.streams_begun();
+        view.wait_for_report(move |side| side.streams_done >= begun).await;
+    }
+    let mut last = view.now();
+    last.at = done.at;
+    (last, delivered)
+}
+
+/// Waits for all tasks; whether none failed.
+async fn all_well(tasks: &mut JoinSet<anyhow::Result<()>>) -> bool {
+    let mut well = true;
+    while let Some(ended) = tasks.join_next().await {
+        well &= matches!(ended, Ok(Ok(())));
+    }
+    well
+}
+
+fn bytes_of(stream: Stream, side: &Side) -> Option<u64> {
+    side.streams.iter().find(|(id, _)| *id == stream.id).map(|(_, bytes)| *bytes)
+}
+
+fn stream_bytes(streams: &[Stream], side: &Side) -> Vec<u64> {
+    streams.iter().map(|&stream| bytes_of(stream, side).unwrap_or(0)).collect()
+}
+
+fn counts(streams: &[Stream], last: &Moment) -> Vec<(Stream, u64, Option<u64>)> {
+    let count = |&stream: &Stream| {
+        let there = last.server.as_ref().and_then(|server| bytes_of(stream, server));
+        (stream, bytes_of(stream, &last.client).unwrap_or(0), there)
+    };
+    streams.iter().map(count).collect()
+}
+
+fn cpu(from: &Side, to: &Side) -> (Cpu, Duration) {
+    (to.cpu.since(from.cpu), Duration::from_micros(to.at_us.saturating_sub(from.at_us)))
+}

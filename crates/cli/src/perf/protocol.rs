@@ -1,0 +1,204 @@
+//! The QUIC performance protocol: streams whose first 8 bytes say how much the server shall send back.
+//!
+//! Source: draft-banks-quic-performance-00. Two additions, agreed on by the protocol name in the TLS handshake so that
+//! other stacks' tools never meet them: [`Dialect::Reporting`] has the server open one unidirectional stream with a
+//! line of JSON, a [`crate::perf::side::Side`], every [`REPORT_INTERVAL`]; and the name may end in the congestion
+//! control algorithm with which the server shall send.
+
+use super::side::Counter;
+use super::throttle::Throttle;
+use noq::crypto::rustls::HandshakeData;
+use noq::{Connection, ReadError, ReadExactError, RecvStream, SendStream, VarInt, WriteError};
+use pcc_quic::Algorithm;
+use std::pin::pin;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// The draft's name in the TLS handshake.
+const PLAIN: &str = "perf";
+/// Ours: the same with reports.
+const REPORTING: &str = "pcc-perf/1";
+
+/// Time between two reports of a server.
+pub(super) const REPORT_INTERVAL: Duration = Duration::from_millis(100);
+/// No report is longer; a longer line ends the reading of reports.
+pub(super) const REPORT_LIMIT: usize = 4096;
+
+/// Asked for in place of a size by a client that will stop the answer when it has seen enough.
+pub(super) const UNLIMITED: u64 = u64::MAX;
+
+/// Closes streams and connections that ended as planned.
+pub(super) const NO_ERROR: VarInt = VarInt::from_u32(0);
+
+/// Handed to the transport at a time.
+pub(super) const CHUNK: usize = 64 << 10;
+static ZEROS: [u8; CHUNK] = [0; CHUNK];
+
+/// How the two ends talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// The draft as it stands: the client knows only what the draft lets it know.
+    Plain,
+    /// The server reports what it received and, where it is the sender, how it sends.
+    Reporting,
+}
+
+impl Dialect {
+    /// What a negotiated protocol name means; `None` for names that are not of this protocol.
+    pub(super) fn of(alpn: &[u8]) -> Option<Self> {
+        let name = std::str::from_utf8(alpn).ok()?;
+        match name {
+            PLAIN => Some(Self::Plain),
+            REPORTING => Some(Self::Reporting),
+            _ => name.strip_prefix(REPORTING)?.strip_prefix('/').map(|_| Self::Reporting),
+        }
+    }
+}
+
+/// The names a server answers to; the first one that the client offers too is taken.
+pub(super) const SERVER_ALPN: &[&[u8]] =
+    &[b"pcc-perf/1/pcc", b"pcc-perf/1/cubic", b"pcc-perf/1/bbr", b"pcc-perf/1/newreno", b"pcc-perf/1", b"perf"];
+
+/// The names a client offers; `algorithm` is what it wishes the server to send with.
+pub(super) const fn client_alpn(algorithm: Option<&Algorithm>) -> &'static [&'static [u8]] {
+    match algorithm {
+        Some(Algorithm::Pcc(_)) => &[b"pcc-perf/1/pcc", b"perf"],
+        Some(Algorithm::Cubic) => &[b"pcc-perf/1/cubic", b"perf"],
+        Some(Algorithm::Bbr) => &[b"pcc-perf/1/bbr", b"perf"],
+        Some(Algorithm::NewReno) => &[b"pcc-perf/1/newreno", b"perf"],
+        _ => &[b"pcc-perf/1", b"perf"],
+    }
+}
+
+/// What the two ends of a connection agreed on.
+pub(super) fn spoken(connection: &Connection) -> Dialect {
+    let data = connection.handshake_data().and_then(|data| data.downcast::<HandshakeData>().ok());
+    // Without a name there would be no connection: both ends insist on one.
+    data.and_then(|data| Dialect::of(data.protocol.as_deref()?)).unwrap_or(Dialect::Plain)
+}
+
+/// The algorithm that a client wishes for in the names it offers.
+pub(super) fn wished_algorithm(alpn: &[u8]) -> Option<Algorithm> {
+    std::str::from_utf8(alpn).ok()?.strip_prefix(REPORTING)?.strip_prefix('/')?.parse().ok()
+}
+
+/// Reads the size of the answer; `None` if the stream ended before it was complete, which is to be ignored.
+pub(super) async fn read_request(stream: &mut RecvStream) -> Result<Option<u64>, ReadError> {
+    let mut size = [0; 8];
+    match stream.read_exact(&mut size).await {
+        Ok(()) => Ok(Some(u64::from_be_bytes(size))),
+        Err(ReadExactError::FinishedEarly(_)) => Ok(None),
+        Err(ReadExactError::ReadError(error)) => Err(error),
+    }
+}
+
+/// Asks for an answer of `size` bytes.
+pub(super) async fn write_request(stream: &mut SendStream, size: u64) -> Result<(), WriteError> {
+    stream.write_all(&size.to_be_bytes()).await
+}
+
+/// How far a test is. Streams follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// Data flows.
+    Run,
+    /// No more new data; what was taken is still delivered.
+    Finish,
+    /// Over, delivered or not.
+    Abort,
+}
+
+/// Resolves when the test reaches `phase`; never, if it ends before.
+pub(super) async fn reached(phase: Phase, mut now: watch::Receiver<Phase>) {
+    if now.wait_for(|now| *now >= phase).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Reads to the end, counting as data comes in and in whatever order: what arrived counts when it arrived, even if a
+/// lost packet before it is still missing. Stops the stream when the test is aborted.
+pub(super) async fn drain(
+    stream: RecvStream,
+    counter: &Counter,
+    phase: watch::Receiver<Phase>,
+) -> Result<(), ReadError> {
+    let mut stream = stream.into_unordered();
+    let mut aborted = pin!(reached(Phase::Abort, phase));
+    loop {
+        let read = tokio::select! {
+            biased;
+            () = &mut aborted => {
+                let _ = stream.stop(NO_ERROR); // already closed is as good
+                return Ok(());
+            }
+            read = stream.read_chunk(CHUNK) => read?,
+        };
+        match read {
+            Some(chunk) => counter.received(chunk.bytes.len() as u64),
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Writes `size` zeros, or as many as the test has time for, counting what the transport took.
+pub(super) async fn fill(
+    stream: &mut SendStream,
+    size: u64,
+    counter: &Counter,
+    throttle: Option<&Throttle>,
+    phase: watch::Receiver<Phase>,
+) -> Result<(), WriteError> {
+    let mut finished = pin!(reached(Phase::Finish, phase));
+    let chunk = throttle.map_or(CHUNK, Throttle::chunk);
+    let mut left = size;
+    while left > 0 {
+        let part = usize::try_from(left).unwrap_or(chunk).min(chunk);
+        let write = async {
+            if let Some(throttle) = throttle {
+                throttle.wait(part).await;
+            }
+            stream.write(&ZEROS[..part]).await
+        };
+        let written = tokio::select! {
+            biased;
+            () = &mut finished => return Ok(()),
+            written = write => written? as u64,
+        };
+        counter.sent(written);
+        if size != UNLIMITED {
+            left = left.saturating_sub(written);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_and_a_server_of_ours_agree_to_report() {
+        let agreed = |offered: &[&[u8]]| *SERVER_ALPN.iter().find(|name| offered.contains(name)).unwrap();
+        assert_eq!(agreed(client_alpn(None)), b"pcc-perf/1");
+        for name in Algorithm::NAMES {
+            let agreed = agreed(client_alpn(Some(&name.parse().unwrap())));
+            assert_eq!(Dialect::of(agreed), Some(Dialect::Reporting));
+            assert_eq!(wished_algorithm(agreed).unwrap().name(), name);
+        }
+    }
+
+    #[test]
+    fn other_stacks_meet_the_draft_as_it_stands() {
+        assert!(SERVER_ALPN.contains(&&b"perf"[..]));
+        assert!(client_alpn(Some(&Algorithm::Bbr)).contains(&&b"perf"[..]));
+        assert_eq!(Dialect::of(b"perf"), Some(Dialect::Plain));
+        assert!(wished_algorithm(b"perf").is_none());
+    }
+
+    #[test]
+    fn foreign_names_are_not_ours() {
+        for foreign in [&b"h3"[..], b"perf2", b"pcc-perf/12", b"", b"\xff"] {
+            assert_eq!(Dialect::of(foreign), None, "{foreign:?}");
+        }
+    }
+}

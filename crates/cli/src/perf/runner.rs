@@ -1,0 +1,413 @@
+//! Runs what was asked for: a server, one test, or several algorithms in turn.
+
+use super::args::Args;
+use super::client::{self, Outcome, Plan};
+use super::flow::{Flow, Way};
+use super::load::{Load, Until};
+use super::output::Output;
+use super::protocol;
+use super::server::{Limits, Served, Server, watched};
+use super::side::Meter;
+use super::windows::Windows;
+use crate::dial::{self, DialError, Dialed, Dialer};
+use crate::exit::Failure;
+use crate::tls::{self, Identity, Trust};
+use crate::url::Peer;
+use anyhow::{Context, anyhow};
+use futures_util::FutureExt;
+use noq::{Connection, Endpoint, EndpointConfig, PathId, ServerConfig};
+use pcc::units::{Bytes, Rate};
+use pcc_quic::{Algorithm, PacedRuntime, PccConfig, socket};
+use serde_json::json;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// A test as it was asked for.
+#[derive(Debug)]
+pub(super) struct Test {
+    /// Whom with.
+    pub(super) peer: Peer,
+    /// What each run does.
+    pub(super) plan: Plan,
+    /// The algorithms, which take turns.
+    pub(super) algorithms: Vec<Algorithm>,
+    /// Turns of each.
+    pub(super) rounds: u32,
+    /// PCC's utility function.
+    pub(super) utility: String,
+    /// `-b`.
+    pub(super) max_rate: Option<Rate>,
+    windows: Windows,
+    trust: Trust,
+    family: dial::Family,
+    /// Whether the algorithm was named, so that a server may be asked for it.
+    named: bool,
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    pub(super) algorithm: &'static str,
+    /// From 1.
+    pub(super) round: u32,
+}
+
+/// A run that was made.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) turn: Turn,
+    pub(super) outcome: Outcome,
+}
+
+impl Run {
+    /// The direction that counts: the only one, or up.
+    pub(super) fn flow(&self) -> Option<&Flow> {
+        self.outcome.flows.first().map(|(_, flow)| flow)
+    }
+
+    /// Useful bits per second, all directions together.
+    pub(super) fn bits_per_second(&self) -> f64 {
+        self.outcome.flows.iter().map(|(_, flow)| flow.bits_per_second()).sum()
+    }
+}
+
+/// Without `-t` and `-n`.
+const TIME: Duration = Duration::from_secs(10);
+
+impl Test {
+    fn from_args(args: &Args) -> anyhow::Result<Self> {
+        let host = args.client.as_deref().unwrap_or_default();
+        let peer = Peer::parse(host, args.port).context(Failure::Usage)?;
+        let ways = match (args.reverse, args.bidir) {
+            (true, _) => vec![Way::Down],
+            (_, true) => vec![Way::Up, Way::Down],
+            _ => vec![Way::Up],
+        };
+        let until = match args.bytes {
+            Some(bytes) => Until::Volume(bytes.get()),
+            None => Until::Time(args.time.unwrap_or(TIME)),
+        };
+        let algorithms = algorithms(args)?;
+        let windows = Windows(args.window);
+        // PCC takes the limit as its own. What others send can only be limited by what they are given to send.
+        let throttle = args.bitrate.filter(|_| algorithms.iter().any(|it| !matches!(it, Algorithm::Pcc(_))));
+        Ok(Self {
+            peer,
+            plan: Plan {
+                load: Load { ways, streams: args.parallel, until },
+                interval: args.interval,
+                omit: args.omit,
+                throttle,
+                send_window: windows.bytes(),
+            },
+            rounds: if algorithms.len() > 1 { args.rounds } else { 1 },
+            algorithms,
+            utility: args.utility.clone(),
+            max_rate: args.bitrate,
+            windows,
+            trust: match (&args.fingerprint, &args.ca) {
+                (Some(fingerprint), _) => Trust::Pinned(*fingerprint),
+                (_, Some(file)) => Trust::Authorities(file.clone()),
+                _ => Trust::System,
+            },
+            family: args.family(),
+            named: !args.congestion.is_empty(),
+        })
+    }
+
+    /// The algorithms' names.
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        self.algorithms.iter().map(Algorithm::name).collect()
+    }
+
+    /// Connects and runs once.
+    async fn run(
+        &self,
+        algorithm: &Algorithm,
+        turn: Turn,
+        output: &mut Output,
+        interrupt: &mut watch::Receiver<bool>,
+    ) -> anyhow::Result<Run> {
+        let (algorithm, watch) = watched(algorithm.clone());
+        let wish = self.named && self.plan.load.ways.contains(&Way::Down);
+        let dialer = Dialer {
+            alpn: protocol::client_alpn(wish.then_some(&algorithm)),
+            trust: self.trust.clone(),
+            transport: Arc::new(self.windows.transport(&algorithm)),
+            timeout: dial::TIMEOUT,
+            family: self.family,
+        };
+        let meter = Arc::new(Meter::new(algorithm.name(), watch));
+        let dialed = tokio::select! {
+            dialed = dialer.dial(&self.peer) => dialed.map_err(explain)?,
+            Ok(_) = interrupt.wait_for(|stop| *stop) => return Err(anyhow!("interrupted")),
+        };
+        let Dialed { endpoint, connection, warning, .. } = dialed;
+        if let (Some(warning), 1) = (warning, turn.round) {
+            tracing::warn!("{warning}");
+        }
+        output.run(self, turn, ends(&endpoint, &connection)?)?;
+        let dialect = protocol::spoken(&connection);
+        let mut failed = Ok(());
+        let mut tell = |interval: &client::Interval| {
+            if failed.is_ok() {
+                failed = output.interval(self, turn, interval);
+            }
+        };
+        let outcome = client::run(&connection, &meter, dialect, &self.plan, interrupt, &mut tell).await;
+        connection.close(protocol::NO_ERROR, b"");
+        // The goodbye is sent at once; waiting for its answer would only delay the next turn on a long path.
+        let _ = tokio::time::timeout(GOODBYE, endpoint.wait_idle()).await;
+        failed?;
+        Ok(Run { turn, outcome: outcome? })
+    }
+}
+
+/// The addresses of both ends.
+fn ends(endpoint: &Endpoint, connection: &Connection) -> anyhow::Result<(SocketAddr, SocketAddr)> {
+    let path = connection.path(PathId::ZERO).context("the connection ended at once")?;
+    let bound = endpoint.local_addr()?;
+    let local = path.local_ip()?.unwrap_or(bound.ip());
+    Ok((SocketAddr::new(local, bound.port()), path.remote_address()?))
+}
+
+/// Enough for a close to leave this host.
+const GOODBYE: Duration = Duration::from_millis(200);
+
+/// The algorithms to use, with what was asked of PCC.
+fn algorithms(args: &Args) -> anyhow::Result<Vec<Algorithm>> {
+    let named = if args.congestion.is_empty() { vec![Algorithm::default()] } else { args.congestion.clone() };
+    let mut names: Vec<&str> = named.iter().map(Algorithm::name).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.len() < named.len() {
+        return Err(
+            anyhow!("-C names an algorithm twice; --rounds says how often each has its turn").context(Failure::Usage)
+        );
+    }
+    let utility = pcc::utility::by_name(&args.utility);
+    let configured = named.into_iter().map(|algorithm| match algorithm {
+        Algorithm::Pcc(PccConfig { mut core }) => {
+            core.max_rate = args.bitrate;
+            core.utility = utility.clone().unwrap_or(core.utility);
+            Algorithm::Pcc(PccConfig { core })
+        }
+        other => other,
+    });
+    Ok(configured.collect())
+}
+
+/// What `pcc serve`'s URL does for a file, `--fingerprint` does here.
+fn explain(error: DialError) -> anyhow::Error {
+    let failure = error.failure();
+    let error = match error {
+        DialError::Untrusted { peer, found, reason } => anyhow!(
+            "the certificate of {peer} is not trusted: {reason}; if its server printed {found}, pass --fingerprint \
+             {found}, otherwise name its authority with --ca FILE"
+        ),
+        DialError::Refused { peer, address } => anyhow!(
+            "{peer} refused: nothing listens on UDP port {} of {}; start `pcc perf -s` there, or pass its port with -p",
+            address.port(),
+            address.ip()
+        ),
+        other => other.into(),
+    };
+    error.context(failure)
+}
+
+/// `pcc perf -c`.
+pub(super) async fn measure(args: Args) -> anyhow::Result<()> {
+    let mut output = Output::open(&args)?;
+    let test = Test::from_args(&args)?;
+    let mut interrupt = interrupt();
+    output.start(&test)?;
+    let mut runs: Vec<Run> = Vec::new();
+    let failed = turns(&test, &mut output, &mut interrupt, &mut runs).await.err();
+    output.end(&test, &runs, failed.as_ref())?;
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+async fn turns(
+    test: &Test,
+    output: &mut Output,
+    interrupt: &mut watch::Receiver<bool>,
+    runs: &mut Vec<Run>,
+) -> anyhow::Result<()> {
+    for round in 1..=test.rounds {
+        for algorithm in &test.algorithms {
+            let turn = Turn { algorithm: algorithm.name(), round };
+            let run = test.run(algorithm, turn, output, interrupt).await?;
+            output.ran(&run)?;
+            let stopped = run.outcome.cut_short.as_ref().map(|reason| format!("{reason:#}"));
+            runs.push(run);
+            if let Some(reason) = stopped {
+                let failure = if *interrupt.borrow() { Failure::Error } else { Failure::Unreachable };
+                return Err(anyhow!("the test was cut short: {reason}").context(failure));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Turns true at Ctrl-C; a second one ends the program at once.
+fn interrupt() -> watch::Receiver<bool> {
+    let (pressed, interrupt) = watch::channel(false);
+    let mut first = Box::pin(tokio::signal::ctrl_c());
+    // Polled once here, so that it is heard from now on.
+    let heard = (&mut first).now_or_never();
+    tokio::spawn(async move {
+        let heard = match heard {
+            Some(heard) => heard,
+            None => first.await,
+        };
+        if heard.is_ok() {
+            pressed.send_replace(true);
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(INTERRUPTED);
+            }
+        }
+        std::future::pending::<()>().await; // keeps the channel open
+    });
+    interrupt
+}
+
+/// What shells make of a program that Ctrl-C ended: 128 and the signal's number.
+const INTERRUPTED: i32 = 130;
+
+/// `pcc perf -s`.
+pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
+    let mut output = Output::open(&args)?;
+    let mut algorithms = algorithms(&args)?;
+    if algorithms.len() > 1 {
+        let problem = anyhow!("a server sends with one algorithm; clients choose among several with -R -C");
+        return Err(problem.context(Failure::Usage));
+    }
+    let algorithm = algorithms.pop().unwrap_or_default();
+    let identity = Identity::persistent()?;
+    let endpoint = listen(&args)?;
+    let address = endpoint.local_addr()?;
+    output.line(
+        &listening(&args, address, &identity),
+        "listening",
+        &json!({ "port": address.port(), "address": address.ip().to_string(),
+                 "fingerprint": identity.fingerprint().to_string(), "algorithm": algorithm.name() }),
+    )?;
+    let server = Server {
+        endpoint: endpoint.clone(),
+        config: ServerConfig::with_crypto(Arc::new(tls::server(&identity, protocol::SERVER_ALPN)?)),
+        algorithm,
+        windows: Windows(args.window),
+        limits: Limits { clients: args.max_clients as usize, bytes: args.max_bytes.get(), time: args.max_time },
+        once: args.one_off,
+    };
+    let output = Mutex::new(output);
+    let tell = move |served: &Served| {
+        let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = output.line(
+            &line(served),
+            "served",
+            &json!({ "client": served.from.to_string(), "end": served.end, "side": served.side }),
+        ) {
+            tracing::warn!("{error:#}");
+        }
+    };
+    let mut interrupt = interrupt();
+    tokio::select! {
+        () = server.run(tell) => {}
+        _ = interrupt.wait_for(|stop| *stop) => {
+            endpoint.close(protocol::NO_ERROR, b"the server was stopped");
+            let _ = tokio::time::timeout(GOODBYE, endpoint.wait_idle()).await;
+        }
+    }
+    Ok(())
+}
+
+fn listen(args: &Args) -> anyhow::Result<Endpoint> {
+    let any = if args.ipv4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let address = SocketAddr::new(args.bind.unwrap_or(any), args.port);
+    let bound = match socket::bind(address) {
+        // A host without IPv6.
+        Err(_) if args.bind.is_none() && !args.ipv6 => {
+            let address = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), args.port);
+            socket::bind(address).with_context(|| cannot_listen(address))?
+        }
+        bound => bound.with_context(|| cannot_listen(address))?,
+    };
+    if let Some(warning) = bound.warning {
+        tracing::warn!("{warning}");
+    }
+    // The pacing runtime must be this one's: it is what makes PCC's rates true.
+    let endpoint = Endpoint::new(EndpointConfig::default(), None, bound.socket, PacedRuntime::new()?)?;
+    Ok(endpoint)
+}
+
+fn cannot_listen(address: SocketAddr) -> String {
+    format!("could not listen on UDP {address}; choose another port with -p (0 takes a free one)")
+}
+
+/// What a server says first: the command for the other end.
+fn listening(args: &Args, address: SocketAddr, identity: &Identity) -> String {
+    let port = if address.port() == 4433 { String::new() } else { format!(" -p {}", address.port()) };
+    let host = match args.bind {
+        Some(ip) if !ip.is_unspecified() => ip.to_string(),
+        _ => "HOST".to_owned(),
+    };
+    let fingerprint = identity.fingerprint();
+    format!("listening on UDP {address}; measure with:\n  pcc perf -c {host}{port} --fingerprint {fingerprint}")
+}
+
+/// One client of a server.
+fn line(served: &Served) -> String {
+    let side = &served.side;
+    let loss = if side.sent_packets > 0 { side.lost_packets as f64 / side.sent_packets as f64 } else { 0.0 };
+    format!(
+        "{}: received {}, sent {} ({}, loss {:.2} %) in {:.2} s; {}",
+        served.from,
+        Bytes::new(side.received),
+        Bytes::new(side.sent),
+        side.algorithm,
+        loss * 100.0,
+        side.at_us as f64 * 1e-6,
+        served.end
+    )
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::perf::cpu::Cpu;
+    use crate::perf::flow::Counted;
+
+    /// A run of one second that moved data at `mbit` Mbit/s.
+    pub(in crate::perf) fn run(algorithm: &'static str, round: u32, mbit: f64) -> Run {
+        let flow = Flow {
+            seconds: 1.0,
+            bytes: (mbit * 125_000.0) as u64,
+            counted: Counted::Receiver,
+            offered: None,
+            packets: Some(1000),
+            lost: Some(10),
+            wire_bytes: Some((mbit * 130_000.0) as u64),
+            rtt: Duration::from_millis(40),
+            cwnd: None,
+            mtu: None,
+            algorithm: Some(algorithm.to_owned()),
+            pcc: None,
+        };
+        let outcome = Outcome {
+            flows: vec![(Way::Up, flow)],
+            streams: Vec::new(),
+            idle_rtt: Duration::from_millis(30),
+            loaded_rtt: None,
+            cpu_here: (Cpu::default(), Duration::from_secs(1)),
+            cpu_there: None,
+            cut_short: None,
+        };
+        Run { turn: Turn { algorithm, round }, outcome }
+    }
+}

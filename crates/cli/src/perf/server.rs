@@ -1,0 +1,214 @@
+//! The server's end: any number of clients, each within limits.
+
+use super::protocol::{self, Dialect, NO_ERROR, Phase, UNLIMITED};
+use super::reports;
+use super::side::{Counter, Meter, Side};
+use super::watch::Watch;
+use noq::{Connection, Endpoint, Incoming, ServerConfig, VarInt};
+use pcc_quic::Algorithm;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+/// What clients can make a server do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Connections at a time.
+    pub(super) clients: usize,
+    /// Bytes sent and received in one connection.
+    pub(super) bytes: u64,
+    /// Length of one connection.
+    pub(super) time: Duration,
+}
+
+/// Closes a connection that went beyond a limit.
+const OVER_LIMIT: VarInt = VarInt::from_u32(1);
+
+/// How a server serves.
+pub(super) struct Server {
+    /// Where.
+    pub(super) endpoint: Endpoint,
+    /// TLS; the transport is chosen for each connection.
+    pub(super) config: ServerConfig,
+    /// What it sends with, unless the client wishes otherwise.
+    pub(super) algorithm: Algorithm,
+    /// Flow-control windows.
+    pub(super) windows: super::Windows,
+    /// What clients can make it do.
+    pub(super) limits: Limits,
+    /// Ends after the first client.
+    pub(super) once: bool,
+}
+
+/// One connection that ended.
+#[derive(Clone, Debug)]
+pub(super) struct Served {
+    /// The client.
+    pub(super) from: SocketAddr,
+    /// All that was counted.
+    pub(super) side: Side,
+    /// What ended it.
+    pub(super) end: String,
+}
+
+/// Who is served, and what is counted of it.
+struct Client {
+    from: SocketAddr,
+    meter: Arc<Meter>,
+}
+
+impl Server {
+    /// Serves until the endpoint is closed, or once; each ended connection is told.
+    pub(super) async fn run(self, tell: impl Fn(&Served) + Send + Sync + 'static) {
+        self.endpoint.set_server_config(Some(self.config.clone()));
+        let tell = Arc::new(tell);
+        let clients = Arc::new(Semaphore::new(self.limits.clients));
+        let mut connections = JoinSet::new();
+        while let Some(incoming) = self.endpoint.accept().await {
+            while connections.try_join_next().is_some() {} // frees what ended
+            let Ok(place) = Arc::clone(&clients).try_acquire_owned() else {
+                tracing::warn!(client = %incoming.remote_address(), "refused: {} clients are served", self.limits.clients);
+                incoming.refuse();
+                continue;
+            };
+            let accepted = self.accept(incoming);
+            let (limits, tell) = (self.limits, Arc::clone(&tell));
+            connections.spawn(async move {
+                let _place = place;
+                match accepted.await {
+                    Ok((connection, client)) => {
+                        tell(&serve(connection, client, limits).await);
+                        true
+                    }
+                    Err(error) => {
+                        tracing::debug!("no connection: {error:#}");
+                        false
+                    }
+                }
+            });
+            if self.once && matches!(connections.join_next().await, Some(Ok(true))) {
+                break;
+            }
+        }
+        self.endpoint.close(NO_ERROR, b"");
+        while connections.join_next().await.is_some() {}
+        self.endpoint.wait_idle().await;
+    }
+
+    /// Gives the connection a transport of its own, so that its PCC can be watched.
+    fn accept(&self, incoming: Incoming) -> impl Future<Output = anyhow::Result<(Connection, Client)>> + use<> {
+        let wish = incoming
+            .decrypt()
+            .and_then(|hello| hello.alpns()?.map_while(Result::ok).find_map(|alpn| protocol::wished_algorithm(&alpn)));
+        let (algorithm, watch) = watched(wish.unwrap_or_else(|| self.algorithm.clone()));
+        let mut config = self.config.clone();
+        let mut transport = self.windows.transport(&algorithm);
+        // A client that is silent for longer than the idle time-out shall not be kept.
+        transport.keep_alive_interval(None);
+        config.transport_config(Arc::new(transport));
+        let meter = Arc::new(Meter::new(algorithm.name(), watch));
+        let client = Client { from: incoming.remote_address(), meter };
+        let accepted = incoming.accept_with(Arc::new(config));
+        async move { Ok((accepted?.await?, client)) }
+    }
+}
+
+/// The algorithm with somebody watching it, if it is PCC.
+pub(super) fn watched(algorithm: Algorithm) -> (Algorithm, Option<Arc<Watch>>) {
+    match algorithm {
+        Algorithm::Pcc(mut config) => {
+            let watch = Arc::new(Watch::default());
+            config.core.observer = Some(watch.clone());
+            (Algorithm::Pcc(config), Some(watch))
+        }
+        other => (other, None),
+    }
+}
+
+/// Serves one connection to its end.
+async fn serve(connection: Connection, client: Client, limits: Limits) -> Served {
+    let Client { from, meter } = client;
+    let (phase, phases) = watch::channel(Phase::Run);
+    let mut tasks = JoinSet::new();
+    if protocol::spoken(&connection) == Dialect::Reporting {
+        tasks.spawn(reports::send(connection.clone(), Arc::clone(&meter)));
+    }
+    let end = tokio::select! {
+        end = serve_streams(&connection, &meter, &phases, &mut tasks) => end,
+        end = over_limit(&connection, &meter, limits) => end,
+    };
+    phase.send_replace(Phase::Abort);
+    Served { from, side: meter.read(&connection), end }
+}
+
+async fn serve_streams(
+    connection: &Connection,
+    meter: &Arc<Meter>,
+    phases: &watch::Receiver<Phase>,
+    tasks: &mut JoinSet<anyhow::Result<()>>,
+) -> String {
+    loop {
+        while tasks.try_join_next().is_some() {}
+        let phases = phases.clone();
+        tokio::select! {
+            stream = connection.accept_bi() => match stream {
+                Ok((send, recv)) => {
+                    let counter = meter.stream(recv.id());
+                    tasks.spawn(answer(Some(send), recv, connection.clone(), counter, phases));
+                }
+                Err(error) => return error.to_string(),
+            },
+            stream = connection.accept_uni() => match stream {
+                Ok(recv) => {
+                    let counter = meter.stream(recv.id());
+                    tasks.spawn(answer(None, recv, connection.clone(), counter, phases));
+                }
+                Err(error) => return error.to_string(),
+            },
+        }
+    }
+}
+
+/// Serves one stream: reads the request and the data after it, then sends what was asked for; on a stream of its own
+/// if the request came on a unidirectional one.
+async fn answer(
+    send: Option<noq::SendStream>,
+    mut recv: noq::RecvStream,
+    connection: Connection,
+    counter: Counter,
+    phases: watch::Receiver<Phase>,
+) -> anyhow::Result<()> {
+    let Some(size) = protocol::read_request(&mut recv).await? else { return Ok(()) };
+    protocol::drain(recv, &counter, phases.clone()).await?;
+    let mut send = match send {
+        Some(send) => send,
+        None if size == 0 => return Ok(()),
+        None => connection.open_uni().await?,
+    };
+    protocol::fill(&mut send, size, &counter, None, phases).await?;
+    if size != UNLIMITED {
+        send.finish()?;
+    }
+    // A stream has ended when its data has arrived: until then its counts change.
+    send.stopped().await?;
+    Ok(())
+}
+
+/// Resolves when the connection went beyond a limit, and was closed for it.
+async fn over_limit(connection: &Connection, meter: &Meter, limits: Limits) -> String {
+    let over = async {
+        let mut ticks = tokio::time::interval(protocol::REPORT_INTERVAL);
+        loop {
+            ticks.tick().await;
+            let side = meter.read(connection);
+            if side.received.saturating_add(side.sent) > limits.bytes {
+                return "over the limit of bytes";
+            }
+        }
+    };
+    let reason = tokio::time::timeout(limits.time, over).await.unwrap_or("over the limit of time");
+    connection.close(OVER_LIMIT, reason.as_bytes());
+    reason.to_owned()
+}

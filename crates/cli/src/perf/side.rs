@@ -1,0 +1,186 @@
+//! What one end of a connection knows, counted since the connection began: the unit of all measuring here.
+
+use super::cpu::Cpu;
+use super::watch::{PccState, Watch};
+use noq::{Connection, PathId, StreamId};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// One end of a connection at one moment. It travels as a line of JSON in a server's reports.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Side {
+    /// Microseconds since this end's connection began.
+    pub(super) at_us: u64,
+    /// Bytes of stream data received, requests left out.
+    pub(super) received: u64,
+    /// Bytes of stream data that the transport took for sending.
+    pub(super) sent: u64,
+    /// Bytes of UDP payload sent.
+    pub(super) udp_tx_bytes: u64,
+    /// Packets sent that expect an acknowledgement.
+    pub(super) sent_packets: u64,
+    /// Packets of it declared lost.
+    pub(super) lost_packets: u64,
+    /// Bytes of packets sent that expect an acknowledgement.
+    pub(super) sent_bytes: u64,
+    /// Bytes of it declared lost.
+    pub(super) lost_bytes: u64,
+    /// Smoothed RTT in microseconds.
+    pub(super) rtt_us: u64,
+    /// Congestion window in bytes.
+    pub(super) cwnd: u64,
+    /// UDP payload of a full packet.
+    pub(super) mtu: u16,
+    /// Streams ended.
+    pub(super) streams_done: u32,
+    /// Identifier of each of the first streams, and its bytes received and sent.
+    pub(super) streams: Vec<(u64, u64)>,
+    /// CPU time of the process since it began.
+    pub(super) cpu: Cpu,
+    /// The congestion control algorithm this end sends with.
+    pub(super) algorithm: String,
+    /// Where PCC stands, if it is PCC.
+    pub(super) pcc: Option<PccState>,
+}
+
+/// Streams beyond this number are counted together only, so that a report has a largest size.
+pub(super) const STREAMS_LISTED: usize = 72;
+
+/// Counts at one end while a test runs.
+#[derive(Debug)]
+pub(super) struct Meter {
+    began: Instant,
+    algorithm: &'static str,
+    watch: Option<Arc<Watch>>,
+    total: Arc<Total>,
+    streams: Mutex<Vec<(u64, Arc<AtomicU64>)>>,
+    streams_begun: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+struct Total {
+    received: AtomicU64,
+    sent: AtomicU64,
+    streams_done: AtomicU32,
+}
+
+impl Meter {
+    /// Starts counting at a connection that sends with `algorithm`; `watch` follows it if that is PCC.
+    pub(super) fn new(algorithm: &'static str, watch: Option<Arc<Watch>>) -> Self {
+        Self {
+            began: Instant::now(),
+            algorithm,
+            watch,
+            total: Arc::default(),
+            streams: Mutex::default(),
+            streams_begun: AtomicU32::new(0),
+        }
+    }
+
+    /// Counts one stream. It ends when the counter is dropped.
+    pub(super) fn stream(&self, id: StreamId) -> Counter {
+        self.streams_begun.fetch_add(1, Ordering::Relaxed);
+        let bytes = Arc::new(AtomicU64::new(0));
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        if streams.len() < STREAMS_LISTED {
+            streams.push((id.into(), Arc::clone(&bytes)));
+        }
+        Counter { total: Arc::clone(&self.total), bytes }
+    }
+
+    /// Streams counted so far.
+    pub(super) fn streams_begun(&self) -> u32 {
+        self.streams_begun.load(Ordering::Relaxed)
+    }
+
+    /// What is known now.
+    pub(super) fn read(&self, connection: &Connection) -> Side {
+        let stats = connection.stats();
+        let path = connection.path_stats(PathId::ZERO).unwrap_or_default();
+        // First of all counts: once all streams have ended, the other counts are final.
+        let streams_done = self.total.streams_done.load(Ordering::Acquire);
+        let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        Side {
+            at_us: u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX),
+            received: self.total.received.load(Ordering::Relaxed),
+            sent: self.total.sent.load(Ordering::Relaxed),
+            udp_tx_bytes: stats.udp_tx.bytes,
+            sent_packets: stats.sent_packets,
+            lost_packets: stats.lost_packets,
+            sent_bytes: stats.sent_bytes,
+            lost_bytes: stats.lost_bytes,
+            rtt_us: u64::try_from(path.rtt.as_micros()).unwrap_or(u64::MAX),
+            cwnd: path.cwnd,
+            mtu: path.current_mtu,
+            streams_done,
+            streams: streams.iter().map(|(id, bytes)| (*id, bytes.load(Ordering::Relaxed))).collect(),
+            cpu: Cpu::of_this_process(),
+            algorithm: self.algorithm.to_owned(),
+            pcc: self.watch.as_ref().map(|watch| watch.read()),
+        }
+    }
+}
+
+/// Counts one stream, and with it the connection.
+#[derive(Debug)]
+pub(super) struct Counter {
+    total: Arc<Total>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Counter {
+    /// That many bytes of data arrived.
+    pub(super) fn received(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.total.received.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The transport took that many bytes for sending.
+    pub(super) fn sent(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.total.sent.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Counter {
+    fn drop(&mut self) {
+        self.total.streams_done.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_with_fields_of_tomorrow_is_still_read() {
+        let side: Side = serde_json::from_str(r#"{"received":5,"colour":"blue","pcc":null}"#).unwrap();
+        assert_eq!(side, Side { received: 5, ..Side::default() });
+    }
+
+    #[test]
+    fn the_longest_report_fits_its_limit() {
+        let full = Side {
+            at_us: u64::MAX,
+            received: u64::MAX,
+            sent: u64::MAX,
+            udp_tx_bytes: u64::MAX,
+            sent_packets: u64::MAX,
+            lost_packets: u64::MAX,
+            sent_bytes: u64::MAX,
+            lost_bytes: u64::MAX,
+            rtt_us: u64::MAX,
+            cwnd: u64::MAX,
+            mtu: u16::MAX,
+            streams_done: u32::MAX,
+            streams: vec![(1 << 20, u64::MAX); STREAMS_LISTED],
+            cpu: Cpu { user_us: u64::MAX, system_us: u64::MAX },
+            algorithm: "newreno".to_owned(),
+            pcc: Some(PccState::longest()),
+        };
+        assert!(serde_json::to_string(&full).unwrap().len() < super::super::protocol::REPORT_LIMIT);
+    }
+}

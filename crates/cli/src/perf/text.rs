@@ -1,0 +1,200 @@
+//! Results for people.
+
+use super::client::{Interval, Outcome};
+use super::compare::Comparison;
+use super::cpu::Cpu;
+use super::flow::{Counted, Flow, Way};
+use super::load::Until;
+use super::runner::{Run, Test, Turn};
+use pcc::units::{Bytes, Rate};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// What will be done.
+pub(super) fn start(test: &Test) -> String {
+    let load = &test.plan.load;
+    let what = match load.ways.as_slice() {
+        [Way::Up] => "upload",
+        [Way::Down] => "download",
+        _ => "upload and download",
+    };
+    let until = match load.until {
+        Until::Time(time) => format!("for {:.0?}", time),
+        Until::Volume(bytes) => format!("of {}", Bytes::new(bytes)),
+    };
+    let streams = if load.streams == 1 { String::new() } else { format!(" in {} streams", load.streams) };
+    let mut text = format!("{}: {what} {until}{streams}, {}\n", test.peer, test.names().join(", "));
+    if test.algorithms.len() > 1 {
+        let _ = writeln!(text, "The algorithms take turns, {} rounds.", test.rounds);
+    }
+    text
+}
+
+/// Above the interval lines of one run.
+pub(super) fn head(test: &Test, turn: Turn) -> String {
+    let mut text = String::new();
+    if test.algorithms.len() > 1 {
+        let _ = writeln!(text, "\nRound {} of {}: {}", turn.round, test.rounds, turn.algorithm);
+    }
+    if !test.plan.interval.is_zero() {
+        let _ = writeln!(
+            text,
+            "{:>15}      {:>9} {:>12} {:>8} {:>9}  state, limited by",
+            "seconds", "data", "goodput", "loss", "RTT"
+        );
+    }
+    text
+}
+
+/// One interval.
+pub(super) fn interval(interval: &Interval, verbose: bool) -> String {
+    let mut text = String::new();
+    for (way, flow) in &interval.flows {
+        let pcc = flow.pcc.as_ref().map(|pcc| {
+            let details = if verbose {
+                format!(
+                    ", MI {} at {}, utility {:.3}",
+                    pcc.mi_id,
+                    Rate::from_bytes_per_sec(pcc.rate_bps / 8.0),
+                    pcc.utility_value.unwrap_or(f64::NAN)
+                )
+            } else {
+                String::new()
+            };
+            let limited = if pcc.limited_by.is_empty() { "network" } else { &pcc.limited_by };
+            format!("{}, {limited}{details}", pcc.state)
+        });
+        let _ = writeln!(
+            text,
+            "{:>7.2}-{:<7.2} {:<4} {:>9} {:>12} {:>8} {:>9}  {}{}",
+            interval.start,
+            interval.end,
+            arrow(*way),
+            Bytes::new(flow.bytes).to_string(),
+            goodput(flow),
+            percent(flow.loss()),
+            milliseconds(flow.rtt.as_secs_f64() * 1e3),
+            pcc.unwrap_or_default(),
+            if interval.omitted { " (omitted)" } else { "" },
+        );
+    }
+    if verbose && interval.streams.len() > 1 {
+        for (stream, bytes) in &interval.streams {
+            let _ = writeln!(
+                text,
+                "{:>15} {:<4} {:>9}",
+                format!("stream {}", stream.id),
+                arrow(stream.way),
+                Bytes::new(*bytes)
+            );
+        }
+    }
+    text
+}
+
+/// What came of one run.
+pub(super) fn summary(run: &Run) -> String {
+    let outcome = &run.outcome;
+    let mut text = String::new();
+    for (way, flow) in &outcome.flows {
+        let algorithm = flow.algorithm.as_deref().unwrap_or("server's congestion control");
+        let counted = match flow.counted {
+            Counted::Receiver => "received",
+            Counted::Sender => "sent and not lost",
+        };
+        let _ = writeln!(
+            text,
+            "{algorithm} {}: {} ({} {counted} in {:.2} s)",
+            if *way == Way::Up { "up" } else { "down" },
+            goodput(flow),
+            Bytes::new(flow.bytes),
+            flow.seconds
+        );
+        let _ = writeln!(
+            text,
+            "  loss {}, waste {}, RTT {} idle, {} loaded{}",
+            percent(flow.loss()),
+            ratio(flow.waste()),
+            milliseconds(outcome.idle_rtt.as_secs_f64() * 1e3),
+            outcome.loaded_rtt.map_or_else(unknown, |rtt| milliseconds(rtt.median)),
+            outcome.loaded_rtt.map_or_else(String::new, |rtt| format!(" (95 %: {})", milliseconds(rtt.p95))),
+        );
+    }
+    let _ = writeln!(text, "  CPU {}", cpu(outcome));
+    if let Some(reason) = &outcome.cut_short {
+        let _ = writeln!(text, "  cut short: {reason:#}");
+    }
+    text
+}
+
+/// All algorithms side by side.
+pub(super) fn comparison(runs: &[Run]) -> String {
+    let rows = Comparison::of(runs).rows;
+    let first = rows.first().map_or("first", |row| row.algorithm);
+    let mut text = format!(
+        "\n{:<10} {:>12} {:>12} {:>12}   {:<22} {:>8} {:>7} {:>10} {:>7}\n",
+        "algorithm",
+        "goodput min",
+        "median",
+        "max",
+        format!("ratio to {first}"),
+        "loss",
+        "waste",
+        "RTT added",
+        "CPU"
+    );
+    for row in rows {
+        let rate =
+            |bits: Option<f64>| bits.map_or_else(unknown, |bits| Rate::from_bytes_per_sec(bits / 8.0).to_string());
+        let ratio_text = row
+            .ratio_to_first
+            .map_or_else(unknown, |ratio| format!("{:.3} ({:.3} to {:.3})", ratio.median, ratio.min, ratio.max));
+        let _ = writeln!(
+            text,
+            "{:<10} {:>12} {:>12} {:>12}   {:<22} {:>8} {:>7} {:>10} {:>7}",
+            row.algorithm,
+            rate(row.bits_per_second.map(|spread| spread.min)),
+            rate(row.bits_per_second.map(|spread| spread.median)),
+            rate(row.bits_per_second.map(|spread| spread.max)),
+            ratio_text,
+            percent(row.loss),
+            ratio(row.waste),
+            row.rtt_added_ms.map_or_else(unknown, milliseconds),
+            row.cpu_percent.map_or_else(unknown, |percent| format!("{percent:.0} %")),
+        );
+    }
+    text
+}
+
+fn arrow(way: Way) -> &'static str {
+    match way {
+        Way::Up => "up",
+        Way::Down => "down",
+    }
+}
+
+fn goodput(flow: &Flow) -> String {
+    Rate::from_bytes_per_sec(flow.bits_per_second() / 8.0).to_string()
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(unknown, |share| format!("{:.2} %", share * 100.0))
+}
+
+fn ratio(ratio: Option<f64>) -> String {
+    ratio.map_or_else(unknown, |ratio| format!("{ratio:.3}"))
+}
+
+fn milliseconds(ms: f64) -> String {
+    if ms < 10.0 { format!("{ms:.2} ms") } else { format!("{ms:.1} ms") }
+}
+
+fn unknown() -> String {
+    "-".to_owned()
+}
+
+fn cpu(outcome: &Outcome) -> String {
+    let percent = |(cpu, time): (Cpu, Duration)| 100.0 * cpu.total_us() as f64 / (time.as_micros().max(1) as f64);
+    let there = outcome.cpu_there.map_or_else(String::new, |there| format!(", {:.0} % there", percent(there)));
+    format!("{:.0} % of a core here{there}", percent(outcome.cpu_here))
+}

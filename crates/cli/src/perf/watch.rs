@@ -1,0 +1,95 @@
+//! Follows a PCC sender: where it stands after its latest interval and decision.
+
+use pcc::observe::{Event, Observer};
+use serde::{Deserialize, Serialize};
+use std::sync::{Mutex, PoisonError};
+
+/// The version of the `pcc` object in JSON output.
+pub(super) const SCHEMA_VERSION: u32 = 1;
+
+/// Where a PCC sender stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct PccState {
+    /// Serial number of the latest resolved monitor interval.
+    pub(crate) mi_id: u64,
+    /// The control law's state, in the paper's words.
+    pub(crate) state: String,
+    /// The base rate in bits per second.
+    pub(crate) rate_bps: f64,
+    /// The utility function's verdict on that interval; none if it was not judged.
+    pub(crate) utility_value: Option<f64>,
+    /// Mean RTT of that interval in milliseconds.
+    pub(crate) rtt_ms: Option<f64>,
+    /// Loss rate of that interval.
+    pub(crate) loss: f64,
+    /// What kept that interval from achieving more.
+    pub(crate) limited_by: String,
+}
+
+impl PccState {
+    #[cfg(test)]
+    pub(crate) fn longest() -> Self {
+        Self {
+            mi_id: u64::MAX,
+            state: "Decision Making".to_owned(),
+            rate_bps: -1.234_567_890_123_456e-300,
+            utility_value: Some(-1.234_567_890_123_456e-300),
+            rtt_ms: Some(1.234_567_890_123_456e-300),
+            loss: 0.123_456_789_012_345_6,
+            limited_by: "receiver window".to_owned(),
+        }
+    }
+}
+
+/// The observer to put into a sender's configuration.
+#[derive(Debug, Default)]
+pub(crate) struct Watch(Mutex<PccState>);
+
+impl Watch {
+    /// Where the sender stands now.
+    pub(crate) fn read(&self) -> PccState {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Observer for Watch {
+    fn on_event(&self, event: &Event<'_>) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::Interval { report, utility, .. } => {
+                now.mi_id = report.id;
+                now.utility_value = utility.filter(|value| value.is_finite());
+                now.rtt_ms = report.rtt.map(|rtt| rtt.as_secs_f64() * 1e3);
+                now.loss = report.loss();
+                replace(&mut now.limited_by, report.limited_by.as_str());
+            }
+            Event::Decision { state, rate, .. } => {
+                now.rate_bps = rate.bits_per_sec();
+                replace(&mut now.state, state);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Assigns without allocating when nothing changed: this runs on the sender's thread.
+fn replace(old: &mut String, new: &str) {
+    if old != new {
+        new.clone_into(old);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcc::units::{Rate, Timestamp};
+
+    #[test]
+    fn a_decision_changes_state_and_rate() {
+        let watch = Watch::default();
+        let at = Timestamp::ZERO;
+        watch.on_event(&Event::Decision { at, state: "Starting", rate: Rate::from_mbit(8.0), reason: "test" });
+        assert_eq!(watch.read(), PccState { state: "Starting".into(), rate_bps: 8e6, ..PccState::default() });
+    }
+}

@@ -1,0 +1,261 @@
+//! `pcc perf` as its users run it: the program, over loopback.
+
+mod schema;
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Output, Stdio};
+use tempfile::TempDir;
+
+const ALGORITHMS: [&str; 4] = ["pcc", "cubic", "bbr", "newreno"];
+
+/// A server on a free port; killed when dropped.
+struct Server {
+    child: Child,
+    port: String,
+    fingerprint: String,
+    _state: TempDir,
+}
+
+impl Server {
+    fn start(extra: &[&str]) -> Self {
+        let state = tempfile::tempdir().unwrap();
+        let mut child = pcc(&["perf", "-s", "-p", "0", "-B", "127.0.0.1", "--json-stream"])
+            .args(extra)
+            .env("XDG_STATE_HOME", state.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let listening: Value = serde_json::from_str(&line).unwrap();
+        schema::assert_fits(&schema::load("perf"), "event", &listening);
+        let port = listening["data"]["port"].to_string();
+        let fingerprint = listening["data"]["fingerprint"].as_str().unwrap().to_owned();
+        Self { child, port, fingerprint, _state: state }
+    }
+
+    fn client(&self, arguments: &[&str]) -> Command {
+        let mut command = pcc(&["perf", "-c", "127.0.0.1", "-p", &self.port, "--fingerprint", &self.fingerprint]);
+        command.args(arguments);
+        command
+    }
+
+    /// Runs a client to its end, which must be a good one.
+    fn run(&self, arguments: &[&str]) -> String {
+        let output = self.client(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", told(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The same with `-J`; the document fits its schema.
+    fn measure(&self, arguments: &[&str]) -> Value {
+        let document = serde_json::from_str(&self.run(&[arguments, &["-J"]].concat())).unwrap();
+        schema::assert_fits(&schema::load("perf"), "document", &document);
+        document
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn pcc(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn told(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Runs a command that must fail, and answers its exit code and what it said on standard error.
+fn fails(mut command: Command) -> (i32, String) {
+    let output = command.output().unwrap();
+    assert!(!output.status.success(), "{}", told(&output));
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn every_algorithm_uploads_every_byte() {
+    let server = Server::start(&[]);
+    for algorithm in ALGORITHMS {
+        let end = &server.measure(&["-n", "5MB", "-C", algorithm])["end"];
+        assert_eq!(end["sum_received"]["bytes"], 5_000_000, "{algorithm}");
+        assert!(end["sum_received"]["bits_per_second"].as_f64().unwrap() > 0.0);
+        assert_eq!(end["sender_congestion"], algorithm);
+        assert_eq!(end["pcc"]["counted_by"], "receiver");
+        assert_eq!(end["pcc"]["state"].is_string(), algorithm == "pcc", "only PCC has a state");
+        let waste = end["pcc"]["waste"].as_f64().unwrap();
+        assert!(waste > 1.0 && waste < 2.0, "{algorithm} put {waste} bytes on the wire for each useful one");
+    }
+}
+
+#[test]
+fn every_algorithm_downloads_every_byte_and_the_server_tells_how() {
+    let server = Server::start(&["-C", "newreno"]);
+    for algorithm in ALGORITHMS {
+        let end = &server.measure(&["-R", "-n", "5MB", "-C", algorithm])["end"];
+        assert_eq!(end["sum_received"]["bytes"], 5_000_000, "{algorithm}");
+        assert_eq!(end["sender_congestion"], algorithm, "the server takes the algorithm the client names");
+        assert!(end["pcc"]["loss"].is_number() && end["pcc"]["wire_bytes"].as_u64() > Some(5_000_000), "{end:#}");
+    }
+    let own = server.measure(&["-R", "-n", "1MB"]);
+    assert_eq!(own["end"]["sender_congestion"], "newreno", "and its own if the client names none");
+}
+
+#[test]
+fn both_directions_are_counted_apart() {
+    let server = Server::start(&[]);
+    let end = &server.measure(&["--bidir", "-n", "2MB", "-C", "cubic"])["end"];
+    assert_eq!(end["sum_received"]["bytes"], 2_000_000);
+    assert_eq!(end["sum_received_bidir_reverse"]["bytes"], 2_000_000);
+    assert_eq!(end["sum_received"]["sender"], true);
+    assert_eq!(end["sum_received_bidir_reverse"]["sender"], false);
+}
+
+#[test]
+fn parallel_streams_share_the_volume() {
+    let server = Server::start(&[]);
+    let end = &server.measure(&["-P", "4", "-n", "4000003"])["end"];
+    assert_eq!(end["sum_received"]["bytes"], 4_000_003);
+    let streams = end["streams"].as_array().unwrap();
+    assert_eq!(streams.len(), 4);
+    for side in ["sender", "receiver"] {
+        let total: u64 = streams.iter().map(|stream| stream[side]["bytes"].as_u64().unwrap()).sum();
+        assert_eq!(total, 4_000_003, "{side}");
+    }
+}
+
+#[test]
+fn a_timed_test_streams_its_intervals_as_they_pass() {
+    let server = Server::start(&[]);
+    let lines = server.run(&["-t", "1", "-O", "0.4", "-i", "0.2", "-b", "20Mbit", "-C", "cubic", "--json-stream"]);
+    let schema = schema::load("perf");
+    let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for event in &events {
+        schema::assert_fits(&schema, "event", event);
+        schema::assert_fits(&schema, event["event"].as_str().unwrap(), &event["data"]);
+    }
+    let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!((names.first(), names.last()), (Some(&"start"), Some(&"end")));
+    let intervals: Vec<&Value> = events.iter().filter(|it| it["event"] == "interval").map(|it| &it["data"]).collect();
+    assert!(intervals.len() >= 3, "{names:?}");
+    assert_eq!(intervals[0]["sum"]["omitted"], true);
+    assert_eq!(intervals.last().unwrap()["sum"]["omitted"], false);
+    let received = &events.last().unwrap()["data"]["sum_received"];
+    let mbit = received["bits_per_second"].as_f64().unwrap() / 1e6;
+    assert!(mbit < 24.0, "offered were 20 Mbit/s and {mbit} received");
+    assert!((0.9..10.0).contains(&received["seconds"].as_f64().unwrap()), "the omitted time is left out: {received}");
+}
+
+#[test]
+fn algorithms_take_turns_and_are_compared_with_the_first() {
+    let server = Server::start(&[]);
+    let document = server.measure(&["-C", "pcc,cubic,bbr", "--rounds", "2", "-n", "1MB"]);
+    let comparison = document["comparison"].as_array().unwrap();
+    let algorithms: Vec<&Value> = comparison.iter().map(|row| &row["algorithm"]).collect();
+    assert_eq!(algorithms, ["pcc", "cubic", "bbr"]);
+    assert_eq!(comparison[0]["ratio_to_first"], 1.0);
+    for row in comparison {
+        assert_eq!(row["rounds"].as_array().unwrap().len(), 2, "{row:#}");
+        let ratio = |name: &str| row[name].as_f64().unwrap();
+        assert!(ratio("ratio_to_first_min") <= ratio("ratio_to_first") && ratio("ratio_to_first_min") > 0.0);
+    }
+    assert_eq!(document["start"]["connected"].as_array().unwrap().len(), 6);
+    assert_eq!(document["end"]["sum_received"]["bytes"], 2_000_000, "the first algorithm's runs together");
+
+    let table = server.run(&["-C", "cubic,pcc", "--rounds", "1", "-n", "1MB", "-i", "0"]);
+    assert!(table.contains("ratio to cubic") && table.contains("1.000 (1.000 to 1.000)"), "{table}");
+}
+
+#[test]
+fn a_one_off_server_ends_with_its_client_and_says_what_it_served() {
+    let mut server = Server::start(&["-1"]);
+    server.run(&["-n", "1MB"]);
+    assert!(server.child.wait().unwrap().success());
+    let mut rest = String::new();
+    server.child.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
+    let served: Value = serde_json::from_str(rest.trim()).unwrap();
+    assert_eq!((&served["event"], &served["data"]["side"]["received"]), (&"served".into(), &1_000_000.into()));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_the_test_and_keeps_what_was_measured() {
+    let server = Server::start(&[]);
+    let mut client = server
+        .client(&["-t", "600", "-i", "0.1", "-b", "10Mbit", "-C", "cubic"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(client.stdout.take().unwrap()).lines();
+    lines.find(|line| line.as_ref().unwrap().contains("-0.1")).expect("an interval").unwrap();
+    // SAFETY: kill only takes numbers, and the process is our own child, not yet waited for.
+    assert_eq!(unsafe { libc::kill(client.id() as i32, libc::SIGINT) }, 0);
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    let output = client.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    let rest = rest.join("\n");
+    assert!(rest.contains("received in") && rest.contains("cut short: interrupted"), "{rest}");
+}
+
+#[test]
+fn a_log_file_takes_the_output_and_grows() {
+    let server = Server::start(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("perf.log");
+    for runs in 1..=2 {
+        assert_eq!(server.run(&["-n", "100KB", "--logfile", log.to_str().unwrap()]), "");
+        let text = std::fs::read_to_string(&log).unwrap();
+        assert_eq!(text.matches("100 kB received").count(), runs, "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_algorithm_is_refused_with_the_known_ones() {
+    let (code, error) = fails(pcc(&["perf", "-c", "127.0.0.1", "-C", "pcc,vegas"]));
+    assert_eq!(code, 2);
+    assert!(error.contains("`vegas`") && ALGORITHMS.iter().all(|name| error.contains(name)), "{error}");
+    let (code, error) = fails(pcc(&["perf", "-c", "127.0.0.1", "-C", "pcc,pcc"]));
+    assert!(code == 2 && error.contains("--rounds"), "{code}: {error}");
+}
+
+#[test]
+fn a_rate_without_a_unit_is_refused_with_an_example() {
+    let (code, error) = fails(pcc(&["perf", "-c", "127.0.0.1", "-b", "100"]));
+    assert_eq!(code, 2);
+    assert!(error.contains("`100` has no unit") && error.contains("100Mbit"), "{error}");
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_is_exit_code_5() {
+    let (code, error) = fails(pcc(&["perf", "-c", "no-such-host.invalid"]));
+    assert!(code == 5 && error.contains("no-such-host.invalid"), "{code}: {error}");
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let (code, error) = fails(pcc(&["perf", "-c", "127.0.0.1", "-p", &free]));
+    assert!(code == 5 && error.contains("pcc perf -s") && error.contains(&free), "{code}: {error}");
+    let output = pcc(&["perf", "-c", "127.0.0.1", "-p", &free, "-J"]).output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    schema::assert_fits(&schema::load("perf"), "document", &document);
+    assert!(document["error"].as_str().unwrap().contains(&free), "JSON tells it too: {document:#}");
+}
+
+#[test]
+fn an_unknown_certificate_is_refused_with_its_fingerprint() {
+    let server = Server::start(&[]);
+    let (code, error) = fails(pcc(&["perf", "-c", "127.0.0.1", "-p", &server.port]));
+    assert_eq!(code, 1, "{error}");
+    assert!(error.contains(&format!("--fingerprint {}", server.fingerprint)), "{error}");
+}
+
+#[test]
+fn a_log_file_that_cannot_be_written_is_named_before_anything_runs() {
+    let (code, error) = fails(pcc(&["perf", "-c", "no-such-host.invalid", "--logfile", "/no/such/directory/log"]));
+    assert!(code == 1 && error.contains("/no/such/directory/log"), "{code}: {error}");
+}
