@@ -64,7 +64,8 @@ pub struct Report {
     pub rtt_residual: Duration,
     /// Standard deviation of the RTT samples.
     pub rtt_deviation: Duration,
-    /// The sender could not keep up the target for want of data, window or host speed: no evidence about the rate.
+    /// The sender had nothing to send, or no window to send it in, for more than a tenth of the interval: no evidence
+    /// about the rate. An interval that the host slowed down is evidence about the rate it achieved.
     pub app_limited: bool,
     /// Some packets were never reported on and count as lost, for this interval only.
     pub timed_out: bool,
@@ -100,7 +101,7 @@ impl Report {
 const GRADIENT_ERRORS: f64 = 2.0;
 /// A share of the interval without data to send above which it says nothing about the rate.
 const LIMITED_SHARE: f64 = 0.1;
-/// Below this share of the target the interval does not show what the target would have achieved.
+/// Below this share of the target something held the sender back.
 const ACHIEVED_SHARE: f64 = 0.9;
 
 /// One monitor interval while its packets are sent, and then while their fate is awaited.
@@ -237,7 +238,7 @@ impl Interval {
             rtt_gradient_error: self.rtt.slope_error(),
             rtt_residual: self.rtt.residual(),
             rtt_deviation: self.rtt.deviation(),
-            app_limited: idle || short,
+            app_limited: idle && self.limited_by != LimitedBy::Host,
             timed_out: self.timed_out,
             limited_by,
         }
@@ -412,11 +413,11 @@ mod tests {
                 interval.on_limited(ms(50), by);
             }
             let report = interval.report();
-            assert!(report.app_limited);
-            report.limited_by
+            (report.limited_by, report.app_limited)
         };
-        assert_eq!(slow(false, None), LimitedBy::Host);
-        assert_eq!(slow(true, None), LimitedBy::Network);
-        assert_eq!(slow(false, Some(LimitedBy::Application)), LimitedBy::Application);
+        assert_eq!(slow(false, None), (LimitedBy::Host, false));
+        assert_eq!(slow(false, Some(LimitedBy::Host)), (LimitedBy::Host, false));
+        assert_eq!(slow(true, None), (LimitedBy::Network, false));
+        assert_eq!(slow(false, Some(LimitedBy::Application)), (LimitedBy::Application, true));
     }
 }

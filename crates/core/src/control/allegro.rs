@@ -14,7 +14,7 @@
 //! ```
 
 use super::{Path, RateControl, Slot, Verdict};
-use crate::interval::Report;
+use crate::interval::{LimitedBy, Report};
 use crate::rng::Rng;
 use crate::units::{Bytes, Rate};
 
@@ -170,7 +170,8 @@ impl Allegro {
         let State::Starting { rate, unknown, best, lost, hold } = &mut self.state else { return Verdict::Wait };
         *unknown = unknown.saturating_sub(1);
         *lost = lost.saturating_add(report.packets_lost);
-        *hold = report.app_limited;
+        // A host that did not reach this rate will not reach twice of it.
+        *hold = report.app_limited || report.limited_by == LimitedBy::Host;
         if report.app_limited {
             // Nothing learned; but never more than twice what such an application was seen to use.
             *rate = path.clamp(slot.rate.min(path.delivery * LIMITED_HEADROOM));
@@ -182,7 +183,7 @@ impl Allegro {
             None => true,
             Some(best) => {
                 let doubled = slot.rate > best.target * 1.5;
-                let stuck = doubled && delivery < best.delivery * DELIVERY_GROWTH;
+                let stuck = doubled && !*hold && delivery < best.delivery * DELIVERY_GROWTH;
                 let worse = utility <= best.utility && *lost > IGNORED_LOSSES;
                 !stuck && !worse
             }
@@ -271,6 +272,9 @@ impl Allegro {
     fn direction(&self, high: &Report, low: &Report, loss: Option<f64>, utility: Evaluate<'_>) -> f64 {
         let (high_worth, low_worth) = (worth(utility, high, loss), worth(utility, low, loss));
         let added = high.achieved.bytes_per_sec() / low.achieved.bytes_per_sec().max(1.0) - 1.0;
+        if added <= 0.0 {
+            return 0.0; // the host mixed them up
+        }
         let gain = high_worth - low_worth;
         if gain < 0.0 {
             -1.0
@@ -371,6 +375,10 @@ impl RateControl for Allegro {
     }
 
     fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        if report.limited_by == LimitedBy::Host {
+            // The rates achieved are judged, not those asked for; but the latter must not run away.
+            self.rate = path.clamp(self.rate.min(path.delivery * LIMITED_HEADROOM));
+        }
         match self.state {
             State::Starting { .. } => self.on_starting(slot, report, utility, path),
             State::Draining { .. } => Verdict::Wait,
