@@ -19,6 +19,9 @@ mod throttle;
 pub(crate) mod watch;
 mod windows;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use args::Args;
 use windows::Windows;
 

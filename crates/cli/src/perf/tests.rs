@@ -1,0 +1,144 @@
+//! Both ends in one process, where one of them is not ours or misbehaves.
+
+use super::client::{self, Outcome, Plan};
+use super::flow::{Counted, Way};
+use super::load::{Load, Until};
+use super::protocol::{self, Dialect};
+use super::server::{Limits, Served, Server};
+use super::side::Meter;
+use super::windows::Windows;
+use crate::tls::{self, Identity, Trust};
+use noq::{ClientConfig, Connection, Endpoint, ServerConfig};
+use pcc_quic::Algorithm;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// A server within `limits` that speaks only `alpn`, and a client of it.
+struct Pair {
+    identity: Identity,
+    server: Endpoint,
+    served: Arc<Mutex<Vec<Served>>>,
+}
+
+const ROOMY: Limits = Limits { clients: 10, bytes: u64::MAX, time: Duration::from_secs(600) };
+
+impl Pair {
+    fn new(alpn: &[&[u8]], limits: Limits) -> Self {
+        let identity = Identity::generate().unwrap();
+        let config = ServerConfig::with_crypto(Arc::new(tls::server(&identity, alpn).unwrap()));
+        let endpoint = Endpoint::server(config.clone(), "127.0.0.1:0".parse().unwrap()).unwrap();
+        let served = Arc::new(Mutex::new(Vec::new()));
+        let server = Server {
+            endpoint: endpoint.clone(),
+            config,
+            algorithm: Algorithm::Cubic,
+            windows: Windows::default(),
+            limits,
+            once: false,
+        };
+        let log = Arc::clone(&served);
+        tokio::spawn(server.run(move |ended| log.lock().unwrap().push(ended.clone())));
+        Self { identity, server: endpoint, served }
+    }
+
+    async fn connect(&self) -> Result<(Endpoint, Connection), noq::ConnectionError> {
+        let trust = Trust::Pinned(self.identity.fingerprint());
+        let (tls, _) = tls::client(&trust, protocol::client_alpn(None)).unwrap();
+        let mut config = ClientConfig::new(Arc::new(tls));
+        config.transport_config(Arc::new(Windows::default().transport(&Algorithm::Cubic)));
+        let endpoint = Endpoint::client("127.0.0.1:0".parse().unwrap()).unwrap();
+        let connecting = endpoint.connect_with(config, self.server.local_addr().unwrap(), "localhost").unwrap();
+        Ok((endpoint, connecting.await?))
+    }
+
+    async fn measure(&self, load: Load) -> (Dialect, Outcome) {
+        let (_endpoint, connection) = self.connect().await.unwrap();
+        let meter = Arc::new(Meter::new("cubic", None));
+        let plan = Plan { load, interval: Duration::ZERO, omit: Duration::ZERO, throttle: None, send_window: 1 << 24 };
+        let dialect = protocol::spoken(&connection);
+        let (_never, mut interrupt) = watch::channel(false);
+        let outcome = client::run(&connection, &meter, dialect, &plan, &mut interrupt, &mut |_| {}).await.unwrap();
+        (dialect, outcome)
+    }
+}
+
+fn volume(way: Way, bytes: u64) -> Load {
+    Load { ways: vec![way], streams: 2, until: Until::Volume(bytes) }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_knows_only_the_draft_is_measured_too() {
+    let pair = Pair::new(&[b"perf"], ROOMY);
+    let (dialect, up) = pair.measure(volume(Way::Up, 3_000_001)).await;
+    assert_eq!(dialect, Dialect::Plain);
+    let flow = &up.flows[0].1;
+    assert_eq!((flow.bytes, flow.counted), (3_000_001, Counted::Receiver), "the server's FIN confirms every byte");
+    assert!(up.cpu_there.is_none() && flow.waste().is_some());
+
+    let (_, down) = pair.measure(volume(Way::Down, 3_000_001)).await;
+    let flow = &down.flows[0].1;
+    assert_eq!(flow.bytes, 3_000_001);
+    assert_eq!((flow.loss(), flow.waste(), &flow.algorithm), (None, None, &None), "only that server knows");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_timed_upload_to_such_a_server_counts_what_it_confirmed() {
+    let pair = Pair::new(&[b"perf"], ROOMY);
+    let load = Load { ways: vec![Way::Up], streams: 1, until: Until::Time(Duration::from_millis(300)) };
+    let (_, outcome) = pair.measure(load).await;
+    let (flow, sent) = (&outcome.flows[0].1, outcome.streams[0].1);
+    assert_eq!((flow.bytes, flow.counted), (sent, Counted::Receiver));
+    assert!(sent > 0 && outcome.cut_short.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_on_a_unidirectional_stream_is_answered_on_another() {
+    let pair = Pair::new(&[b"perf"], ROOMY);
+    let (_endpoint, connection) = pair.connect().await.unwrap();
+    let mut request = connection.open_uni().await.unwrap();
+    request.write_all(&70_000_u64.to_be_bytes()).await.unwrap();
+    request.write_all(b"some upload").await.unwrap();
+    request.finish().unwrap();
+    let mut answer = connection.accept_uni().await.unwrap();
+    assert_eq!(answer.read_to_end(100_000).await.unwrap().len(), 70_000);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_ends_before_its_size_is_ignored() {
+    let pair = Pair::new(&[b"perf"], ROOMY);
+    let (_endpoint, connection) = pair.connect().await.unwrap();
+    let (mut send, mut recv) = connection.open_bi().await.unwrap();
+    send.write_all(&[0; 7]).await.unwrap();
+    send.finish().unwrap();
+    assert_eq!(recv.read_to_end(10).await.unwrap(), [0_u8; 0], "closed on the other end, with nothing");
+    assert!(connection.close_reason().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_beyond_the_limit_of_bytes_is_cut_off_and_named() {
+    let pair = Pair::new(protocol::SERVER_ALPN, Limits { bytes: 500_000, ..ROOMY });
+    let load = Load { ways: vec![Way::Down], streams: 1, until: Until::Time(Duration::from_secs(600)) };
+    let (dialect, outcome) = pair.measure(load).await;
+    assert_eq!(dialect, Dialect::Reporting);
+    let reason = format!("{:#}", outcome.cut_short.expect("it ended long before its time"));
+    assert!(reason.contains("limit of bytes"), "{reason}");
+    let served = pair.served.lock().unwrap();
+    assert_eq!(served.len(), 1);
+    assert!(served[0].end.contains("limit of bytes") && served[0].side.sent > 500_000, "{:?}", served[0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_beyond_the_limit_of_clients_is_refused_until_another_leaves() {
+    let pair = Pair::new(protocol::SERVER_ALPN, Limits { clients: 1, ..ROOMY });
+    let (_endpoint, first) = pair.connect().await.unwrap();
+    let refused = pair.connect().await.unwrap_err();
+    assert!(refused.to_string().contains("refused"), "{refused}");
+    first.close(protocol::NO_ERROR, b"");
+    let again = async {
+        while pair.connect().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), again).await.expect("there is room again");
+}
