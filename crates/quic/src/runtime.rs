@@ -18,11 +18,10 @@ pub struct PacedRuntime {
 }
 
 impl PacedRuntime {
-    /// A runtime for [`noq::Endpoint::new`]; any number of endpoints may share it.
+    /// A runtime for [`noq::Endpoint::new`]; any number of endpoints may share it. To be called where they will live,
+    /// inside a Tokio runtime with I/O and time enabled.
     ///
-    /// Panics outside a Tokio runtime with I/O and time enabled: call it where the endpoints will live.
-    ///
-    /// Errors: the system has no descriptor left for the timer.
+    /// Errors: not inside a Tokio runtime; the system has no descriptor left for the timer.
     #[expect(clippy::new_ret_no_self, reason = "noq takes nothing else")]
     pub fn new() -> io::Result<Arc<dyn Runtime>> {
         Ok(Arc::new(Self { tokio: TokioRuntime, timer: Arc::new(Timer::start()?) }))

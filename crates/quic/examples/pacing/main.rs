@@ -2,14 +2,16 @@
 //!
 //! A sender with a fixed rate sends through a tap, which notes the kernel's arrival time of every packet, to a receiver.
 //! Sender, tap and receiver have a thread each, so that the sender's processor time can be told apart. Then a thousand
-//! connections send 1 Mbit/s each. Give it a number of seconds per measurement (default 5); it needs Linux and
-//! a quiet machine with two cores.
+//! connections send 1 Mbit/s each. Give it the seconds per measurement (default 5) and the number of connections (default
+//! 1000); it needs Linux and a quiet machine with two cores.
 #![allow(clippy::print_stdout, reason = "it is its purpose")]
 
 #[cfg(target_os = "linux")]
 mod crowd;
 #[cfg(target_os = "linux")]
 mod ends;
+#[cfg(target_os = "linux")]
+mod machine;
 #[cfg(target_os = "linux")]
 mod single;
 #[cfg(target_os = "linux")]
@@ -19,9 +21,9 @@ mod tap;
 fn main() -> anyhow::Result<()> {
     use std::time::Duration;
 
-    let mut arguments = std::env::args().skip(1);
-    let seconds = arguments.next().map_or(Ok(5), |written| written.parse())?;
-    let time = Duration::from_secs(seconds);
+    let number = |index, default| std::env::args().nth(index).map_or(Ok(default), |written| written.parse::<u32>());
+    let time = Duration::from_secs(number(1, 5)?.into());
+    let crowd = number(2, 1000)?;
     println!("{}", single::Figures::HEADER);
     for pacer in [ends::Pacer::Ours, ends::Pacer::Noq] {
         for mbit in [10.0, 100.0, 400.0] {
@@ -29,7 +31,7 @@ fn main() -> anyhow::Result<()> {
         }
     }
     println!();
-    println!("{}", crowd::measure(1000, pcc::units::Rate::from_mbit(1.0), time)?);
+    println!("{}", crowd::measure(crowd.try_into()?, pcc::units::Rate::from_mbit(1.0), time)?);
     Ok(())
 }
 

@@ -1,12 +1,13 @@
 //! One connection: how far is each gap from what the rate asks for?
 
 use crate::ends::{self, Pacer};
+use crate::machine::{Span, Use};
 use crate::tap::{Arrival, Tap};
 use core::fmt;
 use pcc::units::{Bytes, Rate};
 use std::net::SocketAddr;
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct Figures {
@@ -17,13 +18,11 @@ pub(crate) struct Figures {
     errors: Vec<f64>,
     /// Most packets in a row with less than a quarter of the ideal gap between them.
     longest_train: usize,
-    /// Processor time of the sender by time passed.
-    cpu: f64,
+    cores: Use,
 }
 
 impl Figures {
-    pub(crate) const HEADER: &'static str =
-        "pacer         rate          achieved      gap off by: p50      p99      max   longest train   sender's CPU";
+    pub(crate) const HEADER: &'static str = "pacer         rate          achieved      gap off by: p50      p99      max   longest train   CPU: sender   others";
 
     fn error(&self, share: f64) -> f64 {
         let index = (self.errors.len().saturating_sub(1) as f64 * share) as usize;
@@ -35,7 +34,7 @@ impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:13} {:13} {:13} {:12.1} µs {:5.1} µs {:5.0} µs {:8} packets {:11.1} %",
+            "{:13} {:13} {:13} {:12.1} µs {:5.1} µs {:5.0} µs {:8} packets {:11.1} % {:6.1} %",
             self.pacer.name(),
             self.target.to_string(),
             format!("{:.3} Mbit/s", self.achieved.mbit()),
@@ -43,7 +42,8 @@ impl fmt::Display for Figures {
             self.error(0.99),
             self.error(1.0),
             self.longest_train,
-            self.cpu * 100.0
+            self.cores.thread * 100.0,
+            self.cores.others * 100.0
         )
     }
 }
@@ -67,19 +67,19 @@ pub(crate) fn measure(pacer: Pacer, rate: Rate, time: Duration) -> anyhow::Resul
     let tap = Tap::start(address)?;
     let to = tap.address;
     // This thread is the sender.
-    let cpu = single()?.block_on(async {
+    let cores = single()?.block_on(async {
         let endpoint = ends::sender(pacer, rate, &certificate)?;
-        let _connection = ends::flood(&endpoint, to).await?;
+        let connection = ends::connect(&endpoint, to).await?;
+        ends::flood(&connection).await?;
         tokio::time::sleep(SETTLING).await;
-        let (started, used) = (Instant::now(), ends::thread_time()?);
+        let span = Span::start()?;
         tokio::time::sleep(time).await;
-        let share = (ends::thread_time()? - used).as_secs_f64() / started.elapsed().as_secs_f64();
-        anyhow::Ok(share)
+        span.end()
     })?;
-    Ok(figures(pacer, rate, &tap.stop()?, cpu))
+    Ok(figures(pacer, rate, &tap.stop()?, cores))
 }
 
-fn figures(pacer: Pacer, target: Rate, arrivals: &[Arrival], cpu: f64) -> Figures {
+fn figures(pacer: Pacer, target: Rate, arrivals: &[Arrival], cores: Use) -> Figures {
     let full = arrivals.iter().map(|arrival| arrival.bytes).max().unwrap_or(0);
     let begin = arrivals.first().map_or(0, |first| first.nanos + SETTLING.as_nanos() as u64);
     let settled: Vec<_> = arrivals.iter().filter(|arrival| arrival.nanos >= begin).collect();
@@ -96,5 +96,5 @@ fn figures(pacer: Pacer, target: Rate, arrivals: &[Arrival], cpu: f64) -> Figure
     let bytes = settled.iter().map(|arrival| arrival.bytes as u64).sum();
     let span = settled.last().map_or(0, |last| last.nanos) - settled.first().map_or(0, |first| first.nanos);
     let achieved = Rate::from_volume(Bytes::new(bytes), Duration::from_nanos(span));
-    Figures { pacer, target, achieved, errors, longest_train, cpu }
+    Figures { pacer, target, achieved, errors, longest_train, cores }
 }

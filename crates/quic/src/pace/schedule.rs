@@ -7,11 +7,10 @@ use pcc::units::{Bytes, Rate, Timestamp};
 /// look like the rate to a shallow buffer, quick enough that a millisecond is made good within five.
 const CATCH_UP: f64 = 1.25;
 
-/// Lost time is made good up to this much, or one gap where gaps are longer. It covers how late timers usually are. A
-/// stop of several milliseconds is another thing: the queue on the path has drained meanwhile, and what it cannot take
-/// back at once it would drop; the loss would be blamed on the rate. Only where timers count milliseconds such stops are
-/// the rule, and must be made good for the rate's sake.
-const LARGEST_DEBT: Duration = Duration::from_millis(if cfg!(target_os = "linux") { 1 } else { 5 });
+/// Lost time is made good up to this much, or one gap where gaps are longer. It covers late timers and a turn of
+/// another process on the same core. A longer stop is another thing: the queue on the path has drained meanwhile, what
+/// it cannot take back it would drop, and the loss would be blamed on the rate.
+const LARGEST_DEBT: Duration = Duration::from_millis(5);
 
 /// No gap is longer, whatever the rate: a rate may rise while its packet waits.
 const LONGEST_GAP: Duration = Duration::from_secs(5);

@@ -9,6 +9,7 @@ use pcc::units::Timestamp;
 use std::collections::BinaryHeap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 /// Deadlines this close together are served together: setting the alarm again would take as long.
@@ -63,10 +64,11 @@ impl Eq for Deadline {}
 impl Timer {
     /// Starts the task that waits for the alarm; it ends with the timer.
     ///
-    /// Errors: no descriptor for the alarm.
+    /// Errors: not inside a Tokio runtime; no descriptor for the alarm.
     pub(crate) fn start() -> io::Result<Self> {
+        let runtime = Handle::try_current().map_err(io::Error::other)?;
         let queue = Arc::new(Queue { waiting: Mutex::default(), alarm: Alarm::new()? });
-        let ringer = tokio::spawn(serve(Arc::clone(&queue))).abort_handle();
+        let ringer = runtime.spawn(serve(Arc::clone(&queue))).abort_handle();
         Ok(Self { queue, ringer })
     }
 

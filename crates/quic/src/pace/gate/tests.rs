@@ -90,8 +90,8 @@ fn a_probe_through_the_closed_gate_puts_off_the_next_packet() {
 fn only_time_beyond_what_is_made_good_is_reported_as_lost_by_the_host() {
     let gate = used();
     assert!(gate.admits_at(us(10)).is_err());
-    assert_eq!(gate.host_limited_since(us(1_096)), None);
-    assert_eq!(gate.host_limited_since(us(1_097)), Some(us(1_096)));
+    assert_eq!(gate.host_limited_since(us(5_096)), None);
+    assert_eq!(gate.host_limited_since(us(5_097)), Some(us(5_096)));
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn a_constant_delay_moves_every_packet_and_changes_no_gap() {
 #[test]
 fn a_delay_longer_than_the_gap_costs_no_rate() {
     // As where timers count milliseconds: nothing but trains can keep the rate.
-    for delay in [150, 400, 900] {
+    for delay in [150, 400, 1000, 3000] {
         let mut sender = Sender::new();
         (0..=110_000).for_each(|_| sender.sends(us(delay), single()));
         // The host's delay is learnt within the first second.
@@ -100,11 +100,11 @@ fn a_delay_longer_than_the_gap_costs_no_rate() {
 #[test]
 fn uneven_delays_leave_the_average_exact_and_bunch_no_packets() {
     let mut sender = Sender::new();
-    // Delays below 64 µs and, once in 4096, nearly a millisecond.
+    // Delays below 64 µs and, once in 4096, 4 ms, as on a busy host.
     let mut state = 7_u64;
     for _ in 0..=100_000 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let delay = if state >> 52 == 0 { us(900) } else { us(state >> 58) };
+        let delay = if state >> 52 == 0 { us(4_000) } else { us(state >> 58) };
         sender.sends(delay, single());
     }
     let rate = Rate::from_volume(Bytes::new(1200 * 100_000), sender.span());
@@ -117,18 +117,18 @@ fn uneven_delays_leave_the_average_exact_and_bunch_no_packets() {
 fn a_late_packet_is_made_good_at_five_quarters_of_the_rate() {
     let mut sender = Sender::new();
     sender.sends(Duration::ZERO, single());
-    sender.sends(us(900), single());
+    sender.sends(us(4_000), single());
     (0..300).for_each(|_| sender.sends(Duration::ZERO, single()));
     // The first is shorter by what the long delay taught about this host.
     let catching_up = sender.gaps().skip(1).take_while(|&gap| gap > us(74) && gap < us(78)).count();
-    // Each fast gap wins 19.2 µs of the 900.
-    assert!((45..=48).contains(&catching_up), "{catching_up}");
+    // Each fast gap wins 19.2 µs of the 4 ms.
+    assert!((205..=210).contains(&catching_up), "{catching_up}");
     assert_eq!(sender.gaps().last(), Some(us(96)), "then the rate is kept again");
     assert_eq!(sender.span(), us(96) * 301, "and nothing was lost");
 }
 
 #[test]
-fn of_a_long_stop_only_a_millisecond_is_made_good() {
+fn of_a_long_stop_only_five_milliseconds_are_made_good() {
     let mut sender = Sender::new();
     sender.sends(Duration::ZERO, single());
     sender.sends(Duration::from_secs(2), single());

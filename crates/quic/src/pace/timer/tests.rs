@@ -98,3 +98,9 @@ async fn the_serving_task_ends_with_the_timer() {
     }
     panic!("still served");
 }
+
+#[test]
+fn outside_a_runtime_it_is_refused_and_does_not_panic() {
+    let error = Timer::start().unwrap_err();
+    assert!(error.to_string().contains("no reactor running") || error.to_string().contains("runtime"), "{error}");
+}
