@@ -1,10 +1,186 @@
-//! `pcc race`.
+//! `pcc race`: the same file over the same bad network, once for each congestion control algorithm, side by side.
+
+mod course;
+mod live;
+mod output;
+mod page;
+mod runner;
+mod score;
+mod source;
+mod still;
+mod timeline;
+mod trace;
+mod transfer;
+
+use crate::exit::Failure;
+use anyhow::{Context, bail};
+use core::time::Duration;
+use course::Course;
+use live::Live;
+use output::{Event, Reserved, Summary};
+use pcc::units::Bytes;
+use pcc_quic::Algorithm;
+use runner::{Entry, Rules, Update};
+use score::Score;
+use source::Source;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use trace::Trace;
+
+const EXAMPLES: &str = "\
+Examples:
+  pcc race                                     a satellite link, with a file made for it
+  pcc race lossy film.mkv                      your own file, over 100 Mbit/s with 1 % loss
+  pcc race rate=50Mbit,rtt=20ms,loss=0.5% -C pcc,bbr --size 20MB
+  pcc race satellite --json --html satellite.html --svg satellite.svg
+
+`pcc emulate --list` shows the presets and the parameters. What the columns mean is in docs/race.md.";
 
 /// Arguments of `pcc race`.
 #[derive(clap::Args, Debug)]
-pub(crate) struct Args {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The path: the name of a preset (satellite, lossy, ...), parameters like rate=42Mbit,rtt=800ms,loss=0.74%, or a
+    /// preset and what differs from it: satellite,loss=2%
+    #[arg(value_name = "PRESET|PARAMETERS", default_value = "satellite")]
+    path: String,
+    /// The file to move; without it, one of random bytes is made, large enough for 20 s at full speed
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Who runs: congestion control algorithms, separated by commas
+    #[arg(short = 'C', long, value_name = "A,B,C", value_delimiter = ',', default_value = "pcc,cubic,bbr")]
+    congestion: Vec<Algorithm>,
+    /// Size of the file that is made, for example 20MB
+    #[arg(long, value_name = "BYTES", conflicts_with = "file")]
+    size: Option<Bytes>,
+    /// How long the others may go on after the first one finished (like 60s or 2min)
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
+    limit_time: Duration,
+    /// One after another, where this computer is too slow for all at once
+    #[arg(long)]
+    serial: bool,
+    /// Seed of everything random: the path's losses, PCC's trials, the file that is made
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Where the page with the timelines goes
+    #[arg(long, value_name = "FILE", default_value = "pcc-race.html")]
+    html: PathBuf,
+    /// Write a still picture of the race too
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// One JSON object a line; the last one holds the results
+    #[arg(long)]
+    json: bool,
+}
 
 /// Runs it.
-pub(crate) async fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not built yet")
+pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    let names: Vec<_> = args.congestion.iter().map(Algorithm::name).collect();
+    if let Some((_, twice)) =
+        names.iter().enumerate().find(|(place, name)| names.iter().take(*place).any(|n| n == *name))
+    {
+        let error = anyhow::anyhow!("-C names `{twice}` twice: each algorithm runs once");
+        return Err(error.context(Failure::Usage));
+    }
+    let course = Arc::new(Course::parse(&args.path, args.seed).context(Failure::Usage)?);
+    // Whatever can fail fails now, and not after a minute of racing.
+    let html = Reserved::at(&args.html, "--html")?;
+    let svg = args.svg.as_deref().map(|file| Reserved::at(file, "--svg")).transpose()?;
+    let folder =
+        tempfile::tempdir().context("cannot make a temporary folder for the copies; set TMPDIR to one that exists")?;
+    let size = args.size.map_or_else(|| course.fitting_size(), Bytes::get);
+    let source = Arc::new(Source::open(args.file.as_deref(), folder.path(), size, args.seed)?);
+    let mut out = io::stdout();
+    if args.json {
+        writeln!(out, "{}", Event::start(&course, &source, &names))?;
+    } else {
+        writeln!(out, "{} over {course}", source.describe())?;
+    }
+    let rules = Arc::new(Rules::new(args.limit_time, course.time_for(source.bytes)));
+    let entries = args
+        .congestion
+        .iter()
+        .map(|algorithm| Entry {
+            algorithm: algorithm.clone(),
+            course: Arc::clone(&course),
+            source: Arc::clone(&source),
+            copy: folder.path().join(format!("copy-{}", algorithm.name())),
+            rules: Arc::clone(&rules),
+        })
+        .collect();
+    let live = Live::new(&names, source.bytes, args.json)?;
+    let (traces, interrupted) = race(entries, args.serial, &rules, live, args.json).await?;
+
+    let scores: Vec<_> = traces.iter().map(|trace| Score::of(trace, &course, source.bytes)).collect();
+    let summary = Summary { course: &course, source: &source, scores: &scores, traces: &traces };
+    if args.json {
+        writeln!(out, "{}", summary.json())?;
+    } else {
+        write!(out, "{}", summary.table())?;
+    }
+    html.write(&page::render(&summary))?;
+    if let Some(svg) = svg {
+        svg.write(&still::render(&summary))?;
+    }
+    if !args.json {
+        writeln!(out, "\nTimelines: {}", args.html.display())?;
+    }
+    verdict(&traces, interrupted)
+}
+
+/// Starts everybody, shows how they do, and answers what became of each.
+async fn race(
+    entries: Vec<Entry>,
+    serial: bool,
+    rules: &Rules,
+    mut live: Live,
+    json: bool,
+) -> anyhow::Result<(Vec<Trace>, bool)> {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let mut race = tokio::task::spawn_blocking(move || runner::run_all(entries, serial, &tell));
+    let interrupt = tokio::signal::ctrl_c();
+    tokio::pin!(interrupt);
+    let mut interrupted = false;
+    let traces = loop {
+        tokio::select! {
+            traces = &mut race => break traces.context("the race broke off")?,
+            Some(update) = told.recv() => show(&update, &mut live, json)?,
+            _ = &mut interrupt, if !interrupted => {
+                interrupted = true;
+                rules.stop();
+            }
+        }
+    };
+    while let Ok(update) = told.try_recv() {
+        show(&update, &mut live, json)?;
+    }
+    live.finish();
+    Ok((traces, interrupted))
+}
+
+fn show(update: &Update, live: &mut Live, json: bool) -> io::Result<()> {
+    live.show(update);
+    match Event::of(update) {
+        Some(event) if json => writeln!(io::stdout(), "{event}"),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the race was one; that somebody did not finish in time is a result, not a failure.
+fn verdict(traces: &[Trace], interrupted: bool) -> anyhow::Result<()> {
+    if let Some(damaged) = traces.iter().find(|trace| trace.error.is_none() && !trace.verified) {
+        let error = anyhow::anyhow!("the copy that {} made differs from the file", damaged.algorithm);
+        return Err(error.context(Failure::Integrity));
+    }
+    if interrupted {
+        bail!("interrupted: these are the results so far");
+    }
+    for trace in traces {
+        if let Some(error) = &trace.error {
+            bail!("{} could not run: {error}", trace.algorithm);
+        }
+    }
+    Ok(())
 }

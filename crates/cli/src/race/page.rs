@@ -1,0 +1,32 @@
+//! The page: everything about a race in one file that needs no network.
+
+use super::output::Summary;
+use super::timeline::{Timeline, capacity};
+use serde_json::json;
+
+const TEMPLATE: &str = include_str!("page.html");
+
+/// The whole page.
+pub(super) fn render(summary: &Summary<'_>) -> String {
+    let end = summary.traces.iter().map(|trace| trace.time).max().unwrap_or_default();
+    let data = json!({
+        "summary": summary.json(),
+        "command": command_line(),
+        "file": summary.source.describe(),
+        "rtt_ms": summary.course.path.rtt().as_secs_f64() * 1e3,
+        "capacity": capacity(summary.course, end),
+        "runs": summary.traces.iter().map(Timeline::of).collect::<Vec<_>>(),
+    });
+    // `</script>` in a file name must not end the data; JSON knows the escape, and `<` stands only in strings.
+    TEMPLATE.replacen("{{data}}", &data.to_string().replace('<', "\\u003c"), 1)
+}
+
+/// How the race can be run again.
+fn command_line() -> String {
+    let quote = |word: String| {
+        let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=,:%".contains(c)) && !word.is_empty();
+        if plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    let words = std::env::args_os().skip(1).map(|word| quote(word.to_string_lossy().into_owned()));
+    core::iter::once("pcc".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,270 @@
+//! One algorithm's run: its own server, client, copy of the path and threads, so that runners share nothing but the
+//! computer.
+
+use super::course::Course;
+use super::source::Source;
+use super::trace::{SAMPLE_INTERVAL, Sample, Trace, Watch};
+use super::transfer::{Client, Server};
+use crate::emulate;
+use anyhow::Context;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use core::time::Duration;
+use noq::{Connection, PathId};
+use pcc_quic::{Algorithm, PccConfig, transport};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Instant;
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// Who runs, and where.
+pub(super) struct Entry {
+    pub(super) algorithm: Algorithm,
+    pub(super) course: Arc<Course>,
+    pub(super) source: Arc<Source>,
+    /// Where the copy goes; it is removed once it is verified.
+    pub(super) copy: PathBuf,
+    pub(super) rules: Arc<Rules>,
+}
+
+/// When a runner is stopped.
+#[derive(Debug)]
+pub(super) struct Rules {
+    /// So long after the first one finished.
+    limit: Duration,
+    /// Or after so long, if nobody finishes.
+    most: Duration,
+    /// The time of the first one that finished.
+    best: Mutex<Option<Duration>>,
+    stopped: AtomicBool,
+}
+
+/// How much longer than a perfect sender everybody may take before the time limit begins.
+const PATIENCE: u32 = 5;
+
+impl Rules {
+    /// `limit` runs from the moment when the first one finished, or from five times the time of a perfect sender.
+    pub(super) fn new(limit: Duration, perfect: Duration) -> Self {
+        let most = perfect.saturating_mul(PATIENCE).saturating_add(limit);
+        Self { limit, most, best: Mutex::default(), stopped: AtomicBool::new(false) }
+    }
+
+    /// Ends the race.
+    pub(super) fn stop(&self) {
+        self.stopped.store(true, Relaxed);
+    }
+
+    fn finished(&self, time: Duration) {
+        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        *best = Some(best.map_or(time, |best| best.min(time)));
+    }
+
+    /// Whether a runner must end after this time; the same rule one after another as side by side.
+    fn over(&self, time: Duration) -> bool {
+        let best = *self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        self.stopped.load(Relaxed) || time >= best.map_or(self.most, |best| best.saturating_add(self.limit))
+    }
+}
+
+/// News of a runner.
+#[derive(Clone, Debug)]
+pub(super) struct Update {
+    /// Its place among the runners.
+    pub(super) runner: usize,
+    pub(super) algorithm: &'static str,
+    pub(super) sample: Sample,
+    /// PCC's state.
+    pub(super) state: Option<&'static str>,
+    /// How it ended, if it did.
+    pub(super) ended: Option<Ended>,
+}
+
+/// How a runner ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Finished,
+    Unfinished,
+    Failed,
+}
+
+/// Runs everybody, at once or one after another, and answers what became of each.
+pub(super) fn run_all(entries: Vec<Entry>, serial: bool, tell: &UnboundedSender<Update>) -> Vec<Trace> {
+    let mut runners: Vec<_> = entries
+        .into_iter()
+        .enumerate()
+        .map(|(runner, entry)| {
+            (entry.algorithm.name(), move |tell: UnboundedSender<Update>| run(runner, &entry, &tell))
+        })
+        .collect();
+    let together = if serial { 1 } else { runners.len().max(1) };
+    let mut traces = Vec::new();
+    while !runners.is_empty() {
+        let group = runners.drain(..together.min(runners.len()));
+        let threads: Vec<_> = group
+            .map(|(name, runner)| {
+                let tell = tell.clone();
+                (name, thread::Builder::new().name(format!("race-{name}")).spawn(move || runner(tell)))
+            })
+            .collect();
+        traces.extend(threads.into_iter().map(|(name, thread)| match thread.map(thread::JoinHandle::join) {
+            Ok(Ok(trace)) => trace,
+            Ok(Err(_)) => Trace::failed(name, "its thread failed".to_owned()),
+            Err(error) => Trace::failed(name, format!("no thread for it: {error}")),
+        }));
+    }
+    traces
+}
+
+/// Threads for one runner's server and client.
+const WORKERS: usize = 2;
+
+fn run(runner: usize, entry: &Entry, tell: &UnboundedSender<Update>) -> Trace {
+    let name = entry.algorithm.name();
+    let run = || -> anyhow::Result<Trace> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .thread_name(format!("race-{name}"))
+            .enable_all()
+            .build()
+            .context("no I/O threads for it")?;
+        let trace = runtime.block_on(go(runner, entry, tell));
+        runtime.shutdown_background();
+        trace
+    };
+    let trace = run().unwrap_or_else(|error| Trace::failed(name, format!("{error:#}")));
+    let ended = match &trace {
+        Trace { error: Some(_), .. } => Ended::Failed,
+        Trace { finished: true, .. } => Ended::Finished,
+        _ => Ended::Unfinished,
+    };
+    let sample = trace.samples.last().copied().unwrap_or_default();
+    let _ = tell.send(Update { runner, algorithm: name, sample, state: None, ended: Some(ended) });
+    trace
+}
+
+async fn go(runner: usize, entry: &Entry, tell: &UnboundedSender<Update>) -> anyhow::Result<Trace> {
+    let Entry { course, source, rules, .. } = entry;
+    let name = entry.algorithm.name();
+    let watch = Arc::new(Watch::default());
+    let algorithm = watched(&entry.algorithm, course.seed, &watch);
+    let windows = course.windows();
+    let server = Server::start(source.path.clone(), transport::config(&algorithm, &windows), windows)?;
+    let mut options = emulate::Options::new(course.path.clone(), server.address);
+    options.seed = course.seed;
+    let relay = emulate::relay(options)?;
+    let began = Instant::now();
+    let receiving = transport::config(&entry.algorithm, &windows);
+    let mut client = Client::connect(relay.addr(), server.trust.clone(), receiving).await?;
+    if let (0, Some(warning)) = (runner, client.warning()) {
+        tracing::warn!("{warning}");
+    }
+    let mut copy = File::create(&entry.copy).await.context("cannot make a file for the copy")?;
+
+    let request = Instant::now();
+    let mut trace = Trace { algorithm: name, requested: request - began, ..Trace::default() };
+    let seen = Seen { client: client.connection(), server: Arc::clone(&server.connection), watch: Arc::clone(&watch) };
+    let received = AtomicU64::new(0);
+    let mut every = tokio::time::interval(SAMPLE_INTERVAL);
+    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    let fetched = {
+        let fetch = client.fetch(&mut copy, &received);
+        tokio::pin!(fetch);
+        loop {
+            tokio::select! {
+                fetched = &mut fetch => break Some(fetched?),
+                _ = every.tick() => {
+                    let sample = seen.sample(request.elapsed(), received.load(Relaxed));
+                    trace.samples.push(sample);
+                    let _ = tell.send(Update { runner, algorithm: name, sample, state: watch.state(), ended: None });
+                    if rules.over(sample.at) {
+                        break None;
+                    }
+                }
+            }
+        }
+    };
+    trace.time = fetched.unwrap_or_else(Instant::now) - request;
+    if fetched.is_some() {
+        rules.finished(trace.time);
+    }
+    trace.samples.push(seen.sample(trace.time, received.load(Relaxed)));
+    trace.states = watch.states(request);
+    client.close();
+    server.close();
+    let report = relay.stop().down;
+    trace.dropped_random = report.link.dropped_random.packets + report.link.dropped_blackout.packets;
+    trace.dropped_buffer = report.link.dropped_buffer.packets;
+    trace.dropped_host = report.dropped_host.packets;
+
+    copy.flush().await.context("cannot write the copy")?;
+    trace.bytes = copy.metadata().await?.len();
+    trace.finished = fetched.is_some() && trace.bytes == source.bytes;
+    let (source, path, bytes) = (Arc::clone(source), entry.copy.clone(), trace.bytes);
+    let verify = move || -> std::io::Result<bool> {
+        let matches = source.matches(&path, bytes)?;
+        std::fs::remove_file(&path)?;
+        Ok(matches)
+    };
+    trace.verified = tokio::task::spawn_blocking(verify).await?.context("cannot read the copy")?;
+    // An end before the file's is no success, whatever HTTP said of it.
+    trace.verified &= fetched.is_none() || trace.finished;
+    Ok(trace)
+}
+
+/// The algorithm, with us listening if it is PCC.
+fn watched(algorithm: &Algorithm, seed: u64, watch: &Arc<Watch>) -> Algorithm {
+    match algorithm {
+        Algorithm::Pcc(PccConfig { core }) => {
+            let core = pcc::Config { seed, observer: Some(Arc::clone(watch) as _), ..core.clone() };
+            Algorithm::Pcc(PccConfig { core })
+        }
+        other => other.clone(),
+    }
+}
+
+/// What is looked at.
+struct Seen {
+    client: Connection,
+    server: Arc<OnceLock<Connection>>,
+    watch: Arc<Watch>,
+}
+
+impl Seen {
+    fn sample(&self, at: Duration, received: u64) -> Sample {
+        let mut sample = Sample { at, received, rate: self.watch.rate(), ..Sample::default() };
+        sample.arrived = self.client.stats().udp_rx.bytes;
+        if let Some(path) = self.server.get().and_then(|server| server.path_stats(PathId::ZERO)) {
+            sample.rtt = path.rtt;
+            sample.sent_packets = path.sent_packets;
+            sample.lost_packets = path.lost_packets;
+            sample.sent_bytes = path.udp_tx.bytes;
+            sample.window = path.cwnd;
+        }
+        sample
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_counts_from_the_first_one_that_finished() {
+        let rules = Rules::new(Duration::from_secs(60), Duration::from_secs(20));
+        assert!(!rules.over(Duration::from_secs(159)));
+        assert!(rules.over(Duration::from_secs(160)));
+        rules.finished(Duration::from_secs(25));
+        rules.finished(Duration::from_secs(30));
+        assert!(!rules.over(Duration::from_secs(84)));
+        assert!(rules.over(Duration::from_secs(85)));
+    }
+
+    #[test]
+    fn a_stopped_race_is_over_at_once() {
+        let rules = Rules::new(Duration::from_secs(60), Duration::from_secs(20));
+        rules.stop();
+        assert!(rules.over(Duration::ZERO));
+    }
+}

@@ -1,0 +1,170 @@
+//! A still picture of the race: goodput over time, on a card of its own colour, so that it is legible on any page.
+
+use super::output::Summary;
+use super::timeline::{Timeline, capacity};
+use core::fmt::Write;
+
+const WIDTH: f64 = 840.0;
+const HEIGHT: f64 = 400.0;
+/// The plot within it.
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 816.0;
+const TOP: f64 = 92.0;
+const BOTTOM: f64 = 348.0;
+
+/// Colours that people with any colour vision tell apart (Okabe and Ito), dark enough for a white card.
+fn colour(algorithm: &str) -> &'static str {
+    match algorithm {
+        "pcc" => "#0068a8",
+        "cubic" => "#c44e00",
+        "bbr" => "#007a5a",
+        "newreno" => "#a8558a",
+        _ => "#555555",
+    }
+}
+
+/// Where a moment and a rate are in the picture.
+struct Scale {
+    seconds: f64,
+    mbit: f64,
+}
+
+impl Scale {
+    fn x(&self, seconds: f64) -> f64 {
+        LEFT + (RIGHT - LEFT) * (seconds / self.seconds).clamp(0.0, 1.0)
+    }
+
+    fn y(&self, mbit: f64) -> f64 {
+        BOTTOM - (BOTTOM - TOP) * (mbit / self.mbit).clamp(0.0, 1.0)
+    }
+}
+
+/// The picture as SVG.
+pub(super) fn render(summary: &Summary<'_>) -> String {
+    let mut svg = String::new();
+    // Writing to a String never fails.
+    let _ = draw(&mut svg, summary);
+    svg
+}
+
+fn draw(svg: &mut String, summary: &Summary<'_>) -> core::fmt::Result {
+    let end = summary.traces.iter().map(|trace| trace.time).max().unwrap_or_default();
+    let lines: Vec<_> = summary.traces.iter().map(Timeline::of).collect();
+    let limit = capacity(summary.course, end);
+    let highest = lines.iter().flat_map(|line| &line.goodput).chain(limit.iter().map(|(_, rate)| rate)).copied();
+    let scale = Scale { seconds: end.as_secs_f64().max(0.1), mbit: 1.1 * highest.fold(0.1, f64::max) };
+    writeln!(
+        svg,
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" font-family="system-ui, -apple-system, 'Segoe UI', sans-serif" font-size="13" fill="#333">"##
+    )?;
+    let (title, subtitle) = titles(summary);
+    writeln!(svg, "<title>{title}</title>")?;
+    writeln!(svg, r##"<rect x="0.5" y="0.5" width="839" height="399" rx="8" fill="#fff" stroke="#d0d0d0"/>"##)?;
+    writeln!(svg, r##"<text x="24" y="32" font-size="18" font-weight="600" fill="#111">{title}</text>"##)?;
+    writeln!(svg, r##"<text x="24" y="52" fill="#555">{subtitle}</text>"##)?;
+    axes(svg, &scale)?;
+    capacity_line(svg, &scale, &limit)?;
+    for line in &lines {
+        let points: Vec<_> = line
+            .t
+            .iter()
+            .zip(&line.goodput)
+            .map(|(t, rate)| format!("{:.1},{:.1}", scale.x(*t), scale.y(*rate)))
+            .collect();
+        let (colour, points) = (colour(line.algorithm), points.join(" "));
+        let width = if line.algorithm == "pcc" { 2.5 } else { 1.8 };
+        writeln!(
+            svg,
+            r##"<polyline fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round" points="{points}"/>"##
+        )?;
+    }
+    legend(svg, summary)?;
+    svg.write_str("</svg>\n")
+}
+
+fn titles(summary: &Summary<'_>) -> (String, String) {
+    let (course, megabytes) = (summary.course, summary.source.bytes as f64 / 1e6);
+    let title = format!("{megabytes:.0} MB over {}: goodput, Mbit/s", escape(&course.name));
+    let subtitle = if course.parameters() == course.name { String::new() } else { escape(&course.parameters()) };
+    (title, subtitle)
+}
+
+fn axes(svg: &mut String, scale: &Scale) -> core::fmt::Result {
+    for mbit in ticks(scale.mbit, 5.0) {
+        let y = scale.y(mbit);
+        writeln!(svg, r##"<path d="M{LEFT} {y:.1}H{RIGHT}" stroke="#e4e4e4"/>"##)?;
+        writeln!(
+            svg,
+            r##"<text x="{:.1}" y="{:.1}" text-anchor="end" fill="#555">{mbit}</text>"##,
+            LEFT - 8.0,
+            y + 4.0
+        )?;
+    }
+    for seconds in ticks(scale.seconds, 8.0) {
+        let x = scale.x(seconds);
+        writeln!(
+            svg,
+            r##"<text x="{x:.1}" y="{:.1}" text-anchor="middle" fill="#555">{seconds} s</text>"##,
+            BOTTOM + 20.0
+        )?;
+    }
+    writeln!(svg, r##"<path d="M{LEFT} {BOTTOM}H{RIGHT}" stroke="#888"/>"##)
+}
+
+fn capacity_line(svg: &mut String, scale: &Scale, limit: &[(f64, f64)]) -> core::fmt::Result {
+    let mut path = String::new();
+    for (place, (seconds, rate)) in limit.iter().enumerate() {
+        let (x, y) = (scale.x(*seconds), scale.y(*rate));
+        if place == 0 { write!(path, "M{x:.1} {y:.1}")? } else { write!(path, "H{x:.1}V{y:.1}")? }
+    }
+    if !path.is_empty() {
+        writeln!(svg, r##"<path d="{path}H{RIGHT}" fill="none" stroke="#888" stroke-dasharray="5 4"/>"##)?;
+    }
+    Ok(())
+}
+
+fn legend(svg: &mut String, summary: &Summary<'_>) -> core::fmt::Result {
+    let mut x = LEFT;
+    for (trace, score) in summary.runners() {
+        let name = trace.algorithm.to_uppercase();
+        let end = if trace.finished { "" } else { " (unfinished)" };
+        let text = format!("{name} {:.1} Mbit/s, {:.0} s{end}", score.goodput_mbps, trace.time.as_secs_f64());
+        let colour = colour(trace.algorithm);
+        writeln!(svg, r##"<path d="M{x:.0} 73h18" stroke="{colour}" stroke-width="3"/>"##)?;
+        writeln!(svg, r##"<text x="{:.0}" y="77.5">{text}</text>"##, x + 24.0)?;
+        x += 24.0 + 7.1 * text.len() as f64 + 12.0;
+    }
+    writeln!(svg, r##"<path d="M{LEFT} 385h18" stroke="#888" stroke-dasharray="5 4"/>"##)?;
+    writeln!(
+        svg,
+        r##"<text x="{:.0}" y="389" fill="#555">what a perfect sender would deliver (loss and headers taken off)</text>"##,
+        LEFT + 24.0
+    )
+}
+
+/// Round numbers from zero to `most`, about as many as `wanted`.
+fn ticks(most: f64, wanted: f64) -> Vec<f64> {
+    let rough = (most / wanted).max(1e-6);
+    let power = 10f64.powf(rough.log10().floor());
+    let step =
+        [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
+    let count = (most / step).floor().min(100.0) as u32;
+    // Six decimals: a sum of steps is not exact.
+    (0..=count).map(|tick| (f64::from(tick) * step * 1e6).round() / 1e6).collect()
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_not_too_many() {
+        assert_eq!(ticks(46.0, 5.0), [0.0, 10.0, 20.0, 30.0, 40.0]);
+        assert_eq!(ticks(0.3, 5.0), [0.0, 0.1, 0.2, 0.3]);
+        assert_eq!(ticks(0.0, 5.0).len(), 1);
+    }
+}

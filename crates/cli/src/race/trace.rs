@@ -1,0 +1,146 @@
+//! What was seen of one runner, ten times a second.
+
+use core::time::Duration;
+use pcc::observe::{Event, Observer};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Ten a second: fine enough to see PCC's trials on a path of a satellite, few enough for a page.
+pub(super) const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Changes of state that are kept; a control law that changes it a thousand times in a race cannot be drawn anyway.
+const MOST_STATES: usize = 20_000;
+
+/// One look at a runner. Counters run from the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Sample {
+    /// Since the request.
+    pub(super) at: Duration,
+    /// File bytes that the client got in order.
+    pub(super) received: u64,
+    /// Bytes of UDP payload that reached the client, in whatever order.
+    pub(super) arrived: u64,
+    /// The sender's smoothed RTT.
+    pub(super) rtt: Duration,
+    /// Packets that the sender sent.
+    pub(super) sent_packets: u64,
+    /// Packets that the sender declared lost.
+    pub(super) lost_packets: u64,
+    /// Bytes of UDP payload that the sender sent.
+    pub(super) sent_bytes: u64,
+    /// The sender's congestion window, bytes.
+    pub(super) window: u64,
+    /// PCC's base rate, bits per second.
+    pub(super) rate: Option<f64>,
+}
+
+/// All that is known of a runner in the end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trace {
+    /// Who.
+    pub(super) algorithm: &'static str,
+    /// The request, since the path's time zero.
+    pub(super) requested: Duration,
+    /// In order of time.
+    pub(super) samples: Vec<Sample>,
+    /// States of PCC, each from its time after the request on.
+    pub(super) states: Vec<(Duration, &'static str)>,
+    /// File bytes in the copy.
+    pub(super) bytes: u64,
+    /// From the request to the last byte, or until it was stopped.
+    pub(super) time: Duration,
+    /// Whether all of the file arrived in time.
+    pub(super) finished: bool,
+    /// Whether the copy is what it should be.
+    pub(super) verified: bool,
+    /// Packets that the emulated path lost at random or in the dark, and for want of buffer.
+    pub(super) dropped_random: u64,
+    pub(super) dropped_buffer: u64,
+    /// Packets that this computer lost, not the emulated path.
+    pub(super) dropped_host: u64,
+    /// Why it could not run.
+    pub(super) error: Option<String>,
+}
+
+impl Trace {
+    /// Of one that could not run.
+    pub(super) fn failed(algorithm: &'static str, error: String) -> Self {
+        Self { algorithm, error: Some(error), ..Self::default() }
+    }
+}
+
+/// Listens to a PCC sender.
+#[derive(Debug, Default)]
+pub(super) struct Watch(Mutex<Watched>);
+
+#[derive(Debug, Default)]
+struct Watched {
+    rate: Option<f64>,
+    states: Vec<(Instant, &'static str)>,
+}
+
+impl Watch {
+    /// The base rate now, in bits per second.
+    pub(super) fn rate(&self) -> Option<f64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).rate
+    }
+
+    /// The state now.
+    pub(super) fn state(&self) -> Option<&'static str> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).states.last().map(|(_, state)| *state)
+    }
+
+    /// The states since `start`; the one it was in then is the first.
+    pub(super) fn states(&self, start: Instant) -> Vec<(Duration, &'static str)> {
+        let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut states: Vec<(Duration, _)> = Vec::new();
+        for (at, state) in &watched.states {
+            let at = at.saturating_duration_since(start);
+            if at.is_zero() {
+                states.clear();
+            }
+            states.push((at, *state));
+        }
+        states
+    }
+}
+
+impl Observer for Watch {
+    fn on_event(&self, event: &Event<'_>) {
+        let Event::Decision { state, rate, .. } = event else { return };
+        let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.rate = Some(rate.bits_per_sec());
+        if watched.states.last().is_none_or(|(_, last)| last != state) && watched.states.len() < MOST_STATES {
+            watched.states.push((Instant::now(), state));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcc::units::{Rate, Timestamp};
+
+    #[test]
+    fn only_changes_of_state_are_kept_and_those_before_the_request_fold_into_one() {
+        let watch = Watch::default();
+        let tell = |state, mbit| {
+            watch.on_event(&Event::Decision {
+                at: Timestamp::ZERO,
+                state,
+                rate: Rate::from_mbit(mbit),
+                reason: "test",
+            });
+        };
+        tell("Starting", 1.0);
+        tell("Draining", 2.0);
+        let request = Instant::now();
+        std::thread::sleep(Duration::from_millis(2));
+        tell("Decision Making", 3.0);
+        tell("Decision Making", 4.0);
+        let states = watch.states(request);
+        assert_eq!(states.iter().map(|(_, state)| *state).collect::<Vec<_>>(), ["Draining", "Decision Making"]);
+        assert_eq!(states[0].0, Duration::ZERO);
+        assert_eq!((watch.rate(), watch.state()), (Some(4e6), Some("Decision Making")));
+    }
+}

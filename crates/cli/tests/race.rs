@@ -1,0 +1,149 @@
+//! `pcc race` as its users run it.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Fast, with a little of everything.
+const PATH: &str = "rate=50Mbit,rtt=20ms,buffer=64KB";
+
+fn pcc(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_pcc")).arg("race").args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A folder with a file of two megabytes that no two parts of are alike.
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let data: Vec<u8> = (0..500_000u32).flat_map(|n| n.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
+    std::fs::write(dir.path().join("file"), data).unwrap();
+    dir
+}
+
+#[test]
+fn every_copy_is_verified_and_the_last_line_of_json_holds_the_results() {
+    let dir = folder();
+    let done =
+        pcc(dir.path(), &[PATH, "file", "-C", "pcc,cubic", "--json", "--html", "page.html", "--svg", "still.svg"]);
+    assert!(done.status.success(), "{done:?}");
+    let lines: Vec<Value> = text(&done.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["event"], "start");
+    assert_eq!(lines.iter().filter(|line| line["event"] == "finished").count(), 2);
+    let last = lines.last().unwrap();
+    assert_eq!((&last["preset"], &last["bytes"]), (&PATH.into(), &2_000_000.into()));
+    let results = last["results"].as_array().unwrap();
+    assert_eq!(results.iter().map(|r| r["algorithm"].as_str().unwrap()).collect::<Vec<_>>(), ["pcc", "cubic"]);
+    for result in results {
+        assert_eq!((&result["finished"], &result["verified"]), (&true.into(), &true.into()), "{result}");
+        assert_eq!(result["bytes"], 2_000_000);
+        let number = |key: &str| result[key].as_f64().unwrap_or_else(|| panic!("{key} in {result}"));
+        let expected = 2_000_000.0 * 8e-6 / number("seconds");
+        assert!((number("goodput_mbps") / expected - 1.0).abs() < 1e-6, "{result}");
+        // 2 MB cannot pass faster than the path carries them, and everything is sent at least once.
+        assert!(number("goodput_mbps") < 50.0 && number("share") < 1.1, "{result}");
+        assert!(number("waste") > 1.0 && number("waste") < 3.0, "{result}");
+        assert!((0.0..1.0).contains(&number("loss")) && number("rtt_added_ms") > -1.0, "{result}");
+    }
+    the_page_stands_alone(&std::fs::read_to_string(dir.path().join("page.html")).unwrap());
+    let still = std::fs::read_to_string(dir.path().join("still.svg")).unwrap();
+    assert!(still.contains("<polyline") && still.contains("PCC") && still.contains("CUBIC"));
+}
+
+/// It holds the data, and asks for nothing.
+fn the_page_stands_alone(page: &str) {
+    assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("{{data}}"));
+    let data =
+        page.split_once(r#"<script type="application/json" id="data">"#).unwrap().1.split_once("</script>").unwrap().0;
+    let data: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["summary"]["seed"], 1);
+    assert_eq!(data["summary"]["results"].as_array().unwrap().len(), 2);
+    assert!(data["command"].as_str().unwrap().starts_with("pcc race "));
+    let runs = data["runs"].as_array().unwrap();
+    let length = |run: &Value, key: &str| run[key].as_array().unwrap().len();
+    for run in runs {
+        for key in ["goodput", "rate", "rtt", "loss"] {
+            assert_eq!(length(run, key), length(run, "t"), "{key}");
+        }
+    }
+    assert!(length(&runs[0], "states") > 0 && length(&runs[1], "states") == 0);
+}
+
+#[test]
+fn the_table_names_every_runner_and_one_after_another_works_too() {
+    let dir = folder();
+    let done = pcc(dir.path(), &[PATH, "-C", "pcc,cubic", "--size", "1MB", "--serial"]);
+    assert!(done.status.success(), "{done:?}");
+    let table = text(&done.stdout);
+    for name in ["pcc ", "cubic "] {
+        let line = table.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name} in {table}"));
+        assert!(line.contains("Mbit/s") && line.ends_with("verified"), "{line}");
+    }
+    assert!(dir.path().join("pcc-race.html").exists());
+}
+
+#[test]
+fn one_that_is_not_through_in_time_is_shown_with_what_it_moved_and_that_is_verified() {
+    let dir = folder();
+    // One packet a second is dropped for each hundred: CUBIC needs far longer than PCC here.
+    let slow = "rate=20Mbit,rtt=200ms,loss=3%,buffer=30KB";
+    let done = pcc(dir.path(), &[slow, "-C", "pcc,cubic", "--size", "6MB", "--limit-time", "0s", "--json"]);
+    assert!(done.status.success(), "{done:?}");
+    let last: Value = serde_json::from_str(text(&done.stdout).lines().last().unwrap()).unwrap();
+    let results = last["results"].as_array().unwrap();
+    let unfinished: Vec<_> = results.iter().filter(|result| result["finished"] == false).collect();
+    assert_eq!(unfinished.len(), 1, "{last}");
+    let moved = unfinished[0]["bytes"].as_u64().unwrap();
+    assert!(moved < 6_000_000 && unfinished[0]["verified"] == true, "{last}");
+}
+
+#[test]
+fn what_cannot_work_is_refused_before_the_race() {
+    let dir = folder();
+    let refused = |arguments: &[&str], code: i32, named: &[&str]| {
+        let done = pcc(dir.path(), arguments);
+        let error = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{arguments:?}: {error}");
+        assert!(named.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
+        assert!(!dir.path().join("pcc-race.html").exists());
+    };
+    refused(&["sattelite"], 2, &["sattelite", "satellite", "lossy"]);
+    refused(&["lossy", "-C", "pcc,vegas"], 2, &["vegas", "newreno"]);
+    refused(&["lossy", "-C", "pcc,pcc"], 2, &["pcc", "twice"]);
+    refused(&["lossy", "missing"], 1, &["missing"]);
+    refused(&["lossy", "."], 1, &["not a file"]);
+    refused(&["lossy", "--html", "no/such/folder.html"], 1, &["no/such/folder.html", "--html FILE"]);
+    refused(&["lossy", "--svg", "."], 1, &["directory", "--svg FILE"]);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left behind but the file that was there");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_race_shows_what_it_has() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::Stdio;
+    let dir = folder();
+    let arguments = ["race", "rate=2Mbit,rtt=20ms", "-C", "pcc,cubic", "--size", "20MB", "--json"];
+    let mut race = Command::new(env!("CARGO_BIN_EXE_pcc"))
+        .args(arguments)
+        .current_dir(dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(race.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("progress") {
+        line.clear();
+        assert!(out.read_line(&mut line).unwrap() > 0, "it ended by itself");
+    }
+    assert!(Command::new("kill").args(["-INT", &race.id().to_string()]).status().unwrap().success());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(race.wait().unwrap().code(), Some(1));
+    let last: Value = serde_json::from_str(rest.lines().last().unwrap()).unwrap();
+    assert_eq!(last["results"].as_array().unwrap().len(), 2, "{last}");
+    assert!(last["results"][0]["finished"] == false && last["results"][0]["verified"] == true, "{last}");
+}
