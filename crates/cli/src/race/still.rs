@@ -148,7 +148,7 @@ fn ticks(most: f64, wanted: f64) -> Vec<f64> {
     let power = 10f64.powf(rough.log10().floor());
     let step =
         [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
-    let count = (most / step).floor().min(100.0) as u32;
+    let count = (most / step + 1e-9).floor().min(100.0) as u32;
     // Six decimals: a sum of steps is not exact.
     (0..=count).map(|tick| (f64::from(tick) * step * 1e6).round() / 1e6).collect()
 }
