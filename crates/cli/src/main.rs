@@ -11,6 +11,7 @@ mod percent;
 mod perf;
 mod put;
 mod race;
+mod sender;
 mod serve;
 mod tls;
 mod url;

@@ -1,0 +1,113 @@
+//! How this side sends: the options that all commands which move files share.
+
+mod capped;
+
+use crate::exit::Failure;
+use anyhow::{Context, anyhow};
+use capped::Capped;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use noq::TransportConfig;
+use pcc::observe::Observer;
+use pcc::units::Rate;
+use pcc_quic::transport::{self, Windows};
+use pcc_quic::{Algorithm, PccConfig};
+use std::sync::Arc;
+
+/// Congestion control of what this side sends.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Sending")]
+pub(crate) struct SenderArgs {
+    /// Congestion control of what this side sends
+    ///
+    /// The receiver needs nothing: any HTTP/3 peer gains when a sender uses PCC. The others are for comparison.
+    #[arg(short = 'C', long, value_name = "ALGORITHM", default_value = "pcc", value_parser = PossibleValuesParser::new(Algorithm::NAMES).try_map(|name| name.parse::<Algorithm>()))]
+    pub(crate) congestion: Algorithm,
+
+    /// What PCC strives for: `safe` shares the path fairly, `linear` tolerates any loss
+    #[arg(long, value_name = "NAME", default_value = "safe", value_parser = PossibleValuesParser::new(pcc::utility::NAMES))]
+    pub(crate) utility: String,
+
+    /// Never send faster than this, on each connection, for example 100Mbit or 12.5MB
+    #[arg(long, value_name = "RATE")]
+    pub(crate) limit: Option<Rate>,
+}
+
+impl SenderArgs {
+    /// The algorithm with its parameters; `observer` hears of PCC's intervals.
+    ///
+    /// Errors: a utility was chosen for an algorithm that knows none.
+    pub(crate) fn algorithm(&self, observer: Option<Arc<dyn Observer>>) -> anyhow::Result<Algorithm> {
+        let Algorithm::Pcc(PccConfig { mut core }) = self.congestion.clone() else {
+            if self.utility != "safe" {
+                let (utility, algorithm) = (&self.utility, self.congestion.name());
+                return Err(anyhow!("--utility {utility} steers PCC, not {algorithm}: leave out one of the two")
+                    .context(Failure::Usage));
+            }
+            return Ok(self.congestion.clone());
+        };
+        core.utility = pcc::utility::by_name(&self.utility)
+            .with_context(|| format!("`{}` is not a utility; choose one of {:?}", self.utility, pcc::utility::NAMES))?;
+        core.max_rate = self.limit;
+        core.observer = observer;
+        Ok(Algorithm::Pcc(PccConfig { core }))
+    }
+
+    /// A transport that sends as these options say, over paths within `windows`.
+    ///
+    /// Errors: as [`SenderArgs::algorithm`].
+    pub(crate) fn transport(
+        &self,
+        windows: &Windows,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> anyhow::Result<TransportConfig> {
+        let algorithm = self.algorithm(observer)?;
+        let mut config = transport::config(&algorithm, windows);
+        if let (Some(limit), false) = (self.limit, matches!(algorithm, Algorithm::Pcc(_))) {
+            config.congestion_controller_factory(Arc::new(Capped::new(&algorithm, limit)));
+        }
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Cli {
+        #[command(flatten)]
+        sender: SenderArgs,
+    }
+
+    fn parse(args: &str) -> Result<SenderArgs, clap::Error> {
+        Cli::try_parse_from(["pcc"].into_iter().chain(args.split_whitespace())).map(|cli| cli.sender)
+    }
+
+    #[test]
+    fn the_default_is_pcc_with_the_safe_utility_and_no_limit() {
+        let Algorithm::Pcc(pcc) = parse("").unwrap().algorithm(None).unwrap() else { panic!("not PCC") };
+        assert_eq!((pcc.core.utility.name(), pcc.core.max_rate), ("safe", None));
+    }
+
+    #[test]
+    fn a_limit_is_pccs_highest_rate() {
+        let args = parse("--utility linear --limit 12.5MB").unwrap();
+        let Algorithm::Pcc(pcc) = args.algorithm(None).unwrap() else { panic!("not PCC") };
+        assert_eq!((pcc.core.utility.name(), pcc.core.max_rate), ("linear", Some(Rate::from_mbit(100.0))));
+    }
+
+    #[test]
+    fn a_rate_without_a_unit_is_refused_with_its_value_and_an_example() {
+        let error = parse("--limit 100").unwrap_err().to_string();
+        assert!(error.contains("`100` has no unit") && error.contains("100Mbit"), "{error}");
+    }
+
+    #[test]
+    fn a_utility_for_an_algorithm_without_one_is_misuse() {
+        let error = parse("-C cubic --utility linear").unwrap().algorithm(None).unwrap_err();
+        assert_eq!(crate::exit::failure_of(&error), Failure::Usage);
+        let text = format!("{error:#}");
+        assert!(text.contains("--utility linear") && text.contains("cubic"), "{text}");
+    }
+}
