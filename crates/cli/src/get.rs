@@ -1,10 +1,286 @@
-//! `pcc get`.
+//! `pcc get`: downloads that survive a bad network.
+//!
+//! | file | what it answers |
+//! |---|---|
+//! | `transfer` | how one file arrives, from the first request to its final name |
+//! | `tree` | how a whole directory does |
+//! | `source` | how the server is reached, and reached again |
+//! | `request` | what is asked, and what the answers mean |
+//! | `store` | where the bytes go, and what is good of what an earlier run left |
+//! | `journal` | what is known of a partial file |
+//! | `names` | which names are safe |
+//! | `backoff` | how long to wait |
+//! | `watch`, `display` | what the user sees |
+
+mod backoff;
+mod display;
+mod journal;
+mod names;
+mod request;
+mod source;
+mod store;
+mod transfer;
+mod tree;
+mod watch;
+
+#[allow(unused_imports, reason = "pcc race uses them")]
+pub(crate) use transfer::{Fetch, Fetched, fetch, part_of};
+
+use crate::exit::{Failure, failure_of};
+use crate::sender::SenderArgs;
+use crate::tls::Trust;
+use crate::url::Url;
+use anyhow::anyhow;
+use core::time::Duration;
+use display::{Display, Style, say};
+use pcc::units::{Bytes, Rate};
+use pcc_quic::transport::Windows;
+use serde_json::json;
+use source::Source;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::Target;
+
+const EXAMPLES: &str = "\
+Examples:
+  pcc get 'https://host:4433/big.iso#sha256=…'          into ./big.iso; run it again to go on after an interruption
+  pcc get https://host/big.iso -o /tmp/                 into /tmp/big.iso
+  pcc get https://host/logs/ -o logs                    a whole directory, into ./logs
+  pcc get https://host/backup.tar -o - | tar x          as it comes
+
+Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing, 4 data damaged, 5 server unreachable";
 
 /// Arguments of `pcc get`.
 #[derive(clap::Args, Debug)]
-pub(crate) struct Args {}
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// What to download, as `pcc serve` prints it; one that ends in `/` is a directory
+    ///
+    /// Any HTTP/3 server will do. The part from # on names the server's certificate; without it the certificate must
+    /// come from an authority this computer trusts. Mind the quotes: shells take # and ? for their own.
+    url: Url,
+
+    /// Where to: a file, a directory to put it in, or - for standard output [default: the name in the URL]
+    ///
+    /// A directory download goes into DIR itself, which is made if need be. An existing file is replaced once the new
+    /// one is complete; until then the data is in `.NAME.pcc-part` next to it.
+    #[arg(short, long, value_name = "FILE|DIR|-")]
+    output: Option<PathBuf>,
+
+    /// How long to go on trying without any progress, for example 90s, 10m or 1h
+    ///
+    /// Only after the server was reached once: a wrong address is reported at once.
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = humantime::parse_duration)]
+    give_up: Duration,
+
+    /// Trust the certificate authorities in this PEM file; a URL that names the certificate needs none
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+
+    /// Write one JSON object a line to standard output
+    #[arg(long)]
+    json: bool,
+
+    /// Show errors only
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+
+    /// Log more, to standard error; twice for everything
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
+
+    // A download is sent by the server, whose options decide about its speed: these are for requests and acknowledgements.
+    #[command(flatten)]
+    sender: SenderArgs,
+}
+
+/// How often to ask whether a silent server is still there. A server that was killed and started again says at the
+/// first question that it does not know us.
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
+
+/// Silence, in spite of the questions, after which a new connection is tried.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs it.
-pub(crate) async fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not built yet")
+pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    log(args.verbose);
+    let display = Arc::new(Display::new(match (args.json, args.quiet) {
+        (true, _) => Style::Json,
+        (_, true) => Style::Quiet,
+        _ => Style::Human,
+    }));
+    let outcome = download(&args, &display).await;
+    display.clear();
+    if let Err(error) = &outcome {
+        let code = failure_of(error) as u8;
+        display.line(&json!({"event": "error", "reason": names::shown(&format!("{error:#}")), "exit_code": code}));
+    }
+    outcome
+}
+
+async fn download(args: &Args, display: &Arc<Display>) -> anyhow::Result<()> {
+    let place = Place::of(args)?;
+    let trust = match (&args.url.pin, &args.ca) {
+        (Some(pin), _) => Trust::Pinned(*pin),
+        (None, Some(file)) => Trust::Authorities(file.clone()),
+        (None, None) => Trust::System,
+    };
+    let mut transport = args.sender.transport(&Windows::default(), None)?;
+    transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(IDLE_TIMEOUT.try_into()?));
+    let dialer = transfer::dialer(trust, Arc::new(transport));
+    let source = Source::new(dialer, args.url.peer.clone(), args.give_up, display.clone());
+    let outcome = tokio::select! {
+        outcome = place.fill(&source, &args.url, display) => outcome,
+        () = display.run(&source) => Ok(()), // never ends
+        _ = tokio::signal::ctrl_c() => Err(anyhow!("interrupted: run the command again to go on where it stopped")),
+    };
+    source.close().await;
+    outcome
+}
+
+/// Where a download goes.
+enum Place {
+    File(Target),
+    Directory(PathBuf),
+}
+
+impl Place {
+    fn of(args: &Args) -> anyhow::Result<Self> {
+        let usage = |text: String| Err(anyhow!(text).context(Failure::Usage));
+        let stdout = args.output.as_deref() == Some(Path::new("-"));
+        if stdout && args.json {
+            return usage("`--json` and `-o -` both want standard output: leave out one".to_owned());
+        }
+        if names::is_directory(&args.url) {
+            return match &args.output {
+                Some(_) if stdout => usage(format!("{} is a directory: give one with -o DIR", args.url.short())),
+                Some(dir) if dir.exists() && !dir.is_dir() => usage(format!(
+                    "{} is a file, and {} a directory: give one with -o DIR",
+                    dir.display(),
+                    args.url.short()
+                )),
+                // Where the user says may be a link; what is below is the server's choice.
+                Some(dir) => Ok(Self::Directory(dir.canonicalize().unwrap_or_else(|_| dir.clone()))),
+                None => Ok(Self::Directory(names::of_url(&args.url)?.into())),
+            };
+        }
+        let path = match &args.output {
+            Some(_) if stdout => return Ok(Self::File(Target::Stdout)),
+            Some(path) if path.is_dir() => path.join(names::of_url(&args.url)?),
+            Some(path) if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+                return usage(format!("there is no directory {}: make it first", path.display()));
+            }
+            Some(path) => path.clone(),
+            None => names::of_url(&args.url)?.into(),
+        };
+        match std::fs::metadata(&path) {
+            Ok(found) if found.is_dir() => {
+                usage(format!("{} is a directory: choose another name with -o FILE", path.display()))
+            }
+            Ok(found) if !found.is_file() => usage(format!("{} is no plain file: use `-o - > {0}`", path.display())),
+            _ => Ok(Self::File(Target::File(path))),
+        }
+    }
+
+    async fn fill(&self, source: &Source, url: &Url, display: &Display) -> anyhow::Result<()> {
+        match self {
+            Self::File(target) => {
+                let fetched = transfer::transfer(source, url, target).await?;
+                file_done(target, &fetched, display);
+                Ok(())
+            }
+            Self::Directory(dir) => {
+                let each = |path: &Path, fetched: &Fetched| display.line(&object("file", Some(path), fetched));
+                let tree = tree::fetch_tree(source, url, dir, &each).await?;
+                tree_done(dir, tree, display)
+            }
+        }
+    }
+}
+
+/// What is said of a file that is complete.
+fn object(event: &str, file: Option<&Path>, fetched: &Fetched) -> serde_json::Value {
+    json!({
+        "event": event,
+        "bytes": fetched.bytes,
+        "seconds": fetched.seconds,
+        "goodput_mbps": goodput(fetched.bytes, fetched.resumed_from, fetched.seconds).bits_per_sec() / 1e6,
+        "resumed_from": fetched.resumed_from,
+        "digest": format!("blake3={}", fetched.digest.to_hex()),
+        "verified": fetched.verified,
+        "file": file.map(Path::to_string_lossy),
+    })
+}
+
+fn file_done(target: &Target, fetched: &Fetched, display: &Display) {
+    let file = if let Target::File(path) = target { Some(path.as_path()) } else { None };
+    display.line(&object("done", file, fetched));
+    if !display.speaks() {
+        return;
+    }
+    let name = file.map_or("standard output".into(), Path::to_string_lossy);
+    let rate = goodput(fetched.bytes, fetched.resumed_from, fetched.seconds);
+    let before = match fetched.resumed_from {
+        0 => String::new(),
+        before => format!(" ({} of it were there before)", Bytes::new(before)),
+    };
+    let check = if fetched.verified { "verified by BLAKE3" } else { "not verified: the server gives no digest" };
+    let size = Bytes::new(fetched.bytes);
+    display.clear();
+    say(&format!("{name}: {size}{before} in {:.1} s, {rate}, {check}", fetched.seconds));
+}
+
+fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<()> {
+    let seconds = display.elapsed().as_secs_f64();
+    let rate = goodput(tree.bytes, tree.resumed_from, seconds);
+    display.line(&json!({
+        "event": "done",
+        "bytes": tree.bytes,
+        "seconds": seconds,
+        "goodput_mbps": rate.bits_per_sec() / 1e6,
+        "resumed_from": tree.resumed_from,
+        "files": tree.files,
+        "failed": tree.failures.len(),
+        "verified": tree.unverified == 0,
+        "file": dir.to_string_lossy(),
+    }));
+    display.clear();
+    if display.speaks() {
+        let check = match tree.unverified {
+            0 => "verified by BLAKE3".to_owned(),
+            some => format!("{some} not verified: the server gives no digest"),
+        };
+        let (files, size) = (tree.files, Bytes::new(tree.bytes));
+        say(&format!("{}: {files} files, {size} in {seconds:.1} s, {rate}, {check}", dir.display()));
+    }
+    let damaged = tree.failures.iter().any(|error| failure_of(error) == Failure::Integrity);
+    match tree.failures.len() {
+        0 => Ok(()),
+        some => {
+            let failure = if damaged { Failure::Integrity } else { Failure::Partial };
+            Err(anyhow!("{some} entries are missing, named above; the rest is in {}", dir.display()).context(failure))
+        }
+    }
+}
+
+/// Rate of what this run moved.
+fn goodput(bytes: u64, resumed_from: u64, seconds: f64) -> Rate {
+    Rate::from_bytes_per_sec(bytes.saturating_sub(resumed_from) as f64 / seconds.max(1e-9))
+}
+
+/// Logs to standard error: `-v` what happens, `-vv` why. Without it, what needs attention.
+fn log(verbose: u8) {
+    let level = match verbose {
+        0 => "error",
+        1 => "info",
+        _ => "debug",
+    };
+    let filter = tracing_subscriber::EnvFilter::builder()
+        .with_default_directive(level.parse().unwrap_or_else(|_| tracing::level_filters::LevelFilter::ERROR.into()));
+    // A second start of the same process keeps the first's.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter.from_env_lossy())
+        .with_writer(std::io::stderr)
+        .with_ansi(std::env::var_os("NO_COLOR").is_none())
+        .try_init();
 }

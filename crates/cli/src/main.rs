@@ -32,7 +32,7 @@ enum Command {
     /// Serve a directory over HTTP/3
     Serve(serve::Args),
     /// Download a file or a directory
-    Get(get::Args),
+    Get(Box<get::Args>),
     /// Upload a file, a directory or standard input
     Put(put::Args),
     /// Measure a path
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     let done = runtime.block_on(async {
         match cli.command {
             Command::Serve(args) => serve::run(args).await,
-            Command::Get(args) => get::run(args).await,
+            Command::Get(args) => get::run(*args).await,
             Command::Put(args) => put::run(args).await,
             Command::Perf(args) => perf::run(*args).await,
             Command::Emulate(args) => emulate::run(*args).await,

@@ -1,0 +1,202 @@
+//! What is known of a partial file: where it comes from, and the hash of each block that is on the disk.
+//!
+//! One JSON object a line: first the [`Header`], then a [`Mark`] for each block as it is completed and each second in
+//! between. Lines are only ever appended, so writing costs nothing however large the file is, and a line that a crash
+//! tore is simply not there. Nothing in it is believed: every mark is checked against the file before it counts.
+
+use super::request::Version;
+use crate::url::Url;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// Bytes hashed together: what a damaged byte costs to fetch again.
+pub(super) const BLOCK: u64 = 4 << 20;
+
+/// Larger journals are not read: 64 MiB are the marks of terabytes.
+const LARGEST: u64 = 64 << 20;
+
+/// Where the file comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Header {
+    /// Bytes of a block, and so the format's version.
+    block: u64,
+    /// Without query and fragment, which may hold secrets.
+    url: String,
+    /// Tells URLs apart that differ in what `url` leaves out.
+    url_blake3: String,
+    /// Strong entity tag: equal only if every byte is.
+    pub(super) etag: String,
+    /// Bytes of the whole file.
+    pub(super) size: u64,
+}
+
+impl Header {
+    /// For a download that can be resumed: of a source with a strong entity tag and a known size.
+    pub(super) fn of(url: &Url, version: &Version) -> Option<Self> {
+        Some(Self {
+            block: BLOCK,
+            url: format!("https://{}{}", url.peer, url.encoded_path()),
+            url_blake3: blake3::hash(url.short().as_bytes()).to_hex().to_string(),
+            etag: version.etag.clone()?,
+            size: version.size?,
+        })
+    }
+}
+
+/// The hash of the file from the last multiple of [`BLOCK`] before `end` up to `end`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Mark {
+    /// Offset of the byte after the last one it covers.
+    pub(super) end: u64,
+    /// BLAKE3 of what it covers, hexadecimal.
+    pub(super) blake3: String,
+}
+
+impl Mark {
+    /// Where what it covers begins.
+    pub(super) fn start(&self) -> u64 {
+        self.end.saturating_sub(1) / BLOCK * BLOCK
+    }
+
+    /// Whether `hash` is that of the covered bytes.
+    pub(super) fn fits(&self, hash: &blake3::Hash) -> bool {
+        blake3::Hash::from_hex(&self.blake3).is_ok_and(|ours| ours == *hash)
+    }
+}
+
+/// Reads a journal: its header, and the last mark of each block, from the first block on without a gap.
+/// `None` if there is none, or one that is not ours.
+pub(super) fn read(path: &Path) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
+    let mut text = Vec::new();
+    match File::open(path) {
+        Ok(file) => file.take(LARGEST).read_to_end(&mut text)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    Ok(parse(&text))
+}
+
+fn parse(text: &[u8]) -> Option<(Header, Vec<Mark>)> {
+    let mut lines = text.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
+    let header: Header = serde_json::from_slice(lines.next()?).ok()?;
+    if header.block != BLOCK {
+        return None;
+    }
+    let mut marks: Vec<Mark> = Vec::new();
+    for mark in lines.map_while(|line| serde_json::from_slice::<Mark>(line).ok()) {
+        let (next, same) = marks.last().map_or((0, None), |last| {
+            let whole = last.end % BLOCK == 0;
+            (if whole { last.end } else { u64::MAX }, (!whole).then_some(last.start()))
+        });
+        if mark.end == 0 || mark.end > header.size {
+            break;
+        } else if same == Some(mark.start()) {
+            marks.pop();
+            marks.push(mark);
+        } else if mark.start() == next {
+            marks.push(mark);
+        } else {
+            break;
+        }
+    }
+    Some((header, marks))
+}
+
+/// Appends to a journal.
+#[derive(Debug)]
+pub(super) struct Writer(File);
+
+impl Writer {
+    /// Starts the journal anew: `header` and what is known already.
+    pub(super) fn create(path: &Path, header: &Header, marks: &[Mark]) -> std::io::Result<Self> {
+        let mut text = line(header)?;
+        for mark in marks {
+            text.extend(line(mark)?);
+        }
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut temporary = tempfile::Builder::new().prefix(".pcc-journal-").tempfile_in(dir)?;
+        temporary.write_all(&text)?;
+        temporary.persist(path).map_err(|error| error.error)?;
+        Ok(Self(OpenOptions::new().append(true).open(path)?))
+    }
+
+    /// Adds a mark.
+    pub(super) fn add(&mut self, mark: &Mark) -> std::io::Result<()> {
+        self.0.write_all(&line(mark)?)
+    }
+}
+
+fn line(value: &impl Serialize) -> std::io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(size: u64) -> Header {
+        let version = Version { etag: Some("\"1\"".to_owned()), modified: None, size: Some(size) };
+        Header::of(&"https://h/a?token=secret".parse().unwrap(), &version).unwrap()
+    }
+
+    fn mark(end: u64) -> Mark {
+        Mark { end, blake3: blake3::hash(&end.to_le_bytes()).to_hex().to_string() }
+    }
+
+    fn journal(marks: &[Mark]) -> Vec<u8> {
+        let mut text = line(&header(10 * BLOCK)).unwrap();
+        marks.iter().for_each(|mark| text.extend(line(mark).unwrap()));
+        text
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        let mut writer = Writer::create(&path, &header(10 * BLOCK), &[mark(BLOCK)]).unwrap();
+        writer.add(&mark(BLOCK + 5)).unwrap();
+        writer.add(&mark(BLOCK + 9)).unwrap();
+        let (read_header, marks) = read(&path).unwrap().unwrap();
+        assert_eq!(read_header, header(10 * BLOCK));
+        assert_eq!(marks, [mark(BLOCK), mark(BLOCK + 9)]);
+        assert_eq!(read(&dir.path().join("none")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_torn_line_is_as_if_never_written() {
+        let text = journal(&[mark(BLOCK), mark(2 * BLOCK)]);
+        for cut in 0..text.len() {
+            match parse(&text[..cut]) {
+                None => {}
+                Some((_, marks)) => assert!([mark(BLOCK), mark(2 * BLOCK)].starts_with(&marks), "{cut}"),
+            }
+        }
+        assert_eq!(parse(&text[..text.len() - 1]).unwrap().1, [mark(BLOCK)]);
+    }
+
+    #[test]
+    fn marks_after_a_gap_do_not_count() {
+        assert_eq!(parse(&journal(&[mark(BLOCK), mark(3 * BLOCK)])).unwrap().1, [mark(BLOCK)]);
+        assert_eq!(parse(&journal(&[mark(7), mark(2 * BLOCK)])).unwrap().1, [mark(7)]);
+        assert_eq!(parse(&journal(&[mark(2 * BLOCK)])).unwrap().1, []);
+        assert_eq!(parse(&journal(&[mark(BLOCK), mark(0)])).unwrap().1, [mark(BLOCK)]);
+        assert_eq!(parse(&journal(&[mark(BLOCK), mark(u64::MAX)])).unwrap().1, [mark(BLOCK)]);
+    }
+
+    #[test]
+    fn anything_else_is_not_a_journal() {
+        for text in ["", "\n", "{}\n", "null\n", "[1]\n", "\u{fffd}"] {
+            assert_eq!(parse(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn no_secret_of_the_url_is_written_down() {
+        let text = String::from_utf8(journal(&[])).unwrap();
+        assert!(text.contains("https://h:443/a\"") && !text.contains("secret"), "{text}");
+    }
+}

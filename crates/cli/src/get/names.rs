@@ -1,0 +1,140 @@
+//! Names of local files: made from what a URL or a server says, never trusted.
+
+use crate::exit::Failure;
+use crate::percent;
+use crate::url::Url;
+use anyhow::anyhow;
+use std::path::{Path, PathBuf};
+
+/// Ends the name of a file that is not complete yet.
+pub(super) const PART: &str = ".pcc-part";
+
+/// Ends the name of the journal of such a file.
+pub(super) const JOURNAL: &str = ".pcc-part.json";
+
+/// Bytes in a name, the limit of every common file system.
+const LONGEST: usize = 255;
+
+/// Why a name that came from outside cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BadName {
+    /// Would be the directory itself, or lead out of it.
+    #[error("it leads out of the directory")]
+    Upwards,
+    /// A separator, a drive or a NUL.
+    #[error("it holds a character that no file name can")]
+    Character,
+    /// Longer than file systems allow.
+    #[error("it is longer than {LONGEST} bytes")]
+    TooLong,
+    /// What we call our own unfinished files.
+    #[error("it is reserved for unfinished downloads")]
+    Reserved,
+}
+
+/// Whether `name` is good as the name of one file or directory, in the directory that was asked for and nowhere else.
+pub(super) fn check(name: &str) -> Result<&str, BadName> {
+    if matches!(name, "" | "." | "..") {
+        return Err(BadName::Upwards);
+    }
+    if name.contains(['/', '\0']) || (cfg!(windows) && name.contains(['\\', ':'])) {
+        return Err(BadName::Character);
+    }
+    if name.len() > LONGEST {
+        return Err(BadName::TooLong);
+    }
+    if name.ends_with(PART) || name.ends_with(JOURNAL) { Err(BadName::Reserved) } else { Ok(name) }
+}
+
+/// A name as it may be shown: a server must not be able to move the cursor or colour the terminal.
+pub(super) fn shown(name: &str) -> String {
+    name.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+/// Whether the URL asks for a directory.
+pub(super) fn is_directory(url: &Url) -> bool {
+    url.encoded_path().ends_with('/')
+}
+
+/// What to call the thing the URL names: the last part of its path.
+///
+/// Errors: it has none, or one that is no file name; `-o` is the way out.
+pub(super) fn of_url(url: &Url) -> anyhow::Result<String> {
+    let last = url.encoded_path().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let give = |why: String| anyhow!("{} {why}: say where to with -o", url.short()).context(Failure::Usage);
+    let name = percent::decode(last).ok_or_else(|| give("has a name that is not UTF-8".to_owned()))?;
+    match check(&name) {
+        Ok(name) => Ok(name.to_owned()),
+        Err(BadName::Upwards) => Err(give("names no file".to_owned())),
+        Err(bad) => Err(give(format!("has a name that cannot be used, {bad}"))),
+    }
+}
+
+/// Where the file goes while it is not complete, and its journal: next to it, hidden.
+pub(super) fn part_and_journal(target: &Path) -> (PathBuf, PathBuf) {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let name = if name.len() + 1 + JOURNAL.len() > LONGEST {
+        blake3::hash(name.as_bytes()).to_hex()[..32].to_owned()
+    } else {
+        name.into_owned()
+    };
+    (target.with_file_name(format!(".{name}{PART}")), target.with_file_name(format!(".{name}{JOURNAL}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        for (name, why) in [
+            ("", BadName::Upwards),
+            (".", BadName::Upwards),
+            ("..", BadName::Upwards),
+            ("/etc/passwd", BadName::Character),
+            ("a/../../b", BadName::Character),
+            ("a\0b", BadName::Character),
+            (".x.pcc-part", BadName::Reserved),
+            (".x.pcc-part.json", BadName::Reserved),
+        ] {
+            assert_eq!(check(name), Err(why), "{name:?}");
+        }
+        assert_eq!(check(&"x".repeat(256)), Err(BadName::TooLong));
+        for name in ["a", "..a", "a b", "ä", "-rf", &"x".repeat(255)] {
+            assert_eq!(check(name), Ok(name));
+        }
+    }
+
+    #[test]
+    fn a_file_is_called_as_in_its_url() {
+        for (url, name) in [
+            ("https://h/a.iso", "a.iso"),
+            ("https://h/x/a%20b?q=1", "a b"),
+            ("https://h/dir/", "dir"),
+            ("https://h/%252e", "%2e"),
+        ] {
+            assert_eq!(of_url(&url.parse().unwrap()).unwrap(), name, "{url}");
+        }
+        for url in
+            ["https://h/", "https://h", "https://h/x/..", "https://h/%2e%2e", "https://h/..%2fb", "https://h/%ff"]
+        {
+            let error = of_url(&url.parse().unwrap()).unwrap_err();
+            assert_eq!(crate::exit::failure_of(&error), Failure::Usage, "{url}");
+            assert!(format!("{error:#}").contains("-o"), "{error:#}");
+        }
+    }
+
+    #[test]
+    fn unfinished_files_wait_next_to_the_target_and_never_share_its_name() {
+        let (part, journal) = part_and_journal(Path::new("/d/a.iso"));
+        assert_eq!(part, Path::new("/d/.a.iso.pcc-part"));
+        assert_eq!(journal, Path::new("/d/.a.iso.pcc-part.json"));
+        let (part, journal) = part_and_journal(&Path::new("/d").join("x".repeat(255)));
+        assert!(part.file_name().unwrap().len() < 255 && journal.file_name().unwrap().len() < 255);
+    }
+
+    #[test]
+    fn control_characters_are_not_shown_as_they_are() {
+        assert_eq!(shown("a\x1b[31m\nä"), "a\\u{1b}[31m\\nä");
+    }
+}

@@ -1,0 +1,197 @@
+//! The server that files come from: connected to when needed, and again when the connection is lost.
+
+use super::backoff::{Backoff, random};
+use super::request::Trouble;
+use super::watch::Watch;
+use crate::dial::{DialError, Dialed, Dialer};
+use crate::exit::Failure;
+use crate::url::Peer;
+use anyhow::anyhow;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use h3::error::StreamError;
+use pcc_quic::http3::{self, Requests};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// How long the goodbye may take.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+/// HTTP/3's code for "all went well" (RFC 9114 §8.1).
+const NO_ERROR: noq::VarInt = noq::VarInt::from_u32(0x100);
+
+/// A server, reached over one connection at a time.
+pub(crate) struct Source {
+    dialer: Dialer,
+    peer: Peer,
+    give_up: Duration,
+    watch: Arc<dyn Watch>,
+    session: tokio::sync::Mutex<Option<Arc<Session>>>,
+    state: Mutex<State>,
+}
+
+/// How things go.
+#[derive(Debug)]
+struct State {
+    backoff: Backoff,
+    /// When something arrived last, or the first attempt was made.
+    progressed: Instant,
+    /// Whether the server was ever reached.
+    reached: bool,
+    flow_blocked: u64,
+}
+
+/// One HTTP/3 connection.
+pub(super) struct Session {
+    dialed: Dialed,
+    requests: Requests,
+    retired: AtomicBool,
+}
+
+impl Session {
+    async fn open(dialer: &Dialer, peer: &Peer) -> Result<Self, Trouble> {
+        let dialed = dialer.dial(peer).await.map_err(|error| {
+            let (failure, may_pass) = (error.failure(), error.may_pass());
+            let error = anyhow::Error::new(error).context(failure);
+            if may_pass { Trouble::Passing(error) } else { Trouble::Final(error) }
+        })?;
+        let opened = tokio::time::timeout(dialer.timeout, http3::client(dialed.connection.clone())).await;
+        let (driver, requests) = opened
+            .map_err(|_| Trouble::Passing(anyhow!("{peer} did not begin to speak HTTP/3")))?
+            .map_err(|error| Trouble::Passing(anyhow!("lost the connection to {peer}: {error}")))?;
+        tokio::spawn(driver);
+        Ok(Self { dialed, requests, retired: AtomicBool::new(false) })
+    }
+
+    pub(super) fn requests(&self) -> Requests {
+        self.requests.clone()
+    }
+
+    fn alive(&self) -> bool {
+        !self.retired.load(Ordering::Relaxed) && self.dialed.connection.close_reason().is_none()
+    }
+
+    /// No more requests on it: the server is leaving, or is gone.
+    pub(super) fn retire(&self) {
+        self.retired.store(true, Ordering::Relaxed);
+    }
+
+    /// Why the connection is gone, as well as is known.
+    pub(super) fn explain(&self, error: &StreamError) -> anyhow::Error {
+        match self.dialed.connection.close_reason() {
+            Some(noq::ConnectionError::Reset) => anyhow!("lost the connection: the server was restarted"),
+            Some(noq::ConnectionError::TimedOut) => anyhow!("lost the connection: the server fell silent"),
+            Some(reason) => anyhow!("lost the connection: {reason}"),
+            None => anyhow!("lost the connection: {error}"),
+        }
+    }
+
+    /// How often the server said that our flow control holds it back.
+    fn flow_blocked(&self) -> u64 {
+        let received = self.dialed.connection.stats().frame_rx;
+        received.data_blocked.saturating_add(received.stream_data_blocked)
+    }
+
+    async fn close(&self) {
+        self.dialed.connection.close(NO_ERROR, b"");
+        // A server that does not hear it finds out by itself.
+        let _ = tokio::time::timeout(GOODBYE, self.dialed.endpoint.wait_idle()).await;
+    }
+}
+
+impl Source {
+    pub(super) fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
+        let state = State { backoff: Backoff::default(), progressed: Instant::now(), reached: false, flow_blocked: 0 };
+        Self { dialer, peer, give_up, watch, session: tokio::sync::Mutex::new(None), state: Mutex::new(state) }
+    }
+
+    pub(super) fn watch(&self) -> &dyn Watch {
+        &*self.watch
+    }
+
+    pub(super) fn give_up(&self) -> Duration {
+        self.give_up
+    }
+
+    /// A connection that is up.
+    ///
+    /// Errors: the server was never reached; or not for too long; or it is not the right one.
+    pub(super) async fn session(&self) -> anyhow::Result<Arc<Session>> {
+        let mut slot = self.session.lock().await;
+        if let Some(session) = slot.as_ref().filter(|session| session.alive()) {
+            return Ok(session.clone());
+        }
+        *slot = None;
+        loop {
+            match Session::open(&self.dialer, &self.peer).await {
+                Ok(session) => {
+                    if let Some(warning) = session.dialed.warning.as_ref().filter(|_| !self.state().reached) {
+                        self.watch.note(warning);
+                    }
+                    self.state().reached = true;
+                    let session = Arc::new(session);
+                    *slot = Some(session.clone());
+                    return Ok(session);
+                }
+                // Whoever mistyped the address should not wait ten minutes to hear it.
+                Err(Trouble::Passing(error) | Trouble::Final(error)) if !self.state().reached => return Err(error),
+                Err(trouble) => self.pause(trouble).await?,
+            }
+        }
+    }
+
+    /// Waits before the next attempt.
+    ///
+    /// Errors: none is worth making, because of `trouble` or of how long it has lasted.
+    pub(super) async fn pause(&self, trouble: Trouble) -> anyhow::Result<()> {
+        let reason = match trouble {
+            Trouble::Passing(reason) => reason,
+            Trouble::Final(error) => return Err(error),
+        };
+        let (wait, attempt) = {
+            let mut state = self.state();
+            let left = self.give_up.saturating_sub(state.progressed.elapsed());
+            if left.is_zero() {
+                let given_up = humantime::format_duration(self.give_up);
+                return Err(reason
+                    .context(format!("no progress for {given_up} (--give-up)"))
+                    .context(Failure::Unreachable));
+            }
+            (state.backoff.next(random()).min(left), state.backoff.failures())
+        };
+        self.watch.retry(attempt, wait, &reason);
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+
+    /// Something arrived.
+    pub(super) fn progressed(&self) {
+        let mut state = self.state();
+        state.progressed = Instant::now();
+        state.backoff.reset();
+    }
+
+    /// Whether our flow control held the server back since the last call.
+    pub(super) fn was_flow_blocked(&self) -> bool {
+        let Ok(slot) = self.session.try_lock() else { return false };
+        let blocked = slot.as_ref().map_or(0, |session| session.flow_blocked());
+        let before = core::mem::replace(&mut self.state().flow_blocked, blocked);
+        blocked > before
+    }
+
+    /// Says goodbye.
+    pub(super) async fn close(&self) {
+        if let Some(session) = self.session.lock().await.take() {
+            session.close().await;
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the error ends everything, not only one file.
+pub(super) fn is_lost(error: &anyhow::Error) -> bool {
+    crate::exit::failure_of(error) == Failure::Unreachable || error.downcast_ref::<DialError>().is_some()
+}

@@ -1,0 +1,389 @@
+//! Where received bytes go: hashed, written in order, and kept so that a later run can go on.
+
+use super::journal::{self, BLOCK, Header, Mark};
+use super::names;
+use anyhow::Context;
+use bytes::Bytes;
+use core::time::Duration;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use tokio::sync::mpsc;
+
+/// A mark is written at least this often: what a crash costs on a slow path.
+const MARK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Bytes read at a time when a partial file is checked.
+const READ: usize = 1 << 20;
+
+/// Where a download goes.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    /// A file, under this name once it is complete.
+    File(PathBuf),
+    /// Standard output, as it comes.
+    Stdout,
+}
+
+/// Takes the bytes of one download.
+pub(super) struct Store {
+    out: Out,
+    /// Of everything up to `at`.
+    whole: blake3::Hasher,
+    /// Of the block that `at` is in.
+    block: blake3::Hasher,
+    at: u64,
+}
+
+enum Out {
+    Part { target: PathBuf, part: PathBuf, file: File, journal: Journal },
+    Stdout,
+}
+
+/// Made at the first mark: most small files never need one.
+struct Journal {
+    path: PathBuf,
+    header: Option<Header>,
+    writer: Option<journal::Writer>,
+    last_mark: Instant,
+    marked: u64,
+}
+
+/// What an earlier run left.
+pub(super) struct Left {
+    /// Where it came from.
+    pub(super) header: Header,
+    marks: Vec<Mark>,
+}
+
+/// What is good of it.
+pub(super) struct Checked {
+    /// Goes on where the good part ends.
+    pub(super) store: Store,
+    /// Offset of the block that does not match its hash, if one was found.
+    pub(super) damaged_at: Option<u64>,
+}
+
+/// What an earlier download to `target` left; `None` if nothing that can be used.
+pub(super) fn left(target: &Target) -> anyhow::Result<Option<Left>> {
+    let Target::File(target) = target else { return Ok(None) };
+    let (part, journal) = names::part_and_journal(target);
+    let read = journal::read(&journal).with_context(|| format!("could not read {}", journal.display()))?;
+    Ok(read.filter(|_| part.is_file()).map(|(header, marks)| Left { header, marks }))
+}
+
+impl Store {
+    /// Starts from nothing; `header` if the download could be resumed.
+    pub(super) fn new(target: &Target, header: Option<Header>) -> anyhow::Result<Self> {
+        let out = match target {
+            Target::Stdout => Out::Stdout,
+            Target::File(target) => {
+                let (part, journal) = names::part_and_journal(target);
+                remove(&journal)?;
+                let file = open(&part, true)?;
+                Out::Part { target: target.clone(), part, file, journal: Journal::new(journal, header, 0) }
+            }
+        };
+        Ok(Self { out, whole: blake3::Hasher::new(), block: blake3::Hasher::new(), at: 0 })
+    }
+
+    /// Reads what an earlier run left, and goes on behind the last byte that is what it was when it was received.
+    pub(super) fn check(target: &Path, left: Left) -> anyhow::Result<Checked> {
+        let (part, journal) = names::part_and_journal(target);
+        let mut file = open(&part, false)?;
+        let mut state = (blake3::Hasher::new(), blake3::Hasher::new(), 0);
+        let mut good = Vec::new();
+        let mut damaged_at = None;
+        let mut buffer = vec![0; READ];
+        for mark in left.marks {
+            let (mut whole, mut block) = (state.0.clone(), blake3::Hasher::new());
+            let mut missing = mark.end - mark.start();
+            while missing > 0 {
+                let most = buffer.len().min(usize::try_from(missing).unwrap_or(usize::MAX));
+                let read =
+                    file.read(&mut buffer[..most]).with_context(|| format!("could not read {}", part.display()))?;
+                if read == 0 {
+                    break;
+                }
+                whole.update(&buffer[..read]);
+                block.update(&buffer[..read]);
+                missing -= read as u64;
+            }
+            if missing > 0 || !mark.fits(&block.finalize()) {
+                damaged_at = Some(mark.start());
+                break;
+            }
+            if mark.end % BLOCK == 0 {
+                block.reset();
+            }
+            state = (whole, block, mark.end);
+            good.push(mark);
+        }
+        let (whole, block, at) = state;
+        let cut = |file: &mut File| {
+            file.set_len(at)?;
+            file.seek(SeekFrom::Start(at))
+        };
+        cut(&mut file).with_context(|| cannot_write(&part))?;
+        let writer = journal::Writer::create(&journal, &left.header, &good).with_context(|| cannot_write(&journal))?;
+        let mut journal = Journal::new(journal, Some(left.header), at);
+        journal.writer = Some(writer);
+        let out = Out::Part { target: target.to_owned(), part, file, journal };
+        Ok(Checked { store: Self { out, whole, block, at }, damaged_at })
+    }
+
+    /// Bytes it has.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Writes everything that comes, until the sender is dropped. Blocks.
+    pub(super) fn drain(mut self, mut chunks: mpsc::Receiver<Bytes>) -> anyhow::Result<Self> {
+        while let Some(chunk) = chunks.blocking_recv() {
+            self.write(&chunk)?;
+        }
+        if let Out::Part { journal, .. } = &mut self.out {
+            journal.mark(self.at, &self.block, true)?;
+        }
+        if let Out::Stdout = self.out {
+            std::io::stdout().flush().context("could not write to standard output")?;
+        }
+        Ok(self)
+    }
+
+    fn write(&mut self, mut data: &[u8]) -> anyhow::Result<()> {
+        while !data.is_empty() {
+            let room = usize::try_from(BLOCK - self.at % BLOCK).unwrap_or(usize::MAX);
+            let (now, later) = data.split_at(room.min(data.len()));
+            match &mut self.out {
+                Out::Part { part, file, .. } => file.write_all(now).with_context(|| cannot_write(part))?,
+                Out::Stdout => std::io::stdout().lock().write_all(now).context("could not write to standard output")?,
+            }
+            self.whole.update(now);
+            self.block.update(now);
+            self.at += now.len() as u64;
+            if let Out::Part { journal, .. } = &mut self.out {
+                journal.mark(self.at, &self.block, false)?;
+            }
+            if self.at.is_multiple_of(BLOCK) {
+                self.block.reset();
+            }
+            data = later;
+        }
+        Ok(())
+    }
+
+    /// The digest of all it has.
+    pub(super) fn digest(&self) -> blake3::Hash {
+        self.whole.finalize()
+    }
+
+    /// Brings the file under its name: only now, and at once. Blocks.
+    pub(super) fn publish(self) -> anyhow::Result<()> {
+        let Out::Part { target, part, file, journal } = self.out else { return Ok(()) };
+        file.sync_all().with_context(|| cannot_write(&part))?;
+        drop(file);
+        std::fs::rename(&part, &target).with_context(|| {
+            format!("could not rename the complete file {} to {}; rename it yourself", part.display(), target.display())
+        })?;
+        let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // Where a directory cannot be synced the rename is on its way to the disk all the same.
+        let _ = File::open(dir).and_then(|dir| dir.sync_all());
+        remove(&journal.path)
+    }
+
+    /// Throws everything away, so that the next run starts anew. Blocks.
+    pub(super) fn discard(self) -> anyhow::Result<()> {
+        let Out::Part { part, journal, .. } = self.out else { return Ok(()) };
+        remove(&journal.path)?;
+        remove(&part)
+    }
+
+    /// Throws away what no later run could use. Blocks.
+    pub(super) fn abandon(self) -> anyhow::Result<()> {
+        match &self.out {
+            Out::Part { journal, .. } if journal.header.is_none() => self.discard(),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Journal {
+    fn new(path: PathBuf, header: Option<Header>, marked: u64) -> Self {
+        Self { path, header, writer: None, last_mark: Instant::now(), marked }
+    }
+
+    /// Notes that the file is good up to `at`, if it is time to, or anyway when this is the end of the run.
+    fn mark(&mut self, at: u64, block: &blake3::Hasher, last: bool) -> anyhow::Result<()> {
+        let due = at.is_multiple_of(BLOCK) || self.last_mark.elapsed() >= MARK_INTERVAL || last;
+        let Some(header) = self.header.as_ref().filter(|header| due && at > self.marked && (!last || at < header.size))
+        else {
+            return Ok(());
+        };
+        let mark = Mark { end: at, blake3: block.finalize().to_hex().to_string() };
+        let done = match &mut self.writer {
+            Some(writer) => writer.add(&mark),
+            None => journal::Writer::create(&self.path, header, &[mark]).map(|writer| self.writer = Some(writer)),
+        };
+        done.with_context(|| cannot_write(&self.path))?;
+        self.marked = at;
+        self.last_mark = Instant::now();
+        Ok(())
+    }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!(
+        "could not write {} (make room or choose another place with -o, and run again: it goes on where it stopped)",
+        path.display()
+    )
+}
+
+/// Opens a partial file, never through a link that somebody laid there.
+fn open(part: &Path, anew: bool) -> anyhow::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(anew).truncate(anew);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
+    options
+        .open(part)
+        .with_context(|| format!("could not create {}: choose a place that can be written with -o", part.display()))
+}
+
+fn remove(path: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("could not remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::request::Version;
+    use super::*;
+
+    const SIZE: usize = 9 << 20;
+
+    fn data() -> Vec<u8> {
+        (0..SIZE).map(|place| (place * 31 / 7) as u8).collect()
+    }
+
+    fn header() -> Header {
+        let version = Version { etag: Some("\"1\"".to_owned()), modified: None, size: Some(SIZE as u64) };
+        Header::of(&"https://h/a".parse().unwrap(), &version).unwrap()
+    }
+
+    fn store(target: &Target, bytes: &[u8]) -> Store {
+        let mut store = Store::new(target, Some(header())).unwrap();
+        bytes.chunks(100_001).for_each(|chunk| store.write(chunk).unwrap());
+        store
+    }
+
+    struct Place {
+        dir: tempfile::TempDir,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            Self { dir: tempfile::tempdir().unwrap() }
+        }
+
+        fn path(&self) -> PathBuf {
+            self.dir.path().join("file")
+        }
+
+        fn target(&self) -> Target {
+            Target::File(self.path())
+        }
+
+        fn check(&self) -> Checked {
+            Store::check(&self.path(), left(&self.target()).unwrap().expect("a journal")).unwrap()
+        }
+
+        fn names(&self) -> Vec<String> {
+            let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+            self.dir.path().read_dir().unwrap().map(name).collect()
+        }
+    }
+
+    #[test]
+    fn what_was_killed_goes_on_from_the_last_mark() {
+        let place = Place::new();
+        drop(store(&place.target(), &data()[..SIZE - 500])); // as kill -9 would: nothing is said at the end
+        let mut checked = place.check();
+        assert_eq!((checked.store.at(), checked.damaged_at), (2 * BLOCK, None));
+        checked.store.write(&data()[2 * BLOCK as usize..]).unwrap();
+        assert_eq!(checked.store.digest(), blake3::hash(&data()));
+        checked.store.publish().unwrap();
+        assert_eq!(std::fs::read(place.path()).unwrap(), data());
+        assert_eq!(place.names(), ["file"]);
+    }
+
+    #[test]
+    fn a_run_that_ends_in_order_keeps_every_byte() {
+        let place = Place::new();
+        let (sender, receiver) = mpsc::channel(1);
+        drop(sender);
+        store(&place.target(), &data()[..5_000_000]).drain(receiver).unwrap();
+        let mut checked = place.check();
+        assert_eq!(checked.store.at(), 5_000_000);
+        checked.store.write(&data()[5_000_000..]).unwrap();
+        assert_eq!(checked.store.digest(), blake3::hash(&data()));
+    }
+
+    #[test]
+    fn a_flipped_byte_is_found_and_its_block_starts_anew() {
+        let place = Place::new();
+        drop(store(&place.target(), &data()));
+        let (part, _) = names::part_and_journal(&place.path());
+        let mut bytes = std::fs::read(&part).unwrap();
+        bytes[BLOCK as usize + 7] ^= 1;
+        std::fs::write(&part, &bytes).unwrap();
+        let mut checked = place.check();
+        assert_eq!((checked.store.at(), checked.damaged_at), (BLOCK, Some(BLOCK)));
+        checked.store.write(&data()[BLOCK as usize..]).unwrap();
+        assert_eq!(checked.store.digest(), blake3::hash(&data()));
+    }
+
+    #[test]
+    fn a_file_that_lost_its_end_goes_on_from_what_is_left() {
+        let place = Place::new();
+        drop(store(&place.target(), &data()));
+        let (part, _) = names::part_and_journal(&place.path());
+        OpenOptions::new().write(true).open(&part).unwrap().set_len(BLOCK + 5).unwrap();
+        let checked = place.check();
+        assert_eq!((checked.store.at(), checked.damaged_at), (BLOCK, Some(BLOCK)));
+        assert_eq!(std::fs::metadata(&part).unwrap().len(), BLOCK);
+    }
+
+    #[test]
+    fn a_journal_without_its_file_is_nothing() {
+        let place = Place::new();
+        drop(store(&place.target(), &data()));
+        std::fs::remove_file(names::part_and_journal(&place.path()).0).unwrap();
+        assert!(left(&place.target()).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_nobody_can_resume_is_not_left_behind() {
+        let place = Place::new();
+        let mut store = Store::new(&place.target(), None).unwrap();
+        store.write(&data()).unwrap();
+        store.abandon().unwrap();
+        assert_eq!(place.names(), Vec::<String>::new());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_the_partial_file_is_not_followed() {
+        let place = Place::new();
+        let victim = place.dir.path().join("victim");
+        std::fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, names::part_and_journal(&place.path()).0).unwrap();
+        assert!(Store::new(&place.target(), Some(header())).is_err());
+        assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+    }
+}

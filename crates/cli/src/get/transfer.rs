@@ -1,0 +1,393 @@
+//! One file, from the first request to its final name.
+
+use super::journal::Header;
+use super::request::{self, Changed, Head, Trouble, Version};
+use super::source::{Session, Source};
+use super::store::{self, Store, Target};
+use super::watch::{Started, Watch};
+use crate::dial::{self, Dialer, Family};
+use crate::exit::Failure;
+use crate::tls::Trust;
+use crate::url::Url;
+use anyhow::{Context, anyhow};
+use bytes::{Bytes, BytesMut};
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use futures_util::FutureExt;
+use noq::TransportConfig;
+use pcc_quic::http3;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// Bytes handed to the disk at a time: large enough for fast hashing.
+const BATCH: usize = 256 << 10;
+
+/// Batches that may wait for the disk: 8 MiB, what a disk is slow to take at a time.
+const WAITING: usize = 32;
+
+/// What to fetch, and how.
+pub(crate) struct Fetch {
+    /// The file.
+    pub(crate) url: Url,
+    /// Its name here.
+    pub(crate) target: PathBuf,
+    /// Congestion control, windows, time-outs.
+    pub(crate) transport: Arc<TransportConfig>,
+    /// Which certificates are good.
+    pub(crate) trust: Trust,
+    /// How long to go on without progress.
+    pub(crate) give_up: Duration,
+}
+
+/// A file that is complete.
+#[derive(Clone, Debug)]
+pub(crate) struct Fetched {
+    /// Its size.
+    pub(crate) bytes: u64,
+    /// BLAKE3 of what is here.
+    pub(crate) digest: blake3::Hash,
+    /// Whether the server said the same; one without digests cannot.
+    pub(crate) verified: bool,
+    /// From the first request until the file had its name.
+    pub(crate) seconds: f64,
+    /// Bytes that were there before.
+    pub(crate) resumed_from: u64,
+}
+
+/// Fetches one file; `progress` hears how many bytes of it are here.
+///
+/// Errors: with the [`Failure`] that tells how the command ends.
+pub(crate) async fn fetch(request: Fetch, progress: &(dyn Fn(u64) + Send + Sync)) -> anyhow::Result<Fetched> {
+    /// Bytes that have arrived, passed on by the loop below: `progress` is borrowed, a watch is shared.
+    #[derive(Default)]
+    struct Count(AtomicU64);
+    impl Watch for Count {
+        fn started(&self, started: Started<'_>) {
+            self.0.fetch_add(started.resumed_from, Ordering::Relaxed);
+        }
+        fn moved(&self, bytes: u64) {
+            self.0.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+    const TOLD: Duration = Duration::from_millis(20);
+
+    let count = Arc::new(Count::default());
+    let dialer = dialer(request.trust, request.transport);
+    let source = Source::new(dialer, request.url.peer.clone(), request.give_up, count.clone());
+    let target = Target::File(request.target);
+    let mut tick = tokio::time::interval(TOLD);
+    let done = {
+        let mut work = core::pin::pin!(transfer(&source, &request.url, &target));
+        loop {
+            tokio::select! {
+                done = &mut work => break done,
+                _ = tick.tick() => progress(count.0.load(Ordering::Relaxed)),
+            }
+        }
+    };
+    progress(count.0.load(Ordering::Relaxed));
+    source.close().await;
+    done
+}
+
+/// Connects as downloads do.
+pub(super) fn dialer(trust: Trust, transport: Arc<TransportConfig>) -> Dialer {
+    Dialer { alpn: &[http3::ALPN], trust, transport, timeout: dial::TIMEOUT, family: Family::Any }
+}
+
+/// Fetches one file from a source that may have others.
+pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> anyhow::Result<Fetched> {
+    let begun = Instant::now();
+    let (store, known) = match resumed(source, url, target).await? {
+        Some((store, known)) => (Some(store), Some(known)),
+        None => (None, None),
+    };
+    let resumed_from = store.as_ref().map_or(0, Store::at);
+    let mut arriving = Arriving {
+        source,
+        url,
+        target,
+        version: known,
+        at: resumed_from,
+        told: false,
+        store,
+        disk: None,
+        digest: None,
+    };
+    let outcome = arriving.all().await;
+    let stored = arriving.stored().await;
+    let store = match (outcome, stored) {
+        // What the disk says explains why the network could not go on.
+        (_, Err(error)) => return Err(error),
+        (Ok(()), Ok(Some(store))) => store,
+        (Ok(()), Ok(None)) => return Err(anyhow!("nothing arrived of {}", url.short())),
+        (Err(error), Ok(store)) => {
+            let changed = error.downcast_ref::<Changed>().is_some();
+            off_thread(move || match store {
+                Some(store) if changed => store.discard(),
+                Some(store) => store.abandon(),
+                None => Ok(()),
+            })
+            .await?;
+            return Err(error);
+        }
+    };
+    let (bytes, digest) = (store.at(), store.digest());
+    let promised = arriving.promised().await?;
+    let verified = promised.is_some();
+    if promised.is_some_and(|promised| promised != digest) {
+        off_thread(move || store.discard()).await?;
+        let what = format!("{} arrived damaged: its BLAKE3 is {digest}, not the server's", url.short());
+        let next = if matches!(target, Target::Stdout) { "do not use what was written" } else { "nothing was kept" };
+        return Err(anyhow!("{what}; {next}, run the command again").context(Failure::Integrity));
+    }
+    off_thread(move || store.publish()).await?;
+    Ok(Fetched { bytes, digest, verified, seconds: begun.elapsed().as_secs_f64(), resumed_from })
+}
+
+/// Goes on with what an earlier run left, if the source is still the same.
+async fn resumed(source: &Source, url: &Url, target: &Target) -> anyhow::Result<Option<(Store, Version)>> {
+    let looked = target.clone();
+    let (Some(left), Target::File(path)) = (off_thread(move || store::left(&looked)).await?, target) else {
+        return Ok(None);
+    };
+    let version = ask(source, url, false).await?.version;
+    if Header::of(url, &version).as_ref() != Some(&left.header) {
+        source.watch().note(&format!("{} is not what was downloaded in part: starting anew", url.short()));
+        return Ok(None);
+    }
+    let checked_path = path.clone();
+    let checked = off_thread(move || Store::check(&checked_path, left)).await?;
+    if let Some(place) = checked.damaged_at {
+        let path = path.display();
+        source
+            .watch()
+            .note(&format!("the partial file of {path} is damaged in the block at byte {place}: going on from there"));
+    }
+    Ok(Some((checked.store, version)))
+}
+
+/// HEAD, until it is answered.
+pub(super) async fn ask(source: &Source, url: &Url, digest: bool) -> anyhow::Result<Head> {
+    loop {
+        let session = source.session().await?;
+        match patient(source, request::head(&session, url, digest)).await {
+            Ok(head) => {
+                source.progressed();
+                return Ok(head);
+            }
+            Err(trouble) => source.pause(trouble).await?,
+        }
+    }
+}
+
+/// Waits for an answer no longer than the user wants to.
+async fn patient<T>(source: &Source, answer: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+    // At least a second: with `--give-up 0s` only a broken connection ends the attempt.
+    match tokio::time::timeout(source.give_up().max(Duration::from_secs(1)), answer).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(Trouble::Passing(anyhow!("the server is connected but sends nothing"))),
+    }
+}
+
+/// A file on its way.
+struct Arriving<'a> {
+    source: &'a Source,
+    url: &'a Url,
+    target: &'a Target,
+    /// Which state of the source this is.
+    version: Option<Version>,
+    /// Bytes here, the disk's queue included.
+    at: u64,
+    told: bool,
+    /// Before the first byte.
+    store: Option<Store>,
+    /// From then on.
+    disk: Option<Disk>,
+    /// The server's digest, asked for early, so that it reads the file while it sends it.
+    digest: Option<JoinHandle<Result<Head, Trouble>>>,
+}
+
+/// The thread that hashes and writes.
+struct Disk {
+    queue: mpsc::Sender<Bytes>,
+    thread: JoinHandle<anyhow::Result<Store>>,
+}
+
+impl Drop for Arriving<'_> {
+    fn drop(&mut self) {
+        if let Some(digest) = &self.digest {
+            digest.abort();
+        }
+    }
+}
+
+impl Arriving<'_> {
+    /// Receives everything, over as many connections as it takes.
+    async fn all(&mut self) -> anyhow::Result<()> {
+        loop {
+            let session = self.source.session().await?;
+            match self.some(&session).await {
+                Ok(()) => return Ok(()),
+                Err(trouble) => self.source.pause(trouble).await?,
+            }
+        }
+    }
+
+    /// Receives what is missing, over one connection.
+    async fn some(&mut self, session: &Arc<Session>) -> Result<(), Trouble> {
+        let source = self.source;
+        if self.is_complete() {
+            self.begin(session).await?;
+            return Ok(()); // an earlier run had all of it
+        }
+        let mut answer = patient(source, request::get(session, self.url, self.at, self.version.as_ref())).await?;
+        match &self.version {
+            Some(known) if !known.fits(&answer.version) => return Err(self.changed()),
+            Some(_) => {}
+            None => self.version = Some(answer.version.clone()),
+        }
+        self.begin(session).await?;
+        // A server that knows no ranges starts from the beginning.
+        let mut skip = self.at.saturating_sub(answer.from);
+        let mut batch = BytesMut::with_capacity(BATCH);
+        loop {
+            // Whatever is there goes into the batch; only when there is no more is it passed on.
+            let next = match answer.next(session).now_or_never() {
+                Some(next) => next,
+                None => {
+                    self.pass_on(&mut batch).await?;
+                    patient(source, answer.next(session)).await
+                }
+            };
+            let mut chunk = match next {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => {
+                    self.pass_on(&mut batch).await?;
+                    break;
+                }
+                Err(trouble) => {
+                    self.pass_on(&mut batch).await?;
+                    return Err(trouble);
+                }
+            };
+            let skipped = chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX));
+            skip -= skipped as u64;
+            bytes::Buf::advance(&mut chunk, skipped);
+            batch.extend_from_slice(&chunk);
+            if batch.len() >= BATCH {
+                self.pass_on(&mut batch).await?;
+            }
+        }
+        match self.version.as_ref().and_then(|version| version.size) {
+            Some(size) if self.at < size => {
+                Err(Trouble::Passing(anyhow!("the server stopped at byte {} of {size}", self.at)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.version.as_ref().is_some_and(|version| version.size == Some(self.at)) && self.at > 0
+    }
+
+    fn changed(&self) -> Trouble {
+        Trouble::Final(Changed { url: self.url.short() }.into())
+    }
+
+    /// Once the source is known: opens the file, starts the disk's thread, asks for the digest.
+    async fn begin(&mut self, session: &Arc<Session>) -> anyhow::Result<()> {
+        if self.disk.is_none() {
+            let header = self.version.as_ref().and_then(|version| Header::of(self.url, version));
+            let target = self.target.clone();
+            let store = match self.store.take() {
+                Some(store) => store,
+                None => off_thread(move || Store::new(&target, header)).await?,
+            };
+            let (queue, chunks) = mpsc::channel(WAITING);
+            self.disk = Some(Disk { queue, thread: tokio::task::spawn_blocking(move || store.drain(chunks)) });
+        }
+        if self.digest.is_none() {
+            let (session, url) = (session.clone(), self.url.clone());
+            self.digest = Some(tokio::spawn(async move { request::head(&session, &url, true).await }));
+        }
+        if !self.told {
+            let size = self.version.as_ref().and_then(|version| version.size);
+            let file = if let Target::File(path) = self.target { Some(path.as_path()) } else { None };
+            self.source.watch().started(Started { url: &self.url.short(), file, size, resumed_from: self.at });
+            self.told = true;
+        }
+        Ok(())
+    }
+
+    /// Gives received bytes to the disk; waits if it is behind.
+    async fn pass_on(&mut self, batch: &mut BytesMut) -> Result<(), Trouble> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let chunk = batch.split().freeze();
+        let bytes = chunk.len() as u64;
+        let size = self.version.as_ref().and_then(|version| version.size);
+        if size.is_some_and(|size| self.at.saturating_add(bytes) > size) {
+            return Err(anyhow!("the server sent more of {} than the size it named", self.url.short()).into());
+        }
+        let Some(disk) = &self.disk else { return Err(anyhow!("bytes came before the file was open").into()) };
+        if let Err(mpsc::error::TrySendError::Full(chunk)) = disk.queue.try_send(chunk) {
+            let waiting = Instant::now();
+            // A closed queue is a disk that failed; what it says is found when its thread is joined.
+            disk.queue.send(chunk).await.map_err(|_| Trouble::Final(anyhow!("the disk failed")))?;
+            self.source.watch().disk_waited(waiting.elapsed());
+        } else if disk.queue.is_closed() {
+            return Err(Trouble::Final(anyhow!("the disk failed")));
+        }
+        self.at += bytes;
+        self.source.progressed();
+        self.source.watch().moved(bytes);
+        Ok(())
+    }
+
+    /// Waits until all is written.
+    async fn stored(&mut self) -> anyhow::Result<Option<Store>> {
+        match self.disk.take() {
+            None => Ok(self.store.take()),
+            Some(Disk { queue, thread }) => {
+                drop(queue);
+                thread.await.context("the writing thread failed")?.map(Some)
+            }
+        }
+    }
+
+    /// The digest the server promised; `None` if it knows none.
+    async fn promised(&mut self) -> anyhow::Result<Option<blake3::Hash>> {
+        let early = match self.digest.take() {
+            Some(asked) => {
+                patient(self.source, async { asked.await.unwrap_or_else(|error| Err(Trouble::Passing(error.into()))) })
+                    .await
+            }
+            None => Err(Trouble::Passing(anyhow!("not asked yet"))),
+        };
+        let head = match early {
+            Ok(head) => head,
+            Err(Trouble::Passing(_)) => ask(self.source, self.url, true).await?,
+            Err(Trouble::Final(error)) if error.downcast_ref::<request::Refused>().is_some() => return Ok(None), // knows no HEAD
+            Err(Trouble::Final(error)) => return Err(error),
+        };
+        match &self.version {
+            Some(known) if !known.fits(&head.version) => Err(Changed { url: self.url.short() }.into()),
+            _ => Ok(head.digest),
+        }
+    }
+}
+
+/// Runs what blocks where it may.
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> anyhow::Result<T> + Send + 'static) -> anyhow::Result<T> {
+    tokio::task::spawn_blocking(work).await.context("a thread for files failed")?
+}
+
+/// Where the file at `target` is while it is not complete.
+pub(crate) fn part_of(target: &Path) -> PathBuf {
+    super::names::part_and_journal(target).0
+}

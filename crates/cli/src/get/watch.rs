@@ -1,0 +1,31 @@
+//! What a download tells of itself while it runs.
+
+use core::time::Duration;
+use std::path::Path;
+
+/// A file that begins to arrive.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started<'a> {
+    /// Where it comes from, without secrets.
+    pub(super) url: &'a str,
+    /// Where it goes; `None` for standard output.
+    pub(super) file: Option<&'a Path>,
+    /// Bytes of the whole, if the server says so.
+    pub(super) size: Option<u64>,
+    /// Bytes that were there already.
+    pub(super) resumed_from: u64,
+}
+
+/// Hears of what happens.
+pub(super) trait Watch: Send + Sync {
+    /// A file begins.
+    fn started(&self, _started: Started<'_>) {}
+    /// So many more bytes arrived.
+    fn moved(&self, bytes: u64);
+    /// The disk kept the network waiting.
+    fn disk_waited(&self, _time: Duration) {}
+    /// The `attempt`-th attempt in a row failed; the next comes after `wait`.
+    fn retry(&self, _attempt: u32, _wait: Duration, _reason: &anyhow::Error) {}
+    /// Something the user should know.
+    fn note(&self, _text: &str) {}
+}
