@@ -4,4 +4,12 @@
 //! idle. Its TCP, its queues and the programs in it are the real ones; a busy machine changes nothing, and a seed
 //! decides everything that is random.
 
+pub mod calibration;
+pub mod campaign;
+pub mod guest;
 pub mod kernel;
+pub mod machine;
+pub mod scenario;
+pub mod spec;
+pub mod store;
+pub mod summary;

@@ -1,0 +1,105 @@
+//! Calibration before belief: whether a path is what the scenario asked for.
+
+use crate::guest::probe::queue_delay;
+use crate::spec::{FlowSpec, Outcome, PACKET, PathSpec, Probe, Spec, TCP_PAYLOAD};
+
+/// How far a path may be off.
+const TOLERANCE: f64 = 0.02;
+
+/// Everything about the path that is off, with the figures; empty if nothing is.
+pub fn deviations(path: &PathSpec, probe: &Probe) -> Vec<String> {
+    let mut found = Vec::new();
+    let packet = PACKET as f64 * 8e9 / path.rate as f64;
+    let mut expect = |what: &str, unit: &str, wanted: f64, got: f64, slack: f64| {
+        if (got - wanted).abs() > wanted * TOLERANCE + slack {
+            found.push(format!("{what} is {got:.3} {unit} instead of {wanted:.3} {unit}"));
+        }
+    };
+    // Two small packets' time on the wire.
+    expect("the base RTT", "ms", path.rtt as f64 / 1e6, probe.rtt as f64 / 1e6, 0.15 * packet / 1e6);
+    expect("the capacity", "Mbit/s", path.rate as f64 / 1e6, probe.rate as f64 / 1e6, noise_of_rate(path));
+    // A queue holds whole packets, and one more is on the wire.
+    let full = queue_delay(path) as f64;
+    expect("the delay of the full queue", "ms", full / 1e6, probe.queue_delay as f64 / 1e6, packet / 1e6);
+    for (what, loss, sent, lost) in [
+        ("the loss", path.loss, probe.sent, probe.lost),
+        ("the loss on the way back", path.reverse_loss, probe.reverse_sent, probe.reverse_lost),
+    ] {
+        let deviation = (loss * (1.0 - loss) / sent.max(1) as f64).sqrt();
+        // Four standard deviations: one honest path in 16,000 is refused.
+        expect(what, "%", 100.0 * loss, 100.0 * lost as f64 / sent.max(1) as f64, 400.0 * deviation);
+    }
+    found
+}
+
+/// The capacity is counted behind the lossy line: four standard deviations of its loss over 1000 packets. Mbit/s.
+fn noise_of_rate(path: &PathSpec) -> f64 {
+    path.rate as f64 / 1e6 * 4.0 * (path.loss / (1.0 - path.loss) / 1000.0).sqrt()
+}
+
+/// The run that shows whether nothing but the path limits a flow: a lone CUBIC, one bandwidth-delay product of buffer
+/// and no loss.
+pub fn lone_cubic(path: &PathSpec) -> Spec {
+    let bdp = (path.rate as f64 / 8.0 * path.rtt as f64 / 1e9) as u64;
+    // Slow start's overshoot is repaired within some 50 round trips; the second half is judged.
+    let duration = 10_000_000_000 + 100 * path.rtt;
+    Spec {
+        path: PathSpec { buffer: bdp.max(20 * PACKET), loss: 0.0, reverse_loss: 0.0, ..path.clone() },
+        flows: vec![FlowSpec { algorithm: "cubic".into(), connections: 1, start: 0, stop: duration, extra_rtt: 0 }],
+        duration,
+        step: duration / 2,
+        seed: 1,
+    }
+}
+
+/// What is wrong with the outcome of [`lone_cubic`], if anything.
+pub fn unfilled(spec: &Spec, outcome: &Outcome) -> Option<String> {
+    let flow = outcome.flows.first()?;
+    let [.., middle, last] = flow.samples.as_slice() else { return Some("the flow was not sampled".into()) };
+    let goodput = (last.delivered - middle.delivered) as f64 * 8e3 / (last.at - middle.at) as f64;
+    let ceiling = spec.path.rate as f64 / 1e6 * TCP_PAYLOAD as f64 / PACKET as f64;
+    (goodput < ceiling * (1.0 - TOLERANCE)).then(|| {
+        format!(
+            "a lone CUBIC with one bandwidth-delay product of buffer reaches {goodput:.2} of {ceiling:.2} Mbit/s \
+             (held back by the receiver {:.1} %, by its own buffer {:.1} % of the time)",
+            100.0 * flow.rwnd_limited as f64 / flow.busy.max(1) as f64,
+            100.0 * flow.sndbuf_limited as f64 / flow.busy.max(1) as f64,
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: PathSpec =
+        PathSpec { rate: 100_000_000, rtt: 30_000_000, buffer: 375_000, loss: 0.01, reverse_loss: 0.0 };
+    const GOOD: Probe = Probe {
+        rtt: 30_000_640,
+        rate: 99_970_000,
+        queue_delay: 29_910_784,
+        sent: 20_000,
+        lost: 198,
+        reverse_sent: 2000,
+        reverse_lost: 0,
+    };
+
+    #[test]
+    fn a_path_as_ordered_has_no_deviations() {
+        assert_eq!(deviations(&PATH, &GOOD), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_deviation_is_named_with_its_figures() {
+        for (what, probe) in [
+            ("base RTT is 31.000 ms instead of 30.000", Probe { rtt: 31_000_000, ..GOOD }),
+            ("capacity is 80.000", Probe { rate: 80_000_000, ..GOOD }),
+            ("full queue is 28.000", Probe { queue_delay: 28_000_000, ..GOOD }),
+            ("loss is 0.250 %", Probe { lost: 50, ..GOOD }),
+            ("way back is 0.050 %", Probe { reverse_lost: 1, ..GOOD }),
+        ] {
+            let found = deviations(&PATH, &probe);
+            assert!(found.len() == 1 && found[0].contains(what), "{what}: {found:?}");
+        }
+    }
+}

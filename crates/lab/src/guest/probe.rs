@@ -1,0 +1,122 @@
+//! Measures the empty path with datagrams: what was asked for is not what counts, what is there is.
+
+use super::topology::Hosts;
+use crate::spec::{PACKET, PathSpec, Probe, Spec};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::time::Duration;
+
+/// Payload of a datagram that fills a packet.
+const FULL: usize = 1472;
+const PINGS: u64 = 3;
+/// How far above the capacity the second measurement sends.
+const OVERLOAD: f64 = 1.5;
+/// Packets of the second measurement behind those that fill the queue.
+const STEADY: u64 = 2000;
+/// Enough to know a loss of 1 % to within 0.07 points (one standard deviation).
+const TO_COUNT_LOSS: u64 = 20_000;
+/// Enough to notice that packets vanish which should not.
+const TO_COUNT_NO_LOSS: u64 = 2000;
+
+/// One way of the path.
+struct Way {
+    from: UdpSocket,
+    to: UdpSocket,
+    /// Nobody waits longer than this for a packet.
+    patience: Duration,
+}
+
+/// A packet that arrived. Times in ns.
+struct Arrival {
+    sent: u64,
+    arrived: u64,
+}
+
+impl Way {
+    fn open(spec: &Spec, hosts: &Hosts, back: bool) -> io::Result<Self> {
+        let ends = [(&hosts.sender, hosts.sender_address), (&hosts.receiver, hosts.receiver_address)];
+        let [from, to] = if back { [ends[1], ends[0]] } else { ends };
+        let bind = |(namespace, address): (&super::topology::Namespace, [u8; 4])| {
+            namespace.enter()?;
+            UdpSocket::bind(SocketAddrV4::new(Ipv4Addr::from(address), 0))
+        };
+        let way = Self {
+            from: bind(from)?,
+            to: bind(to)?,
+            patience: Duration::from_nanos(2 * spec.path.rtt + queue_delay(&spec.path)) + Duration::from_secs(1),
+        };
+        way.from.connect(way.to.local_addr()?)?;
+        way.to.set_read_timeout(Some(way.patience))?;
+        Ok(way)
+    }
+
+    /// Sends `count` packets of `size` bytes of payload, one every `gap` ns, and waits for what arrives.
+    fn stream(&self, count: u64, size: usize, gap: f64) -> io::Result<Vec<Arrival>> {
+        std::thread::scope(|scope| {
+            let receiver = scope.spawn(|| {
+                let mut arrivals = Vec::new();
+                let mut packet = [0; FULL];
+                while arrivals.len() < count as usize
+                    && let Ok(length) = self.to.recv(&mut packet)
+                {
+                    if let Some(sent) = super::netlink::u64_at(&packet[..length], 0) {
+                        arrivals.push(Arrival { sent, arrived: super::now() });
+                    }
+                }
+                arrivals
+            });
+            let mut packet = vec![0; size];
+            let begin = super::now();
+            for number in 0..count {
+                super::sleep_until(begin + (number as f64 * gap) as u64);
+                packet[..8].copy_from_slice(&super::now().to_ne_bytes());
+                self.from.send(&packet)?;
+            }
+            receiver.join().map_err(|_| io::Error::other("the probe's receiver stopped"))
+        })
+    }
+}
+
+/// How long a full queue holds a packet. Unit: ns.
+pub(crate) fn queue_delay(path: &PathSpec) -> u64 {
+    (path.buffer as f64 * 8e9 / path.rate as f64) as u64
+}
+
+/// Measures the path of the first flow.
+pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
+    let forward = Way::open(spec, hosts, false)?;
+    let back = Way::open(spec, hosts, true)?;
+    let extra = spec.flows.first().map_or(0, |flow| flow.extra_rtt);
+    // Time on the wire of a full packet.
+    let packet = PACKET as f64 * 8e9 / spec.path.rate as f64;
+
+    let one_way = |way: &Way| {
+        // A lossy path may swallow a ping: the patience of the receiver bounds the wait for it.
+        let arrivals = way.stream(PINGS * 10, 8, 2.0 * packet)?;
+        let delays = arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent));
+        delays.min().ok_or_else(|| io::Error::other("no packet of the probe arrived"))
+    };
+    let rtt = (one_way(&forward)? + one_way(&back)?).saturating_sub(extra);
+
+    let fills = (spec.path.buffer as f64 / PACKET as f64 / (1.0 - 1.0 / OVERLOAD)) as u64;
+    let arrivals = forward.stream(fills + STEADY, FULL, packet / OVERLOAD)?;
+    let delays = arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent));
+    let (least, most) = (delays.clone().min().unwrap_or(0), delays.max().unwrap_or(0));
+    let steady = arrivals.get(arrivals.len() / 2..).unwrap_or_default();
+    let rate = match steady {
+        [first, .., last] if last.arrived > first.arrived => {
+            // What the line lost behind the bottleneck had passed it.
+            let passed = (steady.len() - 1) as f64 / (1.0 - spec.path.loss);
+            (passed * PACKET as f64 * 8e9 / (last.arrived - first.arrived) as f64) as u64
+        }
+        _ => 0,
+    };
+
+    let count = |way: &Way, loss: f64| {
+        let sent = if loss > 0.0 { TO_COUNT_LOSS } else { TO_COUNT_NO_LOSS };
+        Ok::<_, io::Error>((sent, sent - way.stream(sent, FULL, 2.0 * packet)?.len() as u64))
+    };
+    let (sent, lost) = count(&forward, spec.path.loss)?;
+    let (reverse_sent, reverse_lost) = count(&back, spec.path.reverse_loss)?;
+    Ok(Probe { rtt, rate, queue_delay: most - least, sent, lost, reverse_sent, reverse_lost })
+}

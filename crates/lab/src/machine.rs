@@ -1,0 +1,163 @@
+//! Boots the guest for one run, waits no longer than allowed, and reads its answer.
+
+use crate::kernel::Kernel;
+use crate::spec::{Outcome, Spec};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Why a run has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The host's side failed.
+    #[error("could not {what}: {error}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The guest says that it failed.
+    #[error("the guest failed while {0}")]
+    Guest(String),
+    /// The guest took too much real time.
+    #[error("the guest was stopped after {0:?} of real time: shorten the run or raise --timeout")]
+    TimedOut(Duration),
+    /// The guest ended without a word.
+    #[error("the guest ended without an answer; the end of its console:\n{0}")]
+    Silent(String),
+}
+
+fn failed(what: &'static str) -> impl FnOnce(io::Error) -> RunError {
+    move |error| RunError::Io { what, error }
+}
+
+/// What a guest is started with.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The program that becomes the guest's first process: it must call [`crate::guest::run_as_init`] with the
+    /// directory it is told behind `init_arguments`, and overlook what the kernel adds behind that.
+    pub init: PathBuf,
+    /// What stands before the run's directory on its command line.
+    pub init_arguments: Vec<String>,
+    /// Real time after which a run is given up.
+    pub timeout: Duration,
+}
+
+/// The guest's wall clock when it boots, for it must not depend on the day. Unit: ns since 1970.
+const BOOT_TIME: u64 = 1_700_000_000_000_000_000;
+
+/// The directory of the run as the guest sees it before it mounts a `/proc` of its own: its files are the host's, and
+/// there this names the working directory of the kernel's process.
+const HOST_DIR: &str = "/proc/self/cwd";
+
+/// A directory that is removed with everything in it.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A leftover directory under /tmp does no harm.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Scratch {
+    fn create() -> io::Result<Self> {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("pcc-lab-{}-{number}", std::process::id()));
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Machine {
+    /// Carries out one run on the processor `cpu`.
+    pub fn run(&self, spec: &Spec, cpu: usize) -> Result<Outcome, RunError> {
+        let scratch = Scratch::create().map_err(failed("create a directory for the run"))?;
+        let dir = &scratch.0;
+        let text = serde_json::to_vec(spec).map_err(|error| failed("describe the run")(error.into()))?;
+        fs::write(dir.join("spec.json"), text).map_err(failed("write the run's description"))?;
+        std::os::unix::fs::symlink(&self.init, dir.join("init")).map_err(failed("link the guest's first process"))?;
+        let console = dir.join("console.txt");
+        let output = File::create(&console).map_err(failed("create the console's file"))?;
+
+        let mut command = self.command(dir, spec.seed, cpu);
+        command
+            .stdin(Stdio::null())
+            .stderr(output.try_clone().map_err(failed("open the console's file"))?)
+            .stdout(output);
+        let mut child = command.spawn().map_err(failed("start the guest kernel"))?;
+        let began = Instant::now();
+        loop {
+            if child.try_wait().map_err(failed("wait for the guest"))?.is_some() {
+                break;
+            }
+            if began.elapsed() > self.timeout {
+                // SAFETY: the guest leads a process group of its own, see `command`.
+                unsafe { libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL) };
+                let _ = child.wait();
+                return Err(RunError::TimedOut(self.timeout));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if let Ok(problem) = fs::read_to_string(dir.join("error.txt")) {
+            return Err(RunError::Guest(problem));
+        }
+        let silent = || RunError::Silent(last_lines(&console));
+        let answer = fs::read(dir.join("outcome.json")).map_err(|_| silent())?;
+        serde_json::from_slice(&answer).map_err(|_| silent())
+    }
+
+    fn command(&self, dir: &Path, seed: u64, cpu: usize) -> Command {
+        let mut command = Command::new(&self.kernel.path);
+        // The guest's memory is a file: on a disk it would be written back there.
+        let memory = if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" };
+        command
+            .env_clear()
+            .env("TMPDIR", memory)
+            .env("HOME", dir)
+            .env("UML_SEED", seed.to_string())
+            .args(["mem=1G", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw", "quiet", "con=null"])
+            .args(["con0=null,fd:1", "time-travel=inf-cpu"])
+            .arg(format!("time-travel-start={BOOT_TIME}"))
+            // The kernel stirs its command line into its randomness, so no word of it may differ between two runs:
+            // paths go by way of the kernel's own working directory.
+            .args(["uml_dir=./", "umid=guest"])
+            .arg(format!("init={HOST_DIR}/init"))
+            .arg("--")
+            .args(&self.init_arguments)
+            .arg(HOST_DIR)
+            .current_dir(dir)
+            .process_group(0);
+        let pin = move || {
+            // SAFETY: cpu_set_t is plain data; the calls take no other pointers and are async-signal-safe.
+            unsafe {
+                let mut set: libc::cpu_set_t = std::mem::zeroed();
+                libc::CPU_SET(cpu % libc::CPU_SETSIZE as usize, &mut set);
+                // Unpinned the guest is four times slower, but right all the same.
+                libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
+                // Nobody else would stop the guest if this process is killed.
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            }
+            Ok(())
+        };
+        // SAFETY: the closure only makes system calls.
+        unsafe { command.pre_exec(pin) };
+        command
+    }
+}
+
+fn last_lines(console: &Path) -> String {
+    let bytes = fs::read(console).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    // What comes before a panic tells more than the kernel's stack after it.
+    let lines: Vec<_> = text.lines().take_while(|line| !line.starts_with("Stack:")).collect();
+    lines[lines.len().saturating_sub(15)..].join("\n")
+}
