@@ -8,6 +8,7 @@ use super::reports;
 use super::side::{Meter, Side};
 use super::spread::Spread;
 use super::throttle::Throttle;
+use super::windows;
 use anyhow::Context;
 use noq::Connection;
 use pcc::units::Rate;
@@ -79,9 +80,7 @@ impl Outcome {
 }
 
 /// How often RTTs are sampled and the send buffer is fitted to the path.
-const SAMPLE: Duration = Duration::from_millis(20);
-/// The send buffer may always be as large.
-const SEND_FLOOR: u64 = 1 << 20;
+const SAMPLE: Duration = windows::FITTING_INTERVAL;
 /// How long the server is waited for once the test is over: for its last report, or for its confirmation.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -104,7 +103,7 @@ pub(super) async fn run(
 
     let (phase, phases) = watch::channel(Phase::Run);
     let throttle = plan.throttle.map(|rate| Arc::new(Throttle::new(rate)));
-    fit_send_window(connection, 0, plan.send_window);
+    windows::fit_send_window(connection, 0, plan.send_window);
     view.began = Instant::now();
     let start = view.now();
     let (streams, mut tasks) = load::start(&plan.load, connection, meter, throttle, &phases).await?;
@@ -125,19 +124,13 @@ pub(super) async fn run(
     })
 }
 
-/// As kernels do: two windows are enough to keep sending, and more would only have to be drained at the end.
-fn fit_send_window(connection: &Connection, cwnd: u64, largest: u64) {
-    connection.set_send_window(cwnd.saturating_mul(2).clamp(SEND_FLOOR, largest.max(SEND_FLOOR)));
-}
-
 /// Starts to receive reports, if the server sends any.
 fn listen(connection: &Connection, dialect: Dialect, tasks: &mut JoinSet<()>) -> watch::Receiver<Option<Side>> {
     let (latest, reported) = watch::channel(None);
     if dialect == Dialect::Reporting {
         let connection = connection.clone();
         tasks.spawn(async move {
-            let received = async { reports::receive(connection.accept_uni().await?, latest).await };
-            if let Err(error) = received.await {
+            if let Err(error) = reports::receive(connection, latest).await {
                 tracing::debug!("no more reports from the server: {error:#}");
             }
         });
@@ -224,7 +217,7 @@ impl<'a> Course<'a> {
 
     fn sample(&mut self, view: &View<'_>) {
         let path = view.connection.path_stats(noq::PathId::ZERO).unwrap_or_default();
-        fit_send_window(view.connection, path.cwnd, self.plan.send_window);
+        windows::fit_send_window(view.connection, path.cwnd, self.plan.send_window);
         let at = view.began.elapsed();
         if self.counted_from.at < self.plan.omit && at >= self.plan.omit {
             self.counted_from = view.now();
@@ -269,7 +262,10 @@ impl<'a> Course<'a> {
     fn total(&self, way: Way, ended: &Moment, last: &Moment, delivered: bool) -> Flow {
         let from = &self.counted_from;
         let until = if delivered { last } else { ended };
-        let mut flow = Flow::between(way, from, if last.server.is_some() { last } else { until });
+        // What is sent after the end of a download that was cut by time arrives for nothing, and is not counted as
+        // sent; what is received after the end of an upload was sent before.
+        let known = if way == Way::Up && last.server.is_some() { last } else { until };
+        let mut flow = Flow::between(way, from, known);
         match way {
             Way::Up if delivered => {
                 flow.bytes = until.client.sent.saturating_sub(from.client.sent);

@@ -1,9 +1,9 @@
 //! The QUIC performance protocol: streams whose first 8 bytes say how much the server shall send back.
 //!
 //! Source: draft-banks-quic-performance-00. Two additions, agreed on by the protocol name in the TLS handshake so that
-//! other stacks' tools never meet them: [`Dialect::Reporting`] has the server open one unidirectional stream with a
-//! line of JSON, a [`crate::perf::side::Side`], every [`REPORT_INTERVAL`]; and the name may end in the congestion
-//! control algorithm with which the server shall send.
+//! other stacks' tools never meet them: [`Dialect::Reporting`] has the server send a datagram of JSON, a
+//! [`crate::perf::side::Side`], every [`REPORT_INTERVAL`]; and the name may end in the congestion control algorithm with
+//! which the server shall send.
 
 use super::side::Counter;
 use super::throttle::Throttle;
@@ -21,8 +21,6 @@ const REPORTING: &str = "pcc-perf/1";
 
 /// Time between two reports of a server.
 pub(super) const REPORT_INTERVAL: Duration = Duration::from_millis(100);
-/// No report is longer; a longer line ends the reading of reports.
-pub(super) const REPORT_LIMIT: usize = 4096;
 
 /// Asked for in place of a size by a client that will stop the answer when it has seen enough.
 pub(super) const UNLIMITED: u64 = u64::MAX;

@@ -4,6 +4,7 @@ use super::protocol::{self, Dialect, NO_ERROR, Phase, UNLIMITED};
 use super::reports;
 use super::side::{Counter, Meter, Side};
 use super::watch::Watch;
+use super::windows;
 use noq::{Connection, Endpoint, Incoming, ServerConfig, VarInt};
 use pcc_quic::Algorithm;
 use std::net::SocketAddr;
@@ -56,6 +57,7 @@ pub(super) struct Served {
 /// Who is served, and what is counted of it.
 struct Client {
     from: SocketAddr,
+    send_window: u64,
     meter: Arc<Meter>,
 }
 
@@ -109,7 +111,7 @@ impl Server {
         transport.keep_alive_interval(None);
         config.transport_config(Arc::new(transport));
         let meter = Arc::new(Meter::new(algorithm.name(), watch));
-        let client = Client { from: incoming.remote_address(), meter };
+        let client = Client { from: incoming.remote_address(), send_window: self.windows.bytes(), meter };
         let accepted = incoming.accept_with(Arc::new(config));
         async move { Ok((accepted?.await?, client)) }
     }
@@ -129,7 +131,7 @@ pub(super) fn watched(algorithm: Algorithm) -> (Algorithm, Option<Arc<Watch>>) {
 
 /// Serves one connection to its end.
 async fn serve(connection: Connection, client: Client, limits: Limits) -> Served {
-    let Client { from, meter } = client;
+    let Client { from, send_window, meter } = client;
     let (phase, phases) = watch::channel(Phase::Run);
     let mut tasks = JoinSet::new();
     if protocol::spoken(&connection) == Dialect::Reporting {
@@ -138,6 +140,7 @@ async fn serve(connection: Connection, client: Client, limits: Limits) -> Served
     let end = tokio::select! {
         end = serve_streams(&connection, &meter, &phases, &mut tasks) => end,
         end = over_limit(&connection, &meter, limits) => end,
+        end = windows::keep_fitting(connection.clone(), send_window) => end,
     };
     phase.send_replace(Phase::Abort);
     Served { from, side: meter.read(&connection), end }

@@ -25,7 +25,8 @@ pub(super) fn start(test: &Test) -> String {
     let streams = if load.streams == 1 { String::new() } else { format!(" in {} streams", load.streams) };
     let mut text = format!("{}: {what} {until}{streams}, {}\n", test.peer, test.names().join(", "));
     if test.algorithms.len() > 1 {
-        let _ = writeln!(text, "The algorithms take turns, {} rounds.", test.rounds);
+        let rounds = if test.rounds == 1 { "one round".to_owned() } else { format!("{} rounds", test.rounds) };
+        let _ = writeln!(text, "The algorithms take turns, {rounds}.");
     }
     text
 }

@@ -1,8 +1,9 @@
 //! Flow-control windows of a test.
 
-use noq::{TransportConfig, VarInt};
+use noq::{Connection, PathId, TransportConfig, VarInt};
 use pcc::units::Bytes;
 use pcc_quic::{Algorithm, transport};
+use std::time::Duration;
 
 /// How much may be under way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,5 +21,26 @@ impl Windows {
         let window = VarInt::from_u64(self.bytes()).unwrap_or(VarInt::MAX);
         config.stream_receive_window(window).receive_window(window).send_window(self.bytes());
         config
+    }
+}
+
+/// The send buffer may always be as large.
+const SEND_FLOOR: u64 = 1 << 20;
+
+/// Fits the send buffer to the congestion window, up to `largest` bytes. As kernels do: two windows are enough to keep
+/// sending, and more would only have to be drained at the end.
+pub(super) fn fit_send_window(connection: &Connection, cwnd: u64, largest: u64) {
+    connection.set_send_window(cwnd.saturating_mul(2).clamp(SEND_FLOOR, largest.max(SEND_FLOOR)));
+}
+
+/// How often that is done.
+pub(super) const FITTING_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Keeps fitting it, for a server; never ends.
+pub(super) async fn keep_fitting<T>(connection: Connection, largest: u64) -> T {
+    loop {
+        let cwnd = connection.path_stats(PathId::ZERO).map_or(0, |path| path.cwnd);
+        fit_send_window(&connection, cwnd, largest);
+        tokio::time::sleep(FITTING_INTERVAL).await;
     }
 }
