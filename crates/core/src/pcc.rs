@@ -203,7 +203,11 @@ impl Pcc {
         self.detect_stall(now);
         if now >= self.due {
             if self.monitor.close_if_due(now, &self.rtt) {
+                let state = self.law.state();
                 self.plan_next();
+                if self.law.state() != state {
+                    self.tell_decision(now, "interval over");
+                }
             }
             self.due = self.next_timer().unwrap_or(now);
         }
@@ -292,8 +296,11 @@ impl Pcc {
         let path = self.path();
         if slot.trial.is_some() {
             let utility = |report: &Report| finite(self.config.utility.evaluate(report));
-            if let Verdict::Realign(reason) = self.law.on_report(slot, report, &utility, &path) {
-                return self.replan(now, reason);
+            let rate = self.law.rate();
+            match self.law.on_report(slot, report, &utility, &path) {
+                Verdict::Realign(reason) => return self.replan(now, reason),
+                Verdict::Wait if self.law.rate() != rate => self.tell_decision(now, "rate confirmed"),
+                Verdict::Wait => {}
             }
         }
         self.watch_standing_queue(now, report);
@@ -325,7 +332,7 @@ impl Pcc {
     fn replan(&mut self, now: Timestamp, reason: &'static str) {
         self.monitor.realign();
         self.plan_next();
-        self.tell(&Event::Decision { at: now, state: self.law.state(), rate: self.law.rate(), reason });
+        self.tell_decision(now, reason);
     }
 
     fn plan_next(&mut self) {
@@ -408,6 +415,10 @@ impl Pcc {
             self.law.restart();
             self.plan_next();
         }
+    }
+
+    fn tell_decision(&self, now: Timestamp, reason: &'static str) {
+        self.tell(&Event::Decision { at: now, state: self.law.state(), rate: self.law.rate(), reason });
     }
 
     fn tell(&self, event: &Event<'_>) {
