@@ -9,17 +9,18 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Measures how fast a path carries data, and how it feels meanwhile.
-///
-/// Start a server at one end (`pcc perf -s`), and a client at the other with the command that the server prints. The
-/// client sends; with -R it receives. The sender's congestion control decides, so compare algorithms with
-/// `-C pcc,cubic,bbr`: they take turns on the same path, several rounds, and each is shown relative to the first.
-///
-/// Rates are written with a unit, bits or bytes: 100Mbit, 12.5MB. Sizes are bytes: 5MB, 64KiB.
+/// What can be asked of `pcc perf`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     group(ArgGroup::new("role").required(true).args(["server", "client"])),
     disable_version_flag = true,
+    before_long_help = "\
+Measures how fast a path carries data, and how it feels meanwhile. Start a server at one end, and a
+client at the other with the command that the server prints. The client sends; with -R it receives.
+The sender's congestion control decides, so compare algorithms with -C pcc,cubic,bbr: they take turns
+on the same path, several rounds, and each is shown relative to the first.
+
+Rates are written with a unit, bits or bytes: 100Mbit, 12.5MB. Sizes are bytes: 5MB, 64KiB.",
     after_help = "\
 Examples:
   pcc perf -s                                        serve tests on UDP port 4433
@@ -28,8 +29,8 @@ Examples:
   pcc perf -c example.org -C pcc,cubic,bbr           compare, and print the ratios
   pcc perf -c example.org -n 100MB -J                upload 100 MB, print JSON
 
-The server of any implementation of draft-banks-quic-performance will do (msquic, picoquic, quic-go, s2n-quic); ours
-reports more. Read it all in docs/json.md."
+The server of any implementation of draft-banks-quic-performance will do (msquic, picoquic, quic-go,
+s2n-quic); ours reports more. docs/perf.md is the guide, docs/json.md describes the JSON."
 )]
 pub(crate) struct Args {
     /// Serve tests

@@ -347,7 +347,9 @@ fn listen(args: &Args) -> anyhow::Result<Endpoint> {
 }
 
 fn cannot_listen(address: SocketAddr) -> String {
-    format!("could not listen on UDP {address}; choose another port with -p (0 takes a free one)")
+    format!(
+        "could not listen on UDP {address}; choose another port with -p (0 takes a free one), or an address of this host with -B"
+    )
 }
 
 /// What a server says first: the command for the other end.
