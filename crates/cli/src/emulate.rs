@@ -80,7 +80,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     };
     let handle = relay(options.clone())?;
     if let Some(warning) = handle.warning() {
-        tracing::warn!("{warning}");
+        writeln!(io::stderr(), "pcc: {warning}")?;
     }
     if args.json {
         writeln!(out, "{}", text::listening(&handle, &options))?;
