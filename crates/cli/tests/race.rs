@@ -30,7 +30,11 @@ fn every_copy_is_verified_and_the_last_line_of_json_holds_the_results() {
         pcc(dir.path(), &[PATH, "file", "-C", "pcc,cubic", "--json", "--html", "page.html", "--svg", "still.svg"]);
     assert!(done.status.success(), "{done:?}");
     let lines: Vec<Value> = text(&done.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines[0]["event"], "start");
+    assert_eq!((&lines[0]["event"], &lines[0]["bytes"]), (&"start".into(), &2_000_000.into()));
+    let progress = lines.iter().find(|line| line["event"] == "finished" && line["algorithm"] == "pcc").unwrap();
+    for key in ["seconds", "bytes", "rtt_ms", "packets_sent", "packets_lost", "congestion_window", "rate_bps"] {
+        assert!(progress[key].is_number(), "{key} in {progress}");
+    }
     assert_eq!(lines.iter().filter(|line| line["event"] == "finished").count(), 2);
     let last = lines.last().unwrap();
     assert_eq!((&last["preset"], &last["bytes"]), (&PATH.into(), &2_000_000.into()));
@@ -39,14 +43,23 @@ fn every_copy_is_verified_and_the_last_line_of_json_holds_the_results() {
     for result in results {
         assert_eq!((&result["finished"], &result["verified"]), (&true.into(), &true.into()), "{result}");
         assert_eq!(result["bytes"], 2_000_000);
+        assert_eq!(result["error"], Value::Null);
+        assert!(result["packets_sent"].as_u64().unwrap() >= 1400, "{result}");
+        for key in ["packets_lost", "dropped_random", "dropped_buffer", "dropped_host"] {
+            assert!(result[key].is_u64(), "{key} in {result}");
+        }
         let number = |key: &str| result[key].as_f64().unwrap_or_else(|| panic!("{key} in {result}"));
         let expected = 2_000_000.0 * 8e-6 / number("seconds");
         assert!((number("goodput_mbps") / expected - 1.0).abs() < 1e-6, "{result}");
         // 2 MB cannot pass faster than the path carries them, and everything is sent at least once.
         assert!(number("goodput_mbps") < 50.0 && number("share") < 1.1, "{result}");
         assert!(number("waste") > 1.0 && number("waste") < 3.0, "{result}");
+        assert!((0.0..=number("seconds")).contains(&number("started_seconds")) && number("share_started") >= 0.0);
         assert!((0.0..1.0).contains(&number("loss")) && number("rtt_added_ms") > -1.0, "{result}");
     }
+    let digest = blake3::hash(&std::fs::read(dir.path().join("file")).unwrap()).to_string();
+    assert_eq!((&last["blake3"], &last["path"], &last["seed"]), (&digest.into(), &PATH.into(), &1.into()));
+    assert_eq!(last["version"], env!("CARGO_PKG_VERSION"));
     the_page_stands_alone(&std::fs::read_to_string(dir.path().join("page.html")).unwrap());
     let still = std::fs::read_to_string(dir.path().join("still.svg")).unwrap();
     assert!(still.contains("<polyline") && still.contains("PCC") && still.contains("CUBIC"));

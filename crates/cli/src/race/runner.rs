@@ -191,12 +191,14 @@ async fn go(runner: usize, entry: &Entry, tell: &UnboundedSender<Update>) -> any
     }
     trace.samples.push(seen.sample(trace.time, received.load(Relaxed)));
     trace.states = watch.states(request);
+    trace.rates = watch.rates(request);
     client.close();
     server.close();
-    let report = relay.stop().down;
-    trace.dropped_random = report.link.dropped_random.packets + report.link.dropped_blackout.packets;
-    trace.dropped_buffer = report.link.dropped_buffer.packets;
-    trace.dropped_host = report.dropped_host.packets;
+    let report = relay.stop();
+    let path = report.down.link;
+    trace.dropped_random = path.dropped_random.packets + path.dropped_blackout.packets;
+    trace.dropped_buffer = path.dropped_buffer.packets;
+    trace.dropped_host = report.down.dropped_host.packets + report.up.dropped_host.packets + report.missed;
 
     copy.flush().await.context("cannot write the copy")?;
     trace.bytes = copy.metadata().await?.len();

@@ -59,7 +59,8 @@ fn useful(sample: &Sample, file: u64) -> f64 {
 fn started(trace: &Trace, course: &Course) -> Duration {
     let window = course.path.rtt().max(WINDOW.min(trace.time / 10));
     let mut behind = trace.samples.iter().peekable();
-    for sample in &trace.samples {
+    // A start with hardly anything after it says nothing about what comes after a start.
+    for sample in trace.samples.iter().take_while(|sample| sample.at <= trace.time * 9 / 10) {
         let Some(since) = sample.at.checked_sub(window) else { continue };
         while behind.next_if(|first| first.at < since).is_some() {}
         let Some(first) = behind.peek().filter(|first| first.at < sample.at) else { continue };

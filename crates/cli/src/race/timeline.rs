@@ -8,8 +8,13 @@ use serde::Serialize;
 /// Points of a line; a screen shows no more.
 const POINTS: usize = 400;
 
-/// Loss and goodput are taken over at least so much time, so that single packets do not make the line jump.
+/// Goodput and loss are taken over at least so much time, so that single packets do not make the line jump. Losses are
+/// noticed in bunches, an RTT after the packets were sent.
 const LEAST: Duration = Duration::from_millis(500);
+const LEAST_FOR_LOSS: Duration = Duration::from_secs(2);
+
+/// Of fewer packets no share is told: one lost of two is no half.
+const LEAST_PACKETS: u64 = 50;
 
 /// One runner over time; all lines have a value for each of `t`.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -19,12 +24,12 @@ pub(super) struct Timeline {
     pub(super) t: Vec<f64>,
     /// File bytes that arrived, Mbit/s.
     pub(super) goodput: Vec<f64>,
-    /// PCC's base rate, Mbit/s of UDP payload.
+    /// The rate that PCC tried, Mbit/s of UDP payload.
     pub(super) rate: Vec<Option<f64>>,
     /// Smoothed RTT, milliseconds.
     pub(super) rtt: Vec<Option<f64>>,
-    /// Packets declared lost of those sent, percent.
-    pub(super) loss: Vec<f64>,
+    /// Packets declared lost of those sent, percent; none where hardly any were sent.
+    pub(super) loss: Vec<Option<f64>>,
     /// States of PCC and their beginnings.
     pub(super) states: Vec<(f64, &'static str)>,
 }
@@ -35,33 +40,43 @@ impl Timeline {
         let mut line = Self { algorithm: trace.algorithm, ..Self::default() };
         let step = (trace.time / POINTS as u32).max(Duration::from_millis(50));
         let mut next = Duration::ZERO;
-        let mut behind = trace.samples.iter().peekable();
+        let mut rates = trace.rates.iter().peekable();
+        let mut rate = None;
         for sample in &trace.samples {
             if sample.at < next {
                 continue;
             }
             next = sample.at + step;
-            let since = sample.at.saturating_sub(LEAST.max(step * 2));
-            while behind.next_if(|first| first.at < since).is_some() {}
-            if let Some(first) = behind.peek().filter(|first| first.at < sample.at) {
-                line.point(first, sample);
+            while let Some((_, tried)) = rates.next_if(|(at, _)| *at <= sample.at) {
+                rate = Some(round(tried * 1e-6));
             }
+            let before = |time: Duration| earlier(&trace.samples, sample.at.saturating_sub(time));
+            let Some(first) = before(LEAST.max(step * 2)).filter(|first| first.at < sample.at) else { continue };
+            line.t.push(round(sample.at.as_secs_f64()));
+            line.goodput.push(goodput(first, sample));
+            line.rate.push(rate);
+            line.rtt.push((!sample.rtt.is_zero()).then(|| round(sample.rtt.as_secs_f64() * 1e3)));
+            line.loss.push(before(LEAST_FOR_LOSS.max(step * 2)).and_then(|first| loss(first, sample)));
         }
         line.states = trace.states.iter().map(|(at, state)| (round(at.as_secs_f64()), *state)).collect();
         line
     }
+}
 
-    fn point(&mut self, first: &Sample, sample: &Sample) {
-        let seconds = (sample.at - first.at).as_secs_f64();
-        let arrived = sample.arrived.saturating_sub(first.arrived) as f64 * FILE_SHARE_OF_UDP;
-        let sent = sample.sent_packets.saturating_sub(first.sent_packets);
-        let lost = sample.lost_packets.saturating_sub(first.lost_packets);
-        self.t.push(round(sample.at.as_secs_f64()));
-        self.goodput.push(round(arrived * 8e-6 / seconds));
-        self.rate.push(sample.rate.map(|rate| round(rate * 1e-6)));
-        self.rtt.push((!sample.rtt.is_zero()).then(|| round(sample.rtt.as_secs_f64() * 1e3)));
-        self.loss.push(round(if sent > 0 { (lost as f64 * 100.0 / sent as f64).min(100.0) } else { 0.0 }));
-    }
+/// The first sample that is not before `since`.
+fn earlier(samples: &[Sample], since: Duration) -> Option<&Sample> {
+    samples.get(samples.partition_point(|sample| sample.at < since))
+}
+
+fn goodput(first: &Sample, last: &Sample) -> f64 {
+    let arrived = last.arrived.saturating_sub(first.arrived) as f64 * FILE_SHARE_OF_UDP;
+    round(arrived * 8e-6 / (last.at - first.at).as_secs_f64())
+}
+
+fn loss(first: &Sample, last: &Sample) -> Option<f64> {
+    let sent = last.sent_packets.saturating_sub(first.sent_packets);
+    let lost = last.lost_packets.saturating_sub(first.lost_packets);
+    (sent >= LEAST_PACKETS).then(|| round((lost as f64 * 100.0 / sent as f64).min(100.0)))
 }
 
 /// What a perfect sender would deliver over time, in Mbit/s of file bytes: seconds, and the rate from then on.
@@ -102,7 +117,7 @@ mod tests {
         assert!((300..=POINTS + 1).contains(&line.t.len()), "{}", line.t.len());
         let expected = 10.0 * FILE_SHARE_OF_UDP;
         assert!(line.goodput.iter().all(|rate| (rate - expected).abs() < 0.01));
-        assert!(line.loss.iter().all(|loss| *loss == 1.0));
+        assert!(line.loss.iter().flatten().count() > 300 && line.loss.iter().flatten().all(|loss| *loss == 1.0));
         assert!(line.rtt.iter().all(Option::is_none));
     }
 

@@ -11,6 +11,9 @@ pub(super) const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 /// Changes of state that are kept; a control law that changes it a thousand times in a race cannot be drawn anyway.
 const MOST_STATES: usize = 20_000;
 
+/// Intervals that are kept: an hour of those of a path of 30 ms.
+const MOST_RATES: usize = 200_000;
+
 /// One look at a runner. Counters run from the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sample {
@@ -45,6 +48,8 @@ pub(super) struct Trace {
     pub(super) samples: Vec<Sample>,
     /// States of PCC, each from its time after the request on.
     pub(super) states: Vec<(Duration, &'static str)>,
+    /// Rates that PCC tried, bits per second, each from its time after the request on.
+    pub(super) rates: Vec<(Duration, f64)>,
     /// File bytes in the copy.
     pub(super) bytes: u64,
     /// From the request to the last byte, or until it was stopped.
@@ -77,6 +82,7 @@ pub(super) struct Watch(Mutex<Watched>);
 struct Watched {
     rate: Option<f64>,
     states: Vec<(Instant, &'static str)>,
+    rates: Vec<(Instant, f64)>,
 }
 
 impl Watch {
@@ -103,12 +109,28 @@ impl Watch {
         }
         states
     }
+
+    /// The rates that it tried, in bits per second, in order of time since `start`.
+    pub(super) fn rates(&self, start: Instant) -> Vec<(Duration, f64)> {
+        let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rates: Vec<_> =
+            watched.rates.iter().map(|(at, rate)| (at.saturating_duration_since(start), *rate)).collect();
+        rates.sort_by_key(|(at, _)| *at);
+        rates
+    }
 }
 
 impl Observer for Watch {
     fn on_event(&self, event: &Event<'_>) {
-        let Event::Decision { state, rate, .. } = event else { return };
         let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Event::Interval { at, report, .. } = event
+            && watched.rates.len() < MOST_RATES
+            // It is resolved an RTT and more after it began.
+            && let Some(began) = Instant::now().checked_sub(at.since(report.started))
+        {
+            watched.rates.push((began, report.target.bits_per_sec()));
+        }
+        let Event::Decision { state, rate, .. } = event else { return };
         watched.rate = Some(rate.bits_per_sec());
         if watched.states.last().is_none_or(|(_, last)| last != state) && watched.states.len() < MOST_STATES {
             watched.states.push((Instant::now(), state));
