@@ -6,8 +6,11 @@ use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
 use h3::error::StreamError;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE};
-use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
 use pcc_quic::http3::RequestStream;
+
+const PCC_DIGEST: HeaderName = HeaderName::from_static("pcc-digest");
+const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
 
 /// Why a request was not answered as hoped.
 #[derive(Debug)]
@@ -100,7 +103,7 @@ pub(super) struct Answer {
 pub(super) async fn head(session: &Session, url: &Url, digest: bool) -> Result<Head, Trouble> {
     let mut request = Request::builder().method(Method::HEAD).uri(url.to_uri());
     if digest {
-        request = request.header("want-digest", "blake3").header("want-repr-digest", "blake3=10");
+        request = request.header("want-repr-digest", "blake3=10").header("want-digest", "blake3");
     }
     let (response, _) = ask(session, url, request.body(()).context("could not form the request")?).await?;
     let headers = response.headers();
@@ -206,11 +209,11 @@ fn trouble(session: &Session, url: &str, error: StreamError) -> Trouble {
     }
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> Option<&'a str> {
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-fn number(headers: &HeaderMap, name: &http::HeaderName) -> Option<u64> {
+fn number(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
     text(headers, name)?.trim().parse().ok()
 }
 
@@ -223,10 +226,33 @@ fn content_range(written: &str) -> Option<(u64, Option<u64>)> {
     (first <= last && size.is_none_or(|size| last < size)).then_some((first, size))
 }
 
-/// The digest that `pcc serve` sends: `pcc-digest: blake3=<64 hexadecimal digits>`.
+/// The BLAKE3 digest of the whole file: RFC 9530's `repr-digest: blake3=:<base64>:`, whose registry does not have the
+/// algorithm, or `pcc-digest: blake3=<hexadecimal>`.
 fn digest_of(headers: &HeaderMap) -> Option<blake3::Hash> {
-    let value = headers.get("pcc-digest")?.to_str().ok()?.trim().strip_prefix("blake3=")?;
-    blake3::Hash::from_hex(value).ok()
+    let hexadecimal = || blake3::Hash::from_hex(text(headers, &PCC_DIGEST)?.trim().strip_prefix("blake3=")?).ok();
+    let base64 = || {
+        let mut fields = text(headers, &REPR_DIGEST)?.split(',');
+        let bytes = fields.find_map(|field| from_base64(field.trim().strip_prefix("blake3=:")?.strip_suffix(':')?))?;
+        Some(blake3::Hash::from_bytes(bytes))
+    };
+    base64().or_else(hexadecimal)
+}
+
+/// 32 bytes from their 44 characters (RFC 4648 §4).
+fn from_base64(written: &str) -> Option<[u8; 32]> {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = written.strip_suffix('=').filter(|digits| digits.len() == 43)?;
+    let (mut bits, mut held, mut bytes) = (0, 0u32, Vec::with_capacity(32));
+    for digit in digits.bytes() {
+        let value = u32::try_from(ALPHABET.iter().position(|letter| *letter == digit)?).ok()?;
+        held = (held << 6 | value) & 0xfff;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(held >> bits & 0xff).ok()?);
+        }
+    }
+    bytes.try_into().ok()
 }
 
 #[cfg(test)]
@@ -244,15 +270,26 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_read_and_anything_else_is_none() {
-        let headers = |value: &str| {
-            HeaderMap::from_iter([(http::HeaderName::from_static("pcc-digest"), HeaderValue::from_str(value).unwrap())])
-        };
+    fn a_digest_is_read_in_both_forms_and_anything_else_is_none() {
+        let headers = |name, value: &str| HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())]);
         let digest = blake3::hash(b"abc");
-        assert_eq!(digest_of(&headers(&format!("blake3={}", digest.to_hex()))), Some(digest));
-        for wrong in ["", "blake3=", "blake3=abc", "sha256=00"] {
-            assert_eq!(digest_of(&headers(wrong)), None, "{wrong}");
+        let hexadecimal = format!("blake3={}", digest.to_hex());
+        assert_eq!(digest_of(&headers(PCC_DIGEST, &hexadecimal)), Some(digest));
+        let base64 = "blake3=:ZDezrDhGUTP/tjt1JzqNtUjFWEZdedsD/TWcbNW9nYU=:";
+        assert_eq!(digest_of(&headers(REPR_DIGEST, base64)), Some(digest));
+        assert_eq!(digest_of(&headers(REPR_DIGEST, &format!("sha-256=:AAAA:, {base64}"))), Some(digest));
+        for wrong in ["", "blake3=", "blake3=abc", "sha256=00", "blake3=:AAAA:", "blake3=:::"] {
+            assert_eq!(digest_of(&headers(PCC_DIGEST, wrong)), None, "{wrong}");
+            assert_eq!(digest_of(&headers(REPR_DIGEST, wrong)), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn base64_is_that_of_others() {
+        // python3 -c 'import base64; print(base64.b64encode(bytes(range(224, 256))).decode())'
+        let written = "4OHi4+Tl5ufo6err7O3u7/Dx8vP09fb3+Pn6+/z9/v8=";
+        let bytes: Vec<u8> = (224..=255).collect();
+        assert_eq!(from_base64(written).unwrap().as_slice(), bytes);
     }
 
     #[test]

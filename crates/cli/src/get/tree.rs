@@ -52,6 +52,19 @@ struct Entry {
     size: Option<u64>,
 }
 
+/// A directory's listing: with what could not be listed, or without.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Listing {
+    Plain(Vec<Entry>),
+    Counted {
+        entries: Vec<Entry>,
+        /// Entries whose names are no text, or that are too many.
+        #[serde(default)]
+        omitted: u64,
+    },
+}
+
 /// A file to be fetched.
 struct Wanted {
     url: Url,
@@ -134,7 +147,13 @@ async fn walk(source: &Source, url: &Url, into: &Path, tree: &mut Tree) -> anyho
             .await;
         for (listing, url, dir) in listings {
             let entries = match listing {
-                Ok(entries) => entries,
+                Ok(Listing::Plain(entries) | Listing::Counted { entries, omitted: 0 }) => entries,
+                Ok(Listing::Counted { entries, omitted }) => {
+                    let why = "the server cannot list them".to_owned();
+                    let bad = BadEntry { name: format!("{omitted} entries"), directory: url.short(), why };
+                    fail(source, tree, bad.into());
+                    entries
+                }
                 // Without the top there is nothing.
                 Err(error) if depth > 0 && concerns_one_file(&error) => {
                     fail(source, tree, error);
@@ -201,7 +220,7 @@ fn make_dir(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-async fn list(source: &Source, url: &Url) -> anyhow::Result<Vec<Entry>> {
+async fn list(source: &Source, url: &Url) -> anyhow::Result<Listing> {
     let text = loop {
         let session = source.session().await?;
         match request::listing(&session, url, LARGEST_LISTING).await {
@@ -288,6 +307,17 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("sub")).unwrap();
         assert!(make_dir(&dir.path().join("sub")).is_err());
+    }
+
+    #[test]
+    fn listings_are_read_with_and_without_a_count_of_what_they_leave_out() {
+        let entries = r#"[{"name":"a","type":"file","size":3,"modified":1},{"name":"d","type":"directory"}]"#;
+        assert!(matches!(serde_json::from_str(entries), Ok(Listing::Plain(list)) if list.len() == 2));
+        let counted = format!(r#"{{"entries":{entries},"omitted":2}}"#);
+        assert!(matches!(serde_json::from_str(&counted), Ok(Listing::Counted { omitted: 2, .. })));
+        for wrong in ["", "{}", "[1]", r#"[{"name":1,"type":"file"}]"#, "<html>"] {
+            assert!(serde_json::from_str::<Listing>(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]
