@@ -284,3 +284,6 @@ fn log(verbose: u8) {
         .with_ansi(std::env::var_os("NO_COLOR").is_none())
         .try_init();
 }
+
+#[cfg(test)]
+mod tests;

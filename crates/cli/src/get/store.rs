@@ -80,8 +80,8 @@ impl Store {
             Target::Stdout => Out::Stdout,
             Target::File(target) => {
                 let (part, journal) = names::part_and_journal(target);
-                remove(&journal)?;
                 let file = open(&part, true)?;
+                remove(&journal)?;
                 Out::Part { target: target.clone(), part, file, journal: Journal::new(journal, header, 0) }
             }
         };
