@@ -102,11 +102,15 @@ fn run_scenarios(args: &Run) -> anyhow::Result<()> {
         timeout: args.timeout.into(),
     };
     let store = Store::at(&args.results.clone().unwrap_or_else(|| cache.join("results")));
+    let program = machine.program()?;
     let mut processors = campaign::processors();
     if let Some(jobs) = args.jobs {
         processors = processors.into_iter().cycle().take(jobs.into()).collect();
     }
-    for scenario in scenarios {
+    for mut scenario in scenarios {
+        for run in scenario.runs.iter_mut().filter(|run| run.spec.has_quic_flows()) {
+            run.spec.program = Some(program.clone());
+        }
         say(&format!("{}: {} ({})", scenario.name, scenario.title, scenario.source));
         let outcomes = campaign::run(&scenario, &machine, &store, &processors, &tell)?;
         let rows = summary::rows(&scenario, &outcomes);

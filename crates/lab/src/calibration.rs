@@ -49,6 +49,7 @@ pub fn lone_cubic(path: &PathSpec) -> Spec {
         duration,
         step: duration / 2,
         seed: 1,
+        program: None,
     }
 }
 

@@ -78,6 +78,15 @@ impl Scratch {
 }
 
 impl Machine {
+    /// Hash of the program that QUIC flows run: the same one that is the guest's first process.
+    pub fn program(&self) -> Result<String, RunError> {
+        let mut hash = blake3::Hasher::new();
+        File::open(&self.init)
+            .and_then(|file| hash.update_reader(file).map(|_| ()))
+            .map_err(failed("read this program's own file"))?;
+        Ok(hash.finalize().to_hex().as_str()[..16].to_owned())
+    }
+
     /// Carries out one run on the processor `cpu`.
     pub fn run(&self, spec: &Spec, cpu: usize) -> Result<Outcome, RunError> {
         let scratch = Scratch::create().map_err(failed("create a directory for the run"))?;

@@ -27,6 +27,9 @@ pub const KERNEL_ALGORITHMS: [&str; 17] = [
     "yeah",
 ];
 
+/// Those of `pcc perf`, over QUIC.
+pub const QUIC_ALGORITHMS: [&str; 4] = ["quic:pcc", "quic:cubic", "quic:bbr", "quic:newreno"];
+
 /// The scenarios that come with the program: name and text.
 const SUPPLIED: [(&str, &str); 3] = [
     ("random-loss", include_str!("../../../scenarios/random-loss.toml")),
@@ -244,7 +247,7 @@ fn expand(file: &File) -> Result<Vec<Run>, String> {
         for algorithm in &file.algorithms {
             let flows = flows(file, algorithm, duration)?;
             for &seed in &file.seeds {
-                let spec = Spec { path: path.clone(), flows: flows.clone(), duration, step, seed };
+                let spec = Spec { path: path.clone(), flows: flows.clone(), duration, step, seed, program: None };
                 runs.push(Run { algorithm: algorithm.clone(), point: point.clone(), spec });
             }
         }
@@ -306,8 +309,13 @@ fn flows(file: &File, algorithm: &str, duration: u64) -> Result<Vec<FlowSpec>, S
     let mut flows = Vec::new();
     for table in tables {
         let algorithm = table.algorithm.as_deref().unwrap_or(algorithm);
-        if !KERNEL_ALGORITHMS.contains(&algorithm) {
-            return Err(format!("unknown algorithm `{algorithm}`: choose from {}", KERNEL_ALGORITHMS.join(", ")));
+        let is_quic = QUIC_ALGORITHMS.contains(&algorithm);
+        if !is_quic && !KERNEL_ALGORITHMS.contains(&algorithm) {
+            let known = [&QUIC_ALGORITHMS[..], &KERNEL_ALGORITHMS[..]].concat().join(", ");
+            return Err(format!("unknown algorithm `{algorithm}`: choose from {known}"));
+        }
+        if is_quic && table.connections != 1 {
+            return Err(format!("`connections` is {}: a flow of {algorithm} has one", table.connections));
         }
         let start = optional("start", &table.start, 0)?;
         let stop = optional("stop", &table.stop, duration)?;

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 pub const PACKET: u64 = 1514;
 /// Payload of a full TCP packet with timestamps.
 pub const TCP_PAYLOAD: u64 = 1448;
+/// Payload of a full packet of `pcc perf`: a datagram of 1452 bytes less the short header, the frame's and the tag.
+pub const QUIC_PAYLOAD: u64 = 1416;
+/// Bytes of that packet on the link.
+pub const QUIC_PACKET: u64 = 1452 + 42;
 
 /// One run: a path, the flows on it, and its length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +24,16 @@ pub struct Spec {
     pub step: u64,
     /// Decides everything that is random.
     pub seed: u64,
+    /// Hash of the program that QUIC flows run: another build is another experiment. Absent without such flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+}
+
+impl Spec {
+    /// Whether the product itself sends in it.
+    pub fn has_quic_flows(&self) -> bool {
+        self.flows.iter().any(|flow| flow.algorithm.starts_with(crate::guest::quic::PREFIX))
+    }
 }
 
 /// A dumbbell: a bottleneck queue, then a line that delays and loses.
@@ -37,10 +51,10 @@ pub struct PathSpec {
     pub reverse_loss: f64,
 }
 
-/// A sender of bulk data over kernel TCP.
+/// A sender of bulk data: over kernel TCP, or `pcc perf` over QUIC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowSpec {
-    /// The kernel's name of the congestion control.
+    /// The kernel's name of the congestion control, or `quic:` and that of `pcc perf`.
     pub algorithm: String,
     /// Parallel connections.
     pub connections: u32,
@@ -104,13 +118,13 @@ pub struct FlowSample {
     pub at: u64,
     /// Bytes of payload the receiver has in order.
     pub delivered: u64,
-    /// Bytes of payload put on the wire, repetitions included.
+    /// Bytes put on the wire, repetitions included: TCP's payload, QUIC's datagrams.
     pub sent: u64,
-    /// Bytes of payload sent more than once.
+    /// Bytes of payload sent more than once; for QUIC the datagrams declared lost.
     pub retransmitted: u64,
     /// Smoothed round trip, averaged over connections. Unit: µs.
     pub rtt: u32,
-    /// Window, summed over connections. Unit: segments.
+    /// Window, summed over connections. Unit: segments or datagrams.
     pub cwnd: u32,
     /// The kernel's recovery state of the first connection: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
     pub state: u8,

@@ -1,7 +1,7 @@
 //! From outcomes to the figures of a plot: one mean over the seeds for each point and algorithm.
 
 use crate::scenario::Scenario;
-use crate::spec::{Outcome, PACKET, Spec, TCP_PAYLOAD};
+use crate::spec::{Outcome, PACKET, QUIC_PACKET, QUIC_PAYLOAD, Spec, TCP_PAYLOAD};
 use serde::Serialize;
 
 /// A mean and its uncertainty.
@@ -28,7 +28,7 @@ pub struct Row {
     pub share: Mean,
     /// Mean smoothed round trip. Unit: ms.
     pub rtt_ms: Mean,
-    /// Payload sent for each byte delivered.
+    /// Bytes sent for each byte delivered: TCP's payload, QUIC's datagrams with their headers.
     pub waste: Mean,
     /// Share of the flow's time in which its own hosts held it back, not the path: above a few percent the run tells
     /// nothing of the algorithm.
@@ -77,8 +77,12 @@ pub fn rows(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Row> {
 fn judge(spec: &Spec, outcome: &Outcome) -> [f64; 5] {
     let (Some(flow), Some(wanted)) = (outcome.flows.first(), spec.flows.first()) else { return [0.0; 5] };
     let Some(last) = flow.samples.last() else { return [0.0; 5] };
-    let goodput = last.delivered as f64 * 8e3 / (wanted.stop - wanted.start) as f64;
-    let payload = TCP_PAYLOAD as f64 / PACKET as f64;
+    let goodput = last.delivered as f64 * 8e3 / last.at.saturating_sub(wanted.start).max(1) as f64;
+    let payload = if wanted.algorithm.starts_with(crate::guest::quic::PREFIX) {
+        QUIC_PAYLOAD as f64 / QUIC_PACKET as f64
+    } else {
+        TCP_PAYLOAD as f64 / PACKET as f64
+    };
     let ceiling = spec.path.rate as f64 / 1e6 * (1.0 - spec.path.loss) * payload;
     let rtts: Vec<_> =
         flow.samples.iter().filter(|sample| sample.rtt > 0).map(|sample| f64::from(sample.rtt)).collect();
@@ -118,7 +122,8 @@ mod tests {
     fn a_flow_that_delivers_what_the_path_allows_has_a_share_of_one() {
         let path = PathSpec { rate: 100_000_000, rtt: 30_000_000, buffer: 9000, loss: 0.5, reverse_loss: 0.0 };
         let flow = FlowSpec { algorithm: "bbr".into(), connections: 1, start: 0, stop: 10_000_000_000, extra_rtt: 0 };
-        let spec = Spec { path, flows: vec![flow], duration: 10_000_000_000, step: 1_000_000_000, seed: 1 };
+        let spec =
+            Spec { path, flows: vec![flow], duration: 10_000_000_000, step: 1_000_000_000, seed: 1, program: None };
         let delivered = 50_000_000 / 8 * 10 * TCP_PAYLOAD / PACKET;
         let sample =
             FlowSample { at: 10_000_000_000, delivered, sent: 2 * delivered, rtt: 30_000, ..FlowSample::default() };

@@ -3,6 +3,7 @@
 mod netlink;
 mod offload;
 pub(crate) mod probe;
+pub(crate) mod quic;
 mod sockets;
 mod topology;
 
@@ -49,7 +50,8 @@ fn serve(path: &Path) -> io::Result<Outcome> {
     let mut network = Network::build(&spec).map_err(at("building the network"))?;
     let first = network.hosts.first().ok_or_else(|| io::Error::other("there are no flows"))?;
     let probe = probe::probe(&spec, first).map_err(at("measuring the path"))?;
-    let (flows, queue) = transfer(&spec, &mut network).map_err(at("running the flows"))?;
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    let (flows, queue) = transfer(&spec, dir, &mut network).map_err(at("running the flows"))?;
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned();
     Ok(Outcome { kernel, probe, flows, queue })
 }
@@ -125,15 +127,23 @@ fn send_without_end(mut stream: &TcpStream) {
     while io::Write::write(&mut stream, &chunk).is_ok_and(|sent| sent > 0) {}
 }
 
+/// How long a QUIC flow may take to start and to end, besides its round trips. Unit: ns.
+const GRACE: u64 = 10_000_000_000;
+
 /// A flow that runs, ran or will run.
 struct Running<'a> {
     spec: &'a FlowSpec,
     connections: Vec<Arc<Connection>>,
+    transfer: Option<quic::Transfer>,
     stopped: bool,
     outcome: FlowOutcome,
 }
 
 impl Running<'_> {
+    fn is_quic(&self) -> bool {
+        self.spec.algorithm.starts_with(quic::PREFIX)
+    }
+
     fn sample(&mut self, at: u64) -> io::Result<()> {
         let mut total = FlowSample { at, ..FlowSample::default() };
         let (mut busy, mut rwnd_limited, mut sndbuf_limited, mut senders) = (0, 0, 0, 0);
@@ -165,11 +175,17 @@ impl Running<'_> {
     }
 }
 
-fn transfer(spec: &Spec, network: &mut Network) -> io::Result<(Vec<FlowOutcome>, Vec<QueueSample>)> {
+fn transfer(spec: &Spec, dir: &Path, network: &mut Network) -> io::Result<(Vec<FlowOutcome>, Vec<QueueSample>)> {
     let hosts = Arc::new(std::mem::take(&mut network.hosts));
     let before = network.queue_counts()?;
     let mut flows: Vec<_> = (spec.flows.iter())
-        .map(|spec| Running { spec, connections: Vec::new(), stopped: false, outcome: FlowOutcome::default() })
+        .map(|spec| Running {
+            spec,
+            connections: Vec::new(),
+            transfer: None,
+            stopped: false,
+            outcome: FlowOutcome::default(),
+        })
         .collect();
     let mut queue = Vec::new();
 
@@ -194,6 +210,13 @@ fn transfer(spec: &Spec, network: &mut Network) -> io::Result<(Vec<FlowOutcome>,
             if at < flow.spec.start || flow.stopped {
                 continue;
             }
+            if flow.is_quic() {
+                if at == flow.spec.start {
+                    let transfer = quic::Transfer::start(dir, number, &hosts[number], flow.spec, spec.step)?;
+                    flow.transfer = Some(transfer);
+                }
+                continue;
+            }
             flow.sample(at)?;
             if at == flow.spec.start {
                 for _ in 0..flow.spec.connections {
@@ -208,5 +231,11 @@ fn transfer(spec: &Spec, network: &mut Network) -> io::Result<(Vec<FlowOutcome>,
             }
         }
     }
-    Ok((flows.into_iter().map(|flow| flow.outcome).collect(), queue))
+    // Their clients stop by themselves, after a handshake and the last word of the server.
+    let deadline = begin + spec.duration + GRACE + 20 * spec.path.rtt;
+    let finish = |flow: Running<'_>| match flow.transfer {
+        Some(transfer) => transfer.finish(deadline),
+        None => Ok(flow.outcome),
+    };
+    Ok((flows.into_iter().map(finish).collect::<io::Result<_>>()?, queue))
 }
