@@ -120,9 +120,8 @@ impl Controller for PccController {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
         self.forget_losses();
         let volume = Bytes::new(bytes.into());
-        let ours = pace::is_ours();
         // noq reads its clock once for up to twenty packets; ours tells when this one leaves.
-        let moment = if ours { pace::now() } else { pace::at(now) };
+        let moment = if pace::is_ours() { pace::now() } else { pace::at(now) };
         let at = self.since_birth(moment);
         let Numbered { id, starts_space } = self.numbers.on_sent(number, now);
         if starts_space {
@@ -136,9 +135,7 @@ impl Controller for PccController {
             self.pcc.on_packet_sent(at, id, volume);
             self.limited = false;
         }
-        if ours {
-            self.gate.on_sent(moment, volume, self.pace(id));
-        }
+        self.gate.on_sent(moment, volume, self.pace(id));
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, _: u64, number: u64, app_limited: bool, _: &RttEstimator) {

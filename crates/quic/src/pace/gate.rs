@@ -19,21 +19,23 @@ pub(crate) struct Gate {
     schedule: Schedule,
     /// Nanoseconds on our clock; zero while open.
     closed_until: AtomicU64,
-    /// When the gate was first found open again, for a packet that it had held; zero before.
+    /// When the gate was found open again, and in which turn; zero before.
     reopened: AtomicU64,
+    reopened_in: AtomicU64,
     /// The gate held back the packet that leaves next.
     held: AtomicBool,
     /// The turn in which the last packet left.
-    turn: Option<u64>,
+    sent_in: u64,
 }
 
 impl Gate {
     /// Whether data may leave now. If not, our runtime will wake the connection when it may.
     pub(crate) fn admits(&self) -> bool {
-        if self.closed_until.load(Relaxed) == 0 || !turn::is_ours() {
+        if self.closed_until.load(Relaxed) == 0 {
             return true;
         }
-        match self.admits_at(clock::now()) {
+        let Some(turn) = turn::number() else { return true };
+        match self.admits_at(turn, clock::now()) {
             Ok(()) => true,
             Err(until) => {
                 turn::wake_at(until);
@@ -42,7 +44,7 @@ impl Gate {
         }
     }
 
-    fn admits_at(&self, now: Timestamp) -> Result<(), Timestamp> {
+    fn admits_at(&self, turn: u64, now: Timestamp) -> Result<(), Timestamp> {
         let until = Timestamp::from_nanos(self.closed_until.load(Relaxed));
         if now + SOON < until {
             self.held.store(true, Relaxed);
@@ -50,33 +52,49 @@ impl Gate {
         }
         self.closed_until.store(0, Relaxed);
         self.reopened.store(now.as_nanos(), Relaxed);
+        self.reopened_in.store(turn, Relaxed);
         Ok(())
     }
 
-    /// If the packet that leaves at `now` waited for its time: when the gate was found open for it.
-    fn woken(&self, now: Timestamp) -> Option<Timestamp> {
-        let found_open = Timestamp::from_nanos(self.reopened.load(Relaxed));
-        self.held.load(Relaxed).then_some(if found_open == Timestamp::ZERO { now } else { found_open })
+    /// What the packet that leaves at `now` did before. If it waited for its time, the host is to blame for its delay,
+    /// the time it took to build it included; but not if the gate was found open in a turn before this one, since then
+    /// it waited for something else, such as room in the congestion window.
+    fn departure(&self, turn: u64, now: Timestamp) -> Departure {
+        let reopened = Timestamp::from_nanos(self.reopened.load(Relaxed));
+        if self.held.load(Relaxed) {
+            let waited_on = reopened != Timestamp::ZERO && self.reopened_in.load(Relaxed) != turn;
+            Departure::Waited { woken: if waited_on { reopened } else { now } }
+        } else if turn == self.sent_in {
+            Departure::Followed
+        } else {
+            Departure::Fresh
+        }
     }
 
     /// Since when this host has lost sending time for good, if it has: more of it than the schedule will make up for.
     pub(crate) fn host_limited_since(&self, now: Timestamp) -> Option<Timestamp> {
+        self.host_limited_in(turn::number()?, now)
+    }
+
+    fn host_limited_in(&self, turn: u64, now: Timestamp) -> Option<Timestamp> {
         let end_of_grace = self.schedule.end_of_grace();
-        self.woken(now).filter(|&woken| woken > end_of_grace).map(|_| end_of_grace)
+        match self.departure(turn, now) {
+            Departure::Waited { woken } if woken > end_of_grace => Some(end_of_grace),
+            _ => None,
+        }
     }
 
-    /// A packet of `bytes` leaves at `now`; closes until the next is due, if that ends its train.
+    /// A packet of `bytes` leaves at `now`; closes until the next is due, if that ends its train. Outside a turn nothing
+    /// is paced here.
     pub(crate) fn on_sent(&mut self, now: Timestamp, bytes: Bytes, pace: Pace) {
-        self.on_sent_in(turn::number(), now, bytes, pace);
+        if let Some(turn) = turn::number() {
+            self.on_sent_in(turn, now, bytes, pace);
+        }
     }
 
-    fn on_sent_in(&mut self, turn: Option<u64>, now: Timestamp, bytes: Bytes, pace: Pace) {
-        let departure = match self.woken(now) {
-            Some(woken) => Departure::Waited { woken },
-            None if turn.is_some() && turn == self.turn => Departure::Followed,
-            None => Departure::Fresh,
-        };
-        self.turn = turn;
+    fn on_sent_in(&mut self, turn: u64, now: Timestamp, bytes: Bytes, pace: Pace) {
+        let departure = self.departure(turn, now);
+        self.sent_in = turn;
         *self.held.get_mut() = false;
         if let Some(next) = self.schedule.on_sent(now, bytes, departure, pace) {
             *self.closed_until.get_mut() = next.as_nanos();

@@ -28,7 +28,7 @@ pub(crate) fn is_ours() -> bool {
     CURRENT.get().is_some()
 }
 
-/// Which turn of its connection this is, if any: packets of the same turn were built one right after the other.
+/// Which turn of its connection this is, from one on, if any: packets of one turn were built one right after the other.
 pub(super) fn number() -> Option<u64> {
     CURRENT.get().map(|turn| turn.number)
 }
