@@ -15,6 +15,7 @@ mod sender;
 mod serve;
 mod tls;
 mod url;
+mod wire;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

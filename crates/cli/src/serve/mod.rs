@@ -1,4 +1,9 @@
 //! `pcc serve`.
+mod conditions;
+mod digest;
+pub(crate) mod path;
+mod root;
+mod version;
 
 /// Arguments of `pcc serve`.
 #[derive(clap::Args, Debug)]

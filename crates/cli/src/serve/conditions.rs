@@ -1,0 +1,187 @@
+//! What to send of a file: all, a part, or only that nothing changed (RFC 9110 §13 and §14).
+
+use core::ops::Range;
+use http::header::{HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
+use std::time::SystemTime;
+
+/// What there is to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Current<'a> {
+    /// Its entity tag, in quotes; `None` if it changes right now.
+    pub(super) etag: Option<&'a str>,
+    /// When it was last modified.
+    pub(super) modified: SystemTime,
+    /// Bytes.
+    pub(super) size: u64,
+}
+
+/// How to answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// 200: everything.
+    Whole,
+    /// 206: these bytes.
+    Part(Range<u64>),
+    /// 304: the client has it.
+    NotModified,
+    /// 412: the client wants another version.
+    OtherVersion,
+    /// 416: there are no such bytes.
+    Unsatisfiable,
+}
+
+/// Evaluates a request's conditions, in the order of RFC 9110 §13.2.2.
+pub(super) fn plan(headers: &HeaderMap, current: Current<'_>) -> Plan {
+    if let Some(tags) = text(headers, IF_MATCH)
+        && !lists(tags, current.etag, Comparison::Strong)
+    {
+        return Plan::OtherVersion;
+    }
+    match (text(headers, IF_NONE_MATCH), text(headers, IF_MODIFIED_SINCE)) {
+        (Some(tags), _) if lists(tags, current.etag, Comparison::Weak) => return Plan::NotModified,
+        (None, Some(date)) if unmodified_since(date, current.modified) => return Plan::NotModified,
+        _ => {}
+    }
+    let Some(range) = text(headers, RANGE) else { return Plan::Whole };
+    // A date is too coarse to tell versions apart, so only the tag lets a part be appended to another.
+    if let Some(tag) = text(headers, IF_RANGE)
+        && current.etag != Some(tag.trim())
+    {
+        return Plan::Whole;
+    }
+    match parse(range, current.size) {
+        Parsed::Part(range) => Plan::Part(range),
+        Parsed::Ignored => Plan::Whole,
+        Parsed::Unsatisfiable => Plan::Unsatisfiable,
+    }
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Comparison {
+    Strong,
+    Weak,
+}
+
+fn lists(tags: &str, etag: Option<&str>, comparison: Comparison) -> bool {
+    let equal = |tag: &str| {
+        let tag = if comparison == Comparison::Weak { tag.strip_prefix("W/").unwrap_or(tag) } else { tag };
+        Some(tag) == etag
+    };
+    tags.trim() == "*" || tags.split(',').map(str::trim).any(equal)
+}
+
+fn unmodified_since(date: &str, modified: SystemTime) -> bool {
+    // The date has whole seconds, so the file's time is compared as it would be written.
+    httpdate::parse_http_date(date).is_ok_and(|date| httpdate::HttpDate::from(modified) <= date.into())
+}
+
+enum Parsed {
+    Part(Range<u64>),
+    /// Malformed, another unit, or several ranges, which a server may answer with everything.
+    Ignored,
+    Unsatisfiable,
+}
+
+fn parse(range: &str, size: u64) -> Parsed {
+    let Some((first, last)) = range.trim().strip_prefix("bytes=").and_then(|range| range.split_once('-')) else {
+        return Parsed::Ignored;
+    };
+    let number = |digits: &str| -> Option<u64> {
+        // A number beyond 64 bits lies behind every file.
+        let digits = digits.trim();
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse().unwrap_or(u64::MAX))
+    };
+    let range = match (number(first), number(last), first.trim().is_empty(), last.trim().is_empty()) {
+        (Some(first), Some(last), _, _) if first <= last => first..last.saturating_add(1).min(size),
+        (Some(first), None, _, true) => first..size,
+        (None, Some(suffix), true, _) => size.saturating_sub(suffix)..size,
+        _ => return Parsed::Ignored,
+    };
+    if range.start < range.end { Parsed::Part(range) } else { Parsed::Unsatisfiable }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::time::Duration;
+    use http::HeaderValue;
+
+    /// The plan for a file of 100 bytes with the tag `"now"`, modified one day after 1970.
+    fn planned(fields: &[(HeaderName, &str)]) -> Plan {
+        let headers = fields.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect();
+        let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(86_400);
+        plan(&headers, Current { etag: Some("\"now\""), modified, size: 100 })
+    }
+
+    #[test]
+    fn single_ranges_are_cut_to_the_file() {
+        for (range, plan) in [
+            ("bytes=0-9", Plan::Part(0..10)),
+            ("bytes=10-", Plan::Part(10..100)),
+            ("bytes=90-500", Plan::Part(90..100)),
+            ("bytes=-10", Plan::Part(90..100)),
+            ("bytes=-500", Plan::Part(0..100)),
+            ("bytes=99-99", Plan::Part(99..100)),
+            ("bytes=0-99999999999999999999999", Plan::Part(0..100)),
+            ("bytes=100-", Plan::Unsatisfiable),
+            ("bytes=-0", Plan::Unsatisfiable),
+            ("bytes=99999999999999999999999-", Plan::Unsatisfiable),
+            ("bytes=9-5", Plan::Whole),
+            ("bytes=-", Plan::Whole),
+            ("bytes=0-1,5-6", Plan::Whole),
+            ("bytes=+1-2", Plan::Whole),
+            ("lines=0-9", Plan::Whole),
+            ("", Plan::Whole),
+        ] {
+            assert_eq!(planned(&[(RANGE, range)]), plan, "{range}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_has_no_ranges() {
+        let headers = HeaderMap::from_iter([(RANGE, HeaderValue::from_static("bytes=0-"))]);
+        let current = Current { etag: None, modified: SystemTime::UNIX_EPOCH, size: 0 };
+        assert_eq!(plan(&headers, current), Plan::Unsatisfiable);
+    }
+
+    #[test]
+    fn a_range_of_another_version_becomes_the_whole_file() {
+        assert_eq!(planned(&[(RANGE, "bytes=5-"), (IF_RANGE, "\"now\"")]), Plan::Part(5..100));
+        assert_eq!(planned(&[(RANGE, "bytes=5-"), (IF_RANGE, "\"then\"")]), Plan::Whole);
+        assert_eq!(planned(&[(RANGE, "bytes=5-"), (IF_RANGE, "W/\"now\"")]), Plan::Whole);
+        assert_eq!(planned(&[(RANGE, "bytes=5-"), (IF_RANGE, "Fri, 02 Jan 1970 00:00:00 GMT")]), Plan::Whole);
+    }
+
+    #[test]
+    fn a_file_that_changes_right_now_is_never_continued() {
+        let headers = HeaderMap::from_iter([
+            (RANGE, HeaderValue::from_static("bytes=5-")),
+            (IF_RANGE, HeaderValue::from_static("\"now\"")),
+        ]);
+        let current = Current { etag: None, modified: SystemTime::UNIX_EPOCH, size: 100 };
+        assert_eq!(plan(&headers, current), Plan::Whole);
+    }
+
+    #[test]
+    fn a_client_that_has_the_version_gets_nothing() {
+        for tags in ["\"now\"", "W/\"now\"", "\"a\", \"now\"", "*"] {
+            assert_eq!(planned(&[(IF_NONE_MATCH, tags)]), Plan::NotModified, "{tags}");
+        }
+        assert_eq!(planned(&[(IF_NONE_MATCH, "\"then\"")]), Plan::Whole);
+        assert_eq!(planned(&[(IF_MODIFIED_SINCE, "Fri, 02 Jan 1970 00:00:00 GMT")]), Plan::NotModified);
+        assert_eq!(planned(&[(IF_MODIFIED_SINCE, "Thu, 01 Jan 1970 00:00:00 GMT")]), Plan::Whole);
+        assert_eq!(planned(&[(IF_MODIFIED_SINCE, "yesterday")]), Plan::Whole);
+    }
+
+    #[test]
+    fn a_client_that_insists_on_another_version_is_told() {
+        assert_eq!(planned(&[(IF_MATCH, "\"then\"")]), Plan::OtherVersion);
+        assert_eq!(planned(&[(IF_MATCH, "W/\"now\"")]), Plan::OtherVersion);
+        assert_eq!(planned(&[(IF_MATCH, "\"now\"")]), Plan::Whole);
+    }
+}

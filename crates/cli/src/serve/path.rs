@@ -1,0 +1,165 @@
+//! The path of a request, as names below the served directory.
+
+use crate::percent;
+use std::path::PathBuf;
+
+/// Names under which unfinished uploads wait. They are neither listed nor served.
+pub(crate) const HIDDEN_PREFIX: &str = ".pcc-upload-";
+
+/// Bytes in a name, the limit of every common file system.
+pub(crate) const LONGEST_NAME: usize = 255;
+
+/// Bytes in a path, Linux's limit.
+const LONGEST_PATH: usize = 4096;
+
+/// Names that lead downwards from the served directory, one after the other.
+///
+/// Whether they stay below it when links are followed is for [`super::root::Root`] to see to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SafePath {
+    names: Vec<String>,
+    /// Whether the path ended with a slash.
+    pub(crate) directory: bool,
+}
+
+/// Why a path is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unsafe {
+    /// It is not what a URL's path looks like.
+    #[error("malformed path")]
+    Malformed,
+    /// `.`, `..` or an empty name.
+    #[error("the path must not hold `.`, `..` or empty names")]
+    Upwards,
+    /// A NUL or a slash inside a name.
+    #[error("a name holds a character that no file name can")]
+    Character,
+    /// Longer than file systems allow.
+    #[error("the path or a name in it is too long")]
+    TooLong,
+    /// A name reserved for unfinished uploads.
+    #[error("no such file")]
+    Hidden,
+}
+
+impl SafePath {
+    /// From a URL's path, percent-encoded, without the query.
+    pub(crate) fn parse(encoded: &str) -> Result<Self, Unsafe> {
+        if encoded.len() > 3 * LONGEST_PATH {
+            return Err(Unsafe::TooLong);
+        }
+        let encoded = encoded.strip_prefix('/').ok_or(Unsafe::Malformed)?;
+        let (encoded, directory) = match encoded.strip_suffix('/') {
+            Some(rest) => (rest, true),
+            None => (encoded, encoded.is_empty()),
+        };
+        let names = if encoded.is_empty() && directory {
+            Vec::new()
+        } else {
+            encoded.split('/').map(name).collect::<Result<_, _>>()?
+        };
+        let path = Self { names, directory };
+        if path.to_path().as_os_str().len() > LONGEST_PATH { Err(Unsafe::TooLong) } else { Ok(path) }
+    }
+
+    /// Relative, for the file system; `.` for the served directory itself.
+    pub(crate) fn to_path(&self) -> PathBuf {
+        if self.names.is_empty() { PathBuf::from(".") } else { self.names.iter().collect() }
+    }
+
+    /// The last name; `None` for the served directory itself.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.names.last().map(String::as_str)
+    }
+
+    /// The directory around it.
+    pub(crate) fn parent(&self) -> PathBuf {
+        match self.names.split_last() {
+            Some((_, above)) if !above.is_empty() => above.iter().collect(),
+            _ => PathBuf::from("."),
+        }
+    }
+}
+
+fn name(encoded: &str) -> Result<String, Unsafe> {
+    let name = percent::decode(encoded).ok_or(Unsafe::Malformed)?;
+    if matches!(name.as_str(), "" | "." | "..") {
+        return Err(Unsafe::Upwards);
+    }
+    if name.contains(['/', '\0']) || (cfg!(windows) && name.contains(['\\', ':'])) {
+        return Err(Unsafe::Character);
+    }
+    if name.len() > LONGEST_NAME {
+        return Err(Unsafe::TooLong);
+    }
+    if name.starts_with(HIDDEN_PREFIX) { Err(Unsafe::Hidden) } else { Ok(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn paths_are_decoded_name_by_name() {
+        for (encoded, path, directory) in [
+            ("/", ".", true),
+            ("/a", "a", false),
+            ("/a/b%20c", "a/b c", false),
+            ("/a/", "a", true),
+            ("/%C3%A4", "ä", false),
+            ("/..a/b..", "..a/b..", false),
+        ] {
+            let parsed = SafePath::parse(encoded).unwrap();
+            assert_eq!((parsed.to_path().as_path(), parsed.directory), (Path::new(path), directory), "{encoded}");
+        }
+    }
+
+    #[test]
+    fn no_path_leads_upwards_or_elsewhere() {
+        for (encoded, why) in [
+            ("", Unsafe::Malformed),
+            ("a", Unsafe::Malformed),
+            ("/..", Unsafe::Upwards),
+            ("/../etc/passwd", Unsafe::Upwards),
+            ("/a/../../b", Unsafe::Upwards),
+            ("/%2e%2e/b", Unsafe::Upwards),
+            ("/%2E./b", Unsafe::Upwards),
+            ("/a/./b", Unsafe::Upwards),
+            ("//etc/passwd", Unsafe::Upwards),
+            ("/a//b", Unsafe::Upwards),
+            ("/a%2f..%2fb", Unsafe::Character),
+            ("/%2fetc%2fpasswd", Unsafe::Character),
+            ("/a%00b", Unsafe::Character),
+            ("/%", Unsafe::Malformed),
+            ("/%zz", Unsafe::Malformed),
+            ("/%ff", Unsafe::Malformed),
+            ("/%252e%252e/%00", Unsafe::Character),
+            ("/.pcc-upload-1", Unsafe::Hidden),
+            ("/a/%2Epcc-upload-1", Unsafe::Hidden),
+        ] {
+            assert_eq!(SafePath::parse(encoded), Err(why), "{encoded}");
+        }
+    }
+
+    #[test]
+    fn double_encoding_is_a_plain_name() {
+        assert_eq!(SafePath::parse("/%252e%252e").unwrap().to_path(), Path::new("%2e%2e"));
+    }
+
+    #[test]
+    fn overlong_names_and_paths_are_refused() {
+        assert!(SafePath::parse(&format!("/{}", "a".repeat(255))).is_ok());
+        assert_eq!(SafePath::parse(&format!("/{}", "a".repeat(256))), Err(Unsafe::TooLong));
+        assert_eq!(SafePath::parse(&"/a".repeat(3000)), Err(Unsafe::TooLong));
+        assert_eq!(SafePath::parse(&format!("/{}", "%41".repeat(1_000_000))), Err(Unsafe::TooLong));
+    }
+
+    #[test]
+    fn parents_stay_inside() {
+        for (encoded, parent, name) in [("/a", ".", Some("a")), ("/a/b/c", "a/b", Some("c")), ("/", ".", None)] {
+            let parsed = SafePath::parse(encoded).unwrap();
+            assert_eq!((parsed.parent().as_path(), parsed.name()), (Path::new(parent), name), "{encoded}");
+        }
+    }
+}

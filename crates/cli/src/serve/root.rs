@@ -1,0 +1,158 @@
+//! The served directory, and no way out of it.
+
+use super::path::SafePath;
+use super::version::Version;
+use anyhow::Context;
+use bytes::Bytes;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, FileExt, OpenOptions, OpenOptionsExt};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A directory that is opened once; everything else is opened relative to it by the system, which follows symbolic
+/// links only as long as they stay below.
+#[derive(Clone, Debug)]
+pub(crate) struct Root {
+    dir: Arc<Dir>,
+}
+
+/// What a path leads to.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// A regular file.
+    File(Opened),
+    /// A directory.
+    Directory(Dir),
+    /// A device, a socket or a pipe: never opened, since that alone can have effects.
+    Other,
+}
+
+/// A file to be sent.
+#[derive(Clone, Debug)]
+pub(super) struct Opened {
+    pub(super) file: Arc<File>,
+    /// `None` if it is being written to right now.
+    pub(super) version: Option<Version>,
+    /// Its size when it was opened.
+    pub(super) size: u64,
+}
+
+impl Root {
+    /// Errors: it is not a directory, or not ours to read.
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        let dir = Dir::open_ambient_dir(path, ambient_authority())
+            .with_context(|| format!("could not open the directory {}", path.display()))?;
+        Ok(Self { dir: Arc::new(dir) })
+    }
+
+    /// The directory itself, from which nothing above it can be reached.
+    pub(super) fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    /// Opens what `path` leads to. Blocks.
+    pub(super) fn find(&self, path: &SafePath) -> io::Result<Found> {
+        let relative = path.to_path();
+        let kind = self.dir.metadata(&relative)?;
+        if kind.is_dir() {
+            return self.dir.open_dir(&relative).map(Found::Directory);
+        }
+        if !kind.is_file() {
+            return Ok(Found::Other);
+        }
+        // It may have become a pipe since we looked: opening that must not block.
+        let options = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).to_owned();
+        let file = self.dir.open_with(&relative, &options)?;
+        if !file.metadata()?.is_file() {
+            return Ok(Found::Other);
+        }
+        let version = Version::settled(&file)?;
+        let size = version.map_or_else(|| file.metadata().map(|metadata| metadata.len()), |version| Ok(version.size))?;
+        Ok(Found::File(Opened { file: Arc::new(file), version, size }))
+    }
+}
+
+impl Opened {
+    /// Whether it is still what was opened.
+    pub(super) fn is_unchanged(&self) -> bool {
+        let now = self.file.metadata().ok().map(|metadata| Version::of(&metadata));
+        self.version.is_some() && now == self.version
+    }
+
+    /// Reads `length` bytes from `offset`, fewer at the end of the file. Blocks.
+    pub(super) fn read(&self, offset: u64, length: usize) -> io::Result<Bytes> {
+        let mut buffer = vec![0; length];
+        let mut filled = 0;
+        while filled < length {
+            match self.file.read_at(&mut buffer[filled..], offset + filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        buffer.truncate(filled);
+        Ok(buffer.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// `secret` beside the served directory `served`, which holds `inside/file` and the links that the test makes.
+    fn served() -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("secret"), "secret").unwrap();
+        std::fs::create_dir_all(dir.path().join("served/inside")).unwrap();
+        std::fs::write(dir.path().join("served/inside/file"), "public").unwrap();
+        let root = Root::open(&dir.path().join("served")).unwrap();
+        (dir, root)
+    }
+
+    fn find(root: &Root, path: &str) -> io::Result<Found> {
+        root.find(&SafePath::parse(path).unwrap())
+    }
+
+    #[test]
+    fn links_are_followed_inside_and_refused_outside() {
+        let (dir, root) = served();
+        let link = |target: &str, name: &str| symlink(target, dir.path().join("served").join(name)).unwrap();
+        link("inside/file", "good");
+        link("../secret", "relative");
+        link(dir.path().join("secret").to_str().unwrap(), "absolute");
+        link("..", "up");
+        link("/proc/self/root", "magic");
+        link("loop", "loop");
+        assert!(matches!(find(&root, "/good").unwrap(), Found::File(_)));
+        for outside in ["/relative", "/absolute", "/up/secret", "/up/served/inside/file", "/magic/etc/passwd", "/loop"] {
+            assert!(find(&root, outside).is_err(), "{outside}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_neither_read_nor_waited_for() {
+        let (dir, root) = served();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            dir.path().join("served/pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        assert!(matches!(find(&root, "/pipe").unwrap(), Found::Other));
+    }
+
+    #[test]
+    fn a_change_is_noticed_on_the_open_file() {
+        let (dir, root) = served();
+        let Found::File(opened) = find(&root, "/inside/file").unwrap() else { panic!("not a file") };
+        assert!(opened.is_unchanged());
+        assert_eq!(opened.read(3, 100).unwrap(), "lic");
+        std::fs::write(dir.path().join("served/inside/file"), "public").unwrap();
+        assert!(!opened.is_unchanged());
+    }
+}

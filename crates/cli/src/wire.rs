@@ -1,0 +1,86 @@
+//! What client and server say to each other beyond plain HTTP: field names, media types, digests.
+//!
+//! Digests are RFC 9530's fields with the algorithm key `blake3`, which its registry does not have: BLAKE3, 32 bytes.
+//! Uploads follow the ideas of draft-ietf-httpbis-resumable-upload; `docs/http.md` has the protocol.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderMap;
+use http::header::HeaderName;
+
+/// Asks for the digest of the whole file: `blake3=10`.
+pub(crate) const WANT_REPR_DIGEST: HeaderName = HeaderName::from_static("want-repr-digest");
+/// The digest of the whole file, whatever part of it the message carries: `blake3=:<base64>:`.
+pub(crate) const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
+/// Bytes of an upload that the server holds, or the position of the first byte of a request's body.
+pub(crate) const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
+/// Whether the file ends with this request's body: `?1` or `?0`.
+pub(crate) const UPLOAD_COMPLETE: HeaderName = HeaderName::from_static("upload-complete");
+/// Size of the whole file.
+pub(crate) const UPLOAD_LENGTH: HeaderName = HeaderName::from_static("upload-length");
+
+/// Media type of a directory listing, so that it is not taken for a JSON file that happens to be served.
+pub(crate) const LISTING_TYPE: &str = "application/vnd.pcc.listing+json";
+/// Media type of a part of an upload.
+pub(crate) const PARTIAL_UPLOAD_TYPE: &str = "application/partial-upload";
+
+/// The value of [`WANT_REPR_DIGEST`]: ours, with the highest preference.
+pub(crate) const WANT_BLAKE3: &str = "blake3=10";
+
+/// The value of [`REPR_DIGEST`].
+pub(crate) fn digest_field(digest: &blake3::Hash) -> String {
+    format!("blake3=:{}:", STANDARD.encode(digest.as_bytes()))
+}
+
+/// The BLAKE3 digest among those that [`REPR_DIGEST`] lists; `None` without one.
+pub(crate) fn digest_of(headers: &HeaderMap) -> Option<blake3::Hash> {
+    let value = |field: &str| -> Option<blake3::Hash> {
+        let encoded = field.trim().strip_prefix("blake3=:")?.strip_suffix(':')?;
+        let bytes: [u8; 32] = STANDARD.decode(encoded).ok()?.try_into().ok()?;
+        Some(bytes.into())
+    };
+    headers.get_all(REPR_DIGEST).iter().find_map(|line| line.to_str().ok()?.split(',').find_map(value))
+}
+
+/// Whether the peer wants a BLAKE3 digest: its key is listed, with a preference above zero.
+pub(crate) fn wants_digest(headers: &HeaderMap) -> bool {
+    let wanted = |field: &str| field.trim().strip_prefix("blake3=").is_some_and(|preference| preference != "0");
+    headers.get_all(WANT_REPR_DIGEST).iter().any(|line| line.to_str().is_ok_and(|line| line.split(',').any(wanted)))
+}
+
+/// A field with a number, as in [`UPLOAD_OFFSET`]. `None` if it is missing or no number.
+pub(crate) fn number(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn headers(name: HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
+    }
+
+    #[test]
+    fn a_digest_is_found_among_others() {
+        let digest = blake3::hash(b"abc");
+        let field = format!("sha-256=:AAAA:, {}", digest_field(&digest));
+        assert_eq!(digest_of(&headers(REPR_DIGEST, &field)), Some(digest));
+    }
+
+    #[test]
+    fn what_is_no_blake3_digest_counts_as_none() {
+        for field in ["", "blake3=", "blake3=::", "blake3=:AAAA:", "sha-256=:AAAA:", "blake3=:not base64:"] {
+            assert_eq!(digest_of(&headers(REPR_DIGEST, field)), None, "{field}");
+        }
+        assert_eq!(digest_of(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_digest_is_wanted_if_asked_for_with_a_preference() {
+        for (field, wanted) in [("blake3=10", true), ("sha-256=1, blake3=3", true), ("blake3=0", false), ("md5=1", false)] {
+            assert_eq!(wants_digest(&headers(WANT_REPR_DIGEST, field)), wanted, "{field}");
+        }
+    }
+}
