@@ -3,21 +3,26 @@
 #![allow(dead_code, reason = "the subcommands that use these parts land after them")]
 
 mod dial;
+mod disk;
 mod emulate;
 mod exit;
 mod get;
 mod lab;
+mod log;
+mod manual;
 mod percent;
 mod perf;
 mod put;
 mod race;
 mod sender;
 mod serve;
+mod sink;
 mod tls;
+mod token;
 mod url;
 mod wire;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Moves and measures data over lossy, long or shallow-buffered paths at full speed.
@@ -30,8 +35,7 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Serve a directory over HTTP/3
-    Serve(serve::Args),
+    Serve(Box<serve::Args>),
     /// Download a file or a directory
     Get(Box<get::Args>),
     /// Upload a file, a directory or standard input
@@ -44,6 +48,8 @@ enum Command {
     Race(race::Args),
     /// Experiments on a real Linux network stack in virtual time
     Lab(lab::Args),
+    Completions(manual::CompletionsArgs),
+    Man(manual::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -57,13 +63,15 @@ fn main() -> ExitCode {
     };
     let done = runtime.block_on(async {
         match cli.command {
-            Command::Serve(args) => serve::run(args).await,
+            Command::Serve(args) => serve::run(*args).await,
             Command::Get(args) => get::run(*args).await,
             Command::Put(args) => put::run(args).await,
             Command::Perf(args) => perf::run(*args).await,
             Command::Emulate(args) => emulate::run(*args).await,
             Command::Race(args) => race::run(args).await,
             Command::Lab(args) => lab::run(args),
+            Command::Completions(args) => manual::completions(&args, Cli::command()),
+            Command::Man(args) => manual::man(&args, Cli::command()),
         }
     });
     match done {

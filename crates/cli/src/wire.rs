@@ -12,6 +12,10 @@ use http::header::HeaderName;
 pub(crate) const WANT_REPR_DIGEST: HeaderName = HeaderName::from_static("want-repr-digest");
 /// The digest of the whole file, whatever part of it the message carries: `blake3=:<base64>:`.
 pub(crate) const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
+/// Asks for the digest too, in the words of `pcc get`: `blake3`.
+pub(crate) const WANT_DIGEST: HeaderName = HeaderName::from_static("want-digest");
+/// The digest in hexadecimal: `blake3=<64 digits>`.
+pub(crate) const PCC_DIGEST: HeaderName = HeaderName::from_static("pcc-digest");
 /// Bytes of an upload that the server holds, or the position of the first byte of a request's body.
 pub(crate) const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
 /// Whether the file ends with this request's body: `?1` or `?0`.
@@ -19,8 +23,6 @@ pub(crate) const UPLOAD_COMPLETE: HeaderName = HeaderName::from_static("upload-c
 /// Size of the whole file.
 pub(crate) const UPLOAD_LENGTH: HeaderName = HeaderName::from_static("upload-length");
 
-/// Media type of a directory listing, so that it is not taken for a JSON file that happens to be served.
-pub(crate) const LISTING_TYPE: &str = "application/vnd.pcc.listing+json";
 /// Media type of a part of an upload.
 pub(crate) const PARTIAL_UPLOAD_TYPE: &str = "application/partial-upload";
 
@@ -45,7 +47,11 @@ pub(crate) fn digest_of(headers: &HeaderMap) -> Option<blake3::Hash> {
 /// Whether the peer wants a BLAKE3 digest: its key is listed, with a preference above zero.
 pub(crate) fn wants_digest(headers: &HeaderMap) -> bool {
     let wanted = |field: &str| field.trim().strip_prefix("blake3=").is_some_and(|preference| preference != "0");
-    headers.get_all(WANT_REPR_DIGEST).iter().any(|line| line.to_str().is_ok_and(|line| line.split(',').any(wanted)))
+    headers.get(WANT_DIGEST).is_some_and(|wanted| wanted == "blake3")
+        || headers
+            .get_all(WANT_REPR_DIGEST)
+            .iter()
+            .any(|line| line.to_str().is_ok_and(|line| line.split(',').any(wanted)))
 }
 
 /// A field with a number, as in [`UPLOAD_OFFSET`]. `None` if it is missing or no number.
@@ -79,7 +85,9 @@ mod tests {
 
     #[test]
     fn a_digest_is_wanted_if_asked_for_with_a_preference() {
-        for (field, wanted) in [("blake3=10", true), ("sha-256=1, blake3=3", true), ("blake3=0", false), ("md5=1", false)] {
+        for (field, wanted) in
+            [("blake3=10", true), ("sha-256=1, blake3=3", true), ("blake3=0", false), ("md5=1", false)]
+        {
             assert_eq!(wants_digest(&headers(WANT_REPR_DIGEST, field)), wanted, "{field}");
         }
     }

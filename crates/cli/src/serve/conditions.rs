@@ -113,7 +113,8 @@ mod tests {
 
     /// The plan for a file of 100 bytes with the tag `"now"`, modified one day after 1970.
     fn planned(fields: &[(HeaderName, &str)]) -> Plan {
-        let headers = fields.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect();
+        let headers =
+            fields.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect();
         let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(86_400);
         plan(&headers, Current { etag: Some("\"now\""), modified, size: 100 })
     }

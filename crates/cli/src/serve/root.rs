@@ -68,7 +68,8 @@ impl Root {
             return Ok(Found::Other);
         }
         let version = Version::settled(&file)?;
-        let size = version.map_or_else(|| file.metadata().map(|metadata| metadata.len()), |version| Ok(version.size))?;
+        let size =
+            version.map_or_else(|| file.metadata().map(|metadata| metadata.len()), |version| Ok(version.size))?;
         Ok(Found::File(Opened { file: Arc::new(file), version, size }))
     }
 }
@@ -127,7 +128,8 @@ mod tests {
         link("/proc/self/root", "magic");
         link("loop", "loop");
         assert!(matches!(find(&root, "/good").unwrap(), Found::File(_)));
-        for outside in ["/relative", "/absolute", "/up/secret", "/up/served/inside/file", "/magic/etc/passwd", "/loop"] {
+        for outside in ["/relative", "/absolute", "/up/secret", "/up/served/inside/file", "/magic/etc/passwd", "/loop"]
+        {
             assert!(find(&root, outside).is_err(), "{outside}");
         }
     }

@@ -1,7 +1,7 @@
 //! Which version of a file is there: what strong entity tags are made of.
 
-use cap_std::fs::{File, Metadata};
 use cap_std::fs::MetadataExt;
+use cap_std::fs::{File, Metadata};
 use core::time::Duration;
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};

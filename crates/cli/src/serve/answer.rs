@@ -1,0 +1,104 @@
+//! Responses: their fields, and how one is sent.
+
+use bytes::Bytes;
+use h3::error::StreamError;
+use http::header::{self, HeaderValue};
+use http::response::Builder;
+use http::{Response, StatusCode};
+use pcc_quic::http3::ResponseStream;
+use std::io;
+
+/// What became of a request, for the log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outcome {
+    pub(super) status: StatusCode,
+    /// Bytes of the body, sent or received.
+    pub(super) bytes: u64,
+}
+
+/// Why a request got no complete response.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Broken {
+    /// The client or the network ended it.
+    #[error("the stream ended: {0}")]
+    Stream(#[from] StreamError),
+    /// The client reads or sends nothing any more.
+    #[error("no progress for {0:?}")]
+    Stalled(core::time::Duration),
+    /// What was announced can no longer be sent.
+    #[error("the file changed while it was being sent")]
+    Changed,
+    /// The disk.
+    #[error("could not read the file: {0}")]
+    Read(io::Error),
+}
+
+/// A response that states what it is; the caller adds to it.
+pub(super) fn response(status: StatusCode) -> Builder {
+    Response::builder()
+        .status(status)
+        .header(header::SERVER, HeaderValue::from_static(concat!("pcc/", env!("CARGO_PKG_VERSION"))))
+        .header(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"))
+}
+
+/// Sends head and body together. `head_only` leaves the body out, as the answer to HEAD does.
+pub(super) async fn send(
+    stream: &mut ResponseStream,
+    builder: Builder,
+    body: Bytes,
+    head_only: bool,
+) -> Result<Outcome, Broken> {
+    let builder = builder.header(header::CONTENT_LENGTH, body.len());
+    let status = send_head(stream, builder).await?;
+    let bytes = if head_only { 0 } else { body.len() as u64 };
+    if bytes > 0 {
+        stream.send_data(body).await?;
+    }
+    stream.finish().await?;
+    Ok(Outcome { status, bytes })
+}
+
+/// Sends the head only; the body follows.
+pub(super) async fn send_head(stream: &mut ResponseStream, builder: Builder) -> Result<StatusCode, Broken> {
+    // A field with bytes that no field may have can only come from a name on the disk.
+    let response = builder.body(()).unwrap_or_else(|error| {
+        tracing::debug!(%error, "a response could not be put into words");
+        let mut response = Response::new(());
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response
+    });
+    let status = response.status();
+    stream.send_response(response).await?;
+    Ok(status)
+}
+
+/// Says no, with a sentence for people.
+pub(super) async fn refuse(stream: &mut ResponseStream, status: StatusCode, why: &str) -> Result<Outcome, Broken> {
+    refuse_with(stream, response(status), why).await
+}
+
+/// Says no, with further fields.
+pub(super) async fn refuse_with(stream: &mut ResponseStream, builder: Builder, why: &str) -> Result<Outcome, Broken> {
+    // The rest of the request is not wanted, and nothing is wrong with the connection (RFC 9114 §4.1.1).
+    stream.stop_sending(h3::error::Code::H3_NO_ERROR);
+    let builder = builder.header(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    send(stream, builder, Bytes::from(format!("{why}\n")), false).await
+}
+
+/// How a failure of the file system is told to a client: without paths of this computer.
+pub(super) fn status_of(error: &io::Error) -> (StatusCode, &'static str) {
+    use io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::NotFound | Kind::NotADirectory | Kind::InvalidFilename => (StatusCode::NOT_FOUND, "no such file"),
+        Kind::PermissionDenied => (StatusCode::FORBIDDEN, "the server may not read or write that"),
+        Kind::IsADirectory | Kind::DirectoryNotEmpty => (StatusCode::CONFLICT, "a directory of that name exists"),
+        Kind::AlreadyExists => (StatusCode::CONFLICT, "a file is where a directory is needed"),
+        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
+            (StatusCode::INSUFFICIENT_STORAGE, "the server's disk is full")
+        }
+        Kind::ReadOnlyFilesystem => (StatusCode::FORBIDDEN, "the server's file system is read-only"),
+        // A loop of symbolic links has no stable kind of its own.
+        _ if error.raw_os_error() == Some(libc::ELOOP) => (StatusCode::NOT_FOUND, "no such file"),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, "the server could not read or write that"),
+    }
+}

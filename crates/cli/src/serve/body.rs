@@ -1,0 +1,59 @@
+//! Sends a part of a file, reading ahead of the network.
+
+use super::answer::Broken;
+use super::root::Opened;
+use bytes::Bytes;
+use core::ops::Range;
+use core::time::Duration;
+use h3::error::Code;
+use pcc_quic::http3::ResponseStream;
+use std::io;
+use tokio::task::JoinHandle;
+
+/// Read at once: a trip to another thread costs as much as hashing or sending some 20 KB.
+const CHUNK: u64 = 512 << 10;
+
+/// A client that takes nothing for so long has gone or means harm. Longer than the longest black-out that a connection
+/// survives.
+pub(super) const STALL: Duration = Duration::from_secs(60);
+
+/// Sends `range` of the file and ends the stream. If the file turns out to have changed, the stream is cut off instead,
+/// so that nobody takes a mixture for the file.
+pub(super) async fn send(stream: &mut ResponseStream, opened: &Opened, range: Range<u64>) -> Result<u64, Broken> {
+    let sent = pump(stream, opened, range).await;
+    match sent {
+        Ok(bytes) => {
+            stream.finish().await?;
+            Ok(bytes)
+        }
+        Err(error) => {
+            stream.stop_stream(Code::H3_INTERNAL_ERROR);
+            Err(error)
+        }
+    }
+}
+
+async fn pump(stream: &mut ResponseStream, opened: &Opened, range: Range<u64>) -> Result<u64, Broken> {
+    let mut position = range.start;
+    let mut ahead = read(opened, position, range.end);
+    while position < range.end {
+        let chunk = ahead.await.map_err(|error| Broken::Read(error.into()))?.map_err(Broken::Read)?;
+        if chunk.is_empty() || (opened.version.is_some() && !opened.is_unchanged()) {
+            return Err(Broken::Changed);
+        }
+        position += chunk.len() as u64;
+        ahead = read(opened, position, range.end);
+        match tokio::time::timeout(STALL, stream.send_data(chunk)).await {
+            Ok(sent) => sent?,
+            Err(_) => return Err(Broken::Stalled(STALL)),
+        }
+    }
+    Ok(range.end - range.start)
+}
+
+/// Begins to read the chunk at `position`.
+fn read(opened: &Opened, position: u64, end: u64) -> JoinHandle<io::Result<Bytes>> {
+    let opened = opened.clone();
+    let length = end.saturating_sub(position).min(CHUNK) as usize;
+    tokio::task::spawn_blocking(move || if length == 0 { Ok(Bytes::new()) } else { opened.read(position, length) })
+}

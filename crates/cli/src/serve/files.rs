@@ -1,0 +1,202 @@
+//! Answers GET and HEAD.
+
+use super::answer::{self, Broken, Outcome, response};
+use super::conditions::{Current, Plan, plan};
+use super::listing::Listing;
+use super::path::SafePath;
+use super::root::{Found, Opened};
+use super::server::Service;
+use super::{body, root::Root};
+use crate::wire;
+use bytes::Bytes;
+use cap_std::fs::Dir;
+use http::header::{self, HeaderMap, HeaderValue};
+use http::response::Builder;
+use http::{Method, Request, StatusCode};
+use pcc_quic::http3::ResponseStream;
+use std::io;
+
+/// Files whose digest comes with the first answer, because hashing them takes less than a round trip.
+const QUICKLY_HASHED: u64 = 1 << 20;
+
+pub(super) async fn answer(
+    service: &Service,
+    request: &Request<()>,
+    path: SafePath,
+    stream: &mut ResponseStream,
+) -> Result<Outcome, Broken> {
+    let head_only = request.method() == Method::HEAD;
+    match find(&service.root, path.clone()).await {
+        Ok(Found::File(_)) if path.directory => answer::refuse(stream, StatusCode::NOT_FOUND, "not a directory").await,
+        Ok(Found::File(opened)) => {
+            let reply = Reply { service, headers: request.headers(), path: &path, opened, head_only };
+            reply.send(stream).await
+        }
+        Ok(Found::Directory(_)) if !path.directory => redirect(stream, request).await,
+        Ok(Found::Directory(dir)) => list(request.headers(), &path, dir, stream, head_only).await,
+        Ok(Found::Other) => answer::refuse(stream, StatusCode::FORBIDDEN, "neither a file nor a directory").await,
+        Err(error) => {
+            let (status, why) = answer::status_of(&error);
+            tracing::debug!(%error, path = %path.to_path().display(), "not served");
+            answer::refuse(stream, status, why).await
+        }
+    }
+}
+
+async fn find(root: &Root, path: SafePath) -> io::Result<Found> {
+    let root = root.clone();
+    tokio::task::spawn_blocking(move || root.find(&path)).await?
+}
+
+/// To the same path with a slash, so that relative links in the listing work.
+async fn redirect(stream: &mut ResponseStream, request: &Request<()>) -> Result<Outcome, Broken> {
+    let location = format!("{}/", request.uri().path());
+    let builder = response(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, location);
+    answer::refuse_with(stream, builder, "a directory: its path ends with a slash").await
+}
+
+async fn list(
+    headers: &HeaderMap,
+    path: &SafePath,
+    dir: Dir,
+    stream: &mut ResponseStream,
+    head_only: bool,
+) -> Result<Outcome, Broken> {
+    let listing = match tokio::task::spawn_blocking(move || Listing::read(&dir)).await.unwrap_or_else(|e| Err(e.into()))
+    {
+        Ok(listing) => listing,
+        Err(error) => {
+            let (status, why) = answer::status_of(&error);
+            return answer::refuse(stream, status, why).await;
+        }
+    };
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("");
+    let (media_type, text) = if accept.contains("application/json") {
+        ("application/json", listing.to_json())
+    } else {
+        ("text/html; charset=utf-8", listing.to_html(path))
+    };
+    let builder = response(StatusCode::OK)
+        .header(header::CONTENT_TYPE, HeaderValue::from_static(media_type))
+        .header(header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'")
+        .header(header::CACHE_CONTROL, "no-cache")
+        .header(header::VARY, "accept");
+    answer::send(stream, builder, Bytes::from(text), head_only).await
+}
+
+/// The answer to a request for a file.
+struct Reply<'a> {
+    service: &'a Service,
+    headers: &'a HeaderMap,
+    path: &'a SafePath,
+    opened: Opened,
+    head_only: bool,
+}
+
+impl Reply<'_> {
+    async fn send(&self, stream: &mut ResponseStream) -> Result<Outcome, Broken> {
+        let etag = self.opened.version.map(|version| version.etag());
+        let modified = self.opened.version.map_or(std::time::UNIX_EPOCH, |version| version.modified());
+        let size = self.opened.size;
+        let plan = plan(self.headers, Current { etag: etag.as_deref(), modified, size });
+        // RFC 9110 §14.2: a range means something for GET only.
+        let plan =
+            if self.head_only && matches!(plan, Plan::Part(_) | Plan::Unsatisfiable) { Plan::Whole } else { plan };
+
+        let builder = |status| self.describe(response(status), etag.as_deref());
+        let (builder, range) = match plan {
+            Plan::Whole => (builder(StatusCode::OK), 0..size),
+            Plan::Part(range) => {
+                let content_range = format!("bytes {}-{}/{size}", range.start, range.end - 1);
+                (builder(StatusCode::PARTIAL_CONTENT).header(header::CONTENT_RANGE, content_range), range)
+            }
+            Plan::NotModified => {
+                let status = answer::send_head(stream, builder(StatusCode::NOT_MODIFIED)).await?;
+                stream.finish().await?;
+                return Ok(Outcome { status, bytes: 0 });
+            }
+            Plan::OtherVersion => {
+                let builder = builder(StatusCode::PRECONDITION_FAILED);
+                return answer::refuse_with(stream, builder, "the file is another version than the one asked for")
+                    .await;
+            }
+            Plan::Unsatisfiable => {
+                let builder =
+                    builder(StatusCode::RANGE_NOT_SATISFIABLE).header(header::CONTENT_RANGE, format!("bytes */{size}"));
+                return answer::refuse_with(stream, builder, "the range lies behind the end of the file").await;
+            }
+        };
+        let builder = self.with_digest(builder).await;
+        let builder = builder
+            .header(header::CONTENT_LENGTH, range.end - range.start)
+            .header(header::CONTENT_TYPE, media_type(self.path.name().unwrap_or("")));
+        let status = answer::send_head(stream, builder).await?;
+        if self.head_only {
+            stream.finish().await?;
+            return Ok(Outcome { status, bytes: 0 });
+        }
+        let bytes = body::send(stream, &self.opened, range).await?;
+        Ok(Outcome { status, bytes })
+    }
+
+    /// The fields that tell the version.
+    fn describe(&self, builder: Builder, etag: Option<&str>) -> Builder {
+        let builder = builder
+            .header(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"))
+            .header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        let builder = match self.opened.version {
+            Some(version) => builder.header(header::LAST_MODIFIED, httpdate::fmt_http_date(version.modified())),
+            None => builder,
+        };
+        match etag {
+            Some(etag) => builder.header(header::ETAG, etag),
+            None => builder,
+        }
+    }
+
+    /// Adds the digest where it is wanted: at once if it is known or quickly computed, and after reading all of the
+    /// file only for HEAD, so that the first byte of a large file does not wait for the last.
+    async fn with_digest(&self, builder: Builder) -> Builder {
+        if !wire::wants_digest(self.headers) {
+            return builder;
+        }
+        let known = self.opened.version.and_then(|version| self.service.digests.known(&version));
+        let digest = match known {
+            Some(digest) => Some(digest),
+            None if self.head_only || self.opened.size <= QUICKLY_HASHED => {
+                self.service.digests.of(&self.opened).await.unwrap_or_else(|error| {
+                    tracing::warn!(%error, path = %self.path.to_path().display(), "could not compute a digest");
+                    None
+                })
+            }
+            None => None,
+        };
+        match digest {
+            Some(digest) => builder
+                .header(wire::REPR_DIGEST, wire::digest_field(&digest))
+                .header(wire::PCC_DIGEST, format!("blake3={}", digest.to_hex())),
+            None => builder,
+        }
+    }
+}
+
+/// The media type by the name's ending: the few that browsers show themselves.
+fn media_type(name: &str) -> HeaderValue {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+    HeaderValue::from_static(match ending.as_str() {
+        "html" | "htm" => "text/html; charset=utf-8",
+        "txt" | "md" | "log" | "toml" | "csv" => "text/plain; charset=utf-8",
+        "css" => "text/css",
+        "js" => "text/javascript",
+        "json" => "application/json",
+        "pdf" => "application/pdf",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "svg" => "image/svg+xml",
+        "webp" => "image/webp",
+        "mp4" => "video/mp4",
+        "mp3" => "audio/mpeg",
+        _ => "application/octet-stream",
+    })
+}

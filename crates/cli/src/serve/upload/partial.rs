@@ -1,0 +1,276 @@
+//! A file that is being uploaded: it has a hidden name in its directory until all of it is there and proven right.
+
+use crate::disk;
+use crate::serve::path::{HIDDEN_PREFIX, SafePath};
+use crate::serve::root::Root;
+use blake3::{Hash, Hasher};
+use cap_std::fs::{Dir, File, FileExt, OpenOptions};
+use core::time::Duration;
+use std::io::{self, Write};
+use std::time::SystemTime;
+
+/// An unfinished upload that nobody continued for so long is removed when something is uploaded beside it.
+const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Read at once for hashing.
+const CHUNK: usize = 1 << 20;
+
+/// The part of a file that has arrived.
+pub(super) struct Partial {
+    dir: Dir,
+    hidden: String,
+    name: String,
+    file: File,
+    size: u64,
+    /// Of all that is in the file; `None` if that was not read since the server started.
+    hasher: Option<Hasher>,
+}
+
+/// Why an upload could not be completed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FinishError {
+    #[error("the digest is {found}, not {expected}: what arrived is damaged and was dropped; send it again")]
+    Damaged { expected: Hash, found: Hash },
+    #[error(transparent)]
+    Disk(#[from] io::Error),
+}
+
+impl Partial {
+    /// The one of this upload, if there is one. Blocks.
+    pub(super) fn find(root: &Root, path: &SafePath, id: &str) -> io::Result<Option<Self>> {
+        let (hidden, name) = names(path, id)?;
+        let dir = match root.dir().open_dir(path.parent()) {
+            Ok(dir) => dir,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match dir.open_with(&hidden, OpenOptions::new().read(true).write(true)) {
+            Ok(file) => {
+                let size = file.metadata()?.len();
+                let hasher = (size == 0).then(Hasher::new);
+                Ok(Some(Self { dir, hidden, name, file, size, hasher }))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A new one; directories above it are made. With a known `length` the space is reserved. Blocks.
+    ///
+    /// Errors: of the file system; `IsADirectory` if a directory has the name.
+    pub(super) fn create(root: &Root, path: &SafePath, id: &str, length: Option<u64>) -> io::Result<Self> {
+        let (hidden, name) = names(path, id)?;
+        root.dir().create_dir_all(path.parent())?;
+        let dir = root.dir().open_dir(path.parent())?;
+        if dir.symlink_metadata(&name).is_ok_and(|existing| existing.is_dir()) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let file = dir.open_with(&hidden, OpenOptions::new().read(true).write(true).create(true).truncate(true))?;
+        let partial = Self { dir, hidden, name, file, size: 0, hasher: Some(Hasher::new()) };
+        if let Some(length) = length
+            && let Err(error) = disk::reserve(&partial.file, length)
+        {
+            partial.discard();
+            return Err(error);
+        }
+        Ok(partial)
+    }
+
+    /// Bytes that have arrived.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Continues the hash of an earlier request, if it covers exactly what is there.
+    pub(super) fn adopt(&mut self, hasher: Option<Hasher>) {
+        if let Some(hasher) = hasher.filter(|hasher| hasher.count() == self.size) {
+            self.hasher = Some(hasher);
+        }
+    }
+
+    /// For the next request.
+    pub(super) fn hasher(&self) -> Option<Hasher> {
+        self.hasher.clone()
+    }
+
+    /// Gives the file its name, if its digest is the expected one. Afterwards it is on the disk. Blocks.
+    pub(super) fn finish(self, expected: Option<Hash>) -> Result<Hash, FinishError> {
+        let found = match &self.hasher {
+            Some(hasher) => hasher.finalize(),
+            None => self.read_hash()?,
+        };
+        if let Some(expected) = expected
+            && found != expected
+        {
+            self.discard();
+            return Err(FinishError::Damaged { expected, found });
+        }
+        self.file.sync_all()?;
+        self.dir.rename(&self.hidden, &self.dir, &self.name)?;
+        disk::sync_dir(&self.dir)?;
+        Ok(found)
+    }
+
+    fn read_hash(&self) -> io::Result<Hash> {
+        let mut hasher = Hasher::new();
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            match self.file.read_at(&mut buffer, hasher.count()) {
+                Ok(0) => return Ok(hasher.finalize()),
+                Ok(read) => hasher.update(&buffer[..read]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+        }
+    }
+
+    /// Removes it.
+    pub(super) fn discard(&self) {
+        if let Err(error) = self.dir.remove_file(&self.hidden) {
+            tracing::warn!(%error, name = self.hidden, "could not remove an unfinished upload");
+        }
+    }
+
+    /// Removes what nobody continued for [`KEPT`] from the directory around it. Blocks.
+    pub(super) fn sweep(&self) -> io::Result<()> {
+        for entry in self.dir.entries()? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if !name.to_string_lossy().starts_with(HIDDEN_PREFIX) {
+                continue;
+            }
+            let modified = entry.metadata()?.modified()?.into_std();
+            if SystemTime::now().duration_since(modified).is_ok_and(|age| age > KEPT) {
+                tracing::info!(name = %name.to_string_lossy(), "an old unfinished upload was removed");
+                self.dir.remove_file(&name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Write for Partial {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let written = self.file.write_at(data, self.size)?;
+        if let (Some(hasher), Some(written)) = (&mut self.hasher, data.get(..written)) {
+            hasher.update(written);
+        }
+        self.size += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The hidden name of an upload and the final one. The hidden one is always short, however long the other is.
+fn names(path: &SafePath, id: &str) -> io::Result<(String, String)> {
+    let name = path.name().ok_or(io::ErrorKind::IsADirectory)?;
+    let unique = blake3::hash(format!("{id}/{name}").as_bytes()).to_hex();
+    Ok((format!("{HIDDEN_PREFIX}{}", &unique[..32]), name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served() -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        (dir, root)
+    }
+
+    fn path(text: &str) -> SafePath {
+        SafePath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn the_final_name_appears_only_when_the_digest_is_right() {
+        let (dir, root) = served();
+        let mut partial = Partial::create(&root, &path("/new/file"), "id", Some(5)).unwrap();
+        partial.write_all(b"hello").unwrap();
+        assert!(!dir.path().join("new/file").exists());
+        partial.finish(Some(blake3::hash(b"hello"))).unwrap();
+        assert_eq!(std::fs::read(dir.path().join("new/file")).unwrap(), b"hello");
+        assert_eq!(std::fs::read_dir(dir.path().join("new")).unwrap().count(), 1, "nothing else is left");
+    }
+
+    #[test]
+    fn a_wrong_digest_leaves_nothing_and_keeps_the_old_file() {
+        let (dir, root) = served();
+        std::fs::write(dir.path().join("file"), "old").unwrap();
+        let mut partial = Partial::create(&root, &path("/file"), "id", None).unwrap();
+        partial.write_all(b"hello").unwrap();
+        let error = partial.finish(Some(blake3::hash(b"other"))).unwrap_err();
+        assert!(matches!(error, FinishError::Damaged { .. }), "{error}");
+        assert_eq!(std::fs::read(dir.path().join("file")).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_upload_is_continued_by_its_id_and_verified_as_a_whole() {
+        let (dir, root) = served();
+        let mut partial = Partial::create(&root, &path("/file"), "id", None).unwrap();
+        partial.write_all(b"hel").unwrap();
+        drop(partial);
+        assert!(Partial::find(&root, &path("/file"), "another").unwrap().is_none());
+        let mut partial = Partial::find(&root, &path("/file"), "id").unwrap().unwrap();
+        assert_eq!(partial.size(), 3);
+        partial.write_all(b"lo").unwrap();
+        partial.finish(Some(blake3::hash(b"hello"))).unwrap();
+        assert_eq!(std::fs::read(dir.path().join("file")).unwrap(), b"hello");
+    }
+
+    #[test]
+    fn a_flipped_byte_in_the_partial_file_is_found() {
+        let (dir, root) = served();
+        let mut partial = Partial::create(&root, &path("/file"), "id", None).unwrap();
+        partial.write_all(b"hel").unwrap();
+        let hidden = dir.path().join(&partial.hidden);
+        drop(partial);
+        std::fs::write(hidden, "hEl").unwrap();
+        let mut partial = Partial::find(&root, &path("/file"), "id").unwrap().unwrap();
+        partial.write_all(b"lo").unwrap();
+        assert!(matches!(partial.finish(Some(blake3::hash(b"hello"))), Err(FinishError::Damaged { .. })));
+    }
+
+    #[test]
+    fn a_directory_is_not_replaced_by_a_file() {
+        let (dir, root) = served();
+        std::fs::create_dir(dir.path().join("name")).unwrap();
+        let error = Partial::create(&root, &path("/name"), "id", None).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn the_longest_name_can_be_uploaded() {
+        let (dir, root) = served();
+        let name = "n".repeat(255);
+        Partial::create(&root, &path(&format!("/{name}")), "id", None).unwrap().finish(None).unwrap();
+        assert!(dir.path().join(name).exists());
+    }
+
+    #[test]
+    fn links_do_not_lead_an_upload_outside() {
+        let (dir, root) = served();
+        let outside = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(outside.path(), dir.path().join("link")).unwrap();
+        assert!(Partial::create(&root, &path("/link/file"), "id", None).is_err());
+        std::os::unix::fs::symlink(outside.path().join("target"), dir.path().join("name")).unwrap();
+        Partial::create(&root, &path("/name"), "id", None).unwrap().finish(None).unwrap();
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0, "the link was replaced, not followed");
+    }
+
+    #[test]
+    fn only_old_unfinished_uploads_are_swept() {
+        let (dir, root) = served();
+        let old = dir.path().join(format!("{HIDDEN_PREFIX}old"));
+        std::fs::write(&old, "").unwrap();
+        std::fs::File::options().write(true).open(&old).unwrap().set_modified(SystemTime::now() - 2 * KEPT).unwrap();
+        std::fs::write(dir.path().join("old file"), "").unwrap();
+        let partial = Partial::create(&root, &path("/file"), "id", None).unwrap();
+        partial.sweep().unwrap();
+        assert!(!old.exists() && dir.path().join("old file").exists() && dir.path().join(&partial.hidden).exists());
+    }
+}

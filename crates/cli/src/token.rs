@@ -1,0 +1,47 @@
+//! Where the token for uploads comes from.
+
+use anyhow::{Context, bail};
+use std::path::Path;
+
+/// The environment variable, since other users of the computer can read command lines.
+pub(crate) const VARIABLE: &str = "PCC_TOKEN";
+
+/// The first line of `file`, or else `PCC_TOKEN`; `None` if there is neither.
+///
+/// Errors: the file cannot be read, or the token is empty or holds what no header field can.
+pub(crate) fn given(file: Option<&Path>) -> anyhow::Result<Option<String>> {
+    let (text, source) = match file {
+        Some(file) => {
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("could not read the token from {}", file.display()))?;
+            (text, file.display().to_string())
+        }
+        None => match std::env::var(VARIABLE) {
+            Ok(text) => (text, VARIABLE.to_owned()),
+            Err(_) => return Ok(None),
+        },
+    };
+    let token = text.lines().next().unwrap_or("").trim();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        bail!("the token in {source} is empty or not plain ASCII: write it on one line, without blanks");
+    }
+    Ok(Some(token.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_of_the_file_is_the_token() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("token");
+        std::fs::write(&file, "  secret\nmore\n").unwrap();
+        assert_eq!(given(Some(&file)).unwrap().as_deref(), Some("secret"));
+        for wrong in ["", "\n", "two words", "ä"] {
+            std::fs::write(&file, wrong).unwrap();
+            let error = given(Some(&file)).unwrap_err().to_string();
+            assert!(error.contains(&file.display().to_string()) && !error.contains("words"), "{error}");
+        }
+    }
+}
