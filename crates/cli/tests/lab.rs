@@ -1,0 +1,108 @@
+//! `pcc lab` as a user meets it. What boots the guest needs its kernel and is run by
+//! `cargo test -p pcc-cli --test lab -- --ignored` after `pcc lab build`.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const SCENARIO: &str = r#"
+title = "small"
+source = "a test"
+duration = "4s"
+seeds = [7]
+algorithms = ["bbr", "quic:pcc"]
+path = { rate = "10Mbit", rtt = "30ms", buffer = "1bdp" }
+sweep = { parameter = "loss", values = [0.01] }
+"#;
+
+fn lab(arguments: &[&str], dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    command.arg("lab").args(arguments).current_dir(dir);
+    command
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn every_supplied_scenario_is_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = lab(&["list"], dir.path()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    for name in ["random-loss", "satellite", "shallow-buffer"] {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name} is not in {text}");
+    }
+}
+
+#[test]
+fn without_a_kernel_the_error_says_how_to_build_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = lab(&["run", "shallow-buffer"], dir.path()).env("XDG_CACHE_HOME", dir.path()).output().unwrap();
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("pcc lab build"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_source_that_is_not_there_is_an_error_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = lab(&["build", "--source", "nowhere.tar.xz"], dir.path());
+    let output = command.env("XDG_CACHE_HOME", dir.path()).output().unwrap();
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("nowhere.tar.xz") && stderr(&output).contains("does not exist"));
+}
+
+#[test]
+fn an_impossible_scenario_is_refused_before_a_kernel_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    for (from, to, expected) in
+        [("\"30ms\"", "\"-30ms\"", "cannot be negative"), ("\"bbr\"", "\"swift\"", "unknown algorithm `swift`")]
+    {
+        fs::write(dir.path().join("bad.toml"), SCENARIO.replace(from, to)).unwrap();
+        let output = lab(&["run", "bad.toml"], dir.path()).env("XDG_CACHE_HOME", dir.path()).output().unwrap();
+        assert!(!output.status.success());
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+}
+
+/// Runs [`SCENARIO`] from nothing and returns every stored outcome, by file name.
+fn outcomes(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    fs::create_dir_all(dir).unwrap();
+    fs::write(dir.join("small.toml"), SCENARIO).unwrap();
+    let output = lab(&["run", "small.toml", "--results", "results"], dir).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let files = fs::read_dir(dir.join("results")).unwrap().map(|entry| entry.unwrap());
+    let mut all: Vec<_> =
+        files.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap())).collect();
+    all.sort();
+    all
+}
+
+#[test]
+#[ignore = "boots the guest kernel: run `pcc lab build` first"]
+fn the_same_seed_gives_the_same_bytes_also_on_a_busy_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    let idle = outcomes(&dir.path().join("idle"));
+    assert_eq!(idle.len(), 3, "BBR, PCC and the lone CUBIC of the calibration");
+
+    let done = AtomicBool::new(false);
+    let busy = std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        // The spinning must end also when the run fails.
+        let busy = std::panic::catch_unwind(|| outcomes(&dir.path().join("busy/and/elsewhere")));
+        done.store(true, Ordering::Relaxed);
+        busy
+    });
+    let busy = busy.unwrap_or_else(|failure| std::panic::resume_unwind(failure));
+    for ((name, first), (other_name, second)) in idle.iter().zip(&busy) {
+        assert_eq!(name, other_name);
+        assert!(first == second, "{name} differs: {} and {} bytes", first.len(), second.len());
+    }
+}
