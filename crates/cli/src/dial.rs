@@ -60,8 +60,6 @@ pub(crate) struct Dialed {
     pub(crate) endpoint: Endpoint,
     /// The connection.
     pub(crate) connection: Connection,
-    /// The endpoint's UDP socket, for its counters.
-    pub(crate) socket: std::net::UdpSocket,
     /// What the user should be told of this host, once.
     pub(crate) warning: Option<String>,
 }
@@ -189,7 +187,7 @@ impl Dialer {
     async fn attempt(&self, peer: &Peer, address: SocketAddr) -> Result<Dialed, DialError> {
         let local = |source| DialError::Local { peer: peer.clone(), source };
         let (tls, refusal) = tls::client(&self.trust, self.alpn).map_err(local)?;
-        let (endpoint, bound) = open(address, self.family).map_err(local)?;
+        let (endpoint, warning) = open(address, self.family).map_err(local)?;
         let mut config = ClientConfig::new(Arc::new(tls));
         config.transport_config(self.transport.clone());
         let connecting = endpoint.connect_with(config, address, &peer.host).map_err(|error| local(error.into()))?;
@@ -201,7 +199,7 @@ impl Dialer {
             }),
         };
         match outcome {
-            Ok(Ok(connection)) => Ok(Dialed { endpoint, connection, socket: bound.socket, warning: bound.warning }),
+            Ok(Ok(connection)) => Ok(Dialed { endpoint, connection, warning }),
             Ok(Err(reason)) => Err(self.explain(peer, address, reason, &refusal)),
             Err(_) => Err(DialError::NoAnswer { peer: peer.clone(), address, timeout: self.timeout }),
         }
@@ -240,14 +238,8 @@ fn is_alert(error: &ConnectionError, alert: u8) -> bool {
     }
 }
 
-/// What [`open`] keeps of the socket beside the endpoint.
-struct Kept {
-    socket: std::net::UdpSocket,
-    warning: Option<String>,
-}
-
-/// An endpoint that can reach `remote`.
-fn open(remote: SocketAddr, family: Family) -> anyhow::Result<(Endpoint, Kept)> {
+/// An endpoint that can reach `remote`, and what the user should be told of this host.
+fn open(remote: SocketAddr, family: Family) -> anyhow::Result<(Endpoint, Option<String>)> {
     let local = match family {
         Family::Local(local) => local,
         _ if remote.is_ipv6() => Ipv6Addr::UNSPECIFIED.into(),
@@ -255,9 +247,8 @@ fn open(remote: SocketAddr, family: Family) -> anyhow::Result<(Endpoint, Kept)> 
     };
     let bound =
         socket::bind(SocketAddr::new(local, 0)).with_context(|| format!("could not use the address {local}"))?;
-    let kept = Kept { socket: bound.socket.try_clone()?, warning: bound.warning };
     let endpoint = Endpoint::new(EndpointConfig::default(), None, bound.socket, PacedRuntime::new()?)?;
-    Ok((endpoint, kept))
+    Ok((endpoint, bound.warning))
 }
 
 #[cfg(test)]

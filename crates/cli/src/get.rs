@@ -13,18 +13,17 @@
 //! | `watch`, `display` | what the user sees |
 
 mod backoff;
-mod display;
+pub(crate) mod display;
 mod journal;
 mod names;
-mod request;
-mod source;
+pub(crate) mod request;
+pub(crate) mod source;
 mod store;
-mod transfer;
+pub(crate) mod transfer;
 mod tree;
-mod watch;
+pub(crate) mod watch;
 
-#[allow(unused_imports, reason = "pcc race uses them")]
-pub(crate) use transfer::{Fetch, Fetched, fetch, part_of};
+use transfer::Fetched;
 
 use crate::exit::{Failure, failure_of};
 use crate::sender::SenderArgs;

@@ -1,7 +1,5 @@
 //! `pcc`: moves and measures data over bad networks at full speed, with nothing to configure.
 
-#![allow(dead_code, reason = "the subcommands that use these parts land after them")]
-
 mod dial;
 mod disk;
 mod emulate;
@@ -38,8 +36,7 @@ enum Command {
     Serve(Box<serve::Args>),
     /// Download a file or a directory
     Get(Box<get::Args>),
-    /// Upload a file, a directory or standard input
-    Put(put::Args),
+    Put(Box<put::Args>),
     /// Measure a path
     Perf(Box<perf::Args>),
     /// Relay UDP through an emulated bad network
@@ -65,7 +62,7 @@ fn main() -> ExitCode {
         match cli.command {
             Command::Serve(args) => serve::run(*args).await,
             Command::Get(args) => get::run(*args).await,
-            Command::Put(args) => put::run(args).await,
+            Command::Put(args) => put::run(*args).await,
             Command::Perf(args) => perf::run(*args).await,
             Command::Emulate(args) => emulate::run(*args).await,
             Command::Race(args) => race::run(args).await,

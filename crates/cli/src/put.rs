@@ -1,13 +1,285 @@
-//! `pcc put`.
+//! `pcc put`: uploads that survive a bad network.
+//!
+//! | file | what it answers |
+//! |---|---|
+//! | `upload` | how one file gets there, over as many connections as it takes |
+//! | `content` | what is sent: a file, or standard input, which cannot be read twice |
+//! | `tree` | what a directory holds |
 
-/// Arguments of `pcc put`.
+mod content;
+mod tree;
+mod upload;
+
+use crate::exit::{Failure, failure_of};
+use crate::get::display::{Display, Style, say};
+use crate::get::source::Source;
+use crate::get::transfer;
+use crate::log::LogArgs;
+use crate::sender::SenderArgs;
+use crate::tls::Trust;
+use crate::token;
+use crate::url::Url;
+use anyhow::{Context, anyhow};
+use content::Content;
+use core::time::Duration;
+use futures_util::{StreamExt, stream};
+use http::uri::PathAndQuery;
+use pcc::units::{Bytes, Rate};
+use pcc_quic::transport::Windows;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use upload::{Target, Uploaded};
+
+const EXAMPLES: &str = "\
+Examples:
+  PCC_TOKEN=… pcc put big.iso 'https://host:4433/#sha256=…'    to /big.iso there; run it again to go on after an
+                                                               interruption
+  pcc put big.iso https://host/other.iso --token-file t        under another name
+  pcc put logs https://host/                                   a whole directory, to /logs/
+  tar c . | pcc put - https://host/backup.tar                  as it comes
+
+The server prints the token when it is started with --writable.
+Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing, 4 data damaged, 5 server unreachable";
+
+/// Upload a file, a directory or standard input
+///
+/// What the server has of an interrupted upload stays there: the same command goes on where it stopped. A file gets its
+/// name only once all of it has arrived and has the right BLAKE3.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// What to upload: a file, a directory, or - for standard input
+    source: PathBuf,
+
+    /// Where to; one that ends in `/` is a directory, and gets the name of the source in it
+    url: Url,
+
+    /// Read the token from the first line of this file [default: the environment variable PCC_TOKEN]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+
+    /// How long to go on trying without any progress, for example 90s, 10m or 1h
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = humantime::parse_duration)]
+    give_up: Duration,
+
+    /// Trust the certificate authorities in this PEM file; a URL that names the certificate needs none
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+
+    /// Write one JSON object a line to standard output
+    #[arg(long)]
+    json: bool,
+
     #[command(flatten)]
-    pub(crate) log: crate::log::LogArgs,
+    sender: SenderArgs,
+
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
+/// Files of a directory that are on their way at a time: enough to hide a round trip for each of many small ones.
+const SIDE_BY_SIDE: usize = 8;
+
+/// As for downloads.
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Runs it.
-pub(crate) async fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not built yet")
+pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    args.log.start();
+    let display = Arc::new(Display::new(match (args.json, args.log.quiet) {
+        (true, _) => Style::Json,
+        (_, true) => Style::Quiet,
+        _ => Style::Human,
+    }));
+    let outcome = upload_all(&args, &display).await;
+    display.clear();
+    if let Err(error) = &outcome {
+        let code = failure_of(error) as u8;
+        display.line(&json!({"event": "error", "reason": format!("{error:#}"), "exit_code": code}));
+    }
+    outcome
+}
+
+async fn upload_all(args: &Args, display: &Arc<Display>) -> anyhow::Result<()> {
+    let token =
+        token::given(args.token_file.as_deref()).map_err(|error| error.context(Failure::Usage))?.ok_or_else(|| {
+            anyhow!("an upload needs the server's token: set {} or name a file with --token-file", token::VARIABLE)
+                .context(Failure::Usage)
+        })?;
+    let plan = Plan::of(args)?;
+    let trust = match (&args.url.pin, &args.ca) {
+        (Some(pin), _) => Trust::Pinned(*pin),
+        (None, Some(file)) => Trust::Authorities(file.clone()),
+        (None, None) => Trust::System,
+    };
+    let mut transport = args.sender.transport(&Windows::default(), None)?;
+    transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(IDLE_TIMEOUT.try_into()?));
+    let dialer = transfer::dialer(trust, Arc::new(transport));
+    let source = Source::new(dialer, args.url.peer.clone(), args.give_up, display.clone());
+    let outcome = tokio::select! {
+        outcome = plan.carry_out(&source, &token, display) => outcome,
+        () = display.run(&source) => Ok(()), // never ends
+        _ = tokio::signal::ctrl_c() => Err(anyhow!("interrupted: run the command again to go on where it stopped")),
+    };
+    source.close().await;
+    outcome
+}
+
+/// What to upload where.
+enum Plan {
+    Stdin(Url),
+    File(PathBuf, Url),
+    Directory(PathBuf, Url),
+}
+
+impl Plan {
+    fn of(args: &Args) -> anyhow::Result<Self> {
+        let into_directory = args.url.encoded_path().ends_with('/');
+        if args.source == Path::new("-") {
+            if into_directory {
+                let url = args.url.short();
+                return Err(anyhow!("standard input has no name: give one, like {url}NAME").context(Failure::Usage));
+            }
+            return Ok(Self::Stdin(args.url.clone()));
+        }
+        let path = &args.source;
+        let found = std::fs::metadata(path).with_context(|| format!("could not read {}", path.display()))?;
+        let url = if into_directory { below(&args.url, &name_of(path)?)? } else { args.url.clone() };
+        if found.is_dir() {
+            Ok(Self::Directory(path.clone(), url))
+        } else if found.is_file() {
+            Ok(Self::File(path.clone(), url))
+        } else {
+            let path = path.display();
+            Err(anyhow!("{path} is no plain file: use `pcc put - URL < {path}`").context(Failure::Usage))
+        }
+    }
+
+    async fn carry_out(&self, source: &Source, token: &str, display: &Display) -> anyhow::Result<()> {
+        let (content, url) = match self {
+            Self::Directory(dir, url) => return directory(dir, url, source, token, display).await,
+            Self::Stdin(url) => (Content::stdin(), url),
+            Self::File(path, url) => (Content::file(path, url)?, url),
+        };
+        let uploaded = upload::upload(source, content, &Target { url: url.clone(), token: token.to_owned() }).await?;
+        display.line(&object("done", &uploaded, url));
+        display.clear();
+        if display.speaks() {
+            let rate = rate(uploaded.bytes, uploaded.resumed_from, uploaded.seconds);
+            let (to, size, seconds) = (url.short(), Bytes::new(uploaded.bytes), uploaded.seconds);
+            say(&format!("{to}: {size} in {seconds:.1} s, {rate}, verified by BLAKE3"));
+        }
+        Ok(())
+    }
+}
+
+/// Uploads a directory with all that is in it.
+async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display: &Display) -> anyhow::Result<()> {
+    let (root, begun) = (dir.to_owned(), std::time::Instant::now());
+    let tree = tokio::task::spawn_blocking(move || tree::list(&root)).await.context("a thread for files failed")?;
+    let mut failed = tree.skipped.len();
+    for reason in &tree.skipped {
+        source.watch().note(reason);
+    }
+    let to = |path: &Path| -> anyhow::Result<Target> {
+        let names = path.components().map(|part| part.as_os_str().to_str().context("its name is not UTF-8"));
+        let url = names.map(|name| name.map(str::to_owned)).try_fold(url.clone(), |url, name| below(&url, &name?))?;
+        Ok(Target { url, token: token.to_owned() })
+    };
+    for sub in &tree.directories {
+        upload::make_directory(source, &to(sub)?).await?;
+    }
+    let to = &to;
+    let mut done = stream::iter(&tree.files)
+        .map(|file| async move {
+            let outcome = async {
+                let target = to(file)?;
+                let content = Content::file(&dir.join(file), &target.url)?;
+                Ok::<_, anyhow::Error>((upload::upload(source, content, &target).await?, target.url))
+            };
+            outcome.await.with_context(|| format!("{} is not there", file.display()))
+        })
+        .buffer_unordered(SIDE_BY_SIDE);
+    let (mut files, mut bytes, mut resumed_from, mut damaged) = (0u64, 0, 0, false);
+    while let Some(outcome) = done.next().await {
+        match outcome {
+            Ok((uploaded, to)) => {
+                files += 1;
+                bytes += uploaded.bytes;
+                resumed_from += uploaded.resumed_from;
+                display.line(&object("file", &uploaded, &to));
+            }
+            Err(error) if matches!(failure_of(&error), Failure::Unreachable | Failure::Usage) => return Err(error),
+            Err(error) => {
+                failed += 1;
+                damaged |= failure_of(&error) == Failure::Integrity;
+                source.watch().note(&format!("{error:#}"));
+            }
+        }
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let rate = rate(bytes, resumed_from, seconds);
+    display
+        .line(&json!({"event": "done", "bytes": bytes, "seconds": seconds, "goodput_mbps": rate.bits_per_sec() / 1e6,
+        "resumed_from": resumed_from, "files": files, "failed": failed, "verified": true, "url": url.short()}));
+    display.clear();
+    if display.speaks() {
+        say(&format!("{}: {files} files, {} in {seconds:.1} s, {rate}, verified", url.short(), Bytes::new(bytes)));
+    }
+    match failed {
+        0 => Ok(()),
+        some => {
+            let failure = if damaged { Failure::Integrity } else { Failure::Partial };
+            Err(anyhow!("{some} entries are missing there, named above").context(failure))
+        }
+    }
+}
+
+fn object(event: &str, uploaded: &Uploaded, url: &Url) -> serde_json::Value {
+    json!({
+        "event": event,
+        "bytes": uploaded.bytes,
+        "seconds": uploaded.seconds,
+        "goodput_mbps": rate(uploaded.bytes, uploaded.resumed_from, uploaded.seconds).bits_per_sec() / 1e6,
+        "resumed_from": uploaded.resumed_from,
+        "digest": format!("blake3={}", uploaded.digest.to_hex()),
+        "verified": true,
+        "url": url.short(),
+    })
+}
+
+fn rate(bytes: u64, resumed_from: u64, seconds: f64) -> Rate {
+    Rate::from_bytes_per_sec(bytes.saturating_sub(resumed_from) as f64 / seconds.max(1e-9))
+}
+
+/// The entry `name` of a directory's URL.
+fn below(url: &Url, name: &str) -> anyhow::Result<Url> {
+    let dir = url.encoded_path().trim_end_matches('/');
+    let path = format!("{dir}/{}", crate::percent::encode_segment(name));
+    Ok(url.with_path(PathAndQuery::try_from(path).with_context(|| format!("`{name}` cannot stand in a URL"))?))
+}
+
+/// The last part of a path, also of `.` and `dir/..`.
+fn name_of(path: &Path) -> anyhow::Result<String> {
+    let named = match path.file_name() {
+        Some(name) => Some(name.to_owned()),
+        None => path.canonicalize().ok().and_then(|path| path.file_name().map(ToOwned::to_owned)),
+    };
+    let name = named.and_then(|name| name.into_string().ok());
+    name.with_context(|| format!("{} has no name for the URL: write one there", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_encoded_for_the_url_it_goes_into() {
+        let url: Url = "https://host/dir/".parse().unwrap();
+        assert_eq!(below(&url, "a b?#%ä").unwrap().short(), "https://host:443/dir/a%20b%3F%23%25%C3%A4");
+        assert_eq!(name_of(Path::new("/tmp/x/")).unwrap(), "x");
+        assert!(name_of(Path::new("/")).is_err());
+    }
 }

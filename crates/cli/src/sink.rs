@@ -1,9 +1,7 @@
 //! Takes what the network delivers in small pieces and writes it in large ones, on another thread.
 
 use bytes::Buf;
-use core::time::Duration;
 use std::io::{self, Write};
-use std::time::Instant;
 use tokio::task::JoinHandle;
 
 /// Written at once: large enough that the trip to the other thread does not count, small enough to stay in the cache
@@ -15,7 +13,6 @@ const BUFFER: usize = 512 << 10;
 pub(crate) struct Sink<W> {
     filling: Vec<u8>,
     state: State<W>,
-    waited: Duration,
 }
 
 #[derive(Debug)]
@@ -29,7 +26,7 @@ enum State<W> {
 
 impl<W: Write + Send + 'static> Sink<W> {
     pub(crate) fn new(writer: W) -> Self {
-        Self { filling: Vec::new(), state: State::Idle(writer, Vec::new()), waited: Duration::ZERO }
+        Self { filling: Vec::new(), state: State::Idle(writer, Vec::new()) }
     }
 
     /// Takes all of `piece`.
@@ -46,11 +43,6 @@ impl<W: Write + Send + 'static> Sink<W> {
             }
         }
         Ok(())
-    }
-
-    /// Time that the network had to wait for the disk.
-    pub(crate) fn waited(&self) -> Duration {
-        self.waited
     }
 
     /// Writes what was taken so far, and answers the writer; `None` if its thread died.
@@ -86,7 +78,6 @@ impl<W: Write + Send + 'static> Sink<W> {
     /// Waits until the writer is idle.
     async fn settle(&mut self) -> io::Result<()> {
         let State::Busy(job) = &mut self.state else { return Ok(()) };
-        let since = Instant::now();
         let (writer, empty, written) = match job.await {
             Ok(done) => done,
             Err(error) => {
@@ -94,7 +85,6 @@ impl<W: Write + Send + 'static> Sink<W> {
                 return Err(error.into());
             }
         };
-        self.waited += since.elapsed();
         self.state = State::Idle(writer, empty);
         written
     }

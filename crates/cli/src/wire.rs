@@ -26,9 +26,6 @@ pub(crate) const UPLOAD_LENGTH: HeaderName = HeaderName::from_static("upload-len
 /// Media type of a part of an upload.
 pub(crate) const PARTIAL_UPLOAD_TYPE: &str = "application/partial-upload";
 
-/// The value of [`WANT_REPR_DIGEST`]: ours, with the highest preference.
-pub(crate) const WANT_BLAKE3: &str = "blake3=10";
-
 /// The value of [`REPR_DIGEST`].
 pub(crate) fn digest_field(digest: &blake3::Hash) -> String {
     format!("blake3=:{}:", STANDARD.encode(digest.as_bytes()))

@@ -28,7 +28,7 @@ const DISK_SHARE: f64 = 0.3;
 
 /// How to show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
     /// Errors only.
     Quiet,
     /// A bar if standard error is a terminal, and messages.
@@ -38,7 +38,7 @@ pub(super) enum Style {
 }
 
 /// Shows a download.
-pub(super) struct Display {
+pub(crate) struct Display {
     style: Style,
     bar: Option<ProgressBar>,
     begun: Instant,
@@ -54,7 +54,7 @@ pub(super) struct Display {
 }
 
 impl Display {
-    pub(super) fn new(style: Style) -> Self {
+    pub(crate) fn new(style: Style) -> Self {
         let bar = (style == Style::Human && std::io::stderr().is_terminal()).then(bar);
         Self {
             style,
@@ -69,7 +69,7 @@ impl Display {
     }
 
     /// Shows how things go until it is dropped.
-    pub(super) async fn run(&self, source: &Source) {
+    pub(crate) async fn run(&self, source: &Source) {
         let mut tick = tokio::time::interval(TICK);
         tick.tick().await;
         let mut limit = Limit::default();
@@ -87,23 +87,23 @@ impl Display {
     }
 
     /// Takes the bar away.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 
     /// Whether there is anybody to say how it went.
-    pub(super) fn speaks(&self) -> bool {
+    pub(crate) fn speaks(&self) -> bool {
         self.style != Style::Quiet
     }
 
-    pub(super) fn elapsed(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }
 
     /// Writes an object for programs, if one listens.
-    pub(super) fn line(&self, value: &Value) {
+    pub(crate) fn line(&self, value: &Value) {
         if self.style == Style::Json {
             // Who closes the pipe does not want to read it.
             let _ = writeln!(std::io::stdout().lock(), "{value}");
@@ -241,6 +241,6 @@ fn bar() -> ProgressBar {
 
 /// Tells the user.
 #[expect(clippy::print_stderr, reason = "messages for people belong on standard error")]
-pub(super) fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     eprintln!("pcc: {text}");
 }

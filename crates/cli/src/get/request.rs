@@ -14,7 +14,7 @@ const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
 
 /// Why a request was not answered as hoped.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     /// The same request may succeed later.
     Passing(anyhow::Error),
     /// It never will.
@@ -29,7 +29,7 @@ impl From<anyhow::Error> for Trouble {
 
 /// The server's answer that there is nothing to have: trouble with one file, not with the connection.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// 404 and 410.
     #[error("{url} does not exist on the server: check the name ({status})")]
     Missing { url: String, status: StatusCode },
@@ -47,20 +47,20 @@ pub(super) enum Refused {
 /// The source is not what it was when the download began.
 #[derive(Debug, thiserror::Error)]
 #[error("source changed under way: {url} is another file now; run the command again, it starts anew")]
-pub(super) struct Changed {
+pub(crate) struct Changed {
     /// What was asked for.
-    pub(super) url: String,
+    pub(crate) url: String,
 }
 
 /// What tells one state of a file from another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Version {
+pub(crate) struct Version {
     /// Strong entity tag (RFC 9110 §8.8.3).
-    pub(super) etag: Option<String>,
+    pub(crate) etag: Option<String>,
     /// Time of the last change, as the server writes it.
-    pub(super) modified: Option<String>,
+    pub(crate) modified: Option<String>,
     /// Bytes of the whole file.
-    pub(super) size: Option<u64>,
+    pub(crate) size: Option<u64>,
 }
 
 impl Version {
@@ -70,7 +70,7 @@ impl Version {
     }
 
     /// Whether both can be the same state; what only one of them knows does not count.
-    pub(super) fn fits(&self, other: &Self) -> bool {
+    pub(crate) fn fits(&self, other: &Self) -> bool {
         fn agree<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
             one.as_ref().zip(other.as_ref()).is_none_or(|(one, other)| one == other)
         }
@@ -84,23 +84,23 @@ impl Version {
 
 /// What HEAD tells.
 #[derive(Debug)]
-pub(super) struct Head {
-    pub(super) version: Version,
+pub(crate) struct Head {
+    pub(crate) version: Version,
     /// BLAKE3 of the whole file, from servers that know it.
-    pub(super) digest: Option<blake3::Hash>,
+    pub(crate) digest: Option<blake3::Hash>,
 }
 
 /// The beginning of a GET's answer; its body follows.
-pub(super) struct Answer {
-    pub(super) version: Version,
+pub(crate) struct Answer {
+    pub(crate) version: Version,
     /// Offset in the file of the first byte that follows.
-    pub(super) from: u64,
+    pub(crate) from: u64,
     body: RequestStream,
     url: String,
 }
 
 /// Asks about a file; with `digest` also for its BLAKE3, which may take the server as long as reading it does.
-pub(super) async fn head(session: &Session, url: &Url, digest: bool) -> Result<Head, Trouble> {
+pub(crate) async fn head(session: &Session, url: &Url, digest: bool) -> Result<Head, Trouble> {
     let mut request = Request::builder().method(Method::HEAD).uri(url.to_uri());
     if digest {
         request = request.header("want-repr-digest", "blake3=10").header("want-digest", "blake3");
@@ -112,7 +112,7 @@ pub(super) async fn head(session: &Session, url: &Url, digest: bool) -> Result<H
 }
 
 /// Asks for a file from the byte `from` on, of the state `known` if that is given.
-pub(super) async fn get(session: &Session, url: &Url, from: u64, known: Option<&Version>) -> Result<Answer, Trouble> {
+pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&Version>) -> Result<Answer, Trouble> {
     let mut request = Request::builder().uri(url.to_uri());
     if from > 0 {
         request = request.header(RANGE, format!("bytes={from}-"));
@@ -134,7 +134,7 @@ pub(super) async fn get(session: &Session, url: &Url, from: u64, known: Option<&
 }
 
 /// The entries of a directory, as JSON of at most `most` bytes.
-pub(super) async fn listing(session: &Session, url: &Url, most: usize) -> Result<Vec<u8>, Trouble> {
+pub(crate) async fn listing(session: &Session, url: &Url, most: usize) -> Result<Vec<u8>, Trouble> {
     let request = Request::builder().uri(url.to_uri()).header(ACCEPT, "application/json");
     let (_, body) = ask(session, url, request.body(()).context("could not form the request")?).await?;
     let mut answer = Answer { version: Version::default(), from: 0, body, url: url.short() };
@@ -150,7 +150,7 @@ pub(super) async fn listing(session: &Session, url: &Url, most: usize) -> Result
 
 impl Answer {
     /// The next bytes of the body; `None` at its end. May be dropped while it waits, and called again.
-    pub(super) async fn next(&mut self, session: &Session) -> Result<Option<Bytes>, Trouble> {
+    pub(crate) async fn next(&mut self, session: &Session) -> Result<Option<Bytes>, Trouble> {
         let part = self.body.recv_data().await.map_err(|error| trouble(session, &self.url, error))?;
         Ok(part.map(|mut part| part.copy_to_bytes(part.remaining())))
     }

@@ -42,7 +42,7 @@ struct State {
 }
 
 /// One HTTP/3 connection.
-pub(super) struct Session {
+pub(crate) struct Session {
     dialed: Dialed,
     requests: Requests,
     retired: AtomicBool,
@@ -63,7 +63,7 @@ impl Session {
         Ok(Self { dialed, requests, retired: AtomicBool::new(false) })
     }
 
-    pub(super) fn requests(&self) -> Requests {
+    pub(crate) fn requests(&self) -> Requests {
         self.requests.clone()
     }
 
@@ -72,12 +72,12 @@ impl Session {
     }
 
     /// No more requests on it: the server is leaving, or is gone.
-    pub(super) fn retire(&self) {
+    pub(crate) fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
     }
 
     /// Why the connection is gone, as well as is known.
-    pub(super) fn explain(&self, error: &StreamError) -> anyhow::Error {
+    pub(crate) fn explain(&self, error: &StreamError) -> anyhow::Error {
         match self.dialed.connection.close_reason() {
             Some(noq::ConnectionError::Reset) => anyhow!("lost the connection: the server was restarted"),
             Some(noq::ConnectionError::TimedOut) => anyhow!("lost the connection: the server fell silent"),
@@ -100,23 +100,23 @@ impl Session {
 }
 
 impl Source {
-    pub(super) fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
+    pub(crate) fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
         let state = State { backoff: Backoff::default(), progressed: Instant::now(), reached: false, flow_blocked: 0 };
         Self { dialer, peer, give_up, watch, session: tokio::sync::Mutex::new(None), state: Mutex::new(state) }
     }
 
-    pub(super) fn watch(&self) -> &dyn Watch {
+    pub(crate) fn watch(&self) -> &dyn Watch {
         &*self.watch
     }
 
-    pub(super) fn give_up(&self) -> Duration {
+    pub(crate) fn give_up(&self) -> Duration {
         self.give_up
     }
 
     /// A connection that is up.
     ///
     /// Errors: the server was never reached; or not for too long; or it is not the right one.
-    pub(super) async fn session(&self) -> anyhow::Result<Arc<Session>> {
+    pub(crate) async fn session(&self) -> anyhow::Result<Arc<Session>> {
         let mut slot = self.session.lock().await;
         if let Some(session) = slot.as_ref().filter(|session| session.alive()) {
             return Ok(session.clone());
@@ -143,7 +143,7 @@ impl Source {
     /// Waits before the next attempt.
     ///
     /// Errors: none is worth making, because of `trouble` or of how long it has lasted.
-    pub(super) async fn pause(&self, trouble: Trouble) -> anyhow::Result<()> {
+    pub(crate) async fn pause(&self, trouble: Trouble) -> anyhow::Result<()> {
         let reason = match trouble {
             Trouble::Passing(reason) => reason,
             Trouble::Final(error) => return Err(error),
@@ -165,14 +165,14 @@ impl Source {
     }
 
     /// Something arrived.
-    pub(super) fn progressed(&self) {
+    pub(crate) fn progressed(&self) {
         let mut state = self.state();
         state.progressed = Instant::now();
         state.backoff.reset();
     }
 
     /// Whether our flow control held the server back since the last call.
-    pub(super) fn was_flow_blocked(&self) -> bool {
+    pub(crate) fn was_flow_blocked(&self) -> bool {
         let Ok(slot) = self.session.try_lock() else { return false };
         let blocked = slot.as_ref().map_or(0, |session| session.flow_blocked());
         let before = core::mem::replace(&mut self.state().flow_blocked, blocked);
@@ -180,7 +180,7 @@ impl Source {
     }
 
     /// Says goodbye.
-    pub(super) async fn close(&self) {
+    pub(crate) async fn close(&self) {
         if let Some(session) = self.session.lock().await.take() {
             session.close().await;
         }
@@ -192,6 +192,6 @@ impl Source {
 }
 
 /// Whether the error ends everything, not only one file.
-pub(super) fn is_lost(error: &anyhow::Error) -> bool {
+pub(crate) fn is_lost(error: &anyhow::Error) -> bool {
     crate::exit::failure_of(error) == Failure::Unreachable || error.downcast_ref::<DialError>().is_some()
 }

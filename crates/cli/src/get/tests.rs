@@ -2,20 +2,22 @@
 
 use super::source::Source;
 use super::store::Target;
-use super::transfer::{self, Fetch, Fetched};
+use super::transfer::{self, Fetched, transfer};
 use super::tree::{Tree, fetch_tree};
 use super::watch::{Started, Watch};
 use super::{Failure, Trust, failure_of, names};
 use crate::tls::{self, Identity};
 use crate::url::Url;
 use bytes::Bytes;
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use http::{Method, Request, Response, StatusCode, header};
+use noq::TransportConfig;
 use noq::{Endpoint, EndpointConfig, ServerConfig};
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PacedRuntime, http3, socket};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -97,7 +99,7 @@ impl Fake {
             transport: Arc::new(transport::config(&Algorithm::default(), &Windows::default())),
             give_up: Duration::from_secs(30),
         };
-        tokio::time::timeout(PATIENCE, super::fetch(request, &|_| {})).await.unwrap()
+        tokio::time::timeout(PATIENCE, fetch(request, &|_| {})).await.unwrap()
     }
 
     async fn tree(&self, path: &str, place: &Place) -> anyhow::Result<Tree> {
@@ -257,7 +259,7 @@ async fn a_later_run_goes_on_from_the_damaged_block() {
     let (server, place) = (Fake::new([("/a", Page::of(data(14 * MIB)))]), Place::new());
     // The first run is cut off by its user, as a killed one would be.
     server.site.lock().unwrap().break_at = Some(13 * MIB);
-    let part = transfer::part_of(&place.file());
+    let part = part_of(&place.file());
     let url = server.url("/a");
     {
         let transport = Arc::new(transport::config(&Algorithm::default(), &Windows::default()));
@@ -268,7 +270,7 @@ async fn a_later_run_goes_on_from_the_damaged_block() {
             transport,
             give_up: Duration::ZERO,
         };
-        let error = super::fetch(request, &|_| {}).await.unwrap_err();
+        let error = fetch(request, &|_| {}).await.unwrap_err();
         assert_eq!(failure_of(&error), Failure::Unreachable, "{error:#}");
     }
     let mut bytes = std::fs::read(&part).unwrap();
@@ -294,8 +296,8 @@ async fn a_later_run_starts_anew_when_the_source_is_another() {
         transport: Arc::new(transport::config(&Algorithm::default(), &Windows::default())),
         give_up: Duration::ZERO,
     };
-    assert!(super::fetch(request, &|_| {}).await.is_err());
-    assert!(transfer::part_of(&place.file()).exists());
+    assert!(fetch(request, &|_| {}).await.is_err());
+    assert!(part_of(&place.file()).exists());
     server.set("/a", Page::of(vec![3; 6 * MIB]));
     let fetched = server.fetch("/a", &place).await.unwrap();
     assert_eq!(fetched.resumed_from, 0);
@@ -365,4 +367,59 @@ async fn standard_output_is_a_target_too() {
     let fetched = transfer::transfer(&source, &url, &Target::Stdout).await.unwrap();
     assert!(fetched.verified && fetched.bytes == 0);
     assert!(names::is_directory(&server.url("/a/")));
+}
+
+/// What to fetch, and how.
+struct Fetch {
+    /// The file.
+    url: Url,
+    /// Its name here.
+    target: PathBuf,
+    /// Congestion control, windows, time-outs.
+    transport: Arc<TransportConfig>,
+    /// Which certificates are good.
+    trust: Trust,
+    /// How long to go on without progress.
+    give_up: Duration,
+}
+
+/// Fetches one file; `progress` hears how many bytes of it are here.
+///
+/// Errors: with the [`Failure`] that tells how the command ends.
+async fn fetch(request: Fetch, progress: &(dyn Fn(u64) + Send + Sync)) -> anyhow::Result<Fetched> {
+    /// Bytes that have arrived, passed on by the loop below: `progress` is borrowed, a watch is shared.
+    #[derive(Default)]
+    struct Count(AtomicU64);
+    impl Watch for Count {
+        fn started(&self, started: Started<'_>) {
+            self.0.fetch_add(started.resumed_from, Ordering::Relaxed);
+        }
+        fn moved(&self, bytes: u64) {
+            self.0.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+    const TOLD: Duration = Duration::from_millis(20);
+
+    let count = Arc::new(Count::default());
+    let dialer = transfer::dialer(request.trust, request.transport);
+    let source = Source::new(dialer, request.url.peer.clone(), request.give_up, count.clone());
+    let target = Target::File(request.target);
+    let mut tick = tokio::time::interval(TOLD);
+    let done = {
+        let mut work = core::pin::pin!(transfer(&source, &request.url, &target));
+        loop {
+            tokio::select! {
+                done = &mut work => break done,
+                _ = tick.tick() => progress(count.0.load(Ordering::Relaxed)),
+            }
+        }
+    };
+    progress(count.0.load(Ordering::Relaxed));
+    source.close().await;
+    done
+}
+
+/// Where the file at `target` is while it is not complete.
+fn part_of(target: &Path) -> PathBuf {
+    names::part_and_journal(target).0
 }

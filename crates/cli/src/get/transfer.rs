@@ -4,19 +4,17 @@ use super::journal::Header;
 use super::request::{self, Changed, Head, Trouble, Version};
 use super::source::{Session, Source};
 use super::store::{self, Store, Target};
-use super::watch::{Started, Watch};
+use super::watch::Started;
 use crate::dial::{self, Dialer, Family};
 use crate::exit::Failure;
 use crate::tls::Trust;
 use crate::url::Url;
 use anyhow::{Context, anyhow};
 use bytes::{Bytes, BytesMut};
-use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use futures_util::FutureExt;
 use noq::TransportConfig;
 use pcc_quic::http3;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::mpsc;
@@ -27,20 +25,6 @@ const BATCH: usize = 256 << 10;
 
 /// Batches that may wait for the disk: 8 MiB, what a disk is slow to take at a time.
 const WAITING: usize = 32;
-
-/// What to fetch, and how.
-pub(crate) struct Fetch {
-    /// The file.
-    pub(crate) url: Url,
-    /// Its name here.
-    pub(crate) target: PathBuf,
-    /// Congestion control, windows, time-outs.
-    pub(crate) transport: Arc<TransportConfig>,
-    /// Which certificates are good.
-    pub(crate) trust: Trust,
-    /// How long to go on without progress.
-    pub(crate) give_up: Duration,
-}
 
 /// A file that is complete.
 #[derive(Clone, Debug)]
@@ -57,44 +41,8 @@ pub(crate) struct Fetched {
     pub(crate) resumed_from: u64,
 }
 
-/// Fetches one file; `progress` hears how many bytes of it are here.
-///
-/// Errors: with the [`Failure`] that tells how the command ends.
-pub(crate) async fn fetch(request: Fetch, progress: &(dyn Fn(u64) + Send + Sync)) -> anyhow::Result<Fetched> {
-    /// Bytes that have arrived, passed on by the loop below: `progress` is borrowed, a watch is shared.
-    #[derive(Default)]
-    struct Count(AtomicU64);
-    impl Watch for Count {
-        fn started(&self, started: Started<'_>) {
-            self.0.fetch_add(started.resumed_from, Ordering::Relaxed);
-        }
-        fn moved(&self, bytes: u64) {
-            self.0.fetch_add(bytes, Ordering::Relaxed);
-        }
-    }
-    const TOLD: Duration = Duration::from_millis(20);
-
-    let count = Arc::new(Count::default());
-    let dialer = dialer(request.trust, request.transport);
-    let source = Source::new(dialer, request.url.peer.clone(), request.give_up, count.clone());
-    let target = Target::File(request.target);
-    let mut tick = tokio::time::interval(TOLD);
-    let done = {
-        let mut work = core::pin::pin!(transfer(&source, &request.url, &target));
-        loop {
-            tokio::select! {
-                done = &mut work => break done,
-                _ = tick.tick() => progress(count.0.load(Ordering::Relaxed)),
-            }
-        }
-    };
-    progress(count.0.load(Ordering::Relaxed));
-    source.close().await;
-    done
-}
-
 /// Connects as downloads do.
-pub(super) fn dialer(trust: Trust, transport: Arc<TransportConfig>) -> Dialer {
+pub(crate) fn dialer(trust: Trust, transport: Arc<TransportConfig>) -> Dialer {
     Dialer { alpn: &[http3::ALPN], trust, transport, timeout: dial::TIMEOUT, family: Family::Any }
 }
 
@@ -385,9 +333,4 @@ impl Arriving<'_> {
 /// Runs what blocks where it may.
 async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> anyhow::Result<T> + Send + 'static) -> anyhow::Result<T> {
     tokio::task::spawn_blocking(work).await.context("a thread for files failed")?
-}
-
-/// Where the file at `target` is while it is not complete.
-pub(crate) fn part_of(target: &Path) -> PathBuf {
-    super::names::part_and_journal(target).0
 }

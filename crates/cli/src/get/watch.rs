@@ -5,19 +5,19 @@ use std::path::Path;
 
 /// A file that begins to arrive.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Started<'a> {
+pub(crate) struct Started<'a> {
     /// Where it comes from, without secrets.
-    pub(super) url: &'a str,
+    pub(crate) url: &'a str,
     /// Where it goes; `None` for standard output.
-    pub(super) file: Option<&'a Path>,
+    pub(crate) file: Option<&'a Path>,
     /// Bytes of the whole, if the server says so.
-    pub(super) size: Option<u64>,
+    pub(crate) size: Option<u64>,
     /// Bytes that were there already.
-    pub(super) resumed_from: u64,
+    pub(crate) resumed_from: u64,
 }
 
 /// Hears of what happens.
-pub(super) trait Watch: Send + Sync {
+pub(crate) trait Watch: Send + Sync {
     /// A file begins.
     fn started(&self, _started: Started<'_>) {}
     /// So many more bytes arrived.

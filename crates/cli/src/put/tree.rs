@@ -1,0 +1,68 @@
+//! What a directory holds.
+
+use std::path::{Path, PathBuf};
+
+/// Deeper than any real tree, shallow enough for the names to fit into a URL.
+const DEEPEST: usize = 64;
+
+/// A directory's entries, relative to it.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    /// Itself first, parents before children.
+    pub(super) directories: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
+    /// What is left out, and why.
+    pub(super) skipped: Vec<String>,
+}
+
+/// Lists everything below `root`, in the order of names. Links are not followed: they may lead anywhere.
+pub(super) fn list(root: &Path) -> Tree {
+    let mut tree = Tree::default();
+    let mut open = vec![(PathBuf::new(), 0)];
+    while let Some((dir, depth)) = open.pop() {
+        let full = root.join(&dir);
+        let entries = std::fs::read_dir(&full).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut entries = match entries {
+            Ok(entries) if depth < DEEPEST => entries,
+            Ok(_) => {
+                tree.skipped.push(format!("{} is nested too deeply: skipped", full.display()));
+                continue;
+            }
+            Err(error) => {
+                tree.skipped.push(format!("could not read {}: {error}; skipped", full.display()));
+                continue;
+            }
+        };
+        tree.directories.push(dir.clone());
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let path = dir.join(entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push((path, depth + 1)),
+                Ok(kind) if kind.is_file() => tree.files.push(path),
+                Ok(_) => tree.skipped.push(format!("{} is no plain file: skipped", entry.path().display())),
+                Err(error) => tree.skipped.push(format!("could not read {}: {error}; skipped", entry.path().display())),
+            }
+        }
+    }
+    tree
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_listed_and_links_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("a/b")).unwrap();
+        std::fs::write(dir.path().join("a/b/file"), "x").unwrap();
+        std::fs::write(dir.path().join("top"), "y").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
+        let tree = list(dir.path());
+        assert_eq!(tree.files, [Path::new("top"), Path::new("a/b/file")]);
+        assert_eq!(tree.directories, [Path::new(""), Path::new("a"), Path::new("a/b")]);
+        assert_eq!(tree.skipped.len(), usize::from(cfg!(unix)), "{:?}", tree.skipped);
+    }
+}
