@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 
-    /// Address and UDP port to listen on; port 0 takes any free one [default: [::]:4433, which includes IPv4]
+    /// Address and UDP port to listen on; port 0 takes any free one [default: `[::]:4433`, which includes IPv4]
     #[arg(short, long, value_name = "ADDRESS:PORT", help_heading = "Listening")]
     listen: Option<SocketAddr>,
 
