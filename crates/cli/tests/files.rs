@@ -201,8 +201,8 @@ fn an_upload_goes_on_where_it_was_killed() {
     let data = bench.write("client/big", 30_000_000);
     let server = bench.serve("0", &[]);
     let unfinished = || {
-        let entries = std::fs::read_dir(bench.path("served")).unwrap().map(|entry| entry.unwrap().path());
-        entries.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(".pcc-upload-")).next()
+        let mut entries = std::fs::read_dir(bench.path("served")).unwrap().map(|entry| entry.unwrap().path());
+        entries.find(|path| path.file_name().unwrap().to_string_lossy().starts_with(".pcc-upload-"))
     };
     let mut client = bench.pcc(&["put", "big", &server.url(""), "-q", "--limit", "40Mbit"]).spawn().unwrap();
     wait_for(unfinished, 5_000_000);
