@@ -290,3 +290,32 @@ fn python(bench: &Bench, script: &str, arguments: &[&str], input: &str) -> Strin
     assert!(output.status.success(), "{}", said(&output));
     String::from_utf8(output.stdout).unwrap()
 }
+
+#[test]
+fn we_download_from_aioquic_also_when_it_breaks_off() {
+    let bench = Bench::new();
+    let data = bench.write("served/file", 2_000_000);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/server.py");
+    let mut server = Command::new("python3")
+        .arg(script)
+        .args([bench.path("served/file"), bench.path("cert.pem"), bench.path("key.pem")])
+        .arg("700000")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("python3 runs");
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let port = lines.next().expect("aioquic is installed: `make test` does it").unwrap();
+    let requests = std::thread::spawn(move || lines.map_while(Result::ok).collect::<Vec<_>>());
+    let (url, ca) = (format!("https://127.0.0.1:{port}/file"), bench.path("cert.pem"));
+    let got = bench.run(&["get", &url, "--ca", ca.to_str().unwrap(), "--json"]);
+    let missing = bench.run(&["get", &format!("https://127.0.0.1:{port}/missing"), "--ca", ca.to_str().unwrap()]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let requests = requests.join().unwrap().join("\n");
+    assert!(got.status.success(), "{}\n{requests}", said(&got));
+    assert!(std::fs::read(bench.path("client/file")).unwrap() == data);
+    // It knows no BLAKE3, and we say so.
+    assert_eq!(last_json(&got)["verified"], false, "{}", said(&got));
+    assert!(requests.contains("\"range\": \"bytes="), "the rest was asked for, not all again: {requests}");
+    assert!(missing.status.code() == Some(1) && said(&missing).contains("does not exist"), "{}", said(&missing));
+}
