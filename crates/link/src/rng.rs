@@ -6,26 +6,22 @@
 /// path in ten years. Only additions, multiplications and comparisons follow it, which every platform computes alike;
 /// no logarithm or cosine, whose last bit differs between libraries. Not for secrets.
 #[derive(Clone, Debug)]
-pub struct Rng(u64);
+pub struct Rng(pcc::rng::Rng);
 
 impl Rng {
     /// A generator whose whole future follows from `seed`.
     pub const fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(pcc::rng::Rng::new(seed))
     }
 
     /// The next 64 random bits.
     pub const fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     /// A number from 0 (included) to 1 (excluded), in steps of 2⁻⁵³.
     pub fn unit(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
+        self.0.unit()
     }
 
     /// True with probability `share`; draws nothing when the answer is certain, so that an unused feature does not
@@ -36,7 +32,7 @@ impl Rng {
 
     /// A generator for another purpose, so that one purpose's draws never shift another's.
     pub const fn split(&mut self) -> Self {
-        Self(self.next_u64())
+        Self::new(self.next_u64())
     }
 }
 
