@@ -61,6 +61,9 @@ struct Run {
     /// Real time after which a single run is given up
     #[arg(long, value_name = "TIME", default_value = "10m")]
     timeout: humantime::Duration,
+    /// The pcc that QUIC flows run, so that a finished build can be measured while the lab changes [default: this one]
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
     /// Where results are kept, by content: what is there is not run again [default: ~/.cache/pcc/lab/results]
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
@@ -95,9 +98,15 @@ fn run_scenarios(args: &Run) -> anyhow::Result<()> {
     // A mistake in the last name must not be found after an hour of runs.
     let scenarios = args.names.iter().map(|name| selected(name, args)).collect::<anyhow::Result<Vec<_>>>()?;
     let cache = kernel::cache_dir();
+    let init = std::env::current_exe().context("could not find this program's own file")?;
+    let program = match &args.program {
+        Some(path) => path.canonicalize().with_context(|| format!("could not find the program {}", path.display()))?,
+        None => init.clone(),
+    };
     let machine = Machine {
         kernel: kernel::find(&cache)?,
-        init: std::env::current_exe().context("could not find this program's own file")?,
+        init,
+        program,
         init_arguments: vec!["lab".into(), "guest-init".into()],
         timeout: args.timeout.into(),
     };

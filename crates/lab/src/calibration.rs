@@ -44,12 +44,13 @@ pub fn lone_cubic(path: &PathSpec) -> Spec {
     // Slow start's overshoot is repaired within some 50 round trips; the second half is judged.
     let duration = 10_000_000_000 + 100 * path.rtt;
     Spec {
-        path: PathSpec { buffer: bdp.max(20 * PACKET), loss: 0.0, reverse_loss: 0.0, ..path.clone() },
-        flows: vec![FlowSpec { algorithm: "cubic".into(), connections: 1, start: 0, stop: duration, extra_rtt: 0 }],
+        path: PathSpec { rate: path.rate, rtt: path.rtt, buffer: bdp.max(20 * PACKET), ..PathSpec::default() },
+        flows: vec![FlowSpec { algorithm: "cubic".into(), connections: 1, stop: duration, ..FlowSpec::default() }],
         duration,
         step: duration / 2,
         seed: 1,
         program: None,
+        module: None,
     }
 }
 
@@ -73,8 +74,9 @@ pub fn unfilled(spec: &Spec, outcome: &Outcome) -> Option<String> {
 mod tests {
     use super::*;
 
-    const PATH: PathSpec =
-        PathSpec { rate: 100_000_000, rtt: 30_000_000, buffer: 375_000, loss: 0.01, reverse_loss: 0.0 };
+    fn path() -> PathSpec {
+        PathSpec { rate: 100_000_000, rtt: 30_000_000, buffer: 375_000, loss: 0.01, ..PathSpec::default() }
+    }
     const GOOD: Probe = Probe {
         rtt: 30_000_640,
         rate: 99_970_000,
@@ -83,11 +85,12 @@ mod tests {
         lost: 198,
         reverse_sent: 2000,
         reverse_lost: 0,
+        early: 0,
     };
 
     #[test]
     fn a_path_as_ordered_has_no_deviations() {
-        assert_eq!(deviations(&PATH, &GOOD), Vec::<String>::new());
+        assert_eq!(deviations(&path(), &GOOD), Vec::<String>::new());
     }
 
     #[test]
@@ -99,7 +102,7 @@ mod tests {
             ("loss is 0.250 %", Probe { lost: 50, ..GOOD }),
             ("way back is 0.050 %", Probe { reverse_lost: 1, ..GOOD }),
         ] {
-            let found = deviations(&PATH, &probe);
+            let found = deviations(&path(), &probe);
             assert!(found.len() == 1 && found[0].contains(what), "{what}: {found:?}");
         }
     }

@@ -1,5 +1,6 @@
 //! Boots the guest for one run, waits no longer than allowed, and reads its answer.
 
+use crate::guest;
 use crate::kernel::Kernel;
 use crate::spec::{Outcome, Spec};
 use std::fs::{self, File};
@@ -43,6 +44,8 @@ pub struct Machine {
     /// The program that becomes the guest's first process: it must call [`crate::guest::run_as_init`] with the
     /// directory it is told behind `init_arguments`, and overlook what the kernel adds behind that.
     pub init: PathBuf,
+    /// The `pcc` that QUIC flows run. It may be older or newer than the lab.
+    pub program: PathBuf,
     /// What stands before the run's directory on its command line.
     pub init_arguments: Vec<String>,
     /// Real time after which a run is given up.
@@ -78,12 +81,12 @@ impl Scratch {
 }
 
 impl Machine {
-    /// Hash of the program that QUIC flows run: the same one that is the guest's first process.
+    /// Hash of the program that QUIC flows run.
     pub fn program(&self) -> Result<String, RunError> {
         let mut hash = blake3::Hasher::new();
-        File::open(&self.init)
+        File::open(&self.program)
             .and_then(|file| hash.update_reader(file).map(|_| ()))
-            .map_err(failed("read this program's own file"))?;
+            .map_err(failed("read the program under test"))?;
         Ok(hash.finalize().to_hex().as_str()[..16].to_owned())
     }
 
@@ -94,6 +97,7 @@ impl Machine {
         let text = serde_json::to_vec(spec).map_err(|error| failed("describe the run")(error.into()))?;
         fs::write(dir.join("spec.json"), text).map_err(failed("write the run's description"))?;
         std::os::unix::fs::symlink(&self.init, dir.join("init")).map_err(failed("link the guest's first process"))?;
+        std::os::unix::fs::symlink(&self.program, dir.join(guest::PROGRAM)).map_err(failed("link the program"))?;
         let console = dir.join("console.txt");
         let output = File::create(&console).map_err(failed("create the console's file"))?;
 

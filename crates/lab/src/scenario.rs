@@ -87,6 +87,10 @@ pub struct Scenario {
     pub published: Vec<String>,
     /// What is varied: the figure's x axis.
     pub parameter: String,
+    /// How the figure is drawn, as written.
+    pub figure: Option<toml::Table>,
+    /// What must be reached, as written.
+    pub targets: Vec<toml::Table>,
     /// Every run.
     pub runs: Vec<Run>,
 }
@@ -119,6 +123,9 @@ struct File {
     sweep: Sweep,
     #[serde(default)]
     flow: Vec<FlowTable>,
+    figure: Option<toml::Table>,
+    #[serde(default)]
+    target: Vec<toml::Table>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -205,7 +212,9 @@ pub fn parse(name: &str, text: &str) -> Result<Scenario, ScenarioError> {
         Parameter::LossBothWays => "loss, both ways",
     };
     let (title, source, published) = (file.title, file.source, file.published);
-    Ok(Scenario { name: name.to_owned(), title, source, published, parameter: parameter.to_owned(), runs })
+    let (figure, targets) = (file.figure, file.target);
+    let parameter = parameter.to_owned();
+    Ok(Scenario { name: name.to_owned(), title, source, published, parameter, figure, targets, runs })
 }
 
 /// More would not fit the guest's addresses.
@@ -247,7 +256,8 @@ fn expand(file: &File) -> Result<Vec<Run>, String> {
         for algorithm in &file.algorithms {
             let flows = flows(file, algorithm, duration)?;
             for &seed in &file.seeds {
-                let spec = Spec { path: path.clone(), flows: flows.clone(), duration, step, seed, program: None };
+                let (path, flows) = (path.clone(), flows.clone());
+                let spec = Spec { path, flows, duration, step, seed, program: None, module: None };
                 runs.push(Run { algorithm: algorithm.clone(), point: point.clone(), spec });
             }
         }
@@ -296,7 +306,8 @@ fn path_at(file: &File, point: &str) -> Result<PathSpec, String> {
             return Err(format!("`{key}` is {loss}: it is a share, at least 0 and below 1"));
         }
     }
-    Ok(PathSpec { rate: rate as u64, rtt, buffer, loss: table.loss, reverse_loss: table.reverse_loss })
+    let (loss, reverse_loss) = (table.loss, table.reverse_loss);
+    Ok(PathSpec { rate: rate as u64, rtt, buffer, loss, reverse_loss, ..PathSpec::default() })
 }
 
 fn flows(file: &File, algorithm: &str, duration: u64) -> Result<Vec<FlowSpec>, String> {
@@ -343,6 +354,7 @@ fn flows(file: &File, algorithm: &str, duration: u64) -> Result<Vec<FlowSpec>, S
             start,
             stop,
             extra_rtt,
+            ..FlowSpec::default()
         });
     }
     Ok(flows)

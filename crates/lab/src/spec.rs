@@ -27,6 +27,14 @@ pub struct Spec {
     /// Hash of the program that QUIC flows run: another build is another experiment. Absent without such flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// Hash of the kernel module that provides a congestion control of ours. Absent without such flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+}
+
+/// For serde: fields at their defaults are left out, so that a new one does not make old results unfindable.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Spec {
@@ -37,24 +45,118 @@ impl Spec {
 }
 
 /// A dumbbell: a bottleneck queue, then a line that delays and loses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathSpec {
     /// Capacity, Ethernet headers included. Unit: bit/s.
     pub rate: u64,
     /// Round trip of an empty path; half of it each way. Unit: ns.
     pub rtt: u64,
-    /// Size of the bottleneck's queue. Unit: bytes.
+    /// Size of the bottleneck's queue (of each flow's with [`Queue::Fair`]). Unit: bytes.
     pub buffer: u64,
     /// Share of the data packets lost at random, independent of each other.
     pub loss: f64,
     /// The same for the packets on the way back.
     pub reverse_loss: f64,
+    /// What the bottleneck does with packets that wait.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub queue: Queue,
+    /// Longest time that a packet waits on the line for others to leave together with. Unit: ns.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub jitter: u64,
+    /// Share of the data packets that overtake those sent up to an eighth of a round trip before them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reorder: f64,
+    /// Whether the queue marks packets (ECN) before it drops any.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ecn: bool,
+    /// What becomes different during the run, in the order of time.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub changes: Vec<Change>,
 }
 
-/// A sender of bulk data: over kernel TCP, or `pcc perf` over QUIC.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What a queue does with packets that wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Queue {
+    /// First in, first out; what does not fit is dropped.
+    #[default]
+    #[serde(rename = "droptail")]
+    DropTail,
+    /// A drop-tail queue of the whole buffer for each flow, served in turn.
+    #[serde(rename = "fq")]
+    Fair,
+    /// CoDel (RFC 8289) with its default parameters.
+    Codel,
+    /// CoDel for each flow, served in turn (RFC 8290).
+    FqCodel,
+}
+
+/// The path becomes another one. What is absent stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// When. Unit: ns since the run began.
+    pub at: u64,
+    /// Unit: bit/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
+    /// Unit: ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<u64>,
+    /// Share of the data packets; 1 is a black-out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+    /// Share of the packets on the way back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_loss: Option<f64>,
+}
+
+/// A stretch of time in which the path stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    /// Unit: ns since the run began.
+    pub from: u64,
+    /// Unit: ns since the run began.
+    pub to: u64,
+    /// Unit: bit/s.
+    pub rate: u64,
+    /// Unit: ns.
+    pub rtt: u64,
+    /// Share of the data packets lost at random.
+    pub loss: f64,
+    /// Share of the packets on the way back lost at random.
+    pub reverse_loss: f64,
+}
+
+impl PathSpec {
+    /// The path over the time `from` to `to`, stretch by stretch.
+    pub fn segments(&self, from: u64, to: u64) -> Vec<Segment> {
+        let (rate, rtt, loss, reverse_loss) = (self.rate, self.rtt, self.loss, self.reverse_loss);
+        let mut now = Segment { from: 0, to: 0, rate, rtt, loss, reverse_loss };
+        let mut all = Vec::new();
+        let mut close = |segment: Segment, end: u64| {
+            let clipped = Segment { from: segment.from.max(from), to: end.min(to), ..segment };
+            if clipped.from < clipped.to {
+                all.push(clipped);
+            }
+        };
+        for change in &self.changes {
+            close(now, change.at);
+            now.from = change.at;
+            now.rate = change.rate.unwrap_or(now.rate);
+            now.rtt = change.rtt.unwrap_or(now.rtt);
+            now.loss = change.loss.unwrap_or(now.loss);
+            now.reverse_loss = change.reverse_loss.unwrap_or(now.reverse_loss);
+        }
+        close(now, to);
+        all
+    }
+}
+
+/// A sender: of bulk data, of so many bytes, or of one short flow after the other; over kernel TCP, with `pcc perf`
+/// over QUIC, or a program of the user's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowSpec {
-    /// The kernel's name of the congestion control, or `quic:` and that of `pcc perf`.
+    /// The kernel's name of the congestion control, `quic:` and that of `pcc perf`, or `app`.
     pub algorithm: String,
     /// Parallel connections.
     pub connections: u32,
@@ -64,10 +166,41 @@ pub struct FlowSpec {
     pub stop: u64,
     /// Added to the path's round trip for this flow. Unit: ns.
     pub extra_rtt: u64,
+    /// The `[[flow]]` table it comes from, from 0: the flows of the first one are judged.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub table: u32,
+    /// Kernel TCP with its own pacing at cwnd/RTT, packet by packet.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub paced: bool,
+    /// PCC's utility function, if not the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utility: Option<String>,
+    /// Ends when so much has arrived. Unit: bytes of payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// The application has no more to send than this. Unit: bit/s of payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
+    /// Short flows: a new connection for `size` bytes at each of these moments. Unit: ns since the run began.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub arrivals: Vec<u64>,
+    /// What an `app` flow runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<App>,
+}
+
+/// Commands of a program under test, for `sh -c` in the flow's two hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct App {
+    /// Run in the sender's host.
+    pub client: String,
+    /// Run in the receiver's host before, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 /// What was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Release of the guest kernel.
     pub kernel: String,
@@ -77,10 +210,16 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// The bottleneck's queue over time.
     pub queue: Vec<QueueSample>,
+    /// The path over time, as the queues were told: all of it at 0, then what became different.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub changes: Vec<Change>,
+    /// Why this run tells nothing of the algorithm, with the figures: its own hosts held a flow back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<String>,
 }
 
 /// The empty path, measured with datagrams before the flows start.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     /// Smallest round trip of a small datagram. Unit: ns.
     pub rtt: u64,
@@ -96,6 +235,9 @@ pub struct Probe {
     pub reverse_sent: u64,
     /// How many of those did not arrive.
     pub reverse_lost: u64,
+    /// Full packets that arrived before one that was sent earlier.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub early: u64,
 }
 
 /// One flow, all its connections together.
@@ -109,6 +251,47 @@ pub struct FlowOutcome {
     pub sndbuf_limited: u64,
     /// How long there was something to send. Unit: µs.
     pub busy: u64,
+    /// When the last byte of `size` arrived; absent while it has not. Unit: ns since the run began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<u64>,
+    /// Short flows that came to their end.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub completions: Vec<Completion>,
+    /// What PCC measured and decided, thinned to what a plot needs.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub intervals: Vec<MonitorInterval>,
+}
+
+/// A short flow from its first packet, that of the handshake, to the arrival of its last byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Completion {
+    /// Unit: ns since the run began.
+    pub start: u64,
+    /// Unit: ns since the run began.
+    pub finish: u64,
+    /// Payload.
+    pub bytes: u64,
+}
+
+/// A monitor interval of PCC when it was resolved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MonitorInterval {
+    /// Unit: ns since the run began.
+    pub at: u64,
+    /// The rate that was tried. Unit: bit/s.
+    pub target_rate: f64,
+    /// The rate that arrived. Unit: bit/s.
+    pub delivered_rate: f64,
+    /// Share of its packets that were lost.
+    pub loss: f64,
+    /// Mean round trip of its packets. Unit: µs.
+    pub rtt: u32,
+    /// What the utility function made of it; absent if it was not judged.
+    pub utility: Option<f64>,
+    /// State of the rate control.
+    pub state: String,
+    /// What held the sender back: nothing else than the rate, the application, or a window.
+    pub limited_by: String,
 }
 
 /// A flow at one moment. Counters are totals since the flow's start.

@@ -71,10 +71,9 @@ mod tests {
             serde_json::from_str(r#"{ "path": "/k", "release": "6.12.1", "identity": "a", "recipe": "r" }"#).unwrap();
         let mut other = kernel.clone();
         other.identity = "b".into();
-        let spec =
-            lone_cubic(&PathSpec { rate: 1_000_000, rtt: 30_000_000, buffer: 9000, loss: 0.1, reverse_loss: 0.0 });
-        let probe = Probe { rtt: 1, rate: 2, queue_delay: 3, sent: 4, lost: 5, reverse_sent: 6, reverse_lost: 7 };
-        let outcome = Outcome { kernel: "6.12.1".into(), probe, flows: vec![], queue: vec![] };
+        let spec = lone_cubic(&PathSpec { rate: 1_000_000, rtt: 30_000_000, buffer: 9000, ..PathSpec::default() });
+        let probe = Probe { rtt: 1, rate: 2, queue_delay: 3, sent: 4, lost: 5, ..Probe::default() };
+        let outcome = Outcome { kernel: "6.12.1".into(), probe, ..Outcome::default() };
         assert_eq!(store.find(&kernel, &spec), None);
         let path = store.keep(&kernel, &spec, &outcome).unwrap();
         assert_eq!(store.find(&kernel, &spec), Some(outcome));

@@ -108,7 +108,7 @@ fn mean(values: &[f64]) -> Mean {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{FlowOutcome, FlowSample, FlowSpec, PathSpec, Probe};
+    use crate::spec::{FlowOutcome, FlowSample, FlowSpec, PathSpec};
 
     #[test]
     fn the_confidence_interval_of_three_seeds_is_student_s() {
@@ -120,16 +120,28 @@ mod tests {
 
     #[test]
     fn a_flow_that_delivers_what_the_path_allows_has_a_share_of_one() {
-        let path = PathSpec { rate: 100_000_000, rtt: 30_000_000, buffer: 9000, loss: 0.5, reverse_loss: 0.0 };
-        let flow = FlowSpec { algorithm: "bbr".into(), connections: 1, start: 0, stop: 10_000_000_000, extra_rtt: 0 };
-        let spec =
-            Spec { path, flows: vec![flow], duration: 10_000_000_000, step: 1_000_000_000, seed: 1, program: None };
+        let path = PathSpec { rate: 100_000_000, rtt: 30_000_000, buffer: 9000, loss: 0.5, ..PathSpec::default() };
+        let flow = FlowSpec { algorithm: "bbr".into(), connections: 1, stop: 10_000_000_000, ..FlowSpec::default() };
+        let spec = Spec {
+            path,
+            flows: vec![flow],
+            duration: 10_000_000_000,
+            step: 1_000_000_000,
+            seed: 1,
+            program: None,
+            module: None,
+        };
         let delivered = 50_000_000 / 8 * 10 * TCP_PAYLOAD / PACKET;
         let sample =
             FlowSample { at: 10_000_000_000, delivered, sent: 2 * delivered, rtt: 30_000, ..FlowSample::default() };
-        let probe = Probe { rtt: 0, rate: 0, queue_delay: 0, sent: 0, lost: 0, reverse_sent: 0, reverse_lost: 0 };
-        let flow = FlowOutcome { samples: vec![sample], busy: 100, rwnd_limited: 5, sndbuf_limited: 1 };
-        let outcome = Outcome { kernel: String::new(), probe, flows: vec![flow], queue: vec![] };
+        let flow = FlowOutcome {
+            samples: vec![sample],
+            busy: 100,
+            rwnd_limited: 5,
+            sndbuf_limited: 1,
+            ..FlowOutcome::default()
+        };
+        let outcome = Outcome { flows: vec![flow], ..Outcome::default() };
         let [goodput, share, rtt, waste, held_back] = judge(&spec, &outcome);
         assert!((goodput - 47.82).abs() < 0.01 && (share - 1.0).abs() < 1e-6, "{goodput} {share}");
         assert_eq!((rtt, waste, held_back), (30.0, 2.0, 0.06));

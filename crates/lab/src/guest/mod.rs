@@ -16,6 +16,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use topology::{Hosts, Network};
 
+/// Name of the program that QUIC flows run, in the run's directory.
+pub(crate) const PROGRAM: &str = "program";
+
 /// Runs as process 1 of the guest and never returns. The run is described by `spec.json` in `dir`; the answer is
 /// `outcome.json` or `error.txt` there.
 pub fn run_as_init(dir: &Path) -> ! {
@@ -53,7 +56,7 @@ fn serve(path: &Path) -> io::Result<Outcome> {
     let dir = path.parent().unwrap_or(Path::new("/"));
     let (flows, queue) = transfer(&spec, dir, &mut network).map_err(at("running the flows"))?;
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned();
-    Ok(Outcome { kernel, probe, flows, queue })
+    Ok(Outcome { kernel, probe, flows, queue, changes: Vec::new(), rejected: None })
 }
 
 fn mount(target: &std::ffi::CStr, kind: &std::ffi::CStr) -> io::Result<()> {

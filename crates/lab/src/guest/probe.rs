@@ -118,5 +118,5 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
     };
     let (sent, lost) = count(&forward, spec.path.loss)?;
     let (reverse_sent, reverse_lost) = count(&back, spec.path.reverse_loss)?;
-    Ok(Probe { rtt, rate, queue_delay: most - least, sent, lost, reverse_sent, reverse_lost })
+    Ok(Probe { rtt, rate, queue_delay: most - least, sent, lost, reverse_sent, reverse_lost, early: 0 })
 }

@@ -31,7 +31,7 @@ impl Transfer {
         let file = |name: &str| dir.join(format!("flow-{number}-{name}"));
         let (output, errors) = (file("output.json"), file("errors.txt"));
         let perf = |errors: &Path| {
-            let mut command = Command::new("/proc/self/exe");
+            let mut command = Command::new(dir.join(super::PROGRAM));
             // The server's certificate is made below the home directory: from this run's randomness, for this run.
             let files = File::options().create(true).append(true).open(errors)?;
             command.env_clear().env("HOME", dir).arg("perf").stdin(Stdio::null()).stderr(files);
