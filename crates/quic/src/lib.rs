@@ -41,6 +41,8 @@ mod runtime;
 pub mod socket;
 mod sys;
 pub mod transport;
+#[cfg(target_os = "linux")]
+mod udp;
 
 pub use crate::algorithm::{Algorithm, ParseAlgorithmError};
 pub use crate::controller::PccConfig;

@@ -9,8 +9,9 @@ use std::time::Instant;
 
 /// noq's Tokio runtime with exact pacing: connections that PCC controls send each packet at its time.
 ///
-/// Sockets, timers and connections with other congestion controllers work exactly as under [`TokioRuntime`]. Linux wakes
-/// connections within microseconds; other systems within a millisecond, and the rate is kept all the same.
+/// Timers and connections with other congestion controllers work exactly as under [`TokioRuntime`]. Linux wakes
+/// connections within microseconds; other systems within a millisecond, and the rate is kept all the same. Sockets are
+/// as under Tokio but for what they cost on Linux: a paced sender is not woken because a packet has left.
 #[derive(Debug)]
 pub struct PacedRuntime {
     tokio: TokioRuntime,
@@ -37,6 +38,12 @@ impl Runtime for PacedRuntime {
         self.tokio.spawn(Box::pin(Turns::new(future, Arc::clone(&self.timer))));
     }
 
+    #[cfg(target_os = "linux")]
+    fn wrap_udp_socket(&self, socket: std::net::UdpSocket) -> io::Result<Box<dyn AsyncUdpSocket>> {
+        Ok(Box::new(crate::udp::Socket::new(socket)?))
+    }
+
+    #[cfg(not(target_os = "linux"))]
     fn wrap_udp_socket(&self, socket: std::net::UdpSocket) -> io::Result<Box<dyn AsyncUdpSocket>> {
         self.tokio.wrap_udp_socket(socket)
     }

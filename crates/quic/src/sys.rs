@@ -6,6 +6,7 @@ use core::mem::size_of;
 use core::ptr;
 use core::time::Duration;
 use std::io;
+use std::net::UdpSocket;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -45,6 +46,14 @@ pub(crate) fn dropped(socket: &impl AsFd) -> Option<u32> {
         )
     };
     (result == 0 && length as usize == size_of::<[u32; MEMINFO_VARS]>()).then_some(info[MEMINFO_DROPS])
+}
+
+/// Lends a socket that does not block to Tokio, to be waited for; not for both interests at a time.
+///
+/// Errors: not inside a Tokio runtime with I/O.
+pub(crate) fn watch(socket: UdpSocket, interest: Interest) -> io::Result<AsyncFd<UdpSocket>> {
+    // SAFETY: `socket` owns an open descriptor, always answers with that one, and moves into the `AsyncFd`.
+    Ok(unsafe { AsyncFd::register_with_interest(socket, interest) }?)
 }
 
 /// A timer behind a file descriptor: `CLOCK_MONOTONIC`, to the resolution of the kernel's high-resolution timers.
