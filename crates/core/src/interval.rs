@@ -37,7 +37,7 @@ pub struct Report {
     /// When its first packet was sent.
     pub started: Timestamp,
     /// Send duration D: from the first packet to the last, plus the time of one packet at the target rate, so that
-    /// n packets span n gaps.
+    /// n packets span n gaps. Where the sender then fell silent before the interval was over, up to its end.
     pub duration: Duration,
     /// The rate that was asked for (x).
     pub target: Rate,
@@ -97,6 +97,8 @@ impl Report {
     }
 }
 
+/// Trains: what leaves back to back. Shorter ones cost CPU, longer ones lose packets in shallow buffers.
+pub(crate) const TRAIN: Duration = Duration::from_micros(100);
 /// A gradient of less than two standard errors is taken for noise (95 % confidence).
 const GRADIENT_ERRORS: f64 = 2.0;
 /// A share of the interval without data to send above which it says nothing about the rate.
@@ -116,6 +118,8 @@ pub(crate) struct Interval {
     last_bytes: Bytes,
     /// When its last outstanding packet is given up; set when it closes.
     pub(crate) deadline: Option<Timestamp>,
+    /// The end of the interval, if the sender had fallen silent before it.
+    silent_until: Option<Timestamp>,
     pub(crate) packets: u32,
     pub(crate) packets_lost: u32,
     pub(crate) outstanding: u32,
@@ -139,6 +143,7 @@ impl Interval {
             last_sent: now,
             last_bytes: Bytes::ZERO,
             deadline: None,
+            silent_until: None,
             packets: 0,
             packets_lost: 0,
             outstanding: 0,
@@ -195,6 +200,20 @@ impl Interval {
         self.limited_by = by;
     }
 
+    /// Ends it: what is sent from `now` on belongs to another one. `limited` is what keeps the sender silent now.
+    pub(crate) fn close(&mut self, now: Timestamp, deadline: Timestamp, limited: Option<LimitedBy>) {
+        self.deadline = Some(deadline);
+        let end = now.min(self.started + self.length);
+        let silence = end.since(self.last_sent + self.slot.rate.time_for(self.last_bytes));
+        // Between two trains there is a silence that pacing wants.
+        if silence > 2 * TRAIN && silence > end.since(self.started).mul_f64(LIMITED_SHARE) {
+            self.silent_until = Some(end);
+            if let Some(by) = limited {
+                self.on_limited(silence, by);
+            }
+        }
+    }
+
     /// Gives up what is still outstanding: lost for this interval, whatever the transport hears later.
     pub(crate) fn give_up(&mut self, outstanding: Bytes) {
         self.packets_lost = self.packets_lost.saturating_add(self.outstanding);
@@ -213,7 +232,8 @@ impl Interval {
 
     pub(crate) fn report(&self) -> Report {
         // n packets span n gaps: without the last packet's own time the rate of a short interval would look too high.
-        let duration = self.last_sent.since(self.started) + self.slot.rate.time_for(self.last_bytes);
+        let sending = self.last_sent.since(self.started) + self.slot.rate.time_for(self.last_bytes);
+        let duration = self.silent_until.map_or(sending, |end| end.since(self.started).max(sending));
         let achieved = Rate::from_volume(self.sent, duration);
         let idle = self.limited_time.as_secs_f64() > LIMITED_SHARE * duration.as_secs_f64();
         let short = achieved < self.slot.rate * ACHIEVED_SHARE;

@@ -81,6 +81,7 @@ pub(crate) struct Monitor {
     intervals: VecDeque<Interval>,
     next_interval: u64,
     in_flight: Bytes,
+    sent: Bytes,
     /// The newest packet of the acknowledgement being read: only its RTT is free of the peer's batching.
     newest_acked: Option<(u64, Sent)>,
     largest_acked: Option<u64>,
@@ -95,6 +96,7 @@ impl Monitor {
             intervals: VecDeque::new(),
             next_interval: 0,
             in_flight: Bytes::ZERO,
+            sent: Bytes::ZERO,
             newest_acked: None,
             largest_acked: None,
         }
@@ -102,6 +104,11 @@ impl Monitor {
 
     pub(crate) const fn bytes_in_flight(&self) -> Bytes {
         self.in_flight
+    }
+
+    /// Bytes whose fate is known.
+    pub(crate) const fn bytes_settled(&self) -> Bytes {
+        self.sent.saturating_sub(self.in_flight)
     }
 
     /// The interval that packets are now added to.
@@ -122,14 +129,15 @@ impl Monitor {
         self.next_interval += 1;
     }
 
-    /// Closes the open interval if it has lasted long enough; true if it did.
-    pub(crate) fn close_if_due(&mut self, now: Timestamp, rtt: &RttEstimator) -> bool {
+    /// Closes the open interval if it has lasted long enough; true if it did. `limited` is what the transport says
+    /// keeps it from sending.
+    pub(crate) fn close_if_due(&mut self, now: Timestamp, rtt: &RttEstimator, limited: Option<LimitedBy>) -> bool {
         let smoothed = rtt.smoothed_or_assumed();
         let Some(open) = self.open_interval() else { return false };
         let age = now.since(open.started);
         let due = age >= open.length || age >= LONGEST_INTERVAL.max(4 * smoothed);
         if due {
-            open.deadline = Some(now + stall_period(rtt));
+            open.close(now, now + stall_period(rtt), limited);
         }
         due
     }
@@ -164,6 +172,7 @@ impl Monitor {
         let bytes = u16::try_from(bytes.get()).unwrap_or(u16::MAX); // a UDP datagram holds no more
         let volume = Bytes::new(bytes.into());
         self.in_flight += volume;
+        self.sent += volume;
         let interval = self.open_interval().map_or(u32::MAX, |open| {
             open.on_sent(now, volume, window_limited);
             open.id as u32
@@ -326,7 +335,7 @@ mod tests {
     #[test]
     fn an_interval_is_reported_when_the_fate_of_its_last_packet_is_known() {
         let (mut monitor, rtt) = sent_ten();
-        assert!(!monitor.close_if_due(at(29), &rtt) && monitor.close_if_due(at(30), &rtt));
+        assert!(!monitor.close_if_due(at(29), &rtt, None) && monitor.close_if_due(at(30), &rtt, None));
         for i in 0..9 {
             monitor.on_ack(at(30 + 3 * i), i);
             assert!(monitor.pop_report(at(60)).is_none());
@@ -340,7 +349,7 @@ mod tests {
     #[test]
     fn packets_never_reported_on_count_as_lost_at_the_deadline() {
         let (mut monitor, rtt) = sent_ten();
-        monitor.close_if_due(at(30), &rtt);
+        monitor.close_if_due(at(30), &rtt, None);
         monitor.on_ack(at(40), 0);
         let deadline = monitor.next_deadline(&rtt).unwrap();
         assert_eq!(deadline, at(30) + stall_period(&rtt));
@@ -353,7 +362,7 @@ mod tests {
     #[test]
     fn a_late_acknowledgement_takes_a_loss_back() {
         let (mut monitor, rtt) = sent_ten();
-        monitor.close_if_due(at(30), &rtt);
+        monitor.close_if_due(at(30), &rtt, None);
         monitor.on_loss(0);
         for i in 0..10 {
             monitor.on_ack(at(60), i);
@@ -382,7 +391,7 @@ mod tests {
         for i in 0..11 {
             monitor.on_ack(at(60), i);
         }
-        monitor.close_if_due(at(500), &rtt);
+        monitor.close_if_due(at(500), &rtt, None);
         assert_eq!(monitor.pop_report(at(500)).unwrap().1.packets, 1);
         assert_eq!(monitor.bytes_in_flight(), Bytes::ZERO);
     }
@@ -391,7 +400,7 @@ mod tests {
     fn discarded_packets_were_never_sent_as_far_as_the_interval_knows() {
         let (mut monitor, rtt) = sent_ten();
         monitor.discard_below(4);
-        monitor.close_if_due(at(30), &rtt);
+        monitor.close_if_due(at(30), &rtt, None);
         for i in 0..10 {
             monitor.on_ack(at(60), i);
         }

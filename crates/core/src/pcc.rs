@@ -1,7 +1,7 @@
 //! The facade a transport holds: packet events in, rate and window out.
 
 use crate::control::{Law, Path, RateControl, Slot, Verdict};
-use crate::interval::{LimitedBy, Report};
+use crate::interval::{LimitedBy, Report, TRAIN};
 use crate::monitor::{self, Monitor, floor_rate, stall_period};
 use crate::observe::{Event, Observer};
 use crate::rng::Rng;
@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 /// Packets sent at once on a new path (RFC 9002 §7.2); PCC spreads them over the first RTT.
 const INITIAL_WINDOW: u64 = 10;
-/// Trains: what leaves back to back. Shorter ones cost CPU, longer ones lose packets in shallow buffers.
-const TRAIN: Duration = Duration::from_micros(100);
+/// How far the bytes in flight may run ahead of what the path has answered for while Starting. Doubling each RTT needs
+/// exactly 1; the rest lets it go on through reordering, jitter and delayed acknowledgements.
+const STARTING_LEAD: f64 = 1.5;
 /// So many packets must be lost for a panic: fewer may be a neighbour's burst.
 const PANIC_PACKETS: u32 = 20;
 /// An idle time after which the old rate says nothing about the path any more.
@@ -76,6 +77,7 @@ pub struct Pcc {
     delivery: DeliveryRate,
     stall: Stall,
     standing_queue: u32,
+    start: Start,
     /// Nothing is due before this; spares the arithmetic of deadlines at each packet.
     due: Timestamp,
     /// [`Pcc::congestion_window`], made anew when RTT or rate change.
@@ -102,6 +104,7 @@ impl Pcc {
             delivery: DeliveryRate::default(),
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, ended: None },
             standing_queue: 0,
+            start: Start { settled: Bytes::ZERO, volume: initial_window(packet) },
             due: now,
             window: Bytes::ZERO,
             config,
@@ -151,7 +154,7 @@ impl Pcc {
             if first {
                 // One RTT of 10 packets; below a millisecond that would be a burst.
                 let start = Rate::from_volume(initial_window(self.packet), sample.max(Duration::from_millis(1)));
-                self.law.start(limit(start, self.config.max_rate));
+                self.start(limit(start, self.config.max_rate));
                 self.replan(now, "first RTT sample");
             }
             self.window = self.safe_window();
@@ -202,7 +205,7 @@ impl Pcc {
     fn tick(&mut self, now: Timestamp) {
         self.detect_stall(now);
         if now >= self.due {
-            if self.monitor.close_if_due(now, &self.rtt) {
+            if self.monitor.close_if_due(now, &self.rtt, self.limited.map(|(_, by)| by)) {
                 let state = self.law.state();
                 self.plan_next();
                 if self.law.state() != state {
@@ -237,7 +240,22 @@ impl Pcc {
         let smoothed = self.rtt.smoothed_or_assumed();
         let base = self.rtt.min().unwrap_or(smoothed).max(Duration::from_millis(1));
         let time = (base * 5 / 2).max(smoothed * 5 / 4);
-        self.law.rate().max(self.slot.rate) * time + initial_window(self.packet)
+        let window = self.law.rate().max(self.slot.rate) * time + initial_window(self.packet);
+        if !self.law.is_starting() {
+            return window;
+        }
+        // Its rate comes from the RTT of a path that may be empty no more: on a slow one the first packets fill a queue
+        // for seconds, and until the path answers for them there is no reason to send four times as fast.
+        let settled = self.monitor.bytes_settled().saturating_sub(self.start.settled).get() as f64;
+        let paced = Bytes::new(((self.start.volume.get() as f64 + settled) * STARTING_LEAD) as u64);
+        window.min(paced.max(initial_window(self.packet)))
+    }
+
+    /// Looks for the path's rate by doubling, from this one on.
+    fn start(&mut self, rate: Rate) {
+        let volume = (rate * self.rtt.smoothed_or_assumed()).max(initial_window(self.packet));
+        self.start = Start { settled: self.monitor.bytes_settled(), volume };
+        self.law.start(rate);
     }
 
     /// How much may leave back to back: about 100 µs of the rate, at least one packet.
@@ -390,7 +408,7 @@ impl Pcc {
         } else {
             (Rate::ZERO, "path returned after long")
         };
-        self.law.start(self.path().clamp(rate.max(self.law.rate())));
+        self.start(self.path().clamp(rate.max(self.law.rate())));
         self.replan(now, reason);
     }
 
@@ -408,7 +426,7 @@ impl Pcc {
         self.limited = None;
         if idle > LONG_IDLE && self.rtt.smoothed().is_some() {
             let fresh = Rate::from_volume(initial_window(self.packet), self.rtt.smoothed_or_assumed()) * 4.0;
-            self.law.start(self.law.rate().min(fresh));
+            self.start(self.law.rate().min(fresh));
             self.replan(now, "long idle");
         } else {
             self.monitor.realign();
@@ -445,6 +463,13 @@ fn limit(rate: Rate, max: Option<Rate>) -> Rate {
 /// A utility function may return anything; a law compares finite numbers.
 const fn finite(utility: f64) -> f64 {
     if utility.is_finite() { utility } else { f64::MIN / 4.0 }
+}
+
+/// Where Starting began: the bytes whose fate was known, and how many more may be in flight at once.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    settled: Bytes,
+    volume: Bytes,
 }
 
 /// When the path last answered, how often the rate was halved since, what it was before; when the last silence was

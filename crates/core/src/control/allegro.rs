@@ -62,6 +62,8 @@ impl Default for Config {
 
 /// Doubling goes on only while delivery grows by this factor: in a deep buffer the utility sees a full queue late.
 const DELIVERY_GROWTH: f64 = 1.25;
+/// So many packets are needed to tell a path that stopped growing from bad luck with one of them.
+const TELLING_PACKETS: u32 = 5;
 /// Share of the measured delivery rate to go on with after Starting, so that the queue it built can drain.
 const EXIT_SHARE: f64 = 0.9;
 /// Rate during the RTT after Starting, as a share of the new base rate.
@@ -183,7 +185,7 @@ impl Allegro {
             None => true,
             Some(best) => {
                 let doubled = slot.rate > best.target * 1.5;
-                let stuck = doubled && !*hold && delivery < best.delivery * DELIVERY_GROWTH;
+                let stuck = doubled && !*hold && report.packets >= TELLING_PACKETS && delivery < best.delivery * DELIVERY_GROWTH;
                 let worse = utility <= best.utility && *lost > IGNORED_LOSSES;
                 !stuck && !worse
             }
