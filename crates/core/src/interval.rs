@@ -391,6 +391,22 @@ mod tests {
     }
 
     #[test]
+    fn silence_before_the_end_counts_as_time_that_the_rate_was_not_used() {
+        let closed_at = |time| {
+            let mut interval = Interval::new(0, Slot::filler(Rate::from_mbit(8.0)), ms(30), at(0));
+            interval.on_sent(at(0), Bytes::new(1000), false);
+            interval.on_sent(at(1), Bytes::new(1000), false); // 1 ms is the gap that was asked for
+            interval.close(at(time), at(1000), None);
+            interval.report()
+        };
+        let spoke = closed_at(2);
+        assert_eq!((spoke.duration, spoke.limited_by), (ms(2), LimitedBy::Network), "cut short, but not silent");
+        let silent = closed_at(300);
+        assert_eq!((silent.duration, silent.limited_by), (ms(30), LimitedBy::Host), "until its end, no further");
+        assert!((silent.achieved.mbit() - 16.0 / 30.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn loss_is_counted_in_bytes_and_a_spurious_loss_is_taken_back() {
         let mut interval = ten_packets();
         interval.on_lost(Bytes::new(1000));

@@ -268,6 +268,17 @@ impl Monitor {
         }
     }
 
+    /// The oldest closed interval as it would be if all of it that is outstanding arrived: its best case.
+    pub(crate) fn best_case(&self) -> Option<(Slot, Report)> {
+        let front = self.intervals.front().filter(|interval| interval.deadline.is_some())?;
+        Some((front.slot, front.report()))
+    }
+
+    /// Drops the oldest interval: its packets are judged no more.
+    pub(crate) fn forget_oldest(&mut self) {
+        self.intervals.pop_front();
+    }
+
     /// Starts afresh: packets already sent are judged in no interval, the next packet opens a new one.
     pub(crate) fn realign(&mut self) {
         self.intervals.clear();

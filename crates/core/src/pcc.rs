@@ -18,6 +18,8 @@ const INITIAL_WINDOW: u64 = 10;
 const STARTING_LEAD: f64 = 1.5;
 /// So many packets must be lost for a panic: fewer may be a neighbour's burst.
 const PANIC_PACKETS: u32 = 20;
+/// So many packets must be lost before an interval is judged early: more than a law overlooks as a burst.
+const SEALING_LOSSES: u32 = 64;
 /// An idle time after which the old rate says nothing about the path any more.
 const LONG_IDLE: Duration = Duration::from_secs(10);
 /// No path is faster: keeps every product of rates and times finite.
@@ -287,7 +289,8 @@ impl Pcc {
         let rtt = self.rtt.smoothed_or_assumed();
         let ceiling = limit(Rate::from_mbit(FASTEST_MBIT), self.config.max_rate);
         let floor = floor_rate(self.packet, rtt.max(Duration::from_micros(1))).min(ceiling);
-        Path { rtt, packet: self.packet, floor, ceiling, delivery: self.delivery.best() }
+        let queue = rtt.saturating_sub(self.rtt.min().unwrap_or(rtt));
+        Path { rtt, queue, packet: self.packet, floor, ceiling, delivery: self.delivery.best() }
     }
 
     fn take_reports(&mut self, now: Timestamp) {
@@ -296,6 +299,25 @@ impl Pcc {
             self.delivery.update(now, report.throughput(), self.rtt.smoothed_or_assumed());
             let utility = slot.trial.map(|_| finite(self.config.utility.evaluate(&report)));
             self.tell(&Event::Interval { at: now, report: &report, utility });
+            self.judge(now, slot, &report);
+        }
+        self.judge_early(now);
+    }
+
+    /// Starting overshoots by what it sends until a result is known, so a result is used as soon as the packets still
+    /// outstanding cannot change it: an interval that is worth less than nothing even if all of those arrive.
+    fn judge_early(&mut self, now: Timestamp) {
+        if !self.law.is_starting() {
+            return;
+        }
+        let Some((slot, report)) = self.monitor.best_case() else { return };
+        if slot.trial.is_none() || report.packets_lost < SEALING_LOSSES || report.app_limited {
+            return;
+        }
+        let utility = finite(self.config.utility.evaluate(&report));
+        if utility < 0.0 {
+            self.monitor.forget_oldest();
+            self.tell(&Event::Interval { at: now, report: &report, utility: Some(utility) });
             self.judge(now, slot, &report);
         }
     }

@@ -62,12 +62,14 @@ impl Default for Config {
 
 /// Doubling goes on only while delivery grows by this factor: in a deep buffer the utility sees a full queue late.
 const DELIVERY_GROWTH: f64 = 1.25;
+/// How long Starting waits before it looks for a late result again. Unit: RTT.
+const STARTING_WAIT: (f64, f64) = (0.125, 0.125);
 /// So many packets are needed to tell a path that stopped growing from bad luck with one of them.
 const TELLING_PACKETS: u32 = 5;
-/// Share of the measured delivery rate to go on with after Starting, so that the queue it built can drain.
-const EXIT_SHARE: f64 = 0.9;
-/// Rate during the RTT after Starting, as a share of the new base rate.
-const DRAIN_SHARE: f64 = 0.75;
+/// Share of the measured delivery rate to go on with after Starting: one ε_max below what was carried at most.
+const EXIT_SHARE: f64 = 0.95;
+/// The queue that Starting built drains within one RTT, but at no less than this share of the new rate.
+const DRAIN_SHARE: f64 = 0.5;
 /// So many lost packets do not end Starting: a young connection sends few packets an interval, and one of them lost
 /// to a neighbour's burst is no sign of the path's capacity. Source: `NSDI 2018` §4.4.
 const IGNORED_LOSSES: u32 = 50;
@@ -185,7 +187,10 @@ impl Allegro {
             None => true,
             Some(best) => {
                 let doubled = slot.rate > best.target * 1.5;
-                let stuck = doubled && !*hold && report.packets >= TELLING_PACKETS && delivery < best.delivery * DELIVERY_GROWTH;
+                let stuck = doubled
+                    && !*hold
+                    && report.packets >= TELLING_PACKETS
+                    && delivery < best.delivery * DELIVERY_GROWTH;
                 let worse = utility <= best.utility && *lost > IGNORED_LOSSES;
                 !stuck && !worse
             }
@@ -202,7 +207,8 @@ impl Allegro {
         // sign of a lack of capacity.
         let carried = delivery.max(best.delivery) * (EXIT_SHARE / (1.0 - best.loss.min(0.5)));
         self.rate = path.clamp(carried.min(slot.rate));
-        self.state = State::Draining { share: DRAIN_SHARE, sent: false };
+        let queue = path.queue.as_secs_f64() / path.rtt.as_secs_f64().max(1e-9);
+        self.state = State::Draining { share: (1.0 - queue).clamp(DRAIN_SHARE, 1.0), sent: false };
         Verdict::Realign("utility stopped growing")
     }
 
@@ -344,7 +350,9 @@ impl RateControl for Allegro {
             State::Starting { rate, unknown, best, hold, .. } => {
                 let first = best.is_none() && *unknown == 0;
                 if *unknown > 1 {
-                    return Slot::filler(*rate);
+                    // The results are late, so perhaps the path is full: on with the last rate known to be good, and
+                    // not for long.
+                    return Slot { rtts: STARTING_WAIT, ..Slot::filler(best.map_or(*rate, |best| best.target)) };
                 }
                 if !first && !*hold {
                     *rate = path.clamp(*rate * 2.0);
@@ -453,6 +461,7 @@ mod tests {
         fn path(&self) -> Path {
             Path {
                 rtt: Duration::from_millis(30),
+                queue: Duration::ZERO,
                 packet: PACKET,
                 floor: Rate::from_mbit(0.64),
                 ceiling: Rate::from_mbit(1e6),
@@ -527,10 +536,10 @@ mod tests {
 
     #[test]
     fn starting_ends_below_what_the_path_delivered() {
-        Flow::starting_at(1.0, 100.0).steps(8).is("Draining", 89.0, 91.0).step().is("Draining", 89.0, 91.0).step().is(
+        Flow::starting_at(1.0, 100.0).steps(8).is("Draining", 94.0, 96.0).step().is("Draining", 94.0, 96.0).step().is(
             "Decision Making",
-            89.0,
-            91.0,
+            94.0,
+            96.0,
         );
     }
 

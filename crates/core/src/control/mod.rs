@@ -33,6 +33,8 @@ impl Slot {
 pub struct Path {
     /// Smoothed RTT.
     pub rtt: Duration,
+    /// By how much that is above the smallest RTT: the queue's share of it.
+    pub queue: Duration,
     /// Size of a full packet.
     pub packet: Bytes,
     /// The lowest rate: two packets an RTT.

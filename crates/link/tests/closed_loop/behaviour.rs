@@ -134,6 +134,20 @@ fn a_telephone_modem_is_filled() {
 }
 
 #[test]
+fn a_queue_of_seconds_does_not_hide_that_starting_is_over() {
+    let results = alone("rate=56kbit,rtt=100ms,buffer=16KB", 20);
+    at_most("loss", results.flows[0].loss(), 0.25, &results);
+    at_least("share", results.share_after(s(0)), 0.85, &results);
+}
+
+#[test]
+fn starting_on_a_shallow_path_overshoots_by_little_more_than_one_doubling() {
+    let results = alone("satellite", 20);
+    let lost = results.flows[0].sent.packets as f64 * (results.flows[0].loss() - 0.0074);
+    at_most("bandwidth-delay products lost", lost * 1500.0 / 4.2e6, 2.0, &results);
+}
+
+#[test]
 fn a_path_of_two_packets_a_round_trip_works() {
     let results = alone("rate=240kbit,rtt=100ms,buffer=6KB", 60);
     at_least("share", results.share_after(s(20)), 0.75, &results);
