@@ -66,6 +66,24 @@ fn an_impossible_scenario_is_refused_before_a_kernel_is_asked_for() {
     }
 }
 
+#[test]
+fn what_is_not_there_to_select_or_divide_is_an_error_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (&["run", "satellite", "--point", "2MB"][..], "7.5kB"),
+        (&["run", "satellite", "--seed", "99"], "it has 1, 2, 3"),
+        (&["run", "satellite", "--shard", "3/2"], "there is no shard 3 of 2"),
+        (&["check", "satellite"], "pcc lab run"),
+        (&["check", "nowhere"], "there is no scenario `nowhere`"),
+        (&["check", "--program", "nowhere"], "could not open the program nowhere"),
+        (&["merge", "nowhere"], "could not read nowhere"),
+    ] {
+        let output = lab(arguments, dir.path()).env("XDG_CACHE_HOME", dir.path()).output().unwrap();
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
 /// Runs [`SCENARIO`] from nothing and returns every stored outcome, by file name.
 fn outcomes(dir: &Path) -> Vec<(String, Vec<u8>)> {
     fs::create_dir_all(dir).unwrap();
@@ -75,6 +93,8 @@ fn outcomes(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let files = fs::read_dir(dir.join("results")).unwrap().map(|entry| entry.unwrap());
     let mut all: Vec<_> =
         files.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap())).collect();
+    // How long it took and where the program came from may differ, and so stand beside the outcomes.
+    all.retain(|(name, _)| name.ends_with(".json"));
     all.sort();
     all
 }
@@ -105,4 +125,29 @@ fn the_same_seed_gives_the_same_bytes_also_on_a_busy_machine() {
         assert_eq!(name, other_name);
         assert!(first == second, "{name} differs: {} and {} bytes", first.len(), second.len());
     }
+}
+
+#[test]
+#[ignore = "boots the guest kernel: run `pcc lab build` first"]
+fn shards_are_merged_and_held_against_what_is_promised() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = |over: &str, must: f64| format!("[[target]]\nrow = '1'\nmeasure = 'share'\n{over}\nmust = {must}\n");
+    let targets = [target("", 0.2), target("over = ['bbr']", 100.0)].concat();
+    fs::write(dir.path().join("small.toml"), format!("{SCENARIO}\n{targets}")).unwrap();
+    let run = |arguments: &[&str], code: i32| {
+        let output = lab(arguments, dir.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+        (String::from_utf8_lossy(&output.stdout).into_owned(), stderr(&output))
+    };
+    run(&["run", "small.toml", "--shard", "1/2", "--results", "one"], 0);
+    let (text, _) = run(&["check", "small.toml", "--results", "one"], 3);
+    assert!(text.contains("not run: bbr at 0.01"), "{text}");
+    run(&["run", "small.toml", "--shard", "2/2", "--results", "two"], 0);
+    run(&["merge", "one", "two", "--results", "all"], 0);
+    let (_, said) = run(&["run", "small.toml", "--results", "all"], 0);
+    assert!(said.contains("all 2 runs are stored"), "{said}");
+    let (text, _) = run(&["check", "small.toml", "--results", "all", "--json"], 1);
+    let rows = serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    let verdicts: Vec<_> = rows["rows"].as_array().unwrap().iter().map(|row| row["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["PASS", "MISS"], "{text}");
 }

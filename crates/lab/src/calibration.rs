@@ -6,8 +6,31 @@ use crate::spec::{FlowSpec, Outcome, PACKET, PathSpec, Probe, Spec, TCP_PAYLOAD}
 /// How far a path may be off.
 const TOLERANCE: f64 = 0.02;
 
-/// Everything about the path that is off, with the figures; empty if nothing is.
-pub fn deviations(path: &PathSpec, probe: &Probe) -> Vec<String> {
+/// The runs that must have been made, and found good by [`judge`], before these are believed: a lone CUBIC for each
+/// capacity and RTT.
+pub fn checks<'a>(runs: impl IntoIterator<Item = &'a Spec>) -> Vec<Spec> {
+    let mut checks: Vec<Spec> = Vec::new();
+    for run in runs {
+        let check = lone_cubic(&run.path);
+        if !checks.contains(&check) {
+            checks.push(check);
+        }
+    }
+    checks
+}
+
+/// Everything that is off about a run's path or, if it is one of [`checks`], about the flow on it, with the figures;
+/// empty if nothing is.
+pub fn judge(spec: &Spec, outcome: &Outcome) -> Vec<String> {
+    let mut found = deviations(&spec.path, &outcome.probe);
+    if *spec == lone_cubic(&spec.path) {
+        found.extend(unfilled(spec, outcome));
+    }
+    found
+}
+
+/// Everything about the path that is off, with the figures.
+fn deviations(path: &PathSpec, probe: &Probe) -> Vec<String> {
     let mut found = Vec::new();
     let packet = PACKET as f64 * 8e9 / path.rate as f64;
     let mut expect = |what: &str, unit: &str, wanted: f64, got: f64, slack: f64| {
@@ -39,7 +62,7 @@ fn noise_of_rate(path: &PathSpec) -> f64 {
 
 /// The run that shows whether nothing but the path limits a flow: a lone CUBIC, one bandwidth-delay product of buffer
 /// and no loss.
-pub fn lone_cubic(path: &PathSpec) -> Spec {
+fn lone_cubic(path: &PathSpec) -> Spec {
     let bdp = (path.rate as f64 / 8.0 * path.rtt as f64 / 1e9) as u64;
     // Slow start's overshoot is repaired within some 50 round trips; the second half is judged.
     let duration = 10_000_000_000 + 100 * path.rtt;
@@ -55,7 +78,7 @@ pub fn lone_cubic(path: &PathSpec) -> Spec {
 }
 
 /// What is wrong with the outcome of [`lone_cubic`], if anything.
-pub fn unfilled(spec: &Spec, outcome: &Outcome) -> Option<String> {
+fn unfilled(spec: &Spec, outcome: &Outcome) -> Option<String> {
     let flow = outcome.flows.first()?;
     let [.., middle, last] = flow.samples.as_slice() else { return Some("the flow was not sampled".into()) };
     let goodput = (last.delivered - middle.delivered) as f64 * 8e3 / (last.at - middle.at) as f64;

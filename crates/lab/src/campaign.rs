@@ -1,145 +1,290 @@
-//! A scenario's runs as a work queue: calibrated first, one guest a processor, nothing run twice.
+//! The runs of scenarios as a work queue: paths calibrated first, one guest a processor, nothing run twice, and no run
+//! that fails stops the others.
 
 use crate::calibration;
+use crate::cost::{self, Model};
 use crate::machine::{Machine, RunError};
 use crate::scenario::{Run, Scenario};
-use crate::spec::{Outcome, Spec};
+use crate::spec::Spec;
 use crate::store::Store;
 use std::io;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Why a scenario has no result.
+/// Why a run has no outcome.
 #[derive(Debug, thiserror::Error)]
-pub enum CampaignError {
-    /// A run failed.
-    #[error("{what}: {error}")]
-    Run {
-        /// Which one.
-        what: String,
-        /// How.
-        error: RunError,
-    },
+pub enum JobError {
+    /// The guest gave none.
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// The emulated path is not what was asked for, so nothing measured on it counts.
-    #[error("{what}: calibration failed: {figures}")]
-    Calibration {
-        /// Which run.
-        what: String,
-        /// What is off.
-        figures: String,
-    },
-    /// An outcome could not be stored.
-    #[error("could not store a result: {0}")]
-    Store(io::Error),
+    #[error("calibration failed: {0}")]
+    Calibration(String),
+    /// It could not be stored.
+    #[error("could not store the result: {0}")]
+    Store(#[from] io::Error),
+}
+
+/// Something to run.
+#[derive(Clone, Debug)]
+struct Job<'a> {
+    scenario: &'a str,
+    /// The run; none for one that calibrates.
+    run: Option<&'a Run>,
+    spec: Spec,
+}
+
+/// A run that failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The run; none for one that calibrates: then all runs over this path were left out.
+    pub run: Option<Run>,
+    /// What happened.
+    pub error: JobError,
 }
 
 /// How far a campaign is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Runs that have an outcome.
+    /// Runs carried out.
     pub done: usize,
     /// Of how many.
     pub total: usize,
-    /// How many had one before.
+    /// How many of those failed.
+    pub failed: usize,
+    /// Real time the rest will take.
+    pub remaining: Duration,
+}
+
+/// What a campaign came to.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// How many runs were carried out.
+    pub carried_out: usize,
+    /// Those that failed.
+    pub failures: Vec<Failure>,
+    /// Somebody stopped it before it was through.
+    pub is_stopped: bool,
+}
+
+/// What carries runs out.
+#[derive(Debug)]
+pub struct Campaign<'a> {
+    /// Boots the guests.
+    pub machine: &'a Machine,
+    /// Keeps what they measure.
+    pub store: &'a Store,
+    /// One guest runs on each of these at a time.
+    pub processors: &'a [usize],
+    /// Ends the campaign: running guests are given up, what is stored stays.
+    pub stop: &'a AtomicBool,
+}
+
+/// What there is to do.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    calibrations: Vec<Job<'a>>,
+    runs: Vec<Job<'a>>,
+    /// Runs that are stored already.
     pub stored: usize,
-    /// Real time the rest will take, judged by the runs so far.
-    pub remaining: Option<Duration>,
+    /// Real time that the rest takes on one processor, as far as it is known. Unit: s.
+    pub cost: f64,
+    model: Model,
 }
 
-/// Carries out every run of a scenario that is not stored yet, on these processors, and returns the outcomes in the
-/// order of the runs.
-pub fn run(
-    scenario: &Scenario,
-    machine: &Machine,
-    store: &Store,
-    processors: &[usize],
-    tell: &(dyn Fn(Progress) + Sync),
-) -> Result<Vec<Outcome>, CampaignError> {
-    let mut checks: Vec<Spec> = Vec::new();
-    for run in &scenario.runs {
-        let check = calibration::lone_cubic(&run.spec.path);
-        if !checks.contains(&check) && !checks.iter().any(|known| same_line(known, &check)) {
-            checks.push(check);
-        }
+impl Plan<'_> {
+    /// Runs that are to be carried out, calibrations not counted.
+    pub fn missing(&self) -> usize {
+        self.runs.len()
     }
-    let queue = Queue { machine, store, processors, tell };
-    let names: Vec<_> = checks.iter().map(|_| "lone cubic".to_owned()).collect();
-    let specs: Vec<_> = checks.iter().collect();
-    for (check, outcome) in checks.iter().zip(queue.work(&names, &specs)?) {
-        if let Some(figures) = calibration::unfilled(check, &outcome) {
-            return Err(CampaignError::Calibration { what: scenario.name.clone(), figures });
-        }
+
+    /// Real time on so many processors.
+    pub fn time(&self, processors: usize) -> Duration {
+        let jobs = || self.calibrations.iter().chain(&self.runs);
+        // No run is shared between processors.
+        let longest = jobs().map(|job| self.model.predict(&job.spec)).fold(0.0, f64::max);
+        Duration::from_secs_f64((self.cost / processors.max(1) as f64).max(longest))
     }
-    let name = |run: &Run| {
-        format!("{}: {} {}, {}, seed {}", scenario.name, scenario.parameter, run.point, run.algorithm, run.spec.seed)
-    };
-    let names: Vec<_> = scenario.runs.iter().map(name).collect();
-    let specs: Vec<_> = scenario.runs.iter().map(|run| &run.spec).collect();
-    queue.work(&names, &specs)
 }
 
-/// Whether two paths differ in nothing that matters to a lone CUBIC.
-fn same_line(one: &Spec, other: &Spec) -> bool {
-    (one.path.rate, one.path.rtt) == (other.path.rate, other.path.rtt)
+/// What these scenarios lack in a store.
+pub fn plan<'a>(scenarios: &'a [Scenario], store: &Store) -> Plan<'a> {
+    let model = store.model();
+    let (mut calibrations, mut runs): (Vec<Job<'a>>, Vec<Job<'a>>) = (Vec::new(), Vec::new());
+    let mut stored = 0;
+    for scenario in scenarios {
+        for run in &scenario.runs {
+            if store.find(&run.spec).is_some() {
+                stored += 1;
+                continue;
+            }
+            for spec in calibration::checks([&run.spec]) {
+                if !calibrations.iter().any(|known| known.spec == spec) {
+                    calibrations.push(Job { scenario: &scenario.name, run: None, spec });
+                }
+            }
+            // Scenarios may share runs.
+            if !runs.iter().any(|known| known.spec == run.spec) {
+                runs.push(Job { scenario: &scenario.name, run: Some(run), spec: run.spec.clone() });
+            }
+        }
+    }
+    let cost = calibrations.iter().chain(&runs).map(|job| model.predict(&job.spec)).sum();
+    Plan { calibrations, runs, stored, cost, model }
+}
+
+/// Keeps of the scenarios only what the shard `number` (from 1) of `count` is to run. Every machine that is given the
+/// same scenarios divides them alike, whatever it has stored; the shards cost about the same.
+pub fn shard(scenarios: &mut [Scenario], number: usize, count: usize) {
+    let costs = scenarios.iter().enumerate().flat_map(|(place, scenario)| {
+        scenario.runs.iter().enumerate().map(move |(run, what)| (cost::estimate(&what.spec), (place, run)))
+    });
+    let mut costs: Vec<_> = costs.collect();
+    // The longest first, each to whoever has least; equal ones keep their order.
+    costs.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut loads = vec![0.0_f64; count.max(1)];
+    let mut mine = Vec::new();
+    for (cost, place) in costs {
+        let least = (0..loads.len()).min_by(|one, other| loads[*one].total_cmp(&loads[*other])).unwrap_or(0);
+        loads[least] += cost;
+        if least + 1 == number {
+            mine.push(place);
+        }
+    }
+    for (place, scenario) in scenarios.iter_mut().enumerate() {
+        let mut run = 0..;
+        scenario.runs.retain(|_| run.next().is_some_and(|run| mine.contains(&(place, run))));
+    }
+}
+
+impl Campaign<'_> {
+    /// Carries out what is planned. `tell` hears of every run that ends.
+    pub fn run(&self, plan: Plan<'_>, tell: &(dyn Fn(Progress) + Sync)) -> Done {
+        let total = plan.missing();
+        let queue = Queue {
+            campaign: self,
+            state: Mutex::new(State {
+                calibrations: plan.calibrations.into_iter().rev().collect(),
+                runs: plan.runs.into_iter().rev().collect(),
+                total,
+                left: plan.cost,
+                ..State::default()
+            }),
+            model: plan.model,
+            tell,
+        };
+        queue.work();
+        // A path that could not be calibrated takes its runs with it.
+        queue.work();
+        let state = queue.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_stopped = self.stop.load(Ordering::Relaxed);
+        Done { carried_out: state.done, failures: state.failures, is_stopped }
+    }
+}
+
+#[derive(Default)]
+struct State<'a> {
+    /// Still to do, the next one last.
+    calibrations: Vec<Job<'a>>,
+    runs: Vec<Job<'a>>,
+    /// Calibrations that failed.
+    wrong: Vec<Spec>,
+    done: usize,
+    total: usize,
+    failures: Vec<Failure>,
+    /// Predicted real time of what is not done, on one processor. Unit: s.
+    left: f64,
+    /// The same of what is, and what it took.
+    predicted: f64,
+    took: f64,
 }
 
 struct Queue<'a> {
-    machine: &'a Machine,
-    store: &'a Store,
-    processors: &'a [usize],
+    campaign: &'a Campaign<'a>,
+    state: Mutex<State<'a>>,
+    model: Model,
     tell: &'a (dyn Fn(Progress) + Sync),
 }
 
-impl Queue<'_> {
-    fn work(&self, names: &[String], specs: &[&Spec]) -> Result<Vec<Outcome>, CampaignError> {
-        let find = |spec: &&Spec| self.store.find(&self.machine.kernel, spec);
-        let outcomes: Vec<_> = specs.iter().map(find).collect();
-        let missing: Vec<_> = (0..specs.len()).filter(|&number| outcomes[number].is_none()).collect();
-        let stored = specs.len() - missing.len();
-        let (next, began) = (AtomicUsize::new(0), Instant::now());
-        let outcomes = Mutex::new(outcomes);
-        let problem = Mutex::new(None);
-        let done = AtomicUsize::new(stored);
+impl<'a> Queue<'a> {
+    /// First the calibrations, or, when there are none left, the runs.
+    fn work(&self) {
+        let calibrates = !lock(&self.state).calibrations.is_empty();
         std::thread::scope(|scope| {
-            for &processor in self.processors {
-                let (missing, outcomes, problem, next, done) = (&missing, &outcomes, &problem, &next, &done);
+            for &processor in self.campaign.processors {
                 scope.spawn(move || {
-                    while let Some(&number) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        match self.one(&names[number], specs[number], processor) {
-                            Ok(outcome) => lock(outcomes)[number] = Some(outcome),
-                            Err(error) => {
-                                lock(problem).get_or_insert(error);
-                                // The others finish what they have begun.
-                                next.store(missing.len(), Ordering::Relaxed);
-                                return;
-                            }
-                        }
-                        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                        let each = began.elapsed() / (done - stored).max(1) as u32;
-                        let remaining = Some(each * (specs.len() - done) as u32);
-                        (self.tell)(Progress { done, total: specs.len(), stored, remaining });
+                    while let Some(job) = self.next(calibrates) {
+                        self.one(job, processor);
                     }
                 });
             }
         });
-        if let Some(error) = problem.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-            return Err(error);
-        }
-        let outcomes = outcomes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // Without a problem every run has an outcome.
-        Ok(outcomes.into_iter().flatten().collect())
     }
 
-    fn one(&self, name: &str, spec: &Spec, processor: usize) -> Result<Outcome, CampaignError> {
-        let what = || name.to_owned();
-        let outcome = self.machine.run(spec, processor).map_err(|error| CampaignError::Run { what: what(), error })?;
-        let deviations = calibration::deviations(&spec.path, &outcome.probe);
-        if !deviations.is_empty() {
-            return Err(CampaignError::Calibration { what: what(), figures: deviations.join("; ") });
+    fn next(&self, calibrates: bool) -> Option<Job<'a>> {
+        if self.campaign.stop.load(Ordering::Relaxed) {
+            return None;
         }
-        self.store.keep(&self.machine.kernel, spec, &outcome).map_err(CampaignError::Store)?;
-        Ok(outcome)
+        let mut state = lock(&self.state);
+        if calibrates {
+            return state.calibrations.pop();
+        }
+        loop {
+            let job = state.runs.pop()?;
+            if !calibration::checks([&job.spec]).iter().any(|check| state.wrong.contains(check)) {
+                return Some(job);
+            }
+            state.left -= self.model.predict(&job.spec);
+            state.done += 1;
+        }
+    }
+
+    fn one(&self, job: Job<'a>, processor: usize) {
+        let began = Instant::now();
+        let outcome = self.outcome(&job, processor);
+        if matches!(outcome, Err(JobError::Run(RunError::Stopped))) {
+            return;
+        }
+        let predicted = self.model.predict(&job.spec);
+        let mut state = lock(&self.state);
+        state.left -= predicted;
+        state.predicted += predicted;
+        state.took += began.elapsed().as_secs_f64();
+        state.done += usize::from(job.run.is_some());
+        if let Err(error) = outcome {
+            if job.run.is_none() {
+                state.wrong.push(job.spec);
+            }
+            state.failures.push(Failure { scenario: job.scenario.to_owned(), run: job.run.cloned(), error });
+        }
+        // What the first runs take says little: predictions weigh as much as a minute of experience.
+        let pace = (state.took + 60.0) / (state.predicted + 60.0);
+        let remaining = (state.left * pace / self.campaign.processors.len() as f64).max(0.0);
+        let (done, total, failed) = (state.done, state.total, state.failures.len());
+        drop(state);
+        (self.tell)(Progress { done, total, failed, remaining: Duration::from_secs_f64(remaining) });
+    }
+
+    fn outcome(&self, job: &Job<'_>, processor: usize) -> Result<(), JobError> {
+        let Campaign { machine, store, stop, .. } = self.campaign;
+        let began = Instant::now();
+        let known = store.find(&job.spec);
+        let outcome = match &known {
+            // A calibration, or another process was faster.
+            Some(outcome) => outcome,
+            None => &machine.run(&job.spec, processor, stop)?,
+        };
+        let wrong = calibration::judge(&job.spec, outcome);
+        if !wrong.is_empty() {
+            return Err(JobError::Calibration(wrong.join("; ")));
+        }
+        if known.is_none() {
+            store.keep(&job.spec, outcome, began.elapsed().as_secs_f64())?;
+        }
+        Ok(())
     }
 }
 
@@ -157,4 +302,45 @@ pub fn processors() -> Vec<usize> {
     let allowed = |cpu: &usize| asked == 0 && unsafe { libc::CPU_ISSET(*cpu, &set) };
     let found: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(allowed).collect();
     if found.is_empty() { vec![0] } else { found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+    use crate::spec::Outcome;
+
+    #[test]
+    fn shards_are_all_of_it_once_and_cost_about_the_same() {
+        let all = || ["satellite", "shallow-buffer"].map(|name| scenario::load(name).unwrap());
+        let mut total = 0;
+        let mut costs = Vec::new();
+        for number in 1..=5 {
+            let mut mine = all();
+            shard(&mut mine, number, 5);
+            total += mine.iter().map(|scenario| scenario.runs.len()).sum::<usize>();
+            let runs = mine.iter().flat_map(|scenario| &scenario.runs);
+            costs.push(runs.map(|run| cost::estimate(&run.spec)).sum::<f64>());
+        }
+        assert_eq!(total, all().iter().map(|scenario| scenario.runs.len()).sum::<usize>());
+        let (least, most) = (costs.iter().copied().fold(f64::MAX, f64::min), costs.iter().copied().fold(0.0, f64::max));
+        assert!(most < 1.2 * least, "{costs:?}");
+    }
+
+    #[test]
+    fn a_plan_leaves_out_what_is_stored_and_calibrates_each_path_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::at(dir.path(), "k");
+        let scenarios = [scenario::load("shallow-buffer").unwrap()];
+        let total = scenarios[0].runs.len();
+        let whole = plan(&scenarios, &store);
+        assert_eq!((whole.missing(), whole.stored), (total, 0));
+        store.keep(&scenarios[0].runs[0].spec, &Outcome::default(), 1.0).unwrap();
+        let rest = plan(&scenarios, &store);
+        assert_eq!((rest.missing(), rest.stored), (total - 1, 1));
+        let checks = calibration::checks(scenarios[0].runs.iter().map(|run| &run.spec));
+        assert_eq!(rest.calibrations.len(), checks.len());
+        assert!(rest.time(2) < rest.time(1));
+        assert_eq!(plan(&[scenarios[0].clone(), scenarios[0].clone()], &store).missing(), total - 1, "nothing twice");
+    }
 }

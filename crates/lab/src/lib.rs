@@ -6,9 +6,13 @@
 
 pub mod calibration;
 pub mod campaign;
+pub mod check;
+pub mod cost;
+pub mod figure;
 pub mod guest;
 pub mod kernel;
 pub mod machine;
+pub mod measure;
 pub mod scenario;
 pub mod spec;
 pub mod store;

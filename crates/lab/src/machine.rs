@@ -1,5 +1,6 @@
 //! Boots the guest for one run, waits no longer than allowed, and reads its answer.
 
+use crate::cost;
 use crate::guest;
 use crate::kernel::Kernel;
 use crate::spec::{Outcome, Spec};
@@ -8,6 +9,7 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Why a run has no outcome.
@@ -27,6 +29,9 @@ pub enum RunError {
     /// The guest took too much real time.
     #[error("the guest was stopped after {0:?} of real time: shorten the run or raise --timeout")]
     TimedOut(Duration),
+    /// Somebody wanted it to end.
+    #[error("the guest was stopped")]
+    Stopped,
     /// The guest ended without a word.
     #[error("the guest ended without an answer; the end of its console:\n{0}")]
     Silent(String),
@@ -48,7 +53,7 @@ pub struct Machine {
     pub program: PathBuf,
     /// What stands before the run's directory on its command line.
     pub init_arguments: Vec<String>,
-    /// Real time after which a run is given up.
+    /// Real time after which a run is given up, unless it is expected to take more than a fifth of that.
     pub timeout: Duration,
 }
 
@@ -71,7 +76,6 @@ impl Drop for Scratch {
 
 impl Scratch {
     fn create() -> io::Result<Self> {
-        use std::sync::atomic::{AtomicU32, Ordering};
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("pcc-lab-{}-{number}", std::process::id()));
@@ -90,8 +94,8 @@ impl Machine {
         Ok(hash.finalize().to_hex().as_str()[..16].to_owned())
     }
 
-    /// Carries out one run on the processor `cpu`.
-    pub fn run(&self, spec: &Spec, cpu: usize) -> Result<Outcome, RunError> {
+    /// Carries out one run on the processor `cpu`, unless it is told to `stop`.
+    pub fn run(&self, spec: &Spec, cpu: usize, stop: &AtomicBool) -> Result<Outcome, RunError> {
         let scratch = Scratch::create().map_err(failed("create a directory for the run"))?;
         let dir = &scratch.0;
         let text = serde_json::to_vec(spec).map_err(|error| failed("describe the run")(error.into()))?;
@@ -108,15 +112,18 @@ impl Machine {
             .stdout(output);
         let mut child = command.spawn().map_err(failed("start the guest kernel"))?;
         let began = Instant::now();
+        // A long run may take long: what is far beyond what it should take is hung.
+        let timeout = self.timeout.max(Duration::from_secs_f64(5.0 * cost::estimate(spec)));
         loop {
             if child.try_wait().map_err(failed("wait for the guest"))?.is_some() {
                 break;
             }
-            if began.elapsed() > self.timeout {
+            let (is_late, is_unwanted) = (began.elapsed() > timeout, stop.load(Ordering::Relaxed));
+            if is_late || is_unwanted {
                 // SAFETY: the guest leads a process group of its own, see `command`.
                 unsafe { libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL) };
                 let _ = child.wait();
-                return Err(RunError::TimedOut(self.timeout));
+                return Err(if is_late { RunError::TimedOut(timeout) } else { RunError::Stopped });
             }
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -1,5 +1,7 @@
 //! A scenario: one figure or table of a paper as a file, and the runs it stands for.
 
+use crate::check::{self, Target};
+use crate::figure::{Figure, Reference};
 use crate::spec::{FlowSpec, PACKET, PathSpec, Spec};
 use pcc::units::{Bytes, Rate};
 use serde::Deserialize;
@@ -87,10 +89,14 @@ pub struct Scenario {
     pub published: Vec<String>,
     /// What is varied: the figure's x axis.
     pub parameter: String,
-    /// How the figure is drawn, as written.
-    pub figure: Option<toml::Table>,
-    /// What must be reached, as written.
-    pub targets: Vec<toml::Table>,
+    /// The same in a word, as in `buffer=9kB`.
+    pub key: String,
+    /// How it is drawn.
+    pub figures: Vec<Figure>,
+    /// What papers measured.
+    pub references: Vec<Reference>,
+    /// What is promised.
+    pub targets: Vec<Target>,
     /// Every run.
     pub runs: Vec<Run>,
 }
@@ -123,9 +129,12 @@ struct File {
     sweep: Sweep,
     #[serde(default)]
     flow: Vec<FlowTable>,
-    figure: Option<toml::Table>,
     #[serde(default)]
-    target: Vec<toml::Table>,
+    figure: Vec<Figure>,
+    #[serde(default)]
+    reference: Vec<Reference>,
+    #[serde(default)]
+    target: Vec<Target>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -204,17 +213,30 @@ pub fn parse(name: &str, text: &str) -> Result<Scenario, ScenarioError> {
     let file: File = toml::from_str(text)
         .map_err(|error| ScenarioError::Malformed { name: name.to_owned(), error: Box::new(error) })?;
     let runs = expand(&file).map_err(|problem| ScenarioError::Impossible { name: name.to_owned(), problem })?;
-    let parameter = match file.sweep.parameter {
-        Parameter::Rate => "rate",
-        Parameter::Rtt => "rtt",
-        Parameter::Buffer => "buffer",
-        Parameter::Loss => "loss",
-        Parameter::LossBothWays => "loss, both ways",
+    let (parameter, key) = match file.sweep.parameter {
+        Parameter::Rate => ("rate", "rate"),
+        Parameter::Rtt => ("rtt", "rtt"),
+        Parameter::Buffer => ("buffer", "buffer"),
+        Parameter::Loss => ("loss", "loss"),
+        Parameter::LossBothWays => ("loss, both ways", "loss"),
     };
-    let (title, source, published) = (file.title, file.source, file.published);
-    let (figure, targets) = (file.figure, file.target);
-    let parameter = parameter.to_owned();
-    Ok(Scenario { name: name.to_owned(), title, source, published, parameter, figure, targets, runs })
+    let points: Vec<_> = runs.iter().map(|run| run.point.as_str()).collect();
+    let algorithms: Vec<_> = file.algorithms.iter().map(String::as_str).collect();
+    if let Some(problem) = check::problem(&file.target, &points, &algorithms) {
+        return Err(ScenarioError::Impossible { name: name.to_owned(), problem });
+    }
+    Ok(Scenario {
+        name: name.to_owned(),
+        title: file.title,
+        source: file.source,
+        published: file.published,
+        parameter: parameter.to_owned(),
+        key: key.to_owned(),
+        figures: file.figure,
+        references: file.reference,
+        targets: file.target,
+        runs,
+    })
 }
 
 /// More would not fit the guest's addresses.

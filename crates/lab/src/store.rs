@@ -1,19 +1,27 @@
 //! Outcomes by content: what has been run is not run again.
 
-use crate::kernel::Kernel;
+use crate::cost::{self, Kind, Model, Taken};
 use crate::spec::{Outcome, Spec};
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Raised whenever the guest would measure something else for the same specification.
 const MEASUREMENT: u32 = 1;
 
-/// A directory of outcomes.
+/// Real time that runs took, a line each: key, kind, estimated and real seconds. Beside the outcomes and not in them:
+/// the same run gives the same bytes, but not in the same time.
+const TIMES: &str = "times.csv";
+/// Where programs came from, a line each: hash, commit.
+const PROGRAMS: &str = "programs.csv";
+
+/// A directory of outcomes, of which those of one guest kernel are looked at.
 #[derive(Clone, Debug)]
 pub struct Store {
     dir: PathBuf,
+    kernel: String,
 }
 
 /// One file of it.
@@ -25,61 +33,287 @@ struct Record {
     outcome: Outcome,
 }
 
+/// What became of the files of another store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// They were new here.
+    pub copied: usize,
+    /// The same bytes were here.
+    pub known: usize,
+}
+
+/// Why stores do not become one.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A file or directory does not do as it should.
+    #[error("could not {what} {path}: {error}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// A file is not what its name says.
+    #[error("{0} is damaged: its content does not belong to its name; remove it and repeat its run")]
+    Damaged(PathBuf),
+    /// The same run gave two outcomes, which cannot be.
+    #[error(
+        "{ours} and {theirs} are of the same run and differ: one of the machines does not measure right; \
+         repeat the run on both and compare"
+    )]
+    Conflict {
+        /// In this store.
+        ours: PathBuf,
+        /// In the other one.
+        theirs: PathBuf,
+    },
+}
+
 impl Store {
-    /// The outcomes in `dir`, which is created when the first one is kept.
-    pub fn at(dir: &Path) -> Self {
-        Self { dir: dir.to_owned() }
+    /// The outcomes in `dir`, which is created when the first one is kept, of the kernel with this identity.
+    pub fn at(dir: &Path, kernel: &str) -> Self {
+        Self { dir: dir.to_owned(), kernel: kernel.to_owned() }
     }
 
-    fn path(&self, kernel: &Kernel, spec: &Spec) -> io::Result<PathBuf> {
-        let key = serde_json::to_vec(&(MEASUREMENT, &kernel.identity, spec))?;
-        Ok(self.dir.join(format!("{}.json", &blake3::hash(&key).to_hex().as_str()[..24])))
+    /// Where it is.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Identity of the kernel that most outcomes in `dir` are of; none if there are none.
+    pub fn usual_kernel(dir: &Path) -> Option<String> {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for path in outcomes(dir).ok()? {
+            if let Some(record) = read(&path) {
+                *counts.entry(record.kernel).or_default() += 1;
+            }
+        }
+        counts.into_iter().max_by_key(|(kernel, count)| (*count, kernel.clone())).map(|(kernel, _)| kernel)
+    }
+
+    /// The name of a run's file, without its ending.
+    pub fn key(&self, spec: &Spec) -> io::Result<String> {
+        key(MEASUREMENT, &self.kernel, spec)
+    }
+
+    fn path(&self, spec: &Spec) -> io::Result<PathBuf> {
+        Ok(self.dir.join(format!("{}.json", self.key(spec)?)))
     }
 
     /// The outcome of a run, if it was kept. A damaged file counts as none.
-    pub fn find(&self, kernel: &Kernel, spec: &Spec) -> Option<Outcome> {
-        let bytes = fs::read(self.path(kernel, spec).ok()?).ok()?;
-        let record: Record = serde_json::from_slice(&bytes).ok()?;
-        (record.spec == *spec && record.kernel == kernel.identity).then_some(record.outcome)
+    pub fn find(&self, spec: &Spec) -> Option<Outcome> {
+        let record = read(&self.path(spec).ok()?)?;
+        (record.spec == *spec && record.kernel == self.kernel).then_some(record.outcome)
     }
 
-    /// Keeps an outcome and says where.
-    pub fn keep(&self, kernel: &Kernel, spec: &Spec, outcome: &Outcome) -> io::Result<PathBuf> {
+    /// Keeps an outcome and the real time it took (in seconds), and says where.
+    pub fn keep(&self, spec: &Spec, outcome: &Outcome, took: f64) -> io::Result<PathBuf> {
         fs::create_dir_all(&self.dir)?;
-        let path = self.path(kernel, spec)?;
-        let (kernel, spec, outcome) = (kernel.identity.clone(), spec.clone(), outcome.clone());
+        let path = self.path(spec)?;
+        let (kernel, spec, outcome) = (self.kernel.clone(), spec.clone(), outcome.clone());
         let record = Record { measurement: MEASUREMENT, kernel, spec, outcome };
         // Another process may read or write the same outcome at this moment.
         let partial = path.with_extension(format!("{}.new", std::process::id()));
         fs::write(&partial, serde_json::to_vec(&record)?)?;
         fs::rename(&partial, &path)?;
+        let (kind, estimated) = (Kind::of(&record.spec).name(), cost::estimate(&record.spec));
+        self.note(TIMES, &format!("{},{kind},{estimated:.3},{took:.3}", self.key(&record.spec)?))?;
         Ok(path)
     }
+
+    /// Notes which commit a program was built from.
+    pub fn keep_origin(&self, program: &str, commit: &str) -> io::Result<()> {
+        if self.origin(program).as_deref() == Some(commit) {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.dir)?;
+        self.note(PROGRAMS, &format!("{program},{commit}"))
+    }
+
+    /// The commit that a program was built from, if somebody said so.
+    pub fn origin(&self, program: &str) -> Option<String> {
+        let lines = self.notes(PROGRAMS);
+        lines.iter().rev().find_map(|line| Some(line.strip_prefix(program)?.strip_prefix(',')?.to_owned()))
+    }
+
+    /// Real time that runs took, by key. Unit: s.
+    pub fn times(&self) -> HashMap<String, f64> {
+        self.notes(TIMES)
+            .iter()
+            .filter_map(|line| time(line))
+            .map(|(key, _, taken)| (key.to_owned(), taken.real))
+            .collect()
+    }
+
+    /// What runs take, as far as it is known here.
+    pub fn model(&self) -> Model {
+        let mut model = Model::default();
+        let lines = self.notes(TIMES);
+        // Machines and programs change: the latest runs tell most.
+        for (_, kind, taken) in lines[lines.len().saturating_sub(500)..].iter().filter_map(|line| time(line)) {
+            model.learn(kind, taken);
+        }
+        model
+    }
+
+    /// Takes over what another store has, of every kernel.
+    pub fn merge(&self, other: &Path) -> Result<Merged, MergeError> {
+        let failed = |what, path: &Path| {
+            let path = path.to_owned();
+            move |error| MergeError::Io { what, path, error }
+        };
+        fs::create_dir_all(&self.dir).map_err(failed("create", &self.dir))?;
+        let mut merged = Merged::default();
+        for theirs in outcomes(other).map_err(failed("read", other))? {
+            let text = fs::read(&theirs).map_err(failed("read", &theirs))?;
+            let record: Record = serde_json::from_slice(&text).map_err(|_| MergeError::Damaged(theirs.clone()))?;
+            let key = key(record.measurement, &record.kernel, &record.spec).map_err(failed("name", &theirs))?;
+            if theirs.file_stem().is_none_or(|stem| stem != key.as_str()) {
+                return Err(MergeError::Damaged(theirs));
+            }
+            let ours = self.dir.join(format!("{key}.json"));
+            // What is damaged here is as good as absent.
+            if let Some(known) = read(&ours) {
+                if known.outcome != record.outcome {
+                    return Err(MergeError::Conflict { ours, theirs });
+                }
+                merged.known += 1;
+                continue;
+            }
+            let partial = ours.with_extension(format!("{}.new", std::process::id()));
+            fs::write(&partial, &text).map_err(failed("write", &partial))?;
+            fs::rename(&partial, &ours).map_err(failed("write", &ours))?;
+            merged.copied += 1;
+        }
+        let theirs = Self { dir: other.to_owned(), kernel: String::new() };
+        for name in [TIMES, PROGRAMS] {
+            let known = self.notes(name);
+            for line in theirs.notes(name).iter().filter(|line| !known.contains(line)) {
+                self.note(name, line).map_err(failed("write", &self.dir.join(name)))?;
+            }
+        }
+        Ok(merged)
+    }
+
+    /// Adds a line in one write, so that lines of several processes do not mix.
+    fn note(&self, name: &str, line: &str) -> io::Result<()> {
+        File::options().create(true).append(true).open(self.dir.join(name))?.write_all(format!("{line}\n").as_bytes())
+    }
+
+    fn notes(&self, name: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.dir.join(name)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+fn key(measurement: u32, kernel: &str, spec: &Spec) -> io::Result<String> {
+    let key = serde_json::to_vec(&(measurement, kernel, spec))?;
+    Ok(blake3::hash(&key).to_hex().as_str()[..24].to_owned())
+}
+
+fn read(path: &Path) -> Option<Record> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// The files of a directory that hold outcomes, by name.
+fn outcomes(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
+    paths.sort();
+    Ok(paths)
+}
+
+/// A line of [`TIMES`]; none if it was cut off.
+fn time(line: &str) -> Option<(&str, Kind, Taken)> {
+    let mut words = line.split(',');
+    let key = words.next()?;
+    let kind = words.next()?;
+    let kind = [Kind::UserSpace, Kind::Kernel].into_iter().find(|known| known.name() == kind)?;
+    let (estimated, real) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    Some((key, kind, Taken { estimated, real }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibration::lone_cubic;
     use crate::spec::{PathSpec, Probe};
+
+    fn spec() -> Spec {
+        let path = PathSpec { rate: 1_000_000, rtt: 30_000_000, buffer: 9000, ..PathSpec::default() };
+        Spec { path, flows: vec![], duration: 1_000_000_000, step: 1_000_000, seed: 1, program: None, module: None }
+    }
+
+    fn outcome(rtt: u64) -> Outcome {
+        Outcome { kernel: "6.12.1".into(), probe: Probe { rtt, ..Probe::default() }, ..Outcome::default() }
+    }
 
     #[test]
     fn an_outcome_is_found_for_its_own_run_and_kernel_only() {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::at(&dir.path().join("results"));
-        let kernel: Kernel =
-            serde_json::from_str(r#"{ "path": "/k", "release": "6.12.1", "identity": "a", "recipe": "r" }"#).unwrap();
-        let mut other = kernel.clone();
-        other.identity = "b".into();
-        let spec = lone_cubic(&PathSpec { rate: 1_000_000, rtt: 30_000_000, buffer: 9000, ..PathSpec::default() });
-        let probe = Probe { rtt: 1, rate: 2, queue_delay: 3, sent: 4, lost: 5, ..Probe::default() };
-        let outcome = Outcome { kernel: "6.12.1".into(), probe, ..Outcome::default() };
-        assert_eq!(store.find(&kernel, &spec), None);
-        let path = store.keep(&kernel, &spec, &outcome).unwrap();
-        assert_eq!(store.find(&kernel, &spec), Some(outcome));
-        assert_eq!(store.find(&kernel, &Spec { seed: 2, ..spec.clone() }), None);
-        assert_eq!(store.find(&other, &spec), None);
+        let dir = dir.path().join("results");
+        let (store, other) = (Store::at(&dir, "a"), Store::at(&dir, "b"));
+        assert_eq!(store.find(&spec()), None);
+        assert_eq!(Store::usual_kernel(&dir), None);
+        let path = store.keep(&spec(), &outcome(1), 2.5).unwrap();
+        assert_eq!(store.find(&spec()), Some(outcome(1)));
+        assert_eq!(store.find(&Spec { seed: 2, ..spec() }), None);
+        assert_eq!(other.find(&spec()), None);
+        assert_eq!(Store::usual_kernel(&dir).as_deref(), Some("a"));
         fs::write(path, "half a fi").unwrap();
-        assert_eq!(store.find(&kernel, &spec), None);
+        assert_eq!(store.find(&spec()), None);
+    }
+
+    #[test]
+    fn the_time_that_a_run_took_stands_beside_its_outcome_and_not_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (Store::at(&dir.path().join("one"), "a"), Store::at(&dir.path().join("two"), "a"));
+        let first = one.keep(&spec(), &outcome(1), 2.5).unwrap();
+        let second = two.keep(&spec(), &outcome(1), 20.0).unwrap();
+        assert_eq!(fs::read(first).unwrap(), fs::read(second).unwrap());
+        assert_eq!(one.times()[&one.key(&spec()).unwrap()], 2.5);
+        assert!((two.model().predict(&spec()) - 20.0).abs() < 0.1, "{}", two.model().predict(&spec()));
+    }
+
+    #[test]
+    fn stores_become_one_and_a_second_time_nothing_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (Store::at(&dir.path().join("one"), "a"), Store::at(&dir.path().join("two"), "a"));
+        let other = Spec { seed: 2, ..spec() };
+        one.keep(&spec(), &outcome(1), 1.0).unwrap();
+        two.keep(&spec(), &outcome(1), 1.0).unwrap();
+        two.keep(&other, &outcome(2), 4.0).unwrap();
+        two.keep_origin("5ea1b523", "abc1234").unwrap();
+        assert_eq!(one.merge(two.dir()).unwrap(), Merged { copied: 1, known: 1 });
+        assert_eq!(one.find(&other), Some(outcome(2)));
+        assert_eq!(one.times()[&one.key(&other).unwrap()], 4.0);
+        assert_eq!(one.origin("5ea1b523").as_deref(), Some("abc1234"));
+        let lines = one.notes(TIMES).len();
+        assert_eq!(one.merge(two.dir()).unwrap(), Merged { copied: 0, known: 2 });
+        assert_eq!(one.notes(TIMES).len(), lines);
+    }
+
+    #[test]
+    fn two_outcomes_of_one_run_are_not_merged() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (Store::at(&dir.path().join("one"), "a"), Store::at(&dir.path().join("two"), "a"));
+        one.keep(&spec(), &outcome(1), 1.0).unwrap();
+        two.keep(&spec(), &outcome(2), 1.0).unwrap();
+        assert!(matches!(one.merge(two.dir()), Err(MergeError::Conflict { .. })));
+        assert_eq!(one.find(&spec()), Some(outcome(1)));
+    }
+
+    #[test]
+    fn a_file_that_is_not_what_its_name_says_is_not_merged() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (Store::at(&dir.path().join("one"), "a"), Store::at(&dir.path().join("two"), "a"));
+        let path = two.keep(&spec(), &outcome(1), 1.0).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        for wrong in [text.replace("\"seed\":1", "\"seed\":2"), text[..100].to_owned()] {
+            fs::write(&path, wrong).unwrap();
+            assert!(matches!(one.merge(two.dir()), Err(MergeError::Damaged(_))));
+        }
+        assert!(matches!(one.merge(&dir.path().join("three")), Err(MergeError::Io { .. })));
     }
 }

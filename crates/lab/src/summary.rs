@@ -1,7 +1,8 @@
 //! From outcomes to the figures of a plot: one mean over the seeds for each point and algorithm.
 
-use crate::scenario::Scenario;
-use crate::spec::{Outcome, PACKET, QUIC_PACKET, QUIC_PAYLOAD, Spec, TCP_PAYLOAD};
+use crate::measure::{MOST_HOST_LIMITED, Measure};
+use crate::scenario::{Run, Scenario};
+use crate::spec::Outcome;
 use serde::Serialize;
 
 /// A mean and its uncertainty.
@@ -14,6 +15,52 @@ pub struct Mean {
 }
 
 /// Everything about one algorithm at one point of the figure.
+#[derive(Clone, Debug)]
+pub struct Cell<'a> {
+    /// The value of the scenario's parameter.
+    pub point: &'a str,
+    /// Whose flow is judged.
+    pub algorithm: &'a str,
+    /// How many runs there should be.
+    pub wanted: usize,
+    /// The runs that count, by seed.
+    pub runs: Vec<(&'a Run, &'a Outcome)>,
+    /// Seeds of runs that its own hosts held back: they tell nothing of the algorithm, and no mean has them in it.
+    pub rejected: Vec<u64>,
+}
+
+impl Cell<'_> {
+    /// A measure over the seeds; none if no run has it.
+    pub fn mean(&self, measure: Measure) -> Option<Mean> {
+        let values: Vec<_> = self.runs.iter().filter_map(|(run, outcome)| measure.of(&run.spec, outcome)).collect();
+        (!values.is_empty()).then(|| mean(&values))
+    }
+}
+
+/// One for each point and algorithm of a scenario, in its order, also where nothing was run. `outcomes` are those of
+/// the scenario's runs.
+pub fn cells<'a>(scenario: &'a Scenario, outcomes: &'a [Option<Outcome>]) -> Vec<Cell<'a>> {
+    let mut cells: Vec<Cell<'a>> = Vec::new();
+    for (run, outcome) in scenario.runs.iter().zip(outcomes) {
+        let is_its = |cell: &Cell<'_>| cell.point == run.point && cell.algorithm == run.algorithm;
+        let place = cells.iter().position(is_its).unwrap_or_else(|| {
+            let (point, algorithm) = (run.point.as_str(), run.algorithm.as_str());
+            cells.push(Cell { point, algorithm, wanted: 0, runs: Vec::new(), rejected: Vec::new() });
+            cells.len() - 1
+        });
+        let cell = &mut cells[place];
+        cell.wanted += 1;
+        let Some(outcome) = outcome else { continue };
+        match Measure::HostLimited.of(&run.spec, outcome) {
+            Some(held) if held > MOST_HOST_LIMITED => cell.rejected.push(run.spec.seed),
+            _ if outcome.rejected.is_some() => cell.rejected.push(run.spec.seed),
+            _ => cell.runs.push((run, outcome)),
+        }
+    }
+    cells
+}
+
+/// A line of what `pcc lab run` prints.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// The value of the scenario's parameter.
@@ -22,85 +69,42 @@ pub struct Row {
     pub algorithm: String,
     /// How many runs it stands on.
     pub seeds: usize,
-    /// Payload the receiver got, over the flow's whole life. Unit: Mbit/s.
-    pub goodput_mbit: Mean,
-    /// Goodput as a share of what the path allows: capacity, less random loss, less headers.
-    pub share: Mean,
-    /// Mean smoothed round trip. Unit: ms.
-    pub rtt_ms: Mean,
-    /// Bytes sent for each byte delivered: TCP's payload, QUIC's datagrams with their headers.
-    pub waste: Mean,
-    /// Share of the flow's time in which its own hosts held it back, not the path: above a few percent the run tells
-    /// nothing of the algorithm.
-    pub host_limited: Mean,
+    /// Seeds of runs that were held back by their own hosts and are not counted.
+    pub rejected: Vec<u64>,
+    /// The measures asked for that could be taken, by name.
+    #[serde(flatten)]
+    pub figures: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The rows of a scenario, in its order.
-pub fn rows(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<Row> {
-    let mut rows: Vec<(Row, Vec<[f64; 5]>)> = Vec::new();
-    for (run, outcome) in scenario.runs.iter().zip(outcomes) {
-        let figures = judge(&run.spec, outcome);
-        match rows.iter_mut().find(|(row, _)| row.point == run.point && row.algorithm == run.algorithm) {
-            Some((_, known)) => known.push(figures),
-            None => {
-                let nothing = Mean { mean: 0.0, margin: None };
-                let row = Row {
-                    point: run.point.clone(),
-                    algorithm: run.algorithm.clone(),
-                    seeds: 0,
-                    goodput_mbit: nothing,
-                    share: nothing,
-                    rtt_ms: nothing,
-                    waste: nothing,
-                    host_limited: nothing,
-                };
-                rows.push((row, vec![figures]));
-            }
-        }
-    }
-    let finish = |(row, figures): (Row, Vec<[f64; 5]>)| {
-        let column = |number: usize| mean(&figures.iter().map(|figures| figures[number]).collect::<Vec<_>>());
-        Row {
-            seeds: figures.len(),
-            goodput_mbit: column(0),
-            share: column(1),
-            rtt_ms: column(2),
-            waste: column(3),
-            host_limited: column(4),
-            ..row
-        }
+/// The rows of a scenario, in its order, with these measures.
+pub fn rows(cells: &[Cell<'_>], measures: &[Measure]) -> Vec<Row> {
+    let row = |cell: &Cell<'_>| Row {
+        point: cell.point.to_owned(),
+        algorithm: cell.algorithm.to_owned(),
+        seeds: cell.runs.len(),
+        rejected: cell.rejected.clone(),
+        figures: measures
+            .iter()
+            .filter_map(|measure| Some((measure.to_string(), serde_json::to_value(cell.mean(*measure)?).ok()?)))
+            .collect(),
     };
-    rows.into_iter().map(finish).collect()
+    cells.iter().map(row).collect()
 }
 
-/// Goodput, share, RTT, waste and host-limited share of the first flow.
-fn judge(spec: &Spec, outcome: &Outcome) -> [f64; 5] {
-    let (Some(flow), Some(wanted)) = (outcome.flows.first(), spec.flows.first()) else { return [0.0; 5] };
-    let Some(last) = flow.samples.last() else { return [0.0; 5] };
-    let goodput = last.delivered as f64 * 8e3 / last.at.saturating_sub(wanted.start).max(1) as f64;
-    let payload = if wanted.algorithm.starts_with(crate::guest::quic::PREFIX) {
-        QUIC_PAYLOAD as f64 / QUIC_PACKET as f64
-    } else {
-        TCP_PAYLOAD as f64 / PACKET as f64
-    };
-    let ceiling = spec.path.rate as f64 / 1e6 * (1.0 - spec.path.loss) * payload;
-    let rtts: Vec<_> =
-        flow.samples.iter().filter(|sample| sample.rtt > 0).map(|sample| f64::from(sample.rtt)).collect();
-    let rtt = rtts.iter().sum::<f64>() / rtts.len().max(1) as f64 / 1e3;
-    let waste = last.sent as f64 / last.delivered.max(1) as f64;
-    let held_back = (flow.rwnd_limited + flow.sndbuf_limited) as f64 / flow.busy.max(1) as f64;
-    [goodput, goodput / ceiling, rtt, waste, held_back]
-}
-
-/// Student's t for 95 % on both sides, for 1 to 10 degrees of freedom; 2.0 is near enough beyond.
+/// Student's t for 95 % on both sides, for 1 to 10 degrees of freedom.
 const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
+
+/// The same beyond: at 11 degrees of freedom 2.20, falling to 1.96.
+fn student(freedom: usize) -> f64 {
+    STUDENT.get(freedom - 1).copied().unwrap_or(1.96 + 2.6 / freedom as f64)
+}
 
 fn mean(values: &[f64]) -> Mean {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count.max(1.0);
     let margin = (values.len() > 1).then(|| {
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        STUDENT.get(values.len() - 2).copied().unwrap_or(2.0) * (variance / count).sqrt()
+        student(values.len() - 1) * (variance / count).sqrt()
     });
     Mean { mean, margin }
 }
@@ -108,7 +112,7 @@ fn mean(values: &[f64]) -> Mean {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{FlowOutcome, FlowSample, FlowSpec, PathSpec};
+    use crate::spec::{FlowOutcome, FlowSample};
 
     #[test]
     fn the_confidence_interval_of_three_seeds_is_student_s() {
@@ -116,34 +120,44 @@ mod tests {
         assert_eq!(mean.mean, 2.0);
         assert!((mean.margin.unwrap() - 4.30 / 3_f64.sqrt()).abs() < 1e-9);
         assert_eq!(super::mean(&[5.0]), Mean { mean: 5.0, margin: None });
+        assert!((student(11) - 2.20).abs() < 0.01 && (student(30) - 2.04).abs() < 0.01, "{}", student(11));
+    }
+
+    /// The satellite scenario's runs, all with 10 Mbit/s times their seed, the third of each held back by its hosts.
+    fn outcomes(scenario: &Scenario) -> Vec<Option<Outcome>> {
+        let outcome = |run: &Run| {
+            let at = run.spec.duration;
+            let sample = FlowSample { at, delivered: run.spec.seed * at / 800, ..FlowSample::default() };
+            let rwnd_limited = if run.spec.seed == 3 { 60 } else { 40 };
+            let flow = FlowOutcome { samples: vec![sample], busy: 1000, rwnd_limited, ..FlowOutcome::default() };
+            Some(Outcome { flows: vec![flow], ..Outcome::default() })
+        };
+        scenario.runs.iter().map(outcome).collect()
     }
 
     #[test]
-    fn a_flow_that_delivers_what_the_path_allows_has_a_share_of_one() {
-        let path = PathSpec { rate: 100_000_000, rtt: 30_000_000, buffer: 9000, loss: 0.5, ..PathSpec::default() };
-        let flow = FlowSpec { algorithm: "bbr".into(), connections: 1, stop: 10_000_000_000, ..FlowSpec::default() };
-        let spec = Spec {
-            path,
-            flows: vec![flow],
-            duration: 10_000_000_000,
-            step: 1_000_000_000,
-            seed: 1,
-            program: None,
-            module: None,
-        };
-        let delivered = 50_000_000 / 8 * 10 * TCP_PAYLOAD / PACKET;
-        let sample =
-            FlowSample { at: 10_000_000_000, delivered, sent: 2 * delivered, rtt: 30_000, ..FlowSample::default() };
-        let flow = FlowOutcome {
-            samples: vec![sample],
-            busy: 100,
-            rwnd_limited: 5,
-            sndbuf_limited: 1,
-            ..FlowOutcome::default()
-        };
-        let outcome = Outcome { flows: vec![flow], ..Outcome::default() };
-        let [goodput, share, rtt, waste, held_back] = judge(&spec, &outcome);
-        assert!((goodput - 47.82).abs() < 0.01 && (share - 1.0).abs() < 1e-6, "{goodput} {share}");
-        assert_eq!((rtt, waste, held_back), (30.0, 2.0, 0.06));
+    fn runs_that_their_hosts_held_back_are_named_and_not_averaged() {
+        let scenario = crate::scenario::load("satellite").unwrap();
+        let outcomes = outcomes(&scenario);
+        let cells = cells(&scenario, &outcomes);
+        let points: Vec<_> = cells.iter().map(|cell| cell.point).collect();
+        assert!(points.contains(&"7.5kB") && points.contains(&"1MB"));
+        for cell in &cells {
+            assert_eq!((cell.wanted, cell.runs.len(), cell.rejected.as_slice()), (3, 2, &[3][..]));
+            let goodput = cell.mean(Measure::Goodput).unwrap();
+            assert!((goodput.mean - 15.0).abs() < 1e-6, "{goodput:?}");
+        }
+        let row = serde_json::to_value(&rows(&cells, &[Measure::Goodput, Measure::Ratio])[0]).unwrap();
+        assert!((row["goodput"]["mean"].as_f64().unwrap() - 15.0).abs() < 1e-6, "{row}");
+        assert!(row.get("ratio").is_none() && row["rejected"] == serde_json::json!([3]), "{row}");
+    }
+
+    #[test]
+    fn what_was_not_run_has_a_cell_without_figures() {
+        let scenario = crate::scenario::load("satellite").unwrap();
+        let outcomes: Vec<_> = scenario.runs.iter().map(|_| None).collect();
+        let cells = cells(&scenario, &outcomes);
+        assert!(!cells.is_empty());
+        assert!(cells.iter().all(|cell| cell.runs.is_empty() && cell.mean(Measure::Share).is_none()));
     }
 }

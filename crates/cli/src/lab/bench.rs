@@ -1,0 +1,196 @@
+//! What the lab's subcommands have in common: scenarios, the program under test, and where results are kept.
+
+use anyhow::{Context as _, bail, ensure};
+use pcc_lab::kernel;
+use pcc_lab::scenario::{self, Scenario};
+use pcc_lab::spec::Outcome;
+use pcc_lab::store::Store;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The name that stands for all supplied scenarios.
+const ALL: &str = "all";
+/// Length of a program's hash, in hexadecimal digits.
+const HASH: usize = 16;
+
+/// Options about results that are there.
+#[derive(clap::Args, Debug)]
+pub(super) struct Stored {
+    /// Where the results are [default: ~/.cache/pcc/lab/results]
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// Of which pcc the results are: the program, or its hash [default: this one]
+    #[arg(long, value_name = "PATH|HASH")]
+    program: Option<String>,
+}
+
+impl Stored {
+    /// The scenarios, with the program that their QUIC flows ran, and the store.
+    pub(super) fn open(&self, names: &[String]) -> anyhow::Result<(Vec<Scenario>, Store, String)> {
+        let mut scenarios = load(names)?;
+        let program = self.program()?;
+        name_program(&mut scenarios, &program);
+        let dir = results(self.results.as_deref());
+        // Results of other machines can be looked at where no kernel was built.
+        let kernel = kernel::find(&kernel::cache_dir()).map(|kernel| kernel.identity);
+        let kernel = kernel.ok().or_else(|| Store::usual_kernel(&dir));
+        let kernel =
+            kernel.with_context(|| format!("there are no results in {}: `pcc lab run` first", dir.display()))?;
+        Ok((scenarios, Store::at(&dir, &kernel), program))
+    }
+
+    fn program(&self) -> anyhow::Result<String> {
+        let Some(program) = &self.program else { return hash(&this_program()?) };
+        let is_hash = program.len() == HASH && program.chars().all(|digit| digit.is_ascii_hexdigit());
+        if is_hash && !Path::new(program).exists() { Ok(program.clone()) } else { hash(Path::new(program)) }
+    }
+}
+
+/// The scenarios of these names; all supplied ones if there are none.
+pub(super) fn load(names: &[String]) -> anyhow::Result<Vec<Scenario>> {
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    let all = names.is_empty() || names.iter().any(|name| name == ALL);
+    let supplied = scenario::names().filter(|_| all).map(str::to_owned);
+    for name in supplied.chain(names.iter().filter(|name| *name != ALL).cloned()) {
+        let scenario = scenario::load(&name)?;
+        if scenarios.iter().all(|known| known.name != scenario.name) {
+            scenarios.push(scenario);
+        }
+    }
+    Ok(scenarios)
+}
+
+/// Leaves out what was not asked for. Empty lists leave out nothing.
+#[derive(Debug)]
+pub(super) struct Selection<'a> {
+    pub(super) algorithms: &'a [String],
+    pub(super) points: &'a [String],
+    pub(super) seeds: &'a [u64],
+    pub(super) first_seeds: Option<u16>,
+}
+
+impl Selection<'_> {
+    pub(super) fn apply(&self, scenarios: &mut [Scenario]) -> anyhow::Result<()> {
+        for scenario in scenarios {
+            let name = &scenario.name;
+            let known = distinct(scenario.runs.iter().map(|run| run.algorithm.as_str()));
+            if let Some(unknown) = self.algorithms.iter().find(|name| !known.contains(&name.as_str())) {
+                bail!("scenario {name} has no algorithm `{unknown}`: it has {}", known.join(", "));
+            }
+            let points = distinct(scenario.runs.iter().map(|run| run.point.as_str()));
+            if let Some(unknown) = self.points.iter().find(|point| !points.contains(&point.as_str())) {
+                bail!("scenario {name} has no point `{unknown}`: it has {}", points.join(", "));
+            }
+            let seeds = distinct(scenario.runs.iter().map(|run| run.spec.seed));
+            if let Some(unknown) = self.seeds.iter().find(|seed| !seeds.contains(seed)) {
+                let known: Vec<_> = seeds.iter().map(u64::to_string).collect();
+                bail!("scenario {name} has no seed {unknown}: it has {}", known.join(", "));
+            }
+            let first = &seeds[..seeds.len().min(self.first_seeds.map_or(usize::MAX, usize::from))];
+            let first = first.to_vec();
+            scenario.runs.retain(|run| {
+                (self.algorithms.is_empty() || self.algorithms.contains(&run.algorithm))
+                    && (self.points.is_empty() || self.points.contains(&run.point))
+                    && (self.seeds.is_empty() || self.seeds.contains(&run.spec.seed))
+                    && first.contains(&run.spec.seed)
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Each once, in the order of their first appearance.
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut known = Vec::new();
+    for one in all {
+        if !known.contains(&one) {
+            known.push(one);
+        }
+    }
+    known
+}
+
+/// The outcomes of a scenario's runs, where they are stored.
+pub(super) fn outcomes(scenario: &Scenario, store: &Store) -> Vec<Option<Outcome>> {
+    scenario.runs.iter().map(|run| store.find(&run.spec)).collect()
+}
+
+/// Runs of the product itself belong to one build of it.
+pub(super) fn name_program(scenarios: &mut [Scenario], program: &str) {
+    let runs = scenarios.iter_mut().flat_map(|scenario| &mut scenario.runs);
+    for run in runs.filter(|run| run.spec.has_quic_flows()) {
+        run.spec.program = Some(program.to_owned());
+    }
+}
+
+pub(super) fn results(dir: Option<&Path>) -> PathBuf {
+    dir.map_or_else(|| kernel::cache_dir().join("results"), Path::to_owned)
+}
+
+pub(super) fn this_program() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("could not find this program's own file")
+}
+
+fn hash(program: &Path) -> anyhow::Result<String> {
+    let file = std::fs::File::open(program);
+    let file = file.with_context(|| format!("could not open the program {}", program.display()))?;
+    let mut hash = blake3::Hasher::new();
+    hash.update_reader(file).with_context(|| format!("could not read the program {}", program.display()))?;
+    Ok(hash.finalize().to_hex().as_str()[..HASH].to_owned())
+}
+
+/// The commit of the source tree that a program lies in, if it lies in one and git is there to ask.
+pub(super) fn commit_of(program: &Path) -> Option<String> {
+    let folder = program.parent()?;
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let is_changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|changes| !changes.is_empty());
+    Some(if is_changed { format!("{commit} with changes") } else { commit })
+}
+
+/// A shard as it is written: `2/8`.
+pub(super) fn parse_shard(text: &str) -> anyhow::Result<(usize, usize)> {
+    let numbers = text.split_once('/').and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
+    let (number, count) =
+        numbers.with_context(|| format!("`{text}` is no shard: write 2/8 for the second of eight"))?;
+    ensure!((1..=count).contains(&number), "there is no shard {number} of {count}: they are numbered from 1");
+    Ok((number, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_is_one_of_so_many() {
+        assert_eq!(parse_shard("2/8").unwrap(), (2, 8));
+        for wrong in ["0/8", "9/8", "8", "a/b", "1/0", ""] {
+            assert!(parse_shard(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn all_stands_for_every_supplied_scenario_once() {
+        let all = load(&["all".into(), "satellite".into()]).unwrap();
+        assert_eq!(all.len(), scenario::names().count());
+        assert_eq!(load(&["satellite".into()]).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_selection_names_what_is_not_there() {
+        let select = |algorithms: &[&str], points: &[&str], seeds: &[u64]| {
+            let mut scenarios = load(&["satellite".into()]).unwrap();
+            let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let (algorithms, points) = (owned(algorithms), owned(points));
+            let selection = Selection { algorithms: &algorithms, points: &points, seeds, first_seeds: None };
+            selection.apply(&mut scenarios).map(|()| scenarios[0].runs.len()).map_err(|error| error.to_string())
+        };
+        assert_eq!(select(&["hybla"], &["1MB"], &[2]), Ok(1));
+        assert!(select(&["vegas"], &[], &[]).unwrap_err().contains("it has quic:pcc"));
+        assert!(select(&[], &["2MB"], &[]).unwrap_err().contains("7.5kB"));
+        assert!(select(&[], &[], &[99]).unwrap_err().contains("it has 1, 2, 3"));
+    }
+}

@@ -1,0 +1,244 @@
+//! `pcc lab run`: carries out what is not stored yet and prints the figures.
+
+use super::bench::{self, Selection};
+use super::progress::{Meter, about};
+use super::say;
+use crate::exit::Failure as Exit;
+use anyhow::Context as _;
+use pcc_lab::campaign::{self, Campaign, Failure};
+use pcc_lab::kernel;
+use pcc_lab::machine::Machine;
+use pcc_lab::measure::Measure;
+use pcc_lab::scenario::{Run, Scenario};
+use pcc_lab::store::Store;
+use pcc_lab::summary::{self, Cell, Mean};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Run scenarios and print their figures
+///
+/// What is stored is not run again: stop it with Ctrl-C and start it again to continue.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Exit codes: 0 all runs have a result, 3 some failed or it was stopped.\n\
+                        Example: pcc lab run shallow-buffer --algorithm cubic,bbr --seeds 1")]
+pub(super) struct Args {
+    /// Supplied scenarios by name, `all` of them, or .toml files
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+    /// Only these algorithms of the scenario
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    algorithm: Vec<String>,
+    /// Only these values of the sweep
+    #[arg(long, value_name = "VALUE", value_delimiter = ',')]
+    point: Vec<String>,
+    /// Only these seeds
+    #[arg(long, value_name = "SEED", value_delimiter = ',')]
+    seed: Vec<u64>,
+    /// Only so many seeds of each point
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    seeds: Option<u16>,
+    /// Only the I-th of N parts, for N machines; `pcc lab merge` puts their results together
+    #[arg(long, value_name = "I/N", value_parser = bench::parse_shard)]
+    shard: Option<(usize, usize)>,
+    /// Say what there is to run and how long it takes, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Guests at the same time [default: one a processor]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Real time after which a single run is given up; five times what it should take if that is more
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    timeout: humantime::Duration,
+    /// The pcc that QUIC flows run, so that a finished build can be measured while the lab changes [default: this one]
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+    /// The commit that it was built from, for the report [default: that of the source tree it lies in]
+    #[arg(long, value_name = "COMMIT")]
+    commit: Option<String>,
+    /// Where results are kept, by content: what is there is not run again [default: ~/.cache/pcc/lab/results]
+    #[arg(long, value_name = "DIR")]
+    results: Option<PathBuf>,
+    /// Print JSON, one object a scenario
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed of every run.
+const MEASURES: [Measure; 6] =
+    [Measure::Goodput, Measure::Share, Measure::Rtt, Measure::RttAdded, Measure::Waste, Measure::HostLimited];
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    // A mistake in the last name must not be found after an hour of runs.
+    let mut scenarios = bench::load(&args.names)?;
+    let selection =
+        Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: args.seeds };
+    selection.apply(&mut scenarios)?;
+    if let Some((number, count)) = args.shard {
+        campaign::shard(&mut scenarios, number, count);
+    }
+    let init = bench::this_program()?;
+    let program = match &args.program {
+        Some(path) => path.canonicalize().with_context(|| format!("could not find the program {}", path.display()))?,
+        None => init.clone(),
+    };
+    let machine = Machine {
+        kernel: kernel::find(&kernel::cache_dir())?,
+        init,
+        program,
+        init_arguments: vec!["lab".into(), "guest-init".into()],
+        timeout: args.timeout.into(),
+    };
+    let program = machine.program()?;
+    bench::name_program(&mut scenarios, &program);
+    let store = Store::at(&bench::results(args.results.as_deref()), &machine.kernel.identity);
+    if let Some(commit) = args.commit.clone().or_else(|| bench::commit_of(&machine.program)) {
+        store.keep_origin(&program, &commit).context("could not store which commit the program is of")?;
+    }
+    let (failures, is_stopped) = carry_out(args, &scenarios, &machine, &store)?;
+    if args.dry_run {
+        return Ok(());
+    }
+    if !is_stopped {
+        print_all(args, &scenarios, &store, &machine.kernel.release)?;
+    }
+    conclude(&failures, is_stopped, args)
+}
+
+/// Runs what is missing; answers what failed, and whether it was stopped.
+fn carry_out(
+    args: &Args,
+    scenarios: &[Scenario],
+    machine: &Machine,
+    store: &Store,
+) -> anyhow::Result<(Vec<Failure>, bool)> {
+    let mut processors = campaign::processors();
+    if let Some(jobs) = args.jobs {
+        processors = processors.into_iter().cycle().take(jobs.into()).collect();
+    }
+    let plan = campaign::plan(scenarios, store);
+    say(&match plan.missing() {
+        0 => format!("all {} runs are stored", plan.stored),
+        missing => format!(
+            "{missing} runs to do ({} stored), about {} with {} at a time",
+            plan.stored,
+            about(plan.time(processors.len())),
+            processors.len()
+        ),
+    });
+    if args.dry_run || plan.missing() == 0 {
+        return Ok((Vec::new(), false));
+    }
+    let stop = stop_on_signals()?;
+    let meter = Meter::new();
+    let campaign = Campaign { machine, store, processors: &processors, stop: &stop };
+    let done = campaign.run(plan, &|progress| meter.tell(progress));
+    meter.end(!done.is_stopped);
+    Ok((done.failures, done.is_stopped))
+}
+
+/// Becomes true with Ctrl-C, or when a batch system wants the process to end.
+fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let stop = Arc::new(AtomicBool::new(false));
+    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+        let mut arrives = signal(kind).context("could not listen for signals")?;
+        let stop = Arc::clone(&stop);
+        tokio::spawn(async move {
+            while arrives.recv().await.is_some() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        });
+    }
+    Ok(stop)
+}
+
+fn print_all(args: &Args, scenarios: &[Scenario], store: &Store, release: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    for scenario in scenarios.iter().filter(|scenario| !scenario.runs.is_empty()) {
+        let outcomes = bench::outcomes(scenario, store);
+        let mut cells = summary::cells(scenario, &outcomes);
+        cells.retain(|cell| !cell.runs.is_empty() || !cell.rejected.is_empty());
+        if args.json {
+            let object = serde_json::json!({
+                "scenario": scenario.name,
+                "kernel": release,
+                "parameter": scenario.parameter,
+                "rows": summary::rows(&cells, &MEASURES),
+            });
+            writeln!(out, "{object}")?;
+        } else {
+            print(&mut out, scenario, &cells)?;
+        }
+    }
+    Ok(())
+}
+
+fn print(out: &mut impl Write, scenario: &Scenario, cells: &[Cell<'_>]) -> std::io::Result<()> {
+    writeln!(out, "{}: {} ({})", scenario.name, scenario.title, scenario.source)?;
+    for statement in &scenario.published {
+        writeln!(out, "published: {statement}")?;
+    }
+    let parameter = &scenario.parameter;
+    writeln!(out, "{parameter:>16}  algorithm     Mbit/s            share            RTT ms   waste  host-limited")?;
+    let with_margin = |value: Option<Mean>, digits: usize| match value {
+        Some(Mean { mean, margin: Some(margin) }) => format!("{mean:.digits$} ± {margin:.digits$}"),
+        Some(Mean { mean, margin: None }) => format!("{mean:.digits$}"),
+        None => "-".into(),
+    };
+    for cell in cells {
+        let mean = |measure| cell.mean(measure);
+        let plain = |measure, digits: usize, factor: f64| {
+            mean(measure).map_or("-".into(), |value| format!("{:.digits$}", factor * value.mean))
+        };
+        write!(
+            out,
+            "{:>16}  {:12}  {:16}  {:15}  {:>6}  {:>6}  {:>6} %",
+            cell.point,
+            cell.algorithm,
+            with_margin(mean(Measure::Goodput), 2),
+            with_margin(mean(Measure::Share), 3),
+            plain(Measure::Rtt, 1, 1.0),
+            plain(Measure::Waste, 2, 1.0),
+            plain(Measure::HostLimited, 1, 100.0),
+        )?;
+        if !cell.rejected.is_empty() {
+            let seeds: Vec<_> = cell.rejected.iter().map(u64::to_string).collect();
+            write!(out, "  not counted, held back by its hosts: seed {}", seeds.join(", "))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn conclude(failures: &[Failure], is_stopped: bool, args: &Args) -> anyhow::Result<()> {
+    if !failures.is_empty() {
+        say(&format!("\n{} failed; to repeat:", failures.len()));
+    }
+    for failure in failures {
+        say(&format!("{}: {}", repeat(failure, args), failure.error));
+    }
+    if is_stopped {
+        return Err(anyhow::anyhow!("stopped: the same command continues where it was").context(Exit::Partial));
+    }
+    if !failures.is_empty() {
+        return Err(anyhow::anyhow!(format!("{} runs have no result", failures.len())).context(Exit::Partial));
+    }
+    Ok(())
+}
+
+/// The command that repeats a run, or all runs over a path that could not be calibrated.
+fn repeat(failure: &Failure, args: &Args) -> String {
+    let name = args.names.iter().find(|name| name.ends_with(&format!("{}.toml", failure.scenario)));
+    let mut command = format!("pcc lab run {}", name.unwrap_or(&failure.scenario));
+    if let Some(Run { algorithm, point, spec }) = &failure.run {
+        command += &format!(" --algorithm '{algorithm}' --point '{point}' --seed {}", spec.seed);
+    }
+    for (option, value) in [("program", &args.program), ("results", &args.results)] {
+        if let Some(value) = value {
+            command += &format!(" --{option} '{}'", value.display());
+        }
+    }
+    command
+}
