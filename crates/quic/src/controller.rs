@@ -120,7 +120,7 @@ impl Controller for PccController {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, number: u64) {
         self.forget_losses();
         let volume = Bytes::new(bytes.into());
-        // noq reads its clock once for up to twenty packets; ours tells when this one leaves.
+        // noq asks for the time once for up to twenty packets; ours passes with each train that leaves.
         let moment = if pace::is_ours() { pace::now() } else { pace::at(now) };
         let at = self.since_birth(moment);
         let Numbered { id, starts_space } = self.numbers.on_sent(number, now);

@@ -1,6 +1,6 @@
 //! The runtime that paces exactly.
 
-use crate::pace::{Timer, Turns};
+use crate::pace::{self, Timer, Turns};
 use noq::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
 use std::io;
 use std::pin::Pin;
@@ -49,6 +49,6 @@ impl Runtime for PacedRuntime {
     }
 
     fn now(&self) -> Instant {
-        self.tokio.now()
+        pace::instant(pace::now())
     }
 }

@@ -56,6 +56,15 @@ pub(crate) fn watch(socket: UdpSocket, interest: Interest) -> io::Result<AsyncFd
     Ok(unsafe { AsyncFd::register_with_interest(socket, interest) }?)
 }
 
+/// `CLOCK_MONOTONIC`, the clock of the kernel's timers. [`std::time::Instant`] reads it too, but does not tell.
+pub(crate) fn monotonic() -> Duration {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one timespec to the pointer.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    debug_assert_eq!(result, 0, "a clock that every Linux has: {}", io::Error::last_os_error());
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
 /// A timer behind a file descriptor: `CLOCK_MONOTONIC`, to the resolution of the kernel's high-resolution timers.
 #[derive(Debug)]
 pub(crate) struct TimerFd(OwnedFd);
@@ -76,18 +85,20 @@ impl TimerFd {
         Ok(unsafe { AsyncFd::register_with_interest(self, Interest::READABLE) }?)
     }
 
-    /// Expires `after` from now, once, and forgets any earlier setting.
-    pub(crate) fn set(&self, after: Duration) {
+    /// Expires at `at` on the clock of [`monotonic`], once, and forgets any earlier setting.
+    pub(crate) fn set(&self, at: Duration) {
         // All zero would unset it.
-        let after = after.max(Duration::from_nanos(1));
+        let at = at.max(Duration::from_nanos(1));
         let value = libc::timespec {
-            tv_sec: libc::time_t::try_from(after.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: after.subsec_nanos().into(),
+            tv_sec: libc::time_t::try_from(at.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: at.subsec_nanos().into(),
         };
         let setting = libc::itimerspec { it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
         // SAFETY: the descriptor is an open timer for as long as `self` lives, the kernel reads one itimerspec, and a
         // null pointer says that the old setting is not wanted.
-        let result = unsafe { libc::timerfd_settime(self.0.as_raw_fd(), 0, &raw const setting, ptr::null_mut()) };
+        let result = unsafe {
+            libc::timerfd_settime(self.0.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &raw const setting, ptr::null_mut())
+        };
         debug_assert_eq!(result, 0, "a valid time for an open timer: {}", io::Error::last_os_error());
     }
 }

@@ -9,6 +9,7 @@ mod room;
 
 use room::{Room, Sending};
 
+use crate::pace;
 use core::num::NonZeroUsize;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -62,6 +63,7 @@ impl AsyncUdpSocket for Socket {
             let mut ready = ready!(self.arrivals.poll_read_ready(cx))?;
             match self.outlet.system.recv(UdpSockRef::from(self.arrivals.get_ref()), buffers, meta) {
                 Ok(count) => {
+                    pace::time_passes();
                     // Fewer than there was space for: the kernel had no more (recvmmsg), and tells us of the next.
                     if count < buffers.len() {
                         ready.clear_ready();
@@ -101,7 +103,7 @@ impl UdpSender for Sender {
         let Self { outlet, sending, reported } = &mut *self;
         let send = || outlet.system.try_send(UdpSockRef::from(&outlet.socket), transmit);
         match ready!(sending.poll(cx, &outlet.room, &outlet.socket, send)) {
-            Ok(()) => {}
+            Ok(()) => pace::time_passes(),
             Err(Failure::Wait(error)) => return Poll::Ready(Err(error)),
             Err(Failure::Send(error)) => report(&error, transmit, reported),
         }

@@ -26,7 +26,7 @@ mod kernel {
 
         /// Rings at `at`, at once if that has passed; an earlier setting is forgotten.
         pub(in super::super) fn set(&self, at: Timestamp) {
-            self.timer.get_ref().set(at.since(clock::now()));
+            self.timer.get_ref().set(clock::kernel(at));
         }
 
         /// Waits until it rings. It rings once for each setting.

@@ -1,7 +1,7 @@
 //! Whether a packet may leave now.
 
 use super::schedule::{Departure, Pace, Schedule};
-use super::{clock, turn};
+use super::turn;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
@@ -35,7 +35,7 @@ impl Gate {
             return true;
         }
         let Some(turn) = turn::number() else { return true };
-        match self.admits_at(turn, clock::now()) {
+        match self.admits_at(turn, turn::now()) {
             Ok(()) => true,
             Err(until) => {
                 turn::wake_at(until);

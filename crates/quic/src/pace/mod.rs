@@ -9,10 +9,10 @@
 //! |---|---|
 //! | `schedule` | when is the next packet due? |
 //! | `gate` | may a packet leave now, and if not, who must be woken when? |
-//! | `turn` | is this call part of a connection's turn under our runtime, which will wake it? |
+//! | `turn` | is this call part of a connection's turn under our runtime, which will wake it? and when is it? |
 //! | `timer` | which connections are due, out of thousands, with one kernel timer? |
 //! | `alarm` | how does the kernel tell us within microseconds? |
-//! | `clock` | what time is it? |
+//! | `clock` | what do the clocks say? |
 
 mod alarm;
 mod clock;
@@ -21,11 +21,13 @@ mod schedule;
 mod timer;
 mod turn;
 
-pub(crate) use clock::{at, now};
+pub(crate) use clock::{at, instant};
 pub(crate) use gate::Gate;
 pub(crate) use schedule::Pace;
 pub(crate) use timer::Timer;
-pub(crate) use turn::{Turns, is_ours};
+#[cfg(target_os = "linux")]
+pub(crate) use turn::time_passes;
+pub(crate) use turn::{Turns, is_ours, now};
 
 use noq::congestion::ControllerMetrics;
 use pcc::units::{Bytes, Rate};

@@ -4,6 +4,9 @@
 //! thread that a turn is on, so that a controller called meanwhile knows that a gate it closes will be opened again,
 //! and leaves behind when its connection wants to be woken. A controller asked at any other time, for statistics or
 //! under another runtime, finds no turn and answers as though there were no gate.
+//!
+//! Time stands still in a turn until something is sent or received: the clock is read once, however often noq and the
+//! gate ask. A read is a system call where the kernel does not lend its clock to programs, as in many virtual machines.
 
 use super::{Timer, clock};
 use core::cell::Cell;
@@ -17,6 +20,8 @@ struct Turn {
     /// Which turn of its task this is.
     number: u64,
     wake_at: Option<Timestamp>,
+    /// The time, if it was asked for and has not passed since.
+    now: Option<Timestamp>,
 }
 
 thread_local! {
@@ -31,6 +36,29 @@ pub(crate) fn is_ours() -> bool {
 /// Which turn of its connection this is, from one on, if any: packets of one turn were built one right after the other.
 pub(super) fn number() -> Option<u64> {
     CURRENT.get().map(|turn| turn.number)
+}
+
+/// The time; in a turn, as it was when first asked for since it began or since [`time_passes`].
+pub(crate) fn now() -> Timestamp {
+    let Some(turn) = CURRENT.get() else { return clock::now() };
+    turn.now.unwrap_or_else(|| {
+        let now = clock::now();
+        if TIME_STANDS {
+            CURRENT.set(Some(Turn { now: Some(now), ..turn }));
+        }
+        now
+    })
+}
+
+/// Elsewhere the sockets are Tokio's, and nobody says when time passes.
+const TIME_STANDS: bool = cfg!(target_os = "linux");
+
+/// Something was sent or received in this turn: that took time.
+#[cfg(any(test, target_os = "linux"))]
+pub(crate) fn time_passes() {
+    if let Some(turn) = CURRENT.get() {
+        CURRENT.set(Some(Turn { now: None, ..turn }));
+    }
 }
 
 /// Asks for the connection whose turn it is to be woken at `at`, or earlier if that was asked for already.
@@ -48,7 +76,7 @@ struct Guard {
 
 impl Guard {
     fn begin(number: u64) -> Self {
-        Self { outer: CURRENT.replace(Some(Turn { number, wake_at: None })) }
+        Self { outer: CURRENT.replace(Some(Turn { number, wake_at: None, now: None })) }
     }
 }
 
@@ -73,8 +101,8 @@ impl Turns {
     }
 
     /// Sees to it that the task is woken at `at`.
-    fn arm(&mut self, at: Timestamp, cx: &Context<'_>) {
-        if self.armed == Some(at) && at > clock::now() {
+    fn arm(&mut self, at: Timestamp, now: Timestamp, cx: &Context<'_>) {
+        if self.armed == Some(at) && at > now {
             return; // the timer still has it: it forgets a time only once that has passed
         }
         self.armed = Some(at);
@@ -89,10 +117,10 @@ impl Future for Turns {
         self.turns += 1;
         let guard = Guard::begin(self.turns);
         let result = self.task.as_mut().poll(cx);
-        let wake_at = CURRENT.get().and_then(|turn| turn.wake_at);
+        let asked = CURRENT.get().and_then(|turn| turn.wake_at).map(|at| (at, now()));
         drop(guard);
-        if let (Poll::Pending, Some(at)) = (&result, wake_at) {
-            self.arm(at, cx);
+        if let (Poll::Pending, Some((at, now))) = (&result, asked) {
+            self.arm(at, now, cx);
         }
         result
     }

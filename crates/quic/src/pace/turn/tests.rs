@@ -25,6 +25,42 @@ async fn a_turn_that_panics_is_over_too() {
     assert!(!is_ours(), "the test runs on the thread that panicked");
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn time_stands_still_in_a_turn_until_something_is_sent_or_received() {
+    const WORK: Duration = Duration::from_millis(2);
+    turns(async {
+        let began = now();
+        std::thread::sleep(WORK);
+        assert_eq!(now(), began);
+        time_passes();
+        assert!(now() >= began + WORK);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_turn_asks_for_the_time_anew_and_outside_turns_it_is_always_now() {
+    const WORK: Duration = Duration::from_millis(2);
+    let mut earlier = None;
+    turns(poll_fn(move |cx| match earlier {
+        None => {
+            earlier = Some(now());
+            std::thread::sleep(WORK);
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+        Some(earlier) => {
+            assert!(now() >= earlier + WORK);
+            Poll::Ready(())
+        }
+    }))
+    .await;
+    let before = now();
+    std::thread::sleep(WORK);
+    assert!(now() >= before + WORK);
+}
+
 #[tokio::test]
 async fn a_task_is_woken_when_it_asked_to_be() {
     let due = clock::now() + Duration::from_millis(30);
