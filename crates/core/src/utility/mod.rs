@@ -1,11 +1,16 @@
 //! Utility functions: one number for what an interval achieved. Only differences and signs matter to a control law.
 //!
-//! Any function can steer any law. [`Safe`] is the default for paths shared with others; [`Linear`] explains the idea.
+//! Any function can steer any law. [`Safe`] is the default for paths shared with others; [`Interactive`] and
+//! [`LossResilient`] want fair queueing; [`Linear`] explains the idea.
 
+mod interactive;
 mod linear;
+mod loss_resilient;
 mod safe;
 
+pub use interactive::Interactive;
 pub use linear::Linear;
+pub use loss_resilient::LossResilient;
 pub use safe::Safe;
 
 use crate::interval::Report;
@@ -31,13 +36,15 @@ pub trait Utility: Debug + Send + Sync {
 pub fn by_name(name: &str) -> Option<Arc<dyn Utility>> {
     Some(match name {
         "safe" => Arc::new(Safe::default()),
+        "interactive" => Arc::new(Interactive::default()),
+        "loss-resilient" => Arc::new(LossResilient),
         "linear" => Arc::new(Linear),
         _ => return None,
     })
 }
 
 /// The names [`by_name`] knows.
-pub const NAMES: [&str; 2] = ["safe", "linear"];
+pub const NAMES: [&str; 4] = ["safe", "interactive", "loss-resilient", "linear"];
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -78,6 +78,28 @@ fn ten_percent_of_loss_make_the_safe_utility_back_off() {
     at_most("share", results.share_after(s(10)), 0.2, &results);
 }
 
+/// One greedy flow with another utility, alone as behind a fair queue.
+fn alone_with(utility: &str, path: &str, seconds: u64) -> Results {
+    let mut flow = Flow::default();
+    flow.config.utility = pcc::utility::by_name(utility).unwrap();
+    flows(path, seconds, vec![flow])
+}
+
+#[test]
+fn half_of_all_packets_lost_leave_a_full_path_to_the_loss_resilient_utility() {
+    for loss in ["10%", "50%"] {
+        let results = alone_with("loss-resilient", &format!("lossy,loss=0%,down.loss={loss}"), 30);
+        at_least("share", results.share_after(s(5)), 0.95, &results);
+    }
+}
+
+#[test]
+fn the_interactive_utility_keeps_a_deep_buffer_empty() {
+    let results = alone_with("interactive", "rate=40Mbit,rtt=20ms,buffer=1MB", 30);
+    at_least("share", results.share_after(s(5)), 0.90, &results);
+    at_most("median of the RTT added, in ms", results.flows[0].added_rtt(0.5).as_secs_f64() * 1e3, 2.0, &results);
+}
+
 #[test]
 fn six_packets_of_buffer_are_enough() {
     let results = alone("shallow,buffer=9KB", 30);

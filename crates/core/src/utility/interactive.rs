@@ -1,0 +1,64 @@
+use super::{Safe, Utility};
+use crate::interval::Report;
+use core::time::Duration;
+
+/// (T·S(L − 0.05)·RTT_begin/RTT_end − x·L)/RTT, in Mbit/s per second of delay: goodput against delay, also called
+/// power. For paths where fair queueing gives each flow a queue of its own. Source: `NSDI 2015` §4.4.1.
+///
+/// Deviates in two points. The paper compares the mean RTT with that of the interval sent before; trials are sent in a
+/// random order, so the RTT at the two ends of the interval itself is taken, from its slope. And it divides a negative
+/// worth by the RTT as well, by which a longer queue makes a loss less bad: that is divided by [`NO_REWARD_RTT`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interactive {
+    /// The reward and the penalty of it.
+    pub safe: Safe,
+}
+
+/// What a worth below zero is divided by, so that it stays comparable with the positive ones of a path of this RTT.
+const NO_REWARD_RTT: Duration = Duration::from_millis(100);
+
+impl Utility for Interactive {
+    fn evaluate(&self, report: &Report) -> f64 {
+        let lost = report.achieved.mbit() * report.loss();
+        let rtt = report.rtt.unwrap_or(NO_REWARD_RTT).as_secs_f64().max(1e-6);
+        let growth = report.queue_growth() * report.duration.as_secs_f64() / 2.0;
+        let (begin, end) = ((rtt - growth).max(rtt / 10.0), (rtt + growth).max(rtt / 10.0));
+        let worth = (self.safe.evaluate(report) + lost) * (begin / end) - lost;
+        worth / if worth > 0.0 { rtt } else { NO_REWARD_RTT.as_secs_f64() }
+    }
+
+    fn panic_loss(&self) -> f64 {
+        self.safe.panic_loss()
+    }
+
+    fn name(&self) -> &'static str {
+        "interactive"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::utility::tests::report;
+
+    fn with_rtt(ms: u64, gradient: f64, loss: f64) -> f64 {
+        let rtt = Some(Duration::from_millis(ms));
+        Interactive::default().evaluate(&Report { rtt, rtt_gradient: Some(gradient), ..report(10.0, loss) })
+    }
+
+    #[test]
+    fn half_the_delay_is_worth_as_much_as_twice_the_goodput() {
+        assert!((with_rtt(20, 0.0, 0.0) - 10.0 * 0.99331 / 0.020).abs() < 0.01);
+        assert!((with_rtt(20, 0.0, 0.0) / with_rtt(40, 0.0, 0.0) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_growing_queue_is_worth_less_than_a_standing_one() {
+        assert!(with_rtt(20, 0.01, 0.0) < with_rtt(20, 0.0, 0.0) && with_rtt(20, -0.01, 0.0) > with_rtt(20, 0.0, 0.0));
+    }
+
+    #[test]
+    fn a_longer_queue_does_not_make_loss_less_bad() {
+        assert!(with_rtt(40, 0.0, 0.1) <= with_rtt(20, 0.0, 0.1) && with_rtt(20, 0.0, 0.1) < 0.0);
+    }
+}

@@ -1,0 +1,40 @@
+use super::Utility;
+use crate::interval::Report;
+
+/// T·(1 − L), in Mbit/s: whatever still arrives is worth sending. Source: `NSDI 2015` §4.4.2.
+///
+/// Only for paths where fair queueing gives each flow its own share. There the best rate is that share at any random
+/// loss below one. In a queue shared with two or more such senders each gains by sending more until nearly everything
+/// is lost: congestion collapse.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LossResilient;
+
+impl Utility for LossResilient {
+    fn evaluate(&self, report: &Report) -> f64 {
+        report.throughput().mbit() * (1.0 - report.loss())
+    }
+
+    /// Loss is what it is made for.
+    fn panic_loss(&self) -> f64 {
+        1.0
+    }
+
+    fn name(&self) -> &'static str {
+        "loss-resilient"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::utility::tests::report;
+
+    #[test]
+    fn loss_resilient_meets_the_oracle_of_the_formula() {
+        assert!((LossResilient.evaluate(&report(100.0, 0.1)) - 81.0).abs() < 1e-9);
+        assert!(
+            (LossResilient.evaluate(&report(100.0, 0.5)) - 25.0).abs() < 1e-9,
+            "still worth more than half the rate"
+        );
+    }
+}
