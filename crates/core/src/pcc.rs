@@ -154,8 +154,7 @@ impl Pcc {
             let first = self.rtt.smoothed().is_none();
             self.rtt.update(now, sample);
             if first {
-                // One RTT of 10 packets; below a millisecond that would be a burst.
-                let start = Rate::from_volume(initial_window(self.packet), sample.max(Duration::from_millis(1)));
+                let start = self.initial_rate(sample);
                 self.start(limit(start, self.config.max_rate));
                 self.replan(now, "first RTT sample");
             }
@@ -285,12 +284,18 @@ impl Pcc {
         self.limited_by
     }
 
+    /// The initial window in one RTT; below a millisecond that would be a burst.
+    fn initial_rate(&self, rtt: Duration) -> Rate {
+        Rate::from_volume(initial_window(self.packet), rtt.max(Duration::from_millis(1)))
+    }
+
     fn path(&self) -> Path {
         let rtt = self.rtt.smoothed_or_assumed();
         let ceiling = limit(Rate::from_mbit(FASTEST_MBIT), self.config.max_rate);
         let floor = floor_rate(self.packet, rtt.max(Duration::from_micros(1))).min(ceiling);
         let queue = rtt.saturating_sub(self.rtt.min().unwrap_or(rtt));
-        Path { rtt, queue, packet: self.packet, floor, ceiling, delivery: self.delivery.best() }
+        let initial = self.initial_rate(rtt).min(ceiling);
+        Path { rtt, queue, packet: self.packet, floor, initial, ceiling, delivery: self.delivery.best() }
     }
 
     fn take_reports(&mut self, now: Timestamp) {
@@ -447,7 +452,7 @@ impl Pcc {
         }
         self.limited = None;
         if idle > LONG_IDLE && self.rtt.smoothed().is_some() {
-            let fresh = Rate::from_volume(initial_window(self.packet), self.rtt.smoothed_or_assumed()) * 4.0;
+            let fresh = self.initial_rate(self.rtt.smoothed_or_assumed()) * 4.0;
             self.start(self.law.rate().min(fresh));
             self.replan(now, "long idle");
         } else {

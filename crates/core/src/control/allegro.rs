@@ -177,8 +177,8 @@ impl Allegro {
         // A host that did not reach this rate will not reach twice of it.
         *hold = report.app_limited || report.limited_by == LimitedBy::Host;
         if report.app_limited {
-            // Nothing learned; but never more than twice what such an application was seen to use.
-            *rate = path.clamp(slot.rate.min(path.delivery * LIMITED_HEADROOM));
+            // Nothing learned.
+            *rate = within_reach(slot.rate, path);
             self.rate = *rate;
             return Verdict::Wait;
         }
@@ -217,7 +217,7 @@ impl Allegro {
         let State::DecisionMaking { epsilon, high, results, .. } = &mut self.state else { return Verdict::Wait };
         let (epsilon, high) = (*epsilon, *high);
         if report.app_limited {
-            self.rate = path.clamp(base.min(path.delivery * LIMITED_HEADROOM));
+            self.rate = within_reach(base, path);
             self.decide(epsilon);
             return Verdict::Realign("trial short of data");
         }
@@ -254,7 +254,7 @@ impl Allegro {
         let State::RateAdjusting { direction, step, last, launched } = &mut self.state else { return Verdict::Wait };
         if report.app_limited {
             *launched = false;
-            self.rate = path.clamp(self.rate.min(path.delivery * LIMITED_HEADROOM));
+            self.rate = within_reach(self.rate, path);
             return Verdict::Realign("step short of data");
         }
         let (direction, step, last) = (*direction, *step, last.clone());
@@ -307,6 +307,12 @@ impl Allegro {
         let alike = apart < self.config.loss_significance * error;
         (alike && worth(utility, a, Some(pooled)) < 0.0).then_some(pooled)
     }
+}
+
+/// The rate to keep while it is not used: no more than twice what was seen to be delivered, for nobody knows whether
+/// the path carries it; but what any sender may begin with needs no proof.
+fn within_reach(rate: Rate, path: &Path) -> Rate {
+    path.clamp(rate.min((path.delivery * LIMITED_HEADROOM).max(path.initial)))
 }
 
 type Evaluate<'a> = &'a dyn Fn(&Report) -> f64;
@@ -387,7 +393,7 @@ impl RateControl for Allegro {
     fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         if report.limited_by == LimitedBy::Host {
             // The rates achieved are judged, not those asked for; but the latter must not run away.
-            self.rate = path.clamp(self.rate.min(path.delivery * LIMITED_HEADROOM));
+            self.rate = within_reach(self.rate, path);
         }
         match self.state {
             State::Starting { .. } => self.on_starting(slot, report, utility, path),
@@ -463,6 +469,7 @@ mod tests {
                 rtt: Duration::from_millis(30),
                 queue: Duration::ZERO,
                 packet: PACKET,
+                initial: Rate::from_mbit(3.2),
                 floor: Rate::from_mbit(0.64),
                 ceiling: Rate::from_mbit(1e6),
                 delivery: Rate::from_mbit(self.capacity),

@@ -39,6 +39,8 @@ pub struct Path {
     pub packet: Bytes,
     /// The lowest rate: two packets an RTT.
     pub floor: Rate,
+    /// What any sender may begin with: the initial window an RTT.
+    pub initial: Rate,
     /// The highest rate the user allows.
     pub ceiling: Rate,
     /// The best delivery rate of the last ten RTT or so.
