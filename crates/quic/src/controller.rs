@@ -61,6 +61,17 @@ struct PccController {
     lost: Vec<u64>,
     /// PCC was told that the application is the limit, and nothing was sent since.
     limited: bool,
+    landmark: Option<Landmark>,
+}
+
+/// A packet sent some time ago. Once one sent two RTT later is acknowledged, noq has reported on everything up to the
+/// landmark, or never will: it drops the Handshake packets in silence when it discards their keys, and where the data's
+/// numbers go on above theirs nothing else tells.
+#[derive(Clone, Copy, Debug)]
+struct Landmark {
+    id: u64,
+    sent: Instant,
+    passed: bool,
 }
 
 impl PccController {
@@ -75,6 +86,7 @@ impl PccController {
             mtu,
             lost: Vec::new(),
             limited: false,
+            landmark: None,
             config,
         }
     }
@@ -104,6 +116,10 @@ impl PccController {
         if let Some(id) = self.numbers.id(number, sent) {
             self.pcc.on_ack(at, id);
         }
+        if let Some(landmark) = &mut self.landmark {
+            let later = sent.saturating_duration_since(landmark.sent);
+            landmark.passed |= later > 2 * self.pcc.rtt().smoothed_or_assumed();
+        }
         if app_limited && !self.limited {
             self.limited = true;
             self.pcc.on_limited(at, LimitedBy::Application);
@@ -127,6 +143,11 @@ impl Controller for PccController {
         if starts_space {
             self.pcc.on_discarded(at, id);
         }
+        // Here, not with the acknowledgement: noq reports losses after it.
+        if let Some(landmark) = self.landmark.take_if(|landmark| landmark.passed) {
+            self.pcc.on_discarded(at, landmark.id + 1);
+        }
+        self.landmark.get_or_insert(Landmark { id, sent: now, passed: false });
         // Larger than the MTU is a probe for a larger MTU: noq never says that it was lost.
         if bytes <= self.mtu {
             if let Some(since) = self.gate.host_limited_since(moment) {

@@ -44,6 +44,19 @@ impl Path {
 }
 
 #[test]
+fn what_noq_forgets_is_not_in_flight_for_ever() {
+    let mut path = Path::new();
+    path.sends(0); // Handshake, never reported on
+    let mut sent = path.sends(1); // Data: noq skipped the number 0 of that space
+    for number in 2..20 {
+        path.passes(30);
+        path.hears_of(number - 1, sent);
+        sent = path.sends(number);
+    }
+    assert_eq!(path.packets_in_flight(), 1, "the latest");
+}
+
+#[test]
 fn a_handshake_leaves_nothing_in_flight_that_will_not_be_reported() {
     let mut path = Path::new();
     path.sends(0); // Initial
