@@ -5,6 +5,7 @@ mod client;
 mod compare;
 pub(crate) mod cpu;
 mod flow;
+pub(crate) mod intervals;
 mod json;
 mod load;
 mod output;

@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn shards_are_all_of_it_once_and_cost_about_the_same() {
-        let all = || ["satellite", "shallow-buffer"].map(|name| scenario::load(name).unwrap());
+        let all = || ["satellite", "shallow-buffer"].map(|name| scenario::load(name, &Default::default()).unwrap());
         let mut total = 0;
         let mut costs = Vec::new();
         for number in 1..=5 {
@@ -331,7 +331,7 @@ mod tests {
     fn a_plan_leaves_out_what_is_stored_and_calibrates_each_path_once() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::at(dir.path(), "k");
-        let scenarios = [scenario::load("shallow-buffer").unwrap()];
+        let scenarios = [scenario::load("shallow-buffer", &Default::default()).unwrap()];
         let total = scenarios[0].runs.len();
         let whole = plan(&scenarios, &store);
         assert_eq!((whole.missing(), whole.stored), (total, 0));

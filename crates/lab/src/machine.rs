@@ -32,6 +32,12 @@ pub enum RunError {
     /// Somebody wanted it to end.
     #[error("the guest was stopped")]
     Stopped,
+    /// The kernel's own PCC is asked for.
+    #[error(
+        "the algorithm `pcc` is that of a kernel module, and none was named: give one with --module FILE, \
+         or take quic:pcc"
+    )]
+    NoModule,
     /// The guest ended without a word.
     #[error("the guest ended without an answer; the end of its console:\n{0}")]
     Silent(String),
@@ -51,6 +57,8 @@ pub struct Machine {
     pub init: PathBuf,
     /// The `pcc` that QUIC flows run. It may be older or newer than the lab.
     pub program: PathBuf,
+    /// A kernel module that provides the congestion control `pcc`, for kernel TCP.
+    pub module: Option<PathBuf>,
     /// What stands before the run's directory on its command line.
     pub init_arguments: Vec<String>,
     /// Real time after which a run is given up, unless it is expected to take more than a fifth of that.
@@ -102,6 +110,10 @@ impl Machine {
         fs::write(dir.join("spec.json"), text).map_err(failed("write the run's description"))?;
         std::os::unix::fs::symlink(&self.init, dir.join("init")).map_err(failed("link the guest's first process"))?;
         std::os::unix::fs::symlink(&self.program, dir.join(guest::PROGRAM)).map_err(failed("link the program"))?;
+        if spec.has_module_flows() {
+            let module = self.module.as_ref().ok_or(RunError::NoModule)?;
+            std::os::unix::fs::symlink(module, dir.join(guest::MODULE)).map_err(failed("link the kernel module"))?;
+        }
         let console = dir.join("console.txt");
         let output = File::create(&console).map_err(failed("create the console's file"))?;
 

@@ -8,11 +8,13 @@ pub const PACKET: u64 = 1514;
 pub const TCP_PAYLOAD: u64 = 1448;
 /// Payload of a full packet of `pcc perf`: a datagram of 1452 bytes less the short header, the frame's and the tag.
 pub const QUIC_PAYLOAD: u64 = 1416;
+/// That datagram.
+pub const QUIC_DATAGRAM: u64 = 1452;
 /// Bytes of that packet on the link.
-pub const QUIC_PACKET: u64 = 1452 + 42;
+pub const QUIC_PACKET: u64 = QUIC_DATAGRAM + 42;
 
-/// One run: a path, the flows on it, and its length.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// One run: a path, the flows on it, and its length. Without flows the path alone is measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     /// The network.
     pub path: PathSpec,
@@ -41,6 +43,11 @@ impl Spec {
     /// Whether the product itself sends in it.
     pub fn has_quic_flows(&self) -> bool {
         self.flows.iter().any(|flow| flow.algorithm.starts_with(crate::guest::quic::PREFIX))
+    }
+
+    /// Whether a congestion control sends in it that a kernel module provides.
+    pub fn has_module_flows(&self) -> bool {
+        self.flows.iter().any(|flow| flow.algorithm == crate::scenario::algorithm::MODULE_ALGORITHM)
     }
 }
 
@@ -311,6 +318,9 @@ pub struct FlowSample {
     pub cwnd: u32,
     /// The kernel's recovery state of the first connection: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
     pub state: u8,
+    /// The base rate of a PCC sender, which it also has while nothing is acknowledged. Unit: bit/s.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub rate: u64,
 }
 
 /// The bottleneck's queue at one moment. Counters are totals since the probe.

@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn runs_that_their_hosts_held_back_are_named_and_not_averaged() {
-        let scenario = crate::scenario::load("satellite").unwrap();
+        let scenario = crate::scenario::load("satellite", &Default::default()).unwrap();
         let outcomes = outcomes(&scenario);
         let cells = cells(&scenario, &outcomes);
         let points: Vec<_> = cells.iter().map(|cell| cell.point).collect();
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_was_not_run_has_a_cell_without_figures() {
-        let scenario = crate::scenario::load("satellite").unwrap();
+        let scenario = crate::scenario::load("satellite", &Default::default()).unwrap();
         let outcomes: Vec<_> = scenario.runs.iter().map(|_| None).collect();
         let cells = cells(&scenario, &outcomes);
         assert!(!cells.is_empty());

@@ -2,8 +2,9 @@
 
 use anyhow::{Context as _, bail, ensure};
 use pcc_lab::kernel;
-use pcc_lab::scenario::{self, Scenario};
-use pcc_lab::spec::Outcome;
+use pcc_lab::machine::RunError;
+use pcc_lab::scenario::{self, Options, Scenario, Size};
+use pcc_lab::spec::{App, Outcome};
 use pcc_lab::store::Store;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +13,41 @@ use std::process::Command;
 const ALL: &str = "all";
 /// Length of a program's hash, in hexadecimal digits.
 const HASH: usize = 16;
+
+/// Options about what a scenario stands for.
+#[derive(clap::Args, Debug, Default)]
+pub(super) struct Wanted {
+    /// The paper's size of each experiment instead of the standard one
+    #[arg(long)]
+    full: bool,
+    /// A program under test, as one more algorithm `app`: a shell command for the sender's host, with the receiver's
+    /// address in $RECEIVER
+    #[arg(long, value_name = "CMD")]
+    app: Option<String>,
+    /// Its server: a shell command for the receiver's host, started before
+    #[arg(long, value_name = "CMD", requires = "app")]
+    app_server: Option<String>,
+    /// A module of the guest's kernel that provides the congestion control `pcc`
+    #[arg(long, value_name = "FILE")]
+    module: Option<PathBuf>,
+}
+
+impl Wanted {
+    fn options(&self) -> Options {
+        let app = self.app.clone().map(|client| App { client, server: self.app_server.clone() });
+        Options { size: if self.full { Size::Full } else { Size::Standard }, app }
+    }
+
+    /// The kernel module's file.
+    ///
+    /// Errors: there is none of that name.
+    pub(super) fn module(&self) -> anyhow::Result<Option<PathBuf>> {
+        let find = |path: &PathBuf| {
+            path.canonicalize().with_context(|| format!("could not find the kernel module {}", path.display()))
+        };
+        self.module.as_ref().map(find).transpose()
+    }
+}
 
 /// Options about results that are there.
 #[derive(clap::Args, Debug)]
@@ -22,14 +58,16 @@ pub(super) struct Stored {
     /// Of which pcc the results are: the program, or its hash [default: this one]
     #[arg(long, value_name = "PATH|HASH")]
     program: Option<String>,
+    #[command(flatten)]
+    wanted: Wanted,
 }
 
 impl Stored {
     /// The scenarios, with the program that their QUIC flows ran, and the store.
     pub(super) fn open(&self, names: &[String]) -> anyhow::Result<(Vec<Scenario>, Store, String)> {
-        let mut scenarios = load(names)?;
+        let mut scenarios = load(names, &self.wanted)?;
         let program = self.program()?;
-        name_program(&mut scenarios, &program);
+        identify(&mut scenarios, &program, self.wanted.module()?.as_deref())?;
         let dir = results(self.results.as_deref());
         // Results of other machines can be looked at where no kernel was built.
         let kernel = kernel::find(&kernel::cache_dir()).map(|kernel| kernel.identity);
@@ -47,12 +85,12 @@ impl Stored {
 }
 
 /// The scenarios of these names; all supplied ones if there are none.
-pub(super) fn load(names: &[String]) -> anyhow::Result<Vec<Scenario>> {
+pub(super) fn load(names: &[String], wanted: &Wanted) -> anyhow::Result<Vec<Scenario>> {
     let mut scenarios: Vec<Scenario> = Vec::new();
     let all = names.is_empty() || names.iter().any(|name| name == ALL);
     let supplied = scenario::names().filter(|_| all).map(str::to_owned);
     for name in supplied.chain(names.iter().filter(|name| *name != ALL).cloned()) {
-        let scenario = scenario::load(&name)?;
+        let scenario = scenario::load(&name, &wanted.options())?;
         if scenarios.iter().all(|known| known.name != scenario.name) {
             scenarios.push(scenario);
         }
@@ -115,12 +153,20 @@ pub(super) fn outcomes(scenario: &Scenario, store: &Store) -> Vec<Option<Outcome
     scenario.runs.iter().map(|run| store.find(&run.spec)).collect()
 }
 
-/// Runs of the product itself belong to one build of it.
-pub(super) fn name_program(scenarios: &mut [Scenario], program: &str) {
-    let runs = scenarios.iter_mut().flat_map(|scenario| &mut scenario.runs);
-    for run in runs.filter(|run| run.spec.has_quic_flows()) {
-        run.spec.program = Some(program.to_owned());
+/// Runs of the product itself belong to one build of it, and so do those of a kernel module.
+///
+/// Errors: a run needs a module and none is there.
+pub(super) fn identify(scenarios: &mut [Scenario], program: &str, module: Option<&Path>) -> anyhow::Result<()> {
+    let module = module.map(hash).transpose()?;
+    for run in scenarios.iter_mut().flat_map(|scenario| &mut scenario.runs) {
+        if run.spec.has_quic_flows() {
+            run.spec.program = Some(program.to_owned());
+        }
+        if run.spec.has_module_flows() {
+            run.spec.module = Some(module.clone().ok_or(RunError::NoModule)?);
+        }
     }
+    Ok(())
 }
 
 pub(super) fn results(dir: Option<&Path>) -> PathBuf {
@@ -174,15 +220,15 @@ mod tests {
 
     #[test]
     fn all_stands_for_every_supplied_scenario_once() {
-        let all = load(&["all".into(), "satellite".into()]).unwrap();
+        let all = load(&["all".into(), "satellite".into()], &Wanted::default()).unwrap();
         assert_eq!(all.len(), scenario::names().count());
-        assert_eq!(load(&["satellite".into()]).unwrap().len(), 1);
+        assert_eq!(load(&["satellite".into()], &Wanted::default()).unwrap().len(), 1);
     }
 
     #[test]
     fn a_selection_names_what_is_not_there() {
         let select = |algorithms: &[&str], points: &[&str], seeds: &[u64]| {
-            let mut scenarios = load(&["satellite".into()]).unwrap();
+            let mut scenarios = load(&["satellite".into()], &Wanted::default()).unwrap();
             let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
             let (algorithms, points) = (owned(algorithms), owned(points));
             let selection = Selection { algorithms: &algorithms, points: &points, seeds, first_seeds: None };

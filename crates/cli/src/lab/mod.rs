@@ -7,7 +7,8 @@ mod progress;
 mod run;
 
 use clap::Subcommand;
-use pcc_lab::{guest, kernel, scenario};
+use pcc_lab::scenario::{self, Options};
+use pcc_lab::{cost, guest, kernel};
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -62,8 +63,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
 fn list() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     for name in scenario::names() {
-        let scenario = scenario::load(name)?;
-        writeln!(out, "{name:16} {} ({}), {} runs", scenario.title, scenario.source, scenario.runs.len())?;
+        let scenario = scenario::load(name, &Options::default())?;
+        let runs = scenario.runs.len();
+        let minutes = scenario.runs.iter().map(|run| cost::estimate(&run.spec)).sum::<f64>() / 60.0;
+        writeln!(out, "{name:22} {} ({}), {runs} runs, {minutes:.1} min", scenario.title, scenario.source)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `pcc lab run`: carries out what is not stored yet and prints the figures.
 
-use super::bench::{self, Selection};
+use super::bench::{self, Selection, Wanted};
 use super::progress::{Meter, about};
 use super::say;
 use crate::exit::Failure as Exit;
@@ -54,6 +54,8 @@ pub(super) struct Args {
     /// The pcc that QUIC flows run, so that a finished build can be measured while the lab changes [default: this one]
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
+    #[command(flatten)]
+    wanted: Wanted,
     /// The commit that it was built from, for the report [default: that of the source tree it lies in]
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
@@ -71,7 +73,7 @@ const MEASURES: [Measure; 6] =
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     // A mistake in the last name must not be found after an hour of runs.
-    let mut scenarios = bench::load(&args.names)?;
+    let mut scenarios = bench::load(&args.names, &args.wanted)?;
     let selection =
         Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: args.seeds };
     selection.apply(&mut scenarios)?;
@@ -87,11 +89,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         kernel: kernel::find(&kernel::cache_dir())?,
         init,
         program,
+        module: args.wanted.module()?,
         init_arguments: vec!["lab".into(), "guest-init".into()],
         timeout: args.timeout.into(),
     };
     let program = machine.program()?;
-    bench::name_program(&mut scenarios, &program);
+    bench::identify(&mut scenarios, &program, machine.module.as_deref())?;
     let store = Store::at(&bench::results(args.results.as_deref()), &machine.kernel.identity);
     if let Some(commit) = args.commit.clone().or_else(|| bench::commit_of(&machine.program)) {
         store.keep_origin(&program, &commit).context("could not store which commit the program is of")?;

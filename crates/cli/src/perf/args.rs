@@ -90,6 +90,15 @@ pub(crate) struct Args {
     #[arg(short = 'b', long, value_name = "RATE", conflicts_with_all = ["reverse", "bidir"], help_heading = "Test")]
     pub(super) bitrate: Option<Rate>,
 
+    /// The application has no more to send than this, all streams together: an application-limited source; PCC may
+    /// still choose any rate
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["reverse", "bidir"], help_heading = "Test")]
+    pub(super) source: Option<Rate>,
+
+    /// Send right after the handshake, without measuring the idle path: what a short transfer would do
+    #[arg(long, requires = "client", help_heading = "Test")]
+    pub(super) at_once: bool,
+
     /// Seconds at the beginning to leave out of the result
     #[arg(short = 'O', long, value_name = "SECONDS", value_parser = seconds, default_value = "0", conflicts_with = "bytes", help_heading = "Test")]
     pub(super) omit: Duration,

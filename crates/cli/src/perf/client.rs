@@ -2,6 +2,7 @@
 
 use super::cpu::Cpu;
 use super::flow::{Counted, Flow, Moment, Way};
+use super::intervals::MonitorInterval;
 use super::load::{self, Load, Stream, Until};
 use super::protocol::{Dialect, Phase};
 use super::reports;
@@ -30,6 +31,8 @@ pub(super) struct Plan {
     pub(super) throttle: Option<Rate>,
     /// Largest send buffer in bytes.
     pub(super) send_window: u64,
+    /// Begins right after the handshake, without measuring the idle path.
+    pub(super) at_once: bool,
 }
 
 /// One interval, told while the test runs.
@@ -45,6 +48,8 @@ pub(super) struct Interval {
     pub(super) flows: Vec<(Way, Flow)>,
     /// Bytes of each stream.
     pub(super) streams: Vec<(Stream, u64)>,
+    /// Monitor intervals of this end's PCC that were resolved in it, if they are recorded.
+    pub(super) monitor_intervals: Option<Vec<MonitorInterval>>,
 }
 
 /// What came of it.
@@ -54,7 +59,9 @@ pub(super) struct Outcome {
     pub(super) flows: Vec<(Way, Flow)>,
     /// Bytes of each stream, by this end's count, and by the server's if it reports.
     pub(super) streams: Vec<(Stream, u64, Option<u64>)>,
-    /// RTT before the load.
+    /// From the first packet of the handshake until data could be sent.
+    pub(super) connect: Duration,
+    /// RTT before the load, that of the handshake if none was measured.
     pub(super) idle_rtt: Duration,
     /// RTT under load in milliseconds, the sender's samples; none if the test was too short for one.
     pub(super) loaded_rtt: Option<Spread>,
@@ -97,9 +104,17 @@ pub(super) async fn run(
 ) -> anyhow::Result<Outcome> {
     let mut background = JoinSet::new();
     let reported = listen(connection, dialect, &mut background);
-    let idle_rtt = load::idle_rtt(connection, meter).await.context("the server did not answer")?;
-    let mut view = View { connection, meter, reported, began: Instant::now() };
-    view.wait_for_report(|_| true).await; // the server's starting point
+    // Without a first report the server has received nothing yet.
+    let unreported = (plan.at_once && dialect == Dialect::Reporting).then(Side::default);
+    let mut view = View { connection, meter, reported, unreported, began: Instant::now() };
+    let connect = meter.age();
+    let idle_rtt = if plan.at_once {
+        connection.path_stats(noq::PathId::ZERO).unwrap_or_default().rtt
+    } else {
+        let rtt = load::idle_rtt(connection, meter).await.context("the server did not answer")?;
+        view.wait_for_report(|_| true).await; // the server's starting point
+        rtt
+    };
 
     let (phase, phases) = watch::channel(Phase::Run);
     let throttle = plan.throttle.map(|rate| Arc::new(Throttle::new(rate)));
@@ -111,11 +126,12 @@ pub(super) async fn run(
     let mut course = Course::new(plan, streams, start.clone(), tell);
     let cut_short = course.follow(&mut view, &mut tasks, interrupt).await.err();
     let ended = view.now();
-    course.tell_last(&ended);
+    course.tell_last(&ended, view.meter);
     let (last, delivered) = settle(&mut view, tasks, &phase, dialect).await;
     Ok(Outcome {
         flows: plan.load.ways.iter().map(|&way| (way, course.total(way, &ended, &last, delivered))).collect(),
         streams: counts(&course.streams, &last),
+        connect,
         idle_rtt,
         loaded_rtt: Spread::of(course.rtts),
         cpu_here: cpu(&start.client, &ended.client),
@@ -143,6 +159,8 @@ struct View<'a> {
     connection: &'a Connection,
     meter: &'a Meter,
     reported: watch::Receiver<Option<Side>>,
+    /// What is known of the server before it reports.
+    unreported: Option<Side>,
     began: Instant,
 }
 
@@ -151,7 +169,7 @@ impl View<'_> {
         Moment {
             at: self.began.elapsed(),
             client: self.meter.read(self.connection),
-            server: self.reported.borrow().clone(),
+            server: self.reported.borrow().clone().or_else(|| self.unreported.clone()),
         }
     }
 
@@ -230,11 +248,11 @@ impl<'a> Course<'a> {
         self.rtts.push(rtt.as_secs_f64() * 1e3);
         let interval = self.plan.interval;
         if !interval.is_zero() && at >= self.told.at + interval {
-            self.tell_until(&view.now());
+            self.tell_until(&view.now(), view.meter);
         }
     }
 
-    fn tell_until(&mut self, now: &Moment) {
+    fn tell_until(&mut self, now: &Moment, meter: &Meter) {
         let bytes = stream_bytes(&self.streams, &now.client);
         let since = |(now, before): (&u64, &u64)| now.saturating_sub(*before);
         let moved = bytes.iter().zip(&self.stream_bytes).map(since);
@@ -244,6 +262,7 @@ impl<'a> Course<'a> {
             omitted: now.at <= self.plan.omit,
             flows: self.plan.load.ways.iter().map(|&way| (way, Flow::between(way, &self.told, now))).collect(),
             streams: self.streams.iter().copied().zip(moved).collect(),
+            monitor_intervals: meter.take_intervals(),
         };
         (self.tell)(&interval);
         self.stream_bytes = bytes;
@@ -251,10 +270,10 @@ impl<'a> Course<'a> {
     }
 
     /// The rest of the last interval, unless it is too short to say anything.
-    fn tell_last(&mut self, now: &Moment) {
+    fn tell_last(&mut self, now: &Moment, meter: &Meter) {
         let rest = now.at.saturating_sub(self.told.at);
         if !self.plan.interval.is_zero() && (rest > self.plan.interval / 10 || self.told.at.is_zero()) {
-            self.tell_until(now);
+            self.tell_until(now, meter);
         }
     }
 

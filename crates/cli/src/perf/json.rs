@@ -73,7 +73,11 @@ pub(super) fn interval(test: &Test, turn: Turn, interval: &Interval) -> Value {
         sum["rtt"] = json!(flow.rtt.as_micros() as u64); // microseconds, as in iperf3
         sum["pmtu"] = flow.mtu.into();
         value[format!("sum{}", suffix(index))] = sum;
-        value[format!("pcc{}", suffix(index))] = pcc_object(test, turn.round, flow);
+        let mut pcc = pcc_object(test, turn.round, flow);
+        if let (Way::Up, Some(monitor_intervals)) = (way, &interval.monitor_intervals) {
+            pcc["monitor_intervals"] = json!(monitor_intervals);
+        }
+        value[format!("pcc{}", suffix(index))] = pcc;
     }
     value
 }
@@ -179,6 +183,7 @@ fn summary(test: &Test, run: &Run, flow: &Flow) -> Value {
     let outcome = &run.outcome;
     let mut pcc = pcc_object(test, run.turn.round, flow);
     pcc["wire_bytes"] = flow.wire_bytes.into();
+    pcc["connect_ms"] = (outcome.connect.as_secs_f64() * 1e3).into();
     pcc["rtt_idle_ms"] = (outcome.idle_rtt.as_secs_f64() * 1e3).into();
     pcc["rtt_loaded_ms"] = json!(outcome.loaded_rtt);
     pcc["rtt_added_ms"] = outcome.rtt_added_ms().into();

@@ -44,6 +44,8 @@ pub(super) struct Test {
     family: dial::Family,
     /// Whether the algorithm was named, so that a server may be asked for it.
     named: bool,
+    /// Whether PCC's monitor intervals are told one by one.
+    recording: bool,
 }
 
 /// Whose turn it is.
@@ -93,6 +95,7 @@ impl Test {
         let windows = Windows(args.window);
         // PCC takes the limit as its own. What others send can only be limited by what they are given to send.
         let throttle = args.bitrate.filter(|_| algorithms.iter().any(|it| !matches!(it, Algorithm::Pcc(_))));
+        let throttle = [throttle, args.source].into_iter().flatten().reduce(Rate::min);
         Ok(Self {
             peer,
             plan: Plan {
@@ -101,6 +104,7 @@ impl Test {
                 omit: args.omit,
                 throttle,
                 send_window: windows.bytes(),
+                at_once: args.at_once,
             },
             rounds: if algorithms.len() > 1 { args.rounds } else { 1 },
             algorithms,
@@ -114,6 +118,7 @@ impl Test {
             },
             family: args.family(),
             named: !args.congestion.is_empty(),
+            recording: args.verbose && args.json_stream,
         })
     }
 
@@ -130,7 +135,7 @@ impl Test {
         output: &mut Output,
         interrupt: &mut watch::Receiver<bool>,
     ) -> anyhow::Result<Run> {
-        let (algorithm, watch) = watched(algorithm.clone());
+        let (algorithm, watch) = watched(algorithm.clone(), self.recording);
         let wish = self.named && self.plan.load.ways.contains(&Way::Down);
         let dialer = Dialer {
             alpn: protocol::client_alpn(wish.then_some(&algorithm)),
@@ -402,6 +407,7 @@ pub(super) mod tests {
             pcc: None,
         };
         let outcome = Outcome {
+            connect: Duration::ZERO,
             flows: vec![(Way::Up, flow)],
             streams: Vec::new(),
             idle_rtt: Duration::from_millis(30),

@@ -104,7 +104,7 @@ impl Server {
         let wish = incoming
             .decrypt()
             .and_then(|hello| hello.alpns()?.map_while(Result::ok).find_map(|alpn| protocol::wished_algorithm(&alpn)));
-        let (algorithm, watch) = watched(wish.unwrap_or_else(|| self.algorithm.clone()));
+        let (algorithm, watch) = watched(wish.unwrap_or_else(|| self.algorithm.clone()), false);
         let mut config = self.config.clone();
         let mut transport = self.windows.transport(&algorithm);
         // A client that is silent for longer than the idle time-out shall not be kept.
@@ -117,11 +117,11 @@ impl Server {
     }
 }
 
-/// The algorithm with somebody watching it, if it is PCC.
-pub(super) fn watched(algorithm: Algorithm) -> (Algorithm, Option<Arc<Watch>>) {
+/// The algorithm with somebody watching it, if it is PCC; `recording` its intervals one by one.
+pub(super) fn watched(algorithm: Algorithm, recording: bool) -> (Algorithm, Option<Arc<Watch>>) {
     match algorithm {
         Algorithm::Pcc(mut config) => {
-            let watch = Arc::new(Watch::default());
+            let watch = Arc::new(if recording { Watch::recording() } else { Watch::default() });
             config.core.observer = Some(watch.clone());
             (Algorithm::Pcc(config), Some(watch))
         }

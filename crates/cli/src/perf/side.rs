@@ -1,12 +1,13 @@
 //! What one end of a connection knows, counted since the connection began: the unit of all measuring here.
 
 use super::cpu::Cpu;
+use super::intervals::MonitorInterval;
 use super::watch::{PccState, Watch};
 use noq::{Connection, PathId, StreamId};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One end of a connection at one moment. It travels as a line of JSON in a server's reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,6 +70,16 @@ struct Total {
 }
 
 impl Meter {
+    /// Time since it was made, which is just before the handshake at a client.
+    pub(super) fn age(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// PCC's monitor intervals since the last call, if they are recorded.
+    pub(super) fn take_intervals(&self) -> Option<Vec<MonitorInterval>> {
+        self.watch.as_ref()?.take_intervals()
+    }
+
     /// Starts counting at a connection that sends with `algorithm`; `watch` follows it if that is PCC.
     pub(super) fn new(algorithm: &'static str, watch: Option<Arc<Watch>>) -> Self {
         Self {

@@ -55,7 +55,14 @@ impl Pair {
     async fn measure(&self, load: Load) -> (Dialect, Outcome) {
         let (_endpoint, connection) = self.connect().await.unwrap();
         let meter = Arc::new(Meter::new("cubic", None));
-        let plan = Plan { load, interval: Duration::ZERO, omit: Duration::ZERO, throttle: None, send_window: 1 << 24 };
+        let plan = Plan {
+            load,
+            interval: Duration::ZERO,
+            omit: Duration::ZERO,
+            throttle: None,
+            send_window: 1 << 24,
+            at_once: false,
+        };
         let dialect = protocol::spoken(&connection);
         let (_never, mut interrupt) = watch::channel(false);
         let outcome = client::run(&connection, &meter, dialect, &plan, &mut interrupt, &mut |_| {}).await.unwrap();

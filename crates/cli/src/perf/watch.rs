@@ -1,5 +1,6 @@
 //! Follows a PCC sender: where it stands after its latest interval and decision.
 
+use super::intervals::{Log, MonitorInterval};
 use pcc::observe::{Event, Observer};
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, PoisonError};
@@ -44,20 +45,43 @@ impl PccState {
 
 /// The observer to put into a sender's configuration.
 #[derive(Debug, Default)]
-pub(crate) struct Watch(Mutex<PccState>);
+pub(crate) struct Watch {
+    now: Mutex<PccState>,
+    /// Intervals, if they are wanted one by one.
+    log: Option<Mutex<Log>>,
+    /// The state after the latest decision.
+    state: Mutex<&'static str>,
+}
 
 impl Watch {
+    /// One that also keeps the intervals.
+    pub(crate) fn recording() -> Self {
+        Self { log: Some(Mutex::default()), ..Self::default() }
+    }
+
     /// Where the sender stands now.
     pub(crate) fn read(&self) -> PccState {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.now).clone()
     }
+
+    /// The intervals since the last call; `None` if none are kept.
+    pub(crate) fn take_intervals(&self) -> Option<Vec<MonitorInterval>> {
+        self.log.as_ref().map(|log| lock(log).take())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Observer for Watch {
     fn on_event(&self, event: &Event<'_>) {
-        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = lock(&self.now);
         match event {
-            Event::Interval { report, utility, .. } => {
+            Event::Interval { at, report, utility } => {
+                if let Some(log) = &self.log {
+                    lock(log).push(MonitorInterval::new(*at, report, *utility, *lock(&self.state)));
+                }
                 now.mi_id = report.id;
                 now.utility_value = utility.filter(|value| value.is_finite());
                 now.rtt_ms = report.rtt.map(|rtt| rtt.as_secs_f64() * 1e3);
@@ -65,6 +89,7 @@ impl Observer for Watch {
                 replace(&mut now.limited_by, report.limited_by.as_str());
             }
             Event::Decision { state, rate, .. } => {
+                *lock(&self.state) = state;
                 now.rate_bps = rate.bits_per_sec();
                 replace(&mut now.state, state);
             }

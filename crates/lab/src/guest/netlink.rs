@@ -195,6 +195,13 @@ pub(super) fn set_up(netlink: &mut Netlink, index: u32) -> io::Result<()> {
     netlink.request(Message::new(libc::RTM_NEWLINK, 0).raw(&link_header(index, flags)))
 }
 
+/// Keeps TCP from handing more than one packet at a time to an interface, so that its pacing spaces single packets.
+pub(super) fn send_single_segments(netlink: &mut Netlink, index: u32) -> io::Result<()> {
+    const GSO_MAX_SEGS: u16 = 40;
+    let message = Message::new(libc::RTM_NEWLINK, 0).raw(&link_header(index, 0));
+    netlink.request(message.attribute(GSO_MAX_SEGS, &1_u32.to_ne_bytes()))
+}
+
 /// Gives an interface an IPv4 address in a network of 256.
 pub(super) fn add_address(netlink: &mut Netlink, index: u32, address: [u8; 4]) -> io::Result<()> {
     let mut header = vec![libc::AF_INET as u8, 24, 0, 0];
@@ -221,53 +228,236 @@ pub(super) fn add_route(netlink: &mut Netlink, network: Option<[u8; 4]>, gateway
     netlink.request(message.attribute(libc::RTA_GATEWAY, &gateway))
 }
 
-fn queue_message(index: u32, kind: &str) -> Message {
-    const ROOT: u32 = 0xffff_ffff;
+/// A queue's place: the root of an interface, or below the queue there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Root,
+    Below,
+}
+
+/// The queue at the root has this handle, so that another one can stand below it.
+const ROOT_HANDLE: u32 = 0x0001_0000;
+const ROOT: u32 = 0xffff_ffff;
+/// Every classful queue used here has one class.
+const ONLY_CLASS: u32 = ROOT_HANDLE | 1;
+
+/// Adds a queue of this kind, or gives the one that is there other parameters: what waits in it stays.
+fn queue_message(index: u32, place: Place, kind: &str) -> Message {
+    let (handle, parent) = match place {
+        Place::Root => (ROOT_HANDLE, ROOT),
+        Place::Below => (2 * ROOT_HANDLE, ONLY_CLASS),
+    };
     let mut header = vec![0; 4];
-    for word in [index, 0, ROOT, 0] {
+    for word in [index, handle, parent, 0] {
         header.extend_from_slice(&word.to_ne_bytes());
     }
     Message::new(libc::RTM_NEWQDISC, libc::NLM_F_CREATE | libc::NLM_F_REPLACE).raw(&header).string(libc::TCA_KIND, kind)
 }
 
-/// A bottleneck (`tbf`): `rate` in bit/s behind a drop-tail queue of `limit` bytes, letting single packets through.
-pub(super) fn add_bottleneck(netlink: &mut Netlink, index: u32, rate: u64, limit: u64) -> io::Result<()> {
-    const TBF_PARMS: u16 = 1;
-    const TBF_RATE64: u16 = 4;
-    const TBF_BURST: u16 = 6;
-    const LINKLAYER_ETHERNET: u8 = 1;
-    /// One full packet, with room for a VLAN tag's worth of headers.
-    const BURST: u32 = 1600;
-    let bytes_per_sec = rate / 8;
-    let low = u32::try_from(bytes_per_sec).unwrap_or(u32::MAX);
-    let limit = u32::try_from(limit).map_err(|_| io::Error::other("a queue cannot hold 4 GB or more"))?;
-    let mut options = vec![0; 36];
-    options[1] = LINKLAYER_ETHERNET;
-    options[8..12].copy_from_slice(&low.to_ne_bytes());
-    options[24..28].copy_from_slice(&limit.to_ne_bytes());
-    netlink.request(queue_message(index, "tbf").nest(libc::TCA_OPTIONS, |nest| {
-        let nest = nest.attribute(TBF_PARMS, &options).attribute(TBF_BURST, &BURST.to_ne_bytes());
-        if low == u32::MAX { nest.attribute(TBF_RATE64, &bytes_per_sec.to_ne_bytes()) } else { nest }
-    }))
+/// Parameters of a bottleneck (`tbf`) that lets single packets through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bottleneck {
+    /// Unit: bit/s.
+    pub(super) rate: u64,
+    /// Size of the drop-tail queue. Unit: bytes.
+    pub(super) limit: u64,
 }
 
-/// A line (`netem`) that delays every packet by `delay` ns and loses a share of them.
-pub(super) fn add_line(netlink: &mut Netlink, index: u32, delay: u64, loss: f64, seed: u64) -> io::Result<()> {
-    const NETEM_LATENCY64: u16 = 10;
-    const NETEM_PRNG_SEED: u16 = 14;
-    /// The limit counts the packets on the line too, so it must never be the one that bites.
-    const LIMIT: u32 = 10_000_000;
-    let mut options = vec![0; 24];
-    let ticks = u32::try_from(delay / TICK).unwrap_or(u32::MAX);
-    options[0..4].copy_from_slice(&ticks.to_ne_bytes());
-    options[4..8].copy_from_slice(&LIMIT.to_ne_bytes());
-    options[8..12].copy_from_slice(&((loss * f64::from(u32::MAX)) as u32).to_ne_bytes());
-    // The options begin with the old structure; attributes follow it.
-    netlink.request(queue_message(index, "netem").nest(libc::TCA_OPTIONS, |nest| {
-        nest.raw(&options)
-            .attribute(NETEM_LATENCY64, &delay.to_ne_bytes())
-            .attribute(NETEM_PRNG_SEED, &seed.to_ne_bytes())
-    }))
+const TBF_PARMS: u16 = 1;
+const TBF_RATE64: u16 = 4;
+
+impl Bottleneck {
+    /// Puts it on an interface, or changes the one that is there.
+    pub(super) fn apply(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
+        const TBF_BURST: u16 = 6;
+        const LINKLAYER_ETHERNET: u8 = 1;
+        /// One full packet, with room for a VLAN tag's worth of headers.
+        const BURST: u32 = 1600;
+        let bytes_per_sec = self.rate / 8;
+        let low = u32::try_from(bytes_per_sec).unwrap_or(u32::MAX);
+        let limit = u32::try_from(self.limit).map_err(|_| io::Error::other("a queue cannot hold 4 GB or more"))?;
+        let mut options = vec![0; 36];
+        options[1] = LINKLAYER_ETHERNET;
+        options[8..12].copy_from_slice(&low.to_ne_bytes());
+        options[24..28].copy_from_slice(&limit.to_ne_bytes());
+        netlink.request(queue_message(index, Place::Root, "tbf").nest(libc::TCA_OPTIONS, |nest| {
+            let nest = nest.attribute(TBF_PARMS, &options).attribute(TBF_BURST, &BURST.to_ne_bytes());
+            if low == u32::MAX { nest.attribute(TBF_RATE64, &bytes_per_sec.to_ne_bytes()) } else { nest }
+        }))
+    }
+
+    /// The rate that the bottleneck of an interface has by the kernel's own account. Unit: bit/s.
+    pub(super) fn rate_of(netlink: &mut Netlink, index: u32) -> io::Result<u64> {
+        let options = options_of(netlink, index, Place::Root, "tbf")?;
+        let low = attribute(&options, TBF_PARMS).and_then(|parameters| u32_at(parameters, 8));
+        let high = attribute(&options, TBF_RATE64).and_then(|rate| u64_at(rate, 0));
+        let rate = high.or(low.map(u64::from)).ok_or_else(|| io::Error::other("the bottleneck tells no rate"))?;
+        Ok(8 * rate)
+    }
+}
+
+/// Puts another queue in the place of the bottleneck's FIFO, with room for `packets` in all or for each flow.
+pub(super) fn add_discipline(
+    netlink: &mut Netlink,
+    index: u32,
+    discipline: Discipline,
+    packets: u32,
+) -> io::Result<()> {
+    const FQ_PACKETS: u16 = 1;
+    const FQ_FLOW_PACKETS: u16 = 2;
+    const FQ_RATE_ENABLE: u16 = 5;
+    const FQ_FLOW_MAX_RATE: u16 = 7;
+    const FQ_ORPHAN_MASK: u16 = 10;
+    const CODEL_TARGET: u16 = 1;
+    const CODEL_LIMIT: u16 = 2;
+    const CODEL_ECN: u16 = 4;
+    const CODEL_CE_THRESHOLD: u16 = 5;
+    const FQ_CODEL_LIMIT: u16 = 2;
+    const FQ_CODEL_ECN: u16 = 4;
+    const HOUR_US: u32 = 3_600_000_000;
+    let word = |nest: Message, kind: u16, value: u32| nest.attribute(kind, &value.to_ne_bytes());
+    let message = queue_message(index, Place::Below, discipline.kind());
+    netlink.request(message.nest(libc::TCA_OPTIONS, |nest| match discipline {
+        Discipline::Fair => {
+            let nest = word(nest, FQ_PACKETS, packets.saturating_mul(1000));
+            let nest = word(nest, FQ_FLOW_PACKETS, packets);
+            // No pacing here. A largest rate, though not enforced, keeps flows out of a shared fast lane of 8 packets.
+            let nest = word(nest, FQ_RATE_ENABLE, 0);
+            let nest = word(nest, FQ_FLOW_MAX_RATE, u32::MAX - 1);
+            // Of forwarded packets it knows a hash only: two of ten flows collide once in a thousand runs.
+            word(nest, FQ_ORPHAN_MASK, 0xffff)
+        }
+        // The target is never reached: nothing is left of CoDel but a limit in time above which packets are marked.
+        Discipline::Marking { above_us } => {
+            let nest = word(nest, CODEL_TARGET, HOUR_US);
+            let nest = word(nest, CODEL_LIMIT, packets);
+            word(word(nest, CODEL_ECN, 1), CODEL_CE_THRESHOLD, above_us)
+        }
+        Discipline::Codel { ecn } => word(word(nest, CODEL_LIMIT, packets), CODEL_ECN, ecn.into()),
+        Discipline::FqCodel { ecn } => word(word(nest, FQ_CODEL_LIMIT, packets), FQ_CODEL_ECN, ecn.into()),
+    }))?;
+    // What was asked for is not what counts, what is there is.
+    options_of(netlink, index, Place::Below, discipline.kind()).map(drop)
+}
+
+/// What a bottleneck does with the packets that wait, other than a FIFO in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Discipline {
+    /// A FIFO for each flow, served in turn.
+    Fair,
+    /// One FIFO; what waited longer is marked instead of dropped.
+    Marking { above_us: u32 },
+    /// CoDel.
+    Codel { ecn: bool },
+    /// CoDel for each flow, served in turn.
+    FqCodel { ecn: bool },
+}
+
+impl Discipline {
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Fair => "fq",
+            Self::Marking { .. } | Self::Codel { .. } => "codel",
+            Self::FqCodel { .. } => "fq_codel",
+        }
+    }
+}
+
+/// A line (`netem`) that delays packets and loses a share of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Line {
+    /// Unit: ns.
+    pub(super) delay: u64,
+    /// Share lost, up to 1.
+    pub(super) loss: f64,
+    /// Packets wait up to this for a moment at which all that wait leave together. Unit: ns.
+    pub(super) jitter: u64,
+    /// Packets stay in order though the delay falls.
+    pub(super) in_order: bool,
+    /// Decides which ones are lost.
+    pub(super) seed: u64,
+}
+
+impl Line {
+    /// Puts it on an interface, or changes the one that is there.
+    pub(super) fn apply(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
+        self.put(netlink, index, Place::Root, 0.0)
+    }
+
+    /// Puts a line behind that of an interface, on which a share of the packets is not delayed at all.
+    pub(super) fn apply_overtaking(self, netlink: &mut Netlink, index: u32, share: f64) -> io::Result<()> {
+        self.put(netlink, index, Place::Below, share)
+    }
+
+    fn put(self, netlink: &mut Netlink, index: u32, place: Place, overtaking: f64) -> io::Result<()> {
+        const NETEM_REORDER: u16 = 3;
+        const NETEM_RATE: u16 = 6;
+        const NETEM_RATE64: u16 = 8;
+        const NETEM_LATENCY64: u16 = 10;
+        const NETEM_SLOT: u16 = 12;
+        const NETEM_PRNG_SEED: u16 = 14;
+        /// The limit counts the packets on the line too, so it must never be the one that bites.
+        const LIMIT: u32 = 10_000_000;
+        /// With a rate netem is a FIFO; this one takes 12 ns for a full packet. Unit: bytes a second.
+        const NEXT_TO_NO_TIME: u64 = 125_000_000_000;
+        let share = |share: f64| (share * f64::from(u32::MAX)) as u32;
+        let mut options = vec![0; 24];
+        let ticks = u32::try_from(self.delay / TICK).unwrap_or(u32::MAX);
+        options[0..4].copy_from_slice(&ticks.to_ne_bytes());
+        options[4..8].copy_from_slice(&LIMIT.to_ne_bytes());
+        options[8..12].copy_from_slice(&share(self.loss).to_ne_bytes());
+        // Every packet may be the one that overtakes.
+        options[12..16].copy_from_slice(&u32::from(overtaking > 0.0).to_ne_bytes());
+        // The options begin with the old structure; attributes follow it.
+        netlink.request(queue_message(index, place, "netem").nest(libc::TCA_OPTIONS, |nest| {
+            let mut nest = nest
+                .raw(&options)
+                .attribute(NETEM_LATENCY64, &self.delay.to_ne_bytes())
+                .attribute(NETEM_PRNG_SEED, &self.seed.to_ne_bytes());
+            if overtaking > 0.0 {
+                let reorder = [share(overtaking).to_ne_bytes(), [0; 4]].concat();
+                nest = nest.attribute(NETEM_REORDER, &reorder);
+            }
+            if self.in_order {
+                let rate = [u32::MAX.to_ne_bytes(), [0; 4], [0; 4], [0; 4]].concat();
+                nest = nest.attribute(NETEM_RATE, &rate).attribute(NETEM_RATE64, &NEXT_TO_NO_TIME.to_ne_bytes());
+            }
+            if self.jitter > 0 {
+                let mut slot = [0; 40];
+                slot[8..16].copy_from_slice(&self.jitter.to_ne_bytes());
+                nest = nest.attribute(NETEM_SLOT, &slot);
+            }
+            nest
+        }))
+    }
+
+    /// Delay in ns and loss of an interface's line, by the kernel's own account.
+    pub(super) fn of(netlink: &mut Netlink, index: u32) -> io::Result<(u64, f64)> {
+        const NETEM_LATENCY64: u16 = 10;
+        let options = options_of(netlink, index, Place::Root, "netem")?;
+        let told = || {
+            let delay = attribute(options.get(24..)?, NETEM_LATENCY64).and_then(|delay| u64_at(delay, 0))?;
+            Some((delay, f64::from(u32_at(&options, 8)?) / f64::from(u32::MAX)))
+        };
+        told().ok_or_else(|| io::Error::other("the line tells no delay"))
+    }
+}
+
+/// The parameters of the queue at a place of an interface, which must be of this kind.
+fn options_of(netlink: &mut Netlink, index: u32, place: Place, kind: &str) -> io::Result<Vec<u8>> {
+    let parent = if place == Place::Root { ROOT } else { ONLY_CLASS };
+    let mut header = vec![0; 20];
+    header[4..8].copy_from_slice(&index.to_ne_bytes());
+    let mut options = None;
+    netlink.talk(Message::new(libc::RTM_GETQDISC, libc::NLM_F_DUMP).raw(&header), &mut |_, body| {
+        let list = body.get(20..).unwrap_or_default();
+        let name = attribute(list, libc::TCA_KIND).unwrap_or_default();
+        let is_it = u32_at(body, 4) == Some(index) && u32_at(body, 12) == Some(parent);
+        if is_it && name.strip_suffix(&[0]).unwrap_or(name) == kind.as_bytes() {
+            options = attribute(list, libc::TCA_OPTIONS).map(<[u8]>::to_vec);
+        }
+    })?;
+    options.ok_or_else(|| io::Error::other(format!("interface {index} has no queue `{kind}` though one was added")))
 }
 
 /// What a queue counted.
@@ -286,7 +476,7 @@ pub(super) fn queue_counts(netlink: &mut Netlink, index: u32) -> io::Result<Queu
     header[4..8].copy_from_slice(&index.to_ne_bytes());
     let mut counts = None;
     netlink.talk(Message::new(libc::RTM_GETQDISC, libc::NLM_F_DUMP).raw(&header), &mut |_, body| {
-        let is_root = u32_at(body, 12) == Some(u32::MAX);
+        let is_root = u32_at(body, 12) == Some(ROOT);
         if u32_at(body, 4) != Some(index) || !is_root {
             return;
         }

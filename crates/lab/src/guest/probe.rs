@@ -8,15 +8,17 @@ use std::time::Duration;
 
 /// Payload of a datagram that fills a packet.
 const FULL: usize = 1472;
-const PINGS: u64 = 3;
+const PINGS: u64 = 30;
+/// The wait for a common departure is seldom near zero.
+const JITTERED_PINGS: u64 = 600;
 /// How far above the capacity the second measurement sends.
 const OVERLOAD: f64 = 1.5;
 /// Packets of the second measurement behind those that fill the queue.
 const STEADY: u64 = 2000;
 /// Enough to know a loss of 1 % to within 0.07 points (one standard deviation).
-const TO_COUNT_LOSS: u64 = 20_000;
+const TO_COUNT_SHARE: u64 = 20_000;
 /// Enough to notice that packets vanish which should not.
-const TO_COUNT_NO_LOSS: u64 = 2000;
+const TO_COUNT_NONE: u64 = 2000;
 
 /// One way of the path.
 struct Way {
@@ -82,7 +84,8 @@ pub(crate) fn queue_delay(path: &PathSpec) -> u64 {
     (path.buffer as f64 * 8e9 / path.rate as f64) as u64
 }
 
-/// Measures the path of the first flow.
+/// Measures the path that leads to the first hosts: everything about it if no flow follows, or its round trip only,
+/// since a path is measured once and used for many runs.
 pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
     let forward = Way::open(spec, hosts, false)?;
     let back = Way::open(spec, hosts, true)?;
@@ -91,12 +94,17 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
     let packet = PACKET as f64 * 8e9 / spec.path.rate as f64;
 
     let one_way = |way: &Way| {
-        // A lossy path may swallow a ping: the patience of the receiver bounds the wait for it.
-        let arrivals = way.stream(PINGS * 10, 8, 2.0 * packet)?;
+        // A lossy path may swallow a ping, and on one with jitter nearly all wait: the patience of the receiver bounds
+        // the wait for the last.
+        let gap = (2.0 * packet).max(spec.path.jitter as f64 / 3.0);
+        let arrivals = way.stream(if spec.path.jitter > 0 { JITTERED_PINGS } else { PINGS }, 8, gap)?;
         let delays = arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent));
         delays.min().ok_or_else(|| io::Error::other("no packet of the probe arrived"))
     };
     let rtt = (one_way(&forward)? + one_way(&back)?).saturating_sub(extra);
+    if !spec.flows.is_empty() {
+        return Ok(Probe { rtt, ..Probe::default() });
+    }
 
     let fills = (spec.path.buffer as f64 / PACKET as f64 / (1.0 - 1.0 / OVERLOAD)) as u64;
     let arrivals = forward.stream(fills + STEADY, FULL, packet / OVERLOAD)?;
@@ -112,11 +120,17 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
         _ => 0,
     };
 
-    let count = |way: &Way, loss: f64| {
-        let sent = if loss > 0.0 { TO_COUNT_LOSS } else { TO_COUNT_NO_LOSS };
-        Ok::<_, io::Error>((sent, sent - way.stream(sent, FULL, 2.0 * packet)?.len() as u64))
-    };
-    let (sent, lost) = count(&forward, spec.path.loss)?;
-    let (reverse_sent, reverse_lost) = count(&back, spec.path.reverse_loss)?;
-    Ok(Probe { rtt, rate, queue_delay: most - least, sent, lost, reverse_sent, reverse_lost, early: 0 })
+    let count = |way: &Way, share: f64| way.stream(packets_to_count(share), FULL, 2.0 * packet);
+    let there = count(&forward, spec.path.loss.max(spec.path.reorder))?;
+    let sent = packets_to_count(spec.path.loss.max(spec.path.reorder));
+    let reverse_sent = packets_to_count(spec.path.reverse_loss);
+    let reverse_lost = reverse_sent - count(&back, spec.path.reverse_loss)?.len() as u64;
+    // A packet that overtook others is followed by one that was sent before it.
+    let early = there.windows(2).filter(|pair| pair[1].sent < pair[0].sent).count() as u64;
+    let (queue_delay, lost) = (most - least, sent - there.len() as u64);
+    Ok(Probe { rtt, rate, queue_delay, sent, lost, reverse_sent, reverse_lost, early })
+}
+
+fn packets_to_count(share: f64) -> u64 {
+    if share > 0.0 { TO_COUNT_SHARE } else { TO_COUNT_NONE }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd, RawFd};
 
 /// How much may wait unsent in a sender's buffer: enough for the rate, too little to fill the kernel's memory.
 /// The receiver wakes for a sixteenth of it and no more: at 256 KB the receive window stopped growing.
@@ -15,8 +15,17 @@ fn set(fd: RawFd, level: libc::c_int, name: libc::c_int, value: &[u8]) -> io::Re
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Connects with a congestion control of the kernel, by its name.
-pub(super) fn connect(to: SocketAddrV4, algorithm: &str) -> io::Result<TcpStream> {
+/// Chooses a congestion control of the kernel by its name.
+pub(super) fn set_congestion_control(socket: &impl AsRawFd, algorithm: &str) -> io::Result<()> {
+    set(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, algorithm.as_bytes())
+        .map_err(|error| io::Error::new(error.kind(), format!("no congestion control `{algorithm}`: {error}")))
+}
+
+/// A rate above any path's: asking for it makes the kernel pace, at its own rate.
+const PACED: u64 = 1 << 40;
+
+/// Connects with a congestion control of the kernel, by its name, and with pacing if asked for.
+pub(super) fn connect(to: SocketAddrV4, algorithm: &str, paced: bool) -> io::Result<TcpStream> {
     // SAFETY: no pointers are passed.
     let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
     if fd < 0 {
@@ -24,8 +33,10 @@ pub(super) fn connect(to: SocketAddrV4, algorithm: &str) -> io::Result<TcpStream
     }
     // SAFETY: the descriptor is new and owned by nobody else.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    set(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, algorithm.as_bytes())
-        .map_err(|error| io::Error::new(error.kind(), format!("no congestion control `{algorithm}`: {error}")))?;
+    set_congestion_control(&socket, algorithm)?;
+    if paced {
+        set(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &PACED.to_ne_bytes())?;
+    }
     set(fd, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &NOT_SENT.to_ne_bytes())?;
     // SAFETY: sockaddr_in is plain data, for which all-zero bytes are valid.
     let mut address: libc::sockaddr_in = unsafe { std::mem::zeroed() };
@@ -47,10 +58,17 @@ pub(super) fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Receives and throws away, without copying, until the connection ends.
-pub(super) fn discard(stream: &TcpStream) {
-    // SAFETY: with MSG_TRUNC TCP drops the data and writes nothing, so no buffer is needed.
-    while unsafe { libc::recv(stream.as_raw_fd(), std::ptr::null_mut(), 1 << 20, libc::MSG_TRUNC) } > 0 {}
+/// Receives and throws away, without copying, until the connection ends. Returns how much it was.
+pub(super) fn discard(stream: &TcpStream) -> u64 {
+    let mut total = 0;
+    loop {
+        // SAFETY: with MSG_TRUNC TCP drops the data and writes nothing, so no buffer is needed.
+        let got = unsafe { libc::recv(stream.as_raw_fd(), std::ptr::null_mut(), 1 << 20, libc::MSG_TRUNC) };
+        match u64::try_from(got) {
+            Ok(got) if got > 0 => total += got,
+            _ => return total,
+        }
+    }
 }
 
 /// What the kernel tells of a connection, from `struct tcp_info` of Linux 6.12.

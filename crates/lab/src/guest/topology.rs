@@ -7,8 +7,8 @@
 //! The bottleneck's queue and the line are different devices: a queue that delays counts what is on its way as queued,
 //! so its limit would not be the size of a buffer.
 
-use super::netlink::{self, Netlink, QueueCounts};
-use crate::spec::Spec;
+use super::netlink::{self, Bottleneck, Discipline, Line, Netlink, QueueCounts};
+use crate::spec::{Change, FlowSpec, PACKET, PathSpec, Queue, Spec};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -58,10 +58,29 @@ pub(super) struct Hosts {
 #[derive(Debug)]
 pub(super) struct Network {
     pub(super) hosts: Vec<Hosts>,
-    _far: Namespace,
-    _near: Namespace,
-    near_netlink: Netlink,
-    bottleneck: u32,
+    near: Router,
+    far: Router,
+    lines: Vec<Lines>,
+    /// The path as it is now.
+    path: PathSpec,
+    seed: u64,
+    changes: u64,
+}
+
+/// A router, where to talk to its kernel, and its interface towards the other one.
+#[derive(Debug)]
+struct Router {
+    namespace: Namespace,
+    netlink: Netlink,
+    port: u32,
+}
+
+/// The interfaces of a flow's lines, there and back, and what it adds to the delay.
+#[derive(Clone, Copy, Debug)]
+struct Lines {
+    there: u32,
+    back: u32,
+    extra_rtt: u64,
 }
 
 /// One cable, its ends named and numbered.
@@ -134,47 +153,165 @@ fn host() -> io::Result<Namespace> {
     Ok(namespace)
 }
 
+/// The part of a round trip by which a packet may overtake others: what RFC 9002 (section 6.1.2) just does not take for
+/// a loss.
+const OVERTAKEN: u64 = 8;
+/// Packets are marked above a seventh of the bandwidth-delay product (DCTCP, SIGCOMM 2010, section 3.4), or above what
+/// takes a sender's trains of 64 KB without marks, as that paper does where hosts send faster than the bottleneck.
+const MARKING_SHARE: u64 = 7;
+const MARKING_PACKETS: u64 = 65;
+
+fn discipline(path: &PathSpec) -> Option<Discipline> {
+    match (path.queue, path.ecn) {
+        (Queue::DropTail, false) => None,
+        (Queue::DropTail, true) => {
+            let bdp = (path.rate as f64 / 8.0 * path.rtt as f64 / 1e9) as u64;
+            let above = (bdp / MARKING_SHARE).max(MARKING_PACKETS * PACKET).min(path.buffer / 2);
+            let above_us = (above as f64 * 8e6 / path.rate as f64) as u32;
+            Some(Discipline::Marking { above_us: above_us.max(1) })
+        }
+        (Queue::Fair, _) => Some(Discipline::Fair),
+        (Queue::Codel, ecn) => Some(Discipline::Codel { ecn }),
+        (Queue::FqCodel, ecn) => Some(Discipline::FqCodel { ecn }),
+    }
+}
+
+/// Settings of a flow's two hosts.
+fn tune_flow(path: &PathSpec, flow: Option<&FlowSpec>) -> io::Result<()> {
+    if path.ecn {
+        write_sysctl("ipv4/tcp_ecn", "1")?;
+    }
+    if flow.is_some_and(|flow| flow.paced) {
+        // At cwnd/RTT and no faster; slow start keeps the factor of two that lets it double.
+        write_sysctl("ipv4/tcp_pacing_ca_ratio", "100")?;
+    }
+    Ok(())
+}
+
 impl Network {
-    /// Builds the network of a run.
+    /// Builds the network of a run; one without flows still has a path to measure.
     pub(super) fn build(spec: &Spec) -> io::Result<Self> {
         tune_kernel()?;
         let (near, far) = (router()?, router()?);
         Cable { near: (&near, "out", [10, 0, 0, 1]), far: (&far, "in", [10, 0, 0, 2]) }.lay()?;
         far.enter()?;
-        netlink::add_route(&mut Netlink::open()?, None, [10, 0, 0, 1])?;
+        let far = Router { netlink: Netlink::open()?, port: index_of("in")?, namespace: far };
         near.enter()?;
-        let mut near_netlink = Netlink::open()?;
-        netlink::add_route(&mut near_netlink, None, [10, 0, 0, 2])?;
-        let bottleneck = index_of("out")?;
-        netlink::add_bottleneck(&mut near_netlink, bottleneck, spec.path.rate, spec.path.buffer)?;
-
-        let mut hosts = Vec::new();
-        for (number, flow) in spec.flows.iter().enumerate() {
-            let one = u8::try_from(number + 1).map_err(|_| io::Error::other("there are more than 254 flows"))?;
-            let (sender, receiver) = (host()?, host()?);
-            let (near_name, far_name) = (format!("s{number}"), format!("r{number}"));
-            let (sender_address, receiver_address) = ([10, 1, one, 1], [10, 2, one, 1]);
-            let (near_gateway, far_gateway) = ([10, 1, one, 2], [10, 2, one, 2]);
-            Cable { near: (&sender, "eth0", sender_address), far: (&near, &near_name, near_gateway) }.lay()?;
-            Cable { near: (&receiver, "eth0", receiver_address), far: (&far, &far_name, far_gateway) }.lay()?;
-            sender.enter()?;
-            netlink::add_route(&mut Netlink::open()?, None, near_gateway)?;
-            receiver.enter()?;
-            netlink::add_route(&mut Netlink::open()?, None, far_gateway)?;
-
-            let delay = (spec.path.rtt + flow.extra_rtt) / 2;
-            let seed = spec.seed.wrapping_mul(1000) + 2 * number as u64;
-            far.enter()?;
-            netlink::add_line(&mut Netlink::open()?, index_of(&far_name)?, delay, spec.path.loss, seed)?;
-            near.enter()?;
-            netlink::add_line(&mut Netlink::open()?, index_of(&near_name)?, delay, spec.path.reverse_loss, seed + 1)?;
-            hosts.push(Hosts { sender, receiver, receiver_address, sender_address });
+        let near = Router { netlink: Netlink::open()?, port: index_of("out")?, namespace: near };
+        let path = spec.path.clone();
+        let mut network = Self { hosts: Vec::new(), near, far, lines: Vec::new(), path, seed: spec.seed, changes: 0 };
+        network.join()?;
+        match spec.flows.as_slice() {
+            [] => network.add_hosts(None)?,
+            flows => flows.iter().try_for_each(|flow| network.add_hosts(Some(flow)))?,
         }
-        Ok(Self { hosts, _far: far, _near: near, near_netlink, bottleneck })
+        Ok(network)
+    }
+
+    /// Makes the two routers one path.
+    fn join(&mut self) -> io::Result<()> {
+        netlink::add_route(&mut self.far.netlink, None, [10, 0, 0, 1])?;
+        netlink::add_route(&mut self.near.netlink, None, [10, 0, 0, 2])?;
+        let Self { path, near, .. } = self;
+        Bottleneck { rate: path.rate, limit: path.buffer }.apply(&mut near.netlink, near.port)?;
+        match discipline(path) {
+            Some(discipline) => {
+                let packets = u32::try_from((path.buffer / PACKET).max(1)).unwrap_or(u32::MAX);
+                netlink::add_discipline(&mut near.netlink, near.port, discipline, packets)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the two hosts of a flow with lines of their own.
+    fn add_hosts(&mut self, flow: Option<&FlowSpec>) -> io::Result<()> {
+        let number = self.hosts.len();
+        let one = u8::try_from(number + 1).map_err(|_| io::Error::other("there are more than 254 flows"))?;
+        let (sender, receiver) = (host()?, host()?);
+        let (near_name, far_name) = (format!("s{number}"), format!("r{number}"));
+        let (sender_address, receiver_address) = ([10, 1, one, 1], [10, 2, one, 1]);
+        let (near_gateway, far_gateway) = ([10, 1, one, 2], [10, 2, one, 2]);
+        let near = (&self.near.namespace, near_name.as_str(), near_gateway);
+        let far = (&self.far.namespace, far_name.as_str(), far_gateway);
+        Cable { near: (&sender, "eth0", sender_address), far: near }.lay()?;
+        Cable { near: (&receiver, "eth0", receiver_address), far }.lay()?;
+        for (host, gateway) in [(&sender, near_gateway), (&receiver, far_gateway)] {
+            host.enter()?;
+            let mut netlink = Netlink::open()?;
+            netlink::add_route(&mut netlink, None, gateway)?;
+            tune_flow(&self.path, flow)?;
+            if flow.is_some_and(|flow| flow.paced) {
+                netlink::send_single_segments(&mut netlink, index_of("eth0")?)?;
+            }
+        }
+        self.near.namespace.enter()?;
+        let back = index_of(&near_name)?;
+        self.far.namespace.enter()?;
+        let there = index_of(&far_name)?;
+        self.lines.push(Lines { there, back, extra_rtt: flow.map_or(0, |flow| flow.extra_rtt) });
+        self.hosts.push(Hosts { sender, receiver, receiver_address, sender_address });
+        self.set_lines(number)?;
+        if self.path.reorder > 0.0 {
+            let (line, seed) = (self.line(number).0, self.seed.wrapping_mul(1000) + 2 * number as u64);
+            let behind = Line { delay: self.path.rtt / OVERTAKEN, loss: 0.0, jitter: 0, seed: !seed, ..line };
+            behind.apply_overtaking(&mut self.far.netlink, there, self.path.reorder)?;
+        }
+        Ok(())
+    }
+
+    /// The lines of a flow, there and back, as the path wants them now.
+    fn line(&self, number: usize) -> (Line, Line) {
+        let (path, delay) = (&self.path, (self.path.rtt + self.lines[number].extra_rtt) / 2);
+        // Each change draws its losses anew.
+        let seed = (self.seed.wrapping_mul(1000) + 2 * number as u64) ^ (self.changes << 40);
+        let in_order = path.changes.iter().any(|change| change.rtt.is_some()) && path.reorder == 0.0;
+        let overtaken = if path.reorder > 0.0 { path.rtt / OVERTAKEN } else { 0 };
+        let there = Line { delay: delay - overtaken, loss: path.loss, jitter: path.jitter, in_order, seed };
+        let back = Line { delay, loss: path.reverse_loss, jitter: 0, in_order, seed: seed + 1 };
+        (there, back)
+    }
+
+    fn set_lines(&mut self, number: usize) -> io::Result<()> {
+        let ((there, back), lines) = (self.line(number), self.lines[number]);
+        there.apply(&mut self.far.netlink, lines.there)?;
+        back.apply(&mut self.near.netlink, lines.back)
+    }
+
+    /// Makes the path another one while packets are on it. Returns it as the kernel tells it.
+    pub(super) fn change(&mut self, change: &Change) -> io::Result<Change> {
+        self.changes += 1;
+        self.path.rtt = change.rtt.unwrap_or(self.path.rtt);
+        self.path.loss = change.loss.unwrap_or(self.path.loss);
+        self.path.reverse_loss = change.reverse_loss.unwrap_or(self.path.reverse_loss);
+        if change.rtt.is_some() || change.loss.is_some() || change.reverse_loss.is_some() {
+            (0..self.lines.len()).try_for_each(|number| self.set_lines(number))?;
+        }
+        if let Some(rate) = change.rate {
+            self.path.rate = rate;
+            let Self { path, near, .. } = self;
+            Bottleneck { rate, limit: path.buffer }.apply(&mut near.netlink, near.port)?;
+            // Its timer was set at the old rate; a packet makes it look again.
+            near.namespace.enter()?;
+            let nudge = std::net::UdpSocket::bind("10.0.0.1:0")?;
+            // Full is as good: it shows that packets come by.
+            let _ = nudge.send_to(&[], "10.0.0.2:9");
+        }
+        Ok(Change { at: change.at, ..self.told()? })
+    }
+
+    /// The path as the kernel tells it, without what the first flow adds.
+    pub(super) fn told(&mut self) -> io::Result<Change> {
+        let rate = Bottleneck::rate_of(&mut self.near.netlink, self.near.port)?;
+        let lines = self.lines.first().copied().ok_or_else(|| io::Error::other("there are no lines"))?;
+        let (there, loss) = Line::of(&mut self.far.netlink, lines.there)?;
+        let (back, reverse_loss) = Line::of(&mut self.near.netlink, lines.back)?;
+        let overtaken = if self.path.reorder > 0.0 { self.path.rtt / OVERTAKEN } else { 0 };
+        let rtt = (there + overtaken + back).saturating_sub(lines.extra_rtt);
+        Ok(Change { at: 0, rate: Some(rate), rtt: Some(rtt), loss: Some(loss), reverse_loss: Some(reverse_loss) })
     }
 
     /// What the bottleneck's queue counted so far.
     pub(super) fn queue_counts(&mut self) -> io::Result<QueueCounts> {
-        netlink::queue_counts(&mut self.near_netlink, self.bottleneck)
+        netlink::queue_counts(&mut self.near.netlink, self.near.port)
     }
 }

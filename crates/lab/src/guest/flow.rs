@@ -1,0 +1,276 @@
+//! The course of a run: flows start and stop, the path changes, everything is sampled.
+
+use super::app::Programs;
+use super::quic::{self, Transfer};
+use super::tcp::Connections;
+use super::topology::{Hosts, Network};
+use crate::spec::{Completion, FlowOutcome, FlowSample, FlowSpec, Outcome, QueueSample, Spec};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How long a QUIC flow may take to start and to end, besides its round trips. Unit: ns.
+const GRACE: u64 = 10_000_000_000;
+/// How long a server under test has to open its port. Unit: ns.
+const TO_LISTEN: u64 = 500_000_000;
+/// Share of a flow's time in which its own hosts may hold it back.
+const MOST_HELD_BACK: f64 = 0.05;
+
+/// What makes a flow's packets.
+enum Traffic {
+    Tcp(Connections),
+    Quic(Transfer),
+    App(Box<Programs>),
+}
+
+/// A flow that runs, ran or will run.
+struct Running<'a> {
+    spec: &'a FlowSpec,
+    number: usize,
+    traffic: Traffic,
+    started: bool,
+    stopped: bool,
+    outcome: FlowOutcome,
+}
+
+/// What happens at a moment, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The path changes, by this number.
+    Change(usize),
+    Sample,
+    Start(usize),
+    /// A short flow of this flow arrives.
+    Arrival(usize),
+    Stop(usize),
+}
+
+impl<'a> Running<'a> {
+    fn prepare(spec: &'a FlowSpec, number: usize, dir: &Path, hosts: &Arc<Vec<Hosts>>) -> io::Result<Self> {
+        let traffic = match &spec.app {
+            Some(app) => Traffic::App(Box::new(Programs::prepare(dir, number, &hosts[number], app)?)),
+            None if spec.algorithm.starts_with(quic::PREFIX) => {
+                Traffic::Quic(Transfer::prepare(dir, number, &hosts[number])?)
+            }
+            None => Traffic::Tcp(Connections::new(hosts, number)),
+        };
+        Ok(Self { spec, number, traffic, started: false, stopped: false, outcome: FlowOutcome::default() })
+    }
+
+    fn start(&mut self, hosts: &Hosts, at: u64, step: u64) -> io::Result<()> {
+        self.started = true;
+        self.outcome.samples.push(FlowSample { at, ..FlowSample::default() });
+        if !self.spec.arrivals.is_empty() {
+            return Ok(()); // its short flows start one by one
+        }
+        match &mut self.traffic {
+            Traffic::Tcp(connections) => (0..self.spec.connections).try_for_each(|_| connections.add(self.spec, at)),
+            Traffic::Quic(transfer) => transfer.start(hosts, self.spec, at, step),
+            Traffic::App(programs) => programs.start(hosts),
+        }
+    }
+
+    fn arrive(&mut self, hosts: &Hosts, at: u64, step: u64) -> io::Result<()> {
+        match &mut self.traffic {
+            Traffic::Tcp(connections) => connections.add(self.spec, at),
+            Traffic::Quic(transfer) => transfer.start(hosts, self.spec, at, step),
+            Traffic::App(_) => Ok(()),
+        }
+    }
+
+    fn sample(&mut self, hosts: &Hosts, at: u64) -> io::Result<()> {
+        match &mut self.traffic {
+            Traffic::Tcp(connections) => {
+                let sampled = connections.sample(at)?;
+                self.outcome.samples.push(sampled.sample);
+                self.outcome.busy = sampled.busy;
+                self.outcome.rwnd_limited = sampled.rwnd_limited;
+                self.outcome.sndbuf_limited = sampled.sndbuf_limited;
+            }
+            Traffic::App(programs) => {
+                self.outcome.samples.push(programs.sample(hosts, at)?);
+                if programs.has_ended() {
+                    self.outcome.finished.get_or_insert(at);
+                }
+            }
+            // Its clients tell at their end.
+            Traffic::Quic(_) => {}
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        // Short flows that arrived in time have the rest of the run to come to their end.
+        self.stopped = self.spec.arrivals.is_empty();
+        if !self.stopped {
+            return;
+        }
+        match &mut self.traffic {
+            Traffic::Tcp(connections) => connections.stop(),
+            Traffic::App(programs) => programs.stop(),
+            Traffic::Quic(_) => {}
+        }
+    }
+
+    /// What came of it. `begin` is the guest's clock when the run began.
+    fn finish(mut self, begin: u64, rtt: u64, deadline: u64) -> io::Result<FlowOutcome> {
+        match self.traffic {
+            Traffic::Quic(transfer) => transfer.finish(self.spec, rtt, deadline),
+            Traffic::App(_) => Ok(self.outcome),
+            Traffic::Tcp(connections) => {
+                if let (Some(size), true) = (self.spec.size, self.started) {
+                    let ended = connections.ended().iter();
+                    let completion = |&(start, finish): &(u64, u64)| Completion {
+                        start,
+                        finish: finish.saturating_sub(begin),
+                        bytes: size,
+                    };
+                    let completions: Vec<_> = ended.map(completion).collect();
+                    if !self.spec.arrivals.is_empty() {
+                        self.outcome.completions = completions;
+                    } else if connections.all_finished() {
+                        self.outcome.finished = completions.iter().map(|completion| completion.finish).max();
+                    }
+                }
+                Ok(self.outcome)
+            }
+        }
+    }
+}
+
+/// Everything that happens, in order. Flows and queue are sampled at each step and when a flow starts or stops.
+fn agenda(spec: &Spec) -> Vec<(u64, Event)> {
+    let mut agenda: Vec<(u64, Event)> = Vec::new();
+    agenda.extend(spec.path.changes.iter().enumerate().map(|(number, change)| (change.at, Event::Change(number))));
+    agenda.extend((0..=spec.duration / spec.step).map(|number| (number * spec.step, Event::Sample)));
+    agenda.push((spec.duration, Event::Sample));
+    for (number, flow) in spec.flows.iter().enumerate() {
+        agenda.extend([flow.start, flow.stop].map(|at| (at, Event::Sample)));
+        agenda.push((flow.start, Event::Start(number)));
+        agenda.extend(flow.arrivals.iter().map(|&at| (at, Event::Arrival(number))));
+        agenda.push((flow.stop, Event::Stop(number)));
+    }
+    agenda.retain(|&(at, _)| at <= spec.duration);
+    agenda.sort_unstable();
+    agenda.dedup();
+    agenda
+}
+
+/// Runs the flows and tells what happened; the probe and the kernel's name are the caller's.
+pub(super) fn run(spec: &Spec, dir: &Path, mut network: Network) -> io::Result<Outcome> {
+    let mut changes = vec![network.told()?];
+    if spec.flows.is_empty() {
+        return Ok(Outcome { changes, ..Outcome::default() });
+    }
+    let hosts = Arc::new(std::mem::take(&mut network.hosts));
+    let prepare = |(number, flow)| Running::prepare(flow, number, dir, &hosts);
+    let mut flows = spec.flows.iter().enumerate().map(prepare).collect::<io::Result<Vec<_>>>()?;
+    let before = network.queue_counts()?;
+    let mut queue = Vec::new();
+
+    let servers = spec.flows.iter().any(|flow| flow.app.is_some());
+    let begin = super::now() + if servers { TO_LISTEN } else { 1_000_000 };
+    for (at, event) in agenda(spec) {
+        super::sleep_until(begin + at);
+        let of = |flow: &Running<'_>, error: io::Error| {
+            io::Error::other(format!("flow {} ({}): {error}", flow.number + 1, flow.spec.algorithm))
+        };
+        match event {
+            Event::Change(number) => changes.push(network.change(&spec.path.changes[number])?),
+            Event::Sample => {
+                let counts = network.queue_counts()?;
+                let (bytes, drops) = (counts.bytes - before.bytes, counts.drops.wrapping_sub(before.drops));
+                queue.push(QueueSample { at, bytes, drops, backlog: counts.backlog });
+                for flow in flows.iter_mut().filter(|flow| flow.started && !flow.stopped) {
+                    flow.sample(&hosts[flow.number], at).map_err(|error| of(flow, error))?;
+                }
+            }
+            Event::Start(number) => {
+                let flow = &mut flows[number];
+                flow.start(&hosts[number], at, spec.step).map_err(|error| of(flow, error))?;
+            }
+            Event::Arrival(number) => {
+                let flow = &mut flows[number];
+                flow.arrive(&hosts[number], at, spec.step).map_err(|error| of(flow, error))?;
+            }
+            Event::Stop(number) => flows[number].stop(),
+        }
+    }
+    // Clients of flows that last stop by themselves, after the last word of the server; the others had their time.
+    let end = begin + spec.duration;
+    let rtt = spec.path.segments(0, spec.duration).iter().map(|segment| segment.rtt).max().unwrap_or(spec.path.rtt);
+    let finish = |flow: Running<'_>| {
+        let own = rtt + flow.spec.extra_rtt;
+        let grace = if flow.spec.size.is_none() { GRACE + 20 * own } else { 0 };
+        let name = format!("flow {} ({})", flow.number + 1, flow.spec.algorithm);
+        let told = flow.finish(begin, own, end + grace);
+        told.map_err(|error| io::Error::other(format!("{name}: {error}")))
+    };
+    let flows = flows.into_iter().map(finish).collect::<io::Result<Vec<_>>>()?;
+    let rejected = held_back(spec, &flows);
+    Ok(Outcome { flows, queue, changes, rejected, ..Outcome::default() })
+}
+
+/// Which flows tell nothing of their algorithm because their own hosts held them back, with the figures.
+fn held_back(spec: &Spec, flows: &[FlowOutcome]) -> Option<String> {
+    let percent = |part: u64, flow: &FlowOutcome| 100.0 * part as f64 / flow.busy.max(1) as f64;
+    // What ends or is limited by itself is never held back by the path alone.
+    let bulk = |(_, (spec, _)): &(usize, (&FlowSpec, &FlowOutcome))| spec.size.is_none() && spec.rate.is_none();
+    let judged = spec.flows.iter().zip(flows).enumerate().filter(bulk);
+    let found = judged.filter_map(|(number, (spec, flow))| {
+        let (receiver, sender) = (percent(flow.rwnd_limited, flow), percent(flow.sndbuf_limited, flow));
+        (receiver + sender > 100.0 * MOST_HELD_BACK).then(|| {
+            format!(
+                "flow {} ({}) was held back by its receiver's window {receiver:.1} % of its time and by its own host \
+                 {sender:.1} %",
+                number + 1,
+                spec.algorithm
+            )
+        })
+    });
+    let found: Vec<_> = found.collect();
+    (!found.is_empty()).then(|| found.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Change, PathSpec};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn spec() -> Spec {
+        let change = Change { at: SECOND, loss: Some(1.0), ..Change::default() };
+        let flow =
+            FlowSpec { start: SECOND, stop: 3 * SECOND, arrivals: vec![SECOND, 2 * SECOND], ..Default::default() };
+        let path = PathSpec { changes: vec![change], ..PathSpec::default() };
+        Spec { path, flows: vec![flow], duration: 3 * SECOND, step: 2 * SECOND, ..Spec::default() }
+    }
+
+    #[test]
+    fn the_path_changes_before_a_flow_starts_at_the_same_moment() {
+        use Event::*;
+        let second = |at, event| (at * SECOND, event);
+        let expected = [
+            second(0, Sample),
+            second(1, Change(0)),
+            second(1, Sample),
+            second(1, Start(0)),
+            second(1, Arrival(0)),
+            second(2, Sample),
+            second(2, Arrival(0)),
+            second(3, Sample),
+            second(3, Stop(0)),
+        ];
+        assert_eq!(agenda(&spec()), expected);
+    }
+
+    #[test]
+    fn a_flow_that_its_hosts_held_back_is_named_with_the_figures() {
+        let fine = FlowOutcome { busy: 1000, rwnd_limited: 30, sndbuf_limited: 10, ..FlowOutcome::default() };
+        assert_eq!(held_back(&spec(), std::slice::from_ref(&fine)), None);
+        let held = FlowOutcome { sndbuf_limited: 300, ..fine };
+        let text = held_back(&spec(), &[held]).unwrap();
+        assert!(text.contains("flow 1") && text.contains("window 3.0 %") && text.contains("host 30.0 %"), "{text}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Loads the kernel module that provides a congestion control of ours.
+
+use crate::scenario::algorithm::MODULE_ALGORITHM;
+use crate::spec::Spec;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::path::Path;
+
+/// Loads the run's module, if it has one, and checks that it provides what it is for.
+pub(super) fn load(spec: &Spec, dir: &Path) -> io::Result<()> {
+    if spec.module.is_none() {
+        return Ok(());
+    }
+    let file = File::open(dir.join(super::MODULE))?;
+    // SAFETY: the parameters are a NUL-terminated string.
+    let done = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
+    if done < 0 {
+        let error = io::Error::last_os_error();
+        let problem = format!("{error}; was it built for exactly this kernel, with `make ARCH=um`?");
+        return Err(io::Error::new(error.kind(), problem));
+    }
+    let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
+    if known.split_whitespace().any(|name| name == MODULE_ALGORITHM) {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("it provides no congestion control `{MODULE_ALGORITHM}`, only: {}", known.trim())))
+}

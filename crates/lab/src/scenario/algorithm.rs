@@ -1,0 +1,109 @@
+//! Names of what sends: `cubic`, `reno+paced`, `cubic*10`, `quic:pcc/safe`, `app`.
+
+use crate::spec::FlowSpec;
+
+/// The congestion controls of the guest kernel.
+pub const KERNEL_ALGORITHMS: [&str; 17] = [
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
+/// Those of `pcc perf`, over QUIC.
+pub const QUIC_ALGORITHMS: [&str; 4] = ["quic:pcc", "quic:cubic", "quic:bbr", "quic:newreno"];
+
+/// What a kernel module of ours provides, for kernel TCP.
+pub const MODULE_ALGORITHM: &str = "pcc";
+
+/// The program under test of `--app`.
+pub const APP: &str = "app";
+
+/// More connections than this in a bundle are likelier a slip of the pen than a plan.
+const MOST_CONNECTIONS: u32 = 1000;
+
+/// A flow of the algorithm of that name: who sends, in how many connections, how; the rest is for the caller to fill in.
+pub(super) fn flow_of(name: &str) -> Result<FlowSpec, String> {
+    let (base, connections) = match name.rsplit_once('*') {
+        Some((base, count)) => {
+            let count = count.parse().ok().filter(|count| (1..=MOST_CONNECTIONS).contains(count));
+            (base, count.ok_or_else(|| format!("`{name}`: a bundle has 1 to {MOST_CONNECTIONS} connections"))?)
+        }
+        None => (name, 1),
+    };
+    let (base, paced) = match base.strip_suffix("+paced") {
+        Some(base) => (base, true),
+        None => (base, false),
+    };
+    let (base, utility) = match base.split_once('/') {
+        Some((base, utility)) => (base, Some(utility.to_owned())),
+        None => (base, None),
+    };
+    let is_quic = QUIC_ALGORITHMS.contains(&base);
+    if !is_quic && !KERNEL_ALGORITHMS.contains(&base) && base != MODULE_ALGORITHM && base != APP {
+        let known = [&QUIC_ALGORITHMS[..], &KERNEL_ALGORITHMS[..], &[MODULE_ALGORITHM]].concat().join(", ");
+        return Err(format!("unknown algorithm `{base}`: choose from {known}"));
+    }
+    if (is_quic || base == APP) && (paced || connections > 1) {
+        return Err(format!("`{name}`: only kernel TCP can be paced or bundled by the lab"));
+    }
+    if let Some(utility) = &utility {
+        let known = pcc::utility::NAMES;
+        if base != "quic:pcc" || !known.contains(&utility.as_str()) {
+            let known = known.map(|known| format!("quic:pcc/{known}")).join(", ");
+            return Err(format!("`{name}` has no such utility: choose from {known}"));
+        }
+    }
+    Ok(FlowSpec { algorithm: base.to_owned(), connections, paced, utility, ..FlowSpec::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_who_sends_and_how() {
+        for (name, algorithm, connections, paced, utility) in [
+            ("cubic", "cubic", 1, false, None),
+            ("reno+paced", "reno", 1, true, None),
+            ("cubic*10", "cubic", 10, false, None),
+            ("reno+paced*2", "reno", 2, true, None),
+            ("quic:pcc", "quic:pcc", 1, false, None),
+            ("quic:pcc/linear", "quic:pcc", 1, false, Some("linear")),
+            ("pcc", "pcc", 1, false, None),
+        ] {
+            let flow = flow_of(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let got = (flow.algorithm.as_str(), flow.connections, flow.paced, flow.utility.as_deref());
+            assert_eq!(got, (algorithm, connections, paced, utility), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_means_nothing_is_refused_with_what_would() {
+        for (name, expected) in [
+            ("swift", "unknown algorithm `swift`: choose from quic:pcc"),
+            ("cubic*0", "1 to 1000 connections"),
+            ("cubic*many", "1 to 1000 connections"),
+            ("quic:pcc*10", "only kernel TCP"),
+            ("quic:bbr+paced", "only kernel TCP"),
+            ("quic:pcc/fastest", "quic:pcc/safe"),
+            ("quic:cubic/safe", "no such utility"),
+        ] {
+            let error = flow_of(name).unwrap_err();
+            assert!(error.contains(expected), "{name}: {error}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! From a scenario's flow tables to the flows of one run.
+
+use super::algorithm::{self, APP};
+use super::draw;
+use super::file::{File, FlowTable, Parameter};
+use super::quantity::{bytes, nanos, rate, round_trip};
+use crate::spec::{App, FlowSpec, PACKET, PathSpec, QUIC_PACKET, QUIC_PAYLOAD, TCP_PAYLOAD};
+use std::time::Duration;
+
+/// More would not fit the guest's addresses.
+const MOST_FLOWS: usize = 254;
+/// Short flows of one table; each is a process or two threads of the guest.
+const MOST_ARRIVALS: usize = 20_000;
+
+/// What the flows of a run follow from, besides the file.
+pub(super) struct Occasion<'a> {
+    pub(super) point: &'a str,
+    pub(super) algorithm: &'a str,
+    pub(super) seed: u64,
+    pub(super) duration: u64,
+    pub(super) path: &'a PathSpec,
+    pub(super) app: Option<&'a App>,
+}
+
+/// The flows of a run, in the order of their tables.
+pub(super) fn flows(file: &File, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>, String> {
+    let alone = [FlowTable::default()];
+    let tables = if file.flow.is_empty() { &alone[..] } else { &file.flow[..] };
+    let mut flows = Vec::new();
+    for (number, table) in tables.iter().enumerate() {
+        let table = swept(file, table, number, occasion)?;
+        let mut own = one_table(&table, occasion)?;
+        own.iter_mut().for_each(|flow| flow.table = number as u32);
+        flows.extend(own);
+        if flows.len() > MOST_FLOWS {
+            return Err(format!("it has {} flows or more: {MOST_FLOWS} is the most", flows.len()));
+        }
+    }
+    Ok(flows)
+}
+
+/// The table with the sweep's value in it, if it is one that the sweep goes over.
+fn swept(file: &File, table: &FlowTable, number: usize, occasion: &Occasion<'_>) -> Result<FlowTable, String> {
+    let (mut table, point) = (table.clone(), occasion.point);
+    let numeric = |what: &str| format!("`sweep.values` has {point}: {what}");
+    match file.sweep.as_ref().map(|sweep| sweep.parameter) {
+        Some(Parameter::ExtraRtt) if number == 0 => table.extra_rtt = Some(point.to_owned()),
+        Some(Parameter::Flows) if table.algorithm.is_none() => {
+            table.count = Some(point.parse().map_err(|_| numeric("a number of flows is a whole number"))?);
+        }
+        Some(Parameter::Size) if table.size.is_some() => table.size = Some(point.to_owned()),
+        Some(Parameter::Load) if table.load.is_some() => {
+            table.load = Some(point.parse().map_err(|_| numeric("a load is a number like 0.5"))?);
+        }
+        _ => {}
+    }
+    Ok(table)
+}
+
+/// The flows of one table.
+fn one_table(table: &FlowTable, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>, String> {
+    let name = table.algorithm.as_deref().unwrap_or(occasion.algorithm);
+    let mut flow = algorithm::flow_of(name)?;
+    if let Some(connections) = table.connections {
+        let bundle = format!("{name}*{connections}");
+        flow = algorithm::flow_of(&bundle).map_err(|error| format!("`connections` is {connections}: {error}"))?;
+    }
+    if flow.algorithm == APP {
+        let app = occasion.app.ok_or("an `app` flow runs a program of yours: say which with --app")?;
+        flow.app = Some(app.clone());
+    }
+    let optional =
+        |key: &str, text: &Option<String>, default| text.as_deref().map_or(Ok(default), |text| nanos(key, text));
+    flow.start = optional("start", &table.start, 0)?;
+    flow.stop = optional("stop", &table.stop, occasion.duration)?;
+    flow.extra_rtt = table.extra_rtt.as_deref().map_or(Ok(0), |text| round_trip("extra_rtt", text))?;
+    flow.size = table.size.as_deref().map(|text| bytes("size", text)).transpose()?;
+    flow.rate = table.rate.as_deref().map(|text| rate("flow.rate", text)).transpose()?;
+    check_supply(&flow, table, name)?;
+    let (count, stagger) = (table.count.unwrap_or(1), optional("stagger", &table.stagger, 0)?);
+    if !(1..=MOST_FLOWS as u32).contains(&count) {
+        return Err(format!("`count` is {count}: between 1 and {MOST_FLOWS}"));
+    }
+    let mut flows = Vec::new();
+    for number in 0..u64::from(count) {
+        let mut one = flow.clone();
+        one.start = one.start.saturating_add(number.saturating_mul(stagger));
+        check_times(&one, name, occasion.duration)?;
+        if let Some(load) = table.load {
+            one.arrivals = arrivals(&one, load, occasion, number)?;
+        }
+        flows.push(one);
+    }
+    Ok(flows)
+}
+
+/// Whether what is said of the flow's data fits together.
+fn check_supply(flow: &FlowSpec, table: &FlowTable, name: &str) -> Result<(), String> {
+    if flow.size.is_some_and(|size| size < u64::from(flow.connections)) {
+        return Err(format!(
+            "`size` is {}: a flow of {name} has at least a byte for each connection",
+            flow.size.unwrap_or(0)
+        ));
+    }
+    if flow.size.is_some() && flow.rate.is_some() {
+        return Err("`size` and `rate` exclude each other: a flow ends after so many bytes, or is limited".into());
+    }
+    if table.load.is_some() && flow.size.is_none() {
+        return Err("`load` needs a `size`: how many bytes each short flow has".into());
+    }
+    if flow.algorithm == APP && (flow.size.is_some() || flow.rate.is_some()) {
+        return Err(
+            "the program of an `app` flow decides itself how much it sends: leave out size, rate and load".into()
+        );
+    }
+    Ok(())
+}
+
+/// Whether the flow lies within the run.
+fn check_times(flow: &FlowSpec, name: &str, duration: u64) -> Result<(), String> {
+    let (start, stop) = (Duration::from_nanos(flow.start), Duration::from_nanos(flow.stop));
+    if flow.start >= duration || flow.stop > duration {
+        return Err(format!(
+            "a flow of {name} runs from {start:?} to {stop:?}, after the end of the run at {:?}",
+            Duration::from_nanos(duration)
+        ));
+    }
+    if flow.stop <= flow.start {
+        return Err(format!("a flow of {name} stops before it starts: at {stop:?} and {start:?}"));
+    }
+    Ok(())
+}
+
+/// When the short flows of a table arrive, so that they ask for this share of the path's payload.
+fn arrivals(flow: &FlowSpec, load: f64, occasion: &Occasion<'_>, number: u64) -> Result<Vec<u64>, String> {
+    if !(0.001..=2.0).contains(&load) {
+        return Err(format!("`load` is {load}: it is a share of the path's rate, between 0.001 and 2"));
+    }
+    let is_quic = flow.algorithm.starts_with(crate::guest::quic::PREFIX);
+    let payload = if is_quic { QUIC_PAYLOAD as f64 / QUIC_PACKET as f64 } else { TCP_PAYLOAD as f64 / PACKET as f64 };
+    let bits = flow.size.unwrap_or(0) as f64 * 8.0;
+    let gap = bits * 1e9 / (load * occasion.path.rate as f64 * payload);
+    let expected = (flow.stop - flow.start) as f64 / gap.max(1.0);
+    if expected > MOST_ARRIVALS as f64 {
+        return Err(format!("`load` {load} means some {expected:.0} short flows: {MOST_ARRIVALS} is the most"));
+    }
+    let all = draw::arrivals(occasion.seed.wrapping_add(number << 32), gap, flow.start, flow.stop);
+    if all.is_empty() {
+        return Err(format!("`load` {load} means no short flow at all in this time: make the run longer"));
+    }
+    Ok(all)
+}

@@ -1,0 +1,410 @@
+//! A scenario: one figure or table of a paper as a file, and the runs it stands for.
+
+pub mod algorithm;
+mod draw;
+mod file;
+mod flows;
+mod path;
+mod quantity;
+
+pub use algorithm::{KERNEL_ALGORITHMS, QUIC_ALGORITHMS};
+
+use crate::check::{self, Target};
+use crate::figure::{Figure, Reference};
+use crate::spec::{App, Spec};
+use file::File;
+use flows::Occasion;
+use quantity::nanos;
+use std::path::Path;
+
+/// The scenarios that come with the program: name and text.
+const SUPPLIED: [(&str, &str); 3] = [
+    ("random-loss", include_str!("../../../../scenarios/random-loss.toml")),
+    ("satellite", include_str!("../../../../scenarios/satellite.toml")),
+    ("shallow-buffer", include_str!("../../../../scenarios/shallow-buffer.toml")),
+];
+
+/// Why there is no such scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// Neither a supplied one nor a file.
+    #[error("there is no scenario `{name}`: name a .toml file, or one of {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// The file cannot be read.
+    #[error("could not read {path}: {error}")]
+    Unreadable {
+        /// Its path.
+        path: String,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// The file is not a scenario.
+    #[error("scenario {name}: {error}")]
+    Malformed {
+        /// The scenario's name.
+        name: String,
+        /// Where and why.
+        error: Box<toml::de::Error>,
+    },
+    /// No network could be like this.
+    #[error("scenario {name}: {problem}")]
+    Impossible {
+        /// The scenario's name.
+        name: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+}
+
+/// A figure or table of a paper.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The file's name without its ending.
+    pub name: String,
+    /// What it shows, in a few words.
+    pub title: String,
+    /// Which figure of which paper.
+    pub source: String,
+    /// What was published, statement by statement.
+    pub published: Vec<String>,
+    /// What is varied: the figure's x axis; nothing if there is one point only.
+    pub parameter: String,
+    /// The same in a word, as in `buffer=9kB`.
+    pub key: String,
+    /// How it is drawn.
+    pub figures: Vec<Figure>,
+    /// What papers measured.
+    pub references: Vec<Reference>,
+    /// What is promised.
+    pub targets: Vec<Target>,
+    /// Every run.
+    pub runs: Vec<Run>,
+}
+
+/// One run of a scenario, with its place in the figure.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Whose flow is judged: the first one.
+    pub algorithm: String,
+    /// The value of the parameter, as written; nothing if there is one point only.
+    pub point: String,
+    /// What the guest is told.
+    pub spec: Spec,
+}
+
+/// How much of a figure is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Size {
+    /// What carries the verdicts in a short time.
+    #[default]
+    Standard,
+    /// What the paper did.
+    Full,
+}
+
+/// How a scenario is read.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How much of it.
+    pub size: Size,
+    /// A program under test, as one more algorithm called `app`.
+    pub app: Option<App>,
+}
+
+/// Names of the supplied scenarios.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SUPPLIED.iter().map(|(name, _)| *name)
+}
+
+/// Reads a scenario: a path to a `.toml` file, or the name of a supplied one.
+pub fn load(name: &str, options: &Options) -> Result<Scenario, ScenarioError> {
+    if name.ends_with(".toml") {
+        let path = Path::new(name);
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ScenarioError::Unreadable { path: name.to_owned(), error })?;
+        let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
+        return understand(&stem, &text, path.parent().unwrap_or(Path::new("")), options);
+    }
+    match SUPPLIED.iter().find(|(known, _)| *known == name) {
+        Some((name, text)) => understand(name, text, Path::new(""), options),
+        None => Err(ScenarioError::Unknown { name: name.to_owned(), known: names().collect::<Vec<_>>().join(", ") }),
+    }
+}
+
+/// Reads the text of a scenario in its standard size and refuses what no network could be.
+pub fn parse(name: &str, text: &str) -> Result<Scenario, ScenarioError> {
+    understand(name, text, Path::new(""), &Options::default())
+}
+
+/// The same in the size that is wanted. Files that the text names are looked for in `dir`.
+fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<Scenario, ScenarioError> {
+    let file: File = toml::from_str(text)
+        .map_err(|error| ScenarioError::Malformed { name: name.to_owned(), error: Box::new(error) })?;
+    let mut file = if options.size == Size::Full { file.into_full() } else { file };
+    if options.app.is_some() && !file.algorithms.iter().any(|known| known == algorithm::APP) {
+        file.algorithms.push(algorithm::APP.to_owned());
+    }
+    let runs = expand(&file, dir, options.app.as_ref())
+        .map_err(|problem| ScenarioError::Impossible { name: name.to_owned(), problem })?;
+    let points: Vec<_> = runs.iter().map(|run| run.point.as_str()).collect();
+    let algorithms: Vec<_> = file.algorithms.iter().map(String::as_str).collect();
+    if let Some(problem) = check::problem(&file.target, &points, &algorithms) {
+        return Err(ScenarioError::Impossible { name: name.to_owned(), problem });
+    }
+    let (parameter, key) = file.sweep.as_ref().map_or(("", ""), |sweep| sweep.parameter.names());
+    Ok(Scenario {
+        name: name.to_owned(),
+        title: file.title,
+        source: file.source,
+        published: file.published,
+        parameter: parameter.to_owned(),
+        key: key.to_owned(),
+        figures: file.figure,
+        references: file.reference,
+        targets: file.target,
+        runs,
+    })
+}
+
+/// Beyond this a slip of the pen is likelier than a plan.
+const MOST_RUNS: usize = 100_000;
+const LONGEST: u64 = 3_600_000_000_000;
+
+fn expand(file: &File, dir: &Path, app: Option<&App>) -> Result<Vec<Run>, String> {
+    let points: Vec<String> = match &file.sweep {
+        Some(sweep) => sweep.values.iter().map(written).collect(),
+        // Without anything to vary there is one point, which needs no name.
+        None => vec![String::new()],
+    };
+    for (list, empty) in [
+        ("algorithms", file.algorithms.is_empty()),
+        ("seeds", file.seeds.is_empty()),
+        ("sweep.values", points.is_empty()),
+    ] {
+        if empty {
+            return Err(format!("`{list}` is empty: name at least one"));
+        }
+    }
+    let count = file.algorithms.len() * file.seeds.len() * points.len();
+    if count > MOST_RUNS {
+        return Err(format!("it stands for {count} runs: {MOST_RUNS} is the most"));
+    }
+    let (duration, step) = (nanos("duration", &file.duration)?, nanos("step", &file.step)?);
+    if !(1..=LONGEST).contains(&duration) {
+        return Err(format!("`duration` is {}: it must be above 0 and at most 1h", file.duration));
+    }
+    if step < 1_000_000 || step > duration {
+        return Err(format!("`step` is {}: it must be at least 1ms and no longer than the run", file.step));
+    }
+    let mut runs = Vec::new();
+    for point in &points {
+        let paths = file.seeds.iter().map(|&seed| path::path_at(file, point, seed, duration, dir));
+        let paths = paths.collect::<Result<Vec<_>, _>>()?;
+        for algorithm in &file.algorithms {
+            for (path, &seed) in paths.iter().zip(&file.seeds) {
+                let flows = flows::flows(file, &Occasion { point, algorithm, seed, duration, path, app })?;
+                let spec = Spec { path: path.clone(), flows, duration, step, seed, program: None, module: None };
+                runs.push(Run { algorithm: algorithm.clone(), point: point.clone(), spec });
+            }
+        }
+    }
+    Ok(runs)
+}
+
+/// A value of the sweep as the file has it, texts without their quotes.
+fn written(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = r#"
+        title = "t"
+        source = "s"
+        algorithms = ["cubic", "bbr"]
+        duration = "10s"
+        seeds = [1, 2]
+        path = { rate = "100Mbit", rtt = "30ms", buffer = "1bdp" }
+        sweep = { parameter = "loss", values = [0.0, 0.01, 0.02] }
+    "#;
+
+    fn read(text: &str) -> Result<Scenario, String> {
+        parse("small", text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_scenario_stands_for_each_point_algorithm_and_seed() {
+        let scenario = read(SMALL).unwrap();
+        assert_eq!(scenario.runs.len(), 3 * 2 * 2);
+        let last = scenario.runs.last().unwrap();
+        assert_eq!((last.algorithm.as_str(), last.point.as_str(), last.spec.seed), ("bbr", "0.02", 2));
+        assert_eq!(last.spec.path.buffer, 375_000, "one bandwidth-delay product");
+        assert_eq!(last.spec.path.rate, 100_000_000);
+    }
+
+    #[test]
+    fn every_supplied_scenario_can_be_run() {
+        for name in names() {
+            let scenario = load(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+            assert!(!scenario.runs.is_empty() && !scenario.published.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_no_network_could_be_is_refused() {
+        for (from, to, expected) in [
+            ("1bdp", "1000", "would never fit"),
+            ("30ms", "-30ms", "cannot be negative"),
+            ("\"bbr\"", "\"swift\"", "unknown algorithm `swift`"),
+            ("[1, 2]", "[]", "`seeds` is empty"),
+            ("0.02]", "1.5]", "it is a share"),
+            ("duration = \"10s\"", "duration = \"0s\"", "above 0"),
+            ("100Mbit", "100", "no unit"),
+            ("title", "titel", "unknown field `titel`"),
+        ] {
+            let error = read(&SMALL.replace(from, to)).unwrap_err();
+            assert!(error.contains(expected), "{to}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_flow_after_the_end_is_refused() {
+        let with = |flow: &str| read(&format!("{SMALL}\nflow = [{{ {flow} }}]")).map(|_| ());
+        assert!(with("start = '2s', stop = '9s'").is_ok());
+        for flow in ["start = '10s'", "stop = '11s'"] {
+            let error = with(flow).unwrap_err();
+            assert!(error.contains("after the end"), "{error}");
+        }
+        assert!(with("start = '5s', stop = '4s'").unwrap_err().contains("before it starts"));
+    }
+
+    #[test]
+    fn an_unknown_scenario_is_an_error_that_lists_the_known_ones() {
+        let error = load("shallow", &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("shallow-buffer"), "{error}");
+    }
+
+    /// The small scenario with lines added.
+    fn with(lines: &str) -> Result<Scenario, String> {
+        read(&format!("{SMALL}\n{lines}"))
+    }
+
+    /// The small scenario with these in place of its sweep.
+    fn swept(lines: &str) -> Result<Scenario, String> {
+        let text: String =
+            SMALL.lines().filter(|line| !line.contains("sweep")).map(|line| format!("{line}\n")).collect();
+        read(&format!("{text}\n{lines}"))
+    }
+
+    #[test]
+    fn flows_of_a_table_arrive_one_after_the_other() {
+        let scenario = swept("[[flow]]\ncount = 3\nstagger = '2s'\n[[flow]]\nalgorithm = 'reno'").unwrap();
+        assert_eq!((scenario.runs.len(), scenario.runs[0].point.as_str()), (4, ""));
+        let starts: Vec<_> = scenario.runs[0].spec.flows.iter().map(|flow| (flow.table, flow.start)).collect();
+        assert_eq!(starts, [(0, 0), (0, 2_000_000_000), (0, 4_000_000_000), (1, 0)]);
+    }
+
+    #[test]
+    fn a_sweep_over_flows_counts_those_of_the_algorithm() {
+        let scenario =
+            swept("sweep = { parameter = 'flows', values = [1, 3] }\nflow = [{ count = 9 }, { algorithm = 'cubic' }]");
+        let scenario = scenario.unwrap();
+        let last = &scenario.runs.last().unwrap().spec.flows;
+        assert_eq!(last.iter().map(|flow| flow.algorithm.as_str()).collect::<Vec<_>>(), ["bbr", "bbr", "bbr", "cubic"]);
+    }
+
+    #[test]
+    fn a_path_changes_at_the_moments_written_down() {
+        let change = "change = [{ at = '0s', loss = 0.1 }, { at = '2s', loss = 1.0 }, { at = '4s', rate = '1Mbit' }]";
+        let path = with(change).unwrap().runs[0].spec.path.clone();
+        assert_eq!(path.loss, 0.1, "what a run begins with is no change");
+        assert_eq!(path.changes.iter().map(|change| change.at).collect::<Vec<_>>(), [2_000_000_000, 4_000_000_000]);
+        let segments = path.segments(1_000_000_000, 10_000_000_000);
+        let told: Vec<_> = segments.iter().map(|one| (one.from / 1_000_000_000, one.rate, one.loss)).collect();
+        assert_eq!(told, [(1, 100_000_000, 0.1), (2, 100_000_000, 1.0), (4, 1_000_000, 1.0)]);
+    }
+
+    #[test]
+    fn short_flows_ask_for_the_load_that_was_written() {
+        let scenario = swept("flow = [{ size = '100kB', load = 0.5 }]").unwrap();
+        let flow = &scenario.runs[0].spec.flows[0];
+        // Half of 100 Mbit/s for 10 s are 60 MB.
+        assert!((450..750).contains(&flow.arrivals.len()), "{}", flow.arrivals.len());
+        assert_ne!(flow.arrivals, scenario.runs[1].spec.flows[0].arrivals, "another seed");
+    }
+
+    #[test]
+    fn the_full_size_replaces_what_it_names() {
+        let options = Options { size: Size::Full, app: None };
+        let text = format!("{SMALL}\n[full]\nseeds = [1, 2, 3, 4]\nvalues = [0.5]\nduration = '20s'");
+        let scenario = understand("small", &text, Path::new(""), &options).unwrap();
+        assert_eq!((scenario.runs.len(), scenario.runs[0].spec.duration), (2 * 4, 20_000_000_000));
+        assert_eq!(read(&text).unwrap().runs.len(), 3 * 2 * 2);
+    }
+
+    #[test]
+    fn a_program_under_test_is_one_more_algorithm() {
+        let app = App { client: "iperf3 -c $RECEIVER".into(), server: None };
+        let options = Options { size: Size::Standard, app: Some(app.clone()) };
+        let scenario = understand("small", SMALL, Path::new(""), &options).unwrap();
+        assert_eq!(scenario.runs.len(), 3 * 3 * 2);
+        assert!(scenario.runs.iter().any(|run| run.algorithm == "app" && run.spec.flows[0].app == Some(app.clone())));
+        assert!(read(&SMALL.replace("bbr", "app")).unwrap_err().contains("--app"));
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused_with_the_figures() {
+        for (lines, expected) in [
+            ("flow = [{ count = 0 }]", "`count` is 0"),
+            ("flow = [{ count = 255 }]", "between 1 and 254"),
+            ("flow = [{ count = 6, stagger = '2s' }]", "after the end"),
+            ("flow = [{ connections = 0 }]", "`connections` is 0"),
+            ("flow = [{ size = '0B' }]", "at least a byte"),
+            ("flow = [{ size = '1MB', rate = '1Mbit' }]", "exclude each other"),
+            ("flow = [{ load = 0.5 }]", "needs a `size`"),
+            ("flow = [{ size = '1MB', load = 3.0 }]", "between 0.001 and 2"),
+            ("flow = [{ size = '10B', load = 0.5 }]", "20000 is the most"),
+            ("flow = [{ rate = '1' }]", "no unit"),
+            ("change = [{ at = '11s', loss = 0.5 }]", "after the end"),
+            ("change = [{ at = '2s', loss = 0.5 }, { at = '1s', loss = 0.0 }]", "order of time"),
+            ("change = [{ at = '2s' }]", "changes nothing"),
+            ("change = [{ at = '2s', loss = 1.5 }]", "at most 1"),
+            ("change = [{ at = '2s', rtt = '-1ms' }]", "cannot be negative"),
+            ("changes = { every = '1ms' }", "10ms is the least"),
+            ("changes = { every = '1s', rate = ['2Mbit', '1Mbit'] }", "the smaller one first"),
+            ("changes = { every = '1s' }\nchange = [{ at = '2s', loss = 0.5 }]", "exclude each other"),
+            ("cellular = { every = '100ms', most = '11Mbit' }", "`cellular.wander` is missing"),
+            ("cellular = { every = '100ms', file = 'nowhere' }", "could not read the trace nowhere"),
+        ] {
+            let error = with(lines).unwrap_err();
+            assert!(error.contains(expected), "{lines}: {error}");
+        }
+        for (lines, expected) in [
+            ("sweep = { parameter = 'path', values = [1] }", "no `[sample]`"),
+            ("sweep = { parameter = 'queue', values = ['red'] }", "droptail, fq, codel, fq_codel"),
+            ("sweep = { parameter = 'flows', values = ['many'] }", "a whole number"),
+            ("sweep = { parameter = 'extra-rtt', values = ['2h'] }", "60 s is the most"),
+        ] {
+            let error = swept(lines).unwrap_err();
+            assert!(error.contains(expected), "{lines}: {error}");
+        }
+        for (from, to, expected) in [
+            ("\"1bdp\"", "\"1bdp\", reorder = 0.01, jitter = \"16ms\"", "half the RTT"),
+            ("100Mbit\", rtt = \"30ms\"", "1Mbit\", reorder = 0.01, rtt = \"30ms\"", "fewer than 4"),
+            ("\"1bdp\"", "\"1bdp\", queue = \"red\"", "choose from droptail"),
+        ] {
+            let error = read(&SMALL.replace(from, to)).unwrap_err();
+            assert!(error.contains(expected), "{to}: {error}");
+        }
+    }
+}

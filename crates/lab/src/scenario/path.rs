@@ -1,0 +1,124 @@
+//! From a scenario's tables to the path of one run.
+
+use super::draw;
+use super::file::{File, Parameter, PathTable};
+use super::quantity::{buffer, nanos, queue, rate, round_trip, share};
+use crate::spec::{Change, PACKET, PathSpec};
+use std::path::Path;
+
+/// More would not be a path any more but noise; each costs a message to the guest's kernel for every flow.
+const MOST_CHANGES: usize = 100_000;
+/// A packet overtakes those of an eighth of a round trip before it.
+const OVERTAKEN: u64 = 8;
+
+/// The path at a point of the sweep for one seed. Files it names are looked for in `dir`.
+pub(super) fn path_at(file: &File, point: &str, seed: u64, duration: u64, dir: &Path) -> Result<PathSpec, String> {
+    let mut table = file.path.clone();
+    let ratio =
+        || point.parse::<f64>().map_err(|_| format!("`sweep.values` has {point}: a loss is a number like 0.01"));
+    match file.sweep.as_ref().map(|sweep| sweep.parameter) {
+        Some(Parameter::Rate) => point.clone_into(&mut table.rate),
+        Some(Parameter::Rtt) => point.clone_into(&mut table.rtt),
+        Some(Parameter::Buffer) => point.clone_into(&mut table.buffer),
+        Some(Parameter::Queue) => point.clone_into(&mut table.queue),
+        Some(Parameter::Loss) => table.loss = ratio()?,
+        Some(Parameter::LossBothWays) => (table.loss, table.reverse_loss) = (ratio()?, ratio()?),
+        Some(Parameter::Path) => return sampled(file, &table, point),
+        Some(Parameter::ExtraRtt | Parameter::Flows | Parameter::Size | Parameter::Load) | None => {}
+    }
+    let mut path = constant(&table)?;
+    let kinds = [!file.change.is_empty(), file.changes.is_some(), file.cellular.is_some()];
+    if kinds.iter().filter(|&&there| there).count() > 1 {
+        return Err("`change`, `changes` and `cellular` exclude each other".into());
+    }
+    let all = match (&file.changes, &file.cellular) {
+        (Some(table), _) => draw::changes(table, seed, duration)?,
+        (_, Some(table)) => draw::cellular(table, seed, duration, dir)?,
+        _ => listed(file)?,
+    };
+    if all.len() > MOST_CHANGES {
+        return Err(format!("the path changes {} times: {MOST_CHANGES} is the most", all.len()));
+    }
+    for change in all {
+        if change.at >= duration {
+            return Err(format!("the path changes at {:?}, after the end of the run", time(change.at)));
+        }
+        match path.changes.last() {
+            // What a run begins with is no change.
+            None if change.at == 0 => begin_with(&mut path, &change),
+            Some(last) if change.at <= last.at => {
+                return Err(format!("the path changes at {:?} twice, or not in the order of time", time(change.at)));
+            }
+            _ => path.changes.push(change),
+        }
+    }
+    Ok(path)
+}
+
+fn time(nanos: u64) -> std::time::Duration {
+    std::time::Duration::from_nanos(nanos)
+}
+
+fn begin_with(path: &mut PathSpec, change: &Change) {
+    path.rate = change.rate.unwrap_or(path.rate);
+    path.rtt = change.rtt.unwrap_or(path.rtt);
+    path.loss = change.loss.unwrap_or(path.loss);
+    path.reverse_loss = change.reverse_loss.unwrap_or(path.reverse_loss);
+}
+
+/// The path as the table has it.
+fn constant(table: &PathTable) -> Result<PathSpec, String> {
+    let (rate, rtt) = (rate("rate", &table.rate)?, round_trip("rtt", &table.rtt)?);
+    let path = PathSpec {
+        rate,
+        rtt,
+        buffer: buffer(&table.buffer, rate, rtt)?,
+        loss: share("loss", table.loss, false)?,
+        reverse_loss: share("reverse_loss", table.reverse_loss, false)?,
+        queue: queue(&table.queue)?,
+        jitter: table.jitter.as_deref().map_or(Ok(0), |text| round_trip("jitter", text))?,
+        reorder: share("reorder", table.reorder, false)?,
+        ecn: table.ecn,
+        changes: Vec::new(),
+    };
+    let packet = (PACKET as f64 * 8e9 / rate as f64) as u64;
+    if path.reorder > 0.0 && rtt / OVERTAKEN < 4 * packet {
+        return Err(format!(
+            "`reorder` needs packets to overtake: an eighth of the RTT of {} holds fewer than 4 at {}",
+            table.rtt, table.rate
+        ));
+    }
+    if path.jitter > rtt / 2 {
+        return Err(format!("`jitter` is {:?}: it cannot exceed half the RTT of {}", time(path.jitter), table.rtt));
+    }
+    Ok(path)
+}
+
+/// The changes that are written down one by one.
+fn listed(file: &File) -> Result<Vec<Change>, String> {
+    let one = |table: &super::file::ChangeTable| {
+        let change = Change {
+            at: nanos("change.at", &table.at)?,
+            rate: table.rate.as_deref().map(|text| rate("change.rate", text)).transpose()?,
+            rtt: table.rtt.as_deref().map(|text| round_trip("change.rtt", text)).transpose()?,
+            loss: table.loss.map(|loss| share("change.loss", loss, true)).transpose()?,
+            reverse_loss: table.reverse_loss.map(|loss| share("change.reverse_loss", loss, true)).transpose()?,
+        };
+        if change == (Change { at: change.at, ..Change::default() }) {
+            return Err(format!("the change at {} changes nothing: name rate, rtt, loss or reverse_loss", table.at));
+        }
+        Ok(change)
+    };
+    file.change.iter().map(one).collect()
+}
+
+/// A path of the sample, by its number.
+fn sampled(file: &File, table: &PathTable, point: &str) -> Result<PathSpec, String> {
+    let sample = file.sample.as_ref().ok_or("`sweep` goes over paths, but there is no `[sample]` to draw them from")?;
+    let number = point.parse::<u32>().ok().filter(|&number| number < sample.count);
+    let number = number
+        .ok_or_else(|| format!("`sweep.values` has {point}: the sample's paths are 0 to {}", sample.count - 1))?;
+    let drawn = draw::path(sample, number)?;
+    let base = constant(table)?;
+    Ok(PathSpec { rate: drawn.rate, rtt: drawn.rtt, buffer: drawn.buffer, loss: drawn.loss, ..base })
+}
