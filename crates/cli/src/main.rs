@@ -12,6 +12,7 @@ mod percent;
 mod perf;
 mod put;
 mod race;
+mod reserved;
 mod sender;
 mod serve;
 mod sink;

@@ -13,11 +13,12 @@ mod trace;
 mod transfer;
 
 use crate::exit::Failure;
+use crate::reserved::Reserved;
 use anyhow::{Context, bail};
 use core::time::Duration;
 use course::Course;
 use live::Live;
-use output::{Event, Reserved, Summary};
+use output::{Event, Summary};
 use pcc::units::Bytes;
 use pcc_quic::Algorithm;
 use runner::{Entry, Rules, Update};

@@ -6,6 +6,7 @@
 
 pub mod calibration;
 pub mod campaign;
+pub mod chart;
 pub mod check;
 pub mod cost;
 pub mod figure;
@@ -13,6 +14,7 @@ pub mod guest;
 pub mod kernel;
 pub mod machine;
 pub mod measure;
+pub mod report;
 pub mod scenario;
 pub mod spec;
 pub mod store;

@@ -4,6 +4,7 @@ mod bench;
 mod check;
 mod merge;
 mod progress;
+mod report;
 mod run;
 
 use clap::Subcommand;
@@ -27,6 +28,7 @@ enum Command {
     List,
     Run(Box<run::Args>),
     Check(check::Args),
+    Report(report::Args),
     Merge(merge::Args),
     /// The guest's first process
     #[command(hide = true)]
@@ -55,6 +57,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         Command::List => list(),
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::GuestInit { dir, .. } => guest::run_as_init(&dir),
     }

@@ -3,6 +3,7 @@
 use super::output::Summary;
 use super::timeline::{Timeline, capacity};
 use core::fmt::Write;
+use pcc_lab::chart::{escape, ticks};
 
 const WIDTH: f64 = 840.0;
 const HEIGHT: f64 = 400.0;
@@ -140,31 +141,4 @@ fn legend(svg: &mut String, summary: &Summary<'_>) -> core::fmt::Result {
         r##"<text x="{:.0}" y="389" fill="#555">what a perfect sender would deliver (loss and headers taken off)</text>"##,
         LEFT + 24.0
     )
-}
-
-/// Round numbers from zero to `most`, about as many as `wanted`.
-fn ticks(most: f64, wanted: f64) -> Vec<f64> {
-    let rough = (most / wanted).max(1e-6);
-    let power = 10f64.powf(rough.log10().floor());
-    let step =
-        [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
-    let count = (most / step + 1e-9).floor().min(100.0) as u32;
-    // Six decimals: a sum of steps is not exact.
-    (0..=count).map(|tick| (f64::from(tick) * step * 1e6).round() / 1e6).collect()
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ticks_are_round_and_not_too_many() {
-        assert_eq!(ticks(46.0, 5.0), [0.0, 10.0, 20.0, 30.0, 40.0]);
-        assert_eq!(ticks(0.3, 5.0), [0.0, 0.1, 0.2, 0.3]);
-        assert_eq!(ticks(0.0, 5.0).len(), 1);
-    }
 }

@@ -1,0 +1,64 @@
+//! `pcc lab report`: stored results as a page, pictures and tables.
+
+use super::bench::{self, Stored};
+use crate::reserved::Reserved;
+use anyhow::Context as _;
+use pcc_lab::report::{self, Origin, Section};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Write what is stored as one HTML file
+///
+/// Every figure beside what was published, the data behind it, and PASS or MISS. The page needs no network.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example: pcc lab report -o report.html --csv tables --pictures pictures")]
+pub(super) struct Args {
+    /// Supplied scenarios by name, or .toml files [default: all supplied ones]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// The page
+    #[arg(short, long, value_name = "FILE", default_value = "pcc-lab.html")]
+    output: PathBuf,
+    /// A table of every run of each scenario, NAME.csv
+    #[arg(long, value_name = "DIR")]
+    csv: Option<PathBuf>,
+    /// Each figure as a picture, NAME.svg
+    #[arg(long, value_name = "DIR")]
+    pictures: Option<PathBuf>,
+    #[command(flatten)]
+    stored: Stored,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let page = Reserved::at(&args.output, "--output")?;
+    let (scenarios, store, program) = args.stored.open(&args.names)?;
+    let outcomes: Vec<_> = scenarios.iter().map(|scenario| bench::outcomes(scenario, &store)).collect();
+    let together = scenarios.iter().zip(&outcomes);
+    let sections: Vec<_> = together.map(|(scenario, outcomes)| Section::of(scenario, outcomes, &store)).collect();
+    let origin = Origin { version: env!("CARGO_PKG_VERSION").into(), commit: store.origin(&program), program };
+    page.write(&report::page(&sections, &origin))?;
+    for section in sections.iter().filter(|section| section.runs().0 > 0) {
+        if let Some(dir) = &args.csv {
+            put(dir, &format!("{}.csv", section.scenario.name), &section.csv(), "--csv")?;
+        }
+        for (name, picture) in args.pictures.iter().flat_map(|_| section.pictures()) {
+            put(args.pictures.as_deref().unwrap_or(Path::new(".")), &name, &picture, "--pictures")?;
+        }
+    }
+    let mut out = std::io::stdout().lock();
+    let count = |is: fn(&Section<'_>) -> bool| sections.iter().filter(|section| is(section)).count();
+    writeln!(
+        out,
+        "{}: {} of {} scenarios, {} of them complete",
+        args.output.display(),
+        count(|section| section.runs().0 > 0),
+        sections.len(),
+        count(|section| section.runs().0 == section.runs().1),
+    )?;
+    Ok(())
+}
+
+fn put(dir: &Path, name: &str, text: &str, option: &str) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| format!("could not create the directory {}", dir.display()))?;
+    Reserved::at(&dir.join(name), option)?.write(text)
+}

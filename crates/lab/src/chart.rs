@@ -1,0 +1,72 @@
+//! What every chart needs: round numbers on its axes, and text that is safe in SVG and HTML.
+
+/// Round numbers from zero to `most`, about as many as `wanted`.
+pub fn ticks(most: f64, wanted: f64) -> Vec<f64> {
+    let rough = (most / wanted).max(1e-6);
+    let power = 10f64.powf(rough.log10().floor());
+    let step =
+        [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= rough).unwrap_or(rough);
+    let count = (most / step + 1e-9).floor().min(100.0) as u32;
+    // Six decimals: a sum of steps is not exact.
+    (0..=count).map(|tick| (f64::from(tick) * step * 1e6).round() / 1e6).collect()
+}
+
+/// Numbers from `least` to `most` for a logarithmic axis: 1, 2 and 5 of each power of ten, or the powers alone where
+/// that would be too many.
+pub fn log_ticks(least: f64, most: f64) -> Vec<f64> {
+    let (low, high) = (least.log10().floor() as i32, most.log10().ceil() as i32);
+    let digits: &[f64] = if high - low <= 2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let all = (low..=high).flat_map(|power| digits.iter().map(move |digit| digit * 10f64.powi(power)));
+    all.filter(|tick| *tick >= least * 0.999 && *tick <= most * 1.001).collect()
+}
+
+/// A number beside an axis: no more digits than it takes.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        size if size >= 1000.0 || size.fract() == 0.0 => format!("{value:.0}"),
+        size => {
+            let digits = (2 - size.log10().floor() as i32).clamp(1, 9) as usize;
+            let text = format!("{value:.digits$}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+    }
+}
+
+/// Text between tags, or in an attribute with quotes.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_not_too_many() {
+        assert_eq!(ticks(46.0, 5.0), [0.0, 10.0, 20.0, 30.0, 40.0]);
+        assert_eq!(ticks(0.3, 5.0), [0.0, 0.1, 0.2, 0.3]);
+        assert_eq!(ticks(0.0, 5.0).len(), 1);
+    }
+
+    #[test]
+    fn logarithmic_ticks_are_fewer_over_many_decades() {
+        let near = |ticks: Vec<f64>, expected: &[f64]| {
+            let texts: Vec<_> = ticks.into_iter().map(number).collect();
+            assert_eq!(texts, expected.iter().map(|tick| number(*tick)).collect::<Vec<_>>());
+        };
+        near(log_ticks(0.4, 45.0), &[1.0, 10.0]);
+        near(log_ticks(2.0, 45.0), &[2.0, 5.0, 10.0, 20.0]);
+    }
+
+    #[test]
+    fn numbers_have_the_digits_they_need() {
+        let told = [0.0, 0.001, 0.95, 1.25, 12.345, 1500.0, 20.0].map(number);
+        assert_eq!(told, ["0", "0.001", "0.95", "1.25", "12.3", "1500", "20"]);
+    }
+
+    #[test]
+    fn text_cannot_become_markup() {
+        assert_eq!(escape("<b a=\"1\">&</b>"), "&lt;b a=&quot;1&quot;&gt;&amp;&lt;/b&gt;");
+    }
+}

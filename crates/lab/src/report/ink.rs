@@ -1,0 +1,128 @@
+//! Colours and marks: an algorithm looks the same in every figure, and differs from the others by more than its colour.
+
+/// Colours that people with any colour vision tell apart in most pairs, and a mark for each: name, on a light page, on a
+/// dark one, shape. Algorithms of one family (over QUIC, paced, a bundle) share them and differ by their line.
+const FAMILIES: [(&str, &str, &str, Shape); 17] = [
+    ("pcc", "#0068a8", "#5ab4f2", Shape::Circle),
+    ("cubic", "#c44e00", "#ff9a56", Shape::Square),
+    ("bbr", "#007a5a", "#3ecf9f", Shape::Triangle),
+    ("reno", "#a8558a", "#e59acb", Shape::Diamond),
+    ("illinois", "#8a6a00", "#dcb53c", Shape::Down),
+    ("hybla", "#4a4fb5", "#a3a8ff", Shape::Cross),
+    ("vegas", "#00838f", "#4dd0e1", Shape::Diamond),
+    ("westwood", "#b3261e", "#ff8a80", Shape::Cross),
+    ("bic", "#5f7a00", "#b9d645", Shape::Square),
+    ("dctcp", "#6d4c41", "#c8a598", Shape::Triangle),
+    ("flow-0", "#0068a8", "#5ab4f2", Shape::Circle),
+    ("flow-1", "#c44e00", "#ff9a56", Shape::Square),
+    ("flow-2", "#007a5a", "#3ecf9f", Shape::Triangle),
+    ("flow-3", "#a8558a", "#e59acb", Shape::Diamond),
+    ("flow-4", "#8a6a00", "#dcb53c", Shape::Down),
+    ("optimum", "#8a929e", "#7d8794", Shape::Circle),
+    ("other", "#555b66", "#a7b0bd", Shape::Cross),
+];
+
+/// A mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Down,
+    Cross,
+}
+
+impl Shape {
+    /// As a path around a place; `r` is its radius.
+    pub(super) fn path(self, x: f64, y: f64, r: f64) -> String {
+        let s = 0.86 * r;
+        match self {
+            Self::Circle => format!("M{:.1} {y:.1}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z", x - r, d = 2.0 * r),
+            Self::Square => format!("M{:.1} {:.1}h{d:.1}v{d:.1}h-{d:.1}z", x - s, y - s, d = 2.0 * s),
+            Self::Triangle => format!("M{x:.1} {:.1}l{r} {h:.1}h-{d}z", y - r, h = 1.8 * r, d = 2.0 * r),
+            Self::Down => format!("M{x:.1} {:.1}l{r} -{h:.1}h-{d}z", y + r, h = 1.8 * r, d = 2.0 * r),
+            Self::Diamond => format!("M{x:.1} {:.1}l{r} {r}l-{r} {r}l-{r} -{r}z", y - r),
+            Self::Cross => {
+                let (left, top) = (x - s, y - s);
+                format!(
+                    "M{left:.1} {top:.1}l{d:.1} {d:.1}M{left:.1} {bottom:.1}l{d:.1} -{d:.1}",
+                    d = 2.0 * s,
+                    bottom = y + s
+                )
+            }
+        }
+    }
+}
+
+/// On what it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ground {
+    /// A page that is light or dark as its reader likes, with the colours of [`style`].
+    Page,
+    /// A white card.
+    Card,
+}
+
+/// How an algorithm or flow is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ink {
+    pub(super) colour: String,
+    pub(super) shape: Shape,
+    /// Of its line, for `stroke-dasharray`; none for an unbroken one.
+    pub(super) dash: Option<&'static str>,
+    pub(super) width: f64,
+}
+
+pub(super) fn ink(name: &str, ground: Ground) -> Ink {
+    let over_quic = name.strip_prefix("quic:");
+    let plain = over_quic.unwrap_or(name);
+    let end = plain.find(['+', '*', '/', ' ']).unwrap_or(plain.len());
+    let family = match &plain[..end] {
+        "newreno" => "reno",
+        family => family,
+    };
+    let known = FAMILIES.iter().find(|(known, ..)| *known == family);
+    let (family, light, _, shape) = known.unwrap_or(&FAMILIES[FAMILIES.len() - 1]);
+    let is_ours = *family == "pcc";
+    let dash = match (over_quic.is_some() && !is_ours, plain[end..].chars().next()) {
+        _ if name == "optimum" => Some("5 4"),
+        (_, Some('*')) => Some("2 3"),
+        (_, Some('+' | '/')) => Some("7 3"),
+        (true, _) => Some("7 2 2 2"),
+        _ => None,
+    };
+    let colour = match ground {
+        Ground::Page => format!("var(--{family})"),
+        Ground::Card => (*light).to_owned(),
+    };
+    Ink { colour, shape: *shape, dash, width: if is_ours { 2.6 } else { 1.7 } }
+}
+
+/// The colours as custom properties of a style sheet: light, or dark.
+pub(super) fn style(is_dark: bool) -> String {
+    let line = |(name, light, dark, _): &(&str, &str, &str, Shape)| {
+        format!("--{name}:{};", if is_dark { dark } else { light })
+    };
+    FAMILIES.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_family_shares_its_colour_and_differs_by_the_line() {
+        let inks = ["bbr", "quic:bbr", "bbr+paced", "bbr*10"].map(|name| ink(name, Ground::Card));
+        assert!(inks.iter().all(|ink| ink.colour == inks[0].colour));
+        for (place, one) in inks.iter().enumerate() {
+            assert!(inks[place + 1..].iter().all(|other| other.dash != one.dash), "{inks:?}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_knows_has_an_ink_too() {
+        assert_eq!(ink("scalable", Ground::Page).colour, "var(--other)");
+        assert!(style(false).contains("--other:") && style(true).contains("--pcc:#5ab4f2;"));
+    }
+}

@@ -1,0 +1,98 @@
+//! What is stored, as a page, as pictures and as tables: each from the same cells.
+
+mod csv;
+mod ink;
+mod page;
+mod plot;
+mod svg;
+
+use crate::check::{self, Checked, NotRun};
+use crate::figure::Figure;
+use crate::measure::Measure;
+use crate::scenario::Scenario;
+use crate::spec::Outcome;
+use crate::store::Store;
+use crate::summary::{self, Cell};
+use plot::Plot;
+
+/// A scenario and what there is of it.
+#[derive(Clone, Debug)]
+pub struct Section<'a> {
+    /// What was to be done.
+    pub scenario: &'a Scenario,
+    /// What was measured.
+    pub cells: Vec<Cell<'a>>,
+    /// What was promised.
+    pub checked: Vec<Result<Checked, NotRun>>,
+    /// Real time that its runs took, as far as it is known. Unit: s.
+    pub real_seconds: f64,
+    plots: Vec<Plot>,
+}
+
+impl<'a> Section<'a> {
+    /// Looks at the outcomes of a scenario's runs.
+    pub fn of(scenario: &'a Scenario, outcomes: &'a [Option<Outcome>], store: &Store) -> Self {
+        let cells = summary::cells(scenario, outcomes);
+        let times = store.times();
+        let known = scenario.runs.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_some());
+        let real_seconds = known.filter_map(|(run, _)| times.get(&store.key(&run.spec).ok()?)).sum();
+        let default = [Figure::default()];
+        let figures = if scenario.figures.is_empty() { &default[..] } else { &scenario.figures };
+        let plots = figures.iter().flat_map(|figure| plot::plots(scenario, figure, &cells)).collect();
+        let checked = check::check(scenario, &cells);
+        Self { scenario, cells, checked, real_seconds, plots }
+    }
+
+    /// How many of its runs are there, rejected ones included, and how many there should be.
+    pub fn runs(&self) -> (usize, usize) {
+        let done = self.cells.iter().map(|cell| cell.runs.len() + cell.rejected.len()).sum();
+        (done, self.cells.iter().map(|cell| cell.wanted).sum())
+    }
+
+    /// The measures that say something about it: those of its figures and targets, and the usual ones.
+    fn measures(&self) -> Vec<Measure> {
+        let mut measures = vec![Measure::Goodput, Measure::Share, Measure::RttAdded, Measure::Loss, Measure::Waste];
+        let drawn = self.scenario.figures.iter().flat_map(|figure| [Some(figure.y), figure.x]).flatten();
+        for measure in drawn.chain(self.scenario.targets.iter().map(|target| target.measure)) {
+            if !measures.contains(&measure) {
+                measures.push(measure);
+            }
+        }
+        measures.push(Measure::HostLimited);
+        measures
+    }
+
+    /// A line for every run, with a heading.
+    pub fn csv(&self) -> String {
+        csv::runs(self)
+    }
+
+    /// Its figures as SVG on white cards, with the names of their files.
+    pub fn pictures(&self) -> Vec<(String, String)> {
+        let name = |place: usize| match place {
+            0 => format!("{}.svg", self.scenario.name),
+            place => format!("{}-{}.svg", self.scenario.name, place + 1),
+        };
+        let draw = |(place, plot)| (name(place), svg::card(plot, &self.scenario.source));
+        self.plots.iter().enumerate().map(draw).collect()
+    }
+}
+
+/// What made the results.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// Version of the lab.
+    pub version: String,
+    /// Hash of the program that QUIC flows ran.
+    pub program: String,
+    /// The commit it was built from, if that is known.
+    pub commit: Option<String>,
+}
+
+/// Everything as one page that needs nothing else, neither a network nor scripts.
+pub fn page(sections: &[Section<'_>], origin: &Origin) -> String {
+    page::render(sections, origin)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+//! The page: one file with everything in it.
+
+use super::ink::{self, Ground, ink};
+use super::plot::Plot;
+use super::svg::{self, Size};
+use super::{Origin, Section, csv};
+use crate::chart::{escape, number};
+use crate::check::{Checked, NotRun, Verdict, short};
+use crate::measure::Measure;
+use crate::summary::Mean;
+use core::fmt::Write as _;
+
+const CSS: &str = include_str!("page.css");
+const LIGHT: &str = "--page:#f6f7f9;--card:#fff;--text:#16181d;--dim:#5c6470;--line:#e2e5ea;--axis:#9aa2ad;\
+                     --good:#dcf3e4;--good-text:#0b6b38;--bad:#fde2df;--bad-text:#a81f14;";
+const DARK: &str = "--page:#101317;--card:#191d23;--text:#e8eaee;--dim:#9aa4b2;--line:#2b313a;--axis:#66707d;\
+                    --good:#123d28;--good-text:#6fdca0;--bad:#4a1d1a;--bad-text:#ff9f95;";
+/// On a desk, and on a phone of 390 pixels less the margins.
+const SIZES: [(&str, Size); 2] =
+    [("wide", Size { width: 914.0, height: 370.0 }), ("narrow", Size { width: 344.0, height: 290.0 })];
+
+pub(super) fn render(sections: &[Section<'_>], origin: &Origin) -> String {
+    let (light, dark) = (ink::style(false), ink::style(true));
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>PCC lab: results</title>\n\
+         <style>\n:root {{ color-scheme: light dark; {LIGHT}{light} }}\n\
+         @media (prefers-color-scheme: dark) {{ :root {{ {DARK}{dark} }} }}\n{CSS}</style>\n</head>\n<body>\n<main>\n"
+    );
+    page += &head(sections, origin);
+    for section in sections {
+        page += &match section.runs() {
+            (0, _) => not_run(section),
+            _ => scenario(section, origin),
+        };
+    }
+    page += "</main>\n</body>\n</html>\n";
+    page
+}
+
+fn head(sections: &[Section<'_>], origin: &Origin) -> String {
+    let all = || sections.iter().flat_map(|section| &section.checked);
+    let kept = all().flatten().filter(|row| row.verdict == Verdict::Pass).count();
+    let reached = all().flatten().filter(|row| row.reaches_goal).count();
+    let (promises, not_run) = (all().count(), all().filter(|row| row.is_err()).count());
+    let real: f64 = sections.iter().map(|section| section.real_seconds).sum();
+    let mut text = format!(
+        "<h1>PCC against today's TCPs, on the paths of the papers</h1>\n<p class=\"dim\">Measured on a real Linux network \
+         stack in virtual time; points are means over seeds, bars their 95 % confidence intervals.</p>\n\
+         <section><h2>{kept} of {promises} promises kept, {reached} goals reached{}</h2>\n",
+        if not_run > 0 { format!(", {not_run} not run") } else { String::new() }
+    );
+    text += "<div class=\"scroll\"><table><thead><tr><th class=\"left\">figure</th><th class=\"left\">verdict</th>\
+             <th>kept</th><th>goals</th><th>row</th></tr></thead><tbody>\n";
+    for section in sections {
+        let rows = &section.checked;
+        let count = |is: fn(&Checked) -> bool| rows.iter().flatten().filter(|row| is(row)).count();
+        let kept = count(|row| row.verdict == Verdict::Pass);
+        let verdict = match (section.runs().0, rows.iter().flatten().count()) {
+            (0, _) => badge("none", "not run"),
+            (_, 0) => badge("none", "no verdict"),
+            (_, judged) if kept < judged => badge("miss", "MISS"),
+            (_, judged) if judged < rows.len() => badge("pass", "PASS, not all run"),
+            _ => badge("pass", "PASS"),
+        };
+        let mut numbers: Vec<&str> = section.scenario.targets.iter().map(|target| target.row.as_str()).collect();
+        numbers.dedup();
+        let _ = writeln!(
+            text,
+            "<tr><td class=\"left wrap\"><a href=\"#{}\">{}</a></td><td class=\"left\">{verdict}</td><td>{kept} / {all}</td>\
+             <td>{} / {all}</td><td>{}</td></tr>",
+            escape(&section.scenario.name),
+            escape(&section.scenario.title),
+            count(|row| row.reaches_goal),
+            escape(&numbers.join(", ")),
+            all = rows.len(),
+        );
+    }
+    text += "</tbody></table></div>\n<dl>";
+    let program = format!("<code>{}</code>{}", escape(&origin.program), commit(origin));
+    for (name, value) in [
+        ("QUIC flows ran", program),
+        ("Kernels", escape(&kernels(sections).join(", "))),
+        ("Real time", if real > 0.0 { format!("{}, added over all runs", time(real)) } else { "not recorded".into() }),
+        ("Lab", format!("pcc {}", escape(&origin.version))),
+    ] {
+        let _ = write!(text, "<dt>{name}</dt><dd>{value}</dd>");
+    }
+    text + "</dl></section>\n"
+}
+
+fn commit(origin: &Origin) -> String {
+    match &origin.commit {
+        Some(commit) => format!(" of commit <code>{}</code>", escape(commit)),
+        None => ", of which no commit is recorded".into(),
+    }
+}
+
+fn kernels(sections: &[Section<'_>]) -> Vec<String> {
+    let runs = sections.iter().flat_map(|section| &section.cells).flat_map(|cell| &cell.runs);
+    let mut kernels: Vec<_> = runs.map(|(_, outcome)| format!("Linux {}", outcome.kernel)).collect();
+    kernels.sort_unstable();
+    kernels.dedup();
+    kernels
+}
+
+/// Seconds of real time in words.
+fn time(seconds: f64) -> String {
+    match seconds {
+        short if short < 100.0 => format!("{short:.0} s"),
+        middle if middle < 6000.0 => format!("{:.0} min", middle / 60.0),
+        long => format!("{:.1} h", long / 3600.0),
+    }
+}
+
+fn badge(class: &str, text: &str) -> String {
+    format!("<span class=\"verdict {class}\">{text}</span>")
+}
+
+/// Title, source and what was published.
+fn heading(section: &Section<'_>) -> String {
+    let scenario = section.scenario;
+    let mut text = format!(
+        "<section id=\"{}\"><h2>{}</h2>\n<p class=\"dim\">{}</p>\n",
+        escape(&scenario.name),
+        escape(&scenario.title),
+        escape(&scenario.source)
+    );
+    if !scenario.published.is_empty() {
+        text += "<blockquote><p class=\"dim\">Published:</p>";
+        for statement in &scenario.published {
+            let _ = write!(text, "<p>{}</p>", escape(statement));
+        }
+        text += "</blockquote>\n";
+    }
+    text
+}
+
+fn not_run(section: &Section<'_>) -> String {
+    let command = format!("pcc lab run {}", section.scenario.name);
+    format!("{}<p>{} <code>{}</code></p></section>\n", heading(section), badge("none", "not run"), escape(&command))
+}
+
+fn scenario(section: &Section<'_>, origin: &Origin) -> String {
+    let mut text = heading(section);
+    for plot in &section.plots {
+        text += &figure(plot);
+    }
+    text += &verdicts(&section.checked);
+    text += &table(section);
+    text += &provenance(section, origin);
+    text + "</section>\n"
+}
+
+fn figure(plot: &Plot) -> String {
+    let mut text = format!("<figure><figcaption>{}</figcaption>\n<div class=\"legend\">", escape(&plot.title));
+    for (series, is_reference) in svg::entries(plot) {
+        text += "<span><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\">";
+        let _ = svg::key(&mut text, series, &ink(&series.ink, Ground::Page), is_reference);
+        let _ = write!(text, "</svg>{}</span>", escape(&series.name));
+    }
+    if !plot.limits.is_empty() {
+        text += "<span><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\"><path d=\"M5 5h18\" stroke=\"var(--axis)\" \
+                 stroke-width=\"3\"/></svg>must</span><span><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\"><path \
+                 d=\"M5 5h18\" stroke=\"var(--axis)\" stroke-dasharray=\"3 2\"/></svg>goal</span>";
+    }
+    text += "</div>\n";
+    for (class, size) in SIZES {
+        let drawn = svg::draw(plot, size, Ground::Page);
+        text += &drawn.replacen("<svg ", &format!("<svg class=\"{class}\" "), 1);
+    }
+    text + "</figure>\n"
+}
+
+fn verdicts(rows: &[Result<Checked, NotRun>]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "<h3>Promised</h3><div class=\"scroll\"><table><thead><tr><th>row</th><th class=\"left\">verdict</th>\
+         <th class=\"left\">case</th><th class=\"left\">measure</th><th>measured</th><th>must</th><th>goal</th>\
+         <th class=\"left\">algorithm</th><th class=\"left\"></th></tr></thead><tbody>\n",
+    );
+    for row in rows {
+        let (number_of_row, case, metric, algorithm) = match row {
+            Ok(row) => (&row.row, &row.case, &row.metric, &row.algorithm),
+            Err(row) => (&row.row, &row.case, &row.metric, &row.algorithm),
+        };
+        let (verdict, values, note) = match row {
+            Ok(row) => {
+                let sign = if row.at_most { "≤" } else { "≥" };
+                let verdict = match (row.verdict, row.reaches_goal) {
+                    (Verdict::Pass, true) => badge("pass", "PASS, goal"),
+                    (Verdict::Pass, false) => badge("pass", "PASS"),
+                    (Verdict::Miss, _) => badge("miss", "MISS"),
+                };
+                let (have, want) = row.seeds;
+                let few = if have < want { format!("{have} of {want} seeds") } else { String::new() };
+                let limits = [row.must, row.goal].map(|limit| format!("{sign} {}", number(limit)));
+                (verdict, [number(row.measured), limits[0].clone(), limits[1].clone()], few)
+            }
+            Err(row) => (badge("none", "not run"), ["–"; 3].map(String::from), format!("lacks {}", escape(&row.lacks))),
+        };
+        let _ = writeln!(
+            text,
+            "<tr><td>{}</td><td class=\"left\">{verdict}</td><td class=\"left\">{}</td><td class=\"left\">{}</td>\
+             <td>{}</td><td>{}</td><td>{}</td><td class=\"left\">{}</td><td class=\"left dim\">{note}</td></tr>",
+            escape(number_of_row),
+            escape(case),
+            escape(metric),
+            values[0],
+            values[1],
+            values[2],
+            escape(algorithm),
+        );
+    }
+    text + "</tbody></table></div>\n"
+}
+
+/// The same numbers as in the figures, to read.
+fn table(section: &Section<'_>) -> String {
+    let has = |measure: &Measure| section.cells.iter().any(|cell| cell.mean(*measure).is_some());
+    let measures: Vec<_> = section.measures().into_iter().filter(has).collect();
+    let mut text = String::from("<details><summary>All figures</summary><div class=\"scroll\"><table><thead><tr>");
+    let _ = write!(text, "<th>{}</th><th class=\"left\">algorithm</th><th>seeds</th>", escape(&section.scenario.key));
+    text.extend(measures.iter().map(|measure| format!("<th>{measure}</th>")));
+    text += "</tr></thead><tbody>\n";
+    for cell in section.cells.iter().filter(|cell| !cell.runs.is_empty()) {
+        let (point, name, seeds) = (escape(cell.point), escape(short(cell.algorithm)), cell.runs.len());
+        let _ = write!(text, "<tr><td>{point}</td><td class=\"left\">{name}</td><td>{seeds}</td>");
+        for measure in &measures {
+            let value = cell.mean(*measure).map_or("–".into(), |Mean { mean, margin }| match margin {
+                Some(margin) => format!("{} ± {}", number(mean), number(margin)),
+                None => number(mean),
+            });
+            let _ = write!(text, "<td>{value}</td>");
+        }
+        text += "</tr>\n";
+    }
+    text + "</tbody></table></div></details>\n"
+}
+
+fn provenance(section: &Section<'_>, origin: &Origin) -> String {
+    let scenario = section.scenario;
+    let (done, wanted) = section.runs();
+    let mut seeds: Vec<_> = scenario.runs.iter().map(|run| run.spec.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let seeds = match seeds.as_slice() {
+        [first, .., last] if seeds.len() as u64 == last - first + 1 => format!("{first} to {last}"),
+        all => all.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let longest = scenario.runs.iter().map(|run| run.spec.duration).max().unwrap_or_default();
+    let rejected: Vec<_> = section.cells.iter().filter(|cell| !cell.rejected.is_empty()).collect();
+    let name = escape(&scenario.name);
+    let link = |file: &str, words: &str, table: &str| {
+        format!("<a download=\"{file}\" href=\"{}\">{words}</a>", csv::address(table))
+    };
+    let mut data = vec![link(&format!("{name}.csv"), "every run", &section.csv())];
+    for (place, plot) in section.plots.iter().enumerate().filter(|(_, plot)| plot.x.marks.is_empty()) {
+        data.push(link(
+            &format!("{name}-figure-{}.csv", place + 1),
+            &format!("figure {}", place + 1),
+            &csv::plot(plot),
+        ));
+    }
+    let mut rows = vec![
+        ("Command", format!("<code>pcc lab run {name}</code>")),
+        ("Runs", format!("{done} of {wanted}; seeds {seeds}; {} s of virtual time each", number(longest as f64 / 1e9))),
+        ("Kernel", escape(&kernels(std::slice::from_ref(section)).join(", "))),
+        ("Program", format!("<code>{}</code>{}", escape(&origin.program), commit(origin))),
+        ("Data", data.join(", ")),
+    ];
+    if section.real_seconds > 0.0 {
+        rows.insert(2, ("Real time", time(section.real_seconds)));
+    }
+    if !rejected.is_empty() {
+        let names = rejected.iter().map(|cell| {
+            let seeds: Vec<_> = cell.rejected.iter().map(u64::to_string).collect();
+            format!("{} at {}, seed {}", short(cell.algorithm), cell.point, seeds.join(", "))
+        });
+        let names = names.collect::<Vec<_>>().join("; ");
+        rows.push(("Not counted", escape(&format!("held back by their own hosts: {names}"))));
+    }
+    let rows: String = rows.iter().map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>")).collect();
+    format!("<dl>{rows}</dl>")
+}

@@ -1,0 +1,368 @@
+//! What is drawn: lines and marks in the units of their axes, made of a scenario's cells.
+
+use crate::check::short;
+use crate::figure::{Figure, Kind, Scale};
+use crate::measure::{Measure, delivered};
+use crate::scenario::Scenario;
+use crate::spec::{FlowOutcome, Segment, Spec};
+use crate::summary::{Cell, Mean};
+use pcc::units::{Bytes, Rate};
+
+/// A plot, without its size or its colours.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Plot {
+    /// What it shows.
+    pub(super) title: String,
+    /// To the right.
+    pub(super) x: Axis,
+    /// Upwards.
+    pub(super) y: Axis,
+    /// What was measured.
+    pub(super) series: Vec<Series>,
+    /// What papers measured.
+    pub(super) references: Vec<Series>,
+    /// What must be reached: marks in the same units.
+    pub(super) limits: Vec<Limit>,
+}
+
+/// An axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Axis {
+    /// What stands beside it.
+    pub(super) label: String,
+    /// How it is divided.
+    pub(super) scale: Scale,
+    /// Texts at places of their own; without any, round numbers.
+    pub(super) marks: Vec<(f64, String)>,
+}
+
+/// A line or a set of marks.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Series {
+    /// The algorithm, or the flow.
+    pub(super) name: String,
+    /// Decides the colour: an algorithm's name, a flow's number as `flow-2`, or `optimum`.
+    pub(super) ink: String,
+    /// How the points are joined.
+    pub(super) join: Join,
+    /// From left to right.
+    pub(super) points: Vec<Point>,
+}
+
+/// How a series' points are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Join {
+    /// A line with a mark at each point.
+    Marked,
+    /// A line alone.
+    Line,
+    /// A line of steps: each value holds until the next.
+    Steps,
+    /// Marks alone.
+    None,
+}
+
+/// A point of a series.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Point {
+    /// In the axis' unit.
+    pub(super) x: f64,
+    /// In the axis' unit.
+    pub(super) y: Mean,
+    /// Half the width of the 95 % interval to the right and left.
+    pub(super) x_margin: Option<f64>,
+    /// What a pointer that rests on it reads.
+    pub(super) text: String,
+}
+
+/// What must be reached at a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limit {
+    /// In the axis' unit.
+    pub(super) x: f64,
+    /// In the axis' unit.
+    pub(super) must: f64,
+    /// In the axis' unit.
+    pub(super) goal: f64,
+}
+
+/// Samples of a timeline: more would not be seen.
+const MOST_SAMPLES: usize = 250;
+
+/// The plots of a scenario's figure: one, or over time with several flows one an algorithm. None where nothing of it
+/// was run.
+pub(super) fn plots(scenario: &Scenario, figure: &Figure, cells: &[Cell<'_>]) -> Vec<Plot> {
+    let is_wanted = |name: &str| figure.algorithms.is_empty() || figure.algorithms.iter().any(|wanted| wanted == name);
+    let cells: Vec<_> = cells.iter().filter(|cell| is_wanted(cell.algorithm)).collect();
+    let mut plots = match figure.kind {
+        Kind::Lines => vec![lines(scenario, figure, &cells)],
+        Kind::Cdf => vec![distribution(scenario, figure, &cells)],
+        Kind::Frontier => vec![frontier(scenario, figure, &cells)],
+        Kind::Timeline => timelines(scenario, figure, &cells),
+    };
+    plots.retain(|plot| plot.series.iter().any(|series| !series.points.is_empty()));
+    plots
+}
+
+fn title(scenario: &Scenario, figure: &Figure) -> String {
+    figure.title.clone().unwrap_or_else(|| scenario.title.clone())
+}
+
+fn y_axis(figure: &Figure) -> Axis {
+    let label = match &figure.over {
+        Some(peer) => format!("{}, times that of {peer}", figure.y.label()),
+        None => figure.y.label(),
+    };
+    Axis { label: figure.y_label.clone().unwrap_or(label), scale: figure.y_scale, marks: Vec::new() }
+}
+
+/// A figure's measure of a cell, over that of the peer at the same point if the figure says so.
+fn value(figure: &Figure, cell: &Cell<'_>, cells: &[&Cell<'_>]) -> Option<Mean> {
+    let own = cell.mean(figure.y)?;
+    let Some(peer) = &figure.over else { return Some(own) };
+    let peer = cells.iter().find(|other| other.point == cell.point && other.algorithm == peer)?.mean(figure.y)?;
+    (peer.mean > 0.0).then(|| Mean { mean: own.mean / peer.mean, margin: own.margin.map(|margin| margin / peer.mean) })
+}
+
+/// Each once, in the order of their first appearance.
+fn algorithms<'a>(cells: &[&Cell<'a>]) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for cell in cells {
+        if !names.contains(&cell.algorithm) {
+            names.push(cell.algorithm);
+        }
+    }
+    names
+}
+
+/// Where the sweep's points are on the axis.
+struct Places {
+    axis: Axis,
+    /// The points are numbers with units, and their distances mean something.
+    is_numeric: bool,
+    names: Vec<String>,
+}
+
+impl Places {
+    fn of(scenario: &Scenario, figure: &Figure) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        for run in &scenario.runs {
+            if !names.contains(&run.point) {
+                names.push(run.point.clone());
+            }
+        }
+        let numbers: Option<Vec<f64>> = names.iter().map(|name| quantity(name)).collect();
+        let fits = |number: &f64| figure.x_scale == Scale::Linear || *number > 0.0;
+        let numbers = numbers.filter(|numbers| numbers.iter().all(fits));
+        let is_numeric = numbers.is_some();
+        let numbers = numbers.unwrap_or_else(|| (0..names.len()).map(|place| place as f64).collect());
+        let marks = numbers.into_iter().zip(names.iter().cloned()).collect();
+        let label = figure.x_label.clone().unwrap_or_else(|| scenario.parameter.clone());
+        let scale = if is_numeric { figure.x_scale } else { Scale::Linear };
+        Self { axis: Axis { label, scale, marks }, is_numeric, names }
+    }
+
+    fn at(&self, point: &str) -> Option<f64> {
+        match self.names.iter().position(|name| name == point) {
+            Some(place) => self.axis.marks.get(place).map(|(number, _)| *number),
+            // What a paper measured between our points.
+            None => quantity(point).filter(|_| self.is_numeric),
+        }
+    }
+}
+
+/// A text with or without unit as a number; equal units compare.
+fn quantity(text: &str) -> Option<f64> {
+    let number = || text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let bytes = || text.parse::<Bytes>().ok().map(|bytes| bytes.get() as f64);
+    let rate = || text.parse::<Rate>().ok().map(|rate| rate.bits_per_sec());
+    let factor = || text.strip_suffix("bdp")?.trim().parse().ok();
+    let time = || humantime::parse_duration(text).ok().map(|time| time.as_secs_f64());
+    number().or_else(bytes).or_else(rate).or_else(factor).or_else(time)
+}
+
+fn lines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
+    let places = Places::of(scenario, figure);
+    let join = if places.is_numeric { Join::Marked } else { Join::None };
+    let one = |name: &str| {
+        let own = cells.iter().filter(|cell| cell.algorithm == name);
+        let point = |cell: &&Cell<'_>| {
+            let (x, y) = (places.at(cell.point)?, value(figure, cell, cells)?);
+            let seeds = cell.runs.len();
+            let text = format!("{}, {} {}: {} ({seeds} seeds)", short(name), scenario.key, cell.point, told(y));
+            Some(Point { x, y, x_margin: None, text })
+        };
+        let points = own.filter_map(point).collect();
+        Series { name: short(name).to_owned(), ink: name.to_owned(), join, points }
+    };
+    let is_drawn = |series: &Series| !series.points.is_empty() && figure.over.as_deref() != Some(&series.ink);
+    let series: Vec<_> = algorithms(cells).into_iter().map(one).filter(is_drawn).collect();
+    let references = references(scenario, figure, &places);
+    let limits = limits(scenario, figure, &places);
+    Plot { title: title(scenario, figure), x: places.axis, y: y_axis(figure), series, references, limits }
+}
+
+fn told(value: Mean) -> String {
+    match value.margin {
+        Some(margin) => format!("{:.3} ± {margin:.3}", value.mean),
+        None => format!("{:.3}", value.mean),
+    }
+}
+
+fn references(scenario: &Scenario, figure: &Figure, places: &Places) -> Vec<Series> {
+    let fitting = scenario.references.iter().filter(|reference| reference.y == figure.y && figure.over.is_none());
+    let one = |reference: &crate::figure::Reference| {
+        let point = |(at, value): (&String, &f64)| {
+            let text = format!("{} ({}), {at}: {value}", reference.label, reference.source);
+            Some(Point { x: places.at(at)?, y: Mean { mean: *value, margin: None }, x_margin: None, text })
+        };
+        let points = reference.points.iter().filter_map(point).collect();
+        Series {
+            name: format!("{} ({})", reference.label, reference.source),
+            ink: reference.algorithm.clone(),
+            join: Join::None,
+            points,
+        }
+    };
+    fitting.map(one).filter(|series| !series.points.is_empty()).collect()
+}
+
+fn limits(scenario: &Scenario, figure: &Figure, places: &Places) -> Vec<Limit> {
+    let is_plain = |over: &[String]| match &figure.over {
+        None => over.is_empty(),
+        Some(peer) => over.len() == 1 && over.contains(peer),
+    };
+    let fitting = scenario.targets.iter().filter(|target| target.measure == figure.y && target.across.is_none());
+    let mut limits = Vec::new();
+    for target in fitting.filter(|target| is_plain(&target.over)) {
+        let all: Vec<_> = if target.at.is_empty() { places.names.clone() } else { target.at.clone() };
+        let (must, goal) = (target.must, target.goal.unwrap_or(target.must));
+        limits.extend(all.iter().filter_map(|point| Some(Limit { x: places.at(point)?, must, goal })));
+    }
+    limits
+}
+
+fn distribution(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
+    let one = |name: &str| {
+        let own = cells.iter().filter(|cell| cell.algorithm == name);
+        let mut values: Vec<(f64, &str)> =
+            own.filter_map(|cell| Some((value(figure, cell, cells)?.mean, cell.point))).collect();
+        values.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let count = values.len() as f64;
+        let point = |(place, (x, point)): (usize, &(f64, &str))| Point {
+            x: *x,
+            y: Mean { mean: (place + 1) as f64 / count, margin: None },
+            x_margin: None,
+            text: format!("{}, {} {point}: {x:.3}", short(name), scenario.key),
+        };
+        let points = values.iter().enumerate().map(point).collect();
+        Series { name: short(name).to_owned(), ink: name.to_owned(), join: Join::Steps, points }
+    };
+    let is_drawn = |series: &Series| !series.points.is_empty() && figure.over.as_deref() != Some(&series.ink);
+    let series = algorithms(cells).into_iter().map(one).filter(is_drawn).collect();
+    let measured = y_axis(figure);
+    let x = Axis { label: figure.x_label.clone().unwrap_or(measured.label), scale: figure.x_scale, marks: Vec::new() };
+    let label = figure.y_label.clone().unwrap_or_else(|| format!("share of the {}s with less", scenario.key));
+    let y = Axis { label, scale: Scale::Linear, marks: Vec::new() };
+    Plot { title: title(scenario, figure), x, y, series, references: Vec::new(), limits: Vec::new() }
+}
+
+fn frontier(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
+    let across = figure.x.unwrap_or(Measure::Rtt);
+    let one = |name: &str| {
+        let own = cells.iter().filter(|cell| cell.algorithm == name);
+        let point = |cell: &&Cell<'_>| {
+            let (x, y) = (cell.mean(across)?, cell.mean(figure.y)?);
+            let text = format!(
+                "{}, {} {}: {across} {}, {} {}",
+                short(name),
+                scenario.key,
+                cell.point,
+                told(x),
+                figure.y,
+                told(y)
+            );
+            Some(Point { x: x.mean, y, x_margin: x.margin, text })
+        };
+        let points = own.filter_map(point).collect();
+        Series { name: short(name).to_owned(), ink: name.to_owned(), join: Join::None, points }
+    };
+    let series = algorithms(cells).into_iter().map(one).filter(|series| !series.points.is_empty()).collect();
+    let label = figure.x_label.clone().unwrap_or_else(|| across.label());
+    let x = Axis { label, scale: figure.x_scale, marks: Vec::new() };
+    Plot { title: title(scenario, figure), x, y: y_axis(figure), series, references: Vec::new(), limits: Vec::new() }
+}
+
+/// Goodput over time at one point, with the first seed there is of each algorithm.
+fn timelines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Vec<Plot> {
+    let point = figure.point.as_deref().or_else(|| cells.first().map(|cell| cell.point));
+    let shown = cells.iter().filter(|cell| Some(cell.point) == point);
+    let runs: Vec<_> = shown.filter_map(|cell| Some((cell.algorithm, *cell.runs.first()?))).collect();
+    let plot = |what: Option<&str>, seed: u64, series: Vec<Series>| {
+        let x = Axis { label: "time, s".into(), scale: Scale::Linear, marks: Vec::new() };
+        let label = figure.y_label.clone().unwrap_or_else(|| "goodput, Mbit/s".into());
+        let y = Axis { label, scale: figure.y_scale, marks: Vec::new() };
+        let what = what.map_or(String::new(), |what| format!(", {}", short(what)));
+        let title = format!("{}{what} (seed {seed})", title(scenario, figure));
+        Plot { title, x, y, series, references: Vec::new(), limits: Vec::new() }
+    };
+    if runs.iter().all(|(_, (run, _))| run.spec.flows.len() == 1) {
+        // One flow each: all in one picture, as the paper has it.
+        let Some((_, (first, _))) = runs.first() else { return Vec::new() };
+        let mut series: Vec<_> = optimum(&first.spec).into_iter().collect();
+        series.extend(runs.iter().filter_map(|(name, (run, outcome))| {
+            let points = rates(&run.spec, outcome.flows.first()?);
+            Some(Series { name: short(name).to_owned(), ink: (*name).to_owned(), join: Join::Line, points })
+        }));
+        return vec![plot(None, first.spec.seed, series)];
+    }
+    let each = runs.iter().map(|(name, (run, outcome))| {
+        let mut series: Vec<_> = optimum(&run.spec).into_iter().collect();
+        series.extend(run.spec.flows.iter().zip(&outcome.flows).enumerate().map(|(number, (spec, flow))| {
+            let text = format!("{} {}", short(&spec.algorithm), number + 1);
+            Series { name: text, ink: format!("flow-{number}"), join: Join::Line, points: rates(&run.spec, flow) }
+        }));
+        plot(Some(name), run.spec.seed, series)
+    });
+    each.collect()
+}
+
+/// Payload that arrived, step by step. Unit: s and Mbit/s.
+fn rates(spec: &Spec, flow: &FlowOutcome) -> Vec<Point> {
+    let (Some(first), Some(last)) = (flow.samples.first(), flow.samples.last()) else { return Vec::new() };
+    let span = last.at.saturating_sub(first.at);
+    let step = spec.step.max(span / MOST_SAMPLES as u64).max(1);
+    let point = |at: u64| {
+        let mean = delivered(flow, at, at + step) * 8e3 / step as f64;
+        // In the middle of the step.
+        Point { x: (at + step / 2) as f64 / 1e9, y: Mean { mean, margin: None }, x_margin: None, text: String::new() }
+    };
+    (first.at..=last.at.saturating_sub(step)).step_by(step as usize).map(point).collect()
+}
+
+/// What the path could carry over time, if that changes. Unit: s and Mbit/s.
+fn optimum(spec: &Spec) -> Option<Series> {
+    let segments = spec.path.segments(0, spec.duration);
+    if segments.len() < 2 {
+        return None;
+    }
+    let point = |at: u64, mean: f64| Point {
+        x: at as f64 / 1e9,
+        y: Mean { mean, margin: None },
+        x_margin: None,
+        text: String::new(),
+    };
+    let bits = |part: &Segment| part.rate as f64 * (1.0 - part.loss) * (part.to - part.from) as f64 / 1e9;
+    let mbit = |from: u64, to: u64| {
+        let sum: f64 = spec.path.segments(from, to).iter().map(bits).sum();
+        sum / 1e6 / ((to - from).max(1) as f64 / 1e9)
+    };
+    let mut points: Vec<_> = if segments.len() <= MOST_SAMPLES {
+        segments.iter().map(|part| point(part.from, mbit(part.from, part.to))).collect()
+    } else {
+        let step = (spec.duration / MOST_SAMPLES as u64).max(1);
+        (0..spec.duration).step_by(step as usize).map(|at| point(at, mbit(at, at + step))).collect()
+    };
+    points.extend(points.last().map(|last| Point { x: spec.duration as f64 / 1e9, ..last.clone() }));
+    Some(Series { name: "what the path carries".into(), ink: "optimum".into(), join: Join::Steps, points })
+}

@@ -1,0 +1,301 @@
+//! Draws a plot as SVG, without anything that must be loaded.
+
+use super::ink::{Ground, Ink, ink};
+use super::plot::{Axis, Join, Plot, Point, Series};
+use crate::chart::{escape, log_ticks, number, ticks};
+use crate::figure::Scale;
+use core::fmt::{Result, Write};
+
+/// Width of a letter of the axes. Unit: pixels.
+const LETTER: f64 = 6.6;
+const BOTTOM: f64 = 40.0;
+const RIGHT: f64 = 14.0;
+
+/// How big it becomes. Unit: pixels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// Where the values of an axis are in the picture.
+struct Span {
+    scale: Scale,
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Span {
+    fn at(&self, value: f64) -> f64 {
+        let place = match self.scale {
+            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Log => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+        };
+        self.from + (self.to - self.from) * place.clamp(0.0, 1.0)
+    }
+
+    fn ticks(&self, wanted: f64) -> Vec<f64> {
+        match self.scale {
+            Scale::Linear => ticks(self.high - self.low, wanted).into_iter().map(|tick| tick + self.low).collect(),
+            Scale::Log => log_ticks(self.low, self.high),
+        }
+    }
+}
+
+/// The range of an axis: from zero, or from the least that is above it.
+fn range(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let values: Vec<_> = values.filter(|value| value.is_finite()).collect();
+    let high = values.iter().copied().fold(0.0, f64::max);
+    match scale {
+        Scale::Linear => (0.0, if high > 0.0 { high * 1.06 } else { 1.0 }),
+        Scale::Log => {
+            let low = values.iter().copied().filter(|value| *value > 0.0).fold(f64::MAX, f64::min);
+            let high = if high > 0.0 { high } else { 1.0 };
+            (low.min(high / 2.0) / 1.25, high * 1.25)
+        }
+    }
+}
+
+fn ends(point: &Point) -> [f64; 3] {
+    let margin = point.y.margin.unwrap_or(0.0);
+    [point.y.mean, point.y.mean - margin, point.y.mean + margin]
+}
+
+/// The plot alone.
+pub(super) fn draw(plot: &Plot, size: Size, ground: Ground) -> String {
+    let mut svg = String::new();
+    let label = escape(&format!("{}: {} by {}", plot.title, plot.y.label, plot.x.label));
+    let Size { width, height } = size;
+    // Writing to a String never fails.
+    let _ = write!(svg, r#"<svg viewBox="0 0 {width} {height}" role="img" aria-label="{label}">"#)
+        .and_then(|()| body(&mut svg, plot, 0.0, size, ground))
+        .and_then(|()| svg.write_str("</svg>\n"));
+    svg
+}
+
+/// The plot with its title and legend on a card of its own colour, so that it is legible on any page.
+pub(super) fn card(plot: &Plot, source: &str) -> String {
+    let (width, letter) = (840.0, 7.0);
+    let mut legend = String::new();
+    let (mut x, mut y) = (64.0, 82.0);
+    for (series, is_reference) in entries(plot) {
+        let needed = 34.0 + letter * series.name.chars().count() as f64 + 14.0;
+        if x + needed > width - RIGHT && x > 64.0 {
+            (x, y) = (64.0, y + 20.0);
+        }
+        let ink = ink(&series.ink, Ground::Card);
+        let _ = write!(legend, r#"<g transform="translate({x:.0} {:.1})">"#, y - 9.0)
+            .and_then(|()| key(&mut legend, series, &ink, is_reference))
+            .and_then(|()| {
+                write!(legend, r#"</g><text x="{:.0}" y="{y:.1}">{}</text>"#, x + 32.0, escape(&series.name))
+            });
+        x += needed;
+    }
+    let top = y + 18.0;
+    let height = top + 330.0;
+    let title = escape(&plot.title);
+    let mut svg = format!(
+        concat!(
+            r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" "##,
+            r##"role="img" font-family="system-ui, -apple-system, 'Segoe UI', sans-serif" font-size="13" fill="#333">"##,
+            "<title>{title}</title>",
+            r##"<rect x="0.5" y="0.5" width="{w}" height="{h}" rx="8" fill="#fff" stroke="#d0d0d0"/>"##,
+            r##"<text x="24" y="32" font-size="18" font-weight="600" fill="#111">{title}</text>"##,
+            r##"<text x="24" y="52" fill="#555">{source}</text>{legend}"##
+        ),
+        width = width,
+        height = height,
+        title = title,
+        w = width - 1.0,
+        h = height - 1.0,
+        source = escape(source),
+        legend = legend,
+    );
+    let _ = body(&mut svg, plot, top, Size { width, height }, Ground::Card);
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// What a legend has: every series once, and whether it is a paper's.
+pub(super) fn entries(plot: &Plot) -> impl Iterator<Item = (&Series, bool)> {
+    plot.series.iter().map(|series| (series, false)).chain(plot.references.iter().map(|series| (series, true)))
+}
+
+/// How a series looks, 28 pixels wide and 10 high.
+pub(super) fn key(svg: &mut String, series: &Series, ink: &Ink, is_reference: bool) -> Result {
+    if !is_reference && series.join != Join::None {
+        write!(
+            svg,
+            r#"<path d="M0 5h28" fill="none" stroke="{}" stroke-width="{}"{}/>"#,
+            ink.colour,
+            ink.width,
+            dash(ink)
+        )?;
+    }
+    match (is_reference, series.join) {
+        (true, _) => mark(svg, ink, 14.0, 5.0, 4.5, true, ""),
+        (false, Join::Marked | Join::None) => mark(svg, ink, 14.0, 5.0, 4.0, false, ""),
+        (false, _) => Ok(()),
+    }
+}
+
+fn dash(ink: &Ink) -> String {
+    ink.dash.map_or(String::new(), |dash| format!(r#" stroke-dasharray="{dash}""#))
+}
+
+/// A mark, hollow for what a paper measured.
+fn mark(svg: &mut String, ink: &Ink, x: f64, y: f64, r: f64, is_hollow: bool, text: &str) -> Result {
+    let fill = if is_hollow { "none" } else { &ink.colour };
+    let (path, colour) = (ink.shape.path(x, y, r), &ink.colour);
+    write!(svg, r#"<path d="{path}" fill="{fill}" stroke="{colour}" stroke-width="1.6">"#)?;
+    if !text.is_empty() {
+        write!(svg, "<title>{}</title>", escape(text))?;
+    }
+    svg.write_str("</path>")
+}
+
+fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> Result {
+    let (dim, line, axis) = match ground {
+        Ground::Page => ("var(--dim)", "var(--line)", "var(--axis)"),
+        Ground::Card => ("#555", "#e4e4e4", "#888"),
+    };
+    let drawn = || plot.series.iter().chain(&plot.references).flat_map(|series| &series.points);
+    let limits = plot.limits.iter().flat_map(|limit| [limit.must, limit.goal]);
+    let (low, high) = range(plot.y.scale, drawn().flat_map(ends).chain(limits));
+    let bottom = size.height - BOTTOM;
+    let mut y = Span { scale: plot.y.scale, low, high, from: bottom, to: top + 24.0 };
+    // What can be at most 1 needs no room above it.
+    if plot.y.scale == Scale::Linear && (0.9..=1.06).contains(&high) {
+        y.high = 1.0;
+    }
+    let texts: Vec<_> = y.ticks(6.0).into_iter().map(|tick| (tick, number(tick))).collect();
+    let widest = texts.iter().map(|(_, text)| text.len()).max().unwrap_or(1);
+    let left = 14.0 + LETTER * widest.max(3) as f64;
+    let (low, high) = match plot.x.marks.as_slice() {
+        [] => range(plot.x.scale, drawn().flat_map(|point| [point.x, point.x + point.x_margin.unwrap_or(0.0)])),
+        marks => around(&plot.x, marks),
+    };
+    let x = Span { scale: plot.x.scale, low, high, from: left, to: size.width - RIGHT };
+    for (tick, text) in &texts {
+        let at = y.at(*tick);
+        write!(svg, r#"<path d="M{left:.1} {at:.1}H{:.1}" stroke="{line}"/>"#, x.to)?;
+        write!(svg, r#"<text x="{:.1}" y="{:.1}" text-anchor="end" fill="{dim}">{text}</text>"#, left - 6.0, at + 4.0)?;
+    }
+    write!(svg, r#"<text x="{:.1}" y="{:.1}" fill="{dim}">{}</text>"#, 2.0, top + 11.0, escape(&plot.y.label))?;
+    below(svg, &plot.x, &x, bottom, dim, axis)?;
+    write!(
+        svg,
+        r#"<text x="{:.1}" y="{:.1}" text-anchor="middle" fill="{dim}">{}</text>"#,
+        left.midpoint(x.to),
+        size.height - 5.0,
+        escape(&plot.x.label)
+    )?;
+    write!(svg, r#"<path d="M{left:.1} {bottom:.1}H{:.1}" stroke="{axis}"/>"#, x.to)?;
+    for limit in &plot.limits {
+        let (at, must, goal) = (x.at(limit.x), y.at(limit.must), y.at(limit.goal));
+        write!(svg, r#"<path d="M{:.1} {must:.1}h18" stroke="{axis}" stroke-width="3"/>"#, at - 9.0)?;
+        write!(svg, r#"<path d="M{:.1} {goal:.1}h18" stroke="{axis}" stroke-dasharray="3 2"/>"#, at - 9.0)?;
+    }
+    // Ours on top.
+    for series in plot.series.iter().rev() {
+        let ink = ink(&series.ink, ground);
+        join(svg, series, &ink, &x, &y)?;
+        for point in &series.points {
+            margins(svg, point, &ink, &x, &y)?;
+            if matches!(series.join, Join::Marked | Join::None) {
+                mark(svg, &ink, x.at(point.x), y.at(point.y.mean), 3.6, false, &point.text)?;
+            }
+        }
+    }
+    for series in &plot.references {
+        let ink = ink(&series.ink, ground);
+        for point in &series.points {
+            mark(svg, &ink, x.at(point.x), y.at(point.y.mean), 6.0, true, &point.text)?;
+        }
+    }
+    Ok(())
+}
+
+/// A range in which all marks are, with some room at both ends.
+fn around(axis: &Axis, marks: &[(f64, String)]) -> (f64, f64) {
+    let low = marks.iter().map(|(at, _)| *at).fold(f64::MAX, f64::min);
+    let high = marks.iter().map(|(at, _)| *at).fold(f64::MIN, f64::max);
+    match axis.scale {
+        Scale::Log => {
+            let room = (high / low).powf(0.04).max(1.1);
+            (low / room, high * room)
+        }
+        Scale::Linear => {
+            let room = if high > low { (high - low) * 0.04 } else { 1.0 };
+            (low - room, high + room)
+        }
+    }
+}
+
+/// The texts of the x axis, without those that would run into their neighbours.
+fn below(svg: &mut String, axis: &Axis, x: &Span, bottom: f64, dim: &str, line: &str) -> Result {
+    let marks = if axis.marks.is_empty() {
+        x.ticks(((x.to - x.from) / 80.0).max(3.0)).into_iter().map(|tick| (tick, number(tick))).collect()
+    } else {
+        axis.marks.clone()
+    };
+    let mut free = f64::MIN;
+    for (value, text) in &marks {
+        let (at, half) = (x.at(*value), LETTER * text.chars().count() as f64 / 2.0);
+        write!(svg, r#"<path d="M{at:.1} {bottom:.1}v4" stroke="{line}"/>"#)?;
+        // The first and the last must not leave the picture.
+        let middle = at.clamp(half + 1.0, (x.to + RIGHT - half - 1.0).max(half + 1.0));
+        if middle - half > free {
+            write!(
+                svg,
+                r#"<text x="{middle:.1}" y="{:.1}" text-anchor="middle" fill="{dim}">{}</text>"#,
+                bottom + 17.0,
+                escape(text)
+            )?;
+            free = middle + half + 8.0;
+        }
+    }
+    Ok(())
+}
+
+fn join(svg: &mut String, series: &Series, ink: &Ink, x: &Span, y: &Span) -> Result {
+    if series.join == Join::None || series.points.is_empty() {
+        return Ok(());
+    }
+    let mut path = String::new();
+    for (place, point) in series.points.iter().enumerate() {
+        let (px, py) = (x.at(point.x), y.at(point.y.mean));
+        match (place, series.join) {
+            (0, _) => write!(path, "M{px:.1} {py:.1}")?,
+            (_, Join::Steps) => write!(path, "H{px:.1}V{py:.1}")?,
+            _ => write!(path, "L{px:.1} {py:.1}")?,
+        }
+    }
+    let (colour, width) = (&ink.colour, ink.width);
+    write!(
+        svg,
+        r#"<path d="{path}" fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round"{}/>"#,
+        dash(ink)
+    )
+}
+
+/// The 95 % interval, where there is one.
+fn margins(svg: &mut String, point: &Point, ink: &Ink, x: &Span, y: &Span) -> Result {
+    let (px, py) = (x.at(point.x), y.at(point.y.mean));
+    let mut path = String::new();
+    if let Some(margin) = point.y.margin.filter(|margin| *margin > 0.0) {
+        let (top, bottom) = (y.at(point.y.mean + margin), y.at(point.y.mean - margin));
+        if bottom - top > 1.0 {
+            write!(path, "M{px:.1} {top:.1}V{bottom:.1}M{:.1} {top:.1}h6M{:.1} {bottom:.1}h6", px - 3.0, px - 3.0)?;
+        }
+    }
+    if let Some(margin) = point.x_margin.filter(|margin| *margin > 0.0) {
+        write!(path, "M{:.1} {py:.1}H{:.1}", x.at(point.x - margin), x.at(point.x + margin))?;
+    }
+    if path.is_empty() {
+        return Ok(());
+    }
+    write!(svg, r#"<path d="{path}" stroke="{}" stroke-width="1.1" fill="none"/>"#, ink.colour)
+}

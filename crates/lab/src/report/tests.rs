@@ -1,0 +1,208 @@
+use super::*;
+use crate::scenario;
+use crate::spec::{FlowOutcome, FlowSample, Spec};
+
+const SCENARIO: &str = r#"
+    title = "Loss & <blood>"
+    source = "a test"
+    published = ["nothing \"yet\""]
+    algorithms = ["quic:pcc", "cubic", "reno"]
+    duration = "10s"
+    seeds = [1, 2, 3]
+    path = { rate = "100Mbit", rtt = "30ms", buffer = "1bdp" }
+    sweep = { parameter = "loss-both-ways", values = [0.0, 0.01, 0.02] }
+
+    [[figure]]
+    y = "share"
+
+    [[figure]]
+    kind = "cdf"
+    y = "goodput"
+    over = "cubic"
+    x_scale = "log"
+
+    [[figure]]
+    kind = "frontier"
+    x = "rtt"
+    y = "goodput"
+
+    [[figure]]
+    kind = "timeline"
+    point = "0.01"
+
+    [[reference]]
+    label = "PCC, 2015"
+    source = "NSDI 2015"
+    algorithm = "quic:pcc"
+    points = { "0.015" = 0.8 }
+
+    [[target]]
+    row = "1"
+    at = ["0.0", "0.02"]
+    measure = "share"
+    must = 0.5
+    goal = 0.6
+
+    [[target]]
+    row = "1"
+    at = ["0.02"]
+    measure = "share"
+    over = ["reno"]
+    must = 2.0
+"#;
+
+/// Ten samples of a goodput that falls with the loss, and is twice as high for PCC. Reno was not run.
+fn outcome(run: &scenario::Run) -> Option<Outcome> {
+    let factor = match run.algorithm.as_str() {
+        "quic:pcc" => 2.0,
+        "cubic" => 1.0,
+        _ => return None,
+    };
+    let mbit = factor * (40.0 - 1000.0 * run.spec.path.loss) + run.spec.seed as f64;
+    let second = 1_000_000_000;
+    let sample = |at: u64| {
+        let delivered = (mbit * 1e6 / 8.0 * at as f64) as u64;
+        FlowSample { at: at * second, delivered, sent: delivered, rtt: 40_000, ..FlowSample::default() }
+    };
+    let flow = FlowOutcome { samples: (0..=10).map(sample).collect(), ..FlowOutcome::default() };
+    Some(Outcome { kernel: "6.12.1".into(), flows: vec![flow], ..Outcome::default() })
+}
+
+fn with_section<T>(look: impl FnOnce(&Section<'_>) -> T) -> T {
+    let scenario = scenario::parse("small", SCENARIO).unwrap_or_else(|error| panic!("{error}"));
+    let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::at(dir.path(), "k");
+    for run in &scenario.runs {
+        store.keep(&Spec { ..run.spec.clone() }, &Outcome::default(), 10.0).unwrap();
+    }
+    look(&Section::of(&scenario, &outcomes, &store))
+}
+
+fn origin() -> Origin {
+    Origin { version: "0.1.0".into(), program: "5ea1b523".into(), commit: Some("abc1234".into()) }
+}
+
+fn rendered() -> String {
+    with_section(|section| page(std::slice::from_ref(section), &origin()))
+}
+
+/// Panics unless every tag is closed in its turn.
+fn assert_well_formed(text: &str) {
+    const VOID: [&str; 1] = ["meta"];
+    let mut open: Vec<&str> = Vec::new();
+    for part in text.split('<').skip(1) {
+        let (tag, _) = part.split_once('>').unwrap_or_else(|| panic!("<{part} does not end"));
+        assert!(!tag.contains('\n'), "<{tag}");
+        if tag.starts_with('!') || tag.ends_with('/') {
+            continue;
+        }
+        match tag.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name), "</{name}> closes another"),
+            None => {
+                let name = tag.split_whitespace().next().unwrap_or_default();
+                if !VOID.contains(&name) {
+                    open.push(name);
+                }
+                assert_eq!(tag.matches('"').count() % 2, 0, "<{tag}>");
+            }
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new(), "left open");
+}
+
+#[test]
+fn the_page_is_well_formed_and_needs_nothing_from_elsewhere() {
+    let page = rendered();
+    assert_well_formed(&page);
+    for word in ["http:", "https:", "<script", "<link", "<img", "@import", "url(", "src="] {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert!(!page.contains("NaN") && !page.contains("inf,"), "every number is one");
+}
+
+#[test]
+fn what_comes_from_a_scenario_file_cannot_become_markup() {
+    let page = rendered();
+    assert!(page.contains("Loss &amp; &lt;blood&gt;") && !page.contains("<blood>"));
+    assert!(page.contains("nothing &quot;yet&quot;"));
+}
+
+#[test]
+fn the_page_says_what_was_measured_promised_and_published_and_how_it_was_made() {
+    let page = rendered();
+    for (what, words) in [
+        ("the score", "1 of 3 promises kept, 1 goals reached, 1 not run"),
+        ("a miss", "<span class=\"verdict miss\">MISS</span>"),
+        ("a goal", "PASS, goal"),
+        ("what is missing", "lacks reno at 0.02"),
+        ("the published figure", "PCC, 2015 (NSDI 2015)"),
+        ("the command", "<code>pcc lab run small</code>"),
+        ("the runs", "18 of 27; seeds 1 to 3; 10 s of virtual time each"),
+        ("the kernel", "Linux 6.12.1"),
+        ("the program", "<code>5ea1b523</code> of commit <code>abc1234</code>"),
+        ("the real time", "<dt>Real time</dt><dd>3 min</dd>"),
+        ("the data", "download=\"small.csv\""),
+    ] {
+        assert!(page.contains(words), "{what}: {words}");
+    }
+}
+
+#[test]
+fn a_scenario_without_results_is_shown_as_not_run() {
+    let scenario = scenario::parse("small", SCENARIO).unwrap();
+    let outcomes: Vec<_> = scenario.runs.iter().map(|_| None).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"));
+    let page = page(std::slice::from_ref(&section), &origin());
+    assert_well_formed(&page);
+    assert!(page.contains("not run") && page.contains("pcc lab run small") && !page.contains("PASS"));
+    assert!(section.pictures().is_empty());
+}
+
+#[test]
+fn figures_have_the_lines_marks_and_limits_of_their_kind() {
+    with_section(|section| {
+        let [lines, distribution, frontier, timeline] = section.plots.as_slice() else {
+            panic!("{} plots", section.plots.len())
+        };
+        let names = |plot: &Plot| plot.series.iter().map(|series| series.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(lines), ["pcc", "cubic"]);
+        assert_eq!(lines.x.marks.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["0.0", "0.01", "0.02"]);
+        assert_eq!(lines.references[0].points[0].x, 0.015, "between our points");
+        assert_eq!(lines.limits.len(), 2, "that over a peer is none of this axis");
+        assert!(lines.series[0].points.iter().all(|point| point.y.margin.is_some_and(|margin| margin > 0.0)));
+        assert_eq!(names(distribution), ["pcc"], "CUBIC over CUBIC is 1 everywhere");
+        let last = distribution.series[0].points.last().unwrap();
+        assert_eq!(last.y.mean, 1.0);
+        assert!((last.x - 82.0 / 42.0).abs() < 1e-6, "{last:?}");
+        assert_eq!(frontier.series[0].points[0].x, 40.0);
+        assert_eq!(names(timeline), ["pcc", "cubic"], "one flow each: one picture");
+        assert!((timeline.series[0].points[0].y.mean - 61.0).abs() < 1e-6, "seed 1 at 0.01");
+    });
+}
+
+#[test]
+fn the_table_has_a_line_for_every_run_and_only_columns_with_values() {
+    with_section(|section| {
+        let table = section.csv();
+        let lines: Vec<_> = table.lines().collect();
+        assert_eq!(lines.len(), 1 + 18);
+        assert_eq!(lines[0], "scenario,loss,algorithm,seed,goodput,share,rtt-added,loss,waste,rtt,host-limited");
+        assert!(lines[1].starts_with("small,0.0,quic:pcc,1,81.0"), "{}", lines[1]);
+        assert!(lines.iter().all(|line| line.split(',').count() == 11));
+    });
+}
+
+#[test]
+fn pictures_stand_alone() {
+    with_section(|section| {
+        let pictures = section.pictures();
+        let names: Vec<_> = pictures.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["small.svg", "small-2.svg", "small-3.svg", "small-4.svg"]);
+        for (_, picture) in &pictures {
+            assert_well_formed(picture);
+            assert!(picture.contains("xmlns") && !picture.contains("var("), "colours of its own");
+        }
+    });
+}
