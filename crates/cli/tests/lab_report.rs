@@ -1,6 +1,6 @@
 //! `pcc lab report` as its reader meets it: the command, and the page in a browser where there is one.
 
-use pcc_lab::scenario::{self, Run};
+use pcc_lab::scenario::{self, Options, Run};
 use pcc_lab::spec::{FlowOutcome, FlowSample, Outcome};
 use pcc_lab::store::Store;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn results(dir: &Path) -> Vec<&'static str> {
     let store = Store::at(dir, "k");
     let names: Vec<_> = scenario::names().filter(|name| *name != NOT_RUN).collect();
     for name in &names {
-        for mut run in scenario::load(name).unwrap().runs {
+        for mut run in scenario::load(name, &Options::default()).unwrap().runs {
             if run.spec.has_quic_flows() {
                 run.spec.program = Some(PROGRAM.into());
             }
