@@ -132,6 +132,8 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
     };
     let key = &scenario.key;
     let case = match (target.across, points) {
+        // Without a sweep the scenario is its only case.
+        (None, [""]) => scenario.name.clone(),
         (None, points) => format!("{key}={}", points.join(",")),
         (Some(across), points) => format!("{} of {} {key}s", across.name(), points.len()),
     };

@@ -1,6 +1,6 @@
 //! What is drawn: lines and marks in the units of their axes, made of a scenario's cells.
 
-use crate::check::short;
+use crate::check::{Target, short};
 use crate::figure::{Figure, Kind, Scale};
 use crate::measure::{Measure, delivered};
 use crate::scenario::Scenario;
@@ -182,6 +182,9 @@ fn quantity(text: &str) -> Option<f64> {
 }
 
 fn lines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
+    if cells.iter().all(|cell| cell.point.is_empty()) {
+        return columns(scenario, figure, cells);
+    }
     let places = Places::of(scenario, figure);
     let join = if places.is_numeric { Join::Marked } else { Join::None };
     let one = |name: &str| {
@@ -200,6 +203,29 @@ fn lines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
     let references = references(scenario, figure, &places);
     let limits = limits(scenario, figure, &places);
     Plot { title: title(scenario, figure), x: places.axis, y: y_axis(figure), series, references, limits }
+}
+
+/// Without a sweep each algorithm has a place of its own.
+fn columns(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
+    let names = algorithms(cells);
+    let one = |(place, cell): (usize, &&Cell<'_>)| {
+        let y = value(figure, cell, cells)?;
+        let name = short(cell.algorithm).to_owned();
+        let text = format!("{name}: {} ({} seeds)", told(y), cell.runs.len());
+        let points = vec![Point { x: place as f64, y, x_margin: None, text }];
+        Some(Series { name, ink: cell.algorithm.to_owned(), join: Join::None, points })
+    };
+    let series = cells.iter().enumerate().filter_map(one).collect();
+    let marks = names.iter().enumerate().map(|(place, name)| (place as f64, short(name).to_owned())).collect();
+    let x = Axis { label: figure.x_label.clone().unwrap_or_default(), scale: Scale::Linear, marks };
+    let place = |name: &str| names.iter().position(|known| *known == name).map(|place| place as f64);
+    let is_its = |target: &&Target| target.measure == figure.y && target.over.is_empty() && figure.over.is_none();
+    let limit = |target: &Target| {
+        let (must, goal) = (target.must, target.goal.unwrap_or(target.must));
+        Some(Limit { x: place(&target.algorithm)?, must, goal })
+    };
+    let limits = scenario.targets.iter().filter(is_its).filter_map(limit).collect();
+    Plot { title: title(scenario, figure), x, y: y_axis(figure), series, references: Vec::new(), limits }
 }
 
 fn told(value: Mean) -> String {

@@ -183,6 +183,21 @@ fn figures_have_the_lines_marks_and_limits_of_their_kind() {
 }
 
 #[test]
+fn without_a_sweep_each_algorithm_has_a_place_of_its_own() {
+    let text = SCENARIO.replace("sweep = { parameter = \"loss-both-ways\", values = [0.0, 0.01, 0.02] }", "");
+    let text = text.split("    [[figure]]\n    kind").next().unwrap();
+    let target = "[[target]]\nrow = '1'\nmeasure = 'share'\nmust = 0.5";
+    let scenario = scenario::parse("small", &format!("{text}\n{target}")).unwrap_or_else(|error| panic!("{error}"));
+    let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"));
+    let places: Vec<_> = section.plots[0].series.iter().map(|one| (one.name.as_str(), one.points[0].x)).collect();
+    assert_eq!(places, [("pcc", 0.0), ("cubic", 1.0)]);
+    assert_eq!(section.plots[0].limits.len(), 1);
+    assert_eq!(section.checked[0].as_ref().unwrap().case, "small");
+}
+
+#[test]
 fn the_table_has_a_line_for_every_run_and_only_columns_with_values() {
     with_section(|section| {
         let table = section.csv();
