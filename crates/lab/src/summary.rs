@@ -112,6 +112,7 @@ fn mean(values: &[f64]) -> Mean {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::{Options, Size};
     use crate::spec::{FlowOutcome, FlowSample};
 
     #[test]
@@ -137,7 +138,8 @@ mod tests {
 
     #[test]
     fn runs_that_their_hosts_held_back_are_named_and_not_averaged() {
-        let scenario = crate::scenario::load("satellite", &Default::default()).unwrap();
+        let full = Options { size: Size::Full, app: None };
+        let scenario = crate::scenario::load("satellite", &full).unwrap();
         let outcomes = outcomes(&scenario);
         let cells = cells(&scenario, &outcomes);
         let points: Vec<_> = cells.iter().map(|cell| cell.point).collect();

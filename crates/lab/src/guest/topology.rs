@@ -136,7 +136,7 @@ fn tune_kernel() -> io::Result<()> {
 
 /// Buffers far above every bandwidth-delay product, and no memory of earlier connections.
 fn tune_host() -> io::Result<()> {
-    write_sysctl("ipv4/tcp_rmem", "4096 131072 67108864")?;
+    write_sysctl("ipv4/tcp_rmem", "4096 16777216 67108864")?;
     write_sysctl("ipv4/tcp_wmem", "4096 131072 67108864")?;
     write_sysctl("ipv4/tcp_no_metrics_save", "1")
 }

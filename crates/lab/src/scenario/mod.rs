@@ -18,10 +18,33 @@ use quantity::nanos;
 use std::path::Path;
 
 /// The scenarios that come with the program: name and text.
-const SUPPLIED: [(&str, &str); 3] = [
+const SUPPLIED: [(&str, &str); 26] = [
+    ("application-limited", include_str!("../../../../scenarios/application-limited.toml")),
+    ("black-out", include_str!("../../../../scenarios/black-out.toml")),
+    ("cellular", include_str!("../../../../scenarios/cellular.toml")),
+    ("changing", include_str!("../../../../scenarios/changing.toml")),
+    ("convergence", include_str!("../../../../scenarios/convergence.toml")),
+    ("cs244-convergence", include_str!("../../../../scenarios/cs244-convergence.toml")),
+    ("cs244-queue", include_str!("../../../../scenarios/cs244-queue.toml")),
+    ("fq-loss", include_str!("../../../../scenarios/fq-loss.toml")),
+    ("friendliness", include_str!("../../../../scenarios/friendliness.toml")),
+    ("incast", include_str!("../../../../scenarios/incast.toml")),
+    ("incast-size", include_str!("../../../../scenarios/incast-size.toml")),
+    ("inter-dc", include_str!("../../../../scenarios/inter-dc.toml")),
+    ("jitter", include_str!("../../../../scenarios/jitter.toml")),
+    ("kernel-random-loss", include_str!("../../../../scenarios/kernel-random-loss.toml")),
+    ("loss-at-convergence", include_str!("../../../../scenarios/loss-at-convergence.toml")),
+    ("power", include_str!("../../../../scenarios/power.toml")),
     ("random-loss", include_str!("../../../../scenarios/random-loss.toml")),
+    ("reactiveness", include_str!("../../../../scenarios/reactiveness.toml")),
+    ("reordering", include_str!("../../../../scenarios/reordering.toml")),
+    ("rtt-fairness", include_str!("../../../../scenarios/rtt-fairness.toml")),
     ("satellite", include_str!("../../../../scenarios/satellite.toml")),
+    ("self-inflicted-latency", include_str!("../../../../scenarios/self-inflicted-latency.toml")),
     ("shallow-buffer", include_str!("../../../../scenarios/shallow-buffer.toml")),
+    ("short-flows", include_str!("../../../../scenarios/short-flows.toml")),
+    ("waste", include_str!("../../../../scenarios/waste.toml")),
+    ("wild-internet", include_str!("../../../../scenarios/wild-internet.toml")),
 ];
 
 /// Why there is no such scenario.
