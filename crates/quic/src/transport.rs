@@ -69,7 +69,8 @@ const INITIAL_MTU: u16 = 1200;
 
 /// A transport configuration that does not cap a path within `windows`, with `algorithm` in charge of the rate.
 ///
-/// Everything in it may be changed afterwards.
+/// Everything in it may be changed afterwards, but for [`TransportConfig::ack_frequency_config`] with noq-proto 1.4.0: it
+/// writes that frame without looking for room, and panics if the first packet after the handshake has none.
 pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
     let window = windows.bytes().get();
     // Both fit: LARGEST and IDLE_TIMEOUT are far below 2^62.

@@ -1,12 +1,16 @@
 //! Measures how exactly packets leave, over loopback: `cargo run --release -p pcc-quic --example pacing`.
 //!
 //! A sender with a fixed rate sends through a tap, which notes the kernel's arrival time of every packet, to a receiver.
-//! Sender, tap and receiver have a thread each, so that the sender's processor time can be told apart. Then a thousand
-//! connections send 1 Mbit/s each. Give it the seconds per measurement (default 5), the number of connections (default
-//! 1000, 0 leaves that out) and the rates in Mbit/s (default 10, 100 and 400). It needs Linux and a quiet machine with two
-//! cores. The sender is the thread that the process began with, so `strace -c -p PID` counts its system calls.
+//! Sender, tap and receiver have a thread each, so that the sender's processor time can be told apart; what the kernel
+//! takes of it anyway is measured with a thread that waits and sends without any protocol. Then a thousand connections
+//! send 1 Mbit/s each. Give it the seconds per measurement (default 5), the number of connections (default 1000, 0 leaves
+//! that out) and the rates in Mbit/s (default 10, 100 and 400). It needs Linux and a quiet machine with two cores. The
+//! sender is the thread that the process began with, so `perf stat -e raw_syscalls:sys_enter -t PID` counts its system
+//! calls.
 #![allow(clippy::print_stdout, reason = "it is its purpose")]
 
+#[cfg(target_os = "linux")]
+mod bare;
 #[cfg(target_os = "linux")]
 mod crowd;
 #[cfg(target_os = "linux")]
@@ -34,6 +38,12 @@ fn main() -> anyhow::Result<()> {
         for &mbit in &rates {
             println!("{}", single::measure(pacer, pcc::units::Rate::from_mbit(mbit), time)?);
         }
+    }
+    println!();
+    for &mbit in &rates {
+        let rate = pcc::units::Rate::from_mbit(mbit);
+        let share = bare::measure(rate, time)?;
+        println!("a thread that only waits for each packet's time and sends it, {rate}: {:.1} %", share * 100.0);
     }
     if crowd == 0 {
         return Ok(());
