@@ -4,7 +4,7 @@ SHELL := /bin/bash
 with_rust := .ci/with-rust
 steps := format licences lint docs tests lab fuzz wasm
 
-.PHONY: help demo test $(steps) build install bench clean
+.PHONY: help demo figures test $(steps) build install bench clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,6 +12,12 @@ help: ## Show what can be made
 
 demo: build ## Watch PCC, CUBIC and BBR carry the same file over a satellite link
 	target/release/pcc race satellite
+
+figures: build ## Measure every figure in the lab and write target/lab-report.html; stop and continue at any time
+	target/release/pcc lab build
+	target/release/pcc lab run all >target/lab-figures.txt || [ $$? = 3 ]
+	target/release/pcc lab report -o target/lab-report.html --csv target/lab-tables --pictures target/lab-pictures
+	target/release/pcc lab check || [ $$? = 1 ] || [ $$? = 3 ]
 
 test: ## Everything that continuous integration runs
 	@$(with_rust) .ci/steps $(steps)

@@ -3,6 +3,7 @@
 use crate::guest::quic::PREFIX;
 use crate::measure::{Measure, percentile};
 use crate::scenario::Scenario;
+use crate::scenario::algorithm::MODULE_ALGORITHM;
 use crate::summary::Cell;
 use serde::{Deserialize, Serialize};
 
@@ -191,8 +192,11 @@ fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(f64, (usize, 
     Ok((value, seeds))
 }
 
-/// How an algorithm is called where it cannot be mistaken: ours over QUIC without its prefix.
+/// How an algorithm is called in results: ours over QUIC, which most of them are about, without its prefix.
 pub fn short(algorithm: &str) -> &str {
+    if algorithm == MODULE_ALGORITHM {
+        return "kernel:pcc";
+    }
     algorithm.strip_prefix(PREFIX).filter(|name| name.starts_with("pcc")).unwrap_or(algorithm)
 }
 

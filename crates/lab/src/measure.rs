@@ -57,7 +57,8 @@ pub enum Measure {
     Incast,
     /// Time from the end of a black-out until the flow is back at 80 % of its goodput before it. Unit: RTT.
     Recovered,
-    /// How fast it sends while nothing gets through, in the last sampled step of a black-out. Unit: packets an RTT.
+    /// How fast it would send at the end of a black-out: PCC's rate, for others what they sent in the last sampled step.
+    /// Unit: packets an RTT.
     BlackoutRate,
     /// The highest rate that PCC tried in the second half of the run, over the rate of an application that has no more
     /// to send.
@@ -405,7 +406,11 @@ impl<'a> View<'a> {
         let samples: Vec<_> = flow.samples.iter().filter(|sample| within(sample.at)).collect();
         let [.., before, last] = samples.as_slice() else { return None };
         let packet = if spec.algorithm.starts_with(PREFIX) { QUIC_PACKET - 42 } else { TCP_PAYLOAD };
-        let rtts = (last.at - before.at) as f64 / (blackout.rtt + spec.extra_rtt).max(1) as f64;
+        let rtt = (blackout.rtt + spec.extra_rtt).max(1) as f64;
+        if last.rate > 0 {
+            return Some(last.rate as f64 / 8e9 * rtt / packet as f64);
+        }
+        let rtts = (last.at - before.at) as f64 / rtt;
         Some(last.sent.saturating_sub(before.sent) as f64 / packet as f64 / rtts)
     }
 

@@ -85,7 +85,8 @@ pub(super) fn ink(name: &str, ground: Ground) -> Ink {
     let known = FAMILIES.iter().find(|(known, ..)| *known == family);
     let (family, light, _, shape) = known.unwrap_or(&FAMILIES[FAMILIES.len() - 1]);
     let is_ours = *family == "pcc";
-    let dash = match (over_quic.is_some() && !is_ours, plain[end..].chars().next()) {
+    // Most of ours is over QUIC, and all peers but two are of the kernel.
+    let dash = match (over_quic.is_some() != is_ours, plain[end..].chars().next()) {
         _ if name == "optimum" => Some("5 4"),
         (_, Some('*')) => Some("2 3"),
         (_, Some('+' | '/')) => Some("7 3"),
