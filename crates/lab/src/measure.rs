@@ -299,24 +299,22 @@ impl<'a> View<'a> {
     }
 
     fn jain(&self, window: u64) -> Option<f64> {
-        let flows: Vec<_> = self.all().into_iter().filter_map(|flow| Some((flow, life(&flow)?))).collect();
-        // A second at the end is forgiven: the last sample may come a moment early.
-        let runs_through = |life: &(u64, u64), at: u64| life.0 <= at && life.1 + SECOND / 10 >= at + window;
-        let overlaps = |life: &(u64, u64), at: u64| life.0 < at + window && life.1 > at;
-        let starts = flows.iter().map(|(_, life)| life.0);
-        let (first, end) = (starts.min()?, flows.iter().map(|(_, life)| life.1).max()?);
+        let flows: Vec<_> = self.all().into_iter().filter_map(|flow| Some((flow.1, life(&flow)?))).collect();
+        let mut changes: Vec<u64> = flows.iter().flat_map(|(_, life)| [life.0, life.1]).collect();
+        changes.sort_unstable();
         let mut indices = Vec::new();
-        let mut at = first;
-        while at + window <= end + SECOND / 10 {
-            let there: Vec<_> = flows.iter().filter(|(_, life)| overlaps(life, at)).collect();
-            if there.len() >= 2 && there.iter().all(|(_, life)| runs_through(life, at)) {
-                let moved: Vec<_> = there.iter().map(|(flow, _)| delivered(flow.1, at, at + window)).collect();
+        for pair in changes.windows(2) {
+            let &[from, to] = pair else { continue };
+            let there: Vec<_> = flows.iter().filter(|(_, life)| life.0 <= from && life.1 >= to).collect();
+            // The last sample may come a moment early.
+            let windows = (to - from + SECOND / 10) / window;
+            for at in (0..windows).map(|number| from + number * window).filter(|_| there.len() >= 2) {
+                let moved: Vec<_> = there.iter().map(|(flow, _)| delivered(flow, at, at + window)).collect();
                 let squares: f64 = moved.iter().map(|moved| moved * moved).sum();
                 if squares > 0.0 {
                     indices.push(moved.iter().sum::<f64>().powi(2) / (moved.len() as f64 * squares));
                 }
             }
-            at += window;
         }
         mean(&indices)
     }
