@@ -15,7 +15,7 @@
 mod backoff;
 pub(crate) mod display;
 mod journal;
-mod names;
+pub(crate) mod names;
 pub(crate) mod request;
 pub(crate) mod source;
 mod store;
@@ -26,14 +26,11 @@ pub(crate) mod watch;
 use transfer::Fetched;
 
 use crate::exit::{Failure, failure_of};
-use crate::sender::SenderArgs;
-use crate::tls::Trust;
+use crate::session::{SessionArgs, goodput, tell_end};
 use crate::url::Url;
 use anyhow::anyhow;
-use core::time::Duration;
-use display::{Display, Style, say};
-use pcc::units::{Bytes, Rate};
-use pcc_quic::transport::Windows;
+use display::{Display, say};
+use pcc::units::Bytes;
 use serde_json::json;
 use source::Source;
 use std::path::{Path, PathBuf};
@@ -66,75 +63,22 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE|DIR|-")]
     output: Option<PathBuf>,
 
-    /// How long to go on trying without any progress, for example 90s, 10m or 1h
-    ///
-    /// Only after the server was reached once: a wrong address is reported at once.
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = humantime::parse_duration)]
-    give_up: Duration,
-
-    /// Trust the certificate authorities in this PEM file; a URL that names the certificate needs none
-    #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
-
-    /// Write one JSON object a line to standard output
-    #[arg(long)]
-    json: bool,
-
-    /// Show errors only
-    #[arg(short, long, conflicts_with = "verbose")]
-    quiet: bool,
-
-    /// Log more, to standard error; twice for everything
-    #[arg(short, long, action = clap::ArgAction::Count)]
-    verbose: u8,
-
     // A download is sent by the server, whose options decide about its speed: these are for requests and acknowledgements.
     #[command(flatten)]
-    sender: SenderArgs,
+    session: SessionArgs,
 }
-
-/// How often to ask whether a silent server is still there. A server that was killed and started again says at the
-/// first question that it does not know us.
-const KEEP_ALIVE: Duration = Duration::from_secs(1);
-
-/// Silence, in spite of the questions, after which a new connection is tried.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    log(args.verbose);
-    let display = Arc::new(Display::new(match (args.json, args.quiet) {
-        (true, _) => Style::Json,
-        (_, true) => Style::Quiet,
-        _ => Style::Human,
-    }));
+    let display = args.session.display();
     let outcome = download(&args, &display).await;
-    display.clear();
-    if let Err(error) = &outcome {
-        let code = failure_of(error) as u8;
-        display.line(&json!({"event": "error", "reason": names::shown(&format!("{error:#}")), "exit_code": code}));
-    }
+    tell_end(&outcome, &display);
     outcome
 }
 
 async fn download(args: &Args, display: &Arc<Display>) -> anyhow::Result<()> {
     let place = Place::of(args)?;
-    let trust = match (&args.url.pin, &args.ca) {
-        (Some(pin), _) => Trust::Pinned(*pin),
-        (None, Some(file)) => Trust::Authorities(file.clone()),
-        (None, None) => Trust::System,
-    };
-    let mut transport = args.sender.transport(&Windows::default(), None)?;
-    transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(IDLE_TIMEOUT.try_into()?));
-    let dialer = transfer::dialer(trust, Arc::new(transport));
-    let source = Source::new(dialer, args.url.peer.clone(), args.give_up, display.clone());
-    let outcome = tokio::select! {
-        outcome = place.fill(&source, &args.url, display) => outcome,
-        () = display.run(&source) => Ok(()), // never ends
-        _ = tokio::signal::ctrl_c() => Err(anyhow!("interrupted: run the command again to go on where it stopped")),
-    };
-    source.close().await;
-    outcome
+    args.session.carry_out(&args.url, display, async |source| place.fill(source, &args.url, display).await).await
 }
 
 /// Where a download goes.
@@ -147,7 +91,7 @@ impl Place {
     fn of(args: &Args) -> anyhow::Result<Self> {
         let usage = |text: String| Err(anyhow!(text).context(Failure::Usage));
         let stdout = args.output.as_deref() == Some(Path::new("-"));
-        if stdout && args.json {
+        if stdout && args.session.json {
             return usage("`--json` and `-o -` both want standard output: leave out one".to_owned());
         }
         if names::is_directory(&args.url) {
@@ -260,28 +204,6 @@ fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<
             Err(anyhow!("{some} entries are missing, named above; the rest is in {}", dir.display()).context(failure))
         }
     }
-}
-
-/// Rate of what this run moved.
-fn goodput(bytes: u64, resumed_from: u64, seconds: f64) -> Rate {
-    Rate::from_bytes_per_sec(bytes.saturating_sub(resumed_from) as f64 / seconds.max(1e-9))
-}
-
-/// Logs to standard error: `-v` what happens, `-vv` why. Without it, what needs attention.
-fn log(verbose: u8) {
-    let level = match verbose {
-        0 => "error",
-        1 => "info",
-        _ => "debug",
-    };
-    let filter = tracing_subscriber::EnvFilter::builder()
-        .with_default_directive(level.parse().unwrap_or_else(|_| tracing::level_filters::LevelFilter::ERROR.into()));
-    // A second start of the same process keeps the first's.
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter.from_env_lossy())
-        .with_writer(std::io::stderr)
-        .with_ansi(std::env::var_os("NO_COLOR").is_none())
-        .try_init();
 }
 
 #[cfg(test)]

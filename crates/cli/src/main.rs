@@ -15,6 +15,7 @@ mod race;
 mod reserved;
 mod sender;
 mod serve;
+mod session;
 mod sink;
 mod tls;
 mod token;

@@ -11,21 +11,16 @@ mod tree;
 mod upload;
 
 use crate::exit::{Failure, failure_of};
-use crate::get::display::{Display, Style, say};
+use crate::get::display::{Display, say};
 use crate::get::source::Source;
-use crate::get::transfer;
-use crate::log::LogArgs;
-use crate::sender::SenderArgs;
-use crate::tls::Trust;
+use crate::session::{SessionArgs, goodput, tell_end};
 use crate::token;
 use crate::url::Url;
 use anyhow::{Context, anyhow};
 use content::Content;
-use core::time::Duration;
 use futures_util::{StreamExt, stream};
 use http::uri::PathAndQuery;
-use pcc::units::{Bytes, Rate};
-use pcc_quic::transport::Windows;
+use pcc::units::Bytes;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,46 +54,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// How long to go on trying without any progress, for example 90s, 10m or 1h
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = humantime::parse_duration)]
-    give_up: Duration,
-
-    /// Trust the certificate authorities in this PEM file; a URL that names the certificate needs none
-    #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
-
-    /// Write one JSON object a line to standard output
-    #[arg(long)]
-    json: bool,
-
     #[command(flatten)]
-    sender: SenderArgs,
-
-    #[command(flatten)]
-    pub(crate) log: LogArgs,
+    session: SessionArgs,
 }
 
 /// Files of a directory that are on their way at a time: enough to hide a round trip for each of many small ones.
 const SIDE_BY_SIDE: usize = 8;
 
-/// As for downloads.
-const KEEP_ALIVE: Duration = Duration::from_secs(1);
-const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    args.log.start();
-    let display = Arc::new(Display::new(match (args.json, args.log.quiet) {
-        (true, _) => Style::Json,
-        (_, true) => Style::Quiet,
-        _ => Style::Human,
-    }));
+    let display = args.session.display();
     let outcome = upload_all(&args, &display).await;
-    display.clear();
-    if let Err(error) = &outcome {
-        let code = failure_of(error) as u8;
-        display.line(&json!({"event": "error", "reason": format!("{error:#}"), "exit_code": code}));
-    }
+    tell_end(&outcome, &display);
     outcome
 }
 
@@ -109,22 +76,7 @@ async fn upload_all(args: &Args, display: &Arc<Display>) -> anyhow::Result<()> {
                 .context(Failure::Usage)
         })?;
     let plan = Plan::of(args)?;
-    let trust = match (&args.url.pin, &args.ca) {
-        (Some(pin), _) => Trust::Pinned(*pin),
-        (None, Some(file)) => Trust::Authorities(file.clone()),
-        (None, None) => Trust::System,
-    };
-    let mut transport = args.sender.transport(&Windows::default(), None)?;
-    transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(IDLE_TIMEOUT.try_into()?));
-    let dialer = transfer::dialer(trust, Arc::new(transport));
-    let source = Source::new(dialer, args.url.peer.clone(), args.give_up, display.clone());
-    let outcome = tokio::select! {
-        outcome = plan.carry_out(&source, &token, display) => outcome,
-        () = display.run(&source) => Ok(()), // never ends
-        _ = tokio::signal::ctrl_c() => Err(anyhow!("interrupted: run the command again to go on where it stopped")),
-    };
-    source.close().await;
-    outcome
+    args.session.carry_out(&args.url, display, async |source| plan.carry_out(source, &token, display).await).await
 }
 
 /// What to upload where.
@@ -167,7 +119,7 @@ impl Plan {
         display.line(&object("done", &uploaded, url));
         display.clear();
         if display.speaks() {
-            let rate = rate(uploaded.bytes, uploaded.resumed_from, uploaded.seconds);
+            let rate = goodput(uploaded.bytes, uploaded.resumed_from, uploaded.seconds);
             let (to, size, seconds) = (url.short(), Bytes::new(uploaded.bytes), uploaded.seconds);
             say(&format!("{to}: {size} in {seconds:.1} s, {rate}, verified by BLAKE3"));
         }
@@ -220,7 +172,7 @@ async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display:
         }
     }
     let seconds = begun.elapsed().as_secs_f64();
-    let rate = rate(bytes, resumed_from, seconds);
+    let rate = goodput(bytes, resumed_from, seconds);
     display
         .line(&json!({"event": "done", "bytes": bytes, "seconds": seconds, "goodput_mbps": rate.bits_per_sec() / 1e6,
         "resumed_from": resumed_from, "files": files, "failed": failed, "verified": true, "url": url.short()}));
@@ -242,16 +194,12 @@ fn object(event: &str, uploaded: &Uploaded, url: &Url) -> serde_json::Value {
         "event": event,
         "bytes": uploaded.bytes,
         "seconds": uploaded.seconds,
-        "goodput_mbps": rate(uploaded.bytes, uploaded.resumed_from, uploaded.seconds).bits_per_sec() / 1e6,
+        "goodput_mbps": goodput(uploaded.bytes, uploaded.resumed_from, uploaded.seconds).bits_per_sec() / 1e6,
         "resumed_from": uploaded.resumed_from,
         "digest": format!("blake3={}", uploaded.digest.to_hex()),
         "verified": true,
         "url": url.short(),
     })
-}
-
-fn rate(bytes: u64, resumed_from: u64, seconds: f64) -> Rate {
-    Rate::from_bytes_per_sec(bytes.saturating_sub(resumed_from) as f64 / seconds.max(1e-9))
 }
 
 /// The entry `name` of a directory's URL.

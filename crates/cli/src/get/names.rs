@@ -47,7 +47,7 @@ pub(super) fn check(name: &str) -> Result<&str, BadName> {
 }
 
 /// A name as it may be shown: a server must not be able to move the cursor or colour the terminal.
-pub(super) fn shown(name: &str) -> String {
+pub(crate) fn shown(name: &str) -> String {
     name.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 

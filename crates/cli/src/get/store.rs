@@ -5,7 +5,7 @@ use super::names;
 use anyhow::Context;
 use bytes::Bytes;
 use core::time::Duration;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -241,14 +241,27 @@ fn cannot_write(path: &Path) -> String {
 }
 
 /// Opens a partial file, never through a link that somebody laid there.
+/// Opens the partial file for this process alone: two downloads into one file would spoil each other's.
 fn open(part: &Path, anew: bool) -> anyhow::Result<File> {
+    let unusable = || format!("could not create {}: choose a place that can be written with -o", part.display());
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(anew).truncate(anew);
+    // Emptied only once it is ours.
+    options.read(true).write(true).create(anew).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
-    options
-        .open(part)
-        .with_context(|| format!("could not create {}: choose a place that can be written with -o", part.display()))
+    let file = options.open(part).with_context(unusable)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => anyhow::bail!(
+            "another pcc is downloading into {}: wait for it, or choose another name with -o",
+            part.display()
+        ),
+        // A file system without locks is no reason not to download.
+        Err(TryLockError::Error(_)) | Ok(()) => {}
+    }
+    if anew {
+        file.set_len(0).with_context(unusable)?;
+    }
+    Ok(file)
 }
 
 fn remove(path: &Path) -> anyhow::Result<()> {
@@ -307,6 +320,17 @@ mod tests {
             let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
             self.dir.path().read_dir().unwrap().map(name).collect()
         }
+    }
+
+    #[test]
+    fn a_second_download_into_the_same_file_is_refused_and_harms_nothing() {
+        let place = Place::new();
+        let first = store(&place.target(), &data());
+        let error = Store::new(&place.target(), Some(header())).err().unwrap().to_string();
+        assert!(error.contains("another pcc is downloading"), "{error}");
+        assert_eq!(first.digest(), blake3::hash(&data()));
+        first.publish().unwrap();
+        assert_eq!(std::fs::read(place.path()).unwrap(), data());
     }
 
     #[test]

@@ -1,0 +1,106 @@
+//! What `pcc get` and `pcc put` have in common: their options, how they reach the server, and how they end.
+
+use crate::exit::failure_of;
+use crate::get::display::{Display, Style};
+use crate::get::source::Source;
+use crate::get::transfer;
+use crate::log::LogArgs;
+use crate::sender::SenderArgs;
+use crate::tls::Trust;
+use crate::url::Url;
+use anyhow::anyhow;
+use core::time::Duration;
+use pcc::units::Rate;
+use pcc_quic::transport::Windows;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How often to ask whether a silent server is still there. A server that was killed and started again says at the
+/// first question that it does not know us.
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
+
+/// Silence, in spite of the questions, after which a new connection is tried.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Options of every transfer.
+#[derive(clap::Args, Debug)]
+pub(crate) struct SessionArgs {
+    /// How long to go on trying without any progress, for example 90s, 10m or 1h
+    ///
+    /// Only after the server was reached once: a wrong address is reported at once.
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = humantime::parse_duration)]
+    give_up: Duration,
+
+    /// Trust the certificate authorities in this PEM file; a URL that names the certificate needs none
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+
+    /// Write one JSON object a line to standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    sender: SenderArgs,
+
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
+}
+
+impl SessionArgs {
+    /// Begins to tell what happens, in the way that was asked for.
+    pub(crate) fn display(&self) -> Arc<Display> {
+        self.log.start();
+        Arc::new(Display::new(match (self.json, self.log.quiet) {
+            (true, _) => Style::Json,
+            (_, true) => Style::Quiet,
+            _ => Style::Human,
+        }))
+    }
+
+    /// The server of this URL, reached when something is asked of it.
+    fn source(&self, url: &Url, display: &Arc<Display>) -> anyhow::Result<Source> {
+        let trust = match (&url.pin, &self.ca) {
+            (Some(pin), _) => Trust::Pinned(*pin),
+            (None, Some(file)) => Trust::Authorities(file.clone()),
+            (None, None) => Trust::System,
+        };
+        let mut transport = self.sender.transport(&Windows::default(), None)?;
+        transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(IDLE_TIMEOUT.try_into()?));
+        let dialer = transfer::dialer(trust, Arc::new(transport));
+        Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone()))
+    }
+
+    /// Does `work` with the server of this URL, unless the user interrupts it.
+    pub(crate) async fn carry_out(
+        &self,
+        url: &Url,
+        display: &Arc<Display>,
+        work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let source = self.source(url, display)?;
+        let outcome = tokio::select! {
+            outcome = work(&source) => outcome,
+            () = display.run(&source) => Ok(()), // never ends
+            _ = tokio::signal::ctrl_c() => Err(anyhow!("interrupted: run the command again to go on where it stopped")),
+        };
+        source.close().await;
+        outcome
+    }
+}
+
+/// Tells how it ended.
+pub(crate) fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
+    display.clear();
+    if let Err(error) = outcome {
+        let code = failure_of(error) as u8;
+        // What a server says is in it.
+        let reason = crate::get::names::shown(&format!("{error:#}"));
+        display.line(&json!({"event": "error", "reason": reason, "exit_code": code}));
+    }
+}
+
+/// Rate of what this run moved.
+pub(crate) fn goodput(bytes: u64, resumed_from: u64, seconds: f64) -> Rate {
+    Rate::from_bytes_per_sec(bytes.saturating_sub(resumed_from) as f64 / seconds.max(1e-9))
+}
