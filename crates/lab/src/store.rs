@@ -250,6 +250,18 @@ mod tests {
     }
 
     #[test]
+    fn a_run_with_drawn_numbers_is_found_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::at(dir.path(), "a");
+        // Of such long fractions a reader that does not care gets one in six wrong by their last bit.
+        for number in 1..100 {
+            let spec = Spec { path: PathSpec { loss: f64::from(number) / 997.0 / 97.0, ..spec().path }, ..spec() };
+            store.keep(&spec, &outcome(1), 1.0).unwrap();
+            assert_eq!(store.find(&spec), Some(outcome(1)), "{}", spec.path.loss);
+        }
+    }
+
+    #[test]
     fn an_outcome_is_found_for_its_own_run_and_kernel_only() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().join("results");
