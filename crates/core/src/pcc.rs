@@ -231,8 +231,20 @@ impl Pcc {
     }
 
     /// Upper bound of the bytes in flight. It bounds what a silent path is sent; otherwise the rate rules.
-    pub const fn congestion_window(&self) -> Bytes {
-        self.window
+    pub fn congestion_window(&self) -> Bytes {
+        if self.is_knocking() {
+            self.window.max(self.bytes_in_flight() + self.packet + self.packet)
+        } else {
+            self.window
+        }
+    }
+
+    /// A silent path whose rate is down at two packets an RTT is sent those, in spite of what is in flight, until the
+    /// silence is long: a transport's own probes are seconds apart by then, and so would be the news of its return.
+    fn is_knocking(&self) -> bool {
+        self.stall.halvings > 0
+            && self.slot.rate <= self.path().floor * 1.01
+            && self.last_sent.is_some_and(|sent| sent.since(self.stall.progress) < LONG_IDLE)
     }
 
     fn safe_window(&self) -> Bytes {
