@@ -159,7 +159,9 @@ impl Answer {
 async fn ask(session: &Session, url: &Url, request: Request<()>) -> Result<(Response<()>, RequestStream), Trouble> {
     let trouble = |error| trouble(session, &url.short(), error);
     let mut stream = session.requests().send_request(request).await.map_err(trouble)?;
-    stream.finish().await.map_err(trouble)?;
+    // A server that answers before it has read the end stops the stream (RFC 9114 §4.1): the answer counts, and if the
+    // connection was lost, waiting for it says so.
+    let _ = stream.finish().await;
     let response = stream.recv_response().await.map_err(trouble)?;
     match refusal(url, &response) {
         None => Ok((response, stream)),

@@ -81,7 +81,7 @@ pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::
         let request = target.request(Method::PUT, &url).body(()).context("could not form the request")?;
         let outcome = async {
             let mut stream = open(&session, request).await?;
-            finish(&session, &mut stream).await?;
+            let _ = stream.finish().await; // as below: the answer counts
             expect_success(answer(&session, &mut stream).await?, &mut stream, &url).await.map(drop)
         };
         match outcome.await {
@@ -119,7 +119,7 @@ impl One<'_> {
     async fn offset(&self, session: &Session) -> Result<u64, Trouble> {
         let request = self.target.request(Method::HEAD, &self.url()?).body(()).context("could not form the request")?;
         let mut stream = open(session, request).await?;
-        finish(session, &mut stream).await?;
+        let _ = stream.finish().await; // as below: the answer counts
         let response = answer(session, &mut stream).await?;
         if response.status() == StatusCode::NOT_FOUND {
             return Ok(0);
@@ -136,7 +136,7 @@ impl One<'_> {
         let digest = off_thread(move || locked(&content).digest()).await?;
         let request = self.part(end, true)?.header(wire::REPR_DIGEST, wire::digest_field(&digest));
         let mut stream = open(session, request.body(()).context("could not form the request")?).await?;
-        finish(session, &mut stream).await?;
+        let _ = stream.finish().await; // as below: the answer counts
         let response = expect_success(answer(session, &mut stream).await?, &mut stream, &self.target.url).await?;
         if wire::digest_of(response.headers()) != Some(digest) {
             let url = self.target.url.short();
@@ -227,10 +227,6 @@ async fn open(session: &Session, request: Request<()>) -> Result<RequestStream, 
             Err(Trouble::Passing(session.explain(&error)))
         }
     }
-}
-
-async fn finish(session: &Session, stream: &mut RequestStream) -> Result<(), Trouble> {
-    stream.finish().await.map_err(|error| Trouble::Passing(session.explain(&error)))
 }
 
 async fn answer(session: &Session, stream: &mut RequestStream) -> Result<Response<()>, Trouble> {
