@@ -174,10 +174,12 @@ fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(f64, (usize, 
     let of = |algorithm: &str| {
         let cell = cells.iter().find(|cell| cell.point == point && cell.algorithm == algorithm);
         let measured = cell.and_then(|cell| Some((cell.mean(target.measure)?.mean, (cell.runs.len(), cell.wanted))));
+        // Without a sweep there is no point to name.
+        let place = if point.is_empty() { String::new() } else { format!(" at {point}") };
         measured.ok_or_else(|| match cell {
-            Some(cell) if !cell.rejected.is_empty() => format!("{algorithm} at {point} (its hosts held it back)"),
-            Some(cell) if !cell.runs.is_empty() => format!("anything to measure at {point} of {algorithm}"),
-            _ => format!("{algorithm} at {point}"),
+            Some(cell) if !cell.runs.is_empty() => format!("anything to measure of {algorithm}{place}"),
+            Some(cell) if !cell.rejected.is_empty() => format!("{algorithm}{place} (its hosts held it back)"),
+            _ => format!("{algorithm}{place}"),
         })
     };
     let (mut value, mut seeds) = of(&target.algorithm)?;

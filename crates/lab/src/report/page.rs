@@ -146,6 +146,9 @@ fn scenario(section: &Section<'_>, origin: &Origin) -> String {
     for plot in &section.plots {
         text += &figure(plot);
     }
+    if section.cells.iter().any(|cell| cell.runs.len() == 1) {
+        text += "<p class=\"dim\">A point without a bar stands on one seed, or its bar is smaller than its mark.</p>\n";
+    }
     text += &verdicts(&section.checked);
     text += &table(section);
     text += &provenance(section, origin);

@@ -7,7 +7,7 @@ use crate::figure::Scale;
 use core::fmt::{Result, Write};
 
 /// Width of a letter of the axes. Unit: pixels.
-const LETTER: f64 = 6.6;
+const LETTER: f64 = 7.3;
 const BOTTOM: f64 = 40.0;
 const RIGHT: f64 = 14.0;
 
@@ -185,13 +185,15 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
     }
     write!(svg, r#"<text x="{:.1}" y="{:.1}" fill="{dim}">{}</text>"#, 2.0, top + 11.0, escape(&plot.y.label))?;
     below(svg, &plot.x, &x, bottom, dim, axis)?;
-    write!(
-        svg,
-        r#"<text x="{:.1}" y="{:.1}" text-anchor="middle" fill="{dim}">{}</text>"#,
-        left.midpoint(x.to),
-        size.height - 5.0,
-        escape(&plot.x.label)
-    )?;
+    if !plot.x.label.is_empty() {
+        write!(
+            svg,
+            r#"<text x="{:.1}" y="{:.1}" text-anchor="middle" fill="{dim}">{}</text>"#,
+            left.midpoint(x.to),
+            size.height - 5.0,
+            escape(&plot.x.label)
+        )?;
+    }
     write!(svg, r#"<path d="M{left:.1} {bottom:.1}H{:.1}" stroke="{axis}"/>"#, x.to)?;
     for limit in &plot.limits {
         let (at, must, goal) = (x.at(limit.x), y.at(limit.must), y.at(limit.goal));
