@@ -358,7 +358,10 @@ impl RateControl for Allegro {
                 if *unknown > 1 {
                     // The results are late, so perhaps the path is full: on with the last rate known to be good, and
                     // not for long.
-                    return Slot { rtts: STARTING_WAIT, ..Slot::filler(best.map_or(*rate, |best| best.target)) };
+                    return Slot {
+                        rtts: STARTING_WAIT,
+                        ..Slot::filler(best.map_or(*rate, |best| rate.min(best.target)))
+                    };
                 }
                 if !first && !*hold {
                     *rate = path.clamp(*rate * 2.0);
@@ -565,6 +568,18 @@ mod tests {
             .step_as(idle)
             .step_as(idle)
             .is("Starting", 4.0, 8.0);
+    }
+
+    #[test]
+    fn a_late_result_is_waited_for_at_no_more_than_a_limited_application_uses() {
+        let mut flow = Flow::starting_at(4.0, 100.0);
+        flow.steps(4).is("Starting", 32.0, 32.0);
+        let path = Path { delivery: Rate::from_mbit(5.0), ..flow.path() };
+        let first = flow.law.next(&path);
+        let short_of_data = Report { app_limited: true, ..flow.report(first.rate) };
+        flow.law.on_report(first, &short_of_data, &|report| Safe::default().evaluate(report), &path);
+        let rates: Vec<_> = (0..3).map(|_| flow.law.next(&path).rate.mbit()).collect();
+        assert!(rates.iter().all(|rate| *rate <= 9.6), "twice 5 at most, the last one a filler: {rates:?}");
     }
 
     #[test]
