@@ -286,7 +286,8 @@ fn distribution(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Pl
     };
     let is_drawn = |series: &Series| !series.points.is_empty() && figure.over.as_deref() != Some(&series.ink);
     let series = algorithms(cells).into_iter().map(one).filter(is_drawn).collect();
-    let measured = y_axis(figure);
+    // What is measured lies to the right here, so `y_label` is not its name.
+    let measured = y_axis(&Figure { y_label: None, ..figure.clone() });
     let x = Axis { label: figure.x_label.clone().unwrap_or(measured.label), scale: figure.x_scale, marks: Vec::new() };
     let label = figure.y_label.clone().unwrap_or_else(|| format!("share of the {}s with less", scenario.key));
     let y = Axis { label, scale: Scale::Linear, marks: Vec::new() };

@@ -20,6 +20,7 @@ const SCENARIO: &str = r#"
     y = "goodput"
     over = "cubic"
     x_scale = "log"
+    y_label = "points"
 
     [[figure]]
     kind = "frontier"
@@ -173,6 +174,7 @@ fn figures_have_the_lines_marks_and_limits_of_their_kind() {
         assert_eq!(lines.limits.len(), 2, "that over a peer is none of this axis");
         assert!(lines.series[0].points.iter().all(|point| point.y.margin.is_some_and(|margin| margin > 0.0)));
         assert_eq!(names(distribution), ["pcc"], "CUBIC over CUBIC is 1 everywhere");
+        assert!(distribution.x.label.starts_with("goodput"), "{}", distribution.x.label);
         let last = distribution.series[0].points.last().unwrap();
         assert_eq!(last.y.mean, 1.0);
         assert!((last.x - 82.0 / 42.0).abs() < 1e-6, "{last:?}");
