@@ -7,7 +7,7 @@ use core::time::Duration;
 ///
 /// Deviates in two points. The paper compares the mean RTT with that of the interval sent before; trials are sent in a
 /// random order, so the RTT at the two ends of the interval itself is taken, from its slope. And it divides a negative
-/// worth by the RTT as well, by which a longer queue makes a loss less bad: that is divided by [`NO_REWARD_RTT`].
+/// worth by the RTT as well, by which a longer queue makes a loss less bad: that is divided by 100 ms.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interactive {
     /// The reward and the penalty of it.
