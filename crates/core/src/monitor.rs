@@ -268,9 +268,13 @@ impl Monitor {
         }
     }
 
-    /// The oldest closed interval as it would be if all of it that is outstanding arrived: its best case.
-    pub(crate) fn best_case(&self) -> Option<(Slot, Report)> {
-        let front = self.intervals.front().filter(|interval| interval.deadline.is_some())?;
+    /// The oldest closed interval as it would be if all of it that is outstanding arrived: its best case. `None` while
+    /// fewer than `lost` packets of it are; asked at each packet, so nothing is computed before that is known.
+    pub(crate) fn best_case(&self, lost: u32) -> Option<(Slot, Report)> {
+        let front = self.intervals.front()?;
+        if front.deadline.is_none() || front.packets_lost < lost {
+            return None;
+        }
         Some((front.slot, front.report()))
     }
 

@@ -327,8 +327,8 @@ impl Pcc {
         if !self.law.is_starting() {
             return;
         }
-        let Some((slot, report)) = self.monitor.best_case() else { return };
-        if slot.trial.is_none() || report.packets_lost < SEALING_LOSSES || report.app_limited {
+        let Some((slot, report)) = self.monitor.best_case(SEALING_LOSSES) else { return };
+        if slot.trial.is_none() || report.app_limited {
             return;
         }
         let utility = finite(self.config.utility.evaluate(&report));
