@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 use capped::Capped;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use noq::TransportConfig;
+use pcc::control::Law;
 use pcc::observe::Observer;
 use pcc::units::Rate;
 use pcc_quic::transport::{self, Windows};
@@ -27,6 +28,10 @@ pub(crate) struct SenderArgs {
     #[arg(long, value_name = "NAME", default_value = "safe", value_parser = PossibleValuesParser::new(pcc::utility::NAMES))]
     pub(crate) utility: String,
 
+    /// Parameters of PCC's control law, by the names in docs/algorithm.md, for example epsilon_min=0.02,interval_rtts=1
+    #[arg(long, value_name = "NAME=VALUE[,..]")]
+    pub(crate) law: Option<Law>,
+
     /// Never send faster than this, on each connection, for example 100Mbit or 12.5MB
     #[arg(long, value_name = "RATE")]
     pub(crate) limit: Option<Rate>,
@@ -35,7 +40,7 @@ pub(crate) struct SenderArgs {
 impl SenderArgs {
     /// The algorithm with its parameters; `observer` hears of PCC's intervals.
     ///
-    /// Errors: a utility was chosen for an algorithm that knows none.
+    /// Errors: a utility or a law's parameters were chosen for an algorithm that knows none.
     pub(crate) fn algorithm(&self, observer: Option<Arc<dyn Observer>>) -> anyhow::Result<Algorithm> {
         let Algorithm::Pcc(PccConfig { mut core }) = self.congestion.clone() else {
             if self.utility != "safe" {
@@ -43,10 +48,17 @@ impl SenderArgs {
                 return Err(anyhow!("--utility {utility} steers PCC, not {algorithm}: leave out one of the two")
                     .context(Failure::Usage));
             }
+            if self.law.is_some() {
+                let algorithm = self.congestion.name();
+                return Err(
+                    anyhow!("--law steers PCC, not {algorithm}: leave out one of the two").context(Failure::Usage)
+                );
+            }
             return Ok(self.congestion.clone());
         };
         core.utility = pcc::utility::by_name(&self.utility)
             .with_context(|| format!("`{}` is not a utility; choose one of {:?}", self.utility, pcc::utility::NAMES))?;
+        core.law = self.law.clone().unwrap_or(core.law);
         core.max_rate = self.limit;
         core.observer = observer;
         Ok(Algorithm::Pcc(PccConfig { core }))
@@ -98,6 +110,15 @@ mod tests {
     }
 
     #[test]
+    fn parameters_of_the_law_are_pccs_and_a_wrong_one_is_refused_with_the_choice() {
+        let Algorithm::Pcc(pcc) = parse("--law epsilon_min=0.02").unwrap().algorithm(None).unwrap() else { panic!() };
+        let Law::Allegro(config) = pcc.core.law else { panic!("not Allegro") };
+        assert_eq!(config.epsilon_min, 0.02);
+        let error = parse("--law epsilon=0.02").unwrap_err().to_string();
+        assert!(error.contains("`epsilon` is no parameter") && error.contains("epsilon_min"), "{error}");
+    }
+
+    #[test]
     fn a_rate_without_a_unit_is_refused_with_its_value_and_an_example() {
         let error = parse("--limit 100").unwrap_err().to_string();
         assert!(error.contains("`100` has no unit") && error.contains("100Mbit"), "{error}");
@@ -109,5 +130,7 @@ mod tests {
         assert_eq!(crate::exit::failure_of(&error), Failure::Usage);
         let text = format!("{error:#}");
         assert!(text.contains("--utility linear") && text.contains("cubic"), "{text}");
+        let error = parse("-C cubic --law least_gain=0").unwrap().algorithm(None).unwrap_err();
+        assert!(format!("{error:#}").contains("--law steers PCC, not cubic"), "{error:#}");
     }
 }

@@ -182,6 +182,9 @@ pub struct FlowSpec {
     /// PCC's utility function, if not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utility: Option<String>,
+    /// Parameters of PCC's control law, as [`pcc::control::Law`] reads them, if not the defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub law: Option<String>,
     /// Ends when so much has arrived. Unit: bytes of payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,

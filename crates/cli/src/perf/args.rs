@@ -3,6 +3,7 @@
 use crate::dial::Family;
 use crate::tls::Fingerprint;
 use clap::ArgGroup;
+use pcc::control::Law;
 use pcc::units::{Bytes, Rate};
 use pcc_quic::Algorithm;
 use std::net::IpAddr;
@@ -115,6 +116,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", value_parser = utility, default_value = "safe", help_heading = "Congestion control")]
     pub(super) utility: String,
 
+    /// Parameters of PCC's control law, by the names in docs/algorithm.md, for example epsilon_min=0.02,interval_rtts=1
+    #[arg(long, value_name = "NAME=VALUE[,..]", value_parser = law, help_heading = "Congestion control")]
+    pub(super) law: Option<String>,
+
     /// Turns of each algorithm, if there are several
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Congestion control")]
     pub(super) rounds: u32,
@@ -187,6 +192,10 @@ fn window(written: &str) -> Result<Bytes, String> {
 fn utility(written: &str) -> Result<String, String> {
     let known = pcc::utility::NAMES;
     if known.contains(&written) { Ok(written.to_owned()) } else { Err(format!("choose one of {}", known.join(", "))) }
+}
+
+fn law(written: &str) -> Result<String, String> {
+    parse::<Law>(written).map(|_| written.to_owned())
 }
 
 fn parse<T: std::str::FromStr>(written: &str) -> Result<T, String>

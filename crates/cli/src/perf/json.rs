@@ -51,6 +51,7 @@ pub(super) fn start(test: &Test, connected: &[(SocketAddr, SocketAddr)]) -> Valu
             "algorithms": test.names(),
             "rounds": test.rounds,
             "utility": test.utility,
+            "law": test.law,
         },
     })
 }

@@ -16,6 +16,7 @@ use crate::url::Peer;
 use anyhow::{Context, anyhow};
 use futures_util::FutureExt;
 use noq::{Connection, Endpoint, EndpointConfig, PathId, ServerConfig};
+use pcc::control::Law;
 use pcc::units::{Bytes, Rate};
 use pcc_quic::{Algorithm, PacedRuntime, PccConfig, socket};
 use serde_json::json;
@@ -37,6 +38,8 @@ pub(super) struct Test {
     pub(super) rounds: u32,
     /// PCC's utility function.
     pub(super) utility: String,
+    /// Parameters of its control law, if not the defaults.
+    pub(super) law: Option<String>,
     /// `-b`.
     pub(super) max_rate: Option<Rate>,
     windows: Windows,
@@ -109,6 +112,7 @@ impl Test {
             rounds: if algorithms.len() > 1 { args.rounds } else { 1 },
             algorithms,
             utility: args.utility.clone(),
+            law: args.law.clone(),
             max_rate: args.bitrate,
             windows,
             trust: match (&args.fingerprint, &args.ca) {
@@ -193,10 +197,12 @@ fn algorithms(args: &Args) -> anyhow::Result<Vec<Algorithm>> {
         );
     }
     let utility = pcc::utility::by_name(&args.utility);
+    let law: Option<Law> = args.law.as_deref().map(str::parse).transpose().context(Failure::Usage)?;
     let configured = named.into_iter().map(|algorithm| match algorithm {
         Algorithm::Pcc(PccConfig { mut core }) => {
             core.max_rate = args.bitrate;
             core.utility = utility.clone().unwrap_or(core.utility);
+            core.law = law.clone().unwrap_or(core.law);
             Algorithm::Pcc(PccConfig { core })
         }
         other => other,

@@ -3,6 +3,9 @@
 //! A law sees utilities and rates, never packets. Any utility can steer it.
 
 pub mod allegro;
+mod parameters;
+
+pub use parameters::ParseLawError;
 
 use crate::interval::Report;
 use crate::units::{Bytes, Rate};

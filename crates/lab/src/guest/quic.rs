@@ -84,6 +84,9 @@ impl Transfer {
         if let Some(utility) = &flow.utility {
             command.args(["--utility", utility]);
         }
+        if let Some(law) = &flow.law {
+            command.args(["--law", law]);
+        }
         if let Some(rate) = flow.rate {
             command.args(["--source", &format!("{rate}bit")]);
         }

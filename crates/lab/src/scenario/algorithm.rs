@@ -1,6 +1,7 @@
-//! Names of what sends: `cubic`, `reno+paced`, `cubic*10`, `quic:pcc/safe`, `app`.
+//! Names of what sends: `cubic`, `reno+paced`, `cubic*10`, `quic:pcc/safe`, `quic:pcc+epsilon_min=0.02`, `app`.
 
 use crate::spec::FlowSpec;
+use pcc::control::Law;
 
 /// The congestion controls of the guest kernel.
 pub const KERNEL_ALGORITHMS: [&str; 17] = [
@@ -48,6 +49,10 @@ pub(super) fn flow_of(name: &str) -> Result<FlowSpec, String> {
         Some(base) => (base, true),
         None => (base, false),
     };
+    let (base, law) = match base.split_once('+') {
+        Some((base, parameters)) => (base, Some(parameters.replace('+', ","))),
+        None => (base, None),
+    };
     let (base, utility) = match base.split_once('/') {
         Some((base, utility)) => (base, Some(utility.to_owned())),
         None => (base, None),
@@ -67,7 +72,13 @@ pub(super) fn flow_of(name: &str) -> Result<FlowSpec, String> {
             return Err(format!("`{name}` has no such utility: choose from {known}"));
         }
     }
-    Ok(FlowSpec { algorithm: base.to_owned(), connections, paced, utility, ..FlowSpec::default() })
+    if let Some(law) = &law {
+        if base != "quic:pcc" {
+            return Err(format!("`{name}`: only quic:pcc has a control law with parameters"));
+        }
+        law.parse::<Law>().map_err(|error| format!("`{name}`: {error}"))?;
+    }
+    Ok(FlowSpec { algorithm: base.to_owned(), connections, paced, utility, law, ..FlowSpec::default() })
 }
 
 #[cfg(test)]
@@ -76,18 +87,31 @@ mod tests {
 
     #[test]
     fn a_name_says_who_sends_and_how() {
-        for (name, algorithm, connections, paced, utility) in [
-            ("cubic", "cubic", 1, false, None),
-            ("reno+paced", "reno", 1, true, None),
-            ("cubic*10", "cubic", 10, false, None),
-            ("reno+paced*2", "reno", 2, true, None),
-            ("quic:pcc", "quic:pcc", 1, false, None),
-            ("quic:pcc/linear", "quic:pcc", 1, false, Some("linear")),
-            ("pcc", "pcc", 1, false, None),
+        for (name, algorithm, connections, paced, utility, law) in [
+            ("cubic", "cubic", 1, false, None, None),
+            ("reno+paced", "reno", 1, true, None, None),
+            ("cubic*10", "cubic", 10, false, None, None),
+            ("reno+paced*2", "reno", 2, true, None, None),
+            ("quic:pcc", "quic:pcc", 1, false, None, None),
+            ("quic:pcc/linear", "quic:pcc", 1, false, Some("linear"), None),
+            ("quic:pcc+epsilon_min=0.02", "quic:pcc", 1, false, None, Some("epsilon_min=0.02")),
+            (
+                "quic:pcc/linear+epsilon_min=0.02+interval_rtts=1..1.4",
+                "quic:pcc",
+                1,
+                false,
+                Some("linear"),
+                Some("epsilon_min=0.02,interval_rtts=1..1.4"),
+            ),
+            ("pcc", "pcc", 1, false, None, None),
         ] {
             let flow = flow_of(name).unwrap_or_else(|error| panic!("{name}: {error}"));
-            let got = (flow.algorithm.as_str(), flow.connections, flow.paced, flow.utility.as_deref());
-            assert_eq!(got, (algorithm, connections, paced, utility), "{name}");
+            assert_eq!(
+                (flow.algorithm.as_str(), flow.connections, flow.paced),
+                (algorithm, connections, paced),
+                "{name}"
+            );
+            assert_eq!((flow.utility.as_deref(), flow.law.as_deref()), (utility, law), "{name}");
         }
     }
 
@@ -101,6 +125,10 @@ mod tests {
             ("quic:bbr+paced", "only kernel TCP"),
             ("quic:pcc/fastest", "quic:pcc/safe"),
             ("quic:cubic/safe", "no such utility"),
+            ("quic:pcc+epsilon=0.02", "`epsilon` is no parameter of the control law; choose from epsilon_min"),
+            ("quic:pcc+interval_rtts=NaN", "`NaN` is no interval_rtts"),
+            ("quic:cubic+epsilon_min=0.02", "only quic:pcc has a control law"),
+            ("cubic+fast", "only quic:pcc has a control law"),
         ] {
             let error = flow_of(name).unwrap_err();
             assert!(error.contains(expected), "{name}: {error}");
