@@ -71,7 +71,7 @@ fn what_is_not_there_to_select_or_divide_is_an_error_at_once() {
     let dir = tempfile::tempdir().unwrap();
     for (arguments, expected) in [
         (&["run", "satellite", "--point", "2MB"][..], "7.5kB"),
-        (&["run", "satellite", "--seed", "99"], "it has 1, 2"),
+        (&["run", "random-loss", "--seed", "99"], "it has 1, 2"),
         (&["run", "satellite", "--shard", "3/2"], "there is no shard 3 of 2"),
         (&["check", "satellite"], "pcc lab run"),
         (&["check", "nowhere"], "there is no scenario `nowhere`"),

@@ -228,15 +228,15 @@ mod tests {
     #[test]
     fn a_selection_names_what_is_not_there() {
         let select = |algorithms: &[&str], points: &[&str], seeds: &[u64]| {
-            let mut scenarios = load(&["satellite".into()], &Wanted::default()).unwrap();
+            let mut scenarios = load(&["random-loss".into()], &Wanted::default()).unwrap();
             let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
             let (algorithms, points) = (owned(algorithms), owned(points));
             let selection = Selection { algorithms: &algorithms, points: &points, seeds, first_seeds: None };
             selection.apply(&mut scenarios).map(|()| scenarios[0].runs.len()).map_err(|error| error.to_string())
         };
-        assert_eq!(select(&["hybla"], &["1MB"], &[2]), Ok(1));
+        assert_eq!(select(&["illinois"], &["0.01"], &[2]), Ok(1));
         assert!(select(&["vegas"], &[], &[]).unwrap_err().contains("it has quic:pcc"));
-        assert!(select(&[], &["2MB"], &[]).unwrap_err().contains("7.5kB"));
+        assert!(select(&[], &["0.5"], &[]).unwrap_err().contains("0.02"));
         assert!(select(&[], &[], &[99]).unwrap_err().contains("it has 1, 2"));
     }
 }
