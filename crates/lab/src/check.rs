@@ -31,6 +31,11 @@ pub struct Target {
     /// The measure is divided by the best that these algorithms reach at the same point.
     #[serde(default)]
     pub over: Vec<String>,
+    /// They reach it at this point instead.
+    pub over_at: Option<String>,
+    /// Of the seeds the median counts, not the mean.
+    #[serde(default)]
+    pub median: bool,
     /// The points are judged together, not one by one.
     pub across: Option<Across>,
 }
@@ -64,7 +69,7 @@ pub struct Checked {
     pub metric: String,
     /// Whose flow it is; PCC over QUIC is just `pcc`.
     pub algorithm: String,
-    /// The mean over the stored seeds.
+    /// The mean over the stored seeds, or their median.
     pub measured: f64,
     /// What must be reached.
     pub must: f64,
@@ -131,6 +136,8 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
         [peer] => format!("{}/{peer}", target.measure),
         peers => format!("{}/best of {} peers", target.measure, peers.len()),
     };
+    let metric = target.over_at.iter().fold(metric, |metric, point| format!("{metric} at {point}"));
+    let metric = if target.median { format!("median {metric}") } else { metric };
     let key = &scenario.key;
     let case = match (target.across, points) {
         // Without a sweep the scenario is its only case.
@@ -171,9 +178,13 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
 
 /// The target's measure at a point, and on how many of how many runs it stands; or what is not there.
 fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(f64, (usize, usize)), String> {
-    let of = |algorithm: &str| {
+    let value = |cell: &Cell<'_>| match target.median {
+        true => cell.median(target.measure),
+        false => cell.mean(target.measure).map(|mean| mean.mean),
+    };
+    let of = |algorithm: &str, point: &str| {
         let cell = cells.iter().find(|cell| cell.point == point && cell.algorithm == algorithm);
-        let measured = cell.and_then(|cell| Some((cell.mean(target.measure)?.mean, (cell.runs.len(), cell.wanted))));
+        let measured = cell.and_then(|cell| Some((value(cell)?, (cell.runs.len(), cell.wanted))));
         // Without a sweep there is no point to name.
         let place = if point.is_empty() { String::new() } else { format!(" at {point}") };
         measured.ok_or_else(|| match cell {
@@ -182,16 +193,17 @@ fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(f64, (usize, 
             _ => format!("{algorithm}{place}"),
         })
     };
-    let (mut value, mut seeds) = of(&target.algorithm)?;
-    let peers = target.over.iter().map(|peer| of(peer)).collect::<Result<Vec<_>, String>>()?;
+    let (mut reached, mut seeds) = of(&target.algorithm, point)?;
+    let peers_at = target.over_at.as_deref().unwrap_or(point);
+    let peers = target.over.iter().map(|peer| of(peer, peers_at)).collect::<Result<Vec<_>, String>>()?;
     let best = if target.at_most { f64::min } else { f64::max };
     if let Some((peer, peer_seeds)) = peers.into_iter().reduce(|one, other| (best(one.0, other.0), one.1.min(other.1)))
     {
         // Whoever beats a peer that moved nothing at all beats it by far, but not by infinity, which JSON lacks.
-        value /= if peer == 0.0 { 1e-9 } else { peer };
+        reached /= if peer == 0.0 { 1e-9 } else { peer };
         seeds = seeds.min(peer_seeds);
     }
-    Ok((value, seeds))
+    Ok((reached, seeds))
 }
 
 /// How an algorithm is called in results: ours over QUIC, which most of them are about, without its prefix.
@@ -226,12 +238,18 @@ impl Across {
 /// What is wrong with a scenario's targets, if anything: points and algorithms that it does not have.
 pub(crate) fn problem(targets: &[Target], points: &[&str], algorithms: &[&str]) -> Option<String> {
     for target in targets {
-        if let Some(point) = target.at.iter().find(|at| !points.contains(&at.as_str())) {
-            return Some(format!("a target of row {} is `at` {point}, which is no value of the sweep", target.row));
+        if let Some(point) = target.at.iter().chain(&target.over_at).find(|at| !points.contains(&at.as_str())) {
+            return Some(format!(
+                "a target of row {} names the point {point}, which is no value of the sweep",
+                target.row
+            ));
         }
         let mut named = target.over.iter().chain([&target.algorithm]);
         if let Some(name) = named.find(|name| !algorithms.contains(&name.as_str())) {
             return Some(format!("a target of row {} names {name}, which is none of its algorithms", target.row));
+        }
+        if target.over_at.is_some() && target.over.is_empty() {
+            return Some(format!("a target of row {} has `over_at` without `over`", target.row));
         }
         let goal = target.goal.unwrap_or(target.must);
         if (target.at_most && goal > target.must) || (!target.at_most && goal < target.must) {

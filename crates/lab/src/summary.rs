@@ -1,6 +1,6 @@
 //! From outcomes to the figures of a plot: one mean over the seeds for each point and algorithm.
 
-use crate::measure::{MOST_HOST_LIMITED, Measure};
+use crate::measure::{MOST_HOST_LIMITED, Measure, percentile};
 use crate::scenario::{Run, Scenario};
 use crate::spec::Outcome;
 use serde::Serialize;
@@ -32,8 +32,17 @@ pub struct Cell<'a> {
 impl Cell<'_> {
     /// A measure over the seeds; none if no run has it.
     pub fn mean(&self, measure: Measure) -> Option<Mean> {
-        let values: Vec<_> = self.runs.iter().filter_map(|(run, outcome)| measure.of(&run.spec, outcome)).collect();
+        let values = self.values(measure);
         (!values.is_empty()).then(|| mean(&values))
+    }
+
+    /// Its median over the seeds; none if no run has it.
+    pub fn median(&self, measure: Measure) -> Option<f64> {
+        percentile(self.values(measure), 0.5)
+    }
+
+    fn values(&self, measure: Measure) -> Vec<f64> {
+        self.runs.iter().filter_map(|(run, outcome)| measure.of(&run.spec, outcome)).collect()
     }
 }
 

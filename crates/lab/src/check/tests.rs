@@ -68,6 +68,15 @@ fn peers_are_divided_by_and_the_best_of_several_counts() {
 }
 
 #[test]
+fn a_peer_may_be_that_of_another_point() {
+    let runs = [("quic:pcc", [60.0, 30.0]), ("cubic", [6.0, 3.0])];
+    let over = "at = ['0.01']\nover = ['cubic']\nover_at = '0.02'\nmust = 15.0";
+    verdict(over, &runs, ("goodput/cubic at 0.02", 20.0, Verdict::Pass, true));
+    let missing = checked(&format!("[[target]]\nrow = '1'\nmeasure = 'goodput'\n{over}"), &runs[..1]);
+    assert_eq!(missing[0].as_ref().unwrap_err().lacks, "cubic at 0.02");
+}
+
+#[test]
 fn points_are_judged_one_by_one_or_together() {
     let runs = [("quic:pcc", [60.0, 30.0])];
     let rows = checked("[[target]]\nrow = '1'\nmeasure = 'goodput'\nmust = 40.0", &runs);
@@ -109,6 +118,8 @@ fn a_target_that_nothing_could_reach_is_refused() {
     for (target, expected) in [
         ("at = ['0.03']\nmust = 1.0", "no value of the sweep"),
         ("over = ['vegas']\nmust = 1.0", "none of its algorithms"),
+        ("over = ['cubic']\nover_at = '0.03'\nmust = 1.0", "no value of the sweep"),
+        ("over_at = '0.02'\nmust = 1.0", "without `over`"),
         ("must = 1.0\ngoal = 0.5", "easier"),
         ("must = 1.0\ngoal = 2.0\nat_most = true", "easier"),
     ] {

@@ -260,7 +260,7 @@ fn limits(scenario: &Scenario, figure: &Figure, places: &Places) -> Vec<Limit> {
     };
     let fitting = scenario.targets.iter().filter(|target| target.measure == figure.y && target.across.is_none());
     let mut limits = Vec::new();
-    for target in fitting.filter(|target| is_plain(&target.over)) {
+    for target in fitting.filter(|target| is_plain(&target.over) && target.over_at.is_none()) {
         let all: Vec<_> = if target.at.is_empty() { places.names.clone() } else { target.at.clone() };
         let (must, goal) = (target.must, target.goal.unwrap_or(target.must));
         limits.extend(all.iter().filter_map(|point| Some(Limit { x: places.at(point)?, must, goal })));
