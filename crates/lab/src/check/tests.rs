@@ -89,6 +89,26 @@ fn points_are_judged_one_by_one_or_together() {
 }
 
 #[test]
+fn the_median_over_the_seeds_leaves_an_outlier_out() {
+    let text = SCENARIO.replace("[1, 2]", "[1, 2, 3]");
+    let target = "[[target]]\nrow = '1'\nmeasure = 'goodput'\nat = ['0.01']\nmust = 1.0";
+    for (lines, metric, expected) in [("", "goodput", 40.0), ("median = true", "median goodput", 10.0)] {
+        let scenario = scenario::parse("small", &format!("{text}\n{target}\n{lines}")).unwrap();
+        let outcome = |run: &scenario::Run| {
+            let mbit = if run.spec.seed == 3 { 100 } else { 10 };
+            let at = run.spec.duration;
+            let sample = FlowSample { at, delivered: mbit * at / 8000, ..FlowSample::default() };
+            let flow = FlowOutcome { samples: vec![sample], ..FlowOutcome::default() };
+            Some(Outcome { flows: vec![flow], ..Outcome::default() })
+        };
+        let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
+        let rows = check(&scenario, &cells(&scenario, &outcomes));
+        let row = rows[0].as_ref().unwrap_or_else(|row| panic!("{row:?}"));
+        assert_eq!((row.metric.as_str(), row.measured.round()), (metric, expected));
+    }
+}
+
+#[test]
 fn what_was_not_run_is_neither_kept_nor_missed() {
     let target = "[[target]]\nrow = '1'\nmeasure = 'goodput'\nat = ['0.02']\nover = ['bbr']\nmust = 1.0";
     for runs in [&[("bbr", [1.0, 1.0])][..], &[("quic:pcc", [1.0, 1.0])], &[]] {

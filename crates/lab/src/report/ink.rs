@@ -1,7 +1,8 @@
 //! Colours and marks: an algorithm looks the same in every figure, and differs from the others by more than its colour.
 
 /// Colours that people with any colour vision tell apart in most pairs, and a mark for each: name, on a light page, on a
-/// dark one, shape. Algorithms of one family (over QUIC, paced, a bundle) share them and differ by their line.
+/// dark one, shape. Algorithms of one family (over QUIC, paced, a bundle) share them and differ by their line, or
+/// where none is drawn, by [`Ink::with_mark_after`].
 const FAMILIES: [(&str, &str, &str, Shape); 17] = [
     ("pcc", "#0068a8", "#5ab4f2", Shape::Circle),
     ("cubic", "#c44e00", "#ff9a56", Shape::Square),
@@ -31,9 +32,24 @@ pub(super) enum Shape {
     Diamond,
     Down,
     Cross,
+    Right,
+    Left,
+    Plus,
 }
 
 impl Shape {
+    const ALL: [Self; 9] = [
+        Self::Circle,
+        Self::Square,
+        Self::Triangle,
+        Self::Diamond,
+        Self::Down,
+        Self::Cross,
+        Self::Right,
+        Self::Left,
+        Self::Plus,
+    ];
+
     /// As a path around a place; `r` is its radius.
     pub(super) fn path(self, x: f64, y: f64, r: f64) -> String {
         let s = 0.86 * r;
@@ -42,6 +58,9 @@ impl Shape {
             Self::Square => format!("M{:.1} {:.1}h{d:.1}v{d:.1}h-{d:.1}z", x - s, y - s, d = 2.0 * s),
             Self::Triangle => format!("M{x:.1} {:.1}l{r} {h:.1}h-{d}z", y - r, h = 1.8 * r, d = 2.0 * r),
             Self::Down => format!("M{x:.1} {:.1}l{r} -{h:.1}h-{d}z", y + r, h = 1.8 * r, d = 2.0 * r),
+            Self::Right => format!("M{:.1} {y:.1}l-{h:.1} {r}v-{d}z", x + r, h = 1.8 * r, d = 2.0 * r),
+            Self::Left => format!("M{:.1} {y:.1}l{h:.1} {r}v-{d}z", x - r, h = 1.8 * r, d = 2.0 * r),
+            Self::Plus => format!("M{:.1} {y:.1}h{d}M{x:.1} {:.1}v{d}", x - r, y - r, d = 2.0 * r),
             Self::Diamond => format!("M{x:.1} {:.1}l{r} {r}l-{r} {r}l-{r} -{r}z", y - r),
             Self::Cross => {
                 let (left, top) = (x - s, y - s);
@@ -74,19 +93,38 @@ pub(super) struct Ink {
     pub(super) width: f64,
 }
 
-pub(super) fn ink(name: &str, ground: Ground) -> Ink {
-    let over_quic = name.strip_prefix("quic:");
-    let plain = over_quic.unwrap_or(name);
-    let end = plain.find(['+', '*', '/', ' ']).unwrap_or(plain.len());
-    let family = match &plain[..end] {
+/// What follows the algorithm's name.
+const ENDS: [char; 4] = ['+', '*', '/', ' '];
+
+fn known(name: &str) -> &'static (&'static str, &'static str, &'static str, Shape) {
+    let plain = name.strip_prefix("quic:").unwrap_or(name);
+    let family = match plain.split(ENDS).next().unwrap_or(plain) {
         "newreno" => "reno",
         family => family,
     };
-    let known = FAMILIES.iter().find(|(known, ..)| *known == family);
-    let (family, light, _, shape) = known.unwrap_or(&FAMILIES[FAMILIES.len() - 1]);
+    FAMILIES.iter().find(|(known, ..)| *known == family).unwrap_or(&FAMILIES[FAMILIES.len() - 1])
+}
+
+/// Those with the same colour.
+pub(super) fn family(name: &str) -> &'static str {
+    known(name).0
+}
+
+impl Ink {
+    /// With the mark so many after its own: for those that share a colour where no line tells them apart.
+    pub(super) fn with_mark_after(self, places: usize) -> Self {
+        let own = Shape::ALL.iter().position(|shape| *shape == self.shape).unwrap_or_default();
+        Self { shape: Shape::ALL[(own + places) % Shape::ALL.len()], ..self }
+    }
+}
+
+pub(super) fn ink(name: &str, ground: Ground) -> Ink {
+    let over_quic = name.strip_prefix("quic:");
+    let plain = over_quic.unwrap_or(name);
+    let (family, light, _, shape) = known(name);
     let is_ours = *family == "pcc";
     // Most of ours is over QUIC, and all peers but two are of the kernel.
-    let dash = match (over_quic.is_some() != is_ours, plain[end..].chars().next()) {
+    let dash = match (over_quic.is_some() != is_ours, plain.chars().find(|c| ENDS.contains(c))) {
         _ if name == "optimum" => Some("5 4"),
         (_, Some('*')) => Some("2 3"),
         (_, Some('+' | '/')) => Some("7 3"),
@@ -118,6 +156,16 @@ mod tests {
         assert!(inks.iter().all(|ink| ink.colour == inks[0].colour));
         for (place, one) in inks.iter().enumerate() {
             assert!(inks[place + 1..].iter().all(|other| other.dash != one.dash), "{inks:?}");
+        }
+    }
+
+    #[test]
+    fn marks_of_one_colour_differ() {
+        let inks: Vec<_> = (0..9).map(|places| ink("bbr", Ground::Card).with_mark_after(places)).collect();
+        assert_eq!(inks[0], ink("bbr", Ground::Card));
+        let paths: Vec<_> = inks.iter().map(|ink| ink.shape.path(10.0, 10.0, 4.0)).collect();
+        for (place, one) in paths.iter().enumerate() {
+            assert!(!paths[place + 1..].contains(one), "{one}");
         }
     }
 

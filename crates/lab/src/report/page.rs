@@ -1,6 +1,6 @@
 //! The page: one file with everything in it.
 
-use super::ink::{self, Ground, ink};
+use super::ink::{self, Ground};
 use super::plot::Plot;
 use super::svg::{self, Size};
 use super::{Origin, Section, csv};
@@ -159,7 +159,7 @@ fn figure(plot: &Plot) -> String {
     let mut text = format!("<figure><figcaption>{}</figcaption>\n<div class=\"legend\">", escape(&plot.title));
     for (series, is_reference) in svg::entries(plot) {
         text += "<span><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\">";
-        let _ = svg::key(&mut text, series, &ink(&series.ink, Ground::Page), is_reference);
+        let _ = svg::key(&mut text, series, &svg::look(series, Ground::Page), is_reference);
         let _ = write!(text, "</svg>{}</span>", escape(&series.name));
     }
     if !plot.limits.is_empty() {

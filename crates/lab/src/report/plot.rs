@@ -1,5 +1,6 @@
 //! What is drawn: lines and marks in the units of their axes, made of a scenario's cells.
 
+use super::ink::family;
 use crate::check::{Target, short};
 use crate::figure::{Figure, Kind, Scale};
 use crate::measure::{Measure, delivered};
@@ -43,6 +44,8 @@ pub(super) struct Series {
     pub(super) name: String,
     /// Decides the colour: an algorithm's name, a flow's number as `flow-2`, or `optimum`.
     pub(super) ink: String,
+    /// Before it come so many series of the same colour, from which only the mark tells it apart.
+    pub(super) alike: usize,
     /// How the points are joined.
     pub(super) join: Join,
     /// From left to right.
@@ -196,7 +199,7 @@ fn lines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
             Some(Point { x, y, x_margin: None, text })
         };
         let points = own.filter_map(point).collect();
-        Series { name: short(name).to_owned(), ink: name.to_owned(), join, points }
+        Series { name: short(name).to_owned(), ink: name.to_owned(), alike: 0, join, points }
     };
     let is_drawn = |series: &Series| !series.points.is_empty() && figure.over.as_deref() != Some(&series.ink);
     let series: Vec<_> = algorithms(cells).into_iter().map(one).filter(is_drawn).collect();
@@ -213,7 +216,7 @@ fn columns(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
         let name = short(cell.algorithm).to_owned();
         let text = format!("{name}: {} ({} seeds)", told(y), cell.runs.len());
         let points = vec![Point { x: place as f64, y, x_margin: None, text }];
-        Some(Series { name, ink: cell.algorithm.to_owned(), join: Join::None, points })
+        Some(Series { name, ink: cell.algorithm.to_owned(), alike: 0, join: Join::None, points })
     };
     let series = cells.iter().enumerate().filter_map(one).collect();
     let marks = names.iter().enumerate().map(|(place, name)| (place as f64, short(name).to_owned())).collect();
@@ -246,6 +249,7 @@ fn references(scenario: &Scenario, figure: &Figure, places: &Places) -> Vec<Seri
         Series {
             name: format!("{} ({})", reference.label, reference.source),
             ink: reference.algorithm.clone(),
+            alike: 0,
             join: Join::None,
             points,
         }
@@ -282,7 +286,7 @@ fn distribution(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Pl
             text: format!("{}, {} {point}: {x:.3}", short(name), scenario.key),
         };
         let points = values.iter().enumerate().map(point).collect();
-        Series { name: short(name).to_owned(), ink: name.to_owned(), join: Join::Steps, points }
+        Series { name: short(name).to_owned(), ink: name.to_owned(), alike: 0, join: Join::Steps, points }
     };
     let is_drawn = |series: &Series| !series.points.is_empty() && figure.over.as_deref() != Some(&series.ink);
     let series = algorithms(cells).into_iter().map(one).filter(is_drawn).collect();
@@ -312,9 +316,14 @@ fn frontier(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
             Some(Point { x: x.mean, y, x_margin: x.margin, text })
         };
         let points = own.filter_map(point).collect();
-        Series { name: short(name).to_owned(), ink: name.to_owned(), join: Join::None, points }
+        Series { name: short(name).to_owned(), ink: name.to_owned(), alike: 0, join: Join::None, points }
     };
-    let series = algorithms(cells).into_iter().map(one).filter(|series| !series.points.is_empty()).collect();
+    let mut series: Vec<_> =
+        algorithms(cells).into_iter().map(one).filter(|series| !series.points.is_empty()).collect();
+    let families: Vec<_> = series.iter().map(|series| family(&series.ink)).collect();
+    for (place, series) in series.iter_mut().enumerate() {
+        series.alike = families[..place].iter().filter(|earlier| **earlier == families[place]).count();
+    }
     let label = figure.x_label.clone().unwrap_or_else(|| across.label());
     let x = Axis { label, scale: figure.x_scale, marks: Vec::new() };
     Plot { title: title(scenario, figure), x, y: y_axis(figure), series, references: Vec::new(), limits: Vec::new() }
@@ -339,7 +348,7 @@ fn timelines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Vec<P
         let mut series: Vec<_> = optimum(&first.spec).into_iter().collect();
         series.extend(runs.iter().filter_map(|(name, (run, outcome))| {
             let points = rates(&run.spec, outcome.flows.first()?);
-            Some(Series { name: short(name).to_owned(), ink: (*name).to_owned(), join: Join::Line, points })
+            Some(Series { name: short(name).to_owned(), ink: (*name).to_owned(), alike: 0, join: Join::Line, points })
         }));
         return vec![plot(None, first.spec.seed, series)];
     }
@@ -347,7 +356,13 @@ fn timelines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Vec<P
         let mut series: Vec<_> = optimum(&run.spec).into_iter().collect();
         series.extend(run.spec.flows.iter().zip(&outcome.flows).enumerate().map(|(number, (spec, flow))| {
             let text = format!("{} {}", short(&spec.algorithm), number + 1);
-            Series { name: text, ink: format!("flow-{number}"), join: Join::Line, points: rates(&run.spec, flow) }
+            Series {
+                name: text,
+                ink: format!("flow-{number}"),
+                alike: 0,
+                join: Join::Line,
+                points: rates(&run.spec, flow),
+            }
         }));
         plot(Some(name), run.spec.seed, series)
     });
@@ -391,5 +406,5 @@ fn optimum(spec: &Spec) -> Option<Series> {
         (0..spec.duration).step_by(step as usize).map(|at| point(at, mbit(at, at + step))).collect()
     };
     points.extend(points.last().map(|last| Point { x: spec.duration as f64 / 1e9, ..last.clone() }));
-    Some(Series { name: "what the path carries".into(), ink: "optimum".into(), join: Join::Steps, points })
+    Some(Series { name: "what the path carries".into(), ink: "optimum".into(), alike: 0, join: Join::Steps, points })
 }

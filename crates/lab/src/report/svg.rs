@@ -85,7 +85,7 @@ pub(super) fn card(plot: &Plot, source: &str) -> String {
         if x + needed > width - RIGHT && x > 64.0 {
             (x, y) = (64.0, y + 20.0);
         }
-        let ink = ink(&series.ink, Ground::Card);
+        let ink = look(series, Ground::Card);
         let _ = write!(legend, r#"<g transform="translate({x:.0} {:.1})">"#, y - 9.0)
             .and_then(|()| key(&mut legend, series, &ink, is_reference))
             .and_then(|()| {
@@ -116,6 +116,11 @@ pub(super) fn card(plot: &Plot, source: &str) -> String {
     let _ = body(&mut svg, plot, top, Size { width, height }, Ground::Card);
     svg.push_str("</svg>\n");
     svg
+}
+
+/// How a series is drawn.
+pub(super) fn look(series: &Series, ground: Ground) -> Ink {
+    ink(&series.ink, ground).with_mark_after(series.alike)
 }
 
 /// What a legend has: every series once, and whether it is a paper's.
@@ -202,7 +207,7 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
     }
     // Ours on top.
     for series in plot.series.iter().rev() {
-        let ink = ink(&series.ink, ground);
+        let ink = look(series, ground);
         join(svg, series, &ink, &x, &y)?;
         for point in &series.points {
             margins(svg, point, &ink, &x, &y)?;
@@ -212,7 +217,7 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
         }
     }
     for series in &plot.references {
-        let ink = ink(&series.ink, ground);
+        let ink = look(series, ground);
         for point in &series.points {
             mark(svg, &ink, x.at(point.x), y.at(point.y.mean), 6.0, true, &point.text)?;
         }

@@ -185,6 +185,21 @@ fn figures_have_the_lines_marks_and_limits_of_their_kind() {
 }
 
 #[test]
+fn marks_of_a_frontier_that_share_a_colour_have_shapes_of_their_own() {
+    let text = SCENARIO.replace(r#""cubic", "reno"]"#, r#""cubic", "quic:pcc+least_gain=0", "quic:cubic", "reno"]"#);
+    let scenario = scenario::parse("small", &text).unwrap_or_else(|error| panic!("{error}"));
+    let run = |run: &scenario::Run| {
+        let algorithm = run.algorithm.replace("+least_gain=0", "").replace("quic:cubic", "cubic");
+        outcome(&scenario::Run { algorithm, ..run.clone() })
+    };
+    let outcomes: Vec<_> = scenario.runs.iter().map(run).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"));
+    let marks: Vec<_> = section.plots[2].series.iter().map(|one| (one.name.as_str(), one.alike)).collect();
+    assert_eq!(marks, [("pcc", 0), ("cubic", 0), ("pcc+least_gain=0", 1), ("quic:cubic", 1)]);
+}
+
+#[test]
 fn without_a_sweep_each_algorithm_has_a_place_of_its_own() {
     let text = SCENARIO.replace("sweep = { parameter = \"loss-both-ways\", values = [0.0, 0.01, 0.02] }", "");
     let text = text.split("    [[figure]]\n    kind").next().unwrap();
