@@ -1,4 +1,4 @@
-//! The guest kernel: built once from a Linux source, with our configuration and one patch, and found again by content.
+//! The guest kernel: built once from a Linux source, with our configuration and patches, and found again by content.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -9,8 +9,11 @@ use std::process::{Command, Stdio};
 
 /// What the kernel must be able to do, beyond the defaults of user-mode Linux.
 const CONFIG: &str = include_str!("../kernel/lab.config");
-/// Makes the kernel's randomness follow from a seed.
-const PATCH: &str = include_str!("../kernel/randomness.patch");
+/// What is changed of the kernel itself; each says why.
+const PATCHES: [(&str, &str); 2] = [
+    ("randomness.patch", include_str!("../kernel/randomness.patch")),
+    ("registers.patch", include_str!("../kernel/registers.patch")),
+];
 /// The only version the configuration and the patch are kept for; figures of different kernels do not compare.
 pub const VERSION: &str = "6.12";
 /// Where Debian's package `linux-source-6.12` puts the source.
@@ -35,10 +38,15 @@ const PROGRAMS: [(&str, &str); 9] = [
 pub enum KernelError {
     /// No source was named and Debian's is not installed.
     #[error(
-        "no kernel source at {0}: install it with `apt-get install linux-source-{VERSION}`, \
+        "no kernel source at {path}: install it with `apt-get install {packages}`, \
          or name a directory or tarball of Linux {VERSION} with --source"
     )]
-    NoSource(PathBuf),
+    NoSource {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// The Debian packages of it and of what is missing besides, with spaces.
+        packages: String,
+    },
     /// The named source is not what was expected.
     #[error("{path} is not a source of Linux {VERSION} ({problem}): take the tree or tarball of kernel.org or Debian")]
     WrongSource {
@@ -113,7 +121,7 @@ pub struct Kernel {
     pub release: String,
     /// Hash of everything that went into it: results of equal identities compare.
     pub identity: String,
-    /// Hash of configuration and patch, to notice that this program expects another one.
+    /// Hash of configuration and patches, to notice that this program expects another one.
     recipe: String,
 }
 
@@ -190,7 +198,9 @@ pub fn build(cache: &Path, source: Option<&Path>, tell: &mut dyn FnMut(&str)) ->
 fn recipe() -> String {
     let mut hash = blake3::Hasher::new();
     hash.update(CONFIG.as_bytes());
-    hash.update(PATCH.as_bytes());
+    for (_, patch) in PATCHES {
+        hash.update(patch.as_bytes());
+    }
     hash.finalize().to_hex().as_str()[..16].to_owned()
 }
 
@@ -207,7 +217,12 @@ impl Source {
         let wrong = |problem: String| KernelError::WrongSource { path: path.to_owned(), problem };
         let Ok(kind) = fs::metadata(path) else {
             return Err(match named {
-                None => KernelError::NoSource(path.to_owned()),
+                None => {
+                    let package = format!("linux-source-{VERSION}");
+                    let missing = missing_programs().into_iter().map(|(_, package)| package);
+                    let packages = std::iter::once(package.as_str()).chain(missing).collect::<Vec<_>>().join(" ");
+                    KernelError::NoSource { path: path.to_owned(), packages }
+                }
                 Some(_) => wrong("it does not exist".into()),
             });
         };
@@ -261,10 +276,15 @@ fn is_our_version(release: &str) -> bool {
     release.strip_prefix(VERSION).is_some_and(|rest| rest.starts_with('.'))
 }
 
-fn check_programs() -> Result<(), KernelError> {
+/// The programs that are not there, each with its Debian package.
+fn missing_programs() -> Vec<(&'static str, &'static str)> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |program: &str| std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
-    let missing: Vec<_> = PROGRAMS.iter().filter(|(program, _)| !is_there(program)).collect();
+    PROGRAMS.into_iter().filter(|(program, _)| !is_there(program)).collect()
+}
+
+fn check_programs() -> Result<(), KernelError> {
+    let missing = missing_programs();
     if missing.is_empty() {
         return Ok(());
     }
@@ -313,14 +333,13 @@ impl Build<'_> {
         let write = |name: &str, text: &str| {
             let path = self.work.join(name);
             fs::write(&path, text).map_err(io_error("write", &path))?;
-            Ok::<_, KernelError>(path)
+            Ok::<_, KernelError>(path.to_string_lossy().into_owned())
         };
-        let patch = write("randomness.patch", PATCH)?;
-        let config = write("lab.config", CONFIG)?;
-        let (patch, config) = (patch.to_string_lossy().into_owned(), config.to_string_lossy().into_owned());
-
         tell("patching and configuring");
-        self.step(&tree, "patch", &["-p1", "--forward", "--batch", "-i", &patch])?;
+        for (name, text) in PATCHES {
+            self.step(&tree, "patch", &["-p1", "--forward", "--batch", "-i", &write(name, text)?])?;
+        }
+        let config = write("lab.config", CONFIG)?;
         self.step(&tree, "make", &["-s", "ARCH=um", "x86_64_defconfig"])?;
         self.step(&tree, "sh", &["scripts/kconfig/merge_config.sh", "-m", ".config", &config])?;
         self.step(&tree, "make", &["-s", "ARCH=um", "olddefconfig"])?;
@@ -416,8 +435,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let error = Source::open(Some(&dir.path().join("nowhere"))).unwrap_err().to_string();
         assert!(error.contains("does not exist"), "{error}");
-        let error = KernelError::NoSource(DEBIAN_SOURCE.into()).to_string();
-        assert!(error.contains("apt-get install linux-source-6.12") && error.contains("--source"), "{error}");
+        let (path, packages) = (DEBIAN_SOURCE.into(), "linux-source-6.12 flex".into());
+        let error = KernelError::NoSource { path, packages }.to_string();
+        assert!(error.contains("apt-get install linux-source-6.12 flex") && error.contains("--source"), "{error}");
     }
 
     #[test]
