@@ -91,7 +91,7 @@ pub enum KernelError {
     #[error("this source does not offer {0}, which the lab needs: use Linux {VERSION}")]
     MissingSetting(String),
     /// Nothing was built yet.
-    #[error("the guest kernel is not built yet: run `pcc lab build` (about 3 minutes on 2 cores)")]
+    #[error("the guest kernel is not built yet: run `pcc lab build` (3 to 4 minutes of two quiet cores)")]
     NotBuilt,
     /// What was built is older than this program.
     #[error("the guest kernel was built by another version of pcc: run `pcc lab build` again")]
@@ -350,7 +350,7 @@ impl Build<'_> {
         }
 
         let jobs = std::thread::available_parallelism().map_or(1, usize::from).to_string();
-        tell(&format!("compiling Linux {release} with {jobs} jobs (about 5 minutes of one core's time)"));
+        tell(&format!("compiling Linux {release} with {jobs} jobs (about 8 minutes of one core's time)"));
         self.step(&tree, "make", &["-s", "ARCH=um", "-j", &jobs, "linux"])?;
         Ok((tree.join("linux"), release))
     }

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Build the guest kernel (user-mode Linux 6.12); once, about 3 minutes on 2 cores
+    /// Build the guest kernel (user-mode Linux 6.12); once, 3 to 4 minutes of two quiet cores
     Build(Build),
     /// List the scenarios
     List,
