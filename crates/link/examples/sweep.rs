@@ -24,7 +24,7 @@ struct Case {
     measure: fn(&Results, Duration) -> f64,
 }
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 13] = [
     Case { name: "loss when alone, %", path: "clean", seconds: 60, flows: 1, stagger: 0, measure: loss },
     Case { name: "share alone", path: "clean", seconds: 60, flows: 1, stagger: 0, measure: share },
     Case { name: "share at 1 % loss", path: "lossy", seconds: 60, flows: 1, stagger: 0, measure: share },
@@ -34,6 +34,17 @@ const CASES: [Case; 9] = [
     Case { name: "share on a changing path", path: "changing", seconds: 500, flows: 1, stagger: 0, measure: share },
     Case { name: "loss there, %", path: "changing", seconds: 500, flows: 1, stagger: 0, measure: loss },
     Case { name: "Jain of 4 flows at 5 s", path: "clean", seconds: 240, flows: 4, stagger: 20, measure: jain },
+    Case {
+        name: "a second flow converges in, s",
+        path: "clean",
+        seconds: 70,
+        flows: 2,
+        stagger: 10,
+        measure: convergence,
+    },
+    Case { name: "deviation then, %", path: "clean", seconds: 70, flows: 2, stagger: 10, measure: deviation },
+    Case { name: "loss of 2 flows, %", path: "clean", seconds: 70, flows: 2, stagger: 0, measure: loss },
+    Case { name: "loss of 10 flows, %", path: "clean", seconds: 70, flows: 10, stagger: 0, measure: loss },
 ];
 
 fn share(results: &Results, _: Duration) -> f64 {
@@ -47,6 +58,32 @@ fn loss(results: &Results, _: Duration) -> f64 {
 /// From half of the time on, when all flows are there.
 fn jain(results: &Results, end: Duration) -> f64 {
     results.jain(Duration::from_secs(5), end / 2, end)
+}
+
+/// Goodput of the second flow in each second of its life.
+fn second_flow(results: &Results, end: Duration) -> Vec<f64> {
+    let flow = &results.flows[1];
+    (flow.start.as_secs()..end.as_secs())
+        .map(|second| flow.goodput(Duration::from_secs(second), Duration::from_secs(second + 1)).mbit())
+        .collect()
+}
+
+/// Until the second flow is within a quarter of its half for five seconds (`NSDI 2015` §4.2.2). Unit: s.
+fn converged(rates: &[f64]) -> usize {
+    rates.windows(5).position(|five| five.iter().all(|rate| (37.5..=62.5).contains(rate))).unwrap_or(rates.len())
+}
+
+fn convergence(results: &Results, end: Duration) -> f64 {
+    converged(&second_flow(results, end)) as f64
+}
+
+/// Standard deviation of the second flow's rate once it has its half, in percent of that.
+fn deviation(results: &Results, end: Duration) -> f64 {
+    let rates = second_flow(results, end);
+    let then = &rates[converged(&rates).min(rates.len() / 2)..];
+    let mean = then.iter().sum::<f64>() / then.len() as f64;
+    let variance = then.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / then.len() as f64;
+    100.0 * variance.sqrt() / 50.0
 }
 
 fn measured(case: &Case, config: &allegro::Config) -> f64 {

@@ -39,9 +39,9 @@ pub struct Config {
     /// Where the utility is negative, loss rates that differ by less than so many standard errors count as equal; 0
     /// takes every difference for real. 2 is the usual 95 %.
     pub loss_significance: f64,
-    /// Share of a step up in rate that must come back as utility for the step to count as better. 0.25: a lone sender
-    /// on a clean path loses 0.2 % instead of 2.3 %; two and more senders gain at least half of what they add, until
-    /// the queue is full.
+    /// Share of a step up in rate that must come back as utility for the step to count as better. A lone sender on a
+    /// full path gains nothing by a step up, and each of n equal ones 1 − 1/n of it, so 0.25 keeps the queue of the
+    /// first empty and lets the others have their shares (`docs/sweeps/allegro.md`).
     pub least_gain: f64,
 }
 
@@ -275,8 +275,9 @@ impl Allegro {
 
     /// Which of two rates is worth more: +1 the higher, −1 the lower, 0 if that cannot be told.
     ///
-    /// The higher one must bring at least [`Config::least_gain`] of what it adds in rate: a sender alone on its path
-    /// gains nothing by filling the queue, and noise would lead it there.
+    /// The higher one must bring at least [`Config::least_gain`] of what it adds in rate, or what it adds is a queue,
+    /// and the lower one is better. Where packets are lost the queue is full or chance decides, and the lower one must
+    /// be worth more.
     fn direction(&self, high: &Report, low: &Report, loss: Option<f64>, utility: Evaluate<'_>) -> f64 {
         let (high_worth, low_worth) = (worth(utility, high, loss), worth(utility, low, loss));
         let added = high.achieved.bytes_per_sec() / low.achieved.bytes_per_sec().max(1.0) - 1.0;
@@ -284,10 +285,11 @@ impl Allegro {
             return 0.0; // the host mixed them up
         }
         let gain = high_worth - low_worth;
-        if gain < 0.0 {
-            -1.0
-        } else if gain > (self.config.least_gain * added * low_worth).max(0.0) {
+        let lossless = high.packets_lost == 0 && low.packets_lost == 0;
+        if gain > (self.config.least_gain * added * low_worth).max(0.0) {
             1.0
+        } else if gain < 0.0 || lossless {
+            -1.0
         } else {
             0.0
         }
