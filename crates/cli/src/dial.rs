@@ -23,6 +23,8 @@ pub(crate) struct Dialer {
     pub(crate) trust: Trust,
     /// Congestion control, windows, time-outs.
     pub(crate) transport: Arc<TransportConfig>,
+    /// What is told of this end's socket.
+    pub(crate) endpoint: EndpointConfig,
     /// How long to wait for the handshake with each address.
     pub(crate) timeout: Duration,
     /// Whether to use only addresses of one version of IP.
@@ -187,7 +189,7 @@ impl Dialer {
     async fn attempt(&self, peer: &Peer, address: SocketAddr) -> Result<Dialed, DialError> {
         let local = |source| DialError::Local { peer: peer.clone(), source };
         let (tls, refusal) = tls::client(&self.trust, self.alpn).map_err(local)?;
-        let (endpoint, warning) = open(address, self.family).map_err(local)?;
+        let (endpoint, warning) = open(address, self.family, self.endpoint.clone()).map_err(local)?;
         let mut config = ClientConfig::new(Arc::new(tls));
         config.transport_config(self.transport.clone());
         let connecting = endpoint.connect_with(config, address, &peer.host).map_err(|error| local(error.into()))?;
@@ -239,7 +241,7 @@ fn is_alert(error: &ConnectionError, alert: u8) -> bool {
 }
 
 /// An endpoint that can reach `remote`, and what the user should be told of this host.
-fn open(remote: SocketAddr, family: Family) -> anyhow::Result<(Endpoint, Option<String>)> {
+fn open(remote: SocketAddr, family: Family, config: EndpointConfig) -> anyhow::Result<(Endpoint, Option<String>)> {
     let local = match family {
         Family::Local(local) => local,
         _ if remote.is_ipv6() => Ipv6Addr::UNSPECIFIED.into(),
@@ -247,7 +249,7 @@ fn open(remote: SocketAddr, family: Family) -> anyhow::Result<(Endpoint, Option<
     };
     let bound =
         socket::bind(SocketAddr::new(local, 0)).with_context(|| format!("could not use the address {local}"))?;
-    let endpoint = Endpoint::new(EndpointConfig::default(), None, bound.socket, PacedRuntime::new()?)?;
+    let endpoint = Endpoint::new(config, None, bound.socket, PacedRuntime::new()?)?;
     Ok((endpoint, bound.warning))
 }
 

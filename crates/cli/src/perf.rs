@@ -4,6 +4,7 @@ mod args;
 mod client;
 mod compare;
 pub(crate) mod cpu;
+mod datagram;
 mod flow;
 pub(crate) mod intervals;
 mod json;

@@ -154,6 +154,41 @@ fn a_timed_test_streams_its_intervals_as_they_pass() {
 }
 
 #[test]
+fn datagrams_of_both_ends_stay_below_the_largest_that_was_asked_for() {
+    let server = Server::start(&[]);
+    let document = server.measure(&["--bidir", "-n", "5MB", "-i", "0.05", "-M", "1300", "--get-server-output"]);
+    assert_eq!(document["start"]["pcc"]["max_udp_payload_size"], 1300);
+    let sizes = |sum: &str| {
+        let of = |interval: &Value| interval[sum]["pmtu"].as_u64().unwrap();
+        document["intervals"].as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    for sum in ["sum", "sum_bidir_reverse"] {
+        assert!(sizes(sum).iter().all(|size| (1200..=1300).contains(size)), "{sum}: {:?}", sizes(sum));
+    }
+    assert!(document["server_output_json"][0]["side"]["mtu"].as_u64().unwrap() <= 1300, "{document:#}");
+
+    for wrong in ["1199", "65528", "1gbit"] {
+        let (code, error) = fails(server.client(&["-M", wrong]));
+        assert!(code == 2 && error.contains(wrong), "{code}: {error}");
+    }
+}
+
+#[test]
+fn the_server_tells_what_it_counted() {
+    let server = Server::start(&[]);
+    let document = server.measure(&["-n", "1MB", "-C", "cubic,pcc", "--rounds", "1", "--get-server-output"]);
+    let outputs = document["server_output_json"].as_array().unwrap();
+    assert_eq!(outputs.len(), 2, "one a run");
+    for (output, algorithm) in outputs.iter().zip(["cubic", "pcc"]) {
+        assert_eq!((&output["algorithm"], &output["side"]["received"]), (&algorithm.into(), &1_000_000.into()));
+        assert!(output["side"]["sent_packets"].as_u64().unwrap() > 0, "its own acknowledgements and reports: {output}");
+    }
+    let text = server.run(&["-n", "1MB", "-R", "-C", "bbr", "--get-server-output"]);
+    assert!(text.contains("server: received 0 B, sent 1 MB (bbr, loss"), "{text}");
+    assert!(!server.run(&["-n", "1MB"]).contains("server:"), "only if it is asked for");
+}
+
+#[test]
 fn algorithms_take_turns_and_are_compared_with_the_first() {
     let server = Server::start(&[]);
     let document = server.measure(&["-C", "pcc,cubic,bbr", "--rounds", "2", "-n", "1MB"]);
@@ -181,6 +216,9 @@ fn a_one_off_server_ends_with_its_client_and_says_what_it_served() {
     let mut rest = String::new();
     server.child.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
     let served: Value = serde_json::from_str(rest.trim()).unwrap();
+    let schema = schema::load("perf");
+    schema::assert_fits(&schema, "event", &served);
+    schema::assert_fits(&schema, "served", &served["data"]);
     assert_eq!((&served["event"], &served["data"]["side"]["received"]), (&"served".into(), &1_000_000.into()));
 }
 

@@ -5,7 +5,14 @@ use pcc_quic::{Algorithm, transport};
 
 fn dialer(trust: Trust) -> Dialer {
     let transport = Arc::new(transport::config(&Algorithm::Cubic, &Windows::default()));
-    Dialer { alpn: &[b"test"], trust, transport, timeout: TIMEOUT, family: Family::Any }
+    Dialer {
+        alpn: &[b"test"],
+        trust,
+        transport,
+        endpoint: EndpointConfig::default(),
+        timeout: TIMEOUT,
+        family: Family::Any,
+    }
 }
 
 fn local(port: u16) -> Peer {

@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow};
 use bytes::{Bytes, BytesMut};
 use core::time::Duration;
 use futures_util::FutureExt;
-use noq::TransportConfig;
+use noq::{EndpointConfig, TransportConfig};
 use pcc_quic::http3;
 use std::sync::Arc;
 use std::time::Instant;
@@ -43,7 +43,14 @@ pub(crate) struct Fetched {
 
 /// Connects as downloads do.
 pub(crate) fn dialer(trust: Trust, transport: Arc<TransportConfig>) -> Dialer {
-    Dialer { alpn: &[http3::ALPN], trust, transport, timeout: dial::TIMEOUT, family: Family::Any }
+    Dialer {
+        alpn: &[http3::ALPN],
+        trust,
+        transport,
+        endpoint: EndpointConfig::default(),
+        timeout: dial::TIMEOUT,
+        family: Family::Any,
+    }
 }
 
 /// Fetches one file from a source that may have others.

@@ -1,5 +1,6 @@
 //! What can be asked of `pcc perf`. The letters are iperf3's.
 
+use super::datagram::LargestDatagram;
 use crate::dial::Family;
 use crate::tls::Fingerprint;
 use clap::ArgGroup;
@@ -29,6 +30,7 @@ Examples:
   pcc perf -c example.org -R -t 30 -P 4              download for 30 seconds in 4 streams
   pcc perf -c example.org -C pcc,cubic,bbr           compare, and print the ratios
   pcc perf -c example.org -n 100MB -J                upload 100 MB, print JSON
+  pcc perf -c example.org -M 1252                    in datagrams of at most 1252 bytes
 
 The server of any implementation of draft-banks-quic-performance will do (msquic, picoquic, quic-go,
 s2n-quic); ours reports more. docs/perf.md is the guide, docs/json.md describes the JSON."
@@ -108,6 +110,11 @@ pub(crate) struct Args {
     #[arg(short = 'w', long, value_name = "SIZE", value_parser = window, help_heading = "Test")]
     pub(super) window: Option<Bytes>,
 
+    /// Largest UDP payload in bytes, from 1200 to 65527, for example 1252, or 8952 for jumbo frames with -M at both ends:
+    /// path MTU discovery stops there, and the other end is told not to send larger ones
+    #[arg(short = 'M', long, value_name = "SIZE", help_heading = "Test")]
+    pub(super) set_mss: Option<LargestDatagram>,
+
     /// The sender's congestion control: pcc, cubic, bbr or newreno; several (a,b,c) take turns [default: pcc]
     #[arg(short = 'C', long, value_name = "NAME[,NAME]", value_delimiter = ',', help_heading = "Congestion control")]
     pub(super) congestion: Vec<Algorithm>,
@@ -143,6 +150,10 @@ pub(crate) struct Args {
     /// Tell more: each stream, both ends' CPU, how PCC decides
     #[arg(short = 'V', long, help_heading = "Output")]
     pub(super) verbose: bool,
+
+    /// Tell at the end what the server counted, if it is one of ours
+    #[arg(long, requires = "client", help_heading = "Output")]
+    pub(super) get_server_output: bool,
 
     /// End after one client
     #[arg(short = '1', long, requires = "server", help_heading = "Server")]

@@ -69,6 +69,8 @@ pub(super) struct Outcome {
     pub(super) cpu_here: (Cpu, Duration),
     /// The same at a server that reports.
     pub(super) cpu_there: Option<(Cpu, Duration)>,
+    /// All that the server counted, by its last report; none from one that does not report.
+    pub(super) there: Option<Side>,
     /// Why it ended before its time: the user's Ctrl-C, or a lost connection.
     pub(super) cut_short: Option<anyhow::Error>,
 }
@@ -136,6 +138,7 @@ pub(super) async fn run(
         loaded_rtt: Spread::of(course.rtts),
         cpu_here: cpu(&start.client, &ended.client),
         cpu_there: start.server.as_ref().zip(last.server.as_ref()).map(|(from, to)| cpu(from, to)),
+        there: view.reported.borrow().clone(),
         cut_short,
     })
 }

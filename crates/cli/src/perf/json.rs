@@ -3,6 +3,7 @@
 use super::client::{Interval, Outcome};
 use super::compare::Comparison;
 use super::cpu::Cpu;
+use super::datagram::LargestDatagram;
 use super::flow::{Flow, Way};
 use super::load::Until;
 use super::runner::{Run, Test, Turn};
@@ -52,6 +53,7 @@ pub(super) fn start(test: &Test, connected: &[(SocketAddr, SocketAddr)]) -> Valu
             "rounds": test.rounds,
             "utility": test.utility,
             "law": test.law,
+            "max_udp_payload_size": test.largest_datagram.map(LargestDatagram::bytes),
         },
     })
 }
@@ -133,6 +135,13 @@ pub(super) fn comparison(test: &Test, runs: &[Run]) -> Value {
         })
     });
     rows.collect()
+}
+
+/// `server_output_json`: what the server counted, one object a run; null where it does not report.
+pub(super) fn server_output(runs: &[Run]) -> Value {
+    let one =
+        |run: &Run| json!({ "algorithm": run.turn.algorithm, "round": run.turn.round, "side": run.outcome.there });
+    runs.iter().map(one).collect()
 }
 
 /// iperf3 names the second direction of `--bidir` so.

@@ -27,6 +27,8 @@ pub(super) struct Output {
     to: Box<dyn Write + Send>,
     form: Form,
     connected: Vec<(SocketAddr, SocketAddr)>,
+    /// `--get-server-output`.
+    server_output: bool,
 }
 
 impl Output {
@@ -46,7 +48,7 @@ impl Output {
             (_, true) => Form::Stream,
             _ => Form::Text { verbose: args.verbose },
         };
-        Ok(Self { to, form, connected: Vec::new() })
+        Ok(Self { to, form, connected: Vec::new(), server_output: args.get_server_output })
     }
 
     fn write(&mut self, text: &str) -> anyhow::Result<()> {
@@ -90,7 +92,11 @@ impl Output {
 
     /// A run has ended.
     pub(super) fn ran(&mut self, run: &Run) -> anyhow::Result<()> {
-        if matches!(self.form, Form::Text { .. }) { self.write(&text::summary(run)) } else { Ok(()) }
+        if !matches!(self.form, Form::Text { .. }) {
+            return Ok(());
+        }
+        self.write(&text::summary(run))?;
+        if self.server_output { self.write(&text::server_output(run)) } else { Ok(()) }
     }
 
     /// All runs have ended; if there was an `error`, the last one did not come to its end.
@@ -98,6 +104,7 @@ impl Output {
         let first = runs.first().map(|run| run.turn.algorithm);
         let own: Vec<&Run> = runs.iter().filter(|run| Some(run.turn.algorithm) == first).collect();
         let comparison = (test.algorithms.len() > 1).then(|| json::comparison(test, runs));
+        let server_output = self.server_output.then(|| json::server_output(runs));
         let error = error.map(|error| format!("{error:#}"));
         match &mut self.form {
             Form::Text { .. } if comparison.is_some() && !runs.is_empty() => self.write(&text::comparison(runs)),
@@ -111,6 +118,9 @@ impl Output {
                 if let Some(comparison) = comparison {
                     document["comparison"] = comparison;
                 }
+                if let Some(output) = server_output {
+                    document["server_output_json"] = output;
+                }
                 if let Some(error) = error {
                     document["error"] = error.into();
                 }
@@ -119,6 +129,9 @@ impl Output {
             Form::Stream => {
                 if let Some(comparison) = comparison {
                     self.event("comparison", &comparison)?;
+                }
+                if let Some(output) = server_output {
+                    self.event("server_output_json", &output)?;
                 }
                 if let Some(error) = error {
                     self.event("error", &error.into())?;

@@ -2,12 +2,14 @@
 
 use super::args::Args;
 use super::client::{self, Outcome, Plan};
+use super::datagram::{self, LargestDatagram};
 use super::flow::{Flow, Way};
 use super::load::{Load, Until};
 use super::output::Output;
 use super::protocol;
 use super::server::{Limits, Served, Server, watched};
 use super::side::Meter;
+use super::text;
 use super::windows::Windows;
 use crate::dial::{self, DialError, Dialed, Dialer};
 use crate::exit::Failure;
@@ -15,9 +17,9 @@ use crate::tls::{self, Identity, Trust};
 use crate::url::Peer;
 use anyhow::{Context, anyhow};
 use futures_util::FutureExt;
-use noq::{Connection, Endpoint, EndpointConfig, PathId, ServerConfig};
+use noq::{Connection, Endpoint, PathId, ServerConfig};
 use pcc::control::Law;
-use pcc::units::{Bytes, Rate};
+use pcc::units::Rate;
 use pcc_quic::{Algorithm, PacedRuntime, PccConfig, socket};
 use serde_json::json;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -42,6 +44,8 @@ pub(super) struct Test {
     pub(super) law: Option<String>,
     /// `-b`.
     pub(super) max_rate: Option<Rate>,
+    /// `-M`.
+    pub(super) largest_datagram: Option<LargestDatagram>,
     windows: Windows,
     trust: Trust,
     family: dial::Family,
@@ -114,6 +118,7 @@ impl Test {
             utility: args.utility.clone(),
             law: args.law.clone(),
             max_rate: args.bitrate,
+            largest_datagram: args.set_mss,
             windows,
             trust: match (&args.fingerprint, &args.ca) {
                 (Some(fingerprint), _) => Trust::Pinned(*fingerprint),
@@ -141,10 +146,15 @@ impl Test {
     ) -> anyhow::Result<Run> {
         let (algorithm, watch) = watched(algorithm.clone(), self.recording);
         let wish = self.named && self.plan.load.ways.contains(&Way::Down);
+        let mut transport = self.windows.transport(&algorithm);
+        if let Some(largest) = self.largest_datagram {
+            largest.limit(&mut transport);
+        }
         let dialer = Dialer {
             alpn: protocol::client_alpn(wish.then_some(&algorithm)),
             trust: self.trust.clone(),
-            transport: Arc::new(self.windows.transport(&algorithm)),
+            transport: Arc::new(transport),
+            endpoint: datagram::endpoint(self.largest_datagram)?,
             timeout: dial::TIMEOUT,
             family: self.family,
         };
@@ -313,6 +323,7 @@ pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
         config: ServerConfig::with_crypto(Arc::new(tls::server(&identity, protocol::SERVER_ALPN)?)),
         algorithm,
         windows: Windows(args.window),
+        largest_datagram: args.set_mss,
         limits: Limits { clients: args.max_clients as usize, bytes: args.max_bytes.get(), time: args.max_time },
         once: args.one_off,
     };
@@ -320,7 +331,7 @@ pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
     let tell = move |served: &Served| {
         let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = output.line(
-            &line(served),
+            &format!("{}: {}; {}", served.from, text::counts(&served.side), served.end),
             "served",
             &json!({ "client": served.from.to_string(), "end": served.end, "side": served.side }),
         ) {
@@ -353,7 +364,7 @@ fn listen(args: &Args) -> anyhow::Result<Endpoint> {
         tracing::warn!("{warning}");
     }
     // The pacing runtime must be this one's: it is what makes PCC's rates true.
-    let endpoint = Endpoint::new(EndpointConfig::default(), None, bound.socket, PacedRuntime::new()?)?;
+    let endpoint = Endpoint::new(datagram::endpoint(args.set_mss)?, None, bound.socket, PacedRuntime::new()?)?;
     Ok(endpoint)
 }
 
@@ -372,22 +383,6 @@ fn listening(args: &Args, address: SocketAddr, identity: &Identity) -> String {
     };
     let fingerprint = identity.fingerprint();
     format!("listening on UDP {address}; measure with:\n  pcc perf -c {host}{port} --fingerprint {fingerprint}")
-}
-
-/// One client of a server.
-fn line(served: &Served) -> String {
-    let side = &served.side;
-    let loss = if side.sent_packets > 0 { side.lost_packets as f64 / side.sent_packets as f64 } else { 0.0 };
-    format!(
-        "{}: received {}, sent {} ({}, loss {:.2} %) in {:.2} s; {}",
-        served.from,
-        Bytes::new(side.received),
-        Bytes::new(side.sent),
-        side.algorithm,
-        loss * 100.0,
-        side.at_us as f64 * 1e-6,
-        served.end
-    )
 }
 
 #[cfg(test)]
@@ -420,6 +415,7 @@ pub(super) mod tests {
             loaded_rtt: None,
             cpu_here: (Cpu::default(), Duration::from_secs(1)),
             cpu_there: None,
+            there: None,
             cut_short: None,
         };
         Run { turn: Turn { algorithm, round }, outcome }

@@ -1,5 +1,6 @@
 //! The server's end: any number of clients, each within limits.
 
+use super::datagram::LargestDatagram;
 use super::protocol::{self, Dialect, NO_ERROR, Phase, UNLIMITED};
 use super::reports;
 use super::side::{Counter, Meter, Side};
@@ -37,6 +38,8 @@ pub(super) struct Server {
     pub(super) algorithm: Algorithm,
     /// Flow-control windows.
     pub(super) windows: super::Windows,
+    /// `-M`.
+    pub(super) largest_datagram: Option<LargestDatagram>,
     /// What clients can make it do.
     pub(super) limits: Limits,
     /// Ends after the first client.
@@ -107,6 +110,9 @@ impl Server {
         let (algorithm, watch) = watched(wish.unwrap_or_else(|| self.algorithm.clone()), false);
         let mut config = self.config.clone();
         let mut transport = self.windows.transport(&algorithm);
+        if let Some(largest) = self.largest_datagram {
+            largest.limit(&mut transport);
+        }
         // A client that is silent for longer than the idle time-out shall not be kept.
         transport.keep_alive_interval(None);
         config.transport_config(Arc::new(transport));

@@ -1,6 +1,7 @@
 //! Both ends in one process, where one of them is not ours or misbehaves.
 
 use super::client::{self, Outcome, Plan};
+use super::datagram::{self, LargestDatagram};
 use super::flow::{Counted, Way};
 use super::load::{Load, Until};
 use super::protocol::{self, Dialect};
@@ -8,14 +9,15 @@ use super::server::{Limits, Served, Server};
 use super::side::Meter;
 use super::windows::Windows;
 use crate::tls::{self, Identity, Trust};
-use noq::{ClientConfig, Connection, Endpoint, ServerConfig};
-use pcc_quic::Algorithm;
+use noq::{ClientConfig, Connection, Endpoint, PathId, ServerConfig};
+use pcc_quic::{Algorithm, socket};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 
 /// A server within `limits` that speaks only `alpn`, and a client of it.
 struct Pair {
+    largest_datagram: Option<LargestDatagram>,
     identity: Identity,
     server: Endpoint,
     served: Arc<Mutex<Vec<Served>>>,
@@ -25,29 +27,38 @@ const ROOMY: Limits = Limits { clients: 10, bytes: u64::MAX, time: Duration::fro
 
 impl Pair {
     fn new(alpn: &[&[u8]], limits: Limits) -> Self {
+        Self::with(alpn, limits, None)
+    }
+
+    fn with(alpn: &[&[u8]], limits: Limits, largest_datagram: Option<LargestDatagram>) -> Self {
         let identity = Identity::generate().unwrap();
         let config = ServerConfig::with_crypto(Arc::new(tls::server(&identity, alpn).unwrap()));
-        let endpoint = Endpoint::server(config.clone(), "127.0.0.1:0".parse().unwrap()).unwrap();
+        let endpoint = endpoint(largest_datagram);
         let served = Arc::new(Mutex::new(Vec::new()));
         let server = Server {
             endpoint: endpoint.clone(),
             config,
             algorithm: Algorithm::Cubic,
             windows: Windows::default(),
+            largest_datagram,
             limits,
             once: false,
         };
         let log = Arc::clone(&served);
         tokio::spawn(server.run(move |ended| log.lock().unwrap().push(ended.clone())));
-        Self { identity, server: endpoint, served }
+        Self { largest_datagram, identity, server: endpoint, served }
     }
 
     async fn connect(&self) -> Result<(Endpoint, Connection), noq::ConnectionError> {
         let trust = Trust::Pinned(self.identity.fingerprint());
         let (tls, _) = tls::client(&trust, protocol::client_alpn(None)).unwrap();
         let mut config = ClientConfig::new(Arc::new(tls));
-        config.transport_config(Arc::new(Windows::default().transport(&Algorithm::Cubic)));
-        let endpoint = Endpoint::client("127.0.0.1:0".parse().unwrap()).unwrap();
+        let mut transport = Windows::default().transport(&Algorithm::Cubic);
+        if let Some(largest) = self.largest_datagram {
+            largest.limit(&mut transport);
+        }
+        config.transport_config(Arc::new(transport));
+        let endpoint = endpoint(self.largest_datagram);
         let connecting = endpoint.connect_with(config, self.server.local_addr().unwrap(), "localhost").unwrap();
         Ok((endpoint, connecting.await?))
     }
@@ -68,6 +79,11 @@ impl Pair {
         let outcome = client::run(&connection, &meter, dialect, &plan, &mut interrupt, &mut |_| {}).await.unwrap();
         (dialect, outcome)
     }
+}
+
+fn endpoint(largest: Option<LargestDatagram>) -> Endpoint {
+    let socket = socket::bind("127.0.0.1:0".parse().unwrap()).unwrap().socket;
+    Endpoint::new(datagram::endpoint(largest).unwrap(), None, socket, Arc::new(noq::TokioRuntime)).unwrap()
 }
 
 fn volume(way: Way, bytes: u64) -> Load {
@@ -148,4 +164,27 @@ async fn a_client_beyond_the_limit_of_clients_is_refused_until_another_leaves() 
         }
     };
     tokio::time::timeout(Duration::from_secs(60), again).await.expect("there is room again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn discovery_ends_at_the_largest_datagram_to_the_byte() {
+    for largest in ["1200", "1333", "8952"] {
+        let pair = Pair::with(protocol::SERVER_ALPN, ROOMY, Some(largest.parse().unwrap()));
+        let (_endpoint, connection) = pair.connect().await.unwrap();
+        let size = || connection.path_stats(PathId::ZERO).unwrap().current_mtu.to_string();
+        let found = async {
+            while size() != largest {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), found)
+            .await
+            .unwrap_or_else(|_| panic!("{} of {largest}", size()));
+        let mut upload = connection.open_uni().await.unwrap();
+        upload.write_all(&vec![0; 5_000_000]).await.unwrap();
+        upload.finish().unwrap();
+        upload.stopped().await.unwrap();
+        assert_eq!(size(), largest, "all of it leaves in such datagrams, many at a time");
+        assert!(connection.stats().udp_tx.datagrams < 2 * 5_000_000 / largest.parse::<u64>().unwrap(), "{largest}");
+    }
 }

@@ -6,6 +6,7 @@ use super::cpu::Cpu;
 use super::flow::{Counted, Flow, Way};
 use super::load::Until;
 use super::runner::{Run, Test, Turn};
+use super::side::Side;
 use pcc::units::{Bytes, Rate};
 use std::fmt::Write;
 use std::time::Duration;
@@ -126,6 +127,27 @@ pub(super) fn summary(run: &Run) -> String {
         let _ = writeln!(text, "  cut short: {reason:#}");
     }
     text
+}
+
+/// What the server counted of it.
+pub(super) fn server_output(run: &Run) -> String {
+    match &run.outcome.there {
+        Some(side) => format!("  server: {}\n", counts(side)),
+        None => "  server: it does not report; `pcc perf -s` would\n".to_owned(),
+    }
+}
+
+/// All that one end counted.
+pub(super) fn counts(side: &Side) -> String {
+    let loss = if side.sent_packets > 0 { side.lost_packets as f64 / side.sent_packets as f64 } else { 0.0 };
+    format!(
+        "received {}, sent {} ({}, loss {:.2} %) in {:.2} s",
+        Bytes::new(side.received),
+        Bytes::new(side.sent),
+        side.algorithm,
+        loss * 100.0,
+        side.at_us as f64 * 1e-6
+    )
 }
 
 /// All algorithms side by side.

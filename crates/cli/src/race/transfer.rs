@@ -105,7 +105,14 @@ impl Client {
     /// Connects through `address` to a server that `trust` accepts.
     pub(super) async fn connect(address: SocketAddr, trust: Trust, transport: TransportConfig) -> anyhow::Result<Self> {
         let transport = Arc::new(transport);
-        let dialer = Dialer { alpn: &[http3::ALPN], trust, transport, timeout: dial::TIMEOUT, family: Family::V4 };
+        let dialer = Dialer {
+            alpn: &[http3::ALPN],
+            trust,
+            transport,
+            endpoint: EndpointConfig::default(),
+            timeout: dial::TIMEOUT,
+            family: Family::V4,
+        };
         let dialed = dialer.dial(&Peer { host: address.ip().to_string(), port: address.port() }).await?;
         let (driver, requests) = http3::client(dialed.connection.clone()).await?;
         tokio::spawn(driver);
