@@ -4,7 +4,7 @@ use super::Fingerprint;
 use anyhow::Context;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
@@ -38,8 +38,9 @@ impl Trust {
         &self,
         provider: Arc<CryptoProvider>,
     ) -> anyhow::Result<(Arc<dyn ServerCertVerifier>, Arc<Refusal>)> {
-        let inner: Arc<dyn ServerCertVerifier> = match self {
-            Self::Pinned(fingerprint) => Arc::new(Pin { fingerprint: *fingerprint, provider }),
+        let algorithms = provider.signature_verification_algorithms;
+        let accepts = match self {
+            Self::Pinned(fingerprint) => Accepts::Only(*fingerprint),
             Self::Authorities(file) => {
                 let read = || -> anyhow::Result<_> {
                     let mut roots = RootCertStore::empty();
@@ -48,72 +49,40 @@ impl Trust {
                     }
                     Ok(WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build()?)
                 };
-                read().with_context(|| format!("could not read certificate authorities from {}", file.display()))?
+                Accepts::Vouched(
+                    read()
+                        .with_context(|| format!("could not read certificate authorities from {}", file.display()))?,
+                )
             }
-            Self::System => Arc::new(
+            Self::System => Accepts::Vouched(Arc::new(
                 rustls_platform_verifier::Verifier::new(provider)
                     .context("could not find the certificate authorities of this computer; pass --ca FILE")?,
-            ),
+            )),
         };
         let refusal = Arc::new(Refusal::default());
-        Ok((Arc::new(Recorder { inner, refusal: refusal.clone() }), refusal))
+        Ok((Arc::new(Verifier { accepts, algorithms, refusal: refusal.clone() }), refusal))
     }
 }
 
-/// Accepts one certificate only.
+/// Which certificates are good.
 #[derive(Debug)]
-struct Pin {
-    fingerprint: Fingerprint,
-    provider: Arc<CryptoProvider>,
+enum Accepts {
+    /// The one with this fingerprint, whatever it says of itself.
+    Only(Fingerprint),
+    /// Those that an authority vouches for, as this verifier finds.
+    Vouched(Arc<dyn ServerCertVerifier>),
 }
 
-impl ServerCertVerifier for Pin {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        if Fingerprint::of(end_entity) == self.fingerprint {
-            Ok(ServerCertVerified::assertion())
-        } else {
-            Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-/// Keeps the reason of a refusal, which the handshake's error reduces to an alert number.
+/// Judges a server's certificate, and keeps the reason of a refusal, which the handshake's error reduces to an alert
+/// number. That the server holds the certificate's key is proved in the same way for every certificate.
 #[derive(Debug)]
-struct Recorder {
-    inner: Arc<dyn ServerCertVerifier>,
+struct Verifier {
+    accepts: Accepts,
+    algorithms: WebPkiSupportedAlgorithms,
     refusal: Arc<Refusal>,
 }
 
-impl ServerCertVerifier for Recorder {
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -122,9 +91,15 @@ impl ServerCertVerifier for Recorder {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        self.inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now).inspect_err(|error| {
+        let found = Fingerprint::of(end_entity);
+        let verdict = match &self.accepts {
+            Accepts::Only(fingerprint) if found == *fingerprint => Ok(ServerCertVerified::assertion()),
+            Accepts::Only(_) => Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)),
+            Accepts::Vouched(by) => by.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now),
+        };
+        verdict.inspect_err(|error| {
             // A second refusal adds nothing to the first.
-            let _ = self.refusal.0.set((Fingerprint::of(end_entity), error.clone()));
+            let _ = self.refusal.0.set((found, error.clone()));
         })
     }
 
@@ -134,7 +109,7 @@ impl ServerCertVerifier for Recorder {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls12_signature(message, cert, dss)
+        verify_tls12_signature(message, cert, dss, &self.algorithms)
     }
 
     fn verify_tls13_signature(
@@ -143,14 +118,10 @@ impl ServerCertVerifier for Recorder {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls13_signature(message, cert, dss)
+        verify_tls13_signature(message, cert, dss, &self.algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
-    }
-
-    fn root_hint_subjects(&self) -> Option<&[rustls::DistinguishedName]> {
-        self.inner.root_hint_subjects()
+        self.algorithms.supported_schemes()
     }
 }

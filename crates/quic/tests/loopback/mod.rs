@@ -5,11 +5,15 @@ use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::{ClientConfig, Connection, Endpoint, Runtime, ServerConfig, TokioRuntime};
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PacedRuntime, http3, socket};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Far longer than anything here takes, also on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What all endpoints of a test show, and all trust.
+static CERTIFIED: LazyLock<rcgen::CertifiedKey<rcgen::KeyPair>> =
+    LazyLock::new(|| rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate"));
 
 /// Who decides when packets leave.
 #[derive(Clone, Copy, Debug)]
@@ -41,19 +45,17 @@ pub(crate) fn endpoint(algorithm: &Algorithm, runtime: Arc<dyn Runtime>) -> Endp
 
 /// The same with other windows.
 pub(crate) fn endpoint_with(algorithm: &Algorithm, windows: &Windows, runtime: Arc<dyn Runtime>) -> Endpoint {
-    let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
-    let certificate = certified.cert.der().clone();
-    let key = rustls_pki_types::PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der()).into();
+    let certificate = CERTIFIED.cert.der().clone();
+    let key = rustls_pki_types::PrivatePkcs8KeyDer::from(CERTIFIED.signing_key.serialize_der()).into();
+    let mut trusted = rustls::RootCertStore::empty();
+    trusted.add(certificate.clone()).expect("a certificate");
 
     let mut server_tls = rustls::ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(vec![certificate], key)
         .expect("the key fits the certificate");
     server_tls.alpn_protocols = vec![http3::ALPN.to_vec()];
-    let mut client_tls = rustls::ClientConfig::builder()
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(TrustAnyone))
-        .with_no_client_auth();
+    let mut client_tls = rustls::ClientConfig::builder().with_root_certificates(trusted).with_no_client_auth();
     client_tls.alpn_protocols = vec![http3::ALPN.to_vec()];
 
     let transport = Arc::new(transport::config(algorithm, windows));
@@ -86,43 +88,4 @@ pub(crate) async fn pair(algorithm: &Algorithm, paced: Paced) -> Pair {
 /// Bytes that tell where they belong.
 pub(crate) fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|index| (index * 31 + (index >> 8) * 7) as u8).collect()
-}
-
-/// Trusts every certificate: both ends are this test.
-#[derive(Debug)]
-struct TrustAnyone;
-
-impl rustls::client::danger::ServerCertVerifier for TrustAnyone {
-    fn verify_server_cert(
-        &self,
-        _: &rustls_pki_types::CertificateDer<'_>,
-        _: &[rustls_pki_types::CertificateDer<'_>],
-        _: &rustls_pki_types::ServerName<'_>,
-        _: &[u8],
-        _: rustls_pki_types::UnixTime,
-    ) -> Result<rustls::client::danger::ServerCertVerified, rustls::Error> {
-        Ok(rustls::client::danger::ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &rustls_pki_types::CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &rustls_pki_types::CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
-        rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms.supported_schemes()
-    }
 }
