@@ -1,8 +1,10 @@
 //! `pcc serve`, `pcc get` and `pcc put` as their users run them, and against an HTTP/3 implementation that is not ours.
 
+mod interop;
+
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -273,11 +275,9 @@ fn aioquic_downloads_from_us_whole_and_in_part() {
     assert_eq!((&responses[0]["length"], &responses[1]["length"]), (&json!(data.len()), &json!(100)));
 }
 
-/// Runs a script of `tests/interop` to its end; it needs aioquic from PyPI, which `make test` installs.
+/// Runs a script of `tests/interop` to its end.
 fn python(bench: &Bench, script: &str, arguments: &[&str], input: &str) -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop").join(script);
-    let mut child = Command::new("python3")
-        .arg(script)
+    let mut child = interop::script(script)
         .args(arguments)
         .current_dir(bench.path("client"))
         .stdin(Stdio::piped())
@@ -295,23 +295,13 @@ fn python(bench: &Bench, script: &str, arguments: &[&str], input: &str) -> Strin
 fn we_download_from_aioquic_also_when_it_breaks_off() {
     let bench = Bench::new();
     let data = bench.write("served/file", 2_000_000);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/server.py");
-    let mut server = Command::new("python3")
-        .arg(script)
-        .args([bench.path("served/file"), bench.path("cert.pem"), bench.path("key.pem")])
-        .arg("700000")
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("python3 runs");
-    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
-    let port = lines.next().expect("aioquic is installed: `make test` does it").unwrap();
-    let requests = std::thread::spawn(move || lines.map_while(Result::ok).collect::<Vec<_>>());
+    let files = [bench.path("served/file"), bench.path("cert.pem"), bench.path("key.pem")];
+    let server = interop::Server::start(interop::script("server.py").args(files).arg("700000"));
+    let port = server.port.clone();
     let (url, ca) = (format!("https://127.0.0.1:{port}/file"), bench.path("cert.pem"));
     let got = bench.run(&["get", &url, "--ca", ca.to_str().unwrap(), "--json"]);
     let missing = bench.run(&["get", &format!("https://127.0.0.1:{port}/missing"), "--ca", ca.to_str().unwrap()]);
-    server.kill().unwrap();
-    server.wait().unwrap();
-    let requests = requests.join().unwrap().join("\n");
+    let requests = server.end().join("\n");
     assert!(got.status.success(), "{}\n{requests}", said(&got));
     assert!(std::fs::read(bench.path("client/file")).unwrap() == data);
     // It knows no BLAKE3, and we say so.

@@ -1,8 +1,9 @@
 //! `pcc perf` as its users run it: the program, over loopback.
 
+mod interop;
 mod schema;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
@@ -14,7 +15,7 @@ struct Server {
     child: Child,
     port: String,
     fingerprint: String,
-    _state: TempDir,
+    state: TempDir,
 }
 
 impl Server {
@@ -32,7 +33,7 @@ impl Server {
         schema::assert_fits(&schema::load("perf"), "event", &listening);
         let port = listening["data"]["port"].to_string();
         let fingerprint = listening["data"]["fingerprint"].as_str().unwrap().to_owned();
-        Self { child, port, fingerprint, _state: state }
+        Self { child, port, fingerprint, state }
     }
 
     fn client(&self, arguments: &[&str]) -> Command {
@@ -296,4 +297,46 @@ fn an_unknown_certificate_is_refused_with_its_fingerprint() {
 fn a_log_file_that_cannot_be_written_is_named_before_anything_runs() {
     let (code, error) = fails(pcc(&["perf", "-c", "no-such-host.invalid", "--logfile", "/no/such/directory/log"]));
     assert!(code == 1 && error.contains("/no/such/directory/log"), "{code}: {error}");
+}
+
+#[test]
+fn aioquic_gets_every_byte_that_it_asks_us_for() {
+    let server = Server::start(&[]);
+    let certificate = server.state.path().join("pcc/identity.pem");
+    // Down and up: a download, an upload, both on one stream, and neither.
+    let volumes = ["2000003", "0", "0", "1000000", "5", "300000", "0", "0"];
+    let output = interop::script("perf_client.py")
+        .args(["127.0.0.1", &server.port, certificate.to_str().unwrap()])
+        .args(volumes)
+        .output()
+        .expect("python3 runs");
+    assert!(output.status.success(), "{}", told(&output));
+    let measured: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(measured, json!({ "alpn": "perf", "received": [2_000_003, 0, 5, 0] }));
+}
+
+#[test]
+fn we_measure_a_server_on_aioquic_to_the_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    let (certificate, key) = (dir.path().join("cert.pem"), dir.path().join("key.pem"));
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let server = interop::Server::start(interop::script("perf_server.py").args([&certificate, &key]));
+    let end = |arguments: &[&str]| {
+        let to = ["perf", "-c", "127.0.0.1", "-p", &server.port, "--ca", certificate.to_str().unwrap(), "-J"];
+        let output = pcc(&to).args(["--get-server-output"]).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", told(&output));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        schema::assert_fits(&schema::load("perf"), "document", &document);
+        assert_eq!(document["server_output_json"][0]["side"], Value::Null, "it knows no reports");
+        document["end"]["sum_received"]["bytes"].clone()
+    };
+    assert_eq!(end(&["-n", "1000001", "-P", "2"]), 1_000_001);
+    assert_eq!(end(&["-n", "1000001", "-P", "2", "-R"]), 1_000_001);
+    let streams: Vec<Value> = server.end().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let total = |what: &str| streams.iter().map(|stream| stream[what].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(total("received"), 1_000_001, "the server counted the same");
+    let echoes = streams.iter().filter(|stream| stream["asked"] == 1).count() as u64;
+    assert_eq!(total("asked") - echoes, 1_000_001);
 }
