@@ -98,8 +98,11 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
         // the wait for the last.
         let gap = (2.0 * packet).max(spec.path.jitter as f64 / 3.0);
         let arrivals = way.stream(if spec.path.jitter > 0 { JITTERED_PINGS } else { PINGS }, 8, gap)?;
-        let delays = arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent));
-        delays.min().ok_or_else(|| io::Error::other("no packet of the probe arrived"))
+        let mut delays: Vec<_> = arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent)).collect();
+        delays.sort_unstable();
+        // With jitter the shortest counts; without, all are the same but for those that overtake others.
+        let typical = if spec.path.jitter > 0 { 0 } else { delays.len() / 2 };
+        delays.get(typical).copied().ok_or_else(|| io::Error::other("no packet of the probe arrived"))
     };
     let rtt = (one_way(&forward)? + one_way(&back)?).saturating_sub(extra);
     if !spec.flows.is_empty() {
