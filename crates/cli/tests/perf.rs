@@ -185,7 +185,7 @@ fn the_server_tells_what_it_counted() {
         assert!(output["side"]["sent_packets"].as_u64().unwrap() > 0, "its own acknowledgements and reports: {output}");
     }
     let text = server.run(&["-n", "1MB", "-R", "-C", "bbr", "--get-server-output"]);
-    assert!(text.contains("server: received 0 B, sent 1 MB (bbr, loss"), "{text}");
+    assert!(text.contains("server: received 0 B, sent 1.00 MB (bbr, loss"), "{text}");
     assert!(!server.run(&["-n", "1MB"]).contains("server:"), "only if it is asked for");
 }
 

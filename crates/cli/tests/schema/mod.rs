@@ -40,6 +40,8 @@ fn fits(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), Str
             "minimum" => return Err(format!("{at} should be at least {rule} and is {value}")),
             "maximum" if value.as_f64().is_none_or(|number| Some(number) <= rule.as_f64()) => {}
             "maximum" => return Err(format!("{at} should be at most {rule} and is {value}")),
+            // As in JSON Schema, of what is no object this says nothing: `type` does.
+            "required" if !value.is_object() => {}
             "required" => {
                 for name in rule.as_array().into_iter().flatten().filter_map(Value::as_str) {
                     value.get(name).ok_or(format!("{at} lacks {name}"))?;
