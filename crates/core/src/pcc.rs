@@ -341,7 +341,9 @@ impl Pcc {
 
     fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report) {
         if !(self.law.is_starting() && slot.trial.is_some()) {
-            if report.loss() > self.config.utility.panic_loss() && report.packets_lost >= PANIC_PACKETS {
+            // Not for an interval that only drains the queue or fills time: Starting's own overshoot is lost in it.
+            let judged = slot.trial.is_some() && report.packets_lost >= PANIC_PACKETS;
+            if judged && report.loss() > self.config.utility.panic_loss() {
                 // What still arrived is what there is; but one interval may be wrong, so at most three halvings at once.
                 let rate = self.law.rate();
                 return self.back_off(now, report.throughput().min(rate).max(rate * 0.125), "panic loss");

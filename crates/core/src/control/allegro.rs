@@ -76,6 +76,12 @@ const IGNORED_LOSSES: u32 = 50;
 /// A sender short of data keeps at most so many times what it was seen to deliver: twice, less the error of measuring
 /// that over a single interval.
 const LIMITED_HEADROOM: f64 = 1.9;
+/// Before the first round: here [`Allegro::growth`] is the paper's in both directions.
+const UNKNOWN_ELASTICITY: f64 = 0.5;
+/// Weight of a round in the smoothed elasticity, as of a sample in the smoothed RTT (RFC 6298).
+const ELASTICITY_WEIGHT: f64 = 0.125;
+/// Steps grow by no less, or a lone sender would follow a path that changed too late.
+const LEAST_GROWTH: f64 = 0.05;
 /// Trials of a round: two pairs.
 const TRIALS: usize = 4;
 /// A probe must differ by one packet an interval to be visible, but never by more than this share of the rate.
@@ -122,8 +128,8 @@ enum State {
     RateAdjusting {
         /// +1 or −1.
         direction: f64,
-        /// n: consecutive steps in this direction, this one included.
-        step: u32,
+        /// Size of this step in units: 1, then more by [`Allegro::growth`] for each in the same direction.
+        step: f64,
         /// What the rate before this step achieved.
         last: Box<Tried>,
         launched: bool,
@@ -136,6 +142,9 @@ pub struct Allegro {
     config: Config,
     /// The base rate r.
     rate: Rate,
+    /// How much more is delivered for how much more is sent, d ln T / d ln x, smoothed over rounds of trials: 1 on a path
+    /// with capacity to spare, 1 − 1/n for one of n equal senders on a full one, 0 for a lone sender there.
+    elasticity: f64,
     state: State,
     rng: Rng,
 }
@@ -147,7 +156,7 @@ const fn starting(rate: Rate) -> State {
 impl Allegro {
     /// A law that starts at `initial`.
     pub fn new(config: Config, initial: Rate, seed: u64) -> Self {
-        Self { config, rate: initial, state: starting(initial), rng: Rng::new(seed) }
+        Self { config, rate: initial, elasticity: UNKNOWN_ELASTICITY, state: starting(initial), rng: Rng::new(seed) }
     }
 
     fn decide(&mut self, epsilon: f64) {
@@ -226,6 +235,10 @@ impl Allegro {
         // In block order the first and the last trial probe on one side, the two in the middle on the other.
         let outer = merged(&a, &d);
         let inner = merged(&b, &c);
+        match high[0] {
+            true => self.learn_elasticity(&outer, &inner),
+            false => self.learn_elasticity(&inner, &outer),
+        }
         let pooled = self.worthless_loss(&outer, &inner, utility);
         let vote = |outer: &Report, inner: &Report| match high[0] {
             true => self.direction(outer, inner, pooled, utility),
@@ -238,13 +251,36 @@ impl Allegro {
         }
         let direction = first;
         let winner = if (direction > 0.0) == high[0] { outer } else { inner };
-        self.adjust(direction, 1, Tried { rate: winner.target, report: winner }, path);
+        self.adjust(direction, 1.0, Tried { rate: winner.target, report: winner }, path);
         Verdict::Realign(if direction > 0.0 { "both pairs say up" } else { "both pairs say down" })
     }
 
-    /// Takes the n-th step from `last`.
-    fn adjust(&mut self, direction: f64, step: u32, last: Tried, path: &Path) {
-        let change = (f64::from(step) * self.config.step_min).min(self.config.step_max);
+    fn learn_elasticity(&mut self, high: &Report, low: &Report) {
+        let more = |of: fn(&Report) -> f64| of(high) / of(low).max(1.0) - 1.0;
+        let added = more(|report| report.achieved.bytes_per_sec());
+        if added > 0.0 {
+            // A single round is mostly noise; what it may say is bounded by what is possible, with some room on each
+            // side lest the mean be biased.
+            let seen = (more(|report| report.throughput().bytes_per_sec()) / added).clamp(-1.0, 2.0);
+            self.elasticity += ELASTICITY_WEIGHT * (seen - self.elasticity);
+        }
+    }
+
+    /// By how many units each step in this direction is larger than the one before it: 1 as in the paper, less for a
+    /// sender that found out that such steps do not pay.
+    ///
+    /// Senders that share a bottleneck see the same sign of the gradient, and equal relative steps would keep their
+    /// rates' ratio for ever. The larger one's share, the less a step up brings and the more a step down costs the
+    /// queue: large senders climb slowly and yield fast, small ones the other way round.
+    fn growth(&self, direction: f64) -> f64 {
+        let elasticity = self.elasticity.clamp(0.0, 1.0);
+        let share = if direction > 0.0 { elasticity } else { 1.0 - elasticity };
+        (2.0 * share).clamp(LEAST_GROWTH, 1.0)
+    }
+
+    /// Takes a step of `step` units from `last`.
+    fn adjust(&mut self, direction: f64, step: f64, last: Tried, path: &Path) {
+        let change = (step * self.config.step_min).min(self.config.step_max);
         let change = self.visible(change, path);
         self.rate = path.clamp(last.rate * (1.0 + direction * change));
         self.state = State::RateAdjusting { direction, step, last: Box::new(last), launched: false };
@@ -265,7 +301,12 @@ impl Allegro {
         };
         // At a limit of the path's rates there is no further step to take.
         if better == direction && slot.rate != last.rate {
-            self.adjust(direction, step + 1, Tried { rate: slot.rate, report: report.clone() }, path);
+            self.adjust(
+                direction,
+                step + self.growth(direction),
+                Tried { rate: slot.rate, report: report.clone() },
+                path,
+            );
             return Verdict::Realign("step helped");
         }
         self.rate = last.rate;
@@ -624,6 +665,25 @@ mod tests {
         flow.step().is("Rate Adjusting", 56.7, 56.8); // · 1.06
         flow.step().is("Rate Adjusting", 61.2, 61.4); // · 1.08, above the capacity
         flow.step().is("Decision Making", 56.7, 56.8);
+    }
+
+    #[test]
+    fn who_learns_that_more_brings_nothing_climbs_slowly_and_yields_fast() {
+        let mut flow = Flow::starting_at(90.0, 60.0);
+        for _ in 0..30 {
+            flow.law.rate = Rate::from_mbit(90.0);
+            flow.law.decide(0.05);
+            flow.steps(4);
+        }
+        assert!(flow.law.elasticity.abs() < 0.02, "alone on a full path: {}", flow.law.elasticity);
+        assert_eq!((flow.law.growth(1.0), flow.law.growth(-1.0)), (LEAST_GROWTH, 1.0));
+        for _ in 0..30 {
+            flow.law.rate = Rate::from_mbit(30.0);
+            flow.law.decide(0.05);
+            flow.steps(4);
+        }
+        assert!((flow.law.elasticity - 1.0).abs() < 0.02, "with capacity to spare: {}", flow.law.elasticity);
+        assert_eq!((flow.law.growth(1.0), flow.law.growth(-1.0)), (1.0, LEAST_GROWTH));
     }
 
     #[test]
