@@ -1,7 +1,7 @@
-//! What is known of a partial file: where it comes from, and the hash of each block that is on the disk.
+//! What is known of a partial file: where it comes from, and what its beginning hashes to, block by block.
 //!
-//! One JSON object a line: first the [`Header`], then a [`Mark`] for each block as it is completed and each second in
-//! between. Lines are only ever appended, so writing costs nothing however large the file is, and a line that a crash
+//! One JSON object a line: first the [`Header`], then a [`Mark`] at the end of each block and each second in between.
+//! A mark covers everything before it, so that the hash which the whole file needs anyway makes them too. Lines are only ever appended, so writing costs nothing however large the file is, and a line that a crash
 //! tore is simply not there. Nothing in it is believed: every mark is checked against the file before it counts.
 
 use super::request::Version;
@@ -11,7 +11,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// Bytes hashed together: what a damaged byte costs to fetch again.
+/// Bytes between marks: what a damaged byte costs to fetch again.
 pub(super) const BLOCK: u64 = 4 << 20;
 
 /// Larger journals are not read: 64 MiB are the marks of terabytes.
@@ -20,8 +20,8 @@ const LARGEST: u64 = 64 << 20;
 /// Where the file comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
-    /// Bytes of a block, and so the format's version.
-    block: u64,
+    /// Bytes between marks, and so the format's version.
+    mark_each: u64,
     /// Without query and fragment, which may hold secrets.
     url: String,
     /// Tells URLs apart that differ in what `url` leaves out.
@@ -36,7 +36,7 @@ impl Header {
     /// For a download that can be resumed: of a source with a strong entity tag and a known size.
     pub(super) fn of(url: &Url, version: &Version) -> Option<Self> {
         Some(Self {
-            block: BLOCK,
+            mark_each: BLOCK,
             url: format!("https://{}{}", url.peer, url.encoded_path()),
             url_blake3: blake3::hash(url.short().as_bytes()).to_hex().to_string(),
             etag: version.etag.clone()?,
@@ -45,7 +45,7 @@ impl Header {
     }
 }
 
-/// The hash of the file from the last multiple of [`BLOCK`] before `end` up to `end`.
+/// The hash of the file up to `end`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
     /// Offset of the byte after the last one it covers.
@@ -55,18 +55,13 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// Where what it covers begins.
-    pub(super) fn start(&self) -> u64 {
-        self.end.saturating_sub(1) / BLOCK * BLOCK
-    }
-
     /// Whether `hash` is that of the covered bytes.
     pub(super) fn fits(&self, hash: &blake3::Hash) -> bool {
         blake3::Hash::from_hex(&self.blake3).is_ok_and(|ours| ours == *hash)
     }
 }
 
-/// Reads a journal: its header, and the last mark of each block, from the first block on without a gap.
+/// Reads a journal: its header, and the marks at the end of each block and the last one.
 /// `None` if there is none, or one that is not ours.
 pub(super) fn read(path: &Path) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
     let mut text = Vec::new();
@@ -81,25 +76,19 @@ pub(super) fn read(path: &Path) -> std::io::Result<Option<(Header, Vec<Mark>)>> 
 fn parse(text: &[u8]) -> Option<(Header, Vec<Mark>)> {
     let mut lines = text.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
     let header: Header = serde_json::from_slice(lines.next()?).ok()?;
-    if header.block != BLOCK {
+    if header.mark_each != BLOCK {
         return None;
     }
     let mut marks: Vec<Mark> = Vec::new();
     for mark in lines.map_while(|line| serde_json::from_slice::<Mark>(line).ok()) {
-        let (next, same) = marks.last().map_or((0, None), |last| {
-            let whole = last.end % BLOCK == 0;
-            (if whole { last.end } else { u64::MAX }, (!whole).then_some(last.start()))
-        });
-        if mark.end == 0 || mark.end > header.size {
-            break;
-        } else if same == Some(mark.start()) {
-            marks.pop();
-            marks.push(mark);
-        } else if mark.start() == next {
-            marks.push(mark);
-        } else {
+        let before = marks.last().map_or(0, |last| last.end);
+        if mark.end <= before || mark.end > header.size {
             break;
         }
+        if !before.is_multiple_of(BLOCK) {
+            marks.pop(); // this one covers what that one did
+        }
+        marks.push(mark);
     }
     Some((header, marks))
 }
@@ -179,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn marks_after_a_gap_do_not_count() {
-        assert_eq!(parse(&journal(&[mark(BLOCK), mark(3 * BLOCK)])).unwrap().1, [mark(BLOCK)]);
-        assert_eq!(parse(&journal(&[mark(7), mark(2 * BLOCK)])).unwrap().1, [mark(7)]);
-        assert_eq!(parse(&journal(&[mark(2 * BLOCK)])).unwrap().1, []);
-        assert_eq!(parse(&journal(&[mark(BLOCK), mark(0)])).unwrap().1, [mark(BLOCK)]);
-        assert_eq!(parse(&journal(&[mark(BLOCK), mark(u64::MAX)])).unwrap().1, [mark(BLOCK)]);
+    fn marks_that_no_run_writes_end_the_journal() {
+        for next in [0, 7, BLOCK, 10 * BLOCK + 1, u64::MAX] {
+            let read = parse(&journal(&[mark(BLOCK), mark(next), mark(2 * BLOCK)])).unwrap().1;
+            assert_eq!(read, [mark(BLOCK)], "{next}");
+        }
+        assert_eq!(parse(&journal(&[mark(7), mark(2 * BLOCK)])).unwrap().1, [mark(2 * BLOCK)]);
     }
 
     #[test]

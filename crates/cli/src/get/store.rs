@@ -31,8 +31,6 @@ pub(super) struct Store {
     out: Out,
     /// Of everything up to `at`.
     whole: blake3::Hasher,
-    /// Of the block that `at` is in.
-    block: blake3::Hasher,
     at: u64,
 }
 
@@ -85,20 +83,20 @@ impl Store {
                 Out::Part { target: target.clone(), part, file, journal: Journal::new(journal, header, 0) }
             }
         };
-        Ok(Self { out, whole: blake3::Hasher::new(), block: blake3::Hasher::new(), at: 0 })
+        Ok(Self { out, whole: blake3::Hasher::new(), at: 0 })
     }
 
     /// Reads what an earlier run left, and goes on behind the last byte that is what it was when it was received.
     pub(super) fn check(target: &Path, left: Left) -> anyhow::Result<Checked> {
         let (part, journal) = names::part_and_journal(target);
         let mut file = open(&part, false)?;
-        let mut state = (blake3::Hasher::new(), blake3::Hasher::new(), 0);
+        let (mut whole, mut at) = (blake3::Hasher::new(), 0);
         let mut good = Vec::new();
         let mut damaged_at = None;
         let mut buffer = vec![0; READ];
         for mark in left.marks {
-            let (mut whole, mut block) = (state.0.clone(), blake3::Hasher::new());
-            let mut missing = mark.end - mark.start();
+            let mut hasher = whole.clone();
+            let mut missing = mark.end - at;
             while missing > 0 {
                 let most = buffer.len().min(usize::try_from(missing).unwrap_or(usize::MAX));
                 let read =
@@ -106,21 +104,16 @@ impl Store {
                 if read == 0 {
                     break;
                 }
-                whole.update(&buffer[..read]);
-                block.update(&buffer[..read]);
+                hasher.update(&buffer[..read]);
                 missing -= read as u64;
             }
-            if missing > 0 || !mark.fits(&block.finalize()) {
-                damaged_at = Some(mark.start());
+            if missing > 0 || !mark.fits(&hasher.finalize()) {
+                damaged_at = Some(at);
                 break;
             }
-            if mark.end % BLOCK == 0 {
-                block.reset();
-            }
-            state = (whole, block, mark.end);
+            (whole, at) = (hasher, mark.end);
             good.push(mark);
         }
-        let (whole, block, at) = state;
         let cut = |file: &mut File| {
             file.set_len(at)?;
             file.seek(SeekFrom::Start(at))
@@ -130,7 +123,7 @@ impl Store {
         let mut journal = Journal::new(journal, Some(left.header), at);
         journal.writer = Some(writer);
         let out = Out::Part { target: target.to_owned(), part, file, journal };
-        Ok(Checked { store: Self { out, whole, block, at }, damaged_at })
+        Ok(Checked { store: Self { out, whole, at }, damaged_at })
     }
 
     /// Bytes it has.
@@ -144,7 +137,7 @@ impl Store {
             self.write(&chunk)?;
         }
         if let Out::Part { journal, .. } = &mut self.out {
-            journal.mark(self.at, &self.block, true)?;
+            journal.mark(self.at, &self.whole, true)?;
         }
         if let Out::Stdout = self.out {
             std::io::stdout().flush().context("could not write to standard output")?;
@@ -161,13 +154,9 @@ impl Store {
                 Out::Stdout => std::io::stdout().lock().write_all(now).context("could not write to standard output")?,
             }
             self.whole.update(now);
-            self.block.update(now);
             self.at += now.len() as u64;
             if let Out::Part { journal, .. } = &mut self.out {
-                journal.mark(self.at, &self.block, false)?;
-            }
-            if self.at.is_multiple_of(BLOCK) {
-                self.block.reset();
+                journal.mark(self.at, &self.whole, false)?;
             }
             data = later;
         }
@@ -215,13 +204,13 @@ impl Journal {
     }
 
     /// Notes that the file is good up to `at`, if it is time to, or anyway when this is the end of the run.
-    fn mark(&mut self, at: u64, block: &blake3::Hasher, last: bool) -> anyhow::Result<()> {
+    fn mark(&mut self, at: u64, whole: &blake3::Hasher, last: bool) -> anyhow::Result<()> {
         let due = at.is_multiple_of(BLOCK) || self.last_mark.elapsed() >= MARK_INTERVAL || last;
         let Some(header) = self.header.as_ref().filter(|header| due && at > self.marked && (!last || at < header.size))
         else {
             return Ok(());
         };
-        let mark = Mark { end: at, blake3: block.finalize().to_hex().to_string() };
+        let mark = Mark { end: at, blake3: whole.finalize().to_hex().to_string() };
         let done = match &mut self.writer {
             Some(writer) => writer.add(&mark),
             None => journal::Writer::create(&self.path, header, &[mark]).map(|writer| self.writer = Some(writer)),
@@ -240,8 +229,8 @@ fn cannot_write(path: &Path) -> String {
     )
 }
 
-/// Opens a partial file, never through a link that somebody laid there.
-/// Opens the partial file for this process alone: two downloads into one file would spoil each other's.
+/// Opens the partial file for this process alone, since two downloads into one file would spoil each other's, and never
+/// through a link that somebody laid there.
 fn open(part: &Path, anew: bool) -> anyhow::Result<File> {
     let unusable = || format!("could not create {}: choose a place that can be written with -o", part.display());
     let mut options = OpenOptions::new();
