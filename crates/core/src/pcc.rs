@@ -22,6 +22,9 @@ const PANIC_PACKETS: u32 = 20;
 const SEALING_LOSSES: u32 = 64;
 /// An idle time after which the old rate says nothing about the path any more.
 const LONG_IDLE: Duration = Duration::from_secs(10);
+/// For so long a busy host may stop a sender or its peer, and what is delivered meanwhile says nothing of the path: two
+/// or three turns of Linux' scheduler.
+const HOST_PAUSE: Duration = Duration::from_millis(10);
 /// No path is faster: keeps every product of rates and times finite.
 const FASTEST_MBIT: f64 = 1e6;
 
@@ -152,11 +155,17 @@ impl Pcc {
     pub fn on_end_acks(&mut self, now: Timestamp) {
         if let Some(sample) = self.monitor.on_end_acks(now) {
             let first = self.rtt.smoothed().is_none();
+            // The handshake's sample contains what both hosts computed. On a short path that is most of it, and the
+            // rounds that follow would be as long.
+            let shorter = self.law.is_starting() && self.rtt.min().is_some_and(|min| sample < min / 2);
+            if shorter {
+                self.rtt = RttEstimator::default();
+            }
             self.rtt.update(now, sample);
-            if first {
-                let start = self.initial_rate(sample);
-                self.start(limit(start, self.config.max_rate));
-                self.replan(now, "first RTT sample");
+            if first || shorter {
+                let start = limit(self.initial_rate(sample), self.config.max_rate);
+                self.start(if first { start } else { start.max(self.law.rate()) });
+                self.replan(now, if first { "first RTT sample" } else { "shorter RTT" });
             }
             self.window = self.safe_window();
         }
@@ -538,7 +547,7 @@ impl Stall {
     }
 }
 
-/// The best delivery rate of the last five to ten RTT: two halves of a window, the older one dropped at each turn.
+/// The best delivery rate of the last five to ten RTT, or of 50 to 100 ms if those are shorter: two halves of a window, the older one dropped at each turn.
 #[derive(Clone, Copy, Debug, Default)]
 struct DeliveryRate {
     best: [Rate; 2],
@@ -547,7 +556,7 @@ struct DeliveryRate {
 
 impl DeliveryRate {
     fn update(&mut self, now: Timestamp, rate: Rate, rtt: Duration) {
-        if now.since(self.half_started) > 5 * rtt {
+        if now.since(self.half_started) > 5 * rtt.max(HOST_PAUSE) {
             self.best = [Rate::ZERO, self.best[0]];
             self.half_started = now;
         }
@@ -661,6 +670,25 @@ mod tests {
         let mut flow = Flow::new();
         assert!((flow.pcc.rate().mbit() - 0.96).abs() < 1e-9, "ten packets in the assumed 100 ms");
         flow.sends_for(ms(31)).tells("first RTT sample, Starting at 3.20 Mbit/s");
+    }
+
+    #[test]
+    fn a_handshake_that_took_long_does_not_slow_the_start_on_a_short_path() {
+        let mut flow = Flow::new();
+        let mut exchange = |sent: Timestamp, took: Duration| {
+            let packet = flow.next;
+            flow.next += 1;
+            flow.pcc.on_packet_sent(sent, packet, PACKET);
+            flow.pcc.on_ack(sent + took, packet);
+            flow.pcc.on_end_acks(sent + took);
+            flow.pcc.rate().mbit()
+        };
+        let first = exchange(flow.now, ms(50));
+        assert!((first - 1.92).abs() < 0.01, "ten packets in 50 ms, not {first}");
+        let second = exchange(flow.now + ms(60), ms(2));
+        assert!((second - 48.0).abs() < 0.1, "ten packets in 2 ms, not {second}");
+        assert_eq!(flow.pcc.rtt().smoothed(), Some(ms(2)));
+        flow.tells("shorter RTT, Starting");
     }
 
     #[test]

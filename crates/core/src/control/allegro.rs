@@ -196,7 +196,10 @@ impl Allegro {
             None => true,
             Some(best) => {
                 let doubled = slot.rate > best.target * 1.5;
+                // What the path did not deliver is in its queue or was dropped; otherwise a host was busy.
+                let held_back = report.packets_lost > 0 || report.queue_growth() > 0.0 || report.rtt_gradient.is_none();
                 let stuck = doubled
+                    && held_back
                     && !*hold
                     && report.packets >= TELLING_PACKETS
                     && delivery < best.delivery * DELIVERY_GROWTH;

@@ -46,7 +46,7 @@ pub struct Path {
     pub initial: Rate,
     /// The highest rate the user allows.
     pub ceiling: Rate,
-    /// The best delivery rate of the last ten RTT or so.
+    /// The best delivery rate of the last ten RTT or so, and of no less than the last 50 ms.
     pub delivery: Rate,
 }
 
