@@ -222,6 +222,15 @@ impl Interval {
         self.timed_out = true;
     }
 
+    pub(crate) const fn rtt_samples(&self) -> u32 {
+        self.rtt.samples
+    }
+
+    /// By how much the RTT grew from the first to the last measurement, as the regression has it. Unit: s.
+    pub(crate) fn rtt_rise(&self) -> f64 {
+        self.rtt.slope().unwrap_or(0.0) * self.rtt.last
+    }
+
     pub(crate) fn is_resolved(&self) -> bool {
         self.deadline.is_some() && self.outstanding == 0
     }
@@ -297,6 +306,8 @@ impl AckSpan {
 struct RttRegression {
     samples: u32,
     first: (f64, f64),
+    /// When the last one's packet was sent, counted from the first one's.
+    last: f64,
     sum_t: f64,
     sum_r: f64,
     sum_tt: f64,
@@ -312,6 +323,7 @@ impl RttRegression {
         }
         let (t, r) = (t - self.first.0, r - self.first.1);
         self.samples = self.samples.saturating_add(1);
+        self.last = t;
         self.sum_t += t;
         self.sum_r += r;
         self.sum_tt += t * t;

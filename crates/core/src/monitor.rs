@@ -268,14 +268,20 @@ impl Monitor {
         }
     }
 
-    /// The oldest closed interval as it would be if all of it that is outstanding arrived: its best case. `None` while
-    /// fewer than `lost` packets of it are; asked at each packet, so nothing is computed before that is known.
-    pub(crate) fn best_case(&self, lost: u32) -> Option<(Slot, Report)> {
+    /// The oldest interval as far as it is known, as though all that is outstanding arrived, once that tells something:
+    /// if it is closed, and so many packets of it are lost or so many RTT were measured. Asked at each packet, so
+    /// nothing is computed before.
+    pub(crate) fn so_far(&self, lost: u32, samples: u32) -> Option<(Slot, Report)> {
         let front = self.intervals.front()?;
-        if front.deadline.is_none() || front.packets_lost < lost {
+        if front.deadline.is_none() || (front.packets_lost < lost && front.rtt_samples() < samples) {
             return None;
         }
         Some((front.slot, front.report()))
+    }
+
+    /// By how much the RTT grew over the oldest interval so far. Unit: s.
+    pub(crate) fn rtt_rise(&self) -> f64 {
+        self.intervals.front().map_or(0.0, Interval::rtt_rise)
     }
 
     /// Drops the oldest interval: its packets are judged no more.

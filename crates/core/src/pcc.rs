@@ -11,7 +11,8 @@ use crate::utility::{Safe, Utility};
 use core::time::Duration;
 use std::sync::Arc;
 
-/// Packets sent at once on a new path (RFC 9002 §7.2); PCC spreads them over the first RTT.
+/// Packets sent at once on a new path (RFC 9002 §7.2). PCC spreads them over half an RTT, as Linux does in slow start
+/// (`tcp_pacing_ss_ratio`); over a whole one a short transfer would take a round trip longer than with TCP.
 const INITIAL_WINDOW: u64 = 10;
 /// How far the bytes in flight may run ahead of what the path has answered for while Starting. Doubling each RTT needs
 /// exactly 1; the rest lets it go on through reordering, jitter and delayed acknowledgements.
@@ -20,6 +21,12 @@ const STARTING_LEAD: f64 = 1.5;
 const PANIC_PACKETS: u32 = 20;
 /// So many packets must be lost before an interval is judged early: more than a law overlooks as a burst.
 const SEALING_LOSSES: u32 = 64;
+/// So many RTT must be measured before an interval is judged early, and they must have grown by this share of the
+/// smallest (HyStart++, RFC 9406 §4.3).
+const SEALING_SAMPLES: u32 = 8;
+const SEALING_RISE: f64 = 1.0 / 8.0;
+/// So fast must the queue grow then, in seconds a second: twice the rate brings less than 1.25 times the delivery.
+const SEALING_GROWTH: f64 = 0.6;
 /// An idle time after which the old rate says nothing about the path any more.
 const LONG_IDLE: Duration = Duration::from_secs(10);
 /// For so long a busy host may stop a sender or its peer, and what is delivered meanwhile says nothing of the path: two
@@ -275,7 +282,7 @@ impl Pcc {
 
     /// Looks for the path's rate by doubling, from this one on.
     fn start(&mut self, rate: Rate) {
-        let volume = (rate * self.rtt.smoothed_or_assumed()).max(initial_window(self.packet));
+        let volume = (rate * (self.rtt.smoothed_or_assumed() / 2)).max(initial_window(self.packet));
         self.start = Start { settled: self.monitor.bytes_settled(), volume };
         self.law.start(rate);
     }
@@ -305,9 +312,9 @@ impl Pcc {
         self.limited_by
     }
 
-    /// The initial window in one RTT; below a millisecond that would be a burst.
+    /// The initial window in half an RTT; in less than a millisecond that would be a burst.
     fn initial_rate(&self, rtt: Duration) -> Rate {
-        Rate::from_volume(initial_window(self.packet), rtt.max(Duration::from_millis(1)))
+        Rate::from_volume(initial_window(self.packet), (rtt / 2).max(Duration::from_millis(1)))
     }
 
     fn path(&self) -> Path {
@@ -331,17 +338,21 @@ impl Pcc {
     }
 
     /// Starting overshoots by what it sends until a result is known, so a result is used as soon as the packets still
-    /// outstanding cannot change it: an interval that is worth less than nothing even if all of those arrive.
+    /// outstanding cannot change it: if the interval is worth less than nothing even when all of those arrive, or if
+    /// its own queue grows while its first packets are answered for.
     fn judge_early(&mut self, now: Timestamp) {
         if !self.law.is_starting() {
             return;
         }
-        let Some((slot, report)) = self.monitor.best_case(SEALING_LOSSES) else { return };
+        let Some((slot, report)) = self.monitor.so_far(SEALING_LOSSES, SEALING_SAMPLES) else { return };
         if slot.trial.is_none() || report.app_limited {
             return;
         }
         let utility = finite(self.config.utility.evaluate(&report));
-        if utility < 0.0 {
+        let worthless = report.packets_lost >= SEALING_LOSSES && utility < 0.0;
+        let visible = self.rtt.min().unwrap_or_default().mul_f64(SEALING_RISE).as_secs_f64();
+        let queueing = report.queue_growth() > SEALING_GROWTH && self.monitor.rtt_rise() > visible;
+        if worthless || queueing {
             self.monitor.forget_oldest();
             self.tell(&Event::Interval { at: now, report: &report, utility: Some(utility) });
             self.judge(now, slot, &report);
@@ -666,10 +677,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rtt_sample_sets_the_rate_to_ten_packets_a_round() {
+    fn the_first_rtt_sample_sets_the_rate_to_ten_packets_in_half_a_round() {
         let mut flow = Flow::new();
         assert!((flow.pcc.rate().mbit() - 0.96).abs() < 1e-9, "ten packets in the assumed 100 ms");
-        flow.sends_for(ms(31)).tells("first RTT sample, Starting at 3.20 Mbit/s");
+        flow.sends_for(ms(31)).tells("first RTT sample, Starting at 6.40 Mbit/s");
     }
 
     #[test]
@@ -684,10 +695,10 @@ mod tests {
             flow.pcc.rate().mbit()
         };
         let first = exchange(flow.now, ms(50));
-        assert!((first - 1.92).abs() < 0.01, "ten packets in 50 ms, not {first}");
-        let second = exchange(flow.now + ms(60), ms(2));
+        assert!((first - 3.84).abs() < 0.01, "ten packets in 25 ms, not {first}");
+        let second = exchange(flow.now + ms(60), ms(4));
         assert!((second - 48.0).abs() < 0.1, "ten packets in 2 ms, not {second}");
-        assert_eq!(flow.pcc.rtt().smoothed(), Some(ms(2)));
+        assert_eq!(flow.pcc.rtt().smoothed(), Some(ms(4)));
         flow.tells("shorter RTT, Starting");
     }
 
@@ -695,7 +706,7 @@ mod tests {
     fn the_rate_doubles_once_a_round() {
         let mut flow = Flow::new();
         flow.sends_for(ms(31 + 6 * 31));
-        let doublings = (flow.pcc.rate().mbit() / 3.2).log2();
+        let doublings = (flow.pcc.rate().mbit() / 6.4).log2();
         assert!((4.0..=6.0).contains(&doublings), "{doublings} doublings in 6 RTT");
     }
 

@@ -40,7 +40,7 @@ pub struct Config {
     /// takes every difference for real. 2 is the usual 95 %.
     pub loss_significance: f64,
     /// Share of a step up in rate that must come back as utility for the step to count as better. A lone sender on a
-    /// full path gains nothing by a step up, and each of n equal ones 1 − 1/n of it, so 0.25 keeps the queue of the
+    /// full path gains nothing by a step up, and each of n equal ones 1 − 1/n of it, so 0.4 keeps the queue of the
     /// first empty and lets the others have their shares (`docs/sweeps/allegro.md`).
     pub least_gain: f64,
 }
@@ -55,7 +55,7 @@ impl Default for Config {
             interval_rtts: (1.0, 1.4),
             starting_rtts: 1.0,
             loss_significance: 2.0,
-            least_gain: 0.25,
+            least_gain: 0.4,
         }
     }
 }
@@ -198,11 +198,14 @@ impl Allegro {
                 let doubled = slot.rate > best.target * 1.5;
                 // What the path did not deliver is in its queue or was dropped; otherwise a host was busy.
                 let held_back = report.packets_lost > 0 || report.queue_growth() > 0.0 || report.rtt_gradient.is_none();
+                // Where chance drops packets, it also decides how many of a few arrive: two standard errors.
+                let arrived = f64::from(report.packets.saturating_sub(report.packets_lost).max(1));
+                let luck = 1.0 + 2.0 * (report.loss() / arrived).sqrt();
                 let stuck = doubled
                     && held_back
                     && !*hold
                     && report.packets >= TELLING_PACKETS
-                    && delivery < best.delivery * DELIVERY_GROWTH;
+                    && delivery * luck < best.delivery * DELIVERY_GROWTH;
                 let worse = utility <= best.utility && *lost > IGNORED_LOSSES;
                 !stuck && !worse
             }

@@ -42,7 +42,7 @@ pub struct Path {
     pub packet: Bytes,
     /// The lowest rate: two packets an RTT.
     pub floor: Rate,
-    /// What any sender may begin with: the initial window an RTT.
+    /// What any sender may begin with: the initial window in half an RTT.
     pub initial: Rate,
     /// The highest rate the user allows.
     pub ceiling: Rate,

@@ -168,6 +168,16 @@ fn starting_on_a_shallow_path_overshoots_by_little_more_than_one_doubling() {
 }
 
 #[test]
+fn a_short_transfer_loses_little_to_its_start() {
+    // 1 MB ends one or two rounds after Starting did; until the queue was watched, a quarter of it was sent twice.
+    for path in ["rate=15Mbit,rtt=60ms,buffer=112KB", "rate=1Gbit,rtt=1ms,buffer=100KB"] {
+        let results = flows(path, 30, vec![Flow { source: Source::Volume("1MB".parse().unwrap()), ..Flow::default() }]);
+        assert!(results.flows[0].finished.is_some());
+        at_most("loss", results.flows[0].loss(), 0.05, &results);
+    }
+}
+
+#[test]
 fn a_path_of_two_packets_a_round_trip_works() {
     let results = alone("rate=240kbit,rtt=100ms,buffer=6KB", 60);
     at_least("share", results.share_after(s(20)), 0.75, &results);
@@ -212,8 +222,7 @@ fn a_newcomer_gets_its_half_within_seconds() {
         rates.push(results.flows[1].goodput(s(12), s(17)).mbit());
     }
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    assert!(mean >= 41.0 && least >= 30.0, "in its third to seventh second, of 100 Mbit/s: {rates:.1?}");
+    assert!(mean >= 45.0, "in its third to seventh second, of 100 Mbit/s: {rates:.1?}");
 }
 
 #[test]
@@ -234,7 +243,6 @@ fn a_transfer_of_known_size_finishes() {
 }
 
 #[test]
-#[ignore = "missed by some seeds at this RTT: 0.446 for instance"]
 fn a_short_and_a_long_path_share_a_bottleneck() {
     // As in the paper: the long flow is there first, and the buffer is the short one's bandwidth-delay product.
     for seed in 1..=6 {
