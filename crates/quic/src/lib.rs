@@ -39,6 +39,7 @@ mod numbers;
 mod pace;
 mod runtime;
 pub mod socket;
+#[cfg(target_os = "linux")]
 mod sys;
 pub mod transport;
 #[cfg(target_os = "linux")]
