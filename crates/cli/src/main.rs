@@ -5,6 +5,7 @@ mod disk;
 mod emulate;
 mod exit;
 mod get;
+#[cfg(target_os = "linux")]
 mod lab;
 mod log;
 mod manual;
@@ -46,6 +47,7 @@ enum Command {
     /// Race PCC against CUBIC and BBR over an emulated bad network
     Race(race::Args),
     /// Experiments on a real Linux network stack in virtual time
+    #[cfg(target_os = "linux")]
     Lab(lab::Args),
     Completions(manual::CompletionsArgs),
     Man(manual::ManArgs),
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
             Command::Perf(args) => perf::run(*args).await,
             Command::Emulate(args) => emulate::run(*args).await,
             Command::Race(args) => race::run(args).await,
+            #[cfg(target_os = "linux")]
             Command::Lab(args) => lab::run(args),
             Command::Completions(args) => manual::completions(&args, Cli::command()),
             Command::Man(args) => manual::man(&args, Cli::command()),
