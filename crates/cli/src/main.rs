@@ -4,6 +4,7 @@ mod dial;
 mod disk;
 mod emulate;
 mod exit;
+mod filename;
 mod get;
 #[cfg(target_os = "linux")]
 mod lab;

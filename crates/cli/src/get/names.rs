@@ -1,6 +1,7 @@
 //! Names of local files: made from what a URL or a server says, never trusted.
 
 use crate::exit::Failure;
+use crate::filename::{self, LONGEST};
 use crate::percent;
 use crate::url::Url;
 use anyhow::anyhow;
@@ -12,18 +13,15 @@ pub(super) const PART: &str = ".pcc-part";
 /// Ends the name of the journal of such a file.
 pub(super) const JOURNAL: &str = ".pcc-part.json";
 
-/// Bytes in a name, the limit of every common file system.
-const LONGEST: usize = 255;
-
 /// Why a name that came from outside cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadName {
     /// Would be the directory itself, or lead out of it.
     #[error("it leads out of the directory")]
     Upwards,
-    /// A separator, a drive or a NUL.
-    #[error("it holds a character that no file name can")]
-    Character,
+    /// A separator, a NUL, or what else this system takes for something other than a file.
+    #[error("no file here can have that name")]
+    Impossible,
     /// Longer than file systems allow.
     #[error("it is longer than {LONGEST} bytes")]
     TooLong,
@@ -37,13 +35,14 @@ pub(super) fn check(name: &str) -> Result<&str, BadName> {
     if matches!(name, "" | "." | "..") {
         return Err(BadName::Upwards);
     }
-    if name.contains(['/', '\0']) || (cfg!(windows) && name.contains(['\\', ':'])) {
-        return Err(BadName::Character);
+    if !filename::is_possible(name) {
+        return Err(BadName::Impossible);
     }
     if name.len() > LONGEST {
         return Err(BadName::TooLong);
     }
-    if name.ends_with(PART) || name.ends_with(JOURNAL) { Err(BadName::Reserved) } else { Ok(name) }
+    let lower = name.to_ascii_lowercase(); // many systems take it for the same name
+    if lower.ends_with(PART) || lower.ends_with(JOURNAL) { Err(BadName::Reserved) } else { Ok(name) }
 }
 
 /// A name as it may be shown: a server must not be able to move the cursor or colour the terminal.
@@ -91,11 +90,12 @@ mod tests {
             ("", BadName::Upwards),
             (".", BadName::Upwards),
             ("..", BadName::Upwards),
-            ("/etc/passwd", BadName::Character),
-            ("a/../../b", BadName::Character),
-            ("a\0b", BadName::Character),
+            ("/etc/passwd", BadName::Impossible),
+            ("a/../../b", BadName::Impossible),
+            ("a\0b", BadName::Impossible),
             (".x.pcc-part", BadName::Reserved),
             (".x.pcc-part.json", BadName::Reserved),
+            (".x.PCC-Part", BadName::Reserved),
         ] {
             assert_eq!(check(name), Err(why), "{name:?}");
         }

@@ -6,6 +6,7 @@ use super::source::{Source, is_lost};
 use super::store::Target;
 use super::transfer::{Fetched, transfer};
 use crate::exit::{Failure, failure_of};
+use crate::filename;
 use crate::percent;
 use crate::url::Url;
 use anyhow::{Context, anyhow};
@@ -189,8 +190,8 @@ enum Place {
 /// Where an entry belongs, or why it is left out.
 fn place(url: &Url, dir: &Path, entry: &Entry, names: &mut HashSet<String>, depth: usize) -> Result<Place, String> {
     let name = names::check(&entry.name).map_err(|bad| bad.to_string())?;
-    if !names.insert(name.to_owned()) {
-        return Err("the server lists it twice".to_owned());
+    if !names.insert(filename::folded(name)) {
+        return Err("the server lists it twice, or it is the same as another one on this system".to_owned());
     }
     let child = |end: &str| {
         let path = format!("{}{}{end}", url.encoded_path(), percent::encode_segment(name));

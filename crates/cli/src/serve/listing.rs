@@ -1,11 +1,12 @@
 //! What is in a directory, for people and for programs.
 
-use super::path::{HIDDEN_PREFIX, SafePath};
+use super::path::{SafePath, is_hidden};
 use crate::percent;
-use cap_std::fs::{Dir, MetadataExt};
+use cap_std::fs::{Dir, Metadata};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::io;
+use std::time::UNIX_EPOCH;
 
 /// What is in a directory.
 #[derive(Debug, Default)]
@@ -57,7 +58,7 @@ impl Listing {
                 listing.omitted += 1;
                 continue;
             };
-            if name.starts_with(HIDDEN_PREFIX) {
+            if is_hidden(&name) {
                 continue;
             }
             if listing.entries.len() < MOST {
@@ -76,7 +77,7 @@ impl Listing {
 
     /// A page for browsers.
     pub(super) fn to_html(&self, path: &SafePath) -> String {
-        let title = escape(&format!("/{}", path.to_path().display()).replace("/.", "/"));
+        let title = escape(&path.shown());
         let mut page = format!(
             "<!doctype html><html><head><meta charset=\"utf-8\"><title>{title}</title><style>\
              body{{font-family:sans-serif;margin:2em}}td{{padding:.1em 1em}}td+td{{text-align:right}}</style></head>\
@@ -103,14 +104,20 @@ impl Entry {
     fn of(dir: &Dir, name: String) -> Self {
         match dir.metadata(&name) {
             Ok(metadata) if metadata.is_file() => {
-                Self { name, kind: Kind::File, size: Some(metadata.len()), modified: Some(metadata.mtime()) }
+                Self { name, kind: Kind::File, size: Some(metadata.len()), modified: modified(&metadata) }
             }
             Ok(metadata) if metadata.is_dir() => {
-                Self { name, kind: Kind::Directory, size: None, modified: Some(metadata.mtime()) }
+                Self { name, kind: Kind::Directory, size: None, modified: modified(&metadata) }
             }
             _ => Self { name, kind: Kind::Other, size: None, modified: None },
         }
     }
+}
+
+/// `None` for times before 1970, which only wrong clocks set.
+fn modified(metadata: &Metadata) -> Option<i64> {
+    let since = metadata.modified().ok()?.into_std().duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
 }
 
 fn escape(text: &str) -> String {

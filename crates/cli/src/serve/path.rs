@@ -1,13 +1,16 @@
 //! The path of a request, as names below the served directory.
 
+use crate::filename::{self, LONGEST};
 use crate::percent;
 use std::path::PathBuf;
 
 /// Names under which unfinished uploads wait. They are neither listed nor served.
 pub(crate) const HIDDEN_PREFIX: &str = ".pcc-upload-";
 
-/// Bytes in a name, the limit of every common file system.
-pub(crate) const LONGEST_NAME: usize = 255;
+/// Whether a name is one of those; many systems take upper and lower case for the same.
+pub(super) fn is_hidden(name: &str) -> bool {
+    name.to_ascii_lowercase().starts_with(HIDDEN_PREFIX)
+}
 
 /// Bytes in a path, Linux's limit.
 const LONGEST_PATH: usize = 4096;
@@ -31,9 +34,9 @@ pub(crate) enum Unsafe {
     /// `.`, `..` or an empty name.
     #[error("the path must not hold `.`, `..` or empty names")]
     Upwards,
-    /// A NUL or a slash inside a name.
-    #[error("a name holds a character that no file name can")]
-    Character,
+    /// A NUL or a slash inside a name, or what else this system takes for something other than a file.
+    #[error("the path holds a name that no file here can have")]
+    Impossible,
     /// Longer than file systems allow.
     #[error("the path or a name in it is too long")]
     TooLong,
@@ -67,6 +70,11 @@ impl SafePath {
         if self.names.is_empty() { PathBuf::from(".") } else { self.names.iter().collect() }
     }
 
+    /// For people: as in a URL, whatever separates names here.
+    pub(super) fn shown(&self) -> String {
+        format!("/{}", self.names.join("/"))
+    }
+
     /// The last name; `None` for the served directory itself.
     pub(crate) fn name(&self) -> Option<&str> {
         self.names.last().map(String::as_str)
@@ -86,13 +94,13 @@ fn name(encoded: &str) -> Result<String, Unsafe> {
     if matches!(name.as_str(), "" | "." | "..") {
         return Err(Unsafe::Upwards);
     }
-    if name.contains(['/', '\0']) || (cfg!(windows) && name.contains(['\\', ':'])) {
-        return Err(Unsafe::Character);
+    if !filename::is_possible(&name) {
+        return Err(Unsafe::Impossible);
     }
-    if name.len() > LONGEST_NAME {
+    if name.len() > LONGEST {
         return Err(Unsafe::TooLong);
     }
-    if name.starts_with(HIDDEN_PREFIX) { Err(Unsafe::Hidden) } else { Ok(name) }
+    if is_hidden(&name) { Err(Unsafe::Hidden) } else { Ok(name) }
 }
 
 #[cfg(test)]
@@ -128,15 +136,16 @@ mod tests {
             ("/a/./b", Unsafe::Upwards),
             ("//etc/passwd", Unsafe::Upwards),
             ("/a//b", Unsafe::Upwards),
-            ("/a%2f..%2fb", Unsafe::Character),
-            ("/%2fetc%2fpasswd", Unsafe::Character),
-            ("/a%00b", Unsafe::Character),
+            ("/a%2f..%2fb", Unsafe::Impossible),
+            ("/%2fetc%2fpasswd", Unsafe::Impossible),
+            ("/a%00b", Unsafe::Impossible),
             ("/%", Unsafe::Malformed),
             ("/%zz", Unsafe::Malformed),
             ("/%ff", Unsafe::Malformed),
-            ("/%252e%252e/%00", Unsafe::Character),
+            ("/%252e%252e/%00", Unsafe::Impossible),
             ("/.pcc-upload-1", Unsafe::Hidden),
             ("/a/%2Epcc-upload-1", Unsafe::Hidden),
+            ("/.PCC-Upload-1", Unsafe::Hidden),
         ] {
             assert_eq!(SafePath::parse(encoded), Err(why), "{encoded}");
         }
