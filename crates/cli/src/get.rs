@@ -110,7 +110,7 @@ impl Place {
         let path = match &args.output {
             Some(_) if stdout => return Ok(Self::File(Target::Stdout)),
             Some(path) if path.is_dir() => path.join(names::of_url(&args.url)?),
-            Some(path) if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+            Some(path) if path.file_name().is_none() || ends_with_separator(path) => {
                 return usage(format!("there is no directory {}: make it first", path.display()));
             }
             Some(path) => path.clone(),
@@ -139,6 +139,10 @@ impl Place {
             }
         }
     }
+}
+
+fn ends_with_separator(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().last().is_some_and(|last| std::path::is_separator(char::from(*last)))
 }
 
 /// What is said of a file that is complete.

@@ -1,5 +1,6 @@
 //! A UDP socket that says when each packet came in.
 
+#[cfg(target_os = "linux")]
 use core::time::Duration;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};

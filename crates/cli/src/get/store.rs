@@ -2,7 +2,7 @@
 
 use super::journal::{self, BLOCK, Header, Mark};
 use super::names;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use bytes::Bytes;
 use core::time::Duration;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -10,6 +10,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tokio::sync::mpsc;
+#[cfg(windows)]
+use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_OPEN_REPARSE_POINT;
 
 /// A mark is written at least this often: what a crash costs on a slow path.
 const MARK_INTERVAL: Duration = Duration::from_secs(1);
@@ -35,7 +37,7 @@ pub(super) struct Store {
 }
 
 enum Out {
-    Part { target: PathBuf, part: PathBuf, file: File, journal: Journal },
+    Part { target: PathBuf, part: PathBuf, file: File, journal: Box<Journal> },
     Stdout,
 }
 
@@ -199,8 +201,8 @@ impl Store {
 }
 
 impl Journal {
-    fn new(path: PathBuf, header: Option<Header>, marked: u64) -> Self {
-        Self { path, header, writer: None, last_mark: Instant::now(), marked }
+    fn new(path: PathBuf, header: Option<Header>, marked: u64) -> Box<Self> {
+        Box::new(Self { path, header, writer: None, last_mark: Instant::now(), marked })
     }
 
     /// Notes that the file is good up to `at`, if it is time to, or anyway when this is the end of the run.
@@ -229,8 +231,8 @@ fn cannot_write(path: &Path) -> String {
     )
 }
 
-/// Opens the partial file for this process alone, since two downloads into one file would spoil each other's, and never
-/// through a link that somebody laid there.
+/// Opens the partial file, never through a link that somebody laid there, and for this process alone: two downloads into
+/// one file would spoil each other's.
 fn open(part: &Path, anew: bool) -> anyhow::Result<File> {
     let unusable = || format!("could not create {}: choose a place that can be written with -o", part.display());
     let mut options = OpenOptions::new();
@@ -238,7 +240,11 @@ fn open(part: &Path, anew: bool) -> anyhow::Result<File> {
     options.read(true).write(true).create(anew).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::custom_flags(&mut options, FILE_FLAG_OPEN_REPARSE_POINT);
     let file = options.open(part).with_context(unusable)?;
+    // Windows opens the link itself.
+    ensure!(!file.metadata().with_context(unusable)?.is_symlink(), "{}", unusable());
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => anyhow::bail!(
             "another pcc is downloading into {}: wait for it, or choose another name with -o",

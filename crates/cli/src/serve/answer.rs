@@ -97,8 +97,14 @@ pub(super) fn status_of(error: &io::Error) -> (StatusCode, &'static str) {
             (StatusCode::INSUFFICIENT_STORAGE, "the server's disk is full")
         }
         Kind::ReadOnlyFilesystem => (StatusCode::FORBIDDEN, "the server's file system is read-only"),
-        // A loop of symbolic links has no stable kind of its own.
-        _ if error.raw_os_error() == Some(libc::ELOOP) => (StatusCode::NOT_FOUND, "no such file"),
+        _ if error.raw_os_error() == Some(LINK_LOOP) => (StatusCode::NOT_FOUND, "no such file"),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "the server could not read or write that"),
     }
 }
+
+/// The code of a loop of symbolic links, which has no stable kind of its own.
+#[cfg(unix)]
+const LINK_LOOP: i32 = libc::ELOOP;
+/// What cap-std answers.
+#[cfg(windows)]
+const LINK_LOOP: i32 = windows_sys::Win32::Foundation::ERROR_TOO_MANY_LINKS as i32;

@@ -153,6 +153,7 @@ fn token(file: Option<&Path>) -> anyhow::Result<(Option<Token>, Option<String>)>
 }
 
 /// Ctrl-C, or the service manager's polite request.
+#[cfg(unix)]
 async fn told_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
     let interrupt = tokio::signal::ctrl_c();
@@ -165,4 +166,10 @@ async fn told_to_end() {
         }
         Err(_) => drop(interrupt.await),
     }
+}
+
+/// Ctrl-C.
+#[cfg(not(unix))]
+async fn told_to_end() {
+    drop(tokio::signal::ctrl_c().await);
 }

@@ -2,10 +2,11 @@
 
 use super::path::SafePath;
 use super::version::Version;
+use crate::disk;
 use anyhow::Context;
 use bytes::Bytes;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, FileExt, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, File, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,8 +62,11 @@ impl Root {
         if !kind.is_file() {
             return Ok(Found::Other);
         }
+        let mut options = OpenOptions::new();
+        options.read(true);
         // It may have become a pipe since we looked: opening that must not block.
-        let options = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).to_owned();
+        #[cfg(unix)]
+        cap_std::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
         let file = self.dir.open_with(&relative, &options)?;
         if !file.metadata()?.is_file() {
             return Ok(Found::Other);
@@ -77,7 +81,7 @@ impl Root {
 impl Opened {
     /// Whether it is still what was opened.
     pub(super) fn is_unchanged(&self) -> bool {
-        let now = self.file.metadata().ok().map(|metadata| Version::of(&metadata));
+        let now = Version::of(&self.file).ok();
         self.version.is_some() && now == self.version
     }
 
@@ -86,7 +90,7 @@ impl Opened {
         let mut buffer = vec![0; length];
         let mut filled = 0;
         while filled < length {
-            match self.file.read_at(&mut buffer[filled..], offset + filled as u64) {
+            match disk::read_at(&self.file, &mut buffer[filled..], offset + filled as u64) {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

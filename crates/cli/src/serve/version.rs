@@ -1,7 +1,9 @@
 //! Which version of a file is there: what strong entity tags are made of.
 
-use cap_std::fs::MetadataExt;
-use cap_std::fs::{File, Metadata};
+#[cfg(windows)]
+mod windows;
+
+use cap_std::fs::File;
 use core::time::Duration;
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -25,28 +27,31 @@ pub(crate) struct Version {
 const TICK: Duration = Duration::from_millis(20);
 
 impl Version {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    #[cfg(unix)]
+    pub(crate) fn of(file: &File) -> io::Result<Self> {
+        use cap_std::fs::MetadataExt;
+        let metadata = file.metadata()?;
         let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
-        Self {
+        Ok(Self {
             device: metadata.dev(),
             inode: metadata.ino(),
             size: metadata.size(),
             modified: nanos(metadata.mtime(), metadata.mtime_nsec()),
             changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
-        }
+        })
     }
 
     /// The version of an open file that may be trusted: a file changed a moment ago could change again within the same
     /// tick, unnoticed, so this waits until that has passed. Blocks, for 20 ms at most; `None` if the file was changed
     /// again meanwhile.
     pub(super) fn settled(file: &File) -> io::Result<Option<Self>> {
-        let version = Self::of(&file.metadata()?);
+        let version = Self::of(file)?;
         let age = version.age();
         if age >= TICK {
             return Ok(Some(version));
         }
         std::thread::sleep(TICK - age);
-        Ok((Self::of(&file.metadata()?) == version).then_some(version))
+        Ok((Self::of(file)? == version).then_some(version))
     }
 
     /// Time since the last change; a change in the future, from a clock that was set back, counts as old.

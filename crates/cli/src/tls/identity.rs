@@ -35,11 +35,11 @@ impl Identity {
     }
 
     /// The one this user's servers share, made at the first use, so that a URL stays valid over restarts. It is kept in
-    /// `$XDG_STATE_HOME/pcc` or `~/.local/state/pcc`, readable by its owner only; where that cannot be, it is made anew
-    /// and a warning says so.
+    /// `$XDG_STATE_HOME/pcc` or `~/.local/state/pcc`, on Windows in `%LOCALAPPDATA%\pcc`, readable by its owner only; where
+    /// that cannot be, it is made anew and a warning says so.
     pub(crate) fn persistent() -> anyhow::Result<Self> {
         let Some(file) = state_dir().map(|dir| dir.join("identity.pem")) else {
-            tracing::warn!("neither XDG_STATE_HOME nor HOME is set: the fingerprint changes with each start");
+            tracing::warn!("neither XDG_STATE_HOME nor {HOME} is set: the fingerprint changes with each start");
             return Self::generate();
         };
         match Self::kept_in(&file) {
@@ -120,9 +120,13 @@ fn keep(file: &Path, pem: Vec<u8>) -> anyhow::Result<Vec<u8>> {
 fn state_dir() -> Option<PathBuf> {
     // The specification of base directories says to ignore relative paths.
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    let base = absolute("XDG_STATE_HOME").or_else(|| Some(absolute(HOME)?.join(STATE)))?;
     Some(base.join("pcc"))
 }
+
+/// The variable that names the user's directory, and what is kept below it.
+const HOME: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "HOME" };
+const STATE: &str = if cfg!(windows) { "" } else { ".local/state" };
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use crate::disk;
 use crate::serve::path::{HIDDEN_PREFIX, SafePath};
 use crate::serve::root::Root;
 use blake3::{Hash, Hasher};
-use cap_std::fs::{Dir, File, FileExt, OpenOptions};
+use cap_std::fs::{Dir, File, OpenOptions};
 use core::time::Duration;
 use std::io::{self, Write};
 use std::time::SystemTime;
@@ -115,7 +115,7 @@ impl Partial {
         let mut hasher = Hasher::new();
         let mut buffer = vec![0; CHUNK];
         loop {
-            match self.file.read_at(&mut buffer, hasher.count()) {
+            match disk::read_at(&self.file, &mut buffer, hasher.count()) {
                 Ok(0) => return Ok(hasher.finalize()),
                 Ok(read) => hasher.update(&buffer[..read]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -151,7 +151,7 @@ impl Partial {
 
 impl Write for Partial {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        let written = self.file.write_at(data, self.size)?;
+        let written = disk::write_at(&self.file, data, self.size)?;
         if let (Some(hasher), Some(written)) = (&mut self.hasher, data.get(..written)) {
             hasher.update(written);
         }
