@@ -10,8 +10,9 @@ use std::time::Instant;
 /// noq's Tokio runtime with exact pacing: connections that PCC controls send each packet at its time.
 ///
 /// Timers and connections with other congestion controllers work exactly as under [`TokioRuntime`]. Linux wakes
-/// connections within microseconds; other systems within a millisecond, and the rate is kept all the same. Sockets are
-/// as under Tokio but for what they cost on Linux: a paced sender is not woken because a packet has left.
+/// connections within microseconds; other systems within a millisecond, and the rate is kept all the same; Windows may
+/// take 16 ms, which is not measured. Sockets are as under Tokio but for what they cost on Linux: a paced sender is not
+/// woken because a packet has left.
 #[derive(Debug)]
 pub struct PacedRuntime {
     tokio: TokioRuntime,
