@@ -1,5 +1,6 @@
 //! `pcc lab` as a user meets it. What boots the guest needs its kernel and is run by
 //! `cargo test -p pcc-cli --test lab -- --ignored` after `pcc lab build`.
+#![cfg(target_os = "linux")]
 
 use std::fs;
 use std::path::Path;

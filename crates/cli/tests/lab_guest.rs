@@ -1,5 +1,6 @@
 //! What the lab's guest emulates, by what flows make of it. All of it boots the guest kernel and is run by
 //! `cargo test -p pcc-cli --test lab_guest -- --ignored` after `pcc lab build`.
+#![cfg(target_os = "linux")]
 
 use serde_json::Value;
 use std::fs;

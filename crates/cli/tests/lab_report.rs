@@ -1,4 +1,5 @@
 //! `pcc lab report` as its reader meets it: the command, and the page in a browser where there is one.
+#![cfg(target_os = "linux")]
 
 use pcc_lab::scenario::{self, Options, Run};
 use pcc_lab::spec::{FlowOutcome, FlowSample, Outcome};

@@ -1,6 +1,7 @@
 //! Three small scenarios on the guest kernel, with what is known of them: the kernel's TCPs as textbooks and papers
 //! describe them, and PCC. Virtual time and fixed seeds: the same figures on every machine.
 //! `cargo test -p pcc-cli --test lab_smoke -- --ignored` after `pcc lab build`.
+#![cfg(target_os = "linux")]
 
 use serde_json::Value;
 use std::fs;

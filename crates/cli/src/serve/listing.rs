@@ -139,7 +139,6 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use cap_std::ambient_authority;
-    use std::os::unix::ffi::OsStrExt;
 
     fn listed(make: impl Fn(&std::path::Path)) -> Listing {
         let dir = tempfile::tempdir().unwrap();
@@ -147,6 +146,7 @@ mod tests {
         Listing::read(&Dir::open_ambient_dir(dir.path(), ambient_authority()).unwrap()).unwrap()
     }
 
+    #[cfg(unix)]
     #[test]
     fn files_directories_and_the_rest_are_told_apart() {
         let listing = listed(|dir| {
@@ -167,16 +167,19 @@ mod tests {
         assert_eq!(kinds, expected);
     }
 
+    #[cfg(unix)]
     #[test]
     fn unfinished_uploads_are_hidden_and_names_that_are_no_text_counted() {
         let listing = listed(|dir| {
             std::fs::write(dir.join(".pcc-upload-1"), "").unwrap();
-            std::fs::write(dir.join(std::ffi::OsStr::from_bytes(b"\xff")), "").unwrap();
+            std::fs::write(dir.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff")), "")
+                .unwrap();
         });
         assert!(listing.entries.is_empty());
         assert_eq!(listing.omitted, 1);
     }
 
+    #[cfg(unix)]
     #[test]
     fn names_cannot_break_out_of_the_page() {
         let name = "<script>alert('x')</script>\".txt";
@@ -186,6 +189,7 @@ mod tests {
         assert!(page.contains("<title>/a&lt;b</title>"), "{page}");
     }
 
+    #[cfg(unix)]
     #[test]
     fn what_is_written_is_read_back() {
         let listing = listed(|dir| std::fs::write(dir.join("ä \"1\""), "abc").unwrap());

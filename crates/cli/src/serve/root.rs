@@ -105,8 +105,6 @@ impl Opened {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
-
     /// `secret` beside the served directory `served`, which holds `inside/file` and the links that the test makes.
     fn served() -> (tempfile::TempDir, Root) {
         let dir = tempfile::tempdir().unwrap();
@@ -121,10 +119,13 @@ mod tests {
         root.find(&SafePath::parse(path).unwrap())
     }
 
+    #[cfg(unix)]
     #[test]
     fn links_are_followed_inside_and_refused_outside() {
         let (dir, root) = served();
-        let link = |target: &str, name: &str| symlink(target, dir.path().join("served").join(name)).unwrap();
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(target, dir.path().join("served").join(name)).unwrap()
+        };
         link("inside/file", "good");
         link("../secret", "relative");
         link(dir.path().join("secret").to_str().unwrap(), "absolute");
@@ -138,6 +139,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_pipe_is_neither_read_nor_waited_for() {
         let (dir, root) = served();

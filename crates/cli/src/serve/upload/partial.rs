@@ -251,6 +251,7 @@ mod tests {
         assert!(dir.path().join(name).exists());
     }
 
+    #[cfg(unix)]
     #[test]
     fn links_do_not_lead_an_upload_outside() {
         let (dir, root) = served();
