@@ -38,5 +38,7 @@ async fn ask(address: SocketAddr) -> std::io::Result<()> {
 }
 
 fn is_final(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::ConnectionRefused | ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable)
+    use ErrorKind::{ConnectionRefused, ConnectionReset, HostUnreachable, NetworkUnreachable};
+    // Windows calls a refused packet a reset connection.
+    matches!(kind, ConnectionRefused | ConnectionReset | NetworkUnreachable | HostUnreachable)
 }
