@@ -192,8 +192,10 @@ impl Allegro {
             return Verdict::Wait;
         }
         let delivery = report.delivery_rate.unwrap_or(report.throughput());
+        // A slow path and a short buffer: soon told by few packets.
+        let flooded = utility < 0.0 && report.packets >= TELLING_PACKETS && report.loss() > 0.5;
         let grown = match best {
-            None => true,
+            None => !flooded,
             Some(best) => {
                 let doubled = slot.rate > best.target * 1.5;
                 // What the path did not deliver is in its queue or was dropped; otherwise a host was busy.
@@ -207,7 +209,7 @@ impl Allegro {
                     && report.packets >= TELLING_PACKETS
                     && delivery * luck < best.delivery * DELIVERY_GROWTH;
                 let worse = utility <= best.utility && *lost > IGNORED_LOSSES;
-                !stuck && !worse
+                !stuck && !worse && !flooded
             }
         };
         if grown {
