@@ -151,6 +151,12 @@ fn an_application_limited_sender_does_not_raise_its_rate() {
 fn a_telephone_modem_is_filled() {
     let results = alone("modem", 60);
     at_least("share", results.share_after(s(20)), 0.80, &results);
+}
+
+#[test]
+fn a_modem_s_short_buffer_is_not_flooded() {
+    let results = alone("rate=56kbit,rtt=100ms,buffer=8KB", 60);
+    at_least("share", results.share_after(s(20)), 0.80, &results);
     at_most("loss", results.flows[0].loss(), 0.10, &results);
 }
 
