@@ -177,6 +177,7 @@ impl Pcc {
             self.window = self.safe_window();
         }
         self.tick(now);
+        self.take_reports(now);
     }
 
     /// That packet was declared lost.
@@ -230,8 +231,8 @@ impl Pcc {
                 }
             }
             self.due = self.next_timer().unwrap_or(now);
+            self.take_reports(now);
         }
-        self.take_reports(now);
     }
 
     /// When [`Pcc::on_timer`] should be called at the latest. A transport with no timer to spare may leave it to the

@@ -46,6 +46,8 @@ struct Train {
     began: Timestamp,
     /// When it would have begun on a host without its usual delay.
     on_time: Timestamp,
+    /// When its latest packet left: while a batch is built time stands, and nothing needs to be computed anew.
+    latest: Timestamp,
     sent: Bytes,
 }
 
@@ -84,7 +86,7 @@ impl Schedule {
         pace: Pace,
     ) -> Option<Timestamp> {
         let mut train = match self.train.take() {
-            Some(train) if now < train.began + gap(train.sent, pace.rate) => train,
+            Some(train) if now == train.latest || now < train.began + gap(train.sent, pace.rate) => train,
             unfinished => {
                 // Nothing was there to complete that train, and now its time is over.
                 if let Some(train) = unfinished {
@@ -93,6 +95,7 @@ impl Schedule {
                 self.begin(now, departure)
             }
         };
+        train.latest = now;
         train.sent += bytes;
         if train.sent + pace.packet <= pace.quantum {
             self.train = Some(train);
@@ -117,6 +120,7 @@ impl Schedule {
             due: self.due.max(now - owed),
             began: now,
             on_time: self.next.max(now - self.delay.0.min(owed)),
+            latest: now,
             sent: Bytes::ZERO,
         }
     }
