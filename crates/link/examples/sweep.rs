@@ -133,7 +133,7 @@ const VARIANTS: [&str; 16] = [
     "loss_significance=3",
     "least_gain=0",
     "least_gain=0.1",
-    "least_gain=0.25",
+    "least_gain=0.4",
     "least_gain=0.6",
 ];
 

@@ -40,7 +40,7 @@ pub struct Config {
     /// takes every difference for real. 2 is the usual 95 %.
     pub loss_significance: f64,
     /// Share of a step up in rate that must come back as utility for the step to count as better. A lone sender on a
-    /// full path gains nothing by a step up, and each of n equal ones 1 − 1/n of it, so 0.4 keeps the queue of the
+    /// full path gains nothing by a step up, and each of n equal ones 1 − 1/n of it, so 0.25 keeps the queue of the
     /// first empty and lets the others have their shares (`docs/sweeps/allegro.md`).
     pub least_gain: f64,
 }
@@ -55,7 +55,7 @@ impl Default for Config {
             interval_rtts: (1.0, 1.4),
             starting_rtts: 1.0,
             loss_significance: 2.0,
-            least_gain: 0.4,
+            least_gain: 0.25,
         }
     }
 }
