@@ -1,8 +1,9 @@
 //! What is known of a partial file: where it comes from, and what its beginning hashes to, block by block.
 //!
 //! One JSON object a line: first the [`Header`], then a [`Mark`] at the end of each block and each second in between.
-//! A mark covers everything before it, so that the hash which the whole file needs anyway makes them too. Lines are only ever appended, so writing costs nothing however large the file is, and a line that a crash
-//! tore is simply not there. Nothing in it is believed: every mark is checked against the file before it counts.
+//! A mark covers everything before it, so that the hash which the whole file needs anyway makes them too. Lines are only
+//! ever appended, so writing costs nothing however large the file is, and a line that a crash tore is simply not there.
+//! Nothing in it is believed: every mark is checked against the file before it counts.
 
 use super::request::Version;
 use crate::url::Url;

@@ -37,7 +37,7 @@ pub struct Config {
     /// The same while Starting: one RTT, since the doubling is the measurement.
     pub starting_rtts: f64,
     /// Where the utility is negative, loss rates that differ by less than so many standard errors count as equal; 0
-    /// takes every difference for real. 2 is the usual 95 %.
+    /// takes every difference for real. 2 is the usual 95 %. Starting allows the delivery as many.
     pub loss_significance: f64,
     /// Share of a step up in rate that must come back as utility for the step to count as better. A lone sender on a
     /// full path gains nothing by a step up, and each of n equal ones 1 − 1/n of it, so 0.25 keeps the queue of the
@@ -80,7 +80,7 @@ const LIMITED_HEADROOM: f64 = 1.9;
 const UNKNOWN_ELASTICITY: f64 = 0.5;
 /// Weight of a round in the smoothed elasticity, as of a sample in the smoothed RTT (RFC 6298).
 const ELASTICITY_WEIGHT: f64 = 0.125;
-/// Steps grow by no less, or a lone sender would follow a path that changed too late.
+/// Steps grow by no less, or a lone sender would follow a path that changed too late. In simulation 0.25 does the same.
 const LEAST_GROWTH: f64 = 0.05;
 /// Trials of a round: two pairs.
 const TRIALS: usize = 4;
@@ -200,9 +200,9 @@ impl Allegro {
                 let doubled = slot.rate > best.target * 1.5;
                 // What the path did not deliver is in its queue or was dropped; otherwise a host was busy.
                 let held_back = report.packets_lost > 0 || report.queue_growth() > 0.0 || report.rtt_gradient.is_none();
-                // Where chance drops packets, it also decides how many of a few arrive: two standard errors.
+                // Where chance drops packets, it also decides how many of a few arrive.
                 let arrived = f64::from(report.packets.saturating_sub(report.packets_lost).max(1));
-                let luck = 1.0 + 2.0 * (report.loss() / arrived).sqrt();
+                let luck = 1.0 + self.config.loss_significance * (report.loss() / arrived).sqrt();
                 let stuck = doubled
                     && held_back
                     && !*hold
