@@ -16,7 +16,8 @@ use std::time::Instant;
 
 const HELP: &str = "\
 usage: flow [--path PRESET|KEY=VALUE,...] [--seconds N] [--flows N] [--stagger SECONDS] [--seed N]
-            [--utility NAME] [--app-rate RATE] [--volume BYTES] [--datagram BYTES] [--trace] [--series]
+            [--extra-rtt SECONDS] [--utility NAME] [--app-rate RATE] [--volume BYTES] [--datagram BYTES] [--trace] [--series]
+  --extra-rtt  of the first flow
   --trace   a line for each resolved interval and each decision
   --series  a line for each second: rate, goodput and state of every flow";
 
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Args, String> {
     let mut flow = Flow::default();
     let (mut path, mut seconds, mut flows, mut stagger, mut seed) = ("clean".to_owned(), 30.0, 1u64, 0.0, 1u64);
-    let (mut trace, mut series) = (false, false);
+    let (mut extra_rtt, mut trace, mut series) = (0.0, false, false);
     while let Some(arg) = args.next() {
         if arg == "--trace" {
             trace = true;
@@ -71,6 +72,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Args, String> {
             "--seconds" => seconds = value.parse().map_err(|e| wrong(&e))?,
             "--flows" => flows = value.parse().map_err(|e| wrong(&e))?,
             "--stagger" => stagger = value.parse().map_err(|e| wrong(&e))?,
+            "--extra-rtt" => extra_rtt = value.parse().map_err(|e| wrong(&e))?,
             "--seed" => seed = value.parse().map_err(|e| wrong(&e))?,
             "--app-rate" => flow.source = Source::At(value.parse::<Rate>().map_err(|e| wrong(&e))?),
             "--volume" => flow.source = Source::Volume(value.parse().map_err(|e| wrong(&e))?),
@@ -90,7 +92,10 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Args, String> {
         flow.start = time(stagger * number as f64)?;
         Ok(flow)
     });
-    let flows = flows.collect::<Result<Vec<_>, String>>()?;
+    let mut flows = flows.collect::<Result<Vec<_>, String>>()?;
+    if let Some(first) = flows.first_mut() {
+        first.extra_rtt = time(extra_rtt)?;
+    }
     Ok(Args { scenario: Scenario { path, flows, seed, duration: time(seconds)? }, trace, series })
 }
 
