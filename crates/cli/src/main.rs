@@ -25,6 +25,7 @@ mod url;
 mod wire;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use std::panic::resume_unwind;
 use std::process::ExitCode;
 
 /// Buffers of a transfer come and go at gigabytes a second. The C library's allocator gives each back to the system and
@@ -71,7 +72,10 @@ fn main() -> ExitCode {
     let done = runtime.block_on(async {
         match cli.command {
             Command::Serve(args) => serve::run(*args).await,
-            Command::Get(args) => get::run(*args).await,
+            // Among the workers, where the packets are: waking this thread for each would cost more than they do.
+            Command::Get(args) => {
+                tokio::spawn(get::run(*args)).await.unwrap_or_else(|panic| resume_unwind(panic.into_panic()))
+            }
             Command::Put(args) => put::run(*args).await,
             Command::Perf(args) => perf::run(*args).await,
             Command::Emulate(args) => emulate::run(*args).await,

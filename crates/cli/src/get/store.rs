@@ -3,7 +3,6 @@
 use super::journal::{self, BLOCK, Header, Mark};
 use super::names;
 use anyhow::{Context, ensure};
-use bytes::Bytes;
 use core::time::Duration;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -133,10 +132,16 @@ impl Store {
         self.at
     }
 
-    /// Writes everything that comes, until the sender is dropped. Blocks.
-    pub(super) fn drain(mut self, mut chunks: mpsc::Receiver<Bytes>) -> anyhow::Result<Self> {
-        while let Some(chunk) = chunks.blocking_recv() {
-            self.write(&chunk)?;
+    /// Writes everything that comes, until the sender is dropped, and gives the batches back empty. Blocks.
+    pub(super) fn drain(
+        mut self,
+        mut batches: mpsc::Receiver<Vec<u8>>,
+        give_back: mpsc::Sender<Vec<u8>>,
+    ) -> anyhow::Result<Self> {
+        while let Some(mut batch) = batches.blocking_recv() {
+            self.write(&batch)?;
+            batch.clear();
+            let _ = give_back.try_send(batch); // nobody needs it, then
         }
         if let Out::Part { journal, .. } = &mut self.out {
             journal.mark(self.at, &self.whole, true)?;
@@ -345,8 +350,9 @@ mod tests {
     fn a_run_that_ends_in_order_keeps_every_byte() {
         let place = Place::new();
         let (sender, receiver) = mpsc::channel(1);
+        let (give_back, _done) = mpsc::channel(1);
         drop(sender);
-        store(&place.target(), &data()[..5_000_000]).drain(receiver).unwrap();
+        store(&place.target(), &data()[..5_000_000]).drain(receiver, give_back).unwrap();
         let mut checked = place.check();
         assert_eq!(checked.store.at(), 5_000_000);
         checked.store.write(&data()[5_000_000..]).unwrap();

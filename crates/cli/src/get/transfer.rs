@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::tls::Trust;
 use crate::url::Url;
 use anyhow::{Context, anyhow};
-use bytes::{Bytes, BytesMut};
+use bytes::Buf;
 use core::time::Duration;
 use futures_util::FutureExt;
 use noq::{EndpointConfig, TransportConfig};
@@ -20,8 +20,12 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// Bytes handed to the disk at a time: large enough for fast hashing.
+/// Bytes handed to the disk at a time: large enough for fast hashing and few trips to another thread, small enough to be
+/// in the processor's cache until it is written. A divisor of the journal's block.
 const BATCH: usize = 256 << 10;
+
+/// A batch that fills more slowly goes to the disk as it is.
+const GATHERING: Duration = Duration::from_millis(10);
 
 /// Batches that may wait for the disk: 8 MiB, what a disk is slow to take at a time.
 const WAITING: usize = 32;
@@ -168,7 +172,9 @@ struct Arriving<'a> {
 
 /// The thread that hashes and writes.
 struct Disk {
-    queue: mpsc::Sender<Bytes>,
+    queue: mpsc::Sender<Vec<u8>>,
+    /// Batches it is done with: filled again, they are still in the cache, and the kernel need not clear new memory.
+    done: mpsc::Receiver<Vec<u8>>,
     thread: JoinHandle<anyhow::Result<Store>>,
 }
 
@@ -208,15 +214,19 @@ impl Arriving<'_> {
         self.begin(session).await?;
         // A server that knows no ranges starts from the beginning.
         let mut skip = self.at.saturating_sub(answer.from);
-        let mut batch = BytesMut::with_capacity(BATCH);
+        let mut batch = Vec::with_capacity(BATCH);
         loop {
-            // Whatever is there goes into the batch; only when there is no more is it passed on.
+            // Whatever is there goes into the batch, and what comes at once.
             let next = match answer.next(session).now_or_never() {
                 Some(next) => next,
-                None => {
-                    self.pass_on(&mut batch).await?;
-                    patient(source, answer.next(session)).await
-                }
+                None if batch.is_empty() => patient(source, answer.next(session)).await,
+                None => match tokio::time::timeout(GATHERING, answer.next(session)).await {
+                    Ok(next) => next,
+                    Err(_) => {
+                        self.pass_on(&mut batch).await?;
+                        continue;
+                    }
+                },
             };
             let mut chunk = match next {
                 Ok(Some(chunk)) => chunk,
@@ -231,10 +241,13 @@ impl Arriving<'_> {
             };
             let skipped = chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX));
             skip -= skipped as u64;
-            bytes::Buf::advance(&mut chunk, skipped);
-            batch.extend_from_slice(&chunk);
-            if batch.len() >= BATCH {
-                self.pass_on(&mut batch).await?;
+            chunk.advance(skipped);
+            while !chunk.is_empty() {
+                let fits = chunk.len().min(BATCH - batch.len());
+                batch.extend_from_slice(&chunk.split_to(fits));
+                if batch.len() == BATCH {
+                    self.pass_on(&mut batch).await?;
+                }
             }
         }
         match self.version.as_ref().and_then(|version| version.size) {
@@ -262,8 +275,10 @@ impl Arriving<'_> {
                 Some(store) => store,
                 None => off_thread(move || Store::new(&target, header)).await?,
             };
-            let (queue, chunks) = mpsc::channel(WAITING);
-            self.disk = Some(Disk { queue, thread: tokio::task::spawn_blocking(move || store.drain(chunks)) });
+            let (queue, batches) = mpsc::channel(WAITING);
+            let (give_back, done) = mpsc::channel(WAITING);
+            let thread = tokio::task::spawn_blocking(move || store.drain(batches, give_back));
+            self.disk = Some(Disk { queue, done, thread });
         }
         if self.digest.is_none() {
             let (session, url) = (session.clone(), self.url.clone());
@@ -278,22 +293,23 @@ impl Arriving<'_> {
         Ok(())
     }
 
-    /// Gives received bytes to the disk; waits if it is behind.
-    async fn pass_on(&mut self, batch: &mut BytesMut) -> Result<(), Trouble> {
+    /// Gives received bytes to the disk, and takes an empty batch for them; waits if the disk is behind.
+    async fn pass_on(&mut self, batch: &mut Vec<u8>) -> Result<(), Trouble> {
         if batch.is_empty() {
             return Ok(());
         }
-        let chunk = batch.split().freeze();
-        let bytes = chunk.len() as u64;
+        let bytes = batch.len() as u64;
         let size = self.version.as_ref().and_then(|version| version.size);
         if size.is_some_and(|size| self.at.saturating_add(bytes) > size) {
             return Err(anyhow!("the server sent more of {} than the size it named", self.url.short()).into());
         }
-        let Some(disk) = &self.disk else { return Err(anyhow!("bytes came before the file was open").into()) };
-        if let Err(mpsc::error::TrySendError::Full(chunk)) = disk.queue.try_send(chunk) {
+        let Some(disk) = &mut self.disk else { return Err(anyhow!("bytes came before the file was open").into()) };
+        let empty = disk.done.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
+        let full = core::mem::replace(batch, empty);
+        if let Err(mpsc::error::TrySendError::Full(full)) = disk.queue.try_send(full) {
             let waiting = Instant::now();
             // A closed queue is a disk that failed; what it says is found when its thread is joined.
-            disk.queue.send(chunk).await.map_err(|_| Trouble::Final(anyhow!("the disk failed")))?;
+            disk.queue.send(full).await.map_err(|_| Trouble::Final(anyhow!("the disk failed")))?;
             self.source.watch().disk_waited(waiting.elapsed());
         } else if disk.queue.is_closed() {
             return Err(Trouble::Final(anyhow!("the disk failed")));
@@ -308,7 +324,7 @@ impl Arriving<'_> {
     async fn stored(&mut self) -> anyhow::Result<Option<Store>> {
         match self.disk.take() {
             None => Ok(self.store.take()),
-            Some(Disk { queue, thread }) => {
+            Some(Disk { queue, thread, .. }) => {
                 drop(queue);
                 thread.await.context("the writing thread failed")?.map(Some)
             }
