@@ -2,19 +2,24 @@
 
 use super::error;
 use bytes::Bytes;
+use core::fmt;
 use h3::quic::{self, StreamErrorIncoming, StreamId};
 use std::pin::pin;
 use std::task::{Context, Poll, ready};
 
+/// Packets' worth of data read at a time: each read locks the connection, which its driver needs for the next packets.
+const AT_ONCE: usize = 32;
+
 /// What `h3` reads from.
-#[derive(Debug)]
 pub struct RecvStream {
     stream: noq::RecvStream,
+    /// Read and not yet asked for, in reverse order.
+    read: Vec<Bytes>,
 }
 
 impl RecvStream {
     pub(super) fn new(stream: noq::RecvStream) -> Self {
-        Self { stream }
+        Self { stream, read: Vec::new() }
     }
 }
 
@@ -22,9 +27,13 @@ impl quic::RecvStream for RecvStream {
     type Buf = Bytes;
 
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        // Made anew for each poll: the future holds nothing but the stream, which is where the waker is registered.
-        let chunk = ready!(pin!(self.stream.read_chunk(usize::MAX)).poll(cx));
-        Poll::Ready(chunk.map_err(error::read))
+        if self.read.is_empty() {
+            let mut chunks = [const { Bytes::new() }; AT_ONCE];
+            // Made anew for each poll: the future holds nothing but the stream, which is where the waker is registered.
+            let count = ready!(pin!(self.stream.read_many_chunks(&mut chunks)).poll(cx)).map_err(error::read)?;
+            self.read.extend(chunks.into_iter().take(count.unwrap_or(0)).rev());
+        }
+        Poll::Ready(Ok(self.read.pop()))
     }
 
     fn stop_sending(&mut self, error_code: u64) {
@@ -34,6 +43,12 @@ impl quic::RecvStream for RecvStream {
 
     fn recv_id(&self) -> StreamId {
         id(self.stream.id())
+    }
+}
+
+impl fmt::Debug for RecvStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecvStream").field("id", &self.stream.id()).field("read", &self.read.len()).finish()
     }
 }
 
