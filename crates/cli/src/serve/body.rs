@@ -2,7 +2,7 @@
 
 use super::answer::Broken;
 use super::root::Opened;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use core::ops::Range;
 use core::time::Duration;
 use h3::error::Code;
@@ -35,25 +35,32 @@ pub(super) async fn send(stream: &mut ResponseStream, opened: &Opened, range: Ra
 
 async fn pump(stream: &mut ResponseStream, opened: &Opened, range: Range<u64>) -> Result<u64, Broken> {
     let mut position = range.start;
-    let mut ahead = read(opened, position, range.end);
+    // What was sent is read into again: new memory would have to be cleared, by the kernel and once more by us.
+    let mut spare = BytesMut::new();
+    let mut ahead = read(opened, position, range.end, BytesMut::new());
     while position < range.end {
         let chunk = ahead.await.map_err(|error| Broken::Read(error.into()))?.map_err(Broken::Read)?;
         if chunk.is_empty() || (opened.version.is_some() && !opened.is_unchanged()) {
             return Err(Broken::Changed);
         }
         position += chunk.len() as u64;
-        ahead = read(opened, position, range.end);
-        match tokio::time::timeout(STALL, stream.send_data(chunk)).await {
+        ahead = read(opened, position, range.end, spare);
+        match tokio::time::timeout(STALL, stream.send_data(chunk.clone())).await {
             Ok(sent) => sent?,
             Err(_) => return Err(Broken::Stalled(STALL)),
         }
+        spare = chunk.try_into_mut().unwrap_or_default();
     }
     Ok(range.end - range.start)
 }
 
-/// Begins to read the chunk at `position`.
-fn read(opened: &Opened, position: u64, end: u64) -> JoinHandle<io::Result<Bytes>> {
+/// Begins to read the chunk at `position` into `buffer`.
+fn read(opened: &Opened, position: u64, end: u64, mut buffer: BytesMut) -> JoinHandle<io::Result<Bytes>> {
     let opened = opened.clone();
-    let length = end.saturating_sub(position).min(CHUNK) as usize;
-    tokio::task::spawn_blocking(move || if length == 0 { Ok(Bytes::new()) } else { opened.read(position, length) })
+    tokio::task::spawn_blocking(move || {
+        buffer.resize(end.saturating_sub(position).min(CHUNK) as usize, 0);
+        let read = opened.read(position, &mut buffer)?;
+        buffer.truncate(read);
+        Ok(buffer.freeze())
+    })
 }

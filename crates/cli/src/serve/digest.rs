@@ -80,14 +80,15 @@ impl Known {
 /// Hashes the file; `InvalidData` if it changed while that went on.
 fn hash(opened: &Opened) -> io::Result<Hash> {
     let mut hasher = Hasher::new();
+    let mut buffer = vec![0; CHUNK];
     let mut offset = 0;
     loop {
-        let chunk = opened.read(offset, CHUNK)?;
-        if chunk.is_empty() {
+        let read = opened.read(offset, &mut buffer)?;
+        if read == 0 {
             break;
         }
-        hasher.update(&chunk);
-        offset += chunk.len() as u64;
+        hasher.update(&buffer[..read]);
+        offset += read as u64;
     }
     if opened.is_unchanged() { Ok(hasher.finalize()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }

@@ -4,7 +4,6 @@ use super::path::SafePath;
 use super::version::Version;
 use crate::disk;
 use anyhow::Context;
-use bytes::Bytes;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 use std::io;
@@ -85,11 +84,10 @@ impl Opened {
         self.version.is_some() && now == self.version
     }
 
-    /// Reads `length` bytes from `offset`, fewer at the end of the file. Blocks.
-    pub(super) fn read(&self, offset: u64, length: usize) -> io::Result<Bytes> {
-        let mut buffer = vec![0; length];
+    /// Fills `buffer` from `offset` on; answers how much there was, less only at the end of the file. Blocks.
+    pub(super) fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
-        while filled < length {
+        while filled < buffer.len() {
             match disk::read_at(&self.file, &mut buffer[filled..], offset + filled as u64) {
                 Ok(0) => break,
                 Ok(read) => filled += read,
@@ -97,8 +95,7 @@ impl Opened {
                 Err(error) => return Err(error),
             }
         }
-        buffer.truncate(filled);
-        Ok(buffer.into())
+        Ok(filled)
     }
 }
 
@@ -159,7 +156,9 @@ mod tests {
         let (dir, root) = served();
         let Found::File(opened) = find(&root, "/inside/file").unwrap() else { panic!("not a file") };
         assert!(opened.is_unchanged());
-        assert_eq!(opened.read(3, 100).unwrap(), "lic");
+        let mut buffer = [0; 100];
+        let read = opened.read(3, &mut buffer).unwrap();
+        assert_eq!(&buffer[..read], b"lic");
         std::fs::write(dir.path().join("served/inside/file"), "public").unwrap();
         assert!(!opened.is_unchanged());
     }
