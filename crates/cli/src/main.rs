@@ -25,8 +25,8 @@ mod url;
 mod wire;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use std::panic::resume_unwind;
 use std::process::ExitCode;
+use tokio::runtime::Builder;
 
 /// Buffers of a transfer come and go at gigabytes a second. The C library's allocator gives each back to the system and
 /// fetches it again, page by page: a tenth of a sender's time.
@@ -60,9 +60,21 @@ enum Command {
     Man(manual::ManArgs),
 }
 
+impl Command {
+    /// The threads for its packets. Whoever has a single connection has one: noq's lock lets only one of the application
+    /// and the connection's driver work at a time, and two threads wake each other for every few packets.
+    fn runtime(&self) -> Builder {
+        match self {
+            Self::Get(_) | Self::Put(_) => Builder::new_current_thread(),
+            Self::Perf(args) if args.is_client() => Builder::new_current_thread(),
+            _ => Builder::new_multi_thread(),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let runtime = match tokio::runtime::Runtime::new() {
+    let runtime = match cli.command.runtime().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             complain(&anyhow::Error::new(error).context("could not start the I/O threads"));
@@ -72,10 +84,7 @@ fn main() -> ExitCode {
     let done = runtime.block_on(async {
         match cli.command {
             Command::Serve(args) => serve::run(*args).await,
-            // Among the workers, where the packets are: waking this thread for each would cost more than they do.
-            Command::Get(args) => {
-                tokio::spawn(get::run(*args)).await.unwrap_or_else(|panic| resume_unwind(panic.into_panic()))
-            }
+            Command::Get(args) => get::run(*args).await,
             Command::Put(args) => put::run(*args).await,
             Command::Perf(args) => perf::run(*args).await,
             Command::Emulate(args) => emulate::run(*args).await,

@@ -168,7 +168,9 @@ impl Monitor {
             self.discard_below(packet.saturating_sub(MAX_PACKETS as u64 / 2));
             self.trim();
         }
-        self.packets.extend(std::iter::repeat_n(SETTLED, (packet - end) as usize));
+        for _ in end..packet {
+            self.packets.push_back(SETTLED);
+        }
         let bytes = u16::try_from(bytes.get()).unwrap_or(u16::MAX); // a UDP datagram holds no more
         let volume = Bytes::new(bytes.into());
         self.in_flight += volume;

@@ -57,6 +57,8 @@ struct PccController {
     /// PCC's time is counted from here.
     born: Timestamp,
     mtu: u16,
+    /// The latest time that noq named: it names the same one for each packet of an acknowledgement.
+    latest: (Instant, Timestamp),
     /// Reported lost, the time of sending not yet known.
     lost: Vec<u64>,
     /// PCC was told that the application is the limit, and nothing was sent since.
@@ -83,6 +85,7 @@ impl PccController {
             gate: Gate::default(),
             numbers: Numbers::default(),
             born: pace::at(now),
+            latest: (now, Timestamp::ZERO),
             mtu,
             lost: Vec::new(),
             limited: false,
@@ -96,8 +99,11 @@ impl PccController {
         Timestamp::ZERO + moment.since(self.born)
     }
 
-    fn at(&self, now: Instant) -> Timestamp {
-        self.since_birth(pace::at(now))
+    fn at(&mut self, now: Instant) -> Timestamp {
+        if self.latest.0 != now {
+            self.latest = (now, self.since_birth(pace::at(now)));
+        }
+        self.latest.1
     }
 
     /// How packets should leave after one with this id.
@@ -116,9 +122,9 @@ impl PccController {
         if let Some(id) = self.numbers.id(number, sent) {
             self.pcc.on_ack(at, id);
         }
-        if let Some(landmark) = &mut self.landmark {
+        if let Some(landmark) = self.landmark.as_mut().filter(|landmark| !landmark.passed) {
             let later = sent.saturating_duration_since(landmark.sent);
-            landmark.passed |= later > 2 * self.pcc.rtt().smoothed_or_assumed();
+            landmark.passed = later > 2 * self.pcc.rtt().smoothed_or_assumed();
         }
         if app_limited && !self.limited {
             self.limited = true;
@@ -137,8 +143,9 @@ impl Controller for PccController {
         self.forget_losses();
         let volume = Bytes::new(bytes.into());
         // noq asks for the time once for up to twenty packets; ours passes with each train that leaves.
-        let moment = if pace::is_ours() { pace::now() } else { pace::at(now) };
+        let moment = pace::now_or(now);
         let at = self.since_birth(moment);
+        let leaving = self.gate.leaving(moment);
         let Numbered { id, starts_space } = self.numbers.on_sent(number, now);
         if starts_space {
             self.pcc.on_discarded(at, id);
@@ -150,13 +157,15 @@ impl Controller for PccController {
         self.landmark.get_or_insert(Landmark { id, sent: now, passed: false });
         // Larger than the MTU is a probe for a larger MTU: noq never says that it was lost.
         if bytes <= self.mtu {
-            if let Some(since) = self.gate.host_limited_since(moment) {
+            if let Some(since) = leaving.and_then(|leaving| self.gate.host_limited_since(leaving)) {
                 self.pcc.on_limited(self.since_birth(since), LimitedBy::Host);
             }
             self.pcc.on_packet_sent(at, id, volume);
             self.limited = false;
         }
-        self.gate.on_sent(moment, volume, self.pace(id));
+        if let Some(leaving) = leaving {
+            self.gate.on_sent(leaving, volume, self.pace(id));
+        }
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, _: u64, number: u64, app_limited: bool, _: &RttEstimator) {
@@ -164,7 +173,8 @@ impl Controller for PccController {
     }
 
     fn on_end_acks(&mut self, now: Instant, _: u64, _: bool, _: Option<u64>) {
-        self.pcc.on_end_acks(self.at(now));
+        let at = self.at(now);
+        self.pcc.on_end_acks(at);
     }
 
     fn on_packet_lost(&mut self, bytes: u16, number: u64, _: Instant) {

@@ -45,7 +45,9 @@ impl FixedController {
 impl Controller for FixedController {
     fn on_packet_sent(&mut self, _: Instant, bytes: u16, _: u64) {
         let pace = Pace { rate: self.rate, quantum: self.quantum(), packet: Bytes::new(self.mtu.into()) };
-        self.gate.on_sent(pace::now(), Bytes::new(bytes.into()), pace);
+        if let Some(leaving) = self.gate.leaving(pace::now()) {
+            self.gate.on_sent(leaving, Bytes::new(bytes.into()), pace);
+        }
     }
 
     fn on_congestion_event(&mut self, _: Instant, _: Instant, _: bool, _: bool, _: u64, _: u64) {}

@@ -173,6 +173,11 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// Whether this is the side that runs the test.
+    pub(crate) const fn is_client(&self) -> bool {
+        self.client.is_some()
+    }
+
     /// Which versions of IP may be used.
     pub(super) const fn family(&self) -> Family {
         match (self.bind, self.ipv4, self.ipv6) {

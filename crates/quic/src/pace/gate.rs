@@ -10,6 +10,14 @@ use pcc::units::{Bytes, Timestamp};
 /// so the average stays exact.
 const SOON: Duration = Duration::from_micros(5);
 
+/// A packet that leaves in a turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    turn: u64,
+    now: Timestamp,
+    departure: Departure,
+}
+
 /// Opens for each packet at its time.
 ///
 /// One controller owns it and noq calls that under a lock; the atomics only serve to change through `&self`, as noq's
@@ -71,29 +79,27 @@ impl Gate {
         }
     }
 
-    /// Since when this host has lost sending time for good, if it has: more of it than the schedule will make up for.
-    pub(crate) fn host_limited_since(&self, now: Timestamp) -> Option<Timestamp> {
-        self.host_limited_in(turn::number()?, now)
+    /// The packet that leaves at `now`; `None` outside a turn, where nothing is paced here.
+    pub(crate) fn leaving(&self, now: Timestamp) -> Option<Leaving> {
+        turn::number().map(|turn| self.leaving_in(turn, now))
     }
 
-    fn host_limited_in(&self, turn: u64, now: Timestamp) -> Option<Timestamp> {
+    fn leaving_in(&self, turn: u64, now: Timestamp) -> Leaving {
+        Leaving { turn, now, departure: self.departure(turn, now) }
+    }
+
+    /// Since when this host has lost sending time for good, if it has: more of it than the schedule will make up for.
+    pub(crate) fn host_limited_since(&self, leaving: Leaving) -> Option<Timestamp> {
         let end_of_grace = self.schedule.end_of_grace();
-        match self.departure(turn, now) {
+        match leaving.departure {
             Departure::Waited { woken } if woken > end_of_grace => Some(end_of_grace),
             _ => None,
         }
     }
 
-    /// A packet of `bytes` leaves at `now`; closes until the next is due, if that ends its train. Outside a turn nothing
-    /// is paced here.
-    pub(crate) fn on_sent(&mut self, now: Timestamp, bytes: Bytes, pace: Pace) {
-        if let Some(turn) = turn::number() {
-            self.on_sent_in(turn, now, bytes, pace);
-        }
-    }
-
-    fn on_sent_in(&mut self, turn: u64, now: Timestamp, bytes: Bytes, pace: Pace) {
-        let departure = self.departure(turn, now);
+    /// The packet, of `bytes`, left; closes until the next is due, if that ends its train.
+    pub(crate) fn on_sent(&mut self, leaving: Leaving, bytes: Bytes, pace: Pace) {
+        let Leaving { turn, now, departure } = leaving;
         self.sent_in = turn;
         *self.held.get_mut() = false;
         if let Some(next) = self.schedule.on_sent(now, bytes, departure, pace) {

@@ -27,7 +27,9 @@ pub(crate) use schedule::Pace;
 pub(crate) use timer::Timer;
 #[cfg(target_os = "linux")]
 pub(crate) use turn::time_passes;
-pub(crate) use turn::{Turns, is_ours, now};
+pub(crate) use turn::{Turns, now, now_or};
+
+use turn::is_ours;
 
 use noq::congestion::ControllerMetrics;
 use pcc::units::{Bytes, Rate};

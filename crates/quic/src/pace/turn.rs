@@ -14,6 +14,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use pcc::units::Timestamp;
 use std::sync::Arc;
+use std::time::Instant;
 
 #[derive(Clone, Copy)]
 struct Turn {
@@ -40,7 +41,15 @@ pub(super) fn number() -> Option<u64> {
 
 /// The time; in a turn, as it was when first asked for since it began or since [`time_passes`].
 pub(crate) fn now() -> Timestamp {
-    let Some(turn) = CURRENT.get() else { return clock::now() };
+    CURRENT.get().map_or_else(clock::now, now_in)
+}
+
+/// The time in a turn; outside, what noq takes for the time.
+pub(crate) fn now_or(now: Instant) -> Timestamp {
+    CURRENT.get().map_or_else(|| clock::at(now), now_in)
+}
+
+fn now_in(turn: Turn) -> Timestamp {
     turn.now.unwrap_or_else(|| {
         let now = clock::now();
         if TIME_STANDS {

@@ -36,7 +36,13 @@ impl Turned {
     }
 
     fn sends(&mut self, at: u64) {
-        self.gate.on_sent_in(self.turn, us(at), Bytes::new(1200), pace());
+        let leaving = self.gate.leaving_in(self.turn, us(at));
+        self.gate.on_sent(leaving, Bytes::new(1200), pace());
+    }
+
+    /// Since when the host is the limit of a packet that leaves in `turn`.
+    fn host_limited(&self, turn: u64, at: Timestamp) -> Option<Timestamp> {
+        self.gate.host_limited_since(self.gate.leaving_in(turn, at))
     }
 
     fn closed_until(&self) -> u64 {
@@ -145,9 +151,9 @@ fn only_time_beyond_what_is_made_good_counts_as_lost_by_the_host() {
     let mut used = Turned::used();
     assert!(used.asked(10).is_err());
     assert_eq!(used.next_turn().asked(5_097), Ok(()));
-    assert_eq!(used.gate.host_limited_in(used.turn, us(5_096)), None);
-    assert_eq!(used.gate.host_limited_in(used.turn, us(5_097)), Some(us(5_096)));
-    assert_eq!(used.gate.host_limited_in(used.turn + 1, us(9_000)), Some(us(5_096)), "open since 5097");
+    assert_eq!(used.host_limited(used.turn, us(5_096)), None);
+    assert_eq!(used.host_limited(used.turn, us(5_097)), Some(us(5_096)));
+    assert_eq!(used.host_limited(used.turn + 1, us(9_000)), Some(us(5_096)), "open since 5097");
 }
 
 #[test]
@@ -155,6 +161,5 @@ fn nobody_is_held_outside_a_turn() {
     let mut gate = Turned::used().gate;
     *gate.closed_until.get_mut() = u64::MAX;
     assert!(gate.admits());
-    gate.on_sent(us(0), Bytes::new(1200), pace());
-    assert_eq!(gate.host_limited_since(Timestamp::from_nanos(u64::MAX)), None);
+    assert!(gate.leaving(us(0)).is_none());
 }
