@@ -259,8 +259,11 @@ async fn turns(
     interrupt: &mut watch::Receiver<bool>,
     runs: &mut Vec<Run>,
 ) -> anyhow::Result<()> {
+    let count = test.algorithms.len();
     for round in 1..=test.rounds {
-        for algorithm in &test.algorithms {
+        for place in 0..count {
+            // Every other round backwards: hosts warm up and paths drift, and that must not favour whoever comes later.
+            let algorithm = &test.algorithms[if round % 2 == 1 { place } else { count - 1 - place }];
             let turn = Turn { algorithm: algorithm.name(), round };
             let run = test.run(algorithm, turn, output, interrupt).await?;
             output.ran(&run)?;
