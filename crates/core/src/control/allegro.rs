@@ -208,7 +208,8 @@ impl Allegro {
                     && !*hold
                     && report.packets >= TELLING_PACKETS
                     && delivery * luck < best.delivery * DELIVERY_GROWTH;
-                let worse = utility <= best.utility && *lost > IGNORED_LOSSES;
+                // A rate that was tried before says nothing of a higher one: one of two results is always the worse.
+                let worse = doubled && utility <= best.utility && *lost > IGNORED_LOSSES;
                 !stuck && !worse && !flooded
             }
         };
@@ -608,6 +609,21 @@ mod tests {
     fn a_single_loss_does_not_end_starting() {
         let one_lost = |report: Report| Report { lost: PACKET, packets_lost: 1, ..report };
         Flow::starting_at(0.7, 100.0).step().step_as(one_lost).step().is("Starting", 2.8, 2.8);
+    }
+
+    #[test]
+    fn a_second_result_of_the_same_rate_does_not_end_starting_however_bad() {
+        let with = |report: Report, loss: f64, limited_by: LimitedBy| Report {
+            lost: Bytes::new((report.sent.get() as f64 * loss) as u64),
+            packets_lost: (f64::from(report.packets) * loss) as u32,
+            limited_by,
+            ..report
+        };
+        Flow::starting_at(10.0, 1000.0)
+            .step_as(|report| with(report, 0.4, LimitedBy::Host))
+            .step_as(|report| with(report, 0.3, LimitedBy::Host))
+            .step_as(|report| with(report, 0.4, LimitedBy::Network))
+            .is("Starting", 10.0, 10.0);
     }
 
     #[test]
