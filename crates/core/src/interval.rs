@@ -36,8 +36,9 @@ pub struct Report {
     pub id: u64,
     /// When its first packet was sent.
     pub started: Timestamp,
-    /// Send duration D: from the first packet to the last, plus the time of one packet at the target rate, so that
-    /// n packets span n gaps. Where the sender then fell silent before the interval was over, up to its end.
+    /// Send duration D: from the first packet to the last, plus the time at the target rate of what left together with
+    /// the last, so that n trains span n gaps. Where the sender then fell silent before the interval was over, up to
+    /// its end.
     pub duration: Duration,
     /// The rate that was asked for (x).
     pub target: Rate,
@@ -95,10 +96,21 @@ impl Report {
             _ => 0.0,
         }
     }
+
+    /// Whether the queue grew in the interval by more than a host's own delays explain.
+    pub(crate) fn filled_a_queue(&self) -> bool {
+        self.queue_growth() * self.duration.as_secs_f64() > HOST_JITTER.as_secs_f64()
+    }
 }
 
 /// Trains: what leaves back to back. Shorter ones cost CPU, longer ones lose packets in shallow buffers.
 pub(crate) const TRAIN: Duration = Duration::from_micros(100);
+/// A judged interval has at least ten departures: packets ([`crate::monitor::Config::min_packets`]), or trains of them
+/// on a fast path. A shorter one sees one or two acknowledgements, and of them the time at which a host handled them.
+pub(crate) const SHORTEST_TRIAL: Duration = Duration::from_micros(10 * TRAIN.as_micros() as u64);
+/// For so long a host may hold packets or acknowledgements: a queue that grew by less may be its own, not the path's.
+/// Over loopback the RTT wanders by a few 100 µs.
+pub(crate) const HOST_JITTER: Duration = Duration::from_micros(500);
 /// A gradient of less than two standard errors is taken for noise (95 % confidence).
 const GRADIENT_ERRORS: f64 = 2.0;
 /// A share of the interval without data to send above which it says nothing about the rate.
@@ -115,7 +127,8 @@ pub(crate) struct Interval {
     pub(crate) length: Duration,
     pub(crate) started: Timestamp,
     last_sent: Timestamp,
-    last_bytes: Bytes,
+    /// What left at that moment.
+    last_train: Bytes,
     /// When its last outstanding packet is given up; set when it closes.
     pub(crate) deadline: Option<Timestamp>,
     /// The end of the interval, if the sender had fallen silent before it.
@@ -141,7 +154,7 @@ impl Interval {
             length,
             started: now,
             last_sent: now,
-            last_bytes: Bytes::ZERO,
+            last_train: Bytes::ZERO,
             deadline: None,
             silent_until: None,
             packets: 0,
@@ -162,7 +175,8 @@ impl Interval {
         self.packets = self.packets.saturating_add(1);
         self.outstanding = self.outstanding.saturating_add(1);
         self.sent += bytes;
-        (self.last_sent, self.last_bytes) = (self.last_sent.max(now), bytes);
+        self.last_train = if now > self.last_sent { bytes } else { self.last_train + bytes };
+        self.last_sent = self.last_sent.max(now);
         self.window_limited |= window_limited;
     }
 
@@ -204,7 +218,7 @@ impl Interval {
     pub(crate) fn close(&mut self, now: Timestamp, deadline: Timestamp, limited: Option<LimitedBy>) {
         self.deadline = Some(deadline);
         let end = now.min(self.started + self.length);
-        let silence = end.since(self.last_sent + self.slot.rate.time_for(self.last_bytes));
+        let silence = end.since(self.last_sent + self.slot.rate.time_for(self.last_train));
         // Between two trains there is a silence that pacing wants.
         if silence > 2 * TRAIN && silence > end.since(self.started).mul_f64(LIMITED_SHARE) {
             self.silent_until = Some(end);
@@ -240,8 +254,8 @@ impl Interval {
     }
 
     pub(crate) fn report(&self) -> Report {
-        // n packets span n gaps: without the last packet's own time the rate of a short interval would look too high.
-        let sending = self.last_sent.since(self.started) + self.slot.rate.time_for(self.last_bytes);
+        // n trains span n gaps: without the last one's own time the rate of a short interval would look too high.
+        let sending = self.last_sent.since(self.started) + self.slot.rate.time_for(self.last_train);
         let duration = self.silent_until.map_or(sending, |end| end.since(self.started).max(sending));
         let achieved = Rate::from_volume(self.sent, duration);
         let idle = self.limited_time.as_secs_f64() > LIMITED_SHARE * duration.as_secs_f64();
@@ -400,6 +414,19 @@ mod tests {
         assert_eq!((report.duration, report.packets), (ms(100), 10));
         assert!((report.achieved.mbit() - 0.8).abs() < 1e-9, "{report:?}");
         assert!(!report.app_limited);
+    }
+
+    #[test]
+    fn trains_span_as_many_gaps_as_packets_do() {
+        let mut interval = Interval::new(0, Slot::filler(Rate::from_mbit(320.0)), ms(1), at(0));
+        for train in 0..10 {
+            for _ in 0..4 {
+                interval.on_sent(Timestamp::from_nanos(train * 100_000), Bytes::new(1000), false);
+            }
+        }
+        let report = interval.report();
+        assert_eq!(report.duration, ms(1), "nine gaps, and the last train's own");
+        assert!((report.achieved.mbit() - 320.0).abs() < 1e-9, "{report:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! hands over intervals in order once the fate of all their packets is known.
 
 use crate::control::Slot;
-use crate::interval::{Interval, LimitedBy, Report};
+use crate::interval::{Interval, LimitedBy, Report, SHORTEST_TRIAL};
 use crate::rng::Rng;
 use crate::rtt::RttEstimator;
 use crate::units::{Bytes, Rate, Timestamp};
@@ -21,7 +21,8 @@ const LONGEST_INTERVAL: Duration = Duration::from_millis(250);
 /// Lengths of monitor intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT.
+    /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT; one
+    /// that is judged at least 1 ms, the time of ten trains.
     pub min_packets: u32,
 }
 
@@ -125,7 +126,9 @@ impl Monitor {
         let by_time = rtt.mul_f64(shortest + (longest - shortest) * rng.unit());
         let volume = Bytes::new(packet.get().saturating_mul(u64::from(self.config.min_packets)));
         let by_packets = slot.rate.time_for(volume).min(4 * rtt);
-        self.intervals.push_back(Interval::new(self.next_interval, slot, by_time.max(by_packets), now));
+        let by_trains = if slot.trial.is_some() { SHORTEST_TRIAL } else { Duration::ZERO };
+        let length = by_time.max(by_packets).max(by_trains);
+        self.intervals.push_back(Interval::new(self.next_interval, slot, length, now));
         self.next_interval += 1;
     }
 
@@ -367,6 +370,18 @@ mod tests {
         let (_, report) = monitor.pop_report(at(60)).unwrap();
         assert_eq!((report.packets, report.packets_lost, report.timed_out), (10, 1, false));
         assert_eq!(monitor.bytes_in_flight(), Bytes::ZERO);
+    }
+
+    #[test]
+    fn an_interval_that_is_judged_has_time_for_ten_trains_however_short_the_path() {
+        let lasts = |trial| {
+            let mut monitor = Monitor::new(Config::default());
+            let slot = Slot { trial, ..Slot::filler(Rate::from_mbit(1000.0)) };
+            monitor.open(at(0), slot, PACKET, Duration::from_micros(100), &mut Rng::new(1));
+            monitor.open_interval().map(|interval| interval.length)
+        };
+        assert_eq!(lasts(Some(0)), Some(10 * crate::interval::TRAIN));
+        assert_eq!(lasts(None), Some(Duration::from_micros(100)), "what only fills time may be short");
     }
 
     #[test]

@@ -22,7 +22,7 @@ const PANIC_PACKETS: u32 = 20;
 /// So many packets must be lost before an interval is judged early: more than a law overlooks as a burst.
 const SEALING_LOSSES: u32 = 64;
 /// So many RTT must be measured before an interval is judged early, and they must have grown by this share of the
-/// smallest (HyStart++, RFC 9406 §4.3).
+/// smallest (HyStart++, RFC 9406 §4.3), and by more than the length of a train.
 const SEALING_SAMPLES: u32 = 8;
 const SEALING_RISE: f64 = 1.0 / 8.0;
 /// So fast must the queue grow then, in seconds a second: twice the rate brings less than 1.25 times the delivery.
@@ -164,7 +164,9 @@ impl Pcc {
             let first = self.rtt.smoothed().is_none();
             // The handshake's sample contains what both hosts computed. On a short path that is most of it, and the
             // rounds that follow would be as long.
-            let shorter = self.law.is_starting() && self.rtt.min().is_some_and(|min| sample < min / 2);
+            let first_flight = |rtt| self.initial_rate(rtt);
+            let shorter = self.law.is_starting()
+                && self.rtt.min().is_some_and(|min| first_flight(sample) > first_flight(min) * 2.0);
             if shorter {
                 self.rtt = RttEstimator::default();
             }
@@ -351,7 +353,7 @@ impl Pcc {
         }
         let utility = finite(self.config.utility.evaluate(&report));
         let worthless = report.packets_lost >= SEALING_LOSSES && utility < 0.0;
-        let visible = self.rtt.min().unwrap_or_default().mul_f64(SEALING_RISE).as_secs_f64();
+        let visible = self.rtt.min().unwrap_or_default().mul_f64(SEALING_RISE).max(TRAIN).as_secs_f64();
         let queueing = report.queue_growth() > SEALING_GROWTH && self.monitor.rtt_rise() > visible;
         if worthless || queueing {
             self.monitor.forget_oldest();
@@ -474,14 +476,15 @@ impl Pcc {
         self.replan(now, reason);
     }
 
-    /// A pause of more than an RTT with nothing in flight: what was being measured is void.
+    /// A pause of more than an RTT with nothing in flight, one that a busy host does not explain: what was being
+    /// measured is void.
     fn end_idle(&mut self, now: Timestamp) {
         let Some(last) = self.last_sent else { return };
         if self.monitor.bytes_in_flight() > Bytes::ZERO {
             return;
         }
         let idle = now.since(last);
-        let pause = self.rtt.smoothed_or_assumed().max(2 * self.slot.rate.time_for(self.packet));
+        let pause = self.rtt.smoothed_or_assumed().max(2 * self.slot.rate.time_for(self.packet)).max(HOST_PAUSE);
         if idle <= pause {
             return;
         }
@@ -701,6 +704,27 @@ mod tests {
         assert!((second - 48.0).abs() < 0.1, "ten packets in 2 ms, not {second}");
         assert_eq!(flow.pcc.rtt().smoothed(), Some(ms(4)));
         flow.tells("shorter RTT, Starting");
+    }
+
+    #[test]
+    fn on_a_path_shorter_than_the_time_between_trains_the_rate_doubles_all_the_same() {
+        let mut pcc = Pcc::new(Config::default(), Timestamp::ZERO);
+        let (mut now, mut packet) = (Timestamp::ZERO, 0);
+        // Each train is acknowledged before the next one leaves; at times the host stops for a few milliseconds, and
+        // at times it is quicker than ever.
+        for train in 0_u64..200 {
+            let volume = pcc.send_quantum().get() / PACKET.get();
+            for _ in 0..volume {
+                pcc.on_packet_sent(now, packet, PACKET);
+                packet += 1;
+            }
+            let acked = now + Duration::from_micros(if train % 50 == 49 { 20 } else { 60 });
+            (packet - volume..packet).for_each(|packet| pcc.on_ack(acked, packet));
+            pcc.on_end_acks(acked);
+            let gap = pcc.rate().time_for(Bytes::new(volume * PACKET.get()));
+            now = now + if train % 40 == 39 { ms(4) } else { gap };
+        }
+        assert!(pcc.rate().mbit() > 10_000.0, "{} after {} ms", pcc.rate(), now.as_secs_f64() * 1e3);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //! ```
 
 use super::{Path, RateControl, Slot, Verdict};
-use crate::interval::{LimitedBy, Report};
+use crate::interval::{LimitedBy, Report, SHORTEST_TRIAL};
 use crate::rng::Rng;
 use crate::units::{Bytes, Rate};
 
@@ -173,7 +173,7 @@ impl Allegro {
 
     /// ε, but at least one packet of an interval.
     fn visible(&self, epsilon: f64, path: &Path) -> f64 {
-        let interval = path.rtt.mul_f64(self.config.interval_rtts.0);
+        let interval = path.rtt.mul_f64(self.config.interval_rtts.0).max(SHORTEST_TRIAL);
         let packets = (self.rate * interval).get() as f64 / path.packet.get().max(1) as f64;
         epsilon.max((1.0 / packets.max(1.0)).min(EPSILON_LIMIT))
     }
@@ -199,7 +199,7 @@ impl Allegro {
             Some(best) => {
                 let doubled = slot.rate > best.target * 1.5;
                 // What the path did not deliver is in its queue or was dropped; otherwise a host was busy.
-                let held_back = report.packets_lost > 0 || report.queue_growth() > 0.0 || report.rtt_gradient.is_none();
+                let held_back = report.packets_lost > 0 || report.filled_a_queue() || report.rtt_gradient.is_none();
                 // Where chance drops packets, it also decides how many of a few arrive.
                 let arrived = f64::from(report.packets.saturating_sub(report.packets_lost).max(1));
                 let luck = 1.0 + self.config.loss_significance * (report.loss() / arrived).sqrt();
@@ -624,6 +624,22 @@ mod tests {
             .step_as(|report| with(report, 0.3, LimitedBy::Host))
             .step_as(|report| with(report, 0.4, LimitedBy::Network))
             .is("Starting", 10.0, 10.0);
+    }
+
+    #[test]
+    fn an_acknowledgement_that_a_host_held_back_does_not_end_starting_but_a_queue_does() {
+        let delivered_a_tenth = |queued: Duration| {
+            move |report: Report| Report {
+                delivery_rate: Some(report.achieved * 0.1),
+                rtt_gradient: Some(queued.as_secs_f64() / report.duration.as_secs_f64()),
+                rtt_gradient_error: 0.0,
+                ..report
+            }
+        };
+        let mut held = Flow::starting_at(1.0, 100.0);
+        held.steps(4).step_as(delivered_a_tenth(Duration::from_micros(300))).is("Starting", 16.0, 16.0);
+        let mut queued = Flow::starting_at(1.0, 100.0);
+        queued.steps(4).step_as(delivered_a_tenth(Duration::from_micros(900))).is("Draining", 7.5, 7.7);
     }
 
     #[test]
