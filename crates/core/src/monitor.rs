@@ -274,19 +274,15 @@ impl Monitor {
     }
 
     /// The oldest interval as far as it is known, as though all that is outstanding arrived, once that tells something:
-    /// if it is closed, and so many packets of it are lost or so many RTT were measured. Asked at each packet, so
-    /// nothing is computed before.
-    pub(crate) fn so_far(&self, lost: u32, samples: u32) -> Option<(Slot, Report)> {
+    /// if it is closed and to be judged, and so many packets of it are lost, or so many RTT were measured and grew by
+    /// more than `rise`; and whether they did. Asked at each acknowledgement, so nothing is computed before.
+    pub(crate) fn so_far(&self, lost: u32, samples: u32, rise: Duration) -> Option<(Slot, Report, bool)> {
         let front = self.intervals.front()?;
-        if front.deadline.is_none() || (front.packets_lost < lost && front.rtt_samples() < samples) {
+        if front.deadline.is_none() || front.slot.trial.is_none() {
             return None;
         }
-        Some((front.slot, front.report()))
-    }
-
-    /// By how much the RTT grew over the oldest interval so far. Unit: s.
-    pub(crate) fn rtt_rise(&self) -> f64 {
-        self.intervals.front().map_or(0.0, Interval::rtt_rise)
+        let rose = front.rtt_samples() >= samples && front.rtt_rise() > rise.as_secs_f64();
+        (rose || front.packets_lost >= lost).then(|| (front.slot, front.report(), rose))
     }
 
     /// Drops the oldest interval: its packets are judged no more.

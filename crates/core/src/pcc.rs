@@ -24,7 +24,7 @@ const SEALING_LOSSES: u32 = 64;
 /// So many RTT must be measured before an interval is judged early, and they must have grown by this share of the
 /// smallest (HyStart++, RFC 9406 §4.3), and by more than the length of a train.
 const SEALING_SAMPLES: u32 = 8;
-const SEALING_RISE: f64 = 1.0 / 8.0;
+const SEALING_RISE_DIVISOR: u32 = 8;
 /// So fast must the queue grow then, in seconds a second: twice the rate brings less than 1.25 times the delivery.
 const SEALING_GROWTH: f64 = 0.6;
 /// An idle time after which the old rate says nothing about the path any more.
@@ -347,14 +347,14 @@ impl Pcc {
         if !self.law.is_starting() {
             return;
         }
-        let Some((slot, report)) = self.monitor.so_far(SEALING_LOSSES, SEALING_SAMPLES) else { return };
-        if slot.trial.is_none() || report.app_limited {
+        let visible = (self.rtt.min().unwrap_or_default() / SEALING_RISE_DIVISOR).max(TRAIN);
+        let Some((slot, report, rose)) = self.monitor.so_far(SEALING_LOSSES, SEALING_SAMPLES, visible) else { return };
+        if report.app_limited {
             return;
         }
         let utility = finite(self.config.utility.evaluate(&report));
         let worthless = report.packets_lost >= SEALING_LOSSES && utility < 0.0;
-        let visible = self.rtt.min().unwrap_or_default().mul_f64(SEALING_RISE).max(TRAIN).as_secs_f64();
-        let queueing = report.queue_growth() > SEALING_GROWTH && self.monitor.rtt_rise() > visible;
+        let queueing = rose && report.queue_growth() > SEALING_GROWTH;
         if worthless || queueing {
             self.monitor.forget_oldest();
             self.tell(&Event::Interval { at: now, report: &report, utility: Some(utility) });
