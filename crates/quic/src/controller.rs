@@ -63,6 +63,8 @@ struct PccController {
     lost: Vec<u64>,
     /// PCC was told that the application is the limit, and nothing was sent since.
     limited: bool,
+    /// When a packet of the latest acknowledgement was sent.
+    answered: Instant,
     landmark: Option<Landmark>,
 }
 
@@ -89,6 +91,7 @@ impl PccController {
             mtu,
             lost: Vec::new(),
             limited: false,
+            answered: now,
             landmark: None,
             config,
         }
@@ -122,10 +125,7 @@ impl PccController {
         if let Some(id) = self.numbers.id(number, sent) {
             self.pcc.on_ack(at, id);
         }
-        if let Some(landmark) = self.landmark.as_mut().filter(|landmark| !landmark.passed) {
-            let later = sent.saturating_duration_since(landmark.sent);
-            landmark.passed = later > 2 * self.pcc.rtt().smoothed_or_assumed();
-        }
+        self.answered = sent;
         if app_limited && !self.limited {
             self.limited = true;
             self.pcc.on_limited(at, LimitedBy::Application);
@@ -175,6 +175,10 @@ impl Controller for PccController {
     fn on_end_acks(&mut self, now: Instant, _: u64, _: bool, _: Option<u64>) {
         let at = self.at(now);
         self.pcc.on_end_acks(at);
+        if let Some(landmark) = self.landmark.as_mut().filter(|landmark| !landmark.passed) {
+            let later = self.answered.saturating_duration_since(landmark.sent);
+            landmark.passed = later > 2 * self.pcc.rtt().smoothed_or_assumed();
+        }
     }
 
     fn on_packet_lost(&mut self, bytes: u16, number: u64, _: Instant) {

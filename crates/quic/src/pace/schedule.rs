@@ -85,23 +85,23 @@ impl Schedule {
         departure: Departure,
         pace: Pace,
     ) -> Option<Timestamp> {
-        let mut train = match self.train.take() {
-            Some(train) if now == train.latest || now < train.began + gap(train.sent, pace.rate) => train,
-            unfinished => {
-                // Nothing was there to complete that train, and now its time is over.
-                if let Some(train) = unfinished {
-                    self.follow(&train, pace.rate);
-                }
-                self.begin(now, departure)
+        // The train is changed where it is: this is asked for every packet, and most go on with one.
+        let goes_on = |train: &Train| now == train.latest || now < train.began + gap(train.sent, pace.rate);
+        if !self.train.as_ref().is_some_and(goes_on) {
+            // Nothing was there to complete that train, and now its time is over.
+            if let Some(unfinished) = self.train.take() {
+                self.follow(&unfinished, pace.rate);
             }
-        };
+            self.train = Some(self.begin(now, departure));
+        }
+        let train = self.train.as_mut()?;
         train.latest = now;
         train.sent += bytes;
         if train.sent + pace.packet <= pace.quantum {
-            self.train = Some(train);
             return None;
         }
-        self.follow(&train, pace.rate);
+        let complete = self.train.take()?;
+        self.follow(&complete, pace.rate);
         Some(self.next)
     }
 
