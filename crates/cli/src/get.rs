@@ -63,7 +63,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE|DIR|-")]
     output: Option<PathBuf>,
 
-    // A download is sent by the server, whose options decide about its speed: these are for requests and acknowledgements.
+    // A download is sent by the server, whose options decide about its speed: these are for requests and acknowledgements,
+    // but `--limit` is also how fast the download is taken.
     #[command(flatten)]
     session: SessionArgs,
 }

@@ -19,6 +19,7 @@ mod sender;
 mod serve;
 mod session;
 mod sink;
+mod throttle;
 mod tls;
 mod token;
 mod url;

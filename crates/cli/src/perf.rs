@@ -17,7 +17,6 @@ mod server;
 mod side;
 pub(crate) mod spread;
 mod text;
-mod throttle;
 pub(crate) mod watch;
 mod windows;
 

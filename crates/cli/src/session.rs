@@ -65,10 +65,10 @@ impl SessionArgs {
             (None, Some(file)) => Trust::Authorities(file.clone()),
             (None, None) => Trust::System,
         };
-        let mut transport = self.sender.transport(&Windows::default(), None)?;
+        let mut transport = self.sender.transport(&windows(self.sender.limit), None)?;
         transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(IDLE_TIMEOUT.try_into()?));
         let dialer = transfer::dialer(trust, Arc::new(transport));
-        Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone()))
+        Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone()).limited_to(self.sender.limit))
     }
 
     /// Does `work` with the server of this URL, unless the user interrupts it.
@@ -87,6 +87,14 @@ impl SessionArgs {
         source.close().await;
         outcome
     }
+}
+
+/// Windows of a transfer that the user limits: with the usual ones a server would send tens of megabytes ahead, as fast
+/// as it can. These hold a second of the limit, so they suffice for round trips of nearly as long.
+fn windows(limit: Option<Rate>) -> Windows {
+    let usual = Windows::default();
+    let limited = limit.map(|rate| Windows { rate, rtt: Duration::from_millis(400) });
+    limited.filter(|limited| limited.bytes() < usual.bytes()).unwrap_or(usual)
 }
 
 /// Tells how it ended.

@@ -211,7 +211,11 @@ struct Limit {
     disk: bool,
     window: bool,
     silent: bool,
+    user: bool,
 }
+
+/// A rate from this share of the user's limit on is there because of it.
+const LIMIT_SHARE: f64 = 0.9;
 
 impl Limit {
     fn look(&mut self, display: &Display, source: &Source, rate: Rate) {
@@ -220,12 +224,14 @@ impl Limit {
         self.disk = waited.saturating_sub(before) as f64 > DISK_SHARE * TICK.as_nanos() as f64;
         self.window = source.was_flow_blocked();
         self.silent = rate.bytes_per_sec() <= 0.0;
+        self.user = source.limit().is_some_and(|limit| rate >= limit * LIMIT_SHARE);
     }
 
     fn now(&self) -> &'static str {
         match self {
             Self { disk: true, .. } => "disk",
             Self { silent: true, .. } => "server",
+            Self { user: true, .. } => "--limit",
             Self { window: true, .. } => "receiver window",
             _ => "network",
         }

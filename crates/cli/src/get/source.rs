@@ -5,11 +5,13 @@ use super::request::Trouble;
 use super::watch::Watch;
 use crate::dial::{DialError, Dialed, Dialer};
 use crate::exit::Failure;
+use crate::throttle::Throttle;
 use crate::url::Peer;
 use anyhow::anyhow;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use h3::error::StreamError;
+use pcc::units::Rate;
 use pcc_quic::http3::{self, Requests};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -25,6 +27,7 @@ pub(crate) struct Source {
     dialer: Dialer,
     peer: Peer,
     give_up: Duration,
+    throttle: Option<Throttle>,
     watch: Arc<dyn Watch>,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
     state: Mutex<State>,
@@ -102,7 +105,25 @@ impl Session {
 impl Source {
     pub(crate) fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
         let state = State { backoff: Backoff::default(), progressed: Instant::now(), reached: false, flow_blocked: 0 };
-        Self { dialer, peer, give_up, watch, session: tokio::sync::Mutex::new(None), state: Mutex::new(state) }
+        let session = tokio::sync::Mutex::new(None);
+        Self { dialer, peer, give_up, throttle: None, watch, session, state: Mutex::new(state) }
+    }
+
+    /// The same, from which nothing is taken faster than this.
+    pub(crate) fn limited_to(self, limit: Option<Rate>) -> Self {
+        Self { throttle: limit.map(Throttle::new), ..self }
+    }
+
+    /// What the user limits it to.
+    pub(crate) fn limit(&self) -> Option<Rate> {
+        self.throttle.as_ref().map(Throttle::rate)
+    }
+
+    /// Waits until `bytes` more may be taken.
+    pub(crate) async fn may_take(&self, bytes: usize) {
+        if let Some(throttle) = &self.throttle {
+            throttle.wait(bytes).await;
+        }
     }
 
     pub(crate) fn watch(&self) -> &dyn Watch {

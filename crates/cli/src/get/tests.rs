@@ -15,6 +15,7 @@ use core::time::Duration;
 use http::{Method, Request, Response, StatusCode, header};
 use noq::TransportConfig;
 use noq::{Endpoint, EndpointConfig, ServerConfig};
+use pcc::units::Rate;
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PacedRuntime, http3, socket};
 use std::collections::HashMap;
@@ -103,16 +104,20 @@ impl Fake {
         tokio::time::timeout(PATIENCE, fetch(request, &|_| {})).await.unwrap()
     }
 
-    async fn tree(&self, path: &str, place: &Place) -> anyhow::Result<Tree> {
+    fn source(&self, url: &Url) -> Source {
         struct Silent;
         impl Watch for Silent {
             fn started(&self, _started: Started<'_>) {}
             fn moved(&self, _bytes: u64) {}
         }
-        let url = self.url(path);
         let transport = Arc::new(transport::config(&Algorithm::default(), &Windows::default()));
         let dialer = transfer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
-        let source = Source::new(dialer, url.peer.clone(), Duration::from_secs(30), Arc::new(Silent));
+        Source::new(dialer, url.peer.clone(), Duration::from_secs(30), Arc::new(Silent))
+    }
+
+    async fn tree(&self, path: &str, place: &Place) -> anyhow::Result<Tree> {
+        let url = self.url(path);
+        let source = self.source(&url);
         tokio::time::timeout(PATIENCE, fetch_tree(&source, &url, &place.file(), &|_, _| {})).await.unwrap()
     }
 }
@@ -233,6 +238,17 @@ async fn files_of_any_size_arrive_as_they_are() {
         assert_eq!(fetched.digest, blake3::hash(&data(size)));
         assert_eq!(place.names(), ["file"]);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_holds_for_what_is_taken() {
+    let (server, place) = (Fake::new([("/a", Page::of(data(3 * MIB)))]), Place::new());
+    let (url, limit) = (server.url("/a"), Rate::from_mbit(16.0));
+    let source = server.source(&url).limited_to(Some(limit));
+    let fetched = transfer(&source, &url, &Target::File(place.file())).await.unwrap();
+    assert!(place.read() == data(3 * MIB));
+    let rest = (3 * MIB - (256 << 10)) as f64; // the first batch goes at once
+    assert!(fetched.seconds >= 0.9 * rest / limit.bytes_per_sec(), "{} s", fetched.seconds);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -358,14 +374,7 @@ async fn standard_output_is_a_target_too() {
     // Nothing but the path to it differs; a test cannot read its own output, so an empty file has to do.
     let server = Fake::new([("/a", Page::of(""))]);
     let url = server.url("/a");
-    struct Silent;
-    impl Watch for Silent {
-        fn moved(&self, _bytes: u64) {}
-    }
-    let transport = Arc::new(transport::config(&Algorithm::default(), &Windows::default()));
-    let dialer = transfer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
-    let source = Source::new(dialer, url.peer.clone(), Duration::from_secs(30), Arc::new(Silent));
-    let fetched = transfer::transfer(&source, &url, &Target::Stdout).await.unwrap();
+    let fetched = transfer(&server.source(&url), &url, &Target::Stdout).await.unwrap();
     assert!(fetched.verified && fetched.bytes == 0);
     assert!(names::is_directory(&server.url("/a/")));
 }

@@ -293,7 +293,8 @@ impl Arriving<'_> {
         Ok(())
     }
 
-    /// Gives received bytes to the disk, and takes an empty batch for them; waits if the disk is behind.
+    /// Gives received bytes to the disk, and takes an empty batch for them; waits if the disk is behind, or the user's
+    /// limit is reached: what is not taken from the connection, the server soon may not send.
     async fn pass_on(&mut self, batch: &mut Vec<u8>) -> Result<(), Trouble> {
         if batch.is_empty() {
             return Ok(());
@@ -303,6 +304,7 @@ impl Arriving<'_> {
         if size.is_some_and(|size| self.at.saturating_add(bytes) > size) {
             return Err(anyhow!("the server sent more of {} than the size it named", self.url.short()).into());
         }
+        self.source.may_take(batch.len()).await;
         let Some(disk) = &mut self.disk else { return Err(anyhow!("bytes came before the file was open").into()) };
         let empty = disk.done.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
         let full = core::mem::replace(batch, empty);

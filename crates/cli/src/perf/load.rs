@@ -3,7 +3,7 @@
 use super::flow::Way;
 use super::protocol::{self, Phase, UNLIMITED};
 use super::side::Meter;
-use super::throttle::Throttle;
+use crate::throttle::Throttle;
 use noq::Connection;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

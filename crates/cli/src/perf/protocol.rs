@@ -6,7 +6,7 @@
 //! which the server shall send.
 
 use super::side::Counter;
-use super::throttle::Throttle;
+use crate::throttle::Throttle;
 use noq::crypto::rustls::HandshakeData;
 use noq::{Connection, ReadError, ReadExactError, RecvStream, SendStream, VarInt, WriteError};
 use pcc_quic::Algorithm;
@@ -147,7 +147,7 @@ pub(super) async fn fill(
     phase: watch::Receiver<Phase>,
 ) -> Result<(), WriteError> {
     let mut finished = pin!(reached(Phase::Finish, phase));
-    let chunk = throttle.map_or(CHUNK, Throttle::chunk);
+    let chunk = throttle.map_or(CHUNK, |throttle| throttle.chunk(CHUNK));
     let mut left = size;
     while left > 0 {
         let part = usize::try_from(left).unwrap_or(chunk).min(chunk);

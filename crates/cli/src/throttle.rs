@@ -1,13 +1,13 @@
-//! Keeps what the application offers below a rate, for `-b`.
+//! Keeps an application below a rate: what `pcc perf -b` offers, and what a download with `--limit` takes.
 
 use pcc::units::{Bytes, Rate};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A rate shared by all streams of a test.
+/// A rate that several streams share.
 #[derive(Debug)]
-pub(super) struct Throttle {
+pub(crate) struct Throttle {
     rate: Rate,
     /// When the next part may go.
     next: Mutex<Instant>,
@@ -20,17 +20,22 @@ const CATCH_UP: Duration = Duration::from_millis(50);
 
 impl Throttle {
     /// Lets `rate` pass, from now on.
-    pub(super) fn new(rate: Rate) -> Self {
+    pub(crate) fn new(rate: Rate) -> Self {
         Self { rate, next: Mutex::new(Instant::now()) }
     }
 
-    /// How much to ask for at a time, in bytes.
-    pub(super) fn chunk(&self) -> usize {
-        usize::try_from((self.rate * PART).get()).unwrap_or(usize::MAX).clamp(1000, super::protocol::CHUNK)
+    /// The rate.
+    pub(crate) const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// How much to ask for at a time, in bytes, and no more than `most`.
+    pub(crate) fn chunk(&self, most: usize) -> usize {
+        usize::try_from((self.rate * PART).get()).unwrap_or(usize::MAX).clamp(1000, most)
     }
 
     /// Waits for the turn of the next `bytes` bytes.
-    pub(super) async fn wait(&self, bytes: usize) {
+    pub(crate) async fn wait(&self, bytes: usize) {
         tokio::time::sleep_until(self.reserve(bytes)).await;
     }
 
