@@ -164,9 +164,8 @@ impl Pcc {
             let first = self.rtt.smoothed().is_none();
             // The handshake's sample contains what both hosts computed. On a short path that is most of it, and the
             // rounds that follow would be as long.
-            let first_flight = |rtt| self.initial_rate(rtt);
             let shorter = self.law.is_starting()
-                && self.rtt.min().is_some_and(|min| first_flight(sample) > first_flight(min) * 2.0);
+                && self.rtt.min().is_some_and(|min| self.initial_rate(sample) > self.initial_rate(min) * 2.0);
             if shorter {
                 self.rtt = RttEstimator::default();
             }

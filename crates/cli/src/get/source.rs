@@ -119,6 +119,11 @@ impl Source {
         self.throttle.as_ref().map(Throttle::rate)
     }
 
+    /// How much to take at a time, in bytes, and no more than `most`.
+    pub(crate) fn part(&self, most: usize) -> usize {
+        self.throttle.as_ref().map_or(most, |throttle| throttle.chunk(most))
+    }
+
     /// Waits until `bytes` more may be taken.
     pub(crate) async fn may_take(&self, bytes: usize) {
         if let Some(throttle) = &self.throttle {

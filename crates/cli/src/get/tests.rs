@@ -247,8 +247,8 @@ async fn a_limit_holds_for_what_is_taken() {
     let source = server.source(&url).limited_to(Some(limit));
     let fetched = transfer(&source, &url, &Target::File(place.file())).await.unwrap();
     assert!(place.read() == data(3 * MIB));
-    let rest = (3 * MIB - (256 << 10)) as f64; // the first batch goes at once
-    assert!(fetched.seconds >= 0.9 * rest / limit.bytes_per_sec(), "{} s", fetched.seconds);
+    let due = limit.time_for(pcc::units::Bytes::new(3 << 20)).as_secs_f64();
+    assert!(fetched.seconds >= 0.95 * due, "{} s, not {due}", fetched.seconds);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -215,6 +215,7 @@ impl Arriving<'_> {
         // A server that knows no ranges starts from the beginning.
         let mut skip = self.at.saturating_sub(answer.from);
         let mut batch = Vec::with_capacity(BATCH);
+        let most = source.part(BATCH);
         loop {
             // Whatever is there goes into the batch, and what comes at once.
             let next = match answer.next(session).now_or_never() {
@@ -243,9 +244,9 @@ impl Arriving<'_> {
             skip -= skipped as u64;
             chunk.advance(skipped);
             while !chunk.is_empty() {
-                let fits = chunk.len().min(BATCH - batch.len());
+                let fits = chunk.len().min(most - batch.len());
                 batch.extend_from_slice(&chunk.split_to(fits));
-                if batch.len() == BATCH {
+                if batch.len() == most {
                     self.pass_on(&mut batch).await?;
                 }
             }
