@@ -11,6 +11,7 @@ pub(crate) use relay::{Handle, Options, relay};
 pub(crate) use report::{Direction, Report};
 
 use crate::exit::Failure;
+use crate::interrupt::Interrupt;
 use anyhow::Context;
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -78,6 +79,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         sessions: args.sessions.into(),
         idle: args.idle,
     };
+    let interrupt = Interrupt::listen(1)?;
     let handle = relay(options.clone())?;
     if let Some(warning) = handle.warning() {
         writeln!(io::stderr(), "pcc: {warning}")?;
@@ -87,14 +89,18 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     } else {
         writeln!(out, "Relaying {} to {} over {}", handle.addr(), options.to, options.path)?;
     }
-    watch(&args, &handle, &mut out).await?;
+    watch(&args, &handle, &interrupt, &mut out).await?;
     let report = handle.stop();
     if args.json {
         writeln!(out, "{}", text::end(&report))?;
     } else {
         text::table(&mut out, &report)?;
     }
-    Ok(())
+    match interrupt.is_heard() {
+        Some(how @ Failure::Interrupted) => Err(anyhow::anyhow!(how)),
+        // A service manager ends what runs well.
+        _ => Ok(()),
+    }
 }
 
 /// Finds an address by name; errors name the argument.
@@ -108,23 +114,19 @@ async fn resolve(argument: &str, written: &str) -> anyhow::Result<SocketAddr> {
 }
 
 /// Shows how it goes until somebody or the time limit ends it.
-async fn watch(args: &Args, handle: &Handle, out: &mut impl Write) -> anyhow::Result<()> {
+async fn watch(args: &Args, handle: &Handle, interrupt: &Interrupt, out: &mut impl Write) -> anyhow::Result<()> {
     // Hidden by itself where standard error is no terminal.
     let line = if args.json { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
     line.set_style(ProgressStyle::with_template("{msg}").context("the status line")?);
     let far = Duration::from_secs(30 * 365 * 86_400);
     let end = tokio::time::sleep(args.time_limit.unwrap_or(far).min(far));
-    let asked = asked_to_stop();
-    tokio::pin!(end, asked);
+    tokio::pin!(end);
     let mut every = tokio::time::interval_at(Instant::now() + Duration::from_secs(1), Duration::from_secs(1));
     let mut before = handle.report();
     loop {
         tokio::select! {
             () = &mut end => break,
-            stopped = &mut asked => {
-                stopped.context("cannot wait for Ctrl-C")?;
-                break;
-            }
+            _ = interrupt.heard() => break,
             _ = every.tick() => {
                 let report = handle.report();
                 line.set_message(text::status(&before, &report));
@@ -138,20 +140,6 @@ async fn watch(args: &Args, handle: &Handle, out: &mut impl Write) -> anyhow::Re
     }
     line.finish_and_clear();
     Ok(())
-}
-
-/// Ctrl-C, or the signal that service managers send.
-async fn asked_to_stop() -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-        tokio::select! {
-            interrupted = tokio::signal::ctrl_c() => interrupted,
-            _ = terminate.recv() => Ok(()),
-        }
-    }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
 }
 
 #[cfg(test)]

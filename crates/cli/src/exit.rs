@@ -1,5 +1,6 @@
 //! How a command ends: the exit codes every subcommand uses.
 
+use std::io;
 use std::process::ExitCode;
 
 /// Why a command did not do what was asked. Attach it to an error with `anyhow::Error::context`; `main` finds it in
@@ -16,6 +17,12 @@ pub(crate) enum Failure {
     Integrity = 4,
     /// The peer could not be reached, or was lost for too long (5).
     Unreachable = 5,
+    /// The user pressed Ctrl-C (130: 128 and the signal's number, as shells count).
+    Interrupted = 130,
+    /// Nobody reads the output any more, as in `pcc emulate --list | head` (141).
+    Unread = 141,
+    /// A service manager or batch system asked for the end (143).
+    Terminated = 143,
 }
 
 impl std::fmt::Display for Failure {
@@ -26,6 +33,9 @@ impl std::fmt::Display for Failure {
             Self::Partial => "only partly done",
             Self::Integrity => "data damaged",
             Self::Unreachable => "peer unreachable",
+            Self::Interrupted => "interrupted",
+            Self::Unread => "output not read",
+            Self::Terminated => "told to end",
         })
     }
 }
@@ -38,5 +48,10 @@ impl From<Failure> for ExitCode {
 
 /// The failure an error carries; [`Failure::Error`] if it carries none.
 pub(crate) fn failure_of(error: &anyhow::Error) -> Failure {
-    error.downcast_ref::<Failure>().copied().unwrap_or(Failure::Error)
+    // Only pipes break in this way here: UDP knows no such end.
+    let unread = || {
+        let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+        kinds.into_iter().any(|kind| kind == io::ErrorKind::BrokenPipe).then_some(Failure::Unread)
+    };
+    error.downcast_ref::<Failure>().copied().or_else(unread).unwrap_or(Failure::Error)
 }

@@ -6,6 +6,7 @@ mod emulate;
 mod exit;
 mod filename;
 mod get;
+mod interrupt;
 #[cfg(target_os = "linux")]
 mod lab;
 mod log;
@@ -99,8 +100,12 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&error);
-            exit::failure_of(&error).into()
+            let failure = exit::failure_of(&error);
+            // Whoever closed the pipe has seen enough.
+            if failure != exit::Failure::Unread {
+                complain(&error);
+            }
+            failure.into()
         }
     }
 }

@@ -13,6 +13,7 @@ mod trace;
 mod transfer;
 
 use crate::exit::Failure;
+use crate::interrupt::Interrupt;
 use crate::reserved::Reserved;
 use anyhow::{Context, bail};
 use core::time::Duration;
@@ -86,6 +87,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         return Err(error.context(Failure::Usage));
     }
     let course = Arc::new(Course::parse(&args.path, args.seed).context(Failure::Usage)?);
+    let interrupt = Interrupt::listen(1)?;
     // Whatever can fail fails now, and not after a minute of racing.
     let html = Reserved::at(&args.html, "--html")?;
     let svg = args.svg.as_deref().map(|file| Reserved::at(file, "--svg")).transpose()?;
@@ -112,7 +114,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         })
         .collect();
     let live = Live::new(&names, source.bytes, args.json)?;
-    let (traces, interrupted) = race(entries, args.serial, &rules, live, args.json).await?;
+    let (traces, interrupted) = race(entries, args.serial, &rules, live, &interrupt, args.json).await?;
 
     let scores: Vec<_> = traces.iter().map(|trace| Score::of(trace, &course, source.bytes)).collect();
     let summary = Summary { course: &course, source: &source, scores: &scores, traces: &traces };
@@ -137,19 +139,18 @@ async fn race(
     serial: bool,
     rules: &Rules,
     mut live: Live,
+    interrupt: &Interrupt,
     json: bool,
-) -> anyhow::Result<(Vec<Trace>, bool)> {
+) -> anyhow::Result<(Vec<Trace>, Option<Failure>)> {
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut race = tokio::task::spawn_blocking(move || runner::run_all(entries, serial, &tell));
-    let interrupt = tokio::signal::ctrl_c();
-    tokio::pin!(interrupt);
-    let mut interrupted = false;
+    let mut interrupted = None;
     let traces = loop {
         tokio::select! {
             traces = &mut race => break traces.context("the race broke off")?,
             Some(update) = told.recv() => show(&update, &mut live, json)?,
-            _ = &mut interrupt, if !interrupted => {
-                interrupted = true;
+            how = interrupt.heard(), if interrupted.is_none() => {
+                interrupted = Some(how);
                 rules.stop();
             }
         }
@@ -170,13 +171,13 @@ fn show(update: &Update, live: &mut Live, json: bool) -> io::Result<()> {
 }
 
 /// Whether the race was one; that somebody did not finish in time is a result, not a failure.
-fn verdict(traces: &[Trace], interrupted: bool) -> anyhow::Result<()> {
+fn verdict(traces: &[Trace], interrupted: Option<Failure>) -> anyhow::Result<()> {
     if let Some(damaged) = traces.iter().find(|trace| trace.error.is_none() && !trace.verified) {
         let error = anyhow::anyhow!("the copy that {} made differs from the file", damaged.algorithm);
         return Err(error.context(Failure::Integrity));
     }
-    if interrupted {
-        bail!("interrupted: these are the results so far");
+    if let Some(how) = interrupted {
+        return Err(anyhow::anyhow!("these are the results so far").context(how));
     }
     for trace in traces {
         if let Some(error) = &trace.error {

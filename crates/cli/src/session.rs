@@ -4,6 +4,7 @@ use crate::exit::failure_of;
 use crate::get::display::{Display, Style};
 use crate::get::source::Source;
 use crate::get::transfer;
+use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
 use crate::sender::SenderArgs;
 use crate::tls::Trust;
@@ -79,10 +80,13 @@ impl SessionArgs {
         work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let source = self.source(url, display)?;
+        let interrupt = Interrupt::listen(1)?;
         let outcome = tokio::select! {
             outcome = work(&source) => outcome,
             () = display.run(&source) => Ok(()), // never ends
-            _ = tokio::signal::ctrl_c() => Err(anyhow!("interrupted: run the command again to go on where it stopped")),
+            how = interrupt.heard() => {
+                Err(anyhow!("run the command again to go on where it stopped").context(how))
+            }
         };
         source.close().await;
         outcome

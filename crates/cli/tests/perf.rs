@@ -239,7 +239,7 @@ fn ctrl_c_ends_the_test_and_keeps_what_was_measured() {
     assert_eq!(unsafe { libc::kill(client.id() as i32, libc::SIGINT) }, 0);
     let rest: Vec<String> = lines.map_while(Result::ok).collect();
     let output = client.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", told(&output));
     let rest = rest.join("\n");
     assert!(rest.contains("received in") && rest.contains("cut short: interrupted"), "{rest}");
 }

@@ -155,7 +155,7 @@ fn an_interrupted_race_shows_what_it_has() {
     assert!(Command::new("kill").args(["-INT", &race.id().to_string()]).status().unwrap().success());
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
-    assert_eq!(race.wait().unwrap().code(), Some(1));
+    assert_eq!(race.wait().unwrap().code(), Some(130));
     let last: Value = serde_json::from_str(rest.lines().last().unwrap()).unwrap();
     assert_eq!(last["results"].as_array().unwrap().len(), 2, "{last}");
     assert!(last["results"][0]["finished"] == false && last["results"][0]["verified"] == true, "{last}");

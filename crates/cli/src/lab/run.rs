@@ -4,6 +4,7 @@ use super::bench::{self, Selection, Wanted};
 use super::progress::{Meter, about};
 use super::say;
 use crate::exit::Failure as Exit;
+use crate::interrupt::Interrupt;
 use anyhow::Context as _;
 use pcc_lab::campaign::{self, Campaign, Failure};
 use pcc_lab::kernel;
@@ -141,19 +142,15 @@ fn carry_out(
     Ok((done.failures, done.is_stopped))
 }
 
-/// Becomes true with Ctrl-C, or when a batch system wants the process to end.
+/// Becomes true with Ctrl-C, or when a batch system wants the process to end. However often they ask: the virtual
+/// machines must be ended first.
 fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    use tokio::signal::unix::{SignalKind, signal};
     let stop = Arc::new(AtomicBool::new(false));
-    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
-        let mut arrives = signal(kind).context("could not listen for signals")?;
-        let stop = Arc::clone(&stop);
-        tokio::spawn(async move {
-            while arrives.recv().await.is_some() {
-                stop.store(true, Ordering::Relaxed);
-            }
-        });
-    }
+    let (interrupt, stopped) = (Interrupt::listen(u32::MAX)?, Arc::clone(&stop));
+    tokio::spawn(async move {
+        interrupt.heard().await;
+        stopped.store(true, Ordering::Relaxed);
+    });
     Ok(stop)
 }
 

@@ -9,6 +9,7 @@ use super::reports;
 use super::side::{Meter, Side};
 use super::spread::Spread;
 use super::windows;
+use crate::interrupt::Interrupt;
 use crate::throttle::Throttle;
 use anyhow::Context;
 use noq::Connection;
@@ -101,7 +102,7 @@ pub(super) async fn run(
     meter: &Arc<Meter>,
     dialect: Dialect,
     plan: &Plan,
-    interrupt: &mut watch::Receiver<bool>,
+    interrupt: &Interrupt,
     tell: &mut (dyn FnMut(&Interval) + Send),
 ) -> anyhow::Result<Outcome> {
     let mut background = JoinSet::new();
@@ -210,7 +211,7 @@ impl<'a> Course<'a> {
         &mut self,
         view: &mut View<'_>,
         tasks: &mut JoinSet<anyhow::Result<()>>,
-        interrupt: &mut watch::Receiver<bool>,
+        interrupt: &Interrupt,
     ) -> anyhow::Result<()> {
         let end = match self.plan.load.until {
             Until::Time(time) => time.saturating_add(self.plan.omit),
@@ -221,7 +222,7 @@ impl<'a> Course<'a> {
         loop {
             tokio::select! {
                 biased;
-                Ok(_) = interrupt.wait_for(|stop| *stop) => anyhow::bail!("interrupted"),
+                how = interrupt.heard() => anyhow::bail!(how),
                 ended = tasks.join_next() => match ended {
                     None => return Ok(()),
                     Some(ended) => ended.context("a stream's task failed")??,

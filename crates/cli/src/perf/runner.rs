@@ -13,10 +13,10 @@ use super::text;
 use super::windows::Windows;
 use crate::dial::{self, DialError, Dialed, Dialer};
 use crate::exit::Failure;
+use crate::interrupt::Interrupt;
 use crate::tls::{self, Identity, Trust};
 use crate::url::Peer;
 use anyhow::{Context, anyhow};
-use futures_util::FutureExt;
 use noq::{Connection, Endpoint, PathId, ServerConfig};
 use pcc::control::Law;
 use pcc::units::Rate;
@@ -25,7 +25,6 @@ use serde_json::json;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// A test as it was asked for.
 #[derive(Debug)]
@@ -142,7 +141,7 @@ impl Test {
         algorithm: &Algorithm,
         turn: Turn,
         output: &mut Output,
-        interrupt: &mut watch::Receiver<bool>,
+        interrupt: &Interrupt,
     ) -> anyhow::Result<Run> {
         let (algorithm, watch) = watched(algorithm.clone(), self.recording);
         let wish = self.named && self.plan.load.ways.contains(&Way::Down);
@@ -161,7 +160,7 @@ impl Test {
         let meter = Arc::new(Meter::new(algorithm.name(), watch));
         let dialed = tokio::select! {
             dialed = dialer.dial(&self.peer) => dialed.map_err(explain)?,
-            Ok(_) = interrupt.wait_for(|stop| *stop) => return Err(anyhow!("interrupted")),
+            how = interrupt.heard() => return Err(anyhow!(how)),
         };
         let Dialed { endpoint, connection, warning, .. } = dialed;
         if let (Some(warning), 1) = (warning, turn.round) {
@@ -242,10 +241,10 @@ fn explain(error: DialError) -> anyhow::Error {
 pub(super) async fn measure(args: Args) -> anyhow::Result<()> {
     let mut output = Output::open(&args)?;
     let test = Test::from_args(&args)?;
-    let mut interrupt = interrupt();
+    let interrupt = Interrupt::listen(1)?;
     output.start(&test)?;
     let mut runs: Vec<Run> = Vec::new();
-    let failed = turns(&test, &mut output, &mut interrupt, &mut runs).await.err();
+    let failed = turns(&test, &mut output, &interrupt, &mut runs).await.err();
     output.end(&test, &runs, failed.as_ref())?;
     match failed {
         Some(error) => Err(error),
@@ -253,12 +252,7 @@ pub(super) async fn measure(args: Args) -> anyhow::Result<()> {
     }
 }
 
-async fn turns(
-    test: &Test,
-    output: &mut Output,
-    interrupt: &mut watch::Receiver<bool>,
-    runs: &mut Vec<Run>,
-) -> anyhow::Result<()> {
+async fn turns(test: &Test, output: &mut Output, interrupt: &Interrupt, runs: &mut Vec<Run>) -> anyhow::Result<()> {
     let count = test.algorithms.len();
     for round in 1..=test.rounds {
         for place in 0..count {
@@ -270,41 +264,19 @@ async fn turns(
             let stopped = run.outcome.cut_short.as_ref().map(|reason| format!("{reason:#}"));
             runs.push(run);
             if let Some(reason) = stopped {
-                let failure = if *interrupt.borrow() { Failure::Error } else { Failure::Unreachable };
-                return Err(anyhow!("the test was cut short: {reason}").context(failure));
+                return Err(match interrupt.is_heard() {
+                    Some(how) => anyhow!("the test was cut short").context(how),
+                    None => anyhow!("the test was cut short: {reason}").context(Failure::Unreachable),
+                });
             }
         }
     }
     Ok(())
 }
 
-/// Turns true at Ctrl-C; a second one ends the program at once.
-fn interrupt() -> watch::Receiver<bool> {
-    let (pressed, interrupt) = watch::channel(false);
-    let mut first = Box::pin(tokio::signal::ctrl_c());
-    // Polled once here, so that it is heard from now on.
-    let heard = (&mut first).now_or_never();
-    tokio::spawn(async move {
-        let heard = match heard {
-            Some(heard) => heard,
-            None => first.await,
-        };
-        if heard.is_ok() {
-            pressed.send_replace(true);
-            if tokio::signal::ctrl_c().await.is_ok() {
-                std::process::exit(INTERRUPTED);
-            }
-        }
-        std::future::pending::<()>().await; // keeps the channel open
-    });
-    interrupt
-}
-
-/// What shells make of a program that Ctrl-C ended: 128 and the signal's number.
-const INTERRUPTED: i32 = 130;
-
 /// `pcc perf -s`.
 pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
+    let interrupt = Interrupt::listen(1)?;
     let mut output = Output::open(&args)?;
     let mut algorithms = algorithms(&args)?;
     if algorithms.len() > 1 {
@@ -341,10 +313,9 @@ pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
             tracing::warn!("{error:#}");
         }
     };
-    let mut interrupt = interrupt();
     tokio::select! {
         () = server.run(tell) => {}
-        _ = interrupt.wait_for(|stop| *stop) => {
+        _ = interrupt.heard() => {
             endpoint.close(protocol::NO_ERROR, b"the server was stopped");
             let _ = tokio::time::timeout(GOODBYE, endpoint.wait_idle()).await;
         }

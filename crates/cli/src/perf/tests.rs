@@ -8,12 +8,12 @@ use super::protocol::{self, Dialect};
 use super::server::{Limits, Served, Server};
 use super::side::Meter;
 use super::windows::Windows;
+use crate::interrupt::Interrupt;
 use crate::tls::{self, Identity, Trust};
 use noq::{ClientConfig, Connection, Endpoint, PathId, ServerConfig};
 use pcc_quic::{Algorithm, socket};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// A server within `limits` that speaks only `alpn`, and a client of it.
 struct Pair {
@@ -75,8 +75,8 @@ impl Pair {
             at_once: false,
         };
         let dialect = protocol::spoken(&connection);
-        let (_never, mut interrupt) = watch::channel(false);
-        let outcome = client::run(&connection, &meter, dialect, &plan, &mut interrupt, &mut |_| {}).await.unwrap();
+        let interrupt = Interrupt::never();
+        let outcome = client::run(&connection, &meter, dialect, &plan, &interrupt, &mut |_| {}).await.unwrap();
         (dialect, outcome)
     }
 }

@@ -19,6 +19,7 @@ pub(crate) use server::{Options, Server, start};
 pub(crate) use upload::Token;
 
 use crate::exit::Failure;
+use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
 use crate::sender::SenderArgs;
 use crate::tls::Identity;
@@ -91,6 +92,7 @@ const PORT: u16 = 4433;
 /// Runs it until it is told to end.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.log.start();
+    let interrupt = Interrupt::listen(2)?;
     let identity = match (&args.cert, &args.key) {
         (Some(cert), Some(key)) => Identity::load(cert, key)?,
         _ => Identity::persistent()?,
@@ -121,13 +123,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     loop {
         tokio::select! {
             Some(request) = served.recv() => announcer.request(&request)?,
-            () = told_to_end() => break,
+            _ = interrupt.heard() => break,
         }
     }
     tracing::info!("finishing the transfers under way; Ctrl-C again ends them");
     tokio::select! {
         () = server.finish() => Ok(()),
-        () = told_to_end() => Err(anyhow!("transfers under way were cut off").context(Failure::Partial)),
+        _ = interrupt.heard_times(2) => Err(anyhow!("transfers under way were cut off").context(Failure::Partial)),
     }
 }
 
@@ -150,26 +152,4 @@ fn token(file: Option<&Path>) -> anyhow::Result<(Option<Token>, Option<String>)>
             Ok((Some(token), Some(text)))
         }
     }
-}
-
-/// Ctrl-C, or the service manager's polite request.
-#[cfg(unix)]
-async fn told_to_end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => drop(interrupt.await),
-    }
-}
-
-/// Ctrl-C.
-#[cfg(not(unix))]
-async fn told_to_end() {
-    drop(tokio::signal::ctrl_c().await);
 }

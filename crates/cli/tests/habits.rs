@@ -1,0 +1,42 @@
+//! How the tool behaves where all commands behave alike.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+fn pcc(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn output_that_nobody_reads_ends_a_command_without_a_word() {
+    for arguments in [&["emulate", "--list"][..], &["emulate", "--list", "--json"], &["completions", "bash"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader); // as `head` does when it has seen enough
+        let done = pcc(arguments).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!((done.status.code(), said.as_str()), (Some(141), ""), "{arguments:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_relay_that_is_interrupted_sums_up_and_tells_it_from_a_polite_end() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 0)] {
+        let mut relay = pcc(&["emulate", "--link", "clean", "--to", "127.0.0.1:9", "--json"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(relay.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        assert!(line.contains("listening"), "{line}");
+        assert!(Command::new("kill").args([signal, &relay.id().to_string()]).status().unwrap().success());
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).unwrap();
+        assert_eq!(relay.wait().unwrap().code(), Some(code), "{signal}");
+        assert!(rest.lines().last().is_some_and(|line| line.contains(r#""event":"end""#)), "{rest}");
+    }
+}
