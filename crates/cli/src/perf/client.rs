@@ -1,7 +1,7 @@
 //! One test, from the client's end: idle path, load, what came of it.
 
 use super::cpu::Cpu;
-use super::flow::{Counted, Flow, Moment, Way};
+use super::flow::{End, Flow, Moment, Way};
 use super::intervals::MonitorInterval;
 use super::load::{self, Load, Stream, Until};
 use super::protocol::{Dialect, Phase};
@@ -131,8 +131,9 @@ pub(super) async fn run(
     let ended = view.now();
     course.tell_last(&ended, view.meter);
     let (last, delivered) = settle(&mut view, tasks, &phase, dialect).await;
+    let end = End { ended: &ended, last: &last, delivered };
     Ok(Outcome {
-        flows: plan.load.ways.iter().map(|&way| (way, course.total(way, &ended, &last, delivered))).collect(),
+        flows: plan.load.ways.iter().map(|&way| (way, Flow::whole(way, &course.counted_from, &end))).collect(),
         streams: counts(&course.streams, &last),
         connect,
         idle_rtt,
@@ -279,26 +280,6 @@ impl<'a> Course<'a> {
         if !self.plan.interval.is_zero() && (rest > self.plan.interval / 10 || self.told.at.is_zero()) {
             self.tell_until(now, meter);
         }
-    }
-
-    /// What one direction achieved in all. The load `ended`; the `last` that was heard of it came later.
-    fn total(&self, way: Way, ended: &Moment, last: &Moment, delivered: bool) -> Flow {
-        let from = &self.counted_from;
-        let until = if delivered { last } else { ended };
-        // What is sent after the end of a download that was cut by time arrives for nothing, and is not counted as
-        // sent; what is received after the end of an upload was sent before.
-        let known = if way == Way::Up && last.server.is_some() { last } else { until };
-        let mut flow = Flow::between(way, from, known);
-        match way {
-            Way::Up if delivered => {
-                flow.bytes = until.client.sent.saturating_sub(from.client.sent);
-                flow.counted = Counted::Receiver;
-            }
-            Way::Up => {}
-            Way::Down => flow.bytes = until.client.received.saturating_sub(from.client.received),
-        }
-        flow.seconds = until.at.saturating_sub(from.at).as_secs_f64();
-        flow
     }
 }
 

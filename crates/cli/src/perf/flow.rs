@@ -72,7 +72,39 @@ pub(super) struct Flow {
     pub(super) pcc: Option<PccState>,
 }
 
+/// How a test came to its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End<'a> {
+    /// When the load ended.
+    pub(super) ended: &'a Moment,
+    /// All that was heard of it, later.
+    pub(super) last: &'a Moment,
+    /// Whether everything that was sent has arrived.
+    pub(super) delivered: bool,
+}
+
 impl Flow {
+    /// What one direction achieved in all, from a moment on.
+    pub(super) fn whole(way: Way, from: &Moment, end: &End<'_>) -> Self {
+        let until = if end.delivered { end.last } else { end.ended };
+        // What is sent after the end of a download that was cut by time arrives for nothing, and is not counted as
+        // sent; what is received after the end of an upload was sent before.
+        let known = if way == Way::Up && end.last.server.is_some() { end.last } else { until };
+        let mut flow = Self::between(way, from, known);
+        flow.seconds = until.at.saturating_sub(from.at).as_secs_f64();
+        match way {
+            Way::Up if end.delivered => {
+                flow.bytes = until.client.sent.saturating_sub(from.client.sent);
+                flow.counted = Counted::Receiver;
+            }
+            // What it received it received in its own time, not in ours: from a report that is older than `from`, until
+            // the queues were empty. A path that carried nothing at the end counts that time all the same.
+            Way::Up => flow.seconds = flow.seconds.max(arriving(from, known)),
+            Way::Down => flow.bytes = until.client.received.saturating_sub(from.client.received),
+        }
+        flow
+    }
+
     /// What went `way` between two moments.
     pub(super) fn between(way: Way, from: &Moment, to: &Moment) -> Self {
         let (sender_from, sender_to) = match way {
@@ -133,9 +165,76 @@ fn received(way: Way, from: &Moment, to: &Moment) -> (f64, u64, Counted) {
     }
 }
 
+/// Seconds in which the server received what its second report has beyond its first one, by its own clock.
+fn arriving(from: &Moment, to: &Moment) -> f64 {
+    let (Some(from), Some(to)) = (&from.server, &to.server) else { return 0.0 };
+    let Some((first, latest)) = to.received_us else { return 0.0 };
+    let began = if from.received == 0 { first } else { from.at_us };
+    latest.saturating_sub(began) as f64 * 1e-6
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pcc::units::{Bytes, Rate, Timestamp};
+    use pcc_link::{Outcome, Path};
+
+    /// An upload of 1000-byte packets at twice what a path of 20 Mbit/s carries, in virtual time: what the server had
+    /// received when.
+    fn arrivals(path: &str, sending: Duration) -> Vec<Duration> {
+        let (mut up, _) = path.parse::<Path>().unwrap().links(1).unwrap();
+        let packet = Bytes::new(1000);
+        let gap = Rate::from_mbit(40.0).time_for(packet);
+        let sent = (0..).map(|packet| gap * packet).take_while(|at| *at < sending);
+        let delivered = sent.filter_map(|at| match up.send(Timestamp::ZERO + at, packet) {
+            Outcome::Delivered { at, .. } => Some(at.since(Timestamp::ZERO)),
+            _ => None,
+        });
+        delivered.collect()
+    }
+
+    /// What the client knows at a moment: reports leave every 100 ms, and are 15 ms under way.
+    fn moment(arrivals: &[Duration], now: Duration) -> Moment {
+        let millis = u64::try_from(now.saturating_sub(Duration::from_millis(15)).as_millis()).unwrap();
+        let reported = Duration::from_millis(millis / 100 * 100);
+        let arrived = arrivals.iter().take_while(|at| **at <= reported).count();
+        let micros = |at: &Duration| u64::try_from(at.as_micros()).unwrap();
+        let server = Side {
+            at_us: micros(&reported),
+            received: 1000 * arrived as u64,
+            received_us: arrived.checked_sub(1).map(|last| (micros(&arrivals[0]), micros(&arrivals[last]))),
+            ..Side::default()
+        };
+        Moment { at: now, client: client(micros(&now), 0), server: Some(server) }
+    }
+
+    #[test]
+    fn an_upload_is_never_faster_than_its_path_whatever_is_left_out_at_the_beginning() {
+        let end = Duration::from_secs(3);
+        for path in ["rate=20Mbit,rtt=30ms,buffer=75KB", "rate=20Mbit,rtt=30ms,buffer=2MB"] {
+            let arrivals = arrivals(path, end);
+            let last = Moment { at: end, ..moment(&arrivals, Duration::from_secs(9)) };
+            for omitted in [0, 470, 1000, 1014, 2900] {
+                let from = moment(&arrivals, Duration::from_millis(omitted));
+                let end = End { ended: &moment(&arrivals, end), last: &last, delivered: false };
+                let flow = Flow::whole(Way::Up, &from, &end);
+                let carried = (20e6 / 8.0 * flow.seconds, flow.bytes as f64);
+                let told = format!("{carried:?} bytes over {path}, without {omitted} ms");
+                // One packet more, since some were under way when the first report was made.
+                assert!(carried.1 <= carried.0 + 1000.0 && carried.1 > 0.95 * carried.0, "{told}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_that_carries_nothing_at_the_end_counts_that_time() {
+        let (sending, end) = (Duration::from_secs(1), Duration::from_secs(2));
+        let arrivals = arrivals("rate=20Mbit,rtt=30ms,buffer=75KB", sending);
+        let last = Moment { at: end, ..moment(&arrivals, Duration::from_secs(9)) };
+        let end = End { ended: &moment(&arrivals, end), last: &last, delivered: false };
+        let mbit = Flow::whole(Way::Up, &moment(&arrivals, Duration::ZERO), &end).bits_per_second() * 1e-6;
+        assert!((9.5..10.5).contains(&mbit), "{mbit}");
+    }
 
     fn client(at_us: u64, sent: u64) -> Side {
         Side {

@@ -17,6 +17,8 @@ pub(super) struct Side {
     pub(super) at_us: u64,
     /// Bytes of stream data received, requests left out.
     pub(super) received: u64,
+    /// When the first and the latest of it arrived, as `at_us`; none if nothing has.
+    pub(super) received_us: Option<(u64, u64)>,
     /// Bytes of stream data that the transport took for sending.
     pub(super) sent: u64,
     /// Bytes of UDP payload sent.
@@ -54,7 +56,6 @@ pub(super) const STREAMS_LISTED: usize = 72;
 /// Counts at one end while a test runs.
 #[derive(Debug)]
 pub(super) struct Meter {
-    began: Instant,
     algorithm: &'static str,
     watch: Option<Arc<Watch>>,
     total: Arc<Total>,
@@ -62,17 +63,38 @@ pub(super) struct Meter {
     streams_begun: AtomicU32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Total {
+    began: Instant,
     received: AtomicU64,
+    /// When the first of it arrived; the largest number if nothing has.
+    first_us: AtomicU64,
+    latest_us: AtomicU64,
     sent: AtomicU64,
     streams_done: AtomicU32,
+}
+
+impl Total {
+    fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            received: AtomicU64::new(0),
+            first_us: AtomicU64::new(u64::MAX),
+            latest_us: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            streams_done: AtomicU32::new(0),
+        }
+    }
+
+    fn age_us(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
 }
 
 impl Meter {
     /// Time since it was made, which is just before the handshake at a client.
     pub(super) fn age(&self) -> Duration {
-        self.began.elapsed()
+        self.total.began.elapsed()
     }
 
     /// PCC's monitor intervals since the last call, if they are recorded.
@@ -83,10 +105,9 @@ impl Meter {
     /// Starts counting at a connection that sends with `algorithm`; `watch` follows it if that is PCC.
     pub(super) fn new(algorithm: &'static str, watch: Option<Arc<Watch>>) -> Self {
         Self {
-            began: Instant::now(),
             algorithm,
             watch,
-            total: Arc::default(),
+            total: Arc::new(Total::new()),
             streams: Mutex::default(),
             streams_begun: AtomicU32::new(0),
         }
@@ -114,10 +135,14 @@ impl Meter {
         let path = connection.path_stats(PathId::ZERO).unwrap_or_default();
         // First of all counts: once all streams have ended, the other counts are final.
         let streams_done = self.total.streams_done.load(Ordering::Acquire);
+        let received = self.total.received.load(Ordering::Acquire);
+        let (first, latest) =
+            (self.total.first_us.load(Ordering::Relaxed), self.total.latest_us.load(Ordering::Relaxed));
         let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         Side {
-            at_us: u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX),
-            received: self.total.received.load(Ordering::Relaxed),
+            at_us: self.total.age_us(),
+            received,
+            received_us: (received > 0).then_some((first, latest)),
             sent: self.total.sent.load(Ordering::Relaxed),
             udp_tx_bytes: stats.udp_tx.bytes,
             sent_packets: stats.sent_packets,
@@ -146,8 +171,12 @@ pub(super) struct Counter {
 impl Counter {
     /// That many bytes of data arrived.
     pub(super) fn received(&self, bytes: u64) {
+        let now = self.total.age_us();
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.total.received.fetch_add(bytes, Ordering::Relaxed);
+        self.total.first_us.fetch_min(now, Ordering::Relaxed);
+        self.total.latest_us.fetch_max(now, Ordering::Relaxed);
+        // Last, so that whoever sees the bytes sees their time.
+        self.total.received.fetch_add(bytes, Ordering::Release);
     }
 
     /// The transport took that many bytes for sending.
@@ -178,6 +207,7 @@ mod tests {
         let full = Side {
             at_us: u64::MAX,
             received: u64::MAX,
+            received_us: Some((u64::MAX, u64::MAX)),
             sent: u64::MAX,
             udp_tx_bytes: u64::MAX,
             sent_packets: u64::MAX,
