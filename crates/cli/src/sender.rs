@@ -32,7 +32,7 @@ pub(crate) struct SenderArgs {
     #[arg(long, value_name = "NAME=VALUE[,..]")]
     pub(crate) law: Option<Law>,
 
-    /// Never send faster than this, on each connection, for example 100Mbit or 12.5MB; `pcc get` receives no faster either
+    /// Never send faster than this, on each connection, for example 100Mbit (or 100M) or 12.5MB; `pcc get` receives no faster either
     #[arg(long, value_name = "RATE")]
     pub(crate) limit: Option<Rate>,
 }

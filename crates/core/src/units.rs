@@ -179,7 +179,7 @@ impl fmt::Display for ParseQuantityError {
 
 impl core::error::Error for ParseQuantityError {}
 
-const RATE_EXAMPLE: &str = "100Mbit (bits per second) or 12.5MB (bytes per second)";
+const RATE_EXAMPLE: &str = "100Mbit or 100M (bits per second), or 12.5MB (bytes per second)";
 const BYTES_EXAMPLE: &str = "1500, 64KB, 750kB or 16MiB";
 
 /// Splits `12.5MB` into 12.5 and `MB`.
@@ -210,8 +210,9 @@ fn prefix(text: &str) -> Option<f64> {
 impl FromStr for Rate {
     type Err = ParseQuantityError;
 
-    /// Reads `100Mbit`, `100mbps`, `1.5 Gbit/s` (bits) and `12.5MB`, `12.5MB/s`, `800kBps` (bytes). The unit is
-    /// required, since tools disagree about what a bare number means; a small `b` is a bit, a capital `B` a byte.
+    /// Reads `100Mbit`, `100mbps`, `1.5 Gbit/s`, `100M` (bits) and `12.5MB`, `12.5MB/s`, `800kBps` (bytes). A small `b`
+    /// is a bit, a capital `B` a byte, and a prefix alone counts bits, as in `iperf3 -b 100M`. A bare number is refused:
+    /// tools disagree about what it means.
     fn from_str(written: &str) -> Result<Self, Self::Err> {
         let error = |problem| ParseQuantityError { written: written.to_owned(), problem, example: RATE_EXAMPLE };
         let (number, unit) = split(written, RATE_EXAMPLE)?;
@@ -220,7 +221,9 @@ impl FromStr for Rate {
         }
         let unit = unit.strip_suffix("/s").or_else(|| unit.strip_suffix("ps")).unwrap_or(unit);
         let lower = unit.to_ascii_lowercase();
-        let (head, bytes) = if let Some(head) = lower.strip_suffix("bits").or_else(|| lower.strip_suffix("bit")) {
+        let (head, bytes) = if matches!(lower.as_str(), "k" | "m" | "g" | "t") {
+            (unit, 0.125)
+        } else if let Some(head) = lower.strip_suffix("bits").or_else(|| lower.strip_suffix("bit")) {
             (&unit[..head.len()], 0.125)
         } else if let Some(head) = unit.strip_suffix('B') {
             (head, 1.0)
@@ -296,6 +299,9 @@ mod tests {
             ("800kBps", 6.4),
             ("56kbit", 0.056),
             ("1MiB", 8.388_608),
+            ("10M", 10.0),
+            ("1.5 g", 1500.0),
+            ("64k", 0.064),
         ] {
             let rate: Rate = written.parse().unwrap();
             assert!((rate.mbit() - mbit).abs() < 1e-9, "{written}: {rate:?}");
@@ -306,7 +312,7 @@ mod tests {
     fn a_rate_without_a_unit_is_refused_with_an_example() {
         let error = "100".parse::<Rate>().unwrap_err().to_string();
         assert!(error.contains("`100` has no unit") && error.contains("100Mbit"), "{error}");
-        for wrong in ["", "fast", "-1Mbit", "0Mbit", "1Xbit", "1e9", "NaNMbit", "100 M"] {
+        for wrong in ["", "fast", "-1Mbit", "0Mbit", "1Xbit", "1e9", "NaNMbit", "100 Mi", "100/s"] {
             assert!(wrong.parse::<Rate>().is_err(), "{wrong}");
         }
     }

@@ -15,7 +15,7 @@ use pcc::units::{Bytes, Rate};
 /// The parameters of a path: name, example, meaning. Each may carry `up.` or `down.` before its name and then holds
 /// for that direction only (`rtt` may not: its halves are the two delays).
 pub const KEYS: [(&str, &str, &str); 12] = [
-    ("rate", "rate=42Mbit", "speed of the bottleneck; needed"),
+    ("rate", "rate=42Mbit", "speed of the bottleneck; needed (42M is 42Mbit, 42MB is eight times that)"),
     ("rtt", "rtt=800ms", "round-trip time without queues, half of it each way"),
     ("delay", "up.delay=10ms", "one-way delay"),
     ("buffer", "buffer=7.5KB", "room for waiting packets; one bandwidth-delay product, but ten packets, if not given"),
