@@ -21,8 +21,9 @@ impl LogArgs {
     pub(crate) fn start(self) {
         let default = match (self.quiet, self.verbose) {
             (true, _) => "off",
-            (_, 0) => "error,pcc=warn,pcc_quic=warn,pcc_link=warn,pcc_lab=warn",
-            (_, 1) => "warn,pcc=info,pcc_quic=info,pcc_link=info,pcc_lab=info",
+            // The platform's verifier complains by itself of what our own error says with all its context.
+            (_, 0) => "error,rustls_platform_verifier=off,pcc=warn,pcc_quic=warn,pcc_link=warn,pcc_lab=warn",
+            (_, 1) => "warn,rustls_platform_verifier=off,pcc=info,pcc_quic=info,pcc_link=info,pcc_lab=info",
             (_, 2) => "info,pcc=debug,pcc_quic=debug,pcc_link=debug,pcc_lab=debug",
             _ => "trace",
         };

@@ -40,3 +40,24 @@ fn a_relay_that_is_interrupted_sums_up_and_tells_it_from_a_polite_end() {
         assert!(rest.lines().last().is_some_and(|line| line.contains(r#""event":"end""#)), "{rest}");
     }
 }
+
+#[test]
+fn a_certificate_that_is_not_trusted_is_told_once() {
+    let (state, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut server = pcc(&["serve", "--listen", "127.0.0.1:0", "--json"])
+        .arg(dir.path())
+        .env("XDG_STATE_HOME", state.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let listening: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let url = listening["urls"][0].as_str().unwrap().split('#').next().unwrap().to_owned() + "file";
+    let done = pcc(&["get", &url, "-o", "copy"]).current_dir(state.path()).output().unwrap();
+    let _ = server.kill();
+    let _ = server.wait();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("pcc: ") && said.contains("not trusted") && !said.contains("ERROR"), "{said}");
+}

@@ -291,6 +291,16 @@ fn an_unknown_certificate_is_refused_with_its_fingerprint() {
     let (code, error) = fails(pcc(&["perf", "-c", "127.0.0.1", "-p", &server.port]));
     assert_eq!(code, 1, "{error}");
     assert!(error.contains(&format!("--fingerprint {}", server.fingerprint)), "{error}");
+    assert!(error.contains("--insecure") && !error.contains("ERROR"), "{error}");
+
+    let to = ["perf", "-c", "127.0.0.1", "-p", &server.port, "-n", "100KB"];
+    let other = format!("sha256={}", "0".repeat(64));
+    let (code, error) = fails(pcc(&[&to[..], &["--fingerprint", &other]].concat()));
+    assert!(code == 1 && error.contains("than --fingerprint names") && error.contains(&server.fingerprint), "{error}");
+    assert!(!error.contains("URL"), "nobody wrote one: {error}");
+
+    let done = pcc(&[&to[..], &["--insecure"]].concat()).output().unwrap();
+    assert!(done.status.success(), "{}", told(&done));
 }
 
 #[test]

@@ -22,7 +22,7 @@ client at the other with the command that the server prints. The client sends; w
 The sender's congestion control decides, so compare algorithms with -C pcc,cubic,bbr: they take turns
 on the same path, several rounds, and each is shown relative to the first.
 
-Rates are written with a unit, bits or bytes: 100Mbit, 12.5MB. Sizes are bytes: 5MB, 64KiB.",
+Rates are bits: 100Mbit, or 100M as for iperf3; or bytes: 12.5MB. Sizes are bytes: 5MB, 64KiB.",
     after_help = "\
 Examples:
   pcc perf -s                                        serve tests on UDP port 4433
@@ -68,6 +68,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "client", conflicts_with = "fingerprint", help_heading = "Role")]
     pub(super) ca: Option<PathBuf>,
 
+    /// Measure to whoever answers, whatever its certificate: a test holds no secrets, but its results may be anybody's
+    #[arg(long, requires = "client", conflicts_with_all = ["fingerprint", "ca"], help_heading = "Role")]
+    pub(super) insecure: bool,
+
     /// Seconds to send, without the omitted ones [default: 10]
     #[arg(short = 't', long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "bytes", help_heading = "Test")]
     pub(super) time: Option<Duration>,
@@ -88,8 +92,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Test")]
     pub(super) bidir: bool,
 
-    /// Most to send, all streams together (iperf3 counts each stream): PCC's largest rate; other algorithms are offered
-    /// no more than this
+    /// Most to send, all streams together (iperf3 counts each stream), for example 100M (bits)
     #[arg(short = 'b', long, value_name = "RATE", conflicts_with_all = ["reverse", "bidir"], help_heading = "Test")]
     pub(super) bitrate: Option<Rate>,
 

@@ -122,6 +122,7 @@ impl Test {
             trust: match (&args.fingerprint, &args.ca) {
                 (Some(fingerprint), _) => Trust::Pinned(*fingerprint),
                 (_, Some(file)) => Trust::Authorities(file.clone()),
+                _ if args.insecure => Trust::Anyone,
                 _ => Trust::System,
             },
             family: args.family(),
@@ -225,7 +226,11 @@ fn explain(error: DialError) -> anyhow::Error {
     let error = match error {
         DialError::Untrusted { peer, found, reason } => anyhow!(
             "the certificate of {peer} is not trusted: {reason}; if its server printed {found}, pass --fingerprint \
-             {found}, otherwise name its authority with --ca FILE"
+             {found}, otherwise name its authority with --ca FILE, or measure without knowing to whom with --insecure"
+        ),
+        DialError::WrongCertificate { peer, expected, found } => anyhow!(
+            "{peer} shows another certificate than --fingerprint names: expected {expected}, found {found}; if its \
+             server printed {found}, pass that, otherwise another server answers there"
         ),
         DialError::Refused { peer, address } => anyhow!(
             "{peer} refused: nothing listens on UDP port {} of {}; start `pcc perf -s` there, or pass its port with -p",

@@ -39,59 +39,73 @@ pub(super) fn head(test: &Test, turn: Turn) -> String {
         let _ = writeln!(text, "\nRound {} of {}: {}", turn.round, test.rounds, turn.algorithm);
     }
     if !test.plan.interval.is_zero() {
+        let way = if test.plan.load.ways.len() > 1 { "way  " } else { "" };
         let _ = writeln!(
             text,
-            "{:>15}      {:>9} {:>12} {:>8} {:>9}  state, limited by",
+            "{:>11} {way}{:>7} {:>11} {:>7} {:>7}  state, limited by",
             "seconds", "data", "goodput", "loss", "RTT"
         );
     }
     text
 }
 
-/// One interval.
+/// One interval: a row of at most 80 columns for each direction, as terminals have.
 pub(super) fn interval(interval: &Interval, verbose: bool) -> String {
     let mut text = String::new();
+    let both = interval.flows.len() > 1;
     for (way, flow) in &interval.flows {
-        let pcc = flow.pcc.as_ref().map(|pcc| {
-            let details = if verbose {
-                format!(
-                    ", MI {} at {}, utility {:.3}",
-                    pcc.mi_id,
-                    Rate::from_bytes_per_sec(pcc.rate_bps / 8.0),
-                    pcc.utility_value.unwrap_or(f64::NAN)
-                )
-            } else {
-                String::new()
-            };
-            let limited = if pcc.limited_by.is_empty() { "network" } else { &pcc.limited_by };
-            format!("{}, {limited}{details}", pcc.state)
-        });
         let _ = writeln!(
             text,
-            "{:>7.2}-{:<7.2} {:<4} {:>9} {:>12} {:>8} {:>9}  {}{}",
-            interval.start,
-            interval.end,
-            arrow(*way),
+            "{:>11} {}{:>7} {:>11} {:>7} {:>7}  {}",
+            span(interval),
+            if both { format!("{:<4} ", arrow(*way)) } else { String::new() },
             Bytes::new(flow.bytes).to_string(),
             goodput(flow),
             percent(flow.loss()),
             milliseconds(flow.rtt.as_secs_f64() * 1e3),
-            pcc.unwrap_or_default(),
-            if interval.omitted { " (omitted)" } else { "" },
+            remark(flow, interval.omitted),
         );
-    }
-    if verbose && interval.streams.len() > 1 {
-        for (stream, bytes) in &interval.streams {
+        if let (true, Some(pcc)) = (verbose, &flow.pcc) {
             let _ = writeln!(
                 text,
-                "{:>15} {:<4} {:>9}",
-                format!("stream {}", stream.id),
-                arrow(stream.way),
-                Bytes::new(*bytes)
+                "{:>11} MI {} at {}, utility {}",
+                "",
+                pcc.mi_id,
+                Rate::from_bytes_per_sec(pcc.rate_bps / 8.0),
+                pcc.utility_value.map_or_else(unknown, |value| format!("{value:.3}"))
             );
         }
     }
+    if verbose && interval.streams.len() > 1 {
+        for (stream, bytes) in &interval.streams {
+            let name = format!("stream {}", stream.id);
+            let _ = writeln!(text, "{name:>11} {:<4} {:>7}", arrow(stream.way), Bytes::new(*bytes).to_string());
+        }
+    }
     text
+}
+
+/// From when to when, with the digits that there is room for.
+fn span(interval: &Interval) -> String {
+    let digits = match interval.end {
+        ..100.0 => 2,
+        100.0..1000.0 => 1,
+        _ => 0,
+    };
+    format!("{:.digits$}-{:.digits$}", interval.start, interval.end)
+}
+
+/// Where PCC stands and what limits it, or that the interval does not count.
+fn remark(flow: &Flow, omitted: bool) -> String {
+    let limited = flow.pcc.as_ref().map(|pcc| match pcc.limited_by.as_str() {
+        "" => "network",
+        "receiver window" => "receiver",
+        "application" => "app",
+        other => other,
+    });
+    let limited = if omitted { Some("omitted") } else { limited };
+    let words = [flow.pcc.as_ref().map(|pcc| pcc.state.as_str()), limited];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// What came of one run.
@@ -99,7 +113,7 @@ pub(super) fn summary(run: &Run) -> String {
     let outcome = &run.outcome;
     let mut text = String::new();
     for (way, flow) in &outcome.flows {
-        let algorithm = flow.algorithm.as_deref().unwrap_or("server's congestion control");
+        let algorithm = flow.algorithm.as_deref().unwrap_or("server");
         let counted = match flow.counted {
             Counted::Receiver => "received",
             Counted::Sender => "sent and not lost",
@@ -150,36 +164,39 @@ pub(super) fn counts(side: &Side) -> String {
     )
 }
 
-/// All algorithms side by side.
+/// All algorithms side by side: what each moved, and what that cost.
 pub(super) fn comparison(runs: &[Run]) -> String {
     let rows = Comparison::of(runs).rows;
     let first = rows.first().map_or("first", |row| row.algorithm);
+    let rate = |bits: f64| Rate::from_bytes_per_sec(bits / 8.0).to_string();
     let mut text = format!(
-        "\n{:<10} {:>12} {:>12} {:>12}   {:<22} {:>8} {:>7} {:>10} {:>7}\n",
+        "\n{:<9} {:>11} {:<28} {}\n",
         "algorithm",
-        "goodput min",
-        "median",
-        "max",
-        format!("ratio to {first}"),
-        "loss",
-        "waste",
-        "RTT added",
-        "CPU"
+        "goodput",
+        "(min to max)",
+        format_args!("ratio to {first} (min to max)"),
     );
-    for row in rows {
-        let rate =
-            |bits: Option<f64>| bits.map_or_else(unknown, |bits| Rate::from_bytes_per_sec(bits / 8.0).to_string());
-        let ratio_text = row
-            .ratio_to_first
-            .map_or_else(unknown, |ratio| format!("{:.3} ({:.3} to {:.3})", ratio.median, ratio.min, ratio.max));
+    for row in &rows {
         let _ = writeln!(
             text,
-            "{:<10} {:>12} {:>12} {:>12}   {:<22} {:>8} {:>7} {:>10} {:>7}",
+            "{:<9} {:>11} {:<28} {}",
             row.algorithm,
-            rate(row.bits_per_second.map(|spread| spread.min)),
-            rate(row.bits_per_second.map(|spread| spread.median)),
-            rate(row.bits_per_second.map(|spread| spread.max)),
-            ratio_text,
+            row.bits_per_second.map_or_else(unknown, |spread| rate(spread.median)),
+            row.bits_per_second.map_or_else(String::new, |spread| format!(
+                "({} to {})",
+                rate(spread.min),
+                rate(spread.max)
+            )),
+            row.ratio_to_first
+                .map_or_else(unknown, |ratio| format!("{:.3} ({:.3} to {:.3})", ratio.median, ratio.min, ratio.max)),
+        );
+    }
+    let _ = writeln!(text, "\n{:<9} {:>11} {:>9} {:>10} {:>7}", "algorithm", "loss", "waste", "RTT added", "CPU");
+    for row in &rows {
+        let _ = writeln!(
+            text,
+            "{:<9} {:>11} {:>9} {:>10} {:>7}",
+            row.algorithm,
             percent(row.loss),
             ratio(row.waste),
             row.rtt_added_ms.map_or_else(unknown, milliseconds),
@@ -208,8 +225,14 @@ fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or_else(unknown, |ratio| format!("{ratio:.3}"))
 }
 
+/// With three digits.
 fn milliseconds(ms: f64) -> String {
-    if ms < 10.0 { format!("{ms:.2} ms") } else { format!("{ms:.1} ms") }
+    let digits = match ms {
+        ..9.995 => 2,
+        9.995..99.95 => 1,
+        _ => 0,
+    };
+    format!("{ms:.digits$} ms")
 }
 
 fn unknown() -> String {
@@ -221,3 +244,6 @@ fn cpu(outcome: &Outcome) -> String {
     let there = outcome.cpu_there.map_or_else(String::new, |there| format!(", {:.0} % there", percent(there)));
     format!("{:.0} % of a core here{there}", percent(outcome.cpu_here))
 }
+
+#[cfg(test)]
+mod tests;
