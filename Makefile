@@ -4,7 +4,7 @@ SHELL := /bin/bash
 with_rust := .ci/with-rust
 steps := format licences lint docs tests lab fuzz wasm windows
 
-.PHONY: help demo figures test $(steps) build install bench clean
+.PHONY: help demo figures test $(steps) build install bench busy clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,8 +31,12 @@ build: ## Build target/release/pcc
 install: ## Install pcc into ~/.cargo/bin
 	$(with_rust) cargo install --locked --path crates/cli
 
-bench: ## Cost of one packet in the core: time, allocations, memory, instructions
+bench: build ## Cost of one packet in the core: time, allocations, memory, instructions; then `make busy`
 	@$(with_rust) .ci/bench
+	@.ci/busy
+
+busy: build ## PCC, CUBIC and BBR on a host that is busy with something else: BUSY=4 processes beside the sender
+	@.ci/busy
 
 clean: ## Remove everything that was built
 	rm -rf target
