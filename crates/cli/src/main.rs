@@ -1,5 +1,6 @@
 //! `pcc`: moves and measures data over bad networks at full speed, with nothing to configure.
 
+mod blocking;
 mod dial;
 mod disk;
 mod emulate;

@@ -1,46 +1,41 @@
 //! Percent-encoding of URL paths (RFC 3986 §2.1).
 
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// What cannot stand in one name between two slashes: all but `pchar`.
+const NO_SEGMENT: &AsciiSet = {
+    const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    const HALF: AsciiSet = UNRESERVED.remove(b'!').remove(b'$').remove(b'&').remove(b'\'').remove(b'(').remove(b')');
+    &HALF.remove(b'*').remove(b'+').remove(b',').remove(b';').remove(b'=').remove(b':').remove(b'@')
+};
+
+/// What can never stand in a path and query.
+const NOWHERE: &AsciiSet = {
+    const TEXT: AsciiSet = CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\');
+    &TEXT.add(b'^').add(b'`').add(b'{').add(b'|').add(b'}')
+};
+
 /// Encodes one name for use between two slashes.
 pub(crate) fn encode_segment(name: &str) -> String {
-    encode(name, |byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte))
+    utf8_percent_encode(name, NO_SEGMENT).to_string()
 }
 
 /// Encodes what a person typed as path and query: only what can never stand there, so that existing encoding stays.
 pub(crate) fn encode_typed(path: &str) -> String {
-    encode(path, |byte| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte))
-}
-
-fn encode(text: &str, stays: impl Fn(u8) -> bool) -> String {
-    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
-        if stays(byte) {
-            encoded.push(byte.into());
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-        encoded
-    })
+    utf8_percent_encode(path, NOWHERE).to_string()
 }
 
 /// Decodes. `None` if a `%` is not followed by two hexadecimal digits, or the result is not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'%' => digit(bytes.next()?)? << 4 | digit(bytes.next()?)?,
-            other => other,
-        });
-    }
-    String::from_utf8(decoded).ok()
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| digit.try_into().ok())
+    let is_encoded = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
+    let decoded = percent_decode_str(text).decode_utf8().ok()?;
+    text.split('%').skip(1).all(is_encoded).then(|| decoded.into_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn every_name_survives_encoding() {
@@ -48,6 +43,24 @@ mod tests {
             let encoded = encode_segment(name);
             assert!(encoded.bytes().all(|byte| byte.is_ascii_graphic() && !b"/?#".contains(&byte)), "{encoded}");
             assert_eq!(decode(&encoded).unwrap(), name);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_survives_and_needs_no_more_encoding(name in any::<String>()) {
+            let encoded = encode_segment(&name);
+            prop_assert_eq!(decode(&encoded), Some(name));
+            prop_assert_eq!(encode_typed(&encoded), encoded.clone());
+            prop_assert!(!encoded.contains(['/', '?', '#']));
+        }
+
+        #[test]
+        fn what_decodes_is_encoded_right_everywhere(text in "[%0-9a-fg/]{0,12}") {
+            let broken = text.split('%').skip(1).any(|rest| u8::from_str_radix(rest.get(..2).unwrap_or("x"), 16).is_err());
+            if broken {
+                prop_assert_eq!(decode(&text), None);
+            }
         }
     }
 

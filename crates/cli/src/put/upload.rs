@@ -1,6 +1,7 @@
 //! One file, from the question how much of it is there to its final name. `docs/http.md` has the protocol.
 
 use super::content::Content;
+use crate::blocking::off_thread;
 use crate::exit::Failure;
 use crate::get::request::Trouble;
 use crate::get::source::{Session, Source};
@@ -267,9 +268,4 @@ async fn expect_success(
         _ => anyhow!("the server refused {url} ({status}): {reason}"),
     };
     Err(Trouble::Final(error))
-}
-
-/// Runs what blocks where it may.
-async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> anyhow::Result<T> + Send + 'static) -> anyhow::Result<T> {
-    tokio::task::spawn_blocking(work).await.context("a thread for files failed")?
 }
