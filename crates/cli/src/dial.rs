@@ -91,9 +91,10 @@ pub(crate) enum DialError {
         "{peer} shows another certificate than the URL names: expected {expected}, found {found}; if the server got a new one, use the URL it prints now, otherwise somebody is in between"
     )]
     WrongCertificate { peer: Peer, expected: Fingerprint, found: Fingerprint },
-    /// A certificate that no known authority vouches for.
+    /// A certificate that no known authority vouches for. Its fingerprint is not told: whoever is in between would have
+    /// it pasted into the URL.
     #[error(
-        "the certificate of {peer} is not trusted: {reason}; use the URL that `pcc serve` prints (it ends in #{found}, if this is your server), or name its authority with --ca FILE"
+        "the certificate of {peer} is not trusted: {reason}; ask whoever runs the server for the URL that `pcc serve` prints there, which names the certificate, or name its authority with --ca FILE"
     )]
     Untrusted { peer: Peer, found: Fingerprint, reason: String },
     /// Some other server.

@@ -129,6 +129,10 @@ impl FromStr for Url {
         };
         let split = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(split);
+        if !authority.starts_with('[') && authority.matches(':').count() > 1 {
+            let (written, example) = (written.to_owned(), "https://[::1]:4433/path");
+            return Err(ParseUrlError { written, problem: "has an IPv6 address without brackets", example }.into());
+        }
         let authority: Authority = authority.parse().map_err(|_| error("has no valid host and port"))?;
         let peer = Peer::of(&authority, HTTPS_PORT).map_err(error)?;
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
@@ -142,6 +146,7 @@ impl FromStr for Url {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn urls_are_taken_apart() {
@@ -182,6 +187,31 @@ mod tests {
         ] {
             let error = wrong.parse::<Url>().unwrap_err().to_string();
             assert!(error.contains(&format!("`{wrong}`")) && error.contains("https://host:4433"), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_ipv6_address_wants_its_brackets() {
+        for wrong in ["https://::1:4433/a", "https://::1", "https://2001:db8::1/a"] {
+            let error = wrong.parse::<Url>().unwrap_err().to_string();
+            assert!(
+                error.contains(wrong) && error.contains("brackets") && error.contains("https://[::1]:4433/"),
+                "{error}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_url_or_an_error_that_names_it(text in "(https://)?[a-z0-9:/?#%@.\\[\\]ä= -]{0,40}") {
+            match text.parse::<Url>() {
+                // Written out it is the same again: what is shown can be used.
+                Ok(url) => {
+                    prop_assert_eq!(&url.to_string().parse::<Url>().unwrap(), &url);
+                    prop_assert_eq!(url.to_uri().to_string(), url.short());
+                }
+                Err(error) => prop_assert!(error.to_string().contains('`'), "{}", error),
+            }
         }
     }
 
