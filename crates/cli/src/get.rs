@@ -7,15 +7,22 @@
 //! | `source` | how the server is reached, and reached again |
 //! | `request` | what is asked, and what the answers mean |
 //! | `store` | where the bytes go, and what is good of what an earlier run left |
-//! | `journal` | what is known of a partial file |
+//! | `listing` | what a server says is in a directory |
+//! | `claim` | whose a partial file is |
+//! | `journal` | what is known of it |
+//! | `plain` | how files are opened |
 //! | `names` | which names are safe |
-//! | `backoff` | how long to wait |
+//! | `patience`, `backoff` | how long to go on trying, and to wait in between |
 //! | `watch`, `display` | what the user sees |
 
 mod backoff;
+mod claim;
 pub(crate) mod display;
 mod journal;
+mod listing;
 pub(crate) mod names;
+pub(crate) mod patience;
+mod plain;
 pub(crate) mod request;
 pub(crate) mod source;
 mod store;
@@ -25,7 +32,7 @@ pub(crate) mod watch;
 
 use transfer::Fetched;
 
-use crate::exit::{Failure, failure_of};
+use crate::exit::Failure;
 use crate::session::{SessionArgs, goodput, tell_end};
 use crate::url::Url;
 use anyhow::anyhow;
@@ -41,7 +48,8 @@ const EXAMPLES: &str = "\
 Examples:
   pcc get 'https://host:4433/big.iso#sha256=…'          into ./big.iso; run it again to go on after an interruption
   pcc get https://host/big.iso -o /tmp/                 into /tmp/big.iso
-  pcc get https://host/logs/ -o logs                    a whole directory, into ./logs
+  pcc get https://host/logs/                            a whole directory, into ./logs
+  pcc get 'https://host:4433/#sha256=…' -o all          all that the server has, into ./all; without -o into ./host
   pcc get https://host/backup.tar -o - | tar x          as it comes
 
 Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing, 4 data damaged, 5 server unreachable";
@@ -58,7 +66,8 @@ pub(crate) struct Args {
 
     /// Where to: a file, a directory to put it in, or - for standard output [default: the name in the URL]
     ///
-    /// A directory download goes into DIR itself, which is made if need be. An existing file is replaced once the new
+    /// A directory download goes into DIR itself, which is made if need be; all that a server has goes into a directory
+    /// of the server's name. An existing file is replaced once the new
     /// one is complete; until then the data is in `.NAME.pcc-part` next to it.
     #[arg(short, long, value_name = "FILE|DIR|-")]
     output: Option<PathBuf>,
@@ -188,7 +197,7 @@ fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<
         "goodput_mbps": rate.bits_per_sec() / 1e6,
         "resumed_from": tree.resumed_from,
         "files": tree.files,
-        "failed": tree.failures.len(),
+        "failed": tree.failed,
         "verified": tree.unverified == 0,
         "file": dir.to_string_lossy(),
     }));
@@ -201,11 +210,10 @@ fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<
         let (files, size) = (tree.files, Bytes::new(tree.bytes));
         say(&format!("{}: {files} files, {size} in {seconds:.1} s, {rate}, {check}", dir.display()));
     }
-    let damaged = tree.failures.iter().any(|error| failure_of(error) == Failure::Integrity);
-    match tree.failures.len() {
+    match tree.failed {
         0 => Ok(()),
         some => {
-            let failure = if damaged { Failure::Integrity } else { Failure::Partial };
+            let failure = if tree.damaged { Failure::Integrity } else { Failure::Partial };
             Err(anyhow!("{some} entries are missing, named above; the rest is in {}", dir.display()).context(failure))
         }
     }

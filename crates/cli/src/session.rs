@@ -85,7 +85,7 @@ impl SessionArgs {
             outcome = work(&source) => outcome,
             () = display.run(&source) => Ok(()), // never ends
             how = interrupt.heard() => {
-                Err(anyhow!("run the command again to go on where it stopped").context(how))
+                Err(anyhow!("{}", display.advice()).context(how))
             }
         };
         source.close().await;

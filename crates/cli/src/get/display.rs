@@ -3,7 +3,7 @@
 use super::names::shown;
 use super::source::Source;
 use super::watch::{Started, Watch};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use pcc::units::{Bytes, Rate};
@@ -42,6 +42,10 @@ pub(crate) struct Display {
     style: Style,
     bar: Option<ProgressBar>,
     begun: Instant,
+    /// Whether a file has begun to arrive.
+    started: AtomicBool,
+    /// Whether what arrives is lost if the command is interrupted.
+    fleeting: AtomicBool,
     /// Bytes that are here, those of earlier runs included.
     here: AtomicU64,
     /// Bytes of all files whose size is known.
@@ -60,6 +64,8 @@ impl Display {
             style,
             bar,
             begun: Instant::now(),
+            started: AtomicBool::new(false),
+            fleeting: AtomicBool::new(false),
             here: AtomicU64::new(0),
             total: AtomicU64::new(0),
             unsized_files: AtomicU64::new(0),
@@ -77,12 +83,27 @@ impl Display {
             tick.tick().await;
             let rate = self.rate();
             limit.look(self, source, rate);
+            if !self.started.load(Ordering::Relaxed) {
+                if let Some(bar) = &self.bar {
+                    bar.set_message(format!("connecting to {}", source.peer()));
+                }
+                continue;
+            }
             if let Some(bar) = &self.bar {
                 self.draw(bar, rate, limit.now());
             }
             if self.style == Style::Json && ticks % TICKS_A_LINE == 0 {
                 self.line(&self.progress(rate, limit.now()));
             }
+        }
+    }
+
+    /// What to do after an interruption.
+    pub(crate) fn advice(&self) -> &'static str {
+        match (self.started.load(Ordering::Relaxed), self.fleeting.load(Ordering::Relaxed)) {
+            (false, _) => "before the server had answered",
+            (true, true) => "what was moved is not the whole file; run the command again to start anew",
+            (true, false) => "run the command again to go on where it stopped",
         }
     }
 
@@ -135,17 +156,11 @@ impl Display {
     }
 
     fn draw(&self, bar: &ProgressBar, rate: Rate, limit: &str) {
-        let here = self.here.load(Ordering::Relaxed);
-        let mut text = Bytes::new(here).to_string();
-        if let Some(total) = self.total() {
+        let (here, total) = (self.here.load(Ordering::Relaxed), self.total());
+        if let Some(total) = total {
             bar.set_length(total);
-            text.push_str(&format!(" of {}", Bytes::new(total)));
         }
-        text.push_str(&format!("  {rate}"));
-        if let Some(left) = self.left(rate) {
-            text.push_str(&format!("  {} left", humantime::format_duration(Duration::from_secs(left.as_secs()))));
-        }
-        bar.set_message(format!("{text}  limited by {limit}"));
+        bar.set_message(message(here, total, rate, self.left(rate), limit));
         bar.set_position(here);
     }
 
@@ -164,6 +179,7 @@ impl Display {
 
 impl Watch for Display {
     fn started(&self, started: Started<'_>) {
+        self.started.store(true, Ordering::Relaxed);
         self.here.fetch_add(started.resumed_from, Ordering::Relaxed);
         match started.size {
             Some(size) => self.total.fetch_add(size, Ordering::Relaxed),
@@ -178,6 +194,10 @@ impl Watch for Display {
             "bytes": started.size,
             "resumed_from": started.resumed_from,
         }));
+    }
+
+    fn fleeting(&self) {
+        self.fleeting.store(true, Ordering::Relaxed);
     }
 
     fn moved(&self, bytes: u64) {
@@ -202,6 +222,22 @@ impl Watch for Display {
             (None, _) => say(text),
         }
     }
+}
+
+/// The text beside the bar: the two fit into a line of 80 columns.
+fn message(here: u64, total: Option<u64>, rate: Rate, left: Option<Duration>, limit: &str) -> String {
+    let mut text = Bytes::new(here).to_string();
+    if let Some(total) = total {
+        text.push_str(&format!(" of {}", Bytes::new(total)));
+    }
+    text.push_str(&format!("  {rate}"));
+    if let Some(left) = left {
+        let left = humantime::format_duration(Duration::from_secs(left.as_secs())).to_string();
+        // Hours and minutes, or minutes and seconds: nobody can know more.
+        let coarse: Vec<_> = left.split(' ').take(2).collect();
+        text.push_str(&format!("  {} left", coarse.join(" ")));
+    }
+    text + &format!("  limit: {limit}")
 }
 
 /// What holds a download back, as far as its receiver can see.
@@ -238,9 +274,12 @@ impl Limit {
     }
 }
 
+/// Columns of the bar itself.
+const BAR: usize = 8;
+
 fn bar() -> ProgressBar {
     let colour = if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) { "" } else { ".cyan" };
-    let style = ProgressStyle::with_template(&format!("{{bar:24{colour}}} {{msg}}"))
+    let style = ProgressStyle::with_template(&format!("{{bar:{BAR}{colour}}} {{wide_msg}}"))
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::no_length().with_style(style)
 }
@@ -249,4 +288,28 @@ fn bar() -> ProgressBar {
 #[expect(clippy::print_stderr, reason = "messages for people belong on standard error")]
 pub(crate) fn say(text: &str) {
     eprintln!("pcc: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_line_fits_into_80_columns() {
+        let left = Duration::from_secs(11 * 3600 + 59 * 60 + 59);
+        let (here, total) = (9_990_000_000, Some(9_990_000_000_000));
+        let message = message(here, total, Rate::from_mbit(9.99), Some(left), "receiver window");
+        assert_eq!(message, "9.99 GB of 9.99 TB  9.99 Mbit/s  11h 59m left  limit: receiver window");
+        assert!(BAR + 1 + message.len() < 80, "{}", message.len());
+    }
+
+    #[test]
+    fn the_advice_after_an_interruption_is_about_what_is_there() {
+        let display = Display::new(Style::Quiet);
+        assert!(display.advice().contains("before the server had answered"));
+        display.started(Started { url: "", file: None, size: None, resumed_from: 0 });
+        assert!(display.advice().contains("go on where it stopped"));
+        display.fleeting();
+        assert!(display.advice().contains("start anew"));
+    }
 }

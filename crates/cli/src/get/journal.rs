@@ -5,6 +5,7 @@
 //! ever appended, so writing costs nothing however large the file is, and a line that a crash tore is simply not there.
 //! Nothing in it is believed: every mark is checked against the file before it counts.
 
+use super::plain;
 use super::request::Version;
 use crate::url::Url;
 use serde::{Deserialize, Serialize};
@@ -66,7 +67,7 @@ impl Mark {
 /// `None` if there is none, or one that is not ours.
 pub(super) fn read(path: &Path) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
     let mut text = Vec::new();
-    match File::open(path) {
+    match plain::open(path, OpenOptions::new().read(true)) {
         Ok(file) => file.take(LARGEST).read_to_end(&mut text)?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -127,9 +128,10 @@ fn line(value: &impl Serialize) -> std::io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn header(size: u64) -> Header {
-        let version = Version { etag: Some("\"1\"".to_owned()), modified: None, size: Some(size) };
+        let version = Version { etag: Some("\"1\"".to_owned()), size: Some(size), ..Version::default() };
         Header::of(&"https://h/a?token=secret".parse().unwrap(), &version).unwrap()
     }
 
@@ -175,6 +177,32 @@ mod tests {
             assert_eq!(read, [mark(BLOCK)], "{next}");
         }
         assert_eq!(parse(&journal(&[mark(7), mark(2 * BLOCK)])).unwrap().1, [mark(2 * BLOCK)]);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_became_of_the_lines_its_marks_ascend_within_the_file(
+            ends in prop::collection::vec(0..12 * BLOCK, 0..8),
+            cut in any::<prop::sample::Index>(),
+            flipped in any::<prop::sample::Index>(),
+            with in any::<u8>(),
+        ) {
+            let mut text = journal(&ends.iter().map(|end| mark(*end)).collect::<Vec<_>>());
+            let place = flipped.index(text.len());
+            text[place] ^= with;
+            text.truncate(cut.index(text.len()) + 1);
+            if let Some((header, marks)) = parse(&text) {
+                let ends: Vec<_> = marks.iter().map(|mark| mark.end).collect();
+                prop_assert!(ends.is_sorted() && ends.iter().all(|end| 0 < *end && *end <= header.size), "{:?}", ends);
+                let last = ends.len().saturating_sub(1);
+                prop_assert!(ends[..last].iter().all(|end| end.is_multiple_of(BLOCK)), "{:?}", ends);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_a_journal_or_none(text in prop::collection::vec(any::<u8>(), 0..200)) {
+            parse(&text);
+        }
     }
 
     #[test]

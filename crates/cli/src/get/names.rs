@@ -50,16 +50,27 @@ pub(crate) fn shown(name: &str) -> String {
     name.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
+/// The same of what may be of any length.
+pub(crate) fn brief(text: &str) -> String {
+    let short: String = text.chars().take(LONGEST).collect();
+    shown(&short) + if short.len() < text.len() { "…" } else { "" }
+}
+
 /// Whether the URL asks for a directory.
 pub(super) fn is_directory(url: &Url) -> bool {
     url.encoded_path().ends_with('/')
 }
 
-/// What to call the thing the URL names: the last part of its path.
+/// What to call the thing the URL names: the last part of its path, and for all that a server has, the server's name.
 ///
 /// Errors: it has none, or one that is no file name; `-o` is the way out.
 pub(super) fn of_url(url: &Url) -> anyhow::Result<String> {
-    let last = url.encoded_path().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    // Colons of an address are no part of names everywhere.
+    let host = url.peer.host.replace(':', "-");
+    let last = match url.encoded_path() {
+        "/" => host.as_str(),
+        path => path.trim_end_matches('/').rsplit('/').next().unwrap_or_default(),
+    };
     let give = |why: String| anyhow!("{} {why}: say where to with -o", url.short()).context(Failure::Usage);
     let name = percent::decode(last).ok_or_else(|| give("has a name that is not UTF-8".to_owned()))?;
     match check(&name) {
@@ -112,11 +123,14 @@ mod tests {
             ("https://h/x/a%20b?q=1", "a b"),
             ("https://h/dir/", "dir"),
             ("https://h/%252e", "%2e"),
+            ("https://192.0.2.1:4433/", "192.0.2.1"),
+            ("https://h", "h"),
+            ("https://[::1]:4433/", "--1"),
         ] {
             assert_eq!(of_url(&url.parse().unwrap()).unwrap(), name, "{url}");
         }
         for url in
-            ["https://h/", "https://h", "https://h/x/..", "https://h/%2e%2e", "https://h/..%2fb", "https://h/%ff"]
+            ["https://../", "https://h//", "https://h/x/..", "https://h/%2e%2e", "https://h/..%2fb", "https://h/%ff"]
         {
             let error = of_url(&url.parse().unwrap()).unwrap_err();
             assert_eq!(crate::exit::failure_of(&error), Failure::Usage, "{url}");

@@ -1,16 +1,25 @@
 //! One request and its answer, over a connection that is there.
 
+use super::names::brief;
+use super::patience::Patience;
 use super::source::Session;
 use crate::url::Url;
+use crate::wire;
 use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
+use core::time::Duration;
 use h3::error::StreamError;
-use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE};
-use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE};
+use http::header::{DATE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE};
+use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, request};
 use pcc_quic::http3::RequestStream;
+use std::time::SystemTime;
 
-const PCC_DIGEST: HeaderName = HeaderName::from_static("pcc-digest");
-const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
+/// Interim answers (RFC 9110 §15.2) to one request: real servers send one or two.
+const MOST_INTERIM: usize = 16;
+
+/// A time of change is a validator once it is so long past: within its grain a file can change twice (RFC 9110 §8.8.2.2).
+const GRAIN: Duration = Duration::from_secs(1);
 
 /// Why a request was not answered as hoped.
 #[derive(Debug)]
@@ -46,10 +55,12 @@ pub(crate) enum Refused {
 
 /// The source is not what it was when the download began.
 #[derive(Debug, thiserror::Error)]
-#[error("source changed under way: {url} is another file now; run the command again, it starts anew")]
+#[error("source changed under way: {url} is another file now; {next}")]
 pub(crate) struct Changed {
     /// What was asked for.
     pub(crate) url: String,
+    /// What the user can do.
+    pub(crate) next: String,
 }
 
 /// What tells one state of a file from another.
@@ -59,6 +70,8 @@ pub(crate) struct Version {
     pub(crate) etag: Option<String>,
     /// Time of the last change, as the server writes it.
     pub(crate) modified: Option<String>,
+    /// Whether that time is long enough ago that another change would have another time.
+    pub(crate) settled: bool,
     /// Bytes of the whole file.
     pub(crate) size: Option<u64>,
 }
@@ -66,7 +79,24 @@ pub(crate) struct Version {
 impl Version {
     fn of(headers: &HeaderMap, size: Option<u64>) -> Self {
         let etag = text(headers, &ETAG).filter(|tag| !tag.starts_with("W/"));
-        Self { etag: etag.map(str::to_owned), modified: text(headers, &LAST_MODIFIED).map(str::to_owned), size }
+        let time = |name| -> Option<SystemTime> { httpdate::parse_http_date(text(headers, name)?).ok() };
+        let past = time(&DATE).zip(time(&LAST_MODIFIED)).and_then(|(now, then)| now.duration_since(then).ok());
+        Self {
+            etag: etag.map(str::to_owned),
+            modified: text(headers, &LAST_MODIFIED).map(str::to_owned),
+            settled: past.is_some_and(|past| past >= GRAIN),
+            size,
+        }
+    }
+
+    /// With which a server can be asked for the rest of this state and no other.
+    fn validator(&self) -> Option<&str> {
+        self.etag.as_deref().or_else(|| self.modified.as_deref().filter(|_| self.settled))
+    }
+
+    /// Whether a server can be asked for the rest of it.
+    pub(crate) fn is_validated(&self) -> bool {
+        self.validator().is_some()
     }
 
     /// Whether both can be the same state; what only one of them knows does not count.
@@ -99,53 +129,99 @@ pub(crate) struct Answer {
     url: String,
 }
 
+/// What listings may take of the memory, all together.
+pub(crate) struct Room {
+    /// Bytes that each may have.
+    small: usize,
+    /// Bytes that one may have, at a time.
+    most: usize,
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl Room {
+    pub(crate) const fn new(small: usize, most: usize) -> Self {
+        Self { small, most, turn: tokio::sync::Mutex::const_new(()) }
+    }
+}
+
+/// A listing as it came, and the turn that a large one has.
+pub(crate) struct Text<'a> {
+    pub(crate) text: Vec<u8>,
+    _turn: Option<tokio::sync::MutexGuard<'a, ()>>,
+}
+
 /// Asks about a file; with `digest` also for its BLAKE3, which may take the server as long as reading it does.
 pub(crate) async fn head(session: &Session, url: &Url, digest: bool) -> Result<Head, Trouble> {
-    let mut request = Request::builder().method(Method::HEAD).uri(url.to_uri());
+    let mut request = about(url).method(Method::HEAD);
     if digest {
-        request = request.header("want-repr-digest", "blake3=10").header("want-digest", "blake3");
+        request = request.header(wire::WANT_REPR_DIGEST, "blake3=10").header(wire::WANT_DIGEST, "blake3");
     }
-    let (response, _) = ask(session, url, request.body(()).context("could not form the request")?).await?;
+    let (response, _) = ask(session, url, request).await?;
     let headers = response.headers();
-    let size = number(headers, &CONTENT_LENGTH);
-    Ok(Head { version: Version::of(headers, size), digest: digest_of(headers) })
+    Ok(Head { version: Version::of(headers, length(headers, url)?), digest: digest_of(headers) })
 }
 
 /// Asks for a file from the byte `from` on, of the state `known` if that is given.
 pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&Version>) -> Result<Answer, Trouble> {
-    let mut request = Request::builder().uri(url.to_uri());
+    let mut request = about(url);
     if from > 0 {
         request = request.header(RANGE, format!("bytes={from}-"));
-        if let Some(etag) = known.and_then(|version| version.etag.as_ref()) {
-            request = request.header(IF_RANGE, etag);
+        if let Some(validator) = known.and_then(Version::validator) {
+            request = request.header(IF_RANGE, validator);
         }
     }
-    let (response, body) = ask(session, url, request.body(()).context("could not form the request")?).await?;
+    let (response, body) = ask(session, url, request).await?;
     let headers = response.headers();
+    if let Some(encoding) = text(headers, &CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
+        let (url, encoding) = (url.short(), brief(encoding));
+        return Err(
+            anyhow!("the server sends {url} as {encoding}, which was not asked for: fetch it with a browser").into()
+        );
+    }
+    let length = length(headers, url)?;
     let (first, size) = if response.status() == StatusCode::PARTIAL_CONTENT {
         let range = text(headers, &CONTENT_RANGE).and_then(content_range);
         range.filter(|(first, _)| *first == from).with_context(|| {
             format!("the server sent another part of {} than was asked for, which no server should", url.short())
         })?
     } else {
-        (0, number(headers, &CONTENT_LENGTH))
+        (0, length)
     };
     Ok(Answer { version: Version::of(headers, size), from: first, body, url: url.short() })
 }
 
-/// The entries of a directory, as JSON of at most `most` bytes.
-pub(crate) async fn listing(session: &Session, url: &Url, most: usize) -> Result<Vec<u8>, Trouble> {
-    let request = Request::builder().uri(url.to_uri()).header(ACCEPT, "application/json");
-    let (_, body) = ask(session, url, request.body(()).context("could not form the request")?).await?;
+/// The entries of a directory, as JSON.
+pub(crate) async fn listing<'room>(
+    session: &Session,
+    url: &Url,
+    patience: &mut Patience<'_>,
+    room: &'room Room,
+) -> Result<Text<'room>, Trouble> {
+    patience.ask();
+    let (_, body) = patience.wait(ask(session, url, about(url).header(ACCEPT, "application/json"))).await?;
     let mut answer = Answer { version: Version::default(), from: 0, body, url: url.short() };
     let mut text = Vec::new();
-    while let Some(part) = answer.next(session).await? {
+    let mut turn = None;
+    while let Some(part) = patience.wait(answer.next(session)).await? {
         text.extend_from_slice(&part);
-        if text.len() > most {
-            return Err(anyhow!("the listing of {} is larger than {most} bytes", url.short()).into());
+        // It begins anew when the connection is lost.
+        patience.repeated(part.len() as u64);
+        if text.len() > room.most {
+            return Err(anyhow!("the listing of {} is larger than {} bytes", url.short(), room.most).into());
+        }
+        if text.len() > room.small && turn.is_none() {
+            let waiting = tokio::time::Instant::now();
+            turn = Some(room.turn.lock().await);
+            patience.excuse(waiting.elapsed());
         }
     }
-    Ok(text)
+    Ok(Text { text, _turn: turn })
+}
+
+/// A request about `url`.
+fn about(url: &Url) -> request::Builder {
+    // Ranges and digests are about the file as it is.
+    Request::builder().uri(url.to_uri()).header(ACCEPT_ENCODING, "identity")
 }
 
 impl Answer {
@@ -156,13 +232,27 @@ impl Answer {
     }
 }
 
-async fn ask(session: &Session, url: &Url, request: Request<()>) -> Result<(Response<()>, RequestStream), Trouble> {
+async fn ask(
+    session: &Session,
+    url: &Url,
+    request: request::Builder,
+) -> Result<(Response<()>, RequestStream), Trouble> {
+    let request = request.body(()).context("could not form the request")?;
     let trouble = |error| trouble(session, &url.short(), error);
     let mut stream = session.requests().send_request(request).await.map_err(trouble)?;
     // A server that answers before it has read the end stops the stream (RFC 9114 §4.1): the answer counts, and if the
     // connection was lost, waiting for it says so.
     let _ = stream.finish().await;
-    let response = stream.recv_response().await.map_err(trouble)?;
+    let mut response = stream.recv_response().await.map_err(trouble)?;
+    for interim in 0.. {
+        if !response.status().is_informational() {
+            break;
+        }
+        if interim == MOST_INTERIM {
+            return Err(anyhow!("the server does not come to its answer for {}", url.short()).into());
+        }
+        response = stream.recv_response().await.map_err(trouble)?;
+    }
     match refusal(url, &response) {
         None => Ok((response, stream)),
         Some(refused) if passes(response.status()) => Err(Trouble::Passing(refused.into())),
@@ -178,7 +268,7 @@ fn refusal(url: &Url, response: &Response<()>) -> Option<Refused> {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Refused::Forbidden { url, status },
         _ if status.is_redirection() => {
             let to = text(response.headers(), &LOCATION).unwrap_or("an unknown place");
-            Refused::Moved { url, to: super::names::shown(to) }
+            Refused::Moved { url, to: brief(to) }
         }
         _ => Refused::Other { url, status },
     })
@@ -215,8 +305,20 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-fn number(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
-    text(headers, name)?.trim().parse().ok()
+/// The length that the server names, if it does.
+///
+/// Errors: it names none that could be (RFC 9110 §8.6). Without a length the end of a file could not be told from a
+/// broken connection, so a wrong one is not taken for none.
+fn length(headers: &HeaderMap, url: &Url) -> anyhow::Result<Option<u64>> {
+    let mut named = None;
+    for value in headers.get_all(CONTENT_LENGTH) {
+        let written = value.to_str().unwrap_or_default();
+        let digits = !written.is_empty() && written.bytes().all(|byte| byte.is_ascii_digit());
+        let length = written.parse().ok().filter(|length| digits && named.is_none_or(|named| named == *length));
+        let impossible = || format!("the server gives {} the impossible length `{}`", url.short(), brief(written));
+        named = Some(length.with_context(impossible)?);
+    }
+    Ok(named)
 }
 
 /// First byte and size of the whole, from `bytes 5-9/10` or `bytes 5-9/*` (RFC 9110 §14.4).
@@ -231,30 +333,8 @@ fn content_range(written: &str) -> Option<(u64, Option<u64>)> {
 /// The BLAKE3 digest of the whole file: RFC 9530's `repr-digest: blake3=:<base64>:`, whose registry does not have the
 /// algorithm, or `pcc-digest: blake3=<hexadecimal>`.
 fn digest_of(headers: &HeaderMap) -> Option<blake3::Hash> {
-    let hexadecimal = || blake3::Hash::from_hex(text(headers, &PCC_DIGEST)?.trim().strip_prefix("blake3=")?).ok();
-    let base64 = || {
-        let mut fields = text(headers, &REPR_DIGEST)?.split(',');
-        let bytes = fields.find_map(|field| from_base64(field.trim().strip_prefix("blake3=:")?.strip_suffix(':')?))?;
-        Some(blake3::Hash::from_bytes(bytes))
-    };
-    base64().or_else(hexadecimal)
-}
-
-/// 32 bytes from their 44 characters (RFC 4648 §4).
-fn from_base64(written: &str) -> Option<[u8; 32]> {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digits = written.strip_suffix('=').filter(|digits| digits.len() == 43)?;
-    let (mut bits, mut held, mut bytes) = (0, 0u32, Vec::with_capacity(32));
-    for digit in digits.bytes() {
-        let value = u32::try_from(ALPHABET.iter().position(|letter| *letter == digit)?).ok()?;
-        held = (held << 6 | value) & 0xfff;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push(u8::try_from(held >> bits & 0xff).ok()?);
-        }
-    }
-    bytes.try_into().ok()
+    let hexadecimal = || blake3::Hash::from_hex(text(headers, &wire::PCC_DIGEST)?.trim().strip_prefix("blake3=")?).ok();
+    wire::digest_of(headers).or_else(hexadecimal)
 }
 
 #[cfg(test)]
@@ -276,22 +356,47 @@ mod tests {
         let headers = |name, value: &str| HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())]);
         let digest = blake3::hash(b"abc");
         let hexadecimal = format!("blake3={}", digest.to_hex());
-        assert_eq!(digest_of(&headers(PCC_DIGEST, &hexadecimal)), Some(digest));
+        assert_eq!(digest_of(&headers(wire::PCC_DIGEST, &hexadecimal)), Some(digest));
         let base64 = "blake3=:ZDezrDhGUTP/tjt1JzqNtUjFWEZdedsD/TWcbNW9nYU=:";
-        assert_eq!(digest_of(&headers(REPR_DIGEST, base64)), Some(digest));
-        assert_eq!(digest_of(&headers(REPR_DIGEST, &format!("sha-256=:AAAA:, {base64}"))), Some(digest));
+        assert_eq!(digest_of(&headers(wire::REPR_DIGEST, base64)), Some(digest));
+        assert_eq!(digest_of(&headers(wire::REPR_DIGEST, &format!("sha-256=:AAAA:, {base64}"))), Some(digest));
         for wrong in ["", "blake3=", "blake3=abc", "sha256=00", "blake3=:AAAA:", "blake3=:::"] {
-            assert_eq!(digest_of(&headers(PCC_DIGEST, wrong)), None, "{wrong}");
-            assert_eq!(digest_of(&headers(REPR_DIGEST, wrong)), None, "{wrong}");
+            assert_eq!(digest_of(&headers(wire::PCC_DIGEST, wrong)), None, "{wrong}");
+            assert_eq!(digest_of(&headers(wire::REPR_DIGEST, wrong)), None, "{wrong}");
         }
     }
 
     #[test]
-    fn base64_is_that_of_others() {
-        // python3 -c 'import base64; print(base64.b64encode(bytes(range(224, 256))).decode())'
-        let written = "4OHi4+Tl5ufo6err7O3u7/Dx8vP09fb3+Pn6+/z9/v8=";
-        let bytes: Vec<u8> = (224..=255).collect();
-        assert_eq!(from_base64(written).unwrap().as_slice(), bytes);
+    fn a_length_is_digits_and_nothing_else() {
+        let url = "https://h/a".parse().unwrap();
+        let lengths = |values: &[&'static str]| {
+            let values = values.iter().map(|value| (CONTENT_LENGTH, HeaderValue::from_static(value)));
+            length(&HeaderMap::from_iter(values), &url)
+        };
+        assert_eq!(lengths(&[]).unwrap(), None);
+        assert_eq!(lengths(&["5"]).unwrap(), Some(5));
+        for wrong in ["-1", "+1", "abc", "", "5, 5", "1e3", "18446744073709551616"] {
+            assert!(lengths(&[wrong]).unwrap_err().to_string().contains(&format!("`{wrong}`")), "{wrong}");
+        }
+        let mut two = HeaderMap::new();
+        for value in ["5", "6"] {
+            two.append(CONTENT_LENGTH, HeaderValue::from_static(value));
+        }
+        assert!(length(&two, &url).is_err());
+    }
+
+    #[test]
+    fn a_time_is_a_validator_once_it_is_past() {
+        let version = |date: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(LAST_MODIFIED, HeaderValue::from_static("Sun, 06 Nov 1994 08:49:37 GMT"));
+            date.map(|date| headers.insert(DATE, HeaderValue::from_static(date)));
+            Version::of(&headers, Some(5))
+        };
+        assert!(version(Some("Sun, 06 Nov 1994 08:49:38 GMT")).is_validated());
+        for too_early in [None, Some("Sun, 06 Nov 1994 08:49:37 GMT"), Some("Sun, 06 Nov 1994 08:49:00 GMT")] {
+            assert!(!version(too_early).is_validated(), "{too_early:?}");
+        }
     }
 
     #[test]
@@ -299,6 +404,7 @@ mod tests {
         let version = |etag: Option<&str>, modified: Option<&str>, size| Version {
             etag: etag.map(str::to_owned),
             modified: modified.map(str::to_owned),
+            settled: false,
             size,
         };
         let known = version(Some("\"1\""), Some("Mon"), Some(5));

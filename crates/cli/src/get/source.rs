@@ -1,6 +1,7 @@
 //! The server that files come from: connected to when needed, and again when the connection is lost.
 
 use super::backoff::{Backoff, random};
+use super::patience::Patience;
 use super::request::Trouble;
 use super::watch::Watch;
 use crate::dial::{DialError, Dialed, Dialer};
@@ -14,7 +15,7 @@ use h3::error::StreamError;
 use pcc::units::Rate;
 use pcc_quic::http3::{self, Requests};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use tokio::time::Instant;
 
 /// How long the goodbye may take.
 const GOODBYE: Duration = Duration::from_millis(500);
@@ -131,12 +132,22 @@ impl Source {
         }
     }
 
+    pub(crate) fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
     pub(crate) fn watch(&self) -> &dyn Watch {
         &*self.watch
     }
 
-    pub(crate) fn give_up(&self) -> Duration {
-        self.give_up
+    /// The clock of a new piece of work.
+    pub(crate) fn patience(&self) -> Patience<'_> {
+        Patience::new(self, self.give_up)
+    }
+
+    /// Whether nothing that was asked of the server made progress for as long as the user wants to wait.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.state().progressed.elapsed() >= self.give_up
     }
 
     /// A connection that is up.
@@ -192,9 +203,24 @@ impl Source {
 
     /// Something arrived.
     pub(crate) fn progressed(&self) {
+        self.progressed_at(Instant::now());
+    }
+
+    pub(super) fn progressed_at(&self, now: Instant) {
         let mut state = self.state();
-        state.progressed = Instant::now();
+        state.progressed = now;
         state.backoff.reset();
+    }
+
+    /// Whether something arrived after `then`.
+    pub(super) fn progressed_after(&self, then: Instant) -> bool {
+        self.state().progressed > then
+    }
+
+    /// So long nothing could be expected of the server: it does not count as time without progress.
+    pub(crate) fn waited(&self, time: Duration) {
+        let mut state = self.state();
+        state.progressed = (state.progressed + time).min(Instant::now());
     }
 
     /// Whether our flow control held the server back since the last call.

@@ -1,16 +1,14 @@
 //! Where received bytes go: hashed, written in order, and kept so that a later run can go on.
 
 use super::journal::{self, BLOCK, Header, Mark};
-use super::names;
-use anyhow::{Context, ensure};
+use super::{claim, names};
+use anyhow::Context;
 use core::time::Duration;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tokio::sync::mpsc;
-#[cfg(windows)]
-use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_OPEN_REPARSE_POINT;
+use tokio::sync::{mpsc, oneshot};
 
 /// A mark is written at least this often: what a crash costs on a slow path.
 const MARK_INTERVAL: Duration = Duration::from_secs(1);
@@ -36,8 +34,19 @@ pub(super) struct Store {
 }
 
 enum Out {
-    Part { target: PathBuf, part: PathBuf, file: File, journal: Box<Journal> },
+    Part(Box<Part>),
     Stdout,
+}
+
+/// A file that is not complete. Dropped without having been published, it stays for a later run, or goes if none could
+/// use it.
+struct Part {
+    target: PathBuf,
+    path: PathBuf,
+    /// Locked until the file has its name or is gone.
+    file: File,
+    journal: Journal,
+    keep: bool,
 }
 
 /// Made at the first mark: most small files never need one.
@@ -54,6 +63,7 @@ pub(super) struct Left {
     /// Where it came from.
     pub(super) header: Header,
     marks: Vec<Mark>,
+    file: File,
 }
 
 /// What is good of it.
@@ -65,11 +75,32 @@ pub(super) struct Checked {
 }
 
 /// What an earlier download to `target` left; `None` if nothing that can be used.
+///
+/// Errors: another download is at it.
 pub(super) fn left(target: &Target) -> anyhow::Result<Option<Left>> {
     let Target::File(target) = target else { return Ok(None) };
     let (part, journal) = names::part_and_journal(target);
+    let Some(file) = claim::existing(&part)? else { return Ok(None) };
     let read = journal::read(&journal).with_context(|| format!("could not read {}", journal.display()))?;
-    Ok(read.filter(|_| part.is_file()).map(|(header, marks)| Left { header, marks }))
+    Ok(read.map(|(header, marks)| Left { header, marks, file }))
+}
+
+impl Target {
+    /// Runs `work`, which writes here, on a thread of its own, and answers what came of it.
+    ///
+    /// The process does not end before a file has what arrived; it does not wait for a pipe that nobody reads.
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> std::io::Result<oneshot::Receiver<T>> {
+        let (done, outcome) = oneshot::channel();
+        let work = move || drop(done.send(work())); // nobody may wait for it any more
+        match self {
+            Self::File(_) => drop(tokio::task::spawn_blocking(work)),
+            Self::Stdout => drop(std::thread::Builder::new().spawn(work)?),
+        }
+        Ok(outcome)
+    }
 }
 
 impl Store {
@@ -78,10 +109,11 @@ impl Store {
         let out = match target {
             Target::Stdout => Out::Stdout,
             Target::File(target) => {
-                let (part, journal) = names::part_and_journal(target);
-                let file = open(&part, true)?;
+                let (path, journal) = names::part_and_journal(target);
+                let file = claim::make(&path)?;
+                file.set_len(0).with_context(|| cannot_write(&path, false))?;
                 remove(&journal)?;
-                Out::Part { target: target.clone(), part, file, journal: Journal::new(journal, header, 0) }
+                Out::Part(Part::new(target.clone(), path, file, Journal::new(journal, header, 0)))
             }
         };
         Ok(Self { out, whole: blake3::Hasher::new(), at: 0 })
@@ -90,7 +122,7 @@ impl Store {
     /// Reads what an earlier run left, and goes on behind the last byte that is what it was when it was received.
     pub(super) fn check(target: &Path, left: Left) -> anyhow::Result<Checked> {
         let (part, journal) = names::part_and_journal(target);
-        let mut file = open(&part, false)?;
+        let mut file = left.file;
         let (mut whole, mut at) = (blake3::Hasher::new(), 0);
         let mut good = Vec::new();
         let mut damaged_at = None;
@@ -119,11 +151,12 @@ impl Store {
             file.set_len(at)?;
             file.seek(SeekFrom::Start(at))
         };
-        cut(&mut file).with_context(|| cannot_write(&part))?;
-        let writer = journal::Writer::create(&journal, &left.header, &good).with_context(|| cannot_write(&journal))?;
+        cut(&mut file).with_context(|| cannot_write(&part, true))?;
+        let writer =
+            journal::Writer::create(&journal, &left.header, &good).with_context(|| cannot_write(&journal, true))?;
         let mut journal = Journal::new(journal, Some(left.header), at);
         journal.writer = Some(writer);
-        let out = Out::Part { target: target.to_owned(), part, file, journal };
+        let out = Out::Part(Part::new(target.to_owned(), part, file, journal));
         Ok(Checked { store: Self { out, whole, at }, damaged_at })
     }
 
@@ -143,11 +176,9 @@ impl Store {
             batch.clear();
             let _ = give_back.try_send(batch); // nobody needs it, then
         }
-        if let Out::Part { journal, .. } = &mut self.out {
-            journal.mark(self.at, &self.whole, true)?;
-        }
-        if let Out::Stdout = self.out {
-            std::io::stdout().flush().context("could not write to standard output")?;
+        match &mut self.out {
+            Out::Part(part) => part.journal.mark(self.at, &self.whole, true)?,
+            Out::Stdout => std::io::stdout().flush().context("could not write to standard output")?,
         }
         Ok(self)
     }
@@ -157,13 +188,13 @@ impl Store {
             let room = usize::try_from(BLOCK - self.at % BLOCK).unwrap_or(usize::MAX);
             let (now, later) = data.split_at(room.min(data.len()));
             match &mut self.out {
-                Out::Part { part, file, .. } => file.write_all(now).with_context(|| cannot_write(part))?,
+                Out::Part(part) => part.file.write_all(now).with_context(|| cannot_write(&part.path, part.keep))?,
                 Out::Stdout => std::io::stdout().lock().write_all(now).context("could not write to standard output")?,
             }
             self.whole.update(now);
             self.at += now.len() as u64;
-            if let Out::Part { journal, .. } = &mut self.out {
-                journal.mark(self.at, &self.whole, false)?;
+            if let Out::Part(part) = &mut self.out {
+                part.journal.mark(self.at, &self.whole, false)?;
             }
             data = later;
         }
@@ -177,37 +208,55 @@ impl Store {
 
     /// Brings the file under its name: only now, and at once. Blocks.
     pub(super) fn publish(self) -> anyhow::Result<()> {
-        let Out::Part { target, part, file, journal } = self.out else { return Ok(()) };
-        file.sync_all().with_context(|| cannot_write(&part))?;
-        drop(file);
-        std::fs::rename(&part, &target).with_context(|| {
-            format!("could not rename the complete file {} to {}; rename it yourself", part.display(), target.display())
-        })?;
-        let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // Where a directory cannot be synced the rename is on its way to the disk all the same.
-        let _ = File::open(dir).and_then(|dir| dir.sync_all());
-        remove(&journal.path)
+        match self.out {
+            Out::Part(part) => part.publish(),
+            Out::Stdout => Ok(()),
+        }
     }
 
     /// Throws everything away, so that the next run starts anew. Blocks.
-    pub(super) fn discard(self) -> anyhow::Result<()> {
-        let Out::Part { part, journal, .. } = self.out else { return Ok(()) };
-        remove(&journal.path)?;
-        remove(&part)
+    pub(super) fn discard(mut self) {
+        if let Out::Part(part) = &mut self.out {
+            part.keep = false;
+        }
+    }
+}
+
+impl Part {
+    fn new(target: PathBuf, path: PathBuf, file: File, journal: Journal) -> Box<Self> {
+        let keep = journal.header.is_some();
+        Box::new(Self { target, path, file, journal, keep })
     }
 
-    /// Throws away what no later run could use. Blocks.
-    pub(super) fn abandon(self) -> anyhow::Result<()> {
-        match &self.out {
-            Out::Part { journal, .. } if journal.header.is_none() => self.discard(),
-            _ => Ok(()),
+    fn publish(mut self: Box<Self>) -> anyhow::Result<()> {
+        self.file.sync_all().with_context(|| cannot_write(&self.path, self.keep))?;
+        self.keep = true; // complete, whatever becomes of its name
+        // The file stays locked until it has its name: until then nobody else may take it for a partial one.
+        std::fs::rename(&self.path, &self.target).with_context(|| {
+            let (part, target) = (self.path.display(), self.target.display());
+            format!("could not rename the complete file {part} to {target}; rename it yourself")
+        })?;
+        // Before anything that takes time: the next download to this name may begin now, and will have its own journal.
+        remove(&self.journal.path)?;
+        let dir = self.target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // Where a directory cannot be synced the rename is on its way to the disk all the same.
+        let _ = File::open(dir).and_then(|dir| dir.sync_all());
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.keep {
+            // What cannot be removed is only in the way; the next download to this name empties it.
+            let _ = remove(&self.journal.path).and_then(|()| remove(&self.path));
         }
     }
 }
 
 impl Journal {
-    fn new(path: PathBuf, header: Option<Header>, marked: u64) -> Box<Self> {
-        Box::new(Self { path, header, writer: None, last_mark: Instant::now(), marked })
+    fn new(path: PathBuf, header: Option<Header>, marked: u64) -> Self {
+        Self { path, header, writer: None, last_mark: Instant::now(), marked }
     }
 
     /// Notes that the file is good up to `at`, if it is time to, or anyway when this is the end of the run.
@@ -222,46 +271,17 @@ impl Journal {
             Some(writer) => writer.add(&mark),
             None => journal::Writer::create(&self.path, header, &[mark]).map(|writer| self.writer = Some(writer)),
         };
-        done.with_context(|| cannot_write(&self.path))?;
+        done.with_context(|| cannot_write(&self.path, true))?;
         self.marked = at;
         self.last_mark = Instant::now();
         Ok(())
     }
 }
 
-fn cannot_write(path: &Path) -> String {
-    format!(
-        "could not write {} (make room or choose another place with -o, and run again: it goes on where it stopped)",
-        path.display()
-    )
-}
-
-/// Opens the partial file, never through a link that somebody laid there, and for this process alone: two downloads into
-/// one file would spoil each other's.
-fn open(part: &Path, anew: bool) -> anyhow::Result<File> {
-    let unusable = || format!("could not create {}: choose a place that can be written with -o", part.display());
-    let mut options = OpenOptions::new();
-    // Emptied only once it is ours.
-    options.read(true).write(true).create(anew).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
-    #[cfg(windows)]
-    std::os::windows::fs::OpenOptionsExt::custom_flags(&mut options, FILE_FLAG_OPEN_REPARSE_POINT);
-    let file = options.open(part).with_context(unusable)?;
-    // Windows opens the link itself.
-    ensure!(!file.metadata().with_context(unusable)?.is_symlink(), "{}", unusable());
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => anyhow::bail!(
-            "another pcc is downloading into {}: wait for it, or choose another name with -o",
-            part.display()
-        ),
-        // A file system without locks is no reason not to download.
-        Err(TryLockError::Error(_)) | Ok(()) => {}
-    }
-    if anew {
-        file.set_len(0).with_context(unusable)?;
-    }
-    Ok(file)
+fn cannot_write(path: &Path, resumable: bool) -> String {
+    let then =
+        if resumable { "it goes on where it stopped" } else { "it starts anew, as this server knows no other way" };
+    format!("could not write {} (make room or choose another place with -o, and run again: {then})", path.display())
 }
 
 fn remove(path: &Path) -> anyhow::Result<()> {
@@ -285,7 +305,7 @@ mod tests {
     }
 
     fn header() -> Header {
-        let version = Version { etag: Some("\"1\"".to_owned()), modified: None, size: Some(SIZE as u64) };
+        let version = Version { etag: Some("\"1\"".to_owned()), size: Some(SIZE as u64), ..Version::default() };
         Header::of(&"https://h/a".parse().unwrap(), &version).unwrap()
     }
 
@@ -378,7 +398,7 @@ mod tests {
         let place = Place::new();
         drop(store(&place.target(), &data()));
         let (part, _) = names::part_and_journal(&place.path());
-        OpenOptions::new().write(true).open(&part).unwrap().set_len(BLOCK + 5).unwrap();
+        File::options().write(true).open(&part).unwrap().set_len(BLOCK + 5).unwrap();
         let checked = place.check();
         assert_eq!((checked.store.at(), checked.damaged_at), (BLOCK, Some(BLOCK)));
         assert_eq!(std::fs::metadata(&part).unwrap().len(), BLOCK);
@@ -397,8 +417,65 @@ mod tests {
         let place = Place::new();
         let mut store = Store::new(&place.target(), None).unwrap();
         store.write(&data()).unwrap();
-        store.abandon().unwrap();
+        drop(store);
         assert_eq!(place.names(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_disk_that_fails_leaves_only_what_can_be_resumed() {
+        for (header, left) in [(None, 0), (Some(header()), 2)] {
+            let place = Place::new();
+            let mut store = Store::new(&place.target(), header).unwrap();
+            store.write(&data()[..5_000_000]).unwrap();
+            let Out::Part(part) = &mut store.out else { unreachable!("it goes to a file") };
+            part.file = File::open(&part.path).unwrap(); // takes no more, like a full disk
+            let (batches, receiver) = mpsc::channel(1);
+            batches.try_send(vec![1]).unwrap();
+            let error = store.drain(receiver, mpsc::channel(1).0).err().unwrap().to_string();
+            assert!(error.contains("make room"), "{error}");
+            assert_eq!(place.names().len(), left, "{:?}", place.names());
+        }
+    }
+
+    /// Begins and ends downloads of one name as fast as it can, each with bytes of its own.
+    fn rival(target: &Target, number: u8) {
+        for _ in 0..200 {
+            let Ok(mut store) = Store::new(target, Some(header())) else { continue };
+            for _ in 0..4 {
+                store.write(&[number; 1000]).unwrap();
+            }
+            store.publish().unwrap();
+        }
+    }
+
+    #[test]
+    fn of_rivals_for_one_name_each_publishes_a_whole_file() {
+        let place = Place::new();
+        let target = place.target();
+        std::thread::scope(|scope| {
+            for number in 0..4 {
+                let target = &target;
+                scope.spawn(move || rival(target, number));
+            }
+            for _ in 0..2000 {
+                if let Ok(found) = std::fs::read(place.path()) {
+                    assert!(found.len() == 4000 && found.iter().all(|byte| *byte == found[0]), "{} bytes", found.len());
+                }
+            }
+        });
+        assert_eq!(place.names(), ["file"]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_in_the_place_of_the_journal_is_an_error_and_holds_nobody() {
+        let place = Place::new();
+        let (part, journal) = names::part_and_journal(&place.path());
+        std::fs::write(part, "x").unwrap();
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        mknodat(CWD, &journal, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        let error = format!("{:#}", left(&place.target()).err().unwrap());
+        assert!(error.contains("no plain file") && error.contains("pcc-part.json"), "{error}");
     }
 
     #[cfg(unix)]

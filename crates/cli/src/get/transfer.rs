@@ -1,23 +1,25 @@
 //! One file, from the first request to its final name.
 
 use super::journal::Header;
+use super::names;
+use super::patience::Patience;
 use super::request::{self, Changed, Head, Trouble, Version};
 use super::source::{Session, Source};
 use super::store::{self, Store, Target};
 use super::watch::Started;
+use crate::blocking::off_thread;
 use crate::dial::{self, Dialer, Family};
 use crate::exit::Failure;
 use crate::tls::Trust;
 use crate::url::Url;
 use anyhow::{Context, anyhow};
-use bytes::Buf;
 use core::time::Duration;
 use futures_util::FutureExt;
 use noq::{EndpointConfig, TransportConfig};
 use pcc_quic::http3;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 /// Bytes handed to the disk at a time: large enough for fast hashing and few trips to another thread, small enough to be
@@ -67,6 +69,7 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
     let resumed_from = store.as_ref().map_or(0, Store::at);
     let mut arriving = Arriving {
         source,
+        patience: source.patience(),
         url,
         target,
         version: known,
@@ -83,22 +86,13 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
         (_, Err(error)) => return Err(error),
         (Ok(()), Ok(Some(store))) => store,
         (Ok(()), Ok(None)) => return Err(anyhow!("nothing arrived of {}", url.short())),
-        (Err(error), Ok(store)) => {
-            let changed = error.downcast_ref::<Changed>().is_some();
-            off_thread(move || match store {
-                Some(store) if changed => store.discard(),
-                Some(store) => store.abandon(),
-                None => Ok(()),
-            })
-            .await?;
-            return Err(error);
-        }
+        (Err(error), Ok(_)) => return Err(error),
     };
     let (bytes, digest) = (store.at(), store.digest());
     let promised = arriving.promised().await?;
     let verified = promised.is_some();
     if promised.is_some_and(|promised| promised != digest) {
-        off_thread(move || store.discard()).await?;
+        store.discard();
         let what = format!("{} arrived damaged: its BLAKE3 is {digest}, not the server's", url.short());
         let next = if matches!(target, Target::Stdout) { "do not use what was written" } else { "nothing was kept" };
         return Err(anyhow!("{what}; {next}, run the command again").context(Failure::Integrity));
@@ -131,30 +125,24 @@ async fn resumed(source: &Source, url: &Url, target: &Target) -> anyhow::Result<
 
 /// HEAD, until it is answered.
 pub(super) async fn ask(source: &Source, url: &Url, digest: bool) -> anyhow::Result<Head> {
+    let mut patience = source.patience();
     loop {
         let session = source.session().await?;
-        match patient(source, request::head(&session, url, digest)).await {
+        patience.ask();
+        match patience.wait(request::head(&session, url, digest)).await {
             Ok(head) => {
-                source.progressed();
+                patience.done();
                 return Ok(head);
             }
-            Err(trouble) => source.pause(trouble).await?,
+            Err(trouble) => patience.pause(trouble).await?,
         }
-    }
-}
-
-/// Waits for an answer no longer than the user wants to.
-async fn patient<T>(source: &Source, answer: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
-    // At least a second: with `--give-up 0s` only a broken connection ends the attempt.
-    match tokio::time::timeout(source.give_up().max(Duration::from_secs(1)), answer).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(Trouble::Passing(anyhow!("the server is connected but sends nothing"))),
     }
 }
 
 /// A file on its way.
 struct Arriving<'a> {
     source: &'a Source,
+    patience: Patience<'a>,
     url: &'a Url,
     target: &'a Target,
     /// Which state of the source this is.
@@ -175,7 +163,7 @@ struct Disk {
     queue: mpsc::Sender<Vec<u8>>,
     /// Batches it is done with: filled again, they are still in the cache, and the kernel need not clear new memory.
     done: mpsc::Receiver<Vec<u8>>,
-    thread: JoinHandle<anyhow::Result<Store>>,
+    stored: oneshot::Receiver<anyhow::Result<Store>>,
 }
 
 impl Drop for Arriving<'_> {
@@ -193,34 +181,44 @@ impl Arriving<'_> {
             let session = self.source.session().await?;
             match self.some(&session).await {
                 Ok(()) => return Ok(()),
-                Err(trouble) => self.source.pause(trouble).await?,
+                Err(trouble) => self.patience.pause(trouble).await?,
             }
         }
     }
 
     /// Receives what is missing, over one connection.
     async fn some(&mut self, session: &Arc<Session>) -> Result<(), Trouble> {
-        let source = self.source;
         if self.is_complete() {
             self.begin(session).await?;
             return Ok(()); // an earlier run had all of it
         }
-        let mut answer = patient(source, request::get(session, self.url, self.at, self.version.as_ref())).await?;
+        // Without a validator nobody can say whether the rest belongs to what is here: then all of it comes again, and
+        // what is here must be its beginning.
+        let validated = self.version.as_ref().is_some_and(Version::is_validated);
+        let from = if validated { self.at } else { 0 };
+        self.patience.ask();
+        let known = self.version.as_ref();
+        let mut answer = self.patience.wait(request::get(session, self.url, from, known)).await?;
         match &self.version {
-            Some(known) if !known.fits(&answer.version) => return Err(self.changed()),
+            Some(known) if !known.fits(&answer.version) => return Err(self.changed().into()),
             Some(_) => {}
             None => self.version = Some(answer.version.clone()),
         }
+        let mut here = match self.at {
+            0 => None,
+            _ if validated => None,
+            _ => Some(self.here().await?),
+        };
         self.begin(session).await?;
         // A server that knows no ranges starts from the beginning.
         let mut skip = self.at.saturating_sub(answer.from);
         let mut batch = Vec::with_capacity(BATCH);
-        let most = source.part(BATCH);
+        let most = self.source.part(BATCH);
         loop {
             // Whatever is there goes into the batch, and what comes at once.
             let next = match answer.next(session).now_or_never() {
                 Some(next) => next,
-                None if batch.is_empty() => patient(source, answer.next(session)).await,
+                None if batch.is_empty() => self.patience.wait(answer.next(session)).await,
                 None => match tokio::time::timeout(GATHERING, answer.next(session)).await {
                     Ok(next) => next,
                     Err(_) => {
@@ -240,9 +238,14 @@ impl Arriving<'_> {
                     return Err(trouble);
                 }
             };
-            let skipped = chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX));
-            skip -= skipped as u64;
-            chunk.advance(skipped);
+            let skipped = chunk.split_to(chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX)));
+            skip -= skipped.len() as u64;
+            self.patience.repeated(skipped.len() as u64);
+            if let Some(beginning) = &mut here
+                && !beginning.goes_on_with(&skipped)
+            {
+                return Err(self.changed().into());
+            }
             while !chunk.is_empty() {
                 let fits = chunk.len().min(most - batch.len());
                 batch.extend_from_slice(&chunk.split_to(fits));
@@ -255,6 +258,7 @@ impl Arriving<'_> {
             Some(size) if self.at < size => {
                 Err(Trouble::Passing(anyhow!("the server stopped at byte {} of {size}", self.at)))
             }
+            _ if skip > 0 => Err(Trouble::Passing(anyhow!("the server stopped before byte {}", self.at))),
             _ => Ok(()),
         }
     }
@@ -263,14 +267,32 @@ impl Arriving<'_> {
         self.version.as_ref().is_some_and(|version| version.size == Some(self.at)) && self.at > 0
     }
 
-    fn changed(&self) -> Trouble {
-        Trouble::Final(Changed { url: self.url.short() }.into())
+    fn changed(&self) -> anyhow::Error {
+        let url = self.url.short();
+        let next = match self.target {
+            Target::Stdout => "what was written is no whole file: run the command again".to_owned(),
+            Target::File(path) if self.is_resumable() => {
+                let part = names::part_and_journal(path).0;
+                format!("what is here of the old one stays in {} until you run the command again", part.display())
+            }
+            Target::File(_) => "run the command again".to_owned(),
+        };
+        Changed { url, next }.into()
+    }
+
+    /// Whether a later run could go on with what arrived.
+    fn is_resumable(&self) -> bool {
+        self.header().is_some() && matches!(self.target, Target::File(_))
+    }
+
+    fn header(&self) -> Option<Header> {
+        self.version.as_ref().and_then(|version| Header::of(self.url, version))
     }
 
     /// Once the source is known: opens the file, starts the disk's thread, asks for the digest.
     async fn begin(&mut self, session: &Arc<Session>) -> anyhow::Result<()> {
         if self.disk.is_none() {
-            let header = self.version.as_ref().and_then(|version| Header::of(self.url, version));
+            let header = self.header();
             let target = self.target.clone();
             let store = match self.store.take() {
                 Some(store) => store,
@@ -278,8 +300,8 @@ impl Arriving<'_> {
             };
             let (queue, batches) = mpsc::channel(WAITING);
             let (give_back, done) = mpsc::channel(WAITING);
-            let thread = tokio::task::spawn_blocking(move || store.drain(batches, give_back));
-            self.disk = Some(Disk { queue, done, thread });
+            let stored = self.target.spawn(move || store.drain(batches, give_back)).context("no thread for writing")?;
+            self.disk = Some(Disk { queue, done, stored });
         }
         if self.digest.is_none() {
             let (session, url) = (session.clone(), self.url.clone());
@@ -289,6 +311,9 @@ impl Arriving<'_> {
             let size = self.version.as_ref().and_then(|version| version.size);
             let file = if let Target::File(path) = self.target { Some(path.as_path()) } else { None };
             self.source.watch().started(Started { url: &self.url.short(), file, size, resumed_from: self.at });
+            if !self.is_resumable() {
+                self.source.watch().fleeting();
+            }
             self.told = true;
         }
         Ok(())
@@ -305,6 +330,7 @@ impl Arriving<'_> {
         if size.is_some_and(|size| self.at.saturating_add(bytes) > size) {
             return Err(anyhow!("the server sent more of {} than the size it named", self.url.short()).into());
         }
+        let begun = Instant::now();
         self.source.may_take(batch.len()).await;
         let Some(disk) = &mut self.disk else { return Err(anyhow!("bytes came before the file was open").into()) };
         let empty = disk.done.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
@@ -318,7 +344,8 @@ impl Arriving<'_> {
             return Err(Trouble::Final(anyhow!("the disk failed")));
         }
         self.at += bytes;
-        self.source.progressed();
+        self.patience.excuse(begun.elapsed());
+        self.patience.arrived(bytes);
         self.source.watch().moved(bytes);
         Ok(())
     }
@@ -327,19 +354,27 @@ impl Arriving<'_> {
     async fn stored(&mut self) -> anyhow::Result<Option<Store>> {
         match self.disk.take() {
             None => Ok(self.store.take()),
-            Some(Disk { queue, thread, .. }) => {
+            Some(Disk { queue, stored, .. }) => {
                 drop(queue);
-                thread.await.context("the writing thread failed")?.map(Some)
+                stored.await.context("the writing thread failed")?.map(Some)
             }
         }
     }
 
+    /// What is here, once it is written.
+    async fn here(&mut self) -> anyhow::Result<Beginning> {
+        self.store = self.stored().await?;
+        let digest = self.store.as_ref().map(Store::digest).context("nothing was stored")?;
+        Ok(Beginning { digest, left: self.at, hasher: blake3::Hasher::new() })
+    }
+
     /// The digest the server promised; `None` if it knows none.
     async fn promised(&mut self) -> anyhow::Result<Option<blake3::Hash>> {
+        self.patience.ask();
         let early = match self.digest.take() {
             Some(asked) => {
-                patient(self.source, async { asked.await.unwrap_or_else(|error| Err(Trouble::Passing(error.into()))) })
-                    .await
+                let answer = async { asked.await.unwrap_or_else(|error| Err(Trouble::Passing(error.into()))) };
+                self.patience.wait(answer).await
             }
             None => Err(Trouble::Passing(anyhow!("not asked yet"))),
         };
@@ -350,13 +385,24 @@ impl Arriving<'_> {
             Err(Trouble::Final(error)) => return Err(error),
         };
         match &self.version {
-            Some(known) if !known.fits(&head.version) => Err(Changed { url: self.url.short() }.into()),
+            Some(known) if !known.fits(&head.version) => Err(self.changed()),
             _ => Ok(head.digest),
         }
     }
 }
 
-/// Runs what blocks where it may.
-async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> anyhow::Result<T> + Send + 'static) -> anyhow::Result<T> {
-    tokio::task::spawn_blocking(work).await.context("a thread for files failed")?
+/// The bytes that are here, which those that come again must equal.
+struct Beginning {
+    digest: blake3::Hash,
+    left: u64,
+    hasher: blake3::Hasher,
+}
+
+impl Beginning {
+    /// Whether all is well with `bytes` behind those before.
+    fn goes_on_with(&mut self, bytes: &[u8]) -> bool {
+        self.hasher.update(bytes);
+        self.left = self.left.saturating_sub(bytes.len() as u64);
+        self.left > 0 || self.hasher.finalize() == self.digest
+    }
 }

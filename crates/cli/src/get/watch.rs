@@ -20,6 +20,8 @@ pub(crate) struct Started<'a> {
 pub(crate) trait Watch: Send + Sync {
     /// A file begins.
     fn started(&self, _started: Started<'_>) {}
+    /// If the command is interrupted, what of this file has arrived is lost.
+    fn fleeting(&self) {}
     /// So many more bytes arrived.
     fn moved(&self, bytes: u64);
     /// The disk kept the network waiting.

@@ -1,0 +1,235 @@
+//! How long one piece of work, a file or a listing, goes on without progress, and how long it waits between attempts.
+//!
+//! Each has its own clock: what befalls one file among others neither slows the others down nor is excused by them.
+
+use super::backoff::{Backoff, random};
+use super::request::{Refused, Trouble};
+use super::source::Source;
+use crate::exit::Failure;
+use anyhow::anyhow;
+use core::time::Duration;
+use tokio::time::Instant;
+
+/// Bytes a second that count as progress, a tenth of what the slowest modems carried: with a byte now and then a server
+/// could hold a client for ever.
+const LEAST_RATE: f64 = 100.0;
+
+/// A request is answered within the time to give up, or this if that is shorter: with `--give-up 0s` only a broken
+/// connection ends the attempt.
+const LEAST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// There was no progress for as long as the user wants to wait.
+#[derive(Debug, thiserror::Error)]
+#[error("no progress for {} (--give-up)", humantime::format_duration(*.0))]
+pub(crate) struct GaveUp(Duration);
+
+/// When enough came last.
+#[derive(Debug)]
+struct Meter {
+    since: Instant,
+    /// Bytes from then on.
+    bytes: u64,
+}
+
+impl Meter {
+    fn new(now: Instant) -> Self {
+        Self { since: now, bytes: 0 }
+    }
+
+    /// Whether `bytes` more are enough, at the least rate, for `window` of time.
+    fn count(&mut self, bytes: u64, now: Instant, window: Duration) -> bool {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let enough = self.bytes as f64 >= LEAST_RATE * window.as_secs_f64();
+        if enough {
+            *self = Self::new(now);
+        }
+        enough
+    }
+}
+
+/// The clock of one piece of work.
+#[derive(Debug)]
+struct Clock {
+    give_up: Duration,
+    /// New bytes.
+    progress: Meter,
+    /// Bytes that an earlier attempt had already: they show that the server is there, not that the end comes nearer.
+    repeated: Meter,
+    asked: Instant,
+    backoff: Backoff,
+}
+
+impl Clock {
+    fn new(give_up: Duration) -> Self {
+        let now = Instant::now();
+        let (progress, repeated) = (Meter::new(now), Meter::new(now));
+        Self { give_up, progress, repeated, asked: now, backoff: Backoff::default() }
+    }
+
+    fn window(&self) -> Duration {
+        self.give_up.max(LEAST_PATIENCE)
+    }
+
+    /// When the attempt under way has lasted too long.
+    fn deadline(&self) -> Instant {
+        let counted = self.progress.since.max(self.repeated.since) + self.window();
+        counted.max(self.asked + LEAST_PATIENCE)
+    }
+
+    fn arrived(&mut self, bytes: u64) -> bool {
+        let progressed = self.progress.count(bytes, Instant::now(), self.window());
+        if progressed {
+            self.backoff.reset();
+        }
+        progressed
+    }
+
+    fn repeated(&mut self, bytes: u64) {
+        self.repeated.count(bytes, Instant::now(), self.window());
+    }
+
+    fn excuse(&mut self, time: Duration) {
+        self.progress.since += time;
+        self.repeated.since += time;
+        self.asked += time;
+    }
+
+    /// How long to wait before the next attempt; `None` if none is worth making.
+    fn next(&mut self, random: f64) -> Option<Duration> {
+        let left = self.give_up.saturating_sub(self.progress.since.elapsed());
+        (!left.is_zero()).then(|| self.backoff.next(random).min(left))
+    }
+}
+
+/// The patience with one piece of work.
+pub(crate) struct Patience<'a> {
+    source: &'a Source,
+    clock: Clock,
+}
+
+impl<'a> Patience<'a> {
+    pub(super) fn new(source: &'a Source, give_up: Duration) -> Self {
+        Self { source, clock: Clock::new(give_up) }
+    }
+
+    /// A request begins.
+    pub(crate) fn ask(&mut self) {
+        self.clock.asked = Instant::now();
+    }
+
+    /// New bytes came.
+    pub(crate) fn arrived(&mut self, bytes: u64) {
+        if self.clock.arrived(bytes) {
+            self.source.progressed_at(self.clock.progress.since);
+        }
+    }
+
+    /// Bytes came that were here before.
+    pub(crate) fn repeated(&mut self, bytes: u64) {
+        self.clock.repeated(bytes);
+    }
+
+    /// It is done.
+    pub(crate) fn done(&self) {
+        self.source.progressed();
+    }
+
+    /// This side took its time; the server has nothing to do with that.
+    pub(crate) fn excuse(&mut self, time: Duration) {
+        self.clock.excuse(time);
+        self.source.waited(time);
+    }
+
+    /// Waits for an answer, or a part of one, no longer than the user wants to.
+    pub(crate) async fn wait<T>(&self, answer: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+        match tokio::time::timeout_at(self.clock.deadline(), answer).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Trouble::Passing(anyhow!("the server is connected but sends nothing, or next to nothing"))),
+        }
+    }
+
+    /// Waits before the next attempt.
+    ///
+    /// Errors: none is worth making, because of `trouble` or of how long it has lasted. [`Failure::Unreachable`] if
+    /// nothing else that is asked of the server fared better; a server that refuses is there.
+    pub(crate) async fn pause(&mut self, trouble: Trouble) -> anyhow::Result<()> {
+        let reason = match trouble {
+            Trouble::Passing(reason) => reason,
+            Trouble::Final(error) => return Err(error),
+        };
+        let refused = reason.is::<Refused>();
+        // A server that refuses everything must not do so for the whole time with each of a million files.
+        let next = if refused && self.source.is_overdue() { None } else { self.clock.next(random()) };
+        let Some(wait) = next else {
+            let alone = refused || self.source.progressed_after(self.clock.progress.since);
+            let error = reason.context(GaveUp(self.clock.give_up));
+            return Err(if alone { error } else { error.context(Failure::Unreachable) });
+        };
+        self.source.watch().retry(self.clock.backoff.failures(), wait, &reason);
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    async fn pass(time: Duration) {
+        tokio::time::advance(time).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_byte_now_and_then_is_no_progress() {
+        let mut clock = Clock::new(MINUTE);
+        let begun = Instant::now();
+        for _ in 0..59 {
+            pass(Duration::from_secs(1)).await;
+            assert!(!clock.arrived(10));
+        }
+        assert_eq!(clock.deadline(), begun + MINUTE);
+        assert!(clock.next(0.0).is_some());
+        pass(Duration::from_secs(1)).await;
+        assert_eq!(clock.next(0.0), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_modem_is_progress() {
+        let mut clock = Clock::new(MINUTE);
+        for _ in 0..600 {
+            pass(Duration::from_secs(1)).await;
+            clock.arrived(1200);
+            assert!(clock.deadline() > Instant::now() + MINUTE / 2);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_again_keeps_an_attempt_alive_and_no_more() {
+        let mut clock = Clock::new(MINUTE);
+        for _ in 0..120 {
+            pass(Duration::from_secs(1)).await;
+            clock.repeated(1_000_000);
+        }
+        assert!(clock.deadline() > Instant::now());
+        assert_eq!(clock.next(0.0), None, "no new byte in two minutes");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn time_that_this_side_took_does_not_count() {
+        let mut clock = Clock::new(MINUTE);
+        pass(10 * MINUTE).await;
+        clock.excuse(10 * MINUTE);
+        assert!(clock.deadline() == Instant::now() + MINUTE && clock.next(0.0).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn even_the_impatient_wait_a_second_for_an_answer() {
+        let mut clock = Clock::new(Duration::ZERO);
+        pass(MINUTE).await;
+        clock.asked = Instant::now();
+        assert_eq!(clock.deadline(), Instant::now() + LEAST_PATIENCE);
+        assert_eq!(clock.next(0.0), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! Opens plain files and nothing else: not through a link that somebody laid there, and without waiting for the other end
+//! of a pipe.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Result};
+use std::path::Path;
+#[cfg(windows)]
+use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_OPEN_REPARSE_POINT;
+
+/// Opens the plain file at `path` with these options.
+///
+/// Errors: those of opening; `InvalidInput` for anything that is no plain file.
+pub(super) fn open(path: &Path, options: &mut OpenOptions) -> Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::custom_flags(options, FILE_FLAG_OPEN_REPARSE_POINT);
+    let file = options.open(path)?;
+    let found = file.metadata()?;
+    // Windows opens the link itself.
+    if found.is_file() && !found.is_symlink() {
+        return Ok(file);
+    }
+    Err(Error::new(ErrorKind::InvalidInput, "it is no plain file: remove it, or choose another name with -o"))
+}
