@@ -1,0 +1,122 @@
+//! `pcc get` as its users run it: over bad paths, interrupted, killed, and twice at once.
+
+mod bench;
+
+use bench::{Bench, Relay, data, said};
+use serde_json::json;
+use std::io::Read;
+use std::process::Stdio;
+
+/// Downloads through an emulated path and answers what it said last.
+fn over(link: &str, bytes: usize) {
+    let bench = Bench::new();
+    let content = bench.write("served/file", bytes);
+    let server = bench.serve(&[]);
+    let relay = Relay::start(&bench, link, &server);
+    let got = bench.run(&["get", &relay.url(&server, "file"), "--json"]);
+    assert!(got.status.success(), "{link}: {}", said(&got));
+    let done = bench::last_json(&got);
+    assert_eq!((&done["verified"], &done["bytes"]), (&json!(true), &json!(bytes)), "{link}: {}", said(&got));
+    assert!(std::fs::read(bench.path("client/file")).unwrap() == content, "{link}");
+    assert_eq!(bench.names("client"), ["file"], "{link}");
+}
+
+#[test]
+fn a_file_arrives_over_loss_and_reordering() {
+    over("rate=50Mbit,rtt=40ms,loss=3%,reorder=5%:10ms", 2_000_000);
+}
+
+#[test]
+fn a_file_arrives_over_jitter() {
+    over("rate=20Mbit,rtt=30ms,jitter=20ms:reorder", 1_000_000);
+}
+
+#[test]
+fn a_file_arrives_over_four_megabits() {
+    over("rate=4Mbit,rtt=60ms", 1_000_000);
+}
+
+#[test]
+fn a_file_arrives_after_a_black_out() {
+    over("rate=8Mbit,rtt=20ms,blackout=1s/2s", 2_000_000);
+}
+
+#[test]
+fn all_that_a_server_has_goes_where_the_printed_command_says_nothing_else() {
+    let bench = Bench::new();
+    bench.write("served/a", 1000);
+    std::fs::create_dir(bench.path("served/sub")).unwrap();
+    let b = bench.write("served/sub/b", 2000);
+    let server = bench.serve(&[]);
+    let got = bench.run(&["get", &server.url("")]);
+    assert!(got.status.success(), "{}", said(&got));
+    assert!(std::fs::read(bench.path("client/127.0.0.1/sub/b")).unwrap() == b);
+    let again = bench.run(&["get", &server.url(""), "--json"]);
+    assert_eq!(bench::last_json(&again)["resumed_from"], 3000, "{}", said(&again));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interruption_ends_a_download_into_a_pipe_that_nobody_reads() {
+    let bench = Bench::new();
+    bench.write("served/file", 20_000_000);
+    let server = bench.serve(&[]);
+    let mut client = bench
+        .pcc(&["get", &server.url("file"), "-o", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut unread = client.stdout.take().unwrap();
+    unread.read_exact(&mut [0]).unwrap(); // more than a pipe holds is on its way
+    bench::interrupt(&client);
+    let (code, text) = bench::end_of(&mut client);
+    assert_eq!(code, Some(130), "{text}");
+    assert!(text.contains("start anew") && !text.contains("where it stopped"), "{text}");
+    drop(unread);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interruption_says_what_to_do_next() {
+    let bench = Bench::new();
+    bench.write("served/file", 20_000_000);
+    let server = bench.serve(&["--limit", "8Mbit"]);
+    let part = bench.path("client/.file.pcc-part");
+    let mut client = bench.pcc(&["get", &server.url("file")]).stderr(Stdio::piped()).spawn().unwrap();
+    bench::until(|| part.metadata().is_ok_and(|part| part.len() > 100_000));
+    bench::interrupt(&client);
+    let (code, text) = bench::end_of(&mut client);
+    assert!(code == Some(130) && text.contains("go on where it stopped"), "{code:?}: {text}");
+
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/file", silent.local_addr().unwrap());
+    let mut client = bench.pcc(&["get", &url]).stderr(Stdio::piped()).spawn().unwrap();
+    silent.recv(&mut [0; 2000]).unwrap();
+    bench::interrupt(&client);
+    let (code, text) = bench::end_of(&mut client);
+    assert!(code == Some(130) && text.contains("before the server had answered"), "{code:?}: {text}");
+    assert!(!text.contains("where it stopped"), "{text}");
+}
+
+#[test]
+fn two_downloads_to_one_name_never_leave_a_mixture() {
+    let bench = Bench::new();
+    let (one, other) = (bench.write("served/one", 3_000_000), data(5_000_000, 2));
+    std::fs::write(bench.path("served/other"), &other).unwrap();
+    let server = bench.serve(&[]);
+    for _ in 0..5 {
+        let clients = ["one", "other"].map(|name| {
+            bench.pcc(&["get", &server.url(name), "-q", "-o", "target"]).stderr(Stdio::piped()).spawn().unwrap()
+        });
+        let ended = clients.map(|client| client.wait_with_output().unwrap());
+        assert!(ended.iter().any(|client| client.status.success()));
+        for refused in ended.iter().filter(|client| !client.status.success()) {
+            assert!(said(refused).contains("another pcc is downloading"), "{}", said(refused));
+        }
+        let found = std::fs::read(bench.path("client/target")).unwrap();
+        assert!(found == one || found == other, "{} bytes", found.len());
+        assert_eq!(bench.names("client"), ["target"]);
+        std::fs::remove_file(bench.path("client/target")).unwrap();
+    }
+}
