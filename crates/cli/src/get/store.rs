@@ -209,7 +209,7 @@ impl Store {
     /// Brings the file under its name: only now, and at once. Blocks.
     pub(super) fn publish(self) -> anyhow::Result<()> {
         match self.out {
-            Out::Part(part) => part.publish(),
+            Out::Part(mut part) => part.publish(),
             Out::Stdout => Ok(()),
         }
     }
@@ -228,7 +228,7 @@ impl Part {
         Box::new(Self { target, path, file, journal, keep })
     }
 
-    fn publish(mut self: Box<Self>) -> anyhow::Result<()> {
+    fn publish(&mut self) -> anyhow::Result<()> {
         self.file.sync_all().with_context(|| cannot_write(&self.path, self.keep))?;
         self.keep = true; // complete, whatever becomes of its name
         // The file stays locked until it has its name: until then nobody else may take it for a partial one.
