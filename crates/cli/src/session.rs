@@ -66,10 +66,13 @@ impl SessionArgs {
             (None, Some(file)) => Trust::Authorities(file.clone()),
             (None, None) => Trust::System,
         };
-        let mut transport = self.sender.transport(&windows(self.sender.limit), None)?;
+        let windows = windows(self.sender.limit);
+        let mut transport = self.sender.transport(&windows, None)?;
         transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(IDLE_TIMEOUT.try_into()?));
         let dialer = transfer::dialer(trust, Arc::new(transport));
-        Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone()).limited_to(self.sender.limit))
+        Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone())
+            .within(windows)
+            .limited_to(self.sender.limit))
     }
 
     /// Does `work` with the server of this URL, unless the user interrupts it.

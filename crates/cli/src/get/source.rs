@@ -14,6 +14,7 @@ use core::time::Duration;
 use h3::error::StreamError;
 use pcc::units::Rate;
 use pcc_quic::http3::{self, Requests};
+use pcc_quic::transport::{SendWindow, Windows};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
@@ -29,6 +30,7 @@ pub(crate) struct Source {
     peer: Peer,
     give_up: Duration,
     throttle: Option<Throttle>,
+    windows: Windows,
     watch: Arc<dyn Watch>,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
     state: Mutex<State>,
@@ -49,22 +51,30 @@ struct State {
 pub(crate) struct Session {
     dialed: Dialed,
     requests: Requests,
+    send_window: SendWindow,
     retired: AtomicBool,
 }
 
 impl Session {
-    async fn open(dialer: &Dialer, peer: &Peer) -> Result<Self, Trouble> {
+    async fn open(dialer: &Dialer, peer: &Peer, windows: Windows) -> Result<Self, Trouble> {
         let dialed = dialer.dial(peer).await.map_err(|error| {
             let (failure, may_pass) = (error.failure(), error.may_pass());
             let error = anyhow::Error::new(error).context(failure);
             if may_pass { Trouble::Passing(error) } else { Trouble::Final(error) }
         })?;
+        let send_window = SendWindow::new(dialed.connection.weak_handle(), windows);
+        tokio::spawn(send_window.clone().keep_fitting());
         let opened = tokio::time::timeout(dialer.timeout, http3::client(dialed.connection.clone())).await;
         let (driver, requests) = opened
             .map_err(|_| Trouble::Passing(anyhow!("{peer} did not begin to speak HTTP/3")))?
             .map_err(|error| Trouble::Passing(anyhow!("lost the connection to {peer}: {error}")))?;
         tokio::spawn(driver);
-        Ok(Self { dialed, requests, retired: AtomicBool::new(false) })
+        Ok(Self { dialed, requests, send_window, retired: AtomicBool::new(false) })
+    }
+
+    /// Of what was written at most so much is not acknowledged.
+    pub(crate) fn unacknowledged(&self) -> u64 {
+        self.send_window.bytes().get()
     }
 
     pub(crate) fn requests(&self) -> Requests {
@@ -90,10 +100,12 @@ impl Session {
         }
     }
 
-    /// How often the server said that our flow control holds it back.
+    /// How often one side said that the other's flow control holds it back.
     fn flow_blocked(&self) -> u64 {
-        let received = self.dialed.connection.stats().frame_rx;
-        received.data_blocked.saturating_add(received.stream_data_blocked)
+        let stats = self.dialed.connection.stats();
+        [stats.frame_rx, stats.frame_tx].iter().fold(0u64, |sum, frames| {
+            sum.saturating_add(frames.data_blocked).saturating_add(frames.stream_data_blocked)
+        })
     }
 
     async fn close(&self) {
@@ -107,7 +119,13 @@ impl Source {
     pub(crate) fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
         let state = State { backoff: Backoff::default(), progressed: Instant::now(), reached: false, flow_blocked: 0 };
         let session = tokio::sync::Mutex::new(None);
-        Self { dialer, peer, give_up, throttle: None, watch, session, state: Mutex::new(state) }
+        let windows = Windows::default();
+        Self { dialer, peer, give_up, throttle: None, windows, watch, session, state: Mutex::new(state) }
+    }
+
+    /// The same, with no more written ahead than these windows hold.
+    pub(crate) fn within(self, windows: Windows) -> Self {
+        Self { windows, ..self }
     }
 
     /// The same, from which nothing is taken faster than this.
@@ -160,7 +178,7 @@ impl Source {
         }
         *slot = None;
         loop {
-            match Session::open(&self.dialer, &self.peer).await {
+            match Session::open(&self.dialer, &self.peer, self.windows).await {
                 Ok(session) => {
                     if let Some(warning) = session.dialed.warning.as_ref().filter(|_| !self.state().reached) {
                         self.watch.note(warning);
@@ -223,7 +241,7 @@ impl Source {
         state.progressed = (state.progressed + time).min(Instant::now());
     }
 
-    /// Whether our flow control held the server back since the last call.
+    /// Whether flow control held the transfer back since the last call.
     pub(crate) fn was_flow_blocked(&self) -> bool {
         let Ok(slot) = self.session.try_lock() else { return false };
         let blocked = slot.as_ref().map_or(0, |session| session.flow_blocked());

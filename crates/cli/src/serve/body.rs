@@ -13,9 +13,13 @@ use tokio::task::JoinHandle;
 /// Read at once: a trip to another thread costs as much as hashing or sending some 20 KB.
 const CHUNK: u64 = 512 << 10;
 
-/// A client that takes nothing for so long has gone or means harm. Longer than the longest black-out that a connection
-/// survives.
+/// A client that takes not even a [`PART`] in so long has gone or means harm. Longer than the longest black-out that a
+/// connection survives.
 pub(super) const STALL: Duration = Duration::from_secs(60);
+
+/// Handed to the connection at a time. As soon as its send window is full, which is kept as small as the path allows,
+/// each is taken when as much was acknowledged: 4.4 kbit/s will do.
+const PART: usize = 32 << 10;
 
 /// Sends `range` of the file and ends the stream. If the file turns out to have changed, the stream is cut off instead,
 /// so that nobody takes a mixture for the file.
@@ -45,9 +49,13 @@ async fn pump(stream: &mut ResponseStream, opened: &Opened, range: Range<u64>) -
         }
         position += chunk.len() as u64;
         ahead = read(opened, position, range.end, spare);
-        match tokio::time::timeout(STALL, stream.send_data(chunk.clone())).await {
-            Ok(sent) => sent?,
-            Err(_) => return Err(Broken::Stalled(STALL)),
+        let mut rest = chunk.clone();
+        while !rest.is_empty() {
+            let part = rest.split_to(rest.len().min(PART));
+            match tokio::time::timeout(STALL, stream.send_data(part)).await {
+                Ok(sent) => sent?,
+                Err(_) => return Err(Broken::Stalled(STALL)),
+            }
         }
         spare = chunk.try_into_mut().unwrap_or_default();
     }

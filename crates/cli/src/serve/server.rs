@@ -12,8 +12,10 @@ use anyhow::Context;
 use core::time::Duration;
 use http::{Method, Request, StatusCode, header};
 use noq::{Connection, Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig};
+use noq_proto::HashedConnectionIdGenerator;
 use pcc_quic::http3::{self, ResponseStream};
-use pcc_quic::{PacedRuntime, socket, transport::Windows};
+use pcc_quic::transport::{Windows, tune_send_window};
+use pcc_quic::{PacedRuntime, socket};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -112,7 +114,10 @@ pub(crate) fn start(options: Options) -> anyhow::Result<Server> {
     })?;
     let config = ServerConfig::with_crypto(Arc::new(tls::server(&options.identity, &[http3::ALPN])?));
     let reset_key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &options.identity.reset_key());
-    let endpoint_config = EndpointConfig::new(Arc::new(reset_key));
+    let mut endpoint_config = EndpointConfig::new(Arc::new(reset_key));
+    // A server answers only to connection identifiers that it could have given: also those of the server before it.
+    let cid_key = options.identity.cid_key();
+    endpoint_config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(cid_key))));
     let endpoint = Endpoint::new(endpoint_config, Some(config.clone()), bound.socket, PacedRuntime::new()?)?;
     let (closing, closed) = watch::channel(false);
     let (alive, connections) = mpsc::channel(1);
@@ -191,7 +196,8 @@ impl Host {
             return;
         };
         let mut config = self.config.clone();
-        let mut transport = (self.transport)(address, &guest.windows());
+        let windows = guest.windows();
+        let mut transport = (self.transport)(address, &windows);
         if self.service.uploads.is_none() {
             // Requests are small; nobody needs to hold what a stranger sends.
             transport.receive_window(REQUESTS_WINDOW.into()).stream_receive_window(REQUEST_WINDOW.into());
@@ -208,7 +214,10 @@ impl Host {
         tokio::spawn(async move {
             let (_alive, _guest) = (alive, guest);
             match tokio::time::timeout(HANDSHAKE, connecting).await {
-                Ok(Ok(connection)) => serve(service, connection, address, closing).await,
+                Ok(Ok(connection)) => {
+                    tokio::spawn(tune_send_window(connection.weak_handle(), windows));
+                    serve(service, connection, address, closing).await;
+                }
                 Ok(Err(error)) => tracing::debug!(%address, %error, "no connection"),
                 Err(_) => tracing::debug!(%address, "the handshake took too long"),
             }

@@ -75,6 +75,14 @@ impl Identity {
     pub(crate) fn reset_key(&self) -> [u8; 32] {
         blake3::derive_key("pcc 2026 stateless reset key", self.key.secret_der())
     }
+
+    /// What the connection identifiers of this server have in common, which is no secret. It stays the same for the same
+    /// reason: who does not know its identifiers again sends no reset.
+    pub(crate) fn cid_key(&self) -> u64 {
+        let key = blake3::derive_key("pcc 2026 connection identifiers", self.key.secret_der());
+        let [a, b, c, d, e, f, g, h, ..] = key;
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
 }
 
 impl core::fmt::Debug for Identity {
@@ -140,6 +148,7 @@ mod tests {
         let second = Identity::kept_in(&file).unwrap();
         assert_eq!(first.fingerprint(), second.fingerprint());
         assert_eq!(first.reset_key(), second.reset_key());
+        assert_eq!(first.cid_key(), second.cid_key());
         assert_ne!(first.fingerprint(), Identity::generate().unwrap().fingerprint());
     }
 
