@@ -4,36 +4,20 @@
 use cap_std::fs::{Dir, File, FileExt};
 use std::io;
 
-/// Makes sure that `length` bytes have room in the file, without changing its size.
+/// Whether the file system has room for `length` more bytes now.
 ///
-/// Errors: `StorageFull` and its kin. File systems that cannot reserve find out while writing.
-#[cfg(target_os = "linux")]
-pub(crate) fn reserve(file: &File, length: u64) -> io::Result<()> {
-    use rustix::fs::{FallocateFlags, fallocate};
-    if length == 0 {
-        return Ok(());
-    }
-    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, length) {
-        Ok(()) => Ok(()),
-        Err(error) => match io::Error::from(error) {
-            full if is_full(&full) => Err(full),
-            error => {
-                tracing::debug!(%error, "no space is reserved");
-                Ok(())
-            }
-        },
+/// Errors: `StorageFull` if it has not. File systems that do not tell find out while writing.
+#[cfg(unix)]
+pub(crate) fn has_room(file: &File, length: u64) -> io::Result<()> {
+    match rustix::fs::fstatvfs(file) {
+        Ok(found) if length > found.f_bavail.saturating_mul(found.f_frsize) => Err(io::ErrorKind::StorageFull.into()),
+        _ => Ok(()),
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn reserve(_: &File, _: u64) -> io::Result<()> {
+#[cfg(not(unix))]
+pub(crate) fn has_room(_: &File, _: u64) -> io::Result<()> {
     Ok(())
-}
-
-/// Whether the error means that there is no room, for whatever reason.
-#[cfg(target_os = "linux")]
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
 }
 
 /// Reads from `at` on, wherever others read and write.

@@ -22,6 +22,8 @@ pub(crate) const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-off
 pub(crate) const UPLOAD_COMPLETE: HeaderName = HeaderName::from_static("upload-complete");
 /// Size of the whole file.
 pub(crate) const UPLOAD_LENGTH: HeaderName = HeaderName::from_static("upload-length");
+/// Whether what has arrived of an unfinished upload is of use once this client has left: `?1`, as without it, or `?0`.
+pub(crate) const UPLOAD_KEEP: HeaderName = HeaderName::from_static("upload-keep");
 
 /// Media type of a part of an upload.
 pub(crate) const PARTIAL_UPLOAD_TYPE: &str = "application/partial-upload";

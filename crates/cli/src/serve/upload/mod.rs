@@ -1,32 +1,43 @@
 //! Takes uploads that survive interruptions; `docs/http.md` describes the protocol.
+//!
+//! | file | what it answers |
+//! |---|---|
+//! | `part` | what a request says about the bytes it brings |
+//! | `slots` | who writes to which upload |
+//! | `receive` | how a body becomes a part of a file |
+//! | `partial` | what there is of a file before it is complete |
+//! | `finished` | which uploads are done |
+//! | `token` | who may upload |
 
+mod finished;
+mod part;
 mod partial;
 mod receive;
+mod slots;
 mod token;
 
+pub(super) use part::id;
 pub(crate) use token::Token;
 
 use super::answer::{self, Broken, Outcome, response};
 use super::path::SafePath;
+use super::root::Found;
 use super::server::Service;
+use super::version::Version;
 use crate::wire;
-use blake3::{Hash, Hasher};
+use blake3::Hash;
 use core::time::Duration;
+use finished::Finished;
 use http::{Method, Request, StatusCode, header};
-use partial::{FinishError, Partial};
+use part::{Malformed, Part};
+use partial::Partial;
 use pcc_quic::http3::ResponseStream;
+use slots::Slots;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-use tokio::sync::watch;
-
-/// Uploads under way at a time, unfinished ones that wait for their client included.
-const MOST: usize = 1024;
-
-/// How long an unfinished upload without a client counts.
-const REMEMBERED: Duration = Duration::from_secs(3600);
 
 /// Between looks for old unfinished uploads in a directory.
 const SWEEP: Duration = Duration::from_secs(3600);
@@ -41,46 +52,15 @@ const GUESSING: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub(crate) struct Uploads {
     token: Token,
-    slots: Mutex<HashMap<(SafePath, String), Arc<Slot>>>,
+    slots: Slots,
+    finished: Finished,
     swept: Mutex<HashMap<PathBuf, Instant>>,
-}
-
-/// One upload.
-#[derive(Debug)]
-struct Slot {
-    /// Held by the request that writes; the hash of what is there passes from one to the next.
-    turn: tokio::sync::Mutex<Option<Hasher>>,
-    /// Counts the requests: each ends the one before it, whose connection may be long dead without our knowing.
-    latest: watch::Sender<u64>,
-    used: Mutex<Instant>,
 }
 
 impl Uploads {
     /// Open to whoever bears the token.
     pub(crate) fn new(token: Token) -> Self {
-        Self { token, slots: Mutex::default(), swept: Mutex::default() }
-    }
-
-    /// The slot of an upload; `None` if there are too many.
-    fn slot(&self, path: &SafePath, id: &str) -> Option<Arc<Slot>> {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (path.clone(), id.to_owned());
-        if !slots.contains_key(&key) && slots.len() >= MOST {
-            slots.retain(|_, slot| Arc::strong_count(slot) > 1 || slot.idle() < REMEMBERED);
-            if slots.len() >= MOST {
-                return None;
-            }
-        }
-        let slot = slots.entry(key).or_insert_with(|| {
-            let (turn, latest) = (tokio::sync::Mutex::new(None), watch::Sender::new(0));
-            Arc::new(Slot { turn, latest, used: Mutex::new(Instant::now()) })
-        });
-        *slot.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        Some(slot.clone())
-    }
-
-    fn forget(&self, path: &SafePath, id: &str) {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(&(path.clone(), id.to_owned()));
+        Self { token, slots: Slots::default(), finished: Finished::default(), swept: Mutex::default() }
     }
 
     /// Whether it is time to look for old unfinished uploads in that directory.
@@ -93,71 +73,6 @@ impl Uploads {
         let last = swept.insert(dir, now);
         last.is_none_or(|last| now - last > SWEEP)
     }
-}
-
-impl Slot {
-    /// Ends the requests for this upload that came earlier.
-    fn supersede(&self) -> Superseded {
-        let mut number = 0;
-        self.latest.send_modify(|latest| {
-            *latest += 1;
-            number = *latest;
-        });
-        Superseded { number, latest: self.latest.subscribe() }
-    }
-
-    fn idle(&self) -> Duration {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
-    }
-}
-
-/// Tells a request that a later one took over.
-struct Superseded {
-    number: u64,
-    latest: watch::Receiver<u64>,
-}
-
-impl Superseded {
-    async fn wait(&mut self) {
-        if self.latest.wait_for(|latest| *latest != self.number).await.is_err() {
-            core::future::pending::<()>().await; // the slot is gone, and with it whoever could take over
-        }
-    }
-}
-
-/// What a request says about its body.
-struct Part {
-    id: String,
-    /// Whether the client can continue if it is interrupted.
-    resumable: bool,
-    offset: u64,
-    complete: bool,
-    length: Option<u64>,
-    digest: Option<Hash>,
-}
-
-impl Part {
-    fn of(request: &Request<()>) -> Option<Self> {
-        let headers = request.headers();
-        let digest = wire::digest_of(headers);
-        if let Some(id) = id(request) {
-            let complete = headers.get(wire::UPLOAD_COMPLETE).is_some_and(|value| value == "?1");
-            let length = wire::number(headers, wire::UPLOAD_LENGTH);
-            let offset = wire::number(headers, wire::UPLOAD_OFFSET)?;
-            return Some(Self { id: id.to_owned(), resumable: true, offset, complete, length, digest });
-        }
-        // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
-        let (_, id) = Token::generate().ok()?;
-        let length = wire::number(headers, header::CONTENT_LENGTH);
-        Some(Self { id, resumable: false, offset: 0, complete: true, length, digest })
-    }
-}
-
-/// The identity of an upload: `?upload=<letters, digits, - and _>`, chosen by the client.
-pub(super) fn id(request: &Request<()>) -> Option<&str> {
-    let id = request.uri().query()?.split('&').find_map(|pair| pair.strip_prefix("upload="))?;
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    ((1..=64).contains(&id.len()) && id.bytes().all(plain)).then_some(id)
 }
 
 /// Answers what concerns uploads.
@@ -183,10 +98,13 @@ pub(super) async fn answer(
         return answer::refuse(stream, StatusCode::BAD_REQUEST, "a file's name is missing").await;
     }
     match (request.method(), id(request)) {
-        (&Method::HEAD, Some(id)) => offset(service, uploads, &path, id, stream).await,
+        (&Method::HEAD, Some(id)) => match part::length(request) {
+            Ok(length) => offset(service, uploads, &path, id, length, stream).await,
+            Err(malformed) => refuse_malformed(stream, &malformed).await,
+        },
         (&Method::PATCH, Some(_)) | (&Method::PUT, None) => match Part::of(request) {
-            Some(part) => receive::receive(service, uploads, path, part, stream).await,
-            None => answer::refuse(stream, StatusCode::BAD_REQUEST, "Upload-Offset is missing").await,
+            Ok(part) => receive::receive(service, uploads, path, part, stream).await,
+            Err(malformed) => refuse_malformed(stream, &malformed).await,
         },
         _ => answer::refuse(stream, StatusCode::BAD_REQUEST, "PATCH goes with ?upload=, PUT without").await,
     }
@@ -207,23 +125,57 @@ async fn offset(
     uploads: &Uploads,
     path: &SafePath,
     id: &str,
+    length: Option<u64>,
     stream: &mut ResponseStream,
 ) -> Result<Outcome, Broken> {
-    let Some(slot) = uploads.slot(path, id) else { return crowded(stream).await };
-    slot.supersede();
-    let _turn = slot.turn.lock().await;
+    let Some(claim) = uploads.slots.claim(path, id) else { return crowded(stream).await };
     let (root, sought, sought_id) = (service.root.clone(), path.clone(), id.to_owned());
-    match blocking(move || Partial::find(&root, &sought, &sought_id)).await {
-        Ok(Some(partial)) => {
-            let builder = offset_fields(StatusCode::OK, partial.size());
-            answer::send(stream, builder, bytes::Bytes::new(), true).await
-        }
-        Ok(None) => {
-            uploads.forget(path, id);
-            answer::send(stream, response(StatusCode::NOT_FOUND), bytes::Bytes::new(), true).await
-        }
+    let found = {
+        let _turn = claim.turn().await;
+        blocking(move || Partial::find(&root, &sought, &sought_id)).await
+    };
+    drop(claim);
+    let there = match found {
+        Ok(Some(partial)) => Ok(Some(offset_fields(StatusCode::OK, partial.size()))),
+        Ok(None) => whole(service, uploads, path, id, length).await.map(|whole| {
+            let (size, digest) = whole?;
+            Some(whole_fields(StatusCode::OK, size, &digest))
+        }),
+        Err(error) => Err(error),
+    };
+    match there {
+        Ok(Some(builder)) => answer::send(stream, builder, bytes::Bytes::new(), true).await,
+        Ok(None) => answer::send(stream, response(StatusCode::NOT_FOUND), bytes::Bytes::new(), true).await,
         Err(error) => refuse_disk(stream, &error).await,
     }
+}
+
+/// Size and digest of the file that is there, if its size is the one that was asked about.
+///
+/// Errors: of the file system; `IsADirectory` if a directory has the name.
+async fn whole(
+    service: &Service,
+    uploads: &Uploads,
+    path: &SafePath,
+    id: &str,
+    length: Option<u64>,
+) -> io::Result<Option<(u64, Hash)>> {
+    let (root, sought) = (service.root.clone(), path.clone());
+    let opened = match blocking(move || root.find(&sought)).await {
+        Ok(Found::File(opened)) => opened,
+        Ok(Found::Directory(_)) => return Err(io::ErrorKind::IsADirectory.into()),
+        // What cannot be read may still be replaced.
+        Ok(Found::Other) | Err(_) => return Ok(None),
+    };
+    if length != Some(opened.size) {
+        return Ok(None);
+    }
+    let now = Version::of(&opened.file)?;
+    if let Some(digest) = uploads.finished.digest(path, id, &now) {
+        return Ok(Some((opened.size, digest)));
+    }
+    let digest = service.digests.of(&opened).await?;
+    Ok(digest.map(|digest| (opened.size, digest)))
 }
 
 fn offset_fields(status: StatusCode, offset: u64) -> http::response::Builder {
@@ -233,12 +185,29 @@ fn offset_fields(status: StatusCode, offset: u64) -> http::response::Builder {
         .header(header::CACHE_CONTROL, "no-store")
 }
 
+fn whole_fields(status: StatusCode, size: u64, digest: &Hash) -> http::response::Builder {
+    response(status)
+        .header(wire::UPLOAD_OFFSET, size)
+        .header(wire::UPLOAD_COMPLETE, "?1")
+        .header(wire::REPR_DIGEST, wire::digest_field(digest))
+        .header(header::CACHE_CONTROL, "no-store")
+}
+
 async fn crowded(stream: &mut ResponseStream) -> Result<Outcome, Broken> {
-    answer::refuse(stream, StatusCode::SERVICE_UNAVAILABLE, "too many unfinished uploads; try again in an hour").await
+    answer::refuse(stream, StatusCode::SERVICE_UNAVAILABLE, "too many uploads at a time").await
+}
+
+async fn refuse_malformed(stream: &mut ResponseStream, malformed: &Malformed) -> Result<Outcome, Broken> {
+    answer::refuse(stream, StatusCode::BAD_REQUEST, &malformed.to_string()).await
 }
 
 async fn refuse_disk(stream: &mut ResponseStream, error: &io::Error) -> Result<Outcome, Broken> {
-    let (status, why) = answer::status_of(error);
+    let (status, why) = match error.kind() {
+        io::ErrorKind::IsADirectory => {
+            (StatusCode::CONFLICT, "a directory of that name exists: end the URL with / to upload into it")
+        }
+        _ => answer::status_of(error),
+    };
     tracing::info!(%error, %status, "an upload failed");
     answer::refuse(stream, status, why).await
 }

@@ -3,6 +3,7 @@
 use crate::disk;
 use crate::serve::path::{HIDDEN_PREFIX, SafePath};
 use crate::serve::root::Root;
+use crate::serve::version::Version;
 use blake3::{Hash, Hasher};
 use cap_std::fs::{Dir, File, OpenOptions};
 use core::time::Duration;
@@ -55,9 +56,11 @@ impl Partial {
         }
     }
 
-    /// A new one; directories above it are made. With a known `length` the space is reserved. Blocks.
+    /// A new one; directories above it are made. Nothing is reserved for it, since whoever announces much may send
+    /// little. Blocks.
     ///
-    /// Errors: of the file system; `IsADirectory` if a directory has the name.
+    /// Errors: of the file system; `IsADirectory` if a directory has the name; `StorageFull` if a known `length` has no
+    /// room now.
     pub(super) fn create(root: &Root, path: &SafePath, id: &str, length: Option<u64>) -> io::Result<Self> {
         let (hidden, name) = names(path, id)?;
         root.dir().create_dir_all(path.parent())?;
@@ -68,7 +71,7 @@ impl Partial {
         let file = dir.open_with(&hidden, OpenOptions::new().read(true).write(true).create(true).truncate(true))?;
         let partial = Self { dir, hidden, name, file, size: 0, hasher: Some(Hasher::new()) };
         if let Some(length) = length
-            && let Err(error) = disk::reserve(&partial.file, length)
+            && let Err(error) = disk::has_room(&partial.file, length)
         {
             partial.discard();
             return Err(error);
@@ -94,7 +97,7 @@ impl Partial {
     }
 
     /// Gives the file its name, if its digest is the expected one. Afterwards it is on the disk. Blocks.
-    pub(super) fn finish(self, expected: Option<Hash>) -> Result<Hash, FinishError> {
+    pub(super) fn finish(self, expected: Option<Hash>) -> Result<(Hash, Version), FinishError> {
         let found = match &self.hasher {
             Some(hasher) => hasher.finalize(),
             None => self.read_hash()?,
@@ -108,7 +111,7 @@ impl Partial {
         self.file.sync_all()?;
         self.dir.rename(&self.hidden, &self.dir, &self.name)?;
         disk::sync_dir(&self.dir)?;
-        Ok(found)
+        Ok((found, Version::of(&self.file)?))
     }
 
     fn read_hash(&self) -> io::Result<Hash> {
@@ -249,6 +252,18 @@ mod tests {
         let name = "n".repeat(255);
         Partial::create(&root, &path(&format!("/{name}")), "id", None).unwrap().finish(None).unwrap();
         assert!(dir.path().join(name).exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_announced_takes_no_room_and_what_has_none_is_refused() {
+        use std::os::unix::fs::MetadataExt;
+        let (dir, root) = served();
+        let partial = Partial::create(&root, &path("/file"), "id", Some(8 << 20)).unwrap();
+        assert_eq!(std::fs::metadata(dir.path().join(&partial.hidden)).unwrap().blocks(), 0);
+        let error = Partial::create(&root, &path("/huge"), "id", Some(u64::MAX)).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left of it");
     }
 
     #[cfg(unix)]

@@ -1,13 +1,15 @@
 //! Takes the body of an upload, and completes the file.
 
-use super::{FinishError, Part, Partial, Superseded, Uploads, blocking, crowded, offset_fields, refuse_disk};
-use crate::serve::answer::{self, Broken, Outcome, response};
-use crate::serve::body::STALL;
+use super::part::{Keep, Part};
+use super::partial::{FinishError, Partial};
+use super::slots::Claim;
+use super::{Uploads, blocking, crowded, offset_fields, refuse_disk, whole_fields};
+use crate::serve::answer::{self, Broken, Outcome};
 use crate::serve::path::SafePath;
 use crate::serve::server::Service;
 use crate::sink::Sink;
-use crate::wire;
 use bytes::Bytes;
+use h3::error::{Code, StreamError};
 use http::StatusCode;
 use pcc_quic::http3::ResponseStream;
 use std::io;
@@ -19,7 +21,7 @@ enum End {
     /// Another request for the same upload took over.
     Superseded,
     /// The client went, or the network.
-    Broken(Broken),
+    Broken(StreamError),
     /// The disk refused.
     Disk(io::Error),
 }
@@ -31,9 +33,8 @@ pub(super) async fn receive(
     part: Part,
     stream: &mut ResponseStream,
 ) -> Result<Outcome, Broken> {
-    let Some(slot) = uploads.slot(&path, &part.id) else { return crowded(stream).await };
-    let mut superseded = slot.supersede();
-    let mut turn = slot.turn.lock().await;
+    let Some(claim) = uploads.slots.claim(&path, &part.id) else { return crowded(stream).await };
+    let mut turn = claim.turn().await;
 
     let opened = open(service, uploads, &path, &part).await;
     let mut partial = match opened {
@@ -47,7 +48,7 @@ pub(super) async fn receive(
     partial.adopt(turn.take());
 
     let mut sink = Sink::new(partial);
-    let mut end = body(stream, &mut sink, &mut superseded).await;
+    let mut end = body(stream, &mut sink, &claim).await;
     let (partial, flushed) = sink.close().await;
     if let (Err(error), End::Complete) = (flushed, &end) {
         end = End::Disk(error);
@@ -55,31 +56,55 @@ pub(super) async fn receive(
     let Some(partial) = partial else {
         return refuse_disk(stream, &io::Error::other("a thread died")).await;
     };
-    *turn = partial.hasher();
     let received = partial.size() - part.offset;
     let done = match end {
-        End::Complete if part.complete => complete(&part, partial, stream).await,
+        End::Complete if part.body.is_some_and(|announced| announced != received) => {
+            *turn = settle(&part, partial, part.keep == Keep::Never);
+            let why = format!("{received} bytes arrived, which is not what Content-Length announced");
+            answer::refuse(stream, StatusCode::BAD_REQUEST, &why).await
+        }
+        End::Complete if part.complete => complete(uploads, path, &part, partial, stream).await,
         End::Complete => {
-            let status = answer::send_head(stream, offset_fields(StatusCode::NO_CONTENT, partial.size())).await?;
+            let size = partial.size();
+            *turn = partial.hasher();
+            let status = answer::send_head(stream, offset_fields(StatusCode::NO_CONTENT, size)).await?;
             stream.finish().await?;
             Ok(Outcome { status, bytes: 0 })
         }
-        unfinished => {
-            if !part.resumable {
-                partial.discard();
-            }
-            match unfinished {
-                End::Disk(error) => refuse_disk(stream, &error).await,
-                End::Broken(broken) => Err(broken),
-                _ => answer::refuse(stream, StatusCode::CONFLICT, "another request continues this upload").await,
-            }
+        End::Superseded => {
+            *turn = settle(&part, partial, part.keep == Keep::Never);
+            let why = "another upload of the same file took over: this one can end";
+            answer::refuse(stream, StatusCode::CONFLICT, why).await
+        }
+        End::Disk(error) => {
+            *turn = settle(&part, partial, part.keep != Keep::Always);
+            refuse_disk(stream, &error).await
+        }
+        End::Broken(error) => {
+            let gone = part.keep == Keep::Never || part.keep == Keep::WhileTheClientIsThere && has_left(&error);
+            *turn = settle(&part, partial, gone);
+            Err(error.into())
         }
     };
-    if part.complete || !part.resumable {
-        drop(turn);
-        uploads.forget(&path, &part.id);
-    }
     done.map(|outcome| Outcome { bytes: received, ..outcome })
+}
+
+/// Keeps what arrived, with its hash for the next request, or discards it.
+fn settle(part: &Part, partial: Partial, is_useless: bool) -> Option<blake3::Hasher> {
+    if is_useless {
+        tracing::debug!(id = part.id, "nobody can go on with this upload: removed");
+        partial.discard();
+        return None;
+    }
+    partial.hasher()
+}
+
+/// Whether the client ended it, and not the network.
+fn has_left(error: &StreamError) -> bool {
+    match error {
+        StreamError::RemoteTerminate { code, .. } => *code == Code::H3_REQUEST_CANCELLED,
+        error => error.is_h3_no_error(),
+    }
 }
 
 /// The partial file to write to: a new one for a body that starts at zero where there is none.
@@ -99,32 +124,41 @@ async fn open(service: &Service, uploads: &Uploads, path: &SafePath, part: &Part
     .await
 }
 
-async fn body(stream: &mut ResponseStream, sink: &mut Sink<Partial>, superseded: &mut Superseded) -> End {
+/// Takes the body as long as the connection lives, which its idle time-out ends: the client's own input may be idle for
+/// hours, and a network that carries a few bytes a minute still carries them.
+async fn body(stream: &mut ResponseStream, sink: &mut Sink<Partial>, claim: &Claim<'_>) -> End {
+    let superseded = claim.superseded();
+    tokio::pin!(superseded);
     loop {
         let piece = tokio::select! {
-            piece = tokio::time::timeout(STALL, stream.recv_data()) => piece,
-            () = superseded.wait() => return End::Superseded,
+            piece = stream.recv_data() => piece,
+            () = &mut superseded => return End::Superseded,
         };
         match piece {
-            Ok(Ok(Some(piece))) => {
+            Ok(Some(piece)) => {
                 if let Err(error) = sink.push(piece).await {
                     return End::Disk(error);
                 }
             }
-            Ok(Ok(None)) => return End::Complete,
-            Ok(Err(error)) => return End::Broken(error.into()),
-            Err(_) => return End::Broken(Broken::Stalled(STALL)),
+            Ok(None) => return End::Complete,
+            Err(error) => return End::Broken(error),
         }
     }
 }
 
 /// Gives the file its name, if all of it is there and right.
-async fn complete(part: &Part, partial: Partial, stream: &mut ResponseStream) -> Result<Outcome, Broken> {
+async fn complete(
+    uploads: &Uploads,
+    path: SafePath,
+    part: &Part,
+    partial: Partial,
+    stream: &mut ResponseStream,
+) -> Result<Outcome, Broken> {
     let size = partial.size();
     if let Some(length) = part.length
         && length != size
     {
-        if !part.resumable {
+        if part.keep == Keep::Never {
             partial.discard();
         }
         let why = format!("{size} bytes arrived of the {length} that were announced");
@@ -134,12 +168,9 @@ async fn complete(part: &Part, partial: Partial, stream: &mut ResponseStream) ->
     let finished = tokio::task::spawn_blocking(move || partial.finish(digest)).await;
     let finished = finished.unwrap_or_else(|error| Err(FinishError::Disk(error.into())));
     match finished {
-        Ok(digest) => {
-            let builder = response(StatusCode::CREATED)
-                .header(wire::UPLOAD_OFFSET, size)
-                .header(wire::UPLOAD_COMPLETE, "?1")
-                .header(wire::REPR_DIGEST, wire::digest_field(&digest));
-            answer::send(stream, builder, Bytes::new(), false).await
+        Ok((digest, version)) => {
+            uploads.finished.remember(path, part.id.clone(), version, digest);
+            answer::send(stream, whole_fields(StatusCode::CREATED, size, &digest), Bytes::new(), false).await
         }
         Err(FinishError::Disk(error)) => refuse_disk(stream, &error).await,
         Err(damaged) => {

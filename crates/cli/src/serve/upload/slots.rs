@@ -1,0 +1,144 @@
+//! Who writes to which upload, and what is remembered of it between two requests.
+
+use crate::serve::path::SafePath;
+use blake3::Hasher;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use tokio::sync::{MutexGuard, watch};
+
+/// Uploads that requests are busy with, or whose hash is remembered.
+const MOST: usize = 1024;
+
+type Key = (SafePath, String);
+
+/// The uploads that somebody is busy with, or was lately.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    slots: Mutex<HashMap<Key, Arc<Slot>>>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    /// Held by the request that writes; the hash of what is there passes from one to the next.
+    turn: tokio::sync::Mutex<Option<Hasher>>,
+    /// Counts the requests: each ends the one before it, whose connection may be long dead without our knowing.
+    latest: watch::Sender<u64>,
+    used: Mutex<Instant>,
+}
+
+/// A request's part in an upload. While anybody has one, all others get theirs in the same upload, so that never two
+/// write at a time; the last one to go takes the upload from the book, unless a hash is to be remembered.
+#[derive(Debug)]
+pub(super) struct Claim<'a> {
+    slots: &'a Slots,
+    key: Key,
+    slot: Arc<Slot>,
+    number: u64,
+}
+
+impl Slots {
+    /// Claims an upload, and ends the requests for it that came earlier. `None` if too many are under way.
+    pub(super) fn claim(&self, path: &SafePath, id: &str) -> Option<Claim<'_>> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (path.clone(), id.to_owned());
+        if !slots.contains_key(&key) && slots.len() >= MOST {
+            // Only a hash is lost with it: whoever goes on with that upload waits until it was read again.
+            let idle = slots.iter().filter(|(_, slot)| Arc::strong_count(slot) == 1);
+            let oldest = idle.min_by_key(|(_, slot)| slot.used()).map(|(key, _)| key.clone())?;
+            slots.remove(&oldest);
+        }
+        let slot = slots.entry(key.clone()).or_insert_with(|| {
+            let (turn, latest) = (tokio::sync::Mutex::new(None), watch::Sender::new(0));
+            Arc::new(Slot { turn, latest, used: Mutex::new(Instant::now()) })
+        });
+        let slot = slot.clone();
+        let mut number = 0;
+        slot.latest.send_modify(|latest| {
+            *latest += 1;
+            number = *latest;
+        });
+        Some(Claim { slots: self, key, slot, number })
+    }
+}
+
+impl Slot {
+    fn used(&self) -> Instant {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Claim<'_> {
+    /// The right to write, and the hash of what is there, if it is known.
+    pub(super) async fn turn(&self) -> MutexGuard<'_, Option<Hasher>> {
+        self.slot.turn.lock().await
+    }
+
+    /// Waits until a later request takes over.
+    pub(super) async fn superseded(&self) {
+        // We hold what counts them, so this cannot fail.
+        let _ = self.slot.latest.subscribe().wait_for(|latest| *latest != self.number).await;
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        let mut slots = self.slots.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.slot.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        // The book's and ours: nobody else can come in while the book is locked.
+        let is_last = Arc::strong_count(&self.slot) == 2;
+        if is_last && self.slot.turn.try_lock().is_ok_and(|hash| hash.is_none()) {
+            slots.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> SafePath {
+        SafePath::parse(text).unwrap()
+    }
+
+    fn count(slots: &Slots) -> usize {
+        slots.slots.lock().unwrap().len()
+    }
+
+    #[tokio::test]
+    async fn an_upload_that_comes_to_nothing_leaves_nothing() {
+        let slots = Slots::default();
+        for number in 0..3 * MOST {
+            let claim = slots.claim(&path("/file"), &number.to_string()).expect("there is room");
+            drop(claim.turn().await);
+        }
+        assert_eq!(count(&slots), 0);
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_an_upload_shares_it_with_who_comes_when_it_has_ended() {
+        let slots = Slots::default();
+        let first = slots.claim(&path("/file"), "id").unwrap();
+        let waiting = slots.claim(&path("/file"), "id").unwrap();
+        drop(first);
+        let third = slots.claim(&path("/file"), "id").unwrap();
+        assert!(Arc::ptr_eq(&waiting.slot, &third.slot));
+        let _turn = waiting.turn().await;
+        assert!(third.slot.turn.try_lock().is_err(), "never two at a time");
+        waiting.superseded().await;
+    }
+
+    #[tokio::test]
+    async fn remembered_hashes_give_way_and_requests_under_way_do_not() {
+        let slots = Slots::default();
+        for number in 0..2 * MOST {
+            let claim = slots.claim(&path("/file"), &number.to_string()).unwrap();
+            *claim.turn().await = Some(Hasher::new());
+        }
+        assert_eq!(count(&slots), MOST);
+        let busy: Vec<_> = (0..MOST).map(|n| slots.claim(&path("/busy"), &n.to_string()).unwrap()).collect();
+        assert!(slots.claim(&path("/file"), "one more").is_none());
+        drop(busy);
+        assert!(slots.claim(&path("/file"), "one more").is_some());
+    }
+}
