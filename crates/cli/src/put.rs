@@ -3,10 +3,16 @@
 //! | file | what it answers |
 //! |---|---|
 //! | `upload` | how one file gets there, over as many connections as it takes |
-//! | `content` | what is sent: a file, or standard input, which cannot be read twice |
+//! | `exchange` | one request and its answer |
+//! | `progress` | how far it has come |
+//! | `content` | what is sent |
+//! | `stdin` | what is special about standard input: it cannot be read twice |
 //! | `tree` | what a directory holds |
 
 mod content;
+mod exchange;
+mod progress;
+mod stdin;
 mod tree;
 mod upload;
 
@@ -24,6 +30,7 @@ use pcc::units::Bytes;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use stdin::Stdin;
 use upload::{Target, Uploaded};
 
 const EXAMPLES: &str = "\
@@ -35,12 +42,14 @@ Examples:
   tar c . | pcc put - https://host/backup.tar                  as it comes
 
 The server prints the token when it is started with --writable.
-Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing, 4 data damaged, 5 server unreachable";
+Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing, 4 data damaged, 5 server unreachable,
+130 interrupted";
 
 /// Upload a file, a directory or standard input
 ///
-/// What the server has of an interrupted upload stays there: the same command goes on where it stopped. A file gets its
-/// name only once all of it has arrived and has the right BLAKE3.
+/// What the server has of an interrupted upload stays there: the same command goes on where it stopped, and sends nothing
+/// of files that are there already. A file gets its name only once all of it has arrived and has the right BLAKE3.
+/// Modification times, modes and links are not sent: `tar` them.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -112,7 +121,7 @@ impl Plan {
     async fn carry_out(&self, source: &Source, token: &str, display: &Display) -> anyhow::Result<()> {
         let (content, url) = match self {
             Self::Directory(dir, url) => return directory(dir, url, source, token, display).await,
-            Self::Stdin(url) => (Content::stdin(), url),
+            Self::Stdin(url) => (Content::Stdin(Stdin::open()), url),
             Self::File(path, url) => (Content::file(path, url)?, url),
         };
         let uploaded = upload::upload(source, content, &Target { url: url.clone(), token: token.to_owned() }).await?;
@@ -121,7 +130,11 @@ impl Plan {
         if display.speaks() {
             let rate = goodput(uploaded.bytes, uploaded.resumed_from, uploaded.seconds);
             let (to, size, seconds) = (url.short(), Bytes::new(uploaded.bytes), uploaded.seconds);
-            say(&format!("{to}: {size} in {seconds:.1} s, {rate}, verified by BLAKE3"));
+            say(&if uploaded.bytes > 0 && uploaded.bytes == uploaded.resumed_from {
+                format!("{to}: {size} were there already, verified by BLAKE3")
+            } else {
+                format!("{to}: {size} in {seconds:.1} s, {rate}, verified by BLAKE3")
+            });
         }
         Ok(())
     }
@@ -220,14 +233,4 @@ fn name_of(path: &Path) -> anyhow::Result<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_encoded_for_the_url_it_goes_into() {
-        let url: Url = "https://host/dir/".parse().unwrap();
-        assert_eq!(below(&url, "a b?#%ä").unwrap().short(), "https://host:443/dir/a%20b%3F%23%25%C3%A4");
-        assert_eq!(name_of(Path::new("/tmp/x/")).unwrap(), "x");
-        assert!(name_of(Path::new("/")).is_err());
-    }
-}
+mod tests;

@@ -23,8 +23,8 @@ const TICKS_A_LINE: u32 = 4;
 /// Ticks that the shown rate covers: three seconds, calm enough to read.
 const TICKS_OF_RATE: usize = 12;
 
-/// Share of the time that must be spent waiting for the disk before the disk is to blame.
-const DISK_SHARE: f64 = 0.3;
+/// Share of the time that must be spent waiting for the disk, or for input, before that is to blame.
+const WAITING_SHARE: f64 = 0.3;
 
 /// How to show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,7 @@ pub(crate) struct Display {
     /// Files that did not say their size.
     unsized_files: AtomicU64,
     disk_waited_ns: AtomicU64,
+    input_waited_ns: AtomicU64,
     /// Bytes here at the last ticks, for the rate.
     past: Mutex<VecDeque<(Instant, u64)>>,
 }
@@ -70,6 +71,7 @@ impl Display {
             total: AtomicU64::new(0),
             unsized_files: AtomicU64::new(0),
             disk_waited_ns: AtomicU64::new(0),
+            input_waited_ns: AtomicU64::new(0),
             past: Mutex::default(),
         }
     }
@@ -205,8 +207,11 @@ impl Watch for Display {
     }
 
     fn disk_waited(&self, time: Duration) {
-        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.disk_waited_ns.fetch_add(time, Ordering::Relaxed);
+        add(&self.disk_waited_ns, time);
+    }
+
+    fn input_waited(&self, time: Duration) {
+        add(&self.input_waited_ns, time);
     }
 
     fn retry(&self, attempt: u32, wait: Duration, reason: &anyhow::Error) {
@@ -240,11 +245,17 @@ fn message(here: u64, total: Option<u64>, rate: Rate, left: Option<Duration>, li
     text + &format!("  limit: {limit}")
 }
 
-/// What holds a download back, as far as its receiver can see.
+fn add(sum: &AtomicU64, time: Duration) {
+    sum.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+}
+
+/// What holds a transfer back, as far as this side can see.
 #[derive(Debug, Default)]
 struct Limit {
     disk_waited_ns: u64,
     disk: bool,
+    input_waited_ns: u64,
+    input: bool,
     window: bool,
     silent: bool,
     user: bool,
@@ -255,9 +266,12 @@ const LIMIT_SHARE: f64 = 0.9;
 
 impl Limit {
     fn look(&mut self, display: &Display, source: &Source, rate: Rate) {
-        let waited = display.disk_waited_ns.load(Ordering::Relaxed);
-        let before = core::mem::replace(&mut self.disk_waited_ns, waited);
-        self.disk = waited.saturating_sub(before) as f64 > DISK_SHARE * TICK.as_nanos() as f64;
+        let much = |sum: &AtomicU64, before: &mut u64| {
+            let waited = sum.load(Ordering::Relaxed);
+            waited.saturating_sub(core::mem::replace(before, waited)) as f64 > WAITING_SHARE * TICK.as_nanos() as f64
+        };
+        self.disk = much(&display.disk_waited_ns, &mut self.disk_waited_ns);
+        self.input = much(&display.input_waited_ns, &mut self.input_waited_ns);
         self.window = source.was_flow_blocked();
         self.silent = rate.bytes_per_sec() <= 0.0;
         self.user = source.limit().is_some_and(|limit| rate >= limit * LIMIT_SHARE);
@@ -266,6 +280,7 @@ impl Limit {
     fn now(&self) -> &'static str {
         match self {
             Self { disk: true, .. } => "disk",
+            Self { input: true, .. } => "input",
             Self { silent: true, .. } => "server",
             Self { user: true, .. } => "--limit",
             Self { window: true, .. } => "receiver window",

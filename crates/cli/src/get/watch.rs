@@ -26,6 +26,8 @@ pub(crate) trait Watch: Send + Sync {
     fn moved(&self, bytes: u64);
     /// The disk kept the network waiting.
     fn disk_waited(&self, _time: Duration) {}
+    /// Standard input kept the network waiting.
+    fn input_waited(&self, _time: Duration) {}
     /// The `attempt`-th attempt in a row failed; the next comes after `wait`.
     fn retry(&self, _attempt: u32, _wait: Duration, _reason: &anyhow::Error) {}
     /// Something the user should know.

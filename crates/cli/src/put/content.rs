@@ -1,66 +1,59 @@
 //! What is uploaded: a file, which can be read again from anywhere, or standard input, which cannot.
 
+use super::stdin::Stdin;
+use crate::blocking::off_thread;
 use crate::url::Url;
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
+use blake3::Hash;
 use bytes::Bytes;
-use std::collections::VecDeque;
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
+use tokio::sync::mpsc;
 
 /// Read at a time: large enough for a disk, small enough that several fit into a cache.
 const PIECE: usize = 256 << 10;
 
-/// Of standard input so much is kept for sending again: more than fits the path and both ends' buffers.
-const KEPT: usize = 128 << 20;
+/// Pieces read ahead of the network.
+const AHEAD: usize = 8;
 
 /// Something to upload.
 pub(super) enum Content {
     File(FileContent),
-    Stdin(Box<Stdin>),
+    Stdin(Stdin),
 }
 
 /// A file in the state in which it was opened.
 pub(super) struct FileContent {
     path: PathBuf,
+    open: Arc<Mutex<Open>>,
+    size: u64,
+    id: String,
+}
+
+struct Open {
+    path: PathBuf,
     file: File,
     size: u64,
     modified: Option<SystemTime>,
-    id: String,
 }
 
-/// Standard input and the end of what was read of it.
-pub(super) struct Stdin {
-    kept: VecDeque<Bytes>,
-    /// Position of the first byte of `kept`.
-    first: u64,
-    /// Bytes read so far.
-    read: u64,
-    ended: bool,
-    hasher: blake3::Hasher,
-    id: String,
+/// The bytes from some position on.
+pub(super) enum Pieces<'a> {
+    File(mpsc::Receiver<anyhow::Result<Bytes>>),
+    Stdin(&'a mut Stdin, u64),
 }
 
 impl Content {
-    pub(super) fn stdin() -> Self {
-        let mut id = [0; 16];
-        // Without random numbers two uploads could meet; the process number keeps most of them apart.
-        if aws_lc_rs::rand::fill(&mut id).is_err() {
-            id[..4].copy_from_slice(&std::process::id().to_le_bytes());
-        }
-        let id = id.iter().map(|byte| format!("{byte:02x}")).collect();
-        let (kept, hasher) = (VecDeque::new(), blake3::Hasher::new());
-        Self::Stdin(Box::new(Stdin { kept, first: 0, read: 0, ended: false, hasher, id }))
-    }
-
     /// The file at `path`, to be uploaded to `url`.
     pub(super) fn file(path: &Path, url: &Url) -> anyhow::Result<Self> {
         let file = File::open(path).with_context(|| format!("could not read {}", path.display()))?;
         let found = file.metadata().with_context(|| format!("could not read {}", path.display()))?;
-        let (size, modified) = (found.len(), found.modified().ok());
-        let id = identity(path, &found, url);
-        Ok(Self::File(FileContent { path: path.to_owned(), file, size, modified, id }))
+        let (path, id, size) = (path.to_owned(), identity(path, &found, url), found.len());
+        let open = Open { path: path.clone(), file, size, modified: found.modified().ok() };
+        Ok(Self::File(FileContent { path, open: Arc::new(Mutex::new(open)), size, id }))
     }
 
     /// The same for the same file in the same state, so that a later run finds what an earlier one uploaded.
@@ -78,29 +71,51 @@ impl Content {
         }
     }
 
-    /// Bytes in all, if that is known beforehand.
+    /// Whether a later run could go on with it.
+    pub(super) fn outlives_us(&self) -> bool {
+        matches!(self, Self::File(_))
+    }
+
+    /// Bytes in all, as soon as that is known.
     pub(super) fn size(&self) -> Option<u64> {
         match self {
             Self::File(file) => Some(file.size),
-            Self::Stdin(_) => None,
+            Self::Stdin(stdin) => stdin.size(),
         }
     }
 
-    /// The next bytes from position `at` on; empty at the end. Blocks.
-    pub(super) fn read(&mut self, at: u64) -> anyhow::Result<Bytes> {
+    /// The bytes from `at` on.
+    pub(super) fn pieces(&mut self, at: u64) -> Pieces<'_> {
         match self {
-            Self::File(file) => file.read(at),
-            Self::Stdin(stdin) => stdin.read(at),
+            Self::File(file) => Pieces::File(file.pieces(at)),
+            Self::Stdin(stdin) => Pieces::Stdin(stdin, at),
         }
     }
 
-    /// BLAKE3 of all of it, which has been read to its end. Blocks as long as it takes to read a file.
+    /// BLAKE3 of all of it, which takes as long as reading a file does.
     ///
-    /// Errors: the file is not what it was when it was opened.
-    pub(super) fn digest(&mut self) -> anyhow::Result<blake3::Hash> {
+    /// Errors: the file is not what it was when it was opened; standard input has not ended.
+    pub(super) async fn digest(&self) -> anyhow::Result<Hash> {
         match self {
-            Self::File(file) => file.digest(),
-            Self::Stdin(stdin) => Ok(stdin.hasher.finalize()),
+            Self::File(file) => {
+                let open = file.open.clone();
+                off_thread(move || locked(&open).digest()).await
+            }
+            Self::Stdin(stdin) => stdin.digest(),
+        }
+    }
+}
+
+impl Pieces<'_> {
+    /// The next one; empty at the end. May be dropped while it waits, and called again.
+    pub(super) async fn next(&mut self) -> anyhow::Result<Bytes> {
+        match self {
+            Self::File(pieces) => pieces.recv().await.unwrap_or_else(|| Ok(Bytes::new())),
+            Self::Stdin(stdin, at) => {
+                let piece = stdin.read(*at).await?;
+                *at += piece.len() as u64;
+                Ok(piece)
+            }
         }
     }
 }
@@ -111,7 +126,32 @@ fn identity(path: &Path, found: &Metadata, url: &Url) -> String {
     blake3::hash(state.as_bytes()).to_hex()[..32].to_owned()
 }
 
+fn locked(open: &Mutex<Open>) -> std::sync::MutexGuard<'_, Open> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl FileContent {
+    /// Read on another thread, a little ahead of the network.
+    fn pieces(&self, mut at: u64) -> mpsc::Receiver<anyhow::Result<Bytes>> {
+        let (pieces, receiver) = mpsc::channel(AHEAD);
+        let open = self.open.clone();
+        tokio::task::spawn_blocking(move || {
+            loop {
+                let piece = locked(&open).read(at);
+                let read = piece.as_ref().map_or(0, Bytes::len);
+                // At the end, after an error, and as soon as nobody waits for it any more.
+                if pieces.blocking_send(piece).is_err() || read == 0 {
+                    return;
+                }
+                at += read as u64;
+            }
+        });
+        receiver
+    }
+}
+
+impl Open {
+    /// The next bytes from position `at` on; empty at the end. Blocks.
     fn read(&mut self, at: u64) -> anyhow::Result<Bytes> {
         let left = usize::try_from(self.size.saturating_sub(at)).unwrap_or(usize::MAX).min(PIECE);
         let mut piece = vec![0; left];
@@ -123,7 +163,9 @@ impl FileContent {
         }
     }
 
-    fn digest(&mut self) -> anyhow::Result<blake3::Hash> {
+    /// Blocks. What was sent is read once more: a file that is rewritten under way within one tick of the clock keeps its
+    /// times, but not its content.
+    fn digest(&mut self) -> anyhow::Result<Hash> {
         let mut hasher = blake3::Hasher::new();
         let mut at = 0;
         while at < self.size {
@@ -143,66 +185,25 @@ impl FileContent {
     }
 }
 
-impl Stdin {
-    fn read(&mut self, at: u64) -> anyhow::Result<Bytes> {
-        if at < self.first || at > self.read {
-            bail!(
-                "the server lost byte {at} of standard input, which cannot be read twice: run the command again, or put \
-                 the data into a file first"
-            );
-        }
-        let mut position = self.first;
-        for piece in &self.kept {
-            let end = position + piece.len() as u64;
-            if at < end {
-                return Ok(piece.slice((at - position) as usize..));
-            }
-            position = end;
-        }
-        self.next_piece()
-    }
-
-    fn next_piece(&mut self) -> anyhow::Result<Bytes> {
-        if self.ended {
-            return Ok(Bytes::new());
-        }
-        let mut piece = vec![0; PIECE];
-        let read = std::io::stdin().lock().read(&mut piece).context("could not read standard input")?;
-        piece.truncate(read);
-        let piece = Bytes::from(piece);
-        self.ended = piece.is_empty();
-        self.hasher.update(&piece);
-        self.read += read as u64;
-        if !piece.is_empty() {
-            self.kept.push_back(piece.clone());
-        }
-        while self.read - self.first > KEPT as u64
-            && let Some(oldest) = self.kept.pop_front()
-        {
-            self.first += oldest.len() as u64;
-        }
-        Ok(piece)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_file_that_changes_under_way_is_noticed() {
+    #[tokio::test]
+    async fn a_file_that_changes_under_way_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, vec![7; 300_000]).unwrap();
         let url: Url = "https://host/file".parse().unwrap();
         let mut content = Content::file(&path, &url).unwrap();
-        assert_eq!(content.read(0).unwrap().len(), PIECE);
-        assert_eq!(content.read(299_999).unwrap().len(), 1);
-        assert!(content.read(300_000).unwrap().is_empty());
-        assert_eq!(content.digest().unwrap(), blake3::hash(&vec![7; 300_000]));
+        for (at, length) in [(0, PIECE), (299_999, 1), (300_000, 0)] {
+            assert_eq!(content.pieces(at).next().await.unwrap().len(), length);
+        }
+        assert_eq!(content.digest().await.unwrap(), blake3::hash(&vec![7; 300_000]));
         std::fs::write(&path, vec![7; 200_000]).unwrap();
-        assert!(content.read(250_000).unwrap_err().to_string().contains("changed under way"));
-        assert!(content.digest().unwrap_err().to_string().contains("changed under way"));
+        let error = content.pieces(250_000).next().await.unwrap_err();
+        assert!(error.to_string().contains("changed under way"), "{error}");
+        assert!(content.digest().await.unwrap_err().to_string().contains("changed under way"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! One file, from the question how much of it is there to its final name. `docs/http.md` has the protocol.
 
-use super::content::Content;
-use crate::blocking::off_thread;
+use super::content::{Content, Pieces};
+use super::exchange::Exchange;
+use super::progress::Progress;
 use crate::exit::Failure;
 use crate::get::request::Trouble;
 use crate::get::source::{Session, Source};
@@ -9,20 +10,19 @@ use crate::get::watch::Started;
 use crate::url::Url;
 use crate::wire;
 use anyhow::{Context, anyhow};
-use bytes::{Buf, Bytes};
+use blake3::Hash;
+use bytes::Bytes;
+use core::time::Duration;
 use http::header::AUTHORIZATION;
 use http::uri::PathAndQuery;
-use http::{Method, Request, Response, StatusCode, request};
-use pcc_quic::http3::RequestStream;
-use std::sync::{Arc, Mutex, PoisonError};
+use http::{Method, Request, request};
 use std::time::Instant;
-use tokio::sync::mpsc;
 
-/// Pieces read ahead of the network.
-const AHEAD: usize = 8;
+/// Handed to the connection at a time: with less than this a minute a server is slow, not dead.
+const PART: usize = 32 << 10;
 
-/// Of a refusal's text so much is shown.
-const LONGEST_REASON: usize = 400;
+/// How often a wait for input is told.
+const TELL: Duration = Duration::from_millis(100);
 
 /// Where a file goes, and with what right.
 pub(super) struct Target {
@@ -34,41 +34,36 @@ pub(super) struct Target {
 pub(super) struct Uploaded {
     pub(super) bytes: u64,
     /// BLAKE3, which the server found too.
-    pub(super) digest: blake3::Hash,
+    pub(super) digest: Hash,
     pub(super) seconds: f64,
     /// Bytes that were there before.
     pub(super) resumed_from: u64,
 }
 
-type Shared = Arc<Mutex<Content>>;
+/// What the server has.
+enum There {
+    Nothing,
+    /// So many bytes of an upload that is not finished.
+    Part(u64),
+    /// A file of the right size with this digest.
+    Whole(Hash),
+}
 
 /// Uploads it, over as many connections as it takes.
 ///
 /// Errors: with the [`Failure`] that tells how the command ends.
 pub(super) async fn upload(source: &Source, content: Content, target: &Target) -> anyhow::Result<Uploaded> {
     let begun = Instant::now();
-    let (id, size) = (content.id().to_owned(), content.size());
-    let path = content.path().map(ToOwned::to_owned);
-    let content: Shared = Arc::new(Mutex::new(content));
-    let one = One { source, target, id, size, content };
-    let mut resumed_from = None;
+    let mut one = One::new(source, content, target);
     loop {
         let session = source.session().await?;
-        let outcome = async {
-            let at = one.offset(&session).await?;
-            if resumed_from.is_none() {
-                resumed_from = Some(at);
-                let url = target.url.short();
-                source.watch().started(Started { url: &url, file: path.as_deref(), size, resumed_from: at });
-            }
-            one.rest(&session, at).await
-        };
-        match outcome.await {
+        match one.attempt(&session).await {
             Ok((bytes, digest)) => {
-                let (seconds, resumed_from) = (begun.elapsed().as_secs_f64(), resumed_from.unwrap_or(0));
+                one.progress.patience.done();
+                let (seconds, resumed_from) = (begun.elapsed().as_secs_f64(), one.resumed_from.unwrap_or(0));
                 return Ok(Uploaded { bytes, digest, seconds, resumed_from });
             }
-            Err(trouble) => source.pause(trouble).await?,
+            Err(trouble) => one.progress.patience.pause(trouble).await?,
         }
     }
 }
@@ -77,20 +72,20 @@ pub(super) async fn upload(source: &Source, content: Content, target: &Target) -
 pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::Result<()> {
     let path = format!("{}/", target.url.encoded_path().trim_end_matches('/'));
     let url = target.url.with_path(PathAndQuery::try_from(path)?);
+    let mut patience = source.patience();
     loop {
         let session = source.session().await?;
         let request = target.request(Method::PUT, &url).body(()).context("could not form the request")?;
-        let outcome = async {
-            let mut stream = open(&session, request).await?;
-            let _ = stream.finish().await; // as below: the answer counts
-            expect_success(answer(&session, &mut stream).await?, &mut stream, &url).await.map(drop)
+        let outcome = match Exchange::open(&mut patience, &session, target, request).await {
+            Ok(exchange) => exchange.finish(&patience).await,
+            Err(trouble) => Err(trouble),
         };
-        match outcome.await {
-            Ok(()) => {
-                source.progressed();
+        match outcome {
+            Ok(_) => {
+                patience.done();
                 return Ok(());
             }
-            Err(trouble) => source.pause(trouble).await?,
+            Err(trouble) => patience.pause(trouble).await?,
         }
     }
 }
@@ -102,43 +97,136 @@ impl Target {
 }
 
 /// One upload.
-struct One<'a> {
+pub(super) struct One<'a> {
     source: &'a Source,
     target: &'a Target,
-    id: String,
-    size: Option<u64>,
-    content: Shared,
+    content: Content,
+    /// Bytes that were there when the first answer came.
+    resumed_from: Option<u64>,
+    progress: Progress<'a>,
 }
 
-impl One<'_> {
-    fn url(&self) -> anyhow::Result<Url> {
-        let path = format!("{}?upload={}", self.target.url.encoded_path(), self.id);
-        Ok(self.target.url.with_path(PathAndQuery::try_from(path).context("the URL is too long")?))
+impl<'a> One<'a> {
+    pub(super) fn new(source: &'a Source, content: Content, target: &'a Target) -> Self {
+        Self { source, target, content, resumed_from: None, progress: Progress::new(source) }
+    }
+
+    /// Goes on with it over this connection, to the end: its size and digest.
+    pub(super) async fn attempt(&mut self, session: &Session) -> Result<(u64, Hash), Trouble> {
+        let at = match self.there(session).await? {
+            There::Nothing => 0,
+            There::Part(at) => at,
+            There::Whole(digest) => match self.content.size() {
+                Some(size) if self.digest().await? == digest => {
+                    self.begin(size);
+                    return Ok((size, digest));
+                }
+                _ => 0,
+            },
+        };
+        self.begin(at);
+        let end = self.data(session, at).await?;
+        self.complete(session, end).await
+    }
+
+    fn begin(&mut self, at: u64) {
+        self.progress.goes_on_at(at);
+        if self.resumed_from.is_none() {
+            self.resumed_from = Some(at);
+            let (url, file, size) = (self.target.url.short(), self.content.path(), self.content.size());
+            self.source.watch().started(Started { url: &url, file, size, resumed_from: at });
+            if !self.content.outlives_us() {
+                self.source.watch().fleeting();
+            }
+        }
+    }
+
+    /// BLAKE3 of what there is here. Reading it is no time in which the server could do anything.
+    async fn digest(&mut self) -> anyhow::Result<Hash> {
+        let begun = Instant::now();
+        let digest = self.content.digest().await;
+        self.progress.patience.excuse(begun.elapsed());
+        digest
+    }
+
+    fn request(&self, method: Method) -> anyhow::Result<request::Builder> {
+        let path = format!("{}?upload={}", self.target.url.encoded_path(), self.content.id());
+        let url = self.target.url.with_path(PathAndQuery::try_from(path).context("the URL is too long")?);
+        let builder = self.target.request(method, &url);
+        Ok(match self.content.size() {
+            Some(size) => builder.header(wire::UPLOAD_LENGTH, size),
+            None => builder,
+        })
     }
 
     /// How much of it the server has.
-    async fn offset(&self, session: &Session) -> Result<u64, Trouble> {
-        let request = self.target.request(Method::HEAD, &self.url()?).body(()).context("could not form the request")?;
-        let mut stream = open(session, request).await?;
-        let _ = stream.finish().await; // as below: the answer counts
-        let response = answer(session, &mut stream).await?;
-        if response.status() == StatusCode::NOT_FOUND {
-            return Ok(0);
+    async fn there(&mut self, session: &Session) -> Result<There, Trouble> {
+        let request = self.request(Method::HEAD)?.body(()).context("could not form the request")?;
+        let patience = &mut self.progress.patience;
+        let exchange = Exchange::open(patience, session, self.target, request).await?;
+        let Some(response) = exchange.find(patience).await? else { return Ok(There::Nothing) };
+        let complete = response.headers().get(wire::UPLOAD_COMPLETE).is_some_and(|value| value == "?1");
+        if complete && let Some(digest) = wire::digest_of(response.headers()) {
+            return Ok(There::Whole(digest));
         }
-        let response = expect_success(response, &mut stream, &self.target.url).await?;
-        let offset = wire::number(response.headers(), wire::UPLOAD_OFFSET);
-        Ok(offset.with_context(|| format!("{} is no server that takes uploads of ours", self.target.url.peer))?)
+        let peer = &self.target.url.peer;
+        let offset = wire::number(response.headers(), wire::UPLOAD_OFFSET)
+            .with_context(|| format!("{peer} is no server that takes uploads of ours"))?;
+        match self.content.size() {
+            Some(size) if offset > size => {
+                Err(anyhow!("{peer} says that it has {offset} bytes of a file that has {size}").into())
+            }
+            _ => Ok(There::Part(offset)),
+        }
     }
 
-    /// Sends what is missing from `at` on, then the digest, with which the file gets its name.
-    async fn rest(&self, session: &Session, at: u64) -> Result<(u64, blake3::Hash), Trouble> {
-        let end = self.data(session, at).await?;
-        let content = self.content.clone();
-        let digest = off_thread(move || locked(&content).digest()).await?;
+    fn part(&self, at: u64, complete: bool) -> anyhow::Result<request::Builder> {
+        let builder = self
+            .request(Method::PATCH)?
+            .header(http::header::CONTENT_TYPE, wire::PARTIAL_UPLOAD_TYPE)
+            .header(wire::UPLOAD_OFFSET, at)
+            .header(wire::UPLOAD_COMPLETE, if complete { "?1" } else { "?0" });
+        Ok(if self.content.outlives_us() { builder } else { builder.header(wire::UPLOAD_KEEP, "?0") })
+    }
+
+    /// Sends the bytes from `at` to the end; returns where that is.
+    async fn data(&mut self, session: &Session, at: u64) -> Result<u64, Trouble> {
+        if self.content.size() == Some(at) && at > 0 {
+            return Ok(at); // all of it is there but its name
+        }
+        let for_input = !self.content.outlives_us();
+        let request = self.part(at, false)?.body(()).context("could not form the request")?;
+        let progress = &mut self.progress;
+        let mut exchange = Exchange::open(&mut progress.patience, session, self.target, request).await?;
+        let mut pieces = self.content.pieces(at);
+        let mut sent = at;
+        'all: while let Some(mut piece) = next(&mut pieces, &mut exchange, progress, for_input).await? {
+            while !piece.is_empty() {
+                let part = piece.split_to(piece.len().min(PART));
+                sent += part.len() as u64;
+                if !exchange.send(part, &progress.patience).await? {
+                    break 'all;
+                }
+                progress.reaches(sent.saturating_sub(session.unacknowledged()));
+            }
+        }
+        let response = exchange.finish(&progress.patience).await?;
+        match wire::number(response.headers(), wire::UPLOAD_OFFSET) {
+            Some(there) if there == sent => {
+                progress.reaches(sent);
+                Ok(sent)
+            }
+            there => Err(Trouble::Passing(anyhow!("{sent} bytes were sent, and the server has {there:?}"))),
+        }
+    }
+
+    /// Sends the digest, with which the file gets its name.
+    async fn complete(&mut self, session: &Session, end: u64) -> Result<(u64, Hash), Trouble> {
+        let digest = self.digest().await?;
         let request = self.part(end, true)?.header(wire::REPR_DIGEST, wire::digest_field(&digest));
-        let mut stream = open(session, request.body(()).context("could not form the request")?).await?;
-        let _ = stream.finish().await; // as below: the answer counts
-        let response = expect_success(answer(session, &mut stream).await?, &mut stream, &self.target.url).await?;
+        let request = request.body(()).context("could not form the request")?;
+        let patience = &mut self.progress.patience;
+        let response = Exchange::open(patience, session, self.target, request).await?.finish(patience).await?;
         if wire::digest_of(response.headers()) != Some(digest) {
             let url = self.target.url.short();
             return Err(anyhow!("{url}: the server did not confirm the BLAKE3 of the file")
@@ -147,125 +235,26 @@ impl One<'_> {
         }
         Ok((end, digest))
     }
-
-    fn part(&self, at: u64, complete: bool) -> anyhow::Result<request::Builder> {
-        let builder = self
-            .target
-            .request(Method::PATCH, &self.url()?)
-            .header(http::header::CONTENT_TYPE, wire::PARTIAL_UPLOAD_TYPE)
-            .header(wire::UPLOAD_OFFSET, at)
-            .header(wire::UPLOAD_COMPLETE, if complete { "?1" } else { "?0" });
-        Ok(match self.size {
-            Some(size) => builder.header(wire::UPLOAD_LENGTH, size),
-            None => builder,
-        })
-    }
-
-    /// Sends the bytes from `at` to the end; returns where that is.
-    async fn data(&self, session: &Session, at: u64) -> Result<u64, Trouble> {
-        if self.size == Some(at) && at > 0 {
-            return Ok(at); // all of it is there but its name
-        }
-        let request = self.part(at, false)?.body(()).context("could not form the request")?;
-        let mut stream = open(session, request).await?;
-        let mut pieces = self.read_from(at);
-        let mut sent = at;
-        while let Some(piece) = pieces.recv().await {
-            let piece = piece?;
-            let length = piece.len() as u64;
-            if stream.send_data(piece).await.is_err() {
-                break; // the answer tells why, or the lost connection does
-            }
-            sent += length;
-            self.source.progressed();
-            self.source.watch().moved(length);
-        }
-        // A stream that the server stopped cannot be finished; its answer says why it stopped.
-        let _ = stream.finish().await;
-        let response = answer(session, &mut stream).await?;
-        let response = expect_success(response, &mut stream, &self.target.url).await?;
-        match wire::number(response.headers(), wire::UPLOAD_OFFSET) {
-            Some(there) if there == sent => Ok(sent),
-            there => Err(Trouble::Passing(anyhow!("{sent} bytes were sent, and the server has {there:?}"))),
-        }
-    }
-
-    /// Pieces from `at` on, read on another thread a little ahead of the network.
-    fn read_from(&self, mut at: u64) -> mpsc::Receiver<anyhow::Result<Bytes>> {
-        let (pieces, receiver) = mpsc::channel(AHEAD);
-        let content = self.content.clone();
-        tokio::task::spawn_blocking(move || {
-            loop {
-                let piece = locked(&content).read(at);
-                match piece {
-                    Ok(piece) if piece.is_empty() => return,
-                    Ok(piece) => {
-                        at += piece.len() as u64;
-                        if pieces.blocking_send(Ok(piece)).is_err() {
-                            return;
-                        }
-                    }
-                    Err(error) => {
-                        let _ = pieces.blocking_send(Err(error)); // nobody waits for it any more: then it is no error
-                        return;
-                    }
-                }
-            }
-        });
-        receiver
-    }
 }
 
-fn locked(content: &Shared) -> std::sync::MutexGuard<'_, Content> {
-    content.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-async fn open(session: &Session, request: Request<()>) -> Result<RequestStream, Trouble> {
-    match session.requests().send_request(request).await {
-        Ok(stream) => Ok(stream),
-        Err(error) => {
-            session.retire();
-            Err(Trouble::Passing(session.explain(&error)))
+/// The next piece; `None` at the end, or when the server has answered already.
+async fn next(
+    pieces: &mut Pieces<'_>,
+    exchange: &mut Exchange<'_>,
+    progress: &mut Progress<'_>,
+    for_input: bool,
+) -> Result<Option<Bytes>, Trouble> {
+    loop {
+        let asked = Instant::now();
+        let next = tokio::select! {
+            biased;
+            piece = pieces.next() => Some(piece.map(Some).map_err(Trouble::from)),
+            answered = exchange.answered() => Some(answered.map(|()| None)),
+            () = tokio::time::sleep(TELL) => None,
+        };
+        progress.waited(asked.elapsed(), for_input);
+        if let Some(next) = next {
+            return next.map(|piece| piece.filter(|piece| !piece.is_empty()));
         }
     }
-}
-
-async fn answer(session: &Session, stream: &mut RequestStream) -> Result<Response<()>, Trouble> {
-    stream.recv_response().await.map_err(|error| {
-        session.retire();
-        Trouble::Passing(session.explain(&error))
-    })
-}
-
-/// Turns a refusal into words.
-async fn expect_success(
-    response: Response<()>,
-    stream: &mut RequestStream,
-    url: &Url,
-) -> Result<Response<()>, Trouble> {
-    let status = response.status();
-    if status.is_success() {
-        return Ok(response);
-    }
-    let mut reason = Vec::new();
-    while reason.len() < LONGEST_REASON
-        && let Ok(Some(piece)) = stream.recv_data().await
-    {
-        reason.extend_from_slice(piece.chunk());
-    }
-    reason.truncate(LONGEST_REASON);
-    let reason = String::from_utf8_lossy(&reason).trim().replace(|c: char| c.is_control(), " ");
-    let url = url.short();
-    let error = match status {
-        StatusCode::UNAUTHORIZED => anyhow!("{url}: wrong token; the server prints the right one when it starts"),
-        StatusCode::UNPROCESSABLE_ENTITY => {
-            anyhow!("{url} arrived damaged: {reason}; run the command again").context(Failure::Integrity)
-        }
-        StatusCode::CONFLICT => return Err(Trouble::Passing(anyhow!("{url}: {reason}"))),
-        StatusCode::SERVICE_UNAVAILABLE => {
-            return Err(Trouble::Passing(anyhow!("{url}: the server is busy: {reason}")));
-        }
-        _ => anyhow!("the server refused {url} ({status}): {reason}"),
-    };
-    Err(Trouble::Final(error))
 }

@@ -1,0 +1,131 @@
+//! One request to the server and its answer.
+
+use super::upload::Target;
+use crate::exit::Failure;
+use crate::get::patience::Patience;
+use crate::get::request::Trouble;
+use crate::get::source::Session;
+use crate::wire;
+use anyhow::anyhow;
+use bytes::{Buf, Bytes};
+use core::time::Duration;
+use h3::error::{Code, StreamError};
+use http::{Request, Response, StatusCode};
+use pcc_quic::http3::RequestStream;
+
+/// Of a refusal's text so much is shown, and so long it is waited for: its status is known already.
+const LONGEST_REASON: usize = 400;
+const REASON_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A request under way. Dropped before it is answered, it is cancelled: otherwise its body would seem to end there.
+pub(super) struct Exchange<'a> {
+    session: &'a Session,
+    target: &'a Target,
+    stream: RequestStream,
+    answer: Option<Response<()>>,
+}
+
+impl Drop for Exchange<'_> {
+    fn drop(&mut self) {
+        if self.answer.is_none() {
+            self.stream.stop_stream(Code::H3_REQUEST_CANCELLED);
+        }
+    }
+}
+
+impl<'a> Exchange<'a> {
+    pub(super) async fn open(
+        patience: &mut Patience<'_>,
+        session: &'a Session,
+        target: &'a Target,
+        request: Request<()>,
+    ) -> Result<Self, Trouble> {
+        patience.ask();
+        let mut requests = session.requests();
+        let opened = async { requests.send_request(request).await.map_err(|error| lost(session, &error)) };
+        let stream = patience.wait(opened).await?;
+        Ok(Self { session, target, stream, answer: None })
+    }
+
+    /// Sends a part of the body; answers whether the server takes more. If not, its answer tells why, or the lost
+    /// connection does.
+    pub(super) async fn send(&mut self, part: Bytes, patience: &Patience<'_>) -> Result<bool, Trouble> {
+        patience.wait(async { Ok(self.stream.send_data(part).await.is_ok()) }).await
+    }
+
+    /// Waits for an answer that comes before the end of the body. May be dropped while it waits, and called again.
+    pub(super) async fn answered(&mut self) -> Result<(), Trouble> {
+        while self.answer.is_none() {
+            let response = self.stream.recv_response().await.map_err(|error| lost(self.session, &error))?;
+            // "Go on" and its kin are no answers (RFC 9110 §15.2).
+            self.answer = Some(response).filter(|response| !response.status().is_informational());
+        }
+        Ok(())
+    }
+
+    /// Ends the body, and answers a success.
+    pub(super) async fn finish(self, patience: &Patience<'_>) -> Result<Response<()>, Trouble> {
+        let url = self.target.url.short();
+        let found = self.find(patience).await?;
+        found.ok_or_else(|| Trouble::Final(anyhow!("the server does not know {url} (404 Not Found)")))
+    }
+
+    /// The same; `None` if the server knows of nothing there.
+    pub(super) async fn find(mut self, patience: &Patience<'_>) -> Result<Option<Response<()>>, Trouble> {
+        patience
+            .wait(async {
+                // A stream that the server stopped cannot be finished; its answer says why it stopped.
+                let _ = self.stream.finish().await;
+                self.answered().await
+            })
+            .await?;
+        match &self.answer {
+            Some(answer) if answer.status().is_success() => Ok(Some(answer.clone())),
+            Some(answer) if answer.status() == StatusCode::NOT_FOUND => Ok(None),
+            Some(answer) => {
+                let (status, elsewhere) = (answer.status(), answer.headers().contains_key(wire::UPLOAD_OFFSET));
+                Err(self.refusal(status, elsewhere).await)
+            }
+            None => Err(Trouble::Passing(anyhow!("the server did not answer"))),
+        }
+    }
+
+    /// Turns a refusal into words; `elsewhere` if it says from where the upload would go on.
+    async fn refusal(&mut self, status: StatusCode, elsewhere: bool) -> Trouble {
+        let reason = self.reason().await;
+        let url = self.target.url.short();
+        Trouble::Final(match status {
+            StatusCode::UNAUTHORIZED => anyhow!("{url}: wrong token; the server prints the right one when it starts"),
+            StatusCode::UNPROCESSABLE_ENTITY => {
+                anyhow!("{url} arrived damaged: {reason}; run the command again").context(Failure::Integrity)
+            }
+            StatusCode::CONFLICT if elsewhere => return Trouble::Passing(anyhow!("{url}: {reason}")),
+            StatusCode::CONFLICT => anyhow!("{url}: {reason}"),
+            StatusCode::SERVICE_UNAVAILABLE => {
+                return Trouble::Passing(anyhow!("{url}: the server is busy: {reason}"));
+            }
+            _ => anyhow!("the server refused {url} ({status}): {reason}"),
+        })
+    }
+
+    /// What the server says about its refusal, as far as it comes soon.
+    async fn reason(&mut self) -> String {
+        let mut text = Vec::new();
+        let _ = tokio::time::timeout(REASON_PATIENCE, async {
+            while text.len() < LONGEST_REASON
+                && let Ok(Some(piece)) = self.stream.recv_data().await
+            {
+                let piece = piece.chunk();
+                text.extend_from_slice(&piece[..piece.len().min(LONGEST_REASON - text.len())]);
+            }
+        })
+        .await; // what has come until then will do
+        self.stream.stop_sending(Code::H3_NO_ERROR);
+        String::from_utf8_lossy(&text).trim().replace(|c: char| c.is_control(), " ")
+    }
+}
+
+fn lost(session: &Session, error: &StreamError) -> Trouble {
+    session.retire();
+    Trouble::Passing(session.explain(error))
+}

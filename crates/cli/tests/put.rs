@@ -1,0 +1,186 @@
+//! `pcc put` over bad networks, from slow inputs, interrupted, repeated and refused.
+
+mod upload;
+
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use upload::{Bench, Running, lines, said, wait_until};
+
+fn last(output: &std::process::Output) -> Value {
+    assert!(output.status.success(), "{}", said(output));
+    lines(output).pop().unwrap()
+}
+
+#[test]
+fn what_is_shown_as_sent_has_arrived() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let data = bench.write("client/file", 2_500_000);
+    let (_link, port) = bench.emulate("rate=4Mbit,rtt=40ms,buffer=60KB", &server);
+    let put = bench.run(&["put", "file", &server.url_by(port, ""), "--json"]);
+    last(&put);
+    let progress: Vec<_> = lines(&put).into_iter().filter(|line| line["event"] == "progress").collect();
+    for line in &progress {
+        let (bytes, seconds) = (line["bytes"].as_f64().unwrap(), line["seconds"].as_f64().unwrap());
+        assert!(bytes * 8.0 <= 4e6 * seconds, "{bytes} bytes after {seconds} s at 4 Mbit/s");
+    }
+    // Five seconds at least: what is on its way and not acknowledged is the end of it only.
+    assert!(progress.iter().any(|line| (1..2_500_000).contains(&line["bytes"].as_u64().unwrap())), "{}", said(&put));
+    assert!(std::fs::read(bench.path("served/file")).unwrap() == data);
+}
+
+#[test]
+fn uploads_survive_bad_paths() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let data = bench.write("client/file", 3_000_000);
+    let links = [
+        ("lossy", "rate=40Mbit,rtt=20ms,loss=2%,buffer=100KB"),
+        ("jittery", "rate=40Mbit,rtt=20ms,jitter=5ms:reorder,reorder=2%:5ms"),
+        ("dark", "rate=20Mbit,rtt=20ms,blackout=500ms/2s/60s"),
+    ];
+    let puts = links.map(|(name, link)| {
+        let (relay, port) = bench.emulate(link, &server);
+        (name, relay, bench.pcc(&["put", "file", &server.url_by(port, name), "--json"]).spawn().unwrap())
+    });
+    for (name, _relay, put) in puts {
+        let put = put.wait_with_output().unwrap();
+        assert_eq!(last(&put)["verified"], true, "{name}");
+        assert!(std::fs::read(bench.path("served").join(name)).unwrap() == data, "{name}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_there_is_not_sent_again() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    std::fs::create_dir_all(bench.path("client/tree/sub")).unwrap();
+    for (name, size) in [("a", 1_000_000), ("sub/b", 300_000), ("empty", 0)] {
+        bench.write(&format!("client/tree/{name}"), size);
+    }
+    let put = || last(&bench.run(&["put", "tree", &server.url(""), "--json"]));
+    assert_eq!(put()["resumed_from"].as_u64(), Some(0));
+    wait_until("the log", || server.received() >= 1_300_000);
+    let again = put();
+    assert_eq!((again["files"].as_u64(), again["resumed_from"].as_u64()), (Some(3), Some(1_300_000)));
+    assert_eq!(server.received(), 1_300_000, "nothing was sent the second time");
+    bench.write("client/tree/sub/b", 300_001);
+    assert_eq!(put()["resumed_from"].as_u64(), Some(1_000_000));
+    wait_until("the log", || server.received() >= 1_600_001);
+    assert_eq!(server.received(), 1_600_001, "only what changed");
+}
+
+#[test]
+fn a_file_is_not_put_in_the_place_of_a_directory_nor_tried_again() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    bench.write("client/file", 1000);
+    std::fs::create_dir(bench.path("served/dir")).unwrap();
+    let put = bench.run(&["put", "file", &server.url("dir")]);
+    assert!(put.status.code() == Some(1) && said(&put).contains("a directory of that name exists"), "{}", said(&put));
+    assert!(server.requests().len() <= 2, "{:?}", server.requests());
+}
+
+#[test]
+fn refused_uploads_keep_nobody_out() {
+    // More than uploads can be under way.
+    const FILES: usize = 1100;
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    std::fs::create_dir(bench.path("client/tree")).unwrap();
+    for number in 0..FILES {
+        std::fs::write(bench.path(&format!("client/tree/{number}")), "x").unwrap();
+        std::fs::create_dir_all(bench.path(&format!("served/tree/{number}"))).unwrap();
+    }
+    let refused = bench.run(&["put", "tree", &server.url(""), "--json"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", said(&refused));
+    bench.write("client/file", 1000);
+    last(&bench.run(&["put", "file", &server.url(""), "--json", "--give-up", "0s"]));
+}
+
+#[test]
+fn of_two_uploads_of_one_file_the_later_goes_on_and_the_other_ends() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let data = bench.write("client/file", 6_000_000);
+    let url = server.url("");
+    let arguments = ["put", "file", url.as_str(), "--json", "--limit", "40Mbit"];
+    let first = bench.pcc(&arguments).spawn().unwrap();
+    wait_until("the upload begins", || bench.unfinished_bytes() > 0);
+    let second = bench.pcc(&arguments).spawn().unwrap();
+    let (first, second) = (first.wait_with_output().unwrap(), second.wait_with_output().unwrap());
+    last(&second);
+    assert!(first.status.success() || said(&first).contains("took over"), "{}", said(&first));
+    assert!(std::fs::read(bench.path("served/file")).unwrap() == data);
+    // The end of the first, which was on its way, came twice.
+    wait_until("the log", || server.received() >= 6_000_000);
+    assert!(server.received() < 9_000_000 && server.requests().len() < 10, "{:?}", server.requests());
+}
+
+/// `pcc put -` to `url`, whose input the test writes.
+fn piped(bench: &Bench, url: &str) -> Running {
+    Running(bench.pcc(&["put", "-", url, "--json"]).stdin(Stdio::piped()).spawn().unwrap())
+}
+
+#[test]
+fn slow_input_arrives_whole() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let data = bench.write("data", 3_000_000);
+    let mut put = piped(&bench, &server.url("piped"));
+    let mut input = put.0.stdin.take().unwrap();
+    for piece in data.chunks(1_000_000) {
+        input.write_all(piece).unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    drop(input);
+    assert!(put.0.wait().unwrap().success());
+    assert!(std::fs::read(bench.path("served/piped")).unwrap() == data);
+    wait_until("the log", || server.requests().len() >= 3);
+    assert_eq!(server.requests().len(), 3, "no pause breaks it: {:?}", server.requests());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn input_in_small_pieces_takes_little_memory() {
+    const PIECES: usize = 4000;
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let mut put = piped(&bench, &server.url("piped"));
+    let mut input = put.0.stdin.take().unwrap();
+    for _ in 0..PIECES {
+        input.write_all(&[7; 100]).unwrap();
+        std::thread::sleep(Duration::from_micros(200)); // so that it is read piece by piece, mostly
+    }
+    let status = std::fs::read_to_string(format!("/proc/{}/status", put.0.id())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    drop(input);
+    assert!(put.0.wait().unwrap().success());
+    assert_eq!(std::fs::read(bench.path("served/piped")).unwrap().len(), PIECES * 100);
+    assert!(kilobytes < 100_000, "{kilobytes} KB for {} bytes", PIECES * 100);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_pipe_ends_at_once_and_leaves_nothing() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let mut put = piped(&bench, &server.url("piped"));
+    let mut input = put.0.stdin.take().unwrap();
+    input.write_all(&[7; 3_000_000]).unwrap();
+    wait_until("the upload begins", || bench.unfinished_bytes() > 1_000_000);
+    // The input stays open and idle.
+    assert!(Command::new("kill").args(["-INT", &put.0.id().to_string()]).status().unwrap().success());
+    let mut ended = None;
+    wait_until("Ctrl-C ends it", || {
+        ended = put.0.try_wait().unwrap();
+        ended.is_some()
+    });
+    assert_eq!(ended.unwrap().code(), Some(130));
+    wait_until("what nobody can go on with is removed", || bench.unfinished().is_empty());
+    assert!(!bench.path("served/piped").exists());
+    drop(input);
+}
