@@ -1,0 +1,82 @@
+//! `kill -9` of either side of an upload, at any instant.
+
+mod upload;
+
+use std::time::Duration;
+use upload::{Bench, lines, said, wait_until};
+
+const SIZE: usize = 5_000_000;
+
+/// How fast it goes: one upload takes half a second.
+const LIMIT: &str = "80Mbit";
+
+/// How many instants: `PCC_KILLS`, or few enough for every day.
+fn kills() -> u64 {
+    std::env::var("PCC_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20)
+}
+
+/// The `number`-th instant of an upload, from shortly before its beginning to shortly after its end: SplitMix64.
+fn instant(number: u64) -> Duration {
+    let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    Duration::from_millis((z ^ z >> 31) % 700)
+}
+
+/// Nothing but the whole file ever has its name.
+fn assert_whole_or_absent(bench: &Bench, data: &[u8], number: u64) {
+    if let Ok(there) = std::fs::read(bench.path("served/file")) {
+        assert!(there == data, "kill {number}: {} bytes under the final name", there.len());
+    }
+}
+
+#[test]
+fn an_upload_goes_on_after_its_client_is_killed_at_any_instant() {
+    let bench = Bench::new();
+    let data = bench.write("client/file", SIZE);
+    let server = bench.serve(0);
+    let url = server.url("");
+    for number in 0..kills() / 2 {
+        let mut put = bench.spawn(&["put", "file", &url, "-q", "--limit", LIMIT]);
+        std::thread::sleep(instant(number));
+        put.0.kill().unwrap();
+        put.0.wait().unwrap();
+        let there = bench.unfinished_bytes();
+        assert_whole_or_absent(&bench, &data, number);
+        let put = bench.run(&["put", "file", &url, "--json"]);
+        assert!(put.status.success(), "kill {number}: {}", said(&put));
+        let resumed = lines(&put).last().unwrap()["resumed_from"].as_u64().unwrap();
+        assert!(resumed >= there, "kill {number}: {there} bytes were there, only {resumed} were used");
+        assert!(std::fs::read(bench.path("served/file")).unwrap() == data, "kill {number}");
+        assert!(bench.unfinished().is_empty(), "kill {number}: {:?}", bench.unfinished());
+        std::fs::remove_file(bench.path("served/file")).unwrap();
+    }
+}
+
+#[test]
+fn an_upload_goes_on_after_its_server_is_killed_at_any_instant() {
+    let bench = Bench::new();
+    let data = bench.write("client/file", SIZE);
+    let mut server = bench.serve(0);
+    let (port, url) = (server.port, server.url(""));
+    for number in 0..kills() / 2 {
+        let put = bench.pcc(&["put", "file", &url, "--json", "--limit", LIMIT]).spawn().unwrap();
+        // A server that was never reached is a wrong address.
+        wait_until("the upload begins", || !bench.unfinished().is_empty() || bench.path("served/file").exists());
+        std::thread::sleep(instant(number));
+        server.process.0.kill().unwrap();
+        server.process.0.wait().unwrap();
+        let there = bench.unfinished_bytes();
+        let was_whole = bench.path("served/file").exists();
+        assert_whole_or_absent(&bench, &data, number);
+        server = bench.serve(port);
+        let put = put.wait_with_output().unwrap();
+        assert!(put.status.success(), "kill {number}: {}", said(&put));
+        assert!(std::fs::read(bench.path("served/file")).unwrap() == data, "kill {number}");
+        assert!(bench.unfinished().is_empty(), "kill {number}: {:?}", bench.unfinished());
+        // What was on the disk is not sent again.
+        let missing = if was_whole { 0 } else { SIZE as u64 - there };
+        assert!(server.received() <= missing, "kill {number}: {} bytes came for {missing}", server.received());
+        std::fs::remove_file(bench.path("served/file")).unwrap();
+    }
+}
