@@ -8,8 +8,8 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Raised whenever the guest would measure something else for the same specification.
-const MEASUREMENT: u32 = 2;
+/// The code that measures: what another one measured for the same specification is another result. See `measuring.rs`.
+const MEASURING: &str = env!("PCC_LAB_MEASURING");
 
 /// Real time that runs took, a line each: key, kind, estimated and real seconds. Beside the outcomes and not in them:
 /// the same run gives the same bytes, but not in the same time.
@@ -17,17 +17,18 @@ const TIMES: &str = "times.csv";
 /// Where programs came from, a line each: hash, commit.
 const PROGRAMS: &str = "programs.csv";
 
-/// A directory of outcomes, of which those of one guest kernel are looked at.
+/// A directory of outcomes, of which those of one guest kernel, measured by this lab's code, are looked at.
 #[derive(Clone, Debug)]
 pub struct Store {
     dir: PathBuf,
     kernel: String,
+    measuring: String,
 }
 
 /// One file of it.
 #[derive(Serialize, Deserialize)]
 struct Record {
-    measurement: u32,
+    measuring: String,
     kernel: String,
     spec: Spec,
     outcome: Outcome,
@@ -56,7 +57,10 @@ pub enum MergeError {
         error: io::Error,
     },
     /// A file is not what its name says.
-    #[error("{0} is damaged: its content does not belong to its name; remove it and repeat its run")]
+    #[error(
+        "{0} is damaged, or of a lab that stored results otherwise: its content does not belong to its name; remove it \
+         and repeat its run"
+    )]
     Damaged(PathBuf),
     /// The same run gave two outcomes, which cannot be.
     #[error(
@@ -74,7 +78,7 @@ pub enum MergeError {
 impl Store {
     /// The outcomes in `dir`, which is created when the first one is kept, of the kernel with this identity.
     pub fn at(dir: &Path, kernel: &str) -> Self {
-        Self { dir: dir.to_owned(), kernel: kernel.to_owned() }
+        Self { dir: dir.to_owned(), kernel: kernel.to_owned(), measuring: MEASURING.to_owned() }
     }
 
     /// Where it is.
@@ -95,7 +99,7 @@ impl Store {
 
     /// The name of a run's file, without its ending.
     pub fn key(&self, spec: &Spec) -> io::Result<String> {
-        key(MEASUREMENT, &self.kernel, spec)
+        key(&self.measuring, &self.kernel, spec)
     }
 
     fn path(&self, spec: &Spec) -> io::Result<PathBuf> {
@@ -105,15 +109,16 @@ impl Store {
     /// The outcome of a run, if it was kept. A damaged file counts as none.
     pub fn find(&self, spec: &Spec) -> Option<Outcome> {
         let record = read(&self.path(spec).ok()?)?;
-        (record.spec == *spec && record.kernel == self.kernel).then_some(record.outcome)
+        let is_it = record.spec == *spec && record.kernel == self.kernel && record.measuring == self.measuring;
+        is_it.then_some(record.outcome)
     }
 
     /// Keeps an outcome and the real time it took (in seconds), and says where.
     pub fn keep(&self, spec: &Spec, outcome: &Outcome, took: f64) -> io::Result<PathBuf> {
         fs::create_dir_all(&self.dir)?;
         let path = self.path(spec)?;
-        let (kernel, spec, outcome) = (self.kernel.clone(), spec.clone(), outcome.clone());
-        let record = Record { measurement: MEASUREMENT, kernel, spec, outcome };
+        let (measuring, kernel) = (self.measuring.clone(), self.kernel.clone());
+        let record = Record { measuring, kernel, spec: spec.clone(), outcome: outcome.clone() };
         // Another process may read or write the same outcome at this moment.
         let partial = path.with_extension(format!("{}.new", std::process::id()));
         fs::write(&partial, serde_json::to_vec(&record)?)?;
@@ -169,7 +174,7 @@ impl Store {
         for theirs in outcomes(other).map_err(failed("read", other))? {
             let text = fs::read(&theirs).map_err(failed("read", &theirs))?;
             let record: Record = serde_json::from_slice(&text).map_err(|_| MergeError::Damaged(theirs.clone()))?;
-            let key = key(record.measurement, &record.kernel, &record.spec).map_err(failed("name", &theirs))?;
+            let key = key(&record.measuring, &record.kernel, &record.spec).map_err(failed("name", &theirs))?;
             if theirs.file_stem().is_none_or(|stem| stem != key.as_str()) {
                 return Err(MergeError::Damaged(theirs));
             }
@@ -187,7 +192,7 @@ impl Store {
             fs::rename(&partial, &ours).map_err(failed("write", &ours))?;
             merged.copied += 1;
         }
-        let theirs = Self { dir: other.to_owned(), kernel: String::new() };
+        let theirs = Self::at(other, "");
         for name in [TIMES, PROGRAMS] {
             let known = self.notes(name);
             for line in theirs.notes(name).iter().filter(|line| !known.contains(line)) {
@@ -208,8 +213,8 @@ impl Store {
     }
 }
 
-fn key(measurement: u32, kernel: &str, spec: &Spec) -> io::Result<String> {
-    let key = serde_json::to_vec(&(measurement, kernel, spec))?;
+fn key(measuring: &str, kernel: &str, spec: &Spec) -> io::Result<String> {
+    let key = serde_json::to_vec(&(measuring, kernel, spec))?;
     Ok(blake3::hash(&key).to_hex().as_str()[..24].to_owned())
 }
 
@@ -234,6 +239,10 @@ fn time(line: &str) -> Option<(&str, Kind, Taken)> {
     let (estimated, real) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     Some((key, kind, Taken { estimated, real }))
 }
+
+#[cfg(test)]
+#[path = "../measuring.rs"]
+mod measuring;
 
 #[cfg(test)]
 mod tests {
@@ -275,6 +284,39 @@ mod tests {
         assert_eq!(Store::usual_kernel(&dir).as_deref(), Some("a"));
         fs::write(path, "half a fi").unwrap();
         assert_eq!(store.find(&spec()), None);
+    }
+
+    #[test]
+    fn an_outcome_that_other_code_measured_is_another_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = Store::at(dir.path(), "a");
+        let before = Store { measuring: "of yesterday".into(), ..now.clone() };
+        before.keep(&spec(), &outcome(1), 1.0).unwrap();
+        assert_eq!(before.find(&spec()), Some(outcome(1)));
+        assert_eq!(now.find(&spec()), None);
+        // Merging is for results of every lab.
+        let all = Store::at(&dir.path().join("all"), "a");
+        assert_eq!(all.merge(dir.path()).unwrap(), Merged { copied: 1, known: 0 });
+    }
+
+    #[test]
+    fn the_code_that_measures_is_known_by_all_of_its_source() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(measuring::hash(root).unwrap(), MEASURING, "the build script looked at these files");
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        for name in ["src/spec.rs", "src/machine.rs", "src/guest/mod.rs", "src/guest/tcp/info.rs"] {
+            write(name, "1");
+        }
+        let first = measuring::hash(dir.path()).unwrap();
+        write("src/report/page.rs", "how it is shown");
+        assert_eq!(measuring::hash(dir.path()).unwrap(), first);
+        write("src/guest/tcp/info.rs", "2");
+        assert_ne!(measuring::hash(dir.path()).unwrap(), first);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What is drawn from a seed: changing paths, cellular links, samples of the Internet, arrivals of short flows.
 //!
-//! All of it is drawn on the host and written into the run's specification, so that a run says what it was.
+//! All of it is drawn on the host and written into the run's specification, so that a run says what it was. Machines that
+//! share a campaign must draw the same: logarithms are `libm`'s, since those of the standard library are the system's,
+//! and differ in their last bit from one C library to another.
 
 use super::file::{CellularTable, ChangesTable, SampleTable};
 use super::quantity::{bytes, nanos, rate, round_trip, share};
@@ -18,7 +20,13 @@ fn uniform(rng: &mut Rng, [low, high]: [f64; 2]) -> f64 {
 }
 
 fn log_uniform(rng: &mut Rng, [low, high]: [f64; 2]) -> f64 {
-    uniform(rng, [low.ln(), high.ln()]).exp()
+    libm::exp(uniform(rng, [libm::log(low), libm::log(high)]))
+}
+
+/// A share of packets as it is stored: in whole billionths, so that nine decimals are all of it. A queue knows it in
+/// units of 2^-32 anyway.
+fn billionths(share: f64) -> f64 {
+    (share * 1e9).round() / 1e9
 }
 
 /// Both ends of a range that were read, in order.
@@ -57,7 +65,7 @@ pub(super) fn changes(table: &ChangesTable, seed: u64, duration: u64) -> Result<
         at,
         rate: rates.map(|range| whole(uniform(&mut rng, range))),
         rtt: rtts.map(|range| uniform(&mut rng, range) as u64),
-        loss: losses.map(|range| uniform(&mut rng, range)),
+        loss: losses.map(|range| billionths(uniform(&mut rng, range))),
         reverse_loss: None,
     };
     Ok((0..duration.div_ceil(every)).map(|number| number * every).map(draw).collect())
@@ -65,8 +73,8 @@ pub(super) fn changes(table: &ChangesTable, seed: u64, duration: u64) -> Result<
 
 /// A standard normal number (Box and Muller 1958).
 fn normal(rng: &mut Rng) -> f64 {
-    let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * rng.unit()).cos()
+    let radius = (-2.0 * libm::log(1.0 - rng.unit())).sqrt();
+    radius * libm::cos(std::f64::consts::TAU * rng.unit())
 }
 
 /// So slow is an outage: a queue cannot have no rate at all. A packet takes 0.15 s.
@@ -128,7 +136,7 @@ fn wandering(mut rng: Rng, [most, wander, outage]: [f64; 3], every: f64, count: 
         rate = if rate > most { (2.0 * most - rate).max(0.0) } else { rate };
         if rate <= 0.0 {
             rate = 0.0;
-            dark = -outage * (1.0 - rng.unit()).ln();
+            dark = -outage * libm::log(1.0 - rng.unit());
         }
         rate
     };
@@ -188,7 +196,7 @@ pub(super) fn path(table: &SampleTable, number: u32) -> Result<PathSpec, String>
         }
         let buffer = ((bdp * log_uniform(&mut rng, table.buffer)) as u64).max(2 * PACKET);
         let is_lossless = rng.unit() < lossless;
-        let loss = log_uniform(&mut rng, table.loss);
+        let loss = billionths(log_uniform(&mut rng, table.loss));
         let loss = if is_lossless { 0.0 } else { loss };
         return Ok(PathSpec { rate, rtt, buffer, loss, ..PathSpec::default() });
     }
@@ -201,7 +209,7 @@ pub(super) fn arrivals(seed: u64, gap: f64, start: u64, stop: u64) -> Vec<u64> {
     let mut all = Vec::new();
     let mut at = start as f64;
     loop {
-        at += -gap * (1.0 - rng.unit()).ln();
+        at += -gap * libm::log(1.0 - rng.unit());
         if at >= stop as f64 {
             return all;
         }
@@ -258,6 +266,29 @@ mod tests {
         let all = arrivals(1, 100e6, 0, 1000 * 1000 * MS);
         assert!((9_500..10_500).contains(&all.len()), "{}", all.len());
         assert!(all.is_sorted());
+    }
+
+    #[test]
+    fn what_is_drawn_is_the_same_on_every_machine() {
+        let table = SampleTable {
+            count: 510,
+            seed: 1,
+            rate: ["2Mbit".into(), "500Mbit".into()],
+            rtt: ["10ms".into(), "300ms".into()],
+            buffer: [0.02, 2.0],
+            loss: [1e-5, 1e-2],
+            lossless: 0.5,
+            bdp: ["14.3kB".into(), "18MB".into()],
+        };
+        let paths: Vec<_> = (0..510).map(|number| path(&table, number).unwrap()).collect();
+        let rates = wandering(Rng::new(3), [11e6, 2.4e6, 1e9], 250e6, 4000);
+        let moments = arrivals(1, 100e6, 0, 1000 * 1000 * MS);
+        let drawn = serde_json::to_string(&(&paths, rates, moments)).unwrap();
+        assert_eq!(&blake3::hash(drawn.as_bytes()).to_hex()[..16], "370a10892ef2d64a");
+        // A loss stands in the specification as a decimal number of nine places at the most.
+        for loss in paths.iter().map(|path| path.loss.to_string()) {
+            assert!(loss.len() <= "0.123456789".len(), "{loss}");
+        }
     }
 
     #[test]
