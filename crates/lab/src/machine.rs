@@ -63,6 +63,40 @@ pub struct Machine {
     pub init_arguments: Vec<String>,
     /// Real time after which a run is given up, unless it is expected to take more than a fifth of that.
     pub timeout: Duration,
+    /// Where the guests' memory lies, see [`memory_for`].
+    pub memory: PathBuf,
+}
+
+/// What a guest may use. Unit: bytes.
+const MEMORY: u64 = 1 << 30;
+
+/// There is no room for the memory of the guests.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the memory of {guests} guests takes up to {guests} GB, and there is less in {tried}: start the container with \
+     --shm-size={guests}g, run fewer with --jobs, or name another directory with TMPDIR"
+)]
+pub struct NoMemory {
+    guests: usize,
+    tried: String,
+}
+
+/// The directory in which so many guests find room for their memory: each maps a file of 1 GB there, of which it uses what
+/// it needs, and dies without a word where the file system is full. Shared memory if it is large enough, which it is not
+/// in a container (Docker gives 64 MB), or the directory for temporary files.
+pub fn memory_for(guests: usize) -> Result<PathBuf, NoMemory> {
+    choose([PathBuf::from("/dev/shm"), std::env::temp_dir()], guests, free)
+}
+
+fn choose(places: [PathBuf; 2], guests: usize, free: impl Fn(&Path) -> u64) -> Result<PathBuf, NoMemory> {
+    let tried = || places.each_ref().map(|place| place.display().to_string()).join(" and ");
+    let found = places.iter().find(|place| free(place) / MEMORY >= guests as u64);
+    found.cloned().ok_or_else(|| NoMemory { guests, tried: tried() })
+}
+
+/// What is free where a directory lies; nothing if there is none. Unit: bytes.
+fn free(dir: &Path) -> u64 {
+    rustix::fs::statvfs(dir).map_or(0, |volume| volume.f_bavail.saturating_mul(volume.f_frsize))
 }
 
 /// The guest's wall clock when it boots, for it must not depend on the day. Unit: ns since 1970.
@@ -149,11 +183,9 @@ impl Machine {
 
     fn command(&self, dir: &Path, seed: u64, cpu: usize) -> Command {
         let mut command = Command::new(&self.kernel.path);
-        // The guest's memory is a file: on a disk it would be written back there.
-        let memory = if Path::new("/dev/shm").is_dir() { "/dev/shm" } else { "/tmp" };
         command
             .env_clear()
-            .env("TMPDIR", memory)
+            .env("TMPDIR", &self.memory)
             .env("HOME", dir)
             .env("UML_SEED", seed.to_string())
             .args(["mem=1G", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw", "quiet", "con=null"])
@@ -192,4 +224,22 @@ fn last_lines(console: &Path) -> String {
     // What comes before a panic tells more than the kernel's stack after it.
     let lines: Vec<_> = text.lines().take_while(|line| !line.starts_with("Stack:")).collect();
     lines[lines.len().saturating_sub(15)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guests_lie_where_there_is_room_for_their_memory() {
+        let places = || [PathBuf::from("/dev/shm"), PathBuf::from("/tmp")];
+        let with =
+            |shared: u64, disk: u64| move |place: &Path| if place == Path::new("/dev/shm") { shared } else { disk };
+        assert_eq!(choose(places(), 2, with(2 * MEMORY, 0)).unwrap(), Path::new("/dev/shm"));
+        // A container of Docker.
+        assert_eq!(choose(places(), 2, with(64 << 20, 9 * MEMORY)).unwrap(), Path::new("/tmp"));
+        let error = choose(places(), 2, with(64 << 20, MEMORY)).unwrap_err().to_string();
+        assert!(error.contains("/dev/shm and /tmp") && error.contains("--shm-size=2g"), "{error}");
+        assert!(free(Path::new("/")) > 0 && free(Path::new("/nowhere")) == 0);
+    }
 }

@@ -8,7 +8,7 @@ use crate::interrupt::Interrupt;
 use anyhow::Context as _;
 use pcc_lab::campaign::{self, Campaign, Failure};
 use pcc_lab::kernel;
-use pcc_lab::machine::Machine;
+use pcc_lab::machine::{Machine, memory_for};
 use pcc_lab::measure::Measure;
 use pcc_lab::scenario::{Run, Scenario};
 use pcc_lab::store::Store;
@@ -68,6 +68,15 @@ pub(super) struct Args {
     json: bool,
 }
 
+impl Args {
+    /// One for each guest that runs at the same time.
+    fn processors(&self) -> Vec<usize> {
+        let all = campaign::processors();
+        let count = self.jobs.map_or(all.len(), usize::from);
+        all.into_iter().cycle().take(count).collect()
+    }
+}
+
 /// What is printed of every run.
 const MEASURES: [Measure; 6] =
     [Measure::Goodput, Measure::Share, Measure::Rtt, Measure::RttAdded, Measure::Waste, Measure::HostLimited];
@@ -93,6 +102,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         module: args.wanted.module()?,
         init_arguments: vec!["lab".into(), "guest-init".into()],
         timeout: args.timeout.into(),
+        memory: memory_for(args.processors().len())?,
     };
     let program = machine.program()?;
     bench::identify(&mut scenarios, &program, machine.module.as_deref())?;
@@ -117,10 +127,7 @@ fn carry_out(
     machine: &Machine,
     store: &Store,
 ) -> anyhow::Result<(Vec<Failure>, bool)> {
-    let mut processors = campaign::processors();
-    if let Some(jobs) = args.jobs {
-        processors = processors.into_iter().cycle().take(jobs.into()).collect();
-    }
+    let processors = args.processors();
     let plan = campaign::plan(scenarios, store);
     say(&match plan.missing() {
         0 => format!("all {} runs are stored", plan.stored),
