@@ -1,7 +1,7 @@
 //! How a campaign tells how far it is: one line that changes on a terminal, a line now and then elsewhere.
 
+use indicatif::{ProgressBar, ProgressStyle};
 use pcc_lab::campaign::Progress;
-use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,42 +10,47 @@ const PAUSE: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct Meter {
-    is_terminal: bool,
+    /// Hidden where standard error is no terminal.
+    bar: ProgressBar,
     told: Mutex<Option<Instant>>,
 }
 
 impl Meter {
-    pub(super) fn new() -> Self {
-        Self { is_terminal: std::io::stderr().is_terminal(), told: Mutex::new(None) }
+    pub(super) fn new(total: usize) -> Self {
+        let bar = ProgressBar::new(total as u64).with_style(style());
+        bar.set_message(", measuring the paths first");
+        Self { bar, told: Mutex::new(None) }
     }
 
     pub(super) fn tell(&self, progress: Progress) {
+        if !self.bar.is_hidden() {
+            self.bar.set_position(progress.done as u64);
+            self.bar.set_message(rest(progress));
+            return;
+        }
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let is_last = progress.done == progress.total;
-        let mut err = std::io::stderr().lock();
-        // Nobody may be there to read; the campaign goes on.
-        let _ = if self.is_terminal {
-            write!(err, "\r\x1b[K{}{}", line(progress), if is_last { "\n" } else { "" }).and_then(|()| err.flush())
-        } else if is_last || told.is_none_or(|told| told.elapsed() >= PAUSE) {
+        if is_last || told.is_none_or(|told| told.elapsed() >= PAUSE) {
             *told = Some(Instant::now());
-            writeln!(err, "{}", line(progress))
-        } else {
-            Ok(())
-        };
+            super::say(&format!("{} of {} runs done{}", progress.done, progress.total, rest(progress)));
+        }
     }
 
-    /// Leaves the line that changes, so that what comes next begins on its own.
-    pub(super) fn end(&self, is_complete: bool) {
-        if self.is_terminal && !is_complete {
-            let _ = writeln!(std::io::stderr().lock());
-        }
+    /// Leaves the line as it is, so that what comes next begins on its own.
+    pub(super) fn end(&self) {
+        self.bar.abandon();
     }
 }
 
-fn line(progress: Progress) -> String {
-    let Progress { done, total, failed, remaining } = progress;
-    let failed = if failed > 0 { format!(", {failed} FAILED") } else { String::new() };
-    format!("{done} of {total} runs done{failed}, {} left", about(remaining))
+/// A bar, as wide as the terminal leaves room for beside the words.
+fn style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} runs done{msg}");
+    style.unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+fn rest(progress: Progress) -> String {
+    let failed = if progress.failed > 0 { format!(", {} FAILED", progress.failed) } else { String::new() };
+    format!("{failed}, {} left", about(progress.remaining))
 }
 
 /// A time in words, as exact as anybody needs it.
@@ -71,6 +76,6 @@ mod tests {
     #[test]
     fn failures_are_not_overlooked() {
         let progress = Progress { done: 3, total: 10, failed: 1, remaining: Duration::from_secs(300) };
-        assert_eq!(line(progress), "3 of 10 runs done, 1 FAILED, 5 min left");
+        assert_eq!(rest(progress), ", 1 FAILED, 5 min left");
     }
 }

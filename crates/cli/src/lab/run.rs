@@ -142,10 +142,10 @@ fn carry_out(
         return Ok((Vec::new(), false));
     }
     let stop = stop_on_signals()?;
-    let meter = Meter::new();
+    let meter = Meter::new(plan.missing());
     let campaign = Campaign { machine, store, processors: &processors, stop: &stop };
     let done = campaign.run(plan, &|progress| meter.tell(progress));
-    meter.end(!done.is_stopped);
+    meter.end();
     Ok((done.failures, done.is_stopped))
 }
 
