@@ -18,7 +18,7 @@ use quantity::nanos;
 use std::path::Path;
 
 /// The scenarios that come with the program: name and text.
-const SUPPLIED: [(&str, &str); 26] = [
+const SUPPLIED: [(&str, &str); 28] = [
     ("application-limited", include_str!("../../../../scenarios/application-limited.toml")),
     ("black-out", include_str!("../../../../scenarios/black-out.toml")),
     ("cellular", include_str!("../../../../scenarios/cellular.toml")),
@@ -26,6 +26,8 @@ const SUPPLIED: [(&str, &str); 26] = [
     ("convergence", include_str!("../../../../scenarios/convergence.toml")),
     ("cs244-convergence", include_str!("../../../../scenarios/cs244-convergence.toml")),
     ("cs244-queue", include_str!("../../../../scenarios/cs244-queue.toml")),
+    ("ecn", include_str!("../../../../scenarios/ecn.toml")),
+    ("ecn-beside-cubic", include_str!("../../../../scenarios/ecn-beside-cubic.toml")),
     ("fq-loss", include_str!("../../../../scenarios/fq-loss.toml")),
     ("friendliness", include_str!("../../../../scenarios/friendliness.toml")),
     ("incast", include_str!("../../../../scenarios/incast.toml")),
