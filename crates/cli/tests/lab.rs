@@ -38,6 +38,17 @@ fn every_supplied_scenario_is_listed() {
 }
 
 #[test]
+fn whoever_reads_only_the_first_scenarios_hears_no_complaint() {
+    use std::process::Stdio;
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = lab(&["list"], dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // As `head` does when it has its lines.
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(141), String::new()));
+}
+
+#[test]
 fn without_a_kernel_the_error_says_how_to_build_one() {
     let dir = tempfile::tempdir().unwrap();
     let output = lab(&["run", "shallow-buffer"], dir.path()).env("XDG_CACHE_HOME", dir.path()).output().unwrap();
@@ -134,7 +145,8 @@ fn shards_are_merged_and_held_against_what_is_promised() {
     let dir = tempfile::tempdir().unwrap();
     let target = |over: &str, must: f64| format!("[[target]]\nrow = '1'\nmeasure = 'share'\n{over}\nmust = {must}\n");
     let targets = [target("", 0.2), target("over = ['bbr']", 100.0)].concat();
-    fs::write(dir.path().join("small.toml"), format!("{SCENARIO}\n{targets}")).unwrap();
+    let two_seeds = SCENARIO.replace("[7]", "[7, 8]");
+    fs::write(dir.path().join("small.toml"), format!("{two_seeds}\n{targets}")).unwrap();
     let run = |arguments: &[&str], code: i32| {
         let output = lab(arguments, dir.path()).output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
@@ -142,11 +154,11 @@ fn shards_are_merged_and_held_against_what_is_promised() {
     };
     run(&["run", "small.toml", "--shard", "1/2", "--results", "one"], 0);
     let (text, _) = run(&["check", "small.toml", "--results", "one"], 3);
-    assert!(text.contains("not run: bbr at 0.01"), "{text}");
+    assert!(text.contains("not judged: lacks 1 of 2 seeds of quic:pcc at 0.01"), "{text}");
     run(&["run", "small.toml", "--shard", "2/2", "--results", "two"], 0);
     run(&["merge", "one", "two", "--results", "all"], 0);
     let (_, said) = run(&["run", "small.toml", "--results", "all"], 0);
-    assert!(said.contains("all 2 runs are stored"), "{said}");
+    assert!(said.contains("all 4 runs are stored"), "{said}");
     let (text, _) = run(&["check", "small.toml", "--results", "all", "--json"], 1);
     let rows = serde_json::from_str::<serde_json::Value>(&text).unwrap();
     let verdicts: Vec<_> = rows["rows"].as_array().unwrap().iter().map(|row| row["verdict"].clone()).collect();

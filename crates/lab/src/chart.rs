@@ -33,6 +33,17 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A number held against a limit: with as many digits as it takes to see on which side of it the number is.
+pub fn number_beside(value: f64, limit: f64) -> String {
+    let plain = number(value);
+    if value == limit || plain != number(limit) {
+        return plain;
+    }
+    let with = |value: f64, digits: usize| format!("{value:.digits$}");
+    let told = (0..=9).find(|&digits| with(value, digits) != with(limit, digits)).map(|digits| with(value, digits));
+    told.unwrap_or(plain)
+}
+
 /// Text between tags, or in an attribute with quotes.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
@@ -63,6 +74,13 @@ mod tests {
     fn numbers_have_the_digits_they_need() {
         let told = [0.0, 0.001, 0.95, 1.25, 12.345, 1500.0, 20.0].map(number);
         assert_eq!(told, ["0", "0.001", "0.95", "1.25", "12.3", "1500", "20"]);
+    }
+
+    #[test]
+    fn a_number_beside_its_limit_shows_on_which_side_it_is() {
+        let told = [(0.8998, 0.9), (0.90001, 0.9), (1.0, 1.0), (0.95, 0.9), (1234.4, 1234.0)];
+        let told = told.map(|(value, limit)| number_beside(value, limit));
+        assert_eq!(told, ["0.8998", "0.90001", "1", "0.95", "1234.4"]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What was promised against what is stored.
 
 use crate::guest::quic::PREFIX;
-use crate::measure::{Measure, percentile};
+use crate::interval::Interval;
+use crate::measure::Measure;
 use crate::scenario::Scenario;
 use crate::scenario::algorithm::MODULE_ALGORITHM;
 use crate::summary::Cell;
@@ -31,6 +32,8 @@ pub struct Target {
     /// The measure is divided by the best that these algorithms reach at the same point.
     #[serde(default)]
     pub over: Vec<String>,
+    /// Instead, so many times the best that they reach is taken off.
+    pub less: Option<f64>,
     /// They reach it at this point instead.
     pub over_at: Option<String>,
     /// Of the seeds the median counts, not the mean.
@@ -69,38 +72,41 @@ pub struct Checked {
     pub metric: String,
     /// Whose flow it is; PCC over QUIC is just `pcc`.
     pub algorithm: String,
-    /// The mean over the stored seeds, or their median.
+    /// The mean over the seeds, or their median.
     pub measured: f64,
+    /// Between which values it lies with 95 % confidence.
+    pub interval: [f64; 2],
+    /// On how many runs it stands: all of them, and where peers are involved as many of each.
+    pub seeds: usize,
     /// What must be reached.
     pub must: f64,
     /// What we want to reach.
     pub goal: f64,
     /// Whether `must` is reached.
     pub verdict: Verdict,
-    /// Whether `goal` is.
+    /// Whether the whole interval reaches `goal`.
     #[serde(skip)]
     pub reaches_goal: bool,
     /// Both are upper limits.
     #[serde(skip)]
     pub at_most: bool,
-    /// On how many runs it stands, and on how many it should.
-    #[serde(skip)]
-    pub seeds: (usize, usize),
 }
 
 /// Whether a promise is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
-    /// It is.
+    /// The whole interval reaches what must be reached.
     Pass,
-    /// It is not.
+    /// What must be reached lies within the interval: it takes more seeds to tell.
+    Open,
+    /// No part of the interval reaches it.
     Miss,
 }
 
-/// A promise that the stored results do not cover.
+/// A promise that the stored results do not tell of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotRun {
+pub struct NotJudged {
     /// The number of the promise.
     pub row: String,
     /// The point of the figure.
@@ -109,12 +115,12 @@ pub struct NotRun {
     pub metric: String,
     /// Whose flow it is.
     pub algorithm: String,
-    /// Which runs it lacks.
+    /// Which runs or seeds it lacks.
     pub lacks: String,
 }
 
 /// The promises of a scenario held against its cells.
-pub fn check(scenario: &Scenario, cells: &[Cell<'_>]) -> Vec<Result<Checked, NotRun>> {
+pub fn check(scenario: &Scenario, cells: &[Cell<'_>]) -> Vec<Result<Checked, NotJudged>> {
     let mut checked = Vec::new();
     for target in &scenario.targets {
         let mut points: Vec<&str> = target.at.iter().map(String::as_str).collect();
@@ -130,11 +136,16 @@ pub fn check(scenario: &Scenario, cells: &[Cell<'_>]) -> Vec<Result<Checked, Not
     checked
 }
 
-fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&str]) -> Result<Checked, NotRun> {
-    let metric = match target.over.as_slice() {
-        [] => target.measure.to_string(),
-        [peer] => format!("{}/{peer}", target.measure),
-        peers => format!("{}/best of {} peers", target.measure, peers.len()),
+fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&str]) -> Result<Checked, NotJudged> {
+    let peers = match target.over.as_slice() {
+        [] => None,
+        [peer] => Some(peer.clone()),
+        peers => Some(format!("best of {} peers", peers.len())),
+    };
+    let metric = match (peers, target.less) {
+        (None, _) => target.measure.to_string(),
+        (Some(peers), None) => format!("{}/{peers}", target.measure),
+        (Some(peers), Some(times)) => format!("{}-{times}*{peers}", target.measure),
     };
     let metric = target.over_at.iter().fold(metric, |metric, point| format!("{metric} at {point}"));
     let metric = if target.median { format!("median {metric}") } else { metric };
@@ -146,64 +157,83 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
         (Some(across), points) => format!("{} of {} {key}s", across.name(), points.len()),
     };
     let (row, algorithm) = (target.row.clone(), short(&target.algorithm).to_owned());
+    let not_judged = |lacks: String| {
+        let (row, case, metric, algorithm) = (row.clone(), case.clone(), metric.clone(), algorithm.clone());
+        Err(NotJudged { row, case, metric, algorithm, lacks })
+    };
     let each: Result<Vec<_>, String> = points.iter().map(|point| at(target, cells, point)).collect();
     let each = match each {
         Ok(each) => each,
-        Err(lacks) => return Err(NotRun { row, case, metric, algorithm, lacks }),
+        Err(lacks) => return not_judged(lacks),
     };
-    let values = each.iter().map(|(value, _)| *value).collect();
-    let measured = match target.across {
-        Some(across) => across.of(values),
-        None => values.first().copied(),
-    };
-    let Some(measured) = measured else {
-        return Err(NotRun { row, case, metric, algorithm, lacks: "every point".into() });
+    let figures: Vec<_> = each.iter().map(|(figure, _)| *figure).collect();
+    let Some(figure) = target.across.map_or(figures.first().copied(), |across| across.of(&figures)) else {
+        return not_judged(format!("more points than {} for an interval", figures.len()));
     };
     let goal = target.goal.unwrap_or(target.must);
-    let reaches = |limit: f64| if target.at_most { measured <= limit } else { measured >= limit };
+    // The ends of the interval that speak most for the promise and most against it.
+    let (best, worst) = if target.at_most { (figure.low, figure.high) } else { (figure.high, figure.low) };
+    let reaches = |value: f64, limit: f64| if target.at_most { value <= limit } else { value >= limit };
+    let verdict = match (reaches(worst, target.must), reaches(best, target.must)) {
+        (true, _) => Verdict::Pass,
+        (false, true) => Verdict::Open,
+        (false, false) => Verdict::Miss,
+    };
     Ok(Checked {
         row,
         case,
         metric,
         algorithm,
-        measured,
+        measured: figure.middle,
+        interval: [figure.low, figure.high],
+        seeds: each.iter().map(|(_, seeds)| *seeds).min().unwrap_or_default(),
         must: target.must,
         goal,
-        verdict: if reaches(target.must) { Verdict::Pass } else { Verdict::Miss },
-        reaches_goal: reaches(target.must) && reaches(goal),
+        verdict,
+        reaches_goal: verdict == Verdict::Pass && reaches(worst, goal),
         at_most: target.at_most,
-        seeds: each.iter().map(|(_, seeds)| *seeds).min().unwrap_or_default(),
     })
 }
 
-/// The target's measure at a point, and on how many of how many runs it stands; or what is not there.
-fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(f64, (usize, usize)), String> {
-    let value = |cell: &Cell<'_>| match target.median {
-        true => cell.median(target.measure),
-        false => cell.mean(target.measure).map(|mean| mean.mean),
-    };
-    let of = |algorithm: &str, point: &str| {
-        let cell = cells.iter().find(|cell| cell.point == point && cell.algorithm == algorithm);
-        let measured = cell.and_then(|cell| Some((value(cell)?, (cell.runs.len(), cell.wanted))));
-        // Without a sweep there is no point to name.
-        let place = if point.is_empty() { String::new() } else { format!(" at {point}") };
-        measured.ok_or_else(|| match cell {
-            Some(cell) if !cell.runs.is_empty() => format!("anything to measure of {algorithm}{place}"),
-            Some(cell) if !cell.rejected.is_empty() => format!("{algorithm}{place} (its hosts held it back)"),
-            _ => format!("{algorithm}{place}"),
-        })
-    };
-    let (mut reached, mut seeds) = of(&target.algorithm, point)?;
+/// The target's measure at a point, and on how many runs it stands; or what is lacking.
+fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(Interval, usize), String> {
+    let (own, mut seeds) = of(target, cells, &target.algorithm, point)?;
     let peers_at = target.over_at.as_deref().unwrap_or(point);
-    let peers = target.over.iter().map(|peer| of(peer, peers_at)).collect::<Result<Vec<_>, String>>()?;
-    let best = if target.at_most { f64::min } else { f64::max };
-    if let Some((peer, peer_seeds)) = peers.into_iter().reduce(|one, other| (best(one.0, other.0), one.1.min(other.1)))
-    {
-        // Whoever beats a peer that moved nothing at all beats it by far, but not by infinity, which JSON lacks.
-        reached /= if peer == 0.0 { 1e-9 } else { peer };
-        seeds = seeds.min(peer_seeds);
+    let peers = target.over.iter().map(|peer| of(target, cells, peer, peers_at)).collect::<Result<Vec<_>, _>>()?;
+    let is_better = |one: &Interval, other: &Interval| (one.middle < other.middle) == target.at_most;
+    let mut best: Option<Interval> = None;
+    for (peer, its_seeds) in peers {
+        seeds = seeds.min(its_seeds);
+        best = Some(best.filter(|best| !is_better(&peer, best)).unwrap_or(peer));
     }
-    Ok((reached, seeds))
+    let held_against = |peer| target.less.map_or_else(|| own.over(peer), |times| own.less(times, peer));
+    Ok((best.map_or(own, held_against), seeds))
+}
+
+/// A measure of one algorithm over all of its seeds: a seed left out might be the one that would have decided.
+fn of(target: &Target, cells: &[Cell<'_>], algorithm: &str, point: &str) -> Result<(Interval, usize), String> {
+    // Without a sweep there is no point to name.
+    let place = if point.is_empty() { String::new() } else { format!(" at {point}") };
+    let found = cells.iter().find(|cell| cell.point == point && cell.algorithm == algorithm);
+    let Some(cell) = found.filter(|cell| !cell.runs.is_empty() || !cell.rejected.is_empty()) else {
+        return Err(format!("{algorithm}{place}"));
+    };
+    if let [first, ..] = cell.rejected.as_slice() {
+        return Err(format!("{algorithm}{place}, seed {first} (its hosts held it back)"));
+    }
+    let values = cell.values(target.measure);
+    if values.is_empty() {
+        return Err(format!("anything to measure of {algorithm}{place}"));
+    }
+    if values.len() < cell.wanted {
+        return Err(format!("{} of {} seeds of {algorithm}{place}", cell.wanted - values.len(), cell.wanted));
+    }
+    let count = values.len();
+    let figure = if target.median { Interval::of_quantile(values, 0.5) } else { Interval::of_mean(&values) };
+    figure.map(|figure| (figure, count)).ok_or_else(|| {
+        let seeds = if count == 1 { "one has" } else { "so few have" };
+        format!("more seeds than {count} of {algorithm}{place}: {seeds} no confidence interval")
+    })
 }
 
 /// How an algorithm is called in results: ours over QUIC, which most of them are about, without its prefix.
@@ -224,13 +254,13 @@ impl Across {
         }
     }
 
-    fn of(self, values: Vec<f64>) -> Option<f64> {
+    fn of(self, figures: &[Interval]) -> Option<Interval> {
+        let quantile = |quantile| Interval::of_quantile(figures.iter().map(|one| one.middle).collect(), quantile);
         match self {
-            Self::Mean if values.is_empty() => None,
-            Self::Mean => Some(values.iter().sum::<f64>() / values.len() as f64),
-            Self::Median => percentile(values, 0.5),
-            Self::P5 => percentile(values, 0.05),
-            Self::P95 => percentile(values, 0.95),
+            Self::Mean => Interval::mean_of(figures),
+            Self::Median => quantile(0.5),
+            Self::P5 => quantile(0.05),
+            Self::P95 => quantile(0.95),
         }
     }
 }
@@ -248,8 +278,9 @@ pub(crate) fn problem(targets: &[Target], points: &[&str], algorithms: &[&str]) 
         if let Some(name) = named.find(|name| !algorithms.contains(&name.as_str())) {
             return Some(format!("a target of row {} names {name}, which is none of its algorithms", target.row));
         }
-        if target.over_at.is_some() && target.over.is_empty() {
-            return Some(format!("a target of row {} has `over_at` without `over`", target.row));
+        let key = [("over_at", target.over_at.is_some()), ("less", target.less.is_some())];
+        if let Some((key, _)) = key.iter().find(|(_, is_there)| *is_there && target.over.is_empty()) {
+            return Some(format!("a target of row {} has `{key}` without `over`", target.row));
         }
         let goal = target.goal.unwrap_or(target.must);
         if (target.at_most && goal > target.must) || (!target.at_most && goal < target.must) {

@@ -1,6 +1,6 @@
 //! From outcomes to the figures of a plot: one mean over the seeds for each point and algorithm.
 
-use crate::measure::{MOST_HOST_LIMITED, Measure, percentile};
+use crate::measure::Measure;
 use crate::scenario::{Run, Scenario};
 use crate::spec::Outcome;
 use serde::Serialize;
@@ -36,12 +36,8 @@ impl Cell<'_> {
         (!values.is_empty()).then(|| mean(&values))
     }
 
-    /// Its median over the seeds; none if no run has it.
-    pub fn median(&self, measure: Measure) -> Option<f64> {
-        percentile(self.values(measure), 0.5)
-    }
-
-    fn values(&self, measure: Measure) -> Vec<f64> {
+    /// The measure of each run that has it.
+    pub(crate) fn values(&self, measure: Measure) -> Vec<f64> {
         self.runs.iter().filter_map(|(run, outcome)| measure.of(&run.spec, outcome)).collect()
     }
 }
@@ -60,18 +56,12 @@ pub fn cells<'a>(scenario: &'a Scenario, outcomes: &'a [Option<Outcome>]) -> Vec
         let cell = &mut cells[place];
         cell.wanted += 1;
         let Some(outcome) = outcome else { continue };
-        match Measure::HostLimited.of(&run.spec, outcome) {
-            Some(held) if held > MOST_HOST_LIMITED && is_bulk(run) => cell.rejected.push(run.spec.seed),
-            _ if outcome.rejected.is_some() => cell.rejected.push(run.spec.seed),
-            _ => cell.runs.push((run, outcome)),
+        match outcome.rejected {
+            Some(_) => cell.rejected.push(run.spec.seed),
+            None => cell.runs.push((run, outcome)),
         }
     }
     cells
-}
-
-/// Whether the judged flows always have more to send. The hosts of others are idle now and then, as they should be.
-fn is_bulk(run: &Run) -> bool {
-    run.spec.flows.iter().filter(|flow| flow.table == 0).all(|flow| flow.size.is_none() && flow.rate.is_none())
 }
 
 /// A line of what `pcc lab run` prints.
@@ -113,7 +103,7 @@ fn student(freedom: usize) -> f64 {
     STUDENT.get(freedom - 1).copied().unwrap_or(1.96 + 2.6 / freedom as f64)
 }
 
-fn mean(values: &[f64]) -> Mean {
+pub(crate) fn mean(values: &[f64]) -> Mean {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count.max(1.0);
     let margin = (values.len() > 1).then(|| {
@@ -143,9 +133,9 @@ mod tests {
         let outcome = |run: &Run| {
             let at = run.spec.duration;
             let sample = FlowSample { at, delivered: run.spec.seed * at / 800, ..FlowSample::default() };
-            let rwnd_limited = if run.spec.seed == 3 { 60 } else { 40 };
-            let flow = FlowOutcome { samples: vec![sample], busy: 1000, rwnd_limited, ..FlowOutcome::default() };
-            Some(Outcome { flows: vec![flow], ..Outcome::default() })
+            let flow = FlowOutcome { samples: vec![sample], ..FlowOutcome::default() };
+            let rejected = (run.spec.seed == 3).then(|| "held back".to_owned());
+            Some(Outcome { flows: vec![flow], rejected, ..Outcome::default() })
         };
         scenario.runs.iter().map(outcome).collect()
     }
@@ -166,17 +156,6 @@ mod tests {
         let row = serde_json::to_value(&rows(&cells, &[Measure::Goodput, Measure::Ratio])[0]).unwrap();
         assert!((row["goodput"]["mean"].as_f64().unwrap() - 15.0).abs() < 1e-6, "{row}");
         assert!(row.get("ratio").is_none() && row["rejected"] == serde_json::json!([3]), "{row}");
-    }
-
-    #[test]
-    fn flows_that_have_no_more_to_send_are_not_held_back_by_their_hosts() {
-        let mut scenario = crate::scenario::load("satellite", &crate::scenario::Options::default()).unwrap();
-        for run in &mut scenario.runs {
-            run.spec.seed = 3;
-            run.spec.flows[0].size = Some(1_000_000);
-        }
-        let outcomes = outcomes(&scenario);
-        assert!(cells(&scenario, &outcomes).iter().all(|cell| cell.rejected.is_empty() && !cell.runs.is_empty()));
     }
 
     #[test]

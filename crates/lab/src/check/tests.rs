@@ -14,7 +14,7 @@ const SCENARIO: &str = r#"
 "#;
 
 /// The scenario with these targets, and a run of each algorithm with its goodput in Mbit/s at both points.
-fn checked(targets: &str, goodputs: &[(&str, [f64; 2])]) -> Vec<Result<Checked, NotRun>> {
+fn checked(targets: &str, goodputs: &[(&str, [f64; 2])]) -> Vec<Result<Checked, NotJudged>> {
     let scenario =
         scenario::parse("small", &format!("{SCENARIO}\n{targets}")).unwrap_or_else(|error| panic!("{error}"));
     let outcome = |run: &scenario::Run| {
@@ -68,6 +68,14 @@ fn peers_are_divided_by_and_the_best_of_several_counts() {
 }
 
 #[test]
+fn so_many_times_what_a_peer_reaches_may_be_taken_off() {
+    let runs = [("quic:pcc", [60.0, 30.0]), ("cubic", [6.0, 3.0])];
+    let less = |must: f64| format!("at = ['0.01']\nover = ['cubic']\nless = 2.0\nat_most = true\nmust = {must:.1}");
+    verdict(&less(50.0), &runs, ("goodput-2*cubic", 48.0, Verdict::Pass, true));
+    verdict(&less(40.0), &runs, ("goodput-2*cubic", 48.0, Verdict::Miss, false));
+}
+
+#[test]
 fn a_peer_may_be_that_of_another_point() {
     let runs = [("quic:pcc", [60.0, 30.0]), ("cubic", [6.0, 3.0])];
     let over = "at = ['0.01']\nover = ['cubic']\nover_at = '0.02'\nmust = 15.0";
@@ -83,16 +91,19 @@ fn points_are_judged_one_by_one_or_together() {
     let cases: Vec<_> =
         rows.iter().map(|row| row.as_ref().unwrap()).map(|row| (row.case.as_str(), row.verdict)).collect();
     assert_eq!(cases, [("loss=0.01", Verdict::Pass), ("loss=0.02", Verdict::Miss)], "one row a point");
-    for (across, expected) in [("mean", 45.0), ("median", 45.0), ("p5", 31.5), ("p95", 58.5)] {
-        verdict(&format!("across = '{across}'\nmust = 1.0"), &runs, ("goodput", expected, Verdict::Pass, true));
+    verdict("across = 'mean'\nmust = 1.0", &runs, ("goodput", 45.0, Verdict::Pass, true));
+    for across in ["median", "p5", "p95"] {
+        let rows =
+            checked(&format!("[[target]]\nrow = '1'\nmeasure = 'goodput'\nmust = 1.0\nacross = '{across}'"), &runs);
+        assert_eq!(rows[0].as_ref().unwrap_err().lacks, "more points than 2 for an interval", "{across}");
     }
 }
 
 #[test]
 fn the_median_over_the_seeds_leaves_an_outlier_out() {
-    let text = SCENARIO.replace("[1, 2]", "[1, 2, 3]");
+    let text = SCENARIO.replace("[1, 2]", "[1, 2, 3, 4, 5, 6]");
     let target = "[[target]]\nrow = '1'\nmeasure = 'goodput'\nat = ['0.01']\nmust = 1.0";
-    for (lines, metric, expected) in [("", "goodput", 40.0), ("median = true", "median goodput", 10.0)] {
+    for (lines, metric, expected) in [("", "goodput", 25.0), ("median = true", "median goodput", 10.0)] {
         let scenario = scenario::parse("small", &format!("{text}\n{target}\n{lines}")).unwrap();
         let outcome = |run: &scenario::Run| {
             let mbit = if run.spec.seed == 3 { 100 } else { 10 };
@@ -128,9 +139,54 @@ fn the_row_is_written_as_documented() {
         serde_json::to_value(rows[0].as_ref().unwrap()).unwrap(),
         serde_json::json!({
             "row": "1", "case": "loss=0.02", "metric": "goodput", "algorithm": "pcc",
-            "measured": 50.0, "must": 40.0, "goal": 40.0, "verdict": "PASS",
+            "measured": 50.0, "interval": [50.0, 50.0], "seeds": 2, "must": 40.0, "goal": 40.0, "verdict": "PASS",
         })
     );
+}
+
+/// What is made of goodputs of PCC at the first point, seed by seed, of as many seeds; `None` was not run.
+fn judged(target: &str, goodputs: &[Option<f64>]) -> Result<Verdict, String> {
+    let seeds = format!("{:?}", (1..=goodputs.len()).collect::<Vec<_>>());
+    let text = SCENARIO.replace("[1, 2]", &seeds);
+    let target = format!("[[target]]\nrow = '1'\nmeasure = 'goodput'\nat = ['0.01']\n{target}");
+    let scenario = scenario::parse("small", &format!("{text}\n{target}")).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = |run: &scenario::Run| {
+        let mbit = goodputs[run.spec.seed as usize - 1].filter(|_| run.algorithm == "quic:pcc")?;
+        let at = run.spec.duration;
+        let sample = FlowSample { at, delivered: (mbit * at as f64 / 8e3) as u64, ..FlowSample::default() };
+        let held = FlowOutcome { samples: vec![sample], ..FlowOutcome::default() };
+        let rejected = (mbit == 0.0).then(|| "held back".to_owned());
+        Some(Outcome { flows: vec![held], rejected, ..Outcome::default() })
+    };
+    let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
+    let row = check(&scenario, &cells(&scenario, &outcomes)).remove(0);
+    row.map(|row| row.verdict).map_err(|row| row.lacks)
+}
+
+#[test]
+fn a_verdict_needs_the_whole_interval_of_the_seeds() {
+    let three = [Some(89.0), Some(90.0), Some(91.0)];
+    // 90 ± 2.5: a mean that reaches the limit by a hair says nothing.
+    for (must, expected) in [(87.0, Verdict::Pass), (89.9, Verdict::Open), (90.1, Verdict::Open), (93.0, Verdict::Miss)]
+    {
+        assert_eq!(judged(&format!("must = {must:.1}"), &three), Ok(expected), "{must}");
+    }
+    let upper = |must: f64| judged(&format!("must = {must:.1}\nat_most = true"), &three);
+    assert_eq!([93.0, 90.1, 87.0].map(upper), [Ok(Verdict::Pass), Ok(Verdict::Open), Ok(Verdict::Miss)]);
+}
+
+#[test]
+fn a_promise_without_all_of_its_seeds_is_not_judged_and_says_what_is_lacking() {
+    for (goodputs, expected) in [
+        (&[Some(95.0), Some(95.0), None][..], "1 of 3 seeds of quic:pcc at 0.01"),
+        (&[Some(95.0), Some(95.0), Some(0.0)], "quic:pcc at 0.01, seed 3 (its hosts held it back)"),
+        (&[Some(95.0)], "more seeds than 1 of quic:pcc at 0.01: one has no confidence interval"),
+        (&[None, None], "quic:pcc at 0.01"),
+    ] {
+        assert_eq!(judged("must = 90.0", goodputs), Err(expected.to_owned()));
+    }
+    let few = judged("must = 90.0\nmedian = true", &[Some(95.0); 5]);
+    assert_eq!(few.unwrap_err(), "more seeds than 5 of quic:pcc at 0.01: so few have no confidence interval");
 }
 
 #[test]
@@ -139,7 +195,8 @@ fn a_target_that_nothing_could_reach_is_refused() {
         ("at = ['0.03']\nmust = 1.0", "no value of the sweep"),
         ("over = ['vegas']\nmust = 1.0", "none of its algorithms"),
         ("over = ['cubic']\nover_at = '0.03'\nmust = 1.0", "no value of the sweep"),
-        ("over_at = '0.02'\nmust = 1.0", "without `over`"),
+        ("over_at = '0.02'\nmust = 1.0", "`over_at` without `over`"),
+        ("less = 2.0\nmust = 1.0", "`less` without `over`"),
         ("must = 1.0\ngoal = 0.5", "easier"),
         ("must = 1.0\ngoal = 2.0\nat_most = true", "easier"),
     ] {

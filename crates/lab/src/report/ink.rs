@@ -14,11 +14,12 @@ const FAMILIES: [(&str, &str, &str, Shape); 17] = [
     ("westwood", "#b3261e", "#ff8a80", Shape::Cross),
     ("bic", "#5f7a00", "#b9d645", Shape::Square),
     ("dctcp", "#6d4c41", "#c8a598", Shape::Triangle),
-    ("flow-0", "#0068a8", "#5ab4f2", Shape::Circle),
-    ("flow-1", "#c44e00", "#ff9a56", Shape::Square),
-    ("flow-2", "#007a5a", "#3ecf9f", Shape::Triangle),
-    ("flow-3", "#a8558a", "#e59acb", Shape::Diamond),
-    ("flow-4", "#8a6a00", "#dcb53c", Shape::Down),
+    // Flows of a timeline, which are of one algorithm: a ramp in the order of their arrival, and no algorithm's colour.
+    ("flow-0", "#4b1d78", "#b58be6", Shape::Circle),
+    ("flow-1", "#93278f", "#dd86da", Shape::Square),
+    ("flow-2", "#d0417e", "#f58fb6", Shape::Triangle),
+    ("flow-3", "#ea6f3c", "#ffb08a", Shape::Diamond),
+    ("flow-4", "#d9a300", "#f5d76e", Shape::Down),
     ("optimum", "#8a929e", "#7d8794", Shape::Circle),
     ("other", "#555b66", "#a7b0bd", Shape::Cross),
 ];
@@ -156,6 +157,14 @@ mod tests {
         assert!(inks.iter().all(|ink| ink.colour == inks[0].colour));
         for (place, one) in inks.iter().enumerate() {
             assert!(inks[place + 1..].iter().all(|other| other.dash != one.dash), "{inks:?}");
+        }
+    }
+
+    #[test]
+    fn flows_have_colours_of_their_own() {
+        let flows: Vec<_> = (0..5).map(|number| ink(&format!("flow-{number}"), Ground::Card).colour).collect();
+        for (name, ..) in FAMILIES.iter().filter(|(name, ..)| !name.starts_with("flow-")) {
+            assert!(!flows.contains(&ink(name, Ground::Card).colour), "{name}");
         }
     }
 

@@ -2,11 +2,12 @@
 
 mod csv;
 mod ink;
+mod overview;
 mod page;
 mod plot;
 mod svg;
 
-use crate::check::{self, Checked, NotRun};
+use crate::check::{self, Checked, NotJudged};
 use crate::figure::Figure;
 use crate::measure::Measure;
 use crate::scenario::Scenario;
@@ -23,7 +24,7 @@ pub struct Section<'a> {
     /// What was measured.
     pub cells: Vec<Cell<'a>>,
     /// What was promised.
-    pub checked: Vec<Result<Checked, NotRun>>,
+    pub checked: Vec<Result<Checked, NotJudged>>,
     /// Real time that its runs took, as far as it is known. Unit: s.
     pub real_seconds: f64,
     plots: Vec<Plot>,

@@ -3,9 +3,9 @@
 use super::ink::{self, Ground};
 use super::plot::Plot;
 use super::svg::{self, Size};
-use super::{Origin, Section, csv};
-use crate::chart::{escape, number};
-use crate::check::{Checked, NotRun, Verdict, short};
+use super::{Origin, Section, csv, overview};
+use crate::chart::{escape, number, number_beside};
+use crate::check::{Checked, NotJudged, Verdict, short};
 use crate::measure::Measure;
 use crate::summary::Mean;
 use core::fmt::Write as _;
@@ -18,6 +18,42 @@ const DARK: &str = "--page:#101317;--card:#191d23;--text:#e8eaee;--dim:#9aa4b2;-
 /// On a desk, and on a phone of 390 pixels less the margins.
 const SIZES: [(&str, Size); 2] =
     [("wide", Size { width: 914.0, height: 370.0 }), ("narrow", Size { width: 344.0, height: 290.0 })];
+/// Two of them beside each other on a desk.
+const SMALL: Size = Size { width: 450.0, height: 280.0 };
+
+/// A column of a table, whose rows become cards with named lines on a phone.
+struct Column {
+    name: &'static str,
+    is_left: bool,
+}
+
+const fn left(name: &'static str) -> Column {
+    Column { name, is_left: true }
+}
+
+const fn right(name: &'static str) -> Column {
+    Column { name, is_left: false }
+}
+
+impl Column {
+    fn class(&self) -> &'static str {
+        if self.is_left { " class=\"left\"" } else { "" }
+    }
+}
+
+fn cards(columns: &[Column], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut text = String::from("<div class=\"scroll\"><table class=\"cards\"><thead><tr>");
+    text.extend(columns.iter().map(|column| format!("<th{}>{}</th>", column.class(), column.name)));
+    text += "</tr></thead><tbody>\n";
+    for row in rows {
+        text += "<tr>";
+        for (column, value) in columns.iter().zip(row) {
+            let _ = write!(text, "<td{} data-name=\"{}\">{value}</td>", column.class(), column.name);
+        }
+        text += "</tr>\n";
+    }
+    text + "</tbody></table></div>\n"
+}
 
 pub(super) fn render(sections: &[Section<'_>], origin: &Origin) -> String {
     let (light, dark) = (ink::style(false), ink::style(true));
@@ -40,43 +76,29 @@ pub(super) fn render(sections: &[Section<'_>], origin: &Origin) -> String {
 
 fn head(sections: &[Section<'_>], origin: &Origin) -> String {
     let all = || sections.iter().flat_map(|section| &section.checked);
-    let kept = all().flatten().filter(|row| row.verdict == Verdict::Pass).count();
+    let count = |verdict| all().flatten().filter(|row| row.verdict == verdict).count();
     let reached = all().flatten().filter(|row| row.reaches_goal).count();
-    let (promises, not_run) = (all().count(), all().filter(|row| row.is_err()).count());
+    let (promises, not_judged) = (all().count(), all().filter(|row| row.is_err()).count());
     let real: f64 = sections.iter().map(|section| section.real_seconds).sum();
+    let mut score = format!("{} of {promises} promises kept", count(Verdict::Pass));
+    for (count, what) in [(count(Verdict::Miss), "missed"), (count(Verdict::Open), "open"), (not_judged, "not judged")]
+    {
+        if count > 0 {
+            let _ = write!(score, ", {count} {what}");
+        }
+    }
     let mut text = format!(
         "<h1>PCC against today's TCPs, on the paths of the papers</h1>\n<p class=\"dim\">Measured on a real Linux network \
-         stack in virtual time; points are means over seeds, bars their 95 % confidence intervals.</p>\n\
-         <section><h2>{kept} of {promises} promises kept, {reached} goals reached{}</h2>\n",
-        if not_run > 0 { format!(", {not_run} not run") } else { String::new() }
+         stack in virtual time; points are means over seeds.</p>\n<section><h2>{score}; {reached} goals reached</h2>\n"
     );
-    text += "<div class=\"scroll\"><table><thead><tr><th class=\"left\">figure</th><th class=\"left\">verdict</th>\
-             <th>kept</th><th>goals</th><th>row</th></tr></thead><tbody>\n";
-    for section in sections {
-        let rows = &section.checked;
-        let count = |is: fn(&Checked) -> bool| rows.iter().flatten().filter(|row| is(row)).count();
-        let kept = count(|row| row.verdict == Verdict::Pass);
-        let verdict = match (section.runs().0, rows.iter().flatten().count()) {
-            (0, _) => badge("none", "not run"),
-            (_, 0) => badge("none", "no verdict"),
-            (_, judged) if kept < judged => badge("miss", "MISS"),
-            (_, judged) if judged < rows.len() => badge("pass", "PASS, not all run"),
-            _ => badge("pass", "PASS"),
-        };
-        let mut numbers: Vec<&str> = section.scenario.targets.iter().map(|target| target.row.as_str()).collect();
-        numbers.dedup();
-        let _ = writeln!(
-            text,
-            "<tr><td class=\"left wrap\"><a href=\"#{}\">{}</a></td><td class=\"left\">{verdict}</td><td>{kept} / {all}</td>\
-             <td>{} / {all}</td><td>{}</td></tr>",
-            escape(&section.scenario.name),
-            escape(&section.scenario.title),
-            count(|row| row.reaches_goal),
-            escape(&numbers.join(", ")),
-            all = rows.len(),
-        );
-    }
-    text += "</tbody></table></div>\n<dl>";
+    text += &overview(sections);
+    text += "<p class=\"dim\">A promise is a measure of a scenario and what it must reach; its goal is what we want it to \
+             reach. It is kept if the whole 95 % confidence interval of all seeds reaches it, missed if no part does, \
+             and open between; without all seeds it is not judged. The numbers are those of the list of promises, in \
+             which one promise may have several cases.</p>\n";
+    let columns = [left("figure"), left("verdict"), right("promises kept"), right("goals reached"), right("number")];
+    text += &cards(&columns, sections.iter().map(summary));
+    text += "<dl>";
     let program = format!("<code>{}</code>{}", escape(&origin.program), commit(origin));
     for (name, value) in [
         ("QUIC flows ran", program),
@@ -87,6 +109,51 @@ fn head(sections: &[Section<'_>], origin: &Origin) -> String {
         let _ = write!(text, "<dt>{name}</dt><dd>{value}</dd>");
     }
     text + "</dl></section>\n"
+}
+
+/// A scenario's line of the table on top.
+fn summary(section: &Section<'_>) -> Vec<String> {
+    let rows = &section.checked;
+    let count = |is: fn(&Checked) -> bool| rows.iter().flatten().filter(|row| is(row)).count();
+    let kept = count(|row| row.verdict == Verdict::Pass);
+    let verdict = match (section.runs().0, rows.iter().flatten().count()) {
+        (0, _) => badge("none", "not run"),
+        (_, 0) if rows.is_empty() => badge("none", "nothing promised"),
+        (_, 0) => badge("none", "not judged"),
+        _ if count(|row| row.verdict == Verdict::Miss) > 0 => badge("miss", "MISS"),
+        (_, judged) if kept < judged => badge("none", "OPEN"),
+        (_, judged) if judged < rows.len() => badge("pass", "PASS, not all judged"),
+        _ => badge("pass", "PASS"),
+    };
+    let mut numbers: Vec<&str> = section.scenario.targets.iter().map(|target| target.row.as_str()).collect();
+    numbers.dedup();
+    let (name, title) = (escape(&section.scenario.name), escape(&section.scenario.title));
+    let of_all = |count: usize| if rows.is_empty() { String::new() } else { format!("{count} of {}", rows.len()) };
+    vec![
+        format!("<a href=\"#{name}\">{title}</a>"),
+        verdict,
+        of_all(kept),
+        of_all(count(|row| row.reaches_goal)),
+        escape(&numbers.join(", ")),
+    ]
+}
+
+/// PCC's goodput by its peers', over all scenarios.
+fn overview(sections: &[Section<'_>]) -> String {
+    let rows = overview::rows(sections);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from(
+        "<figure><figcaption>Goodput of PCC, times that of the kernel's CUBIC and BBR: above 1 PCC moves more\
+         </figcaption>\n",
+    );
+    text += &overview::legend();
+    for (class, size) in SIZES {
+        let drawn = overview::draw(&rows, size.width, class == "narrow");
+        text += &drawn.replacen("<svg ", &format!("<svg class=\"{class}\" "), 1);
+    }
+    text + "</figure>\n"
 }
 
 fn commit(origin: &Origin) -> String {
@@ -143,11 +210,17 @@ fn not_run(section: &Section<'_>) -> String {
 
 fn scenario(section: &Section<'_>, origin: &Origin) -> String {
     let mut text = heading(section);
+    text += "<div class=\"figures\">";
     for plot in &section.plots {
         text += &figure(plot);
     }
+    text += "</div>\n";
+    if section.plots.iter().any(Plot::shows_seeds) {
+        text += "<p class=\"dim\">The dots at a mark are its seeds: too few for an interval that would say more. Where \
+                 there are more, a bar is the 95 % confidence interval.</p>\n";
+    }
     if section.cells.iter().any(|cell| cell.runs.len() == 1) {
-        text += "<p class=\"dim\">A point without a bar stands on one seed, or its bar is smaller than its mark.</p>\n";
+        text += "<p class=\"dim\">A point without dots or a bar stands on one seed.</p>\n";
     }
     text += &verdicts(&section.checked);
     text += &table(section);
@@ -156,7 +229,8 @@ fn scenario(section: &Section<'_>, origin: &Origin) -> String {
 }
 
 fn figure(plot: &Plot) -> String {
-    let mut text = format!("<figure><figcaption>{}</figcaption>\n<div class=\"legend\">", escape(&plot.title));
+    let class = if plot.is_small() { " class=\"small\"" } else { "" };
+    let mut text = format!("<figure{class}><figcaption>{}</figcaption>\n<div class=\"legend\">", escape(&plot.title));
     for (series, is_reference) in svg::entries(plot) {
         text += "<span><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\">";
         let _ = svg::key(&mut text, series, &svg::look(series, Ground::Page), is_reference);
@@ -169,55 +243,58 @@ fn figure(plot: &Plot) -> String {
     }
     text += "</div>\n";
     for (class, size) in SIZES {
+        let size = if plot.is_small() && class == "wide" { SMALL } else { size };
         let drawn = svg::draw(plot, size, Ground::Page);
         text += &drawn.replacen("<svg ", &format!("<svg class=\"{class}\" "), 1);
     }
     text + "</figure>\n"
 }
 
-fn verdicts(rows: &[Result<Checked, NotRun>]) -> String {
+fn verdicts(rows: &[Result<Checked, NotJudged>]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut text = String::from(
-        "<h3>Promised</h3><div class=\"scroll\"><table><thead><tr><th>row</th><th class=\"left\">verdict</th>\
-         <th class=\"left\">case</th><th class=\"left\">measure</th><th>measured</th><th>must</th><th>goal</th>\
-         <th class=\"left\">algorithm</th><th class=\"left\"></th></tr></thead><tbody>\n",
-    );
-    for row in rows {
-        let (number_of_row, case, metric, algorithm) = match row {
-            Ok(row) => (&row.row, &row.case, &row.metric, &row.algorithm),
-            Err(row) => (&row.row, &row.case, &row.metric, &row.algorithm),
-        };
-        let (verdict, values, note) = match row {
-            Ok(row) => {
-                let sign = if row.at_most { "≤" } else { "≥" };
-                let verdict = match (row.verdict, row.reaches_goal) {
-                    (Verdict::Pass, true) => badge("pass", "PASS, goal"),
-                    (Verdict::Pass, false) => badge("pass", "PASS"),
-                    (Verdict::Miss, _) => badge("miss", "MISS"),
-                };
-                let (have, want) = row.seeds;
-                let few = if have < want { format!("{have} of {want} seeds") } else { String::new() };
-                let limits = [row.must, row.goal].map(|limit| format!("{sign} {}", number(limit)));
-                (verdict, [number(row.measured), limits[0].clone(), limits[1].clone()], few)
-            }
-            Err(row) => (badge("none", "not run"), ["–"; 3].map(String::from), format!("lacks {}", escape(&row.lacks))),
-        };
-        let _ = writeln!(
-            text,
-            "<tr><td>{}</td><td class=\"left\">{verdict}</td><td class=\"left\">{}</td><td class=\"left\">{}</td>\
-             <td>{}</td><td>{}</td><td>{}</td><td class=\"left\">{}</td><td class=\"left dim\">{note}</td></tr>",
-            escape(number_of_row),
-            escape(case),
-            escape(metric),
-            values[0],
-            values[1],
-            values[2],
-            escape(algorithm),
-        );
-    }
-    text + "</tbody></table></div>\n"
+    let columns = [
+        right("number"),
+        left("verdict"),
+        left("case"),
+        left("measure"),
+        right("measured"),
+        right("must"),
+        right("goal"),
+        left("algorithm"),
+        left("95 % interval"),
+    ];
+    format!("<h3>Promised</h3>{}", cards(&columns, rows.iter().map(promise)))
+}
+
+/// A promise's line.
+fn promise(row: &Result<Checked, NotJudged>) -> Vec<String> {
+    let (number_of_row, case, metric, algorithm) = match row {
+        Ok(row) => (&row.row, &row.case, &row.metric, &row.algorithm),
+        Err(row) => (&row.row, &row.case, &row.metric, &row.algorithm),
+    };
+    let (verdict, [measured, must, goal], interval) = match row {
+        Ok(row) => {
+            let sign = if row.at_most { "≤" } else { "≥" };
+            let verdict = match (row.verdict, row.reaches_goal) {
+                (Verdict::Pass, true) => badge("pass", "PASS, goal"),
+                (Verdict::Pass, false) => badge("pass", "PASS"),
+                (Verdict::Open, _) => badge("none", "OPEN"),
+                (Verdict::Miss, _) => badge("miss", "MISS"),
+            };
+            let told = |value: f64| number_beside(value, row.must);
+            let [must, goal] = [row.must, row.goal].map(|limit| format!("{sign} {}", number(limit)));
+            let interval = format!("{}, {} seeds", row.interval.map(told).join(" to "), row.seeds);
+            (verdict, [told(row.measured), must, goal], interval)
+        }
+        Err(row) => {
+            let lacks = format!("<span class=\"dim\">lacks {}</span>", escape(&row.lacks));
+            (badge("none", "not judged"), ["–"; 3].map(String::from), lacks)
+        }
+    };
+    let [number_of_row, case, metric, algorithm] = [number_of_row, case, metric, algorithm].map(|text| escape(text));
+    vec![number_of_row, verdict, case, metric, measured, must, goal, algorithm, interval]
 }
 
 /// The same numbers as in the figures, to read.

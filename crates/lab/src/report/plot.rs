@@ -74,6 +74,8 @@ pub(super) struct Point {
     pub(super) y: Mean,
     /// Half the width of the 95 % interval to the right and left.
     pub(super) x_margin: Option<f64>,
+    /// What each seed had, upwards, where they are too few for an interval that says more than they do.
+    pub(super) seeds: Vec<f64>,
     /// What a pointer that rests on it reads.
     pub(super) text: String,
 }
@@ -87,6 +89,26 @@ pub(super) struct Limit {
     pub(super) must: f64,
     /// In the axis' unit.
     pub(super) goal: f64,
+}
+
+/// Fewer seeds than this are shown one by one: with three, an interval is four times as wide as their scatter and leaves
+/// what is possible.
+const FEW: usize = 6;
+
+/// Lines of so few points do not need the page's width.
+const SMALL: usize = 3;
+
+impl Plot {
+    /// Whether it is legible at half the width.
+    pub(super) fn is_small(&self) -> bool {
+        let is_line = |series: &Series| matches!(series.join, Join::Marked | Join::None);
+        self.series.iter().all(|series| is_line(series) && series.points.len() <= SMALL) && self.x.marks.len() <= 5
+    }
+
+    /// Whether some of its points show their seeds.
+    pub(super) fn shows_seeds(&self) -> bool {
+        self.series.iter().flat_map(|series| &series.points).any(|point| !point.seeds.is_empty())
+    }
 }
 
 /// Samples of a timeline: more would not be seen.
@@ -125,6 +147,17 @@ fn value(figure: &Figure, cell: &Cell<'_>, cells: &[&Cell<'_>]) -> Option<Mean> 
     let Some(peer) = &figure.over else { return Some(own) };
     let peer = cells.iter().find(|other| other.point == cell.point && other.algorithm == peer)?.mean(figure.y)?;
     (peer.mean > 0.0).then(|| Mean { mean: own.mean / peer.mean, margin: own.margin.map(|margin| margin / peer.mean) })
+}
+
+/// The same of each seed, where they are few and stand for themselves.
+fn seeds(figure: &Figure, cell: &Cell<'_>, cells: &[&Cell<'_>]) -> Vec<f64> {
+    let values = cell.values(figure.y);
+    if values.len() < 2 || values.len() >= FEW {
+        return Vec::new();
+    }
+    let (Some(own), Some(shown)) = (cell.mean(figure.y), value(figure, cell, cells)) else { return Vec::new() };
+    let scale = if own.mean == 0.0 { 1.0 } else { shown.mean / own.mean };
+    values.into_iter().map(|value| value * scale).collect()
 }
 
 /// Each once, in the order of their first appearance.
@@ -194,18 +227,39 @@ fn lines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
         let own = cells.iter().filter(|cell| cell.algorithm == name);
         let point = |cell: &&Cell<'_>| {
             let (x, y) = (places.at(cell.point)?, value(figure, cell, cells)?);
-            let seeds = cell.runs.len();
-            let text = format!("{}, {} {}: {} ({seeds} seeds)", short(name), scenario.key, cell.point, told(y));
-            Some(Point { x, y, x_margin: None, text })
+            let count = cell.runs.len();
+            let text = format!("{}, {} {}: {} ({count} seeds)", short(name), scenario.key, cell.point, told(y));
+            Some(Point { x, y, x_margin: None, seeds: seeds(figure, cell, cells), text })
         };
         let points = own.filter_map(point).collect();
         Series { name: short(name).to_owned(), ink: name.to_owned(), alike: 0, join, points }
     };
     let is_drawn = |series: &Series| !series.points.is_empty() && figure.over.as_deref() != Some(&series.ink);
-    let series: Vec<_> = algorithms(cells).into_iter().map(one).filter(is_drawn).collect();
+    let mut series: Vec<_> = algorithms(cells).into_iter().map(one).filter(is_drawn).collect();
+    if join == Join::None {
+        tell_apart(&mut series);
+        spread(&mut series);
+    }
     let references = references(scenario, figure, &places);
     let limits = limits(scenario, figure, &places);
     Plot { title: title(scenario, figure), x: places.axis, y: y_axis(figure), series, references, limits }
+}
+
+/// Gives those that share a colour marks of their own, where no line tells them apart.
+fn tell_apart(series: &mut [Series]) {
+    let families: Vec<_> = series.iter().map(|series| family(&series.ink)).collect();
+    for (place, series) in series.iter_mut().enumerate() {
+        series.alike = families[..place].iter().filter(|earlier| **earlier == families[place]).count();
+    }
+}
+
+/// Moves the series of points that are names a little apart, so that none hides another.
+fn spread(series: &mut [Series]) {
+    let step = 0.5 / series.len().max(1) as f64;
+    let middle = series.len().saturating_sub(1) as f64 / 2.0;
+    for (place, series) in series.iter_mut().enumerate() {
+        series.points.iter_mut().for_each(|point| point.x += (place as f64 - middle) * step);
+    }
 }
 
 /// Without a sweep each algorithm has a place of its own.
@@ -215,10 +269,11 @@ fn columns(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
         let y = value(figure, cell, cells)?;
         let name = short(cell.algorithm).to_owned();
         let text = format!("{name}: {} ({} seeds)", told(y), cell.runs.len());
-        let points = vec![Point { x: place as f64, y, x_margin: None, text }];
+        let points = vec![Point { x: place as f64, y, x_margin: None, seeds: seeds(figure, cell, cells), text }];
         Some(Series { name, ink: cell.algorithm.to_owned(), alike: 0, join: Join::None, points })
     };
-    let series = cells.iter().enumerate().filter_map(one).collect();
+    let mut series: Vec<_> = cells.iter().enumerate().filter_map(one).collect();
+    tell_apart(&mut series);
     let marks = names.iter().enumerate().map(|(place, name)| (place as f64, short(name).to_owned())).collect();
     let x = Axis { label: figure.x_label.clone().unwrap_or_default(), scale: Scale::Linear, marks };
     let place = |name: &str| names.iter().position(|known| *known == name).map(|place| place as f64);
@@ -243,7 +298,8 @@ fn references(scenario: &Scenario, figure: &Figure, places: &Places) -> Vec<Seri
     let one = |reference: &crate::figure::Reference| {
         let point = |(at, value): (&String, &f64)| {
             let text = format!("{} ({}), {at}: {value}", reference.label, reference.source);
-            Some(Point { x: places.at(at)?, y: Mean { mean: *value, margin: None }, x_margin: None, text })
+            let y = Mean { mean: *value, margin: None };
+            Some(Point { x: places.at(at)?, y, x_margin: None, seeds: Vec::new(), text })
         };
         let points = reference.points.iter().filter_map(point).collect();
         Series {
@@ -264,7 +320,7 @@ fn limits(scenario: &Scenario, figure: &Figure, places: &Places) -> Vec<Limit> {
     };
     let fitting = scenario.targets.iter().filter(|target| target.measure == figure.y && target.across.is_none());
     let mut limits = Vec::new();
-    for target in fitting.filter(|target| is_plain(&target.over) && target.over_at.is_none()) {
+    for target in fitting.filter(|target| is_plain(&target.over) && target.over_at.is_none() && target.less.is_none()) {
         let all: Vec<_> = if target.at.is_empty() { places.names.clone() } else { target.at.clone() };
         let (must, goal) = (target.must, target.goal.unwrap_or(target.must));
         limits.extend(all.iter().filter_map(|point| Some(Limit { x: places.at(point)?, must, goal })));
@@ -283,6 +339,7 @@ fn distribution(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Pl
             x: *x,
             y: Mean { mean: (place + 1) as f64 / count, margin: None },
             x_margin: None,
+            seeds: Vec::new(),
             text: format!("{}, {} {point}: {x:.3}", short(name), scenario.key),
         };
         let points = values.iter().enumerate().map(point).collect();
@@ -313,17 +370,14 @@ fn frontier(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
                 figure.y,
                 told(y)
             );
-            Some(Point { x: x.mean, y, x_margin: x.margin, text })
+            Some(Point { x: x.mean, y, x_margin: x.margin, seeds: Vec::new(), text })
         };
         let points = own.filter_map(point).collect();
         Series { name: short(name).to_owned(), ink: name.to_owned(), alike: 0, join: Join::None, points }
     };
     let mut series: Vec<_> =
         algorithms(cells).into_iter().map(one).filter(|series| !series.points.is_empty()).collect();
-    let families: Vec<_> = series.iter().map(|series| family(&series.ink)).collect();
-    for (place, series) in series.iter_mut().enumerate() {
-        series.alike = families[..place].iter().filter(|earlier| **earlier == families[place]).count();
-    }
+    tell_apart(&mut series);
     let label = figure.x_label.clone().unwrap_or_else(|| across.label());
     let x = Axis { label, scale: figure.x_scale, marks: Vec::new() };
     Plot { title: title(scenario, figure), x, y: y_axis(figure), series, references: Vec::new(), limits: Vec::new() }
@@ -377,9 +431,14 @@ fn rates(spec: &Spec, flow: &FlowOutcome) -> Vec<Point> {
     let point = |at: u64| {
         let mean = delivered(flow, at, at + step) * 8e3 / step as f64;
         // In the middle of the step.
-        Point { x: (at + step / 2) as f64 / 1e9, y: Mean { mean, margin: None }, x_margin: None, text: String::new() }
+        bare((at + step / 2) as f64 / 1e9, mean)
     };
     (first.at..=last.at.saturating_sub(step)).step_by(step as usize).map(point).collect()
+}
+
+/// A point of a line without marks.
+fn bare(x: f64, mean: f64) -> Point {
+    Point { x, y: Mean { mean, margin: None }, x_margin: None, seeds: Vec::new(), text: String::new() }
 }
 
 /// What the path could carry over time, if that changes. Unit: s and Mbit/s.
@@ -388,12 +447,7 @@ fn optimum(spec: &Spec) -> Option<Series> {
     if segments.len() < 2 {
         return None;
     }
-    let point = |at: u64, mean: f64| Point {
-        x: at as f64 / 1e9,
-        y: Mean { mean, margin: None },
-        x_margin: None,
-        text: String::new(),
-    };
+    let point = |at: u64, mean: f64| bare(at as f64 / 1e9, mean);
     let bits = |part: &Segment| part.rate as f64 * (1.0 - part.loss) * (part.to - part.from) as f64 / 1e9;
     let mbit = |from: u64, to: u64| {
         let sum: f64 = spec.path.segments(from, to).iter().map(bits).sum();

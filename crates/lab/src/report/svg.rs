@@ -58,9 +58,18 @@ fn range(scale: Scale, values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-fn ends(point: &Point) -> [f64; 3] {
-    let margin = point.y.margin.unwrap_or(0.0);
-    [point.y.mean, point.y.mean - margin, point.y.mean + margin]
+/// What of a point must be within the axis. On a logarithmic one the lower end of an interval has no claim to room: it may
+/// lie at any depth, or below zero, which is nowhere.
+fn ends(point: &Point, scale: Scale) -> impl Iterator<Item = f64> + '_ {
+    let bar = bar(point).filter(|_| scale == Scale::Linear).map(|(low, _)| low);
+    let top = self::bar(point).map(|(_, high)| high);
+    [point.y.mean].into_iter().chain(bar).chain(top).chain(point.seeds.iter().copied())
+}
+
+/// The 95 % interval of a point, where it is drawn: few seeds show themselves instead.
+fn bar(point: &Point) -> Option<(f64, f64)> {
+    let margin = point.y.margin.filter(|margin| *margin > 0.0 && point.seeds.is_empty())?;
+    Some((point.y.mean - margin, point.y.mean + margin))
 }
 
 /// The plot alone.
@@ -168,7 +177,8 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
     };
     let drawn = || plot.series.iter().chain(&plot.references).flat_map(|series| &series.points);
     let limits = plot.limits.iter().flat_map(|limit| [limit.must, limit.goal]);
-    let (low, high) = range(plot.y.scale, drawn().flat_map(ends).chain(limits));
+    let values = drawn().flat_map(|point| ends(point, plot.y.scale));
+    let (low, high) = range(plot.y.scale, values.chain(limits));
     let bottom = size.height - BOTTOM;
     let mut y = Span { scale: plot.y.scale, low, high, from: bottom, to: top + 24.0 };
     // What can be at most 1 needs no room above it.
@@ -180,7 +190,7 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
     let left = 14.0 + LETTER * widest.max(3) as f64;
     let (low, high) = match plot.x.marks.as_slice() {
         [] => range(plot.x.scale, drawn().flat_map(|point| [point.x, point.x + point.x_margin.unwrap_or(0.0)])),
-        marks => around(&plot.x, marks),
+        marks => around(&plot.x, marks, plot.series.iter().flat_map(|series| &series.points).map(|point| point.x)),
     };
     let x = Span { scale: plot.x.scale, low, high, from: left, to: size.width - RIGHT };
     for (tick, text) in &texts {
@@ -211,6 +221,14 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
         join(svg, series, &ink, &x, &y)?;
         for point in &series.points {
             margins(svg, point, &ink, &x, &y)?;
+            for seed in &point.seeds {
+                let (px, py) = (x.at(point.x), y.at(*seed));
+                write!(
+                    svg,
+                    r#"<circle cx="{px:.1}" cy="{py:.1}" r="1.9" fill="{}" fill-opacity="0.55"/>"#,
+                    ink.colour
+                )?;
+            }
             if matches!(series.join, Join::Marked | Join::None) {
                 mark(svg, &ink, x.at(point.x), y.at(point.y.mean), 3.6, false, &point.text)?;
             }
@@ -226,16 +244,18 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
 }
 
 /// A range in which all marks are, with some room at both ends.
-fn around(axis: &Axis, marks: &[(f64, String)]) -> (f64, f64) {
+fn around(axis: &Axis, marks: &[(f64, String)], values: impl Iterator<Item = f64>) -> (f64, f64) {
     let low = marks.iter().map(|(at, _)| *at).fold(f64::MAX, f64::min);
     let high = marks.iter().map(|(at, _)| *at).fold(f64::MIN, f64::max);
+    // Series may stand a little beside the places of their points.
+    let room = values.map(|value| (low - value).max(value - high)).fold(0.0, f64::max);
     match axis.scale {
         Scale::Log => {
             let room = (high / low).powf(0.04).max(1.1);
             (low / room, high * room)
         }
         Scale::Linear => {
-            let room = if high > low { (high - low) * 0.04 } else { 1.0 };
+            let room = if high > low { ((high - low) * 0.04).max(room) } else { 1.0 };
             (low - room, high + room)
         }
     }
@@ -288,14 +308,19 @@ fn join(svg: &mut String, series: &Series, ink: &Ink, x: &Span, y: &Span) -> Res
     )
 }
 
-/// The 95 % interval, where there is one.
+/// The 95 % interval, where there is one; an end beyond the axis has no cap.
 fn margins(svg: &mut String, point: &Point, ink: &Ink, x: &Span, y: &Span) -> Result {
     let (px, py) = (x.at(point.x), y.at(point.y.mean));
     let mut path = String::new();
-    if let Some(margin) = point.y.margin.filter(|margin| *margin > 0.0) {
-        let (top, bottom) = (y.at(point.y.mean + margin), y.at(point.y.mean - margin));
+    if let Some((low, high)) = bar(point) {
+        let (top, bottom) = (y.at(high), y.at(low));
         if bottom - top > 1.0 {
-            write!(path, "M{px:.1} {top:.1}V{bottom:.1}M{:.1} {top:.1}h6M{:.1} {bottom:.1}h6", px - 3.0, px - 3.0)?;
+            write!(path, "M{px:.1} {top:.1}V{bottom:.1}")?;
+            for (end, at) in [(high, top), (low, bottom)] {
+                if (y.low..=y.high).contains(&end) {
+                    write!(path, "M{:.1} {at:.1}h6", px - 3.0)?;
+                }
+            }
         }
     }
     if let Some(margin) = point.x_margin.filter(|margin| *margin > 0.0) {

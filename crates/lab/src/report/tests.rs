@@ -133,7 +133,7 @@ fn what_comes_from_a_scenario_file_cannot_become_markup() {
 fn the_page_says_what_was_measured_promised_and_published_and_how_it_was_made() {
     let page = rendered();
     for (what, words) in [
-        ("the score", "1 of 3 promises kept, 1 goals reached, 1 not run"),
+        ("the score", "1 of 3 promises kept, 1 missed, 1 not judged; 1 goals reached"),
         ("a miss", "<span class=\"verdict miss\">MISS</span>"),
         ("a goal", "PASS, goal"),
         ("what is missing", "lacks reno at 0.02"),
@@ -173,6 +173,8 @@ fn figures_have_the_lines_marks_and_limits_of_their_kind() {
         assert_eq!(lines.references[0].points[0].x, 0.015, "between our points");
         assert_eq!(lines.limits.len(), 2, "that over a peer is none of this axis");
         assert!(lines.series[0].points.iter().all(|point| point.y.margin.is_some_and(|margin| margin > 0.0)));
+        assert_eq!(lines.series[0].points[0].seeds.len(), 3, "few seeds are shown one by one");
+        assert!(lines.is_small() && !timeline.is_small());
         assert_eq!(names(distribution), ["pcc"], "CUBIC over CUBIC is 1 everywhere");
         assert!(distribution.x.label.starts_with("goodput"), "{}", distribution.x.label);
         let last = distribution.series[0].points.last().unwrap();
@@ -223,6 +225,36 @@ fn the_table_has_a_line_for_every_run_and_only_columns_with_values() {
         assert_eq!(lines[0], "scenario,loss,algorithm,seed,goodput,share,rtt-added,loss,waste,rtt,host-limited");
         assert!(lines[1].starts_with("small,0.0,quic:pcc,1,81.0"), "{}", lines[1]);
         assert!(lines.iter().all(|line| line.split(',').count() == 11));
+    });
+}
+
+#[test]
+fn the_page_begins_with_what_pcc_moves_by_what_its_peers_move() {
+    with_section(|section| {
+        let rows = overview::rows(std::slice::from_ref(section));
+        assert_eq!(rows.len(), 1);
+        let drawn = overview::draw(&rows, 900.0, false);
+        assert_well_formed(&drawn);
+        // At 0.01 twice CUBIC's 30 and its seeds' mean of 2: the median of the three points.
+        assert!(drawn.contains(": 1.94 times cubic"), "{drawn}");
+        assert!(!drawn.contains("times bbr"), "which was not run");
+    });
+    let page = rendered();
+    assert!(page.find("times that of the kernel's CUBIC").unwrap() < page.find("A promise is").unwrap());
+}
+
+#[test]
+fn an_interval_below_a_logarithmic_axis_stays_within_it() {
+    with_section(|section| {
+        let mut plot = section.plots[0].clone();
+        plot.y.scale = crate::figure::Scale::Log;
+        let point = &mut plot.series[0].points[0];
+        point.seeds.clear();
+        point.y = crate::summary::Mean { mean: 0.5, margin: Some(0.4995) };
+        let size = svg::Size { width: 450.0, height: 280.0 };
+        let drawn = svg::draw(&plot, size, ink::Ground::Page);
+        // The axis is as long as the figures need: the lower end of the bar, at 0.0005, lies below it.
+        assert!(drawn.contains(">0.5<") && !drawn.contains(">0.001<"), "{drawn}");
     });
 }
 

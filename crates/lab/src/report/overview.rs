@@ -1,0 +1,126 @@
+//! The figure on top: PCC's goodput by that of the kernel's CUBIC and BBR, scenario by scenario, on every path of it.
+
+use super::Section;
+use super::ink::{Ground, ink};
+use crate::chart::{escape, number};
+use crate::check::short;
+use crate::figure::Kind;
+use crate::measure::{Measure, percentile};
+use core::fmt::{Result, Write};
+
+/// Those whom everybody has.
+const PEERS: [&str; 2] = ["cubic", "bbr"];
+/// What is drawn: further out than these, a mark stands at the edge.
+const LEAST: f64 = 0.1;
+const MOST: f64 = 100.0;
+const RIGHT: f64 = 14.0;
+
+/// A scenario: its title, and for each peer the quotients at the points of its sweep.
+#[derive(Debug)]
+pub(super) struct Row<'a> {
+    name: &'a str,
+    title: &'a str,
+    over: [Vec<f64>; 2],
+}
+
+/// The scenarios that are about goodput and have PCC and a peer.
+pub(super) fn rows<'a>(sections: &'a [Section<'_>]) -> Vec<Row<'a>> {
+    let row = |section: &'a Section<'_>| {
+        let scenario = section.scenario;
+        let is_speed = |measure| matches!(measure, Measure::Goodput | Measure::Share | Measure::ShareStarted);
+        let mut figures = scenario.figures.iter();
+        if !scenario.figures.is_empty() && !figures.any(|figure| is_speed(figure.y) || figure.kind == Kind::Timeline) {
+            return None;
+        }
+        let ours = section.cells.iter().find(|cell| short(cell.algorithm).starts_with("pcc"))?.algorithm;
+        let goodput = |algorithm: &str, point: &str| {
+            let cell = section.cells.iter().find(|cell| cell.algorithm == algorithm && cell.point == point)?;
+            Some(cell.mean(Measure::Goodput)?.mean)
+        };
+        let quotients = |peer: &str| {
+            let own = section.cells.iter().filter(|cell| cell.algorithm == ours);
+            let quotient = |point| Some(goodput(ours, point)? / goodput(peer, point).filter(|peer| *peer > 0.0)?);
+            own.filter_map(|cell| quotient(cell.point)).collect::<Vec<_>>()
+        };
+        let over = PEERS.map(quotients);
+        let is_there = over.iter().any(|all| !all.is_empty());
+        is_there.then_some(Row { name: &scenario.name, title: &scenario.title, over })
+    };
+    sections.iter().filter_map(row).collect()
+}
+
+/// What the marks mean.
+pub(super) fn legend() -> String {
+    let mut text = String::from("<div class=\"legend\">");
+    for peer in PEERS {
+        let ink = ink(peer, Ground::Page);
+        let _ = write!(
+            text,
+            "<span><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\"><path d=\"{}\" fill=\"{}\"/></svg>times {}</span>",
+            ink.shape.path(14.0, 5.0, 4.0),
+            ink.colour,
+            peer.to_uppercase(),
+        );
+    }
+    text + "<span class=\"dim\">small: one path; large: the median of them</span></div>\n"
+}
+
+/// The picture, with the titles beside their rows or, on a phone, above them.
+pub(super) fn draw(rows: &[Row<'_>], width: f64, is_narrow: bool) -> String {
+    let (height, left) = if is_narrow { (46.0, 12.0) } else { (27.0, 300.0) };
+    let bottom = 8.0 + height * rows.len() as f64;
+    let mut svg = format!(
+        r#"<svg viewBox="0 0 {width} {}" role="img" aria-label="Goodput of PCC by that of CUBIC and BBR">"#,
+        bottom + 24.0
+    );
+    let at = |value: f64| {
+        let place = (value.clamp(LEAST, MOST) / LEAST).ln() / (MOST / LEAST).ln();
+        left + (width - RIGHT - left) * place
+    };
+    // Writing to a String never fails.
+    let _ = axis(&mut svg, &at, bottom).and_then(|()| {
+        rows.iter().enumerate().try_for_each(|(place, row)| {
+            let top = 8.0 + height * place as f64;
+            one(&mut svg, row, &at, top, (height, left, is_narrow))
+        })
+    });
+    svg + "</svg>\n"
+}
+
+fn axis(svg: &mut String, at: &impl Fn(f64) -> f64, bottom: f64) -> Result {
+    for tick in [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0] {
+        let (x, line) = (at(tick), if tick == 1.0 { "var(--dim)" } else { "var(--line)" });
+        write!(svg, r#"<path d="M{x:.1} 4V{bottom:.1}" stroke="{line}"/>"#)?;
+        let text = number(tick);
+        write!(
+            svg,
+            r#"<text x="{x:.1}" y="{:.1}" text-anchor="middle" fill="var(--dim)">{text}</text>"#,
+            bottom + 16.0
+        )?;
+    }
+    Ok(())
+}
+
+fn one(svg: &mut String, row: &Row<'_>, at: &impl Fn(f64) -> f64, top: f64, form: (f64, f64, bool)) -> Result {
+    let (height, left, is_narrow) = form;
+    let (anchor, x, base) = if is_narrow { ("start", left, top + 15.0) } else { ("end", left - 12.0, top + 18.0) };
+    let (name, title) = (escape(row.name), escape(row.title));
+    write!(
+        svg,
+        r##"<a href="#{name}"><text x="{x:.1}" y="{base:.1}" text-anchor="{anchor}" fill="var(--text)">{title}</text></a>"##
+    )?;
+    for (place, (peer, quotients)) in PEERS.iter().zip(&row.over).enumerate() {
+        let ink = ink(peer, Ground::Page);
+        let y = top + height - 17.0 + 9.0 * place as f64;
+        for quotient in quotients {
+            let path = ink.shape.path(at(*quotient), y, 2.2);
+            write!(svg, r#"<path d="{path}" fill="{}" fill-opacity="0.45"/>"#, ink.colour)?;
+        }
+        if let Some(median) = percentile(quotients.clone(), 0.5) {
+            let (path, text) = (ink.shape.path(at(median), y, 4.4), number(median));
+            let words = format!("{}: {text} times {peer}", row.title);
+            write!(svg, r#"<path d="{path}" fill="{}"><title>{}</title></path>"#, ink.colour, escape(&words))?;
+        }
+    }
+    Ok(())
+}
