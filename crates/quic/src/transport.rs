@@ -38,10 +38,22 @@ const SMALLEST: u64 = 1 << 20;
 /// No window is larger: more would be a promise of memory that no host wants to keep.
 const LARGEST: u64 = 1 << 30;
 
+/// No stream's window is larger with noq-proto as released: it ends a connection that holds more than 2048 packets of a
+/// stream behind a lost one. In packets of the smallest size that QUIC allows this window holds 1400, which leaves a
+/// third for copies that were sent again needlessly.
+const LARGEST_OF_RELEASED_STREAM: u64 = 3 << 19;
+
 impl Windows {
     /// The window in bytes: 2.5 times rate times round trip, between 1 MiB and 1 GiB.
     pub fn bytes(&self) -> Bytes {
         Bytes::new(((self.rate * HEADROOM) * self.rtt).get().clamp(SMALLEST, LARGEST))
+    }
+
+    /// What one stream may hold unread: all of [`Windows::bytes`] with the feature `patched-noq-proto`, at most 1.5 MiB
+    /// without, since noq-proto 1.4.0 takes more for an attack.
+    pub fn stream_bytes(&self) -> Bytes {
+        let largest = if cfg!(feature = "patched-noq-proto") { LARGEST } else { LARGEST_OF_RELEASED_STREAM };
+        self.bytes().min(Bytes::new(largest))
     }
 }
 
@@ -69,7 +81,10 @@ const TIME_THRESHOLD: f32 = 1.25;
 /// Bytes of the IPv6 minimum (RFC 9000 §14.1): where MTU discovery starts.
 const INITIAL_MTU: u16 = 1200;
 
-/// A transport configuration that does not cap a path within `windows`, with `algorithm` in charge of the rate.
+/// A transport configuration that does not cap a path within `windows`, with `algorithm` in charge of the rate. It is
+/// for both ends: the receiver's windows are what a sender may have under way.
+///
+/// One stream alone may carry less, see [`Windows::stream_bytes`].
 ///
 /// Everything in it may be changed afterwards, but for [`TransportConfig::ack_frequency_config`] with noq-proto 1.4.0: it
 /// writes that frame without looking for room, and panics if the first packet after the handshake has none.
@@ -77,12 +92,13 @@ pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
     let window = windows.bytes().get();
     // Both fit: LARGEST and IDLE_TIMEOUT are far below 2^62.
     let receive_window = VarInt::from_u64(window).unwrap_or(VarInt::MAX);
+    let stream_window = VarInt::from_u64(windows.stream_bytes().get()).unwrap_or(VarInt::MAX);
     let idle_timeout = IdleTimeout::try_from(IDLE_TIMEOUT).ok();
     let mut config = TransportConfig::default();
     config
         .congestion_controller_factory(algorithm.factory())
-        // One stream may use the whole window: a single large file is the common case.
-        .stream_receive_window(receive_window)
+        // One stream may use the whole window, where it can: a single large file is the common case.
+        .stream_receive_window(stream_window)
         .receive_window(receive_window)
         .send_window(window)
         .max_concurrent_bidi_streams(VarInt::from_u32(BIDI_STREAMS))
@@ -167,6 +183,14 @@ mod tests {
     #[test]
     fn the_default_carries_a_gigabit_over_200_ms_with_headroom() {
         assert_eq!(Windows::default().bytes().get(), 62_500_000);
+    }
+
+    #[test]
+    fn one_stream_has_the_window_that_noq_proto_bears() {
+        let stream = |mbit| Windows { rate: Rate::from_mbit(mbit), ..Windows::default() }.stream_bytes().get();
+        let patched = cfg!(feature = "patched-noq-proto");
+        assert_eq!(stream(1000.0), if patched { 62_500_000 } else { 1_572_864 });
+        assert_eq!(stream(20.0), 1_250_000, "what fits both");
     }
 
     #[test]
