@@ -4,7 +4,7 @@ SHELL := /bin/bash
 with_rust := .ci/with-rust
 steps := format lint tests licences docs stranger lab fuzz wasm windows
 
-.PHONY: help demo figures test $(steps) build install bench busy clean
+.PHONY: help demo figures test $(steps) build install bench busy mutants clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ bench: build ## Cost of one packet in the core: time, allocations, memory, instr
 
 busy: build ## PCC, CUBIC and BBR on a host that is busy with something else: BUSY=4 processes beside the sender
 	@.ci/busy
+
+mutants: ## Which changes of the core's decisions no test notices; needs cargo-mutants, takes hours
+	@$(with_rust) .ci/mutants
 
 clean: ## Remove everything that was built
 	rm -rf target
