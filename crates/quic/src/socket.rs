@@ -74,11 +74,12 @@ const REPORTED_OVER_USABLE: usize = if cfg!(target_os = "linux") { 2 } else { 1 
 /// Goes past the system's limit, which a privileged process may.
 #[cfg(target_os = "linux")]
 fn force(socket: &Socket, direction: Direction) {
-    let option = match direction {
-        Direction::Receive => libc::SO_RCVBUFFORCE,
-        Direction::Send => libc::SO_SNDBUFFORCE,
+    use nix::sys::socket::{setsockopt, sockopt};
+    let forced = match direction {
+        Direction::Receive => setsockopt(socket, sockopt::RcvBufForce, &WANTED),
+        Direction::Send => setsockopt(socket, sockopt::SndBufForce, &WANTED),
     };
-    if let Err(error) = crate::sys::set_buffer(socket, option, WANTED) {
+    if let Err(error) = forced {
         tracing::debug!(%error, ?direction, "not privileged to exceed the system's limit for socket buffers");
     }
 }

@@ -18,6 +18,7 @@ use noq::udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState, is_msg_size_err};
 use noq::{AsyncUdpSocket, UdpSender};
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::Interest;
@@ -25,7 +26,7 @@ use tokio::io::unix::AsyncFd;
 
 #[derive(Debug)]
 pub(crate) struct Socket {
-    arrivals: AsyncFd<UdpSocket>,
+    arrivals: AsyncFd<OwnedFd>,
     outlet: Arc<Outlet>,
 }
 
@@ -77,7 +78,7 @@ impl AsyncUdpSocket for Socket {
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.arrivals.get_ref().local_addr()
+        self.outlet.socket.local_addr()
     }
 
     fn max_receive_segments(&self) -> NonZeroUsize {

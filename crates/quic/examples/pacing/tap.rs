@@ -1,12 +1,16 @@
 //! A relay that notes when the kernel received each packet of the first sender.
 
+use nix::errno::Errno;
+use nix::sys::socket::sockopt::ReceiveTimestampns;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, setsockopt};
+use nix::sys::time::TimeSpec;
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use std::{io, mem, ptr};
 
 /// A packet at the tap: nanoseconds of the kernel's wall clock, and bytes of UDP payload.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +32,7 @@ impl Tap {
         let front = pcc_quic::socket::bind(([127, 0, 0, 1], 0).into())?.socket;
         let back = pcc_quic::socket::bind(([127, 0, 0, 1], 0).into())?.socket;
         back.connect(receiver)?;
-        timestamp(&front)?;
+        setsockopt(&front, ReceiveTimestampns, &true)?; // the kernel notes when each packet arrives
         front.set_read_timeout(Some(Duration::from_millis(100)))?;
         let address = front.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -70,55 +74,20 @@ fn relay(front: &UdpSocket, back: &UdpSocket, stop: &AtomicBool) -> io::Result<V
     Ok(arrivals)
 }
 
-/// Asks the kernel to note arrival times.
-fn timestamp(socket: &UdpSocket) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    // SAFETY: the descriptor is open, and the kernel reads one c_int.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPNS,
-            (&raw const on).cast(),
-            mem::size_of_val(&on) as libc::socklen_t,
-        )
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
 /// One packet, its arrival and its sender; `None` if none came in time.
 fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Option<(Arrival, SocketAddr)>> {
-    #[repr(align(8))]
-    struct Control([u8; 128]);
-    let mut control = Control([0; 128]);
-    // SAFETY: all-zero is a valid value of these plain structures.
-    let (mut name, mut message): (libc::sockaddr_in, libc::msghdr) = unsafe { (mem::zeroed(), mem::zeroed()) };
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    message.msg_name = (&raw mut name).cast();
-    message.msg_namelen = mem::size_of_val(&name) as libc::socklen_t;
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = control.0.len() as _;
-    // SAFETY: every pointer in `message` is to a live buffer of the length that stands beside it.
-    let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
-    if received < 0 {
-        let error = io::Error::last_os_error();
-        return if error.kind() == io::ErrorKind::WouldBlock { Ok(None) } else { Err(error) };
-    }
-    let mut nanos = 0;
-    // SAFETY: the kernel filled `control` with well-formed messages, which these macros walk; a time stamp is one
-    // timespec, read without assuming that it is aligned.
-    unsafe {
-        let mut entry = libc::CMSG_FIRSTHDR(&raw const message);
-        while !entry.is_null() {
-            if (*entry).cmsg_level == libc::SOL_SOCKET && (*entry).cmsg_type == libc::SCM_TIMESTAMPNS {
-                let time: libc::timespec = ptr::read_unaligned(libc::CMSG_DATA(entry).cast());
-                nanos = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
-            }
-            entry = libc::CMSG_NXTHDR(&raw const message, entry);
-        }
-    }
-    let sender = SocketAddr::from((name.sin_addr.s_addr.to_ne_bytes(), u16::from_be(name.sin_port)));
-    Ok(Some((Arrival { nanos, bytes: received as usize }, sender)))
+    let mut slices = [io::IoSliceMut::new(buffer)];
+    let mut control = nix::cmsg_space!(TimeSpec);
+    let got = recvmsg::<SockaddrIn>(socket.as_raw_fd(), &mut slices, Some(&mut control), MsgFlags::empty());
+    let message = match got {
+        Err(Errno::EAGAIN) => return Ok(None),
+        other => other?,
+    };
+    let stamp = message.cmsgs()?.find_map(|one| match one {
+        ControlMessageOwned::ScmTimestampns(time) => Some(Duration::from(time)),
+        _ => None,
+    });
+    let nanos = stamp.ok_or_else(|| io::Error::other("a packet without its time"))?.as_nanos() as u64;
+    let sender = message.address.ok_or_else(|| io::Error::other("a packet without a sender"))?;
+    Ok(Some((Arrival { nanos, bytes: message.bytes }, SocketAddr::V4(sender.into()))))
 }

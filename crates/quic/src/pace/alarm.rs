@@ -9,30 +9,41 @@ pub(super) use portable::Alarm;
 #[cfg(target_os = "linux")]
 mod kernel {
     use super::super::clock;
-    use crate::sys::TimerFd;
+    use core::time::Duration;
+    use nix::sys::time::TimeSpec;
+    use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
     use pcc::units::Timestamp;
     use std::io;
+    use std::os::fd::{AsFd, OwnedFd};
+    use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
     #[derive(Debug)]
     pub(in super::super) struct Alarm {
-        timer: AsyncFd<TimerFd>,
+        timer: TimerFd,
+        /// A second descriptor of the timer, which Tokio waits for.
+        expiry: AsyncFd<OwnedFd>,
     }
 
     impl Alarm {
         pub(in super::super) fn new() -> io::Result<Self> {
-            Ok(Self { timer: TimerFd::new()?.into_async()? })
+            let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
+            let expiry = crate::sys::watch(timer.as_fd().try_clone_to_owned()?, Interest::READABLE)?;
+            Ok(Self { timer, expiry })
         }
 
         /// Rings at `at`, at once if that has passed; an earlier setting is forgotten.
         pub(in super::super) fn set(&self, at: Timestamp) {
-            self.timer.get_ref().set(clock::kernel(at));
+            // All zero would unset it.
+            let at = TimeSpec::from_duration(clock::kernel(at).max(Duration::from_nanos(1)));
+            let set = self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME);
+            debug_assert!(set.is_ok(), "a valid time for an open timer: {set:?}");
         }
 
         /// Waits until it rings. It rings once for each setting.
         pub(in super::super) async fn rings(&self) -> io::Result<()> {
             // The expiry count is not read: each expiry makes the descriptor ready anew, and setting it clears it.
-            self.timer.readable().await?.clear_ready();
+            self.expiry.readable().await?.clear_ready();
             Ok(())
         }
     }

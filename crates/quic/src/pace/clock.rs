@@ -22,7 +22,7 @@ impl Origin {
         /// A thread that is stopped between two readings takes them for one moment: the closest pair of some counts.
         const READINGS: usize = 8;
         let read = || {
-            let (before, instant, kernel) = (crate::sys::monotonic(), Instant::now(), crate::sys::monotonic());
+            let (before, instant, kernel) = (monotonic(), Instant::now(), monotonic());
             // The later one: a time told to the kernel is at most this much late, never early.
             (kernel.saturating_sub(before), Self { instant, kernel })
         };
@@ -40,6 +40,13 @@ impl Origin {
     fn now() -> Self {
         Self { instant: Instant::now() }
     }
+}
+
+/// The clock of the kernel's timers. [`Instant`] reads it too, but does not tell.
+#[cfg(target_os = "linux")]
+fn monotonic() -> core::time::Duration {
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
+    now.map(core::time::Duration::from).expect("a clock that every Linux has")
 }
 
 /// This moment.

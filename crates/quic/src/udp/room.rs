@@ -6,17 +6,18 @@ use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use std::io;
 use std::net::UdpSocket;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// The place where the senders of a socket wait. While nobody does, the kernel is not asked to tell.
 #[derive(Debug, Default)]
-pub(super) struct Room(Mutex<Weak<AsyncFd<UdpSocket>>>);
+pub(super) struct Room(Mutex<Weak<AsyncFd<OwnedFd>>>);
 
 impl Room {
     /// Through which the kernel tells that there is room in `socket`'s send buffer, to all who hold it.
-    fn watch(&self, socket: &UdpSocket) -> io::Result<Arc<AsyncFd<UdpSocket>>> {
+    fn watch(&self, socket: &UdpSocket) -> io::Result<Arc<AsyncFd<OwnedFd>>> {
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(watch) = shared.upgrade() {
             return Ok(watch);
@@ -38,12 +39,12 @@ impl Room {
 pub(super) struct Sending(Option<Blocked>);
 
 struct Blocked {
-    watch: Arc<AsyncFd<UdpSocket>>,
+    watch: Arc<AsyncFd<OwnedFd>>,
     room: Pin<Box<dyn Future<Output = io::Result<()>> + Send + Sync>>,
 }
 
 impl Blocked {
-    fn new(watch: Arc<AsyncFd<UdpSocket>>) -> Self {
+    fn new(watch: Arc<AsyncFd<OwnedFd>>) -> Self {
         let held = Arc::clone(&watch);
         // The answer stays true until `try_io` finds otherwise.
         let room = Box::pin(async move { held.writable().await.map(|mut ready| ready.retain_ready()) });
