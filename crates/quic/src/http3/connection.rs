@@ -1,6 +1,7 @@
 //! Opening and accepting streams.
 
 use super::error;
+use super::frames::Frames;
 use super::{BidiStream, RecvStream, SendStream};
 use bytes::Buf;
 use core::fmt;
@@ -65,7 +66,8 @@ impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
             let connection = connection.clone();
             async move { connection.open_bi().await }
         }));
-        Poll::Ready(opened.map(BidiStream::new).map_err(error::lost))
+        let opened = opened.map(|streams| BidiStream::new(streams, connection.weak_handle()));
+        Poll::Ready(opened.map_err(error::lost))
     }
 
     fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<SendStream<B>, StreamErrorIncoming>> {
@@ -98,7 +100,8 @@ pub struct Connection {
 impl Connection {
     /// Lends `connection` to `h3`; clones of it stay usable, for statistics and for closing.
     pub fn new(connection: noq::Connection) -> Self {
-        Self { open: OpenStreams::new(connection), bidi: Asked::nothing(), recv: Asked::nothing() }
+        let (bidi, recv) = (Asked::nothing(), Asked::nothing());
+        Self { open: OpenStreams::new(connection), bidi, recv }
     }
 }
 
@@ -112,7 +115,8 @@ impl<B: Buf> quic::Connection<B> for Connection {
             let connection = connection.clone();
             async move { connection.accept_uni().await }
         }));
-        Poll::Ready(accepted.map(RecvStream::new).map_err(error::connection))
+        let accepted = accepted.map(|stream| RecvStream::new(stream, Frames::of_one_way(), connection.weak_handle()));
+        Poll::Ready(accepted.map_err(error::connection))
     }
 
     fn poll_accept_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<BidiStream<B>, ConnectionErrorIncoming>> {
@@ -121,7 +125,8 @@ impl<B: Buf> quic::Connection<B> for Connection {
             let connection = connection.clone();
             async move { connection.accept_bi().await }
         }));
-        Poll::Ready(accepted.map(BidiStream::new).map_err(error::connection))
+        let accepted = accepted.map(|streams| BidiStream::new(streams, connection.weak_handle()));
+        Poll::Ready(accepted.map_err(error::connection))
     }
 
     fn opener(&self) -> OpenStreams {

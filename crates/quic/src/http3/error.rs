@@ -42,9 +42,9 @@ pub(super) fn write(error: WriteError) -> StreamErrorIncoming {
     }
 }
 
-/// `h3` broke the order of calls that its traits prescribe; it answers by closing the connection.
-pub(super) fn misuse(what: &str) -> StreamErrorIncoming {
+/// The connection cannot go on: `h3` closes it, with `why` as its reason.
+pub(super) fn fatal(why: &str) -> StreamErrorIncoming {
     StreamErrorIncoming::ConnectionErrorIncoming {
-        connection_error: ConnectionErrorIncoming::InternalError(what.to_owned()),
+        connection_error: ConnectionErrorIncoming::InternalError(why.to_owned()),
     }
 }

@@ -15,6 +15,7 @@
 
 mod connection;
 mod error;
+mod frames;
 mod recv;
 mod send;
 

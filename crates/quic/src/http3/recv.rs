@@ -1,9 +1,12 @@
 //! The receiving half of a stream.
 
 use super::error;
+use super::frames::Frames;
 use bytes::Bytes;
 use core::fmt;
+use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId};
+use noq::WeakConnectionHandle;
 use std::pin::pin;
 use std::task::{Context, Poll, ready};
 
@@ -15,11 +18,29 @@ pub struct RecvStream {
     stream: noq::RecvStream,
     /// Read and not yet asked for, in reverse order.
     read: Vec<Bytes>,
+    frames: Frames,
+    connection: WeakConnectionHandle,
 }
 
 impl RecvStream {
-    pub(super) fn new(stream: noq::RecvStream) -> Self {
-        Self { stream, read: Vec::new() }
+    pub(super) fn new(stream: noq::RecvStream, frames: Frames, connection: WeakConnectionHandle) -> Self {
+        Self { stream, read: Vec::new(), frames, connection }
+    }
+
+    /// Hands `bytes` on, unless they announce more than `h3` may hold.
+    fn checked(&mut self, bytes: Bytes) -> Result<Bytes, StreamErrorIncoming> {
+        match self.frames.pass(&bytes) {
+            Ok(()) => Ok(bytes),
+            Err(too_large) => {
+                let reason = too_large.to_string();
+                // `h3` would close with its own internal error: the first reason is the one that the peer hears.
+                if let Some(connection) = self.connection.upgrade() {
+                    connection.close(error::code(Code::H3_EXCESSIVE_LOAD.value()), reason.as_bytes());
+                }
+                self.read.clear();
+                Err(error::fatal(&reason))
+            }
+        }
     }
 }
 
@@ -33,7 +54,8 @@ impl quic::RecvStream for RecvStream {
             let count = ready!(pin!(self.stream.read_many_chunks(&mut chunks)).poll(cx)).map_err(error::read)?;
             self.read.extend(chunks.into_iter().take(count.unwrap_or(0)).rev());
         }
-        Poll::Ready(Ok(self.read.pop()))
+        let next = self.read.pop();
+        Poll::Ready(next.map(|bytes| self.checked(bytes)).transpose())
     }
 
     fn stop_sending(&mut self, error_code: u64) {

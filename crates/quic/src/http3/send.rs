@@ -2,10 +2,12 @@
 
 use super::RecvStream;
 use super::error;
+use super::frames::Frames;
 use super::recv::id;
 use bytes::{Buf, Bytes};
 use core::fmt;
 use h3::quic::{self, StreamErrorIncoming, StreamId, WriteBuf};
+use noq::WeakConnectionHandle;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -45,7 +47,7 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
 
     fn send_data<T: Into<WriteBuf<B>>>(&mut self, data: T) -> Result<(), StreamErrorIncoming> {
         if self.frame.is_some() {
-            return Err(error::misuse("a frame was sent before the one in front of it was written"));
+            return Err(error::fatal("a frame was sent before the one in front of it was written"));
         }
         self.frame = Some(data.into());
         Ok(())
@@ -69,7 +71,7 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
 impl<B: Buf> quic::SendStreamUnframed<B> for SendStream<B> {
     fn poll_send<D: Buf>(&mut self, cx: &mut Context<'_>, data: &mut D) -> Poll<Result<usize, StreamErrorIncoming>> {
         if self.frame.is_some() {
-            return Poll::Ready(Err(error::misuse("bytes were sent before the frame in front of them was written")));
+            return Poll::Ready(Err(error::fatal("bytes were sent before the frame in front of them was written")));
         }
         self.poll_write(cx, data)
     }
@@ -89,8 +91,8 @@ pub struct BidiStream<B> {
 }
 
 impl<B> BidiStream<B> {
-    pub(super) fn new((send, recv): (noq::SendStream, noq::RecvStream)) -> Self {
-        Self { send: SendStream::new(send), recv: RecvStream::new(recv) }
+    pub(super) fn new((send, recv): (noq::SendStream, noq::RecvStream), connection: WeakConnectionHandle) -> Self {
+        Self { send: SendStream::new(send), recv: RecvStream::new(recv, Frames::of_request(), connection) }
     }
 }
 
