@@ -1,5 +1,6 @@
 //! Opening and accepting streams.
 
+use super::delivery::{Deliveries, Undelivered};
 use super::error;
 use super::frames::Frames;
 use super::{BidiStream, RecvStream, SendStream};
@@ -95,13 +96,19 @@ pub struct Connection {
     open: OpenStreams,
     bidi: Asked<Bidi>,
     recv: Asked<noq::RecvStream>,
+    undelivered: Undelivered,
 }
 
 impl Connection {
     /// Lends `connection` to `h3`; clones of it stay usable, for statistics and for closing.
     pub fn new(connection: noq::Connection) -> Self {
         let (bidi, recv) = (Asked::nothing(), Asked::nothing());
-        Self { open: OpenStreams::new(connection), bidi, recv }
+        Self { open: OpenStreams::new(connection), bidi, recv, undelivered: Undelivered::default() }
+    }
+
+    /// Tells when the peer has all that is sent in answer to its requests.
+    pub fn deliveries(&self) -> Deliveries {
+        self.undelivered.deliveries()
     }
 }
 
@@ -126,7 +133,7 @@ impl<B: Buf> quic::Connection<B> for Connection {
             async move { connection.accept_bi().await }
         }));
         let accepted = accepted.map(|streams| BidiStream::new(streams, connection.weak_handle()));
-        Poll::Ready(accepted.map_err(error::connection))
+        Poll::Ready(accepted.map(|stream| stream.noted(self.undelivered.clone())).map_err(error::connection))
     }
 
     fn opener(&self) -> OpenStreams {

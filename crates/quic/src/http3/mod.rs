@@ -14,12 +14,14 @@
 //! ```
 
 mod connection;
+mod delivery;
 mod error;
 mod frames;
 mod recv;
 mod send;
 
 pub use connection::{Connection, OpenStreams};
+pub use delivery::Deliveries;
 pub use recv::RecvStream;
 pub use send::{BidiStream, SendStream};
 
@@ -62,9 +64,20 @@ pub async fn client(
     Ok((async move { connection.wait_idle().await }, requests))
 }
 
-/// Opens HTTP/3 on a server's connection.
+/// Opens HTTP/3 on a server's connection. It closes when the value is dropped, and what is still on its way then is lost:
+/// [`server_with_deliveries`] tells when nothing is.
 ///
 /// Errors: the connection was lost.
 pub async fn server(connection: noq::Connection) -> Result<Server, ConnectionError> {
-    h3::server::builder().max_field_section_size(MAX_HEADER_BYTES).build(Connection::new(connection)).await
+    server_with_deliveries(connection).await.map(|(server, _)| server)
+}
+
+/// As [`server`], for those who end connections in their own time.
+///
+/// Errors: the connection was lost.
+pub async fn server_with_deliveries(connection: noq::Connection) -> Result<(Server, Deliveries), ConnectionError> {
+    let connection = Connection::new(connection);
+    let deliveries = connection.deliveries();
+    let server = h3::server::builder().max_field_section_size(MAX_HEADER_BYTES).build(connection).await?;
+    Ok((server, deliveries))
 }

@@ -1,6 +1,7 @@
 //! The sending half of a stream, and both halves together.
 
 use super::RecvStream;
+use super::delivery::Undelivered;
 use super::error;
 use super::frames::Frames;
 use super::recv::id;
@@ -15,11 +16,13 @@ use std::task::{Context, Poll, ready};
 pub struct SendStream<B> {
     stream: noq::SendStream,
     frame: Option<WriteBuf<B>>,
+    /// Where it is noted that the end of the stream is on its way, if anybody wants to know.
+    undelivered: Option<Undelivered>,
 }
 
 impl<B> SendStream<B> {
     pub(super) fn new(stream: noq::SendStream) -> Self {
-        Self { stream, frame: None }
+        Self { stream, frame: None, undelivered: None }
     }
 }
 
@@ -55,7 +58,11 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
 
     fn poll_finish(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
         ready!(self.poll_ready(cx))?;
-        Poll::Ready(self.stream.finish().map_err(|closed| StreamErrorIncoming::Unknown(Box::new(closed))))
+        self.stream.finish().map_err(|closed| StreamErrorIncoming::Unknown(Box::new(closed)))?;
+        if let Some(undelivered) = self.undelivered.take() {
+            undelivered.note(self.stream.stopped());
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn reset(&mut self, reset_code: u64) {
@@ -93,6 +100,12 @@ pub struct BidiStream<B> {
 impl<B> BidiStream<B> {
     pub(super) fn new((send, recv): (noq::SendStream, noq::RecvStream), connection: WeakConnectionHandle) -> Self {
         Self { send: SendStream::new(send), recv: RecvStream::new(recv, Frames::of_request(), connection) }
+    }
+
+    /// Notes there when the end of what is sent is on its way.
+    pub(super) fn noted(mut self, undelivered: Undelivered) -> Self {
+        self.send.undelivered = Some(undelivered);
+        self
     }
 }
 
