@@ -1,7 +1,6 @@
-//! What `pcc serve` prints: where it is found, and with `--json` each request.
+//! What `pcc serve` prints at its start: where it is found, and what to do with that.
 
 use super::Server;
-use super::server::Served;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -27,14 +26,6 @@ struct Listening<'a> {
     token: Option<&'a str>,
 }
 
-/// The lines after it.
-#[derive(Serialize)]
-struct Request<'a> {
-    event: &'static str,
-    #[serde(flatten)]
-    served: &'a Served,
-}
-
 impl Announcer<'_> {
     pub(super) fn announce(&self, server: &Server) -> io::Result<()> {
         if let Some(warning) = &server.warning {
@@ -50,7 +41,7 @@ impl Announcer<'_> {
             writeln!(out, "Serving {} over HTTP/3 at", self.dir.display())?;
             urls.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
             let url = urls.first().map_or("", String::as_str);
-            writeln!(out, "Download all of it with\n  pcc get '{url}'")?;
+            writeln!(out, "Download all of it with\n  pcc get '{url}' -o {}", quoted(&self.name()))?;
             if let Some(secret) = self.secret {
                 writeln!(out, "Upload with\n  {}={secret} pcc put FILE '{url}'", crate::token::VARIABLE)?;
             }
@@ -58,9 +49,19 @@ impl Announcer<'_> {
         out.flush()
     }
 
-    pub(super) fn request(&self, served: &Served) -> io::Result<()> {
-        line(&mut io::stdout().lock(), &Request { event: "request", served })
+    /// What to call a copy of the directory: as it is called here.
+    fn name(&self) -> String {
+        let full = self.dir.canonicalize().unwrap_or_else(|_| self.dir.to_owned());
+        let name = full.file_name().and_then(|name| name.to_str()).filter(|name| !name.contains(char::is_control));
+        name.unwrap_or("downloaded").to_owned()
     }
+}
+
+/// As a shell takes it for one word, and a command for no option.
+fn quoted(name: &str) -> String {
+    let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
+    if plain { name } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }
 
 fn line(out: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
@@ -73,18 +74,50 @@ fn line(out: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
 fn urls(server: &Server, pinned: bool) -> Vec<String> {
     let port = server.address.port();
     let hosts = match server.address.ip() {
-        ip if ip.is_unspecified() => outward().into_iter().chain(["localhost".to_owned()]).collect(),
-        IpAddr::V6(ip) => vec![format!("[{ip}]")],
-        IpAddr::V4(ip) => vec![ip.to_string()],
+        IpAddr::V6(ip) if ip.is_unspecified() => everywhere(&["0.0.0.0:0", "[::]:0"]),
+        IpAddr::V4(ip) if ip.is_unspecified() => everywhere(&["0.0.0.0:0"]),
+        ip => vec![host(ip)],
     };
     let fragment = if pinned { format!("#{}", server.fingerprint) } else { String::new() };
     hosts.into_iter().map(|host| format!("https://{host}:{port}/{fragment}")).collect()
 }
 
-/// The address this computer would use towards the world. Connecting a UDP socket sends nothing.
-fn outward() -> Option<String> {
-    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
-    socket.connect("192.0.2.1:9").ok()?; // an address reserved for documentation: never anybody's
+/// The addresses this computer would use towards the world, from sockets bound so, and itself.
+fn everywhere(bound: &[&str]) -> Vec<String> {
+    bound.iter().filter_map(|bound| outward(bound)).map(host).chain(["localhost".to_owned()]).collect()
+}
+
+/// Connecting a UDP socket sends nothing.
+fn outward(bound: &str) -> Option<IpAddr> {
+    let socket = UdpSocket::bind(bound).ok()?;
+    // Addresses reserved for documentation: never anybody's.
+    let anybody = if socket.local_addr().ok()?.is_ipv4() { "192.0.2.1:9" } else { "[2001:db8::1]:9" };
+    socket.connect(anybody).ok()?;
     let ip = socket.local_addr().ok()?.ip();
-    (!ip.is_unspecified() && !ip.is_loopback()).then(|| ip.to_string())
+    (!ip.is_unspecified() && !ip.is_loopback()).then_some(ip)
+}
+
+fn host(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V6(ip) => format!("[{ip}]"),
+        IpAddr::V4(ip) => ip.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_every_name_for_one_word() {
+        for (name, written) in [
+            ("isos", "isos"),
+            ("my files", "'my files'"),
+            ("it's", "'it'\\''s'"),
+            ("-rf", "./-rf"),
+            ("$(reboot)", "'$(reboot)'"),
+        ] {
+            assert_eq!(quoted(name), written);
+        }
+    }
 }

@@ -9,11 +9,13 @@ use pcc_quic::http3::ResponseStream;
 use std::io;
 
 /// What became of a request, for the log.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) status: StatusCode,
     /// Bytes of the body, sent or received.
     pub(super) bytes: u64,
+    /// Why not all of it was sent.
+    pub(super) cut: Option<Broken>,
 }
 
 /// Why a request got no complete response.
@@ -55,7 +57,7 @@ pub(super) async fn send(
         stream.send_data(body).await?;
     }
     stream.finish().await?;
-    Ok(Outcome { status, bytes })
+    Ok(Outcome { status, bytes, cut: None })
 }
 
 /// Sends the head only; the body follows.

@@ -1,17 +1,11 @@
-//! Sends a part of a file, reading ahead of the network.
+//! Sends a body piece by piece, making the next one while the network takes the last.
 
 use super::answer::Broken;
-use super::root::Opened;
 use bytes::{Bytes, BytesMut};
-use core::ops::Range;
 use core::time::Duration;
 use h3::error::Code;
 use pcc_quic::http3::ResponseStream;
-use std::io;
 use tokio::task::JoinHandle;
-
-/// Read at once: a trip to another thread costs as much as hashing or sending some 20 KB.
-const CHUNK: u64 = 512 << 10;
 
 /// A client that takes not even a [`PART`] in so long has gone or means harm. Longer than the longest black-out that a
 /// connection survives.
@@ -21,54 +15,62 @@ pub(super) const STALL: Duration = Duration::from_secs(60);
 /// each is taken when as much was acknowledged: 4.4 kbit/s will do.
 const PART: usize = 32 << 10;
 
-/// Sends `range` of the file and ends the stream. If the file turns out to have changed, the stream is cut off instead,
-/// so that nobody takes a mixture for the file.
-pub(super) async fn send(stream: &mut ResponseStream, opened: &Opened, range: Range<u64>) -> Result<u64, Broken> {
-    let sent = pump(stream, opened, range).await;
-    match sent {
-        Ok(bytes) => {
-            stream.finish().await?;
-            Ok(bytes)
-        }
-        Err(error) => {
-            stream.stop_stream(Code::H3_INTERNAL_ERROR);
-            Err(error)
-        }
-    }
+/// What a body is made of.
+pub(super) trait Pieces: Send + 'static {
+    /// Puts the next piece into the empty `buffer`, or nothing at the end. Blocks.
+    ///
+    /// Errors: what was announced can't be sent.
+    fn next(&mut self, buffer: &mut BytesMut) -> Result<(), Broken>;
 }
 
-async fn pump(stream: &mut ResponseStream, opened: &Opened, range: Range<u64>) -> Result<u64, Broken> {
-    let mut position = range.start;
-    // What was sent is read into again: new memory would have to be cleared, by the kernel and once more by us.
+/// How far a body got.
+#[derive(Debug)]
+pub(super) struct Sent<P> {
+    pub(super) bytes: u64,
+    /// What it was made of, if all of it was sent, or else why not.
+    pub(super) outcome: Result<P, Broken>,
+}
+
+/// Sends everything but the end of the stream. What can't be completed is cut off, so that nobody takes it for all.
+pub(super) async fn send<P: Pieces>(stream: &mut ResponseStream, pieces: P) -> Sent<P> {
+    let mut bytes = 0;
+    let outcome = pump(stream, pieces, &mut bytes).await;
+    if outcome.is_err() {
+        stream.stop_stream(Code::H3_INTERNAL_ERROR);
+    }
+    Sent { bytes, outcome }
+}
+
+async fn pump<P: Pieces>(stream: &mut ResponseStream, pieces: P, bytes: &mut u64) -> Result<P, Broken> {
+    let mut ahead = make(pieces, BytesMut::new());
+    // What was sent is filled again: new memory would have to be cleared, by the kernel and once more by us.
     let mut spare = BytesMut::new();
-    let mut ahead = read(opened, position, range.end, BytesMut::new());
-    while position < range.end {
-        let chunk = ahead.await.map_err(|error| Broken::Read(error.into()))?.map_err(Broken::Read)?;
-        if chunk.is_empty() || (opened.version.is_some() && !opened.is_unchanged()) {
-            return Err(Broken::Changed);
+    loop {
+        let (pieces, piece) = ahead.await.map_err(|error| Broken::Read(error.into()))?;
+        let piece = piece?;
+        if piece.is_empty() {
+            return Ok(pieces);
         }
-        position += chunk.len() as u64;
-        ahead = read(opened, position, range.end, spare);
-        let mut rest = chunk.clone();
+        ahead = make(pieces, spare);
+        let mut rest = piece.clone();
         while !rest.is_empty() {
             let part = rest.split_to(rest.len().min(PART));
+            let length = part.len() as u64;
             match tokio::time::timeout(STALL, stream.send_data(part)).await {
                 Ok(sent) => sent?,
                 Err(_) => return Err(Broken::Stalled(STALL)),
             }
+            *bytes += length;
         }
-        spare = chunk.try_into_mut().unwrap_or_default();
+        spare = piece.try_into_mut().unwrap_or_default();
     }
-    Ok(range.end - range.start)
 }
 
-/// Begins to read the chunk at `position` into `buffer`.
-fn read(opened: &Opened, position: u64, end: u64, mut buffer: BytesMut) -> JoinHandle<io::Result<Bytes>> {
-    let opened = opened.clone();
+/// Begins to make the next piece.
+fn make<P: Pieces>(mut pieces: P, mut buffer: BytesMut) -> JoinHandle<(P, Result<Bytes, Broken>)> {
     tokio::task::spawn_blocking(move || {
-        buffer.resize(end.saturating_sub(position).min(CHUNK) as usize, 0);
-        let read = opened.read(position, &mut buffer)?;
-        buffer.truncate(read);
-        Ok(buffer.freeze())
+        buffer.clear();
+        let made = pieces.next(&mut buffer);
+        (pieces, made.map(|()| buffer.freeze()))
     })
 }

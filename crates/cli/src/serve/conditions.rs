@@ -1,7 +1,9 @@
 //! What to send of a file: all, a part, or only that nothing changed (RFC 9110 §13 and §14).
 
 use core::ops::Range;
-use http::header::{HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
+use http::header::{
+    HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE,
+};
 use std::time::SystemTime;
 
 /// What there is to send.
@@ -9,8 +11,8 @@ use std::time::SystemTime;
 pub(super) struct Current<'a> {
     /// Its entity tag, in quotes; `None` if it changes right now.
     pub(super) etag: Option<&'a str>,
-    /// When it was last modified.
-    pub(super) modified: SystemTime,
+    /// When it was last modified; `None` if it changes right now.
+    pub(super) modified: Option<SystemTime>,
     /// Bytes.
     pub(super) size: u64,
 }
@@ -32,14 +34,14 @@ pub(super) enum Plan {
 
 /// Evaluates a request's conditions, in the order of RFC 9110 §13.2.2.
 pub(super) fn plan(headers: &HeaderMap, current: Current<'_>) -> Plan {
-    if let Some(tags) = text(headers, IF_MATCH)
-        && !lists(tags, current.etag, Comparison::Strong)
-    {
-        return Plan::OtherVersion;
+    match (text(headers, IF_MATCH), text(headers, IF_UNMODIFIED_SINCE)) {
+        (Some(tags), _) if !lists(tags, current.etag, Comparison::Strong) => return Plan::OtherVersion,
+        (None, Some(date)) if was_modified_since(date, current.modified) == Some(true) => return Plan::OtherVersion,
+        _ => {}
     }
     match (text(headers, IF_NONE_MATCH), text(headers, IF_MODIFIED_SINCE)) {
         (Some(tags), _) if lists(tags, current.etag, Comparison::Weak) => return Plan::NotModified,
-        (None, Some(date)) if unmodified_since(date, current.modified) => return Plan::NotModified,
+        (None, Some(date)) if was_modified_since(date, current.modified) == Some(false) => return Plan::NotModified,
         _ => {}
     }
     let Some(range) = text(headers, RANGE) else { return Plan::Whole };
@@ -74,9 +76,11 @@ fn lists(tags: &str, etag: Option<&str>, comparison: Comparison) -> bool {
     tags.trim() == "*" || tags.split(',').map(str::trim).any(equal)
 }
 
-fn unmodified_since(date: &str, modified: SystemTime) -> bool {
+/// `None` for what is no date. What changes right now is younger than any.
+fn was_modified_since(date: &str, modified: Option<SystemTime>) -> Option<bool> {
+    let date = httpdate::parse_http_date(date).ok()?;
     // The date has whole seconds, so the file's time is compared as it would be written.
-    httpdate::parse_http_date(date).is_ok_and(|date| httpdate::HttpDate::from(modified) <= date.into())
+    Some(modified.is_none_or(|modified| httpdate::HttpDate::from(modified) > date.into()))
 }
 
 enum Parsed {
@@ -116,7 +120,7 @@ mod tests {
         let headers =
             fields.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect();
         let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(86_400);
-        plan(&headers, Current { etag: Some("\"now\""), modified, size: 100 })
+        plan(&headers, Current { etag: Some("\"now\""), modified: Some(modified), size: 100 })
     }
 
     #[test]
@@ -146,7 +150,7 @@ mod tests {
     #[test]
     fn an_empty_file_has_no_ranges() {
         let headers = HeaderMap::from_iter([(RANGE, HeaderValue::from_static("bytes=0-"))]);
-        let current = Current { etag: None, modified: SystemTime::UNIX_EPOCH, size: 0 };
+        let current = Current { etag: None, modified: None, size: 0 };
         assert_eq!(plan(&headers, current), Plan::Unsatisfiable);
     }
 
@@ -164,7 +168,7 @@ mod tests {
             (RANGE, HeaderValue::from_static("bytes=5-")),
             (IF_RANGE, HeaderValue::from_static("\"now\"")),
         ]);
-        let current = Current { etag: None, modified: SystemTime::UNIX_EPOCH, size: 100 };
+        let current = Current { etag: None, modified: None, size: 100 };
         assert_eq!(plan(&headers, current), Plan::Whole);
     }
 
@@ -180,7 +184,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_changes_right_now_is_younger_than_any_date() {
+        let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(86_400));
+        let of = |name| HeaderMap::from_iter([(name, HeaderValue::from_str(&date).unwrap())]);
+        let current = Current { etag: None, modified: None, size: 100 };
+        assert_eq!(plan(&of(IF_MODIFIED_SINCE), current), Plan::Whole);
+        assert_eq!(plan(&of(IF_UNMODIFIED_SINCE), current), Plan::OtherVersion);
+    }
+
+    #[test]
     fn a_client_that_insists_on_another_version_is_told() {
+        assert_eq!(planned(&[(IF_UNMODIFIED_SINCE, "Thu, 01 Jan 1970 00:00:00 GMT")]), Plan::OtherVersion);
+        assert_eq!(planned(&[(IF_UNMODIFIED_SINCE, "Fri, 02 Jan 1970 00:00:00 GMT")]), Plan::Whole);
+        assert_eq!(planned(&[(IF_UNMODIFIED_SINCE, "yesterday")]), Plan::Whole);
+        let both = [(IF_MATCH, "\"now\""), (IF_UNMODIFIED_SINCE, "Thu, 01 Jan 1970 00:00:00 GMT")];
+        assert_eq!(planned(&both), Plan::Whole, "the tag decides");
         assert_eq!(planned(&[(IF_MATCH, "\"then\"")]), Plan::OtherVersion);
         assert_eq!(planned(&[(IF_MATCH, "W/\"now\"")]), Plan::OtherVersion);
         assert_eq!(planned(&[(IF_MATCH, "\"now\"")]), Plan::Whole);

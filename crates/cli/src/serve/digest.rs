@@ -1,69 +1,91 @@
 //! BLAKE3 digests of files, each computed once.
 
-use super::root::Opened;
+mod turns;
+
+use super::root::{Opened, Standing};
 use super::version::Version;
 use blake3::{Hash, Hasher};
+use core::net::IpAddr;
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{OnceCell, Semaphore};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+use turns::{Turn, Turns};
 
-/// Digests kept: a few hundred kilobytes.
+/// Digests kept, or begun: at most 8 MB.
 const KEPT: usize = 4096;
 
-/// Files hashed at a time, since more would only make the disk seek and starve the transfers.
-const AT_A_TIME: usize = 2;
-
-/// Read at once.
+/// Bytes hashed in one turn: some hundredths of a second, so that nobody waits long for a turn, and a megabyte at a
+/// time.
+const SLICE: u64 = 16 << 20;
 const CHUNK: usize = 1 << 20;
 
 /// Digests of the files that were asked for lately.
-#[derive(Debug)]
+///
+/// Whoever waits for one also works on it: a slice of the file in each turn, and what is done stays when they go. So a
+/// file that nobody waits for any more costs nothing, and two that ask for the same one share the work.
+#[derive(Debug, Default)]
 pub(super) struct Digests {
     known: Mutex<Known>,
-    turns: Semaphore,
+    turns: Turns,
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    cells: HashMap<Version, Arc<OnceCell<Hash>>>,
+    cells: HashMap<Version, Arc<Cell>>,
     /// The oldest first.
     order: VecDeque<Version>,
 }
 
-impl Default for Digests {
-    fn default() -> Self {
-        Self { known: Mutex::default(), turns: Semaphore::new(AT_A_TIME) }
-    }
+/// The digest of one version of a file.
+#[derive(Debug, Default)]
+struct Cell {
+    done: OnceLock<Hash>,
+    /// Of the beginning.
+    begun: Arc<AsyncMutex<Hasher>>,
 }
 
 impl Digests {
     /// The digest of that version, if it was computed already.
     pub(super) fn known(&self, version: &Version) -> Option<Hash> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).cells.get(version)?.get().copied()
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).cells.get(version)?.done.get().copied()
     }
 
-    /// The digest of the file, computed unless it is known; whoever asks at the same time waits for the same
-    /// computation. `None` if the file is being changed.
-    pub(super) async fn of(&self, opened: &Opened) -> io::Result<Option<Hash>> {
+    /// The digest of that version, found in another way.
+    pub(super) fn learn(&self, version: Version, digest: Hash) {
+        // Whoever was first is as right.
+        let _ = self.cell(version).done.set(digest);
+    }
+
+    /// The digest of the file, computed unless it is known, in turns with others; `asker` is whose turns they are.
+    /// `None` if the file is being changed.
+    pub(super) async fn of(&self, opened: &Opened, asker: IpAddr) -> io::Result<Option<Hash>> {
         let Some(version) = opened.version else { return Ok(None) };
-        let cell = self.known.lock().unwrap_or_else(PoisonError::into_inner).cell(version);
-        let compute = async || {
-            // Never closed, so there is always a permit to come.
-            let _turn = self.turns.acquire().await;
-            let opened = opened.clone();
-            tokio::task::spawn_blocking(move || hash(&opened)).await?
-        };
-        match cell.get_or_try_init(compute).await {
-            Ok(hash) => Ok(Some(*hash)),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
-            Err(error) => Err(error),
+        let cell = self.cell(version);
+        let mut queue = self.turns.queue(asker);
+        while cell.done.get().is_none() {
+            let place = queue.place().await;
+            let begun = cell.begun.clone().lock_owned().await;
+            if cell.done.get().is_some() {
+                break;
+            }
+            let turn = place.turn().await;
+            let (opened, cell) = (opened.clone(), cell.clone());
+            // What is begun is finished, and kept, also if nobody waits for it any more.
+            if !tokio::task::spawn_blocking(move || cell.go_on(&opened, begun, turn)).await?? {
+                return Ok(None);
+            }
         }
+        Ok(cell.done.get().copied())
+    }
+
+    fn cell(&self, version: Version) -> Arc<Cell> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).cell(version)
     }
 }
 
 impl Known {
-    fn cell(&mut self, version: Version) -> Arc<OnceCell<Hash>> {
+    fn cell(&mut self, version: Version) -> Arc<Cell> {
         if let Some(cell) = self.cells.get(&version) {
             return cell.clone();
         }
@@ -77,26 +99,36 @@ impl Known {
     }
 }
 
-/// Hashes the file; `InvalidData` if it changed while that went on.
-fn hash(opened: &Opened) -> io::Result<Hash> {
-    let mut hasher = Hasher::new();
-    let mut buffer = vec![0; CHUNK];
-    let mut offset = 0;
-    loop {
-        let read = opened.read(offset, &mut buffer)?;
-        if read == 0 {
-            break;
+impl Cell {
+    /// Hashes the next slice; `false` if the file is no longer what it was.
+    fn go_on(&self, opened: &Opened, mut begun: OwnedMutexGuard<Hasher>, _turn: Turn) -> io::Result<bool> {
+        let end = (begun.count() + SLICE).min(opened.size);
+        let mut buffer = vec![0; CHUNK];
+        while begun.count() < end {
+            let wanted = (end - begun.count()).min(CHUNK as u64) as usize;
+            let read = opened.read(begun.count(), &mut buffer[..wanted])?;
+            // What was hashed before must stay what it was, so the look comes first.
+            if read < wanted || opened.standing()? != Standing::Same {
+                return Ok(false);
+            }
+            begun.update(&buffer[..read]);
         }
-        hasher.update(&buffer[..read]);
-        offset += read as u64;
+        if begun.count() == opened.size {
+            // Nobody else holds the lock that guards it.
+            let _ = self.done.set(begun.finalize());
+        }
+        Ok(true)
     }
-    if opened.is_unchanged() { Ok(hasher.finalize()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use cap_std::fs::File;
+    use core::time::Duration;
+
+    const ONE: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 1));
+    const OTHER: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 2));
 
     fn opened(path: &std::path::Path) -> Opened {
         let file = File::from_std(std::fs::File::open(path).unwrap());
@@ -105,22 +137,30 @@ mod tests {
         Opened { file: Arc::new(file), version, size }
     }
 
+    /// A file that nobody can hash to its end here.
+    fn endless(path: &std::path::Path) -> Opened {
+        std::fs::File::create(path).unwrap().set_len(1 << 40).unwrap();
+        opened(path)
+    }
+
     #[tokio::test]
     async fn a_digest_is_computed_once_for_each_version() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let digests = Digests::default();
-        let content = vec![7; 3 << 20];
+        let content = vec![7; SLICE as usize + 5];
         std::fs::write(&path, &content).unwrap();
         let first = opened(&path);
         assert_eq!(digests.known(&first.version.unwrap()), None);
-        assert_eq!(digests.of(&first).await.unwrap(), Some(blake3::hash(&content)));
+        assert_eq!(digests.of(&first, ONE).await.unwrap(), Some(blake3::hash(&content)));
         assert_eq!(digests.known(&first.version.unwrap()), Some(blake3::hash(&content)));
 
         std::fs::write(&path, "short").unwrap();
         let second = opened(&path);
         assert_eq!(digests.known(&second.version.unwrap()), None, "another version");
-        assert_eq!(digests.of(&second).await.unwrap(), Some(blake3::hash(b"short")));
+        assert_eq!(digests.of(&second, ONE).await.unwrap(), Some(blake3::hash(b"short")));
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(digests.of(&opened(&path), ONE).await.unwrap(), Some(blake3::hash(b"")));
     }
 
     #[tokio::test]
@@ -130,7 +170,57 @@ mod tests {
         std::fs::write(&path, "before").unwrap();
         let stale = opened(&path);
         std::fs::write(&path, "after").unwrap();
-        assert_eq!(Digests::default().of(&stale).await.unwrap(), None);
+        assert_eq!(Digests::default().of(&stale, ONE).await.unwrap(), None);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_file_that_got_another_name_has_its_digest_still() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "content").unwrap();
+        let before = opened(&path);
+        std::fs::hard_link(&path, dir.path().join("link")).unwrap();
+        assert_eq!(Digests::default().of(&before, ONE).await.unwrap(), Some(blake3::hash(b"content")));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn many_large_files_of_one_peer_keep_no_other_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        let digests = Arc::new(Digests::default());
+        let greedy: Vec<_> = (0..20)
+            .map(|number| {
+                let (digests, large) = (digests.clone(), endless(&dir.path().join(format!("large{number}"))));
+                tokio::spawn(async move { digests.of(&large, ONE).await })
+            })
+            .collect();
+        // All of them wait or work by now.
+        while digests.turns.is_idle() {
+            tokio::task::yield_now().await;
+        }
+        let path = dir.path().join("small");
+        std::fs::write(&path, "small").unwrap();
+        let small = opened(&path);
+        let asked = tokio::time::timeout(Duration::from_secs(60), digests.of(&small, OTHER));
+        assert_eq!(asked.await.expect("not kept waiting").unwrap(), Some(blake3::hash(b"small")));
+        assert!(greedy.iter().all(|task| !task.is_finished()));
+        greedy.iter().for_each(tokio::task::JoinHandle::abort);
+        // Nobody waits: nothing is computed.
+        while !digests.turns.is_idle() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_hashed_is_kept_when_nobody_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        let digests = Digests::default();
+        let large = endless(&dir.path().join("large"));
+        let cell = digests.cell(large.version.unwrap());
+        // Long enough to begin, and not to hash all of that.
+        let asked = tokio::time::timeout(Duration::from_millis(1), digests.of(&large, ONE));
+        assert!(asked.await.is_err());
+        assert!(cell.begun.lock().await.count() >= SLICE);
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! Answers GET and HEAD.
 
 use super::answer::{self, Broken, Outcome, response};
+use super::body::{self, Sent};
 use super::conditions::{Current, Plan, plan};
-use super::listing::Listing;
+use super::connection::Asker;
+use super::listing;
+use super::part::Part;
 use super::path::SafePath;
-use super::root::{Found, Opened};
+use super::root::{Found, Opened, Root};
 use super::server::Service;
-use super::{body, root::Root};
 use crate::wire;
-use bytes::Bytes;
+use blake3::Hash;
 use cap_std::fs::Dir;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::response::Builder;
@@ -21,6 +23,7 @@ const QUICKLY_HASHED: u64 = 1 << 20;
 
 pub(super) async fn answer(
     service: &Service,
+    asker: &Asker,
     request: &Request<()>,
     path: SafePath,
     stream: &mut ResponseStream,
@@ -29,7 +32,7 @@ pub(super) async fn answer(
     match find(&service.root, path.clone()).await {
         Ok(Found::File(_)) if path.directory => answer::refuse(stream, StatusCode::NOT_FOUND, "not a directory").await,
         Ok(Found::File(opened)) => {
-            let reply = Reply { service, headers: request.headers(), path: &path, opened, head_only };
+            let reply = Reply { service, asker, headers: request.headers(), path: &path, opened, head_only };
             reply.send(stream).await
         }
         Ok(Found::Directory(_)) if !path.directory => redirect(stream, request).await,
@@ -62,31 +65,39 @@ async fn list(
     stream: &mut ResponseStream,
     head_only: bool,
 ) -> Result<Outcome, Broken> {
-    let listing = match tokio::task::spawn_blocking(move || Listing::read(&dir)).await.unwrap_or_else(|e| Err(e.into()))
-    {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("");
+    let form = listing::Form::accepted(accept);
+    let title = path.shown();
+    let opened = tokio::task::spawn_blocking(move || listing::Listing::open(dir, form, &title)).await;
+    let listing = match opened.unwrap_or_else(|error| Err(error.into())) {
         Ok(listing) => listing,
         Err(error) => {
             let (status, why) = answer::status_of(&error);
             return answer::refuse(stream, status, why).await;
         }
     };
-    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("");
-    let (media_type, text) = if accept.contains("application/json") {
-        ("application/json", listing.to_json())
-    } else {
-        ("text/html; charset=utf-8", listing.to_html(path))
-    };
     let builder = response(StatusCode::OK)
-        .header(header::CONTENT_TYPE, HeaderValue::from_static(media_type))
+        .header(header::CONTENT_TYPE, HeaderValue::from_static(form.media_type()))
         .header(header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'")
         .header(header::CACHE_CONTROL, "no-cache")
         .header(header::VARY, "accept");
-    answer::send(stream, builder, Bytes::from(text), head_only).await
+    let status = answer::send_head(stream, builder).await?;
+    if head_only {
+        stream.finish().await?;
+        return Ok(Outcome { status, bytes: 0, cut: None });
+    }
+    let Sent { bytes, outcome } = body::send(stream, listing).await;
+    let outcome = match outcome {
+        Ok(_) => stream.finish().await.map_err(Broken::from),
+        Err(cut) => Err(cut),
+    };
+    Ok(Outcome { status, bytes, cut: outcome.err() })
 }
 
 /// The answer to a request for a file.
 struct Reply<'a> {
     service: &'a Service,
+    asker: &'a Asker,
     headers: &'a HeaderMap,
     path: &'a SafePath,
     opened: Opened,
@@ -96,7 +107,7 @@ struct Reply<'a> {
 impl Reply<'_> {
     async fn send(&self, stream: &mut ResponseStream) -> Result<Outcome, Broken> {
         let etag = self.opened.version.map(|version| version.etag());
-        let modified = self.opened.version.map_or(std::time::UNIX_EPOCH, |version| version.modified());
+        let modified = self.opened.version.map(|version| version.modified());
         let size = self.opened.size;
         let plan = plan(self.headers, Current { etag: etag.as_deref(), modified, size });
         // RFC 9110 §14.2: a range means something for GET only.
@@ -113,7 +124,7 @@ impl Reply<'_> {
             Plan::NotModified => {
                 let status = answer::send_head(stream, builder(StatusCode::NOT_MODIFIED)).await?;
                 stream.finish().await?;
-                return Ok(Outcome { status, bytes: 0 });
+                return Ok(Outcome { status, bytes: 0, cut: None });
             }
             Plan::OtherVersion => {
                 let builder = builder(StatusCode::PRECONDITION_FAILED);
@@ -126,17 +137,36 @@ impl Reply<'_> {
                 return answer::refuse_with(stream, builder, "the range lies behind the end of the file").await;
             }
         };
-        let builder = self.with_digest(builder).await;
-        let builder = builder
+        let digest = self.digest().await;
+        let builder = with_digest(builder, digest)
             .header(header::CONTENT_LENGTH, range.end - range.start)
             .header(header::CONTENT_TYPE, media_type(self.path.name().unwrap_or("")));
         let status = answer::send_head(stream, builder).await?;
         if self.head_only {
             stream.finish().await?;
-            return Ok(Outcome { status, bytes: 0 });
+            return Ok(Outcome { status, bytes: 0, cut: None });
         }
-        let bytes = body::send(stream, &self.opened, range).await?;
-        Ok(Outcome { status, bytes })
+        let whole = range == (0..size);
+        let Sent { bytes, outcome } = body::send(stream, Part::new(self.opened.clone(), range)).await;
+        let outcome = match outcome {
+            Ok(part) if whole => self.end_whole(stream, digest, part.digest()).await,
+            Ok(_) => stream.finish().await.map_err(Broken::from),
+            Err(cut) => Err(cut),
+        };
+        Ok(Outcome { status, bytes, cut: outcome.err() })
+    }
+
+    /// Ends the answer that carried all of the file, with the digest of what was sent where it could not stand in front.
+    async fn end_whole(&self, stream: &mut ResponseStream, told: Option<Hash>, digest: Hash) -> Result<(), Broken> {
+        if let Some(version) = self.opened.version {
+            self.service.digests.learn(version, digest);
+        }
+        if told.is_none() && wire::wants_digest(self.headers) {
+            let trailers =
+                with_digest(Builder::new(), Some(digest)).body(()).map(|trailers| trailers.into_parts().0.headers);
+            stream.send_trailers(trailers.unwrap_or_default()).await?;
+        }
+        Ok(stream.finish().await?)
     }
 
     /// The fields that tell the version.
@@ -154,29 +184,32 @@ impl Reply<'_> {
         }
     }
 
-    /// Adds the digest where it is wanted: at once if it is known or quickly computed, and after reading all of the
-    /// file only for HEAD, so that the first byte of a large file does not wait for the last.
-    async fn with_digest(&self, builder: Builder) -> Builder {
+    /// The digest, where it is wanted: at once if it is known or quickly computed, and after reading all of the file
+    /// only for HEAD, so that the first byte of a large file does not wait for the last.
+    async fn digest(&self) -> Option<Hash> {
         if !wire::wants_digest(self.headers) {
-            return builder;
+            return None;
         }
         let known = self.opened.version.and_then(|version| self.service.digests.known(&version));
-        let digest = match known {
-            Some(digest) => Some(digest),
-            None if self.head_only || self.opened.size <= QUICKLY_HASHED => {
-                self.service.digests.of(&self.opened).await.unwrap_or_else(|error| {
-                    tracing::warn!(%error, path = %self.path.to_path().display(), "could not compute a digest");
-                    None
-                })
-            }
-            None => None,
-        };
-        match digest {
-            Some(digest) => builder
-                .header(wire::REPR_DIGEST, wire::digest_field(&digest))
-                .header(wire::PCC_DIGEST, format!("blake3={}", digest.to_hex())),
-            None => builder,
+        if known.is_some() || !(self.head_only || self.opened.size <= QUICKLY_HASHED) {
+            return known;
         }
+        tokio::select! {
+            digest = self.service.digests.of(&self.opened, self.asker.network()) => digest.unwrap_or_else(|error| {
+                tracing::warn!(%error, path = %self.path.to_path().display(), "could not compute a digest");
+                None
+            }),
+            _ = self.asker.connection.closed() => None, // nobody waits for it any more
+        }
+    }
+}
+
+fn with_digest(builder: Builder, digest: Option<Hash>) -> Builder {
+    match digest {
+        Some(digest) => builder
+            .header(wire::REPR_DIGEST, wire::digest_field(&digest))
+            .header(wire::PCC_DIGEST, format!("blake3={}", digest.to_hex())),
+        None => builder,
     }
 }
 

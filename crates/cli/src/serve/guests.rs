@@ -1,60 +1,157 @@
-//! How many may be connected, and how much memory each may use.
+//! How many may be connected, who goes when others wait, and how much memory each may use.
 
+use core::net::{IpAddr, Ipv6Addr};
+use core::time::Duration;
 use pcc_quic::transport::Windows;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// The book of who is connected.
 #[derive(Clone, Debug)]
 pub(crate) struct Guests {
     most: usize,
     most_of_one: usize,
-    present: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    book: Arc<Mutex<Book>>,
 }
 
 /// Connections that get windows for the fastest paths. Sixteen of them may hold 1 GB; all others together, at 1/16 of a
 /// window each, about as much again.
 const FIRST_CLASS: usize = 16;
 
+/// Handshakes under way with clients that have not shown yet that their address is theirs. Further ones are asked to,
+/// which costs them a round trip (RFC 9000 §8.1.2). Until then they count for nobody: else whoever forges addresses could
+/// fill the places of others.
+const STRANGERS: usize = 16;
+
+/// A connection that has asked for nothing for so long goes when another wants its place.
+const RESTED: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Default)]
+struct Book {
+    number: u64,
+    present: HashMap<u64, Present>,
+}
+
+#[derive(Debug)]
+struct Present {
+    network: IpAddr,
+    /// Whether the address is known to be theirs.
+    proven: bool,
+    /// `None` while a request is under way.
+    resting_since: Option<Instant>,
+    leave: Arc<Notify>,
+}
+
+/// What to say to somebody at the door.
+#[derive(Debug)]
+pub(super) enum Admission {
+    Welcome(Guest),
+    /// First they must show that their address is theirs.
+    Unproven,
+    Full,
+}
+
 /// One connection's place in the book; dropping it frees the place.
 #[derive(Debug)]
 pub(super) struct Guest {
-    network: IpAddr,
+    number: u64,
     first_class: bool,
-    book: Guests,
+    leave: Arc<Notify>,
+    guests: Guests,
 }
 
 impl Guests {
     /// At most `most` connections, and of them `most_of_one` from one address (IPv6: one /64 network).
     pub(crate) fn new(most: usize, most_of_one: usize) -> Self {
-        Self { most, most_of_one, present: Arc::default() }
+        Self { most, most_of_one, book: Arc::default() }
     }
 
-    /// Whether it is time to be careful.
-    pub(super) fn is_crowded(&self) -> bool {
-        2 * self.count() >= self.most
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn count(&self) -> usize {
-        self.present.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
-    }
-
-    /// Lets a connection in; `None` if there is no place for it.
-    pub(super) fn enter(&self, address: IpAddr) -> Option<Guest> {
+    /// Answers somebody at the door, who has `proven` that the address is theirs, or not.
+    pub(super) fn enter(&self, address: IpAddr, proven: bool) -> Admission {
         let network = network(address);
-        let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
-        let count: usize = present.values().sum();
-        let of_one = present.get(&network).copied().unwrap_or(0);
-        if count >= self.most || of_one >= self.most_of_one {
-            return None;
+        let mut book = self.book();
+        let strangers = book.present.values().filter(|present| !present.proven).count();
+        let known = book.present.len() - strangers;
+        if !proven && (strangers >= STRANGERS || 2 * known >= self.most) {
+            return Admission::Unproven;
         }
-        present.insert(network, of_one + 1);
-        Some(Guest { network, first_class: count < FIRST_CLASS, book: self.clone() })
+        if proven && !book.has_room(self, network) {
+            return Admission::Full;
+        }
+        let first_class = book.present.len() < FIRST_CLASS;
+        let (number, leave) = (book.number, Arc::new(Notify::new()));
+        book.number += 1;
+        let present = Present { network, proven, resting_since: proven.then(Instant::now), leave: leave.clone() };
+        book.present.insert(number, present);
+        Admission::Welcome(Guest { number, first_class, leave, guests: self.clone() })
+    }
+}
+
+impl Book {
+    /// Whether one more of that network fits in; makes room for it if somebody can go.
+    fn has_room(&mut self, guests: &Guests, network: IpAddr) -> bool {
+        let known = || self.present.values().filter(|present| present.proven);
+        let of_one = known().filter(|present| present.network == network).count();
+        let all = known().count();
+        if of_one < guests.most_of_one && all < guests.most {
+            return true;
+        }
+        let in_the_way = |present: &Present| of_one < guests.most_of_one || present.network == network;
+        let rested = self
+            .present
+            .iter()
+            .filter(|(_, present)| present.proven && in_the_way(present))
+            .filter_map(|(number, present)| Some((present.resting_since?, *number)))
+            .filter(|(since, _)| since.elapsed() >= RESTED);
+        let Some((_, number)) = rested.min() else { return false };
+        if let Some(present) = self.present.remove(&number) {
+            present.leave.notify_one();
+        }
+        true
     }
 }
 
 impl Guest {
+    /// Notes that the address is theirs, since the handshake came to its end; `false` if there is no place for them.
+    #[must_use]
+    pub(super) fn arrive(&self) -> bool {
+        let mut book = self.guests.book();
+        let Some(present) = book.present.remove(&self.number) else { return false };
+        if !present.proven && !book.has_room(&self.guests, present.network) {
+            return false;
+        }
+        let present = Present { proven: true, resting_since: Some(Instant::now()), ..present };
+        book.present.insert(self.number, present);
+        true
+    }
+
+    /// A request is under way.
+    pub(super) fn works(&self) {
+        self.rest_since(None);
+    }
+
+    /// None is.
+    pub(super) fn rests(&self) {
+        self.rest_since(Some(Instant::now()));
+    }
+
+    fn rest_since(&self, since: Option<Instant>) {
+        if let Some(present) = self.guests.book().present.get_mut(&self.number) {
+            present.resting_since = since;
+        }
+    }
+
+    /// Ends when somebody else got the place.
+    pub(super) async fn must_leave(&self) {
+        self.leave.notified().await;
+    }
+
     /// The windows the server can afford for it.
     pub(super) fn windows(&self) -> Windows {
         let full = Windows::default();
@@ -64,18 +161,12 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        let mut present = self.book.present.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = present.get_mut(&self.network) {
-            *count -= 1;
-            if *count == 0 {
-                present.remove(&self.network);
-            }
-        }
+        self.guests.book().present.remove(&self.number);
     }
 }
 
 /// What one user can hold many addresses of: an IPv6 /64.
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
         v4 => v4,
@@ -85,38 +176,106 @@ fn network(address: IpAddr) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::time::{advance, timeout};
 
     fn address(text: &str) -> IpAddr {
         text.parse().unwrap()
     }
 
-    #[test]
-    fn no_more_enter_than_there_are_places() {
+    /// Lets in a client that has shown its address.
+    fn enter(guests: &Guests, text: &str) -> Option<Guest> {
+        match guests.enter(address(text), true) {
+            Admission::Welcome(guest) => Some(guest),
+            Admission::Full => None,
+            Admission::Unproven => panic!("it has"),
+        }
+    }
+
+    async fn has_left(guest: &Guest) -> bool {
+        timeout(Duration::ZERO, guest.must_leave()).await.is_ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_enter_than_there_are_places() {
         let guests = Guests::new(3, 2);
-        let first = guests.enter(address("10.0.0.1")).unwrap();
-        let _second = guests.enter(address("10.0.0.1")).unwrap();
-        assert!(guests.enter(address("10.0.0.1")).is_none(), "two of one address");
-        assert!(guests.is_crowded());
-        let _third = guests.enter(address("10.0.0.2")).unwrap();
-        assert!(guests.enter(address("10.0.0.3")).is_none(), "three in all");
+        let first = enter(&guests, "10.0.0.1").unwrap();
+        let _second = enter(&guests, "10.0.0.1").unwrap();
+        assert!(enter(&guests, "10.0.0.1").is_none(), "two of one address");
+        let _third = enter(&guests, "10.0.0.2").unwrap();
+        assert!(enter(&guests, "10.0.0.3").is_none(), "three in all");
         drop(first);
-        assert!(guests.enter(address("10.0.0.1")).is_some(), "a place is free again");
+        assert!(enter(&guests, "10.0.0.1").is_some(), "a place is free again");
     }
 
-    #[test]
-    fn addresses_of_one_network_count_together() {
+    #[tokio::test(start_paused = true)]
+    async fn addresses_of_one_network_count_together() {
         let guests = Guests::new(10, 1);
-        let _guest = guests.enter(address("2001:db8::1")).unwrap();
-        assert!(guests.enter(address("2001:db8::2")).is_none());
-        assert!(guests.enter(address("2001:db8:0:1::2")).is_some());
-        let _mapped = guests.enter(address("::ffff:10.0.0.1")).unwrap();
-        assert!(guests.enter(address("10.0.0.1")).is_none(), "the same IPv4 address");
+        let _guest = enter(&guests, "2001:db8::1").unwrap();
+        assert!(enter(&guests, "2001:db8::2").is_none());
+        assert!(enter(&guests, "2001:db8:0:1::2").is_some());
+        let _mapped = enter(&guests, "::ffff:10.0.0.1").unwrap();
+        assert!(enter(&guests, "10.0.0.1").is_none(), "the same IPv4 address");
     }
 
-    #[test]
-    fn the_memory_of_all_connections_is_bounded() {
+    #[tokio::test(start_paused = true)]
+    async fn who_asks_for_nothing_goes_when_others_wait_the_longest_first() {
+        let guests = Guests::new(3, 3);
+        let working = enter(&guests, "10.0.0.1").unwrap();
+        working.works();
+        let longest = enter(&guests, "10.0.0.2").unwrap();
+        advance(Duration::from_secs(1)).await;
+        let second = enter(&guests, "10.0.0.3").unwrap();
+        assert!(enter(&guests, "10.0.0.4").is_none(), "nobody has rested for long");
+        advance(RESTED).await;
+        let fourth = enter(&guests, "10.0.0.4").unwrap();
+        assert!(has_left(&longest).await && !has_left(&second).await && !has_left(&working).await);
+        drop(longest);
+        let _fifth = enter(&guests, "10.0.0.5").unwrap();
+        assert!(has_left(&second).await && !has_left(&fourth).await && !has_left(&working).await);
+        assert!(enter(&guests, "10.0.0.6").is_none(), "those who came lately stay");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_has_too_many_makes_room_for_their_own() {
+        let guests = Guests::new(10, 2);
+        let other = enter(&guests, "10.0.0.1").unwrap();
+        let own = [(); 2].map(|()| enter(&guests, "10.0.0.2").unwrap());
+        advance(2 * RESTED).await;
+        own[1].works();
+        own[1].rests();
+        let _new = enter(&guests, "10.0.0.2").unwrap();
+        assert!(has_left(&own[0]).await && !has_left(&own[1]).await && !has_left(&other).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn forged_addresses_take_nobodys_place() {
+        let guests = Guests::new(100, 2);
+        let victim = address("10.0.0.1");
+        let mut forged = Vec::new();
+        while let Admission::Welcome(guest) = guests.enter(victim, false) {
+            forged.push(guest);
+        }
+        assert_eq!(forged.len(), STRANGERS);
+        assert!(matches!(guests.enter(address("10.0.0.2"), false), Admission::Unproven), "everybody has to show");
+        let _first = enter(&guests, "10.0.0.1").unwrap();
+        let arrived = forged.pop().unwrap();
+        assert!(arrived.arrive(), "one was real, and has the second place");
+        assert!(!forged.pop().unwrap().arrive(), "there is no third");
+        assert!(enter(&guests, "10.0.0.1").is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_half_full_house_asks_everybody_to_show_their_address() {
+        let guests = Guests::new(4, 4);
+        let _known = [(); 2].map(|()| enter(&guests, "10.0.0.1").unwrap());
+        assert!(matches!(guests.enter(address("10.0.0.2"), false), Admission::Unproven));
+        assert!(enter(&guests, "10.0.0.2").is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_memory_of_all_connections_is_bounded() {
         let guests = Guests::new(256, 256);
-        let present: Vec<_> = (0..256).map(|_| guests.enter(address("10.0.0.1")).unwrap()).collect();
+        let present: Vec<_> = (0..256).map(|_| enter(&guests, "10.0.0.1").unwrap()).collect();
         let total: u64 = present.iter().map(|guest| guest.windows().bytes().get()).sum();
         assert!(total < 2 << 30, "{total} bytes");
         assert_eq!(present[0].windows(), Windows::default());

@@ -1,21 +1,17 @@
-//! What is in a directory, for people and for programs.
+//! What is in a directory, for people and for programs, made while it is sent: however large it is, and however many
+//! clients read it slowly, little of it is ever held.
 
-use super::path::{SafePath, is_hidden};
-use crate::percent;
-use cap_std::fs::{Dir, Metadata};
+mod page;
+
+use super::answer::Broken;
+use super::body::Pieces;
+use super::path::is_hidden;
+use bytes::{BufMut, BytesMut};
+use cap_std::fs::{Dir, Metadata, ReadDir};
+use page::Page;
 use serde::{Deserialize, Serialize};
-use std::fmt::Write;
 use std::io;
 use std::time::UNIX_EPOCH;
-
-/// What is in a directory.
-#[derive(Debug, Default)]
-pub(super) struct Listing {
-    /// Sorted by name.
-    pub(super) entries: Vec<Entry>,
-    /// Names that are not listed: not UTF-8, or more than a listing holds.
-    pub(super) omitted: u64,
-}
 
 /// Something in a directory.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -46,57 +42,103 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Entries in one listing: some 10 MB of text.
-const MOST: usize = 100_000;
+/// For whom a listing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `{"entries":[…],"omitted":N}`, in the order of the file system.
+    Json(&'static str),
+    /// A page.
+    Html,
+}
+
+/// The media types of [`Form::Json`].
+const JSON: [&str; 2] = ["application/vnd.pcc.listing+json", "application/json"];
+
+/// Bytes in a piece, about.
+const PIECE: usize = 32 << 10;
+
+/// A directory's listing on its way to a client.
+pub(super) enum Listing {
+    Entries(Entries),
+    Page(Page),
+}
+
+/// The listing for programs.
+pub(super) struct Entries {
+    dir: Dir,
+    /// `None` after the last.
+    names: Option<ReadDir>,
+    /// Whether the text began, and whether an entry did.
+    begun: bool,
+    separate: bool,
+    /// Entries that cannot be named, since their names are not UTF-8.
+    omitted: u64,
+}
+
+impl Form {
+    /// The one that a request accepts.
+    pub(super) fn accepted(accept: &str) -> Self {
+        JSON.into_iter().find(|json| accept.contains(json)).map_or(Self::Html, Self::Json)
+    }
+
+    pub(super) const fn media_type(self) -> &'static str {
+        match self {
+            Self::Json(json) => json,
+            Self::Html => "text/html; charset=utf-8",
+        }
+    }
+}
 
 impl Listing {
-    /// Of this directory. Blocks.
-    pub(super) fn read(dir: &Dir) -> io::Result<Self> {
-        let mut listing = Self::default();
-        for entry in dir.entries()? {
-            let Ok(name) = entry?.file_name().into_string() else {
-                listing.omitted += 1;
-                continue;
+    /// Of this directory; `title` is its path. Blocks.
+    pub(super) fn open(dir: Dir, form: Form, title: &str) -> io::Result<Self> {
+        let names = dir.entries()?;
+        Ok(match form {
+            Form::Json(_) => {
+                Self::Entries(Entries { dir, names: Some(names), begun: false, separate: false, omitted: 0 })
+            }
+            Form::Html => Self::Page(Page::read(dir, names, title)?),
+        })
+    }
+}
+
+impl Pieces for Listing {
+    fn next(&mut self, buffer: &mut BytesMut) -> Result<(), Broken> {
+        match self {
+            Self::Entries(entries) => entries.next(buffer).map_err(Broken::Read),
+            Self::Page(page) => {
+                page.next(buffer);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Entries {
+    fn next(&mut self, buffer: &mut BytesMut) -> io::Result<()> {
+        if !self.begun {
+            self.begun = true;
+            buffer.put_slice(b"{\"entries\":[");
+        }
+        while buffer.len() < PIECE {
+            let Some(names) = &mut self.names else { return Ok(()) };
+            let Some(found) = names.next() else {
+                self.names = None;
+                buffer.put_slice(format!("],\"omitted\":{}}}\n", self.omitted).as_bytes());
+                return Ok(());
             };
-            if is_hidden(&name) {
-                continue;
+            match found?.file_name().into_string() {
+                Ok(name) if is_hidden(&name) => {}
+                Ok(name) => {
+                    if core::mem::replace(&mut self.separate, true) {
+                        buffer.put_u8(b',');
+                    }
+                    serde_json::to_writer(buffer.writer(), &Entry::of(&self.dir, name))?;
+                }
+                Err(_) => self.omitted += 1,
             }
-            if listing.entries.len() < MOST {
-                listing.entries.push(Entry::of(dir, name));
-            } else {
-                listing.omitted += 1;
-            }
         }
-        listing.entries.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(listing)
-    }
-
-    pub(super) fn to_json(&self) -> String {
-        serde_json::to_string(&self.entries).unwrap_or_default() // strings and numbers only: always works
-    }
-
-    /// A page for browsers.
-    pub(super) fn to_html(&self, path: &SafePath) -> String {
-        let title = escape(&path.shown());
-        let mut page = format!(
-            "<!doctype html><html><head><meta charset=\"utf-8\"><title>{title}</title><style>\
-             body{{font-family:sans-serif;margin:2em}}td{{padding:.1em 1em}}td+td{{text-align:right}}</style></head>\
-             <body><h1>{title}</h1><table>\n"
-        );
-        if path.name().is_some() {
-            page.push_str("<tr><td><a href=\"../\">../</a></td></tr>\n");
-        }
-        for entry in &self.entries {
-            let slash = if entry.kind == Kind::Directory { "/" } else { "" };
-            let size = entry.size.map(|size| size.to_string()).unwrap_or_default();
-            let (link, name) = (escape(&percent::encode_segment(&entry.name)), escape(&entry.name));
-            // `./` keeps a colon in the name from being taken for a scheme. Writing to a string cannot fail.
-            let _ = writeln!(page, "<tr><td><a href=\"./{link}{slash}\">{name}{slash}</a></td><td>{size}</td></tr>");
-        }
-        if self.omitted > 0 {
-            let _ = writeln!(page, "<tr><td>and {} more</td></tr>", self.omitted);
-        }
-        page + "</table></body></html>\n"
+        Ok(())
     }
 }
 
@@ -120,43 +162,53 @@ fn modified(metadata: &Metadata) -> Option<i64> {
     i64::try_from(since.as_secs()).ok()
 }
 
-fn escape(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut escaped, c| {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c if c.is_control() => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-        escaped
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use cap_std::ambient_authority;
+    use std::path::Path;
 
-    fn listed(make: impl Fn(&std::path::Path)) -> Listing {
+    /// The text of the listing of a directory made so.
+    fn listed(form: Form, make: impl Fn(&Path)) -> String {
         let dir = tempfile::tempdir().unwrap();
         make(dir.path());
-        Listing::read(&Dir::open_ambient_dir(dir.path(), ambient_authority()).unwrap()).unwrap()
+        let dir = Dir::open_ambient_dir(dir.path(), ambient_authority()).unwrap();
+        let mut listing = Listing::open(dir, form, "/a<b").unwrap();
+        let (mut text, mut piece) = (Vec::new(), BytesMut::new());
+        loop {
+            piece.clear();
+            listing.next(&mut piece).unwrap();
+            assert!(piece.len() < 2 * PIECE, "{} bytes at once", piece.len());
+            if piece.is_empty() {
+                return String::from_utf8(text).unwrap();
+            }
+            text.extend_from_slice(&piece);
+        }
+    }
+
+    /// Entries by name, and how many are omitted.
+    fn entries(make: impl Fn(&Path)) -> (Vec<Entry>, u64) {
+        #[derive(Deserialize)]
+        struct Read {
+            entries: Vec<Entry>,
+            omitted: u64,
+        }
+        let mut read: Read = serde_json::from_str(&listed(Form::accepted("application/json"), make)).unwrap();
+        read.entries.sort_by(|a, b| a.name.cmp(&b.name));
+        (read.entries, read.omitted)
     }
 
     #[cfg(unix)]
     #[test]
     fn files_directories_and_the_rest_are_told_apart() {
-        let listing = listed(|dir| {
+        let (entries, _) = entries(|dir| {
             std::fs::write(dir.join("b"), "abc").unwrap();
             std::fs::create_dir(dir.join("a")).unwrap();
             std::os::unix::fs::symlink("b", dir.join("c")).unwrap();
             std::os::unix::fs::symlink("nowhere", dir.join("d")).unwrap();
             std::os::unix::fs::symlink("/etc/passwd", dir.join("e")).unwrap();
         });
-        let kinds: Vec<_> = listing.entries.iter().map(|e| (e.name.as_str(), e.kind, e.size)).collect();
+        let kinds: Vec<_> = entries.iter().map(|e| (e.name.as_str(), e.kind, e.size)).collect();
         let expected = [
             ("a", Kind::Directory, None),
             ("b", Kind::File, Some(3)),
@@ -170,30 +222,73 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn unfinished_uploads_are_hidden_and_names_that_are_no_text_counted() {
-        let listing = listed(|dir| {
+        let no_text = |dir: &Path| {
             std::fs::write(dir.join(".pcc-upload-1"), "").unwrap();
             std::fs::write(dir.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff")), "")
                 .unwrap();
+        };
+        assert_eq!(entries(no_text), (Vec::new(), 1));
+        let page = listed(Form::Html, no_text);
+        assert!(page.contains("1 more") && !page.contains("upload"), "{page}");
+    }
+
+    #[test]
+    fn a_directory_of_any_size_is_listed_whole_in_small_pieces() {
+        const MANY: usize = 2_000;
+        let name = |number: usize| format!("{number:05}{}", "x".repeat(100));
+        let (entries, omitted) = entries(|dir| {
+            (0..MANY).for_each(|number| std::fs::write(dir.join(name(number)), "").unwrap());
         });
-        assert!(listing.entries.is_empty());
-        assert_eq!(listing.omitted, 1);
+        assert_eq!((entries.len(), omitted), (MANY, 0));
+        assert!(entries.iter().enumerate().all(|(number, entry)| entry.name == name(number)));
+    }
+
+    #[test]
+    fn an_empty_directory_is_listed_too() {
+        assert_eq!(entries(|_| {}), (Vec::new(), 0));
+        assert!(listed(Form::Html, |_| {}).ends_with("</html>\n"));
     }
 
     #[cfg(unix)]
     #[test]
     fn names_cannot_break_out_of_the_page() {
         let name = "<script>alert('x')</script>\".txt";
-        let listing = listed(|dir| std::fs::write(dir.join(name.replace('/', "\u{2044}")), "").unwrap());
-        let page = listing.to_html(&SafePath::parse("/a%3Cb/").unwrap());
+        let page = listed(Form::Html, |dir| {
+            std::fs::write(dir.join(name.replace('/', "\u{2044}")), "").unwrap();
+        });
         assert!(!page.contains("<script") && page.contains("&lt;script&gt;"), "{page}");
         assert!(page.contains("<title>/a&lt;b</title>"), "{page}");
+    }
+
+    #[test]
+    fn people_read_sizes_and_dates_and_directories_come_first() {
+        let page = listed(Form::Html, |dir| {
+            std::fs::write(dir.join("a"), vec![0; 1_234_567]).unwrap();
+            let file = std::fs::File::options().write(true).open(dir.join("a")).unwrap();
+            file.set_modified(UNIX_EPOCH + core::time::Duration::from_secs(86_400)).unwrap();
+            std::fs::create_dir(dir.join("b")).unwrap();
+        });
+        assert!(page.contains("title=\"1234567 bytes\"") && page.contains("1970-01-02 00:00"), "{page}");
+        assert!(page.find("b/</a>").unwrap() < page.find("a</a>").unwrap(), "{page}");
     }
 
     #[cfg(unix)]
     #[test]
     fn what_is_written_is_read_back() {
-        let listing = listed(|dir| std::fs::write(dir.join("ä \"1\""), "abc").unwrap());
-        let read: Vec<Entry> = serde_json::from_str(&listing.to_json()).unwrap();
-        assert_eq!(read, listing.entries);
+        let (entries, _) = entries(|dir| std::fs::write(dir.join("ä \"1\""), "abc").unwrap());
+        assert_eq!((entries[0].name.as_str(), entries[0].size), ("ä \"1\"", Some(3)));
+        assert!(entries[0].modified.is_some());
+    }
+
+    #[test]
+    fn the_media_type_is_the_one_that_was_asked_for() {
+        for (accept, media_type) in [
+            ("application/vnd.pcc.listing+json", "application/vnd.pcc.listing+json"),
+            ("application/json", "application/json"),
+            ("text/html, application/xhtml+xml, */*;q=0.8", "text/html; charset=utf-8"),
+            ("", "text/html; charset=utf-8"),
+        ] {
+            assert_eq!(Form::accepted(accept).media_type(), media_type, "{accept}");
+        }
     }
 }

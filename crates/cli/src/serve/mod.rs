@@ -4,10 +4,14 @@ mod announce;
 mod answer;
 mod body;
 mod conditions;
+mod connection;
 mod digest;
 mod files;
 mod guests;
+mod listen;
 mod listing;
+mod log;
+mod part;
 mod path;
 mod root;
 mod server;
@@ -15,6 +19,7 @@ mod upload;
 mod version;
 
 pub(crate) use guests::Guests;
+pub(crate) use log::Log;
 pub(crate) use server::{Options, Server, start};
 pub(crate) use upload::Token;
 
@@ -25,10 +30,11 @@ use crate::sender::SenderArgs;
 use crate::tls::Identity;
 use announce::Announcer;
 use anyhow::anyhow;
-use std::net::SocketAddr;
+use listen::Listen;
+use log::Lines;
+use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::mpsc;
 
 /// Serve a directory over HTTP/3
 ///
@@ -36,20 +42,24 @@ use tokio::sync::mpsc;
 /// authority; the certificate is made at the first start and kept. Any HTTP/3 client may download: files by byte
 /// ranges, with strong entity tags and BLAKE3 digests, directories as listings. Nothing outside DIR is ever served.
 ///
-/// Ctrl-C lets transfers under way finish; a second Ctrl-C ends at once.
+/// On a terminal it prints a line for each request. Ctrl-C lets transfers under way finish; a second Ctrl-C ends at once.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   pcc serve ~/isos
-  pcc serve --listen 0.0.0.0:443 --cert fullchain.pem --key privkey.pem /srv/www
+  pcc serve -p 443 --cert fullchain.pem --key privkey.pem /srv/www
   PCC_TOKEN=secret pcc serve --writable --limit 200Mbit inbox")]
 pub(crate) struct Args {
     /// The directory to serve
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 
-    /// Address and UDP port to listen on; port 0 takes any free one [default: `[::]:4433`, which includes IPv4]
+    /// Address and UDP port to listen on, or one of them; port 0 takes any free one [default: port 4433 of all addresses]
     #[arg(short, long, value_name = "ADDRESS:PORT", help_heading = "Listening")]
-    listen: Option<SocketAddr>,
+    listen: Option<Listen>,
+
+    /// UDP port to listen on, on all addresses
+    #[arg(short, long, value_name = "PORT", conflicts_with = "listen", help_heading = "Listening")]
+    port: Option<u16>,
 
     /// Certificate chain in PEM form, instead of one made here
     #[arg(long, value_name = "FILE", requires = "key", help_heading = "Listening")]
@@ -86,9 +96,6 @@ pub(crate) struct Args {
     log: LogArgs,
 }
 
-/// The port without `--listen`.
-const PORT: u16 = 4433;
-
 /// Runs it until it is told to end.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.log.start();
@@ -104,42 +111,42 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let transport: server::Transport = Arc::new(move |_, windows| {
         sender.transport(windows, None).unwrap_or_default() // the same call just worked
     });
-    let (log, mut served) = mpsc::unbounded_channel();
-    let options = |listen, identity| Options {
+    let (log, writing) = match lines(&args) {
+        Some(lines) => {
+            let (log, writing) = Log::to(stdout(), lines);
+            (log, Some(writing))
+        }
+        None => (Log::default(), None),
+    };
+    let listen = args.port.map(Listen::Everywhere).or(args.listen).unwrap_or_default();
+    let mut server = start(Options {
         root: args.dir.clone(),
-        listen,
+        listen: listen.address(),
         identity,
         token,
-        transport: transport.clone(),
+        transport,
         guests: Guests::new(args.max_connections, args.max_per_address),
-        log: args.json.then(|| log.clone()),
-    };
-    let mut server = match args.listen {
-        Some(listen) => start(options(listen, identity))?,
-        None => start_anywhere(identity, options)?,
-    };
+        log,
+    })?;
     let announcer = Announcer { json: args.json, pinned, dir: &args.dir, secret: secret.as_deref() };
     announcer.announce(&server)?;
-    loop {
-        tokio::select! {
-            Some(request) = served.recv() => announcer.request(&request)?,
-            _ = interrupt.heard() => break,
-        }
-    }
-    tracing::info!("finishing the transfers under way; Ctrl-C again ends them");
-    tokio::select! {
+    interrupt.heard().await;
+    tracing::warn!("finishing the transfers under way; Ctrl-C again ends them");
+    let ended = tokio::select! {
         () = server.finish() => Ok(()),
         _ = interrupt.heard_times(2) => Err(anyhow!("transfers under way were cut off").context(Failure::Partial)),
+    };
+    drop(server);
+    if let Some(writing) = writing {
+        tokio::task::spawn_blocking(|| writing.finish()).await?;
     }
+    ended
 }
 
-/// Listens on all addresses of both versions of IP, or of IPv4 where the system has no other.
-fn start_anywhere(identity: Identity, options: impl Fn(SocketAddr, Identity) -> Options) -> anyhow::Result<Server> {
-    let (v6, v4) = (SocketAddr::from(([0; 8], PORT)), SocketAddr::from(([0; 4], PORT)));
-    match std::net::UdpSocket::bind("[::]:0") {
-        Ok(_) => start(options(v6, identity)),
-        Err(_) => start(options(v4, identity)),
-    }
+/// What is printed of each request: for people on a terminal, unless it goes to the log anyway.
+fn lines(args: &Args) -> Option<Lines> {
+    let shown = stdout().is_terminal() && !args.log.quiet && args.log.verbose == 0;
+    if args.json { Some(Lines::Json) } else { shown.then_some(Lines::ForPeople) }
 }
 
 /// The token for uploads, and its text if it was made here and must be printed.
@@ -153,3 +160,6 @@ fn token(file: Option<&Path>) -> anyhow::Result<(Option<Token>, Option<String>)>
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,6 +38,19 @@ pub(super) struct Opened {
     pub(super) size: u64,
 }
 
+/// What became of an open file since it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It holds what it held. Names, permissions and links may be others.
+    Same,
+    /// It is longer.
+    Grown,
+    /// It was being written to then, and whether it still is its times can't tell yet.
+    Unsettled,
+    /// It is another.
+    Changed,
+}
+
 impl Root {
     /// Errors: it is not a directory, or not ours to read.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
@@ -78,10 +91,26 @@ impl Root {
 }
 
 impl Opened {
-    /// Whether it is still what was opened.
-    pub(super) fn is_unchanged(&self) -> bool {
-        let now = Version::of(&self.file).ok();
-        self.version.is_some() && now == self.version
+    /// What the file has become.
+    pub(super) fn standing(&self) -> io::Result<Standing> {
+        let now = Version::of(&self.file)?;
+        Ok(match self.version {
+            Some(version) if now.has_content_of(&version) => Standing::Same,
+            _ if now.size > self.size => Standing::Grown,
+            None if now.size == self.size => Standing::Unsettled,
+            _ => Standing::Changed,
+        })
+    }
+
+    /// Whether what was opened may still be there: if not, it is no use to read on.
+    pub(super) fn may_be_sent(&self) -> io::Result<bool> {
+        Ok(self.standing()? != Standing::Changed)
+    }
+
+    /// The same file with a version, if its writers let it rest. Blocks, for 20 ms at most.
+    pub(super) fn settle(&self) -> io::Result<Option<Self>> {
+        let version = Version::settled(&self.file)?.filter(|version| version.size == self.size);
+        Ok(version.map(|version| Self { version: Some(version), ..self.clone() }))
     }
 
     /// Fills `buffer` from `offset` on; answers how much there was, less only at the end of the file. Blocks.
@@ -155,11 +184,13 @@ mod tests {
     fn a_change_is_noticed_on_the_open_file() {
         let (dir, root) = served();
         let Found::File(opened) = find(&root, "/inside/file").unwrap() else { panic!("not a file") };
-        assert!(opened.is_unchanged());
+        assert_eq!(opened.standing().unwrap(), Standing::Same);
         let mut buffer = [0; 100];
         let read = opened.read(3, &mut buffer).unwrap();
         assert_eq!(&buffer[..read], b"lic");
         std::fs::write(dir.path().join("served/inside/file"), "public").unwrap();
-        assert!(!opened.is_unchanged());
+        assert_eq!(opened.standing().unwrap(), Standing::Changed);
+        std::fs::write(dir.path().join("served/inside/file"), "public, and more").unwrap();
+        assert_eq!(opened.standing().unwrap(), Standing::Grown);
     }
 }

@@ -1,27 +1,23 @@
 //! Accepts connections and their requests, within limits.
 
-use super::answer::{self, Broken, Outcome};
+use super::connection;
 use super::digest::Digests;
-use super::files;
-use super::guests::Guests;
-use super::path::SafePath;
+use super::guests::{Admission, Guests};
+use super::log::Log;
 use super::root::Root;
-use super::upload::{self, Token, Uploads};
+use super::upload::{Token, Uploads};
 use crate::tls::{self, Fingerprint, Identity};
 use anyhow::Context;
 use core::time::Duration;
-use http::{Method, Request, StatusCode, header};
-use noq::{Connection, Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig};
+use noq::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig};
 use noq_proto::HashedConnectionIdGenerator;
-use pcc_quic::http3::{self, ResponseStream};
+use pcc_quic::http3;
 use pcc_quic::transport::{Windows, tune_send_window};
 use pcc_quic::{PacedRuntime, socket};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
-use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, watch};
 
 /// Makes the transport of a connection from that address. The windows are what the server can afford for it.
 pub(crate) type Transport = Arc<dyn Fn(SocketAddr, &Windows) -> TransportConfig + Send + Sync>;
@@ -41,24 +37,7 @@ pub(crate) struct Options {
     /// How many connections at a time, and of them how many from one address.
     pub(crate) guests: Guests,
     /// Who is told of requests that are done.
-    pub(crate) log: Option<mpsc::UnboundedSender<Served>>,
-}
-
-/// A request that is done, for the log.
-#[derive(Debug, serde::Serialize)]
-pub(crate) struct Served {
-    pub(crate) peer: SocketAddr,
-    pub(crate) method: String,
-    /// As it was sent, percent-encoded.
-    pub(crate) path: String,
-    /// The response's status; 0 without a complete one.
-    pub(crate) status: u16,
-    /// Of the body, sent or received.
-    pub(crate) bytes: u64,
-    pub(crate) seconds: f64,
-    /// Why there was no complete response.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) error: Option<String>,
+    pub(crate) log: Log,
 }
 
 /// A running server. Dropping it ends it at once.
@@ -82,12 +61,8 @@ pub(super) struct Service {
     pub(super) root: Root,
     pub(super) digests: Digests,
     pub(super) uploads: Option<Uploads>,
-    log: Option<mpsc::UnboundedSender<Served>>,
+    pub(super) log: Log,
 }
-
-/// Bodies that a connection may send or receive side by side: enough to fill the gaps between small files, and a bound
-/// for what is read ahead.
-const BODIES: usize = 16;
 
 /// Bytes of requests, all together and each, that a client may send unread where it can upload nothing.
 const REQUESTS_WINDOW: u32 = 1 << 20;
@@ -95,9 +70,6 @@ const REQUEST_WINDOW: u32 = 128 << 10;
 
 /// A handshake that takes longer has failed; the client's patience is the same.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-
-/// From the opening of a stream to the end of the request's head.
-const HEAD: Duration = Duration::from_secs(30);
 
 /// Starts a server.
 ///
@@ -183,17 +155,18 @@ impl Host {
     fn admit(&self, incoming: Incoming) {
         let address = incoming.remote_address();
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-        // A half-full house lets in only who can show that the address is theirs (RFC 9000 §8.1.2).
-        if self.guests.is_crowded() && !incoming.remote_address_validated() {
-            if let Err(error) = incoming.retry() {
-                error.into_incoming().refuse();
+        let guest = match self.guests.enter(address.ip(), incoming.remote_address_validated()) {
+            Admission::Welcome(guest) => guest,
+            Admission::Unproven => {
+                if let Err(error) = incoming.retry() {
+                    error.into_incoming().refuse();
+                }
+                return;
             }
-            return;
-        }
-        let Some(guest) = self.guests.enter(address.ip()) else {
-            tracing::info!(%address, "refused: too many connections");
-            incoming.refuse();
-            return;
+            Admission::Full => {
+                tracing::info!(%address, "refused: too many connections");
+                return incoming.refuse();
+            }
         };
         let mut config = self.config.clone();
         let windows = guest.windows();
@@ -212,11 +185,11 @@ impl Host {
         };
         let (service, closing, alive) = (self.service.clone(), self.closing.clone(), self.alive.clone());
         tokio::spawn(async move {
-            let (_alive, _guest) = (alive, guest);
+            let _alive = alive;
             match tokio::time::timeout(HANDSHAKE, connecting).await {
                 Ok(Ok(connection)) => {
                     tokio::spawn(tune_send_window(connection.weak_handle(), windows));
-                    serve(service, connection, address, closing).await;
+                    connection::serve(service, connection, address, guest, closing).await;
                 }
                 Ok(Err(error)) => tracing::debug!(%address, %error, "no connection"),
                 Err(_) => tracing::debug!(%address, "the handshake took too long"),
@@ -226,91 +199,6 @@ impl Host {
 }
 
 /// Ends when the server is to end, or is dropped.
-async fn told(closing: &mut watch::Receiver<bool>) {
+pub(super) async fn told(closing: &mut watch::Receiver<bool>) {
     let _ = closing.wait_for(|closing| *closing).await;
-}
-
-/// Serves one connection to its end.
-async fn serve(service: Arc<Service>, connection: Connection, peer: SocketAddr, mut closing: watch::Receiver<bool>) {
-    let mut http = match http3::server(connection).await {
-        Ok(http) => http,
-        Err(error) => return tracing::debug!(%peer, %error, "no HTTP/3"),
-    };
-    let bodies = Arc::new(Semaphore::new(BODIES));
-    let mut requests = JoinSet::new();
-    let mut leaving = false;
-    loop {
-        tokio::select! {
-            accepted = http.accept() => match accepted {
-                Ok(Some(request)) => {
-                    let (service, bodies) = (service.clone(), bodies.clone());
-                    requests.spawn(async move {
-                        match tokio::time::timeout(HEAD, request.resolve_request()).await {
-                            Ok(Ok((request, stream))) => handle(&service, peer, &bodies, request, stream).await,
-                            Ok(Err(error)) => tracing::debug!(%peer, %error, "no request"),
-                            Err(_) => tracing::debug!(%peer, "a request's head took too long"),
-                        }
-                    });
-                }
-                Ok(None) => break,
-                Err(error) => {
-                    tracing::debug!(%peer, %error, "the connection ended");
-                    break;
-                }
-            },
-            Some(_) = requests.join_next() => {}
-            () = told(&mut closing), if !leaving => {
-                leaving = true;
-                if let Err(error) = http.shutdown(0).await {
-                    tracing::debug!(%peer, %error, "could not say goodbye");
-                }
-            }
-        }
-        if leaving && requests.is_empty() {
-            break;
-        }
-    }
-    while requests.join_next().await.is_some() {}
-}
-
-async fn handle(
-    service: &Service,
-    peer: SocketAddr,
-    bodies: &Semaphore,
-    request: Request<()>,
-    mut stream: ResponseStream,
-) {
-    let started = Instant::now();
-    // Never closed, so there is always a permit to come.
-    let _turn = bodies.acquire().await;
-    let outcome = answer(service, &request, &mut stream).await;
-    let seconds = started.elapsed().as_secs_f64();
-    let (status, bytes, error) = match &outcome {
-        Ok(outcome) => (outcome.status.as_u16(), outcome.bytes, None),
-        Err(error) => (0, 0, Some(error.to_string())),
-    };
-    let (method, path) = (request.method(), request.uri().path());
-    tracing::info!(%peer, %method, path, status, bytes, seconds, error);
-    if let Some(log) = &service.log {
-        let served = Served { peer, method: method.to_string(), path: path.to_owned(), status, bytes, seconds, error };
-        // Nobody reads any more: the process is about to end.
-        let _ = log.send(served);
-    }
-}
-
-async fn answer(service: &Service, request: &Request<()>, stream: &mut ResponseStream) -> Result<Outcome, Broken> {
-    let path = match SafePath::parse(request.uri().path()) {
-        Ok(path) => path,
-        Err(refused) => return answer::refuse(stream, StatusCode::NOT_FOUND, &refused.to_string()).await,
-    };
-    match *request.method() {
-        Method::HEAD if upload::id(request).is_some() => upload::answer(service, request, path, stream).await,
-        Method::GET | Method::HEAD => files::answer(service, request, path, stream).await,
-        Method::PUT | Method::PATCH => upload::answer(service, request, path, stream).await,
-        _ => {
-            let builder =
-                answer::response(StatusCode::METHOD_NOT_ALLOWED).header(header::ALLOW, "GET, HEAD, PUT, PATCH");
-            answer::refuse_with(stream, builder, "this server only does GET, HEAD, PUT and PATCH").await
-        }
-    }
 }

@@ -54,6 +54,13 @@ impl Version {
         Ok((Self::of(file)? == version).then_some(version))
     }
 
+    /// Whether a file with this version holds the same bytes as when it had the other one: all but the time of the last
+    /// change of the inode is the same, which a new name (`ln`) or other permissions change too. Only for a file that
+    /// stays open and for versions that are old enough: programs can set the time of modification.
+    pub(super) fn has_content_of(&self, other: &Self) -> bool {
+        Self { changed: other.changed, ..*self } == *other
+    }
+
     /// Time since the last change; a change in the future, from a clock that was set back, counts as old.
     fn age(&self) -> Duration {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -26,6 +26,7 @@ use super::server::Service;
 use super::version::Version;
 use crate::wire;
 use blake3::Hash;
+use core::net::IpAddr;
 use core::time::Duration;
 use finished::Finished;
 use http::{Method, Request, StatusCode, header};
@@ -78,6 +79,7 @@ impl Uploads {
 /// Answers what concerns uploads.
 pub(super) async fn answer(
     service: &Service,
+    asker: IpAddr,
     request: &Request<()>,
     path: SafePath,
     stream: &mut ResponseStream,
@@ -99,7 +101,7 @@ pub(super) async fn answer(
     }
     match (request.method(), id(request)) {
         (&Method::HEAD, Some(id)) => match part::length(request) {
-            Ok(length) => offset(service, uploads, &path, id, length, stream).await,
+            Ok(length) => offset(service, asker, uploads, &path, id, length, stream).await,
             Err(malformed) => refuse_malformed(stream, &malformed).await,
         },
         (&Method::PATCH, Some(_)) | (&Method::PUT, None) => match Part::of(request) {
@@ -122,6 +124,7 @@ async fn make_directory(service: &Service, path: SafePath, stream: &mut Response
 /// How much of an upload is there. Whoever asks is about to continue, so an earlier request of it ends.
 async fn offset(
     service: &Service,
+    asker: IpAddr,
     uploads: &Uploads,
     path: &SafePath,
     id: &str,
@@ -137,7 +140,7 @@ async fn offset(
     drop(claim);
     let there = match found {
         Ok(Some(partial)) => Ok(Some(offset_fields(StatusCode::OK, partial.size()))),
-        Ok(None) => whole(service, uploads, path, id, length).await.map(|whole| {
+        Ok(None) => whole(service, asker, uploads, path, id, length).await.map(|whole| {
             let (size, digest) = whole?;
             Some(whole_fields(StatusCode::OK, size, &digest))
         }),
@@ -155,6 +158,7 @@ async fn offset(
 /// Errors: of the file system; `IsADirectory` if a directory has the name.
 async fn whole(
     service: &Service,
+    asker: IpAddr,
     uploads: &Uploads,
     path: &SafePath,
     id: &str,
@@ -174,7 +178,7 @@ async fn whole(
     if let Some(digest) = uploads.finished.digest(path, id, &now) {
         return Ok(Some((opened.size, digest)));
     }
-    let digest = service.digests.of(&opened).await?;
+    let digest = service.digests.of(&opened, asker).await?;
     Ok(digest.map(|digest| (opened.size, digest)))
 }
 

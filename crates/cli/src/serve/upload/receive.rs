@@ -69,7 +69,7 @@ pub(super) async fn receive(
             *turn = partial.hasher();
             let status = answer::send_head(stream, offset_fields(StatusCode::NO_CONTENT, size)).await?;
             stream.finish().await?;
-            Ok(Outcome { status, bytes: 0 })
+            Ok(Outcome { status, bytes: 0, cut: None })
         }
         End::Superseded => {
             *turn = settle(&part, partial, part.keep == Keep::Never);

@@ -1,0 +1,173 @@
+//! One connection: its requests, side by side, to its end.
+
+use super::answer::{self, Broken, Outcome};
+use super::files;
+use super::guests::{Guest, network};
+use super::log::Served;
+use super::path::SafePath;
+use super::server::{Service, told};
+use super::upload;
+use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
+use h3::error::Code;
+use http::{Method, Request, StatusCode, header};
+use noq::{Connection, VarInt};
+use pcc_quic::http3::{self, Deliveries, ResponseStream};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// Requests that are read and answered side by side: enough to fill the gaps between small files, and a bound for what
+/// is held of their heads and read ahead of their bodies. Further ones wait unread.
+const AT_A_TIME: usize = 16;
+
+/// From a request's turn to the end of its head.
+const HEAD: Duration = Duration::from_secs(30);
+
+/// What was sent arrives in this time, or is not worth waiting for: a full send window at 2 Mbit/s.
+const DELIVERY: Duration = Duration::from_secs(300);
+
+/// What has arrived is read by the client in this time. Those that leave when they have what they want end it sooner.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Whom an answer is for.
+pub(super) struct Asker {
+    pub(super) connection: Connection,
+    pub(super) address: SocketAddr,
+}
+
+impl Asker {
+    /// Whose turns it is to have work done.
+    pub(super) fn network(&self) -> IpAddr {
+        network(self.address.ip())
+    }
+}
+
+/// Serves one connection to its end.
+pub(super) async fn serve(
+    service: Arc<Service>,
+    connection: Connection,
+    peer: SocketAddr,
+    guest: Guest,
+    mut closing: watch::Receiver<bool>,
+) {
+    if !guest.arrive() {
+        tracing::info!(%peer, "refused: too many connections");
+        return connection.close(code(Code::H3_EXCESSIVE_LOAD), b"too many connections");
+    }
+    let (mut http, mut deliveries) = match http3::server_with_deliveries(connection.clone()).await {
+        Ok(http) => http,
+        Err(error) => return tracing::debug!(%peer, %error, "no HTTP/3"),
+    };
+    let asker = Arc::new(Asker { connection, address: peer });
+    let turns = Arc::new(Semaphore::new(AT_A_TIME));
+    let mut requests = JoinSet::new();
+    let mut leaving = false;
+    loop {
+        tokio::select! {
+            accepted = http.accept() => match accepted {
+                Ok(Some(request)) => {
+                    guest.works();
+                    let (service, asker, turns) = (service.clone(), asker.clone(), turns.clone());
+                    requests.spawn(async move {
+                        // Never closed, so there is always a permit to come.
+                        let _turn = turns.acquire().await;
+                        match timeout(HEAD, request.resolve_request()).await {
+                            Ok(Ok((request, stream))) => handle(&service, &asker, request, stream).await,
+                            Ok(Err(error)) => tracing::debug!(%peer, %error, "no request"),
+                            Err(_) => tracing::debug!(%peer, "a request's head took too long"),
+                        }
+                    });
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::debug!(%peer, %error, "the connection ended");
+                    break;
+                }
+            },
+            Some(_) = requests.join_next() => if requests.is_empty() {
+                guest.rests();
+            },
+            () = guest.must_leave() => {
+                tracing::info!(%peer, "closed: it asked for nothing, and others want its place");
+                return asker.connection.close(code(Code::H3_NO_ERROR), b"others wait, and nothing was asked for");
+            }
+            () = told(&mut closing), if !leaving => {
+                leaving = true;
+                if let Err(error) = http.shutdown(0).await {
+                    tracing::debug!(%peer, %error, "could not say goodbye");
+                }
+                if requests.is_empty() && deliveries.are_complete() {
+                    return;
+                }
+            }
+        }
+        if leaving && requests.is_empty() {
+            break;
+        }
+    }
+    while requests.join_next().await.is_some() {}
+    deliver(&asker, &mut deliveries).await;
+}
+
+/// Waits until the client has what was sent, or is gone: the connection, closed, would take it along.
+async fn deliver(asker: &Asker, deliveries: &mut Deliveries) {
+    let arrived = timeout(DELIVERY, async {
+        deliveries.complete().await;
+        let _ = timeout(FAREWELL, asker.connection.closed()).await;
+    });
+    if arrived.await.is_err() {
+        tracing::info!(peer = %asker.address, "closed before everything had arrived");
+    }
+}
+
+fn code(code: Code) -> VarInt {
+    VarInt::from_u64(code.value()).unwrap_or(VarInt::MAX)
+}
+
+async fn handle(service: &Service, asker: &Asker, request: Request<()>, mut stream: ResponseStream) {
+    let started = Instant::now();
+    let outcome = answer(service, asker, &request, &mut stream).await;
+    let seconds = started.elapsed().as_secs_f64();
+    let (status, bytes, error) = match &outcome {
+        Ok(outcome) => (outcome.status.as_u16(), outcome.bytes, outcome.cut.as_ref().map(ToString::to_string)),
+        Err(error) => (0, 0, Some(error.to_string())),
+    };
+    let (peer, method, path) = (asker.address, request.method(), request.uri().path());
+    tracing::info!(%peer, %method, path, status, bytes, seconds, error);
+    service.log.tell(|| Served {
+        peer,
+        method: method.to_string(),
+        path: path.to_owned(),
+        status,
+        bytes,
+        seconds,
+        error,
+    });
+}
+
+async fn answer(
+    service: &Service,
+    asker: &Asker,
+    request: &Request<()>,
+    stream: &mut ResponseStream,
+) -> Result<Outcome, Broken> {
+    let path = match SafePath::parse(request.uri().path()) {
+        Ok(path) => path,
+        Err(refused) => return answer::refuse(stream, StatusCode::NOT_FOUND, &refused.to_string()).await,
+    };
+    match *request.method() {
+        Method::HEAD if upload::id(request).is_some() => {
+            upload::answer(service, asker.network(), request, path, stream).await
+        }
+        Method::GET | Method::HEAD => files::answer(service, asker, request, path, stream).await,
+        Method::PUT | Method::PATCH => upload::answer(service, asker.network(), request, path, stream).await,
+        _ => {
+            let builder =
+                answer::response(StatusCode::METHOD_NOT_ALLOWED).header(header::ALLOW, "GET, HEAD, PUT, PATCH");
+            answer::refuse_with(stream, builder, "this server only does GET, HEAD, PUT and PATCH").await
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Where to listen, as people write it.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::str::FromStr;
+
+/// The port without any.
+const PORT: u16 = 4433;
+
+/// Where to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listen {
+    /// On all addresses, at this port.
+    Everywhere(u16),
+    At(SocketAddr),
+}
+
+impl Default for Listen {
+    fn default() -> Self {
+        Self::Everywhere(PORT)
+    }
+}
+
+impl FromStr for Listen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(port) = text.strip_prefix(':').unwrap_or(text).parse() {
+            return Ok(Self::Everywhere(port));
+        }
+        if let Ok(address) = text.parse() {
+            return Ok(Self::At(address));
+        }
+        let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+        if let Ok(ip) = bare.parse::<IpAddr>() {
+            return Ok(Self::At((ip, PORT).into()));
+        }
+        let with_port = if text.contains(':') { text.to_owned() } else { format!("{text}:{PORT}") };
+        // Resolvers take a number for an old way to write an address.
+        let is_name = with_port.contains(|c: char| c.is_ascii_alphabetic());
+        let found = if is_name { with_port.to_socket_addrs().ok() } else { None }.and_then(|mut found| found.next());
+        found.map(Self::At).ok_or_else(|| {
+            format!(
+                "`{text}` is no address of this computer; write it like 4460, 10.0.0.5, 10.0.0.5:4460 or [::1]:4460"
+            )
+        })
+    }
+}
+
+impl Listen {
+    /// The address to bind: of both versions of IP, or of IPv4 where the system has no other.
+    pub(super) fn address(self) -> SocketAddr {
+        match self {
+            Self::At(address) => address,
+            Self::Everywhere(port) if UdpSocket::bind("[::]:0").is_ok() => ([0; 8], port).into(),
+            Self::Everywhere(port) => ([0; 4], port).into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_addresses_and_both_are_understood() {
+        for (text, listen) in [
+            ("4460", Listen::Everywhere(4460)),
+            (":4460", Listen::Everywhere(4460)),
+            ("0", Listen::Everywhere(0)),
+            ("10.0.0.5", Listen::At(([10, 0, 0, 5], PORT).into())),
+            ("10.0.0.5:443", Listen::At(([10, 0, 0, 5], 443).into())),
+            ("::1", Listen::At(([0, 0, 0, 0, 0, 0, 0, 1], PORT).into())),
+            ("[::1]", Listen::At(([0, 0, 0, 0, 0, 0, 0, 1], PORT).into())),
+            ("[::]:443", Listen::At(([0; 8], 443).into())),
+        ] {
+            assert_eq!(text.parse(), Ok(listen), "{text}");
+        }
+        let Ok(Listen::At(local)) = "localhost:4460".parse() else { panic!("localhost is an address") };
+        assert!(local.ip().is_loopback() && local.port() == 4460);
+    }
+
+    #[test]
+    fn what_is_no_address_is_named_with_examples() {
+        for text in ["", "99999", ":x", "no such host:1", "10.0.0.5:99999"] {
+            let error = text.parse::<Listen>().unwrap_err();
+            assert!(error.contains(&format!("`{text}`")) && error.contains("10.0.0.5:4460"), "{error}");
+        }
+    }
+}

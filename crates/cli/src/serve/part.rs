@@ -1,0 +1,213 @@
+//! A part of a file as it is sent: all of one version, or not to its end.
+
+use super::answer::Broken;
+use super::body::Pieces;
+use super::root::{Opened, Standing};
+use blake3::{Hash, Hasher};
+use bytes::BytesMut;
+use core::ops::Range;
+use std::io;
+
+/// Read at once: a trip to another thread costs as much as hashing or sending some 20 KB.
+const CHUNK: u64 = 512 << 10;
+
+/// Bytes of a file, hashed as they are read.
+///
+/// The last piece is given out only once it is certain that all of them were in the file at one time: either the times
+/// of the file say so, or, where it grew or had just been written, everything is read again and still the same.
+#[derive(Debug)]
+pub(super) struct Part {
+    opened: Opened,
+    range: Range<u64>,
+    position: u64,
+    hasher: Hasher,
+}
+
+impl Part {
+    pub(super) fn new(opened: Opened, range: Range<u64>) -> Self {
+        Self { opened, position: range.start, range, hasher: Hasher::new() }
+    }
+
+    /// Of all that was given out.
+    pub(super) fn digest(&self) -> Hash {
+        self.hasher.finalize()
+    }
+
+    fn is_one_version(&self) -> io::Result<bool> {
+        match self.opened.standing()? {
+            Standing::Same => Ok(true),
+            Standing::Changed => Ok(false),
+            // A log: what it held at first is still there, or it isn't one.
+            Standing::Grown => self.is_still_there(),
+            Standing::Unsettled => match self.opened.settle()? {
+                Some(opened) => Ok(self.is_still_there()? && opened.standing()? == Standing::Same),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// Whether the file holds what was read of it. Since every byte had its value both before and after the moment when
+    /// this begins, it had it then.
+    fn is_still_there(&self) -> io::Result<bool> {
+        let mut again = Self::new(self.opened.clone(), self.range.start..self.position);
+        let mut buffer = BytesMut::new();
+        while again.position < again.range.end {
+            if !again.read(&mut buffer)? {
+                return Ok(false);
+            }
+        }
+        Ok(again.digest() == self.digest())
+    }
+
+    /// Reads and hashes the next chunk; `false` if the file ends before.
+    fn read(&mut self, buffer: &mut BytesMut) -> io::Result<bool> {
+        let wanted = (self.range.end - self.position).min(CHUNK) as usize;
+        buffer.resize(wanted, 0);
+        let read = self.opened.read(self.position, buffer)?;
+        self.hasher.update(&buffer[..read]);
+        self.position += read as u64;
+        Ok(read == wanted)
+    }
+}
+
+impl Pieces for Part {
+    fn next(&mut self, buffer: &mut BytesMut) -> Result<(), Broken> {
+        if self.position == self.range.end {
+            return Ok(());
+        }
+        let all_there = self.read(buffer).map_err(Broken::Read)?;
+        let is_last = self.position == self.range.end;
+        let is_good = if is_last { self.is_one_version() } else { self.opened.may_be_sent() };
+        if all_there && is_good.map_err(Broken::Read)? { Ok(()) } else { Err(Broken::Changed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve::path::SafePath;
+    use crate::serve::root::{Found, Root};
+    use std::fs::{File, OpenOptions};
+    use std::io::{Seek, SeekFrom, Write};
+    use std::path::PathBuf;
+
+    const SIZE: usize = 3 * CHUNK as usize;
+
+    /// A file of three chunks, and the whole of it as a part.
+    struct Bench {
+        _dir: tempfile::TempDir,
+        path: PathBuf,
+        part: Part,
+        content: Vec<u8>,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("file");
+            let content: Vec<u8> = (0..SIZE).map(|index| (index / 1000) as u8).collect();
+            std::fs::write(&path, &content).unwrap();
+            let part = whole(dir.path());
+            Self { _dir: dir, path, part, content }
+        }
+
+        fn edit(&self) -> File {
+            OpenOptions::new().read(true).write(true).open(&self.path).unwrap()
+        }
+
+        /// All that the part gives out, with `meanwhile` after the first piece.
+        fn sent(mut self, meanwhile: impl FnOnce(&Self)) -> Result<bool, Broken> {
+            let (mut sent, mut piece) = (Vec::new(), BytesMut::new());
+            self.part.next(&mut piece)?;
+            sent.extend_from_slice(&piece);
+            meanwhile(&self);
+            while sent.len() < SIZE {
+                self.part.next(&mut piece)?;
+                sent.extend_from_slice(&piece);
+            }
+            assert_eq!(self.part.digest(), blake3::hash(&sent));
+            Ok(sent == self.content)
+        }
+    }
+
+    fn whole(dir: &std::path::Path) -> Part {
+        let Found::File(opened) = Root::open(dir).unwrap().find(&SafePath::parse("/file").unwrap()).unwrap() else {
+            panic!("not a file")
+        };
+        let size = opened.size;
+        Part::new(opened, 0..size)
+    }
+
+    #[test]
+    fn a_file_that_rests_is_given_out_as_it_is() {
+        assert!(Bench::new().sent(|_| {}).unwrap());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn another_name_or_other_permissions_change_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+        let linked =
+            Bench::new().sent(|bench| std::fs::hard_link(&bench.path, bench.path.with_extension("2")).unwrap());
+        assert!(linked.unwrap());
+        let mode = std::fs::Permissions::from_mode(0o600);
+        assert!(Bench::new().sent(|bench| std::fs::set_permissions(&bench.path, mode).unwrap()).unwrap());
+        assert!(Bench::new().sent(|bench| std::fs::remove_file(&bench.path).unwrap()).unwrap());
+    }
+
+    #[test]
+    fn a_log_is_given_out_as_long_as_it_was_at_first() {
+        let grown = Bench::new().sent(|bench| {
+            let mut file = bench.edit();
+            file.seek(SeekFrom::End(0)).unwrap();
+            file.write_all(b"another line").unwrap();
+        });
+        assert!(grown.unwrap());
+    }
+
+    #[test]
+    fn no_mixture_of_two_versions_is_ever_complete() {
+        let rewrite = |at: u64, bytes: &'static [u8]| {
+            move |bench: &Bench| {
+                let mut file = bench.edit();
+                file.seek(SeekFrom::Start(at)).unwrap();
+                file.write_all(bytes).unwrap();
+            }
+        };
+        let longer = [1; 10];
+        for (what, outcome) in [
+            ("in front", Bench::new().sent(rewrite(10, b"new"))),
+            ("behind", Bench::new().sent(rewrite(SIZE as u64 - 10, b"new"))),
+            ("shorter", Bench::new().sent(|bench| bench.edit().set_len(SIZE as u64 - 1).unwrap())),
+            (
+                "in front, and longer",
+                Bench::new().sent(|bench| {
+                    rewrite(10, b"new")(bench);
+                    bench.edit().seek(SeekFrom::End(0)).and_then(|_| bench.edit().set_len(SIZE as u64 + 5)).unwrap();
+                }),
+            ),
+            (
+                "behind, and longer",
+                Bench::new().sent(|bench| {
+                    std::fs::write(&bench.path, vec![9; SIZE + longer.len()]).unwrap();
+                }),
+            ),
+        ] {
+            assert!(matches!(outcome, Err(Broken::Changed)), "{what}: {outcome:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_being_written_is_given_out_once_it_rests_or_not_at_all() {
+        let mut bench = Bench::new();
+        bench.part.opened.version = None; // as it is when a change was seen between two looks
+        assert!(bench.sent(|_| {}).unwrap(), "nothing happened any more");
+        let mut bench = Bench::new();
+        bench.part.opened.version = None;
+        let outcome = bench.sent(|bench| {
+            let mut file = bench.edit();
+            file.write_all(b"new").unwrap();
+        });
+        assert!(matches!(outcome, Err(Broken::Changed)), "{outcome:?}");
+    }
+}

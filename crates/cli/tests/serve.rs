@@ -1,0 +1,97 @@
+//! `pcc serve` as the one who starts it sees it.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running `pcc serve` of the directory `served dir`, and a directory to put things into.
+struct Bench {
+    dir: tempfile::TempDir,
+    server: Child,
+    /// What it printed at its start.
+    printed: Vec<String>,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+impl Bench {
+    fn new(prepare: impl FnOnce(&std::path::Path)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let served = dir.path().join("served dir");
+        std::fs::create_dir(&served).unwrap();
+        std::fs::create_dir(dir.path().join("client")).unwrap();
+        prepare(&served);
+        let mut server =
+            pcc(&dir).arg("serve").arg(served).args(["-l", "localhost:0"]).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(server.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut printed = Vec::new();
+        for line in lines {
+            let is_last = line.contains("pcc get");
+            printed.push(line);
+            if is_last {
+                break;
+            }
+        }
+        Self { dir, server, printed }
+    }
+
+    fn client(&self, name: &str) -> PathBuf {
+        self.dir.path().join("client").join(name)
+    }
+
+    /// Runs, in a shell, the command that the server printed.
+    fn run_what_was_printed(&self) -> Output {
+        let tool = PathBuf::from(env!("CARGO_BIN_EXE_pcc"));
+        let path = format!("{}:{}", tool.parent().unwrap().display(), std::env::var("PATH").unwrap());
+        let command = self.printed.last().expect("a command");
+        Command::new("sh").arg("-c").arg(command).current_dir(self.client("")).env("PATH", path).output().unwrap()
+    }
+}
+
+fn pcc(dir: &tempfile::TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    command.env("XDG_STATE_HOME", dir.path().join("state")).stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn the_command_that_it_prints_runs_as_it_is_and_a_polite_end_is_a_success() {
+    let mut bench = Bench::new(|served| std::fs::write(served.join("file"), "content").unwrap());
+    let got = bench.run_what_was_printed();
+    assert!(got.status.success(), "{:?}: {got:?}", bench.printed);
+    assert_eq!(std::fs::read_to_string(bench.client("served dir/file")).unwrap(), "content");
+
+    let pid = rustix::process::Pid::from_child(&bench.server);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let asked = Instant::now();
+    let status = loop {
+        if let Some(status) = bench.server.try_wait().unwrap() {
+            break status;
+        }
+        assert!(asked.elapsed() < PATIENCE, "it does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn a_directory_with_a_name_that_is_no_text_is_not_downloaded_whole() {
+    let bench = Bench::new(|served| {
+        std::fs::write(served.join("file"), "content").unwrap();
+        std::fs::write(served.join(std::ffi::OsStr::from_bytes(b"\xff\xfe")), "lost").unwrap();
+    });
+    let got = bench.run_what_was_printed();
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert!(got.status.code() == Some(3) && said.contains("1 entries"), "{got:?}");
+    assert_eq!(std::fs::read_to_string(bench.client("served dir/file")).unwrap(), "content");
+}
