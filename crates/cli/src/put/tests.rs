@@ -8,7 +8,7 @@ use crate::exit::{Failure, failure_of};
 use crate::get::source::Source;
 use crate::get::transfer;
 use crate::get::watch::Watch;
-use crate::serve::{Guests, Log, Options, Server, Token, start};
+use crate::serve::{Guests, Log, Options, Privacy, Server, Token, start};
 use crate::tls::{self, Identity, Trust};
 use crate::url::Url;
 use crate::wire;
@@ -54,6 +54,7 @@ fn served(dir: &Path) -> (Server, Url) {
         token: Some(Token::new("token")),
         transport: Arc::new(|_, windows| transport::config(&Algorithm::default(), windows)),
         guests: Guests::new(16, 16),
+        privacy: Privacy::Public,
         log: Log::default(),
     };
     let server = start(options).unwrap();

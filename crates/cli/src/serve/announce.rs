@@ -11,6 +11,8 @@ pub(super) struct Announcer<'a> {
     /// Whether clients need the fingerprint.
     pub(super) pinned: bool,
     pub(super) dir: &'a Path,
+    /// Below which name it is found, if that is private.
+    pub(super) name: Option<String>,
     /// The token for uploads, if it was made here.
     pub(super) secret: Option<&'a str>,
 }
@@ -31,7 +33,7 @@ impl Announcer<'_> {
         if let Some(warning) = &server.warning {
             tracing::warn!("{warning}");
         }
-        let urls = urls(server, self.pinned);
+        let urls = urls(server, self.pinned, self.name.as_deref());
         let mut out = io::stdout().lock();
         if self.json {
             let fingerprint = server.fingerprint.to_string();
@@ -41,7 +43,7 @@ impl Announcer<'_> {
             writeln!(out, "Serving {} over HTTP/3 at", self.dir.display())?;
             urls.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
             let url = urls.first().map_or("", String::as_str);
-            writeln!(out, "Download all of it with\n  pcc get '{url}' -o {}", quoted(&self.name()))?;
+            writeln!(out, "Download all of it with\n  pcc get '{url}' -o {}", quoted(&self.copy()))?;
             if let Some(secret) = self.secret {
                 writeln!(out, "Upload with\n  {}={secret} pcc put FILE '{url}'", crate::token::VARIABLE)?;
             }
@@ -50,7 +52,7 @@ impl Announcer<'_> {
     }
 
     /// What to call a copy of the directory: as it is called here.
-    fn name(&self) -> String {
+    fn copy(&self) -> String {
         let full = self.dir.canonicalize().unwrap_or_else(|_| self.dir.to_owned());
         let name = full.file_name().and_then(|name| name.to_str()).filter(|name| !name.contains(char::is_control));
         name.unwrap_or("downloaded").to_owned()
@@ -71,7 +73,7 @@ fn line(out: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
 }
 
 /// The URLs under which the server is likely to be reached, the best first.
-fn urls(server: &Server, pinned: bool) -> Vec<String> {
+fn urls(server: &Server, pinned: bool, name: Option<&str>) -> Vec<String> {
     let port = server.address.port();
     let hosts = match server.address.ip() {
         IpAddr::V6(ip) if ip.is_unspecified() => everywhere(&["0.0.0.0:0", "[::]:0"]),
@@ -79,7 +81,8 @@ fn urls(server: &Server, pinned: bool) -> Vec<String> {
         ip => vec![host(ip)],
     };
     let fragment = if pinned { format!("#{}", server.fingerprint) } else { String::new() };
-    hosts.into_iter().map(|host| format!("https://{host}:{port}/{fragment}")).collect()
+    let path = name.map(|name| format!("{name}/")).unwrap_or_default();
+    hosts.into_iter().map(|host| format!("https://{host}:{port}/{path}{fragment}")).collect()
 }
 
 /// The addresses this computer would use towards the world, from sockets bound so, and itself.

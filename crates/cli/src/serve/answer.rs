@@ -41,6 +41,8 @@ pub(super) fn response(status: StatusCode) -> Builder {
         .status(status)
         .header(header::SERVER, HeaderValue::from_static(concat!("pcc/", env!("CARGO_PKG_VERSION"))))
         .header(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"))
+        // The address may be a secret, which is for no other site to hear.
+        .header(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
 }
 
 /// Sends head and body together. `head_only` leaves the body out, as the answer to HEAD does.

@@ -129,13 +129,15 @@ fn code(code: Code) -> VarInt {
 
 async fn handle(service: &Service, asker: &Asker, request: Request<()>, mut stream: ResponseStream) {
     let started = Instant::now();
-    let outcome = answer(service, asker, &request, &mut stream).await;
+    // What leads to a private directory is in no log.
+    let path = service.privacy.open(request.uri().path());
+    let outcome = answer(service, asker, &request, path, &mut stream).await;
     let seconds = started.elapsed().as_secs_f64();
     let (status, bytes, error) = match &outcome {
         Ok(outcome) => (outcome.status.as_u16(), outcome.bytes, outcome.cut.as_ref().map(ToString::to_string)),
         Err(error) => (0, 0, Some(error.to_string())),
     };
-    let (peer, method, path) = (asker.address, request.method(), request.uri().path());
+    let (peer, method, path) = (asker.address, request.method(), path.unwrap_or("(not below the private address)"));
     tracing::info!(%peer, %method, path, status, bytes, seconds, error);
     service.log.tell(|| Served {
         peer,
@@ -152,9 +154,11 @@ async fn answer(
     service: &Service,
     asker: &Asker,
     request: &Request<()>,
+    path: Option<&str>,
     stream: &mut ResponseStream,
 ) -> Result<Outcome, Broken> {
-    let path = match SafePath::parse(request.uri().path()) {
+    let Some(path) = path else { return answer::refuse(stream, StatusCode::NOT_FOUND, "no such file").await };
+    let path = match SafePath::parse(path) {
         Ok(path) => path,
         Err(refused) => return answer::refuse(stream, StatusCode::NOT_FOUND, &refused.to_string()).await,
     };

@@ -13,6 +13,7 @@ mod listing;
 mod log;
 mod part;
 mod path;
+mod privacy;
 mod root;
 mod server;
 mod upload;
@@ -20,6 +21,7 @@ mod version;
 
 pub(crate) use guests::Guests;
 pub(crate) use log::Log;
+pub(crate) use privacy::Privacy;
 pub(crate) use server::{Options, Server, start};
 pub(crate) use upload::Token;
 
@@ -47,6 +49,7 @@ use std::sync::Arc;
 #[command(after_help = "Examples:
   pcc serve ~/isos
   pcc serve -p 443 --cert fullchain.pem --key privkey.pem /srv/www
+  pcc serve --private ~/for-one-friend
   PCC_TOKEN=secret pcc serve --writable --limit 200Mbit inbox")]
 pub(crate) struct Args {
     /// The directory to serve
@@ -77,6 +80,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 64, help_heading = "Listening")]
     max_per_address: usize,
 
+    /// Serve only below an address that nobody can guess: who is given it can read, who finds the server can not
+    ///
+    /// Without this, whoever reaches the port can read everything in DIR. The address stays the same as long as the
+    /// certificate's key does.
+    #[arg(long, help_heading = "Reading")]
+    private: bool,
+
     /// Take uploads from whoever has the token; without --token-file or PCC_TOKEN one is made and printed
     #[arg(short, long, help_heading = "Uploads")]
     writable: bool,
@@ -105,6 +115,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         _ => Identity::persistent()?,
     };
     let pinned = identity.self_signed;
+    let name = args.private.then(|| identity.private_name());
     let (token, secret) = if args.writable { token(args.token_file.as_deref())? } else { (None, None) };
     let sender = args.sender.clone();
     sender.algorithm(None)?; // complain now, not at the first connection
@@ -123,12 +134,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         root: args.dir.clone(),
         listen: listen.address(),
         identity,
+        privacy: name.as_deref().map_or(Privacy::Public, Privacy::below),
         token,
         transport,
         guests: Guests::new(args.max_connections, args.max_per_address),
         log,
     })?;
-    let announcer = Announcer { json: args.json, pinned, dir: &args.dir, secret: secret.as_deref() };
+    let announcer = Announcer { json: args.json, pinned, dir: &args.dir, name, secret: secret.as_deref() };
     announcer.announce(&server)?;
     interrupt.heard().await;
     tracing::warn!("finishing the transfers under way; Ctrl-C again ends them");

@@ -4,6 +4,7 @@ use super::connection;
 use super::digest::Digests;
 use super::guests::{Admission, Guests};
 use super::log::Log;
+use super::privacy::Privacy;
 use super::root::Root;
 use super::upload::{Token, Uploads};
 use crate::tls::{self, Fingerprint, Identity};
@@ -30,6 +31,8 @@ pub(crate) struct Options {
     pub(crate) listen: SocketAddr,
     /// What to show of itself.
     pub(crate) identity: Identity,
+    /// Who may read.
+    pub(crate) privacy: Privacy,
     /// Who may upload; nobody without.
     pub(crate) token: Option<Token>,
     /// How to send.
@@ -59,6 +62,7 @@ pub(crate) struct Server {
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) root: Root,
+    pub(super) privacy: Privacy,
     pub(super) digests: Digests,
     pub(super) uploads: Option<Uploads>,
     pub(super) log: Log,
@@ -77,6 +81,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 pub(crate) fn start(options: Options) -> anyhow::Result<Server> {
     let service = Arc::new(Service {
         root: Root::open(&options.root)?,
+        privacy: options.privacy,
         digests: Digests::default(),
         uploads: options.token.map(Uploads::new),
         log: options.log,

@@ -2,7 +2,7 @@
 
 use super::guests::Guests;
 use super::log::{Lines, Log};
-use super::{Options, Server, Token, start};
+use super::{Options, Privacy, Server, Token, start};
 use crate::dial::{Dialed, Dialer, Family, TIMEOUT};
 use crate::tls::{Identity, Trust};
 use crate::url::Peer;
@@ -66,17 +66,17 @@ impl Write for Lined {
 
 impl Bench {
     fn new() -> Self {
-        Self::with(Guests::new(256, 64), &Algorithm::default())
+        Self::with(Guests::new(256, 64), Privacy::Public, &Algorithm::default())
     }
 
     /// Sends no faster than that.
     fn limited(rate: Rate) -> Self {
         let Algorithm::Pcc(PccConfig { mut core }) = Algorithm::default() else { panic!("the default is PCC") };
         core.max_rate = Some(rate);
-        Self::with(Guests::new(256, 64), &Algorithm::Pcc(PccConfig { core }))
+        Self::with(Guests::new(256, 64), Privacy::Public, &Algorithm::Pcc(PccConfig { core }))
     }
 
-    fn with(guests: Guests, algorithm: &Algorithm) -> Self {
+    fn with(guests: Guests, privacy: Privacy, algorithm: &Algorithm) -> Self {
         let algorithm = algorithm.clone();
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("served")).unwrap();
@@ -88,6 +88,7 @@ impl Bench {
             root: dir.path().join("served"),
             listen: "127.0.0.1:0".parse().unwrap(),
             identity,
+            privacy,
             token: Some(Token::new(TOKEN)),
             transport: Arc::new(move |_, windows| transport::config(&algorithm, windows)),
             guests,
@@ -243,7 +244,7 @@ async fn another_name_for_a_file_does_not_end_its_download_and_another_content_d
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_left_leaves_its_place_whatever_it_asked_for() {
-    let bench = Bench::with(Guests::new(1, 1), &Algorithm::default());
+    let bench = Bench::with(Guests::new(1, 1), Privacy::Public, &Algorithm::default());
     std::fs::File::create(bench.path("endless")).unwrap().set_len(1 << 40).unwrap();
     let mut first = bench.client().await;
     let mut asked = first.begin("HEAD", "/endless", &WANTS_DIGEST).await.unwrap();
@@ -306,6 +307,29 @@ async fn directories_are_listed_in_the_form_that_was_asked_for() {
     assert!(page.headers["content-type"] == "text/html; charset=utf-8" && page.body.starts_with(b"<!doctype html>"));
     let head = client.ask("HEAD", "/", &[]).await.unwrap();
     assert!(head.status == StatusCode::OK && head.body.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_private_directory_is_there_only_for_who_knows_its_address() {
+    let mut bench = Bench::with(Guests::new(9, 9), Privacy::below("guess-me"), &Algorithm::default());
+    bench.write("file", 5);
+    let mut client = bench.client().await;
+    let bearer = format!("Bearer {TOKEN}");
+    for (method, path, status) in [
+        ("GET", "/guess-me/file", 200),
+        ("GET", "/guess-me/", 200),
+        ("GET", "/file", 404),
+        ("GET", "/", 404),
+        ("HEAD", "/guess-me2/file", 404),
+        ("PUT", "/new", 404),
+        ("PUT", "/guess-me/new", 201),
+    ] {
+        let answer = client.ask(method, path, &[("authorization", &bearer)]).await.unwrap();
+        assert_eq!(answer.status.as_u16(), status, "{method} {path}");
+        let line = bench.logged().await.to_string();
+        assert!(!line.contains("guess-me"), "{line}");
+    }
+    assert!(bench.path("new").exists());
 }
 
 /// Paths that lead nowhere, upwards, outside, or to what is hidden.

@@ -76,6 +76,12 @@ impl Identity {
         blake3::derive_key("pcc 2026 stateless reset key", self.key.secret_der())
     }
 
+    /// A part of the address that nobody can guess, and that stays the same over restarts.
+    pub(crate) fn private_name(&self) -> String {
+        let secret = blake3::derive_key("pcc 2026 private address", self.key.secret_der());
+        secret[..16].iter().map(|byte| format!("{byte:02x}")).collect() // as hard to guess as a token
+    }
+
     /// What the connection identifiers of this server have in common, which is no secret. It stays the same for the same
     /// reason: who does not know its identifiers again sends no reset.
     pub(crate) fn cid_key(&self) -> u64 {
