@@ -4,7 +4,7 @@ SHELL := /bin/bash
 with_rust := .ci/with-rust
 steps := format lint tests licences docs stranger lab fuzz wasm windows
 
-.PHONY: help demo figures test $(steps) build install bench busy mutants clean
+.PHONY: help demo figures test $(steps) build install bench busy soak mutants clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ busy: build ## PCC, CUBIC and BBR on a host that is busy with something else: BU
 
 mutants: ## Which changes of the core's decisions no test notices; needs cargo-mutants, takes hours
 	@$(with_rust) .ci/mutants
+
+soak: ## Ten minutes of clients that come and go, politely or not: a server must hold nothing of them at the end
+	@$(with_rust) .ci/soak
 
 clean: ## Remove everything that was built
 	rm -rf target
