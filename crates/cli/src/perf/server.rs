@@ -73,6 +73,14 @@ impl Server {
         let mut connections = JoinSet::new();
         while let Some(incoming) = self.endpoint.accept().await {
             while connections.try_join_next().is_some() {} // frees what ended
+            // Whoever forges addresses gets no more than half of the places (RFC 9000 §8.1.2).
+            let crowded = 2 * clients.available_permits() <= self.limits.clients;
+            if crowded && !incoming.remote_address_validated() {
+                if let Err(error) = incoming.retry() {
+                    error.into_incoming().refuse();
+                }
+                continue;
+            }
             let Ok(place) = Arc::clone(&clients).try_acquire_owned() else {
                 tracing::warn!(client = %incoming.remote_address(), "refused: {} clients are served", self.limits.clients);
                 incoming.refuse();

@@ -10,8 +10,9 @@ use super::side::Meter;
 use super::windows::Windows;
 use crate::interrupt::Interrupt;
 use crate::tls::{self, Identity, Trust};
-use noq::{ClientConfig, Connection, Endpoint, PathId, ServerConfig};
+use noq::{ClientConfig, Connecting, Connection, Endpoint, PathId, ServerConfig};
 use pcc_quic::{Algorithm, socket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,6 +51,12 @@ impl Pair {
     }
 
     async fn connect(&self) -> Result<(Endpoint, Connection), noq::ConnectionError> {
+        let (endpoint, connecting) = self.begin(self.server.local_addr().unwrap());
+        Ok((endpoint, connecting.await?))
+    }
+
+    /// Begins to connect to whoever has that address.
+    fn begin(&self, to: SocketAddr) -> (Endpoint, Connecting) {
         let trust = Trust::Pinned(self.identity.fingerprint());
         let (tls, _) = tls::client(&trust, protocol::client_alpn(None)).unwrap();
         let mut config = ClientConfig::new(Arc::new(tls));
@@ -59,8 +66,8 @@ impl Pair {
         }
         config.transport_config(Arc::new(transport));
         let endpoint = endpoint(self.largest_datagram);
-        let connecting = endpoint.connect_with(config, self.server.local_addr().unwrap(), "localhost").unwrap();
-        Ok((endpoint, connecting.await?))
+        let connecting = endpoint.connect_with(config, to, "localhost").unwrap();
+        (endpoint, connecting)
     }
 
     async fn measure(&self, load: Load) -> (Dialect, Outcome) {
@@ -187,4 +194,20 @@ async fn discovery_ends_at_the_largest_datagram_to_the_byte() {
         assert_eq!(size(), largest, "all of it leaves in such datagrams, many at a time");
         assert!(connection.stats().udp_tx.datagrams < 2 * 5_000_000 / largest.parse::<u64>().unwrap(), "{largest}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_that_never_answer_leave_places_for_those_that_do() {
+    let pair = Pair::new(protocol::client_alpn(None), ROOMY);
+    let trap = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let mut first_packet = [0; 2000];
+    for _ in 0..2 * ROOMY.clients {
+        let _begun = pair.begin(trap.local_addr().unwrap());
+        let (length, _) = trap.recv_from(&mut first_packet).await.unwrap();
+        // From an address where nobody reads what the server answers.
+        let nobody = UdpSocket::bind("127.0.0.1:0").unwrap();
+        nobody.send_to(&first_packet[..length], pair.server.local_addr().unwrap()).unwrap();
+    }
+    let connected = tokio::time::timeout(Duration::from_secs(60), pair.connect()).await.expect("an answer");
+    assert!(connected.is_ok(), "{connected:?}");
 }
