@@ -1,5 +1,6 @@
 //! `pcc emulate`: a UDP relay through an emulated network path, on any system, without privileges.
 
+mod departures;
 mod lateness;
 mod relay;
 mod report;
@@ -7,8 +8,12 @@ mod socket;
 mod text;
 mod wait;
 
+#[cfg(target_os = "linux")]
+pub(crate) use departures::Departures;
 pub(crate) use relay::{Handle, Options, relay};
 pub(crate) use report::{Direction, Report};
+#[cfg(target_os = "linux")]
+pub(crate) use wait::{be_exact, wait};
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -117,7 +122,7 @@ async fn resolve(argument: &str, written: &str) -> anyhow::Result<SocketAddr> {
 async fn watch(args: &Args, handle: &Handle, interrupt: &Interrupt, out: &mut impl Write) -> anyhow::Result<()> {
     // Hidden by itself where standard error is no terminal.
     let line = if args.json { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
-    line.set_style(ProgressStyle::with_template("{msg}").context("the status line")?);
+    line.set_style(ProgressStyle::with_template("{wide_msg}").context("the status line")?);
     let far = Duration::from_secs(30 * 365 * 86_400);
     let end = tokio::time::sleep(args.time_limit.unwrap_or(far).min(far));
     tokio::pin!(end);

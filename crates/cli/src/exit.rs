@@ -22,6 +22,7 @@ pub(crate) enum Failure {
     /// Nobody reads the output any more, as in `pcc emulate --list | head` (141).
     Unread = 141,
     /// A service manager or batch system asked for the end (143).
+    #[cfg_attr(not(unix), allow(dead_code, reason = "Windows knows no such signal"))]
     Terminated = 143,
 }
 

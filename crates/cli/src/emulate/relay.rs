@@ -1,16 +1,16 @@
 //! The relay itself: a thread that reads packets, asks the link when each comes out, and sends it on at that time.
 
+use super::departures::Departures;
 use super::lateness::Lateness;
 use super::report::{Direction, Report, add, take};
 use super::socket::{Clock, LARGEST, Socket};
 use super::wait::{be_exact, wait};
 use anyhow::Context;
-use core::cmp::{Ordering, Reverse};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
 use pcc_link::{Link, Outcome, Path};
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -157,30 +157,10 @@ impl Side {
 }
 
 /// A packet under way.
-struct Departure {
-    at: Instant,
-    /// Keeps packets of the same moment in order.
-    order: u64,
+struct Parcel {
     session: u64,
     way: Way,
     data: Vec<u8>,
-}
-
-impl PartialEq for Departure {
-    fn eq(&self, other: &Self) -> bool {
-        self.order == other.order
-    }
-}
-impl Eq for Departure {}
-impl PartialOrd for Departure {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Departure {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
-    }
 }
 
 struct Engine {
@@ -191,8 +171,7 @@ struct Engine {
     /// By serial number, so that a late packet never finds another client's session.
     sessions: Vec<(u64, Session)>,
     numbers: HashMap<SocketAddr, u64>,
-    departures: BinaryHeap<Reverse<Departure>>,
-    order: u64,
+    departures: Departures<Parcel>,
     held: usize,
     /// Buffers to use again.
     spare: Vec<Vec<u8>>,
@@ -219,8 +198,7 @@ impl Engine {
             began: now,
             sessions: Vec::new(),
             numbers: HashMap::new(),
-            departures: BinaryHeap::new(),
-            order: 0,
+            departures: Departures::default(),
             held: 0,
             spare: Vec::new(),
             closed: (Direction::default(), Direction::default()),
@@ -243,7 +221,7 @@ impl Engine {
             if now >= self.next_tick {
                 self.tick(now);
             }
-            let next = self.departures.peek().map_or(self.next_tick, |first| first.0.at.min(self.next_tick));
+            let next = self.departures.next().map_or(self.next_tick, |at| at.min(self.next_tick));
             let sockets = core::iter::once(&self.front).chain(self.sessions.iter().map(|(_, one)| &one.server));
             let time = next.saturating_duration_since(Instant::now());
             wait(sockets.map(Socket::inner), time, &mut ready);
@@ -380,40 +358,38 @@ impl Engine {
             copy.clear();
             copy.extend_from_slice(data);
             self.held += copy.len();
-            self.order += 1;
             let at = began + at.since(Timestamp::ZERO);
-            self.departures.push(Reverse(Departure { at, order: self.order, session: number, way, data: copy }));
+            self.departures.push(at, Parcel { session: number, way, data: copy });
         }
     }
 
     /// Sends on what is due, each at its moment or as soon after it as this thread runs.
     fn send_due(&mut self, mut now: Instant) {
         for _ in 0..BATCH * 4 {
-            let due = self.departures.peek().is_some_and(|first| first.0.at <= now);
-            let Some(Reverse(departure)) = due.then(|| self.departures.pop()).flatten() else { return };
-            self.send(&departure);
-            self.lateness.add(now.saturating_duration_since(departure.at));
-            self.held -= departure.data.len();
+            let Some((at, parcel)) = self.departures.due(now) else { return };
+            self.send(&parcel);
+            self.lateness.add(now.saturating_duration_since(at));
+            self.held -= parcel.data.len();
             if self.spare.len() < 4096 {
-                self.spare.push(departure.data);
+                self.spare.push(parcel.data);
             }
             now = Instant::now();
         }
     }
 
-    fn send(&mut self, departure: &Departure) {
-        let size = wire(departure.data.len() + self.headers);
-        let Some(session) = Self::by_number(&mut self.sessions, departure.session) else { return };
-        let once = |session: &Session| match departure.way {
-            Way::Up => session.server.inner().send(&departure.data),
-            Way::Down => self.front.inner().send_to(&departure.data, session.client),
+    fn send(&mut self, parcel: &Parcel) {
+        let size = wire(parcel.data.len() + self.headers);
+        let Some(session) = Self::by_number(&mut self.sessions, parcel.session) else { return };
+        let once = |session: &Session| match parcel.way {
+            Way::Up => session.server.inner().send(&parcel.data),
+            Way::Down => self.front.inner().send_to(&parcel.data, session.client),
         };
         // An error may belong to an earlier packet that nobody took; then this one has not been tried yet.
         let result = once(session).or_else(|error| match error.kind() {
             io::ErrorKind::ConnectionRefused => once(session),
             _ => Err(error),
         });
-        let counts = &mut session.side(departure.way).counts;
+        let counts = &mut session.side(parcel.way).counts;
         take(&mut counts.in_transit, size);
         add(if result.is_ok() { &mut counts.forwarded } else { &mut counts.dropped_host }, size);
         if let Err(error) = result {

@@ -28,15 +28,15 @@ pub(super) fn status(before: &Report, now: &Report) -> String {
 /// What was forwarded, and what dropped and why.
 pub(super) fn table(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let (up, down) = (&report.up, &report.down);
-    writeln!(out, "{:34} {:>12} {:>12} {:>12} {:>12}", "", "up", "", "down", "")?;
-    writeln!(out, "{:34} {:>12} {:>12} {:>12} {:>12}", "", "packets", "bytes", "packets", "bytes")?;
+    writeln!(out, "{:31} {:>11} {:>11} {:>11} {:>11}", "", "up", "", "down", "")?;
+    writeln!(out, "{:31} {:>11} {:>11} {:>11} {:>11}", "", "packets", "bytes", "packets", "bytes")?;
     let mut row = |what: &str, pick: fn(&Direction) -> Count, always: bool| {
         let (up, down) = (pick(up), pick(down));
         if !always && up.packets + down.packets == 0 {
             return Ok(());
         }
         let size = |count: Count| count.bytes.to_string();
-        writeln!(out, "{what:34} {:>12} {:>12} {:>12} {:>12}", up.packets, size(up), down.packets, size(down))
+        writeln!(out, "{what:31} {:>11} {:>11} {:>11} {:>11}", up.packets, size(up), down.packets, size(down))
     };
     row("received", |d| d.link.sent, true)?;
     row("  and doubled", |d| d.link.duplicated, false)?;
@@ -50,7 +50,7 @@ pub(super) fn table(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     writeln!(
         out,
-        "{} clients in {:.1} s; packets left late by {:.0} µs (median), {:.0} µs (p99), {:.0} µs (worst)",
+        "{} clients in {:.1} s\npackets left late by {:.0} µs (median), {:.0} µs (p99), {:.0} µs (worst)",
         report.sessions_ever,
         report.elapsed.as_secs_f64(),
         micros(report.lateness.quantile(0.5)),
