@@ -1,10 +1,7 @@
 //! How this side sends: the options that all commands which move files share.
 
-mod capped;
-
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
-use capped::Capped;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use noq::TransportConfig;
 use pcc::control::Law;
@@ -74,8 +71,8 @@ impl SenderArgs {
     ) -> anyhow::Result<TransportConfig> {
         let algorithm = self.algorithm(observer)?;
         let mut config = transport::config(&algorithm, windows);
-        if let (Some(limit), false) = (self.limit, matches!(algorithm, Algorithm::Pcc(_))) {
-            config.congestion_controller_factory(Arc::new(Capped::new(&algorithm, limit)));
+        if let Some(limit) = self.limit {
+            config.congestion_controller_factory(algorithm.capped(limit));
         }
         Ok(config)
     }

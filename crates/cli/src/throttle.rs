@@ -1,4 +1,4 @@
-//! Keeps an application below a rate: what `pcc perf -b` offers, and what a download with `--limit` takes.
+//! Keeps an application below a rate: what `pcc perf --source` offers, and what a download with `--limit` takes.
 
 use pcc::units::{Bytes, Rate};
 use std::sync::{Mutex, PoisonError};

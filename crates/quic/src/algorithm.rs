@@ -1,6 +1,7 @@
 //! Which congestion controller a connection uses.
 
 use crate::PccConfig;
+use crate::capped::Capped;
 use crate::fixed::Fixed;
 use core::str::FromStr;
 use noq::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
@@ -54,6 +55,18 @@ impl Algorithm {
             Self::Bbr => Arc::new(Bbr3Config::default()),
             Self::NewReno => Arc::new(NewRenoConfig::default()),
             Self::Fixed(rate) => Arc::new(Fixed(*rate)),
+        }
+    }
+
+    /// The same, never faster than `limit`. PCC knows it as its own largest rate; what the others would send is paced.
+    pub fn capped(&self, limit: Rate) -> Arc<dyn ControllerFactory + Send + Sync> {
+        match self {
+            Self::Pcc(PccConfig { core }) => {
+                let max_rate = Some(core.max_rate.map_or(limit, |own| own.min(limit)));
+                Arc::new(PccConfig { core: pcc::Config { max_rate, ..core.clone() } })
+            }
+            Self::Fixed(rate) => Arc::new(Fixed(rate.min(limit))),
+            Self::Cubic | Self::Bbr | Self::NewReno => Arc::new(Capped::new(self.factory(), limit)),
         }
     }
 }

@@ -32,6 +32,7 @@
 //! | [`http3`] | HTTP/3 over noq |
 
 mod algorithm;
+mod capped;
 mod controller;
 mod fixed;
 pub mod http3;

@@ -99,16 +99,13 @@ impl Test {
         };
         let algorithms = algorithms(args)?;
         let windows = Windows(args.window);
-        // PCC takes the limit as its own. What others send can only be limited by what they are given to send.
-        let throttle = args.bitrate.filter(|_| algorithms.iter().any(|it| !matches!(it, Algorithm::Pcc(_))));
-        let throttle = [throttle, args.source].into_iter().flatten().reduce(Rate::min);
         Ok(Self {
             peer,
             plan: Plan {
                 load: Load { ways, streams: args.parallel, until },
                 interval: args.interval,
                 omit: args.omit,
-                throttle,
+                throttle: args.source,
                 send_window: windows.bytes(),
                 at_once: args.at_once,
             },
@@ -149,6 +146,9 @@ impl Test {
         let mut transport = self.windows.transport(&algorithm);
         if let Some(largest) = self.largest_datagram {
             largest.limit(&mut transport);
+        }
+        if let Some(limit) = self.max_rate {
+            transport.congestion_controller_factory(algorithm.capped(limit));
         }
         let dialer = Dialer {
             alpn: protocol::client_alpn(wish.then_some(&algorithm)),
@@ -210,7 +210,6 @@ fn algorithms(args: &Args) -> anyhow::Result<Vec<Algorithm>> {
     let law: Option<Law> = args.law.as_deref().map(str::parse).transpose().context(Failure::Usage)?;
     let configured = named.into_iter().map(|algorithm| match algorithm {
         Algorithm::Pcc(PccConfig { mut core }) => {
-            core.max_rate = args.bitrate;
             core.utility = utility.clone().unwrap_or(core.utility);
             core.law = law.clone().unwrap_or(core.law);
             Algorithm::Pcc(PccConfig { core })

@@ -3,21 +3,20 @@
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
 use pcc::units::Rate;
-use pcc_quic::Algorithm;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Makes controllers of one algorithm that never send faster than a rate. PCC has this built in.
-pub(super) struct Capped {
+/// Makes controllers of one algorithm that never send faster than a rate.
+pub(crate) struct Capped {
     inner: Arc<dyn ControllerFactory + Send + Sync>,
     limit: u64,
 }
 
 impl Capped {
-    pub(super) fn new(algorithm: &Algorithm, limit: Rate) -> Self {
-        Self { inner: algorithm.factory(), limit: (limit.bytes_per_sec() as u64).max(1) }
+    pub(crate) fn new(inner: Arc<dyn ControllerFactory + Send + Sync>, limit: Rate) -> Self {
+        Self { inner, limit: (limit.bytes_per_sec() as u64).max(1) }
     }
 }
 
@@ -128,11 +127,12 @@ impl Controller for CappedController {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Algorithm;
 
     #[test]
     fn no_algorithm_paces_above_the_cap() {
         for algorithm in [Algorithm::Cubic, Algorithm::Bbr, Algorithm::NewReno] {
-            let capped = Arc::new(Capped::new(&algorithm, Rate::from_mbit(1.0)));
+            let capped = algorithm.capped(Rate::from_mbit(1.0));
             let controller = capped.build(Instant::now(), 1200);
             assert_eq!(controller.metrics().pacing_rate, Some(125_000), "{algorithm:?}");
             assert_eq!(controller.clone_box().metrics().pacing_rate, Some(125_000), "{algorithm:?}");
