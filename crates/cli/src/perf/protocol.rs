@@ -75,9 +75,11 @@ pub(super) fn spoken(connection: &Connection) -> Dialect {
     data.and_then(|data| Dialect::of(data.protocol.as_deref()?)).unwrap_or(Dialect::Plain)
 }
 
-/// The algorithm that a client wishes for in the names it offers.
+/// The algorithm that a client wishes for in the names it offers: one that controls congestion, since a stranger must
+/// not have this host send at a rate of its choice whatever is lost.
 pub(super) fn wished_algorithm(alpn: &[u8]) -> Option<Algorithm> {
-    std::str::from_utf8(alpn).ok()?.strip_prefix(REPORTING)?.strip_prefix('/')?.parse().ok()
+    let name = std::str::from_utf8(alpn).ok()?.strip_prefix(REPORTING)?.strip_prefix('/')?;
+    if Algorithm::NAMES.contains(&name) { name.parse().ok() } else { None }
 }
 
 /// Reads the size of the answer; `None` if the stream ended before it was complete, which is to be ignored.
@@ -191,6 +193,27 @@ mod tests {
         assert!(client_alpn(Some(&Algorithm::Bbr)).contains(&&b"perf"[..]));
         assert_eq!(Dialect::of(b"perf"), Some(Dialect::Plain));
         assert!(wished_algorithm(b"perf").is_none());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_name_is_ours_or_foreign_and_wishes_for_what_is_known(name in proptest::collection::vec(0..=255_u8, 0..40)) {
+            let ours = Dialect::of(&name) == Some(Dialect::Reporting);
+            proptest::prop_assert!(!ours || name.starts_with(b"pcc-perf/1"));
+            proptest::prop_assert!(wished_algorithm(&name).is_none() || ours);
+        }
+
+        #[test]
+        fn a_wish_is_granted_only_by_name(wish in "[a-z0-9:/.]{0,20}") {
+            let wished = wished_algorithm(format!("pcc-perf/1/{wish}").as_bytes());
+            proptest::prop_assert_eq!(wished.is_some(), Algorithm::NAMES.contains(&wish.as_str()), "{}", wish);
+        }
+    }
+
+    #[test]
+    fn nobody_can_wish_for_a_rate_that_heeds_no_loss() {
+        assert!("fixed:10Gbit".parse::<Algorithm>().is_ok(), "who runs the server may choose it");
+        assert!(wished_algorithm(b"pcc-perf/1/fixed:10Gbit").is_none());
     }
 
     #[test]

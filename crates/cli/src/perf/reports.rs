@@ -52,7 +52,8 @@ fn worth(last: &Side, now: &Side, bytes: u64) -> bool {
 /// Receives reports until the connection ends; the latest one is shown to whoever watches.
 pub(super) async fn receive(connection: Connection, latest: watch::Sender<Option<Side>>) -> anyhow::Result<()> {
     loop {
-        let side = trusted(serde_json::from_slice(&connection.read_datagram().await?)?);
+        // One that cannot be read says nothing of the next.
+        let Some(side) = read(&connection.read_datagram().await?) else { continue };
         latest.send_if_modified(|known| {
             // Datagrams may overtake one another.
             let newer = known.as_ref().is_none_or(|known| known.at_us < side.at_us);
@@ -62,6 +63,11 @@ pub(super) async fn receive(connection: Connection, latest: watch::Sender<Option
             newer
         });
     }
+}
+
+/// What a datagram reports, if it is a report.
+fn read(datagram: &[u8]) -> Option<Side> {
+    serde_json::from_slice(datagram).map(trusted).ok()
 }
 
 /// A report comes from the network, and its words go to a terminal.
@@ -77,6 +83,86 @@ fn trusted(mut side: Side) -> Side {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::perf::cpu::Cpu;
+    use crate::perf::flow::{End, Flow, Moment, Way};
+    use crate::perf::watch::PccState;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn sides() -> impl Strategy<Value = Side> {
+        let counts = prop::array::uniform10(any::<u64>());
+        let words = prop::array::uniform3(any::<String>());
+        let streams = prop::collection::vec(any::<(u64, u64)>(), 0..200);
+        (counts, words, streams, any::<(u16, u32, Option<(u64, u64)>, bool)>()).prop_map(
+            |([at_us, received, sent, tx, packets, lost, bytes, lost_bytes, rtt_us, cwnd], words, streams, rest)| {
+                let [algorithm, state, limited_by] = words;
+                let (mtu, streams_done, received_us, has_pcc) = rest;
+                Side {
+                    at_us,
+                    received,
+                    received_us,
+                    sent,
+                    udp_tx_bytes: tx,
+                    sent_packets: packets,
+                    lost_packets: lost,
+                    sent_bytes: bytes,
+                    lost_bytes,
+                    rtt_us,
+                    cwnd,
+                    mtu,
+                    streams_done,
+                    streams,
+                    cpu: Cpu { user_us: tx, system_us: lost },
+                    algorithm,
+                    pcc: has_pcc.then(|| PccState { state, limited_by, ..PccState::default() }),
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn no_datagram_is_more_than_a_report_that_can_be_shown(datagram in prop::collection::vec(any::<u8>(), 0..1500)) {
+            prop_assert!(read(&datagram).is_none_or(|side| side.streams.len() <= STREAMS_LISTED));
+        }
+
+        #[test]
+        fn a_report_that_was_changed_on_its_way_is_read_or_left(side in sides(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let mut datagram = serde_json::to_vec(&side).unwrap();
+            let at = at.index(datagram.len());
+            datagram[at] = byte;
+            if let Some(side) = read(&datagram) {
+                prop_assert!(side.algorithm.len() <= 32 && side.algorithm.is_ascii());
+            }
+        }
+
+        #[test]
+        fn every_report_arrives_as_it_was_made_but_for_what_is_cut_off(side in sides()) {
+            let arrived = read(&serde_json::to_vec(&side).unwrap()).expect("a report");
+            prop_assert_eq!(&arrived, &trusted(side.clone()));
+            prop_assert_eq!((arrived.received, arrived.received_us), (side.received, side.received_us));
+            let words = [Some(arrived.algorithm), arrived.pcc.map(|pcc| pcc.state)];
+            prop_assert!(words.into_iter().flatten().all(|word| word.len() <= 32 && !word.chars().any(char::is_control)));
+        }
+
+        /// A server may say what it likes.
+        #[test]
+        fn whatever_a_server_reports_makes_a_finite_result(first in sides(), second in sides(), at in 0..u32::MAX) {
+            let moment = |server: &Side| Moment {
+                at: Duration::from_micros(at.into()),
+                server: Some(server.clone()),
+                ..Moment::default()
+            };
+            let (from, last) = (moment(&first), moment(&second));
+            for way in [Way::Up, Way::Down] {
+                for delivered in [false, true] {
+                    let flow = Flow::whole(way, &from, &End { ended: &last, last: &last, delivered });
+                    prop_assert!(flow.seconds.is_finite() && flow.bits_per_second().is_finite(), "{:?}", flow);
+                    prop_assert!(flow.loss().is_none_or(|loss| (0.0..=1.0).contains(&loss)), "{:?}", flow);
+                }
+            }
+        }
+    }
 
     #[test]
     fn reports_take_a_small_part_of_a_slow_path() {
