@@ -1,6 +1,12 @@
 //! `pcc race`: the same file over the same bad network, once for each congestion control algorithm, side by side.
 
+mod carrier;
 mod course;
+#[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(not(target_os = "linux"))]
+#[path = "race/no_kernel.rs"]
+mod kernel;
 mod live;
 mod output;
 mod page;
@@ -16,6 +22,7 @@ use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::reserved::Reserved;
 use anyhow::{Context, bail};
+use carrier::Carrier;
 use core::time::Duration;
 use course::Course;
 use live::Live;
@@ -26,7 +33,7 @@ use runner::{Entry, Rules, Update};
 use score::Score;
 use source::Source;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use trace::Trace;
@@ -34,8 +41,10 @@ use trace::Trace;
 const EXAMPLES: &str = "\
 Examples:
   pcc race                                     a satellite link, with a file made for it
+  pcc race film.mkv                            your own file
   pcc race lossy film.mkv                      your own file, over 100 Mbit/s with 1 % loss
   pcc race rate=50Mbit,rtt=20ms,loss=0.5% -C pcc,bbr --size 20MB
+  sudo pcc race satellite --kernel             against the kernel's TCPs too
   pcc race satellite --json --html satellite.html --svg satellite.svg
 
 `pcc emulate --list` shows the presets and the parameters. What the columns mean is in docs/race.md.";
@@ -46,7 +55,7 @@ Examples:
 pub(crate) struct Args {
     /// The path: the name of a preset (satellite, lossy, ...), parameters like rate=42Mbit,rtt=800ms,loss=0.74%, or a
     /// preset and what differs from it: satellite,loss=2%
-    #[arg(value_name = "PRESET|PARAMETERS", default_value = "satellite")]
+    #[arg(value_name = "PRESET|PARAMETERS", default_value = USUAL)]
     path: String,
     /// The file to move; without it, one of random bytes is made, large enough for 20 s at full speed
     #[arg(value_name = "FILE")]
@@ -60,6 +69,11 @@ pub(crate) struct Args {
     /// How long the others may go on after the first one finished (like 60s or 2min)
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     limit_time: Duration,
+    /// Also over TCP with this kernel's CUBIC and BBR (Linux, as root)
+    ///
+    /// Each between two network namespaces, through a TUN device at either end, over the same emulated path.
+    #[arg(long)]
+    kernel: bool,
     /// One after another, where this computer is too slow for all at once
     #[arg(long)]
     serial: bool,
@@ -77,16 +91,36 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// The path without one.
+const USUAL: &str = "satellite";
+
+impl Args {
+    /// Whoever names a file alone means it to race over the usual path.
+    fn course_and_file(&self) -> (&str, Option<&Path>) {
+        let file = Path::new(&self.path);
+        if self.file.is_none() && self.path.parse::<pcc_link::Path>().is_err() && file.is_file() {
+            return (USUAL, Some(file));
+        }
+        (&self.path, self.file.as_deref())
+    }
+}
+
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    let names: Vec<_> = args.congestion.iter().map(Algorithm::name).collect();
+    let mut carriers: Vec<_> = args.congestion.iter().cloned().map(Carrier::Quic).collect();
+    if args.kernel {
+        carriers.extend(carrier::TCP);
+    }
+    let names: Vec<_> = carriers.iter().map(Carrier::name).collect();
     if let Some((_, twice)) =
         names.iter().enumerate().find(|(place, name)| names.iter().take(*place).any(|n| n == *name))
     {
         let error = anyhow::anyhow!("-C names `{twice}` twice: each algorithm runs once");
         return Err(error.context(Failure::Usage));
     }
-    let course = Arc::new(Course::parse(&args.path, args.seed).context(Failure::Usage)?);
+    kernel::check(&carriers)?;
+    let (path, file) = args.course_and_file();
+    let course = Arc::new(Course::parse(path, args.seed).context(Failure::Usage)?);
     let interrupt = Interrupt::listen(1)?;
     // Whatever can fail fails now, and not after a minute of racing.
     let html = Reserved::at(&args.html, "--html")?;
@@ -94,7 +128,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let folder =
         tempfile::tempdir().context("cannot make a temporary folder for the copies; set TMPDIR to one that exists")?;
     let size = args.size.map_or_else(|| course.fitting_size(), Bytes::get);
-    let source = Arc::new(Source::open(args.file.as_deref(), folder.path(), size, args.seed)?);
+    let source = Arc::new(Source::open(file, folder.path(), size, args.seed)?);
     let mut out = io::stdout();
     if args.json {
         writeln!(out, "{}", Event::start(&course, &source, &names))?;
@@ -102,14 +136,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         writeln!(out, "{} over {course}", source.describe())?;
     }
     let rules = Arc::new(Rules::new(args.limit_time, course.time_for(source.bytes)));
-    let entries = args
-        .congestion
+    let entries = carriers
         .iter()
-        .map(|algorithm| Entry {
-            algorithm: algorithm.clone(),
+        .map(|carrier| Entry {
+            carrier: carrier.clone(),
             course: Arc::clone(&course),
             source: Arc::clone(&source),
-            copy: folder.path().join(format!("copy-{}", algorithm.name())),
+            copy: folder.path().join(format!("copy-{}", carrier.name())),
             rules: Arc::clone(&rules),
         })
         .collect();

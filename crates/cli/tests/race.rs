@@ -122,7 +122,7 @@ fn what_cannot_work_is_refused_before_the_race() {
         assert!(named.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
         assert!(!dir.path().join("pcc-race.html").exists());
     };
-    refused(&["sattelite"], 2, &["sattelite", "satellite", "lossy"]);
+    refused(&["sattelite"], 2, &["sattelite", "satellite", "lossy", "no file"]);
     refused(&["lossy", "-C", "pcc,vegas"], 2, &["vegas", "newreno"]);
     refused(&["lossy", "-C", "pcc,pcc"], 2, &["pcc", "twice"]);
     refused(&["lossy", "missing"], 1, &["missing"]);
@@ -130,6 +130,48 @@ fn what_cannot_work_is_refused_before_the_race() {
     refused(&["lossy", "--html", "no/such/folder.html"], 1, &["no/such/folder.html", "--html FILE"]);
     refused(&["lossy", "--svg", "."], 1, &["directory", "--svg FILE"]);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left behind but the file that was there");
+}
+
+#[test]
+fn a_file_alone_races_over_the_usual_path() {
+    let dir = folder();
+    std::fs::write(dir.path().join("film.mkv"), [7; 100_000]).unwrap();
+    let done = pcc(dir.path(), &["film.mkv", "-C", "pcc", "--json"]);
+    assert!(done.status.success(), "{done:?}");
+    let lines: Vec<Value> = text(&done.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["preset"], &lines[0]["bytes"]), (&"satellite".into(), &100_000.into()));
+    assert_eq!(lines.last().unwrap()["results"][0]["verified"], true);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_kernels_tcp_carries_the_same_file_over_the_same_path() {
+    let dir = folder();
+    let done = pcc(dir.path(), &[PATH, "file", "-C", "pcc", "--kernel", "--json"]);
+    let error = text(&done.stderr);
+    if error.contains("--kernel cannot run here") {
+        assert_eq!((done.status.code(), error.lines().count()), (Some(1), 1), "{error}");
+        eprintln!("not tested, for want of rights or of a kernel that has it all: {error}");
+        return;
+    }
+    assert!(done.status.success(), "{done:?}");
+    let last: Value = serde_json::from_str(text(&done.stdout).lines().last().unwrap()).unwrap();
+    let results = last["results"].as_array().unwrap();
+    assert_eq!(
+        results.iter().map(|r| r["algorithm"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["pcc", "tcp-cubic", "tcp-bbr"]
+    );
+    for result in results {
+        assert_eq!((&result["finished"], &result["verified"]), (&true.into(), &true.into()), "{result}");
+        let number = |key: &str| result[key].as_f64().unwrap_or_else(|| panic!("{key} in {result}"));
+        // The same packets on the same path: 2 MB in packets of 1480 bytes, at most 50 Mbit/s with their headers.
+        assert!(number("packets_sent") >= 1400.0 && number("packets_sent") < 3000.0, "{result}");
+        assert!(number("goodput_mbps") < 50.0 && number("share") < 1.1, "{result}");
+        assert!(number("waste") > 1.01 && number("waste") < 2.0, "{result}");
+        assert!((0.0..1.0).contains(&number("loss")) && number("rtt_added_ms") > -1.0, "{result}");
+    }
+    let page = std::fs::read_to_string(dir.path().join("pcc-race.html")).unwrap();
+    assert!(page.contains("tcp-bbr"));
 }
 
 #[cfg(unix)]

@@ -37,7 +37,7 @@ impl Course {
     pub(super) fn parse(written: &str, seed: u64) -> anyhow::Result<Self> {
         let path: Path = written.parse().map_err(|error| {
             let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
-            anyhow::anyhow!("{error}; the presets are {}", names.join(", "))
+            anyhow::anyhow!("{error}; the presets are {}; and no file has that name", names.join(", "))
         })?;
         path.links(seed)?;
         Ok(Self { name: written.to_owned(), path, seed })

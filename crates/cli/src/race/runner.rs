@@ -1,7 +1,8 @@
-//! One algorithm's run: its own server, client, copy of the path and threads, so that runners share nothing but the
-//! computer.
+//! One run: its own server, client, copy of the path and threads, so that runners share nothing but the computer.
 
-use super::course::Course;
+use super::carrier::Carrier;
+use super::course::{Course, FILE_SHARE_OF_UDP};
+use super::kernel;
 use super::source::Source;
 use super::trace::{SAMPLE_INTERVAL, Sample, Trace, Watch};
 use super::transfer::{Client, Server};
@@ -21,7 +22,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 /// Who runs, and where.
 pub(super) struct Entry {
-    pub(super) algorithm: Algorithm,
+    pub(super) carrier: Carrier,
     pub(super) course: Arc<Course>,
     pub(super) source: Arc<Source>,
     /// Where the copy goes; it is removed once it is verified.
@@ -56,13 +57,14 @@ impl Rules {
         self.stopped.store(true, Relaxed);
     }
 
-    fn finished(&self, time: Duration) {
+    /// Somebody was through after this time.
+    pub(super) fn finished(&self, time: Duration) {
         let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
         *best = Some(best.map_or(time, |best| best.min(time)));
     }
 
     /// Whether a runner must end after this time; the same rule one after another as side by side.
-    fn over(&self, time: Duration) -> bool {
+    pub(super) fn over(&self, time: Duration) -> bool {
         let best = *self.best.lock().unwrap_or_else(PoisonError::into_inner);
         self.stopped.load(Relaxed) || time >= best.map_or(self.most, |best| best.saturating_add(self.limit))
     }
@@ -94,9 +96,7 @@ pub(super) fn run_all(entries: Vec<Entry>, serial: bool, tell: &UnboundedSender<
     let mut runners: Vec<_> = entries
         .into_iter()
         .enumerate()
-        .map(|(runner, entry)| {
-            (entry.algorithm.name(), move |tell: UnboundedSender<Update>| run(runner, &entry, &tell))
-        })
+        .map(|(runner, entry)| (entry.carrier.name(), move |tell: UnboundedSender<Update>| run(runner, &entry, &tell)))
         .collect();
     let together = if serial { 1 } else { runners.len().max(1) };
     let mut traces = Vec::new();
@@ -121,15 +121,19 @@ pub(super) fn run_all(entries: Vec<Entry>, serial: bool, tell: &UnboundedSender<
 const WORKERS: usize = 2;
 
 fn run(runner: usize, entry: &Entry, tell: &UnboundedSender<Update>) -> Trace {
-    let name = entry.algorithm.name();
+    let name = entry.carrier.name();
     let run = || -> anyhow::Result<Trace> {
+        let algorithm = match &entry.carrier {
+            Carrier::Quic(algorithm) => algorithm,
+            Carrier::Tcp { kernel, .. } => return kernel::go(runner, entry, kernel, tell),
+        };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(WORKERS)
             .thread_name(format!("race-{name}"))
             .enable_all()
             .build()
             .context("no I/O threads for it")?;
-        let trace = runtime.block_on(go(runner, entry, tell));
+        let trace = runtime.block_on(go(runner, entry, algorithm, tell));
         runtime.shutdown_background();
         trace
     };
@@ -144,18 +148,18 @@ fn run(runner: usize, entry: &Entry, tell: &UnboundedSender<Update>) -> Trace {
     trace
 }
 
-async fn go(runner: usize, entry: &Entry, tell: &UnboundedSender<Update>) -> anyhow::Result<Trace> {
+async fn go(runner: usize, entry: &Entry, chosen: &Algorithm, tell: &UnboundedSender<Update>) -> anyhow::Result<Trace> {
     let Entry { course, source, rules, .. } = entry;
-    let name = entry.algorithm.name();
+    let name = chosen.name();
     let watch = Arc::new(Watch::default());
-    let algorithm = watched(&entry.algorithm, course.seed, &watch);
+    let algorithm = watched(chosen, course.seed, &watch);
     let windows = course.windows();
     let server = Server::start(source.path.clone(), transport::config(&algorithm, &windows), windows)?;
     let mut options = emulate::Options::new(course.path.clone(), server.address);
     options.seed = course.seed;
     let relay = emulate::relay(options)?;
     let began = Instant::now();
-    let receiving = transport::config(&entry.algorithm, &windows);
+    let receiving = transport::config(chosen, &windows);
     let mut client = Client::connect(relay.addr(), server.trust.clone(), receiving).await?;
     if let (0, Some(warning)) = (runner, client.warning()) {
         tracing::warn!("{warning}");
@@ -201,18 +205,20 @@ async fn go(runner: usize, entry: &Entry, tell: &UnboundedSender<Update>) -> any
     trace.dropped_host = report.down.dropped_host.packets + report.up.dropped_host.packets + report.missed;
 
     copy.flush().await.context("cannot write the copy")?;
-    trace.bytes = copy.metadata().await?.len();
-    trace.finished = fetched.is_some() && trace.bytes == source.bytes;
-    let (source, path, bytes) = (Arc::clone(source), entry.copy.clone(), trace.bytes);
-    let verify = move || -> std::io::Result<bool> {
-        let matches = source.matches(&path, bytes)?;
-        std::fs::remove_file(&path)?;
-        Ok(matches)
-    };
-    trace.verified = tokio::task::spawn_blocking(verify).await?.context("cannot read the copy")?;
-    // An end before the file's is no success, whatever HTTP said of it.
-    trace.verified &= fetched.is_none() || trace.finished;
+    tokio::task::block_in_place(|| verify(&mut trace, entry, fetched.is_some()))?;
     Ok(trace)
+}
+
+/// Compares the copy with the file, as far as it got, and removes it.
+pub(super) fn verify(trace: &mut Trace, entry: &Entry, fetched: bool) -> anyhow::Result<()> {
+    let Entry { source, copy, .. } = entry;
+    trace.bytes = std::fs::metadata(copy).context("cannot read the copy")?.len();
+    trace.finished = fetched && trace.bytes == source.bytes;
+    let matches = source.matches(copy, trace.bytes).context("cannot read the copy")?;
+    std::fs::remove_file(copy).context("cannot remove the copy")?;
+    // An end before the file's is no success, whatever the protocol said of it.
+    trace.verified = matches && (!fetched || trace.finished);
+    Ok(())
 }
 
 /// The algorithm, with us listening if it is PCC.
@@ -236,7 +242,7 @@ struct Seen {
 impl Seen {
     fn sample(&self, at: Duration, received: u64) -> Sample {
         let mut sample = Sample { at, received, rate: self.watch.rate(), ..Sample::default() };
-        sample.arrived = self.client.stats().udp_rx.bytes;
+        sample.arrived = (self.client.stats().udp_rx.bytes as f64 * FILE_SHARE_OF_UDP) as u64;
         if let Some(path) = self.server.get().and_then(|server| server.path_stats(PathId::ZERO)) {
             sample.rtt = path.rtt;
             sample.sent_packets = path.sent_packets;

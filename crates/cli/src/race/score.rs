@@ -1,6 +1,6 @@
 //! What a runner achieved, as the numbers of the table.
 
-use super::course::{Course, FILE_SHARE_OF_UDP};
+use super::course::Course;
 use super::trace::{Sample, Trace};
 use core::time::Duration;
 
@@ -53,7 +53,7 @@ impl Score {
 /// File bytes that had arrived, in whatever order, at most all of them. Repetitions count as new, which errs against
 /// the runner that caused them.
 fn useful(sample: &Sample, file: u64) -> f64 {
-    (sample.arrived as f64 * FILE_SHARE_OF_UDP).max(sample.received as f64).min(file as f64)
+    (sample.arrived.max(sample.received).min(file)) as f64
 }
 
 fn started(trace: &Trace, course: &Course) -> Duration {
@@ -64,7 +64,7 @@ fn started(trace: &Trace, course: &Course) -> Duration {
         let Some(since) = sample.at.checked_sub(window) else { continue };
         while behind.next_if(|first| first.at < since).is_some() {}
         let Some(first) = behind.peek().filter(|first| first.at < sample.at) else { continue };
-        let arrived = sample.arrived.saturating_sub(first.arrived) as f64 * FILE_SHARE_OF_UDP;
+        let arrived = sample.arrived.saturating_sub(first.arrived) as f64;
         if arrived >= 0.5 * course.ideal(trace.requested + first.at, trace.requested + sample.at) {
             return sample.at;
         }
@@ -90,15 +90,15 @@ mod tests {
     /// Idle for two seconds, then full speed for eight, over 80 Mbit/s.
     fn trace() -> (Trace, Course) {
         let course = Course::parse("rate=80Mbit,rtt=100ms", 1).unwrap();
-        let wire = 1e7 * 1452.0 / 1480.0;
+        let useful = 1e7 * 1412.0 / 1480.0;
         let mut trace = Trace { algorithm: "pcc", time: Duration::from_secs(10), finished: true, ..Trace::default() };
         for step in 0..=100u32 {
             let busy = f64::from(step.saturating_sub(20)) * 0.1;
-            let arrived = (busy * wire) as u64;
+            let arrived = (busy * useful) as u64;
             trace.samples.push(Sample {
                 at: Duration::from_millis(100) * step,
                 arrived,
-                received: (arrived as f64 * FILE_SHARE_OF_UDP) as u64,
+                received: arrived,
                 rtt: Duration::from_millis(110),
                 sent_packets: u64::from(step) * 10,
                 lost_packets: u64::from(step),
@@ -124,7 +124,7 @@ mod tests {
         let (trace, course) = trace();
         let score = Score::of(&trace, &course, trace.bytes);
         assert!((score.loss - 0.1).abs() < 1e-9);
-        assert!((score.waste - 2.0 / FILE_SHARE_OF_UDP).abs() < 1e-3);
+        assert!((score.waste - 2.0).abs() < 1e-3);
         assert!((score.rtt_added_ms - 10.0).abs() < 1e-6);
         assert!((score.goodput_mbps - trace.bytes as f64 * 8e-7).abs() < 1e-6);
     }

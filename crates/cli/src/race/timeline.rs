@@ -1,6 +1,6 @@
 //! Samples as lines to draw: rate, RTT and loss over time.
 
-use super::course::{Course, FILE_SHARE_OF_UDP};
+use super::course::Course;
 use super::trace::{Sample, Trace};
 use core::time::Duration;
 use serde::Serialize;
@@ -69,7 +69,7 @@ fn earlier(samples: &[Sample], since: Duration) -> Option<&Sample> {
 }
 
 fn goodput(first: &Sample, last: &Sample) -> f64 {
-    let arrived = last.arrived.saturating_sub(first.arrived) as f64 * FILE_SHARE_OF_UDP;
+    let arrived = last.arrived.saturating_sub(first.arrived) as f64;
     round(arrived * 8e-6 / (last.at - first.at).as_secs_f64())
 }
 
@@ -115,7 +115,7 @@ mod tests {
         let trace = Trace { samples: samples.collect(), time: Duration::from_secs(120), ..Trace::default() };
         let line = Timeline::of(&trace);
         assert!((300..=POINTS + 1).contains(&line.t.len()), "{}", line.t.len());
-        let expected = 10.0 * FILE_SHARE_OF_UDP;
+        let expected = 10.0;
         assert!(line.goodput.iter().all(|rate| (rate - expected).abs() < 0.01));
         assert!(line.loss.iter().flatten().count() > 300 && line.loss.iter().flatten().all(|loss| *loss == 1.0));
         assert!(line.rtt.iter().all(Option::is_none));

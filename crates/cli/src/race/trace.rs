@@ -21,7 +21,8 @@ pub(super) struct Sample {
     pub(super) at: Duration,
     /// File bytes that the client got in order.
     pub(super) received: u64,
-    /// Bytes of UDP payload that reached the client, in whatever order.
+    /// File bytes that reached the client, in whatever order and repetitions included. With QUIC estimated from the UDP
+    /// payload.
     pub(super) arrived: u64,
     /// The sender's smoothed RTT.
     pub(super) rtt: Duration,
@@ -29,7 +30,7 @@ pub(super) struct Sample {
     pub(super) sent_packets: u64,
     /// Packets that the sender declared lost.
     pub(super) lost_packets: u64,
-    /// Bytes of UDP payload that the sender sent.
+    /// Bytes of UDP payload that the sender sent; with TCP as much of each packet.
     pub(super) sent_bytes: u64,
     /// The sender's congestion window, bytes.
     pub(super) window: u64,

@@ -1,0 +1,26 @@
+//! Who carries the file: a congestion controller of our QUIC stack, or the kernel's TCP.
+
+use pcc_quic::Algorithm;
+
+/// Who carries the file.
+#[derive(Clone, Debug)]
+pub(super) enum Carrier {
+    /// QUIC with this algorithm.
+    Quic(Algorithm),
+    /// TCP with the algorithm that the kernel knows by this name.
+    Tcp { name: &'static str, kernel: &'static str },
+}
+
+/// The kernel's algorithms that most of the world's data is carried with.
+pub(super) const TCP: [Carrier; 2] =
+    [Carrier::Tcp { name: "tcp-cubic", kernel: "cubic" }, Carrier::Tcp { name: "tcp-bbr", kernel: "bbr" }];
+
+impl Carrier {
+    /// The name in tables and files.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Quic(algorithm) => algorithm.name(),
+            Self::Tcp { name, .. } => name,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The cable between two hosts: a thread that reads the packets of one interface, asks the path when each comes out, and
+//! writes it to the other.
+
+use crate::emulate::{Departures, be_exact, wait};
+use crate::race::course::Course;
+use anyhow::Context;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::time::Duration;
+use pcc::units::{Bytes, Timestamp};
+use pcc_link::{Counters, Link, Outcome};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// What the cable carried so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    /// From server to client. Sizes are those of IP packets.
+    pub(super) down: Counters,
+    /// Bytes of TCP payload that came out at the client, repetitions included.
+    pub(super) arrived: u64,
+    /// Packets that an interface refused.
+    pub(super) dropped_host: u64,
+}
+
+/// A cable at work; it stops when this is dropped.
+#[derive(Debug)]
+pub(super) struct Cable {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    counts: Mutex<Counts>,
+}
+
+impl Cable {
+    /// Connects two interfaces that do not block. The path's time begins with the first packet.
+    pub(super) fn connect(server: File, client: File, course: &Course) -> anyhow::Result<Self> {
+        let (up, down) = course.path.links(course.seed)?;
+        let shared = Arc::new(Shared::default());
+        let engine = Engine {
+            ends: [End { interface: server, link: down }, End { interface: client, link: up }],
+            shared: Arc::clone(&shared),
+            began: None,
+            departures: Departures::default(),
+            arrived: 0,
+            dropped_host: 0,
+        };
+        let thread = std::thread::Builder::new().name("race-cable".to_owned()).spawn(move || engine.run());
+        Ok(Self { shared, thread: Some(thread.context("no thread for the emulated path")?) })
+    }
+
+    /// What it carried so far.
+    pub(super) fn counts(&self) -> Counts {
+        *self.shared.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread of the emulated path failed");
+        }
+    }
+}
+
+/// An interface, and the path of what leaves it.
+struct End {
+    interface: File,
+    link: Link,
+}
+
+struct Engine {
+    /// The server's, then the client's.
+    ends: [End; 2],
+    shared: Arc<Shared>,
+    began: Option<Instant>,
+    /// Packets under way, each with the place of the end that it left.
+    departures: Departures<(usize, Vec<u8>)>,
+    arrived: u64,
+    dropped_host: u64,
+}
+
+const SERVER: usize = 0;
+
+/// How old the counts may be, and how long a stop may take.
+const TICK: Duration = Duration::from_millis(20);
+/// Packets read from one end before the other, and the departures, have their turn.
+const BATCH: usize = 16;
+
+impl Engine {
+    fn run(mut self) {
+        be_exact();
+        let mut buffer = vec![0; 65_536];
+        let mut ready = Vec::new();
+        while !self.shared.stop.load(Relaxed) {
+            self.send_due();
+            *self.shared.counts.lock().unwrap_or_else(PoisonError::into_inner) = Counts {
+                down: *self.ends[SERVER].link.counters(),
+                arrived: self.arrived,
+                dropped_host: self.dropped_host,
+            };
+            let now = Instant::now();
+            let next = self.departures.next().map_or(TICK, |at| at.saturating_duration_since(now).min(TICK));
+            wait(self.ends.iter().map(|end| &end.interface), next, &mut ready);
+            for (place, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
+                self.read(place, &mut buffer);
+            }
+        }
+    }
+
+    fn read(&mut self, place: usize, buffer: &mut [u8]) {
+        let Some(end) = self.ends.get_mut(place) else { return };
+        for _ in 0..BATCH {
+            let Ok(len) = (&end.interface).read(buffer) else { return };
+            let packet = buffer.get(..len).unwrap_or_default();
+            // What the kernel says of IPv6 to whom it may concern does not concern the race.
+            if packet.first().is_none_or(|first| first >> 4 != 4) {
+                continue;
+            }
+            let now = Instant::now();
+            let began = *self.began.get_or_insert(now);
+            let sent = Timestamp::ZERO + now.saturating_duration_since(began);
+            let Outcome::Delivered { at, duplicate } = end.link.send(sent, Bytes::new(len as u64)) else { continue };
+            for at in [Some(at), duplicate].into_iter().flatten() {
+                self.departures.push(began + at.since(Timestamp::ZERO), (place, packet.to_vec()));
+            }
+        }
+    }
+
+    fn send_due(&mut self) {
+        for _ in 0..BATCH * 4 {
+            let Some((_, (from, packet))) = self.departures.due(Instant::now()) else { return };
+            let Some(to) = self.ends.get(1 - from) else { return };
+            match (&to.interface).write(&packet) {
+                Ok(_) if from == SERVER => self.arrived += payload(&packet),
+                Ok(_) => {}
+                Err(error) => {
+                    self.dropped_host += 1;
+                    if error.kind() != io::ErrorKind::WouldBlock {
+                        tracing::debug!(%error, "a packet was refused");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Bytes of data in a packet of TCP over IPv4 (RFC 791 §3.1, RFC 9293 §3.1): both headers say how long they are.
+fn payload(packet: &[u8]) -> u64 {
+    let words = |at: usize, shift: u8| packet.get(at).map_or(0, |byte| usize::from(byte >> shift & 15) * 4);
+    let ip = words(0, 0);
+    packet.len().saturating_sub(ip + words(ip + 12, 4)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packets_payload_is_what_its_headers_leave() {
+        let mut packet = vec![0; 1480];
+        (packet[0], packet[32]) = (0x45, 0x80); // 20 bytes of IPv4, 32 of TCP with its time stamps
+        assert_eq!(payload(&packet), 1428);
+        packet[0] = 0x46; // with an option of IP, TCP begins elsewhere
+        packet[36] = 0x50;
+        assert_eq!(payload(&packet), 1480 - 24 - 20);
+        assert_eq!((payload(&[]), payload(&[0x4f; 10])), (0, 0));
+    }
+}
