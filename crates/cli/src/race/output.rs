@@ -5,6 +5,7 @@ use super::runner::{Ended, Update};
 use super::score::Score;
 use super::source::Source;
 use super::trace::Trace;
+use pcc::units::Rate;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -56,25 +57,26 @@ impl Summary<'_> {
             "blake3": self.source.digest.to_string(),
             "seed": self.course.seed,
             "version": env!("CARGO_PKG_VERSION"),
+            "strongest_peer": self.strongest_peer().map(|(algorithm, ratio)| json!({ "algorithm": algorithm, "ratio": ratio })),
             "results": results,
         })
     }
 
-    /// What people read.
+    /// What people read, in 80 columns.
     pub(super) fn table(&self) -> String {
         let mut text = format!(
-            "\n{:<10}{:>11}{:>14}{:>8}{:>9}{:>8}{:>12}{:>7}  {}\n",
+            "\n{:<9} {:>7} {:>11} {:>5} {:>7} {:>7} {:>9} {:>5}  {}\n",
             "algorithm", "time", "goodput", "share", "started", "loss", "RTT added", "waste", "copy"
         );
         for (trace, score) in self.runners() {
             let name = trace.algorithm;
             let line = match &trace.error {
-                Some(error) => writeln!(text, "{name:<10}  could not run: {error}"),
+                Some(error) => writeln!(text, "{name:<9} could not run: {error}"),
                 None => writeln!(
                     text,
-                    "{name:<10}{:>9.1} s{:>7.2} Mbit/s{:>6.1} %{:>7.1} %{:>6.2} %{:>9.1} ms{:>7.3}  {}",
+                    "{name:<9} {:>5.1} s {:>11} {:>3.0} % {:>5.0} % {:>5.2} % {:>6.1} ms {:>5.3}  {}",
                     trace.time.as_secs_f64(),
-                    score.goodput_mbps,
+                    Rate::from_mbit(score.goodput_mbps).to_string(),
                     score.share * 100.0,
                     score.share_started * 100.0,
                     score.loss * 100.0,
@@ -85,36 +87,38 @@ impl Summary<'_> {
             };
             let _ = line; // a String takes everything
         }
-        text.push_str("share: of what a perfect sender would move; started: the same once it ran at half speed\n");
+        text.push_str("share: of what a perfect sender would move; started: once it ran at half speed\n");
         self.notes(&mut text);
         text
     }
 
     /// Whether the copy is good, and how far it got.
-    pub(super) fn copy(&self, trace: &Trace) -> String {
-        let verified = if trace.verified { "verified" } else { "DAMAGED" };
-        if trace.finished {
-            return verified.to_owned();
+    fn copy(&self, trace: &Trace) -> String {
+        match (trace.verified, trace.finished) {
+            (false, _) => "DAMAGED".to_owned(),
+            (true, true) => "verified".to_owned(),
+            (true, false) => format!("{:.0} % of it", trace.bytes as f64 * 100.0 / self.source.bytes.max(1) as f64),
         }
-        let (moved, all) = (trace.bytes as f64 / 1e6, self.source.bytes as f64 / 1e6);
-        format!("unfinished: {moved:.1} of {all:.1} MB, {verified}")
+    }
+
+    /// The strongest of PCC's peers, and PCC's goodput by its; none if PCC or all others did not run.
+    pub(super) fn strongest_peer(&self) -> Option<(&'static str, f64)> {
+        let ran = |(trace, score): &(&Trace, &Score)| trace.error.is_none() && score.goodput_mbps > 0.0;
+        let (_, pcc) = self.runners().filter(ran).find(|(trace, _)| trace.algorithm == "pcc")?;
+        let others = self.runners().filter(ran).filter(|(trace, _)| trace.algorithm != "pcc");
+        let (peer, score) = others.max_by(|(_, a), (_, b)| a.goodput_mbps.total_cmp(&b.goodput_mbps))?;
+        Some((peer.algorithm, pcc.goodput_mbps / score.goodput_mbps))
     }
 
     fn notes(&self, text: &mut String) {
-        let leader = self.runners().find(|(trace, _)| trace.algorithm == "pcc");
-        if let Some((_, pcc)) = leader.filter(|(trace, _)| trace.error.is_none()) {
-            for (trace, score) in self.runners().filter(|(trace, _)| trace.algorithm != "pcc" && trace.error.is_none())
-            {
-                if score.goodput_mbps > 0.0 {
-                    let _ = writeln!(text, "pcc / {}: {:.2}", trace.algorithm, pcc.goodput_mbps / score.goodput_mbps);
-                }
-            }
+        if let Some((peer, ratio)) = self.strongest_peer() {
+            let _ = writeln!(text, "pcc moved {ratio:.2} times what {peer} did, the strongest of the others");
         }
         let dropped: u64 = self.traces.iter().map(|trace| trace.dropped_host).sum();
         if dropped > 0 {
             let _ = writeln!(
                 text,
-                "this computer itself dropped {dropped} packets, which no path did: --serial races one after another"
+                "this computer itself dropped {dropped} packets, which no path did:\n--serial races one after another"
             );
         }
     }
@@ -182,5 +186,58 @@ impl Event {
             "rate_bps": sample.rate,
             "state": update.state,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::time::Duration;
+
+    fn summary(goodputs: &[(&'static str, f64)], check: impl FnOnce(&Summary<'_>)) {
+        let course = Course::parse("satellite", 1).unwrap();
+        let source = Source { path: "file".into(), bytes: 1_000_000, digest: blake3::hash(b""), made: false };
+        let traces: Vec<_> = goodputs
+            .iter()
+            .map(|(algorithm, _)| Trace {
+                algorithm,
+                bytes: 123_456,
+                time: Duration::from_millis(1_234_500),
+                verified: true,
+                ..Trace::default()
+            })
+            .collect();
+        let scores: Vec<_> = goodputs
+            .iter()
+            .map(|(_, mbit)| Score {
+                goodput_mbps: *mbit,
+                share: 1.0,
+                share_started: 1.0,
+                started: Duration::ZERO,
+                loss: 0.1234,
+                waste: 9.999,
+                rtt_added_ms: 1234.5,
+            })
+            .collect();
+        check(&Summary { course: &course, source: &source, scores: &scores, traces: &traces });
+    }
+
+    #[test]
+    fn the_table_fits_80_columns() {
+        summary(&[("pcc", 123.4), ("tcp-cubic", 0.912), ("newreno", 1234.5)], |summary| {
+            for line in summary.table().lines() {
+                assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
+            }
+        });
+    }
+
+    #[test]
+    fn the_one_number_names_the_strongest_of_the_others() {
+        summary(&[("pcc", 20.0), ("cubic", 1.0), ("tcp-bbr", 25.0)], |summary| {
+            assert_eq!(summary.strongest_peer(), Some(("tcp-bbr", 0.8)));
+            assert!(summary.table().contains("0.80 times what tcp-bbr did"), "{}", summary.table());
+        });
+        summary(&[("pcc", 20.0)], |summary| assert_eq!(summary.strongest_peer(), None));
+        summary(&[("cubic", 20.0), ("bbr", 1.0)], |summary| assert_eq!(summary.strongest_peer(), None));
     }
 }

@@ -10,7 +10,7 @@ const HEIGHT: f64 = 400.0;
 /// The plot within it.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 816.0;
-const TOP: f64 = 92.0;
+const TOP: f64 = 108.0;
 const BOTTOM: f64 = 348.0;
 
 /// Colours that people with any colour vision tell apart (Okabe and Ito), dark enough for a white card.
@@ -20,6 +20,8 @@ fn colour(algorithm: &str) -> &'static str {
         "cubic" => "#c44e00",
         "bbr" => "#007a5a",
         "newreno" => "#a8558a",
+        "tcp-cubic" => "#946200",
+        "tcp-bbr" => "#6a4fb0",
         _ => "#555555",
     }
 }
@@ -79,6 +81,7 @@ fn draw(svg: &mut String, summary: &Summary<'_>) -> core::fmt::Result {
             r##"<polyline fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round" points="{points}"/>"##
         )?;
     }
+    finishes(svg, summary, &scale)?;
     legend(svg, summary)?;
     svg.write_str("</svg>\n")
 }
@@ -124,16 +127,32 @@ fn capacity_line(svg: &mut String, scale: &Scale, limit: &[(f64, f64)]) -> core:
     Ok(())
 }
 
+/// Who was through: what comes after is no collapse.
+fn finishes(svg: &mut String, summary: &Summary<'_>, scale: &Scale) -> core::fmt::Result {
+    for (place, (trace, _)) in summary.runners().filter(|(trace, _)| trace.finished).enumerate() {
+        let (x, y) = (scale.x(trace.time.as_secs_f64()), TOP + 12.0 + 16.0 * place as f64);
+        let (colour, name) = (colour(trace.algorithm), trace.algorithm.to_uppercase());
+        writeln!(svg, r##"<path d="M{x:.1} {TOP}V{BOTTOM}" stroke="{colour}" stroke-dasharray="2 3"/>"##)?;
+        let (at, anchor) = if x > RIGHT - 110.0 { (x - 5.0, "end") } else { (x + 5.0, "start") };
+        writeln!(svg, r##"<text x="{at:.1}" y="{y:.1}" text-anchor="{anchor}" fill="{colour}">{name} done</text>"##)?;
+    }
+    Ok(())
+}
+
 fn legend(svg: &mut String, summary: &Summary<'_>) -> core::fmt::Result {
-    let mut x = LEFT;
+    let (mut x, mut y) = (LEFT, 73.0);
     for (trace, score) in summary.runners() {
         let name = trace.algorithm.to_uppercase();
         let end = if trace.finished { "" } else { " (unfinished)" };
         let text = format!("{name} {:.1} Mbit/s, {:.0} s{end}", score.goodput_mbps, trace.time.as_secs_f64());
         let colour = colour(trace.algorithm);
-        writeln!(svg, r##"<path d="M{x:.0} 73h18" stroke="{colour}" stroke-width="3"/>"##)?;
-        writeln!(svg, r##"<text x="{:.0}" y="77.5">{text}</text>"##, x + 24.0)?;
-        x += 24.0 + 7.1 * text.len() as f64 + 12.0;
+        let width = 24.0 + 7.1 * text.len() as f64 + 12.0;
+        if x + width > RIGHT {
+            (x, y) = (LEFT, y + 18.0);
+        }
+        writeln!(svg, r##"<path d="M{x:.0} {y}h18" stroke="{colour}" stroke-width="3"/>"##)?;
+        writeln!(svg, r##"<text x="{:.0}" y="{}">{text}</text>"##, x + 24.0, y + 4.5)?;
+        x += width;
     }
     writeln!(svg, r##"<path d="M{LEFT} 385h18" stroke="#888" stroke-dasharray="5 4"/>"##)?;
     writeln!(
