@@ -23,10 +23,12 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
+use crate::log::LogArgs;
 pub(crate) use args::Args;
 use windows::Windows;
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    LogArgs::default().start(); // for warnings of what this host cannot do
     if args.server { runner::serve(args).await } else { runner::measure(args).await }
 }

@@ -92,7 +92,8 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Test")]
     pub(super) bidir: bool,
 
-    /// Most to send, all streams together (iperf3 counts each stream), for example 100M (bits)
+    /// Most to send, all streams together (iperf3 counts each stream), for example 100M (bits); of a server, to each
+    /// client, whatever congestion control it asks for
     #[arg(short = 'b', long, value_name = "RATE", conflicts_with_all = ["reverse", "bidir"], help_heading = "Test")]
     pub(super) bitrate: Option<Rate>,
 

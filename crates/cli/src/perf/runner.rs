@@ -303,6 +303,7 @@ pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
         algorithm,
         windows: Windows(args.window),
         largest_datagram: args.set_mss,
+        max_rate: args.bitrate,
         limits: Limits { clients: args.max_clients as usize, bytes: args.max_bytes.get(), time: args.max_time },
         once: args.one_off,
     };

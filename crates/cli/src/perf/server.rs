@@ -7,6 +7,7 @@ use super::side::{Counter, Meter, Side};
 use super::watch::Watch;
 use super::windows;
 use noq::{Connection, Endpoint, Incoming, ServerConfig, VarInt};
+use pcc::units::Rate;
 use pcc_quic::Algorithm;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub(super) struct Server {
     pub(super) windows: super::Windows,
     /// `-M`.
     pub(super) largest_datagram: Option<LargestDatagram>,
+    /// Most to send to each client.
+    pub(super) max_rate: Option<Rate>,
     /// What clients can make it do.
     pub(super) limits: Limits,
     /// Ends after the first client.
@@ -120,6 +123,9 @@ impl Server {
         let mut transport = self.windows.transport(&algorithm);
         if let Some(largest) = self.largest_datagram {
             largest.limit(&mut transport);
+        }
+        if let Some(limit) = self.max_rate {
+            transport.congestion_controller_factory(algorithm.capped(limit));
         }
         // A client that is silent for longer than the idle time-out shall not be kept.
         transport.keep_alive_interval(None);

@@ -42,6 +42,7 @@ impl Pair {
             algorithm: Algorithm::Cubic,
             windows: Windows::default(),
             largest_datagram,
+            max_rate: None,
             limits,
             once: false,
         };
