@@ -145,6 +145,7 @@ fn a_file_alone_races_over_the_usual_path() {
 
 #[cfg(target_os = "linux")]
 #[test]
+#[expect(clippy::print_stderr, reason = "a test that cannot run somewhere says so")]
 fn the_kernels_tcp_carries_the_same_file_over_the_same_path() {
     let dir = folder();
     let done = pcc(dir.path(), &[PATH, "file", "-C", "pcc", "--kernel", "--json"]);
