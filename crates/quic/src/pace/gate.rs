@@ -10,6 +10,10 @@ use pcc::units::{Bytes, Timestamp};
 /// so the average stays exact.
 const SOON: Duration = Duration::from_micros(5);
 
+/// noq ends a turn after 20 datagrams, acknowledgements among them, and has another one at once: after so many packets
+/// it was not for want of data.
+const LONG_TURN: u32 = 10;
+
 /// A packet that leaves in a turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving {
@@ -32,8 +36,9 @@ pub(crate) struct Gate {
     reopened_in: AtomicU64,
     /// The gate held back the packet that leaves next.
     held: AtomicBool,
-    /// The turn in which the last packet left.
+    /// The turn in which the last packet left, and how many did in it.
     sent_in: u64,
+    sent: u32,
 }
 
 impl Gate {
@@ -72,7 +77,7 @@ impl Gate {
         if self.held.load(Relaxed) {
             let waited_on = reopened != Timestamp::ZERO && self.reopened_in.load(Relaxed) != turn;
             Departure::Waited { woken: if waited_on { reopened } else { now } }
-        } else if turn == self.sent_in {
+        } else if turn == self.sent_in || (turn == self.sent_in + 1 && self.sent >= LONG_TURN) {
             Departure::Followed
         } else {
             Departure::Fresh
@@ -100,6 +105,7 @@ impl Gate {
     /// The packet, of `bytes`, left; closes until the next is due, if that ends its train.
     pub(crate) fn on_sent(&mut self, leaving: Leaving, bytes: Bytes, pace: Pace) {
         let Leaving { turn, now, departure } = leaving;
+        self.sent = if turn == self.sent_in { self.sent.saturating_add(1) } else { 1 };
         self.sent_in = turn;
         *self.held.get_mut() = false;
         if let Some(next) = self.schedule.on_sent(now, bytes, departure, pace) {

@@ -163,3 +163,20 @@ fn nobody_is_held_outside_a_turn() {
     assert!(gate.admits());
     assert!(gate.leaving(us(0)).is_none());
 }
+
+#[test]
+fn what_a_long_turn_leaves_for_the_next_is_still_owed() {
+    let due_after = |packets: u32| {
+        let mut used = Turned::used();
+        assert_eq!(used.next_turn().asked(1), Err(96));
+        used.next_turn().sends(3096); // 3 ms late
+        for _ in 1..packets {
+            used.sends(3096);
+        }
+        used.next_turn().sends(3100);
+        micros(used.gate.schedule.end_of_grace())
+    };
+    // The schedule goes on from when the packets were due, or afresh where there was nothing to send.
+    assert!(due_after(LONG_TURN) < 3096 + 96 + 5000, "{}", due_after(LONG_TURN));
+    assert!(due_after(3) > 3096 + 5000, "{}", due_after(3));
+}

@@ -220,3 +220,21 @@ fn no_rate_stops_a_sender_for_good() {
         assert!(next.since(start) <= LONGEST_GAP, "{rate:?}");
     }
 }
+
+#[test]
+fn a_host_that_stops_its_sender_again_and_again_costs_no_rate() {
+    // Four busy processes: a wake-up waits for one slice of 4 ms or for all of them, or for none right after a turn.
+    for seed in 1..=8_u64 {
+        let mut sender = Sender::new();
+        let mut state = seed;
+        for _ in 0..=110_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let slices = [0, 0, 0, 1, 1, 2, 3, 4][(state >> 61) as usize];
+            sender.sends(us(20 + 4_000 * slices), single());
+        }
+        let settled = sender.departures.split_off(10_000);
+        sender.departures = settled;
+        let rate = Rate::from_volume(Bytes::new(1200 * 100_000), sender.span());
+        assert!((0.98..=1.01).contains(&(rate.mbit() / 100.0)), "{rate:?} with seed {seed}");
+    }
+}
