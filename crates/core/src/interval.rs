@@ -1,6 +1,7 @@
 //! The monitor interval: a run of packets sent at one target rate and judged together, and the [`Report`] on it.
 
 use crate::control::Slot;
+use crate::slope::Slope;
 use crate::units::{Bytes, Rate, Timestamp};
 use core::time::Duration;
 
@@ -48,6 +49,10 @@ pub struct Report {
     pub packets: u32,
     /// Packets of it declared lost.
     pub packets_lost: u32,
+    /// Runs of lost packets that were sent one after the other.
+    pub loss_bursts: u32,
+    /// Packets of it that arrived marked: Congestion Experienced (RFC 3168).
+    pub packets_marked: u32,
     /// Bytes sent in the interval.
     pub sent: Bytes,
     /// Bytes of it declared lost.
@@ -59,8 +64,12 @@ pub struct Report {
     pub rtt: Option<Duration>,
     /// Least-squares slope of RTT against send time, in seconds per second; `None` with fewer than two samples.
     pub rtt_gradient: Option<f64>,
-    /// Standard error of that slope; infinite with fewer than three samples.
+    /// Standard error of that slope, for samples as independent as these were; infinite with fewer than three.
     pub rtt_gradient_error: f64,
+    /// From the first to the last packet that gave a sample.
+    pub rtt_span: Duration,
+    /// Packets that gave a sample.
+    pub rtt_samples: u32,
     /// Root mean square of the RTT samples around that slope; zero without a slope.
     pub rtt_residual: Duration,
     /// Standard deviation of the RTT samples.
@@ -75,9 +84,23 @@ pub struct Report {
 }
 
 impl Report {
-    /// Loss rate L: bytes lost by bytes sent, 0 to 1.
+    /// Loss rate L, 0 to 1: bytes lost or marked by bytes sent.
+    ///
+    /// A router marks what it would otherwise have dropped, and a sender answers marks as it answers losses (RFC 3168
+    /// §6.1.2, RFC 9002 §7.1); a mark counts as a packet of mean size.
     pub fn loss(&self) -> f64 {
+        let marked = f64::from(self.packets_marked) / f64::from(self.packets.max(1));
+        (self.undelivered() + marked).min(1.0)
+    }
+
+    /// The share of its bytes that did not arrive, 0 to 1.
+    fn undelivered(&self) -> f64 {
         if self.sent == Bytes::ZERO { 0.0 } else { self.lost.get() as f64 / self.sent.get() as f64 }
+    }
+
+    /// Packets that were lost or marked.
+    pub const fn packets_refused(&self) -> u32 {
+        self.packets_lost.saturating_add(self.packets_marked)
     }
 
     /// Goodput T: the rate at which the interval's data left the path.
@@ -86,20 +109,79 @@ impl Report {
     /// that grows by g seconds a second only 1/(1 + g) of it did. Without that factor a buffer hides every overshoot
     /// until it is full, and a lone sender climbs some 10 % above capacity again and again (loss of 2 to 3 %).
     pub fn throughput(&self) -> Rate {
-        self.achieved * ((1.0 - self.loss()) / (1.0 + self.queue_growth()))
+        self.achieved * ((1.0 - self.undelivered()) / (1.0 + self.queue_growth()))
     }
 
     /// How fast the queue grew, in seconds of RTT a second: the gradient, where it stands out of the noise.
     pub fn queue_growth(&self) -> f64 {
         match self.rtt_gradient {
-            Some(gradient) if gradient.abs() > GRADIENT_ERRORS * self.rtt_gradient_error => gradient.max(-0.5),
+            Some(gradient) if gradient.abs() > ERRORS * self.rtt_gradient_error => gradient.max(-0.5),
             _ => 0.0,
         }
     }
 
-    /// Whether the queue grew in the interval by more than a host's own delays explain.
-    pub(crate) fn filled_a_queue(&self) -> bool {
-        self.queue_growth() * self.duration.as_secs_f64() > HOST_JITTER.as_secs_f64()
+    /// By how much the RTT grew from its first to its last measurement, as the slope has it. Unit: s.
+    pub fn rtt_rise(&self) -> f64 {
+        self.rtt_gradient.unwrap_or(0.0) * self.rtt_span.as_secs_f64()
+    }
+
+    /// Whether the RTT grew at this pace or faster, beyond doubt even where the question is asked at each
+    /// acknowledgement.
+    pub(crate) fn surely_grew_by(&self, pace: f64) -> bool {
+        self.rtt_gradient.is_some_and(|gradient| gradient > pace && gradient > SURE_ERRORS * self.rtt_gradient_error)
+    }
+
+    /// The same at `factor` times the rate, if the path treated it alike.
+    pub(crate) fn at_rate(&self, factor: f64) -> Self {
+        let scaled = |bytes: Bytes| Bytes::new((bytes.get() as f64 * factor) as u64);
+        Self {
+            target: self.target * factor,
+            achieved: self.achieved * factor,
+            sent: scaled(self.sent),
+            lost: scaled(self.lost),
+            ..self.clone()
+        }
+    }
+
+    /// The report with as little loss and growth as its noise allows: two standard errors less, and
+    /// what a host may have held back. Where only its first packets were answered for, the queue grew no further.
+    pub(crate) fn in_its_favour(&self) -> Self {
+        let span = self.rtt_span.as_secs_f64();
+        let growth = self.rtt_gradient.map(|gradient| {
+            let rise = (gradient - ERRORS * self.rtt_gradient_error) * span - HOST_JITTER.as_secs_f64();
+            rise.max(0.0) / self.duration.as_secs_f64().max(span).max(1e-9)
+        });
+        self.with(-self.loss_error(), growth)
+    }
+
+    /// The report with as much loss as its noise allows, and no queue that drains.
+    pub(crate) fn in_its_disfavour(&self) -> Self {
+        self.with(self.loss_error(), Some(self.queue_growth().max(0.0)))
+    }
+
+    /// Two standard errors of the loss rate.
+    ///
+    /// A neighbour's burst takes ten packets in a row, and they say no more than one. What n packets say is n(1 − ρ)/
+    /// (1 + ρ) of what independent ones would, where ρ is the correlation of neighbours: 1 less the chance that a
+    /// loss is followed by an arrival, and an arrival by a loss (Gilbert's model).
+    fn loss_error(&self) -> f64 {
+        let (n, lost) = (f64::from(self.packets.max(1)), f64::from(self.packets_lost));
+        let (arrived, bursts) = ((n - lost).max(1.0), f64::from(self.loss_bursts.max(1)));
+        let apart = (bursts / lost.max(1.0) + bursts / arrived).min(1.0); // 1 − ρ
+        let loss = lost / n;
+        ERRORS * (loss * (1.0 - loss) * (2.0 - apart) / (n * apart)).sqrt()
+    }
+
+    /// With the loss rate changed by so much, and this growth.
+    fn with(&self, more_loss: f64, growth: Option<f64>) -> Self {
+        let loss = (self.undelivered() + more_loss).clamp(0.0, 1.0);
+        Self {
+            lost: Bytes::new((self.sent.get() as f64 * loss) as u64),
+            packets_lost: (f64::from(self.packets) * loss) as u32,
+            rtt_gradient: growth,
+            rtt_gradient_error: 0.0,
+            ..self.clone()
+        }
     }
 }
 
@@ -111,8 +193,10 @@ pub(crate) const SHORTEST_TRIAL: Duration = Duration::from_micros(10 * TRAIN.as_
 /// For so long a host may hold packets or acknowledgements: a queue that grew by less may be its own, not the path's.
 /// Over loopback the RTT wanders by a few 100 µs.
 pub(crate) const HOST_JITTER: Duration = Duration::from_micros(500);
-/// A gradient of less than two standard errors is taken for noise (95 % confidence).
-const GRADIENT_ERRORS: f64 = 2.0;
+/// What differs by less than two standard errors may be noise (95 % confidence).
+const ERRORS: f64 = 2.0;
+/// The same where one looks again and again, and at any one look of hundreds chance must not decide.
+const SURE_ERRORS: f64 = 5.0;
 /// A share of the interval without data to send above which it says nothing about the rate.
 const LIMITED_SHARE: f64 = 0.1;
 /// Below this share of the target something held the sender back.
@@ -134,11 +218,15 @@ pub(crate) struct Interval {
     /// The end of the interval, if the sender had fallen silent before it.
     silent_until: Option<Timestamp>,
     pub(crate) packets: u32,
-    pub(crate) packets_lost: u32,
+    packets_lost: u32,
+    loss_bursts: u32,
+    packets_marked: u32,
+    /// The latest packet that was lost, and when that was found.
+    latest_lost: Option<(u64, Timestamp)>,
     pub(crate) outstanding: u32,
     sent: Bytes,
     lost: Bytes,
-    rtt: RttRegression,
+    rtt: Slope,
     acks: AckSpan,
     limited_time: Duration,
     limited_by: LimitedBy,
@@ -159,10 +247,13 @@ impl Interval {
             silent_until: None,
             packets: 0,
             packets_lost: 0,
+            loss_bursts: 0,
+            packets_marked: 0,
+            latest_lost: None,
             outstanding: 0,
             sent: Bytes::ZERO,
             lost: Bytes::ZERO,
-            rtt: RttRegression::default(),
+            rtt: Slope::default(),
             acks: AckSpan::default(),
             limited_time: Duration::ZERO,
             limited_by: LimitedBy::Network,
@@ -185,15 +276,24 @@ impl Interval {
         self.acks.on_acked(now, bytes);
     }
 
-    pub(crate) fn on_lost(&mut self, bytes: Bytes) {
+    pub(crate) fn on_lost(&mut self, now: Timestamp, packet: u64, bytes: Bytes) {
         self.outstanding = self.outstanding.saturating_sub(1);
         self.packets_lost = self.packets_lost.saturating_add(1);
         self.lost += bytes;
+        let goes_on = self.latest_lost.is_some_and(|(latest, _)| latest + 1 == packet);
+        self.loss_bursts = self.loss_bursts.saturating_add(u32::from(!goes_on));
+        self.latest_lost = Some((packet, now));
+    }
+
+    /// So many of its packets arrived marked.
+    pub(crate) fn on_marked(&mut self, packets: u32) {
+        self.packets_marked = self.packets_marked.saturating_add(packets);
     }
 
     /// A packet that counts as lost was delivered after all.
     pub(crate) fn on_spurious_loss(&mut self, now: Timestamp, bytes: Bytes) {
         self.packets_lost = self.packets_lost.saturating_sub(1);
+        self.loss_bursts = self.loss_bursts.min(self.packets_lost);
         self.lost -= bytes;
         self.acks.on_acked(now, bytes);
     }
@@ -229,28 +329,25 @@ impl Interval {
     }
 
     /// Gives up what is still outstanding: lost for this interval, whatever the transport hears later.
-    pub(crate) fn give_up(&mut self, outstanding: Bytes) {
+    pub(crate) fn give_up(&mut self) {
+        let outstanding = self.sent.saturating_sub(self.lost).saturating_sub(self.acks.acked);
         self.packets_lost = self.packets_lost.saturating_add(self.outstanding);
+        self.loss_bursts = self.loss_bursts.saturating_add(u32::from(self.outstanding > 0));
         self.lost += outstanding;
         self.outstanding = 0;
         self.timed_out = true;
     }
 
-    pub(crate) const fn rtt_samples(&self) -> u32 {
-        self.rtt.samples
+    /// When the fate of all its packets is known for good, if it is: a loss of late may yet turn out to be none, on a
+    /// path whose packets arrive out of order by `lateness`.
+    pub(crate) fn resolved(&self, lateness: Duration) -> Option<Timestamp> {
+        let settled = self.deadline.is_some() && self.outstanding == 0;
+        settled.then(|| self.latest_lost.map_or(Timestamp::ZERO, |(_, found)| found + lateness))
     }
 
-    /// By how much the RTT grew from the first to the last measurement, as the regression has it. Unit: s.
-    pub(crate) fn rtt_rise(&self) -> f64 {
-        self.rtt.slope().unwrap_or(0.0) * self.rtt.last
-    }
-
-    pub(crate) fn is_resolved(&self) -> bool {
-        self.deadline.is_some() && self.outstanding == 0
-    }
-
-    pub(crate) fn outstanding_bytes(&self) -> Bytes {
-        self.sent.saturating_sub(self.lost).saturating_sub(self.acks.acked)
+    /// Whether anything was lost or the RTT grew: cheap, and without either nothing is decided early.
+    pub(crate) fn may_tell_early(&self) -> bool {
+        self.packets_lost > 0 || self.rtt.slope().is_some_and(|slope| slope > 0.0)
     }
 
     pub(crate) fn report(&self) -> Report {
@@ -273,12 +370,16 @@ impl Interval {
             achieved,
             packets: self.packets,
             packets_lost: self.packets_lost,
+            loss_bursts: self.loss_bursts,
+            packets_marked: self.packets_marked,
             sent: self.sent,
             lost: self.lost,
             delivery_rate: self.acks.rate().map(|rate| rate.min(achieved)),
             rtt: self.rtt.mean(),
             rtt_gradient: self.rtt.slope(),
-            rtt_gradient_error: self.rtt.slope_error(),
+            rtt_gradient_error: self.rtt.error(),
+            rtt_span: self.rtt.span(),
+            rtt_samples: self.rtt.samples(),
             rtt_residual: self.rtt.residual(),
             rtt_deviation: self.rtt.deviation(),
             app_limited: idle && self.limited_by != LimitedBy::Host,
@@ -312,79 +413,6 @@ impl AckSpan {
         let span = self.last.since(self.first?);
         (!span.is_zero()).then(|| Rate::from_volume(self.acked.saturating_sub(self.with_first), span))
     }
-}
-
-/// Ordinary least squares of RTT on send time, in one pass. Both axes are centred on the first sample, so that the
-/// sums keep their digits however long the connection lives. Source: `NSDI 2018` §4.
-#[derive(Clone, Debug, Default)]
-struct RttRegression {
-    samples: u32,
-    first: (f64, f64),
-    /// When the last one's packet was sent, counted from the first one's.
-    last: f64,
-    sum_t: f64,
-    sum_r: f64,
-    sum_tt: f64,
-    sum_tr: f64,
-    sum_rr: f64,
-}
-
-impl RttRegression {
-    fn add(&mut self, sent_after: Duration, rtt: Duration) {
-        let (t, r) = (sent_after.as_secs_f64(), rtt.as_secs_f64());
-        if self.samples == 0 {
-            self.first = (t, r);
-        }
-        let (t, r) = (t - self.first.0, r - self.first.1);
-        self.samples = self.samples.saturating_add(1);
-        self.last = t;
-        self.sum_t += t;
-        self.sum_r += r;
-        self.sum_tt += t * t;
-        self.sum_tr += t * r;
-        self.sum_rr += r * r;
-    }
-
-    /// Sums of squares around the means: of t, of t with r, of r.
-    fn centred(&self) -> (f64, f64, f64) {
-        let n = f64::from(self.samples.max(1));
-        let (tt, rr) = (self.sum_tt - self.sum_t * self.sum_t / n, self.sum_rr - self.sum_r * self.sum_r / n);
-        (tt.max(0.0), self.sum_tr - self.sum_t * self.sum_r / n, rr.max(0.0))
-    }
-
-    fn mean(&self) -> Option<Duration> {
-        let mean = self.first.1 + self.sum_r / f64::from(self.samples.max(1));
-        (self.samples > 0).then(|| seconds(mean))
-    }
-
-    fn slope(&self) -> Option<f64> {
-        let (tt, tr, _) = self.centred();
-        (self.samples >= 2 && tt > 0.0).then(|| tr / tt)
-    }
-
-    /// Sum of squares that the slope does not explain.
-    fn unexplained(&self) -> f64 {
-        let (_, tr, rr) = self.centred();
-        (rr - self.slope().unwrap_or(0.0) * tr).max(0.0)
-    }
-
-    fn slope_error(&self) -> f64 {
-        let (tt, _, _) = self.centred();
-        let freedom = f64::from(self.samples) - 2.0;
-        if freedom > 0.0 && tt > 0.0 { (self.unexplained() / freedom / tt).sqrt() } else { f64::INFINITY }
-    }
-
-    fn residual(&self) -> Duration {
-        seconds((self.unexplained() / f64::from(self.samples.max(1))).sqrt())
-    }
-
-    fn deviation(&self) -> Duration {
-        seconds((self.centred().2 / f64::from(self.samples.max(1))).sqrt())
-    }
-}
-
-fn seconds(seconds: f64) -> Duration {
-    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO)
 }
 
 #[cfg(test)]
@@ -448,8 +476,9 @@ mod tests {
     #[test]
     fn loss_is_counted_in_bytes_and_a_spurious_loss_is_taken_back() {
         let mut interval = ten_packets();
-        interval.on_lost(Bytes::new(1000));
-        interval.on_lost(Bytes::new(1000));
+        interval.on_lost(at(150), 3, Bytes::new(1000));
+        interval.on_lost(at(150), 4, Bytes::new(1000));
+        assert_eq!(interval.report().loss_bursts, 1);
         assert!((interval.report().loss() - 0.2).abs() < 1e-12);
         interval.on_spurious_loss(at(200), Bytes::new(1000));
         assert!((interval.report().loss() - 0.1).abs() < 1e-12);

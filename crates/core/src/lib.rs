@@ -29,6 +29,7 @@ pub mod observe;
 mod pcc;
 pub mod rng;
 pub mod rtt;
+mod slope;
 pub mod units;
 pub mod utility;
 

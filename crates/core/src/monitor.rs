@@ -17,13 +17,30 @@ const MAX_GAP: u64 = 1 << 16;
 const MAX_INTERVALS: usize = 64;
 /// An interval closes after this long whatever happened, or after four RTT if those are longer.
 const LONGEST_INTERVAL: Duration = Duration::from_millis(250);
+/// Of the time by which packets are late on a path that reorders, this share is forgotten with each interval in which
+/// none was, as of a sample in the smoothed variation of RFC 6298.
+const LATENESS_FORGOTTEN: u32 = 4;
 
 /// Lengths of monitor intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT; one
-    /// that is judged at least 1 ms, the time of ten trains.
+    /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT or
+    /// 250 ms, whichever is longer; one that is judged at least 1 ms, the time of ten trains.
     pub min_packets: u32,
+}
+
+impl Config {
+    /// How long an interval at this rate is meant to last if the law asks for `by_time`.
+    pub(crate) fn length(&self, rate: Rate, judged: bool, by_time: Duration, packet: Bytes, rtt: Duration) -> Duration {
+        let volume = Bytes::new(packet.get().saturating_mul(u64::from(self.min_packets)));
+        let by_packets = rate.time_for(volume).min(4 * rtt);
+        let by_trains = if judged { SHORTEST_TRIAL } else { Duration::ZERO };
+        by_time.max(by_packets).max(by_trains)
+    }
+}
+
+pub(crate) fn longest_interval(rtt: Duration) -> Duration {
+    LONGEST_INTERVAL.max(4 * rtt)
 }
 
 impl Default for Config {
@@ -86,6 +103,20 @@ pub(crate) struct Monitor {
     /// The newest packet of the acknowledgement being read: only its RTT is free of the peer's batching.
     newest_acked: Option<(u64, Sent)>,
     largest_acked: Option<u64>,
+    latest_rtt: Duration,
+    /// By how much packets arrive late that were declared lost before.
+    lateness: Duration,
+    /// One did so since the last report.
+    was_late: bool,
+}
+
+/// What became of an interval.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
+    /// The fate of its packets.
+    Known(Report),
+    /// All of its packets were discarded: it says nothing.
+    Void,
 }
 
 impl Monitor {
@@ -100,6 +131,9 @@ impl Monitor {
             sent: Bytes::ZERO,
             newest_acked: None,
             largest_acked: None,
+            latest_rtt: Duration::ZERO,
+            lateness: Duration::ZERO,
+            was_late: false,
         }
     }
 
@@ -119,15 +153,9 @@ impl Monitor {
 
     /// Opens an interval for the packet about to be recorded.
     pub(crate) fn open(&mut self, now: Timestamp, slot: Slot, packet: Bytes, rtt: Duration, rng: &mut Rng) {
-        while self.intervals.len() >= MAX_INTERVALS {
-            self.intervals.pop_front(); // its packets are now in no interval
-        }
         let (shortest, longest) = slot.rtts;
         let by_time = rtt.mul_f64(shortest + (longest - shortest) * rng.unit());
-        let volume = Bytes::new(packet.get().saturating_mul(u64::from(self.config.min_packets)));
-        let by_packets = slot.rate.time_for(volume).min(4 * rtt);
-        let by_trains = if slot.trial.is_some() { SHORTEST_TRIAL } else { Duration::ZERO };
-        let length = by_time.max(by_packets).max(by_trains);
+        let length = self.config.length(slot.rate, slot.trial.is_some(), by_time, packet, rtt);
         self.intervals.push_back(Interval::new(self.next_interval, slot, length, now));
         self.next_interval += 1;
     }
@@ -135,24 +163,26 @@ impl Monitor {
     /// Closes the open interval if it has lasted long enough; true if it did. `limited` is what the transport says
     /// keeps it from sending.
     pub(crate) fn close_if_due(&mut self, now: Timestamp, rtt: &RttEstimator, limited: Option<LimitedBy>) -> bool {
-        let smoothed = rtt.smoothed_or_assumed();
+        if self.intervals.len() >= MAX_INTERVALS {
+            return false; // a trial is never given up for want of room: this one just lasts longer
+        }
+        let longest = longest_interval(rtt.smoothed_or_assumed());
         let Some(open) = self.open_interval() else { return false };
-        let age = now.since(open.started);
-        let due = age >= open.length || age >= LONGEST_INTERVAL.max(4 * smoothed);
+        let due = now.since(open.started) >= open.length.min(longest);
         if due {
             open.close(now, now + stall_period(rtt), limited);
         }
         due
     }
 
-    /// The time at which the open interval must close or the oldest closed one is given up.
+    /// The time at which the open interval must close, the oldest closed one is given up, or its losses are believed.
     pub(crate) fn next_deadline(&self, rtt: &RttEstimator) -> Option<Timestamp> {
-        let given_up = self.intervals.front().and_then(|interval| interval.deadline);
+        let oldest = self.intervals.front().and_then(|front| front.resolved(self.lateness).or(front.deadline));
         let closing = self.intervals.back().filter(|interval| interval.deadline.is_none()).map(|open| {
-            let longest = LONGEST_INTERVAL.max(4 * rtt.smoothed_or_assumed());
+            let longest = longest_interval(rtt.smoothed_or_assumed());
             open.started + open.length.min(longest)
         });
-        [given_up, closing].into_iter().flatten().min()
+        [oldest, closing].into_iter().flatten().min()
     }
 
     /// Records a packet in the open interval. Numbers must increase; others are ignored.
@@ -200,6 +230,10 @@ impl Monitor {
                 }
             }
             Fate::Lost => {
+                // No more than a quarter of an RTT, by which RFC 9002 §6.1.2 and RACK (RFC 8985 §6.2) wait for packets.
+                let late = was.age(now).saturating_sub(self.latest_rtt).min(self.latest_rtt / 4);
+                self.lateness = self.lateness.max(late);
+                self.was_late = true;
                 if let Some(interval) = self.interval_of(was) {
                     interval.on_spurious_loss(now, bytes);
                 }
@@ -215,20 +249,30 @@ impl Monitor {
     pub(crate) fn on_end_acks(&mut self, now: Timestamp) -> Option<Duration> {
         let (_, newest) = self.newest_acked.take()?;
         let rtt = newest.age(now);
+        self.latest_rtt = rtt;
         if let Some(interval) = self.interval_of(newest) {
             interval.on_rtt(now - rtt, rtt);
         }
         Some(rtt)
     }
 
-    pub(crate) fn on_loss(&mut self, packet: u64) {
+    /// So many packets of the acknowledgement being read arrived marked: most likely its newest ones.
+    pub(crate) fn on_marked(&mut self, packets: u32) {
+        if let Some((_, newest)) = self.newest_acked
+            && let Some(interval) = self.interval_of(newest)
+        {
+            interval.on_marked(packets);
+        }
+    }
+
+    pub(crate) fn on_loss(&mut self, now: Timestamp, packet: u64) {
         let Some(sent) = self.get_mut(packet).filter(|sent| sent.fate == Fate::Outstanding) else { return };
         sent.fate = Fate::Lost;
         let was = *sent;
         let bytes = Bytes::new(was.bytes.into());
         self.in_flight -= bytes;
         if let Some(interval) = self.interval_of(was) {
-            interval.on_lost(bytes);
+            interval.on_lost(now, packet, bytes);
         }
     }
 
@@ -255,34 +299,50 @@ impl Monitor {
         }
     }
 
-    /// The next report, in order, if its interval is resolved or its deadline has passed.
-    pub(crate) fn pop_report(&mut self, now: Timestamp) -> Option<(Slot, Report)> {
-        loop {
-            let front = self.intervals.front_mut()?;
-            if front.deadline.is_some_and(|deadline| now >= deadline) && front.outstanding > 0 {
-                let outstanding = front.outstanding_bytes();
-                front.give_up(outstanding);
+    /// What became of the oldest interval, if it is resolved or its deadline has passed. Each interval that was closed
+    /// is told of once, in order.
+    pub(crate) fn pop(&mut self, now: Timestamp) -> Option<(Slot, Outcome)> {
+        let front = self.intervals.front()?;
+        if front.outstanding > 0 && front.deadline.is_some_and(|deadline| now >= deadline) {
+            self.give_up_oldest();
+        }
+        let resolved = self.intervals.front()?.resolved(self.lateness)?;
+        if now < resolved {
+            return None;
+        }
+        if !core::mem::take(&mut self.was_late) {
+            self.lateness -= self.lateness / LATENESS_FORGOTTEN;
+        }
+        let interval = self.intervals.pop_front()?;
+        let outcome = if interval.packets > 0 { Outcome::Known(interval.report()) } else { Outcome::Void };
+        Some((interval.slot, outcome))
+    }
+
+    /// Gives up what is outstanding of the oldest interval. Where nothing that was sent later has arrived, the path is
+    /// silent and it is lost; what others overtook long ago the transport has forgotten, and its fate is not known.
+    fn give_up_oldest(&mut self) {
+        let Some(front) = self.intervals.front_mut() else { return };
+        let overtaken = self.largest_acked.map_or(0, |largest| largest.saturating_sub(self.first));
+        let overtaken = usize::try_from(overtaken).unwrap_or(usize::MAX);
+        for sent in self.packets.iter_mut().take(overtaken) {
+            if sent.fate == Fate::Outstanding && sent.interval == front.id as u32 {
+                sent.fate = Fate::Settled;
+                let bytes = Bytes::new(sent.bytes.into());
+                self.in_flight -= bytes;
+                front.on_discarded(bytes);
             }
-            if !front.is_resolved() {
-                return None;
-            }
-            let interval = self.intervals.pop_front()?;
-            if interval.packets > 0 {
-                return Some((interval.slot, interval.report()));
-            }
+        }
+        if front.outstanding > 0 {
+            front.give_up();
         }
     }
 
-    /// The oldest interval as far as it is known, as though all that is outstanding arrived, once that tells something:
-    /// if it is closed and to be judged, and so many packets of it are lost, or so many RTT were measured and grew by
-    /// more than `rise`; and whether they did. Asked at each acknowledgement, so nothing is computed before.
-    pub(crate) fn so_far(&self, lost: u32, samples: u32, rise: Duration) -> Option<(Slot, Report, bool)> {
+    /// The oldest interval as far as it is known, as though all that is outstanding arrived, if it is closed and to be
+    /// judged and may tell something already. Asked at each acknowledgement.
+    pub(crate) fn so_far(&self) -> Option<(Slot, Report)> {
         let front = self.intervals.front()?;
-        if front.deadline.is_none() || front.slot.trial.is_none() {
-            return None;
-        }
-        let rose = front.rtt_samples() >= samples && front.rtt_rise() > rise.as_secs_f64();
-        (rose || front.packets_lost >= lost).then(|| (front.slot, front.report(), rose))
+        let may_tell = front.deadline.is_some() && front.slot.trial.is_some() && front.may_tell_early();
+        may_tell.then(|| (front.slot, front.report()))
     }
 
     /// Drops the oldest interval: its packets are judged no more.
@@ -327,9 +387,10 @@ pub(crate) fn stall_period(rtt: &RttEstimator) -> Duration {
     (4 * rtt.smoothed_or_assumed()).max(2 * rtt.pto())
 }
 
-/// The rate below which nothing can be learned within a few RTT: two packets an RTT.
+/// The rate below which nothing can be learned: a packet in the longest interval. A paced sender needs no more to hear
+/// of its path, and many of them on a short one may have no more.
 pub(crate) fn floor_rate(packet: Bytes, rtt: Duration) -> Rate {
-    Rate::from_volume(Bytes::new(2 * packet.get()), rtt)
+    Rate::from_volume(packet, longest_interval(rtt))
 }
 
 #[cfg(test)]
@@ -354,16 +415,24 @@ mod tests {
         (monitor, rtt)
     }
 
+    #[track_caller]
+    fn popped(monitor: &mut Monitor, now: Timestamp) -> Report {
+        match monitor.pop(now) {
+            Some((_, Outcome::Known(report))) => report,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn an_interval_is_reported_when_the_fate_of_its_last_packet_is_known() {
         let (mut monitor, rtt) = sent_ten();
         assert!(!monitor.close_if_due(at(29), &rtt, None) && monitor.close_if_due(at(30), &rtt, None));
         for i in 0..9 {
             monitor.on_ack(at(30 + 3 * i), i);
-            assert!(monitor.pop_report(at(60)).is_none());
+            assert!(monitor.pop(at(60)).is_none());
         }
-        monitor.on_loss(9);
-        let (_, report) = monitor.pop_report(at(60)).unwrap();
+        monitor.on_loss(at(60), 9);
+        let report = popped(&mut monitor, at(60));
         assert_eq!((report.packets, report.packets_lost, report.timed_out), (10, 1, false));
         assert_eq!(monitor.bytes_in_flight(), Bytes::ZERO);
     }
@@ -387,8 +456,8 @@ mod tests {
         monitor.on_ack(at(40), 0);
         let deadline = monitor.next_deadline(&rtt).unwrap();
         assert_eq!(deadline, at(30) + stall_period(&rtt));
-        assert!(monitor.pop_report(deadline - Duration::from_nanos(1)).is_none());
-        let (_, report) = monitor.pop_report(deadline).unwrap();
+        assert!(monitor.pop(deadline - Duration::from_nanos(1)).is_none());
+        let report = popped(&mut monitor, deadline);
         assert_eq!((report.packets_lost, report.timed_out), (9, true));
         assert_eq!(monitor.bytes_in_flight(), Bytes::new(9000), "the transport still waits for them");
     }
@@ -397,11 +466,11 @@ mod tests {
     fn a_late_acknowledgement_takes_a_loss_back() {
         let (mut monitor, rtt) = sent_ten();
         monitor.close_if_due(at(30), &rtt, None);
-        monitor.on_loss(0);
+        monitor.on_loss(at(40), 0);
         for i in 0..10 {
             monitor.on_ack(at(60), i);
         }
-        let (_, report) = monitor.pop_report(at(60)).unwrap();
+        let report = popped(&mut monitor, at(60));
         assert_eq!((report.packets_lost, report.lost), (0, Bytes::ZERO));
         assert_eq!(monitor.on_ack(at(61), 0), None, "a duplicate is no news");
     }
@@ -426,8 +495,85 @@ mod tests {
             monitor.on_ack(at(60), i);
         }
         monitor.close_if_due(at(500), &rtt, None);
-        assert_eq!(monitor.pop_report(at(500)).unwrap().1.packets, 1);
+        assert_eq!(popped(&mut monitor, at(500)).packets, 1);
         assert_eq!(monitor.bytes_in_flight(), Bytes::ZERO);
+    }
+
+    #[test]
+    fn a_packet_that_the_transport_forgot_says_nothing_at_the_deadline() {
+        let (mut monitor, rtt) = sent_ten();
+        monitor.close_if_due(at(30), &rtt, None);
+        (0..10).filter(|packet| *packet != 4).for_each(|packet| {
+            monitor.on_ack(at(60), packet);
+        });
+        assert!(monitor.pop(at(60)).is_none());
+        let deadline = monitor.next_deadline(&rtt).unwrap();
+        let report = popped(&mut monitor, deadline);
+        assert_eq!((report.packets, report.packets_lost, report.timed_out), (9, 0, false));
+        assert_eq!(monitor.bytes_in_flight(), Bytes::ZERO, "and leaves room for others");
+    }
+
+    #[test]
+    fn an_interval_whose_packets_were_all_discarded_is_told_of_as_void() {
+        let (mut monitor, rtt) = sent_ten();
+        monitor.close_if_due(at(30), &rtt, None);
+        monitor.discard_below(10);
+        assert!(matches!(monitor.pop(at(31)), Some((_, Outcome::Void))));
+        assert!(monitor.pop(at(31)).is_none());
+    }
+
+    #[test]
+    fn no_interval_is_given_up_for_want_of_room() {
+        let (mut monitor, rtt) = sent_ten();
+        let mut closed = u32::from(monitor.close_if_due(at(30), &rtt, None));
+        for i in 10..200 {
+            let now = at(31 * i);
+            if monitor.open_interval().is_none() {
+                let slot = Slot::filler(Rate::from_mbit(100.0));
+                monitor.open(now, slot, PACKET, Duration::from_millis(30), &mut Rng::new(1));
+            }
+            monitor.on_packet_sent(now, i, PACKET, false);
+            closed += u32::from(monitor.close_if_due(now + Duration::from_millis(31), &rtt, None));
+        }
+        (0..200).for_each(|packet| {
+            monitor.on_ack(at(7000), packet);
+        });
+        let told = core::iter::from_fn(|| monitor.pop(at(7000))).count();
+        assert_eq!((told, closed), (MAX_INTERVALS - 1, MAX_INTERVALS as u32 - 1), "the last one is still open");
+        assert_eq!(monitor.open_interval().map(|open| open.packets), Some(200 - 10 - 62));
+    }
+
+    #[test]
+    fn where_packets_arrive_late_losses_are_not_believed_at_once() {
+        let (mut monitor, rtt) = sent_ten();
+        monitor.close_if_due(at(30), &rtt, None);
+        monitor.on_ack(at(40), 1);
+        monitor.on_end_acks(at(40)); // 37 ms
+        monitor.on_loss(at(41), 0);
+        monitor.on_ack(at(45), 0); // 45 ms: 8 later than its neighbour
+        (2..9).for_each(|packet| {
+            monitor.on_ack(at(60), packet);
+        });
+        monitor.on_loss(at(60), 9);
+        assert!(monitor.pop(at(67)).is_none());
+        assert_eq!(monitor.next_deadline(&rtt), Some(at(68)));
+        monitor.on_ack(at(67), 9);
+        assert_eq!(popped(&mut monitor, at(68)).packets_lost, 0);
+    }
+
+    #[test]
+    fn marks_count_for_the_newest_packet_s_interval_and_as_losses() {
+        let (mut monitor, rtt) = sent_ten();
+        monitor.close_if_due(at(30), &rtt, None);
+        for i in 0..10 {
+            monitor.on_ack(at(60), i);
+        }
+        monitor.on_marked(2);
+        monitor.on_end_acks(at(60));
+        let report = popped(&mut monitor, at(60));
+        assert_eq!((report.packets_marked, report.packets_lost, report.packets_refused()), (2, 0, 2));
+        assert!((report.loss() - 0.2).abs() < 1e-12);
+        assert!((report.throughput().mbit() - report.achieved.mbit()).abs() < 1e-9, "they were delivered");
     }
 
     #[test]
@@ -438,7 +584,7 @@ mod tests {
         for i in 0..10 {
             monitor.on_ack(at(60), i);
         }
-        let (_, report) = monitor.pop_report(at(60)).unwrap();
+        let report = popped(&mut monitor, at(60));
         assert_eq!((report.packets, report.packets_lost), (6, 0));
     }
 }

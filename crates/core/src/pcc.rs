@@ -2,7 +2,7 @@
 
 use crate::control::{Law, Path, RateControl, Slot, Verdict};
 use crate::interval::{LimitedBy, Report, TRAIN};
-use crate::monitor::{self, Monitor, floor_rate, stall_period};
+use crate::monitor::{self, Monitor, Outcome, floor_rate, stall_period};
 use crate::observe::{Event, Observer};
 use crate::rng::Rng;
 use crate::rtt::RttEstimator;
@@ -19,14 +19,6 @@ const INITIAL_WINDOW: u64 = 10;
 const STARTING_LEAD: f64 = 1.5;
 /// So many packets must be lost for a panic: fewer may be a neighbour's burst.
 const PANIC_PACKETS: u32 = 20;
-/// So many packets must be lost before an interval is judged early: more than a law overlooks as a burst.
-const SEALING_LOSSES: u32 = 64;
-/// So many RTT must be measured before an interval is judged early, and they must have grown by this share of the
-/// smallest (HyStart++, RFC 9406 §4.3), and by more than the length of a train.
-const SEALING_SAMPLES: u32 = 8;
-const SEALING_RISE_DIVISOR: u32 = 8;
-/// So fast must the queue grow then, in seconds a second: twice the rate brings less than 1.25 times the delivery.
-const SEALING_GROWTH: f64 = 0.6;
 /// An idle time after which the old rate says nothing about the path any more.
 const LONG_IDLE: Duration = Duration::from_secs(10);
 /// For so long a busy host may stop a sender or its peer, and what is delivered meanwhile says nothing of the path: two
@@ -181,9 +173,15 @@ impl Pcc {
         self.take_reports(now);
     }
 
+    /// So many packets of the acknowledgement being reported arrived marked: a queue on the path is long (RFC 3168).
+    /// Between [`Pcc::on_ack`] and [`Pcc::on_end_acks`].
+    pub fn on_congestion_experienced(&mut self, packets: u32) {
+        self.monitor.on_marked(packets);
+    }
+
     /// That packet was declared lost.
     pub fn on_loss(&mut self, now: Timestamp, packet: u64) {
-        self.monitor.on_loss(packet);
+        self.monitor.on_loss(now, packet);
         self.take_reports(now);
     }
 
@@ -257,11 +255,16 @@ impl Pcc {
         }
     }
 
-    /// A silent path whose rate is down at two packets an RTT is sent those, in spite of what is in flight, until the
-    /// silence is long: a transport's own probes are seconds apart by then, and so would be the news of its return.
+    /// A silent path is sent so much until the silence is long, in spite of what is in flight: a transport's own probes
+    /// are seconds apart by then, and so would be the news of its return. Two packets each time a transport would ask
+    /// for the first time (RFC 9002 §6.2.4).
+    fn knocking_rate(&self) -> Rate {
+        Rate::from_volume(self.packet + self.packet, self.rtt.pto())
+    }
+
     fn is_knocking(&self) -> bool {
         self.stall.halvings > 0
-            && self.slot.rate <= self.path().floor * 1.01
+            && self.slot.rate <= self.knocking_rate() * 1.01
             && self.last_sent.is_some_and(|sent| sent.since(self.stall.progress) < LONG_IDLE)
     }
 
@@ -284,9 +287,14 @@ impl Pcc {
 
     /// Looks for the path's rate by doubling, from this one on.
     fn start(&mut self, rate: Rate) {
-        let volume = (rate * (self.rtt.smoothed_or_assumed() / 2)).max(initial_window(self.packet));
-        self.start = Start { settled: self.monitor.bytes_settled(), volume };
+        self.open_start_window(rate * (self.rtt.smoothed_or_assumed() / 2));
         self.law.start(rate);
+    }
+
+    /// From here on what is in flight grows from this by what the path answers for.
+    fn open_start_window(&mut self, volume: Bytes) {
+        let volume = volume.max(initial_window(self.packet));
+        self.start = Start { settled: self.monitor.bytes_settled(), volume };
     }
 
     /// How much may leave back to back: about 100 µs of the rate, at least one packet.
@@ -325,38 +333,49 @@ impl Pcc {
         let floor = floor_rate(self.packet, rtt.max(Duration::from_micros(1))).min(ceiling);
         let queue = rtt.saturating_sub(self.rtt.min().unwrap_or(rtt));
         let initial = self.initial_rate(rtt).min(ceiling);
-        Path { rtt, queue, packet: self.packet, floor, initial, ceiling, delivery: self.delivery.best() }
+        Path {
+            rtt,
+            queue,
+            packet: self.packet,
+            monitor: self.config.monitor,
+            floor,
+            initial,
+            ceiling,
+            delivery: self.delivery.best(),
+        }
     }
 
     fn take_reports(&mut self, now: Timestamp) {
-        while let Some((slot, report)) = self.monitor.pop_report(now) {
-            self.limited_by = report.limited_by;
-            self.delivery.update(now, report.throughput(), self.rtt.smoothed_or_assumed());
-            let utility = slot.trial.map(|_| finite(self.config.utility.evaluate(&report)));
-            self.tell(&Event::Interval { at: now, report: &report, utility });
-            self.judge(now, slot, &report);
+        while let Some((slot, outcome)) = self.monitor.pop(now) {
+            match outcome {
+                Outcome::Known(report) => self.take_report(now, slot, &report),
+                Outcome::Void if slot.trial.is_some() => {
+                    self.law.restart();
+                    self.replan(now, "trial void");
+                }
+                Outcome::Void => {}
+            }
         }
         self.judge_early(now);
+    }
+
+    fn take_report(&mut self, now: Timestamp, slot: Slot, report: &Report) {
+        self.limited_by = report.limited_by;
+        self.delivery.update(now, report.throughput(), self.rtt.smoothed_or_assumed());
+        let utility = slot.trial.map(|_| finite(self.config.utility.evaluate(report)));
+        self.tell(&Event::Interval { at: now, report, utility });
+        self.judge(now, slot, report);
     }
 
     /// Starting overshoots by what it sends until a result is known, so a result is used as soon as the packets still
     /// outstanding cannot change it: if the interval is worth less than nothing even when all of those arrive, or if
     /// its own queue grows while its first packets are answered for.
     fn judge_early(&mut self, now: Timestamp) {
-        if !self.law.is_starting() {
-            return;
-        }
-        let visible = (self.rtt.min().unwrap_or_default() / SEALING_RISE_DIVISOR).max(TRAIN);
-        let Some((slot, report, rose)) = self.monitor.so_far(SEALING_LOSSES, SEALING_SAMPLES, visible) else { return };
-        if report.app_limited {
-            return;
-        }
-        let utility = finite(self.config.utility.evaluate(&report));
-        let worthless = report.packets_lost >= SEALING_LOSSES && utility < 0.0;
-        let queueing = rose && report.queue_growth() > SEALING_GROWTH;
-        if worthless || queueing {
+        let Some((slot, report)) = self.monitor.so_far().filter(|_| self.law.is_starting()) else { return };
+        let utility = |report: &Report| finite(self.config.utility.evaluate(report));
+        if !report.app_limited && self.law.ends_early(&report, &utility, &self.path()) {
+            self.tell(&Event::Interval { at: now, report: &report, utility: Some(utility(&report)) });
             self.monitor.forget_oldest();
-            self.tell(&Event::Interval { at: now, report: &report, utility: Some(utility) });
             self.judge(now, slot, &report);
         }
     }
@@ -370,16 +389,18 @@ impl Pcc {
                 let rate = self.law.rate();
                 return self.back_off(now, report.throughput().min(rate).max(rate * 0.125), "panic loss");
             }
-            if report.timed_out && !report.app_limited {
-                return self.back_off(now, self.law.rate() * 0.5, "interval timed out");
-            }
         }
         let path = self.path();
         if slot.trial.is_some() {
             let utility = |report: &Report| finite(self.config.utility.evaluate(report));
-            let rate = self.law.rate();
+            let (rate, started) = (self.law.rate(), self.law.is_starting());
             match self.law.on_report(slot, report, &utility, &path) {
-                Verdict::Realign(reason) => return self.replan(now, reason),
+                Verdict::Realign(reason) => {
+                    if self.law.is_starting() && !started {
+                        self.open_start_window(self.bytes_in_flight());
+                    }
+                    return self.replan(now, reason);
+                }
                 Verdict::Wait if self.law.rate() != rate => self.tell_decision(now, "rate confirmed"),
                 Verdict::Wait => {}
             }
@@ -443,8 +464,9 @@ impl Pcc {
                 (self.stall.before, self.stall.noticed) = (self.law.rate(), now);
             }
             self.stall.halvings += 1;
-            if self.law.rate() > self.path().floor {
-                self.back_off(now, self.law.rate() * 0.5, "no acknowledgement");
+            let (rate, knocking) = (self.law.rate(), self.knocking_rate());
+            if rate > knocking {
+                self.back_off(now, (rate * 0.5).max(knocking), "no acknowledgement");
             }
         }
     }
@@ -741,7 +763,7 @@ mod tests {
         let before = flow.pcc.rate();
         flow.answers = false;
         flow.sends_for(ms(2000)).tells("no acknowledgement");
-        let floor = floor_rate(PACKET, flow.pcc.rtt().smoothed_or_assumed());
+        let floor = flow.pcc.knocking_rate();
         assert!(before > floor * 40.0 && flow.pcc.rate() <= floor * 1.01, "{} after {before}", flow.pcc.rate());
         flow.answers = true;
         flow.sends_for(20 * RTT).tells("path returned, Starting");

@@ -12,9 +12,13 @@
 //!                                                       └───────── utility fell: last rate ───────┘   └────┘
 //!                                                                                           grew: r := r(1 ± n·step_min)
 //! ```
+//!
+//! A run of steps up that added half of the rate, nearly all of it delivered, goes back to STARTING: whatever ended that
+//! too early, jitter or a busy host, the rate is found by doubling again.
 
-use super::{Path, RateControl, Slot, Verdict};
-use crate::interval::{LimitedBy, Report, SHORTEST_TRIAL};
+use super::starting::{Evaluate, Judgement, Starting};
+use super::{Path, RateControl, Slot, Verdict, within_reach};
+use crate::interval::{LimitedBy, Report};
 use crate::rng::Rng;
 use crate::units::{Bytes, Rate};
 
@@ -39,7 +43,7 @@ pub struct Config {
     /// Where the utility is negative, loss rates that differ by less than so many standard errors count as equal; 0
     /// takes every difference for real. 2 is the usual 95 %. Starting allows the delivery as many.
     pub loss_significance: f64,
-    /// Share of a step up in rate that must come back as utility for the step to count as better. A lone sender on a
+    /// Share of what a step up would be worth if all of it arrived that it must be worth to count as better. A lone sender on a
     /// full path gains nothing by a step up, and each of n equal ones 1 − 1/n of it, so 0.25 keeps the queue of the
     /// first empty and lets the others have their shares (`docs/sweeps/allegro.md`).
     pub least_gain: f64,
@@ -60,28 +64,20 @@ impl Default for Config {
     }
 }
 
-/// Doubling goes on only while delivery grows by this factor: in a deep buffer the utility sees a full queue late.
-const DELIVERY_GROWTH: f64 = 1.25;
-/// How long Starting waits before it looks for a late result again. Unit: RTT.
-const STARTING_WAIT: (f64, f64) = (0.125, 0.125);
-/// So many packets are needed to tell a path that stopped growing from bad luck with one of them.
-const TELLING_PACKETS: u32 = 5;
-/// Share of the measured delivery rate to go on with after Starting: one ε_max below what was carried at most.
-const EXIT_SHARE: f64 = 0.95;
 /// The queue that Starting built drains within one RTT, but at no less than this share of the new rate.
 const DRAIN_SHARE: f64 = 0.5;
-/// So many lost packets do not end Starting: a young connection sends few packets an interval, and one of them lost
-/// to a neighbour's burst is no sign of the path's capacity. Source: `NSDI 2018` §4.4.
-const IGNORED_LOSSES: u32 = 50;
-/// A sender short of data keeps at most so many times what it was seen to deliver: twice, less the error of measuring
-/// that over a single interval.
-const LIMITED_HEADROOM: f64 = 1.9;
 /// Before the first round: here [`Allegro::growth`] is the paper's in both directions.
 const UNKNOWN_ELASTICITY: f64 = 0.5;
 /// Weight of a round in the smoothed elasticity, as of a sample in the smoothed RTT (RFC 6298).
 const ELASTICITY_WEIGHT: f64 = 0.125;
 /// Steps grow by no less, or a lone sender would follow a path that changed too late. In simulation 0.25 does the same.
 const LEAST_GROWTH: f64 = 0.05;
+/// So much must the rate have grown by steps before it is doubled again: by as much as Starting leaves open between a
+/// rate that was good and one that was not.
+const FAR: f64 = 0.5;
+/// So much of that must be delivered: on a full path one of n equal senders gets 1 − 1/n of what it adds, and up to
+/// four of them do not mistake each other's share for capacity to spare.
+const NEARLY_ALL: f64 = 0.75;
 /// Trials of a round: two pairs.
 const TRIALS: usize = 4;
 /// A probe must differ by one packet an interval to be visible, but never by more than this share of the rate.
@@ -94,29 +90,35 @@ struct Tried {
     report: Report,
 }
 
-/// The best of Starting so far.
+/// A rate that a run of steps began at, as achieved, and what it delivered.
 #[derive(Clone, Copy, Debug)]
-struct Best {
-    target: Rate,
-    utility: f64,
-    delivery: Rate,
-    loss: f64,
+struct Origin {
+    achieved: Rate,
+    delivered: Rate,
+}
+
+impl Origin {
+    fn of(report: &Report) -> Self {
+        Self { achieved: report.achieved, delivered: report.throughput() }
+    }
+
+    /// Whether the rate grew by half since, and nearly all of that was delivered: then there is no telling how much
+    /// more the path has, and doubling finds it sooner than steps.
+    fn is_far_below(&self, report: &Report) -> bool {
+        let grown = |now: Rate, then: Rate| now.bytes_per_sec() / then.bytes_per_sec().max(1.0) - 1.0;
+        let added = grown(report.achieved, self.achieved);
+        added >= FAR && grown(report.throughput(), self.delivered) >= NEARLY_ALL * added
+    }
 }
 
 #[derive(Clone, Debug)]
 enum State {
-    Starting {
-        rate: Rate,
-        /// Doublings whose result is not known; at most one is launched ahead of the last known result.
-        unknown: u8,
-        best: Option<Best>,
-        /// Packets lost so far.
-        lost: u32,
-        /// The last interval was short of data: do not double until one is not.
-        hold: bool,
-    },
+    Starting(Starting),
     /// One interval below the base rate.
-    Draining { share: f64, sent: bool },
+    Draining {
+        share: f64,
+        sent: bool,
+    },
     DecisionMaking {
         epsilon: f64,
         /// Which trials probe above the base rate.
@@ -126,6 +128,8 @@ enum State {
         results: Box<[Option<Report>; TRIALS]>,
     },
     RateAdjusting {
+        /// Where this run of steps began, and what that rate delivered.
+        origin: Origin,
         /// +1 or −1.
         direction: f64,
         /// Size of this step in units: 1, then more by [`Allegro::growth`] for each in the same direction.
@@ -149,14 +153,16 @@ pub struct Allegro {
     rng: Rng,
 }
 
-const fn starting(rate: Rate) -> State {
-    State::Starting { rate, unknown: 0, best: None, lost: 0, hold: false }
-}
-
 impl Allegro {
     /// A law that starts at `initial`.
     pub fn new(config: Config, initial: Rate, seed: u64) -> Self {
-        Self { config, rate: initial, elasticity: UNKNOWN_ELASTICITY, state: starting(initial), rng: Rng::new(seed) }
+        Self {
+            config,
+            rate: initial,
+            elasticity: UNKNOWN_ELASTICITY,
+            state: State::Starting(Starting::at(initial)),
+            rng: Rng::new(seed),
+        }
     }
 
     fn decide(&mut self, epsilon: f64) {
@@ -173,61 +179,30 @@ impl Allegro {
 
     /// ε, but at least one packet of an interval.
     fn visible(&self, epsilon: f64, path: &Path) -> f64 {
-        let interval = path.rtt.mul_f64(self.config.interval_rtts.0).max(SHORTEST_TRIAL);
-        let packets = (self.rate * interval).get() as f64 / path.packet.get().max(1) as f64;
+        let packets = (self.rate * path.interval(self.rate, self.config.interval_rtts.0)).get() as f64
+            / path.packet.get().max(1) as f64;
         epsilon.max((1.0 / packets.max(1.0)).min(EPSILON_LIMIT))
     }
 
     fn on_starting(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        let utility = utility(report);
-        let State::Starting { rate, unknown, best, lost, hold } = &mut self.state else { return Verdict::Wait };
-        *unknown = unknown.saturating_sub(1);
-        *lost = lost.saturating_add(report.packets_lost);
-        // A host that did not reach this rate will not reach twice of it.
-        *hold = report.app_limited || report.limited_by == LimitedBy::Host;
-        if report.app_limited {
-            // Nothing learned.
-            *rate = within_reach(slot.rate, path);
-            self.rate = *rate;
-            return Verdict::Wait;
-        }
-        let delivery = report.delivery_rate.unwrap_or(report.throughput());
-        // A slow path and a short buffer: soon told by few packets.
-        let flooded = utility < 0.0 && report.packets >= TELLING_PACKETS && report.loss() > 0.5;
-        let grown = match best {
-            None => !flooded,
-            Some(best) => {
-                let doubled = slot.rate > best.target * 1.5;
-                // What the path did not deliver is in its queue or was dropped; otherwise a host was busy.
-                let held_back = report.packets_lost > 0 || report.filled_a_queue() || report.rtt_gradient.is_none();
-                // Where chance drops packets, it also decides how many of a few arrive.
-                let arrived = f64::from(report.packets.saturating_sub(report.packets_lost).max(1));
-                let luck = 1.0 + self.config.loss_significance * (report.loss() / arrived).sqrt();
-                let stuck = doubled
-                    && held_back
-                    && !*hold
-                    && report.packets >= TELLING_PACKETS
-                    && delivery * luck < best.delivery * DELIVERY_GROWTH;
-                // A rate that was tried before says nothing of a higher one: one of two results is always the worse.
-                let worse = doubled && utility <= best.utility && *lost > IGNORED_LOSSES;
-                !stuck && !worse && !flooded
+        let State::Starting(starting) = &mut self.state else { return Verdict::Wait };
+        match starting.on_report(slot, report, utility, path) {
+            Judgement::Unknown => {
+                self.rate = within_reach(slot.rate, path);
+                Verdict::Wait
             }
-        };
-        if grown {
-            if best.is_none_or(|best| utility > best.utility) {
-                *best = Some(Best { target: slot.rate, utility, delivery, loss: report.loss() });
+            Judgement::Good => {
+                self.rate = slot.rate;
+                // While a doubling runs already, its interval goes on.
+                if starting.waits() { Verdict::Wait } else { Verdict::Realign("utility grew") }
             }
-            self.rate = slot.rate;
-            return Verdict::Realign("utility grew").unless_waiting(*unknown);
+            Judgement::Over(carried) => {
+                self.rate = path.clamp(carried);
+                let queue = path.queue.as_secs_f64() / path.rtt.as_secs_f64().max(1e-9);
+                self.state = State::Draining { share: (1.0 - queue).clamp(DRAIN_SHARE, 1.0), sent: false };
+                Verdict::Realign("utility stopped growing")
+            }
         }
-        let best = best.unwrap_or(Best { target: slot.rate, utility, delivery, loss: 0.0 });
-        // What the path carried at most, seen through the loss that was there before: constant random loss is no
-        // sign of a lack of capacity.
-        let carried = delivery.max(best.delivery) * (EXIT_SHARE / (1.0 - best.loss.min(0.5)));
-        self.rate = path.clamp(carried.min(slot.rate));
-        let queue = path.queue.as_secs_f64() / path.rtt.as_secs_f64().max(1e-9);
-        self.state = State::Draining { share: (1.0 - queue).clamp(DRAIN_SHARE, 1.0), sent: false };
-        Verdict::Realign("utility stopped growing")
     }
 
     fn on_decision(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
@@ -259,8 +234,9 @@ impl Allegro {
             return Verdict::Realign("inconclusive");
         }
         let direction = first;
+        let origin = Origin::of(&merged(&outer, &inner));
         let winner = if (direction > 0.0) == high[0] { outer } else { inner };
-        self.adjust(direction, 1.0, Tried { rate: winner.target, report: winner }, path);
+        self.adjust(origin, direction, 1.0, Tried { rate: winner.target, report: winner }, path);
         Verdict::Realign(if direction > 0.0 { "both pairs say up" } else { "both pairs say down" })
     }
 
@@ -288,21 +264,23 @@ impl Allegro {
     }
 
     /// Takes a step of `step` units from `last`.
-    fn adjust(&mut self, direction: f64, step: f64, last: Tried, path: &Path) {
+    fn adjust(&mut self, origin: Origin, direction: f64, step: f64, last: Tried, path: &Path) {
         let change = (step * self.config.step_min).min(self.config.step_max);
         let change = self.visible(change, path);
         self.rate = path.clamp(last.rate * (1.0 + direction * change));
-        self.state = State::RateAdjusting { direction, step, last: Box::new(last), launched: false };
+        self.state = State::RateAdjusting { origin, direction, step, last: Box::new(last), launched: false };
     }
 
     fn on_adjusting(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        let State::RateAdjusting { direction, step, last, launched } = &mut self.state else { return Verdict::Wait };
+        let State::RateAdjusting { origin, direction, step, last, launched } = &mut self.state else {
+            return Verdict::Wait;
+        };
         if report.app_limited {
             *launched = false;
             self.rate = within_reach(self.rate, path);
             return Verdict::Realign("step short of data");
         }
-        let (direction, step, last) = (*direction, *step, last.clone());
+        let (origin, direction, step, last) = (*origin, *direction, *step, last.clone());
         let pooled = self.worthless_loss(report, &last.report, utility);
         let better = match direction > 0.0 {
             true => self.direction(report, &last.report, pooled, utility),
@@ -310,7 +288,12 @@ impl Allegro {
         };
         // At a limit of the path's rates there is no further step to take.
         if better == direction && slot.rate != last.rate {
+            if direction > 0.0 && origin.is_far_below(report) {
+                self.start(slot.rate);
+                return Verdict::Realign("far below the path");
+            }
             self.adjust(
+                origin,
                 direction,
                 step + self.growth(direction),
                 Tried { rate: slot.rate, report: report.clone() },
@@ -325,9 +308,9 @@ impl Allegro {
 
     /// Which of two rates is worth more: +1 the higher, −1 the lower, 0 if that cannot be told.
     ///
-    /// The higher one must bring at least [`Config::least_gain`] of what it adds in rate, or what it adds is a queue,
-    /// and the lower one is better. Where packets are lost the queue is full or chance decides, and the lower one must
-    /// be worth more.
+    /// The higher one must bring at least [`Config::least_gain`] of what it would be worth if all that it adds arrived,
+    /// or what it adds is a queue, and the lower one is better. Where packets are lost the queue is full or chance
+    /// decides, and the lower one must be worth more.
     fn direction(&self, high: &Report, low: &Report, loss: Option<f64>, utility: Evaluate<'_>) -> f64 {
         let (high_worth, low_worth) = (worth(utility, high, loss), worth(utility, low, loss));
         let added = high.achieved.bytes_per_sec() / low.achieved.bytes_per_sec().max(1.0) - 1.0;
@@ -335,8 +318,9 @@ impl Allegro {
             return 0.0; // the host mixed them up
         }
         let gain = high_worth - low_worth;
-        let lossless = high.packets_lost == 0 && low.packets_lost == 0;
-        if gain > (self.config.least_gain * added * low_worth).max(0.0) {
+        let lossless = high.packets_refused() == 0 && low.packets_refused() == 0;
+        let full = worth(utility, &low.at_rate(1.0 + added), loss) - low_worth;
+        if gain > (self.config.least_gain * full).max(0.0) {
             1.0
         } else if gain < 0.0 || lossless {
             -1.0
@@ -352,7 +336,7 @@ impl Allegro {
     /// and the noise of one interval is ten times that: without this rule the loss cap would never be found.
     fn worthless_loss(&self, a: &Report, b: &Report, utility: Evaluate<'_>) -> Option<f64> {
         let (n_a, n_b) = (f64::from(a.packets.max(1)), f64::from(b.packets.max(1)));
-        let (lost_a, lost_b) = (f64::from(a.packets_lost), f64::from(b.packets_lost));
+        let (lost_a, lost_b) = (f64::from(a.packets_refused()), f64::from(b.packets_refused()));
         let pooled = (lost_a + lost_b) / (n_a + n_b);
         let error = (pooled * (1.0 - pooled).max(0.0) * (1.0 / n_a + 1.0 / n_b)).sqrt();
         let apart = (lost_a / n_a - lost_b / n_b).abs();
@@ -361,19 +345,11 @@ impl Allegro {
     }
 }
 
-/// The rate to keep while it is not used: no more than twice what was seen to be delivered, for nobody knows whether
-/// the path carries it; but what any sender may begin with needs no proof.
-fn within_reach(rate: Rate, path: &Path) -> Rate {
-    path.clamp(rate.min((path.delivery * LIMITED_HEADROOM).max(path.initial)))
-}
-
-type Evaluate<'a> = &'a dyn Fn(&Report) -> f64;
-
 /// The utility of a report, with this loss rate instead of its own if there is one.
 fn worth(utility: Evaluate<'_>, report: &Report, loss: Option<f64>) -> f64 {
     let Some(loss) = loss else { return utility(report) };
     let lost = Bytes::new((report.sent.get() as f64 * loss) as u64);
-    utility(&Report { lost, ..report.clone() })
+    utility(&Report { lost, packets_marked: 0, ..report.clone() })
 }
 
 /// Two intervals at the same rate as one report.
@@ -385,42 +361,23 @@ fn merged(a: &Report, b: &Report) -> Report {
         achieved: Rate::from_volume(sent, duration),
         packets: a.packets.saturating_add(b.packets),
         packets_lost: a.packets_lost.saturating_add(b.packets_lost),
+        loss_bursts: a.loss_bursts.saturating_add(b.loss_bursts),
+        packets_marked: a.packets_marked.saturating_add(b.packets_marked),
         sent,
         lost: a.lost + b.lost,
         rtt: a.rtt.zip(b.rtt).map(|(a, b)| (a + b) / 2),
         rtt_gradient: mean(a.rtt_gradient, b.rtt_gradient),
         rtt_gradient_error: a.rtt_gradient_error.hypot(b.rtt_gradient_error) / 2.0,
         rtt_deviation: (a.rtt_deviation + b.rtt_deviation) / 2,
+        rtt_samples: a.rtt_samples.saturating_add(b.rtt_samples),
         ..a.clone()
-    }
-}
-
-impl Verdict {
-    /// While a doubling runs already, its interval goes on.
-    const fn unless_waiting(self, unknown: u8) -> Self {
-        if unknown > 0 { Self::Wait } else { self }
     }
 }
 
 impl RateControl for Allegro {
     fn next(&mut self, path: &Path) -> Slot {
         match &mut self.state {
-            State::Starting { rate, unknown, best, hold, .. } => {
-                let first = best.is_none() && *unknown == 0;
-                if *unknown > 1 {
-                    // The results are late, so perhaps the path is full: on with the last rate known to be good, and
-                    // not for long.
-                    return Slot {
-                        rtts: STARTING_WAIT,
-                        ..Slot::filler(best.map_or(*rate, |best| rate.min(best.target)))
-                    };
-                }
-                if !first && !*hold {
-                    *rate = path.clamp(*rate * 2.0);
-                }
-                *unknown += 1;
-                Slot { rate: *rate, trial: Some(0), rtts: (self.config.starting_rtts, self.config.starting_rtts) }
-            }
+            State::Starting(starting) => starting.next(self.config.starting_rtts, path),
             State::Draining { share, sent } => {
                 if *sent {
                     self.decide(self.config.epsilon_min);
@@ -451,7 +408,7 @@ impl RateControl for Allegro {
             self.rate = within_reach(self.rate, path);
         }
         match self.state {
-            State::Starting { .. } => self.on_starting(slot, report, utility, path),
+            State::Starting(_) => self.on_starting(slot, report, utility, path),
             State::Draining { .. } => Verdict::Wait,
             State::DecisionMaking { .. } => self.on_decision(slot, report, utility, path),
             State::RateAdjusting { .. } => self.on_adjusting(slot, report, utility, path),
@@ -460,7 +417,7 @@ impl RateControl for Allegro {
 
     fn start(&mut self, rate: Rate) {
         self.rate = rate;
-        self.state = starting(rate);
+        self.state = State::Starting(Starting::at(rate));
     }
 
     fn back_off(&mut self, rate: Rate) {
@@ -470,7 +427,7 @@ impl RateControl for Allegro {
 
     fn restart(&mut self) {
         match self.state {
-            State::Starting { .. } => self.state = starting(self.rate),
+            State::Starting(_) => self.state = State::Starting(Starting::at(self.rate)),
             _ => self.decide(self.config.epsilon_min),
         }
     }
@@ -479,8 +436,15 @@ impl RateControl for Allegro {
         self.state = State::Draining { share: 1.0 - self.config.epsilon_max, sent: false };
     }
 
+    fn ends_early(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
+        match &self.state {
+            State::Starting(starting) => starting.overloads(report, utility, path),
+            _ => false,
+        }
+    }
+
     fn is_starting(&self) -> bool {
-        matches!(self.state, State::Starting { .. })
+        matches!(self.state, State::Starting(_))
     }
 
     fn rate(&self) -> Rate {
@@ -489,7 +453,7 @@ impl RateControl for Allegro {
 
     fn state(&self) -> &'static str {
         match self.state {
-            State::Starting { .. } => "Starting",
+            State::Starting(_) => "Starting",
             State::Draining { .. } => "Draining",
             State::DecisionMaking { .. } => "Decision Making",
             State::RateAdjusting { .. } => "Rate Adjusting",
@@ -525,6 +489,7 @@ mod tests {
                 queue: Duration::ZERO,
                 packet: PACKET,
                 initial: Rate::from_mbit(3.2),
+                monitor: crate::monitor::Config::default(),
                 floor: Rate::from_mbit(0.64),
                 ceiling: Rate::from_mbit(1e6),
                 delivery: Rate::from_mbit(self.capacity),
@@ -616,6 +581,7 @@ mod tests {
         let with = |report: Report, loss: f64, limited_by: LimitedBy| Report {
             lost: Bytes::new((report.sent.get() as f64 * loss) as u64),
             packets_lost: (f64::from(report.packets) * loss) as u32,
+            achieved: if limited_by == LimitedBy::Host { report.achieved * 0.6 } else { report.achieved },
             limited_by,
             ..report
         };
@@ -631,7 +597,7 @@ mod tests {
         let delivered_a_tenth = |queued: Duration| {
             move |report: Report| Report {
                 delivery_rate: Some(report.achieved * 0.1),
-                rtt_gradient: Some(queued.as_secs_f64() / report.duration.as_secs_f64()),
+                rtt_gradient: Some(queued.as_secs_f64() / report.rtt_span.as_secs_f64()),
                 rtt_gradient_error: 0.0,
                 ..report
             }
@@ -639,7 +605,7 @@ mod tests {
         let mut held = Flow::starting_at(1.0, 100.0);
         held.steps(4).step_as(delivered_a_tenth(Duration::from_micros(300))).is("Starting", 16.0, 16.0);
         let mut queued = Flow::starting_at(1.0, 100.0);
-        queued.steps(4).step_as(delivered_a_tenth(Duration::from_micros(900))).is("Draining", 7.5, 7.7);
+        queued.steps(4).step_as(delivered_a_tenth(Duration::from_millis(90))).is("Draining", 7.5, 7.7);
     }
 
     #[test]
@@ -663,6 +629,87 @@ mod tests {
         flow.law.on_report(first, &short_of_data, &|report| Safe::default().evaluate(report), &path);
         let rates: Vec<_> = (0..3).map(|_| flow.law.next(&path).rate.mbit()).collect();
         assert!(rates.iter().all(|rate| *rate <= 9.6), "twice 5 at most, the last one a filler: {rates:?}");
+    }
+
+    #[test]
+    fn loss_that_a_lower_rate_did_not_have_ends_starting_whatever_the_host_does() {
+        let busy = |loss: f64| {
+            move |report: Report| Report {
+                achieved: report.achieved * 0.6,
+                lost: Bytes::new((report.sent.get() as f64 * loss) as u64),
+                packets_lost: (f64::from(report.packets) * loss) as u32,
+                loss_bursts: (f64::from(report.packets) * loss * 0.7) as u32,
+                limited_by: LimitedBy::Host,
+                ..report
+            }
+        };
+        let mut flow = Flow::starting_at(10.0, 1000.0);
+        flow.step().step_as(busy(0.0)).is("Starting", 20.0, 20.0);
+        flow.step_as(busy(0.3));
+        assert_eq!(flow.law.state(), "Draining", "{}", flow.story.join("\n"));
+    }
+
+    #[test]
+    fn a_host_that_nearly_made_a_doubling_tries_the_next_and_one_that_did_not_waits() {
+        let reached = |share: f64| {
+            move |report: Report| Report { achieved: report.achieved * share, limited_by: LimitedBy::Host, ..report }
+        };
+        Flow::starting_at(10.0, 1000.0).step().step_as(reached(0.8)).step().is("Starting", 40.0, 40.0);
+        Flow::starting_at(10.0, 1000.0).step().step_as(reached(0.6)).step().is("Starting", 20.0, 20.0);
+    }
+
+    #[test]
+    fn a_utility_that_falls_ends_starting_though_nothing_is_lost() {
+        let mut flow = Flow::starting_at(10.0, 1000.0);
+        let path = flow.path();
+        let queue = |report: &Report| report.achieved.mbit() * (1.0 - 10.0 * report.queue_growth());
+        for growth in [0.0, 0.0, 0.3] {
+            let slot = flow.law.next(&path);
+            let report = Report { rtt_gradient: Some(growth), ..flow.report(slot.rate) };
+            flow.law.on_report(slot, &report, &queue, &path);
+        }
+        assert_eq!(flow.law.state(), "Draining", "98, 196, then −784");
+    }
+
+    #[test]
+    fn a_sender_far_below_the_path_doubles_again_and_one_whose_gain_others_share_does_not() {
+        let mut lone = Flow::starting_at(10.0, 1000.0);
+        lone.law.decide(0.01);
+        lone.steps(4);
+        for _ in 0..20 {
+            lone.step();
+        }
+        assert!(lone.story.iter().any(|line| line.contains("far below the path")), "{}", lone.story.join("\n"));
+        assert!(lone.law.rate() > Rate::from_mbit(900.0), "{}", lone.story.join("\n"));
+        let mut sharing = Flow::starting_at(10.0, 1000.0);
+        let delivered = |report: Report| {
+            // Half of what is added beyond 10 Mbit/s arrives, as for one of two senders.
+            let loss = (report.achieved.mbit() - 10.0).max(0.0) / 2.0 / report.achieved.mbit();
+            Report { lost: Bytes::new((report.sent.get() as f64 * loss) as u64), ..report }
+        };
+        sharing.law.decide(0.01);
+        for _ in 0..60 {
+            sharing.step_as(delivered);
+            assert_ne!(sharing.law.state(), "Starting", "{}", sharing.story.join("\n"));
+        }
+    }
+
+    #[test]
+    fn only_differences_of_utilities_matter() {
+        for more in [0.0, 1000.0] {
+            let mut flow = Flow::starting_at(50.0, 100.0);
+            flow.law.decide(0.01);
+            for _ in 0..100 {
+                let path = flow.path();
+                let slot = flow.law.next(&path);
+                let report = flow.report(slot.rate);
+                if slot.trial.is_some() {
+                    flow.law.on_report(slot, &report, &|report| Safe::default().evaluate(report) + more, &path);
+                }
+            }
+            let rate = flow.law.rate().mbit();
+            assert!((90.0..=106.0).contains(&rate), "{rate} with {more} more");
+        }
     }
 
     #[test]

@@ -4,10 +4,12 @@
 
 pub mod allegro;
 mod parameters;
+mod starting;
 
 pub use parameters::ParseLawError;
 
 use crate::interval::Report;
+use crate::monitor;
 use crate::units::{Bytes, Rate};
 use core::fmt::Debug;
 use core::time::Duration;
@@ -40,7 +42,9 @@ pub struct Path {
     pub queue: Duration,
     /// Size of a full packet.
     pub packet: Bytes,
-    /// The lowest rate: two packets an RTT.
+    /// The lengths of monitor intervals.
+    pub monitor: monitor::Config,
+    /// The lowest rate: a packet in the longest interval.
     pub floor: Rate,
     /// What any sender may begin with: the initial window in half an RTT.
     pub initial: Rate,
@@ -55,6 +59,26 @@ impl Path {
     pub fn clamp(&self, rate: Rate) -> Rate {
         rate.max(self.floor).min(self.ceiling)
     }
+
+    /// The RTT without the queue.
+    pub fn base(&self) -> Duration {
+        self.rtt.saturating_sub(self.queue)
+    }
+
+    /// How long a judged interval of so many RTT lasts at this rate.
+    pub fn interval(&self, rate: Rate, rtts: f64) -> Duration {
+        self.monitor.length(rate, true, self.rtt.mul_f64(rtts), self.packet, self.rtt)
+    }
+}
+
+/// A sender short of data keeps at most so many times what it was seen to deliver: twice, less the error of measuring
+/// that over a single interval.
+const LIMITED_HEADROOM: f64 = 1.9;
+
+/// The rate to keep while it is not used: no more than twice what was seen to be delivered, for nobody knows whether
+/// the path carries it; but what any sender may begin with needs no proof.
+fn within_reach(rate: Rate, path: &Path) -> Rate {
+    path.clamp(rate.min((path.delivery * LIMITED_HEADROOM).max(path.initial)))
 }
 
 /// What a report led to.
@@ -82,8 +106,12 @@ pub trait RateControl: Debug + Send + Sync {
     /// The path stalled, or lost more than the utility's panic level: go on from this lower rate.
     fn back_off(&mut self, rate: Rate);
 
-    /// The sender was idle: keep the rate, forget what was being compared.
+    /// The sender was idle, or a trial told nothing: keep the rate, forget what was being compared.
     fn restart(&mut self);
+
+    /// Whether this interval, as far as it is known and as though all that is outstanding of it arrived, is enough to
+    /// decide: the sender overshoots by what it sends until it does.
+    fn ends_early(&self, report: &Report, utility: &dyn Fn(&Report) -> f64, path: &Path) -> bool;
 
     /// Send a little below the base rate for one interval, so that a standing queue drains.
     fn drain_queue(&mut self);

@@ -1,0 +1,158 @@
+//! Starting: the order of magnitude of the path's rate, by doubling. Source: `NSDI 2015` §3.2.
+//!
+//! It ends when doubling brought less than a quarter of what it added, when the queue it builds grows beyond doubt, or
+//! when even the most favourable reading of an interval is worth less than what a lower rate brought.
+
+use super::{Path, Slot, within_reach};
+use crate::interval::{LimitedBy, Report, TRAIN};
+use crate::units::Rate;
+
+/// What a rate that was tried is worth.
+pub(super) type Evaluate<'a> = &'a dyn Fn(&Report) -> f64;
+
+/// Results are compared as a doubling and what came before it from this ratio of the rates achieved on.
+const DOUBLED: f64 = 1.5;
+/// Of what a step adds, so much must be delivered: in a deep buffer the utility sees a full queue late.
+const LEAST_DELIVERED: f64 = 0.25;
+/// A queue that grows so fast, in seconds a second, ends it: twice the rate brings less than 1.25 times the delivery.
+const HOPELESS_GROWTH: f64 = 0.6;
+/// A rise of the RTT counts from this share of the smallest one on (HyStart++, RFC 9406 §4.3).
+const RISE_DIVISOR: u32 = 8;
+/// A line through so many RTT is no chance any more.
+const TELLING_SAMPLES: u32 = 5;
+/// Share of the measured delivery rate to go on with: one largest ε below what was carried at most.
+const EXIT_SHARE: f64 = 0.95;
+/// How long to wait before looking for a late result again. Unit: RTT.
+const WAIT: (f64, f64) = (0.125, 0.125);
+
+/// The best result so far.
+#[derive(Clone, Copy, Debug)]
+struct Best {
+    target: Rate,
+    achieved: Rate,
+    delivery: Rate,
+    utility: f64,
+    loss: f64,
+    /// The least that it may have delivered and be worth, given its noise.
+    least_delivery: Rate,
+    least_utility: f64,
+}
+
+/// What a result means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Judgement {
+    /// Nothing is known of this rate: the application or a host was the limit.
+    Unknown,
+    /// The rate is good: the path may carry more.
+    Good,
+    /// It is not, and this is what the path carried.
+    Over(Rate),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Starting {
+    rate: Rate,
+    /// Doublings whose result is not known; at most one is launched ahead of the last known result.
+    unknown: u8,
+    best: Option<Best>,
+    /// The longest RTT that the path showed at the latest rate that was good, but for one in twenty. Unit: s.
+    usual_rtt: f64,
+    /// The last interval was short of data: do not double until one is not.
+    hold: bool,
+}
+
+impl Starting {
+    pub(super) const fn at(rate: Rate) -> Self {
+        Self { rate, unknown: 0, best: None, usual_rtt: 0.0, hold: false }
+    }
+
+    pub(super) fn next(&mut self, rtts: f64, path: &Path) -> Slot {
+        let first = self.best.is_none() && self.unknown == 0;
+        if self.unknown > 1 {
+            // The results are late, so perhaps the path is full: on with the last rate known to be good, and not for
+            // long.
+            let good = self.best.map_or(self.rate, |best| self.rate.min(best.target));
+            return Slot { rtts: WAIT, ..Slot::filler(good) };
+        }
+        if !first && !self.hold {
+            self.rate = path.clamp(self.rate * 2.0);
+        }
+        self.unknown += 1;
+        Slot { rate: self.rate, trial: Some(0), rtts: (rtts, rtts) }
+    }
+
+    /// Results that are awaited.
+    pub(super) const fn waits(&self) -> bool {
+        self.unknown > 0
+    }
+
+    pub(super) fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Judgement {
+        self.unknown = self.unknown.saturating_sub(1);
+        // A host that did not make this doubling will not make the next one.
+        let doubled = report.achieved * DOUBLED > report.target;
+        self.hold = report.app_limited || (report.limited_by == LimitedBy::Host && !doubled);
+        if self.hold {
+            self.rate = within_reach(slot.rate, path);
+        }
+        if report.app_limited {
+            return Judgement::Unknown;
+        }
+        let delivery = report.delivery_rate.unwrap_or(report.throughput());
+        if self.overloads(report, utility, path) || self.is_stuck(report) {
+            return Judgement::Over(self.carried(report, delivery));
+        }
+        let least = report.in_its_disfavour();
+        let tried = Best {
+            target: slot.rate,
+            achieved: report.achieved,
+            delivery,
+            utility: utility(report),
+            loss: report.loss(),
+            least_delivery: least.throughput(),
+            least_utility: utility(&least),
+        };
+        if self.best.is_none_or(|best| tried.utility > best.utility) {
+            self.best = Some(tried);
+        }
+        self.usual_rtt = report.rtt.map_or(self.usual_rtt, |rtt| (rtt + 2 * report.rtt_deviation).as_secs_f64());
+        Judgement::Good
+    }
+
+    /// Whether the interval ends Starting even if all that is still outstanding of it arrives.
+    pub(super) fn overloads(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
+        let visible = (path.base() / RISE_DIVISOR).max(TRAIN).as_secs_f64();
+        let reached = report.rtt.unwrap_or_default().as_secs_f64() + report.rtt_rise() / 2.0;
+        let fills_a_queue = report.rtt_samples >= TELLING_SAMPLES
+            && report.rtt_rise() > visible
+            && reached > self.usual_rtt + visible
+            && report.surely_grew_by(HOPELESS_GROWTH);
+        fills_a_queue || self.is_worse(report, utility)
+    }
+
+    /// Whether a doubling brought next to nothing. What the path did not deliver is in its queue or was dropped; where
+    /// neither is certain a host was busy, or chance drops packets and decides how many of a few arrive.
+    fn is_stuck(&self, report: &Report) -> bool {
+        let Some(best) = self.best else { return false };
+        let added = report.achieved.bytes_per_sec() / best.achieved.bytes_per_sec().max(1.0);
+        let most = report.in_its_favour().throughput();
+        added > DOUBLED && most < best.least_delivery * (1.0 + LEAST_DELIVERED * (added - 1.0))
+    }
+
+    /// What the path carried at most, seen through the loss that was there before: constant random loss is no sign of
+    /// a lack of capacity.
+    fn carried(&self, report: &Report, delivery: Rate) -> Rate {
+        let (before, loss) = self.best.map_or((delivery, 0.0), |best| (best.delivery, best.loss));
+        (delivery.max(before) * (EXIT_SHARE / (1.0 - loss.min(0.5)))).min(report.target)
+    }
+
+    /// Even with the benefit of the doubt it is worth less than nothing, and less than the best result was at least; or
+    /// less than that though the rate is a doubling higher. A rate that was tried before says nothing of a higher one,
+    /// and of two results one is always the worse.
+    fn is_worse(&self, report: &Report, utility: Evaluate<'_>) -> bool {
+        let worth = utility(&report.in_its_favour());
+        match self.best {
+            None => worth < 0.0,
+            Some(best) => worth <= best.least_utility && (worth < 0.0 || report.achieved > best.achieved * DOUBLED),
+        }
+    }
+}
