@@ -16,8 +16,9 @@ use std::time::Instant;
 
 const HELP: &str = "\
 usage: flow [--path PRESET|KEY=VALUE,...] [--seconds N] [--flows N] [--stagger SECONDS] [--seed N]
-            [--extra-rtt SECONDS] [--utility NAME] [--app-rate RATE] [--volume BYTES] [--datagram BYTES] [--trace] [--series]
+            [--extra-rtt SECONDS] [--burners N] [--utility NAME] [--app-rate RATE] [--volume BYTES] [--datagram BYTES] [--trace] [--series]
   --extra-rtt  of the first flow
+  --burners N  processes that never sleep beside each sender
   --trace   a line for each resolved interval and each decision
   --series  a line for each second: rate, goodput and state of every flow";
 
@@ -73,6 +74,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Args, String> {
             "--flows" => flows = value.parse().map_err(|e| wrong(&e))?,
             "--stagger" => stagger = value.parse().map_err(|e| wrong(&e))?,
             "--extra-rtt" => extra_rtt = value.parse().map_err(|e| wrong(&e))?,
+            "--burners" => flow.burners = value.parse().map_err(|e| wrong(&e))?,
             "--seed" => seed = value.parse().map_err(|e| wrong(&e))?,
             "--app-rate" => flow.source = Source::At(value.parse::<Rate>().map_err(|e| wrong(&e))?),
             "--volume" => flow.source = Source::Volume(value.parse().map_err(|e| wrong(&e))?),

@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "the tests and the example each use a part")]
 
+mod host;
 mod receiver;
 mod sender;
 
@@ -10,6 +11,7 @@ pub(crate) use sender::Source;
 
 use core::cmp::Reverse;
 use core::time::Duration;
+use host::Host;
 use pcc::Pcc;
 use pcc::units::{Bytes, Rate, Timestamp};
 use pcc_link::{Count, Counters, Link, Outcome, Path};
@@ -32,13 +34,15 @@ pub(crate) struct Flow {
     pub(crate) start: Duration,
     /// Added to the path's RTT for this flow alone.
     pub(crate) extra_rtt: Duration,
+    /// Processes that never sleep beside the sender, on its processor.
+    pub(crate) burners: u32,
 }
 
 impl Default for Flow {
     fn default() -> Self {
         // A full packet on the wire is 1500 bytes, so that buffers count in packets as the papers' do.
         let config = pcc::Config { max_datagram_size: Bytes::new(1500 - HEADERS), ..pcc::Config::default() };
-        Self { config, source: Source::Greedy, start: Duration::ZERO, extra_rtt: Duration::ZERO }
+        Self { config, source: Source::Greedy, start: Duration::ZERO, extra_rtt: Duration::ZERO, burners: 0 }
     }
 }
 
@@ -158,6 +162,7 @@ enum What {
 struct Peer {
     sender: Sender,
     receiver: Receiver,
+    host: Host,
     extra: Duration,
     delivered: Count,
     sampled: Bytes,
@@ -186,6 +191,7 @@ pub(crate) fn run(scenario: &Scenario) -> Results {
         Peer {
             sender: Sender::new(Pcc::new(flow.config.clone(), start), size, flow.source, start),
             receiver: Receiver::default(),
+            host: Host::new(flow.burners, scenario.seed ^ flow.config.seed),
             extra: flow.extra_rtt / 2,
             delivered: Count::default(),
             sampled: Bytes::ZERO,
@@ -242,14 +248,21 @@ impl World {
             What::AckDue { flow } => self.acknowledge(flow),
             What::Ack { flow, slot } => {
                 let peer = &mut self.peers[flow];
+                if let Some(later) = peer.host.delays(now) {
+                    return self.at(later, what);
+                }
                 peer.sender.on_ack(now, &self.acks[slot]);
                 self.free_acks.push(slot);
                 self.send(flow);
             }
             What::Wake { flow } => {
-                if self.peers[flow].wake_at == Some(now) {
-                    self.peers[flow].wake_at = None;
-                    self.peers[flow].sender.on_wake(now);
+                let peer = &mut self.peers[flow];
+                if peer.wake_at == Some(now) {
+                    peer.wake_at = peer.host.delays(now);
+                    if let Some(later) = peer.wake_at {
+                        return self.at(later, what);
+                    }
+                    peer.sender.on_wake(now);
                     self.send(flow);
                 }
             }
@@ -272,7 +285,8 @@ impl World {
     /// Sends what may leave now, and sees to it that the flow wakes up when more may.
     fn send(&mut self, flow: usize) {
         let now = self.now;
-        while let Some(number) = self.peers[flow].sender.next_packet(now) {
+        let late = self.peers[flow].host.late(now);
+        while let Some(number) = self.peers[flow].sender.next_packet(now, late) {
             let peer = &self.peers[flow];
             let (size, extra) = (wire_size(peer), peer.extra);
             if let Outcome::Delivered { at, duplicate } = self.down.send(now, size) {

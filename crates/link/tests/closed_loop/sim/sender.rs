@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 const PACKET_THRESHOLD: u64 = 3;
 const GRANULARITY: Duration = Duration::from_millis(1);
 const INITIAL_RTT: Duration = Duration::from_millis(333);
+/// What a late host took is made good up to this much, as `pcc-quic` does.
+const LARGEST_DEBT: Duration = Duration::from_millis(5);
 
 /// Where the data comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,6 +70,8 @@ pub(crate) struct Sender {
     variation: Duration,
     loss_time: Option<Timestamp>,
     last_sent: Option<Timestamp>,
+    /// When the last packet should have left.
+    last_due: Option<Timestamp>,
     probe_count: u32,
     probes: u32,
     /// Scratch for newly lost packets.
@@ -95,6 +99,7 @@ impl Sender {
             variation: Duration::ZERO,
             loss_time: None,
             last_sent: None,
+            last_due: None,
             probe_count: 0,
             probes: 0,
             newly_lost: Vec::new(),
@@ -109,8 +114,8 @@ impl Sender {
         self.in_flight
     }
 
-    /// The number of the packet that leaves now, if one may.
-    pub(crate) fn next_packet(&mut self, now: Timestamp) -> Option<u64> {
+    /// The number of the packet that leaves now, if one may. The host is `late` by so much with all that it does now.
+    pub(crate) fn next_packet(&mut self, now: Timestamp, late: Duration) -> Option<u64> {
         if self.finished.is_some() {
             return None;
         }
@@ -124,6 +129,11 @@ impl Sender {
         self.in_flight += self.size.get();
         self.taken += self.size.get();
         self.sent.packets += 1;
+        let due = self.due();
+        if late > LARGEST_DEBT && due + LARGEST_DEBT < now {
+            self.pcc.on_limited((now - late).max(due) + LARGEST_DEBT, LimitedBy::Host);
+        }
+        self.last_due = Some(due.max(now - late.min(LARGEST_DEBT)));
         self.last_sent = Some(now);
         self.pcc.on_packet_sent(now, number, self.size);
         Some(number)
@@ -155,7 +165,7 @@ impl Sender {
 
     /// When pacing allows the next packet: one packet's time after the last one, at the rate in force now.
     fn due(&self) -> Timestamp {
-        self.last_sent.map_or(self.started, |last| last + self.pcc.rate().time_for(self.size))
+        self.last_due.map_or(self.started, |last| last + self.pcc.rate().time_for(self.size))
     }
 
     /// When something is to be done next, not before the clock's next tick.
