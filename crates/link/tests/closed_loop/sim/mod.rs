@@ -36,13 +36,22 @@ pub(crate) struct Flow {
     pub(crate) extra_rtt: Duration,
     /// Processes that never sleep beside the sender, on its processor.
     pub(crate) burners: u32,
+    /// Its transport reports neither an acknowledgement nor a loss of every so-manieth packet.
+    pub(crate) forgets: Option<u64>,
 }
 
 impl Default for Flow {
     fn default() -> Self {
         // A full packet on the wire is 1500 bytes, so that buffers count in packets as the papers' do.
         let config = pcc::Config { max_datagram_size: Bytes::new(1500 - HEADERS), ..pcc::Config::default() };
-        Self { config, source: Source::Greedy, start: Duration::ZERO, extra_rtt: Duration::ZERO, burners: 0 }
+        Self {
+            config,
+            source: Source::Greedy,
+            start: Duration::ZERO,
+            extra_rtt: Duration::ZERO,
+            burners: 0,
+            forgets: None,
+        }
     }
 }
 
@@ -189,7 +198,8 @@ pub(crate) fn run(scenario: &Scenario) -> Results {
         let start = Timestamp::ZERO + flow.start;
         let size = flow.config.max_datagram_size;
         Peer {
-            sender: Sender::new(Pcc::new(flow.config.clone(), start), size, flow.source, start),
+            sender: Sender::new(Pcc::new(flow.config.clone(), start), size, flow.source, start)
+                .forgetting(flow.forgets),
             receiver: Receiver::default(),
             host: Host::new(flow.burners, scenario.seed ^ flow.config.seed),
             extra: flow.extra_rtt / 2,

@@ -55,6 +55,7 @@ pub(crate) struct Sender {
     /// RTT samples in microseconds, acknowledgement delay taken off.
     pub(crate) rtts: Vec<u32>,
     size: Bytes,
+    forgets: Option<u64>,
     source: Source,
     started: Timestamp,
     /// Bytes handed to the network, less those declared lost: what the source has given.
@@ -86,6 +87,7 @@ impl Sender {
             finished: None,
             rtts: Vec::new(),
             size,
+            forgets: None,
             source,
             started,
             taken: 0,
@@ -104,6 +106,15 @@ impl Sender {
             probes: 0,
             newly_lost: Vec::new(),
         }
+    }
+
+    pub(crate) fn forgetting(self, forgets: Option<u64>) -> Self {
+        Self { forgets, ..self }
+    }
+
+    /// Whether PCC hears what became of this packet.
+    fn reports_on(&self, number: u64) -> bool {
+        self.forgets.is_none_or(|every| number % every != every - 1)
     }
 
     pub(crate) const fn size(&self) -> Bytes {
@@ -269,7 +280,9 @@ impl Sender {
         packet.state = State::Acked;
         self.acked += self.size.get();
         let sent = packet.sent;
-        self.pcc.on_ack(now, number);
+        if self.reports_on(number) {
+            self.pcc.on_ack(now, number);
+        }
         Some(sent)
     }
 
@@ -311,7 +324,9 @@ impl Sender {
             self.in_flight -= self.size.get();
             self.taken -= self.size.get();
             self.sent.lost += 1;
-            self.pcc.on_loss(now, number);
+            if self.reports_on(number) {
+                self.pcc.on_loss(now, number);
+            }
         }
         if self.is_persistent_congestion(&newly_lost) {
             self.pcc.on_persistent_congestion(now);
