@@ -269,11 +269,10 @@ impl Pcc {
     }
 
     fn safe_window(&self) -> Bytes {
-        // 2.5 bandwidth-delay products. Deviates: where the smoothed RTT is more than twice the minimum, it counts,
-        // because the path may have become longer, and a stale minimum would throttle the sender for seconds.
-        let smoothed = self.rtt.smoothed_or_assumed();
-        let base = self.rtt.min().unwrap_or(smoothed).max(Duration::from_millis(1));
-        let time = (base * 5 / 2).max(smoothed * 5 / 4);
+        // 2.5 bandwidth-delay products of the path without its queue: with the queue in it, the bound would grow with what
+        // it is to bound.
+        let base = self.rtt.min().unwrap_or(self.rtt.smoothed_or_assumed()).max(Duration::from_millis(1));
+        let time = base * 5 / 2;
         let window = self.law.rate().max(self.slot.rate) * time + initial_window(self.packet);
         if !self.law.is_starting() {
             return window;

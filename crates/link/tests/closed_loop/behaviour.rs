@@ -196,6 +196,23 @@ fn a_sender_that_left_starting_too_low_finds_its_way_up_by_doubling() {
 }
 
 #[test]
+fn what_is_in_flight_is_bounded_by_the_path_and_not_by_its_queue() {
+    let results = alone("rate=100Mbit,rtt=30ms,buffer=375KB,at=10s:rate=10Mbit", 20);
+    // The queue of the old rate, a third of a second long, is gone by then; from there on 2.5 bandwidth-delay products
+    // and ten packets.
+    for sample in results.flows[0].series.iter().filter(|sample| sample.at > s(14)) {
+        let bound = (sample.rate * ms(75)).get() as f64 * 1.3 + 14_720.0;
+        at_most(&format!("bytes in flight after {:?}", sample.at), sample.in_flight as f64, bound, &results);
+    }
+}
+
+#[test]
+fn a_path_that_becomes_longer_is_filled_again_once_the_old_minimum_is_forgotten() {
+    let results = alone("rate=100Mbit,rtt=10ms,buffer=375KB,at=10s:rtt=100ms", 30);
+    at_least("share", results.share(s(20), s(30)), 0.90, &results);
+}
+
+#[test]
 fn a_telephone_modem_is_filled_and_not_flooded() {
     for seed in 1..=5 {
         let results = seeded("modem", 60, seed, vec![Flow::default()]);
