@@ -408,7 +408,7 @@ impl Pcc {
     }
 
     /// A queue that stands for three intervals though nothing is lost and the RTT does not grow is our own doing:
-    /// one interval below the base rate drains it. If the RTT then stays, it is the path's, and the new minimum.
+    /// one interval below the base rate drains it.
     fn watch_standing_queue(&mut self, now: Timestamp, report: &Report) {
         let (Some(smoothed), Some(min)) = (self.rtt.smoothed(), self.rtt.min()) else { return };
         let standing = smoothed > min.mul_f64(1.2) + Duration::from_millis(2)
@@ -416,16 +416,10 @@ impl Pcc {
             && report.packets_lost == 0
             && !report.app_limited;
         self.standing_queue = if standing { self.standing_queue + 1 } else { 0 };
-        match self.standing_queue {
-            3 => {
-                self.law.drain_queue();
-                self.replan(now, "standing queue");
-            }
-            6.. => {
-                self.rtt.forget_min(now);
-                self.standing_queue = 0;
-            }
-            _ => {}
+        if self.standing_queue == 3 {
+            self.standing_queue = 0;
+            self.law.drain_queue();
+            self.replan(now, "standing queue");
         }
     }
 

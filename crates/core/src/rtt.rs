@@ -63,12 +63,6 @@ impl RttEstimator {
         let variation = if self.smoothed.is_some() { self.variation } else { smoothed / 2 };
         smoothed + (4 * variation).max(Duration::from_millis(1)) + MAX_ACK_DELAY
     }
-
-    /// Forgets the minimum: what is seen from `now` on is the path.
-    pub(crate) fn forget_min(&mut self, now: Timestamp) {
-        self.minima = [None, None];
-        self.half_started = now;
-    }
 }
 
 #[cfg(test)]
