@@ -41,9 +41,10 @@ fn every_supplied_scenario_is_listed() {
 fn whoever_reads_only_the_first_scenarios_hears_no_complaint() {
     use std::process::Stdio;
     let dir = tempfile::tempdir().unwrap();
-    let mut child = lab(&["list"], dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // As `head` does when it has its lines.
-    drop(child.stdout.take());
+    // As `head` leaves it when it has its lines, and before the first one is written.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let child = lab(&["list"], dir.path()).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output)), (Some(141), String::new()));
 }
