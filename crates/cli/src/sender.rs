@@ -72,7 +72,7 @@ impl SenderArgs {
         let algorithm = self.algorithm(observer)?;
         let mut config = transport::config(&algorithm, windows);
         if let Some(limit) = self.limit {
-            config.congestion_controller_factory(algorithm.capped(limit));
+            algorithm.cap(&mut config, limit);
         }
         Ok(config)
     }

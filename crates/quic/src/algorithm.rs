@@ -1,9 +1,9 @@
 //! Which congestion controller a connection uses.
 
 use crate::PccConfig;
-use crate::capped::Capped;
 use crate::fixed::Fixed;
 use core::str::FromStr;
+use noq::TransportConfig;
 use noq::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
 use pcc::units::{ParseQuantityError, Rate};
 use std::sync::Arc;
@@ -58,15 +58,22 @@ impl Algorithm {
         }
     }
 
-    /// The same, never faster than `limit`. PCC knows it as its own largest rate; what the others would send is paced.
-    pub fn capped(&self, limit: Rate) -> Arc<dyn ControllerFactory + Send + Sync> {
+    /// Has `transport` send with it, never faster than `limit`. PCC knows the limit as its own largest rate, and tries
+    /// none beyond; the others are paced below it.
+    pub fn cap(&self, transport: &mut TransportConfig, limit: Rate) {
         match self {
             Self::Pcc(PccConfig { core }) => {
                 let max_rate = Some(core.max_rate.map_or(limit, |own| own.min(limit)));
-                Arc::new(PccConfig { core: pcc::Config { max_rate, ..core.clone() } })
+                let capped = PccConfig { core: pcc::Config { max_rate, ..core.clone() } };
+                transport.congestion_controller_factory(Arc::new(capped));
             }
-            Self::Fixed(rate) => Arc::new(Fixed(rate.min(limit))),
-            Self::Cubic | Self::Bbr | Self::NewReno => Arc::new(Capped::new(self.factory(), limit)),
+            Self::Fixed(rate) => {
+                transport.congestion_controller_factory(Arc::new(Fixed(rate.min(limit))));
+            }
+            Self::Cubic | Self::Bbr | Self::NewReno => {
+                let bytes = (limit.bytes_per_sec() as u64).max(1);
+                transport.congestion_controller_factory(self.factory()).max_outgoing_bytes_per_second(Some(bytes));
+            }
         }
     }
 }

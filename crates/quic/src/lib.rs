@@ -32,7 +32,6 @@
 //! | [`http3`] | HTTP/3 over noq |
 
 mod algorithm;
-mod capped;
 mod controller;
 mod fixed;
 pub mod http3;

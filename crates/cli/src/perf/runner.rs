@@ -148,7 +148,7 @@ impl Test {
             largest.limit(&mut transport);
         }
         if let Some(limit) = self.max_rate {
-            transport.congestion_controller_factory(algorithm.capped(limit));
+            algorithm.cap(&mut transport, limit);
         }
         let dialer = Dialer {
             alpn: protocol::client_alpn(wish.then_some(&algorithm)),

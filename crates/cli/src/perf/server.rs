@@ -125,7 +125,7 @@ impl Server {
             largest.limit(&mut transport);
         }
         if let Some(limit) = self.max_rate {
-            transport.congestion_controller_factory(algorithm.capped(limit));
+            algorithm.cap(&mut transport, limit);
         }
         // A client that is silent for longer than the idle time-out shall not be kept.
         transport.keep_alive_interval(None);
