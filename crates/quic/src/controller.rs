@@ -61,6 +61,8 @@ struct PccController {
     latest: (Instant, Timestamp),
     /// Reported lost, the time of sending not yet known.
     lost: Vec<u64>,
+    /// Packets that arrived with a mark of congestion (ECN), of which PCC was not told yet.
+    marked: u32,
     /// PCC was told that the application is the limit, and nothing was sent since.
     limited: bool,
     /// When a packet of the latest acknowledgement was sent.
@@ -90,6 +92,7 @@ impl PccController {
             latest: (now, Timestamp::ZERO),
             mtu,
             lost: Vec::new(),
+            marked: 0,
             limited: false,
             answered: now,
             landmark: None,
@@ -172,8 +175,17 @@ impl Controller for PccController {
         self.acknowledged(now, sent, number, app_limited);
     }
 
+    /// noq-proto as released does not say how many: see [`Self::on_congestion_event`].
+    #[cfg(feature = "patched-noq-proto")]
+    fn on_ce_marks(&mut self, _: Instant, packets: u64) {
+        self.marked = self.marked.saturating_add(u32::try_from(packets).unwrap_or(u32::MAX));
+    }
+
     fn on_end_acks(&mut self, now: Instant, _: u64, _: bool, _: Option<u64>) {
         let at = self.at(now);
+        if self.marked > 0 {
+            self.pcc.on_congestion_experienced(core::mem::take(&mut self.marked));
+        }
         self.pcc.on_end_acks(at);
         if let Some(landmark) = self.landmark.as_mut().filter(|landmark| !landmark.passed) {
             let later = self.answered.saturating_duration_since(landmark.sent);
@@ -193,7 +205,11 @@ impl Controller for PccController {
     /// declared lost is never mentioned again.
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, ecn: bool, _: u64, _: u64) {
         if ecn {
-            return; // PCC reacts to what a rate achieves: marks are not loss
+            // After the acknowledgement that told: who knows no number counts one, with the next acknowledgement.
+            if cfg!(not(feature = "patched-noq-proto")) {
+                self.marked = self.marked.saturating_add(1);
+            }
+            return;
         }
         let at = self.at(now);
         for number in self.lost.drain(..) {

@@ -8,6 +8,8 @@ use pcc::observe::{Event, Observer};
 use pcc::units::Rate;
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PccConfig};
+#[cfg(target_os = "linux")]
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -91,6 +93,59 @@ async fn pcc_hears_of_every_packet_and_takes_none_for_lost_that_was_not() {
     assert!(sent > 100, "{sent} packets in {} reports", reports.len());
     assert!(u64::from(lost) <= really_lost, "{lost} lost by PCC's account, {really_lost} by noq's");
     assert!(reports.iter().any(|report| report.rtt.is_some()), "no RTT was measured");
+}
+
+/// Relays to `server`, and lets it look as if those of the packets had met congestion (RFC 3168). Ends with the process.
+#[cfg(target_os = "linux")]
+fn congested(server: SocketAddr, met: std::ops::Range<usize>) -> std::io::Result<SocketAddr> {
+    const CAPABLE: u32 = 0b10;
+    const EXPERIENCED: u32 = 0b11;
+    let (front, back) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    back.connect(server)?;
+    socket2::SockRef::from(&back).set_tos_v4(CAPABLE)?; // from the first on, or else the sender gives ECN up
+    let address = front.local_addr()?;
+    std::thread::spawn(move || {
+        let mut buffer = [0; 2048];
+        let (first, client) = front.recv_from(&mut buffer)?;
+        back.send(&buffer[..first])?;
+        let (to_client, from_server) = (front.try_clone()?, back.try_clone()?);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 2048];
+            while let Ok(bytes) = from_server.recv(&mut buffer) {
+                let _ = to_client.send_to(&buffer[..bytes], client);
+            }
+        });
+        for number in 1.. {
+            let bytes = front.recv(&mut buffer)?;
+            socket2::SockRef::from(&back).set_tos_v4(if met.contains(&number) { EXPERIENCED } else { CAPABLE })?;
+            back.send(&buffer[..bytes])?;
+        }
+        std::io::Result::Ok(())
+    });
+    Ok(address)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pcc_hears_how_many_packets_met_congestion() {
+    let notes = Arc::new(Notes::default());
+    let core = pcc::Config {
+        observer: Some(Arc::clone(&notes) as _),
+        max_rate: Some(Rate::from_mbit(40.0)),
+        ..PccConfig::default().core
+    };
+    let runtime = Paced::ByUs.runtime();
+    let from = loopback::endpoint(&Algorithm::Pcc(PccConfig { core }), Arc::clone(&runtime));
+    let to = loopback::endpoint(&Algorithm::Cubic, runtime);
+    let relay = congested(to.local_addr().unwrap(), 100..110).unwrap();
+    let connecting = from.connect(relay, "localhost").unwrap();
+    let (client, server) = tokio::join!(connecting, async { to.accept().await.unwrap().await });
+    let (client, server) = (client.unwrap(), server.unwrap());
+    moves(&client, &server, &pattern(1_000_000)).await;
+
+    let marked: u32 = notes.0.lock().unwrap().iter().map(|report| report.packets_marked).sum();
+    // Intervals that a decision cuts short are not reported, and noq-proto as released says only that there were some.
+    assert!((1..=10).contains(&marked), "PCC heard of {marked} of 10 marks");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

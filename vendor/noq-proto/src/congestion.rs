@@ -45,6 +45,13 @@ pub trait Controller: Send + Sync + core::fmt::Debug {
     ) {
     }
 
+    /// Of the packets that were acknowledged since the last call of `on_end_acks`, this many had met
+    /// congestion (ECN CE).
+    ///
+    /// PCC: added. `on_congestion_event` tells of them too, afterwards and without their number.
+    #[allow(unused_variables)]
+    fn on_ce_marks(&mut self, now: Instant, packets: u64) {}
+
     /// Packets are acked in batches, all with the same `now` argument. This indicates one of those
     /// batches has completed.
     #[allow(unused_variables)]

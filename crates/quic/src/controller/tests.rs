@@ -144,6 +144,26 @@ fn congestion_marks_are_not_losses() {
     assert_eq!((path.packets_in_flight(), path.controller.pcc.rate()), (1, before));
 }
 
+/// As noq-proto tells it, with its number or without, and what PCC has heard after the next acknowledgement.
+#[test]
+fn marks_are_told_with_an_acknowledgement() {
+    let mut path = Path::new();
+    let sent: Vec<_> = (0..10).map(|number| path.sends(number)).collect();
+    path.passes(30);
+    for number in 0..5 {
+        path.controller.acknowledged(path.now, sent[number], number as u64, false);
+    }
+    #[cfg(feature = "patched-noq-proto")]
+    path.controller.on_ce_marks(path.now, 3);
+    path.controller.on_end_acks(path.now, 0, false, Some(4));
+    assert_eq!(path.controller.marked, 0, "told");
+    path.controller.on_congestion_event(path.now, sent[4], false, true, 0, 4);
+    assert_eq!(path.controller.marked, if cfg!(feature = "patched-noq-proto") { 0 } else { 1 }, "none twice");
+    path.hears_of(5, sent[5]);
+    assert_eq!(path.controller.marked, 0);
+    assert_eq!(path.packets_in_flight(), 4, "a mark is no loss");
+}
+
 #[test]
 fn everything_lost_for_long_slows_the_sender() {
     let mut path = Path::new();

@@ -3049,6 +3049,24 @@ impl Connection {
         let app_limited = path_data.app_limited;
         let in_flight = path_data.in_flight.bytes;
 
+        // PCC: counted before the end of the acknowledgements, so that a controller knows of which
+        // packets these are; what noq does about them follows below, where it always did.
+        let ecn = match ack.ecn {
+            Some(ecn) if path_data.sending_ecn && new_largest_pn.is_some() => {
+                let marked = self.spaces[space]
+                    .for_path(path)
+                    .detect_ecn(newly_acked.range_count() as u64, ecn);
+                Some(marked)
+            }
+            _ => None,
+        };
+        let path_data = self.path_data_mut(path);
+        if let Some(Ok(marked @ 1..)) = ecn {
+            // A peer may count what it likes, but not more packets than it acknowledges.
+            let marked = cmp::min(marked, newly_acked.elts_count());
+            path_data.congestion.on_ce_marks(now, marked);
+        }
+
         path_data
             .congestion
             .on_end_acks(now, in_flight, app_limited, largest_ackd);
@@ -3093,12 +3111,12 @@ impl Connection {
         // place but it's split between the path data and the packet number space data, we should
         // find a way to make this work without two lookups
         if self.path_data(path).sending_ecn {
-            if let Some(ecn) = ack.ecn {
+            if ack.ecn.is_some() {
                 // We only examine ECN counters from ACKs that we are certain we received in
                 // transmit order, allowing us to compute an increase in ECN counts
                 // to compare against the number of newly acked packets that remains
                 // well-defined in the presence of arbitrary packet reordering.
-                if let Some(largest_sent_pn) = new_largest_pn {
+                if let (Some(largest_sent_pn), Some(marked)) = (new_largest_pn, ecn) {
                     let sent = self.spaces[space]
                         .for_path(path)
                         .largest_acked_packet_send_time;
@@ -3106,8 +3124,7 @@ impl Connection {
                         now,
                         space,
                         path,
-                        newly_acked.range_count() as u64,
-                        ecn,
+                        marked,
                         sent,
                         largest_sent_pn,
                     );
@@ -3160,21 +3177,17 @@ impl Connection {
         lost_packets.retain(|_pn, info| now.saturating_duration_since(info.time_sent) <= two_pto);
     }
 
-    /// Process a new ECN block from an in-order ACK
+    /// Process a new ECN block from an in-order ACK, as `detect_ecn` found it
     fn process_ecn(
         &mut self,
         now: Instant,
         space: SpaceId,
         path: PathId,
-        newly_acked_pn: u64,
-        ecn: frame::EcnCounts,
+        marked: Result<u64, &'static str>,
         largest_sent_time: Instant,
         largest_sent_pn: u64,
     ) {
-        match self.spaces[space]
-            .for_path(path)
-            .detect_ecn(newly_acked_pn, ecn)
-        {
+        match marked {
             Err(e) => {
                 debug!("halting ECN due to verification failure: {}", e);
 
@@ -3183,8 +3196,8 @@ impl Connection {
                 // future attempts to use ECN on new paths.
                 self.spaces[space].for_path(path).ecn_feedback = frame::EcnCounts::ZERO;
             }
-            Ok(false) => {}
-            Ok(true) => {
+            Ok(0) => {}
+            Ok(_) => {
                 self.path_stats.get_mut(path).congestion_events += 1;
                 self.path_data_mut(path).congestion.on_congestion_event(
                     now,
