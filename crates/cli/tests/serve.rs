@@ -1,7 +1,7 @@
 //! `pcc serve` as the one who starts it sees it.
 #![cfg(unix)]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -31,8 +31,13 @@ impl Bench {
         std::fs::create_dir(&served).unwrap();
         std::fs::create_dir(dir.path().join("client")).unwrap();
         prepare(&served);
-        let mut server =
-            pcc(&dir).arg("serve").arg(served).args(["-l", "localhost:0"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut server = pcc(&dir)
+            .arg("serve")
+            .arg(served)
+            .args(["-l", "localhost:0", "--limit", "40Mbit"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let lines = BufReader::new(server.stdout.take().unwrap()).lines().map(Result::unwrap);
         let mut printed = Vec::new();
         for line in lines {
@@ -94,4 +99,34 @@ fn a_directory_with_a_name_that_is_no_text_is_not_downloaded_whole() {
     let said = String::from_utf8_lossy(&got.stderr);
     assert!(got.status.code() == Some(3) && said.contains("1 entries"), "{got:?}");
     assert_eq!(std::fs::read_to_string(bench.client("served dir/file")).unwrap(), "content");
+}
+
+#[test]
+fn a_log_that_never_rests_is_downloaded_as_long_as_it_was_and_verified() {
+    let line = b"another line of this log\n";
+    let bench = Bench::new(|served| std::fs::write(served.join("log"), line.repeat(200_000)).unwrap());
+    let log = bench.dir.path().join("served dir/log");
+    let writing = std::thread::spawn({
+        let (log, copy) = (log.clone(), bench.client("log"));
+        move || {
+            let mut file = std::fs::File::options().append(true).open(log).unwrap();
+            let begun = Instant::now();
+            while !copy.exists() && begun.elapsed() < PATIENCE {
+                file.write_all(line).unwrap();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    });
+    let root = bench.printed.iter().find_map(|line| line.trim().strip_prefix("https://")).expect("an address");
+    let got = Command::new(env!("CARGO_BIN_EXE_pcc"))
+        .args(["get", &format!("https://{}", root.replacen('/', "/log", 1)), "--json", "-o"])
+        .arg(bench.client("log"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&got.stdout);
+    assert!(got.status.success() && said.lines().last().unwrap().contains("\"verified\":true"), "{got:?}");
+    let copy = std::fs::read(bench.client("log")).unwrap();
+    writing.join().unwrap();
+    let whole = std::fs::read(log).unwrap();
+    assert!(copy.len() >= 200_000 * line.len() && whole.starts_with(&copy), "{} of {} bytes", copy.len(), whole.len());
 }

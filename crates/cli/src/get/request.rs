@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
 use core::time::Duration;
 use h3::error::StreamError;
-use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, TRAILER};
 use http::header::{DATE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE};
 use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, request};
 use pcc_quic::http3::RequestStream;
@@ -125,6 +125,9 @@ pub(crate) struct Answer {
     pub(crate) version: Version,
     /// Offset in the file of the first byte that follows.
     pub(crate) from: u64,
+    /// Whether the file's digest came with it, or follows.
+    pub(crate) has_digest: bool,
+    digest: Option<blake3::Hash>,
     body: RequestStream,
     url: String,
 }
@@ -154,7 +157,7 @@ pub(crate) struct Text<'a> {
 pub(crate) async fn head(session: &Session, url: &Url, digest: bool) -> Result<Head, Trouble> {
     let mut request = about(url).method(Method::HEAD);
     if digest {
-        request = request.header(wire::WANT_REPR_DIGEST, "blake3=10").header(wire::WANT_DIGEST, "blake3");
+        request = with_digest(request);
     }
     let (response, _) = ask(session, url, request).await?;
     let headers = response.headers();
@@ -163,7 +166,7 @@ pub(crate) async fn head(session: &Session, url: &Url, digest: bool) -> Result<H
 
 /// Asks for a file from the byte `from` on, of the state `known` if that is given.
 pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&Version>) -> Result<Answer, Trouble> {
-    let mut request = about(url);
+    let mut request = with_digest(about(url));
     if from > 0 {
         request = request.header(RANGE, format!("bytes={from}-"));
         if let Some(validator) = known.and_then(Version::validator) {
@@ -187,7 +190,10 @@ pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&
     } else {
         (0, length)
     };
-    Ok(Answer { version: Version::of(headers, size), from: first, body, url: url.short() })
+    let digest = digest_of(headers);
+    let follows = text(headers, &TRAILER).is_some_and(|fields| fields.contains(wire::REPR_DIGEST.as_str()));
+    let has_digest = digest.is_some() || follows;
+    Ok(Answer { version: Version::of(headers, size), from: first, has_digest, digest, body, url: url.short() })
 }
 
 /// The entries of a directory, as JSON.
@@ -199,7 +205,8 @@ pub(crate) async fn listing<'room>(
 ) -> Result<Text<'room>, Trouble> {
     patience.ask();
     let (_, body) = patience.wait(ask(session, url, about(url).header(ACCEPT, "application/json"))).await?;
-    let mut answer = Answer { version: Version::default(), from: 0, body, url: url.short() };
+    let (version, url_text) = (Version::default(), url.short());
+    let mut answer = Answer { version, from: 0, has_digest: false, digest: None, body, url: url_text };
     let mut text = Vec::new();
     let mut turn = None;
     while let Some(part) = patience.wait(answer.next(session)).await? {
@@ -230,6 +237,19 @@ impl Answer {
         let part = self.body.recv_data().await.map_err(|error| trouble(session, &self.url, error))?;
         Ok(part.map(|mut part| part.copy_to_bytes(part.remaining())))
     }
+
+    /// After the end of the body: the digest of the whole file that came in front of it or behind.
+    pub(crate) async fn digest(&mut self) -> Option<blake3::Hash> {
+        if self.digest.is_none() && self.has_digest {
+            // Without it the file is asked about once more.
+            self.digest = self.body.recv_trailers().await.ok().flatten().as_ref().and_then(digest_of);
+        }
+        self.digest
+    }
+}
+
+fn with_digest(request: request::Builder) -> request::Builder {
+    request.header(wire::WANT_REPR_DIGEST, "blake3=10").header(wire::WANT_DIGEST, "blake3")
 }
 
 async fn ask(

@@ -77,6 +77,7 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
         told: false,
         store,
         disk: None,
+        sent_digest: None,
         digest: None,
     };
     let outcome = arriving.all().await;
@@ -154,7 +155,9 @@ struct Arriving<'a> {
     store: Option<Store>,
     /// From then on.
     disk: Option<Disk>,
-    /// The server's digest, asked for early, so that it reads the file while it sends it.
+    /// The digest that came with the file.
+    sent_digest: Option<blake3::Hash>,
+    /// The server's digest, asked for early where none comes with the file, so that it reads the file while it sends it.
     digest: Option<JoinHandle<Result<Head, Trouble>>>,
 }
 
@@ -189,7 +192,7 @@ impl Arriving<'_> {
     /// Receives what is missing, over one connection.
     async fn some(&mut self, session: &Arc<Session>) -> Result<(), Trouble> {
         if self.is_complete() {
-            self.begin(session).await?;
+            self.begin(session, false).await?;
             return Ok(()); // an earlier run had all of it
         }
         // Without a validator nobody can say whether the rest belongs to what is here: then all of it comes again, and
@@ -209,7 +212,7 @@ impl Arriving<'_> {
             _ if validated => None,
             _ => Some(self.here().await?),
         };
-        self.begin(session).await?;
+        self.begin(session, answer.has_digest).await?;
         // A server that knows no ranges starts from the beginning.
         let mut skip = self.at.saturating_sub(answer.from);
         let mut batch = Vec::with_capacity(BATCH);
@@ -231,6 +234,7 @@ impl Arriving<'_> {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => {
                     self.pass_on(&mut batch).await?;
+                    self.sent_digest = self.patience.wait(async { Ok(answer.digest().await) }).await?;
                     break;
                 }
                 Err(trouble) => {
@@ -290,7 +294,7 @@ impl Arriving<'_> {
     }
 
     /// Once the source is known: opens the file, starts the disk's thread, asks for the digest.
-    async fn begin(&mut self, session: &Arc<Session>) -> anyhow::Result<()> {
+    async fn begin(&mut self, session: &Arc<Session>, has_digest: bool) -> anyhow::Result<()> {
         if self.disk.is_none() {
             let header = self.header();
             let target = self.target.clone();
@@ -303,7 +307,7 @@ impl Arriving<'_> {
             let stored = self.target.spawn(move || store.drain(batches, give_back)).context("no thread for writing")?;
             self.disk = Some(Disk { queue, done, stored });
         }
-        if self.digest.is_none() {
+        if self.digest.is_none() && !has_digest {
             let (session, url) = (session.clone(), self.url.clone());
             self.digest = Some(tokio::spawn(async move { request::head(&session, &url, true).await }));
         }
@@ -370,6 +374,9 @@ impl Arriving<'_> {
 
     /// The digest the server promised; `None` if it knows none.
     async fn promised(&mut self) -> anyhow::Result<Option<blake3::Hash>> {
+        if self.sent_digest.is_some() {
+            return Ok(self.sent_digest);
+        }
         self.patience.ask();
         let early = match self.digest.take() {
             Some(asked) => {

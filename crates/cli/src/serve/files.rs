@@ -138,7 +138,14 @@ impl Reply<'_> {
             }
         };
         let digest = self.digest().await;
-        let builder = with_digest(builder, digest)
+        let whole = range == (0..size);
+        let builder = match digest {
+            None if whole && !self.head_only && wire::wants_digest(self.headers) => {
+                builder.header(header::TRAILER, wire::REPR_DIGEST.as_str())
+            }
+            _ => with_digest(builder, digest),
+        };
+        let builder = builder
             .header(header::CONTENT_LENGTH, range.end - range.start)
             .header(header::CONTENT_TYPE, media_type(self.path.name().unwrap_or("")));
         let status = answer::send_head(stream, builder).await?;
@@ -146,7 +153,6 @@ impl Reply<'_> {
             stream.finish().await?;
             return Ok(Outcome { status, bytes: 0, cut: None });
         }
-        let whole = range == (0..size);
         let Sent { bytes, outcome } = body::send(stream, Part::new(self.opened.clone(), range)).await;
         let outcome = match outcome {
             Ok(part) if whole => self.end_whole(stream, digest, part.digest()).await,
