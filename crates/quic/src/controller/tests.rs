@@ -150,8 +150,8 @@ fn marks_are_told_with_an_acknowledgement() {
     let mut path = Path::new();
     let sent: Vec<_> = (0..10).map(|number| path.sends(number)).collect();
     path.passes(30);
-    for number in 0..5 {
-        path.controller.acknowledged(path.now, sent[number], number as u64, false);
+    for (number, at) in (0..5).zip(&sent) {
+        path.controller.acknowledged(path.now, *at, number, false);
     }
     #[cfg(feature = "patched-noq-proto")]
     path.controller.on_ce_marks(path.now, 3);
