@@ -125,9 +125,9 @@ impl Report {
         self.rtt_gradient.unwrap_or(0.0) * self.rtt_span.as_secs_f64()
     }
 
-    /// Whether the RTT grew at this pace or faster, beyond doubt even where the question is asked at each
-    /// acknowledgement.
-    pub(crate) fn surely_grew_by(&self, pace: f64) -> bool {
+    /// Whether the RTT grew beyond doubt even where the question is asked at each acknowledgement, and as fast as this or
+    /// faster.
+    pub(crate) fn surely_grew(&self, pace: f64) -> bool {
         self.rtt_gradient.is_some_and(|gradient| gradient > pace && gradient > SURE_ERRORS * self.rtt_gradient_error)
     }
 
@@ -143,15 +143,24 @@ impl Report {
         }
     }
 
-    /// The report with as little loss and growth as its noise allows: two standard errors less, and
-    /// what a host may have held back. Where only its first packets were answered for, the queue grew no further.
+    /// The report with as little loss and growth as its noise allows: two standard errors less, and without what a host
+    /// may have held back.
     pub(crate) fn in_its_favour(&self) -> Self {
+        self.with(-self.loss_error(), self.least_growth(ERRORS))
+    }
+
+    /// The same for an interval that is asked about at each acknowledgement: more of them come, but where only the first
+    /// packets were answered for, the queue grew no further.
+    pub(crate) fn in_its_favour_so_far(&self) -> Self {
+        self.with(-self.loss_error(), self.least_growth(SURE_ERRORS))
+    }
+
+    fn least_growth(&self, errors: f64) -> Option<f64> {
         let span = self.rtt_span.as_secs_f64();
-        let growth = self.rtt_gradient.map(|gradient| {
-            let rise = (gradient - ERRORS * self.rtt_gradient_error) * span - HOST_JITTER.as_secs_f64();
+        self.rtt_gradient.map(|gradient| {
+            let rise = (gradient - errors * self.rtt_gradient_error) * span - HOST_JITTER.as_secs_f64();
             rise.max(0.0) / self.duration.as_secs_f64().max(span).max(1e-9)
-        });
-        self.with(-self.loss_error(), growth)
+        })
     }
 
     /// The report with as much loss as its noise allows, and no queue that drains.
@@ -163,21 +172,26 @@ impl Report {
     ///
     /// A neighbour's burst takes ten packets in a row, and they say no more than one. What n packets say is n(1 − ρ)/
     /// (1 + ρ) of what independent ones would, where ρ is the correlation of neighbours: 1 less the chance that a
-    /// loss is followed by an arrival, and an arrival by a loss (Gilbert's model).
+    /// loss is followed by an arrival, and an arrival by a loss (Gilbert's model). Nobody knows which packets were
+    /// marked: each mark counts as one burst.
     fn loss_error(&self) -> f64 {
-        let (n, lost) = (f64::from(self.packets.max(1)), f64::from(self.packets_lost));
-        let (arrived, bursts) = ((n - lost).max(1.0), f64::from(self.loss_bursts.max(1)));
+        let (n, lost) = (f64::from(self.packets.max(1)), f64::from(self.packets_refused().min(self.packets)));
+        let arrived = (n - lost).max(1.0);
+        let bursts = f64::from(self.loss_bursts.saturating_add(self.packets_marked).max(1));
         let apart = (bursts / lost.max(1.0) + bursts / arrived).min(1.0); // 1 − ρ
         let loss = lost / n;
         ERRORS * (loss * (1.0 - loss) * (2.0 - apart) / (n * apart)).sqrt()
     }
 
-    /// With the loss rate changed by so much, and this growth.
+    /// With the loss rate changed by so much, marks in proportion, and this growth.
     fn with(&self, more_loss: f64, growth: Option<f64>) -> Self {
-        let loss = (self.undelivered() + more_loss).clamp(0.0, 1.0);
+        let loss = self.loss();
+        let factor = if loss > 0.0 { ((loss + more_loss) / loss).max(0.0) } else { 1.0 };
+        let scaled = |packets: u32| ((f64::from(packets) * factor) as u32).min(self.packets);
         Self {
-            lost: Bytes::new((self.sent.get() as f64 * loss) as u64),
-            packets_lost: (f64::from(self.packets) * loss) as u32,
+            lost: Bytes::new((self.lost.get() as f64 * factor) as u64).min(self.sent),
+            packets_lost: scaled(self.packets_lost),
+            packets_marked: scaled(self.packets_marked),
             rtt_gradient: growth,
             rtt_gradient_error: 0.0,
             ..self.clone()
@@ -280,14 +294,14 @@ impl Interval {
         self.outstanding = self.outstanding.saturating_sub(1);
         self.packets_lost = self.packets_lost.saturating_add(1);
         self.lost += bytes;
-        let goes_on = self.latest_lost.is_some_and(|(latest, _)| latest + 1 == packet);
+        let goes_on = self.latest_lost.is_some_and(|(latest, _)| latest.checked_add(1) == Some(packet));
         self.loss_bursts = self.loss_bursts.saturating_add(u32::from(!goes_on));
         self.latest_lost = Some((packet, now));
     }
 
     /// So many of its packets arrived marked.
     pub(crate) fn on_marked(&mut self, packets: u32) {
-        self.packets_marked = self.packets_marked.saturating_add(packets);
+        self.packets_marked = self.packets_marked.saturating_add(packets).min(self.packets);
     }
 
     /// A packet that counts as lost was delivered after all.

@@ -24,8 +24,8 @@ const LATENESS_FORGOTTEN: u32 = 4;
 /// Lengths of monitor intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT or
-    /// 250 ms, whichever is longer; one that is judged at least 1 ms, the time of ten trains.
+    /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT; one
+    /// that is judged at least 1 ms, the time of ten trains.
     pub min_packets: u32,
 }
 
@@ -103,6 +103,8 @@ pub(crate) struct Monitor {
     /// The newest packet of the acknowledgement being read: only its RTT is free of the peer's batching.
     newest_acked: Option<(u64, Sent)>,
     largest_acked: Option<u64>,
+    /// Packets that arrived marked and belong to no interval yet.
+    marks: u32,
     latest_rtt: Duration,
     /// By how much packets arrive late that were declared lost before.
     lateness: Duration,
@@ -131,6 +133,7 @@ impl Monitor {
             sent: Bytes::ZERO,
             newest_acked: None,
             largest_acked: None,
+            marks: 0,
             latest_rtt: Duration::ZERO,
             lateness: Duration::ZERO,
             was_late: false,
@@ -254,21 +257,20 @@ impl Monitor {
     /// Ends the reading of an acknowledgement: the RTT of its newest packet, if it moved the largest one.
     pub(crate) fn on_end_acks(&mut self, now: Timestamp) -> Option<Duration> {
         let (_, newest) = self.newest_acked.take()?;
+        let marks = core::mem::take(&mut self.marks);
         let rtt = newest.age(now);
         self.latest_rtt = rtt;
         if let Some(interval) = self.interval_of(newest) {
+            interval.on_marked(marks);
             interval.on_rtt(now - rtt, rtt);
         }
         Some(rtt)
     }
 
-    /// So many packets of the acknowledgement being read arrived marked: most likely its newest ones.
-    pub(crate) fn on_marked(&mut self, packets: u32) {
-        if let Some((_, newest)) = self.newest_acked
-            && let Some(interval) = self.interval_of(newest)
-        {
-            interval.on_marked(packets);
-        }
+    /// So many packets arrived marked: most likely the newest ones of this acknowledgement, or of the next one that has
+    /// news.
+    pub(crate) const fn on_marked(&mut self, packets: u32) {
+        self.marks = self.marks.saturating_add(packets);
     }
 
     pub(crate) fn on_loss(&mut self, now: Timestamp, packet: u64) {
@@ -330,12 +332,16 @@ impl Monitor {
         let Some(front) = self.intervals.front_mut() else { return };
         let overtaken = self.largest_acked.map_or(0, |largest| largest.saturating_sub(self.first));
         let overtaken = usize::try_from(overtaken).unwrap_or(usize::MAX);
+        let mut forgotten = Bytes::ZERO;
         for sent in self.packets.iter_mut().take(overtaken) {
             if sent.fate == Fate::Outstanding && sent.interval == front.id as u32 {
-                sent.interval = u32::MAX;
-                front.on_discarded(Bytes::new(sent.bytes.into()));
+                sent.fate = Fate::Settled;
+                let bytes = Bytes::new(sent.bytes.into());
+                forgotten += bytes;
+                front.on_discarded(bytes);
             }
         }
+        self.in_flight -= forgotten;
         if front.outstanding > 0 {
             front.give_up();
         }
@@ -391,10 +397,10 @@ pub(crate) fn stall_period(rtt: &RttEstimator) -> Duration {
     (4 * rtt.smoothed_or_assumed()).max(2 * rtt.pto())
 }
 
-/// The rate below which nothing can be learned: a packet in the longest interval. A paced sender needs no more to hear
-/// of its path, and many of them on a short one may have no more.
+/// The rate below which nothing can be learned: a packet an RTT, or each 250 ms where that is longer, so that an interval
+/// holds one. A paced sender needs no more to hear of its path, and many of them on a short one may have no more.
 pub(crate) fn floor_rate(packet: Bytes, rtt: Duration) -> Rate {
-    Rate::from_volume(packet, longest_interval(rtt))
+    Rate::from_volume(packet, LONGEST_INTERVAL.max(rtt))
 }
 
 #[cfg(test)]
@@ -514,7 +520,7 @@ mod tests {
         let deadline = monitor.next_deadline(&rtt).unwrap();
         let report = popped(&mut monitor, deadline);
         assert_eq!((report.packets, report.packets_lost, report.timed_out), (9, 0, false));
-        assert_eq!(monitor.bytes_in_flight(), PACKET, "the transport still waits for it");
+        assert_eq!(monitor.bytes_in_flight(), Bytes::ZERO, "and leaves room for others");
     }
 
     #[test]

@@ -80,7 +80,6 @@ pub struct Pcc {
     last_sent: Option<Timestamp>,
     delivery: DeliveryRate,
     stall: Stall,
-    standing_queue: u32,
     start: Start,
     /// Nothing is due before this; spares the arithmetic of deadlines at each packet.
     due: Timestamp,
@@ -107,7 +106,6 @@ impl Pcc {
             last_sent: None,
             delivery: DeliveryRate::default(),
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, ended: None },
-            standing_queue: 0,
             start: Start { settled: Bytes::ZERO, volume: initial_window(packet) },
             due: now,
             window: Bytes::ZERO,
@@ -403,23 +401,6 @@ impl Pcc {
                 Verdict::Wait if self.law.rate() != rate => self.tell_decision(now, "rate confirmed"),
                 Verdict::Wait => {}
             }
-        }
-        self.watch_standing_queue(now, report);
-    }
-
-    /// A queue that stands for three intervals though nothing is lost and the RTT does not grow is our own doing:
-    /// one interval below the base rate drains it.
-    fn watch_standing_queue(&mut self, now: Timestamp, report: &Report) {
-        let (Some(smoothed), Some(min)) = (self.rtt.smoothed(), self.rtt.min()) else { return };
-        let standing = smoothed > min.mul_f64(1.2) + Duration::from_millis(2)
-            && report.rtt_gradient.is_some_and(|gradient| gradient.abs() < 0.01)
-            && report.packets_lost == 0
-            && !report.app_limited;
-        self.standing_queue = if standing { self.standing_queue + 1 } else { 0 };
-        if self.standing_queue == 3 {
-            self.standing_queue = 0;
-            self.law.drain_queue();
-            self.replan(now, "standing queue");
         }
     }
 

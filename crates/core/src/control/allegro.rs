@@ -41,7 +41,7 @@ pub struct Config {
     /// The same while Starting: one RTT, since the doubling is the measurement.
     pub starting_rtts: f64,
     /// Where the utility is negative, loss rates that differ by less than so many standard errors count as equal; 0
-    /// takes every difference for real. 2 is the usual 95 %. Starting allows the delivery as many.
+    /// takes every difference for real. 2 is the usual 95 %.
     pub loss_significance: f64,
     /// Share of what a step up would be worth if all of it arrived that it must be worth to count as better. A lone sender on a
     /// full path gains nothing by a step up, and each of n equal ones 1 − 1/n of it, so 0.25 keeps the queue of the
@@ -75,8 +75,8 @@ const LEAST_GROWTH: f64 = 0.05;
 /// So much must the rate have grown by steps before it is doubled again: by as much as Starting leaves open between a
 /// rate that was good and one that was not.
 const FAR: f64 = 0.5;
-/// So much of that must be delivered: on a full path one of n equal senders gets 1 − 1/n of what it adds, and up to
-/// four of them do not mistake each other's share for capacity to spare.
+/// So much of that must be delivered. On a full path one of n equal senders that adds half to its rate gets
+/// (n − 1)/(n + 0.5) of it, so up to five do not mistake each other's share for capacity to spare.
 const NEARLY_ALL: f64 = 0.75;
 /// Trials of a round: two pairs.
 const TRIALS: usize = 4;
@@ -432,13 +432,9 @@ impl RateControl for Allegro {
         }
     }
 
-    fn drain_queue(&mut self) {
-        self.state = State::Draining { share: 1.0 - self.config.epsilon_max, sent: false };
-    }
-
     fn ends_early(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
         match &self.state {
-            State::Starting(starting) => starting.overloads(report, utility, path),
+            State::Starting(starting) => starting.ends_early(report, utility, path),
             _ => false,
         }
     }

@@ -67,7 +67,8 @@ impl Path {
 
     /// How long a judged interval of so many RTT lasts at this rate.
     pub fn interval(&self, rate: Rate, rtts: f64) -> Duration {
-        self.monitor.length(rate, true, self.rtt.mul_f64(rtts), self.packet, self.rtt)
+        let length = self.monitor.length(rate, true, self.rtt.mul_f64(rtts), self.packet, self.rtt);
+        length.min(monitor::longest_interval(self.rtt))
     }
 }
 
@@ -112,9 +113,6 @@ pub trait RateControl: Debug + Send + Sync {
     /// Whether this interval, as far as it is known and as though all that is outstanding of it arrived, is enough to
     /// decide: the sender overshoots by what it sends until it does.
     fn ends_early(&self, report: &Report, utility: &dyn Fn(&Report) -> f64, path: &Path) -> bool;
-
-    /// Send a little below the base rate for one interval, so that a standing queue drains.
-    fn drain_queue(&mut self);
 
     /// Still looking for the order of magnitude: overshooting is part of it, and heavy loss is an answer.
     fn is_starting(&self) -> bool;

@@ -55,7 +55,7 @@ pub(super) struct Starting {
     /// Doublings whose result is not known; at most one is launched ahead of the last known result.
     unknown: u8,
     best: Option<Best>,
-    /// The longest RTT that the path showed at the latest rate that was good, but for one in twenty. Unit: s.
+    /// The longest RTT that the path showed at the latest rate that was good, two standard deviations above the mean. Unit: s.
     usual_rtt: f64,
     /// The last interval was short of data: do not double until one is not.
     hold: bool,
@@ -98,7 +98,8 @@ impl Starting {
             return Judgement::Unknown;
         }
         let delivery = report.delivery_rate.unwrap_or(report.throughput());
-        if self.overloads(report, utility, path) || self.is_stuck(report) {
+        let favour = report.in_its_favour();
+        if self.overloads(report, &favour, utility, path) || self.is_stuck(report, &favour) {
             return Judgement::Over(self.carried(report, delivery));
         }
         let least = report.in_its_disfavour();
@@ -119,23 +120,26 @@ impl Starting {
     }
 
     /// Whether the interval ends Starting even if all that is still outstanding of it arrives.
-    pub(super) fn overloads(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
+    pub(super) fn ends_early(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
+        self.overloads(report, &report.in_its_favour_so_far(), utility, path)
+    }
+
+    fn overloads(&self, report: &Report, favour: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
         let visible = (path.base() / RISE_DIVISOR).max(TRAIN).as_secs_f64();
         let reached = report.rtt.unwrap_or_default().as_secs_f64() + report.rtt_rise() / 2.0;
         let fills_a_queue = report.rtt_samples >= TELLING_SAMPLES
             && report.rtt_rise() > visible
             && reached > self.usual_rtt + visible
-            && report.surely_grew_by(HOPELESS_GROWTH);
-        fills_a_queue || self.is_worse(report, utility)
+            && report.surely_grew(HOPELESS_GROWTH);
+        fills_a_queue || self.is_worse(report, utility(favour))
     }
 
     /// Whether a doubling brought next to nothing. What the path did not deliver is in its queue or was dropped; where
     /// neither is certain a host was busy, or chance drops packets and decides how many of a few arrive.
-    fn is_stuck(&self, report: &Report) -> bool {
+    fn is_stuck(&self, report: &Report, favour: &Report) -> bool {
         let Some(best) = self.best else { return false };
         let added = report.achieved.bytes_per_sec() / best.achieved.bytes_per_sec().max(1.0);
-        let most = report.in_its_favour().throughput();
-        added > DOUBLED && most < best.least_delivery * (1.0 + LEAST_DELIVERED * (added - 1.0))
+        added > DOUBLED && favour.throughput() < best.least_delivery * (1.0 + LEAST_DELIVERED * (added - 1.0))
     }
 
     /// What the path carried at most, seen through the loss that was there before: constant random loss is no sign of
@@ -148,8 +152,7 @@ impl Starting {
     /// Even with the benefit of the doubt it is worth less than nothing, and less than the best result was at least; or
     /// less than that though the rate is a doubling higher. A rate that was tried before says nothing of a higher one,
     /// and of two results one is always the worse.
-    fn is_worse(&self, report: &Report, utility: Evaluate<'_>) -> bool {
-        let worth = utility(&report.in_its_favour());
+    fn is_worse(&self, report: &Report, worth: f64) -> bool {
         match self.best {
             None => worth < 0.0,
             Some(best) => worth <= best.least_utility && (worth < 0.0 || report.achieved > best.achieved * DOUBLED),

@@ -209,6 +209,7 @@ fn what_is_in_flight_is_bounded_by_the_path_and_not_by_its_queue() {
 #[test]
 fn a_path_that_becomes_longer_is_filled_again_once_the_old_minimum_is_forgotten() {
     let results = alone("rate=100Mbit,rtt=10ms,buffer=375KB,at=10s:rtt=100ms", 30);
+    at_least("share at once", results.share(s(10), s(20)), 0.25, &results);
     at_least("share", results.share(s(20), s(30)), 0.90, &results);
 }
 

@@ -19,7 +19,7 @@ const USUAL_DEBT: u32 = 3;
 const LARGEST_USUAL_DEBT: Duration = Duration::from_millis(50);
 /// For so long stops are remembered.
 const MEMORY: Duration = Duration::from_secs(1);
-/// One stop is no rule: it is seen beside two hundred late timers of 100 µs.
+/// Stops are seen beside two hundred late timers of 100 µs.
 const ORDINARY_DELAYS: Duration = Duration::from_millis(20);
 /// What is shorter is a late timer, and no turn of another process.
 const SHORTEST_STOP: Duration = Duration::from_millis(1);
@@ -149,12 +149,14 @@ impl Schedule {
 /// where others have the processor, the length of their turns.
 ///
 /// Of a busy host's wake-ups most are prompt, and the time is lost to the few that are not. So stops count by their
-/// length: Σd²/Σd over the last second or so.
+/// length: Σd²/Σd over the last second or so. One stop is no rule: of two within that time the shorter counts.
 #[derive(Debug, Default)]
 struct UsualDelay {
     timers: Duration,
     sum: f64,
     squares: f64,
+    /// The latest stop, which counts once there is another.
+    stop: f64,
     observed: Timestamp,
 }
 
@@ -164,8 +166,11 @@ impl UsualDelay {
         self.timers = (self.timers * 15 + believable) / 16;
         let kept = 1.0 / (1.0 + now.since(self.observed).as_secs_f64() / MEMORY.as_secs_f64());
         let delay = delay.min(LARGEST_USUAL_DEBT).as_secs_f64();
-        self.sum = self.sum * kept + delay;
-        self.squares = self.squares * kept + delay * delay;
+        let is_stop = delay >= SHORTEST_STOP.as_secs_f64();
+        let counted = if is_stop { delay.min(self.stop * kept) } else { delay };
+        self.stop = if is_stop { delay } else { self.stop * kept };
+        self.sum = self.sum * kept + counted;
+        self.squares = self.squares * kept + counted * counted;
         self.observed = now;
     }
 

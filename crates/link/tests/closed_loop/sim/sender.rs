@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 const PACKET_THRESHOLD: u64 = 3;
 const GRANULARITY: Duration = Duration::from_millis(1);
 const INITIAL_RTT: Duration = Duration::from_millis(333);
-/// What a late host took is made good up to this much, as `pcc-quic` does.
+/// What a late host took is made good up to this much, at once; `pcc-quic` makes good more where stops are the rule.
 const LARGEST_DEBT: Duration = Duration::from_millis(5);
 
 /// Where the data comes from.
