@@ -149,13 +149,13 @@ impl Schedule {
 /// where others have the processor, the length of their turns.
 ///
 /// Of a busy host's wake-ups most are prompt, and the time is lost to the few that are not. So stops count by their
-/// length: Σd²/Σd over the last second or so. One stop is no rule: of two within that time the shorter counts.
+/// length: Σd²/Σd over the last second or so. One stop is no rule: it counts only while another is remembered.
 #[derive(Debug, Default)]
 struct UsualDelay {
     timers: Duration,
     sum: f64,
     squares: f64,
-    /// The latest stop, which counts once there is another.
+    /// The longest delay that is remembered.
     stop: f64,
     observed: Timestamp,
 }
@@ -166,9 +166,10 @@ impl UsualDelay {
         self.timers = (self.timers * 15 + believable) / 16;
         let kept = 1.0 / (1.0 + now.since(self.observed).as_secs_f64() / MEMORY.as_secs_f64());
         let delay = delay.min(LARGEST_USUAL_DEBT).as_secs_f64();
-        let is_stop = delay >= SHORTEST_STOP.as_secs_f64();
-        let counted = if is_stop { delay.min(self.stop * kept) } else { delay };
-        self.stop = if is_stop { delay } else { self.stop * kept };
+        let is_stop = |delay: f64| delay >= SHORTEST_STOP.as_secs_f64();
+        self.stop *= kept;
+        let counted = if is_stop(delay) && !is_stop(self.stop) { 0.0 } else { delay };
+        self.stop = self.stop.max(delay);
         self.sum = self.sum * kept + counted;
         self.squares = self.squares * kept + counted * counted;
         self.observed = now;
