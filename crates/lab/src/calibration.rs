@@ -1,6 +1,6 @@
 //! Calibration before belief: whether a path is what the scenario asked for.
 
-use crate::guest::probe::queue_delay;
+use crate::guest::probe::{noise_of_jitter, queue_delay};
 use crate::spec::{Change, FlowSpec, Outcome, PACKET, PathSpec, Probe, Queue, Spec, TCP_PAYLOAD};
 
 /// How far a path may be off.
@@ -92,9 +92,10 @@ fn deviations(path: &PathSpec, probe: &Probe) -> Vec<String> {
     found
 }
 
-/// The capacity is counted behind the lossy line: four standard deviations of its loss over 1000 packets. Mbit/s.
+/// The capacity is counted behind the line: four standard deviations of its loss over 1000 packets, and what its jitter
+/// makes uncertain. Mbit/s.
 fn noise_of_rate(path: &PathSpec) -> f64 {
-    path.rate as f64 / 1e6 * 4.0 * (path.loss / (1.0 - path.loss) / 1000.0).sqrt()
+    path.rate as f64 / 1e6 * (4.0 * (path.loss / (1.0 - path.loss) / 1000.0).sqrt() + noise_of_jitter(path))
 }
 
 /// The run that shows whether nothing but the path limits a flow: a lone CUBIC, one bandwidth-delay product of buffer

@@ -21,7 +21,8 @@ pub enum Measure {
     ShareStarted,
     /// Share of all flows together.
     Utilisation,
-    /// Median of the smoothed RTT beyond that of the empty path. Unit: ms.
+    /// Median of the time that packets wait at the bottleneck, over the flow's life. Behind queues of their own: of the
+    /// smoothed RTT beyond that of the empty path, the only one that every sender tells. Unit: ms.
     RttAdded,
     /// Its 95th percentile. Unit: ms.
     RttAddedP95,
@@ -63,12 +64,10 @@ pub enum Measure {
     /// The highest rate that PCC tried in the second half of the run, over the rate of an application that has no more
     /// to send.
     Headroom,
-    /// Share of the flow's time in which its own hosts held it back, not the path.
+    /// Share of the flow's time in which its own hosts held it back, not the path, by the sender's account; CUBIC and BBR
+    /// over QUIC give none.
     HostLimited,
 }
-
-/// Above this a run tells of its hosts, not of the algorithm.
-pub const MOST_HOST_LIMITED: f64 = 0.05;
 
 /// Names, in the order in which they are listed.
 const NAMES: [(Measure, &str); 23] = [
@@ -256,8 +255,16 @@ impl<'a> View<'a> {
         payload * self.spec.path.segments(from, to).iter().map(bytes).sum::<f64>()
     }
 
-    /// Smoothed RTTs of the judged flows beyond the empty path's. Unit: ms.
+    /// What the queue adds to the judged flows' RTT. Unit: ms.
     fn rtt_added(&self, quantile: f64) -> Option<f64> {
+        let delays = &self.outcome.delays;
+        if !delays.is_empty() {
+            let lives: Vec<_> = self.judged().iter().filter_map(life).collect();
+            let at = |place: usize| place as u64 * self.spec.duration / delays.len() as u64;
+            let is_within = |place: usize| lives.iter().any(|(from, to)| (*from..*to).contains(&at(place)));
+            let waits = delays.iter().enumerate().filter(|(place, _)| is_within(*place));
+            return percentile(waits.map(|(_, wait)| f64::from(*wait) / 1e3).collect(), quantile);
+        }
         let mut added = Vec::new();
         for (spec, flow) in self.judged() {
             for sample in flow.samples.iter().filter(|sample| sample.rtt > 0) {
@@ -423,13 +430,14 @@ impl<'a> View<'a> {
         let judged = self.judged();
         let busy: u64 = judged.iter().map(|(_, flow)| flow.busy).sum();
         let held: u64 = judged.iter().map(|(_, flow)| flow.rwnd_limited + flow.sndbuf_limited).sum();
-        Some(held as f64 / busy.max(1) as f64)
+        (busy > 0).then(|| held as f64 / busy as f64)
     }
 }
 
-/// From the flow's start to its last sample; none if nothing was sampled. Unit: ns since the run began.
+/// From the flow's start to its end, or to its last sample; none if nothing was sampled. Unit: ns since the run began.
 fn life((spec, flow): &Pair<'_>) -> Option<(u64, u64)> {
-    let end = flow.samples.last()?.at;
+    let last = flow.samples.last()?.at;
+    let end = flow.finished.map_or(last, |finished| finished.min(last));
     (end > spec.start).then_some((spec.start, end))
 }
 

@@ -98,6 +98,13 @@ pub enum Queue {
     FqCodel,
 }
 
+impl Queue {
+    /// Whether all packets wait in one line, so that its length tells how long each of them waits.
+    pub(crate) const fn is_shared(self) -> bool {
+        matches!(self, Self::DropTail | Self::Codel)
+    }
+}
+
 /// The path becomes another one. What is absent stays as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
@@ -194,6 +201,9 @@ pub struct FlowSpec {
     /// Short flows: a new connection for `size` bytes at each of these moments. Unit: ns since the run began.
     #[serde(default, skip_serializing_if = "is_default")]
     pub arrivals: Vec<u64>,
+    /// From when to when its sender's processes stand still, since their host is busy. Unit: ns since the run began.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pauses: Vec<(u64, u64)>,
     /// What an `app` flow runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<App>,
@@ -220,10 +230,13 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// The bottleneck's queue over time.
     pub queue: Vec<QueueSample>,
+    /// How long a packet waits at the bottleneck, at moments evenly over the run, where all wait in one line. Unit: µs.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub delays: Vec<u32>,
     /// The path over time, as the queues were told: all of it at 0, then what became different.
     #[serde(default, skip_serializing_if = "is_default")]
     pub changes: Vec<Change>,
-    /// Why this run tells nothing of the algorithm, with the figures: its own hosts held a flow back.
+    /// Why this run tells nothing of the algorithm, with the figures: its own hosts held a flow of kernel TCP back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! Flows of a program under test: any command, in the sender's host, with the receiver's address in its environment.
 
 use super::topology::Hosts;
+use super::wire::Wire;
 use crate::spec::{App, FlowSample};
 use std::fs::{self, File};
 use std::io;
@@ -17,8 +18,8 @@ pub(super) struct Programs {
     number: usize,
     server: Option<Child>,
     client: Option<Child>,
-    /// Bytes that had left the sender and reached the receiver before.
-    before: (u64, u64),
+    /// What had passed its interfaces before.
+    before: Wire,
     ended: bool,
 }
 
@@ -26,7 +27,7 @@ impl Programs {
     /// Starts the server's command, if there is one.
     pub(super) fn prepare(dir: &Path, number: usize, hosts: &Hosts, app: &App) -> io::Result<Self> {
         let (app, dir) = (app.clone(), dir.to_owned());
-        let mut programs = Self { app, dir, number, server: None, client: None, before: (0, 0), ended: false };
+        let mut programs = Self { app, dir, number, server: None, client: None, before: Wire::default(), ended: false };
         if let Some(server) = programs.app.server.clone() {
             hosts.receiver.enter()?;
             programs.server = Some(programs.command(&server, hosts, "server")?.spawn()?);
@@ -58,7 +59,7 @@ impl Programs {
 
     /// Starts the sender's command.
     pub(super) fn start(&mut self, hosts: &Hosts) -> io::Result<()> {
-        self.before = passed(hosts)?;
+        self.before = Wire::read(hosts, 0)?;
         hosts.sender.enter()?;
         self.client = Some(self.command(&self.app.client, hosts, "client")?.spawn()?);
         Ok(())
@@ -80,9 +81,14 @@ impl Programs {
         if self.client.is_none() {
             return Ok(FlowSample { at, ..FlowSample::default() });
         }
-        let (sent, delivered) = passed(hosts)?;
-        let (sent, delivered) = (sent - self.before.0, delivered - self.before.1);
+        let passed = Wire::read(hosts, at)?.since(self.before);
+        let (sent, delivered) = (passed.sent.bytes, passed.arrived.bytes);
         Ok(FlowSample { at, delivered, sent, ..FlowSample::default() })
+    }
+
+    /// Stops the sender's command in the middle of whatever it does, or lets it go on.
+    pub(super) fn pause(&self, is_paused: bool) {
+        self.client.iter().for_each(|client| super::pause(client, is_paused));
     }
 
     /// Whether the sender's command has come to its end.
@@ -97,37 +103,5 @@ impl Programs {
             unsafe { libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL) };
             let _ = child.wait();
         }
-    }
-}
-
-/// Bytes that have left the sender's interface, and that have reached the receiver's.
-fn passed(hosts: &Hosts) -> io::Result<(u64, u64)> {
-    hosts.sender.enter()?;
-    let (_, sent) = counters(&fs::read_to_string("/proc/thread-self/net/dev")?)?;
-    hosts.receiver.enter()?;
-    let (arrived, _) = counters(&fs::read_to_string("/proc/thread-self/net/dev")?)?;
-    Ok((sent, arrived))
-}
-
-/// Bytes received and sent by `eth0`, from the text of `/proc/net/dev`.
-fn counters(text: &str) -> io::Result<(u64, u64)> {
-    let line = text.lines().find_map(|line| line.trim_start().strip_prefix("eth0:"));
-    let fields: Vec<_> = line.unwrap_or_default().split_whitespace().map(str::parse).collect();
-    match fields[..] {
-        [Ok(received), _, _, _, _, _, _, _, Ok(sent), ..] => Ok((received, sent)),
-        _ => Err(io::Error::other("the kernel tells nothing of interface eth0")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_counters_of_an_interface_are_found() {
-        let text = "Inter-| Receive | Transmit\n    lo: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n  \
-                    eth0:1200 3 0 0 0 0 0 0 3400 5 0 0 0 0 0 0\n";
-        assert_eq!(counters(text).unwrap(), (1200, 3400));
-        assert!(counters("lo: 1 2 3").is_err());
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod quic;
 mod sockets;
 mod tcp;
 mod topology;
+mod wire;
 
 use crate::spec::{Outcome, Spec};
 use std::fs;
@@ -87,6 +88,13 @@ fn sleep_until(moment: u64) {
     };
     // SAFETY: `time` outlives the call and no remainder is asked for.
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut()) };
+}
+
+/// Stops a process in the middle of whatever it does, or lets it go on, as a busy processor does.
+fn pause(process: &std::process::Child, is_paused: bool) {
+    let signal = if is_paused { libc::SIGSTOP } else { libc::SIGCONT };
+    // SAFETY: no pointers; the child has not been waited for unless it ended, and then nothing is to be stopped.
+    unsafe { libc::kill(process.id() as libc::pid_t, signal) };
 }
 
 fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<()> {

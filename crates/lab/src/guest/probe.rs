@@ -13,8 +13,10 @@ const PINGS: u64 = 30;
 const JITTERED_PINGS: u64 = 600;
 /// How far above the capacity the second measurement sends.
 const OVERLOAD: f64 = 1.5;
-/// Packets of the second measurement behind those that fill the queue.
+/// Packets of the second measurement behind those that fill the queue; on a path with jitter at least as many as pass in
+/// so many of its longest waits.
 const STEADY: u64 = 2000;
+const STEADY_WAITS: u64 = 40;
 /// Enough to know a loss of 1 % to within 0.07 points (one standard deviation).
 const TO_COUNT_SHARE: u64 = 20_000;
 /// Enough to notice that packets vanish which should not.
@@ -110,7 +112,7 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
     }
 
     let fills = (spec.path.buffer as f64 / PACKET as f64 / (1.0 - 1.0 / OVERLOAD)) as u64;
-    let arrivals = forward.stream(fills + STEADY, FULL, packet / OVERLOAD)?;
+    let arrivals = forward.stream(fills + steady_packets(&spec.path), FULL, packet / OVERLOAD)?;
     let delays = arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent));
     let (least, most) = (delays.clone().min().unwrap_or(0), delays.max().unwrap_or(0));
     let steady = arrivals.get(arrivals.len() / 2..).unwrap_or_default();
@@ -132,6 +134,18 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
     let early = there.windows(2).filter(|pair| pair[1].sent < pair[0].sent).count() as u64;
     let (queue_delay, lost) = (most - least, sent - there.len() as u64);
     Ok(Probe { rtt, rate, queue_delay, sent, lost, reverse_sent, reverse_lost, early })
+}
+
+/// Packets by which the capacity is measured.
+fn steady_packets(path: &PathSpec) -> u64 {
+    STEADY.max(STEADY_WAITS * path.jitter * path.rate / (PACKET * 8_000_000_000))
+}
+
+/// By what part of itself the measured capacity may be off, since packets wait for each other before they arrive: by one
+/// wait over the time in which it is measured.
+pub(crate) fn noise_of_jitter(path: &PathSpec) -> f64 {
+    let measured = steady_packets(path) as f64 / 2.0 * PACKET as f64 * 8e9 / path.rate as f64;
+    path.jitter as f64 / measured
 }
 
 fn packets_to_count(share: f64) -> u64 {

@@ -1,7 +1,14 @@
 //! Flows of the product itself: `pcc perf` as server and client, two processes in their flow's hosts.
+//!
+//! What a client knows of its server is old by half a round trip and up to the time between two reports. So what was sent
+//! and what arrived is counted at the interfaces, when the other flows are looked at too; only what a sender knows of
+//! itself is the client's word.
 
 use super::topology::Hosts;
-use crate::spec::{Completion, FlowOutcome, FlowSample, FlowSpec, MonitorInterval};
+use super::wire::Wire;
+use crate::spec::{
+    Completion, FlowOutcome, FlowSample, FlowSpec, MonitorInterval, QUIC_DATAGRAM, QUIC_PACKET, QUIC_PAYLOAD,
+};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
@@ -15,6 +22,9 @@ pub(crate) const PREFIX: &str = "quic:";
 const PORT: &str = "4433";
 /// Monitor intervals kept of a flow: as many as a plot of the run can show.
 const MOST_INTERVALS: usize = 400;
+/// Bytes of a packet on the link beside its datagram, and beside its payload.
+const LINK_HEADERS: u64 = QUIC_PACKET - QUIC_DATAGRAM;
+const ALL_HEADERS: u64 = QUIC_PACKET - QUIC_PAYLOAD;
 
 /// A server and its clients: one that runs as long as the flow, or one for each short flow.
 #[derive(Debug)]
@@ -22,6 +32,8 @@ pub(super) struct Transfer {
     server: Child,
     fingerprint: String,
     clients: Vec<Client>,
+    /// What passed the hosts' interfaces, from the flow's start on.
+    passed: Vec<Wire>,
     dir: PathBuf,
     name: String,
 }
@@ -54,11 +66,22 @@ impl Transfer {
         super::spawn(move || drop(io::copy(&mut lines, &mut io::sink())))?;
         let listening: Value = serde_json::from_str(&line).map_err(|_| silent())?;
         let fingerprint = listening["data"]["fingerprint"].as_str().ok_or_else(silent)?.to_owned();
-        Ok(Self { server, fingerprint, clients: Vec::new(), dir: dir.to_owned(), name })
+        Ok(Self { server, fingerprint, clients: Vec::new(), passed: Vec::new(), dir: dir.to_owned(), name })
     }
 
     fn errors(&self) -> PathBuf {
         self.dir.join(format!("{}-errors.txt", self.name))
+    }
+
+    /// Counts what has passed. The calling thread ends up in the receiver's namespace.
+    pub(super) fn sample(&mut self, hosts: &Hosts, at: u64) -> io::Result<()> {
+        self.passed.push(Wire::read(hosts, at)?);
+        Ok(())
+    }
+
+    /// Stops its senders in the middle of whatever they do, or lets them go on.
+    pub(super) fn pause(&self, is_paused: bool) {
+        self.clients.iter().for_each(|client| super::pause(&client.process, is_paused));
     }
 
     /// Starts a client at the moment `at`. The calling thread ends up in the sender's namespace.
@@ -69,9 +92,11 @@ impl Transfer {
         let output = self.dir.join(format!("{}-output-{}.json", self.name, self.clients.len()));
         hosts.sender.enter()?;
         let mut command = perf(&self.dir, &self.errors())?;
-        command
-            .args(["-c", &address, "-p", PORT, "--fingerprint", &self.fingerprint, "-C", algorithm])
-            .args(["--json-stream", "--at-once"]);
+        command.args(["-c", &address, "-p", PORT, "--fingerprint", &self.fingerprint, "-C", algorithm]).args([
+            "--json-stream",
+            "--at-once",
+            "--get-server-output",
+        ]);
         match flow.size {
             Some(bytes) => command.args(["-n", &format!("{bytes}B")]),
             None => command.args(["-t", &seconds(flow.stop - flow.start)]),
@@ -97,13 +122,12 @@ impl Transfer {
 
     /// Waits for the clients' last words until `deadline` at most, ends all and reads what was measured. The last byte
     /// of a flow that ends by itself arrived half of `rtt` before its client knew.
-    pub(super) fn finish(mut self, flow: &FlowSpec, rtt: u64, deadline: u64) -> io::Result<FlowOutcome> {
+    pub(super) fn finish(mut self, hosts: &Hosts, flow: &FlowSpec, rtt: u64, deadline: u64) -> io::Result<FlowOutcome> {
         let errors = self.errors();
         let ended = self.clients.iter_mut().map(|client| client.wait(deadline)).collect::<io::Result<Vec<_>>>();
         // The guest ends soon; whatever still runs ends with it.
         let _ = self.server.kill();
-        let mut total = FlowOutcome::default();
-        total.samples.push(FlowSample { at: flow.start, ..FlowSample::default() });
+        let mut account = Account::default();
         for (client, ended) in self.clients.iter().zip(ended?) {
             let output = text_of(&client.output);
             match ended {
@@ -116,29 +140,14 @@ impl Transfer {
                 }
                 Some(_) => {}
             }
-            let told = Told::read(&output, client.start, flow.size.is_some())?;
-            if ended.is_some() && !told.ended {
+            let told = Told::read(&output, client.start)?;
+            if ended.is_some() && told.end.is_none() {
                 return Err(io::Error::other("the client of a flow printed no result"));
             }
-            if flow.arrivals.is_empty() {
-                return Ok(told.outcome(flow, rtt));
-            }
-            if told.ended {
-                let finish = told.last.at.saturating_sub(rtt / 2);
-                total.completions.push(Completion { start: client.start, finish, bytes: told.last.delivered });
-                total.retire(told.last);
-            }
+            account.add(client.start, told);
         }
-        Ok(total)
-    }
-}
-
-impl FlowOutcome {
-    /// Adds what a short flow moved to the sum of those before it.
-    fn retire(&mut self, one: FlowSample) {
-        let before = self.samples.last().copied().unwrap_or_default();
-        let delivered = before.delivered + one.delivered;
-        self.samples.push(FlowSample { delivered, sent: before.sent + one.sent, at: one.at.max(before.at), ..one });
+        let all = Wire::read(hosts, deadline)?;
+        Ok(account.outcome(flow, rtt, &self.passed, all))
     }
 }
 
@@ -168,19 +177,36 @@ fn text_of(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
 
-/// What a client told with `--json-stream`. Its intervals count what arrived, its end is exact.
+/// A sender at one moment, by its own account.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Sender {
+    /// Unit: ns since the run began.
+    at: u64,
+    /// Bytes of datagrams declared lost since the flow's start.
+    retransmitted: u64,
+    /// Smoothed. Unit: µs.
+    rtt: u32,
+    /// Unit: datagrams.
+    cwnd: u32,
+    /// The base rate of PCC. Unit: bit/s.
+    rate: u64,
+}
+
+/// What a client told with `--json-stream`.
 #[derive(Debug, Default)]
 struct Told {
-    samples: Vec<FlowSample>,
-    last: FlowSample,
+    senders: Vec<Sender>,
     /// With the length of each in ns.
     intervals: Vec<(f64, MonitorInterval)>,
-    ended: bool,
+    /// When it knew that all was over, if it came to that. Unit: ns since the run began.
+    end: Option<u64>,
+    /// Bytes of payload that the server counted until it was all over.
+    received: u64,
 }
 
 impl Told {
-    /// Reads the output of a client that was started at `start`, of a flow that ends when the `whole` has arrived or not.
-    fn read(output: &str, start: u64, whole: bool) -> io::Result<Self> {
+    /// Reads the output of a client that was started at `start`.
+    fn read(output: &str, start: u64) -> io::Result<Self> {
         let mut told = Self::default();
         let mut connect = 0;
         for line in output.lines() {
@@ -188,7 +214,8 @@ impl Told {
                 .map_err(|error| io::Error::other(format!("the client of a flow printed `{line}`: {error}")))?;
             match event["event"].as_str() {
                 Some("interval") => told.interval(&event["data"], start),
-                Some("end") => connect = told.end(&event["data"], start, whole)?,
+                Some("end") => connect = told.end(&event["data"], start)?,
+                Some("server_output_json") => told.received = number(&event["data"][0]["side"]["received"]) as u64,
                 Some("error") => {
                     return Err(io::Error::other(format!("the client of a flow reports {}", event["data"])));
                 }
@@ -196,7 +223,7 @@ impl Told {
             }
         }
         // Its clock starts behind the handshake.
-        for at in told.samples.iter_mut().map(|sample| &mut sample.at).chain([&mut told.last.at]) {
+        for at in told.senders.iter_mut().map(|sender| &mut sender.at).chain(&mut told.end) {
             *at += connect;
         }
         Ok(told)
@@ -205,15 +232,14 @@ impl Told {
     fn interval(&mut self, data: &Value, start: u64) {
         let (sum, pcc) = (&data["sum"], &data["pcc"]);
         let datagram = number(&sum["pmtu"]).max(1.0);
-        let arrived = number(&sum["bytes"]);
-        self.last.at = start + nanos(&sum["end"]);
-        self.last.delivered += arrived as u64;
-        self.last.sent += (arrived * number(&pcc["waste"])) as u64;
-        self.last.retransmitted += (number(&sum["retransmits"]) * datagram) as u64;
-        self.last.rtt = number(&sum["rtt"]) as u32;
-        self.last.cwnd = (number(&sum["snd_cwnd"]) / datagram) as u32;
-        self.last.rate = number(&pcc["rate_bps"]) as u64;
-        self.samples.push(self.last);
+        let before = self.senders.last().map_or(0, |sender| sender.retransmitted);
+        self.senders.push(Sender {
+            at: start + nanos(&sum["end"]),
+            retransmitted: before + (number(&sum["retransmits"]) * datagram) as u64,
+            rtt: number(&sum["rtt"]) as u32,
+            cwnd: (number(&sum["snd_cwnd"]) / datagram) as u32,
+            rate: number(&pcc["rate_bps"]) as u64,
+        });
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         for one in pcc["monitor_intervals"].as_array().into_iter().flatten() {
             let interval = MonitorInterval {
@@ -230,36 +256,78 @@ impl Told {
         }
     }
 
-    /// Returns how long the handshake took. `whole`: the flow was over when all of it had arrived.
-    fn end(&mut self, data: &Value, start: u64, whole: bool) -> io::Result<u64> {
+    /// Returns how long the handshake took.
+    fn end(&mut self, data: &Value, start: u64) -> io::Result<u64> {
         let connect = data["pcc"]["connect_ms"].as_f64();
         let connect = connect.ok_or_else(|| io::Error::other("the program under test does not tell `connect_ms`"))?;
-        let arrived = number(&data["sum_received"]["bytes"]) as u64;
-        self.last.sent = number(&data["pcc"]["wire_bytes"]) as u64;
-        self.last.retransmitted = self
-            .last
-            .retransmitted
-            .max((number(&data["sum_sent"]["retransmits"]) * crate::spec::QUIC_DATAGRAM as f64) as u64);
-        match self.samples.last_mut() {
-            // What arrived after the end of a flow that lasts must not count in its time.
-            Some(latest) if !whole => {
-                (latest.sent, latest.retransmitted) = (self.last.sent, self.last.retransmitted);
-                self.last = *latest;
-            }
-            _ => {
-                self.last.at = start + nanos(&data["sum_received"]["seconds"]);
-                self.last.delivered = arrived;
-                // Its last interval ended at this moment but for the server's answer.
-                self.samples.retain(|sample| sample.at < self.last.at);
-                self.samples.push(self.last);
-            }
+        if let Some(last) = self.senders.last_mut() {
+            let all = (number(&data["sum_sent"]["retransmits"]) * QUIC_DATAGRAM as f64) as u64;
+            last.retransmitted = last.retransmitted.max(all);
         }
-        self.ended = arrived > 0 && self.last.at > start;
+        let seconds = &data["sum_received"]["seconds"];
+        self.end = (number(&data["sum_received"]["bytes"]) > 0.0).then(|| start + nanos(seconds));
         Ok((connect * 1e6) as u64)
     }
+}
 
-    /// Of the only client of a flow.
-    fn outcome(self, flow: &FlowSpec, rtt: u64) -> FlowOutcome {
+/// What all clients of a flow told.
+#[derive(Debug, Default)]
+struct Account {
+    senders: Vec<Sender>,
+    intervals: Vec<(f64, MonitorInterval)>,
+    /// When each client that came to its end was started, when it knew of its end, and what had arrived.
+    ended: Vec<(u64, u64, u64)>,
+    received: u64,
+    /// Whether a client did not come to its end.
+    is_cut: bool,
+}
+
+impl Account {
+    fn add(&mut self, start: u64, told: Told) {
+        if self.senders.is_empty() {
+            // It began with nothing.
+            self.senders.push(Sender { at: start, ..Sender::default() });
+        }
+        let lost_before = self.senders.last().map_or(0, |sender| sender.retransmitted);
+        let after = |sender: Sender| Sender { retransmitted: sender.retransmitted + lost_before, ..sender };
+        self.senders.extend(told.senders.into_iter().map(after));
+        self.intervals.extend(told.intervals);
+        self.received += told.received;
+        match told.end {
+            Some(end) => self.ended.push((start, end, told.received)),
+            None => self.is_cut = true,
+        }
+    }
+
+    /// With what `passed` the interfaces when the flow was looked at, and `all` that passed in the end.
+    fn outcome(self, flow: &FlowSpec, rtt: u64, passed: &[Wire], all: Wire) -> FlowOutcome {
+        let first = passed.first().copied().unwrap_or_default();
+        let counted = all.since(first).arrived.payload(ALL_HEADERS);
+        // What arrived twice, or was no data, passed too: the server knows how much of it all was payload.
+        let is_known = !self.is_cut && self.received > 0 && counted > 0;
+        let useful = if is_known { self.received as f64 / counted as f64 } else { 1.0 };
+        let sample = |wire: &Wire| {
+            let since = wire.since(first);
+            let sender = self.sender_at(wire.at);
+            FlowSample {
+                at: wire.at,
+                delivered: (since.arrived.payload(ALL_HEADERS) as f64 * useful) as u64,
+                sent: since.sent.payload(LINK_HEADERS),
+                retransmitted: sender.retransmitted,
+                rtt: sender.rtt,
+                cwnd: sender.cwnd,
+                state: 0,
+                rate: sender.rate,
+            }
+        };
+        let samples = passed.iter().map(sample).collect();
+        let arrival =
+            |&(start, end, bytes): &(u64, u64, u64)| Completion { start, finish: end.saturating_sub(rtt / 2), bytes };
+        let arrivals: Vec<_> = self.ended.iter().map(arrival).collect();
+        let finished = arrivals.first().map(|one| one.finish);
+        let finished = finished.filter(|_| flow.size.is_some() && flow.arrivals.is_empty());
+        let completions = if flow.arrivals.is_empty() { Vec::new() } else { arrivals };
+        let every = self.intervals.len().div_ceil(MOST_INTERVALS).max(1);
         let share = |reasons: &[&str]| {
             let held = self.intervals.iter().filter(|(_, interval)| reasons.contains(&interval.limited_by.as_str()));
             (held.map(|(length, _)| length).sum::<f64>() / 1e3) as u64
@@ -269,13 +337,24 @@ impl Told {
         let own = if bulk { &["host", "application"][..] } else { &["host"][..] };
         let (rwnd_limited, sndbuf_limited) = (share(&["receiver window"]), share(own));
         let busy = (self.intervals.iter().map(|(length, _)| length).sum::<f64>() / 1e3) as u64;
-        let finished = (self.ended && flow.size.is_some()).then(|| self.last.at.saturating_sub(rtt / 2));
-        let every = self.intervals.len().div_ceil(MOST_INTERVALS).max(1);
         let intervals = self.intervals.into_iter().step_by(every).map(|(_, interval)| interval).collect();
-        let first = FlowSample { at: flow.start, ..FlowSample::default() };
-        let samples = [first].into_iter().chain(self.samples).collect();
-        let completions = Vec::new();
         FlowOutcome { samples, rwnd_limited, sndbuf_limited, busy, finished, completions, intervals }
+    }
+
+    /// A sender at a moment: its counter between what it said before and after, its state as said nearest to it.
+    fn sender_at(&self, at: u64) -> Sender {
+        let next = self.senders.partition_point(|sender| sender.at < at);
+        let before = next.checked_sub(1).and_then(|place| self.senders.get(place)).copied();
+        match (before, self.senders.get(next).copied()) {
+            (None, first) => first.filter(|first| first.at <= at).unwrap_or_default(),
+            (Some(last), None) => last,
+            (Some(before), Some(after)) => {
+                let part = (at - before.at) as f64 / (after.at - before.at).max(1) as f64;
+                let lost = after.retransmitted.saturating_sub(before.retransmitted) as f64;
+                let nearest = if part < 0.5 { before } else { after };
+                Sender { at, retransmitted: before.retransmitted + (part * lost) as u64, ..nearest }
+            }
+        }
     }
 }
 
@@ -295,6 +374,7 @@ fn nanos(value: &Value) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::wire::Count;
     use super::*;
 
     const OUTPUT: &str = concat!(
@@ -308,42 +388,76 @@ mod tests {
     );
     const END: &str = concat!(
         r#"{"event":"end","data":{"sum_received":{"seconds":2.0,"bytes":3000},"#,
-        r#""pcc":{"wire_bytes":3300,"connect_ms":30}}}"#
+        r#""sum_sent":{"retransmits":4},"pcc":{"wire_bytes":3300,"connect_ms":30}}}"#,
+        "\n",
+        r#"{"event":"server_output_json","data":[{"side":{"received":14160}}]}"#,
     );
+    const SECOND: u64 = 1_000_000_000;
 
     fn flow() -> FlowSpec {
-        FlowSpec { start: 5_000_000_000, ..FlowSpec::default() }
+        FlowSpec { start: 5 * SECOND, ..FlowSpec::default() }
+    }
+
+    /// What had passed after so many full packets had left, of which so many had arrived.
+    fn passed(at: u64, sent: u64, arrived: u64) -> Wire {
+        let count = |packets: u64| Count { bytes: 90 + packets * QUIC_PACKET, packets: 1 + packets };
+        Wire { at, sent: count(sent), arrived: count(arrived) }
+    }
+
+    fn outcome(output: &str, flow: &FlowSpec, rtt: u64) -> FlowOutcome {
+        let wires = [passed(5 * SECOND, 0, 0), passed(6 * SECOND, 6, 4), passed(7 * SECOND, 12, 10)];
+        let mut account = Account::default();
+        account.add(5 * SECOND, Told::read(output, 5 * SECOND).unwrap());
+        account.outcome(flow, rtt, &wires, passed(9 * SECOND, 14, 12))
     }
 
     #[test]
-    fn the_last_sample_is_the_exact_end_and_the_handshake_counts() {
-        let output = format!("{OUTPUT}{END}");
-        let outcome = Told::read(&output, 5_000_000_000, true).unwrap().outcome(&flow(), 20_000_000);
-        let [first, interval, end] = outcome.samples[..] else { panic!("{:?}", outcome.samples) };
-        assert_eq!((first.at, first.delivered), (5_000_000_000, 0));
-        assert_eq!((interval.delivered, interval.sent, interval.retransmitted), (1000, 1500, 2904));
-        assert_eq!((interval.rtt, interval.cwnd, interval.rate), (1871, 10, 20_000_000));
-        assert_eq!((end.at, end.delivered, end.sent), (7_030_000_000, 3000, 3300));
-        assert_eq!(outcome.finished, None, "it was meant to last");
+    fn what_arrived_is_counted_when_it_arrives_and_not_when_the_client_hears_of_it() {
+        // The client has heard of 1000 bytes when 4 packets have arrived.
+        let cut = outcome(OUTPUT, &flow(), 20_000_000);
+        let delivered: Vec<_> = cut.samples.iter().map(|sample| (sample.at / SECOND, sample.delivered)).collect();
+        assert_eq!(delivered, [(5, 0), (6, 4 * QUIC_PAYLOAD), (7, 10 * QUIC_PAYLOAD)]);
+        assert_eq!(cut.samples[2].sent, 12 * QUIC_DATAGRAM);
+        // Of 12 packets' worth the server took 10 for data: the others came twice.
+        let whole = outcome(&format!("{OUTPUT}{END}"), &flow(), 20_000_000);
+        let delivered: Vec<_> = whole.samples.iter().map(|sample| sample.delivered).collect();
+        assert_eq!(delivered, [0, 4 * 1180, 10 * 1180]);
+        assert_eq!(whole.finished, None, "it was meant to last");
     }
 
     #[test]
-    fn what_arrives_after_the_end_of_a_flow_that_lasts_does_not_count() {
-        let outcome = Told::read(&format!("{OUTPUT}{END}"), 0, false).unwrap().outcome(&flow(), 0);
-        let last = outcome.samples.last().unwrap();
-        assert_eq!((last.at, last.delivered, last.sent), (1_030_000_000, 1000, 3300));
+    fn what_a_sender_says_of_itself_belongs_to_the_moment_nearest() {
+        let whole = outcome(&format!("{OUTPUT}{END}"), &flow(), 0);
+        let [start, middle, end] = whole.samples[..] else { panic!("{:?}", whole.samples) };
+        assert_eq!((start.rtt, start.cwnd, start.rate, start.retransmitted), (0, 0, 0, 0));
+        // It said so 1.03 s after its start: its handshake takes 30 ms.
+        let lost = (4.0 * QUIC_DATAGRAM as f64 / 1.03) as u64;
+        assert_eq!((middle.rtt, middle.retransmitted), (1871, lost));
+        assert_eq!((end.rtt, end.cwnd, end.rate, end.retransmitted), (1871, 10, 20_000_000, 4 * QUIC_DATAGRAM));
+        let said = |at: u64, rtt: u32, retransmitted: u64| Sender { at, rtt, retransmitted, ..Sender::default() };
+        let account = Account { senders: vec![said(100, 10, 0), said(200, 20, 40)], ..Account::default() };
+        let told = [100, 140, 175, 200, 300].map(|at| account.sender_at(at)).map(|one| (one.rtt, one.retransmitted));
+        assert_eq!(told, [(10, 0), (10, 16), (20, 30), (20, 40), (20, 40)]);
     }
 
     #[test]
     fn the_last_byte_of_a_flow_of_a_size_arrives_half_a_round_trip_before_its_client_knows() {
         let flow = FlowSpec { size: Some(3000), ..flow() };
-        let outcome = Told::read(&format!("{OUTPUT}{END}"), 5_000_000_000, true).unwrap().outcome(&flow, 20_000_000);
+        let outcome = outcome(&format!("{OUTPUT}{END}"), &flow, 20_000_000);
         assert_eq!(outcome.finished, Some(7_020_000_000));
     }
 
     #[test]
+    fn short_flows_are_timed_one_by_one() {
+        let flow = FlowSpec { size: Some(3000), arrivals: vec![5 * SECOND], ..flow() };
+        let outcome = outcome(&format!("{OUTPUT}{END}"), &flow, 20_000_000);
+        let [one] = outcome.completions[..] else { panic!("{:?}", outcome.completions) };
+        assert_eq!((one.start, one.finish, outcome.finished), (5 * SECOND, 7_020_000_000, None));
+    }
+
+    #[test]
     fn monitor_intervals_tell_what_the_host_held_back() {
-        let outcome = Told::read(&format!("{OUTPUT}{END}"), 5_000_000_000, true).unwrap().outcome(&flow(), 0);
+        let outcome = outcome(&format!("{OUTPUT}{END}"), &flow(), 0);
         assert_eq!((outcome.busy, outcome.sndbuf_limited, outcome.rwnd_limited), (400_000, 300_000, 0));
         let first = &outcome.intervals[0];
         assert_eq!((first.at, first.target_rate, first.rtt), (5_250_000_000, 8e6, 1500));
@@ -352,10 +466,10 @@ mod tests {
 
     #[test]
     fn a_client_that_was_cut_off_has_not_ended() {
-        assert!(!Told::read(OUTPUT, 0, false).unwrap().ended);
-        assert!(!Told::read("", 0, false).unwrap().ended);
-        assert!(Told::read("no JSON", 0, false).is_err());
+        assert!(Told::read(OUTPUT, 0).unwrap().end.is_none());
+        assert!(Told::read("", 0).unwrap().end.is_none());
+        assert!(Told::read("no JSON", 0).is_err());
         let old = END.replace(r#","connect_ms":30"#, "");
-        assert!(Told::read(&old, 0, false).unwrap_err().to_string().contains("connect_ms"));
+        assert!(Told::read(&old, 0).unwrap_err().to_string().contains("connect_ms"));
     }
 }

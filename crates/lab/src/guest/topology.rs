@@ -310,6 +310,12 @@ impl Network {
         Ok(Change { at: 0, rate: Some(rate), rtt: Some(rtt), loss: Some(loss), reverse_loss: Some(reverse_loss) })
     }
 
+    /// How long a packet that arrives at the bottleneck now waits for those before it. Unit: µs.
+    pub(super) fn queue_delay(&mut self) -> io::Result<u32> {
+        let bits = f64::from(self.queue_counts()?.backlog) * 8.0;
+        Ok((bits * 1e6 / self.path.rate as f64) as u32)
+    }
+
     /// What the bottleneck's queue counted so far.
     pub(super) fn queue_counts(&mut self) -> io::Result<QueueCounts> {
         netlink::queue_counts(&mut self.near.netlink, self.near.port)

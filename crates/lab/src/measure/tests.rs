@@ -176,6 +176,20 @@ fn the_optimum_of_a_changing_path_is_the_sum_over_its_stretches() {
 }
 
 #[test]
+fn the_delay_of_a_queue_that_all_share_is_taken_from_the_queue_and_not_from_what_senders_smooth() {
+    let (mut spec, mut outcome) = run(&[(0, &[10.0; 100]), (50, &[10.0; 50])]);
+    spec.flows[1].table = 0;
+    // A tenth of the time 20 ms, which a sender that averages over more than that never sees.
+    outcome.delays = (0..1000).map(|place| if place % 10 == 0 { 20_000 } else { 1000 }).collect();
+    assert_eq!(Measure::RttAdded.of(&spec, &outcome), Some(1.0));
+    assert_eq!(Measure::RttAddedP95.of(&spec, &outcome), Some(20.0));
+    // Only while a judged flow is there.
+    spec.flows[0].table = 1;
+    outcome.delays[..500].fill(90_000);
+    assert_eq!(Measure::RttAdded.of(&spec, &outcome), Some(1.0));
+}
+
+#[test]
 fn short_flows_that_are_not_through_count_until_the_end() {
     let (mut spec, mut outcome) = run(&[(0, &[10.0; 100])]);
     let second = |at: u64| at * SECOND;
@@ -239,7 +253,10 @@ fn a_run_without_samples_has_no_measures() {
     for flow in &mut outcome.flows {
         flow.samples.clear();
     }
-    for (measure, name) in NAMES.into_iter().filter(|(measure, _)| *measure != Measure::HostLimited) {
+    for flow in &mut outcome.flows {
+        flow.busy = 0;
+    }
+    for (measure, name) in NAMES {
         assert_eq!(measure.of(&spec, &outcome), None, "{name}");
     }
 }
