@@ -176,3 +176,46 @@ fn the_bytes_of_a_program_under_test_are_counted() {
     let mbit = goodput(&runs[0].1, 0, 3);
     assert!((0.6..0.84).contains(&mbit), "{mbit} Mbit/s");
 }
+
+/// A number of the first flow's, or of the bottleneck's queue, at a moment. Unit of the moment: ms.
+fn at(list: &Value, what: &str, ms: u64) -> f64 {
+    let samples = list.as_array().unwrap();
+    let found = samples.iter().find(|sample| sample["at"].as_u64().unwrap() >= ms * 1_000_000);
+    found.unwrap_or_else(|| panic!("nothing at {ms} ms"))[what].as_f64().unwrap()
+}
+
+#[test]
+#[ignore = "boots the guest kernel: run `pcc lab build` first"]
+fn what_arrives_of_a_quic_flow_is_counted_when_it_arrives() {
+    let path = "path = { rate = '10Mbit', rtt = '400ms', buffer = '1bdp' }\n";
+    let runs = runs(&format!("duration = '6s'\nstep = '50ms'\nalgorithms = ['quic:pcc', 'quic:cubic']\n{path}"), &[]);
+    for (spec, outcome) in &runs {
+        for ms in [2000, 3000, 5000] {
+            // What left the bottleneck arrives half a round trip later; a full packet has 1494 bytes for 1416.
+            let left = at(&outcome["queue"], "bytes", ms) * 1416.0 / 1494.0;
+            let arrived = at(&outcome["flows"][0]["samples"], "delivered", ms + 200);
+            assert!((arrived / left - 1.0).abs() < 0.03, "{spec}: {arrived} of {left} at {ms} ms");
+        }
+        assert_eq!(outcome["delays"].as_array().unwrap().len(), 600);
+    }
+}
+
+#[test]
+#[ignore = "boots the guest kernel: run `pcc lab build` first"]
+fn a_busy_host_makes_its_sender_stand_still_and_each_time_alike() {
+    let flow = "flow = [{ host = { busy = 0.5, pause = '200ms' } }]";
+    let lines = format!("duration = '4s'\nstep = '10ms'\nalgorithms = ['quic:cubic']\n{flow}");
+    let (first, second) = (runs(&lines, &[]), runs(&lines, &[]));
+    assert!(first == second, "the same seed gives the same run");
+    let (spec, outcome) = &first[0];
+    let samples = &outcome["flows"][0]["samples"];
+    let pauses = spec["flows"][0]["pauses"].as_array().unwrap();
+    let moments = pauses.iter().map(|pause| [0, 1].map(|end| pause[end].as_u64().unwrap() / 1_000_000));
+    let long: Vec<_> = moments.filter(|[from, to]| to - from > 60).collect();
+    assert!(long.len() > 3, "{spec}");
+    for [from, to] in long {
+        let sent = [from + 20, to - 10].map(|ms| at(samples, "sent", ms));
+        assert_eq!(sent[0], sent[1], "nothing leaves from {from} ms to {to} ms");
+    }
+    assert!(at(samples, "sent", 3990) > 1e6, "between them it sends");
+}

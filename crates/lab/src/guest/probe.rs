@@ -16,7 +16,7 @@ const OVERLOAD: f64 = 1.5;
 /// Packets of the second measurement behind those that fill the queue; on a path with jitter at least as many as pass in
 /// so many of its longest waits.
 const STEADY: u64 = 2000;
-const STEADY_WAITS: u64 = 40;
+const STEADY_WAITS: f64 = 40.0;
 /// Enough to know a loss of 1 % to within 0.07 points (one standard deviation).
 const TO_COUNT_SHARE: u64 = 20_000;
 /// Enough to notice that packets vanish which should not.
@@ -138,7 +138,8 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
 
 /// Packets by which the capacity is measured.
 fn steady_packets(path: &PathSpec) -> u64 {
-    STEADY.max(STEADY_WAITS * path.jitter * path.rate / (PACKET * 8_000_000_000))
+    let waits = STEADY_WAITS * path.jitter as f64 / 1e9;
+    STEADY.max((waits * path.rate as f64 / (PACKET as f64 * 8.0)) as u64)
 }
 
 /// By what part of itself the measured capacity may be off, since packets wait for each other before they arrive: by one
@@ -150,4 +151,21 @@ pub(crate) fn noise_of_jitter(path: &PathSpec) -> f64 {
 
 fn packets_to_count(share: f64) -> u64 {
     if share > 0.0 { TO_COUNT_SHARE } else { TO_COUNT_NONE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_a_path_makes_packets_wait_the_longer_its_capacity_is_measured() {
+        let path =
+            |jitter_ms: u64| PathSpec { rate: 100_000_000, jitter: jitter_ms * 1_000_000, ..PathSpec::default() };
+        assert_eq!((steady_packets(&path(0)), noise_of_jitter(&path(0))), (STEADY, 0.0));
+        // 40 waits of 60 ms, of which one may be missing in the half that counts.
+        assert_eq!(steady_packets(&path(60)), 19_815);
+        assert!((noise_of_jitter(&path(60)) - 0.05).abs() < 1e-4);
+        // What a scenario may ask for at the most.
+        assert!(steady_packets(&PathSpec { rate: 100_000_000_000, jitter: 60_000_000_000, ..path(0) }) > STEADY);
+    }
 }

@@ -14,6 +14,7 @@ use std::path::Path;
 const CHANGES: u64 = 0x6368_616e_6765_7300;
 const CELLULAR: u64 = 0x6365_6c6c_756c_6172;
 const ARRIVALS: u64 = 0x6172_7269_7661_6c73;
+const PAUSES: u64 = 0x7061_7573_6573_0000;
 
 fn uniform(rng: &mut Rng, [low, high]: [f64; 2]) -> f64 {
     low + (high - low) * rng.unit()
@@ -203,6 +204,23 @@ pub(super) fn path(table: &SampleTable, number: u32) -> Result<PathSpec, String>
     Err("`sample`: hardly any rate and RTT have such a bandwidth-delay product".into())
 }
 
+/// When a busy host lets nothing of a sender run between two moments: for times uniform up to `longest`, which add up to
+/// the share `busy`, between exponential times in which it runs.
+pub(super) fn pauses(seed: u64, busy: f64, longest: f64, start: u64, stop: u64) -> Vec<(u64, u64)> {
+    let mut rng = Rng::new(seed ^ PAUSES);
+    let running = longest / 2.0 * (1.0 - busy) / busy;
+    let mut all = Vec::new();
+    let mut at = start as f64;
+    loop {
+        let from = at - running * libm::log(1.0 - rng.unit());
+        at = from + uniform(&mut rng, [0.0, longest]);
+        if at >= stop as f64 {
+            return all;
+        }
+        all.push((from as u64, at as u64));
+    }
+}
+
 /// Moments at which short flows arrive, with exponential gaps of mean `gap`, from `start` to `stop`.
 pub(super) fn arrivals(seed: u64, gap: f64, start: u64, stop: u64) -> Vec<u64> {
     let mut rng = Rng::new(seed ^ ARRIVALS);
@@ -289,6 +307,16 @@ mod tests {
         for loss in paths.iter().map(|path| path.loss.to_string()) {
             assert!(loss.len() <= "0.123456789".len(), "{loss}");
         }
+    }
+
+    #[test]
+    fn a_busy_host_stands_still_for_its_share_of_the_time_and_never_for_long() {
+        let all = pauses(1, 0.4, 10e6, 5000 * MS, 105_000 * MS);
+        let still: u64 = all.iter().map(|(from, to)| to - from).sum();
+        assert!((0.38..0.42).contains(&(still as f64 / 100e9)), "{still}");
+        assert!(all.iter().all(|(from, to)| *from >= 5000 * MS && from <= to && to - from <= 10 * MS));
+        assert!(all.is_sorted() && all.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+        assert_ne!(all, pauses(2, 0.4, 10e6, 5000 * MS, 105_000 * MS));
     }
 
     #[test]

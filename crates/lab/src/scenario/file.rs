@@ -167,6 +167,7 @@ pub(super) enum Parameter {
     /// Data packets and acknowledgements alike.
     LossBothWays,
     Queue,
+    Jitter,
     /// Of the first flow table.
     ExtraRtt,
     /// How many flows of the algorithm under comparison.
@@ -189,6 +190,7 @@ impl Parameter {
             Self::Loss => ("loss", "loss"),
             Self::LossBothWays => ("loss, both ways", "loss"),
             Self::Queue => ("queue", "queue"),
+            Self::Jitter => ("jitter", "jitter"),
             Self::ExtraRtt => ("extra rtt", "extra-rtt"),
             Self::Flows => ("flows", "flows"),
             Self::Size => ("size", "size"),
@@ -212,4 +214,15 @@ pub(super) struct FlowTable {
     pub(super) size: Option<String>,
     pub(super) rate: Option<String>,
     pub(super) load: Option<f64>,
+    pub(super) host: Option<HostTable>,
+}
+
+/// A sender's host that has other things to do: its processes stand still again and again, and their timers are late.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HostTable {
+    /// Share of the time.
+    pub(super) busy: f64,
+    /// The longest time at a stretch; each is uniform between none and that.
+    pub(super) pause: String,
 }

@@ -2,7 +2,7 @@
 
 use super::algorithm::{self, APP};
 use super::draw;
-use super::file::{File, FlowTable, Parameter};
+use super::file::{File, FlowTable, HostTable, Parameter};
 use super::quantity::{bytes, nanos, rate, round_trip};
 use crate::spec::{App, FlowSpec, PACKET, PathSpec, QUIC_PACKET, QUIC_PAYLOAD, TCP_PAYLOAD};
 use std::time::Duration;
@@ -89,6 +89,9 @@ fn one_table(table: &FlowTable, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>
         if let Some(load) = table.load {
             one.arrivals = arrivals(&one, load, occasion, number)?;
         }
+        if let Some(host) = &table.host {
+            one.pauses = pauses(&one, host, occasion, number)?;
+        }
         flows.push(one);
     }
     Ok(flows)
@@ -129,6 +132,29 @@ fn check_times(flow: &FlowSpec, name: &str, duration: u64) -> Result<(), String>
         return Err(format!("a flow of {name} stops before it starts: at {stop:?} and {start:?}"));
     }
     Ok(())
+}
+
+/// When the processes of a flow stand still because their host is busy.
+fn pauses(flow: &FlowSpec, host: &HostTable, occasion: &Occasion<'_>, number: u64) -> Result<Vec<(u64, u64)>, String> {
+    let is_process = flow.algorithm == APP || flow.algorithm.starts_with(crate::guest::quic::PREFIX);
+    if !is_process {
+        return Err(format!(
+            "`host` makes the sender's processes wait, and {} is sent by the guest's kernel: take one over QUIC",
+            flow.algorithm
+        ));
+    }
+    if !(0.0..=0.9).contains(&host.busy) {
+        return Err(format!("`host.busy` is {}: it is a share of the time, at most 0.9", host.busy));
+    }
+    let longest = nanos("host.pause", &host.pause)?;
+    if !(100_000..=1_000_000_000).contains(&longest) {
+        return Err(format!("`host.pause` is {}: it must lie between 100us and 1s", host.pause));
+    }
+    if host.busy == 0.0 {
+        return Ok(Vec::new());
+    }
+    let seed = occasion.seed.wrapping_add(number << 32);
+    Ok(draw::pauses(seed, host.busy, longest as f64, flow.start, flow.stop))
 }
 
 /// When the short flows of a table arrive, so that they ask for this share of the path's payload.

@@ -18,9 +18,10 @@ use quantity::nanos;
 use std::path::Path;
 
 /// The scenarios that come with the program: name and text.
-const SUPPLIED: [(&str, &str); 28] = [
+const SUPPLIED: [(&str, &str); 30] = [
     ("application-limited", include_str!("../../../../scenarios/application-limited.toml")),
     ("black-out", include_str!("../../../../scenarios/black-out.toml")),
+    ("busy-host", include_str!("../../../../scenarios/busy-host.toml")),
     ("cellular", include_str!("../../../../scenarios/cellular.toml")),
     ("changing", include_str!("../../../../scenarios/changing.toml")),
     ("convergence", include_str!("../../../../scenarios/convergence.toml")),
@@ -30,6 +31,7 @@ const SUPPLIED: [(&str, &str); 28] = [
     ("ecn-beside-cubic", include_str!("../../../../scenarios/ecn-beside-cubic.toml")),
     ("fq-loss", include_str!("../../../../scenarios/fq-loss.toml")),
     ("friendliness", include_str!("../../../../scenarios/friendliness.toml")),
+    ("heavy-jitter", include_str!("../../../../scenarios/heavy-jitter.toml")),
     ("incast", include_str!("../../../../scenarios/incast.toml")),
     ("incast-size", include_str!("../../../../scenarios/incast-size.toml")),
     ("inter-dc", include_str!("../../../../scenarios/inter-dc.toml")),
@@ -400,6 +402,9 @@ mod tests {
             ("flow = [{ size = '1MB', load = 3.0 }]", "between 0.001 and 2"),
             ("flow = [{ size = '10B', load = 0.5 }]", "20000 is the most"),
             ("flow = [{ rate = '1' }]", "no unit"),
+            ("flow = [{ host = { busy = 0.5, pause = '10ms' } }]", "sent by the guest's kernel"),
+            ("flow = [{ algorithm = 'quic:bbr', host = { busy = 1.5, pause = '10ms' } }]", "at most 0.9"),
+            ("flow = [{ algorithm = 'quic:bbr', host = { busy = 0.5, pause = '1m' } }]", "between 100us and 1s"),
             ("change = [{ at = '11s', loss = 0.5 }]", "after the end"),
             ("change = [{ at = '2s', loss = 0.5 }, { at = '1s', loss = 0.0 }]", "order of time"),
             ("change = [{ at = '2s' }]", "changes nothing"),
@@ -424,7 +429,7 @@ mod tests {
             assert!(error.contains(expected), "{lines}: {error}");
         }
         for (from, to, expected) in [
-            ("\"1bdp\"", "\"1bdp\", reorder = 0.01, jitter = \"16ms\"", "half the RTT"),
+            ("\"1bdp\"", "\"1bdp\", reorder = 0.01, jitter = \"31ms\"", "cannot exceed the RTT"),
             ("100Mbit\", rtt = \"30ms\"", "1Mbit\", reorder = 0.01, rtt = \"30ms\"", "fewer than 4"),
             ("\"1bdp\"", "\"1bdp\", queue = \"red\"", "choose from droptail"),
         ] {

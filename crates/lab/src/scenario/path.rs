@@ -21,6 +21,7 @@ pub(super) fn path_at(file: &File, point: &str, seed: u64, duration: u64, dir: &
         Some(Parameter::Rtt) => point.clone_into(&mut table.rtt),
         Some(Parameter::Buffer) => point.clone_into(&mut table.buffer),
         Some(Parameter::Queue) => point.clone_into(&mut table.queue),
+        Some(Parameter::Jitter) => table.jitter = Some(point.to_owned()),
         Some(Parameter::Loss) => table.loss = ratio()?,
         Some(Parameter::LossBothWays) => (table.loss, table.reverse_loss) = (ratio()?, ratio()?),
         Some(Parameter::Path) => return sampled(file, &table, point),
@@ -88,8 +89,8 @@ fn constant(table: &PathTable) -> Result<PathSpec, String> {
             table.rtt, table.rate
         ));
     }
-    if path.jitter > rtt / 2 {
-        return Err(format!("`jitter` is {:?}: it cannot exceed half the RTT of {}", time(path.jitter), table.rtt));
+    if path.jitter > rtt {
+        return Err(format!("`jitter` is {:?}: it cannot exceed the RTT of {}", time(path.jitter), table.rtt));
     }
     Ok(path)
 }
