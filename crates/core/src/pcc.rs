@@ -396,7 +396,7 @@ impl Pcc {
                     if self.law.is_starting() && !started {
                         self.open_start_window(self.bytes_in_flight());
                     }
-                    return self.replan(now, reason);
+                    self.replan(now, reason);
                 }
                 Verdict::Wait if self.law.rate() != rate => self.tell_decision(now, "rate confirmed"),
                 Verdict::Wait => {}
