@@ -5,7 +5,7 @@ use super::files;
 use super::guests::{Guest, network};
 use super::log::Served;
 use super::path::SafePath;
-use super::server::{Service, told};
+use super::server::{HANDSHAKE, Service, told};
 use super::upload;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
@@ -32,6 +32,9 @@ const DELIVERY: Duration = Duration::from_secs(300);
 /// What has arrived is read by the client in this time. Those that leave when they have what they want end it sooner.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// Said to a client whose place another gets.
+const OTHERS_WAIT: &[u8] = b"others wait, and nothing was asked for";
+
 /// Whom an answer is for.
 pub(super) struct Asker {
     pub(super) connection: Connection,
@@ -57,9 +60,19 @@ pub(super) async fn serve(
         tracing::info!(%peer, "refused: too many connections");
         return connection.close(code(Code::H3_EXCESSIVE_LOAD), b"too many connections");
     }
-    let (mut http, mut deliveries) = match http3::server_with_deliveries(connection.clone()).await {
-        Ok(http) => http,
-        Err(error) => return tracing::debug!(%peer, %error, "no HTTP/3"),
+    // It waits for the client's leave to open streams, which may never come.
+    let begun = tokio::select! {
+        begun = timeout(HANDSHAKE, http3::server_with_deliveries(connection.clone())) => begun,
+        () = guest.must_leave() => return connection.close(code(Code::H3_NO_ERROR), OTHERS_WAIT),
+        () = told(&mut closing) => return connection.close(code(Code::H3_NO_ERROR), b"the server was stopped"),
+    };
+    let (mut http, mut deliveries) = match begun {
+        Ok(Ok(http)) => http,
+        Ok(Err(error)) => return tracing::debug!(%peer, %error, "no HTTP/3"),
+        Err(_) => {
+            tracing::debug!(%peer, "it lets nobody open the streams of HTTP/3");
+            return connection.close(code(Code::H3_STREAM_CREATION_ERROR), b"no leave to open the streams of HTTP/3");
+        }
     };
     let asker = Arc::new(Asker { connection, address: peer });
     let turns = Arc::new(Semaphore::new(AT_A_TIME));
@@ -92,7 +105,7 @@ pub(super) async fn serve(
             },
             () = guest.must_leave() => {
                 tracing::info!(%peer, "closed: it asked for nothing, and others want its place");
-                return asker.connection.close(code(Code::H3_NO_ERROR), b"others wait, and nothing was asked for");
+                return asker.connection.close(code(Code::H3_NO_ERROR), OTHERS_WAIT);
             }
             () = told(&mut closing), if !leaving => {
                 leaving = true;

@@ -73,7 +73,7 @@ const REQUESTS_WINDOW: u32 = 1 << 20;
 const REQUEST_WINDOW: u32 = 128 << 10;
 
 /// A handshake that takes longer has failed; the client's patience is the same.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Starts a server.
 ///

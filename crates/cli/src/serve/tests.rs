@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes};
 use core::time::Duration;
 use h3::error::{Code, StreamError};
 use http::{HeaderMap, Request, StatusCode};
-use noq::{Connection, Endpoint, EndpointConfig};
+use noq::{Connection, Endpoint, EndpointConfig, TransportConfig};
 use pcc::units::Rate;
 use pcc_quic::http3::{self, RequestStream, Requests};
 use pcc_quic::transport::{self, Windows};
@@ -112,10 +112,14 @@ impl Bench {
 
     /// Connects, if there is a place.
     async fn enter(&self, windows: Windows) -> Option<Dialed> {
+        self.enter_with(transport::config(&Algorithm::default(), &windows)).await
+    }
+
+    async fn enter_with(&self, transport: TransportConfig) -> Option<Dialed> {
         let dialer = Dialer {
             alpn: &[http3::ALPN],
             trust: self.trust.clone(),
-            transport: Arc::new(transport::config(&Algorithm::default(), &windows)),
+            transport: Arc::new(transport),
             endpoint: EndpointConfig::default(),
             timeout: TIMEOUT,
             family: Family::Any,
@@ -276,6 +280,17 @@ async fn a_server_that_ends_lets_what_it_sent_arrive() {
     assert!(answer.body == data);
     client.connection.close(0u32.into(), b"");
     timeout(PATIENCE, ended).await.expect("the server ends").unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_allows_no_streams_does_not_keep_the_server_from_ending() {
+    let bench = Bench::new();
+    let mut transport = transport::config(&Algorithm::default(), &Windows::default());
+    transport.max_concurrent_uni_streams(0u32.into());
+    let dialed = bench.enter_with(transport).await.expect("a place");
+    let Bench { mut server, dir: _dir, .. } = bench;
+    timeout(PATIENCE, server.finish()).await.expect("the server ends");
+    timeout(PATIENCE, dialed.connection.closed()).await.expect("and says so");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
