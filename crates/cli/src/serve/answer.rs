@@ -1,12 +1,15 @@
 //! Responses: their fields, and how one is sent.
 
+use super::body::STALL;
 use bytes::Bytes;
-use h3::error::StreamError;
-use http::header::{self, HeaderValue};
+use h3::error::{Code, StreamError};
+use http::header::{self, HeaderMap, HeaderValue};
 use http::response::Builder;
 use http::{Response, StatusCode};
 use pcc_quic::http3::ResponseStream;
 use std::io;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 
 /// What became of a request, for the log.
 #[derive(Debug)]
@@ -56,9 +59,10 @@ pub(super) async fn send(
     let status = send_head(stream, builder).await?;
     let bytes = if head_only { 0 } else { body.len() as u64 };
     if bytes > 0 {
-        stream.send_data(body).await?;
+        let sent = timeout(STALL, stream.send_data(body)).await;
+        in_time(stream, sent)?;
     }
-    stream.finish().await?;
+    finish(stream).await?;
     Ok(Outcome { status, bytes, cut: None })
 }
 
@@ -72,8 +76,33 @@ pub(super) async fn send_head(stream: &mut ResponseStream, builder: Builder) -> 
         response
     });
     let status = response.status();
-    stream.send_response(response).await?;
+    let sent = timeout(STALL, stream.send_response(response)).await;
+    in_time(stream, sent)?;
     Ok(status)
+}
+
+/// Ends the stream, with `trailers` behind its body.
+pub(super) async fn finish_with(stream: &mut ResponseStream, trailers: HeaderMap) -> Result<(), Broken> {
+    let sent = timeout(STALL, stream.send_trailers(trailers)).await;
+    in_time(stream, sent)?;
+    finish(stream).await
+}
+
+/// Ends the stream.
+pub(super) async fn finish(stream: &mut ResponseStream) -> Result<(), Broken> {
+    let finished = timeout(STALL, stream.finish()).await;
+    in_time(stream, finished)
+}
+
+/// What a client did not take in time is cut off: it may never take it.
+fn in_time(stream: &mut ResponseStream, sent: Result<Result<(), StreamError>, Elapsed>) -> Result<(), Broken> {
+    match sent {
+        Ok(sent) => Ok(sent?),
+        Err(_) => {
+            stream.stop_stream(Code::H3_INTERNAL_ERROR);
+            Err(Broken::Stalled(STALL))
+        }
+    }
 }
 
 /// Says no, with a sentence for people.
@@ -84,7 +113,7 @@ pub(super) async fn refuse(stream: &mut ResponseStream, status: StatusCode, why:
 /// Says no, with further fields.
 pub(super) async fn refuse_with(stream: &mut ResponseStream, builder: Builder, why: &str) -> Result<Outcome, Broken> {
     // The rest of the request is not wanted, and nothing is wrong with the connection (RFC 9114 §4.1.1).
-    stream.stop_sending(h3::error::Code::H3_NO_ERROR);
+    stream.stop_sending(Code::H3_NO_ERROR);
     let builder = builder.header(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     send(stream, builder, Bytes::from(format!("{why}\n")), false).await
 }

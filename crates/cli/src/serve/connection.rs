@@ -32,6 +32,12 @@ const DELIVERY: Duration = Duration::from_secs(300);
 /// What has arrived is read by the client in this time. Those that leave when they have what they want end it sooner.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// A client that is there takes the few bytes of a goodbye in this time, also behind what it has not read yet.
+const GOODBYE: Duration = Duration::from_secs(10);
+
+/// Said to a client for whom it is too late.
+const STOPPED: &[u8] = b"the server was stopped";
+
 /// Said to a client whose place another gets.
 const OTHERS_WAIT: &[u8] = b"others wait, and nothing was asked for";
 
@@ -64,7 +70,7 @@ pub(super) async fn serve(
     let begun = tokio::select! {
         begun = timeout(HANDSHAKE, http3::server_with_deliveries(connection.clone())) => begun,
         () = guest.must_leave() => return connection.close(code(Code::H3_NO_ERROR), OTHERS_WAIT),
-        () = told(&mut closing) => return connection.close(code(Code::H3_NO_ERROR), b"the server was stopped"),
+        () = told(&mut closing) => return connection.close(code(Code::H3_NO_ERROR), STOPPED),
     };
     let (mut http, mut deliveries) = match begun {
         Ok(Ok(http)) => http,
@@ -109,8 +115,13 @@ pub(super) async fn serve(
             }
             () = told(&mut closing), if !leaving => {
                 leaving = true;
-                if let Err(error) = http.shutdown(0).await {
-                    tracing::debug!(%peer, %error, "could not say goodbye");
+                match timeout(GOODBYE, http.shutdown(0)).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => tracing::debug!(%peer, %error, "could not say goodbye"),
+                    Err(_) => {
+                        tracing::info!(%peer, "closed: it takes no goodbye");
+                        return asker.connection.close(code(Code::H3_NO_ERROR), STOPPED);
+                    }
                 }
                 if requests.is_empty() && deliveries.are_complete() {
                     return;

@@ -83,12 +83,12 @@ async fn list(
         .header(header::VARY, "accept");
     let status = answer::send_head(stream, builder).await?;
     if head_only {
-        stream.finish().await?;
+        answer::finish(stream).await?;
         return Ok(Outcome { status, bytes: 0, cut: None });
     }
     let Sent { bytes, outcome } = body::send(stream, listing).await;
     let outcome = match outcome {
-        Ok(_) => stream.finish().await.map_err(Broken::from),
+        Ok(_) => answer::finish(stream).await,
         Err(cut) => Err(cut),
     };
     Ok(Outcome { status, bytes, cut: outcome.err() })
@@ -123,7 +123,7 @@ impl Reply<'_> {
             }
             Plan::NotModified => {
                 let status = answer::send_head(stream, builder(StatusCode::NOT_MODIFIED)).await?;
-                stream.finish().await?;
+                answer::finish(stream).await?;
                 return Ok(Outcome { status, bytes: 0, cut: None });
             }
             Plan::OtherVersion => {
@@ -150,13 +150,13 @@ impl Reply<'_> {
             .header(header::CONTENT_TYPE, media_type(self.path.name().unwrap_or("")));
         let status = answer::send_head(stream, builder).await?;
         if self.head_only {
-            stream.finish().await?;
+            answer::finish(stream).await?;
             return Ok(Outcome { status, bytes: 0, cut: None });
         }
         let Sent { bytes, outcome } = body::send(stream, Part::new(self.opened.clone(), range)).await;
         let outcome = match outcome {
             Ok(part) if whole => self.end_whole(stream, digest, part.digest()).await,
-            Ok(_) => stream.finish().await.map_err(Broken::from),
+            Ok(_) => answer::finish(stream).await,
             Err(cut) => Err(cut),
         };
         Ok(Outcome { status, bytes, cut: outcome.err() })
@@ -170,9 +170,9 @@ impl Reply<'_> {
         if told.is_none() && wire::wants_digest(self.headers) {
             let trailers =
                 with_digest(Builder::new(), Some(digest)).body(()).map(|trailers| trailers.into_parts().0.headers);
-            stream.send_trailers(trailers.unwrap_or_default()).await?;
+            return answer::finish_with(stream, trailers.unwrap_or_default()).await;
         }
-        Ok(stream.finish().await?)
+        answer::finish(stream).await
     }
 
     /// The fields that tell the version.

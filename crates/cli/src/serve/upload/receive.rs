@@ -68,7 +68,7 @@ pub(super) async fn receive(
             let size = partial.size();
             *turn = partial.hasher();
             let status = answer::send_head(stream, offset_fields(StatusCode::NO_CONTENT, size)).await?;
-            stream.finish().await?;
+            answer::finish(stream).await?;
             Ok(Outcome { status, bytes: 0, cut: None })
         }
         End::Superseded => {
