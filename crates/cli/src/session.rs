@@ -24,13 +24,16 @@ const KEEP_ALIVE: Duration = Duration::from_secs(1);
 /// Silence, in spite of the questions, after which a new connection is tried.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// As good as for ever, and still a time that a clock can show.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
 /// Options of every transfer.
 #[derive(clap::Args, Debug)]
 pub(crate) struct SessionArgs {
     /// How long to go on trying without any progress, for example 90s, 10m or 1h
     ///
     /// Only after the server was reached once: a wrong address is reported at once.
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = patience)]
     give_up: Duration,
 
     /// Trust the certificate authorities in this PEM file; a URL that names the certificate needs none
@@ -118,4 +121,24 @@ pub(crate) fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
 /// Rate of what this run moved.
 pub(crate) fn goodput(bytes: u64, resumed_from: u64, seconds: f64) -> Rate {
     Rate::from_bytes_per_sec(bytes.saturating_sub(resumed_from) as f64 / seconds.max(1e-9))
+}
+
+/// How long somebody wants to go on trying.
+fn patience(written: &str) -> Result<Duration, humantime::DurationError> {
+    humantime::parse_duration(written).map(|time| time.min(LONGEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_ever_waits_as_long_as_the_clock_goes() {
+        for written in ["18446744073709551615s", "500000000000years", "101years"] {
+            let time = patience(written).unwrap();
+            assert!(time == LONGEST && std::time::Instant::now().checked_add(time).is_some(), "{written}");
+        }
+        assert_eq!(patience("10m").unwrap(), Duration::from_secs(600));
+        assert!(patience("18446744073709551616s").is_err());
+    }
 }
