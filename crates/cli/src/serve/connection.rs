@@ -187,11 +187,9 @@ async fn answer(
         Err(refused) => return answer::refuse(stream, StatusCode::NOT_FOUND, &refused.to_string()).await,
     };
     match *request.method() {
-        Method::HEAD if upload::id(request).is_some() => {
-            upload::answer(service, asker.network(), request, path, stream).await
-        }
+        Method::HEAD if upload::id(request).is_some() => upload::answer(service, asker, request, path, stream).await,
         Method::GET | Method::HEAD => files::answer(service, asker, request, path, stream).await,
-        Method::PUT | Method::PATCH => upload::answer(service, asker.network(), request, path, stream).await,
+        Method::PUT | Method::PATCH => upload::answer(service, asker, request, path, stream).await,
         _ => {
             let builder =
                 answer::response(StatusCode::METHOD_NOT_ALLOWED).header(header::ALLOW, "GET, HEAD, PUT, PATCH");

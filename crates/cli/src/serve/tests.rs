@@ -139,6 +139,19 @@ impl Bench {
         self.client_with(Windows::default()).await
     }
 
+    /// A client that the server has answered; it tries until there is a place.
+    async fn client_with_place(&self) -> Client {
+        loop {
+            let Some(Dialed { endpoint, connection, .. }) = self.enter(Windows::default()).await else { continue };
+            let Ok((driver, requests)) = http3::client(connection.clone()).await else { continue };
+            tokio::spawn(driver);
+            let mut client = Client { requests, connection, _endpoint: endpoint };
+            if client.ask("GET", "/file", &[]).await.is_ok() {
+                return client;
+            }
+        }
+    }
+
     /// A client that takes no more than a megabyte ahead of its reader.
     async fn slow_client(&self) -> Client {
         self.client_with(Windows { rate: Rate::from_mbit(1.0), rtt: Duration::ZERO }).await
@@ -249,21 +262,17 @@ async fn another_name_for_a_file_does_not_end_its_download_and_another_content_d
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_left_leaves_its_place_whatever_it_asked_for() {
     let bench = Bench::with(Guests::new(1, 1), Privacy::Public, &Algorithm::default());
+    bench.write("file", 10);
     std::fs::File::create(bench.path("endless")).unwrap().set_len(1 << 40).unwrap();
-    let mut first = bench.client().await;
-    let mut asked = first.begin("HEAD", "/endless", &WANTS_DIGEST).await.unwrap();
-    assert!(timeout(Duration::from_millis(300), asked.recv_response()).await.is_err(), "it takes long");
-    first.connection.close(0u32.into(), b"");
-    let next = timeout(PATIENCE, async {
-        loop {
-            if let Some(dialed) = bench.enter(Windows::default()).await
-                && timeout(Duration::from_millis(500), dialed.connection.closed()).await.is_err()
-            {
-                break;
-            }
-        }
-    });
-    next.await.expect("the place is free");
+    let (bearer, size) = (format!("Bearer {TOKEN}"), (1u64 << 40).to_string());
+    let about_an_upload = [("authorization", bearer.as_str()), ("upload-length", size.as_str())];
+    for (path, fields) in [("/endless", &WANTS_DIGEST[..]), ("/endless?upload=1", &about_an_upload)] {
+        let mut first = timeout(PATIENCE, bench.client_with_place()).await.expect("a free place");
+        let mut asked = first.begin("HEAD", path, fields).await.unwrap();
+        assert!(timeout(Duration::from_millis(300), asked.recv_response()).await.is_err(), "{path} takes long");
+        first.connection.close(0u32.into(), b"");
+    }
+    timeout(PATIENCE, bench.client_with_place()).await.expect("the place is free");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -20,13 +20,13 @@ pub(super) use part::id;
 pub(crate) use token::Token;
 
 use super::answer::{self, Broken, Outcome, response};
+use super::connection::Asker;
 use super::path::SafePath;
 use super::root::Found;
 use super::server::Service;
 use super::version::Version;
 use crate::wire;
 use blake3::Hash;
-use core::net::IpAddr;
 use core::time::Duration;
 use finished::Finished;
 use http::{Method, Request, StatusCode, header};
@@ -79,7 +79,7 @@ impl Uploads {
 /// Answers what concerns uploads.
 pub(super) async fn answer(
     service: &Service,
-    asker: IpAddr,
+    asker: &Asker,
     request: &Request<()>,
     path: SafePath,
     stream: &mut ResponseStream,
@@ -124,7 +124,7 @@ async fn make_directory(service: &Service, path: SafePath, stream: &mut Response
 /// How much of an upload is there. Whoever asks is about to continue, so an earlier request of it ends.
 async fn offset(
     service: &Service,
-    asker: IpAddr,
+    asker: &Asker,
     uploads: &Uploads,
     path: &SafePath,
     id: &str,
@@ -158,7 +158,7 @@ async fn offset(
 /// Errors: of the file system; `IsADirectory` if a directory has the name.
 async fn whole(
     service: &Service,
-    asker: IpAddr,
+    asker: &Asker,
     uploads: &Uploads,
     path: &SafePath,
     id: &str,
@@ -178,7 +178,10 @@ async fn whole(
     if let Some(digest) = uploads.finished.digest(path, id, &now) {
         return Ok(Some((opened.size, digest)));
     }
-    let digest = service.digests.of(&opened, asker).await?;
+    let digest = tokio::select! {
+        digest = service.digests.of(&opened, asker.network()) => digest?,
+        _ = asker.connection.closed() => None, // nobody waits for it any more
+    };
     Ok(digest.map(|digest| (opened.size, digest)))
 }
 
