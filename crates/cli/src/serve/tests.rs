@@ -475,6 +475,27 @@ async fn nothing_but_the_token_allows_an_upload() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_an_upload_that_cannot_get_its_name_nothing_is_left() {
+    let bench = Bench::new();
+    let mut client = bench.client().await;
+    let request = Request::put("https://localhost/name").header("authorization", format!("Bearer {TOKEN}"));
+    let mut stream = client.requests.send_request(request.body(()).unwrap()).await.unwrap();
+    stream.send_data(Bytes::from_static(b"hello")).await.unwrap();
+    let begun = timeout(PATIENCE, async {
+        while bench.path("").read_dir().unwrap().count() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    begun.await.expect("the upload begins");
+    std::fs::create_dir(bench.path("name")).unwrap();
+    stream.finish().await.unwrap();
+    let answer = timeout(PATIENCE, read(&mut stream)).await.expect("an answer").unwrap();
+    assert!(!answer.status.is_success(), "{answer:?}");
+    let names = bench.path("").read_dir().unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.collect::<Vec<_>>(), ["name"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_range_is_asked_for_the_answer_is_right() {
     let bench = Bench::new();
     let data = bench.write("file", 1000);

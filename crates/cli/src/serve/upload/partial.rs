@@ -97,7 +97,7 @@ impl Partial {
     }
 
     /// Gives the file its name, if its digest is the expected one. Afterwards it is on the disk. Blocks.
-    pub(super) fn finish(self, expected: Option<Hash>) -> Result<(Hash, Version), FinishError> {
+    pub(super) fn finish(&self, expected: Option<Hash>) -> Result<(Hash, Version), FinishError> {
         let found = match &self.hasher {
             Some(hasher) => hasher.finalize(),
             None => self.read_hash()?,

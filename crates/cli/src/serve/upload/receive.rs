@@ -164,9 +164,15 @@ async fn complete(
         let why = format!("{size} bytes arrived of the {length} that were announced");
         return answer::refuse_with(stream, offset_fields(StatusCode::CONFLICT, size), &why).await;
     }
-    let digest = part.digest;
-    let finished = tokio::task::spawn_blocking(move || partial.finish(digest)).await;
-    let finished = finished.unwrap_or_else(|error| Err(FinishError::Disk(error.into())));
+    let (digest, keep) = (part.digest, part.keep);
+    let finished = tokio::task::spawn_blocking(move || {
+        let finished = partial.finish(digest);
+        if keep == Keep::Never && matches!(finished, Err(FinishError::Disk(_))) {
+            partial.discard();
+        }
+        finished
+    });
+    let finished = finished.await.unwrap_or_else(|error| Err(FinishError::Disk(error.into())));
     match finished {
         Ok((digest, version)) => {
             uploads.finished.remember(path, part.id.clone(), version, digest);
