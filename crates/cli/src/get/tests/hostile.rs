@@ -132,6 +132,18 @@ async fn what_cannot_be_true_of_a_file_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_part_is_not_taken_for_the_file_that_was_asked_for() {
+    for range in ["bytes 0-9/*", "bytes 0-9/10", "bytes 0-9/1000"] {
+        let fields = vec![("content-range", range)];
+        let page = Page { status: StatusCode::PARTIAL_CONTENT, digest: None, fields, ..Page::of(data(10)) };
+        let (server, place) = (Fake::new([("/a", page)]), Place::new());
+        let error = format!("{:#}", server.fetch("/a", &place).await.unwrap_err());
+        assert!(error.contains("another part"), "{error}");
+        assert_eq!(place.names(), Vec::<String>::new());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_downloads_to_one_name_at_once_leave_a_whole_file() {
     let server = Fake::new([("/a", Page::of(data(3 * MIB))), ("/b", Page::of(vec![2; 3 * MIB]))]);
     let place = Place::new();
