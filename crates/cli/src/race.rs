@@ -178,20 +178,29 @@ async fn race(
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut race = tokio::task::spawn_blocking(move || runner::run_all(entries, serial, &tell));
     let mut interrupted = None;
+    let mut shown = Ok(());
     let traces = loop {
         tokio::select! {
             traces = &mut race => break traces.context("the race broke off")?,
-            Some(update) = told.recv() => show(&update, &mut live, json)?,
+            Some(update) = told.recv(), if shown.is_ok() => {
+                shown = show(&update, &mut live, json);
+                if shown.is_err() {
+                    rules.stop();
+                }
+            }
             how = interrupt.heard(), if interrupted.is_none() => {
                 interrupted = Some(how);
                 rules.stop();
             }
         }
     };
-    while let Ok(update) = told.try_recv() {
-        show(&update, &mut live, json)?;
+    while shown.is_ok()
+        && let Ok(update) = told.try_recv()
+    {
+        shown = show(&update, &mut live, json);
     }
     live.finish();
+    shown?;
     Ok((traces, interrupted))
 }
 

@@ -177,6 +177,26 @@ fn the_kernels_tcp_carries_the_same_file_over_the_same_path() {
 
 #[cfg(unix)]
 #[test]
+fn a_race_that_nobody_reads_ends() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let dir = folder();
+    // Left alone, it takes a quarter of an hour.
+    let mut race = Command::new(env!("CARGO_BIN_EXE_pcc"))
+        .args(["race", "rate=200kbit,rtt=20ms", "-C", "pcc,cubic", "--size", "20MB", "--json"])
+        .current_dir(dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(race.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("start"), "{line}");
+    assert_eq!(race.wait().unwrap().code(), Some(141));
+}
+
+#[cfg(unix)]
+#[test]
 fn an_interrupted_race_shows_what_it_has() {
     use std::io::{BufRead, BufReader, Read};
     use std::process::Stdio;
