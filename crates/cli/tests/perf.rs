@@ -113,9 +113,10 @@ fn every_algorithm_downloads_every_byte_and_the_server_tells_how() {
 fn a_server_sends_no_faster_than_it_is_told_with_any_algorithm() {
     let server = Server::start(&["-b", "4M"]);
     for algorithm in ["pcc", "cubic"] {
-        let end = &server.measure(&["-R", "-n", "500KB", "-C", algorithm])["end"];
+        let end = &server.measure(&["-R", "-n", "2500KB", "-C", algorithm])["end"];
         let mbit = end["sum_received"]["bits_per_second"].as_f64().unwrap() / 1e6;
-        assert!(mbit < 4.4, "{algorithm}: {mbit} of 4 Mbit/s");
+        // Of five seconds a busy computer may gather the first, and deliver it late.
+        assert!(mbit < 5.0, "{algorithm}: {mbit} of 4 Mbit/s");
     }
 }
 
