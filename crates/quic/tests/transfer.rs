@@ -137,7 +137,7 @@ async fn pcc_hears_how_many_packets_met_congestion() {
     let runtime = Paced::ByUs.runtime();
     let from = loopback::endpoint(&Algorithm::Pcc(PccConfig { core }), Arc::clone(&runtime));
     let to = loopback::endpoint(&Algorithm::Cubic, runtime);
-    let relay = congested(to.local_addr().unwrap(), 100..400).unwrap();
+    let relay = congested(to.local_addr().unwrap(), 100..110).unwrap();
     let connecting = from.connect(relay, "localhost").unwrap();
     let (client, server) = tokio::join!(connecting, async { to.accept().await.unwrap().await });
     let (client, server) = (client.unwrap(), server.unwrap());
@@ -145,7 +145,7 @@ async fn pcc_hears_how_many_packets_met_congestion() {
 
     let marked: u32 = notes.0.lock().unwrap().iter().map(|report| report.packets_marked).sum();
     // Intervals that a decision cuts short are not reported, and noq-proto as released says only that there were some.
-    assert!((1..=300).contains(&marked), "PCC heard of {marked} of 300 marks");
+    assert!((1..=10).contains(&marked), "PCC heard of {marked} of 10 marks");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
