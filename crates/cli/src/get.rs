@@ -7,6 +7,7 @@
 //! | `source` | how the server is reached, and reached again |
 //! | `request` | what is asked, and what the answers mean |
 //! | `store` | where the bytes go, and what is good of what an earlier run left |
+//! | `already` | whether it is here already |
 //! | `listing` | what a server says is in a directory |
 //! | `claim` | whose a partial file is |
 //! | `journal` | what is known of it |
@@ -15,6 +16,7 @@
 //! | `patience`, `backoff` | how long to go on trying, and to wait in between |
 //! | `watch`, `display` | what the user sees |
 
+mod already;
 mod backoff;
 mod claim;
 pub(crate) mod display;

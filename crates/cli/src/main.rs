@@ -1,5 +1,7 @@
 //! `pcc`: moves and measures data over bad networks at full speed, with nothing to configure.
 
+#[cfg(test)]
+mod allocated;
 mod blocking;
 mod dial;
 mod disk;
@@ -20,11 +22,14 @@ mod reserved;
 mod sender;
 mod serve;
 mod session;
+#[cfg(target_os = "linux")]
+mod sim;
 mod sink;
 mod throttle;
 mod tls;
 mod token;
 mod url;
+mod utility;
 mod wire;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -33,6 +38,7 @@ use tokio::runtime::Builder;
 
 /// Buffers of a transfer come and go at gigabytes a second. The C library's allocator gives each back to the system and
 /// fetches it again, page by page: a tenth of a sender's time.
+#[cfg(not(test))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -59,6 +65,8 @@ enum Command {
     /// Experiments on a real Linux network stack in virtual time
     #[cfg(target_os = "linux")]
     Lab(lab::Args),
+    #[cfg(target_os = "linux")]
+    Sim(Box<sim::Args>),
     Completions(manual::CompletionsArgs),
     Man(manual::ManArgs),
 }
@@ -94,6 +102,8 @@ fn main() -> ExitCode {
             Command::Race(args) => race::run(args).await,
             #[cfg(target_os = "linux")]
             Command::Lab(args) => lab::run(args),
+            #[cfg(target_os = "linux")]
+            Command::Sim(args) => sim::run(*args),
             Command::Completions(args) => manual::completions(&args, Cli::command()),
             Command::Man(args) => manual::man(&args, Cli::command()),
         }

@@ -1,7 +1,8 @@
 //! How this side sends: the options that all commands which move files share.
 
 use crate::exit::Failure;
-use anyhow::{Context, anyhow};
+use crate::utility::Choice;
+use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use noq::TransportConfig;
 use pcc::control::Law;
@@ -21,12 +22,14 @@ pub(crate) struct SenderArgs {
     #[arg(short = 'C', long, value_name = "ALGORITHM", default_value = "pcc", value_parser = PossibleValuesParser::new(Algorithm::NAMES).try_map(|name| name.parse::<Algorithm>()))]
     pub(crate) congestion: Algorithm,
 
-    /// What PCC strives for: `safe` shares the path fairly, `linear` tolerates any loss
-    #[arg(long, value_name = "NAME", default_value = "safe", value_parser = PossibleValuesParser::new(pcc::utility::NAMES))]
-    pub(crate) utility: String,
+    /// What PCC strives for, by name and parameters: `fair` is goodput and a short queue in equal shares,
+    /// `safe` goodput below 5 % loss, `scavenger` yields to others,
+    /// `vivace,b=2` is vivace with another parameter
+    #[arg(long, value_name = "NAME[,KEY=VALUE]", default_value = "fair")]
+    pub(crate) utility: Choice,
 
-    /// Parameters of PCC's control law, by the names in docs/algorithm.md, for example epsilon_min=0.02,interval_rtts=1
-    #[arg(long, value_name = "NAME=VALUE[,..]")]
+    /// PCC's control law if not the one that suits the utility, and its parameters, as in docs/algorithm.md: allegro,epsilon_min=0.02
+    #[arg(long, value_name = "LAW[,NAME=VALUE..]")]
     pub(crate) law: Option<Law>,
 
     /// Never send faster than this, on each connection, for example 100Mbit (or 100M) or 12.5MB; `pcc get` receives no faster either
@@ -40,8 +43,8 @@ impl SenderArgs {
     /// Errors: a utility or a law's parameters were chosen for an algorithm that knows none.
     pub(crate) fn algorithm(&self, observer: Option<Arc<dyn Observer>>) -> anyhow::Result<Algorithm> {
         let Algorithm::Pcc(PccConfig { mut core }) = self.congestion.clone() else {
-            if self.utility != "safe" {
-                let (utility, algorithm) = (&self.utility, self.congestion.name());
+            if self.utility.written != "fair" {
+                let (utility, algorithm) = (&self.utility.written, self.congestion.name());
                 return Err(anyhow!("--utility {utility} steers PCC, not {algorithm}: leave out one of the two")
                     .context(Failure::Usage));
             }
@@ -53,9 +56,8 @@ impl SenderArgs {
             }
             return Ok(self.congestion.clone());
         };
-        core.utility = pcc::utility::by_name(&self.utility)
-            .with_context(|| format!("`{}` is not a utility; choose one of {:?}", self.utility, pcc::utility::NAMES))?;
-        core.law = self.law.clone().unwrap_or(core.law);
+        core.utility = self.utility.utility.clone();
+        core.law = self.law.clone();
         core.max_rate = self.limit;
         core.observer = observer;
         Ok(Algorithm::Pcc(PccConfig { core }))
@@ -94,9 +96,9 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_pcc_with_the_safe_utility_and_no_limit() {
+    fn the_default_is_pcc_with_the_fair_utility_and_no_limit() {
         let Algorithm::Pcc(pcc) = parse("").unwrap().algorithm(None).unwrap() else { panic!("not PCC") };
-        assert_eq!((pcc.core.utility.name(), pcc.core.max_rate), ("safe", None));
+        assert_eq!((pcc.core.utility.name(), pcc.core.max_rate), ("fair", None));
     }
 
     #[test]
@@ -108,10 +110,12 @@ mod tests {
 
     #[test]
     fn parameters_of_the_law_are_pccs_and_a_wrong_one_is_refused_with_the_choice() {
-        let Algorithm::Pcc(pcc) = parse("--law epsilon_min=0.02").unwrap().algorithm(None).unwrap() else { panic!() };
-        let Law::Allegro(config) = pcc.core.law else { panic!("not Allegro") };
+        let Algorithm::Pcc(pcc) = parse("--law allegro,epsilon_min=0.02").unwrap().algorithm(None).unwrap() else {
+            panic!()
+        };
+        let Some(Law::Allegro(config)) = pcc.core.law else { panic!("not Allegro") };
         assert_eq!(config.epsilon_min, 0.02);
-        let error = parse("--law epsilon=0.02").unwrap_err().to_string();
+        let error = parse("--law allegro,epsilon=0.02").unwrap_err().to_string();
         assert!(error.contains("`epsilon` is no parameter") && error.contains("epsilon_min"), "{error}");
     }
 
@@ -127,7 +131,7 @@ mod tests {
         assert_eq!(crate::exit::failure_of(&error), Failure::Usage);
         let text = format!("{error:#}");
         assert!(text.contains("--utility linear") && text.contains("cubic"), "{text}");
-        let error = parse("-C cubic --law least_gain=0").unwrap().algorithm(None).unwrap_err();
+        let error = parse("-C cubic --law allegro,least_gain=0").unwrap().algorithm(None).unwrap_err();
         assert!(format!("{error:#}").contains("--law steers PCC, not cubic"), "{error:#}");
     }
 }

@@ -24,6 +24,8 @@ pub(crate) const UPLOAD_COMPLETE: HeaderName = HeaderName::from_static("upload-c
 pub(crate) const UPLOAD_LENGTH: HeaderName = HeaderName::from_static("upload-length");
 /// Whether what has arrived of an unfinished upload is of use once this client has left: `?1`, as without it, or `?0`.
 pub(crate) const UPLOAD_KEEP: HeaderName = HeaderName::from_static("upload-keep");
+/// Seconds for which a client whose upload was interrupted tries to come back.
+pub(crate) const UPLOAD_PATIENCE: HeaderName = HeaderName::from_static("upload-patience");
 
 /// Media type of a part of an upload.
 pub(crate) const PARTIAL_UPLOAD_TYPE: &str = "application/partial-upload";
@@ -55,13 +57,15 @@ pub(crate) fn wants_digest(headers: &HeaderMap) -> bool {
 
 /// A field with a number, as in [`UPLOAD_OFFSET`]. `None` if it is missing or no number.
 pub(crate) fn number(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
-    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+    let digits = headers.get(name)?.to_str().ok()?.trim();
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use http::HeaderValue;
+    use proptest::prelude::*;
 
     fn headers(name: HeaderName, value: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
@@ -88,6 +92,39 @@ mod tests {
             [("blake3=10", true), ("sha-256=1, blake3=3", true), ("blake3=0", false), ("md5=1", false)]
         {
             assert_eq!(wants_digest(&headers(WANT_REPR_DIGEST, field)), wanted, "{field}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_digest_survives_the_wire_among_whatever_else_stands_there(
+            bytes in any::<[u8; 32]>(),
+            before in "[ -+\\--~]{0,40}",
+        ) {
+            let digest = blake3::Hash::from(bytes);
+            let field = format!("sha-256=:{before}:, {}", digest_field(&digest));
+            prop_assert_eq!(digest_of(&headers(REPR_DIGEST, &field)), Some(digest));
+        }
+
+        #[test]
+        fn any_field_is_a_digest_or_none(value in "[ -~]{0,80}", bytes in any::<[u8; 32]>(), cut in 0..60usize) {
+            let _ = wants_digest(&headers(WANT_REPR_DIGEST, &value));
+            let _ = digest_of(&headers(REPR_DIGEST, &value));
+            let whole = digest_field(&bytes.into());
+            let part = whole.get(..cut.min(whole.len() - 1)).unwrap_or_default();
+            prop_assert_eq!(digest_of(&headers(REPR_DIGEST, part)), None, "a part of a digest");
+        }
+
+        #[test]
+        fn a_number_is_read_as_it_was_written_and_nothing_else_is_one(
+            written in any::<u64>(),
+            other in "[ -~]{0,30}",
+        ) {
+            prop_assert_eq!(number(&headers(UPLOAD_OFFSET, &written.to_string()), UPLOAD_OFFSET), Some(written));
+            if let Some(read) = number(&headers(UPLOAD_OFFSET, &other), UPLOAD_OFFSET) {
+                prop_assert_eq!(other.trim().trim_start_matches('0').parse().unwrap_or(0), read);
+                prop_assert!(!other.contains(['+', '-']));
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `pcc lab report` as its reader meets it: the command, and the page in a browser where there is one.
 #![cfg(target_os = "linux")]
 
+use pcc_lab::program::Program;
 use pcc_lab::scenario::{self, Options, Run};
 use pcc_lab::spec::{FlowOutcome, FlowSample, Outcome};
 use pcc_lab::store::Store;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const PROGRAM: &str = "0123456789abcdef";
+const STACK: &str = "57ac457ac457ac45";
 
 /// Of all supplied scenarios the one that was not run; it shares no path with another.
 const NOT_RUN: &str = "satellite";
@@ -15,16 +17,15 @@ const NOT_RUN: &str = "satellite";
 /// Results of the others, for which no kernel is needed: every flow delivers evenly, by its seed.
 fn results(dir: &Path) -> Vec<&'static str> {
     let store = Store::at(dir, "k");
+    let program = Program { hash: PROGRAM.into(), stack: STACK.into() };
     let names: Vec<_> = scenario::names().filter(|name| *name != NOT_RUN).collect();
     for name in &names {
         for mut run in scenario::load(name, &Options::default()).unwrap().runs {
-            if run.spec.has_quic_flows() {
-                run.spec.program = Some(PROGRAM.into());
-            }
+            run.spec.program = program.of(&run.spec);
             store.keep(&run.spec, &outcome(&run), 3.0).unwrap();
         }
     }
-    store.keep_origin(PROGRAM, "abc1234").unwrap();
+    store.keep_origin(&program, Some("abc1234")).unwrap();
     names
 }
 

@@ -185,3 +185,18 @@ fn an_interrupted_pipe_ends_at_once_and_leaves_nothing() {
     assert!(!bench.path("served/piped").exists());
     drop(input);
 }
+
+#[test]
+fn nothing_stays_of_a_pipe_whose_reader_was_killed() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let url = server.url("piped");
+    let mut put = Running(bench.pcc(&["put", "-", &url, "--give-up", "1s"]).stdin(Stdio::piped()).spawn().unwrap());
+    let mut input = put.0.stdin.take().unwrap();
+    input.write_all(&[7; 3_000_000]).unwrap();
+    wait_until("the upload begins", || bench.unfinished_bytes() > 1_000_000);
+    put.0.kill().unwrap();
+    put.0.wait().unwrap();
+    wait_until("what nobody can go on with is removed", || bench.unfinished().is_empty());
+    drop(input);
+}

@@ -57,11 +57,17 @@ pub struct Report {
     pub sent: Bytes,
     /// Bytes of it declared lost.
     pub lost: Bytes,
+    /// Share of its packets that were lost because of the rate. A law may find that out; `None` where it is not known.
+    pub excess_loss: Option<f64>,
     /// Rate at which its acknowledgements confirmed delivery, never above the achieved rate: what the path carried,
     /// where loss or a growing queue make that less than what was sent. `None` with fewer than two acknowledgements.
     pub delivery_rate: Option<Rate>,
     /// Mean RTT of its packets; `None` if no packet gave a sample.
     pub rtt: Option<Duration>,
+    /// Least RTT of its packets: what the queue never fell below while they passed.
+    pub rtt_least: Option<Duration>,
+    /// RTT of the path without any queue, as far as it was known when the interval was resolved.
+    pub rtt_base: Option<Duration>,
     /// Least-squares slope of RTT against send time, in seconds per second; `None` with fewer than two samples.
     pub rtt_gradient: Option<f64>,
     /// Standard error of that slope, for samples as independent as these were; infinite with fewer than three.
@@ -81,16 +87,44 @@ pub struct Report {
     pub timed_out: bool,
     /// What kept the interval from achieving more.
     pub limited_by: LimitedBy,
+    /// What the interval sent just before this one achieved; `None` for the first one of a plan.
+    pub previous: Option<Previous>,
+}
+
+/// What a utility may know of the interval that was sent just before: trials are sent in a random order, so it may be
+/// any of their rates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Previous {
+    /// Serial number of that interval.
+    pub id: u64,
+    /// The rate at which its packets left.
+    pub achieved: Rate,
+    /// Its goodput, as [`Report::throughput`].
+    pub throughput: Rate,
+    /// Its loss rate, as [`Report::loss`].
+    pub loss: f64,
+    /// Mean RTT of its packets.
+    pub rtt: Option<Duration>,
 }
 
 impl Report {
+    /// What the next interval's report says of this one.
+    pub fn summary(&self) -> Previous {
+        Previous {
+            id: self.id,
+            achieved: self.achieved,
+            throughput: self.throughput(),
+            loss: self.loss(),
+            rtt: self.rtt,
+        }
+    }
+
     /// Loss rate L, 0 to 1: bytes lost or marked by bytes sent.
     ///
     /// A router marks what it would otherwise have dropped, and a sender answers marks as it answers losses (RFC 3168
     /// §6.1.2, RFC 9002 §7.1); a mark counts as a packet of mean size.
     pub fn loss(&self) -> f64 {
-        let marked = f64::from(self.packets_marked) / f64::from(self.packets.max(1));
-        (self.undelivered() + marked).min(1.0)
+        (self.undelivered() + self.marked()).min(1.0)
     }
 
     /// The share of its bytes that did not arrive, 0 to 1.
@@ -120,6 +154,21 @@ impl Report {
         }
     }
 
+    /// Mean queueing delay: by how much the RTT is above the path's own; `None` without a measurement of both.
+    pub fn queueing_delay(&self) -> Option<Duration> {
+        Some(self.rtt?.saturating_sub(self.rtt_base?))
+    }
+
+    /// The least queueing delay while its packets passed; `None` without a measurement.
+    pub fn standing_queue(&self) -> Option<Duration> {
+        Some(self.rtt_least?.saturating_sub(self.rtt_base?))
+    }
+
+    /// The share of its packets that arrived marked, 0 to 1.
+    pub fn marked(&self) -> f64 {
+        f64::from(self.packets_marked) / f64::from(self.packets.max(1))
+    }
+
     /// By how much the RTT grew from its first to its last measurement, as the slope has it. Unit: s.
     pub fn rtt_rise(&self) -> f64 {
         self.rtt_gradient.unwrap_or(0.0) * self.rtt_span.as_secs_f64()
@@ -146,13 +195,18 @@ impl Report {
     /// The report with as little loss and growth as its noise allows: two standard errors less, and without what a host
     /// may have held back.
     pub(crate) fn in_its_favour(&self) -> Self {
-        self.with(-self.loss_error(), self.least_growth(ERRORS))
+        self.without_queue().with(-self.loss_error(), self.least_growth(ERRORS))
     }
 
     /// The same for an interval that is asked about at each acknowledgement: more of them come, but where only the first
     /// packets were answered for, the queue grew no further.
     pub(crate) fn in_its_favour_so_far(&self) -> Self {
-        self.with(-self.loss_error(), self.least_growth(SURE_ERRORS))
+        self.without_queue().with(-self.loss_error(), self.least_growth(SURE_ERRORS))
+    }
+
+    /// As though the queue had been empty at one moment.
+    fn without_queue(&self) -> Self {
+        Self { rtt_least: self.rtt_base.or(self.rtt_least), ..self.clone() }
     }
 
     fn least_growth(&self, errors: f64) -> Option<f64> {
@@ -388,8 +442,11 @@ impl Interval {
             packets_marked: self.packets_marked,
             sent: self.sent,
             lost: self.lost,
+            excess_loss: None,
             delivery_rate: self.acks.rate().map(|rate| rate.min(achieved)),
             rtt: self.rtt.mean(),
+            rtt_least: self.rtt.least(),
+            rtt_base: None,
             rtt_gradient: self.rtt.slope(),
             rtt_gradient_error: self.rtt.error(),
             rtt_span: self.rtt.span(),
@@ -399,6 +456,7 @@ impl Interval {
             app_limited: idle && self.limited_by != LimitedBy::Host,
             timed_out: self.timed_out,
             limited_by,
+            previous: None,
         }
     }
 }
@@ -431,6 +489,8 @@ impl AckSpan {
 
 #[cfg(test)]
 mod tests {
+    mod noise;
+
     use super::*;
 
     const fn ms(ms: u64) -> Duration {

@@ -111,16 +111,6 @@ pub(crate) struct Monitor {
     /// One did so since the last report.
     was_late: bool,
 }
-
-/// What became of an interval.
-#[derive(Clone, Debug)]
-pub(crate) enum Outcome {
-    /// The fate of its packets.
-    Known(Report),
-    /// All of its packets were discarded: it says nothing.
-    Void,
-}
-
 impl Monitor {
     pub(crate) fn new(config: Config) -> Self {
         Self {
@@ -307,9 +297,9 @@ impl Monitor {
         }
     }
 
-    /// What became of the oldest interval, if it is resolved or its deadline has passed. Each interval that was closed
-    /// is told of once, in order.
-    pub(crate) fn pop(&mut self, now: Timestamp) -> Option<(Slot, Outcome)> {
+    /// What the oldest interval achieved, if it is resolved or its deadline has passed; without a report where all of its
+    /// packets were discarded. Each interval that was closed is told of once, in order.
+    pub(crate) fn pop(&mut self, now: Timestamp) -> Option<(Slot, Option<Report>)> {
         let front = self.intervals.front()?;
         if front.outstanding > 0 && front.deadline.is_some_and(|deadline| now >= deadline) {
             self.give_up_oldest();
@@ -322,8 +312,8 @@ impl Monitor {
             self.lateness -= self.lateness / LATENESS_FORGOTTEN;
         }
         let interval = self.intervals.pop_front()?;
-        let outcome = if interval.packets > 0 { Outcome::Known(interval.report()) } else { Outcome::Void };
-        Some((interval.slot, outcome))
+        let report = (interval.packets > 0).then(|| interval.report());
+        Some((interval.slot, report))
     }
 
     /// Gives up what is outstanding of the oldest interval. Where nothing that was sent later has arrived, the path is
@@ -405,6 +395,8 @@ pub(crate) fn floor_rate(packet: Bytes, rtt: Duration) -> Rate {
 
 #[cfg(test)]
 mod tests {
+    mod bounds;
+
     use super::*;
 
     const fn at(ms: u64) -> Timestamp {
@@ -428,7 +420,7 @@ mod tests {
     #[track_caller]
     fn popped(monitor: &mut Monitor, now: Timestamp) -> Report {
         match monitor.pop(now) {
-            Some((_, Outcome::Known(report))) => report,
+            Some((_, Some(report))) => report,
             other => panic!("{other:?}"),
         }
     }
@@ -528,7 +520,7 @@ mod tests {
         let (mut monitor, rtt) = sent_ten();
         monitor.close_if_due(at(30), &rtt, None);
         monitor.discard_below(10);
-        assert!(matches!(monitor.pop(at(31)), Some((_, Outcome::Void))));
+        assert!(matches!(monitor.pop(at(31)), Some((_, None))));
         assert!(monitor.pop(at(31)).is_none());
     }
 

@@ -1,13 +1,13 @@
 //! The facade a transport holds: packet events in, rate and window out.
 
 use crate::control::{Law, Path, RateControl, Slot, Verdict};
-use crate::interval::{LimitedBy, Report, TRAIN};
-use crate::monitor::{self, Monitor, Outcome, floor_rate, stall_period};
+use crate::interval::{LimitedBy, Previous, Report, TRAIN};
+use crate::monitor::{self, Monitor, floor_rate, stall_period};
 use crate::observe::{Event, Observer};
 use crate::rng::Rng;
 use crate::rtt::RttEstimator;
 use crate::units::{Bytes, Rate, Timestamp};
-use crate::utility::{Safe, Utility};
+use crate::utility::{Fair, Utility};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ const FASTEST_MBIT: f64 = 1e6;
 pub struct Config {
     /// The utility function that ranks intervals.
     pub utility: Arc<dyn Utility>,
-    /// The control law that acts on it.
-    pub law: Law,
+    /// The control law that acts on it, if not the one that suits it.
+    pub law: Option<Law>,
     /// Lengths of monitor intervals.
     pub monitor: monitor::Config,
     /// Seed of the trial order and the interval lengths; equal seeds and equal events give equal decisions.
@@ -49,8 +49,8 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            utility: Arc::new(Safe::default()),
-            law: Law::default(),
+            utility: Arc::new(Fair::default()),
+            law: None,
             monitor: monitor::Config::default(),
             seed: 1,
             max_datagram_size: Bytes::new(1200),
@@ -79,6 +79,8 @@ pub struct Pcc {
     limited_by: LimitedBy,
     last_sent: Option<Timestamp>,
     delivery: DeliveryRate,
+    /// The latest interval whose fate is known.
+    previous: Option<Previous>,
     stall: Stall,
     start: Start,
     /// Nothing is due before this; spares the arithmetic of deadlines at each packet.
@@ -93,7 +95,7 @@ impl Pcc {
         let packet = datagram(config.max_datagram_size);
         let assumed = crate::rtt::ASSUMED_RTT;
         let initial = limit(Rate::from_volume(initial_window(packet), assumed), config.max_rate);
-        let law = config.law.build(initial, config.seed);
+        let law = config.law.clone().unwrap_or_else(|| Law::suited_to(&*config.utility)).build(initial, config.seed);
         Self {
             packet,
             monitor: Monitor::new(config.monitor),
@@ -105,6 +107,7 @@ impl Pcc {
             limited_by: LimitedBy::Network,
             last_sent: None,
             delivery: DeliveryRate::default(),
+            previous: None,
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, ended: None },
             start: Start { settled: Bytes::ZERO, volume: initial_window(packet) },
             due: now,
@@ -220,6 +223,8 @@ impl Pcc {
     fn tick(&mut self, now: Timestamp) {
         self.detect_stall(now);
         if now >= self.due {
+            // What is resolved makes room, and the open interval may have waited for that.
+            self.take_reports(now);
             if self.monitor.close_if_due(now, &self.rtt, self.limited.map(|(_, by)| by)) {
                 let state = self.law.state();
                 self.plan_next();
@@ -269,7 +274,12 @@ impl Pcc {
     fn safe_window(&self) -> Bytes {
         // 2.5 bandwidth-delay products of the path without its queue: with the queue in it, the bound would grow with what
         // it is to bound.
-        let base = self.rtt.min().unwrap_or(self.rtt.smoothed_or_assumed()).max(Duration::from_millis(1));
+        let base = self
+            .law
+            .base_rtt()
+            .or(self.rtt.min())
+            .unwrap_or(self.rtt.smoothed_or_assumed())
+            .max(Duration::from_millis(1));
         let time = base * 5 / 2;
         let window = self.law.rate().max(self.slot.rate) * time + initial_window(self.packet);
         if !self.law.is_starting() {
@@ -343,14 +353,17 @@ impl Pcc {
     }
 
     fn take_reports(&mut self, now: Timestamp) {
-        while let Some((slot, outcome)) = self.monitor.pop(now) {
-            match outcome {
-                Outcome::Known(report) => self.take_report(now, slot, &report),
-                Outcome::Void if slot.trial.is_some() => {
+        while let Some((slot, report)) = self.monitor.pop(now) {
+            match report {
+                Some(report) => {
+                    let report = Report { rtt_base: self.rtt.min(), previous: self.previous, ..report };
+                    self.take_report(now, slot, &report);
+                }
+                None if slot.trial.is_some() => {
                     self.law.restart();
                     self.replan(now, "trial void");
                 }
-                Outcome::Void => {}
+                None => {}
             }
         }
         self.judge_early(now);
@@ -359,7 +372,7 @@ impl Pcc {
     fn take_report(&mut self, now: Timestamp, slot: Slot, report: &Report) {
         self.limited_by = report.limited_by;
         self.delivery.update(now, report.throughput(), self.rtt.smoothed_or_assumed());
-        let utility = slot.trial.map(|_| finite(self.config.utility.evaluate(report)));
+        let utility = slot.trial.and_then(|_| defined(self.config.utility.evaluate(report)));
         self.tell(&Event::Interval { at: now, report, utility });
         self.judge(now, slot, report);
     }
@@ -369,15 +382,18 @@ impl Pcc {
     /// its own queue grows while its first packets are answered for.
     fn judge_early(&mut self, now: Timestamp) {
         let Some((slot, report)) = self.monitor.so_far().filter(|_| self.law.is_starting()) else { return };
+        let report = Report { rtt_base: self.rtt.min(), previous: self.previous, ..report };
         let utility = |report: &Report| finite(self.config.utility.evaluate(report));
         if !report.app_limited && self.law.ends_early(&report, &utility, &self.path()) {
-            self.tell(&Event::Interval { at: now, report: &report, utility: Some(utility(&report)) });
+            let utility = defined(self.config.utility.evaluate(&report));
+            self.tell(&Event::Interval { at: now, report: &report, utility });
             self.monitor.forget_oldest();
             self.judge(now, slot, &report);
         }
     }
 
     fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report) {
+        self.previous = Some(report.summary());
         if !(self.law.is_starting() && slot.trial.is_some()) {
             // Not for an interval that only drains the queue or fills time: Starting's own overshoot is lost in it.
             let judged = slot.trial.is_some() && report.packets_lost >= PANIC_PACKETS;
@@ -389,6 +405,10 @@ impl Pcc {
         }
         let path = self.path();
         if slot.trial.is_some() {
+            if defined(self.config.utility.evaluate(report)).is_none() {
+                self.law.restart();
+                return self.replan(now, "utility undefined");
+            }
             let utility = |report: &Report| finite(self.config.utility.evaluate(report));
             let (rate, started) = (self.law.rate(), self.law.is_starting());
             match self.law.on_report(slot, report, &utility, &path) {
@@ -520,9 +540,14 @@ fn limit(rate: Rate, max: Option<Rate>) -> Rate {
     rate.min(max.unwrap_or(Rate::from_mbit(FASTEST_MBIT))).max(Rate::from_bytes_per_sec(1.0))
 }
 
-/// A utility function may return anything; a law compares finite numbers.
-const fn finite(utility: f64) -> f64 {
-    if utility.is_finite() { utility } else { f64::MIN / 4.0 }
+/// What a utility function made of an interval; `None` where it is not defined there.
+fn defined(utility: f64) -> Option<f64> {
+    utility.is_finite().then_some(utility)
+}
+
+/// A law compares finite numbers: where the utility is not defined for a variant that the law made, it is the worst.
+fn finite(utility: f64) -> f64 {
+    defined(utility).unwrap_or(f64::MIN / 4.0)
 }
 
 /// Where Starting began: the bytes whose fate was known, and how many more may be in flight at once.
@@ -581,6 +606,8 @@ impl DeliveryRate {
 #[cfg(test)]
 #[expect(clippy::disallowed_types, reason = "an observer is shared")]
 mod tests {
+    mod guards;
+
     use super::*;
     use std::sync::Mutex;
 
@@ -795,6 +822,22 @@ mod tests {
             flow.now = flow.now + ms(18);
         }
         assert!(flow.pcc.rate() <= peak * 1.06, "{peak} grew to {}", flow.pcc.rate());
+    }
+
+    #[test]
+    fn where_the_utility_is_not_defined_nothing_is_decided_and_the_trace_says_so() {
+        // Not defined from 20 Mbit/s on: the rate stays near it, and the law never hears of NaN.
+        let utility = "let panic_loss = 1; if(x < 20Mbit, x, x/(0*x))".parse::<crate::utility::Expression>();
+        let mut flow = Flow::new();
+        let observer: Arc<dyn Observer> = flow.story.clone();
+        flow.pcc = Pcc::new(
+            Config { utility: Arc::new(utility.unwrap()), observer: Some(observer), ..Config::default() },
+            flow.now,
+        );
+        flow.sends_for(ms(3000)).tells("utility undefined");
+        let rate = flow.pcc.rate().mbit();
+        assert!((5.0..60.0).contains(&rate), "{rate} Mbit/s");
+        assert!(flow.pcc.previous.is_some_and(|previous| previous.rtt.is_some()));
     }
 
     #[test]

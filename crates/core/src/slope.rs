@@ -8,6 +8,8 @@ use core::time::Duration;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Slope {
     samples: u32,
+    /// The least sample. Unit: s.
+    least: f64,
     first: (f64, f64),
     last: (f64, f64),
     sum_t: f64,
@@ -26,8 +28,9 @@ impl Slope {
     pub(crate) fn add(&mut self, sent_after: Duration, rtt: Duration) {
         let (t, r) = (sent_after.as_secs_f64(), rtt.as_secs_f64());
         if self.samples == 0 {
-            self.first = (t, r);
+            (self.first, self.least) = ((t, r), r);
         }
+        self.least = self.least.min(r);
         let (t, r) = (t - self.first.0, r - self.first.1);
         let (dt, dr) = (t - self.last.0, r - self.last.1);
         self.samples = self.samples.saturating_add(1);
@@ -59,6 +62,10 @@ impl Slope {
 
     pub(crate) fn mean(&self) -> Option<Duration> {
         (self.samples > 0).then(|| seconds(self.first.1 + self.sum_r / self.n()))
+    }
+
+    pub(crate) fn least(&self) -> Option<Duration> {
+        (self.samples > 0).then(|| seconds(self.least))
     }
 
     /// Seconds of RTT a second; `None` with fewer than two moments.
@@ -130,6 +137,7 @@ mod tests {
         let slope = over((0..10).map(|i| 30.0 + 0.1 * f64::from(i)));
         assert!((slope.slope().unwrap() - 0.1).abs() < 1e-9 && slope.error() < 1e-6, "{slope:?}");
         assert_eq!((slope.span(), slope.samples()), (Duration::from_millis(9), 10));
+        assert_eq!(slope.least(), Some(Duration::from_millis(30)));
     }
 
     #[test]

@@ -12,12 +12,15 @@ pub fn ticks(most: f64, wanted: f64) -> Vec<f64> {
 }
 
 /// Numbers from `least` to `most` for a logarithmic axis: 1, 2 and 5 of each power of ten, or the powers alone where
-/// that would be too many.
+/// that would be more than eight.
 pub fn log_ticks(least: f64, most: f64) -> Vec<f64> {
     let (low, high) = (least.log10().floor() as i32, most.log10().ceil() as i32);
-    let digits: &[f64] = if high - low <= 2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    let all = (low..=high).flat_map(|power| digits.iter().map(move |digit| digit * 10f64.powi(power)));
-    all.filter(|tick| *tick >= least * 0.999 && *tick <= most * 1.001).collect()
+    let of = |digits: &[f64]| -> Vec<f64> {
+        let all = (low..=high).flat_map(|power| digits.iter().map(move |digit| digit * 10f64.powi(power)));
+        all.filter(|tick| *tick >= least * 0.999 && *tick <= most * 1.001).collect()
+    };
+    let fine = of(&[1.0, 2.0, 5.0]);
+    if fine.len() <= 8 { fine } else { of(&[1.0]) }
 }
 
 /// A number beside an axis: no more digits than it takes.
@@ -66,7 +69,8 @@ mod tests {
             let texts: Vec<_> = ticks.into_iter().map(number).collect();
             assert_eq!(texts, expected.iter().map(|tick| number(*tick)).collect::<Vec<_>>());
         };
-        near(log_ticks(0.4, 45.0), &[1.0, 10.0]);
+        near(log_ticks(0.04, 450.0), &[0.1, 1.0, 10.0, 100.0]);
+        near(log_ticks(0.4, 45.0), &[0.5, 1.0, 2.0, 5.0, 10.0, 20.0]);
         near(log_ticks(2.0, 45.0), &[2.0, 5.0, 10.0, 20.0]);
     }
 

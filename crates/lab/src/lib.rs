@@ -28,6 +28,8 @@ pub mod machine;
 #[cfg(target_os = "linux")]
 pub mod measure;
 #[cfg(target_os = "linux")]
+pub mod program;
+#[cfg(target_os = "linux")]
 pub mod report;
 #[cfg(target_os = "linux")]
 pub mod scenario;

@@ -3,6 +3,7 @@
 use crate::cost;
 use crate::guest;
 use crate::kernel::Kernel;
+use crate::program::Program;
 use crate::spec::{Outcome, Spec};
 use std::fs::{self, File};
 use std::io;
@@ -127,13 +128,9 @@ impl Scratch {
 }
 
 impl Machine {
-    /// Hash of the program that QUIC flows run.
-    pub fn program(&self) -> Result<String, RunError> {
-        let mut hash = blake3::Hasher::new();
-        File::open(&self.program)
-            .and_then(|file| hash.update_reader(file).map(|_| ()))
-            .map_err(failed("read the program under test"))?;
-        Ok(hash.finalize().to_hex().as_str()[..16].to_owned())
+    /// The program that QUIC flows run.
+    pub fn program(&self) -> Result<Program, RunError> {
+        Program::read(&self.program).map_err(failed("read the program under test"))
     }
 
     /// Carries out one run on the processor `cpu`, unless it is told to `stop`.

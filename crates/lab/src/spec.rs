@@ -26,7 +26,8 @@ pub struct Spec {
     pub step: u64,
     /// Decides everything that is random.
     pub seed: u64,
-    /// Hash of the program that QUIC flows run: another build is another experiment. Absent without such flows.
+    /// What QUIC flows run, see [`crate::program`]: where PCC sends another build is another experiment, where only its
+    /// peers do another QUIC stack. Absent without such flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
     /// Hash of the kernel module that provides a congestion control of ours. Absent without such flows.
@@ -43,6 +44,11 @@ impl Spec {
     /// Whether the product itself sends in it.
     pub fn has_quic_flows(&self) -> bool {
         self.flows.iter().any(|flow| flow.algorithm.starts_with(crate::guest::quic::PREFIX))
+    }
+
+    /// Whether PCC sends in it over QUIC.
+    pub fn has_pcc_flows(&self) -> bool {
+        self.flows.iter().any(|flow| flow.algorithm == crate::guest::quic::PCC)
     }
 
     /// Whether a congestion control sends in it that a kernel module provides.

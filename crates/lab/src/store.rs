@@ -1,6 +1,7 @@
 //! Outcomes by content: what has been run is not run again.
 
 use crate::cost::{self, Kind, Model, Taken};
+use crate::program::Program;
 use crate::spec::{Outcome, Spec};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -14,7 +15,7 @@ const MEASURING: &str = env!("PCC_LAB_MEASURING");
 /// Real time that runs took, a line each: key, kind, estimated and real seconds. Beside the outcomes and not in them:
 /// the same run gives the same bytes, but not in the same time.
 const TIMES: &str = "times.csv";
-/// Where programs came from, a line each: hash, commit.
+/// Where programs came from, a line each: hash, commit (empty if nobody said so), hash of the source without PCC.
 const PROGRAMS: &str = "programs.csv";
 
 /// A directory of outcomes, of which those of one guest kernel, measured by this lab's code, are looked at.
@@ -128,19 +129,25 @@ impl Store {
         Ok(path)
     }
 
-    /// Notes which commit a program was built from.
-    pub fn keep_origin(&self, program: &str, commit: &str) -> io::Result<()> {
-        if self.origin(program).as_deref() == Some(commit) {
+    /// Notes which commit a program was built from, if that is known.
+    pub fn keep_origin(&self, program: &Program, commit: Option<&str>) -> io::Result<()> {
+        let line = format!("{},{},{}", program.hash, commit.unwrap_or_default(), program.stack);
+        if self.notes(PROGRAMS).iter().rfind(|known| known.starts_with(&program.hash)) == Some(&line) {
             return Ok(());
         }
         fs::create_dir_all(&self.dir)?;
-        self.note(PROGRAMS, &format!("{program},{commit}"))
+        self.note(PROGRAMS, &line)
     }
 
-    /// The commit that a program was built from, if somebody said so.
-    pub fn origin(&self, program: &str) -> Option<String> {
+    /// The program with this hash, and the commit that it was built from if somebody said so.
+    pub fn program(&self, hash: &str) -> (Program, Option<String>) {
         let lines = self.notes(PROGRAMS);
-        lines.iter().rev().find_map(|line| Some(line.strip_prefix(program)?.strip_prefix(',')?.to_owned()))
+        let known = lines.iter().rev().find_map(|line| line.strip_prefix(hash)?.strip_prefix(','));
+        let mut words = known.unwrap_or_default().split(',');
+        let commit = words.next().filter(|commit| !commit.is_empty()).map(str::to_owned);
+        // A lab before this one noted no more than the commit.
+        let stack = words.next().unwrap_or(hash).to_owned();
+        (Program { hash: hash.to_owned(), stack }, commit)
     }
 
     /// Real time that runs took, by key. Unit: s.
@@ -338,11 +345,15 @@ mod tests {
         one.keep(&spec(), &outcome(1), 1.0).unwrap();
         two.keep(&spec(), &outcome(1), 1.0).unwrap();
         two.keep(&other, &outcome(2), 4.0).unwrap();
-        two.keep_origin("5ea1b523", "abc1234").unwrap();
+        let program = Program { hash: "5ea1b523".into(), stack: "57ac4".into() };
+        two.keep_origin(&program, Some("abc1234")).unwrap();
+        two.keep_origin(&program, Some("abc1234")).unwrap();
+        assert_eq!(two.notes(PROGRAMS).len(), 1);
         assert_eq!(one.merge(two.dir()).unwrap(), Merged { copied: 1, known: 1 });
         assert_eq!(one.find(&other), Some(outcome(2)));
         assert_eq!(one.times()[&one.key(&other).unwrap()], 4.0);
-        assert_eq!(one.origin("5ea1b523").as_deref(), Some("abc1234"));
+        assert_eq!(one.program("5ea1b523"), (program, Some("abc1234".into())));
+        assert_eq!(one.program("0"), (Program::unknown("0"), None));
         let lines = one.notes(TIMES).len();
         assert_eq!(one.merge(two.dir()).unwrap(), Merged { copied: 0, known: 2 });
         assert_eq!(one.notes(TIMES).len(), lines);

@@ -5,8 +5,8 @@
 //! ever appended, so writing costs nothing however large the file is, and a line that a crash tore is simply not there.
 //! Nothing in it is believed: every mark is checked against the file before it counts.
 
-use super::plain;
 use super::request::Version;
+use super::{names, plain};
 use crate::url::Url;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -106,10 +106,10 @@ impl Writer {
         for mark in marks {
             text.extend(line(mark)?);
         }
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut temporary = tempfile::Builder::new().prefix(".pcc-journal-").tempfile_in(dir)?;
-        temporary.write_all(&text)?;
-        temporary.persist(path).map_err(|error| error.error)?;
+        // Under another name first, which the next run finds if this one is killed before the journal has its own.
+        let unwritten = names::unwritten(path);
+        plain::open(&unwritten, OpenOptions::new().write(true).create(true).truncate(true))?.write_all(&text)?;
+        std::fs::rename(&unwritten, path)?;
         Ok(Self(OpenOptions::new().append(true).open(path)?))
     }
 

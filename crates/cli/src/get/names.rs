@@ -13,6 +13,9 @@ pub(super) const PART: &str = ".pcc-part";
 /// Ends the name of the journal of such a file.
 pub(super) const JOURNAL: &str = ".pcc-part.json";
 
+/// Ends the name of a journal that is being written: no longer than the other, so that it fits wherever that does.
+const UNWRITTEN: &str = ".pcc-part.tmp";
+
 /// Why a name that came from outside cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadName {
@@ -42,7 +45,7 @@ pub(super) fn check(name: &str) -> Result<&str, BadName> {
         return Err(BadName::TooLong);
     }
     let lower = name.to_ascii_lowercase(); // many systems take it for the same name
-    if lower.ends_with(PART) || lower.ends_with(JOURNAL) { Err(BadName::Reserved) } else { Ok(name) }
+    if [PART, JOURNAL, UNWRITTEN].iter().any(|end| lower.ends_with(end)) { Err(BadName::Reserved) } else { Ok(name) }
 }
 
 /// A name as it may be shown: a server must not be able to move the cursor or colour the terminal.
@@ -91,9 +94,33 @@ pub(super) fn part_and_journal(target: &Path) -> (PathBuf, PathBuf) {
     (target.with_file_name(format!(".{name}{PART}")), target.with_file_name(format!(".{name}{JOURNAL}")))
 }
 
+/// Where a journal is until it is whole.
+pub(super) fn unwritten(journal: &Path) -> PathBuf {
+    let name = journal.file_name().unwrap_or_default().to_string_lossy();
+    journal.with_file_name(format!("{}{UNWRITTEN}", name.strip_suffix(JOURNAL).unwrap_or(&name)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::path::Component;
+
+    proptest! {
+        #[test]
+        fn any_name_is_that_of_one_file_here_or_refused(name in "[a-z./\\\\:\\x00-\\x1fä ]{0,12}|.{0,300}") {
+            if check(&name).is_ok() {
+                let mut parts = Path::new(&name).components();
+                prop_assert!(matches!(parts.next(), Some(Component::Normal(_))) && parts.next().is_none(), "{}", name);
+                let (part, journal) = part_and_journal(Path::new(&name));
+                for own in [&part, &journal, &unwritten(&journal)] {
+                    let own = own.file_name().unwrap().to_str().unwrap();
+                    prop_assert!(own.len() <= LONGEST && check(own) == Err(BadName::Reserved), "{}", own);
+                }
+            }
+            prop_assert!(!shown(&name).chars().any(char::is_control));
+        }
+    }
 
     #[test]
     fn names_that_lead_elsewhere_are_refused() {
@@ -107,6 +134,7 @@ mod tests {
             (".x.pcc-part", BadName::Reserved),
             (".x.pcc-part.json", BadName::Reserved),
             (".x.PCC-Part", BadName::Reserved),
+            (".x.pcc-part.tmp", BadName::Reserved),
         ] {
             assert_eq!(check(name), Err(why), "{name:?}");
         }
@@ -143,6 +171,7 @@ mod tests {
         let (part, journal) = part_and_journal(Path::new("/d/a.iso"));
         assert_eq!(part, Path::new("/d/.a.iso.pcc-part"));
         assert_eq!(journal, Path::new("/d/.a.iso.pcc-part.json"));
+        assert_eq!(unwritten(&journal), Path::new("/d/.a.iso.pcc-part.tmp"));
         let (part, journal) = part_and_journal(&Path::new("/d").join("x".repeat(255)));
         assert!(part.file_name().unwrap().len() < 255 && journal.file_name().unwrap().len() < 255);
     }

@@ -158,6 +158,11 @@ impl Source {
         &*self.watch
     }
 
+    /// How long to go on trying without any progress.
+    pub(crate) fn give_up(&self) -> Duration {
+        self.give_up
+    }
+
     /// The clock of a new piece of work.
     pub(crate) fn patience(&self) -> Patience<'_> {
         Patience::new(self, self.give_up)

@@ -76,6 +76,37 @@ async fn a_later_run_goes_on_from_the_damaged_block() {
     assert_eq!(place.names(), ["file"]);
 }
 
+/// A kill between the last two steps: the journal is gone, and the file has not got its name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_whole_file_that_lacks_only_its_name_gets_it_and_nothing_comes_again() {
+    let (server, place) = (Fake::new([("/a", Page::of(data(9 * MIB)))]), Place::new());
+    std::fs::write(part_of(&place.file()), data(9 * MIB)).unwrap();
+    let fetched = server.fetch("/a", &place).await.unwrap();
+    assert_eq!((fetched.resumed_from, fetched.verified), (9 * MIB as u64, true));
+    assert_eq!(server.answered_from(), Vec::<usize>::new(), "nothing was asked for");
+    assert_eq!(place.names(), ["file"]);
+
+    // One that only is as long is another file.
+    std::fs::write(part_of(&place.file()), vec![7; 9 * MIB]).unwrap();
+    let fetched = server.fetch("/a", &place).await.unwrap();
+    assert_eq!((fetched.resumed_from, fetched.verified), (0, true));
+    assert!(place.read() == data(9 * MIB));
+    assert_eq!(place.names(), ["file"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_is_as_new_as_on_the_server() {
+    let dated = |date| Page { fields: vec![("last-modified", date)], ..Page::of(data(MIB)) };
+    let (server, place) = (Fake::new([("/a", dated("Sun, 06 Nov 1994 08:49:37 GMT"))]), Place::new());
+    let modified = || place.file().metadata().unwrap().modified().unwrap();
+    server.fetch("/a", &place).await.unwrap();
+    assert_eq!(modified(), std::time::UNIX_EPOCH + Duration::from_secs(784_111_777));
+    server.set("/a", dated("some day"));
+    let begun = std::time::SystemTime::now() - Duration::from_secs(60);
+    server.fetch("/a", &place).await.unwrap();
+    assert!(modified() > begun, "it is not known");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_later_run_starts_anew_when_the_source_is_another() {
     let (server, place) = (Fake::new([("/a", Page::of(data(6 * MIB)))]), Place::new());

@@ -5,9 +5,9 @@ use super::names;
 use super::patience::Patience;
 use super::request::{self, Changed, Head, Trouble, Version};
 use super::source::{Session, Source};
-use super::store::{self, Store, Target};
+use super::store::{self, Left, Store, Target};
 use super::watch::Started;
-use crate::blocking::off_thread;
+use crate::blocking::{off_thread, while_wanted};
 use crate::dial::{self, Dialer, Family};
 use crate::exit::Failure;
 use crate::tls::Trust;
@@ -98,30 +98,50 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
         let next = if matches!(target, Target::Stdout) { "do not use what was written" } else { "nothing was kept" };
         return Err(anyhow!("{what}; {next}, run the command again").context(Failure::Integrity));
     }
-    off_thread(move || store.publish()).await?;
+    let modified = arriving.version.as_ref().and_then(Version::modified_at);
+    off_thread(move || store.publish(modified)).await?;
     Ok(Fetched { bytes, digest, verified, seconds: begun.elapsed().as_secs_f64(), resumed_from })
 }
 
 /// Goes on with what an earlier run left, if the source is still the same.
 async fn resumed(source: &Source, url: &Url, target: &Target) -> anyhow::Result<Option<(Store, Version)>> {
     let looked = target.clone();
-    let (Some(left), Target::File(path)) = (off_thread(move || store::left(&looked)).await?, target) else {
+    let (Some(mut left), Target::File(path)) = (off_thread(move || store::left(&looked)).await?, target) else {
         return Ok(None);
     };
     let version = ask(source, url, false).await?.version;
-    if Header::of(url, &version).as_ref() != Some(&left.header) {
-        source.watch().note(&format!("{} is not what was downloaded in part: starting anew", url.short()));
-        return Ok(None);
-    }
+    let whole = Header::of(url, &version);
+    let is_whole = match (left.header(), whole) {
+        (None, Some(whole)) => lacks_only_its_name(source, url, &mut left, whole).await?,
+        (None, None) => false,
+        (Some(header), whole) if whole.as_ref() == Some(header) => false,
+        (Some(_), _) => {
+            source.watch().note(&format!("{} is not what was downloaded in part: starting anew", url.short()));
+            return Ok(None);
+        }
+    };
     let checked_path = path.clone();
-    let checked = off_thread(move || Store::check(&checked_path, left)).await?;
-    if let Some(place) = checked.damaged_at {
+    let Some(checked) = while_wanted(move |wanted| left.check(&checked_path, wanted)).await? else { return Ok(None) };
+    if let Some(place) = checked.damaged_at.filter(|_| !is_whole) {
         let path = path.display();
         source
             .watch()
             .note(&format!("the partial file of {path} is damaged in the block at byte {place}: going on from there"));
     }
     Ok(Some((checked.store, version)))
+}
+
+/// Whether what is left may be all of the file, as a run leaves it that is killed before the last step: it is as long, and
+/// the server has a digest to know it by.
+async fn lacks_only_its_name(source: &Source, url: &Url, left: &mut Left, whole: Header) -> anyhow::Result<bool> {
+    if !left.is_as_long_as(&whole) {
+        return Ok(false);
+    }
+    let digest = ask(source, url, true).await?.digest;
+    if let Some(digest) = &digest {
+        left.take_for(whole, digest);
+    }
+    Ok(digest.is_some())
 }
 
 /// HEAD, until it is answered.

@@ -3,14 +3,14 @@
 //! A listing is read only when it is its turn, and the files it names are fetched before other directories are looked at:
 //! so what waits is bounded, however much a server says it has.
 
+use super::already::already;
 use super::listing::{self, Kind, Listing};
 use super::names::{self, brief};
 use super::patience::GaveUp;
 use super::request::{self, Changed, Refused, Room};
 use super::source::{Source, is_lost};
 use super::store::Target;
-use super::transfer::{Fetched, ask, transfer};
-use crate::blocking::off_thread;
+use super::transfer::{Fetched, transfer};
 use crate::exit::{Failure, failure_of};
 use crate::filename;
 use crate::percent;
@@ -312,21 +312,6 @@ impl Wanted {
         }
         transfer(source, &url, &Target::File(path.to_owned())).await
     }
-}
-
-/// The file, if it is here already, byte for byte.
-async fn already(source: &Source, url: &Url, path: &Path) -> anyhow::Result<Option<Fetched>> {
-    let begun = std::time::Instant::now();
-    let path = path.to_owned();
-    let hashed = off_thread(move || {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(std::fs::File::open(path)?)?;
-        Ok((hasher.count(), hasher.finalize()))
-    });
-    let Ok((bytes, digest)) = hashed.await else { return Ok(None) };
-    let same = ask(source, url, true).await?.digest == Some(digest);
-    let seconds = begun.elapsed().as_secs_f64();
-    Ok(same.then_some(Fetched { bytes, digest, verified: true, seconds, resumed_from: bytes }))
 }
 
 #[cfg(test)]

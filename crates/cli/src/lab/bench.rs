@@ -3,6 +3,7 @@
 use anyhow::{Context as _, bail, ensure};
 use pcc_lab::kernel;
 use pcc_lab::machine::RunError;
+use pcc_lab::program::{HASH, Program};
 use pcc_lab::scenario::{self, Options, Scenario, Size};
 use pcc_lab::spec::{App, Outcome};
 use pcc_lab::store::Store;
@@ -11,8 +12,6 @@ use std::process::Command;
 
 /// The name that stands for all supplied scenarios.
 const ALL: &str = "all";
-/// Length of a program's hash, in hexadecimal digits.
-const HASH: usize = 16;
 
 /// Options about what a scenario stands for.
 #[derive(clap::Args, Debug, Default)]
@@ -63,12 +62,13 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// The scenarios, with the program that their QUIC flows ran, and the store.
-    pub(super) fn open(&self, names: &[String]) -> anyhow::Result<(Vec<Scenario>, Store, String)> {
+    /// The scenarios, the store, and the program that the QUIC flows ran.
+    pub(super) fn open(&self, names: &[String]) -> anyhow::Result<(Vec<Scenario>, Store, Program)> {
         let mut scenarios = load(names, &self.wanted)?;
-        let program = self.program()?;
-        identify(&mut scenarios, &program, self.wanted.module()?.as_deref())?;
         let dir = results(self.results.as_deref());
+        // What is noted of programs is the same for every kernel.
+        let program = self.program(&Store::at(&dir, ""))?;
+        identify(&mut scenarios, &program, self.wanted.module()?.as_deref())?;
         // Results of other machines can be looked at where no kernel was built.
         let kernel = kernel::find(&kernel::cache_dir()).map(|kernel| kernel.identity);
         let kernel = kernel.ok().or_else(|| Store::usual_kernel(&dir));
@@ -77,10 +77,17 @@ impl Stored {
         Ok((scenarios, Store::at(&dir, &kernel), program))
     }
 
-    fn program(&self) -> anyhow::Result<String> {
-        let Some(program) = &self.program else { return hash(&this_program()?) };
-        let is_hash = program.len() == HASH && program.chars().all(|digit| digit.is_ascii_hexdigit());
-        if is_hash && !Path::new(program).exists() { Ok(program.clone()) } else { hash(Path::new(program)) }
+    fn program(&self, store: &Store) -> anyhow::Result<Program> {
+        let path = match &self.program {
+            None => this_program()?,
+            Some(program) => PathBuf::from(program),
+        };
+        let hash =
+            self.program.as_ref().filter(|text| text.len() == HASH && text.chars().all(|c| c.is_ascii_hexdigit()));
+        match hash {
+            Some(hash) if !path.exists() => Ok(store.program(hash).0),
+            _ => Program::read(&path).with_context(|| format!("could not open the program {}", path.display())),
+        }
     }
 }
 
@@ -100,15 +107,15 @@ pub(super) fn load(names: &[String], wanted: &Wanted) -> anyhow::Result<Vec<Scen
 
 /// Leaves out what was not asked for. Empty lists leave out nothing.
 #[derive(Debug)]
-pub(super) struct Selection<'a> {
-    pub(super) algorithms: &'a [String],
-    pub(super) points: &'a [String],
-    pub(super) seeds: &'a [u64],
-    pub(super) first_seeds: Option<u16>,
+pub(crate) struct Selection<'a> {
+    pub(crate) algorithms: &'a [String],
+    pub(crate) points: &'a [String],
+    pub(crate) seeds: &'a [u64],
+    pub(crate) first_seeds: Option<u16>,
 }
 
 impl Selection<'_> {
-    pub(super) fn apply(&self, scenarios: &mut [Scenario]) -> anyhow::Result<()> {
+    pub(crate) fn apply(&self, scenarios: &mut [Scenario]) -> anyhow::Result<()> {
         for scenario in scenarios {
             let name = &scenario.name;
             let known = distinct(scenario.runs.iter().map(|run| run.algorithm.as_str()));
@@ -153,15 +160,16 @@ pub(super) fn outcomes(scenario: &Scenario, store: &Store) -> Vec<Option<Outcome
     scenario.runs.iter().map(|run| store.find(&run.spec)).collect()
 }
 
-/// Runs of the product itself belong to one build of it, and so do those of a kernel module.
+/// Runs of the product itself belong to a build of it, and so do those of a kernel module.
 ///
 /// Errors: a run needs a module and none is there.
-pub(super) fn identify(scenarios: &mut [Scenario], program: &str, module: Option<&Path>) -> anyhow::Result<()> {
-    let module = module.map(hash).transpose()?;
+pub(super) fn identify(scenarios: &mut [Scenario], program: &Program, module: Option<&Path>) -> anyhow::Result<()> {
+    let hash = |path: &Path| {
+        Program::read(path).with_context(|| format!("could not read the kernel module {}", path.display()))
+    };
+    let module = module.map(hash).transpose()?.map(|module| module.hash);
     for run in scenarios.iter_mut().flat_map(|scenario| &mut scenario.runs) {
-        if run.spec.has_quic_flows() {
-            run.spec.program = Some(program.to_owned());
-        }
+        run.spec.program = program.of(&run.spec);
         if run.spec.has_module_flows() {
             run.spec.module = Some(module.clone().ok_or(RunError::NoModule)?);
         }
@@ -177,14 +185,6 @@ pub(super) fn this_program() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("could not find this program's own file")
 }
 
-fn hash(program: &Path) -> anyhow::Result<String> {
-    let file = std::fs::File::open(program);
-    let file = file.with_context(|| format!("could not open the program {}", program.display()))?;
-    let mut hash = blake3::Hasher::new();
-    hash.update_reader(file).with_context(|| format!("could not read the program {}", program.display()))?;
-    Ok(hash.finalize().to_hex().as_str()[..HASH].to_owned())
-}
-
 /// The commit of the source tree that a program lies in, if it lies in one and git is there to ask.
 pub(super) fn commit_of(program: &Path) -> Option<String> {
     let folder = program.parent()?;
@@ -198,7 +198,7 @@ pub(super) fn commit_of(program: &Path) -> Option<String> {
 }
 
 /// A shard as it is written: `2/8`.
-pub(super) fn parse_shard(text: &str) -> anyhow::Result<(usize, usize)> {
+pub(crate) fn parse_shard(text: &str) -> anyhow::Result<(usize, usize)> {
     let numbers = text.split_once('/').and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
     let (number, count) =
         numbers.with_context(|| format!("`{text}` is no shard: write 2/8 for the second of eight"))?;

@@ -1,17 +1,21 @@
 //! `pcc lab`: experiments on a real Linux stack in virtual time.
 
-mod bench;
+pub(crate) mod bench;
 mod check;
 mod merge;
 mod progress;
 mod report;
-mod run;
+pub(crate) mod run;
 
 use clap::Subcommand;
 use pcc_lab::scenario::{self, Options};
 use pcc_lab::{cost, guest, kernel};
 use std::io::Write as _;
 use std::path::PathBuf;
+
+/// By this a lab, which may be of another build, finds in this program what its source is without PCC.
+#[used]
+static STACK: &str = concat!("pcc-stack:", env!("PCC_STACK"), ";");
 
 /// Arguments of `pcc lab`.
 #[derive(clap::Args, Debug)]
@@ -77,4 +81,97 @@ fn list() -> anyhow::Result<()> {
 #[expect(clippy::print_stderr, reason = "progress of a command is for the user")]
 fn say(line: &str) {
     eprintln!("{line}");
+}
+
+#[cfg(test)]
+#[path = "../../stack.rs"]
+mod stack;
+
+#[cfg(test)]
+mod tests {
+    use super::stack;
+    use pcc_lab::program::Program;
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn this_program_tells_what_its_source_is_without_pcc() {
+        let program = Program::read(&std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(program.stack, env!("PCC_STACK"));
+        assert_ne!(program.stack, program.hash);
+    }
+
+    #[test]
+    fn pcc_and_other_commands_may_change_and_the_quic_stack_may_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let hash = |how: &str| stack::hash(dir.path(), how).unwrap();
+        assert_eq!(hash("-O"), None, "a package without the workspace around it");
+        for name in ["crates/core/Cargo.toml", "crates/quic/Cargo.toml", "crates/cli/Cargo.toml"] {
+            write(name, "1");
+        }
+        for name in ["Cargo.lock", "Cargo.toml", "crates/core/src/units.rs", "vendor/noq-proto/src/lib.rs"] {
+            write(name, "1");
+        }
+        for name in ["crates/quic/src/pace/gate.rs", "crates/cli/src/perf/client.rs", "crates/cli/src/main.rs"] {
+            write(name, "1");
+        }
+        let first = hash("-O");
+        assert_ne!(first, hash("-O3"));
+        for apart in [
+            "crates/core/src/control/allegro.rs",
+            "crates/core/src/pcc.rs",
+            "crates/cli/src/lab/run.rs",
+            "crates/cli/src/serve/mod.rs",
+            "crates/cli/src/race.rs",
+            "crates/cli/src/perf/tests.rs",
+            "crates/link/src/path.rs",
+        ] {
+            write(apart, "2");
+            assert_eq!(hash("-O"), first, "{apart}");
+        }
+        let member = "[[package]]\nname = \"pcc-sim\"\nversion = \"1\"";
+        let package = |version: u8| format!("[[package]]\nname = \"noq\"\nversion = \"{version}\"\nsource = \"s\"");
+        write("Cargo.lock", &package(1));
+        let first = hash("-O");
+        write("Cargo.lock", &format!("{}\n\n{member}\n", package(1)));
+        write("Cargo.toml", "1\nmembers = [\"crates/core\", \"crates/sim\"]\n");
+        assert_eq!(hash("-O"), first, "one more crate in the workspace");
+        write("Cargo.lock", &package(2));
+        assert_ne!(hash("-O"), first, "another version of a dependency");
+        write("Cargo.lock", &package(1));
+        for part in ["crates/quic/src/pace/gate.rs", "crates/cli/src/perf/client.rs", "vendor/noq-proto/src/lib.rs"] {
+            write(part, "2");
+            assert_ne!(hash("-O"), first, "{part}");
+            write(part, "1");
+        }
+    }
+
+    #[test]
+    fn what_counts_as_the_stack_uses_nothing_that_does_not() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let files = stack::files(&root).unwrap();
+        assert!(files.len() > 100, "{}", files.len());
+        // What chooses among the commands, and PCC's own code, which CUBIC does not get to see.
+        let known = ["main.rs", "controller.rs", "algorithm.rs", "sender.rs", "args.rs", "runner.rs", "watch.rs"];
+        let others = files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "rs"));
+        for file in others.filter(|file| !known.iter().chain(&["intervals.rs"]).any(|name| file.ends_with(name))) {
+            let text = fs::read_to_string(file).unwrap();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let code = code.collect::<Vec<_>>().join("\n");
+            for apart in stack::APART {
+                assert!(!code.contains(&format!("crate::{apart}::")), "{} uses {apart}", file.display());
+            }
+            // Of the core PCC's own code uses all, the rest its units.
+            let uses = code.split("pcc::").skip(1).zip(code.split("pcc::"));
+            for (what, before) in uses {
+                let is_of_core = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
+                assert!(!is_of_core || what.starts_with("units"), "{}: {what:.40}", file.display());
+            }
+        }
+    }
 }

@@ -35,7 +35,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let outcomes: Vec<_> = scenarios.iter().map(|scenario| bench::outcomes(scenario, &store)).collect();
     let together = scenarios.iter().zip(&outcomes);
     let sections: Vec<_> = together.map(|(scenario, outcomes)| Section::of(scenario, outcomes, &store)).collect();
-    let origin = Origin { version: env!("CARGO_PKG_VERSION").into(), commit: store.origin(&program), program };
+    let origin = Origin {
+        version: env!("CARGO_PKG_VERSION").into(),
+        commit: store.program(&program.hash).1,
+        program: program.hash,
+    };
     page.write(&report::page(&sections, &origin))?;
     for section in sections.iter().filter(|section| section.runs().0 > 0) {
         if let Some(dir) = &args.csv {

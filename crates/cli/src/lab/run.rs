@@ -78,7 +78,7 @@ impl Args {
 }
 
 /// What is printed of every run.
-const MEASURES: [Measure; 6] =
+pub(crate) const MEASURES: [Measure; 6] =
     [Measure::Goodput, Measure::Share, Measure::Rtt, Measure::RttAdded, Measure::Waste, Measure::HostLimited];
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -107,9 +107,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let program = machine.program()?;
     bench::identify(&mut scenarios, &program, machine.module.as_deref())?;
     let store = Store::at(&bench::results(args.results.as_deref()), &machine.kernel.identity);
-    if let Some(commit) = args.commit.clone().or_else(|| bench::commit_of(&machine.program)) {
-        store.keep_origin(&program, &commit).context("could not store which commit the program is of")?;
-    }
+    let commit = args.commit.clone().or_else(|| bench::commit_of(&machine.program));
+    store.keep_origin(&program, commit.as_deref()).context("could not store which commit the program is of")?;
     let (failures, is_stopped) = carry_out(args, &scenarios, &machine, &store)?;
     if args.dry_run {
         return Ok(());
@@ -182,7 +181,7 @@ fn print_all(args: &Args, scenarios: &[Scenario], store: &Store, release: &str) 
     Ok(())
 }
 
-fn print(out: &mut impl Write, scenario: &Scenario, cells: &[Cell<'_>]) -> std::io::Result<()> {
+pub(crate) fn print(out: &mut impl Write, scenario: &Scenario, cells: &[Cell<'_>]) -> std::io::Result<()> {
     writeln!(out, "{}: {} ({})", scenario.name, scenario.title, scenario.source)?;
     for statement in &scenario.published {
         writeln!(out, "published: {statement}")?;

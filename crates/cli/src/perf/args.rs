@@ -3,6 +3,7 @@
 use super::datagram::LargestDatagram;
 use crate::dial::Family;
 use crate::tls::Fingerprint;
+use crate::utility::Choice;
 use clap::ArgGroup;
 use pcc::control::Law;
 use pcc::units::{Bytes, Rate};
@@ -123,12 +124,12 @@ pub(crate) struct Args {
     #[arg(short = 'C', long, value_name = "NAME[,NAME]", value_delimiter = ',', help_heading = "Congestion control")]
     pub(super) congestion: Vec<Algorithm>,
 
-    /// PCC's utility function
-    #[arg(long, value_name = "NAME", value_parser = utility, default_value = "safe", help_heading = "Congestion control")]
-    pub(super) utility: String,
+    /// What PCC strives for, by name and parameters, for example scavenger or vivace,b=2
+    #[arg(long, value_name = "NAME[,KEY=VALUE]", default_value = "fair", help_heading = "Congestion control")]
+    pub(super) utility: Choice,
 
-    /// Parameters of PCC's control law, by the names in docs/algorithm.md, for example epsilon_min=0.02,interval_rtts=1
-    #[arg(long, value_name = "NAME=VALUE[,..]", value_parser = law, help_heading = "Congestion control")]
+    /// PCC's control law if not the one that suits the utility, and its parameters, as in docs/algorithm.md: allegro,epsilon_min=0.02
+    #[arg(long, value_name = "LAW[,NAME=VALUE..]", value_parser = law, help_heading = "Congestion control")]
     pub(super) law: Option<String>,
 
     /// Turns of each algorithm, if there are several
@@ -207,11 +208,6 @@ fn seconds(written: &str) -> Result<Duration, String> {
 fn window(written: &str) -> Result<Bytes, String> {
     let bytes: Bytes = parse(written)?;
     if (1 << 14..=1 << 32).contains(&bytes.get()) { Ok(bytes) } else { Err("choose from 16KiB to 4GiB".to_owned()) }
-}
-
-fn utility(written: &str) -> Result<String, String> {
-    let known = pcc::utility::NAMES;
-    if known.contains(&written) { Ok(written.to_owned()) } else { Err(format!("choose one of {}", known.join(", "))) }
 }
 
 fn law(written: &str) -> Result<String, String> {

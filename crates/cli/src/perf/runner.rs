@@ -111,7 +111,7 @@ impl Test {
             },
             rounds: if algorithms.len() > 1 { args.rounds } else { 1 },
             algorithms,
-            utility: args.utility.clone(),
+            utility: args.utility.written.clone(),
             law: args.law.clone(),
             max_rate: args.bitrate,
             largest_datagram: args.set_mss,
@@ -206,12 +206,11 @@ fn algorithms(args: &Args) -> anyhow::Result<Vec<Algorithm>> {
             anyhow!("-C names an algorithm twice; --rounds says how often each has its turn").context(Failure::Usage)
         );
     }
-    let utility = pcc::utility::by_name(&args.utility);
     let law: Option<Law> = args.law.as_deref().map(str::parse).transpose().context(Failure::Usage)?;
     let configured = named.into_iter().map(|algorithm| match algorithm {
         Algorithm::Pcc(PccConfig { mut core }) => {
-            core.utility = utility.clone().unwrap_or(core.utility);
-            core.law = law.clone().unwrap_or(core.law);
+            core.utility = args.utility.utility.clone();
+            core.law = law.clone();
             Algorithm::Pcc(PccConfig { core })
         }
         other => other,

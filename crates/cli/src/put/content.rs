@@ -1,7 +1,7 @@
 //! What is uploaded: a file, which can be read again from anywhere, or standard input, which cannot.
 
 use super::stdin::Stdin;
-use crate::blocking::off_thread;
+use crate::blocking::{Wanted, while_wanted};
 use crate::url::Url;
 use anyhow::{Context, anyhow};
 use blake3::Hash;
@@ -99,7 +99,7 @@ impl Content {
         match self {
             Self::File(file) => {
                 let open = file.open.clone();
-                off_thread(move || locked(&open).digest()).await
+                while_wanted(move |wanted| locked(&open).digest(wanted)).await
             }
             Self::Stdin(stdin) => stdin.digest(),
         }
@@ -165,10 +165,11 @@ impl Open {
 
     /// Blocks. What was sent is read once more: a file that is rewritten under way within one tick of the clock keeps its
     /// times, but not its content.
-    fn digest(&mut self) -> anyhow::Result<Hash> {
+    fn digest(&mut self, wanted: &Wanted) -> anyhow::Result<Hash> {
         let mut hasher = blake3::Hasher::new();
         let mut at = 0;
         while at < self.size {
+            wanted.still()?;
             let piece = self.read(at)?;
             at += piece.len() as u64;
             hasher.update(&piece);
@@ -204,6 +205,15 @@ mod tests {
         let error = content.pieces(250_000).next().await.unwrap_err();
         assert!(error.to_string().contains("changed under way"), "{error}");
         assert!(content.digest().await.unwrap_err().to_string().contains("changed under way"));
+    }
+
+    #[test]
+    fn nobody_waits_for_the_digest_of_a_file_that_is_not_wanted_any_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        File::create(&path).unwrap().set_len(1 << 40).unwrap(); // takes minutes to read
+        let content = Content::file(&path, &"https://host/file".parse().unwrap()).unwrap();
+        assert!(crate::blocking::ends_when_nobody_waits(async move { content.digest().await }));
     }
 
     #[test]

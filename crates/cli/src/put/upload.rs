@@ -186,7 +186,11 @@ impl<'a> One<'a> {
             .header(http::header::CONTENT_TYPE, wire::PARTIAL_UPLOAD_TYPE)
             .header(wire::UPLOAD_OFFSET, at)
             .header(wire::UPLOAD_COMPLETE, if complete { "?1" } else { "?0" });
-        Ok(if self.content.outlives_us() { builder } else { builder.header(wire::UPLOAD_KEEP, "?0") })
+        if self.content.outlives_us() {
+            return Ok(builder);
+        }
+        let patience = self.source.give_up().as_secs();
+        Ok(builder.header(wire::UPLOAD_KEEP, "?0").header(wire::UPLOAD_PATIENCE, patience))
     }
 
     /// Sends the bytes from `at` to the end; returns where that is.

@@ -27,6 +27,9 @@ pub(super) enum Broken {
     /// The client or the network ended it.
     #[error("the stream ended: {0}")]
     Stream(#[from] StreamError),
+    /// The client went while something was done for it.
+    #[error("the client left")]
+    Left,
     /// The client reads or sends nothing any more.
     #[error("no progress for {0:?}")]
     Stalled(core::time::Duration),

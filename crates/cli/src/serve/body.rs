@@ -52,18 +52,39 @@ async fn pump<P: Pieces>(stream: &mut ResponseStream, pieces: P, bytes: &mut u64
             return Ok(pieces);
         }
         ahead = make(pieces, spare);
-        let mut rest = piece.clone();
-        while !rest.is_empty() {
-            let part = rest.split_to(rest.len().min(PART));
-            let length = part.len() as u64;
-            match tokio::time::timeout(STALL, stream.send_data(part)).await {
-                Ok(sent) => sent?,
-                Err(_) => return Err(Broken::Stalled(STALL)),
-            }
-            *bytes += length;
-        }
+        give(stream, piece.clone(), bytes).await?;
         spare = piece.try_into_mut().unwrap_or_default();
     }
+}
+
+/// Sends a last piece behind what was sent, once it is there; cut off, too, if that cannot be.
+pub(super) async fn send_last<P>(
+    stream: &mut ResponseStream,
+    sent: &mut Sent<P>,
+    piece: impl Future<Output = Result<Bytes, Broken>>,
+) -> Result<(), Broken> {
+    let given = match piece.await {
+        Ok(piece) => give(stream, piece, &mut sent.bytes).await,
+        Err(broken) => Err(broken),
+    };
+    if given.is_err() {
+        stream.stop_stream(Code::H3_INTERNAL_ERROR);
+    }
+    given
+}
+
+/// Hands a piece to the connection.
+async fn give(stream: &mut ResponseStream, mut piece: Bytes, bytes: &mut u64) -> Result<(), Broken> {
+    while !piece.is_empty() {
+        let part = piece.split_to(piece.len().min(PART));
+        let length = part.len() as u64;
+        match tokio::time::timeout(STALL, stream.send_data(part)).await {
+            Ok(sent) => sent?,
+            Err(_) => return Err(Broken::Stalled(STALL)),
+        }
+        *bytes += length;
+    }
+    Ok(())
 }
 
 /// Begins to make the next piece.

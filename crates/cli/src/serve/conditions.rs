@@ -114,6 +114,7 @@ mod tests {
     use super::*;
     use core::time::Duration;
     use http::HeaderValue;
+    use proptest::prelude::*;
 
     /// The plan for a file of 100 bytes with the tag `"now"`, modified one day after 1970.
     fn planned(fields: &[(HeaderName, &str)]) -> Plan {
@@ -202,5 +203,35 @@ mod tests {
         assert_eq!(planned(&[(IF_MATCH, "\"then\"")]), Plan::OtherVersion);
         assert_eq!(planned(&[(IF_MATCH, "W/\"now\"")]), Plan::OtherVersion);
         assert_eq!(planned(&[(IF_MATCH, "\"now\"")]), Plan::Whole);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_range_is_asked_for_what_is_sent_lies_within_the_file(
+            range in "bytes=[0-9]{0,21}-[0-9]{0,21}|[ -~]{0,20}",
+            size in any::<u64>(),
+        ) {
+            let headers = HeaderMap::from_iter([(RANGE, HeaderValue::from_str(&range).unwrap())]);
+            match plan(&headers, Current { etag: None, modified: None, size }) {
+                Plan::Part(part) => prop_assert!(part.start < part.end && part.end <= size, "{:?}", part),
+                plan => prop_assert!(matches!(plan, Plan::Whole | Plan::Unsatisfiable), "{:?}", plan),
+            }
+        }
+
+        #[test]
+        fn a_range_within_the_file_is_sent_as_it_was_asked_for(first in 0..u64::MAX - 1, length in 1..1000u64) {
+            let last = first.saturating_add(length - 1).min(u64::MAX - 2);
+            let headers = HeaderMap::from_iter([(RANGE, HeaderValue::from_str(&format!("bytes={first}-{last}")).unwrap())]);
+            let current = Current { etag: None, modified: None, size: u64::MAX };
+            let expected = if first <= last { Plan::Part(first..last + 1) } else { Plan::Whole };
+            prop_assert_eq!(plan(&headers, current), expected);
+        }
+
+        #[test]
+        fn any_conditions_have_an_answer(fields in prop::collection::vec((0..5usize, "[ -~]{0,30}"), 0..5)) {
+            let names = [IF_MATCH, IF_NONE_MATCH, IF_RANGE, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE];
+            let fields: Vec<_> = fields.iter().map(|(name, text)| (names[*name].clone(), text.as_str())).collect();
+            planned(&fields);
+        }
     }
 }

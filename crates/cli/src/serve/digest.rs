@@ -10,6 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+pub(super) use turns::Queue;
 use turns::{Turn, Turns};
 
 /// Digests kept, or begun: at most 8 MB.
@@ -17,7 +18,7 @@ const KEPT: usize = 4096;
 
 /// Bytes hashed in one turn: some hundredths of a second, so that nobody waits long for a turn, and a megabyte at a
 /// time.
-const SLICE: u64 = 16 << 20;
+pub(super) const SLICE: u64 = 16 << 20;
 const CHUNK: usize = 1 << 20;
 
 /// Digests of the files that were asked for lately.
@@ -77,6 +78,11 @@ impl Digests {
             }
         }
         Ok(cell.done.get().copied())
+    }
+
+    /// Where to wait for a turn to read other things as large; `asker` is whose turns they are.
+    pub(super) fn queue(&self, asker: IpAddr) -> Queue {
+        self.turns.queue(asker)
     }
 
     fn cell(&self, version: Version) -> Arc<Cell> {

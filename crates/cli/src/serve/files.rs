@@ -8,9 +8,11 @@ use super::listing;
 use super::part::Part;
 use super::path::SafePath;
 use super::root::{Found, Opened, Root};
+use super::second_look::SecondLook;
 use super::server::Service;
 use crate::wire;
 use blake3::Hash;
+use bytes::Bytes;
 use cap_std::fs::Dir;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::response::Builder;
@@ -153,13 +155,26 @@ impl Reply<'_> {
             answer::finish(stream).await?;
             return Ok(Outcome { status, bytes: 0, cut: None });
         }
-        let Sent { bytes, outcome } = body::send(stream, Part::new(self.opened.clone(), range)).await;
-        let outcome = match outcome {
-            Ok(part) if whole => self.end_whole(stream, digest, part.digest()).await,
-            Ok(_) => answer::finish(stream).await,
-            Err(cut) => Err(cut),
+        let mut sent = body::send(stream, Part::new(self.opened.clone(), range)).await;
+        let held_back = sent.outcome.as_mut().ok().and_then(Part::held_back);
+        let settled = match held_back {
+            Some(look) => body::send_last(stream, &mut sent, self.finish(look)).await,
+            None => Ok(()),
         };
-        Ok(Outcome { status, bytes, cut: outcome.err() })
+        let outcome = match (sent.outcome, settled) {
+            (Err(cut), _) | (_, Err(cut)) => Err(cut),
+            (Ok(part), Ok(())) if whole => self.end_whole(stream, digest, part.digest()).await,
+            (Ok(_), Ok(())) => answer::finish(stream).await,
+        };
+        Ok(Outcome { status, bytes: sent.bytes, cut: outcome.err() })
+    }
+
+    /// The piece that was held back, if the client waits for it.
+    async fn finish(&self, look: SecondLook) -> Result<Bytes, Broken> {
+        tokio::select! {
+            finished = look.finish(self.service.digests.queue(self.asker.network())) => finished,
+            _ = self.asker.connection.closed() => Err(Broken::Left),
+        }
     }
 
     /// Ends the answer that carried all of the file, with the digest of what was sent where it could not stand in front.

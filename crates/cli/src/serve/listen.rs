@@ -60,6 +60,24 @@ impl Listen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_address_is_understood_as_it_is_written(ip in any::<IpAddr>(), port in any::<u16>()) {
+            prop_assert_eq!(SocketAddr::new(ip, port).to_string().parse(), Ok(Listen::At(SocketAddr::new(ip, port))));
+            prop_assert_eq!(ip.to_string().parse(), Ok(Listen::At(SocketAddr::new(ip, PORT))));
+        }
+
+        // Without letters: those would be asked of a name server.
+        #[test]
+        fn any_other_text_is_named(text in "[0-9.:\\[\\]%/ -]{0,20}") {
+            if let Err(error) = text.parse::<Listen>() {
+                let named = error.contains(&format!("`{text}`"));
+                prop_assert!(named, "{}", error);
+            }
+        }
+    }
 
     #[test]
     fn ports_addresses_and_both_are_understood() {

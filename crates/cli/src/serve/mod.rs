@@ -15,6 +15,7 @@ mod part;
 mod path;
 mod privacy;
 mod root;
+mod second_look;
 mod server;
 mod upload;
 mod version;

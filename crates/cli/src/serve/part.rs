@@ -3,6 +3,7 @@
 use super::answer::Broken;
 use super::body::Pieces;
 use super::root::{Opened, Standing};
+use super::second_look::SecondLook;
 use blake3::{Hash, Hasher};
 use bytes::BytesMut;
 use core::ops::Range;
@@ -14,53 +15,60 @@ const CHUNK: u64 = 512 << 10;
 /// Bytes of a file, hashed as they are read.
 ///
 /// The last piece is given out only once it is certain that all of them were in the file at one time: either the times
-/// of the file say so, or, where it grew or had just been written, everything is read again and still the same.
+/// of the file say so, or, where it grew or had just been written, that piece is held back for a [`SecondLook`].
 #[derive(Debug)]
 pub(super) struct Part {
     opened: Opened,
     range: Range<u64>,
     position: u64,
     hasher: Hasher,
+    held_back: Option<SecondLook>,
 }
 
 impl Part {
     pub(super) fn new(opened: Opened, range: Range<u64>) -> Self {
-        Self { opened, position: range.start, range, hasher: Hasher::new() }
+        Self { opened, position: range.start, range, hasher: Hasher::new(), held_back: None }
     }
 
-    /// Of all that was given out.
+    /// Of all that was read.
     pub(super) fn digest(&self) -> Hash {
         self.hasher.finalize()
     }
 
-    fn is_one_version(&self) -> io::Result<bool> {
-        match self.opened.standing()? {
-            Standing::Same => Ok(true),
-            Standing::Changed => Ok(false),
-            // A log: what it held at first is still there, or it isn't one.
-            Standing::Grown => self.is_still_there(),
-            Standing::Unsettled => match self.opened.settle()? {
-                Some(opened) => Ok(self.is_still_there()? && opened.standing()? == Standing::Same),
-                None => Ok(false),
-            },
-        }
+    /// At the end: what has to be done before the last piece may go. `None` if it went.
+    pub(super) fn held_back(&mut self) -> Option<SecondLook> {
+        self.held_back.take()
     }
 
-    /// Whether the file holds what was read of it. Since every byte had its value both before and after the moment when
-    /// this begins, it had it then.
-    fn is_still_there(&self) -> io::Result<bool> {
-        let mut again = Self::new(self.opened.clone(), self.range.start..self.position);
-        let mut buffer = BytesMut::new();
-        while again.position < again.range.end {
-            if !again.read(&mut buffer)? {
-                return Ok(false);
-            }
-        }
-        Ok(again.digest() == self.digest())
+    /// The same from its beginning, of a file that may have got a version meanwhile.
+    fn again(&self, opened: Opened) -> Self {
+        Self::new(opened, self.range.clone())
+    }
+
+    pub(super) fn is_read(&self) -> bool {
+        self.position == self.range.end
+    }
+
+    pub(super) fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// Keeps the last piece until what was read has been read again. Blocks, for 20 ms at most.
+    ///
+    /// Errors: it cannot be whole any more.
+    fn hold_back(&mut self, standing: Standing, last: BytesMut) -> Result<(), Broken> {
+        let opened = match standing {
+            Standing::Unsettled => self.opened.settle().map_err(Broken::Read)?.ok_or(Broken::Changed)?,
+            _ => self.opened.clone(),
+        };
+        // A log: what it held at first is still there, or it isn't one. What rests now must rest until it is read.
+        let must_rest = standing == Standing::Unsettled;
+        self.held_back = Some(SecondLook::new(self.again(opened), self.digest(), must_rest, last.freeze()));
+        Ok(())
     }
 
     /// Reads and hashes the next chunk; `false` if the file ends before.
-    fn read(&mut self, buffer: &mut BytesMut) -> io::Result<bool> {
+    pub(super) fn read(&mut self, buffer: &mut BytesMut) -> io::Result<bool> {
         let wanted = (self.range.end - self.position).min(CHUNK) as usize;
         buffer.resize(wanted, 0);
         let read = self.opened.read(self.position, buffer)?;
@@ -72,19 +80,25 @@ impl Part {
 
 impl Pieces for Part {
     fn next(&mut self, buffer: &mut BytesMut) -> Result<(), Broken> {
-        if self.position == self.range.end {
+        if self.is_read() {
             return Ok(());
         }
-        let all_there = self.read(buffer).map_err(Broken::Read)?;
-        let is_last = self.position == self.range.end;
-        let is_good = if is_last { self.is_one_version() } else { self.opened.may_be_sent() };
-        if all_there && is_good.map_err(Broken::Read)? { Ok(()) } else { Err(Broken::Changed) }
+        if !self.read(buffer).map_err(Broken::Read)? {
+            return Err(Broken::Changed);
+        }
+        match self.opened.standing().map_err(Broken::Read)? {
+            Standing::Same => Ok(()),
+            Standing::Changed => Err(Broken::Changed),
+            standing if self.is_read() => self.hold_back(standing, core::mem::take(buffer)),
+            _ => Ok(()),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serve::digest::Digests;
     use crate::serve::path::SafePath;
     use crate::serve::root::{Found, Root};
     use std::fs::{File, OpenOptions};
@@ -121,9 +135,14 @@ mod tests {
             self.part.next(&mut piece)?;
             sent.extend_from_slice(&piece);
             meanwhile(&self);
-            while sent.len() < SIZE {
+            while !self.part.is_read() {
                 self.part.next(&mut piece)?;
                 sent.extend_from_slice(&piece);
+            }
+            if let Some(look) = self.part.held_back() {
+                let queue = Digests::default().queue([10, 0, 0, 1].into());
+                let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                sent.extend_from_slice(&runtime.block_on(look.finish(queue))?);
             }
             assert_eq!(self.part.digest(), blake3::hash(&sent));
             Ok(sent == self.content)

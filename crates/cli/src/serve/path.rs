@@ -106,7 +106,29 @@ fn name(encoded: &str) -> Result<String, Unsafe> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
+    use proptest::prelude::*;
+    use std::path::{Component, Path};
+
+    proptest! {
+        #[test]
+        fn whatever_is_asked_for_lies_below_or_is_refused(text in "/?([a-z.%0-9A-F/\\\\:]|%2[eEfF]|%5[cC]|\\.\\.|ä){0,24}") {
+            if let Ok(path) = SafePath::parse(&text) {
+                let inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+                prop_assert!(path.to_path().components().all(inside) && path.parent().components().all(inside));
+            }
+        }
+
+        #[test]
+        fn names_that_files_can_have_are_found_again(names in prop::collection::vec("[^/\\\\:*?\"<>|\\x00-\\x1f.]{1,20}", 1..5)) {
+            let encoded: String = names.iter().map(|name| format!("/{}", percent::encode_segment(name))).collect();
+            if let Ok(path) = SafePath::parse(&encoded) {
+                prop_assert_eq!(path.shown(), format!("/{}", names.join("/")));
+                prop_assert_eq!(path.name(), names.last().map(String::as_str));
+            } else {
+                prop_assert!(names.iter().any(|name| !filename::is_possible(name)), "{:?}", names);
+            }
+        }
+    }
 
     #[test]
     fn paths_are_decoded_name_by_name() {

@@ -102,11 +102,6 @@ impl Opened {
         })
     }
 
-    /// Whether what was opened may still be there: if not, it is no use to read on.
-    pub(super) fn may_be_sent(&self) -> io::Result<bool> {
-        Ok(self.standing()? != Standing::Changed)
-    }
-
     /// The same file with a version, if its writers let it rest. Blocks, for 20 ms at most.
     pub(super) fn settle(&self) -> io::Result<Option<Self>> {
         let version = Version::settled(&self.file)?.filter(|version| version.size == self.size);

@@ -1,5 +1,7 @@
 //! A whole server, in this process, and clients that do what they like.
 
+mod memory;
+
 use super::guests::Guests;
 use super::log::{Lines, Log};
 use super::{Options, Privacy, Server, Token, start};

@@ -54,6 +54,17 @@ impl FromStr for Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_fingerprint_is_read_back_and_any_other_text_refused(bytes in any::<[u8; 32]>(), text in ".{0,80}") {
+            prop_assert_eq!(Fingerprint(bytes).to_string().parse::<Fingerprint>().unwrap(), Fingerprint(bytes));
+            if let Ok(read) = text.parse::<Fingerprint>() {
+                prop_assert_eq!(read.to_string().to_lowercase(), text.trim().replace(':', "").to_lowercase());
+            }
+        }
+    }
 
     #[test]
     fn it_is_the_sha256_that_other_tools_compute() {

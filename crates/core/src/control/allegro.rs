@@ -366,6 +366,7 @@ fn merged(a: &Report, b: &Report) -> Report {
         sent,
         lost: a.lost + b.lost,
         rtt: a.rtt.zip(b.rtt).map(|(a, b)| (a + b) / 2),
+        rtt_least: a.rtt_least.zip(b.rtt_least).map(|(a, b)| a.min(b)),
         rtt_gradient: mean(a.rtt_gradient, b.rtt_gradient),
         rtt_gradient_error: a.rtt_gradient_error.hypot(b.rtt_gradient_error) / 2.0,
         rtt_deviation: (a.rtt_deviation + b.rtt_deviation) / 2,
@@ -459,6 +460,8 @@ impl RateControl for Allegro {
 
 #[cfg(test)]
 mod tests {
+    mod rounds;
+
     use super::*;
     use crate::utility::{Safe, Utility};
     use core::time::Duration;

@@ -3,7 +3,9 @@
 //! A law sees utilities and rates, never packets. Any utility can steer it.
 
 pub mod allegro;
+pub mod ascent;
 mod parameters;
+mod response;
 mod starting;
 
 pub use parameters::ParseLawError;
@@ -11,6 +13,7 @@ pub use parameters::ParseLawError;
 use crate::interval::Report;
 use crate::monitor;
 use crate::units::{Bytes, Rate};
+use crate::utility::Utility;
 use core::fmt::Debug;
 use core::time::Duration;
 
@@ -120,6 +123,11 @@ pub trait RateControl: Debug + Send + Sync {
     /// The base rate, around which is probed.
     fn rate(&self) -> Rate;
 
+    /// The RTT of the path without a queue, where the law has found out that it is longer than the least one seen.
+    fn base_rtt(&self) -> Option<Duration> {
+        None
+    }
+
     /// The state's name in the paper.
     fn state(&self) -> &'static str;
 }
@@ -130,17 +138,41 @@ pub trait RateControl: Debug + Send + Sync {
 pub enum Law {
     /// PCC Allegro, `NSDI 2015`.
     Allegro(allegro::Config),
+    /// Continuous probing towards what a utility that prices the queue wants.
+    Ascent(ascent::Config),
 }
 
 impl Default for Law {
     fn default() -> Self {
-        Self::Allegro(allegro::Config::default())
+        Self::Ascent(ascent::Config::default())
     }
 }
 
 impl Law {
+    /// What users select them by.
+    pub const NAMES: [&str; 2] = ["ascent", "allegro"];
+
+    /// The name that users select it by.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Allegro(_) => "allegro",
+            Self::Ascent(_) => "ascent",
+        }
+    }
+
+    /// The law that suits a utility: Ascent foresees queues, and needs to be told what they cost; Allegro finds out what
+    /// packets that are lost cost.
+    pub fn suited_to(utility: &dyn Utility) -> Self {
+        if utility.prices_queue() {
+            Self::Ascent(ascent::Config::default())
+        } else {
+            Self::Allegro(allegro::Config::default())
+        }
+    }
+
     pub(crate) fn build(&self, initial: Rate, seed: u64) -> Box<dyn RateControl> {
         match self {
+            Self::Ascent(config) => Box::new(ascent::Ascent::new(config.clone(), initial, seed)),
             Self::Allegro(config) => Box::new(allegro::Allegro::new(config.clone(), initial, seed)),
         }
     }

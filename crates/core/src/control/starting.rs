@@ -159,3 +159,6 @@ impl Starting {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

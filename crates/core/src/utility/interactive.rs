@@ -1,3 +1,5 @@
+use super::about::{About, BuiltIn};
+use super::parameters::Parameter;
 use super::{Safe, Utility};
 use crate::interval::Report;
 use core::time::Duration;
@@ -31,8 +33,24 @@ impl Utility for Interactive {
         self.safe.panic_loss()
     }
 
-    fn name(&self) -> &'static str {
-        "interactive"
+    fn name(&self) -> &str {
+        Self::ABOUT.name
+    }
+}
+
+impl BuiltIn for Interactive {
+    const ABOUT: About = About {
+        name: "interactive",
+        summary: "goodput against delay, for paths where fair queueing gives each flow its own queue",
+        formula: "(T*S(L - loss_cap)*begin/end - x*L)/rtt, begin and end the RTT at the interval's ends; a negative worth is divided by 100 ms",
+        unit: "Mbit/s per s",
+        source: "NSDI 2015, section 4.4.1, with the deviations that its documentation names",
+        traps: &["no theorem says that such senders share a queue fairly: for fair queueing only"],
+        text: include_str!("text/interactive.utility"),
+    };
+
+    fn parameters(&mut self) -> Vec<Parameter<'_>> {
+        self.safe.parameters()
     }
 }
 

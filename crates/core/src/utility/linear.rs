@@ -1,4 +1,5 @@
 use super::Utility;
+use super::about::{About, BuiltIn};
 use crate::interval::Report;
 
 /// T − x·L: goodput minus what was lost, in Mbit/s. Source: `NSDI 2015` §2.2, the paper's first step.
@@ -13,9 +14,21 @@ impl Utility for Linear {
         report.throughput().mbit() - report.achieved.mbit() * report.loss()
     }
 
-    fn name(&self) -> &'static str {
-        "linear"
+    fn name(&self) -> &str {
+        Self::ABOUT.name
     }
+}
+
+impl BuiltIn for Linear {
+    const ABOUT: About = About {
+        name: "linear",
+        summary: "goodput minus loss, to explain the idea",
+        formula: "T - x*L",
+        unit: "Mbit/s",
+        source: "NSDI 2015, section 2.2, the paper's first step",
+        traps: &["n senders on one queue settle at a loss of (n - 2)/(2(n - 1)): 25 % with three, 44 % with ten"],
+        text: include_str!("text/linear.utility"),
+    };
 }
 
 #[cfg(test)]

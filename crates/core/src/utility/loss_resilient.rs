@@ -1,4 +1,5 @@
 use super::Utility;
+use super::about::{About, BuiltIn};
 use crate::interval::Report;
 
 /// T·(1 − L), in Mbit/s: whatever still arrives is worth sending. Source: `NSDI 2015` §4.4.2.
@@ -19,9 +20,24 @@ impl Utility for LossResilient {
         1.0
     }
 
-    fn name(&self) -> &'static str {
-        "loss-resilient"
+    fn name(&self) -> &str {
+        Self::ABOUT.name
     }
+}
+
+impl BuiltIn for LossResilient {
+    const ABOUT: About = About {
+        name: "loss-resilient",
+        summary: "any loss is borne: only where fair queueing gives each flow its own share",
+        formula: "T*(1 - L)",
+        unit: "Mbit/s",
+        source: "NSDI 2015, section 4.4.2",
+        traps: &[
+            "without fair queueing three or more of them raise their rates without bound: congestion collapse",
+            "no loss makes it back off; set --limit",
+        ],
+        text: include_str!("text/loss-resilient.utility"),
+    };
 }
 
 #[cfg(test)]

@@ -1,29 +1,65 @@
 //! Utility functions: one number for what an interval achieved. Only differences and signs matter to a control law.
 //!
-//! Any function can steer any law. [`Safe`] is the default for paths shared with others; [`Interactive`] and
-//! [`LossResilient`] want fair queueing; [`Linear`] explains the idea.
+//! [`Fair`] is the default; [`built_in`] tells what each of the others is for.
 
+mod about;
+mod catalogue;
+mod deadline;
+mod error;
+pub mod expression;
+mod fair;
+mod hybrid;
 mod interactive;
 mod linear;
 mod loss_resilient;
+mod nearest;
+mod parameters;
+mod proteus;
+mod quantity;
+mod rate_limiter;
 mod safe;
+mod scavenger;
+mod vivace;
+mod vivace_loss;
+mod weighted;
 
+pub use about::About;
+pub use catalogue::{NAMES, built_in};
+pub use deadline::Deadline;
+pub use error::ParseUtilityError;
+pub use expression::Expression;
+pub use fair::Fair;
+pub use hybrid::Hybrid;
 pub use interactive::Interactive;
 pub use linear::Linear;
 pub use loss_resilient::LossResilient;
+pub use proteus::Proteus;
+pub use rate_limiter::RateLimiter;
 pub use safe::Safe;
+pub use scavenger::Scavenger;
+pub use vivace::Vivace;
+pub use vivace_loss::VivaceLoss;
+pub use weighted::Weighted;
 
 use crate::interval::Report;
+use catalogue::named;
 use core::fmt::Debug;
 use std::sync::Arc;
 
 /// Ranks what monitor intervals achieved: the higher, the better.
 pub trait Utility: Debug + Send + Sync {
-    /// The utility of a finished interval. A result that is not finite counts as the worst possible.
+    /// The utility of a finished interval. A result that is not finite says that the utility is not defined for this
+    /// interval, for want of a measurement perhaps: the interval is not judged, and the trial is repeated.
     fn evaluate(&self, report: &Report) -> f64;
 
     /// The name users select it by.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
+
+    /// Whether it falls with the standing queue, so that it has a maximum without packets being lost.
+    /// [`Law::suited_to`](crate::control::Law::suited_to) asks.
+    fn prices_queue(&self) -> bool {
+        false
+    }
 
     /// The loss rate above which the sender falls back at once to the rate at which data arrived, without asking the
     /// utility further; 1 turns the guard off.
@@ -32,20 +68,31 @@ pub trait Utility: Debug + Send + Sync {
     }
 }
 
-/// The utility of that name with its default parameters; `None` if there is none. [`NAMES`] lists them.
-pub fn by_name(name: &str) -> Option<Arc<dyn Utility>> {
-    Some(match name {
-        "safe" => Arc::new(Safe::default()),
-        "interactive" => Arc::new(Interactive::default()),
-        "loss-resilient" => Arc::new(LossResilient),
-        "linear" => Arc::new(Linear),
-        _ => return None,
+/// Reads a utility as people write it: a built-in one, `NAME` or `NAME,key=value,...` with parameters other than its
+/// defaults, or an [`Expression`]. [`built_in`] lists the first.
+///
+/// Errors: no such name, no such parameter, a value that a parameter cannot have, or no expression.
+pub fn parse(written: &str) -> Result<Arc<dyn Utility>, ParseUtilityError> {
+    if let Some(utility) = named(written.trim()) {
+        return utility;
+    }
+    written.parse::<Expression>().map(|utility| Arc::new(utility) as Arc<dyn Utility>).map_err(|error| {
+        // A misspelt name is an expression of unknown measurements.
+        let name = written.split(',').next().unwrap_or_default().trim();
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        if !is_name {
+            return error;
+        }
+        let (known, meant) = (NAMES.join(", "), nearest::did_you_mean(name, &NAMES));
+        ParseUtilityError::new(format!("`{name}` is no utility; choose from {known}, or write an expression{meant}"))
     })
 }
 
-/// The names [`by_name`] knows.
-pub const NAMES: [&str; 4] = ["safe", "interactive", "loss-resilient", "linear"];
-
+/// The built-in utility of that name, or `NAME,key=value,...`; `None` if there is none, or a parameter of it is missing.
+/// [`parse`] says why.
+pub fn by_name(name: &str) -> Option<Arc<dyn Utility>> {
+    named(name)?.ok()
+}
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -66,9 +113,12 @@ pub(crate) mod tests {
             loss_bursts: (loss * 1000.0) as u32,
             packets_marked: 0,
             sent: Bytes::new(1_000_000),
+            excess_loss: None,
             lost: Bytes::new((loss * 1e6).round() as u64),
             delivery_rate: Some(Rate::from_mbit(mbit * (1.0 - loss))),
             rtt: Some(Duration::from_millis(30)),
+            rtt_least: Some(Duration::from_millis(30)),
+            rtt_base: Some(Duration::from_millis(30)),
             rtt_gradient: Some(0.0),
             rtt_gradient_error: 0.0,
             rtt_span: Duration::from_millis(100),
@@ -78,14 +128,7 @@ pub(crate) mod tests {
             app_limited: false,
             timed_out: false,
             limited_by: LimitedBy::Network,
+            previous: None,
         }
-    }
-
-    #[test]
-    fn every_name_gives_the_utility_of_that_name() {
-        for name in NAMES {
-            assert_eq!(by_name(name).unwrap().name(), name);
-        }
-        assert!(by_name("best").is_none());
     }
 }

@@ -1,4 +1,6 @@
 use super::Utility;
+use super::about::{About, BuiltIn};
+use super::parameters::Parameter;
 use crate::interval::Report;
 
 /// The safe utility T·S(L − 0.05) − x·L, in Mbit/s: full reward for goodput below 5 % loss, none above.
@@ -32,8 +34,30 @@ impl Utility for Safe {
         3.0 * self.loss_cap
     }
 
-    fn name(&self) -> &'static str {
-        "safe"
+    fn name(&self) -> &str {
+        Self::ABOUT.name
+    }
+}
+
+impl BuiltIn for Safe {
+    const ABOUT: About = About {
+        name: "safe",
+        summary: "shares a path of any kind: full reward for goodput below 5 % loss, none above",
+        formula: "T*S(L - loss_cap) - x*L, S(y) = 1/(1 + exp(steepness*y)), with steepness = 100, loss_cap = 5 %",
+        unit: "Mbit/s",
+        source: "NSDI 2015, section 2.2 (PCC Allegro)",
+        traps: &[
+            "it knows nothing of queues: a deep buffer fills, if the law lets it",
+            "with more than 46 senders on one queue there may be more than one stable state: set steepness to 2.2 times their number",
+        ],
+        text: include_str!("text/safe.utility"),
+    };
+
+    fn parameters(&mut self) -> Vec<Parameter<'_>> {
+        vec![
+            Parameter::number("steepness", &mut self.steepness, 1e-3..=1e6),
+            Parameter::number("loss_cap", &mut self.loss_cap, 1e-6..=1.0),
+        ]
     }
 }
 

@@ -9,7 +9,7 @@ use pcc::interval::{LimitedBy, Report};
 use pcc::observe::{Event, Observer};
 use pcc::units::{Bytes, Rate, Timestamp};
 use pcc::{Config, Pcc, utility};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -92,18 +92,22 @@ struct World {
     now: Timestamp,
     /// Size of each packet in flight, and the sum: what was sent less what was acknowledged, lost or discarded.
     in_flight: BTreeMap<u64, u64>,
+    /// Packets that were declared lost; they may arrive all the same.
+    lost: BTreeSet<u64>,
     largest_acked: Option<u64>,
     bytes_in_flight: u64,
     /// Smallest number that was not used.
     next: u64,
     datagram: u64,
+    /// Packets that transfers may still send.
+    to_transfer: u32,
 }
 
-/// Runs a sender through the operations.
+/// Runs a sender through the operations; all transfers together send at the most `to_transfer` packets.
 ///
 /// Panics when the sender does, or as soon as it breaks a promise of its documentation.
-pub fn run(setup: &Setup, ops: &[Op]) {
-    let mut world = World::new(setup);
+pub fn run(setup: &Setup, ops: &[Op], to_transfer: u32) {
+    let mut world = World::new(setup, to_transfer);
     world.check();
     for &op in ops {
         world.apply(op);
@@ -112,7 +116,7 @@ pub fn run(setup: &Setup, ops: &[Op]) {
 }
 
 impl World {
-    fn new(setup: &Setup) -> Self {
+    fn new(setup: &Setup, to_transfer: u32) -> Self {
         let audit = Arc::new(Audit::default());
         let datagram = setup.max_datagram_size.bytes();
         let mut config = Config { seed: setup.seed, max_datagram_size: Bytes::new(datagram), ..Config::default() };
@@ -128,10 +132,12 @@ impl World {
             audit,
             now,
             in_flight: BTreeMap::new(),
+            lost: BTreeSet::new(),
             largest_acked: None,
             bytes_in_flight: 0,
             next: 0,
             datagram,
+            to_transfer,
         }
     }
 
@@ -187,7 +193,7 @@ impl World {
 
     fn ack(&mut self, packet: u64) {
         self.sender.on_ack(self.now, packet);
-        if self.in_flight.contains_key(&packet) {
+        if self.in_flight.contains_key(&packet) || self.lost.contains(&packet) {
             self.largest_acked = self.largest_acked.max(Some(packet));
         }
         self.settle(packet);
@@ -195,6 +201,9 @@ impl World {
 
     fn lose(&mut self, packet: u64) {
         self.sender.on_loss(self.now, packet);
+        if self.in_flight.contains_key(&packet) {
+            self.lost.insert(packet);
+        }
         self.settle(packet);
     }
 
@@ -226,13 +235,16 @@ impl World {
 
     fn transfer(&mut self, packets: u8, rtt_ms: u16, lose_every: u8) {
         let rtt = Duration::from_millis(rtt_ms.into());
-        let mut on_the_way: Vec<(Timestamp, u64)> = Vec::new();
+        let mut on_the_way: VecDeque<(Timestamp, u64)> = VecDeque::new();
+        let packets = self.to_transfer.min(u32::from(packets));
+        self.to_transfer -= packets;
         for n in 0..packets {
             let gap = self.sender.rate().time_for(Bytes::new(self.datagram)).min(Duration::from_secs(10));
             self.wait(gap);
-            let lost = lose_every != 0 && n % lose_every == lose_every - 1;
-            while on_the_way.first().is_some_and(|&(arrival, _)| arrival <= self.now) {
-                let (_, packet) = on_the_way.remove(0);
+            let lost = (n + 1).checked_rem(lose_every.into()) == Some(0);
+            while on_the_way.front().is_some_and(|&(arrival, _)| arrival <= self.now)
+                && let Some((_, packet)) = on_the_way.pop_front()
+            {
                 self.ack(packet);
                 self.sender.on_end_acks(self.now);
             }
@@ -241,7 +253,7 @@ impl World {
             if lost {
                 self.lose(packet);
             } else {
-                on_the_way.push((self.now + rtt, packet));
+                on_the_way.push_back((self.now + rtt, packet));
             }
             self.check();
         }

@@ -50,6 +50,7 @@ impl Way {
             patience: Duration::from_nanos(2 * spec.path.rtt + queue_delay(&spec.path)) + Duration::from_secs(1),
         };
         way.from.connect(way.to.local_addr()?)?;
+        super::sockets::enlarge_receive_buffer(&way.to)?;
         way.to.set_read_timeout(Some(way.patience))?;
         Ok(way)
     }

@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// How such a flow's algorithm is written: `quic:pcc`.
 pub(crate) const PREFIX: &str = "quic:";
+/// PCC's own, whatever its utility and law.
+pub(crate) const PCC: &str = "quic:pcc";
 const PORT: &str = "4433";
 /// Monitor intervals kept of a flow: as many as a plot of the run can show.
 const MOST_INTERVALS: usize = 400;

@@ -6,6 +6,7 @@ mod overview;
 mod page;
 mod plot;
 mod svg;
+mod timeline;
 
 use crate::check::{self, Checked, NotJudged};
 use crate::figure::Figure;

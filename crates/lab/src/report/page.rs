@@ -89,7 +89,8 @@ fn head(sections: &[Section<'_>], origin: &Origin) -> String {
     }
     let mut text = format!(
         "<h1>PCC against today's TCPs, on the paths of the papers</h1>\n<p class=\"dim\">Measured on a real Linux network \
-         stack in virtual time; points are means over seeds.</p>\n<section><h2>{score}; {reached} goals reached</h2>\n"
+         stack in virtual time; points are means over seeds.</p>\n<section><h2>{score}; {reached} {} reached</h2>\n",
+        if reached == 1 { "goal" } else { "goals" }
     );
     text += &overview(sections);
     text += "<p class=\"dim\">A promise is a measure of a scenario and what it must reach; its goal is what we want it to \

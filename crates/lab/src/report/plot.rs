@@ -1,11 +1,11 @@
 //! What is drawn: lines and marks in the units of their axes, made of a scenario's cells.
 
 use super::ink::family;
+use super::timeline::timelines;
 use crate::check::{Target, short};
 use crate::figure::{Figure, Kind, Scale};
-use crate::measure::{Measure, delivered};
+use crate::measure::Measure;
 use crate::scenario::Scenario;
-use crate::spec::{FlowOutcome, Segment, Spec};
 use crate::summary::{Cell, Mean};
 use pcc::units::{Bytes, Rate};
 
@@ -111,9 +111,6 @@ impl Plot {
     }
 }
 
-/// Samples of a timeline: more would not be seen.
-const MOST_SAMPLES: usize = 250;
-
 /// The plots of a scenario's figure: one, or over time with several flows one an algorithm. None where nothing of it
 /// was run.
 pub(super) fn plots(scenario: &Scenario, figure: &Figure, cells: &[Cell<'_>]) -> Vec<Plot> {
@@ -129,7 +126,7 @@ pub(super) fn plots(scenario: &Scenario, figure: &Figure, cells: &[Cell<'_>]) ->
     plots
 }
 
-fn title(scenario: &Scenario, figure: &Figure) -> String {
+pub(super) fn title(scenario: &Scenario, figure: &Figure) -> String {
     figure.title.clone().unwrap_or_else(|| scenario.title.clone())
 }
 
@@ -236,12 +233,13 @@ fn lines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
     };
     let is_drawn = |series: &Series| !series.points.is_empty() && figure.over.as_deref() != Some(&series.ink);
     let mut series: Vec<_> = algorithms(cells).into_iter().map(one).filter(is_drawn).collect();
+    let mut limits = limits(scenario, figure, &places);
     if join == Join::None {
         tell_apart(&mut series);
-        spread(&mut series);
+        spread(&mut series, &mut limits);
     }
     let references = references(scenario, figure, &places);
-    let limits = limits(scenario, figure, &places);
+    let limits = limits.into_iter().map(|(_, limit)| limit).collect();
     Plot { title: title(scenario, figure), x: places.axis, y: y_axis(figure), series, references, limits }
 }
 
@@ -253,12 +251,16 @@ fn tell_apart(series: &mut [Series]) {
     }
 }
 
-/// Moves the series of points that are names a little apart, so that none hides another.
-fn spread(series: &mut [Series]) {
+/// Moves the series of points that are names a little apart, so that none hides another, and what an algorithm must reach
+/// with its points.
+fn spread(series: &mut [Series], limits: &mut [(&str, Limit)]) {
     let step = 0.5 / series.len().max(1) as f64;
     let middle = series.len().saturating_sub(1) as f64 / 2.0;
     for (place, series) in series.iter_mut().enumerate() {
-        series.points.iter_mut().for_each(|point| point.x += (place as f64 - middle) * step);
+        let aside = (place as f64 - middle) * step;
+        series.points.iter_mut().for_each(|point| point.x += aside);
+        let own = limits.iter_mut().filter(|(algorithm, _)| *algorithm == series.ink);
+        own.for_each(|(_, limit)| limit.x += aside);
     }
 }
 
@@ -313,7 +315,8 @@ fn references(scenario: &Scenario, figure: &Figure, places: &Places) -> Vec<Seri
     fitting.map(one).filter(|series| !series.points.is_empty()).collect()
 }
 
-fn limits(scenario: &Scenario, figure: &Figure, places: &Places) -> Vec<Limit> {
+/// What must be reached, by whom.
+fn limits<'a>(scenario: &'a Scenario, figure: &Figure, places: &Places) -> Vec<(&'a str, Limit)> {
     let is_plain = |over: &[String]| match &figure.over {
         None => over.is_empty(),
         Some(peer) => over.len() == 1 && over.contains(peer),
@@ -323,7 +326,8 @@ fn limits(scenario: &Scenario, figure: &Figure, places: &Places) -> Vec<Limit> {
     for target in fitting.filter(|target| is_plain(&target.over) && target.over_at.is_none() && target.less.is_none()) {
         let all: Vec<_> = if target.at.is_empty() { places.names.clone() } else { target.at.clone() };
         let (must, goal) = (target.must, target.goal.unwrap_or(target.must));
-        limits.extend(all.iter().filter_map(|point| Some(Limit { x: places.at(point)?, must, goal })));
+        let limit = |point: &String| Some((target.algorithm.as_str(), Limit { x: places.at(point)?, must, goal }));
+        limits.extend(all.iter().filter_map(limit));
     }
     limits
 }
@@ -381,84 +385,4 @@ fn frontier(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
     let label = figure.x_label.clone().unwrap_or_else(|| across.label());
     let x = Axis { label, scale: figure.x_scale, marks: Vec::new() };
     Plot { title: title(scenario, figure), x, y: y_axis(figure), series, references: Vec::new(), limits: Vec::new() }
-}
-
-/// Goodput over time at one point, with the first seed there is of each algorithm.
-fn timelines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Vec<Plot> {
-    let point = figure.point.as_deref().or_else(|| cells.first().map(|cell| cell.point));
-    let shown = cells.iter().filter(|cell| Some(cell.point) == point);
-    let runs: Vec<_> = shown.filter_map(|cell| Some((cell.algorithm, *cell.runs.first()?))).collect();
-    let plot = |what: Option<&str>, seed: u64, series: Vec<Series>| {
-        let x = Axis { label: "time, s".into(), scale: Scale::Linear, marks: Vec::new() };
-        let label = figure.y_label.clone().unwrap_or_else(|| "goodput, Mbit/s".into());
-        let y = Axis { label, scale: figure.y_scale, marks: Vec::new() };
-        let what = what.map_or(String::new(), |what| format!(", {}", short(what)));
-        let title = format!("{}{what} (seed {seed})", title(scenario, figure));
-        Plot { title, x, y, series, references: Vec::new(), limits: Vec::new() }
-    };
-    if runs.iter().all(|(_, (run, _))| run.spec.flows.len() == 1) {
-        // One flow each: all in one picture, as the paper has it.
-        let Some((_, (first, _))) = runs.first() else { return Vec::new() };
-        let mut series: Vec<_> = optimum(&first.spec).into_iter().collect();
-        series.extend(runs.iter().filter_map(|(name, (run, outcome))| {
-            let points = rates(&run.spec, outcome.flows.first()?);
-            Some(Series { name: short(name).to_owned(), ink: (*name).to_owned(), alike: 0, join: Join::Line, points })
-        }));
-        return vec![plot(None, first.spec.seed, series)];
-    }
-    let each = runs.iter().map(|(name, (run, outcome))| {
-        let mut series: Vec<_> = optimum(&run.spec).into_iter().collect();
-        series.extend(run.spec.flows.iter().zip(&outcome.flows).enumerate().map(|(number, (spec, flow))| {
-            let text = format!("{} {}", short(&spec.algorithm), number + 1);
-            Series {
-                name: text,
-                ink: format!("flow-{number}"),
-                alike: 0,
-                join: Join::Line,
-                points: rates(&run.spec, flow),
-            }
-        }));
-        plot(Some(name), run.spec.seed, series)
-    });
-    each.collect()
-}
-
-/// Payload that arrived, step by step. Unit: s and Mbit/s.
-fn rates(spec: &Spec, flow: &FlowOutcome) -> Vec<Point> {
-    let (Some(first), Some(last)) = (flow.samples.first(), flow.samples.last()) else { return Vec::new() };
-    let span = last.at.saturating_sub(first.at);
-    let step = spec.step.max(span / MOST_SAMPLES as u64).max(1);
-    let point = |at: u64| {
-        let mean = delivered(flow, at, at + step) * 8e3 / step as f64;
-        // In the middle of the step.
-        bare((at + step / 2) as f64 / 1e9, mean)
-    };
-    (first.at..=last.at.saturating_sub(step)).step_by(step as usize).map(point).collect()
-}
-
-/// A point of a line without marks.
-fn bare(x: f64, mean: f64) -> Point {
-    Point { x, y: Mean { mean, margin: None }, x_margin: None, seeds: Vec::new(), text: String::new() }
-}
-
-/// What the path could carry over time, if that changes. Unit: s and Mbit/s.
-fn optimum(spec: &Spec) -> Option<Series> {
-    let segments = spec.path.segments(0, spec.duration);
-    if segments.len() < 2 {
-        return None;
-    }
-    let point = |at: u64, mean: f64| bare(at as f64 / 1e9, mean);
-    let bits = |part: &Segment| part.rate as f64 * (1.0 - part.loss) * (part.to - part.from) as f64 / 1e9;
-    let mbit = |from: u64, to: u64| {
-        let sum: f64 = spec.path.segments(from, to).iter().map(bits).sum();
-        sum / 1e6 / ((to - from).max(1) as f64 / 1e9)
-    };
-    let mut points: Vec<_> = if segments.len() <= MOST_SAMPLES {
-        segments.iter().map(|part| point(part.from, mbit(part.from, part.to))).collect()
-    } else {
-        let step = (spec.duration / MOST_SAMPLES as u64).max(1);
-        (0..spec.duration).step_by(step as usize).map(|at| point(at, mbit(at, at + step))).collect()
-    };
-    points.extend(points.last().map(|last| Point { x: spec.duration as f64 / 1e9, ..last.clone() }));
-    Some(Series { name: "what the path carries".into(), ink: "optimum".into(), alike: 0, join: Join::Steps, points })
 }

@@ -255,7 +255,7 @@ fn around(axis: &Axis, marks: &[(f64, String)], values: impl Iterator<Item = f64
             (low / room, high * room)
         }
         Scale::Linear => {
-            let room = if high > low { ((high - low) * 0.04).max(room) } else { 1.0 };
+            let room = if high > low { (high - low) * 0.04 + room } else { 1.0 };
             (low - room, high + room)
         }
     }

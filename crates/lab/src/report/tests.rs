@@ -133,7 +133,7 @@ fn what_comes_from_a_scenario_file_cannot_become_markup() {
 fn the_page_says_what_was_measured_promised_and_published_and_how_it_was_made() {
     let page = rendered();
     for (what, words) in [
-        ("the score", "1 of 3 promises kept, 1 missed, 1 not judged; 1 goals reached"),
+        ("the score", "1 of 3 promises kept, 1 missed, 1 not judged; 1 goal reached"),
         ("a miss", "<span class=\"verdict miss\">MISS</span>"),
         ("a goal", "PASS, goal"),
         ("what is missing", "lacks reno at 0.02"),
@@ -188,17 +188,18 @@ fn figures_have_the_lines_marks_and_limits_of_their_kind() {
 
 #[test]
 fn marks_of_a_frontier_that_share_a_colour_have_shapes_of_their_own() {
-    let text = SCENARIO.replace(r#""cubic", "reno"]"#, r#""cubic", "quic:pcc+least_gain=0", "quic:cubic", "reno"]"#);
+    let text =
+        SCENARIO.replace(r#""cubic", "reno"]"#, r#""cubic", "quic:pcc+allegro+least_gain=0", "quic:cubic", "reno"]"#);
     let scenario = scenario::parse("small", &text).unwrap_or_else(|error| panic!("{error}"));
     let run = |run: &scenario::Run| {
-        let algorithm = run.algorithm.replace("+least_gain=0", "").replace("quic:cubic", "cubic");
+        let algorithm = run.algorithm.replace("+allegro+least_gain=0", "").replace("quic:cubic", "cubic");
         outcome(&scenario::Run { algorithm, ..run.clone() })
     };
     let outcomes: Vec<_> = scenario.runs.iter().map(run).collect();
     let dir = tempfile::tempdir().unwrap();
     let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"));
     let marks: Vec<_> = section.plots[2].series.iter().map(|one| (one.name.as_str(), one.alike)).collect();
-    assert_eq!(marks, [("pcc", 0), ("cubic", 0), ("pcc+least_gain=0", 1), ("quic:cubic", 1)]);
+    assert_eq!(marks, [("pcc", 0), ("cubic", 0), ("pcc+allegro+least_gain=0", 1), ("quic:cubic", 1)]);
 }
 
 #[test]
@@ -214,6 +215,27 @@ fn without_a_sweep_each_algorithm_has_a_place_of_its_own() {
     assert_eq!(places, [("pcc", 0.0), ("cubic", 1.0)]);
     assert_eq!(section.plots[0].limits.len(), 1);
     assert_eq!(section.checked[0].as_ref().unwrap().case, "small");
+}
+
+#[test]
+fn where_points_are_names_what_must_be_reached_stands_where_it_is_measured() {
+    let text =
+        SCENARIO.replace("\"loss-both-ways\", values = [0.0, 0.01, 0.02]", "\"queue\", values = [\"fq\", \"codel\"]");
+    let text = text.split("    [[figure]]\n    kind").next().unwrap();
+    let target = "[[target]]\nrow = '1'\nmeasure = 'share'\nmust = 0.5";
+    let scenario = scenario::parse("small", &format!("{text}\n{target}")).unwrap_or_else(|error| panic!("{error}"));
+    let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"));
+    let plot = &section.plots[0];
+    let places = |number: usize| plot.series[number].points.iter().map(|point| point.x).collect::<Vec<_>>();
+    assert_eq!(plot.limits.iter().map(|limit| limit.x).collect::<Vec<_>>(), places(0));
+    assert_ne!(places(0), places(1));
+    // The first mark of the first series keeps its width from the axis, which begins 14 pixels and three digits in.
+    let drawn = svg::draw(plot, svg::Size { width: 450.0, height: 280.0 }, ink::Ground::Page);
+    let limit = drawn.split("stroke-width=\"3\"").next().unwrap().rsplit("<path d=\"M").next().unwrap();
+    let left: f64 = limit.split(' ').next().unwrap().parse().unwrap();
+    assert!(left > 14.0 + 3.0 * 7.3, "{limit}");
 }
 
 #[test]

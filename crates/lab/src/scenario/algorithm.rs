@@ -1,4 +1,4 @@
-//! Names of what sends: `cubic`, `reno+paced`, `cubic*10`, `quic:pcc/safe`, `quic:pcc+epsilon_min=0.02`, `app`.
+//! Names of what sends: `cubic`, `reno+paced`, `cubic*10`, `quic:pcc/safe`, `quic:pcc+allegro+epsilon_min=0.02`, `app`.
 
 use crate::spec::FlowSpec;
 use pcc::control::Law;
@@ -66,11 +66,10 @@ pub(super) fn flow_of(name: &str) -> Result<FlowSpec, String> {
         return Err(format!("`{name}`: only kernel TCP can be paced or bundled by the lab"));
     }
     if let Some(utility) = &utility {
-        let known = pcc::utility::NAMES;
-        if base != "quic:pcc" || !known.contains(&utility.as_str()) {
-            let known = known.map(|known| format!("quic:pcc/{known}")).join(", ");
-            return Err(format!("`{name}` has no such utility: choose from {known}"));
+        if base != "quic:pcc" {
+            return Err(format!("`{name}`: only quic:pcc has a utility"));
         }
+        pcc::utility::parse(utility).map_err(|error| format!("`{name}`: {error}"))?;
     }
     if let Some(law) = &law {
         if base != "quic:pcc" {
@@ -94,14 +93,15 @@ mod tests {
             ("reno+paced*2", "reno", 2, true, None, None),
             ("quic:pcc", "quic:pcc", 1, false, None, None),
             ("quic:pcc/linear", "quic:pcc", 1, false, Some("linear"), None),
-            ("quic:pcc+epsilon_min=0.02", "quic:pcc", 1, false, None, Some("epsilon_min=0.02")),
+            ("quic:pcc+allegro", "quic:pcc", 1, false, None, Some("allegro")),
+            ("quic:pcc+epsilon=0.01", "quic:pcc", 1, false, None, Some("epsilon=0.01")),
             (
-                "quic:pcc/linear+epsilon_min=0.02+interval_rtts=1..1.4",
+                "quic:pcc/linear+allegro+epsilon_min=0.02+interval_rtts=1..1.4",
                 "quic:pcc",
                 1,
                 false,
                 Some("linear"),
-                Some("epsilon_min=0.02,interval_rtts=1..1.4"),
+                Some("allegro,epsilon_min=0.02,interval_rtts=1..1.4"),
             ),
             ("pcc", "pcc", 1, false, None, None),
         ] {
@@ -123,9 +123,13 @@ mod tests {
             ("cubic*many", "1 to 1000 connections"),
             ("quic:pcc*10", "only kernel TCP"),
             ("quic:bbr+paced", "only kernel TCP"),
-            ("quic:pcc/fastest", "quic:pcc/safe"),
-            ("quic:cubic/safe", "no such utility"),
-            ("quic:pcc+epsilon=0.02", "`epsilon` is no parameter of the control law; choose from epsilon_min"),
+            ("quic:pcc/fastest", "`fastest` is no utility; choose from fair"),
+            ("quic:pcc/hybrid", "write it like hybrid,needed=20Mbit"),
+            ("quic:cubic/safe", "only quic:pcc has a utility"),
+            (
+                "quic:pcc+epsilon_min=0.02",
+                "`epsilon_min` is no parameter of the control law ascent; choose from epsilon",
+            ),
             ("quic:pcc+interval_rtts=NaN", "`NaN` is no interval_rtts"),
             ("quic:cubic+epsilon_min=0.02", "only quic:pcc has a control law"),
             ("cubic+fast", "only quic:pcc has a control law"),

@@ -6,10 +6,12 @@
 //! | `slots` | who writes to which upload |
 //! | `receive` | how a body becomes a part of a file |
 //! | `partial` | what there is of a file before it is complete |
+//! | `fleeting` | what becomes of an upload that nobody comes back for |
 //! | `finished` | which uploads are done |
 //! | `token` | who may upload |
 
 mod finished;
+mod fleeting;
 mod part;
 mod partial;
 mod receive;
@@ -37,7 +39,7 @@ use slots::Slots;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Between looks for old unfinished uploads in a directory.
@@ -53,7 +55,7 @@ const GUESSING: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub(crate) struct Uploads {
     token: Token,
-    slots: Slots,
+    slots: Arc<Slots>,
     finished: Finished,
     swept: Mutex<HashMap<PathBuf, Instant>>,
 }
@@ -61,7 +63,7 @@ pub(crate) struct Uploads {
 impl Uploads {
     /// Open to whoever bears the token.
     pub(crate) fn new(token: Token) -> Self {
-        Self { token, slots: Slots::default(), finished: Finished::default(), swept: Mutex::default() }
+        Self { token, slots: Arc::default(), finished: Finished::default(), swept: Mutex::default() }
     }
 
     /// Whether it is time to look for old unfinished uploads in that directory.

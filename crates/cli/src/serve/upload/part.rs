@@ -1,11 +1,15 @@
 //! What a request says about the bytes it brings. What is malformed is refused: taken for absent, it would be a digest
 //! that nobody checks, or a length that nobody keeps.
 
-use super::Token;
+use super::{Token, partial};
 use crate::wire;
 use blake3::Hash;
+use core::time::Duration;
 use http::header::{self, HeaderName};
 use http::{HeaderMap, Request};
+
+/// How long a client that does not say tries to come back: as long as `pcc put` does by itself.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A body, and where it belongs.
 #[derive(Debug)]
@@ -27,8 +31,8 @@ pub(super) struct Part {
 pub(super) enum Keep {
     /// The client can go on, also after it was started anew.
     Always,
-    /// It can, unless it leaves.
-    WhileTheClientIsThere,
+    /// It can, unless it leaves, or does not come back for so long.
+    WhileTheClientIsThere(Duration),
     /// It cannot.
     Never,
 }
@@ -49,7 +53,10 @@ impl Part {
             return Ok(Self { id, keep: Keep::Never, offset: 0, complete: true, length: body, body, digest });
         };
         let keep = match field(headers, wire::UPLOAD_KEEP, boolean)? {
-            Some(false) => Keep::WhileTheClientIsThere,
+            Some(false) => {
+                let patience = field(headers, wire::UPLOAD_PATIENCE, number)?.map(Duration::from_secs);
+                Keep::WhileTheClientIsThere(patience.unwrap_or(PATIENCE).min(partial::KEPT))
+            }
             _ => Keep::Always,
         };
         Ok(Self {
@@ -145,10 +152,12 @@ mod tests {
             ("upload-length", "9"),
             ("content-length", "2"),
             ("upload-keep", "?0"),
+            ("upload-patience", "90"),
             ("repr-digest", &*format!("sha-256=:AAAA:, {sent}")),
         ];
         let part = part(RESUMABLE, &fields).unwrap();
-        assert_eq!((&*part.id, part.keep, part.offset), ("id", Keep::WhileTheClientIsThere, 7));
+        let keep = Keep::WhileTheClientIsThere(Duration::from_secs(90));
+        assert_eq!((&*part.id, part.keep, part.offset), ("id", keep, 7));
         assert_eq!((part.complete, part.length, part.body), (true, Some(9), Some(2)));
         assert_eq!(part.digest, Some(digest));
     }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::time::SystemTime;
 
 /// An unfinished upload that nobody continued for so long is removed when something is uploaded beside it.
-const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+pub(super) const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Read at once for hashing.
 const CHUNK: usize = 1 << 20;

@@ -1,5 +1,6 @@
 //! Takes the body of an upload, and completes the file.
 
+use super::fleeting::Fleeting;
 use super::part::{Keep, Part};
 use super::partial::{FinishError, Partial};
 use super::slots::Claim;
@@ -34,6 +35,29 @@ pub(super) async fn receive(
     stream: &mut ResponseStream,
 ) -> Result<Outcome, Broken> {
     let Some(claim) = uploads.slots.claim(&path, &part.id) else { return crowded(stream).await };
+    let number = claim.number();
+    let fleeting = match part.keep {
+        Keep::WhileTheClientIsThere(patience) => {
+            let (root, slots, path) = (service.root.clone(), uploads.slots.clone(), path.clone());
+            Some(Fleeting { root, slots, path, id: part.id.clone(), patience })
+        }
+        Keep::Always | Keep::Never => None,
+    };
+    let received = take(service, uploads, path, part, claim, stream).await;
+    if let Some(fleeting) = fleeting {
+        tokio::spawn(fleeting.forget(number));
+    }
+    received
+}
+
+async fn take(
+    service: &Service,
+    uploads: &Uploads,
+    path: SafePath,
+    part: Part,
+    claim: Claim<'_>,
+    stream: &mut ResponseStream,
+) -> Result<Outcome, Broken> {
     let mut turn = claim.turn().await;
 
     let opened = open(service, uploads, &path, &part).await;
@@ -81,7 +105,11 @@ pub(super) async fn receive(
             refuse_disk(stream, &error).await
         }
         End::Broken(error) => {
-            let gone = part.keep == Keep::Never || part.keep == Keep::WhileTheClientIsThere && has_left(&error);
+            let gone = match part.keep {
+                Keep::Always => false,
+                Keep::WhileTheClientIsThere(_) => has_left(&error),
+                Keep::Never => true,
+            };
             *turn = settle(&part, partial, gone);
             Err(error.into())
         }

@@ -62,6 +62,22 @@ impl Slots {
     }
 }
 
+impl Slots {
+    /// Claims an upload that nobody took up since request `number` ended. `None` if somebody did.
+    pub(super) fn claim_after(&self, path: &SafePath, id: &str, number: u64) -> Option<Claim<'_>> {
+        {
+            let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            // One that is not in the book is nobody's.
+            let slot = slots.get(&(path.clone(), id.to_owned()));
+            if slot.is_some_and(|slot| Arc::strong_count(slot) > 1 || *slot.latest.borrow() != number) {
+                return None;
+            }
+        }
+        // Whoever comes right now waits for the turn, and then finds that nothing is there, as a moment later.
+        self.claim(path, id)
+    }
+}
+
 impl Slot {
     fn used(&self) -> Instant {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
@@ -72,6 +88,11 @@ impl Claim<'_> {
     /// The right to write, and the hash of what is there, if it is known.
     pub(super) async fn turn(&self) -> MutexGuard<'_, Option<Hasher>> {
         self.slot.turn.lock().await
+    }
+
+    /// The number of this request among those for the upload.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Waits until a later request takes over.
@@ -126,6 +147,19 @@ mod tests {
         let _turn = waiting.turn().await;
         assert!(third.slot.turn.try_lock().is_err(), "never two at a time");
         waiting.superseded().await;
+    }
+
+    #[tokio::test]
+    async fn an_upload_that_somebody_took_up_is_nobody_elses() {
+        let slots = Slots::default();
+        let first = slots.claim(&path("/file"), "id").unwrap();
+        let number = first.number();
+        assert!(slots.claim_after(&path("/file"), "id", number).is_none(), "the first is at it");
+        *first.turn().await = Some(Hasher::new());
+        drop(first);
+        assert!(slots.claim_after(&path("/file"), "id", number - 1).is_none(), "there was a later one");
+        assert!(slots.claim_after(&path("/file"), "id", number).is_some());
+        assert!(slots.claim_after(&path("/file"), "id", number).is_none(), "that was the later one");
     }
 
     #[tokio::test]

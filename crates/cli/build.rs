@@ -1,0 +1,22 @@
+//! Tells the program what its QUIC flows without PCC depend on, see `stack.rs`.
+
+mod stack;
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() -> std::io::Result<()> {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
+    let compiler = Command::new(variable("RUSTC")).arg("-vV").output()?.stdout;
+    let how = ["TARGET", "PROFILE", "OPT_LEVEL", "CARGO_ENCODED_RUSTFLAGS"].map(variable).join("\n");
+    let how = String::from_utf8_lossy(&compiler) + how.as_str();
+    for name in ["Cargo.lock", "Cargo.toml", "vendor", "crates/core/src/units.rs", "crates/quic/src"] {
+        println!("cargo::rerun-if-changed={}", root.join(name).display());
+    }
+    for name in ["build.rs", "stack.rs", "Cargo.toml", "../quic/Cargo.toml", "../core/Cargo.toml", "src"] {
+        println!("cargo::rerun-if-changed={name}");
+    }
+    println!("cargo::rustc-env=PCC_STACK={}", stack::hash(&root, &how)?.unwrap_or_default());
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! Whether a file is here already, byte for byte, so that nothing needs to come.
+
+use super::source::Source;
+use super::transfer::{Fetched, ask};
+use crate::blocking::{Wanted, while_wanted};
+use crate::url::Url;
+use blake3::{Hash, Hasher};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// Read at a time: between two pieces an interrupt is heard.
+const PIECE: usize = 1 << 20;
+
+/// The file at `path`, if its BLAKE3 is the one that the server has; `None` too if it cannot be read or the server has
+/// no digests.
+pub(super) async fn already(source: &Source, url: &Url, path: &Path) -> anyhow::Result<Option<Fetched>> {
+    let begun = std::time::Instant::now();
+    let path = path.to_owned();
+    let Ok((bytes, digest)) = while_wanted(move |wanted| hash(&path, wanted)).await else { return Ok(None) };
+    let same = ask(source, url, true).await?.digest == Some(digest);
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(same.then_some(Fetched { bytes, digest, verified: true, seconds, resumed_from: bytes }))
+}
+
+/// Size and BLAKE3 of a file. Blocks.
+fn hash(path: &Path, wanted: &Wanted) -> anyhow::Result<(u64, Hash)> {
+    let (mut file, mut hasher, mut piece) = (File::open(path)?, Hasher::new(), vec![0; PIECE]);
+    loop {
+        wanted.still()?;
+        match file.read(&mut piece) {
+            Ok(0) => return Ok((hasher.count(), hasher.finalize())),
+            Ok(read) => hasher.update(&piece[..read]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error.into()),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocking::ends_when_nobody_waits;
+
+    #[test]
+    fn a_file_is_hashed_whole_and_only_while_somebody_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let data = vec![7; PIECE + 5];
+        std::fs::write(&path, &data).unwrap();
+        Wanted::always(|wanted| {
+            assert_eq!(hash(&path, wanted).unwrap(), (data.len() as u64, blake3::hash(&data)));
+        });
+        File::create(&path).unwrap().set_len(1 << 40).unwrap(); // takes minutes to read
+        assert!(ends_when_nobody_waits(while_wanted(move |wanted| hash(&path, wanted))));
+    }
+}

@@ -1,0 +1,121 @@
+//! What a server's header fields are taken for.
+
+use super::*;
+use http::HeaderValue;
+use proptest::prelude::*;
+
+#[test]
+fn ranges_are_read_and_impossible_ones_refused() {
+    assert_eq!(content_range("bytes 5-9/10"), Some((5, Some(10))));
+    assert_eq!(content_range("bytes 0-0/*"), Some((0, None)));
+    for wrong in [
+        "",
+        "bytes 5-9",
+        "bytes */10",
+        "bytes 9-5/10",
+        "bytes 5-10/10",
+        "items 5-9/10",
+        "bytes -5-9/10",
+        "bytes +5-9/10",
+    ] {
+        assert_eq!(content_range(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
+fn a_digest_is_read_in_both_forms_and_anything_else_is_none() {
+    let headers = |name, value: &str| HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())]);
+    let digest = blake3::hash(b"abc");
+    let hexadecimal = format!("blake3={}", digest.to_hex());
+    assert_eq!(digest_of(&headers(wire::PCC_DIGEST, &hexadecimal)), Some(digest));
+    let base64 = "blake3=:ZDezrDhGUTP/tjt1JzqNtUjFWEZdedsD/TWcbNW9nYU=:";
+    assert_eq!(digest_of(&headers(wire::REPR_DIGEST, base64)), Some(digest));
+    assert_eq!(digest_of(&headers(wire::REPR_DIGEST, &format!("sha-256=:AAAA:, {base64}"))), Some(digest));
+    for wrong in ["", "blake3=", "blake3=abc", "sha256=00", "blake3=:AAAA:", "blake3=:::"] {
+        assert_eq!(digest_of(&headers(wire::PCC_DIGEST, wrong)), None, "{wrong}");
+        assert_eq!(digest_of(&headers(wire::REPR_DIGEST, wrong)), None, "{wrong}");
+    }
+}
+
+#[test]
+fn a_length_is_digits_and_nothing_else() {
+    let url = "https://h/a".parse().unwrap();
+    let lengths = |values: &[&'static str]| {
+        let values = values.iter().map(|value| (CONTENT_LENGTH, HeaderValue::from_static(value)));
+        length(&HeaderMap::from_iter(values), &url)
+    };
+    assert_eq!(lengths(&[]).unwrap(), None);
+    assert_eq!(lengths(&["5"]).unwrap(), Some(5));
+    for wrong in ["-1", "+1", "abc", "", "5, 5", "1e3", "18446744073709551616"] {
+        assert!(lengths(&[wrong]).unwrap_err().to_string().contains(&format!("`{wrong}`")), "{wrong}");
+    }
+    let mut two = HeaderMap::new();
+    for value in ["5", "6"] {
+        two.append(CONTENT_LENGTH, HeaderValue::from_static(value));
+    }
+    assert!(length(&two, &url).is_err());
+}
+
+#[test]
+fn a_time_is_a_validator_once_it_is_past() {
+    let version = |date: Option<&'static str>| {
+        let mut headers = HeaderMap::new();
+        headers.insert(LAST_MODIFIED, HeaderValue::from_static("Sun, 06 Nov 1994 08:49:37 GMT"));
+        date.map(|date| headers.insert(DATE, HeaderValue::from_static(date)));
+        Version::of(&headers, Some(5))
+    };
+    assert!(version(Some("Sun, 06 Nov 1994 08:49:38 GMT")).is_validated());
+    for too_early in [None, Some("Sun, 06 Nov 1994 08:49:37 GMT"), Some("Sun, 06 Nov 1994 08:49:00 GMT")] {
+        assert!(!version(too_early).is_validated(), "{too_early:?}");
+    }
+}
+
+#[test]
+fn versions_fit_only_if_nothing_known_differs() {
+    let version = |etag: Option<&str>, modified: Option<&str>, size| Version {
+        etag: etag.map(str::to_owned),
+        modified: modified.map(str::to_owned),
+        settled: false,
+        size,
+    };
+    let known = version(Some("\"1\""), Some("Mon"), Some(5));
+    assert!(known.fits(&version(Some("\"1\""), Some("Tue"), Some(5))), "the tag decides over the time");
+    assert!(known.fits(&version(Some("\"1\""), None, None)));
+    assert!(!known.fits(&version(Some("\"2\""), Some("Mon"), Some(5))));
+    assert!(!known.fits(&version(Some("\"1\""), Some("Mon"), Some(6))));
+    assert!(!known.fits(&version(None, Some("Mon"), Some(5))), "a tag that vanished");
+    assert!(!version(None, Some("Mon"), Some(5)).fits(&version(None, Some("Tue"), Some(5))));
+}
+
+#[test]
+fn a_weak_tag_is_none() {
+    let headers = HeaderMap::from_iter([(ETAG, HeaderValue::from_static("W/\"1\""))]);
+    assert_eq!(Version::of(&headers, None).etag, None);
+}
+
+proptest! {
+    #[test]
+    fn any_part_of_a_file_is_read_as_it_was_written(first in any::<u64>(), length in any::<u64>(), size in any::<u64>()) {
+        let last = first.saturating_add(length);
+        prop_assert_eq!(content_range(&format!("bytes {first}-{last}/*")), Some((first, None)));
+        let read = content_range(&format!("bytes {first}-{last}/{size}"));
+        prop_assert_eq!(read, (last < size).then_some((first, Some(size))));
+    }
+
+    #[test]
+    fn any_fields_have_a_meaning_or_none(
+        range in "bytes [0-9*+-]{0,5}-[0-9 ]{0,22}/[0-9*]{0,22}|[ -~]{0,30}",
+        time in "[ -~]{0,40}",
+        tag in "(W/)?\"?[ -~]{0,10}",
+    ) {
+        if let Some((first, Some(size))) = content_range(&range) {
+            prop_assert!(first < size);
+        }
+        let fields = [(LAST_MODIFIED, &time), (DATE, &time), (ETAG, &tag), (CONTENT_LENGTH, &time)];
+        let fields = fields.map(|(name, text)| (name, HeaderValue::from_str(text).unwrap()));
+        let headers = HeaderMap::from_iter(fields);
+        let version = Version::of(&headers, None);
+        let _ = (version.modified_at(), digest_of(&headers), length(&headers, &"https://h/a".parse().unwrap()).is_ok());
+        prop_assert!(!version.etag.is_some_and(|tag| tag.starts_with("W/")));
+    }
+}

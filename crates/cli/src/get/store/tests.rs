@@ -1,0 +1,231 @@
+//! What is kept, taken up again, and given its name.
+
+use super::super::journal::BLOCK;
+use super::super::request::Version;
+use super::left::Checked;
+use super::*;
+use crate::blocking::{Wanted, ends_when_nobody_waits, while_wanted};
+
+const SIZE: usize = 9 << 20;
+
+fn data() -> Vec<u8> {
+    (0..SIZE).map(|place| (place * 31 / 7) as u8).collect()
+}
+
+fn header() -> Header {
+    let version = Version { etag: Some("\"1\"".to_owned()), size: Some(SIZE as u64), ..Version::default() };
+    Header::of(&"https://h/a".parse().unwrap(), &version).unwrap()
+}
+
+fn store(target: &Target, bytes: &[u8]) -> Store {
+    let mut store = Store::new(target, Some(header())).unwrap();
+    bytes.chunks(100_001).for_each(|chunk| store.write(chunk).unwrap());
+    store
+}
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("file")
+    }
+
+    fn target(&self) -> Target {
+        Target::File(self.path())
+    }
+
+    fn check(&self) -> Checked {
+        let left = left(&self.target()).unwrap().expect("a partial file");
+        let mut checked = None;
+        Wanted::always(|wanted| checked = left.check(&self.path(), wanted).unwrap());
+        checked.expect("a journal")
+    }
+
+    fn names(&self) -> Vec<String> {
+        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+        self.dir.path().read_dir().unwrap().map(name).collect()
+    }
+}
+
+#[test]
+fn a_second_download_into_the_same_file_is_refused_and_harms_nothing() {
+    let place = Place::new();
+    let first = store(&place.target(), &data());
+    let error = Store::new(&place.target(), Some(header())).err().unwrap().to_string();
+    assert!(error.contains("another pcc is downloading"), "{error}");
+    assert_eq!(first.digest(), blake3::hash(&data()));
+    first.publish(None).unwrap();
+    assert_eq!(std::fs::read(place.path()).unwrap(), data());
+}
+
+#[test]
+fn what_was_killed_goes_on_from_the_last_mark() {
+    let place = Place::new();
+    drop(store(&place.target(), &data()[..SIZE - 500])); // as kill -9 would: nothing is said at the end
+    let mut checked = place.check();
+    assert_eq!((checked.store.at(), checked.damaged_at), (2 * BLOCK, None));
+    checked.store.write(&data()[2 * BLOCK as usize..]).unwrap();
+    assert_eq!(checked.store.digest(), blake3::hash(&data()));
+    checked.store.publish(None).unwrap();
+    assert_eq!(std::fs::read(place.path()).unwrap(), data());
+    assert_eq!(place.names(), ["file"]);
+}
+
+#[test]
+fn a_run_that_ends_in_order_keeps_every_byte() {
+    let place = Place::new();
+    let (sender, receiver) = mpsc::channel(1);
+    let (give_back, _done) = mpsc::channel(1);
+    drop(sender);
+    store(&place.target(), &data()[..5_000_000]).drain(receiver, give_back).unwrap();
+    let mut checked = place.check();
+    assert_eq!(checked.store.at(), 5_000_000);
+    checked.store.write(&data()[5_000_000..]).unwrap();
+    assert_eq!(checked.store.digest(), blake3::hash(&data()));
+}
+
+#[test]
+fn a_flipped_byte_is_found_and_its_block_starts_anew() {
+    let place = Place::new();
+    drop(store(&place.target(), &data()));
+    let (part, _) = names::part_and_journal(&place.path());
+    let mut bytes = std::fs::read(&part).unwrap();
+    bytes[BLOCK as usize + 7] ^= 1;
+    std::fs::write(&part, &bytes).unwrap();
+    let mut checked = place.check();
+    assert_eq!((checked.store.at(), checked.damaged_at), (BLOCK, Some(BLOCK)));
+    checked.store.write(&data()[BLOCK as usize..]).unwrap();
+    assert_eq!(checked.store.digest(), blake3::hash(&data()));
+}
+
+#[test]
+fn a_file_that_lost_its_end_goes_on_from_what_is_left() {
+    let place = Place::new();
+    drop(store(&place.target(), &data()));
+    let (part, _) = names::part_and_journal(&place.path());
+    File::options().write(true).open(&part).unwrap().set_len(BLOCK + 5).unwrap();
+    let checked = place.check();
+    assert_eq!((checked.store.at(), checked.damaged_at), (BLOCK, Some(BLOCK)));
+    assert_eq!(std::fs::metadata(&part).unwrap().len(), BLOCK);
+}
+
+#[test]
+fn a_journal_without_its_file_is_nothing() {
+    let place = Place::new();
+    drop(store(&place.target(), &data()));
+    std::fs::remove_file(names::part_and_journal(&place.path()).0).unwrap();
+    assert!(left(&place.target()).unwrap().is_none());
+}
+
+#[test]
+fn what_nobody_can_resume_is_not_left_behind() {
+    let place = Place::new();
+    let mut store = Store::new(&place.target(), None).unwrap();
+    store.write(&data()).unwrap();
+    drop(store);
+    assert_eq!(place.names(), Vec::<String>::new());
+}
+
+#[test]
+fn a_disk_that_fails_leaves_only_what_can_be_resumed() {
+    for (header, left) in [(None, 0), (Some(header()), 2)] {
+        let place = Place::new();
+        let mut store = Store::new(&place.target(), header).unwrap();
+        store.write(&data()[..5_000_000]).unwrap();
+        let Out::Part(part) = &mut store.out else { unreachable!("it goes to a file") };
+        part.file = File::open(&part.path).unwrap(); // takes no more, like a full disk
+        let (batches, receiver) = mpsc::channel(1);
+        batches.try_send(vec![1]).unwrap();
+        let error = store.drain(receiver, mpsc::channel(1).0).err().unwrap().to_string();
+        assert!(error.contains("make room"), "{error}");
+        assert_eq!(place.names().len(), left, "{:?}", place.names());
+    }
+}
+
+/// Begins and ends downloads of one name as fast as it can, each with bytes of its own.
+fn rival(target: &Target, number: u8) {
+    for _ in 0..200 {
+        let Ok(mut store) = Store::new(target, Some(header())) else { continue };
+        for _ in 0..4 {
+            store.write(&[number; 1000]).unwrap();
+        }
+        store.publish(None).unwrap();
+    }
+}
+
+#[test]
+fn of_rivals_for_one_name_each_publishes_a_whole_file() {
+    let place = Place::new();
+    let target = place.target();
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            let target = &target;
+            scope.spawn(move || rival(target, number));
+        }
+        for _ in 0..2000 {
+            if let Ok(found) = std::fs::read(place.path()) {
+                assert!(found.len() == 4000 && found.iter().all(|byte| *byte == found[0]), "{} bytes", found.len());
+            }
+        }
+    });
+    assert_eq!(place.names(), ["file"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_in_the_place_of_the_journal_is_an_error_and_holds_nobody() {
+    let place = Place::new();
+    let (part, journal) = names::part_and_journal(&place.path());
+    std::fs::write(part, "x").unwrap();
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    mknodat(CWD, &journal, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let error = format!("{:#}", left(&place.target()).err().unwrap());
+    assert!(error.contains("no plain file") && error.contains("pcc-part.json"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_the_partial_file_is_not_followed() {
+    let place = Place::new();
+    let victim = place.dir.path().join("victim");
+    std::fs::write(&victim, "precious").unwrap();
+    std::os::unix::fs::symlink(&victim, names::part_and_journal(&place.path()).0).unwrap();
+    assert!(Store::new(&place.target(), Some(header())).is_err());
+    assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+}
+
+#[test]
+fn nobody_waits_for_the_check_of_a_file_that_is_not_wanted_any_more() {
+    let place = Place::new();
+    let path = place.path();
+    drop(store(&place.target(), &data()));
+    let (part, journal) = names::part_and_journal(&path);
+    // Minutes of reading.
+    std::fs::File::options().write(true).open(&part).unwrap().set_len(1 << 40).unwrap();
+    let mut huge = header();
+    huge.size = 1 << 40;
+    let mark = Mark { end: 1 << 40, blake3: blake3::hash(b"").to_hex().to_string() };
+    drop(journal::Writer::create(&journal, &huge, &[mark]).unwrap());
+    let left = left(&place.target()).unwrap().expect("a partial file");
+    assert!(ends_when_nobody_waits(while_wanted(move |wanted| left.check(&path, wanted))));
+    assert_eq!(part.metadata().unwrap().len(), 1 << 40, "nothing is cut that was not read");
+}
+
+#[test]
+fn a_journal_that_a_kill_left_half_written_is_gone_after_the_next_download() {
+    let place = Place::new();
+    let unwritten = names::unwritten(&names::part_and_journal(&place.path()).1);
+    for journaled in [false, true] {
+        std::fs::write(&unwritten, "half a li").unwrap();
+        let mut store = Store::new(&place.target(), Some(header())).unwrap();
+        store.write(&data()[..if journaled { SIZE } else { 1000 }]).unwrap();
+        store.publish(None).unwrap();
+        assert_eq!(place.names(), ["file"], "{journaled}");
+    }
+}

@@ -1,0 +1,124 @@
+//! The second look at a file that was written to while it was sent: all of it is read again before its last piece goes.
+//!
+//! A log may be of any size, and anybody may ask for it, so this is done as digests are computed: a slice in each turn,
+//! in turns with what others wait for, and only as long as somebody waits.
+
+use super::answer::Broken;
+use super::digest::{Queue, SLICE};
+use super::part::Part;
+use super::root::Standing;
+use blake3::Hash;
+use bytes::{Bytes, BytesMut};
+
+/// A piece that may go if what was read before is read again.
+#[derive(Debug)]
+pub(super) struct SecondLook {
+    again: Box<Part>,
+    first: Hash,
+    /// Whether nothing may happen to the file meanwhile. Otherwise every byte that had its value both before and after
+    /// the moment when this begins had it then.
+    must_rest: bool,
+    last: Bytes,
+}
+
+impl SecondLook {
+    /// Whether `again`, of which nothing was read yet, still is what gave `first`.
+    pub(super) fn new(again: Part, first: Hash, must_rest: bool, last: Bytes) -> Self {
+        Self { again: Box::new(again), first, must_rest, last }
+    }
+
+    /// The piece that was held back.
+    ///
+    /// Errors: the file is another.
+    pub(super) async fn finish(mut self, mut queue: Queue) -> Result<Bytes, Broken> {
+        while !self.again.is_read() {
+            let turn = queue.place().await.turn().await;
+            let slice = tokio::task::spawn_blocking(move || {
+                let read = self.go_on();
+                drop(turn);
+                read.map(|()| self)
+            });
+            self = slice.await.map_err(|error| Broken::Read(error.into()))??;
+        }
+        Ok(self.last)
+    }
+
+    /// Reads the next slice. Blocks.
+    fn go_on(&mut self) -> Result<(), Broken> {
+        let (mut buffer, mut left) = (BytesMut::new(), SLICE);
+        while left > 0 && !self.again.is_read() {
+            if !self.again.read(&mut buffer).map_err(Broken::Read)? {
+                return Err(Broken::Changed);
+            }
+            left = left.saturating_sub(buffer.len() as u64);
+        }
+        if !self.again.is_read() {
+            return Ok(());
+        }
+        let rests = || Ok(!self.must_rest || self.again.opened().standing()? == Standing::Same);
+        if self.again.digest() == self.first && rests().map_err(Broken::Read)? { Ok(()) } else { Err(Broken::Changed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve::body::Pieces;
+    use crate::serve::digest::Digests;
+    use crate::serve::path::SafePath;
+    use crate::serve::root::{Found, Root};
+    use core::net::IpAddr;
+    use core::time::Duration;
+    use std::io::Write;
+    use tokio::time::timeout;
+
+    const ONE: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 1));
+    const OTHER: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 0, 0, 2));
+
+    /// A log of more than a slice that grew while it was sent.
+    fn look(dir: &std::path::Path) -> SecondLook {
+        let path = dir.join("log");
+        std::fs::write(&path, vec![7; SLICE as usize + 5]).unwrap();
+        let Found::File(opened) = Root::open(dir).unwrap().find(&SafePath::parse("/log").unwrap()).unwrap() else {
+            panic!("not a file")
+        };
+        let size = opened.size;
+        let mut part = Part::new(opened, 0..size);
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"another line").unwrap();
+        while !part.is_read() {
+            part.next(&mut BytesMut::new()).unwrap();
+        }
+        part.held_back().expect("it grew")
+    }
+
+    #[tokio::test]
+    async fn it_waits_for_its_turn_among_those_who_want_digests() {
+        let dir = tempfile::tempdir().unwrap();
+        let digests = Digests::default();
+        let mut own = digests.queue(ONE);
+        let place = own.place().await;
+        let mut finish = Box::pin(look(dir.path()).finish(digests.queue(ONE)));
+        assert!(
+            timeout(Duration::from_millis(200), &mut finish).await.is_err(),
+            "another request of the peer is at it"
+        );
+        drop(place);
+        let last = finish.await.unwrap();
+        assert!(!last.is_empty() && last.iter().all(|byte| *byte == 7));
+    }
+
+    #[tokio::test]
+    async fn it_takes_a_turn_for_each_slice_and_lets_others_in_between() {
+        let dir = tempfile::tempdir().unwrap();
+        let digests = Digests::default();
+        let mut look = look(dir.path());
+        look.go_on().unwrap();
+        assert!(!look.again.is_read(), "one slice of two");
+        let (mut first, mut second) = (digests.queue(OTHER), digests.queue(IpAddr::from([10, 0, 0, 3])));
+        let turns = [first.place().await.turn().await, second.place().await.turn().await];
+        let mut finish = Box::pin(look.finish(digests.queue(ONE)));
+        assert!(timeout(Duration::from_millis(200), &mut finish).await.is_err(), "others have all turns");
+        drop(turns);
+        finish.await.unwrap();
+    }
+}

@@ -1,0 +1,5 @@
+//! `--utility`: what PCC strives for.
+
+mod choice;
+
+pub(crate) use choice::Choice;

@@ -1,0 +1,225 @@
+//! A round of trials: when it decides, how far it probes, what is compared and learnt.
+
+use super::*;
+
+/// The next trial's distance from the base rate, in percent; the trial is the next step's.
+fn probe(flow: &mut Flow) -> f64 {
+    let path = flow.path();
+    let slot = flow.law.next(&path);
+    flow.slot = Some(slot);
+    (slot.rate.mbit() / flow.law.rate().mbit() - 1.0).abs() * 100.0
+}
+
+#[test]
+fn rounds_that_tell_nothing_probe_farther_up_to_five_percent() {
+    let mut flow = Flow::starting_at(50.0, 100.0);
+    flow.law.decide(0.01);
+    for percent in [1.0, 2.0, 3.0, 4.0, 5.0, 5.0] {
+        let probed = probe(&mut flow);
+        assert!((probed - percent).abs() < 1e-6, "{probed} instead of {percent}");
+        // The host sent all four alike.
+        for _ in 0..4 {
+            flow.step_as(|report| Report { achieved: Rate::from_mbit(50.0), ..report });
+        }
+        flow.is("Decision Making", 50.0, 50.0);
+    }
+}
+
+#[test]
+fn a_probe_is_at_least_a_packet_of_its_interval_and_at_most_a_quarter() {
+    for (mbit, percent) in [(0.6, 100.0 / 7.5), (0.2, 25.0)] {
+        let mut flow = Flow::starting_at(mbit, 100.0);
+        flow.law.decide(0.01);
+        let probed = probe(&mut flow); // an interval is 4 RTT here: 120 ms
+        assert!((probed - percent).abs() < 1e-3, "{probed} % of {mbit} Mbit/s instead of {percent}");
+    }
+}
+
+/// A round on a path with capacity to spare, in which the trials of one pair are seen otherwise.
+fn round(pair: [usize; 2], otherwise: impl Fn(Report) -> Report) -> Flow {
+    let mut flow = Flow::starting_at(50.0, 100.0);
+    flow.law.decide(0.01);
+    for trial in 0..4 {
+        flow.step_as(|report| if pair.contains(&trial) { otherwise(report) } else { report });
+    }
+    flow
+}
+
+#[test]
+fn both_pairs_must_agree() {
+    let alike = |report: Report| Report { achieved: Rate::from_mbit(50.0), ..report };
+    let lost_above = |report: Report| match report.target > Rate::from_mbit(50.0) {
+        true => Report { lost: Bytes::new(report.sent.get() / 2), packets_lost: report.packets / 2, ..report },
+        false => report,
+    };
+    for pair in [[0, 1], [2, 3]] {
+        round(pair, alike).is("Decision Making", 50.0, 50.0);
+        round(pair, lost_above).is("Decision Making", 50.0, 50.0);
+    }
+    let last = |flow: Flow| flow.story.last().cloned().unwrap();
+    let up = last(round([0, 1], |report| report));
+    assert!(up.contains("both pairs say up"), "{up}");
+    let mut full = Flow::starting_at(50.0, 40.0);
+    full.law.decide(0.01);
+    full.steps(4);
+    assert!(last(full).contains("both pairs say down"));
+}
+
+#[test]
+fn the_queue_that_starting_built_drains_in_a_round_trip_at_half_the_rate_or_more() {
+    for (queue_ms, share) in [(0, 1.0), (10, 0.75), (38, 0.5)] {
+        let mut flow = Flow::starting_at(1.0, 100.0);
+        let path = Path { rtt: Duration::from_millis(40), queue: Duration::from_millis(queue_ms), ..flow.path() };
+        for _ in 0..8 {
+            let slot = flow.law.next(&path);
+            let report = flow.report(slot.rate);
+            flow.law.on_report(slot, &report, &|report| Safe::default().evaluate(report), &path);
+        }
+        assert_eq!(flow.law.state(), "Draining");
+        let drain = flow.law.next(&path);
+        assert!((drain.rate.mbit() / flow.law.rate().mbit() - share).abs() < 1e-9, "{drain:?} with {queue_ms} ms");
+        assert_eq!(drain.trial, None);
+    }
+}
+
+#[test]
+fn a_step_up_must_bring_a_quarter_of_what_it_would_be_worth_if_all_of_it_arrived() {
+    let (low, high) = (50.0, 55.0);
+    let reports = |lost_low: u32, lost_high: u32| {
+        let seen =
+            |id, mbit: f64, packets_lost| Report { id, packets_lost, ..crate::utility::tests::report(mbit, 0.0) };
+        (seen(0, low, lost_low), seen(1, high, lost_high))
+    };
+    // The low one is worth 10, the high one this much more, and would be worth 11 if all of it arrived.
+    for (gain, lost, direction) in [
+        (0.26, (0, 0), 1.0),
+        (0.25, (0, 0), -1.0),
+        (0.10, (0, 0), -1.0),
+        (0.10, (0, 1), 0.0),
+        (0.10, (1, 0), 0.0),
+        (0.00, (1, 1), 0.0),
+        (-0.10, (1, 1), -1.0),
+    ] {
+        let (low, high) = reports(lost.0, lost.1);
+        let worth = |report: &Report| match report.id {
+            1 => 10.0 + gain,
+            _ if report.achieved > low.achieved => 11.0,
+            _ => 10.0,
+        };
+        let flow = Flow::starting_at(50.0, 100.0);
+        assert_eq!(flow.law.direction(&high, &low, None, &worth), direction, "{gain} more, lost {lost:?}");
+    }
+}
+
+#[test]
+fn losses_that_chance_explains_are_equal_where_the_utility_is_negative() {
+    let law = Flow::starting_at(50.0, 100.0).law;
+    let lost = |packets, packets_lost| Report { packets, packets_lost, ..crate::utility::tests::report(50.0, 0.0) };
+    // Worth more the more is lost, so that a rate computed wrongly shows.
+    let negative = |report: &Report| report.loss() - 0.5;
+    for (a, b, alike) in [
+        (lost(1000, 100), lost(1000, 120), true),
+        (lost(1000, 100), lost(1000, 130), false),
+        (lost(1000, 100), lost(250, 35), true),
+        (lost(1000, 100), lost(250, 37), false),
+        (lost(250, 37), lost(1000, 100), false),
+        (lost(10, 3), lost(10, 6), true),
+        (lost(10, 3), lost(10, 8), false),
+        (lost(1000, 0), lost(1000, 0), false),
+    ] {
+        let counts = |report: &Report| (report.packets_lost, report.packets);
+        let pooled = f64::from(a.packets_lost + b.packets_lost) / f64::from(a.packets + b.packets);
+        let expected = alike.then_some(pooled);
+        assert_eq!(law.worthless_loss(&a, &b, &negative), expected, "{:?} and {:?}", counts(&a), counts(&b));
+        assert_eq!(law.worthless_loss(&a, &b, &|_| 0.0), None, "where the utility is not negative");
+    }
+}
+
+#[test]
+fn two_intervals_at_the_same_rate_are_one_of_their_sums_and_means() {
+    let ms = Duration::from_millis;
+    let a = Report {
+        rtt: Some(ms(30)),
+        rtt_least: Some(ms(28)),
+        rtt_gradient: Some(0.1),
+        rtt_gradient_error: 0.03,
+        rtt_deviation: ms(2),
+        ..crate::utility::tests::report(40.0, 0.1)
+    };
+    let b = Report {
+        duration: ms(300),
+        sent: Bytes::new(2_000_000),
+        rtt: Some(ms(40)),
+        rtt_least: Some(ms(35)),
+        rtt_gradient: Some(0.3),
+        rtt_gradient_error: 0.04,
+        rtt_deviation: ms(4),
+        ..crate::utility::tests::report(40.0, 0.3)
+    };
+    let both = merged(&a, &b);
+    assert_eq!((both.duration, both.sent, both.lost), (ms(400), Bytes::new(3_000_000), Bytes::new(400_000)));
+    assert_eq!((both.packets, both.packets_lost, both.loss_bursts, both.rtt_samples), (2000, 400, 400, 2000));
+    assert_eq!((both.rtt, both.rtt_least, both.rtt_deviation), (Some(ms(35)), Some(ms(28)), ms(3)));
+    assert!((both.achieved.mbit() - 60.0).abs() < 1e-9, "{both:?}");
+    assert!((both.rtt_gradient.unwrap() - 0.2).abs() < 1e-12 && (both.rtt_gradient_error - 0.025).abs() < 1e-12);
+}
+
+#[test]
+fn elasticity_is_a_ratio_of_shares_and_constant_loss_is_no_part_of_it() {
+    let mut flow = Flow::starting_at(50.0, 1000.0);
+    let fifth_lost = |mbit: f64| crate::utility::tests::report(mbit, 0.2);
+    for _ in 0..100 {
+        flow.law.learn_elasticity(&fifth_lost(52.0), &fifth_lost(48.0));
+    }
+    assert!((flow.law.elasticity - 1.0).abs() < 1e-3, "{}", flow.law.elasticity);
+}
+
+#[test]
+fn a_run_of_steps_that_added_half_and_delivered_three_quarters_of_that_is_far_below() {
+    let began = Origin { achieved: Rate::from_mbit(10.0), delivered: Rate::from_mbit(10.0) };
+    for (mbit, loss, far) in [(15.0, 0.0, true), (14.9, 0.0, false), (15.0, 0.08, true), (15.0, 0.1, false)] {
+        let report = crate::utility::tests::report(mbit, loss);
+        assert_eq!(began.is_far_below(&report), far, "{mbit} Mbit/s, {loss} of it lost");
+    }
+}
+
+#[test]
+fn a_restart_forgets_the_round_and_keeps_the_rate_and_a_back_off_lowers_it() {
+    let mut flow = Flow::starting_at(50.0, 100.0);
+    flow.law.decide(0.01);
+    let path = flow.path();
+    let trials = |law: &mut Allegro| (0..5).filter(|_| law.next(&path).trial.is_some()).count();
+    flow.law.next(&path);
+    flow.law.restart();
+    assert_eq!(trials(&mut flow.law), 4, "all of them anew");
+    flow.law.back_off(Rate::from_mbit(20.0));
+    assert_eq!((flow.law.rate(), trials(&mut flow.law)), (Rate::from_mbit(20.0), 4));
+    assert!(!flow.law.is_starting());
+    flow.law.start(Rate::from_mbit(20.0));
+    assert!(flow.law.is_starting());
+}
+
+#[test]
+fn only_starting_ends_before_all_is_known() {
+    let mut flow = Flow::starting_at(50.0, 100.0);
+    let path = flow.path();
+    let worthless = |_: &Report| -1.0;
+    let report = flow.report(Rate::from_mbit(50.0));
+    assert!(flow.law.ends_early(&report, &worthless, &path));
+    assert!(!flow.law.ends_early(&report, &|_| 1.0, &path));
+    flow.law.decide(0.01);
+    assert!(!flow.law.ends_early(&report, &worthless, &path));
+}
+
+#[test]
+fn a_rate_that_the_host_does_not_reach_stays_within_reach_of_what_was_delivered() {
+    for (limited_by, mbit) in [(LimitedBy::Host, 19.0), (LimitedBy::Network, 50.0)] {
+        let mut flow = Flow::starting_at(50.0, 100.0);
+        flow.law.decide(0.01);
+        let path = Path { delivery: Rate::from_mbit(10.0), ..flow.path() };
+        let slot = flow.law.next(&path);
+        let report = Report { limited_by, ..flow.report(slot.rate) };
+        flow.law.on_report(slot, &report, &|_| 1.0, &path);
+        assert!((flow.law.rate().mbit() - mbit).abs() < 1e-9, "{} by {limited_by:?}", flow.law.rate());
+    }
+}

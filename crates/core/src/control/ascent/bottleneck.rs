@@ -1,0 +1,180 @@
+//! What the bottleneck carries for us, and how much its buffer holds.
+
+use super::level::Reading;
+use super::pair::Pair;
+use crate::control::response::Estimate;
+
+/// By how much the share may change from one pair to the next, as a share of itself: the process noise of the filter.
+const DRIFT: f64 = 0.03;
+/// Losses above this share of the packets fill a buffer.
+const TELLING_LOSS: f64 = 0.01;
+/// Growth that fills a queue, beyond two errors.
+const TELLING_GROWTH: f64 = 0.002;
+/// A queue is seen from so many of our own packets on.
+const TELLING_PACKETS: f64 = 3.0;
+/// Weight of a loss in what is known of the buffer.
+const WEIGHT: f64 = 0.3;
+/// Where the rate stays below this share of what was carried once, that is forgotten by and by.
+const UNUSED: f64 = 0.7;
+const FORGOTTEN: f64 = 0.05;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bottleneck {
+    /// Unit: byte/s.
+    capacity: f64,
+    /// Of ln capacity.
+    variance: f64,
+    /// By how much more is tried when all that was tried was carried.
+    headroom: f64,
+    /// Half of the queueing delay at which packets are lost. Unit: s.
+    pub(super) room: f64,
+}
+
+impl Bottleneck {
+    /// One that was seen to carry so much when the queue was so long.
+    pub(super) const fn new(capacity: f64, queue: f64) -> Self {
+        Self { capacity, variance: 0.1, headroom: 0.0, room: queue / 2.0 }
+    }
+
+    /// One that carries everything.
+    pub(super) const fn endless() -> Self {
+        Self::new(f64::MAX, f64::MAX)
+    }
+
+    /// Unit: byte/s.
+    pub(super) const fn capacity(&self) -> f64 {
+        self.capacity
+    }
+
+    /// From outside it is known that it carries no more than this.
+    pub(super) const fn on_back_off(&mut self, rate: f64) {
+        self.capacity = rate;
+        self.headroom = 0.0;
+    }
+
+    /// A pair was carried, while the queue grew so fast and so much of the pair was lost because of the rate, or
+    /// beyond what is usual. The headroom
+    /// doubles from `least` to `most`.
+    pub(super) fn update(
+        &mut self,
+        pair: &Pair,
+        growth: Estimate,
+        excess: f64,
+        beyond: Estimate,
+        queue: Reading,
+        headroom: (f64, f64),
+    ) {
+        let rate = pair.rate();
+        let packet = pair.second.sent.get() as f64 / f64::from(pair.second.packets.max(1)) / rate;
+        let loses = excess > TELLING_LOSS;
+        if loses {
+            self.room += WEIGHT * (queue.level.max(packet) / 2.0 - self.room);
+        }
+        self.room = self.room.max(queue.level / 2.0);
+        let stands = queue.level > queue.noise.max(TELLING_PACKETS * packet);
+        let grows = growth.shrunk() > 2.0 * growth.error() + TELLING_GROWTH;
+        if loses || stands || grows {
+            // The bottleneck is busy: what it carried is what it can carry.
+            let carried = rate * (1.0 - beyond.mean) / (1.0 + growth.mean.max(-0.5));
+            self.variance += DRIFT * DRIFT;
+            let gain = self.variance / (self.variance + growth.variance + beyond.variance);
+            self.variance *= 1.0 - gain;
+            self.capacity *= (carried / self.capacity).powf(gain);
+            self.headroom = 0.0;
+        } else if rate >= self.capacity * (1.0 - headroom.0) {
+            // It was not, and carried all: it can carry more. What a host sent late and all at once is no such proof.
+            self.capacity = self.capacity.max(rate.min(pair.target())) * (1.0 + self.headroom);
+            self.headroom = (2.0 * self.headroom).clamp(headroom.0, headroom.1);
+            self.variance = 0.01;
+        }
+        if rate < UNUSED * self.capacity {
+            self.capacity *= 1.0 - FORGOTTEN;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pair::tests::pair;
+    use super::*;
+
+    const NOTHING: Estimate = Estimate { mean: 0.0, variance: 1e-8 };
+    const HEADROOM: (f64, f64) = (0.02, 0.25);
+
+    fn at(mbit: f64) -> Bottleneck {
+        Bottleneck::new(mbit * 1e6 / 8.0, 0.01)
+    }
+
+    fn mbit(bottleneck: &Bottleneck) -> f64 {
+        bottleneck.capacity() * 8e-6
+    }
+
+    fn queue(level: f64) -> Reading {
+        Reading { level, noise: 1e-5 }
+    }
+
+    #[test]
+    fn a_queue_that_grows_tells_the_capacity_at_once() {
+        let mut bottleneck = at(100.0);
+        let growth = Estimate { mean: 0.25, variance: 1e-8 };
+        bottleneck.update(&pair(0, 100.0, |_| 0.0, |_| 0.0), growth, 0.0, NOTHING, queue(0.002), HEADROOM);
+        assert!((mbit(&bottleneck) - 80.0).abs() < 0.2, "{bottleneck:?}");
+    }
+
+    #[test]
+    fn a_growth_that_is_hardly_known_moves_it_little() {
+        let mut bottleneck = at(100.0);
+        for i in 0..20 {
+            let growth = Estimate { mean: if i % 2 == 0 { 0.3 } else { -0.3 }, variance: 0.09 };
+            bottleneck.update(&pair(i, 100.0, |_| 0.0, |_| 0.0), growth, 0.0, NOTHING, queue(0.005), HEADROOM);
+        }
+        assert!((mbit(&bottleneck) - 100.0).abs() < 12.0, "{bottleneck:?}");
+    }
+
+    #[test]
+    fn while_all_is_carried_more_is_tried_in_doubling_steps_but_only_once_it_was_sent() {
+        let mut bottleneck = at(10.0);
+        let mut found = Vec::new();
+        for i in 0..6 {
+            let rate = mbit(&bottleneck);
+            bottleneck.update(&pair(i, rate, |_| 0.0, |_| 0.0), NOTHING, 0.0, NOTHING, queue(0.0), HEADROOM);
+            found.push(mbit(&bottleneck) / rate - 1.0);
+        }
+        let expected = [0.0, 0.02, 0.04, 0.08, 0.16, 0.25];
+        assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-3), "{found:?}");
+        let before = mbit(&bottleneck);
+        bottleneck.update(&pair(6, 0.8 * before, |_| 0.0, |_| 0.0), NOTHING, 0.0, NOTHING, queue(0.0), HEADROOM);
+        assert!((mbit(&bottleneck) - before).abs() < 1e-6, "a lower rate proves nothing");
+    }
+
+    #[test]
+    fn what_a_host_sent_late_and_at_once_is_no_capacity() {
+        let mut bottleneck = at(100.0);
+        let mut late = pair(0, 130.0, |_| 0.0, |_| 0.0);
+        for probe in [&mut late.first, &mut late.second] {
+            probe.target = crate::units::Rate::from_mbit(100.0);
+        }
+        bottleneck.update(&late, NOTHING, 0.0, NOTHING, queue(0.0), HEADROOM);
+        assert!((mbit(&bottleneck) - 100.0).abs() < 0.1, "{bottleneck:?}");
+    }
+
+    #[test]
+    fn losses_of_ours_tell_the_capacity_and_how_much_the_buffer_holds() {
+        let mut bottleneck = at(110.0);
+        for i in 0..20 {
+            let beyond = Estimate { mean: 0.1, variance: 1e-6 };
+            bottleneck.update(&pair(i, 110.0, |_| 0.1, |_| 0.0), NOTHING, 0.1, beyond, queue(0.004), HEADROOM);
+        }
+        assert!((mbit(&bottleneck) - 99.0).abs() < 0.5, "{bottleneck:?}");
+        assert!((bottleneck.room - 0.002).abs() < 1e-4, "half of where it overflows: {bottleneck:?}");
+    }
+
+    #[test]
+    fn what_is_not_used_for_long_is_forgotten() {
+        let mut bottleneck = at(100.0);
+        for i in 0..60 {
+            bottleneck.update(&pair(i, 10.0, |_| 0.0, |_| 0.0), NOTHING, 0.0, NOTHING, queue(0.0), HEADROOM);
+        }
+        assert!(mbit(&bottleneck) < 20.0, "{bottleneck:?}");
+    }
+}

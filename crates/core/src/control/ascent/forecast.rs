@@ -1,0 +1,179 @@
+//! What an interval at another rate would report, and the rate at which the utility stops rising.
+
+use super::bottleneck::Bottleneck;
+use crate::control::starting::Evaluate;
+use crate::interval::{LimitedBy, Report};
+use crate::units::{Bytes, Rate, Timestamp};
+use core::time::Duration;
+
+/// Halvings of the range in which the rate is looked for: to 0.01 % of it.
+const HALVINGS: u32 = 14;
+/// The utility's slope is taken over so much of the rate to both sides.
+const SIDE: f64 = 0.001;
+
+/// The path as it is foreseen to be when the next rate acts. All times in seconds, rates in byte/s.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Forecast {
+    pub(super) bottleneck: Bottleneck,
+    /// RTT without a queue.
+    pub(super) base: f64,
+    /// Queueing delay when the next rate begins to act, after all that is on its way.
+    pub(super) queue: f64,
+    /// The longest that the queue is known to become.
+    pub(super) longest: f64,
+    /// How long the next rate acts before what comes of it is known.
+    pub(super) horizon: f64,
+    /// By how much the probes let the queue swing.
+    pub(super) swing: f64,
+    /// Loss rate that does not answer to ours.
+    pub(super) random: f64,
+    /// Share of marked packets.
+    pub(super) marked: f64,
+}
+
+impl Forecast {
+    /// The queue after `seconds` at this rate.
+    pub(super) fn queue_after(&self, queue: f64, rate: f64, seconds: f64) -> f64 {
+        (queue + self.growth_at(rate) * seconds).clamp(0.0, self.longest)
+    }
+
+    /// Seconds a second.
+    fn growth_at(&self, rate: f64) -> f64 {
+        rate / self.bottleneck.capacity() - 1.0
+    }
+
+    /// The best rate within these: where the utility stops rising.
+    ///
+    /// The queue is everybody's: it is taken as a price that our own next step does not change, or one of n senders would
+    /// want less than its share of it. But the price is that of the end of the horizon, at the very rate in question: so
+    /// the queue meets the level at which the utility wants it, instead of being chased round it.
+    pub(super) fn climb(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
+        let (mut low, mut high) = (lowest, highest);
+        for _ in 0..HALVINGS {
+            let rate = (low * high).sqrt();
+            let queue = self.queue_after(self.queue, rate, self.horizon);
+            let rises =
+                utility(&self.report(rate * (1.0 + SIDE), queue)) > utility(&self.report(rate * (1.0 - SIDE), queue));
+            if rises { low = rate } else { high = rate }
+        }
+        (low * high).sqrt()
+    }
+
+    /// Whether the utility falls with the rate at this one, behind the queue as it is.
+    pub(super) fn wants_less(&self, utility: Evaluate<'_>, rate: f64) -> bool {
+        utility(&self.report(rate * (1.0 + SIDE), self.queue)) < utility(&self.report(rate * (1.0 - SIDE), self.queue))
+    }
+
+    /// What an interval at this rate would report behind a queue of this length.
+    fn report(&self, rate: f64, queue: f64) -> Report {
+        // What the faster probes add to a queue that is half as long as the longest is lost: behind the other half bursts
+        // of others have their place.
+        let room = self.bottleneck.room.max(self.swing);
+        let excess = (self.growth_at(rate) + (self.swing - room) / self.horizon).max(0.0);
+        let loss = (self.random + excess).min(1.0);
+        let duration = Duration::try_from_secs_f64(self.horizon).unwrap_or(Duration::from_secs(1));
+        // Counts large enough that rounding does not matter: only ratios do.
+        let sent = 1e12;
+        let rtt = Duration::try_from_secs_f64(self.base + queue).ok();
+        let achieved = Rate::from_bytes_per_sec(rate);
+        Report {
+            id: 0,
+            started: Timestamp::ZERO,
+            duration,
+            target: achieved,
+            achieved,
+            packets: 1_000_000,
+            packets_lost: (loss * 1e6) as u32,
+            loss_bursts: (loss * 1e6) as u32,
+            packets_marked: (self.marked * 1e6) as u32,
+            sent: Bytes::new(sent as u64),
+            lost: Bytes::new((loss * sent) as u64),
+            excess_loss: Some(excess),
+            delivery_rate: Some(achieved * ((1.0 - loss) / (1.0 + self.growth_at(rate).max(0.0)))),
+            rtt,
+            rtt_least: rtt,
+            rtt_base: Duration::try_from_secs_f64(self.base).ok(),
+            rtt_gradient: Some(if queue > 0.0 { self.growth_at(rate).max(-0.5) } else { 0.0 }),
+            rtt_gradient_error: 0.0,
+            rtt_span: duration,
+            rtt_samples: 1_000_000,
+            rtt_residual: Duration::ZERO,
+            rtt_deviation: Duration::ZERO,
+            app_limited: false,
+            timed_out: false,
+            limited_by: LimitedBy::Network,
+            previous: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::utility::{Fair, Utility};
+
+    /// 100 Mbit/s, 30 ms, a buffer of 30 ms, nothing on its way.
+    fn forecast() -> Forecast {
+        Forecast {
+            bottleneck: Bottleneck::new(12.5e6, 0.03),
+            base: 0.03,
+            queue: 0.0,
+            longest: 0.03,
+            horizon: 0.03,
+            swing: 0.0003,
+            random: 0.0,
+            marked: 0.0,
+        }
+    }
+
+    fn best(forecast: &Forecast) -> f64 {
+        let fair = Fair::default();
+        forecast.climb(&|report| fair.evaluate(report), 0.25 * 12.5e6, 1.25 * 12.5e6) * 8e-6
+    }
+
+    #[test]
+    fn the_queue_meets_the_level_that_the_utility_wants_within_the_horizon() {
+        // Fair wants 0.5 ms on 100 Mbit/s.
+        for (queue, expected) in [(0.0005, 100.0), (0.0, 101.7), (0.0035, 90.0), (0.0095, 70.0)] {
+            let found = best(&Forecast { queue, ..forecast() });
+            assert!((found - expected).abs() < 0.6, "behind {queue} s: {found}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn a_buffer_smaller_than_the_wanted_queue_is_filled_to_its_half_and_no_further() {
+        let bottleneck = Bottleneck::new(12.5e6, 0.0008);
+        let found = best(&Forecast { bottleneck, longest: 0.0008, swing: 0.0001, ..forecast() });
+        assert!((found - 101.0).abs() < 0.2, "{found}");
+        let found = best(&Forecast { bottleneck: Bottleneck::new(12.5e6, 1e-5), longest: 1e-5, ..forecast() });
+        assert!((99.0..=100.1).contains(&found), "no buffer at all: {found}");
+    }
+
+    #[test]
+    fn random_loss_below_the_cap_changes_nothing_and_above_it_ends_it() {
+        assert!((best(&Forecast { random: 0.04, ..forecast() }) - best(&forecast())).abs() < 0.1);
+        assert!(best(&Forecast { random: 0.10, ..forecast() }) < 26.0);
+    }
+
+    #[test]
+    fn marks_count_like_a_queue() {
+        assert!(best(&Forecast { marked: 0.05, ..forecast() }) < best(&forecast()) * 0.95);
+    }
+
+    #[test]
+    fn the_queue_is_never_shorter_than_nothing_nor_longer_than_it_was_seen() {
+        let forecast = forecast();
+        let after = |queue, rate| forecast.queue_after(queue, rate, 1.0);
+        assert_eq!(after(0.01, 6e6).to_bits(), 0.0_f64.to_bits());
+        assert!((after(0.01, 25e6) - 0.03).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_crowd_is_who_leaves_nothing_for_a_sixteenth() {
+        let fair = Fair::default();
+        let crowded = |queue| {
+            Forecast { queue, ..forecast() }.wants_less(&|report: &Report| fair.evaluate(report), 12.5e6 / 16.0)
+        };
+        assert!(!crowded(0.0015) && crowded(0.0025), "0.5 ms times the root of 16");
+    }
+}

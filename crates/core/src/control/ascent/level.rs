@@ -1,0 +1,237 @@
+//! The level of the queue: the RTT above that of the empty path, whose owner this file is.
+//!
+//! The path's RTT is the least that was seen. A path that became longer, or a radio that holds every packet back, looks like
+//! a queue that never empties; whether it is one is found out by experiment. If the rate fell and the level did not, one pair
+//! is sent at half the rate: a queue of ours falls, anything else does not, and is taken for the path's from then on.
+
+use super::pair::Pair;
+use crate::control::response::Estimate;
+
+/// So much of the rate must be gone, and the level must be there still, for doubts.
+const SUSPICIOUS_FALL: f64 = 0.93;
+/// The level is there still while it is above this share of what it was.
+const STILL_THERE: f64 = 0.7;
+/// Levels below this are nothing to wonder about. Unit: s.
+const NOTHING: f64 = 0.0005;
+/// At half of the rate a queue falls by half a second a second for a lone sender, by 1/2n of that for one of n. From this
+/// on it counts: one of sixteen.
+const LEAST_FALL: f64 = 0.03;
+/// A test that found a queue is not repeated for so many RTT, then twice as many, up to [`LONGEST_WAIT`].
+const FIRST_WAIT: f64 = 5.0;
+/// Unit: s.
+const LONGEST_WAIT: f64 = 3.0;
+/// Weights of a reading in what the level was of late, and in its long-run mean and noise.
+const RECENT: f64 = 0.4;
+const SLOW: f64 = 0.1;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Doubt {
+    None,
+    /// The next pair shall be a test of this level.
+    Wanted(f64),
+    /// This pair is one.
+    Testing(f64),
+}
+
+/// What the RTT says of the queue. Unit: s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Reading {
+    /// The queueing delay as far as it stands out of the noise.
+    pub(super) level: f64,
+    /// By how much readings are off, two errors.
+    pub(super) noise: f64,
+}
+
+/// All times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    /// The least RTT.
+    least: f64,
+    /// What a test found to be the path's own beyond that.
+    tolerance: f64,
+    /// Mean absolute difference of a reading from what the one before it and its growth let expect.
+    noise: f64,
+    last: Option<(f64, f64)>,
+    recent: f64,
+    mean: f64,
+    /// The rate and the level that the present ones are compared with.
+    anchor: (f64, f64),
+    doubt: Doubt,
+    tested: f64,
+    wait: f64,
+}
+
+impl Level {
+    /// The queue above a path of this RTT.
+    pub(super) const fn above(least: f64) -> Self {
+        Self {
+            least,
+            tolerance: 0.0,
+            noise: 0.0,
+            last: None,
+            recent: 0.0,
+            mean: 0.0,
+            anchor: (0.0, 0.0),
+            doubt: Doubt::None,
+            tested: 0.0,
+            wait: 0.0,
+        }
+    }
+
+    /// RTT of the path without a queue.
+    pub(super) fn base(&self) -> f64 {
+        self.least + self.tolerance
+    }
+
+    /// Whether it is more than the least RTT.
+    pub(super) fn is_raised(&self) -> bool {
+        self.tolerance > 0.0
+    }
+
+    /// A pair begins. The share of the rate to send it at: half for a test.
+    pub(super) fn begin_pair(&mut self) -> f64 {
+        match self.doubt {
+            Doubt::Wanted(level) => {
+                self.doubt = Doubt::Testing(level);
+                0.5
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// What was under test is not known any more.
+    pub(super) fn forget_test(&mut self) {
+        self.doubt = Doubt::None;
+    }
+
+    /// The level at the end of a pair through which the queue grew so fast. `filled` tells whether the queue answers to our
+    /// rate beyond doubt: then it is one.
+    pub(super) fn read(&mut self, pair: &Pair, growth: f64, filled: bool) -> Option<Reading> {
+        let least = pair.least_rtt()?;
+        let lowest = pair.first.rtt_least.map_or(least, |first| first.as_secs_f64().min(least));
+        self.least = self.least.min(lowest);
+        // The least of an interval through which the queue grew was at its beginning.
+        let above = (least - self.least + growth.max(0.0) * pair.second.duration.as_secs_f64()).max(0.0);
+        let at = pair.second.started.as_secs_f64();
+        let residual = pair.second.rtt_residual.as_secs_f64();
+        if let Some((before, then)) = self.last {
+            let unexpected = (above - before - growth * (at - then)).abs();
+            self.noise += SLOW * (unexpected.max(residual) - self.noise);
+        }
+        self.last = Some((above, at));
+        self.recent += RECENT * (above - self.recent);
+        self.mean += SLOW * (above - self.mean);
+        // A level that is gone most of the time was not the path's.
+        self.tolerance = self.tolerance.min(self.mean);
+        self.wonder(pair.rate(), at, filled);
+        let noise = 2.0 * self.noise;
+        let level = Estimate { mean: (above - self.tolerance).max(0.0), variance: noise * noise }.shrunk();
+        Some(Reading { level, noise })
+    }
+
+    /// Asks for a test if the rate fell and the level did not.
+    fn wonder(&mut self, rate: f64, at: f64, filled: bool) {
+        let (before, level) = self.anchor;
+        let recent = self.recent - self.tolerance;
+        if recent < STILL_THERE * level || recent < NOTHING || rate > before {
+            self.anchor = (rate, recent.max(0.0));
+        } else if rate < SUSPICIOUS_FALL * before
+            && !filled
+            && self.doubt == Doubt::None
+            && at > self.tested + self.wait
+        {
+            self.doubt = Doubt::Wanted(recent);
+        }
+    }
+
+    /// Whether the pair now resolved was a test; then it has been judged.
+    pub(super) fn on_tested(&mut self, pair: &Pair, rtt: f64) -> bool {
+        let Doubt::Testing(before) = self.doubt else { return false };
+        self.doubt = Doubt::None;
+        self.tested = pair.second.started.as_secs_f64();
+        let after = pair.least_rtt().map_or(before, |least| least - self.base());
+        let enough = (3.0 * self.noise).max(LEAST_FALL * pair.seconds());
+        if before - after > enough {
+            self.wait = (2.0 * self.wait).min(LONGEST_WAIT).max(FIRST_WAIT * rtt);
+            self.anchor = (2.0 * pair.rate(), after.max(0.0));
+        } else {
+            self.wait = FIRST_WAIT * rtt;
+            self.tolerance += before;
+            self.mean = self.tolerance;
+            self.anchor = (pair.rate(), 0.0);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pair::tests::{RTT, pair};
+    use super::*;
+
+    const STEP: f64 = 0.03;
+
+    /// So many pairs at this rate behind this queue; sent at half of it where a test is asked for, through which the queue
+    /// is as `tested` says of what it was.
+    fn pairs(level: &mut Level, at: &mut u64, rate: f64, queue: f64, tested: impl Fn(f64) -> f64) -> Reading {
+        let mut reading = Reading { level: 0.0, noise: 0.0 };
+        for _ in 0..20 {
+            let share = level.begin_pair();
+            let queue = if share < 1.0 { tested(queue) } else { queue };
+            let pair = pair(*at, rate * share, |_| 0.0, |_| queue);
+            *at += 1;
+            reading = level.read(&pair, 0.0, false).unwrap();
+            level.on_tested(&pair, RTT);
+        }
+        reading
+    }
+
+    #[test]
+    fn the_level_is_what_is_above_the_least_rtt() {
+        let mut level = Level::above(RTT);
+        let reading = pairs(&mut level, &mut 0, 100.0, 0.002, |queue| queue);
+        assert!((reading.level - 0.002).abs() < 1e-4, "{reading:?}");
+        assert!((level.base() - RTT).abs() < 1e-9 && !level.is_raised());
+    }
+
+    #[test]
+    fn a_level_that_stays_although_the_rate_fell_is_the_path_s() {
+        let (mut level, mut at) = (Level::above(RTT), 0);
+        pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
+        pairs(&mut level, &mut at, 80.0, 0.02, |queue| queue);
+        assert!((level.base() - RTT - 0.02).abs() < 1e-3 && level.is_raised(), "{level:?}");
+        let reading = pairs(&mut level, &mut at, 80.0, 0.023, |queue| queue);
+        assert!((reading.level - 0.003).abs() < 1e-3, "what comes on top is a queue again: {reading:?}");
+    }
+
+    #[test]
+    fn a_level_that_falls_at_half_of_the_rate_is_a_queue() {
+        let (mut level, mut at) = (Level::above(RTT), 0);
+        pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
+        let reading = pairs(&mut level, &mut at, 80.0, 0.02, |queue| queue - STEP / 4.0);
+        assert!(!level.is_raised() && reading.level > 0.015, "{level:?} {reading:?}");
+    }
+
+    #[test]
+    fn nothing_is_tested_while_the_queue_answers_or_the_rate_stays() {
+        for (rate, filled) in [(80.0, true), (97.0, false)] {
+            let mut level = Level::above(RTT);
+            for at in 0..40 {
+                let pair = pair(at, if at < 20 { 100.0 } else { rate }, |_| 0.0, |_| 0.02);
+                assert_eq!(level.begin_pair().to_bits(), 1.0_f64.to_bits(), "rate {rate}");
+                level.read(&pair, 0.0, filled);
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_that_becomes_shorter_again_takes_the_tolerance_with_it() {
+        let (mut level, mut at) = (Level::above(RTT), 0);
+        pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
+        pairs(&mut level, &mut at, 80.0, 0.02, |queue| queue);
+        for _ in 0..3 {
+            pairs(&mut level, &mut at, 80.0, 0.0, |queue| queue);
+        }
+        assert!(level.base() - RTT < 1e-3, "{level:?}");
+    }
+}

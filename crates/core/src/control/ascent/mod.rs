@@ -1,0 +1,530 @@
+//! Ascent: climbs a utility that prices the queue, by continuous probing.
+//!
+//! ```text
+//!             grew: r := 2r                    each pair: r := where the forecast utility stops rising
+//!              ┌────┐                            ┌────┐
+//!              │    ▼   stopped growing          │    ▼
+//!  start ──▶ STARTING ────────────▶ DRAINING ──▶ PROBING ──▶ r(1 ± ε), r(1 ∓ ε), in random order, half an RTT each;
+//!              ▲                                 │    ▲        r/2 twice, if the rate fell and the queue did not
+//!              └──── the path was silent, idle ──┘    └─── back off: the rate that the path still carries
+//! ```
+//!
+//! A pair says how fast the queue grows (`pair.rs`), how long it is (`level.rs`), which losses are ours (`loss.rs`), and so
+//! what the bottleneck carries for us (`bottleneck.rs`). From these and from what is on its way it follows what an interval
+//! at any rate would report; the next rate is the one at which the utility of that report stops rising (`forecast.rs`).
+//! Nothing waits for anything: while results are on their way, further pairs are sent.
+
+mod bottleneck;
+mod forecast;
+mod level;
+mod loss;
+mod pair;
+mod rival;
+
+use super::response::{Estimate, Response};
+use super::starting::{Evaluate, Judgement, Starting};
+use super::{Path, RateControl, Slot, Verdict, within_reach};
+use crate::interval::{LimitedBy, Report};
+use crate::rng::Rng;
+use crate::units::Rate;
+use bottleneck::Bottleneck;
+use core::time::Duration;
+use forecast::Forecast;
+use level::Level;
+use loss::Loss;
+use pair::Pair;
+use rival::{Rival, Seen};
+use std::collections::VecDeque;
+
+/// Parameters of Ascent.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Probes are sent at r(1 ± ε). 0.02: half of it is lost in a buffer of one packet, and a queue swings by it for half
+    /// an RTT (`docs/sweeps/ascent.md`).
+    pub epsilon: f64,
+    /// The largest step up, as a share of the rate; reached by doubling while all that is sent is carried.
+    pub step_max: f64,
+    /// The largest step down.
+    pub back_off_max: f64,
+    /// Length of a probe. Unit: RTT.
+    pub interval_rtts: f64,
+    /// A probe has at least the time of so many packets, within an RTT.
+    pub interval_packets: f64,
+    /// How far ahead the queue is foreseen. Unit: RTT, of which one passes before a rate is heard of.
+    pub horizon_rtts: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            epsilon: 0.02,
+            step_max: 0.25,
+            back_off_max: 0.5,
+            interval_rtts: 0.5,
+            interval_packets: 40.0,
+            horizon_rtts: 1.0,
+        }
+    }
+}
+
+/// Where the RTT is long, many short probes say more than a long one: they need be no longer than this, if that is time for
+/// enough packets.
+const LONG_ENOUGH: Duration = Duration::from_millis(25);
+/// The queue that Starting built drains within one RTT, but at no less than this share of the new rate.
+const DRAIN_SHARE: f64 = 0.5;
+/// A response of the queue to our rate is certain from so many errors on (97.5 %).
+const ERRORS: f64 = 2.0;
+/// Of the most that was ever carried, so much is remembered from pair to pair: half of it after 70.
+const FORGETTING: f64 = 0.99;
+/// A queue is longer than a crowd of our kind would keep it if it is too long for one of so many equal senders.
+const CROWD: f64 = 16.0;
+/// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
+const MAX_LAUNCHED: usize = 256;
+
+#[derive(Clone, Debug)]
+enum State {
+    Starting(Starting),
+    /// One interval below the base rate.
+    Draining {
+        share: f64,
+        sent: bool,
+    },
+    Probing(Box<Probing>),
+}
+
+/// A probe on its way.
+#[derive(Clone, Copy, Debug)]
+struct Launched {
+    trial: u8,
+    /// Unit: byte/s.
+    rate: f64,
+    /// How long it is meant to last.
+    seconds: f64,
+}
+
+/// What is known of the path, and the probes on their way.
+#[derive(Clone, Debug)]
+struct Probing {
+    /// Number of the next probe; even ones begin a pair.
+    trial: u8,
+    /// The second probe of a pair begun: whether it is the faster one, and the pair's share of the rate.
+    second: Option<(bool, f64)>,
+    launched: VecDeque<Launched>,
+    /// The first result of a pair.
+    first: Option<(u8, Box<Report>)>,
+    level: Level,
+    loss: Loss,
+    bottleneck: Bottleneck,
+    /// How the queue's growth answers to our rate: our share of what is sent through a full queue.
+    share: Response,
+    last_growth: Option<(f64, Estimate)>,
+    rival: Rival,
+    /// The most that was ever carried.
+    most: f64,
+}
+
+impl Probing {
+    fn new(capacity: Rate, path: &Path) -> Self {
+        Self {
+            trial: 0,
+            second: None,
+            launched: VecDeque::new(),
+            first: None,
+            level: Level::above(path.base().as_secs_f64()),
+            loss: Loss::default(),
+            bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
+            share: Response::default(),
+            last_growth: None,
+            rival: Rival::default(),
+            most: capacity.bytes_per_sec(),
+        }
+    }
+
+    /// Begins a pair anew; what was on its way is not known any more.
+    fn forget_pairs(&mut self) {
+        self.trial = self.trial.wrapping_add(2) & !1;
+        self.second = None;
+        self.launched.clear();
+        self.first = None;
+        self.level.forget_test();
+    }
+
+    /// The result of a probe; a pair, if it is the second of one.
+    fn resolve(&mut self, trial: u8, report: &Report) -> Option<Pair> {
+        while let Some(launched) = self.launched.pop_front()
+            && launched.trial != trial
+        {}
+        if trial.is_multiple_of(2) {
+            self.first = Some((trial, Box::new(report.clone())));
+            return None;
+        }
+        let (_, first) = self.first.take().filter(|(first, _)| first.wrapping_add(1) == trial)?;
+        Some(Pair { first, second: Box::new(report.clone()) })
+    }
+
+    /// How fast the queue grew through a pair. Learns how that answers to our rate.
+    fn growth(&mut self, pair: &Pair) -> Estimate {
+        let Some(growth) = pair.growth() else {
+            self.last_growth = None;
+            return Estimate { mean: 0.0, variance: 1.0 };
+        };
+        if let Some(step) = pair.growth_step()
+            && pair.step() > 0.0
+        {
+            self.share.learn(pair.step(), step);
+        }
+        if let Some((before, then)) = self.last_growth.replace((pair.rate(), growth)) {
+            let change = Estimate { mean: growth.mean - then.mean, variance: growth.variance + then.variance };
+            self.share.learn((pair.rate() / before).ln(), change);
+        }
+        growth
+    }
+}
+
+/// The Ascent law.
+#[derive(Clone, Debug)]
+pub struct Ascent {
+    config: Config,
+    /// The base rate r.
+    rate: Rate,
+    state: State,
+    rng: Rng,
+}
+
+impl Ascent {
+    /// A law that starts at `initial`.
+    pub fn new(config: Config, initial: Rate, seed: u64) -> Self {
+        Self { config, rate: initial, state: State::Starting(Starting::at(initial)), rng: Rng::new(seed) }
+    }
+
+    /// Length of a probe. Unit: s.
+    fn length(&self, path: &Path) -> f64 {
+        let rtt = path.rtt.as_secs_f64().max(1e-6);
+        let packets = self.config.interval_packets * path.packet.get() as f64 / self.rate.bytes_per_sec().max(1.0);
+        (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(rtt.max(0.001))
+    }
+
+    fn on_starting(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        let State::Starting(starting) = &mut self.state else { return Verdict::Wait };
+        match starting.on_report(slot, report, utility, path) {
+            Judgement::Unknown => {
+                self.rate = within_reach(slot.rate, path);
+                Verdict::Wait
+            }
+            Judgement::Good => {
+                self.rate = slot.rate;
+                if starting.waits() { Verdict::Wait } else { Verdict::Realign("utility grew") }
+            }
+            Judgement::Over(carried) => {
+                self.rate = path.clamp(carried);
+                let queue = path.queue.as_secs_f64() / path.rtt.as_secs_f64().max(1e-9);
+                self.state = State::Draining { share: (1.0 - queue).clamp(DRAIN_SHARE, 1.0), sent: false };
+                Verdict::Realign("utility stopped growing")
+            }
+        }
+    }
+
+    fn on_probe(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        let length = self.length(path);
+        let State::Probing(probing) = &mut self.state else { return Verdict::Wait };
+        let Some(trial) = slot.trial else { return Verdict::Wait };
+        if report.app_limited {
+            self.rate = within_reach(self.rate, path);
+            probing.first = None;
+            return Verdict::Wait;
+        }
+        let Some(pair) = probing.resolve(trial, report) else { return Verdict::Wait };
+        let rtt = path.rtt.as_secs_f64();
+        let growth = probing.growth(&pair);
+        let excess = probing.loss.update(&pair);
+        let filled = probing.share.at_least(ERRORS) > 0.0;
+        let Some(queue) = probing.level.read(&pair, growth.shrunk(), filled) else { return Verdict::Wait };
+        if probing.level.on_tested(&pair, rtt) {
+            return Verdict::Wait;
+        }
+        let headroom = (self.config.epsilon, self.config.step_max);
+        probing.bottleneck.update(&pair, growth, excess, probing.loss.beyond_random(&pair), queue, headroom);
+        let mut forecast = Forecast {
+            bottleneck: probing.bottleneck,
+            base: probing.level.base(),
+            queue: queue.level,
+            longest: queue.level.max(2.0 * probing.bottleneck.room),
+            horizon: (self.config.horizon_rtts * rtt).max(pair.seconds()),
+            swing: self.config.epsilon * length,
+            random: probing.loss.random(),
+            marked: (pair.first.marked() + pair.second.marked()) / 2.0,
+        };
+        for sent in &probing.launched {
+            forecast.queue = forecast.queue_after(forecast.queue, sent.rate, sent.seconds);
+        }
+        let carried = probing.bottleneck.capacity();
+        let best =
+            forecast.climb(utility, carried * (1.0 - self.config.back_off_max), carried * (1.0 + self.config.step_max));
+        probing.most = (FORGETTING * probing.most).max(carried.min(pair.rate()));
+        let packet = path.packet.get() as f64;
+        // Each of a crowd has a packet in the queue now and then.
+        let crowd = queue.level > CROWD * packet / probing.most
+            && Forecast { queue: queue.level, random: 0.0, marked: 0.0, ..forecast }
+                .wants_less(utility, probing.most / CROWD);
+        let lost = pair.loss().mean > probing.loss.random() + 2.0 * pair.loss().error() || excess > 0.0;
+        let window = self.rate.bytes_per_sec() * rtt / packet;
+        let floor = probing.rival.update(Seen {
+            at: pair.second.started.as_secs_f64(),
+            rtt,
+            queue: queue.level,
+            crowded: crowd,
+            lost,
+            window,
+        });
+        // As far as the utility bears the loss: were the queue free, would it want that much?
+        let free = Forecast {
+            queue: 0.0,
+            longest: 0.0,
+            bottleneck: Bottleneck::endless(),
+            random: probing.loss.mean(),
+            ..forecast
+        };
+        let best = floor.map_or(best, |window| {
+            let floor = window * packet / rtt;
+            if floor > best && free.wants_less(utility, floor) { best } else { best.max(floor) }
+        });
+        let change = (best / self.rate.bytes_per_sec()).ln();
+        probing.loss.on_rate_change(change);
+        probing.share.on_rate_change(change);
+        self.rate = path.clamp(Rate::from_bytes_per_sec(best));
+        Verdict::Wait
+    }
+}
+
+impl RateControl for Ascent {
+    fn next(&mut self, path: &Path) -> Slot {
+        let length = self.length(path);
+        match &mut self.state {
+            State::Starting(starting) => starting.next(1.0, path),
+            State::Draining { share, sent } if !*sent => {
+                *sent = true;
+                Slot::filler(self.rate * *share)
+            }
+            State::Draining { .. } => {
+                self.state = State::Probing(Box::new(Probing::new(self.rate, path)));
+                self.next(path)
+            }
+            State::Probing(probing) => {
+                let (high, share) = probing.second.take().unwrap_or_else(|| {
+                    let (high, share) = (self.rng.coin(), probing.level.begin_pair());
+                    probing.second = Some((!high, share));
+                    (high, share)
+                });
+                let trial = probing.trial;
+                probing.trial = trial.wrapping_add(1);
+                let step = if high { self.config.epsilon } else { -self.config.epsilon };
+                let rate = path.clamp(self.rate * (share * (1.0 + step)));
+                if probing.launched.len() >= MAX_LAUNCHED {
+                    probing.launched.pop_front();
+                }
+                probing.launched.push_back(Launched { trial, rate: rate.bytes_per_sec(), seconds: length });
+                let rtts = length / path.rtt.as_secs_f64().max(1e-6);
+                Slot { rate, trial: Some(trial), rtts: (rtts, rtts) }
+            }
+        }
+    }
+
+    fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        if report.limited_by == LimitedBy::Host {
+            // The rates achieved are judged, not those asked for; but the latter must not run away.
+            self.rate = within_reach(self.rate, path);
+        }
+        match self.state {
+            State::Starting(_) => self.on_starting(slot, report, utility, path),
+            State::Draining { .. } => Verdict::Wait,
+            State::Probing(_) => self.on_probe(slot, report, utility, path),
+        }
+    }
+
+    fn start(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.state = State::Starting(Starting::at(rate));
+    }
+
+    fn back_off(&mut self, rate: Rate) {
+        self.rate = rate;
+        match &mut self.state {
+            State::Probing(probing) => {
+                probing.forget_pairs();
+                probing.bottleneck.on_back_off(rate.bytes_per_sec());
+            }
+            _ => self.state = State::Draining { share: 1.0, sent: false },
+        }
+    }
+
+    fn restart(&mut self) {
+        match &mut self.state {
+            State::Starting(_) => self.state = State::Starting(Starting::at(self.rate)),
+            State::Draining { .. } => {}
+            State::Probing(probing) => probing.forget_pairs(),
+        }
+    }
+
+    fn ends_early(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
+        match &self.state {
+            State::Starting(starting) => starting.ends_early(report, utility, path),
+            _ => false,
+        }
+    }
+
+    fn is_starting(&self) -> bool {
+        matches!(self.state, State::Starting(_))
+    }
+
+    fn base_rtt(&self) -> Option<Duration> {
+        match &self.state {
+            State::Probing(probing) if probing.level.is_raised() => {
+                Duration::try_from_secs_f64(probing.level.base()).ok()
+            }
+            _ => None,
+        }
+    }
+
+    fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    fn state(&self) -> &'static str {
+        match self.state {
+            State::Starting(_) => "Starting",
+            State::Draining { .. } => "Draining",
+            State::Probing(_) => "Probing",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitor;
+    use crate::units::Bytes;
+    use crate::utility::tests::report;
+    use crate::utility::{Fair, Utility};
+
+    const RTT: Duration = Duration::from_millis(30);
+
+    fn path() -> Path {
+        Path {
+            rtt: RTT,
+            queue: Duration::ZERO,
+            packet: Bytes::new(1500),
+            monitor: monitor::Config::default(),
+            floor: Rate::from_mbit(0.05),
+            initial: Rate::from_mbit(8.0),
+            ceiling: Rate::from_mbit(1000.0),
+            delivery: Rate::from_mbit(1000.0),
+        }
+    }
+
+    /// A law that left Starting at 50 Mbit/s and drained.
+    fn probing() -> Ascent {
+        let mut law = Ascent::new(Config::default(), Rate::from_mbit(50.0), 1);
+        law.back_off(Rate::from_mbit(50.0));
+        assert_eq!(law.next(&path()).trial, None, "the queue drains first");
+        law
+    }
+
+    /// What a probe achieved on a path that carries this, at this time; nothing waits in a queue.
+    fn carried(slot: Slot, at: Duration, mbit: f64) -> Report {
+        let base = Some(RTT);
+        let more = (slot.rate.mbit() / mbit - 1.0).max(0.0);
+        Report {
+            started: crate::units::Timestamp::ZERO + at,
+            duration: Duration::from_millis(15),
+            rtt: base,
+            rtt_least: base,
+            rtt_base: base,
+            rtt_gradient: Some(more),
+            rtt_gradient_error: 1e-4,
+            ..report(slot.rate.mbit(), 0.0)
+        }
+    }
+
+    /// Sends and judges so many probes, each before the next.
+    fn run(law: &mut Ascent, probes: u32, mbit: f64) {
+        let fair = Fair::default();
+        for i in 0..probes {
+            let slot = law.next(&path());
+            let report = carried(slot, Duration::from_millis(15) * i, mbit);
+            law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+        }
+    }
+
+    #[test]
+    fn pairs_probe_both_sides_in_either_order() {
+        let mut law = probing();
+        let mut first = Vec::new();
+        for _ in 0..32 {
+            let (a, b) = (law.next(&path()), law.next(&path()));
+            let (high, low) = (a.rate.max(b.rate).mbit(), a.rate.min(b.rate).mbit());
+            assert!((high - 51.0).abs() < 1e-9 && (low - 49.0).abs() < 1e-9, "{high} and {low}");
+            first.push(a.rate > b.rate);
+        }
+        let high_first = first.iter().filter(|high| **high).count();
+        assert!((8..=24).contains(&high_first), "{high_first} of 32");
+    }
+
+    #[test]
+    fn an_empty_path_is_climbed_and_a_full_one_is_not_left() {
+        let mut law = probing();
+        run(&mut law, 20, 1000.0);
+        let climbed = law.rate().mbit();
+        assert!(climbed > 80.0, "{climbed} after ten pairs");
+        let mut law = probing();
+        run(&mut law, 200, 60.0);
+        assert!((57.0..63.0).contains(&law.rate().mbit()), "{}", law.rate());
+    }
+
+    #[test]
+    fn a_probe_short_of_data_takes_its_pair_with_it_and_the_rate_within_reach() {
+        let mut law = probing();
+        let fair = Fair::default();
+        let short = Path { delivery: Rate::from_mbit(10.0), ..path() };
+        let slot = law.next(&path());
+        let report = Report { app_limited: true, ..carried(slot, Duration::ZERO, 1000.0) };
+        law.on_report(slot, &report, &|report| fair.evaluate(report), &short);
+        assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "{}", law.rate());
+        let slot = law.next(&path());
+        let second = carried(slot, Duration::from_millis(15), 1000.0);
+        law.on_report(slot, &second, &|report| fair.evaluate(report), &path());
+        assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "half a pair says nothing: {}", law.rate());
+    }
+
+    #[test]
+    fn results_of_a_plan_that_was_given_up_are_not_paired_with_later_ones() {
+        let mut law = probing();
+        let fair = Fair::default();
+        let old = law.next(&path());
+        law.back_off(Rate::from_mbit(20.0));
+        let new = law.next(&path());
+        for slot in [old, new] {
+            law.on_report(slot, &carried(slot, Duration::ZERO, 1000.0), &|report| fair.evaluate(report), &path());
+        }
+        assert!((law.rate().mbit() - 20.0).abs() < 1e-9, "{}", law.rate());
+    }
+
+    #[test]
+    fn probes_are_half_a_round_trip_long_and_have_time_for_their_packets_within_one() {
+        let law = probing();
+        let at = |rtt: u64| law.length(&Path { rtt: Duration::from_millis(rtt), ..path() });
+        assert!((at(30) - 0.015).abs() < 1e-9);
+        assert!((at(800) - 0.025).abs() < 1e-9, "no longer than is enough");
+        assert!((at(12) - 0.0096).abs() < 1e-9, "forty packets at 50 Mbit/s");
+        assert!((at(2) - 0.002).abs() < 1e-9, "but within an RTT");
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_bounded() {
+        let mut law = probing();
+        (0..10_000).for_each(|_| {
+            law.next(&path());
+        });
+        let State::Probing(probing) = &law.state else { panic!("{}", law.state()) };
+        assert_eq!(probing.launched.len(), MAX_LAUNCHED);
+    }
+}

@@ -1,0 +1,171 @@
+//! Beside a sender that fills the queue until packets are lost: what such a sender does, so that it leaves us our part.
+//!
+//! Who wants a short queue gets nothing beside one who wants a long one. If the queue is longer than a crowd of our kind
+//! would keep it, for more than half of the time, a floor is put under the rate that grows and falls as CUBIC's window does
+//! (RFC 9438 §4). After each loss, when all others give way too, and now and then without one, it is taken away for as long as
+//! the queue takes to drain: if it does, nobody fills it, and the floor is gone. Source: the idea of a mode that competes with
+//! TCP, Copa (`NSDI 2018` §2.2) and Nimbus (`SIGCOMM 2022`).
+
+/// CUBIC's constant C, in packets/s³, and its decrease β (RFC 9438 §4.1.2, §4.6).
+const C: f64 = 0.4;
+const BETA: f64 = 0.7;
+/// Over so many RTT, and no less than this many seconds, is counted how often the queue is too long.
+const MEMORY_RTTS: f64 = 20.0;
+const MEMORY: f64 = 0.5;
+/// The floor comes when the queue is too long more often than this, and goes when it is so less often than that.
+const ENTER: f64 = 0.5;
+const LEAVE: f64 = 0.05;
+/// Without a loss we give way after so many RTT, for so many RTT and twice the time that the queue is long: half of the rate
+/// drains it in that.
+const STUBBORN_RTTS: f64 = 150.0;
+const YIELD_RTTS: f64 = 4.0;
+
+/// A window that grows as CUBIC's. Windows in packets, times in seconds.
+#[derive(Clone, Copy, Debug)]
+struct Cubic {
+    /// Where it grows slowest: the window of the latest loss.
+    largest: f64,
+    /// From when and from where on it grows.
+    began: f64,
+    low: f64,
+    /// We give way from the first to the second of these.
+    yields: (f64, f64),
+}
+
+impl Cubic {
+    fn window(&self, at: f64, rtt: f64) -> f64 {
+        let t = at - self.began;
+        let k = ((self.largest - self.low).max(0.0) / C).cbrt();
+        let cubic = C * (t - k).powi(3) + self.largest;
+        // Never slower than Reno with the same decrease (RFC 9438 §4.3).
+        let reno = self.low + 3.0 * (1.0 - BETA) / (1.0 + BETA) * t / rtt;
+        cubic.max(reno)
+    }
+
+    /// After a loss, with fast convergence (RFC 9438 §4.7).
+    fn reduced(&self, at: f64, rtt: f64, window: f64) -> Self {
+        // What is not sent does not grow.
+        let now = self.window(at, rtt).min(2.0 * window);
+        let largest = if now < self.largest { now * (1.0 + BETA) / 2.0 } else { now };
+        Self { largest, began: at, low: now * BETA, ..*self }
+    }
+
+    fn yielding(self, at: f64, rtt: f64, queue: f64) -> Self {
+        Self { yields: (at, at + YIELD_RTTS * rtt + 2.0 * queue), ..self }
+    }
+}
+
+/// Whether somebody fills the queue, and the floor under the rate if so.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rival {
+    /// How often the queue was too long of late, 0 to 1.
+    crowded: f64,
+    seen: Option<f64>,
+    cubic: Option<Cubic>,
+}
+
+impl Rival {
+    /// The floor under the rate, if there is one, in packets an RTT.
+    pub(super) fn update(&mut self, seen: Seen) -> Option<f64> {
+        let Seen { at, rtt, queue, crowded, lost, window } = seen;
+        let since = self.seen.replace(at).map_or(0.0, |seen| at - seen);
+        let weight = (since / (MEMORY_RTTS * rtt).max(MEMORY)).clamp(0.0, 1.0);
+        self.crowded += weight * (f64::from(u8::from(crowded)) - self.crowded);
+        self.cubic = match self.cubic {
+            None if self.crowded > ENTER => {
+                Some(Cubic { largest: 2.0 * window, began: at, low: window, yields: (at, at) })
+            }
+            Some(_) if self.crowded < LEAVE => None,
+            Some(cubic) if at < cubic.yields.1 => {
+                // What was sent before is still on its way for an RTT.
+                let drained = !crowded && at > cubic.yields.0 + rtt;
+                if drained {
+                    self.crowded = 0.0;
+                }
+                (!drained).then_some(cubic)
+            }
+            Some(cubic) if lost => Some(cubic.reduced(at, rtt, window).yielding(at, rtt, queue)),
+            Some(cubic) if at > cubic.yields.1 + STUBBORN_RTTS * rtt => Some(cubic.yielding(at, rtt, queue)),
+            unchanged => unchanged,
+        };
+        self.cubic.filter(|cubic| at >= cubic.yields.1).map(|cubic| cubic.window(at, rtt))
+    }
+}
+
+/// A moment of the path. Times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) at: f64,
+    pub(super) rtt: f64,
+    /// The level of the queue.
+    pub(super) queue: f64,
+    /// It is longer than a crowd of our kind would keep it.
+    pub(super) crowded: bool,
+    /// Packets were lost to it.
+    pub(super) lost: bool,
+    /// So many packets an RTT are sent.
+    pub(super) window: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: f64 = 0.03;
+
+    fn seen(at: f64, crowded: bool, lost: bool) -> Seen {
+        Seen { at, rtt: RTT, queue: 0.01, crowded, lost, window: 50.0 }
+    }
+
+    /// Pairs of an RTT each, from `from` on.
+    fn pairs(rival: &mut Rival, from: f64, pairs: u32, crowded: bool) -> Option<f64> {
+        (0..pairs).map(|i| rival.update(seen(from + f64::from(i) * RTT, crowded, false))).last().flatten()
+    }
+
+    #[test]
+    fn a_queue_that_is_too_long_for_long_brings_a_floor_and_a_short_one_takes_it_away() {
+        let mut rival = Rival::default();
+        assert_eq!(pairs(&mut rival, 1.0, 10, true), None, "not after a third of a second");
+        assert!(pairs(&mut rival, 1.3, 10, true).is_some_and(|floor| (50.0..70.0).contains(&floor)));
+        assert!(pairs(&mut rival, 1.6, 20, false).is_some(), "a loss drains the queue for a while");
+        assert_eq!(pairs(&mut rival, 2.2, 60, false), None);
+    }
+
+    #[test]
+    fn a_queue_that_is_too_long_now_and_then_is_nobody_s() {
+        let mut rival = Rival::default();
+        let floors = (0..1000).map(|i| rival.update(seen(f64::from(i) * RTT, i % 3 == 0, true)));
+        assert_eq!(floors.flatten().count(), 0);
+    }
+
+    #[test]
+    fn the_floor_falls_by_three_tenths_at_a_loss_and_comes_back_if_the_queue_stays() {
+        let mut rival = Rival::default();
+        let before = pairs(&mut rival, 1.0, 60, true).unwrap();
+        assert_eq!(rival.update(seen(2.8, true, true)), None, "we give way");
+        assert_eq!(rival.update(seen(2.9, true, true)), None, "the same loss");
+        let after = rival.update(seen(2.95, true, false)).unwrap();
+        assert!((0.68..0.80).contains(&(after / before)), "{before} became {after}");
+        assert!(rival.update(seen(4.5, true, false)).unwrap() > after * 1.1);
+    }
+
+    #[test]
+    fn who_is_alone_finds_out_by_giving_way() {
+        for (lost, from) in [(true, 2.8), (false, 2.8 + STUBBORN_RTTS * RTT)] {
+            let mut rival = Rival::default();
+            assert!(pairs(&mut rival, 1.0, 60, true).is_some());
+            assert_eq!(rival.update(seen(from, true, lost)), None);
+            assert_eq!(rival.update(seen(from + 2.0 * RTT, false, false)), None);
+            assert_eq!(pairs(&mut rival, from + 0.2, 8, true), None, "and it does not come back at once");
+        }
+    }
+
+    #[test]
+    fn the_window_is_rfc_9438_s() {
+        let cubic = Cubic { largest: 100.0, began: 0.0, low: 70.0, yields: (0.0, 0.0) };
+        // K = ∛(30 / 0.4) = 4.217 s: flat there, and convex beyond.
+        assert!((cubic.window(4.217, 1.0) - 100.0).abs() < 0.01);
+        assert!((cubic.window(6.217, 1.0) - 103.2).abs() < 0.01);
+        assert!((cubic.window(1.0, 0.01) - (70.0 + 3.0 * 0.3 / 1.7 * 100.0)).abs() < 1e-9, "Reno is faster at 10 ms");
+    }
+}

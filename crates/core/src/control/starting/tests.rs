@@ -1,0 +1,145 @@
+//! What ends Starting, each condition by itself.
+
+use super::*;
+use crate::units::Bytes;
+use crate::utility::tests::report;
+use core::time::Duration;
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// 32 ms without a queue, so a rise of the RTT is visible from 4 ms on.
+fn path() -> Path {
+    Path {
+        rtt: ms(32),
+        queue: Duration::ZERO,
+        packet: Bytes::new(1000),
+        monitor: crate::monitor::Config::default(),
+        floor: Rate::from_mbit(0.01),
+        initial: Rate::from_mbit(5.0),
+        ceiling: Rate::from_mbit(1e6),
+        delivery: Rate::from_mbit(100.0),
+    }
+}
+
+/// Worth what was asked for, whatever became of it.
+fn asked_for(report: &Report) -> f64 {
+    report.target.mbit()
+}
+
+/// Results so far: this one, at 10 Mbit/s.
+fn after(first: &Report) -> Starting {
+    let mut starting = Starting::at(Rate::from_mbit(10.0));
+    assert_eq!(judged(&mut starting, first), Judgement::Good);
+    starting
+}
+
+fn judged(starting: &mut Starting, report: &Report) -> Judgement {
+    let slot = Slot { trial: Some(0), ..Slot::filler(report.target) };
+    starting.on_report(slot, report, &asked_for, &path())
+}
+
+#[test]
+fn a_queue_that_surely_grows_beyond_the_usual_rtt_ends_it_at_once() {
+    let usual = Report { rtt: Some(ms(26)), rtt_deviation: ms(3), ..report(10.0, 0.0) }; // reaches 32 ms
+    let starting = after(&usual);
+    let growing = Report {
+        rtt: Some(ms(35)),
+        rtt_gradient: Some(1.0),
+        rtt_gradient_error: 0.1,
+        rtt_span: ms(6),
+        rtt_samples: 5,
+        ..report(20.0, 0.0)
+    };
+    let ends = |seen: &Report| starting.ends_early(seen, &asked_for, &path());
+    assert!(ends(&growing));
+    for (what, seen) in [
+        ("four samples", Report { rtt_samples: 4, ..growing.clone() }),
+        ("a rise of 3 ms", Report { rtt_span: ms(3), rtt: Some(ms(40)), ..growing.clone() }),
+        ("an end at 35.5 ms", Report { rtt_span: ms(5), rtt: Some(ms(33)), ..growing.clone() }),
+        (
+            "half a second a second",
+            Report { rtt_gradient: Some(0.5), rtt_gradient_error: 0.01, rtt_span: ms(12), ..growing.clone() },
+        ),
+        ("an error of a third", Report { rtt_gradient_error: 0.33, ..growing.clone() }),
+    ] {
+        assert!(!ends(&seen), "{what}: {seen:?}");
+    }
+}
+
+/// A doubling to `mbit` of which the queue's growth lets only this much through, after 10 Mbit/s that arrived in full.
+fn delivering(mbit: f64, delivered: f64) -> Judgement {
+    // What a host may have held back is taken off in its favour: half a millisecond of 100.
+    let growth = mbit / delivered - 1.0 + 0.005;
+    let seen = Report { rtt_gradient: Some(growth), rtt_samples: 2, ..report(mbit, 0.0) };
+    judged(&mut after(&report(10.0, 0.0)), &seen)
+}
+
+#[test]
+fn a_doubling_must_bring_a_quarter_of_what_it_adds() {
+    for (mbit, delivered, good) in
+        [(20.0, 12.4, false), (20.0, 12.6, true), (30.0, 14.8, false), (30.0, 15.2, true), (14.0, 5.0, true)]
+    {
+        let judgement = delivering(mbit, delivered);
+        assert_eq!(judgement == Judgement::Good, good, "{delivered} of {mbit}: {judgement:?}");
+    }
+}
+
+#[test]
+fn it_goes_on_at_what_was_carried_seen_through_the_loss_of_before() {
+    let mut starting = after(&report(10.0, 0.2));
+    let seen = Report {
+        delivery_rate: Some(Rate::from_mbit(12.0)),
+        rtt_gradient: Some(9.0),
+        rtt_samples: 2,
+        ..report(30.0, 0.0)
+    };
+    let Judgement::Over(carried) = judged(&mut starting, &seen) else { panic!("{starting:?}") };
+    assert!((carried.mbit() - 12.0 * 0.95 / 0.8).abs() < 1e-9, "{carried}");
+}
+
+#[test]
+fn worse_is_less_than_nothing_or_a_doubling_that_is_worth_no_more() {
+    let known = Best {
+        target: Rate::from_mbit(10.0),
+        achieved: Rate::from_mbit(10.0),
+        delivery: Rate::from_mbit(10.0),
+        utility: 6.0,
+        loss: 0.0,
+        least_delivery: Rate::from_mbit(10.0),
+        least_utility: 5.0,
+    };
+    for (best, worth, mbit, worse) in [
+        (None, -1.0, 10.0, true),
+        (None, 0.0, 10.0, false),
+        (Some(known), 5.0, 16.0, true),
+        (Some(known), 5.0, 15.0, false),
+        (Some(known), 5.1, 30.0, false),
+        (Some(known), 0.0, 10.0, false),
+        (Some(known), -1.0, 10.0, true),
+    ] {
+        let starting = Starting { best, ..Starting::at(Rate::from_mbit(10.0)) };
+        let judged = starting.is_worse(&report(mbit, 0.0), worth);
+        assert_eq!(judged, worse, "{worth} at {mbit} Mbit/s after {best:?}");
+    }
+}
+
+#[test]
+fn of_equal_results_the_first_stays_the_best() {
+    let mut starting = Starting::at(Rate::from_mbit(10.0));
+    for mbit in [10.0, 14.0] {
+        let slot = Slot { trial: Some(0), ..Slot::filler(Rate::from_mbit(mbit)) };
+        let judgement = starting.on_report(slot, &report(mbit, 0.0), &|_| 1.0, &path());
+        assert_eq!(judgement, Judgement::Good);
+    }
+    assert_eq!(starting.best.map(|best| best.target), Some(Rate::from_mbit(10.0)));
+}
+
+#[test]
+fn one_doubling_runs_ahead_of_the_last_known_result_and_no_more() {
+    let mut starting = Starting::at(Rate::from_mbit(10.0));
+    let slots: Vec<_> = (0..4).map(|_| starting.next(1.0, &path())).collect();
+    let rates: Vec<_> = slots.iter().map(|slot| (slot.rate.mbit().round(), slot.trial)).collect();
+    assert_eq!(rates, [(10.0, Some(0)), (20.0, Some(0)), (20.0, None), (20.0, None)]);
+}

@@ -1,0 +1,160 @@
+//! Silence, persistent congestion, panic, windows and timers, each by itself.
+
+use super::*;
+
+#[derive(Debug, Default)]
+struct Marked(Mutex<u32>);
+
+impl Observer for Marked {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::Interval { report, .. } = event {
+            *self.0.lock().unwrap() += report.packets_marked;
+        }
+    }
+}
+
+/// Sends at the sender's rate for this long over a path that loses so many of ten packets.
+fn loses(flow: &mut Flow, time: Duration, of_ten: u64) {
+    let end = flow.now + time;
+    while flow.now < end {
+        while let Some(&(due, packet)) = flow.awaited.front()
+            && due <= flow.now
+        {
+            flow.awaited.pop_front();
+            match packet % 10 < of_ten {
+                true => flow.pcc.on_loss(flow.now, packet),
+                false => flow.pcc.on_ack(flow.now, packet),
+            }
+            flow.pcc.on_end_acks(flow.now);
+        }
+        flow.pcc.on_packet_sent(flow.now, flow.next, PACKET);
+        flow.awaited.push_back((flow.now + RTT, flow.next));
+        flow.next += 1;
+        flow.now = flow.now + flow.pcc.rate().time_for(PACKET);
+    }
+}
+
+/// A sender that has found a rate, and its path falls silent until it notices.
+fn silent() -> (Flow, Rate) {
+    let mut flow = Flow::new();
+    flow.sends_for(ms(200));
+    let before = flow.pcc.law.rate();
+    flow.now = flow.now + ms(160);
+    flow.pcc.on_timer(flow.now);
+    flow.tells("no acknowledgement");
+    assert!(flow.pcc.law.rate() <= before * 0.5, "{before} became {}", flow.pcc.law.rate());
+    (flow, before)
+}
+
+#[test]
+fn an_answer_to_what_was_sent_before_the_silence_was_noticed_restores_the_rate() {
+    let (mut flow, before) = silent();
+    let (_, oldest) = flow.awaited.pop_front().unwrap();
+    flow.pcc.on_ack(flow.now, oldest);
+    flow.tells("late answer");
+    assert_eq!(flow.pcc.law.rate(), before);
+}
+
+#[test]
+fn persistent_congestion_halves_the_rate_unless_a_silence_that_just_ended_did() {
+    let mut flow = Flow::new();
+    flow.sends_for(ms(200));
+    let before = flow.pcc.law.rate();
+    flow.pcc.on_persistent_congestion(flow.now);
+    flow.tells("persistent congestion, Draining");
+    assert_eq!(flow.pcc.law.rate(), before * 0.5);
+
+    let (mut flow, _) = silent();
+    let (_, oldest) = flow.awaited.pop_front().unwrap();
+    flow.pcc.on_ack(flow.now, oldest);
+    let rate = flow.pcc.law.rate();
+    let rtt = flow.pcc.rtt().smoothed_or_assumed();
+    flow.pcc.on_persistent_congestion(flow.now + rtt);
+    assert_eq!(flow.pcc.law.rate(), rate);
+    flow.pcc.on_persistent_congestion(flow.now + rtt + ms(1));
+    assert_eq!(flow.pcc.law.rate(), rate * 0.5);
+}
+
+#[test]
+fn a_path_that_loses_more_than_the_utility_s_panic_level_is_sent_what_arrived() {
+    for (of_ten, panics) in [(0, false), (2, false), (6, true)] {
+        let mut flow = Flow::new();
+        flow.sends_for(ms(250));
+        flow.pcc.on_persistent_congestion(flow.now); // Starting has its own answer to loss
+        loses(&mut flow, ms(400), of_ten);
+        let story = flow.story.0.lock().unwrap().join("\n");
+        assert_eq!(story.contains("panic loss"), panics, "{of_ten} of ten lost:\n{story}");
+    }
+}
+
+#[test]
+fn the_window_is_two_and_a_half_times_what_an_empty_path_holds_and_ten_packets() {
+    let mut flow = Flow::new();
+    flow.sends_for(ms(200));
+    flow.pcc.on_persistent_congestion(flow.now);
+    let base = flow.pcc.rtt().min().unwrap();
+    let holds = flow.pcc.law.rate().max(flow.pcc.rate()) * (base * 5 / 2);
+    assert_eq!(flow.pcc.congestion_window(), holds + Bytes::new(12_000));
+}
+
+#[test]
+fn while_starting_the_window_grows_by_half_more_than_what_the_path_answers_for() {
+    let mut flow = Flow::new();
+    assert_eq!(flow.pcc.congestion_window(), Bytes::new(18_000));
+    (0..10).for_each(|packet| flow.pcc.on_packet_sent(flow.now, packet, PACKET));
+    for packet in 0..6 {
+        flow.pcc.on_ack(flow.now + RTT, packet);
+        flow.pcc.on_end_acks(flow.now + RTT);
+    }
+    // The first of them told the RTT, and from there on five were answered for.
+    assert_eq!(flow.pcc.congestion_window(), Bytes::new(18_000 + 5 * 1800));
+}
+
+#[test]
+fn the_timer_is_the_interval_s_end_then_the_silence_s_and_none_with_nothing_in_flight() {
+    let mut flow = Flow::new();
+    assert_eq!(flow.pcc.next_timer(), None);
+    let sent = flow.now;
+    flow.pcc.on_packet_sent(sent, 0, PACKET);
+    assert_eq!(flow.pcc.next_timer(), Some(sent + ms(100)), "ten packets, in an RTT that is assumed");
+    flow.pcc.on_timer(sent + ms(100));
+    assert_eq!(flow.pcc.next_timer(), Some(sent + ms(650)), "two probe time-outs");
+    flow.pcc.on_ack(sent + ms(200), 0);
+    flow.pcc.on_end_acks(sent + ms(200));
+    assert_eq!(flow.pcc.next_timer(), None);
+}
+
+#[test]
+fn what_is_lost_or_discarded_leaves_the_flight_and_a_train_holds_a_packet() {
+    let mut flow = Flow::new();
+    (0..4).for_each(|packet| flow.pcc.on_packet_sent(flow.now, packet, PACKET));
+    flow.pcc.on_loss(flow.now, 3);
+    assert_eq!(flow.pcc.bytes_in_flight(), Bytes::new(3600));
+    flow.pcc.on_discarded(flow.now, 2);
+    assert_eq!(flow.pcc.bytes_in_flight(), Bytes::new(1200));
+    flow.pcc.set_max_datagram_size(Bytes::new(9000));
+    assert_eq!(flow.pcc.send_quantum(), Bytes::new(9000));
+}
+
+#[test]
+fn marks_reach_the_report_of_their_interval() {
+    let marked = Arc::new(Marked::default());
+    let mut flow = Flow::new();
+    flow.pcc = Pcc::new(Config { observer: Some(marked.clone()), ..Config::default() }, flow.now);
+    for _ in 0..30 {
+        flow.sends_for(ms(10));
+        flow.pcc.on_congestion_experienced(1);
+    }
+    assert!(*marked.0.lock().unwrap() > 0);
+}
+
+#[test]
+fn the_best_delivery_of_five_round_trips_is_remembered_for_five_more() {
+    let mut delivery = DeliveryRate::default();
+    let mut best = |at_ms: u64, mbit, rtt| {
+        delivery.update(Timestamp::from_nanos(at_ms * 1_000_000), Rate::from_mbit(mbit), rtt);
+        delivery.best().mbit().round()
+    };
+    assert_eq!([best(0, 10.0, RTT), best(151, 4.0, RTT), best(302, 3.0, RTT)], [10.0, 10.0, 4.0]);
+    assert_eq!([best(353, 2.0, ms(1)), best(404, 1.0, ms(1))], [3.0, 2.0], "but for 50 ms at least");
+}

@@ -1,0 +1,114 @@
+use super::Utility;
+use super::about::{About, BuiltIn};
+use super::parameters::Parameter;
+use crate::interval::Report;
+
+/// 2A·√x − x·(q + c·(M + max(0, L − 0.05))) − K·A·E, with x in Mbit/s: high goodput and a short queue, shared fairly.
+///
+/// The reward grows with the root of the rate, and each Mbit/s costs the queueing delay q that it stands in: the best rate is
+/// (A/q)², the same for all who see the same queue, whatever their RTT. A lone sender on C Mbit/s keeps a queue of A/√C,
+/// each of n equal ones A·√(n/C): with the default 0.5 ms on 100 Mbit/s, and 1.6 ms for ten. Source: price-taking senders,
+/// proportional fairness (F. Kelly, 1998), here with the exponent 1/2, that lets the queue grow with √n instead of n.
+///
+/// Marks M cost as much as c seconds of queue, losses L do beyond 5 % whoever causes them, and those that our own rate
+/// causes, E, at once. While it is not known whose they are, those beyond 5 % count as ours. **Traps**: it wants a law that foresees the queue ([`crate::control::Law::Ascent`]); beside senders that
+/// fill the queue until packets are lost it takes what they leave.
+#[derive(Clone, Copy, Debug)]
+pub struct Fair {
+    /// A: what a rate is worth. Unit: s·√(Mbit/s).
+    pub level: f64,
+    /// c: the queueing delay that a mark, or a loss beyond the cap, counts as. Unit: s.
+    pub loss_price: f64,
+    /// The loss rate from which on others' losses count; 0.05 as in the safe utility.
+    pub loss_cap: f64,
+    /// K: a sender that causes more than 1/K of loss for each e-fold of its rate lowers it; up to about K of them share a
+    /// buffer that is too small for a queue of A·√(n/C).
+    pub sureness: f64,
+}
+
+impl Default for Fair {
+    fn default() -> Self {
+        Self { level: 0.005, loss_price: 0.1, loss_cap: 0.05, sureness: 1000.0 }
+    }
+}
+
+impl Utility for Fair {
+    fn evaluate(&self, report: &Report) -> f64 {
+        let (x, marked) = (report.achieved.mbit(), report.marked());
+        let queue = report.standing_queue().unwrap_or_default().as_secs_f64();
+        let beyond = (report.loss() - marked - self.loss_cap).max(0.0);
+        let own = report.excess_loss.unwrap_or(beyond);
+        let price = queue + self.loss_price * (marked + beyond);
+        2.0 * self.level * x.sqrt() - x * price - self.sureness * self.level * own
+    }
+
+    fn prices_queue(&self) -> bool {
+        true
+    }
+
+    fn name(&self) -> &str {
+        Self::ABOUT.name
+    }
+}
+
+impl BuiltIn for Fair {
+    const ABOUT: About = About {
+        name: "fair",
+        summary: "high goodput and a short queue, in equal shares: for any path",
+        formula: "2A*sqrt(x) - x*(q + c*(M + max(0, L - M - cap))) - K*A*E; q is the standing queue, E the losses of ours",
+        unit: "s*Mbit/s",
+        source: "proportional fairness (Kelly, 1998) with the exponent 1/2",
+        traps: &[
+            "it wants a law that foresees the queue: ascent, which it has if no other is chosen",
+            "of losses, the law alone knows which are ours; until then those beyond the cap are",
+        ],
+        text: include_str!("text/fair.utility"),
+    };
+
+    fn parameters(&mut self) -> Vec<Parameter<'_>> {
+        vec![
+            Parameter::number("level", &mut self.level, 1e-6..=10.0),
+            Parameter::number("loss_price", &mut self.loss_price, 0.0..=1000.0),
+            Parameter::number("loss_cap", &mut self.loss_cap, 0.0..=1.0),
+            Parameter::number("sureness", &mut self.sureness, 0.0..=1e6),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::utility::tests::report;
+    use core::time::Duration;
+
+    /// At this rate behind so much of queue.
+    fn behind(mbit: f64, queue: Duration) -> f64 {
+        let base = Duration::from_millis(30);
+        Fair::default().evaluate(&Report { rtt_least: Some(base + queue), rtt_base: Some(base), ..report(mbit, 0.0) })
+    }
+
+    #[test]
+    fn the_best_rate_is_the_square_of_the_level_by_the_queue() {
+        for (queue_us, best) in [(500, 100.0), (1000, 25.0), (5000, 1.0)] {
+            let queue = Duration::from_micros(queue_us);
+            let at = behind(best, queue);
+            assert!(at > behind(best * 1.02, queue) && at > behind(best * 0.98, queue), "{queue_us} µs");
+        }
+    }
+
+    #[test]
+    fn losses_below_five_percent_count_only_if_they_are_ours() {
+        let utility =
+            |loss: f64, own: Option<f64>| Fair::default().evaluate(&Report { excess_loss: own, ..report(100.0, loss) });
+        assert!((utility(0.0, None) - 0.1).abs() < 1e-12, "2 · 0.005 · √100");
+        assert!((utility(0.04, None) - 0.1).abs() < 1e-12 && (utility(0.04, Some(0.0)) - 0.1).abs() < 1e-12);
+        assert!((utility(0.04, Some(0.01)) - 0.05).abs() < 1e-12, "K·A a share");
+        assert!((utility(0.06, None) - (0.1 - 0.1 - 0.05)).abs() < 1e-9, "1 % beyond costs x·c and K·A of it");
+    }
+
+    #[test]
+    fn marks_count_at_once() {
+        let marked = Fair::default().evaluate(&Report { packets_marked: 10, ..report(100.0, 0.0) });
+        assert!((marked - (0.1 - 100.0 * 0.1 * 0.01)).abs() < 1e-12, "{marked}");
+    }
+}

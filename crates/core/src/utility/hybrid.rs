@@ -1,0 +1,68 @@
+use super::about::{About, BuiltIn};
+use super::parameters::Parameter;
+use super::{Scavenger, Utility};
+use crate::interval::Report;
+use crate::units::Rate;
+
+/// Proteus-H, for what needs a rate and can use more: [`super::Proteus`] below it, [`Scavenger`] from it on.
+/// Source: `SIGCOMM 2020` (PCC Proteus).
+///
+/// It drops where it changes over; a pair of trials on both sides of it compares two functions, which makes the needed
+/// rate the one that is kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hybrid {
+    /// The rate the application needs, R; for video that of the best quality. No default.
+    pub needed: Rate,
+    /// From there on; what it is made of serves below.
+    pub scavenger: Scavenger,
+}
+
+impl Utility for Hybrid {
+    fn evaluate(&self, report: &Report) -> f64 {
+        if report.achieved < self.needed {
+            self.scavenger.primary.evaluate(report)
+        } else {
+            self.scavenger.evaluate(report)
+        }
+    }
+
+    fn name(&self) -> &str {
+        Self::ABOUT.name
+    }
+}
+
+impl BuiltIn for Hybrid {
+    const ABOUT: About = About {
+        name: "hybrid",
+        summary: "Proteus-H, for video: proteus up to the rate that is needed, scavenger beyond",
+        formula: "proteus where x < needed, else scavenger; needed has no default",
+        unit: "(Mbit/s)^t",
+        source: "SIGCOMM 2020 (PCC Proteus, hybrid)",
+        traps: &[
+            "it drops at the needed rate whenever the RTT varies: no theorem holds across that step",
+            "beyond the needed rate it has the scavenger's traps",
+        ],
+        text: include_str!("text/hybrid.utility"),
+    };
+
+    fn parameters(&mut self) -> Vec<Parameter<'_>> {
+        let mut all = vec![Parameter::rate("needed", &mut self.needed)];
+        all.append(&mut self.scavenger.parameters());
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::utility::tests::report;
+    use core::time::Duration;
+
+    #[test]
+    fn deviation_costs_nothing_below_the_needed_rate_and_much_from_it_on() {
+        let hybrid = Hybrid { needed: Rate::from_mbit(100.0), ..Hybrid::default() };
+        let at = |x| hybrid.evaluate(&Report { rtt_deviation: Duration::from_millis(1), ..report(x, 0.0) });
+        assert!((at(99.9) - 99.9_f64.powf(0.9)).abs() < 1e-9, "{}", at(99.9));
+        assert!((at(100.0) + 86.9043).abs() < 1e-4, "{}", at(100.0));
+    }
+}

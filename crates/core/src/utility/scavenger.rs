@@ -1,0 +1,91 @@
+use super::about::{About, BuiltIn};
+use super::parameters::Parameter;
+use super::proteus::exceeds_noise;
+use super::{Proteus, Utility};
+use crate::interval::Report;
+use core::time::Duration;
+
+/// Proteus-S, for what can wait: [`Proteus`] less d·x·σ. Others make the RTT vary before they fill a queue or lose
+/// packets, and this function yields by then. Source: `SIGCOMM 2020` (PCC Proteus), d from the authors' code.
+///
+/// Units: σ, the standard deviation of the interval's RTT samples, in s; d per s.
+///
+/// Deviates: the authors learn from earlier intervals what deviation is usual on a path. A report is one interval:
+/// here a deviation counts from a fixed size on, or where growth explains it.
+#[derive(Clone, Copy, Debug)]
+pub struct Scavenger {
+    /// What it is to a primary sender.
+    pub primary: Proteus,
+    /// What deviation costs, per second of it. 1500 in the authors' code.
+    pub d: f64,
+    /// A deviation below this is the path's own. 1 ms in the authors' code.
+    pub jitter: Duration,
+}
+
+impl Default for Scavenger {
+    fn default() -> Self {
+        Self { primary: Proteus::default(), d: 1500.0, jitter: Duration::from_millis(1) }
+    }
+}
+
+impl Scavenger {
+    /// σ*, the deviation that counts. Unit: s.
+    pub(super) fn deviation(report: &Report, jitter: Duration) -> f64 {
+        let counts = report.rtt_deviation >= jitter || exceeds_noise(report);
+        if counts { report.rtt_deviation.as_secs_f64() } else { 0.0 }
+    }
+}
+
+impl Utility for Scavenger {
+    fn evaluate(&self, report: &Report) -> f64 {
+        let deviation = Self::deviation(report, self.jitter);
+        self.primary.evaluate(report) - self.d * report.achieved.mbit() * deviation
+    }
+
+    fn name(&self) -> &str {
+        Self::ABOUT.name
+    }
+}
+
+impl BuiltIn for Scavenger {
+    const ABOUT: About = About {
+        name: "scavenger",
+        summary: "Proteus-S, for what can wait: yields as soon as others make the RTT vary",
+        formula: "proteus - d*x*sigma*; sigma* is sigma where sigma >= jitter or growth counts, else 0; d = 1500, jitter = 1ms",
+        unit: "(Mbit/s)^t",
+        source: "SIGCOMM 2020 (PCC Proteus, scavenger); d as in the authors' code",
+        traps: &[
+            "on a path whose RTT varies by itself (Wi-Fi, mobile) it yields to nobody: set jitter above that, jitter=10ms",
+            "several of them need not share fairly: no theorem covers the deviation",
+        ],
+        text: include_str!("text/scavenger.utility"),
+    };
+
+    fn parameters(&mut self) -> Vec<Parameter<'_>> {
+        let mut all = self.primary.parameters();
+        all.push(Parameter::number("d", &mut self.d, 0.0..=1e9));
+        all.push(Parameter::time("jitter", &mut self.jitter));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::utility::tests::report;
+
+    fn with_deviation(micros: u64) -> f64 {
+        let rtt_deviation = Duration::from_micros(micros);
+        Scavenger::default().evaluate(&Report { rtt_deviation, ..report(100.0, 0.0) })
+    }
+
+    #[test]
+    fn a_deviation_of_one_millisecond_costs_more_than_the_rate_is_worth() {
+        assert!((with_deviation(1000) + 86.9043).abs() < 1e-4, "{}", with_deviation(1000));
+    }
+
+    #[test]
+    fn what_the_path_does_by_itself_costs_nothing() {
+        assert!((with_deviation(999) - 63.0957).abs() < 1e-4, "{}", with_deviation(999));
+    }
+}

@@ -1,4 +1,0 @@
-//! PCC over the paths that the papers tested it on, and over those that break senders: in virtual time.
-
-mod behaviour;
-mod sim;

@@ -1,0 +1,188 @@
+//! Who sends, in a line of text: `pcc*2 cubic:start=5s pcc/linear:rtt=+40ms`.
+
+use crate::scenario::{Control, Flow, Source};
+use core::str::FromStr;
+use core::time::Duration;
+use pcc::units::{Bytes, Rate};
+
+/// More would be a slip of the pen.
+const MOST: usize = 1000;
+
+/// The flows of a scenario.
+#[derive(Clone, Debug)]
+pub struct Cast(pub Vec<Flow>);
+
+/// Why a line of text names no flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseCastError(String);
+
+impl core::fmt::Display for ParseCastError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for ParseCastError {}
+
+/// What stands behind a colon, for messages.
+const KEYS: &str =
+    "start, stop, stagger, rtt, rate, size, on, off, burners, pause, bursts, ackbursts, ackevery, ackloss, law";
+
+impl Control {
+    /// Names of what can send, beside rates.
+    pub const NAMES: [&'static str; 4] = ["pcc", "reno", "cubic", "bbr"];
+
+    /// The control of that name, or that rate.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "pcc" => Self::Pcc,
+            "reno" => Self::Reno,
+            "cubic" => Self::Cubic,
+            "bbr" => Self::Bbr,
+            rate => Self::Fixed(rate.parse().ok()?),
+        })
+    }
+}
+
+impl FromStr for Cast {
+    type Err = ParseCastError;
+
+    fn from_str(text: &str) -> Result<Self, ParseCastError> {
+        let mut flows = Vec::new();
+        for word in text.split_whitespace() {
+            flows.extend(group(word).map_err(|problem| ParseCastError(format!("`{word}`: {problem}")))?);
+            if flows.len() > MOST {
+                return Err(ParseCastError(format!("`{text}` are {} flows: {MOST} are the most", flows.len())));
+            }
+        }
+        if flows.is_empty() {
+            return Err(ParseCastError("nobody sends: write `pcc` or `pcc*2 cubic`".into()));
+        }
+        Ok(Self(flows))
+    }
+}
+
+/// Flows of one kind.
+fn group(word: &str) -> Result<Vec<Flow>, String> {
+    let mut parts = word.split(':');
+    let name = parts.next().unwrap_or_default();
+    let (name, count) = match name.split_once('*') {
+        Some((name, count)) => {
+            let count = count.parse().ok().filter(|count| (1..=MOST).contains(count));
+            (name, count.ok_or_else(|| format!("write a number of flows from 1 to {MOST} behind *"))?)
+        }
+        None => (name, 1),
+    };
+    let (name, is_paced) = name.strip_suffix("+paced").map_or((name, false), |name| (name, true));
+    let (name, utility) = name.split_once('/').map_or((name, None), |(name, utility)| (name, Some(utility)));
+    let control = Control::by_name(name).ok_or_else(|| {
+        format!("nobody is called `{name}`: choose from {}, or write a rate like 20Mbit", Control::NAMES.join(", "))
+    })?;
+    let mut flow = Flow { paced: is_paced, ..Flow::of(control) };
+    if let Some(utility) = utility {
+        if control != Control::Pcc {
+            return Err("only pcc has a utility".into());
+        }
+        flow.config.utility = pcc::utility::parse(utility).map_err(|error| error.to_string())?;
+    }
+    let mut stagger = Duration::ZERO;
+    for part in parts {
+        let (key, value) = part.split_once('=').ok_or_else(|| format!("`{part}` is no setting: write start=5s"))?;
+        set(&mut flow, &mut stagger, key, value).map_err(|problem| format!("{key}={value}: {problem}"))?;
+    }
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    Ok((0..count).map(|number| Flow { start: flow.start + stagger * number, ..flow.clone() }).collect())
+}
+
+fn set(flow: &mut Flow, stagger: &mut Duration, key: &str, value: &str) -> Result<(), String> {
+    let bytes = || value.parse::<Bytes>().map_err(|error| error.to_string());
+    let on_off = |source| if let Source::OnOff { on, off } = source { (on, off) } else { Default::default() };
+    match key {
+        "start" => flow.start = time(value)?,
+        "stop" => flow.stop = Some(time(value)?),
+        "stagger" => *stagger = time(value)?,
+        "rtt" => flow.extra_rtt = time(value.strip_prefix('+').ok_or("write what is added, like rtt=+40ms")?)?,
+        "rate" => flow.source = Source::At(value.parse::<Rate>().map_err(|error| error.to_string())?),
+        "size" => flow.source = Source::Volume(bytes()?),
+        "on" => flow.source = Source::OnOff { on: time(value)?, off: on_off(flow.source).1 },
+        "off" => flow.source = Source::OnOff { on: on_off(flow.source).0, off: time(value)? },
+        "burners" => flow.burners = value.parse().map_err(|_| "it is a number of processes")?,
+        "pause" => {
+            let (every, length) = value.split_once('/').ok_or("write pause=1s/10ms: how often, how long")?;
+            flow.pauses = pauses(time(every)?, time(length)?)?;
+        }
+        "bursts" => flow.bursts = time(value)?,
+        "ackbursts" => flow.acks.bursts = time(value)?,
+        "ackevery" => flow.acks.every = value.parse().map_err(|_| "it is a number of packets")?,
+        "ackloss" => flow.acks.loss = value.parse().ok().filter(|loss| (0.0..1.0).contains(loss)).ok_or("0 to 1")?,
+        "law" => {
+            flow.config.law = Some(value.replace('+', ",").parse().map_err(|error| format!("{error}"))?);
+        }
+        _ => return Err(format!("there is no such setting: choose from {KEYS}")),
+    }
+    Ok(())
+}
+
+/// An hour of pauses at even distances.
+fn pauses(every: Duration, length: Duration) -> Result<Vec<(Duration, Duration)>, String> {
+    if length >= every || every < Duration::from_millis(1) {
+        return Err("a pause is shorter than the time between two, and that is at least 1 ms".into());
+    }
+    let count = u32::try_from(3600 * 1000 / every.as_millis().max(1)).unwrap_or(u32::MAX);
+    Ok((1..=count.min(100_000)).map(|number| (every * number, every * number + length)).collect())
+}
+
+/// A time like `30ms`; as in the paths of `pcc-link`.
+fn time(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return Err(format!("`{text}` is no time: write 30ms")),
+    };
+    let number = number.parse::<f64>().map_err(|_| format!("`{text}` is no time: write 30ms"))?;
+    Duration::try_from_secs_f64(number * factor).map_err(|_| format!("`{text}` is too long"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_who_sends_and_how() {
+        let flows = "pcc*3:stagger=5s:start=1s bbr:size=100kB reno+paced 20Mbit:rtt=+40ms pcc/linear:on=1s:off=2s";
+        let Cast(flows) = flows.parse().unwrap();
+        let starts: Vec<_> = flows.iter().map(|flow| flow.start.as_secs()).collect();
+        assert_eq!(starts, [1, 6, 11, 0, 0, 0, 0]);
+        assert_eq!(flows[3].control, Control::Bbr);
+        assert_eq!(flows[3].source, Source::Volume(Bytes::new(100_000)));
+        assert!(flows[4].paced);
+        assert_eq!(flows[5].control, Control::Fixed(Rate::from_mbit(20.0)));
+        assert_eq!(flows[5].extra_rtt, Duration::from_millis(40));
+        assert_eq!(flows[6].config.utility.name(), "linear");
+        assert_eq!(flows[6].source, Source::OnOff { on: Duration::from_secs(1), off: Duration::from_secs(2) });
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused_with_what_would() {
+        for (text, expected) in [
+            ("", "nobody sends"),
+            ("vegas", "choose from pcc, reno, cubic, bbr"),
+            ("pcc*0", "1 to 1000"),
+            ("pcc*600 pcc*600", "1200 flows"),
+            ("cubic/linear", "only pcc"),
+            ("pcc/fastest", "no utility"),
+            ("pcc:begin=5s", "choose from start"),
+            ("pcc:start=5", "no time"),
+            ("pcc:rtt=40ms", "rtt=+40ms"),
+            ("pcc:law=epsilon=1", "`1` is no epsilon"),
+            ("pcc:pause=1ms/2ms", "shorter"),
+        ] {
+            let error = text.parse::<Cast>().unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

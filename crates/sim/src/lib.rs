@@ -1,0 +1,39 @@
+//! Senders over emulated paths, in virtual time: a discrete-event simulation, sans-IO and replayable from a seed. PCC
+//! sends in the manner of a QUIC transport; beside it are models of Linux's TCP and of senders with a fixed rate.
+//!
+//! ```
+//! use core::time::Duration;
+//! use pcc_sim::{Control, Flow, Scenario, run};
+//!
+//! let path = "rate=100Mbit,rtt=30ms,buffer=375KB".parse()?;
+//! let flows = vec![Flow::default(), Flow::of(Control::Cubic)];
+//! let results = run(&Scenario::new(path, flows, 1, Duration::from_secs(10)))?;
+//! assert!(results.share_after(Duration::from_secs(5)) > 0.9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod account;
+mod agenda;
+mod bottleneck;
+mod cast;
+mod host;
+mod queue;
+mod ranges;
+mod receiver;
+mod results;
+mod scenario;
+pub mod score;
+mod sender;
+mod steering;
+mod supply;
+mod tcp;
+mod transport;
+mod world;
+
+pub use account::Sent;
+pub use cast::{Cast, ParseCastError};
+pub use queue::{Policer, Queue};
+pub use results::{FlowResult, Results, SAMPLE, Sample, WAIT};
+pub use scenario::{Acks, Control, Flow, HEADERS, Scenario, Source};
+pub use world::run;

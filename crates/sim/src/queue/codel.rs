@@ -1,0 +1,179 @@
+//! `CoDel`: packets that waited longer than a target for a whole interval are dropped, ever faster, until they don't.
+//! Source: RFC 8289 §5, with the names of its pseudocode.
+
+use super::{Discipline, Fifo, Packet};
+use core::time::Duration;
+use pcc::units::Timestamp;
+
+/// A queue that never empties within an interval may be so long (RFC 8289 §4.3).
+const TARGET: Duration = Duration::from_millis(5);
+/// A worst-case round trip (§4.2).
+const INTERVAL: Duration = Duration::from_millis(100);
+/// A queue with no more than a full packet is good, however long it took (§5.4).
+const MAXPACKET: u64 = 1514;
+
+/// What `CoDel` remembers of a queue.
+#[derive(Debug, Default)]
+pub(super) struct Codel {
+    first_above_time: Option<Timestamp>,
+    drop_next: Timestamp,
+    count: u32,
+    lastcount: u32,
+    dropping: bool,
+}
+
+impl Codel {
+    /// Takes the next packet from the queue; how many it dropped on the way.
+    pub(super) fn dequeue(&mut self, now: Timestamp, fifo: &mut Fifo) -> (Option<Packet>, u64) {
+        let mut dropped = 0;
+        let (mut packet, mut ok_to_drop) = self.do_dequeue(now, fifo);
+        if packet.is_none() {
+            self.dropping = false;
+        } else if self.dropping {
+            if !ok_to_drop {
+                self.dropping = false;
+            }
+            while self.dropping && now >= self.drop_next {
+                self.count += 1;
+                self.drop_next = control_law(self.drop_next, self.count);
+                if mark(packet.as_mut()) {
+                    break;
+                }
+                dropped += 1;
+                (packet, ok_to_drop) = self.do_dequeue(now, fifo);
+                self.dropping &= ok_to_drop;
+            }
+        } else if ok_to_drop {
+            if !mark(packet.as_mut()) {
+                dropped += 1;
+                (packet, _) = self.do_dequeue(now, fifo);
+            }
+            self.dropping = true;
+            // If it left this state a short time ago, the rate that controlled the queue then is close to right.
+            let delta = self.count.saturating_sub(self.lastcount);
+            let recent = now.since(self.drop_next) < 16 * INTERVAL;
+            self.count = if delta > 1 && recent { delta } else { 1 };
+            self.drop_next = control_law(now, self.count);
+            self.lastcount = self.count;
+        }
+        (packet, dropped)
+    }
+
+    fn do_dequeue(&mut self, now: Timestamp, fifo: &mut Fifo) -> (Option<Packet>, bool) {
+        let Some(packet) = fifo.pop() else {
+            self.first_above_time = None;
+            return (None, false);
+        };
+        if now.since(packet.came) < TARGET || fifo.bytes() <= MAXPACKET {
+            self.first_above_time = None;
+            return (Some(packet), false);
+        }
+        let above = *self.first_above_time.get_or_insert(now + INTERVAL);
+        (Some(packet), now >= above)
+    }
+}
+
+/// Drops come at intervals that shrink with the root of their number (§5.3).
+fn control_law(from: Timestamp, count: u32) -> Timestamp {
+    from + INTERVAL.div_f64(f64::from(count.max(1)).sqrt())
+}
+
+/// Marks a packet instead of dropping it, if it may be.
+fn mark(packet: Option<&mut Packet>) -> bool {
+    packet.is_some_and(|packet| {
+        packet.marked |= packet.ecn;
+        packet.ecn
+    })
+}
+
+/// One queue for all.
+pub(super) struct CodelQueue {
+    fifo: Fifo,
+    codel: Codel,
+}
+
+impl CodelQueue {
+    pub(super) fn new(limit: u64) -> Self {
+        Self { fifo: Fifo::new(limit), codel: Codel::default() }
+    }
+}
+
+impl Discipline for CodelQueue {
+    fn enqueue(&mut self, packet: Packet) -> u64 {
+        u64::from(!self.fifo.push(packet))
+    }
+
+    fn dequeue(&mut self, now: Timestamp) -> (Option<Packet>, u64) {
+        self.codel.dequeue(now, &mut self.fifo)
+    }
+
+    fn backlog(&self) -> u64 {
+        self.fifo.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::packet;
+    use super::*;
+
+    const fn ms(millis: u64) -> Timestamp {
+        Timestamp::from_nanos(millis * 1_000_000)
+    }
+
+    /// A packet comes each millisecond for so long, and one leaves each millisecond, `behind` packets later; at which
+    /// times something was dropped or marked.
+    fn drops(behind: u64, millis: u64, ecn: bool) -> (Vec<u64>, Vec<u64>) {
+        let mut queue = CodelQueue::new(u64::MAX);
+        let (mut dropped, mut marked) = (Vec::new(), Vec::new());
+        for now in 0..millis {
+            // The queue is kept at its length: CoDel is watched, not what it does to senders.
+            while queue.fifo.len() < behind as usize {
+                let came = now.saturating_sub(behind - queue.fifo.len() as u64);
+                queue.enqueue(Packet { ecn, ..packet(0, now, came) });
+            }
+            let (packet, drops) = queue.dequeue(ms(now));
+            dropped.extend((0..drops).map(|_| now));
+            marked.extend(packet.filter(|packet| packet.marked).map(|_| now));
+        }
+        (dropped, marked)
+    }
+
+    #[test]
+    fn a_queue_below_the_target_loses_nothing() {
+        assert_eq!(drops(4, 5000, false), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_burst_shorter_than_an_interval_loses_nothing() {
+        let mut queue = CodelQueue::new(u64::MAX);
+        for number in 0..90 {
+            queue.enqueue(packet(0, number, 0));
+        }
+        // 90 ms of queue, gone before the interval of 100 ms is over.
+        assert!((0..90).all(|now| queue.dequeue(ms(now)).1 == 0));
+    }
+
+    #[test]
+    fn a_standing_queue_loses_packets_ever_faster_by_the_root_of_their_number() {
+        let (dropped, _) = drops(20, 2000, false);
+        let gaps: Vec<_> = dropped.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        assert!((100..=130).contains(&dropped[0]), "after the first interval: {}", dropped[0]);
+        for (number, gap) in (1..).zip(gaps).take(10) {
+            let expected = 100.0 / f64::from(number).sqrt();
+            assert!((gap - expected).abs() <= 2.0, "gap {number} is {gap} ms, the law says {expected:.1}");
+        }
+    }
+
+    #[test]
+    fn packets_that_may_be_marked_are_not_dropped() {
+        let (dropped, marked) = drops(20, 2000, true);
+        assert!(dropped.is_empty());
+        assert_eq!(marked.len(), drops(20, 2000, false).0.len());
+    }
+
+    #[test]
+    fn one_full_packet_may_wait_however_long() {
+        assert_eq!(drops(2, 5000, false).0.len(), 0);
+    }
+}

@@ -1,0 +1,105 @@
+//! Packet numbers as acknowledgements carry them.
+
+/// Ranges an acknowledgement carries at most; older ones are forgotten, as stacks do.
+const RANGES: usize = 32;
+
+/// Packet numbers that arrived: inclusive ranges, the newest first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ranges {
+    list: [(u64, u64); RANGES],
+    len: usize,
+}
+
+impl Ranges {
+    pub(crate) fn as_slice(&self) -> &[(u64, u64)] {
+        &self.list[..self.len]
+    }
+
+    pub(crate) fn largest(&self) -> Option<u64> {
+        self.as_slice().first().map(|range| range.1)
+    }
+
+    /// Of `later`, what these do not have, from `..` to `..`, the newest first: so that the work follows what is new.
+    pub(crate) fn fresh(&self, later: &Self) -> Vec<(u64, u64)> {
+        let mut known = self.as_slice().iter().peekable();
+        let mut fresh = Vec::new();
+        for &(low, high) in later.as_slice() {
+            let mut end = high + 1;
+            while let Some(&&(known_low, known_high)) = known.peek()
+                && known_high >= low
+            {
+                if known_high < end {
+                    fresh.push((known_high + 1, end));
+                    end = known_low;
+                }
+                known.next();
+            }
+            fresh.push((low, end));
+        }
+        fresh
+    }
+
+    /// Adds `number`; false if it was there, or is so old that nobody knows.
+    pub(crate) fn insert(&mut self, number: u64) -> bool {
+        let at = self.as_slice().iter().position(|range| range.0 <= number + 1).unwrap_or(self.len);
+        if at < self.len {
+            let (low, high) = self.list[at];
+            if (low..=high).contains(&number) {
+                return false;
+            }
+            if number == high + 1 {
+                self.list[at].1 = number;
+                if at > 0 && self.list[at - 1].0 == number + 1 {
+                    self.list[at - 1].0 = self.list[at].0;
+                    self.list.copy_within(at + 1..self.len, at);
+                    self.len -= 1;
+                }
+                return true;
+            }
+            if number + 1 == low {
+                self.list[at].0 = number;
+                if at + 1 < self.len && self.list[at + 1].1 + 1 == number {
+                    self.list[at].0 = self.list[at + 1].0;
+                    self.list.copy_within(at + 2..self.len, at + 1);
+                    self.len -= 1;
+                }
+                return true;
+            }
+        }
+        if at == RANGES {
+            return false;
+        }
+        let kept = self.len.min(RANGES - 1);
+        self.list.copy_within(at..kept, at + 1);
+        self.list[at] = (number, number);
+        self.len = kept + 1;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_hold_what_arrived_in_whatever_order() {
+        let mut ranges = Ranges::default();
+        for number in [0, 1, 5, 3, 9, 4, 2, 7, 6] {
+            assert!(ranges.insert(number) && !ranges.insert(number), "{number}");
+        }
+        assert_eq!(ranges.as_slice(), [(9, 9), (0, 7)]);
+        assert!(ranges.insert(8));
+        assert_eq!(ranges.as_slice(), [(0, 9)]);
+    }
+
+    #[test]
+    fn the_oldest_ranges_are_forgotten() {
+        let mut ranges = Ranges::default();
+        for number in 0..100 {
+            ranges.insert(2 * number);
+        }
+        assert_eq!(ranges.as_slice().len(), RANGES);
+        assert_eq!(ranges.as_slice()[RANGES - 1], (136, 136));
+        assert!(!ranges.insert(1));
+    }
+}

@@ -1,0 +1,113 @@
+//! The receiver's side: what has arrived, and when an acknowledgement is due. Source: RFC 9000 §13.2.
+
+use crate::ranges::Ranges;
+use crate::scenario::Acks;
+use core::time::Duration;
+use pcc::rng::Rng;
+use pcc::units::Timestamp;
+
+/// The longest a receiver holds an acknowledgement back (RFC 9000 §18.2).
+pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+/// The same of Linux's TCP (`TCP_DELACK_MIN`).
+pub(crate) const TCP_ACK_DELAY: Duration = Duration::from_millis(40);
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ack {
+    pub(crate) ranges: Ranges,
+    /// How long the receiver held it back.
+    pub(crate) delay: Duration,
+    /// Packets that arrived marked so far: an acknowledgement that is lost takes none of them with it.
+    pub(crate) marked: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    policy: Acks,
+    rng: Rng,
+    ranges: Ranges,
+    largest_at: Timestamp,
+    unacknowledged: u32,
+    marked: u32,
+    /// When an acknowledgement is due; `None` if none is owed.
+    pub(crate) ack_at: Option<Timestamp>,
+}
+
+impl Receiver {
+    pub(crate) fn new(policy: Acks, seed: u64) -> Self {
+        let (ranges, largest_at, rng) = (Ranges::default(), Timestamp::ZERO, Rng::new(seed ^ 0x61_636b));
+        Self { policy, rng, ranges, largest_at, unacknowledged: 0, marked: 0, ack_at: None }
+    }
+
+    /// A packet arrived; true if for the first time.
+    pub(crate) fn on_packet(&mut self, now: Timestamp, number: u64, is_marked: bool) -> bool {
+        let in_order = self.ranges.largest().map_or(number == 0, |largest| number == largest + 1);
+        if self.ranges.largest().is_none_or(|largest| number > largest) {
+            self.largest_at = now;
+        }
+        let new = self.ranges.insert(number);
+        self.unacknowledged += 1;
+        self.marked += u32::from(is_marked);
+        // The first packet is the handshake's: answered at once. So is a mark (RFC 9000 §13.2.1).
+        let at_once = !in_order || self.unacknowledged >= self.policy.every || number == 0 || is_marked;
+        let due = if at_once { now } else { now + self.policy.max_delay };
+        self.ack_at = Some(self.ack_at.map_or(due, |at| at.min(due)));
+        new
+    }
+
+    /// The acknowledgement that is due by now.
+    pub(crate) fn take_ack(&mut self, now: Timestamp) -> Option<Ack> {
+        self.ack_at.take_if(|at| *at <= now)?;
+        self.unacknowledged = 0;
+        Some(Ack { ranges: self.ranges, delay: now.since(self.largest_at), marked: self.marked })
+    }
+
+    /// Whether the network loses an acknowledgement; without such loss nothing is drawn.
+    pub(crate) fn loses_ack(&mut self) -> bool {
+        self.policy.loss > 0.0 && self.rng.unit() < self.policy.loss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(millis: u64) -> Timestamp {
+        Timestamp::from_nanos(millis * 1_000_000)
+    }
+
+    /// The packets that cause an acknowledgement at once, of fifty in order.
+    fn acknowledged(policy: Acks) -> Vec<u64> {
+        let mut receiver = Receiver::new(policy, 1);
+        let mut answers = |number: u64| {
+            receiver.on_packet(at(number), number, false);
+            receiver.take_ack(at(number)).is_some()
+        };
+        (0..50).filter(|number| answers(*number)).collect()
+    }
+
+    #[test]
+    fn every_so_manieth_packet_is_acknowledged() {
+        let tenth = Acks { every: 10, max_delay: Duration::from_secs(1), ..Acks::default() };
+        assert_eq!(acknowledged(tenth), [0, 10, 20, 30, 40]);
+        assert_eq!(acknowledged(Acks::default()).len(), 25);
+    }
+
+    #[test]
+    fn a_held_acknowledgement_is_due_after_the_longest_delay() {
+        let mut receiver = Receiver::new(Acks::default(), 1);
+        receiver.on_packet(at(0), 0, false);
+        assert!(receiver.take_ack(at(0)).is_some());
+        receiver.on_packet(at(1), 1, false);
+        assert_eq!(receiver.ack_at, Some(at(26)));
+    }
+
+    #[test]
+    fn a_gap_and_a_mark_are_told_at_once() {
+        let mut receiver = Receiver::new(Acks { every: 100, ..Acks::default() }, 1);
+        for (number, is_marked, at_once) in [(0, false, true), (1, false, false), (3, false, true), (4, true, true)] {
+            receiver.on_packet(at(number), number, is_marked);
+            assert_eq!(receiver.take_ack(at(number)).is_some(), at_once, "{number}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What became of it.
+
+use crate::account::Sent;
+use core::time::Duration;
+use pcc::units::{Bytes, Rate, Timestamp};
+use pcc_link::{Count, Counters, Path};
+
+/// The usual grain of time series.
+pub const SAMPLE: Duration = Duration::from_millis(100);
+
+/// How often it is seen how long a packet would wait.
+pub const WAIT: Duration = Duration::from_millis(10);
+
+/// A moment of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// When.
+    pub at: Duration,
+    /// The rate that the controller had chosen.
+    pub rate: Rate,
+    /// What the controller was doing.
+    pub state: &'static str,
+    /// Useful bytes that arrived since the sample before, headers included: without copies, and without what the sender
+    /// had given up on, since it sends that again.
+    pub delivered: Bytes,
+    /// Bytes in flight.
+    pub in_flight: u64,
+    /// What the sender has counted so far.
+    pub sent: Sent,
+    /// The smoothed RTT, once there is one.
+    pub rtt: Option<Duration>,
+}
+
+/// What became of a flow.
+#[derive(Clone, Debug)]
+pub struct FlowResult {
+    /// What the sender counted.
+    pub sent: Sent,
+    /// A full packet on the wire.
+    pub packet: Bytes,
+    /// What arrived, each packet once, headers included.
+    pub delivered: Count,
+    /// When it started.
+    pub start: Duration,
+    /// When the last byte of a finite volume was acknowledged.
+    pub finished: Option<Duration>,
+    /// Sorted RTT samples.
+    pub(crate) rtts: Vec<u32>,
+    pub(crate) base_rtt: Duration,
+    /// A sample each step.
+    pub series: Vec<Sample>,
+}
+
+impl FlowResult {
+    /// Loss as the sender saw it, spurious ones taken off.
+    pub fn loss(&self) -> f64 {
+        (self.sent.lost - self.sent.spurious) as f64 / self.sent.packets.max(1) as f64
+    }
+
+    /// The RTT beyond that of the empty path at time zero, at this quantile.
+    pub fn added_rtt(&self, quantile: f64) -> Duration {
+        let at = ((self.rtts.len().max(1) - 1) as f64 * quantile) as usize;
+        let rtt = self.rtts.get(at).map_or(Duration::ZERO, |micros| Duration::from_micros(u64::from(*micros)));
+        rtt.saturating_sub(self.base_rtt)
+    }
+
+    /// Packets sent for each that was useful; `None` if none was.
+    pub fn waste(&self) -> Option<f64> {
+        let useful = self.delivered.packets.saturating_sub(self.sent.spurious);
+        (useful > 0).then(|| self.sent.packets as f64 / useful as f64)
+    }
+
+    /// What arrived between two moments, by time: headers included.
+    pub fn goodput(&self, from: Duration, to: Duration) -> Rate {
+        let bytes = self.series.iter().filter(|s| s.at > from && s.at <= to).map(|s| s.delivered.get()).sum();
+        Rate::from_volume(Bytes::new(bytes), to.saturating_sub(from))
+    }
+
+    /// The rate that PCC had chosen at that moment.
+    pub fn rate_at(&self, at: Duration) -> Rate {
+        self.series.iter().rfind(|sample| sample.at <= at).map_or(Rate::ZERO, |sample| sample.rate)
+    }
+}
+
+/// What became of it all.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// One of each flow, in the scenario's order.
+    pub flows: Vec<FlowResult>,
+    /// The bottleneck's counters; with a discipline of its own all but what that dropped.
+    pub link: Counters,
+    /// Packets dropped by the policer or by a queue discipline.
+    pub dropped: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// How long a packet would have waited at the bottleneck, each [`WAIT`]. Unit: µs.
+    pub waits: Vec<u32>,
+    pub(crate) path: Path,
+    pub(crate) seed: u64,
+    pub(crate) duration: Duration,
+    /// Events of the simulation.
+    pub events: u64,
+}
+
+impl Results {
+    /// What all flows delivered between two moments, by what a perfect sender would have: capacity less random loss.
+    /// Headers count on both sides, so the payload's share of a packet does not matter.
+    pub fn share(&self, from: Duration, to: Duration) -> f64 {
+        let delivered: f64 = self.flows.iter().map(|flow| flow.goodput(from, to).bytes_per_sec()).sum();
+        let until = |end| self.path.down.capacity(self.seed, Timestamp::ZERO + end).delivered.get() as f64;
+        delivered * (to - from).as_secs_f64() / (until(to) - until(from))
+    }
+
+    /// What a perfect sender would have delivered between two moments, by time: headers included.
+    pub fn capacity(&self, from: Duration, to: Duration) -> Rate {
+        let until = |end| self.path.down.capacity(self.seed, Timestamp::ZERO + end).delivered.get();
+        Rate::from_volume(Bytes::new(until(to).saturating_sub(until(from))), to.saturating_sub(from))
+    }
+
+    /// Packets that the bottleneck dropped for whatever reason.
+    pub fn drops(&self) -> u64 {
+        self.link.dropped().packets + self.dropped
+    }
+
+    /// [`Self::share`] from this moment to the end.
+    pub fn share_after(&self, from: Duration) -> f64 {
+        self.share(from, self.duration)
+    }
+
+    /// Jain's fairness index of the flows' goodput, averaged over windows of `scale` between two moments.
+    pub fn jain(&self, scale: Duration, from: Duration, to: Duration) -> f64 {
+        let windows = ((to - from).as_nanos() / scale.as_nanos()).max(1) as u32;
+        let index = |window: u32| {
+            let begin = from + scale * window;
+            let rates: Vec<_> =
+                self.flows.iter().map(|flow| flow.goodput(begin, begin + scale).bytes_per_sec()).collect();
+            let (sum, squares) = rates.iter().fold((0.0, 0.0), |(sum, squares), r| (sum + r, squares + r * r));
+            if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 0.0 }
+        };
+        (0..windows).map(index).sum::<f64>() / f64::from(windows)
+    }
+}

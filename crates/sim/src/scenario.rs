@@ -1,0 +1,168 @@
+//! What is to be simulated.
+
+use crate::queue::{Policer, Queue};
+use crate::results::SAMPLE;
+use core::time::Duration;
+use pcc::units::{Bytes, Rate};
+use pcc_link::Path;
+
+/// UDP and IPv4 headers: what a datagram is longer on the wire.
+pub const HEADERS: u64 = 28;
+
+/// Who decides how fast a flow sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Control {
+    /// PCC over a transport like QUIC, as [`Flow::config`] says.
+    #[default]
+    Pcc,
+    /// Nobody: always this rate, headers not counted.
+    Fixed(Rate),
+    /// A model of Linux's TCP with `NewReno` (RFC 5681, RFC 6582), SACK and RACK.
+    Reno,
+    /// The same with CUBIC (RFC 9438) and `HyStart`.
+    Cubic,
+    /// The same with BBR as Linux has it up to 6.12: version 1.
+    Bbr,
+}
+
+/// Where the data comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    /// There is always more.
+    Greedy,
+    /// An application that makes data at this rate.
+    At(Rate),
+    /// This much, all there from the start.
+    Volume(Bytes),
+    /// There is always more for so long, then nothing for so long, and so on.
+    OnOff {
+        /// With data.
+        on: Duration,
+        /// Without.
+        off: Duration,
+    },
+}
+
+/// How the receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Acks {
+    /// One acknowledgement for so many packets that come in order.
+    pub every: u32,
+    /// The longest that one is held back for more packets.
+    pub max_delay: Duration,
+    /// They reach the sender only at multiples of this, as over a radio link that gathers what it sends; zero: at once.
+    pub bursts: Duration,
+    /// Share of them that gets lost, beyond what the path loses.
+    pub loss: f64,
+}
+
+impl Default for Acks {
+    /// As RFC 9000 §13.2.2 recommends.
+    fn default() -> Self {
+        Self { every: 2, max_delay: crate::receiver::MAX_ACK_DELAY, bursts: Duration::ZERO, loss: 0.0 }
+    }
+}
+
+/// One sender to be simulated.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Who decides how fast it sends.
+    pub control: Control,
+    /// How PCC steers it; the seed and the size of a datagram count for every flow.
+    pub config: pcc::Config,
+    /// Bytes of a packet on the wire beyond its datagram.
+    pub headers: u64,
+    /// Where its data comes from.
+    pub source: Source,
+    /// When it starts.
+    pub start: Duration,
+    /// When it stops, if before the end.
+    pub stop: Option<Duration>,
+    /// Added to the path's RTT for this flow alone.
+    pub extra_rtt: Duration,
+    /// Packets of PCC and of fixed rates leave anywhere within a packet's time after they are due, a millisecond at most,
+    /// as those of real hosts do. Without it, flows of equal rates take turns at a full queue for ever: who comes first each time loses
+    /// nothing.
+    pub dither: bool,
+    /// TCP spaces its packets at its window an RTT, instead of sending when acknowledgements come. BBR always does.
+    pub paced: bool,
+    /// The queue may mark its packets instead of dropping them, and it answers marks.
+    pub ecn: bool,
+    /// Processes that never sleep beside the sender, on its processor.
+    pub burners: u32,
+    /// When the sender stands still, from when to when.
+    pub pauses: Vec<(Duration, Duration)>,
+    /// Its transport reports neither an acknowledgement nor a loss of every so-manieth packet.
+    pub forgets: Option<u64>,
+    /// How its receiver acknowledges.
+    pub acks: Acks,
+    /// Its packets reach the receiver only at multiples of this; zero: at once.
+    pub bursts: Duration,
+}
+
+impl Default for Flow {
+    fn default() -> Self {
+        // A full packet on the wire is 1500 bytes, so that buffers count in packets as the papers' do.
+        let config = pcc::Config { max_datagram_size: Bytes::new(1500 - HEADERS), ..pcc::Config::default() };
+        Self {
+            control: Control::Pcc,
+            config,
+            headers: HEADERS,
+            source: Source::Greedy,
+            start: Duration::ZERO,
+            stop: None,
+            extra_rtt: Duration::ZERO,
+            dither: true,
+            paced: false,
+            ecn: false,
+            burners: 0,
+            pauses: Vec::new(),
+            forgets: None,
+            acks: Acks::default(),
+            bursts: Duration::ZERO,
+        }
+    }
+}
+
+impl Flow {
+    /// A flow of that control, the rest as usual: kernel TCP has segments of 1448 bytes in packets of 1500.
+    pub fn of(control: Control) -> Self {
+        let mut flow = Self { control, ..Self::default() };
+        if matches!(control, Control::Reno | Control::Cubic | Control::Bbr) {
+            (flow.config.max_datagram_size, flow.headers) = (Bytes::new(1448), 52);
+            flow.acks.max_delay = crate::receiver::TCP_ACK_DELAY;
+        }
+        flow
+    }
+
+    /// A full packet on the wire.
+    pub fn packet(&self) -> Bytes {
+        self.config.max_datagram_size + Bytes::new(self.headers)
+    }
+}
+
+/// A simulation to run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The path that all flows share.
+    pub path: Path,
+    /// What becomes of packets that wait at its bottleneck.
+    pub queue: Queue,
+    /// What stands before the bottleneck and lets through no more than a contract says.
+    pub policer: Option<Policer>,
+    /// The flows.
+    pub flows: Vec<Flow>,
+    /// Of the path and the hosts; each flow's own is in its configuration.
+    pub seed: u64,
+    /// How long all of it lasts.
+    pub duration: Duration,
+    /// The grain of time series.
+    pub step: Duration,
+}
+
+impl Scenario {
+    /// These flows over this path, through a drop-tail queue.
+    pub fn new(path: Path, flows: Vec<Flow>, seed: u64, duration: Duration) -> Self {
+        Self { path, queue: Queue::DropTail, policer: None, flows, seed, duration, step: SAMPLE }
+    }
+}

@@ -1,0 +1,137 @@
+//! Figures of merit of a simulation.
+
+use crate::results::Results;
+use crate::scenario::{Scenario, Source};
+use core::time::Duration;
+
+/// Bytes of a QUIC packet's datagram for each of its payload, as the lab counts waste: 1452 to 1416.
+const QUIC_OVERHEAD: f64 = 1452.0 / 1416.0;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// All flows' goodput over what the path, or its policer, allows, from the first packet on.
+    Share,
+    /// The first flow's, times the number of flows: 1 is its fair part.
+    FairPart,
+    /// Packets dropped by the bottleneck and on the wire over packets sent.
+    Loss,
+    /// Bytes sent for each useful one, as a QUIC sender has them.
+    Waste,
+    /// Median RTT added of the first flow. Unit: ms.
+    Added,
+    /// Its 95th percentile. Unit: ms.
+    AddedP95,
+    /// Jain's index over so many seconds, averaged from the moment when all flows are there.
+    Jain(u32),
+    /// The faster flow's goodput over the slower one's while both are there.
+    Imbalance,
+    /// The last flow's part of what all deliver while it is there.
+    LastPart,
+    /// Packets an RTT at the end of the black-out.
+    DarkRate,
+    /// RTTs from the end of the black-out until 80 % of the goodput before it is back.
+    Recovered,
+    /// The highest rate in the second half over that of the application.
+    Headroom,
+    /// Bytes of finite flows over what the path could carry until the last was done.
+    Incast,
+}
+
+impl Measure {
+    /// Its name and unit, for tables.
+    pub fn name(self) -> String {
+        match self {
+            Self::Share => "share".into(),
+            Self::FairPart => "share of its fair part".into(),
+            Self::Loss => "loss".into(),
+            Self::Waste => "waste".into(),
+            Self::Added => "RTT added p50, ms".into(),
+            Self::AddedP95 => "RTT added p95, ms".into(),
+            Self::Jain(seconds) => format!("Jain over {seconds} s"),
+            Self::Imbalance => "faster flow / slower".into(),
+            Self::LastPart => "part of the last flow".into(),
+            Self::DarkRate => "packets an RTT in the dark".into(),
+            Self::Recovered => "RTTs until 80 % is back".into(),
+            Self::Headroom => "highest rate / application's".into(),
+            Self::Incast => "share until all are done".into(),
+        }
+    }
+
+    /// The figure of a run; `None` if there is nothing to measure.
+    pub fn of(self, scenario: &Scenario, results: &Results) -> Option<f64> {
+        let (end, first) = (scenario.duration, results.flows.first()?);
+        let arrived = results.flows.iter().map(|flow| flow.start).max()?;
+        let goodput = |place: usize, from| results.flows.get(place).map(|flow| flow.goodput(from, end).mbit());
+        let last = results.flows.len() - 1;
+        Some(match self {
+            Self::Share => {
+                let allowed = results.capacity(Duration::ZERO, end).mbit();
+                let allowed = scenario.policer.map_or(allowed, |policer| allowed.min(policer.rate.mbit()));
+                results.flows.iter().map(|flow| flow.goodput(Duration::ZERO, end).mbit()).sum::<f64>() / allowed
+            }
+            Self::FairPart => {
+                let fair = results.capacity(arrived, end).mbit() / results.flows.len() as f64;
+                goodput(0, arrived)? / fair
+            }
+            Self::Loss => {
+                let sent: u64 = results.flows.iter().map(|flow| flow.sent.packets).sum();
+                results.drops() as f64 / sent.max(1) as f64
+            }
+            Self::Waste => first.waste()? * QUIC_OVERHEAD,
+            Self::Added => first.added_rtt(0.5).as_secs_f64() * 1e3,
+            Self::AddedP95 => first.added_rtt(0.95).as_secs_f64() * 1e3,
+            Self::Jain(seconds) => {
+                let scale = Duration::from_secs(u64::from(seconds));
+                (results.flows.len() > 1 && arrived + scale <= end).then(|| results.jain(scale, arrived, end))?
+            }
+            Self::Imbalance => {
+                let (one, other) = (goodput(0, arrived)?, goodput(last, arrived)?);
+                (one.max(other) / one.min(other)).min(1000.0)
+            }
+            Self::LastPart => {
+                let all: f64 = (0..=last).filter_map(|place| goodput(place, arrived)).sum();
+                goodput(last, arrived)? / all
+            }
+            Self::DarkRate => {
+                let (dark, length) = blackout(scenario)?;
+                let rate = first.rate_at((dark + length).checked_sub(Duration::from_millis(100))?);
+                (rate * scenario.path.rtt()).get() as f64 / first.packet.get() as f64
+            }
+            Self::Recovered => recovered(scenario, results)?,
+            Self::Headroom => {
+                let Source::At(rate) = scenario.flows.first()?.source else { return None };
+                let late = first.series.iter().filter(|sample| sample.at >= end / 2);
+                late.map(|sample| sample.rate.mbit()).reduce(f64::max)? / rate.mbit()
+            }
+            Self::Incast => {
+                let ends: Option<Vec<Duration>> = results.flows.iter().map(|flow| flow.finished).collect();
+                let done = ends.and_then(|ends| ends.into_iter().max()).unwrap_or(end).max(Duration::from_nanos(1));
+                let bytes: u64 = results.flows.iter().map(|flow| flow.delivered.bytes.get()).sum();
+                let allowed = scenario.path.down.conditions.rate.bytes_per_sec() * done.as_secs_f64();
+                bytes as f64 / allowed
+            }
+        })
+    }
+}
+
+/// When the first black-out begins, and how long it is.
+fn blackout(scenario: &Scenario) -> Option<(Duration, Duration)> {
+    scenario.path.down.schedule.rules.iter().find_map(|rule| match rule {
+        pcc_link::Rule::Blackout { start, length, .. } => Some((*start, *length)),
+        _ => None,
+    })
+}
+
+fn recovered(scenario: &Scenario, results: &Results) -> Option<f64> {
+    let (dark, length) = blackout(scenario)?;
+    let (flow, step, light) = (results.flows.first()?, scenario.step, dark + length);
+    let before = flow.goodput(dark.saturating_sub(Duration::from_secs(5)), dark).mbit();
+    let steps = (scenario.duration.checked_sub(light)?.as_nanos() / step.as_nanos()) as u32;
+    let back = (0..steps).find(|number| {
+        let from = light + step * *number;
+        flow.goodput(from, from + step).mbit() >= 0.8 * before
+    });
+    let time = back.map_or(scenario.duration - light, |number| step * (number + 1));
+    Some(time.as_secs_f64() / scenario.path.rtt().as_secs_f64().max(1e-9))
+}

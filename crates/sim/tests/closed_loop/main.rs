@@ -1,0 +1,3 @@
+//! PCC over the paths that the papers tested it on, and over those that break senders: in virtual time.
+
+mod behaviour;
