@@ -1,0 +1,99 @@
+//! A path and who sends over it, as the command line says.
+
+use super::{Run, jobs, page, table};
+use crate::exit::Failure;
+use crate::reserved::Reserved;
+use anyhow::{Context as _, anyhow};
+use pcc_link::Path;
+use pcc_sim::{Cast, Policer, Queue, Results, Scenario};
+use std::io::Write as _;
+
+pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
+    let page = args.output.as_deref().map(|path| Reserved::at(path, "--output")).transpose()?;
+    let misuse = |error: String| anyhow!(error).context(Failure::Usage);
+    let path: Path = what.parse().map_err(|error| {
+        misuse(format!("`{what}` is neither a scenario (`pcc lab list`) nor a path (`pcc emulate --list`): {error}"))
+    })?;
+    let Cast(mut flows) = args.flows.parse().map_err(|error| misuse(format!("--flows: {error}")))?;
+    for flow in &mut flows {
+        flow.ecn = args.ecn;
+        args.ours.apply(flow);
+    }
+    let names = names(&args.flows, flows.len());
+    let policer = args.policer.as_deref().map(policer).transpose()?;
+    let seeds = if args.seed.is_empty() { vec![1] } else { args.seed.clone() };
+    let scenarios: Vec<Scenario> = seeds
+        .iter()
+        .map(|&seed| {
+            let mut flows = flows.clone();
+            for (number, flow) in (0..).zip(&mut flows) {
+                flow.config.seed = seed.wrapping_mul(1000).wrapping_add(number);
+            }
+            let queue = Queue::by_name(&args.queue).unwrap_or_default();
+            Scenario { queue, policer, ..Scenario::new(path.clone(), flows, seed, args.time.into()) }
+        })
+        .collect();
+    let results = jobs::all(&scenarios, pcc_sim::run);
+    let results =
+        results.into_iter().collect::<Result<Vec<Results>, _>>().map_err(|error| misuse(error.to_string()))?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let runs = scenarios.iter().zip(&results);
+        let runs: Vec<_> = runs
+            .map(|(scenario, results)| table::json(scenario, results, &table::lines(scenario, results, &names)))
+            .collect();
+        writeln!(out, "{}", serde_json::json!({ "runs": runs }))?;
+    } else {
+        for (scenario, results) in scenarios.iter().zip(&results) {
+            let lines = table::lines(scenario, results, &names);
+            writeln!(out, "{}, {:?}, seed {}", scenario.path, scenario.duration, scenario.seed)?;
+            write!(out, "{}", table::text(scenario, results, &lines))?;
+        }
+    }
+    if let (Some(page), Some(scenario), Some(results)) = (page, scenarios.first(), results.first()) {
+        page.write(&page::render(scenario, results, &names))?;
+    }
+    Ok(())
+}
+
+/// What the command line calls each flow.
+fn names(flows: &str, count: usize) -> Vec<String> {
+    let mut names = Vec::new();
+    for word in flows.split_whitespace() {
+        let alone: Cast = match word.parse() {
+            Ok(cast) => cast,
+            Err(_) => continue,
+        };
+        let name = word.split(':').next().unwrap_or(word);
+        let name = name.split('*').next().unwrap_or(name);
+        let many = alone.0.len() > 1;
+        names.extend((1..=alone.0.len()).map(|number| if many { format!("{name} {number}") } else { name.to_owned() }));
+    }
+    names.truncate(count);
+    names
+}
+
+fn policer(text: &str) -> anyhow::Result<Policer> {
+    let wrong = || anyhow!("--policer {text}: write a rate and a burst, like 10Mbit:64kB").context(Failure::Usage);
+    let (rate, burst) = text.split_once(':').ok_or_else(wrong)?;
+    let rate = rate.parse().ok().with_context(|| format!("`{rate}` is no rate")).map_err(|_| wrong())?;
+    let burst = burst.parse().ok().with_context(|| format!("`{burst}` is no size")).map_err(|_| wrong())?;
+    Ok(Policer { rate, burst })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_are_called_as_they_were_written() {
+        let flows = "pcc*2:stagger=5s cubic bbr:start=1s";
+        assert_eq!(names(flows, 4), ["pcc 1", "pcc 2", "cubic", "bbr"]);
+    }
+
+    #[test]
+    fn a_policer_is_a_rate_and_a_burst() {
+        assert_eq!(policer("8Mbit:64kB").unwrap().burst.get(), 64_000);
+        assert!(policer("8Mbit").is_err() && policer("fast:64kB").is_err());
+    }
+}

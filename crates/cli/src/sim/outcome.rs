@@ -1,0 +1,154 @@
+//! From what a simulation counted to what the lab's guest would have measured, so that one set of measures judges both.
+
+use super::Ours;
+use super::translate::{self, payload};
+use core::time::Duration;
+use pcc::observe::{Event, Observer};
+use pcc_lab::spec::{Completion, FlowOutcome, FlowSample, MonitorInterval, Outcome, QUIC_DATAGRAM, Spec, TCP_PAYLOAD};
+use pcc_link::Impossible;
+use pcc_sim::{Control, FlowResult, Results};
+use std::sync::{Arc, Mutex};
+
+/// What stands in place of a kernel's release.
+pub(super) const KERNEL: &str = "simulated";
+
+/// The outcome of a run; `None` if one of its flows has no model.
+pub(super) fn of(spec: &Spec, ours: &Ours) -> Result<Option<Outcome>, Impossible> {
+    let Some((mut scenario, owners)) = translate::scenario(spec, ours) else { return Ok(None) };
+    let logs: Vec<Arc<Log>> = scenario.flows.iter().map(|_| Arc::new(Log::default())).collect();
+    // Only the rates tried by a sender whose application is the limit are a figure of merit.
+    for ((flow, owner), log) in scenario.flows.iter_mut().zip(&owners).zip(&logs) {
+        let is_limited = spec.flows.get(*owner).is_some_and(|told| told.rate.is_some());
+        if is_limited && flow.control == Control::Pcc {
+            flow.config.observer = Some(Arc::clone(log) as Arc<dyn Observer>);
+        }
+    }
+    let results = pcc_sim::run(&scenario)?;
+    let flows = spec.flows.iter().enumerate().map(|(place, told)| {
+        let control = translate::control(told).unwrap_or_default();
+        let own = owners.iter().zip(results.flows.iter().zip(&logs)).filter(|(owner, _)| **owner == place);
+        let (mut flow, mut unfinished) = (FlowOutcome::default(), false);
+        let (mut packets, mut counted) = (0, 0_u32);
+        for (_, (result, log)) in own {
+            add(&mut flow, result, control, told.start);
+            flow.intervals.extend(log.0.lock().map(|mut log| core::mem::take(&mut *log)).unwrap_or_default());
+            unfinished |= result.finished.is_none();
+            (packets, counted) = (packets + result.sent.packets, counted + 1);
+            // The last byte arrived half a round trip before its acknowledgement.
+            let arrived = result.finished.map(|at| nanos(at.saturating_sub(scenario.path.rtt() / 2)));
+            flow.finished = flow.finished.max(arrived);
+            if let (false, Some(finish)) = (told.arrivals.is_empty(), arrived) {
+                let bytes = told.size.unwrap_or_default();
+                flow.completions.push(Completion { start: nanos(result.start), finish, bytes });
+            }
+        }
+        if unfinished || !told.arrivals.is_empty() {
+            flow.finished = None;
+        }
+        flow.busy = told.stop.saturating_sub(told.start) / 1000 * u64::from(packets > 0);
+        flow.completions.sort_by_key(|done| done.start);
+        average_rtts(&mut flow, counted);
+        flow
+    });
+    let flows = flows.collect();
+    Ok(Some(Outcome { kernel: KERNEL.into(), flows, delays: delays(spec, &results), ..Outcome::default() }))
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The wait is one only where all packets stand in one line.
+fn delays(spec: &Spec, results: &Results) -> Vec<u32> {
+    use pcc_lab::spec::Queue::{Codel, DropTail};
+    if matches!(spec.path.queue, DropTail | Codel) { results.waits.clone() } else { Vec::new() }
+}
+
+/// Adds a connection to its flow.
+fn add(flow: &mut FlowOutcome, result: &FlowResult, control: Control, start: u64) {
+    let useful = payload(control) as f64 / result.packet.get() as f64;
+    let segment = if control == Control::Pcc { QUIC_DATAGRAM } else { TCP_PAYLOAD };
+    if flow.samples.is_empty() {
+        flow.samples.push(FlowSample { at: start, ..FlowSample::default() });
+        let later = result.series.iter().map(|sample| nanos(sample.at)).filter(|at| *at > start);
+        flow.samples.extend(later.map(|at| FlowSample { at, ..FlowSample::default() }));
+    }
+    let mut delivered = 0.0;
+    let mut series = result.series.iter().peekable();
+    for sample in &mut flow.samples {
+        let mut now = None;
+        while let Some(one) = series.next_if(|one| nanos(one.at) <= sample.at) {
+            delivered += one.delivered.get() as f64 * useful;
+            now = Some(one);
+        }
+        sample.delivered += delivered as u64;
+        let Some(now) = now else { continue };
+        sample.sent += now.sent.packets * segment;
+        sample.retransmitted += now.sent.lost * segment;
+        sample.rtt += now.rtt.map_or(0, |rtt| u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX));
+        sample.cwnd += (now.in_flight / segment) as u32;
+        if control == Control::Pcc {
+            sample.rate += now.rate.bits_per_sec() as u64;
+        }
+    }
+}
+
+/// RTTs were added up over connections.
+fn average_rtts(flow: &mut FlowOutcome, connections: u32) {
+    if flow.completions.is_empty() {
+        flow.samples.iter_mut().for_each(|sample| sample.rtt /= connections.max(1));
+    }
+}
+
+/// The rates that PCC tried.
+#[derive(Debug, Default)]
+struct Log(Mutex<Vec<MonitorInterval>>);
+
+impl Observer for Log {
+    fn on_event(&self, event: &Event<'_>) {
+        let (Event::Interval { at, report, utility }, Ok(mut log)) = (event, self.0.lock()) else { return };
+        log.push(MonitorInterval {
+            at: at.as_nanos(),
+            target_rate: report.target.bits_per_sec(),
+            delivered_rate: report.throughput().bits_per_sec(),
+            loss: report.loss(),
+            rtt: report.rtt.map_or(0, |rtt| u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX)),
+            utility: *utility,
+            state: String::new(),
+            limited_by: if report.app_limited { "application" } else { "nothing" }.into(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcc_lab::measure::Measure;
+    use pcc_lab::scenario::{self, Options};
+
+    fn simulate(name: &str, algorithm: &str, measure: Measure) -> f64 {
+        let scenario = scenario::load(name, &Options::default()).unwrap();
+        let run = scenario.runs.iter().find(|run| run.algorithm == algorithm).unwrap();
+        let outcome = of(&run.spec, &Ours::default()).unwrap().unwrap();
+        measure.of(&run.spec, &outcome).unwrap()
+    }
+
+    #[test]
+    fn the_lab_s_measures_judge_a_simulated_run() {
+        // The lab: 94.4 Mbit/s, and 92.2 to 92.5.
+        assert!((93.0..96.0).contains(&simulate("random-loss", "cubic", Measure::Goodput)));
+        assert!((90.0..95.0).contains(&simulate("random-loss", "bbr", Measure::Goodput)));
+        assert!((1.0..2.0).contains(&simulate("application-limited", "quic:pcc", Measure::Headroom)));
+    }
+
+    #[test]
+    fn short_flows_complete() {
+        let scenario = scenario::load("short-flows", &Options::default()).unwrap();
+        let run = scenario.runs.iter().find(|run| run.algorithm == "cubic").unwrap();
+        let outcome = of(&run.spec, &Ours::default()).unwrap().unwrap();
+        assert_eq!(outcome.flows[0].completions.len(), run.spec.flows[0].arrivals.len());
+        let fct = Measure::Fct.of(&run.spec, &outcome).unwrap();
+        // Handshake and three doublings of ten packets: at least four round trips of 60 ms.
+        assert!((240.0..450.0).contains(&fct), "{fct} ms");
+    }
+}

@@ -1,0 +1,102 @@
+//! The lab's scenarios, by models: the same files, the same measures, the same table.
+
+use super::outcome::{self, KERNEL};
+use super::{Run, jobs, say, translate};
+use crate::lab::bench::{self, Selection};
+use crate::reserved::Reserved;
+use anyhow::bail;
+use pcc_lab::campaign;
+use pcc_lab::check::{self, Checked, Verdict};
+use pcc_lab::report::{self, Origin, Section};
+use pcc_lab::scenario::{self, Options, Scenario, Size};
+use pcc_lab::spec::Outcome;
+use pcc_lab::store::Store;
+use pcc_lab::summary;
+use std::io::Write as _;
+use std::path::Path;
+
+pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
+    let page = args.output.as_deref().map(|path| Reserved::at(path, "--output")).transpose()?;
+    let options = Options { size: if args.full { Size::Full } else { Size::Standard }, app: None };
+    let mut scenarios = [scenario::load(name, &options)?];
+    let selection =
+        Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: None };
+    selection.apply(&mut scenarios)?;
+    if let Some(shard) = &args.shard {
+        let (number, count) = bench::parse_shard(shard)?;
+        campaign::shard(&mut scenarios, number, count);
+    }
+    let [mut scenario] = scenarios;
+    leave_out(&mut scenario)?;
+    let outcomes = jobs::all(&scenario.runs, |run| outcome::of(&run.spec, &args.ours));
+    let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
+    print(&scenario, &outcomes, args.json)?;
+    if let Some(page) = page {
+        // Nothing is stored: a store of its own has no times of earlier runs.
+        let section = Section::of(&scenario, &outcomes, &Store::at(Path::new(""), KERNEL));
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        page.write(&report::page(&[section], &Origin { version, program: KERNEL.into(), commit: None }))?;
+    }
+    Ok(())
+}
+
+/// Runs of what there is no model of: said loudly, since a missing peer makes the others look good.
+fn leave_out(scenario: &mut Scenario) -> anyhow::Result<()> {
+    let is_known = |run: &scenario::Run| run.spec.flows.iter().all(|flow| translate::control(flow).is_some());
+    let mut missing: Vec<String> = Vec::new();
+    for run in scenario.runs.iter().filter(|run| !is_known(run)) {
+        if !missing.contains(&run.algorithm) {
+            missing.push(run.algorithm.clone());
+        }
+    }
+    scenario.runs.retain(is_known);
+    if !missing.is_empty() {
+        say(&format!("NOT MODELLED, left out: {}; `pcc lab run {}` has them", missing.join(", "), scenario.name));
+    }
+    if scenario.runs.is_empty() {
+        bail!(
+            "nothing of scenario {} is left to simulate: there are models of quic:pcc, reno, cubic, bbr",
+            scenario.name
+        );
+    }
+    Ok(())
+}
+
+fn print(scenario: &Scenario, outcomes: &[Option<Outcome>], json: bool) -> anyhow::Result<()> {
+    let mut cells = summary::cells(scenario, outcomes);
+    cells.retain(|cell| !cell.runs.is_empty());
+    let checked: Vec<Checked> = check::check(scenario, &cells).into_iter().flatten().collect();
+    let mut out = std::io::stdout().lock();
+    if json {
+        let object = serde_json::json!({
+            "scenario": scenario.name,
+            "kernel": KERNEL,
+            "parameter": scenario.parameter,
+            "rows": summary::rows(&cells, &crate::lab::run::MEASURES),
+            "promises": checked,
+        });
+        writeln!(out, "{object}")?;
+        return Ok(());
+    }
+    crate::lab::run::print(&mut out, scenario, &cells)?;
+    for row in checked {
+        let verdict = match row.verdict {
+            Verdict::Pass => "PASS",
+            Verdict::Open => "OPEN",
+            Verdict::Miss => "MISS",
+        };
+        let (sign, number) = (if row.at_most { "≤" } else { "≥" }, pcc_lab::chart::number);
+        writeln!(
+            out,
+            "{verdict}  row {}: {} of {} at {}: {} (must {sign} {}, goal {sign} {})",
+            row.row,
+            row.metric,
+            row.algorithm,
+            row.case,
+            number(row.measured),
+            number(row.must),
+            number(row.goal)
+        )?;
+    }
+    Ok(())
+}

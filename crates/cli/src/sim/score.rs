@@ -1,0 +1,131 @@
+//! `pcc sim score`: what is promised, as far as a simulation can judge it.
+
+use super::{Ours, jobs};
+use crate::exit::Failure;
+use crate::lab::bench::parse_shard;
+use anyhow::{anyhow, bail};
+use pcc_lab::chart::{number, number_beside};
+use pcc_sim::score::{self, Judged, ROWS, Row, Size};
+use std::io::Write as _;
+
+/// Who else is put into PCC's place.
+const PEERS: [&str; 3] = ["cubic", "bbr", "reno"];
+
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 all promises are kept, 1 one is missed, 3 none is missed but some could not be judged.\n\
+                        Example: pcc sim score --short --row 7,21 --law epsilon_min=0.02"
+)]
+pub(super) struct Args {
+    /// Fewer seeds and shorter runs: minutes instead of an hour
+    #[arg(long)]
+    short: bool,
+    /// Only these rows
+    #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
+    row: Vec<String>,
+    /// Only the I-th of N parts
+    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
+    shard: Option<(usize, usize)>,
+    /// Leave out CUBIC, BBR and Reno in PCC's place
+    #[arg(long)]
+    no_peers: bool,
+    #[command(flatten)]
+    ours: Ours,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(unknown) = args.row.iter().find(|wanted| ROWS.iter().all(|row| row.number != wanted.as_str())) {
+        let mut known: Vec<&str> = ROWS.iter().map(|row| row.number).collect();
+        known.dedup();
+        bail!("no row {unknown} can be judged by a simulation: choose from {}", known.join(", "));
+    }
+    let is_wanted = |row: &Row| args.row.is_empty() || args.row.iter().any(|wanted| wanted == row.number);
+    let rows: Vec<Row> = ROWS.iter().copied().filter(is_wanted).collect();
+    let (part, parts) = args.shard.unwrap_or((1, 1));
+    let rows: Vec<Row> = rows.into_iter().skip(part - 1).step_by(parts).collect();
+    let size = if args.short { Size::Short } else { Size::Whole };
+    let peers: &[&'static str] = if args.no_peers { &[] } else { &PEERS };
+    let tasks = score::plan(&rows, size, peers, &|flow| args.ours.apply(flow));
+    let figures = jobs::all(&tasks, score::Task::run);
+    let judged = score::judge(&rows, size, peers, &figures);
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let rows: Vec<_> = judged.iter().map(json).collect();
+        writeln!(out, "{}", serde_json::json!({ "rows": rows }))?;
+    } else {
+        write!(out, "{}", table(&judged))?;
+    }
+    let missed = judged.iter().filter(|row| row.measured.is_some() && !row.keeps(row.row.must)).count();
+    let open = judged.iter().filter(|row| row.measured.is_none()).count();
+    let context = format!("of {} promises {missed} are missed, {open} could not be judged", judged.len());
+    match (missed, open) {
+        (0, 0) => Ok(()),
+        (0, _) => Err(anyhow!(context).context(Failure::Partial)),
+        _ => Err(anyhow!(context).context(Failure::Error)),
+    }
+}
+
+fn verdict(row: &Judged) -> &'static str {
+    match (row.measured, row.keeps(row.row.must), row.keeps(row.row.goal)) {
+        (None, ..) => "OPEN",
+        (_, false, _) => "MISS",
+        (_, true, false) => "PASS",
+        (_, true, true) => "PASS, goal",
+    }
+}
+
+fn metric(row: &Row) -> String {
+    let measure = row.measure.name();
+    let measure = row.over.map_or(measure.clone(), |peer| format!("{measure} / {peer}'s"));
+    if row.worst { format!("worst {measure}") } else { measure }
+}
+
+fn table(judged: &[Judged]) -> String {
+    let mut text = format!(
+        "{:3} {:28} {:28} {:>9} {:>17} {:>8} {:>8}  {:10}  peers\n",
+        "row", "case", "measure", "measured", "seeds", "must", "goal", "verdict"
+    );
+    for row in judged {
+        let (promise, sign) = (&row.row, if row.row.at_most { "≤" } else { "≥" });
+        let beside = |value: f64| number_beside(value, promise.must);
+        let range = row.range.map_or(String::new(), |range| range.map(number).join(" to "));
+        let peers: Vec<_> =
+            row.peers.iter().filter_map(|(name, value)| Some(format!("{name} {}", number((*value)?)))).collect();
+        text += &format!(
+            "{:3} {:28} {:28} {:>9} {:>17} {:>8} {:>8}  {:10}  {}\n",
+            promise.number,
+            promise.case,
+            metric(promise),
+            row.measured.map_or("-".to_owned(), beside),
+            range,
+            format!("{sign} {}", number(promise.must)),
+            format!("{sign} {}", number(promise.goal)),
+            verdict(row),
+            row.problem.clone().unwrap_or_else(|| peers.join(", ")),
+        );
+    }
+    text
+}
+
+fn json(row: &Judged) -> serde_json::Value {
+    let peers: serde_json::Map<String, serde_json::Value> =
+        row.peers.iter().map(|(name, value)| ((*name).to_owned(), serde_json::json!(value))).collect();
+    serde_json::json!({
+        "row": row.row.number,
+        "case": row.row.case,
+        "metric": metric(&row.row),
+        "algorithm": "pcc",
+        "measured": row.measured,
+        "interval": row.range,
+        "seeds": row.row.seeds,
+        "must": row.row.must,
+        "goal": row.row.goal,
+        "at_most": row.row.at_most,
+        "verdict": verdict(row).split(',').next(),
+        "peers": peers,
+        "problem": row.problem,
+    })
+}
