@@ -2,7 +2,7 @@
 
 mod model;
 
-use model::{Op, Packet, Setup, Size, run};
+use model::{EXPRESSIONS, LAWS, Op, Packet, Setup, Size, run};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -50,19 +50,16 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
-    (any::<u64>(), any::<bool>(), size(), proptest::option::of(any::<f64>())).prop_map(
-        |(seed, linear_utility, max_datagram_size, max_rate)| Setup {
-            seed,
-            linear_utility,
-            max_datagram_size,
-            max_rate,
-        },
+    (any::<u64>(), any::<u8>(), any::<u8>(), size(), proptest::option::of(any::<f64>())).prop_map(
+        |(seed, law, utility, max_datagram_size, max_rate)| Setup { seed, law, utility, max_datagram_size, max_rate },
     )
 }
 
 #[test]
 fn what_only_a_spurious_loss_overtook_may_be_given_up() {
-    let setup = Setup { seed: 0, linear_utility: true, max_datagram_size: Size::Usual, max_rate: None };
+    let linear = pcc::utility::NAMES.iter().position(|name| *name == "linear").unwrap() as u8;
+    let allegro = LAWS.iter().position(|law| *law == Some("allegro")).unwrap() as u8;
+    let setup = Setup { seed: 0, law: allegro, utility: linear, max_datagram_size: Size::Usual, max_rate: None };
     let send = Op::Send { skip: 0, size: Size::Usual };
     let transfer = |packets, rtt_ms, lose_every| Op::Transfer { packets, rtt_ms, lose_every };
     let ops = [
@@ -85,6 +82,36 @@ fn what_only_a_spurious_loss_overtook_may_be_given_up() {
         transfer(65, 169, 0),
     ];
     run(&setup, &ops, u32::MAX);
+}
+
+/// A path of 20 ms to 100 ms that loses what is too much, for long enough to leave Starting and to probe; then it stalls and
+/// comes back.
+fn ordinary(seed: u64) -> Vec<Op> {
+    let transfer = |rtt_ms, lose_every| Op::Transfer { packets: 255, rtt_ms, lose_every };
+    let rtt = 20 + (seed % 5) as u16 * 20;
+    let mut ops = vec![transfer(rtt, 0); 8];
+    ops.extend([transfer(rtt, 3); 4]);
+    ops.extend([transfer(rtt, 20); 8]);
+    ops.extend([
+        Op::Wait { micros: 3_000_000 },
+        Op::AwaitTimer,
+        Op::AwaitTimer,
+        transfer(rtt, 0),
+        transfer(2 * rtt, 0),
+    ]);
+    ops
+}
+
+#[test]
+fn every_law_runs_with_every_utility_and_every_expression() {
+    for law in 0..LAWS.len() as u8 {
+        for utility in 0..(pcc::utility::NAMES.len() + EXPRESSIONS.len()) as u8 {
+            for seed in 0..3 {
+                let setup = Setup { seed, law, utility, max_datagram_size: Size::Usual, max_rate: None };
+                run(&setup, &ordinary(seed), u32::MAX);
+            }
+        }
+    }
 }
 
 proptest! {

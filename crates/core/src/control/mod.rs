@@ -7,6 +7,8 @@ pub mod ascent;
 mod parameters;
 mod response;
 mod starting;
+mod startup;
+pub mod vivace;
 
 pub use parameters::ParseLawError;
 
@@ -68,6 +70,13 @@ impl Path {
         self.rtt.saturating_sub(self.queue)
     }
 
+    /// A probe at this distance from `rate`, or as far as it takes to send a packet more in an interval of so many RTT:
+    /// what it changes is to be visible. Never more than a quarter, which would be another experiment.
+    pub fn visible(&self, epsilon: f64, rate: Rate, rtts: f64) -> f64 {
+        let packets = (rate * self.interval(rate, rtts)).get() as f64 / self.packet.get().max(1) as f64;
+        epsilon.max((1.0 / packets.max(1.0)).min(EPSILON_LIMIT))
+    }
+
     /// How long a judged interval of so many RTT lasts at this rate.
     pub fn interval(&self, rate: Rate, rtts: f64) -> Duration {
         let length = self.monitor.length(rate, true, self.rtt.mul_f64(rtts), self.packet, self.rtt);
@@ -75,6 +84,8 @@ impl Path {
     }
 }
 
+/// A probe must differ by one packet an interval to be visible, but never by more than this share of the rate.
+const EPSILON_LIMIT: f64 = 0.25;
 /// A sender short of data keeps at most so many times what it was seen to deliver: twice, less the error of measuring
 /// that over a single interval.
 const LIMITED_HEADROOM: f64 = 1.9;
@@ -140,6 +151,8 @@ pub enum Law {
     Allegro(allegro::Config),
     /// Continuous probing towards what a utility that prices the queue wants.
     Ascent(ascent::Config),
+    /// PCC Vivace, `NSDI 2018`.
+    Vivace(vivace::Config),
 }
 
 impl Default for Law {
@@ -150,13 +163,14 @@ impl Default for Law {
 
 impl Law {
     /// What users select them by.
-    pub const NAMES: [&str; 2] = ["ascent", "allegro"];
+    pub const NAMES: [&str; 3] = ["ascent", "allegro", "vivace"];
 
     /// The name that users select it by.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Allegro(_) => "allegro",
             Self::Ascent(_) => "ascent",
+            Self::Vivace(_) => "vivace",
         }
     }
 
@@ -174,6 +188,7 @@ impl Law {
         match self {
             Self::Ascent(config) => Box::new(ascent::Ascent::new(config.clone(), initial, seed)),
             Self::Allegro(config) => Box::new(allegro::Allegro::new(config.clone(), initial, seed)),
+            Self::Vivace(config) => Box::new(vivace::Vivace::new(config.clone(), initial, seed)),
         }
     }
 }

@@ -1,6 +1,7 @@
-//! A law and its parameters as people write them: `ascent`, `allegro,epsilon_min=0.02,interval_rtts=1..1.4`.
+//! A law and its parameters as people write them: `ascent`, `allegro,epsilon_min=0.02,interval_rtts=1..1.4`,
+//! `vivace,proteus,pairs=2`.
 
-use super::{Law, allegro, ascent};
+use super::{Law, allegro, ascent, vivace};
 use core::fmt;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
@@ -22,6 +23,7 @@ enum Place<'a> {
     Number(&'a mut f64),
     /// Drawn between the two.
     Span(&'a mut (f64, f64)),
+    Count(&'a mut u8),
 }
 
 /// A parameter: its name, its place, and what it may be.
@@ -32,7 +34,7 @@ type Parameter<'a> = (&'static str, Place<'a>, RangeInclusive<f64>);
 /// A probe must move the rate by something, and never by more than a quarter: beyond that the rates of a pair are
 /// other experiments. Allegro's intervals shorter than half a round trip end before anything comes back.
 fn parameters(law: &mut Law) -> Vec<Parameter<'_>> {
-    use Place::{Number, Span};
+    use Place::{Count, Number, Span};
     match law {
         Law::Allegro(config) => vec![
             ("epsilon_min", Number(&mut config.epsilon_min), 1e-4..=0.25),
@@ -52,12 +54,47 @@ fn parameters(law: &mut Law) -> Vec<Parameter<'_>> {
             ("interval_packets", Number(&mut config.interval_packets), 1.0..=10_000.0),
             ("horizon_rtts", Number(&mut config.horizon_rtts), 0.1..=100.0),
         ],
+        Law::Vivace(config) => vec![
+            ("epsilon", Number(&mut config.epsilon), 1e-4..=0.25),
+            ("conversion", Number(&mut config.conversion), 1e-6..=1e6),
+            ("boundary", Number(&mut config.boundary), 1e-4..=0.5),
+            ("boundary_step", Number(&mut config.boundary_step), 1e-4..=0.5),
+            ("step_min", Number(&mut config.step_min), 0.0..=0.5),
+            ("latency_filter", Number(&mut config.latency_filter), 0.0..=1.0),
+            ("tolerance", Number(&mut config.tolerance), 0.0..=100.0),
+            ("pairs", Count(&mut config.pairs), 1.0..=f64::from(vivace::Config::MOST_PAIRS)),
+            ("interval_rtts", Number(&mut config.interval_rtts), 0.5..=100.0),
+        ],
     }
 }
 
+/// Another set of values of a law's parameters, that the parameters written after it change: its name.
+const fn variant(law: &Law) -> Option<&'static str> {
+    match law {
+        Law::Allegro(_) => Some("paper"),
+        Law::Vivace(_) => Some("proteus"),
+        Law::Ascent(_) => None,
+    }
+}
+
+/// Takes the values of the variant of that name instead of the defaults.
+fn take_variant(law: &mut Law, written: &str) -> bool {
+    let known = variant(law) == Some(written.trim());
+    match law {
+        Law::Allegro(config) if known => *config = allegro::Config::paper(),
+        Law::Vivace(config) if known => *config = vivace::Config::proteus(),
+        _ => {}
+    }
+    known
+}
+
 fn assign(law: &mut Law, written: &str) -> Result<(), String> {
-    let (name, value) = written.split_once('=').ok_or_else(|| format!("`{written}` is not NAME=VALUE"))?;
     let law_name = law.name();
+    let variant = variant(law);
+    let (name, value) = written.split_once('=').ok_or_else(|| {
+        let first = variant.map(|name| format!("; `{law_name},{name}` is the variant, before all parameters"));
+        format!("`{written}` is not NAME=VALUE{}", first.unwrap_or_default())
+    })?;
     let mut known = parameters(law);
     let names = known.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
     let Some((name, place, range)) = known.iter_mut().find(|(known, ..)| *known == name.trim()) else {
@@ -68,6 +105,12 @@ fn assign(law: &mut Law, written: &str) -> Result<(), String> {
     match place {
         Place::Number(place) => {
             **place = number(value).ok_or_else(|| format!("`{value}` is no {name}; it is from {low} to {high}"))?;
+        }
+        Place::Count(place) => {
+            let whole = number(value).filter(|number: &f64| number.fract() == 0.0);
+            **place = whole
+                .ok_or_else(|| format!("`{value}` is no {name}; it is a whole number from {low} to {high}"))?
+                as u8;
         }
         Place::Span(place) => {
             let (from, to) = value.split_once("..").unwrap_or((value, value));
@@ -84,21 +127,25 @@ impl FromStr for Law {
     type Err = ParseLawError;
 
     /// Reads a law's name and parameters by the names of its configuration's fields: `ascent,epsilon=0.01`,
-    /// `allegro,interval_rtts=1..1.4`. Parameters that are not named keep their defaults; without a name they are the
-    /// default law's.
+    /// `allegro,interval_rtts=1..1.4`. Parameters that are not named keep their defaults, or the values of the variant that
+    /// stands before them: `allegro,paper`, `vivace,proteus`. Without a law's name they are the default law's.
     fn from_str(written: &str) -> Result<Self, Self::Err> {
         let (first, rest) = written.split_once(',').map_or((written, None), |(first, rest)| (first, Some(rest)));
         let (mut law, parameters) = match first.trim() {
             "allegro" => (Self::Allegro(allegro::Config::default()), rest),
             "ascent" => (Self::Ascent(ascent::Config::default()), rest),
+            "vivace" => (Self::Vivace(vivace::Config::default()), rest),
             other if other.contains('=') => (Self::default(), Some(written)),
             other => {
                 let known = Self::NAMES.join(", ");
                 return Err(ParseLawError(format!("`{other}` is no control law; choose from {known}")));
             }
         };
-        for one in parameters.into_iter().flat_map(|parameters| parameters.split(',')) {
-            assign(&mut law, one).map_err(ParseLawError)?;
+        let parameters = parameters.into_iter().flat_map(|parameters| parameters.split(','));
+        for (place, one) in parameters.enumerate() {
+            if place > 0 || !take_variant(&mut law, one) {
+                assign(&mut law, one).map_err(ParseLawError)?;
+            }
         }
         if let Self::Allegro(config) = &law {
             for (what, least, most) in
@@ -141,7 +188,7 @@ mod tests {
 
     #[test]
     fn every_name_sets_its_own_field() {
-        for (name, largest) in [("allegro", ",epsilon_max=0.25,step_max=0.5"), ("ascent", "")] {
+        for (name, largest) in [("allegro", ",epsilon_max=0.25,step_max=0.5"), ("ascent", ""), ("vivace", "")] {
             let mut defaults = law(name).unwrap();
             for place in 0..parameters(&mut defaults).len() {
                 let (parameter, _, range) = &parameters(&mut defaults)[place];
@@ -151,13 +198,25 @@ mod tests {
                 let found = match &parameters(&mut set)[place].1 {
                     Place::Number(set) => (**set, **set),
                     Place::Span(set) => **set,
+                    Place::Count(set) => (f64::from(**set), f64::from(**set)),
                 };
                 assert_eq!(found, (value, value), "{parameter}");
                 let debug = format!("{set:?}");
-                let (plain, span) = (format!("{parameter}: {value:?}"), format!("{parameter}: ({value:?}"));
+                let (plain, span) = (format!("{parameter}: {value}"), format!("{parameter}: ({value}"));
                 assert!(debug.contains(&plain) || debug.contains(&span), "{debug}");
             }
         }
+    }
+
+    #[test]
+    fn a_variant_has_values_of_its_own_that_parameters_behind_it_change() {
+        let config = read("paper,interval_rtts=1").unwrap();
+        assert_eq!((config.paper, config.step_min, config.interval_rtts), (true, 0.01, (1.0, 1.0)));
+        assert!(!read("step_min=0.01").unwrap().paper);
+        let Law::Vivace(config) = law("vivace, proteus ,pairs=2").unwrap() else { panic!("not Vivace") };
+        assert_eq!((config.pairs, config.tolerance), (2, 1.0));
+        let Law::Vivace(config) = law("vivace").unwrap() else { panic!("not Vivace") };
+        assert_eq!((config.pairs, config.tolerance), (1, 0.0));
     }
 
     #[test]
@@ -167,13 +226,18 @@ mod tests {
         }
         assert_eq!(law("interval_rtts=2").unwrap().name(), Law::default().name());
         for (written, expected) in [
-            ("vegas", "`vegas` is no control law; choose from ascent, allegro"),
+            ("vegas", "`vegas` is no control law; choose from ascent, allegro, vivace"),
             ("", "`` is no control law"),
             (
                 "ascent,epsilon_min=0.02",
                 "`epsilon_min` is no parameter of the control law ascent; choose from epsilon, ",
             ),
             ("ascent,epsilon=0.5", "`0.5` is no epsilon; it is from 0.0001 to 0.25"),
+            ("vivace,pairs=2.5", "`2.5` is no pairs; it is a whole number from 1 to 8"),
+            ("vivace,pairs=9", "from 1 to 8"),
+            ("vivace,paper", "`paper` is not NAME=VALUE; `vivace,proteus` is the variant, before all parameters"),
+            ("allegro,step_min=0.02,paper", "`allegro,paper` is the variant, before all parameters"),
+            ("ascent,paper", "`paper` is not NAME=VALUE"),
         ] {
             let error = law(written).unwrap_err();
             assert!(error.contains(expected), "{written}: {error}");

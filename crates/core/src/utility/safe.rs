@@ -14,11 +14,14 @@ pub struct Safe {
     pub steepness: f64,
     /// The loss rate at which the reward is halved; 0.05 in the paper.
     pub loss_cap: f64,
+    /// Share of what a growing queue keeps back that counts as goodput nevertheless. Deviates: 1 in the paper, whose T is
+    /// x(1 − L); with 0 a buffer does not hide an overshoot until it is full ([`Report::throughput`]).
+    pub queued: f64,
 }
 
 impl Default for Safe {
     fn default() -> Self {
-        Self { steepness: 100.0, loss_cap: 0.05 }
+        Self { steepness: 100.0, loss_cap: 0.05, queued: 0.0 }
     }
 }
 
@@ -26,7 +29,8 @@ impl Utility for Safe {
     fn evaluate(&self, report: &Report) -> f64 {
         let (x, loss) = (report.achieved.mbit(), report.loss());
         let cut_off = 1.0 / (1.0 + (self.steepness * (loss - self.loss_cap)).exp());
-        report.throughput().mbit() * cut_off - x * loss
+        let goodput = report.throughput().mbit() * (1.0 + self.queued * report.queue_growth());
+        goodput * cut_off - x * loss
     }
 
     /// Three times the cap: with α = 100 the reward there is e⁻¹⁰ of the goodput, and no probing step brings it back.
@@ -57,6 +61,7 @@ impl BuiltIn for Safe {
         vec![
             Parameter::number("steepness", &mut self.steepness, 1e-3..=1e6),
             Parameter::number("loss_cap", &mut self.loss_cap, 1e-6..=1.0),
+            Parameter::number("queued", &mut self.queued, 0.0..=1.0),
         ]
     }
 }
@@ -74,6 +79,13 @@ mod tests {
             let u = Safe::default().evaluate(&report(100.0, loss));
             assert!((u - expected).abs() < 1e-4, "L = {loss}: {u} is not {expected}");
         }
+    }
+
+    #[test]
+    fn what_a_growing_queue_keeps_back_is_no_goodput_except_to_the_paper() {
+        let growing = Report { rtt_gradient: Some(0.25), ..report(100.0, 0.0) };
+        let worth = |queued: f64| Safe { queued, ..Safe::default() }.evaluate(&growing);
+        assert!((worth(0.0) - 0.8 * 99.3307).abs() < 1e-3 && (worth(1.0) - 99.3307).abs() < 1e-3);
     }
 
     #[test]

@@ -5,9 +5,11 @@
 
 #![allow(unreachable_pub, reason = "included by the fuzz target too")]
 
+use pcc::control::Law;
 use pcc::interval::{LimitedBy, Report};
 use pcc::observe::{Event, Observer};
 use pcc::units::{Bytes, Rate, Timestamp};
+use pcc::utility::NAMES;
 use pcc::{Config, Pcc, utility};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -18,10 +20,44 @@ use std::time::Duration;
 #[cfg_attr(fuzzing, derive(arbitrary::Arbitrary))]
 pub struct Setup {
     pub seed: u64,
-    pub linear_utility: bool,
+    /// Which of [`LAWS`], and of the built-in utilities and [`EXPRESSIONS`]: any number will do.
+    pub law: u8,
+    pub utility: u8,
     pub max_datagram_size: Size,
     /// Bytes per second.
     pub max_rate: Option<f64>,
+}
+
+/// Laws and their variants; the last one is that which suits the utility.
+pub const LAWS: [Option<&str>; 6] =
+    [Some("ascent"), Some("allegro"), Some("allegro,paper"), Some("vivace"), Some("vivace,proteus"), None];
+
+/// What people may write, sensible or not: constant, falling with the rate, not defined now and then or always, with jumps, of
+/// any size, and of what only the interval before knows.
+pub const EXPRESSIONS: [&str; 9] = [
+    "0",
+    "-x",
+    "1/L",
+    "log(-x)",
+    "if(L < 0.02, 1e300*x, -1e300*x)",
+    "(T - prev_T)/(x - prev_x)",
+    "T*sigmoid(-1000*(q - 5ms)) - x*(L + marks)",
+    "x^0.9 - 900*x*g - 11.35*x*L - 1500*x*sigma",
+    "exp(1000*x)",
+];
+
+/// The law and the utility that two numbers choose.
+fn chosen(law: u8, utility: u8) -> (Option<Law>, Arc<dyn utility::Utility>) {
+    let law = LAWS[usize::from(law) % LAWS.len()].map(|written| written.parse().unwrap());
+    let place = usize::from(utility) % (NAMES.len() + EXPRESSIONS.len());
+    let written = match NAMES.get(place) {
+        Some(&"weighted") => "weighted,share=0.5",
+        Some(&"hybrid") => "hybrid,needed=20Mbit",
+        Some(&"rate-limiter") => "rate-limiter,limit=20Mbit",
+        Some(&name) => name,
+        None => EXPRESSIONS[place - NAMES.len()],
+    };
+    (law, utility::parse(written).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Size of a datagram in bytes.
@@ -119,10 +155,9 @@ impl World {
     fn new(setup: &Setup, to_transfer: u32) -> Self {
         let audit = Arc::new(Audit::default());
         let datagram = setup.max_datagram_size.bytes();
-        let mut config = Config { seed: setup.seed, max_datagram_size: Bytes::new(datagram), ..Config::default() };
-        if setup.linear_utility {
-            config.utility = Arc::new(utility::Linear);
-        }
+        let (law, utility) = chosen(setup.law, setup.utility);
+        let mut config = Config { seed: setup.seed, law, utility, ..Config::default() };
+        config.max_datagram_size = Bytes::new(datagram);
         config.max_rate = setup.max_rate.map(Rate::from_bytes_per_sec);
         config.observer = Some(audit.clone());
         let now = Timestamp::from_nanos(1_000_000_000);

@@ -2,7 +2,7 @@ use core::time::Duration;
 use pcc::units::Rate;
 use pcc_sim::{Flow, Results, Scenario, Source, run};
 
-const fn s(seconds: u64) -> Duration {
+pub(super) const fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
@@ -43,12 +43,12 @@ fn story(results: &Results) -> String {
 }
 
 #[track_caller]
-fn at_least(what: &str, value: f64, bound: f64, results: &Results) {
+pub(super) fn at_least(what: &str, value: f64, bound: f64, results: &Results) {
     assert!(value >= bound, "{what} is {value:.3}, below {bound}\n{}", story(results));
 }
 
 #[track_caller]
-fn at_most(what: &str, value: f64, bound: f64, results: &Results) {
+pub(super) fn at_most(what: &str, value: f64, bound: f64, results: &Results) {
     assert!(value <= bound, "{what} is {value:.3}, above {bound}\n{}", story(results));
 }
 

@@ -1,3 +1,4 @@
 //! PCC over the paths that the papers tested it on, and over those that break senders: in virtual time.
 
 mod behaviour;
+mod laws;

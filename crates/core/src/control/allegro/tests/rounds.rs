@@ -1,5 +1,7 @@
 //! A round of trials: when it decides, how far it probes, what is compared and learnt.
 
+use super::super::better::{Better, worthless_loss};
+use super::super::trials::merged;
 use super::*;
 
 /// The next trial's distance from the base rate, in percent; the trial is the next step's.
@@ -106,14 +108,15 @@ fn a_step_up_must_bring_a_quarter_of_what_it_would_be_worth_if_all_of_it_arrived
             _ if report.achieved > low.achieved => 11.0,
             _ => 10.0,
         };
-        let flow = Flow::starting_at(50.0, 100.0);
-        assert_eq!(flow.law.direction(&high, &low, None, &worth), direction, "{gain} more, lost {lost:?}");
+        let better = |config: &Config| Better::of(&high, &low, &worth, config).direction(&high, &low);
+        assert_eq!(better(&Config::default()), direction, "{gain} more, lost {lost:?}");
+        let paper = if gain == 0.0 { 0.0 } else { f64::signum(gain) };
+        assert_eq!(better(&Config::paper()), paper, "{gain} more is more, lost {lost:?}");
     }
 }
 
 #[test]
 fn losses_that_chance_explains_are_equal_where_the_utility_is_negative() {
-    let law = Flow::starting_at(50.0, 100.0).law;
     let lost = |packets, packets_lost| Report { packets, packets_lost, ..crate::utility::tests::report(50.0, 0.0) };
     // Worth more the more is lost, so that a rate computed wrongly shows.
     let negative = |report: &Report| report.loss() - 0.5;
@@ -130,8 +133,8 @@ fn losses_that_chance_explains_are_equal_where_the_utility_is_negative() {
         let counts = |report: &Report| (report.packets_lost, report.packets);
         let pooled = f64::from(a.packets_lost + b.packets_lost) / f64::from(a.packets + b.packets);
         let expected = alike.then_some(pooled);
-        assert_eq!(law.worthless_loss(&a, &b, &negative), expected, "{:?} and {:?}", counts(&a), counts(&b));
-        assert_eq!(law.worthless_loss(&a, &b, &|_| 0.0), None, "where the utility is not negative");
+        assert_eq!(worthless_loss(&a, &b, &negative, 2.0), expected, "{:?} and {:?}", counts(&a), counts(&b));
+        assert_eq!(worthless_loss(&a, &b, &|_| 0.0, 2.0), None, "where the utility is not negative");
     }
 }
 
@@ -169,9 +172,9 @@ fn elasticity_is_a_ratio_of_shares_and_constant_loss_is_no_part_of_it() {
     let mut flow = Flow::starting_at(50.0, 1000.0);
     let fifth_lost = |mbit: f64| crate::utility::tests::report(mbit, 0.2);
     for _ in 0..100 {
-        flow.law.learn_elasticity(&fifth_lost(52.0), &fifth_lost(48.0));
+        flow.law.elasticity.learn(&fifth_lost(52.0), &fifth_lost(48.0));
     }
-    assert!((flow.law.elasticity - 1.0).abs() < 1e-3, "{}", flow.law.elasticity);
+    assert!((flow.law.elasticity.0 - 1.0).abs() < 1e-3, "{:?}", flow.law.elasticity);
 }
 
 #[test]
@@ -222,4 +225,59 @@ fn a_rate_that_the_host_does_not_reach_stays_within_reach_of_what_was_delivered(
         flow.law.on_report(slot, &report, &|_| 1.0, &path);
         assert!((flow.law.rate().mbit() - mbit).abs() < 1e-9, "{} by {limited_by:?}", flow.law.rate());
     }
+}
+
+/// A law with the paper's parameters at 50 Mbit/s.
+fn published(capacity: f64) -> Flow {
+    let law = Allegro::new(Config::paper(), Rate::from_mbit(50.0), 7);
+    let mut flow = Flow { law, ..Flow::starting_at(50.0, capacity) };
+    flow.law.decide(0.01);
+    flow
+}
+
+#[test]
+fn the_paper_s_steps_grow_by_a_hundredth_each_and_a_failed_one_goes_back() {
+    let mut flow = published(60.0);
+    flow.steps(4).is("Rate Adjusting", 51.00, 51.01); // 50 · 1.01 · 1.01
+    flow.step().is("Rate Adjusting", 52.02, 52.03); // · 1.02
+    flow.step().is("Rate Adjusting", 53.58, 53.59); // · 1.03
+    flow.steps(2).is("Rate Adjusting", 58.51, 58.52); // · 1.04 · 1.05
+    flow.step().is("Rate Adjusting", 62.02, 62.03); // · 1.06, above the capacity
+    flow.step().is("Decision Making", 58.51, 58.52);
+}
+
+#[test]
+fn the_paper_s_pairs_come_in_any_order_and_its_steps_never_go_back_to_doubling() {
+    let mut orders = std::collections::BTreeSet::new();
+    for _ in 0..64 {
+        let mut flow = published(1000.0);
+        let path = flow.path();
+        for _ in 0..8 {
+            flow.law.decide(0.01);
+            orders.insert((0..4).map(|_| flow.law.next(&path).rate > flow.law.rate()).collect::<Vec<_>>());
+        }
+    }
+    assert_eq!(orders.len(), 4, "{orders:?}");
+    assert!(orders.iter().all(|order| order[0] != order[1] && order[2] != order[3]), "{orders:?}");
+    let mut flow = published(1000.0);
+    for _ in 0..30 {
+        flow.step();
+        assert!(!flow.law.is_starting(), "{}", flow.story.join("\n"));
+    }
+    assert!(flow.law.rate() > Rate::from_mbit(150.0), "{}", flow.story.join("\n"));
+}
+
+#[test]
+fn to_the_paper_no_loss_is_chance_and_equal_worth_decides_nothing() {
+    let seen = |mbit: f64, packets_lost| Report {
+        packets_lost,
+        lost: Bytes::new(1000 * u64::from(packets_lost)),
+        ..crate::utility::tests::report(mbit, 0.0)
+    };
+    let (high, low) = (seen(51.0, 100), seen(49.0, 110));
+    let safe = |report: &Report| Safe::default().evaluate(report);
+    let direction = |config: &Config| Better::of(&high, &low, &safe, config).direction(&high, &low);
+    assert_eq!((direction(&Config::paper()), direction(&Config::default())), (1.0, -1.0));
+    let alike = Better::of(&high, &low, &|_| 5.0, &Config::paper()).direction(&high, &low);
+    assert_eq!(alike, 0.0);
 }

@@ -1,0 +1,296 @@
+//! PCC Allegro: doubling, then randomised trials just above and below the rate, then growing steps in the better
+//! direction. Source: `NSDI 2015` §3.2.
+//!
+//! ```text
+//!            grew: r := 2r
+//!             ┌────┐
+//!             │    ▼           stopped growing
+//!  start ──▶ STARTING ────────────────────────▶ DRAINING
+//!               ▲                                  │ an interval below what the path delivered
+//!               │                                  ▼
+//!               │ inconclusive: ε += ε_min   DECISION MAKING ────────── both pairs agree ──▶ RATE ADJUSTING ──┐
+//!               │                   ┌──────▶ r(1+ε), r(1−ε), r(1−ε), r(1+ε)                     │   │    ▲    │
+//!               │                   └──────────┘   ▲   or the other way round                   │   │    └────┘
+//!               │                                  └───── not better: ε := ε_min, last rate ────┘   │  better: n := n + 1,
+//!               │                                                                                   │  r := r(1 ± n·step_min)
+//!               └────── not in the paper: steps up added half of the rate, nearly all of it arrived ┘
+//! ```
+//!
+//! A trial or a step that was short of data is repeated, within reach of what was delivered. [`Config::paper`] is the law as
+//! published. What this project adds to it is one file each: what counts as better (`better.rs`), by how much the steps grow
+//! (`elasticity.rs`), and what sends a law back to doubling (`origin.rs`).
+
+mod better;
+mod elasticity;
+mod origin;
+mod trials;
+
+use super::starting::Evaluate;
+use super::startup::Startup;
+use super::{Path, RateControl, Slot, Verdict, within_reach};
+use crate::interval::{LimitedBy, Report};
+use crate::rng::Rng;
+use crate::units::Rate;
+use better::Better;
+use elasticity::Elasticity;
+use origin::Origin;
+use trials::Trials;
+
+/// Parameters of Allegro.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Smallest probing step ε_min. 0.01 in the paper.
+    pub epsilon_min: f64,
+    /// Largest probing step ε_max, reached after inconclusive rounds. 0.05 in the paper.
+    pub epsilon_max: f64,
+    /// Unit of the adjusting steps: the n-th is n times this. Deviates: ε_min in the paper. 0.02 follows a path whose
+    /// capacity changes every five seconds at 0.87 of the optimum instead of 0.79, and costs 0.1 % on a constant one.
+    pub step_min: f64,
+    /// Largest adjusting step. The paper has no bound: its n-th step is n·ε_min, and a hundredth step down would stop
+    /// the sender. 0.10 as in the authors' later code.
+    pub step_max: f64,
+    /// Duration of judged intervals in RTT, drawn between the two. The paper takes U\[1.7, 2.2\] and finds 1 RTT to be
+    /// the better point of its trade-off (§4.2.2); the spread keeps competing senders out of step.
+    pub interval_rtts: (f64, f64),
+    /// The same while Starting: one RTT, since the doubling is the measurement.
+    pub starting_rtts: f64,
+    /// Where the utility is negative, loss rates that differ by less than so many standard errors count as equal; 0
+    /// takes every difference for real. 2 is the usual 95 %.
+    pub loss_significance: f64,
+    /// Share of what a step up would be worth if all of it arrived that it must be worth to count as better. A lone sender on a
+    /// full path gains nothing by a step up, and each of n equal ones 1 − 1/n of it, so 0.25 keeps the queue of the
+    /// first empty and lets the others have their shares (`docs/sweeps/allegro.md`).
+    pub least_gain: f64,
+    /// Decide as published: of two rates the one that is worth more is better, however little (no `loss_significance`, no
+    /// `least_gain`), all steps grow by one unit, and only a silent path leads back to Starting. The numbers are
+    /// [`Config::paper`]'s.
+    pub paper: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            epsilon_min: 0.01,
+            epsilon_max: 0.05,
+            step_min: 0.02,
+            step_max: 0.10,
+            interval_rtts: (1.0, 1.4),
+            starting_rtts: 1.0,
+            loss_significance: 2.0,
+            least_gain: 0.25,
+            paper: false,
+        }
+    }
+}
+
+impl Config {
+    /// The law as published. What stays ours is not the law's: Starting, that goes back to what arrived instead of the rate
+    /// before; the guards; and that a step is half of the rate at the most.
+    pub fn paper() -> Self {
+        Self { step_min: 0.01, step_max: 0.5, interval_rtts: (1.7, 2.2), paper: true, ..Self::default() }
+    }
+}
+
+/// A rate and what it achieved.
+#[derive(Clone, Debug)]
+struct Tried {
+    rate: Rate,
+    report: Report,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Startup(Startup),
+    DecisionMaking(Trials),
+    RateAdjusting(Adjusting),
+}
+
+/// A run of steps in one direction.
+#[derive(Clone, Debug)]
+struct Adjusting {
+    /// Where it began, and what that rate delivered.
+    origin: Origin,
+    /// +1 or −1.
+    direction: f64,
+    /// Size of this step in units: 1, then more by [`Allegro::growth`] for each in the same direction.
+    step: f64,
+    /// What the rate before this step achieved.
+    last: Box<Tried>,
+    launched: bool,
+}
+
+/// The Allegro law.
+#[derive(Clone, Debug)]
+pub struct Allegro {
+    config: Config,
+    /// The base rate r.
+    rate: Rate,
+    elasticity: Elasticity,
+    state: State,
+    rng: Rng,
+}
+
+impl Allegro {
+    /// A law that starts at `initial`.
+    pub fn new(config: Config, initial: Rate, seed: u64) -> Self {
+        Self {
+            config,
+            rate: initial,
+            elasticity: Elasticity::default(),
+            state: State::Startup(Startup::at(initial)),
+            rng: Rng::new(seed),
+        }
+    }
+
+    fn decide(&mut self, epsilon: f64) {
+        self.state = State::DecisionMaking(Trials::new(epsilon, self.config.paper, &mut self.rng));
+    }
+
+    /// ε, but at least one packet of an interval.
+    fn visible(&self, epsilon: f64, path: &Path) -> f64 {
+        path.visible(epsilon, self.rate, self.config.interval_rtts.0)
+    }
+
+    fn on_decision(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        let State::DecisionMaking(trials) = &mut self.state else { return Verdict::Wait };
+        let epsilon = trials.epsilon;
+        if report.app_limited {
+            self.rate = within_reach(self.rate, path);
+            self.decide(epsilon);
+            return Verdict::Realign("trial short of data");
+        }
+        let Some(results) = trials.on_result(slot.trial.unwrap_or(0), report) else { return Verdict::Wait };
+        self.elasticity.learn(&results.high, &results.low);
+        let better = Better::of(&results.high, &results.low, utility, &self.config);
+        let [first, second] = results.pairs().map(|(high, low)| better.direction(high, low));
+        if first * second <= 0.0 {
+            self.decide((epsilon + self.config.epsilon_min).min(self.config.epsilon_max));
+            return Verdict::Realign("inconclusive");
+        }
+        let origin = Origin::of(&results.all());
+        let winner = if first > 0.0 { results.high } else { results.low };
+        self.adjust(origin, first, 1.0, Tried { rate: winner.target, report: winner }, path);
+        Verdict::Realign(if first > 0.0 { "both pairs say up" } else { "both pairs say down" })
+    }
+
+    /// By how many units each step in this direction is larger than the one before it.
+    fn growth(&self, direction: f64) -> f64 {
+        if self.config.paper { 1.0 } else { self.elasticity.growth(direction) }
+    }
+
+    /// Takes a step of `step` units from `last`.
+    fn adjust(&mut self, origin: Origin, direction: f64, step: f64, last: Tried, path: &Path) {
+        let change = (step * self.config.step_min).min(self.config.step_max);
+        let change = self.visible(change, path);
+        self.rate = path.clamp(last.rate * (1.0 + direction * change));
+        self.state = State::RateAdjusting(Adjusting { origin, direction, step, last: Box::new(last), launched: false });
+    }
+
+    fn on_adjusting(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        let State::RateAdjusting(adjusting) = &mut self.state else { return Verdict::Wait };
+        if report.app_limited {
+            adjusting.launched = false;
+            self.rate = within_reach(self.rate, path);
+            return Verdict::Realign("step short of data");
+        }
+        let Adjusting { origin, direction, step, last, .. } = adjusting.clone();
+        let (high, low) = if direction > 0.0 { (report, &last.report) } else { (&last.report, report) };
+        let better = Better::of(report, &last.report, utility, &self.config).direction(high, low);
+        // At a limit of the path's rates there is no further step to take.
+        if better != direction || slot.rate == last.rate {
+            self.rate = last.rate;
+            self.decide(self.config.epsilon_min);
+            return Verdict::Realign("step did not help");
+        }
+        if !self.config.paper && direction > 0.0 && origin.is_far_below(report) {
+            self.start(slot.rate);
+            return Verdict::Realign("far below the path");
+        }
+        let tried = Tried { rate: slot.rate, report: report.clone() };
+        self.adjust(origin, direction, step + self.growth(direction), tried, path);
+        Verdict::Realign("step helped")
+    }
+}
+
+impl RateControl for Allegro {
+    fn next(&mut self, path: &Path) -> Slot {
+        let rtts = self.config.interval_rtts;
+        match &mut self.state {
+            State::Startup(startup) => match startup.next(self.rate, self.config.starting_rtts, path) {
+                Some(slot) => slot,
+                None => {
+                    self.decide(self.config.epsilon_min);
+                    self.next(path)
+                }
+            },
+            State::DecisionMaking(trials) => {
+                let epsilon = trials.epsilon;
+                let Some((trial, high)) = trials.launch() else { return Slot::filler(self.rate) };
+                let epsilon = self.visible(epsilon, path);
+                let rate = self.rate * (if high { 1.0 + epsilon } else { 1.0 - epsilon });
+                Slot { rate, trial: Some(trial), rtts }
+            }
+            State::RateAdjusting(adjusting) => {
+                if core::mem::replace(&mut adjusting.launched, true) {
+                    return Slot::filler(self.rate);
+                }
+                Slot { rate: self.rate, trial: Some(0), rtts }
+            }
+        }
+    }
+
+    fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        if report.limited_by == LimitedBy::Host {
+            // The rates achieved are judged, not those asked for; but the latter must not run away.
+            self.rate = within_reach(self.rate, path);
+        }
+        match &mut self.state {
+            State::Startup(startup) => startup.on_report(&mut self.rate, slot, report, utility, path),
+            State::DecisionMaking(_) => self.on_decision(slot, report, utility, path),
+            State::RateAdjusting(_) => self.on_adjusting(slot, report, utility, path),
+        }
+    }
+
+    fn start(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.state = State::Startup(Startup::at(rate));
+    }
+
+    fn back_off(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.decide(self.config.epsilon_min);
+    }
+
+    fn restart(&mut self) {
+        match &mut self.state {
+            State::Startup(startup) if startup.is_starting() => *startup = Startup::at(self.rate),
+            _ => self.decide(self.config.epsilon_min),
+        }
+    }
+
+    fn ends_early(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
+        match &self.state {
+            State::Startup(startup) => startup.ends_early(report, utility, path),
+            _ => false,
+        }
+    }
+
+    fn is_starting(&self) -> bool {
+        matches!(&self.state, State::Startup(startup) if startup.is_starting())
+    }
+
+    fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    fn state(&self) -> &'static str {
+        match &self.state {
+            State::Startup(startup) => startup.state(),
+            State::DecisionMaking(_) => "Decision Making",
+            State::RateAdjusting(_) => "Rate Adjusting",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+//! PCC Vivace: gradient ascent on the utility, one round of probes after the other. Source: `NSDI 2018` §4; votes and
+//! tolerance of noise: `SIGCOMM 2020` (PCC Proteus), as the authors' code has them.
+//!
+//! ```text
+//!             grew: r := 2r                    round known: r := r + Δ, where Δ = θ₀·m(τ)·γ within ω·r
+//!              ┌────┐                                ┌────┐
+//!              │    ▼   stopped growing              │    ▼
+//!  start ──▶ STARTING ────────────▶ DRAINING ────▶ PROBING ──▶ a pair r(1 ± ε), r(1 ∓ ε) in random order, or several;
+//!              ▲                                     │  ▲        then r until the last result is there
+//!              │                                     │  │
+//!              │                                     │  ├── alone, the faster probe lost less: once more at r (double check)
+//!              │                                     │  ├── no vote, or the rates were alike: a new round at r
+//!              └──── the path was silent, idle ──────┘  └── short of data: a new round within reach of what arrived
+//! ```
+//!
+//! What growth of the RTT counts is decided before the utility sees it (`noise.rs`); pairs vote (`round.rs`), and the mean
+//! gradient of those in favour becomes a change of rate (`stride.rs`).
+
+mod noise;
+mod round;
+mod stride;
+
+use super::starting::Evaluate;
+use super::startup::Startup;
+use super::{Path, RateControl, Slot, Verdict, within_reach};
+use crate::interval::{LimitedBy, Report};
+use crate::rng::Rng;
+use crate::units::Rate;
+use noise::Noise;
+use round::{Outcome, Round};
+use stride::Stride;
+
+/// Parameters of Vivace. The defaults are those of the paper's Table 1; [`Config::proteus`] has others.
+///
+/// γ and θ₀ have units: the gradient is utility per Mbit/s, and θ₀·γ a change in Mbit/s. θ₀ = 1 suits utilities that are worth
+/// about 1 for each Mbit/s, as those of the papers are; another one needs another θ₀, or climbs at another pace.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Probes are sent at r(1 ± ε).
+    pub epsilon: f64,
+    /// θ₀, by how much a gradient of 1 changes the rate. Unit: (Mbit/s)² by utility.
+    pub conversion: f64,
+    /// ω₀, the largest change as a share of the rate.
+    pub boundary: f64,
+    /// δ, by how much ω is wider after each change that it cut short.
+    pub boundary_step: f64,
+    /// No change is smaller than this share of the rate. 0 in the paper, whose steps are 0.6 % at 100 Mbit/s, but 0.05 % at
+    /// 1 Gbit/s; the authors' programs have 0.5 Mbit/s.
+    pub step_min: f64,
+    /// Growth of the RTT below this counts as none. Unit: s/s. The paper takes 0.05 on Wi-Fi.
+    pub latency_filter: f64,
+    /// Growth counts from so many residuals of its regression on: where over the interval it raised the RTT by less, it is
+    /// noise, unless a trend over six intervals says otherwise. 0 in the paper, 1 in Proteus.
+    pub tolerance: f64,
+    /// Pairs of probes in a round: a majority of them decides on a higher rate, all of them on a lower one. 1 in the paper,
+    /// 3 in Proteus for primary senders and 2 for scavengers.
+    pub pairs: u8,
+    /// Length of a probe. Unit: RTT.
+    pub interval_rtts: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            epsilon: 0.05,
+            conversion: 1.0,
+            boundary: 0.05,
+            boundary_step: 0.1,
+            step_min: 0.0,
+            latency_filter: 0.01,
+            tolerance: 0.0,
+            pairs: 1,
+            interval_rtts: 1.0,
+        }
+    }
+}
+
+impl Config {
+    /// Most pairs of a round.
+    pub const MOST_PAIRS: u8 = 8;
+
+    /// With the votes and the tolerance of noise of Proteus. Deviates: its filter of single acknowledgements, its floor under
+    /// steps of 0.5 Mbit/s and its way of going on from a decision without probes are left out.
+    pub fn proteus() -> Self {
+        Self { pairs: 3, tolerance: 1.0, latency_filter: 0.0, ..Self::default() }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Startup(Startup),
+    Probing(Probing),
+}
+
+#[derive(Clone, Debug)]
+struct Probing {
+    round: Round,
+    /// What the round before said if it is being checked: its gradient.
+    checked: Option<f64>,
+}
+
+/// The Vivace law.
+#[derive(Clone, Debug)]
+pub struct Vivace {
+    config: Config,
+    /// The base rate r.
+    rate: Rate,
+    state: State,
+    stride: Stride,
+    noise: Noise,
+    rng: Rng,
+}
+
+impl Vivace {
+    /// A law that starts at `initial`.
+    pub fn new(config: Config, initial: Rate, seed: u64) -> Self {
+        Self {
+            config,
+            rate: initial,
+            state: State::Startup(Startup::at(initial)),
+            stride: Stride::default(),
+            noise: Noise::default(),
+            rng: Rng::new(seed),
+        }
+    }
+
+    fn probe(&mut self, checked: Option<f64>) {
+        let pairs = self.config.pairs.clamp(1, Config::MOST_PAIRS);
+        self.state = State::Probing(Probing { round: Round::new(pairs, &mut self.rng), checked });
+    }
+
+    fn on_probe(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        let State::Probing(Probing { round, checked }) = &mut self.state else { return Verdict::Wait };
+        if report.app_limited {
+            self.rate = within_reach(self.rate, path);
+            self.probe(None);
+            return Verdict::Realign("probe short of data");
+        }
+        let (checked, seen) = (*checked, self.noise.counted(report, &self.config));
+        match round.on_result(slot.trial.unwrap_or(0), &seen, self.rate, utility) {
+            Outcome::Unknown => Verdict::Wait,
+            Outcome::Undecided => {
+                self.probe(None);
+                Verdict::Realign("pairs disagree")
+            }
+            Outcome::Gradient { gradient, doubtful: true } if checked.is_none() => {
+                self.probe(Some(gradient));
+                Verdict::Realign("double check")
+            }
+            Outcome::Gradient { gradient, .. } => {
+                // The measurement that was in doubt counts if its repetition prefers the same side.
+                let agreed = checked.filter(|first| (*first > 0.0) == (gradient > 0.0));
+                let gradient = agreed.map_or(gradient, |first| f64::midpoint(first, gradient));
+                let change = self.stride.change(gradient, self.rate.mbit(), &self.config);
+                self.rate = path.clamp(Rate::from_mbit(self.rate.mbit() + change));
+                self.probe(None);
+                Verdict::Realign(if gradient > 0.0 { "gradient says up" } else { "gradient says down" })
+            }
+        }
+    }
+}
+
+impl RateControl for Vivace {
+    fn next(&mut self, path: &Path) -> Slot {
+        match &mut self.state {
+            State::Startup(startup) => match startup.next(self.rate, 1.0, path) {
+                Some(slot) => slot,
+                None => {
+                    self.probe(None);
+                    self.next(path)
+                }
+            },
+            State::Probing(Probing { round, .. }) => {
+                let Some((trial, high)) = round.launch() else { return Slot::filler(self.rate) };
+                let rtts = self.config.interval_rtts;
+                let step = path.visible(self.config.epsilon, self.rate, rtts);
+                let rate = self.rate * (if high { 1.0 + step } else { 1.0 - step });
+                Slot { rate: path.clamp(rate), trial: Some(trial), rtts: (rtts, rtts) }
+            }
+        }
+    }
+
+    fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        if report.limited_by == LimitedBy::Host {
+            // The rates achieved are judged, not those asked for; but the latter must not run away.
+            self.rate = within_reach(self.rate, path);
+        }
+        match &mut self.state {
+            State::Startup(startup) => startup.on_report(&mut self.rate, slot, report, utility, path),
+            State::Probing(_) => self.on_probe(slot, report, utility, path),
+        }
+    }
+
+    fn start(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.state = State::Startup(Startup::at(rate));
+        (self.stride, self.noise) = (Stride::default(), Noise::default());
+    }
+
+    fn back_off(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.stride = Stride::default();
+        self.probe(None);
+    }
+
+    fn restart(&mut self) {
+        match &mut self.state {
+            State::Startup(startup) if startup.is_starting() => *startup = Startup::at(self.rate),
+            State::Startup(_) => {}
+            State::Probing(_) => self.probe(None),
+        }
+    }
+
+    fn ends_early(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
+        match &self.state {
+            State::Startup(startup) => startup.ends_early(report, utility, path),
+            State::Probing(_) => false,
+        }
+    }
+
+    fn is_starting(&self) -> bool {
+        matches!(&self.state, State::Startup(startup) if startup.is_starting())
+    }
+
+    fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    fn state(&self) -> &'static str {
+        match &self.state {
+            State::Startup(startup) => startup.state(),
+            State::Probing(_) => "Probing",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

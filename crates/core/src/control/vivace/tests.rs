@@ -1,0 +1,169 @@
+use super::*;
+use crate::units::Bytes;
+use crate::utility::tests::report;
+use crate::utility::{self, Utility};
+use core::time::Duration;
+
+/// 30 ms, nothing in its queue.
+fn path() -> Path {
+    Path {
+        rtt: Duration::from_millis(30),
+        queue: Duration::ZERO,
+        packet: Bytes::new(1200),
+        initial: Rate::from_mbit(3.2),
+        monitor: crate::monitor::Config::default(),
+        floor: Rate::from_mbit(0.04),
+        ceiling: Rate::from_mbit(1e6),
+        delivery: Rate::from_mbit(100.0),
+    }
+}
+
+/// A law past its start-up, at 50 Mbit/s.
+fn probing(config: Config) -> Vivace {
+    let mut law = Vivace::new(config, Rate::from_mbit(50.0), 7);
+    law.probe(None);
+    law
+}
+
+/// What comes of an interval at this rate: what a path of `capacity` Mbit/s cannot carry is lost.
+fn carried(slot: Slot, capacity: f64) -> Report {
+    let mbit = slot.rate.mbit();
+    report(mbit, (1.0 - capacity / mbit).max(0.0))
+}
+
+/// Sends intervals and judges each before the next one begins; the last verdict.
+fn run(law: &mut Vivace, intervals: u32, seen: impl Fn(Slot) -> Report) -> Verdict {
+    let vivace = utility::Vivace::default();
+    let mut verdict = Verdict::Wait;
+    for _ in 0..intervals {
+        let slot = law.next(&path());
+        if slot.trial.is_some() {
+            verdict = law.on_report(slot, &seen(slot), &|report| vivace.evaluate(report), &path());
+        }
+    }
+    verdict
+}
+
+#[test]
+fn a_pair_is_one_probe_above_and_one_below_and_then_the_base_rate() {
+    let mut law = probing(Config::default());
+    let rates: Vec<_> = (0..4).map(|_| (law.next(&path()).rate.mbit() * 1e6).round() / 1e6).collect();
+    assert!(rates[..2] == [52.5, 47.5] || rates[..2] == [47.5, 52.5], "{rates:?}");
+    assert_eq!(rates[2..], [50.0, 50.0], "while the results are awaited");
+}
+
+#[test]
+fn an_empty_path_is_climbed_by_the_gradient_and_ever_faster() {
+    let mut law = probing(Config::default());
+    let mut rates = Vec::new();
+    for _ in 0..5 {
+        assert_eq!(run(&mut law, 2, |slot| carried(slot, 1e5)), Verdict::Realign("gradient says up"));
+        rates.push(law.rate().mbit());
+    }
+    // 0.9·50^−0.1 is 0.609; m is 1, 1, 2, 3, and then 5, of which the boundary leaves 5 % of 54.2.
+    let steps: Vec<_> = rates.iter().zip([50.0].iter().chain(&rates)).map(|(after, before)| after - before).collect();
+    for (step, expected) in steps.iter().zip([0.609, 0.608, 1.21, 1.81, 2.71]) {
+        assert!((step - expected).abs() < 0.02, "{steps:?}");
+    }
+}
+
+#[test]
+fn a_full_path_is_left_downwards_by_no_more_than_the_boundary() {
+    let mut law = probing(Config::default());
+    run(&mut law, 2, |slot| Report { rtt_gradient: Some(0.05), ..carried(slot, 1e5) });
+    assert!((law.rate().mbit() - 47.5).abs() < 1e-9, "both grew, the faster one costs more: {}", law.rate());
+    let mut law = probing(Config::default());
+    run(&mut law, 400, |slot| carried(slot, 60.0));
+    assert!((52.0..66.0).contains(&law.rate().mbit()), "{}", law.rate());
+}
+
+#[test]
+fn a_faster_probe_that_lost_less_is_checked_and_the_mean_counts_if_it_says_the_same_again() {
+    let lossy = |slot: Slot| report(slot.rate.mbit(), if slot.rate < Rate::from_mbit(50.0) { 0.01 } else { 0.0 });
+    let clean = |slot: Slot| carried(slot, 1e5);
+    let bad = |slot: Slot| carried(slot, 40.0);
+    for (again, check, change) in [
+        // What was lost below adds 0.0114·47.5/5 = 1.08 to 0.609 of reward: the mean is 1.15.
+        (clean as fn(Slot) -> Report, "gradient says up", 1.15),
+        (bad, "gradient says down", -2.5),
+    ] {
+        let mut law = probing(Config::default());
+        assert_eq!(run(&mut law, 2, lossy), Verdict::Realign("double check"));
+        assert_eq!(law.rate(), Rate::from_mbit(50.0));
+        assert_eq!(run(&mut law, 2, again), Verdict::Realign(check));
+        assert!((law.rate().mbit() - 50.0 - change).abs() < 0.02, "{check}: {}", law.rate());
+    }
+    let mut law = probing(Config::default());
+    run(&mut law, 2, lossy);
+    assert_eq!(run(&mut law, 2, lossy), Verdict::Realign("gradient says up"), "once is enough");
+}
+
+#[test]
+fn of_three_pairs_one_may_be_wrong_upwards_and_none_downwards() {
+    for (wrong, capacity, verdict) in [
+        (1, 1e5, "gradient says up"),
+        (2, 1e5, "pairs disagree"),
+        (1, 40.0, "pairs disagree"),
+        (0, 40.0, "gradient says down"),
+    ] {
+        let mut law = probing(Config::proteus());
+        let mut last = Verdict::Wait;
+        for pair in 0..3 {
+            let other = if capacity > 50.0 { 40.0 } else { 1e5 };
+            let seen = if pair < wrong { other } else { capacity };
+            last = run(&mut law, 2, |slot| carried(slot, seen));
+        }
+        assert_eq!(last, Verdict::Realign(verdict), "{wrong} wrong at {capacity}");
+    }
+}
+
+#[test]
+fn a_probe_short_of_data_voids_its_round_and_keeps_the_rate_within_reach() {
+    let mut law = probing(Config::default());
+    let path = Path { delivery: Rate::from_mbit(10.0), ..path() };
+    let slot = law.next(&path);
+    let short = Report { app_limited: true, ..carried(slot, 1e5) };
+    let verdict = law.on_report(slot, &short, &|_| 1.0, &path);
+    assert_eq!(verdict, Verdict::Realign("probe short of data"));
+    assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "{}", law.rate());
+    assert_eq!(law.next(&path).trial, Some(0), "a new round");
+}
+
+#[test]
+fn a_back_off_forgets_how_confident_it_was_and_a_restart_only_the_round() {
+    let mut law = probing(Config::default());
+    run(&mut law, 20, |slot| carried(slot, 1e5));
+    let confident = law.stride;
+    assert_ne!(confident, Stride::default());
+    law.next(&path());
+    law.restart();
+    assert_eq!((law.stride, law.next(&path()).trial), (confident, Some(0)));
+    law.back_off(Rate::from_mbit(20.0));
+    assert_eq!((law.stride, law.rate()), (Stride::default(), Rate::from_mbit(20.0)));
+    assert_eq!((law.state(), law.next(&path()).trial), ("Probing", Some(0)));
+}
+
+#[test]
+fn it_begins_by_doubling_drains_and_then_probes() {
+    let mut law = Vivace::new(Config::default(), Rate::from_mbit(1.0), 7);
+    let mut states = vec![law.state()];
+    for _ in 0..20 {
+        run(&mut law, 1, |slot| carried(slot, 100.0));
+        if states.last() != Some(&law.state()) {
+            states.push(law.state());
+        }
+    }
+    assert_eq!(states, ["Starting", "Draining", "Probing"]);
+    assert!((85.0..105.0).contains(&law.rate().mbit()), "{}", law.rate());
+    law.start(Rate::from_mbit(2.0));
+    assert!(law.is_starting() && law.stride == Stride::default());
+}
+
+#[test]
+fn a_slow_path_is_probed_by_a_packet_at_least() {
+    let mut law = probing(Config::default());
+    law.rate = Rate::from_mbit(0.6);
+    let probe = law.next(&path()).rate.mbit();
+    // An interval has 10 packets but lasts 4 RTT at the most: 7.5 packets here.
+    assert!(((probe / 0.6 - 1.0).abs() - 1.0 / 7.5).abs() < 1e-3, "{probe}");
+}
