@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 with_rust := .ci/with-rust
-steps := format lint tests licences docs stranger lab fuzz wasm windows
+steps := format lint tests licences docs kernel stranger lab fuzz wasm windows
 
 .PHONY: help demo figures test $(steps) build install bench busy soak mutants clean
 

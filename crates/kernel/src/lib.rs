@@ -1,0 +1,29 @@
+//! PCC for the Linux kernel, seen from user space.
+//!
+//! ```text
+//! kernel/*.h ──▶ library.c ──▶ Law, run: the kernel's decisions, to be compared with the core's
+//! a utility's text ──▶ pcc: Expression ──▶ Program: in the form in which a kernel takes it
+//! ```
+
+mod ffi;
+mod law;
+mod program;
+mod report;
+
+pub use law::Law;
+pub use program::Program;
+pub use report::Report;
+
+/// What the kernel makes of an operation of the utility language, [`pcc::utility::expression::Operator`] by its place in
+/// `ALL`. Operands that it does not take are ignored; NaN is what is not defined.
+pub fn apply(operator: usize, a: f64, b: f64, c: f64) -> f64 {
+    let code = u32::try_from(operator + program::FIRST_OPERATOR).unwrap_or(u32::MAX);
+    // SAFETY: takes and returns integers.
+    f64::from_bits(unsafe { ffi::pcc_lib_apply(code, a.to_bits(), b.to_bits(), c.to_bits()) })
+}
+
+/// Nanoseconds as seconds, as the kernel converts them.
+pub fn seconds(nanoseconds: u64) -> f64 {
+    // SAFETY: takes and returns integers.
+    f64::from_bits(unsafe { ffi::pcc_lib_seconds(nanoseconds) })
+}

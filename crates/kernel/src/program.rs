@@ -1,0 +1,93 @@
+//! A utility's program in the form in which a kernel takes it.
+
+use crate::ffi;
+use crate::report::Report;
+use pcc::utility::expression::{self, Op, Operator, Variable};
+
+/// `PCC_NEG`: where operators begin among the codes of operations.
+pub(crate) const FIRST_OPERATOR: usize = 4;
+
+/// `struct pcc_op`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+struct Step {
+    code: u32,
+    index: u32,
+    value: u64,
+}
+
+/// `struct pcc_program`: a program that a kernel can run, in its layout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Program {
+    length: u32,
+    loads: u32,
+    panic_loss: u64,
+    ops: [Step; expression::MOST_OPS],
+}
+
+impl Program {
+    /// The program that a utility's text became.
+    pub fn new(program: &expression::Program) -> Self {
+        let mut steps = [Step::default(); expression::MOST_OPS];
+        let mut loads = 0;
+        for (step, op) in steps.iter_mut().zip(program.ops()) {
+            *step = match *op {
+                Op::Push(value) => Step { code: 0, index: 0, value: value.to_bits() },
+                Op::Load(variable) => {
+                    let index = place(&Variable::ALL, &variable);
+                    loads |= 1 << index;
+                    Step { code: 1, index, value: 0 }
+                }
+                Op::Set(slot) => Step { code: 2, index: slot.into(), value: 0 },
+                Op::Get(slot) => Step { code: 3, index: slot.into(), value: 0 },
+                Op::Apply(operator) => {
+                    Step { code: FIRST_OPERATOR as u32 + place(&Operator::ALL, &operator), index: 0, value: 0 }
+                }
+            };
+        }
+        Self { length: program.ops().len() as u32, loads, panic_loss: program.panic_loss().to_bits(), ops: steps }
+    }
+
+    /// Whether the kernel's own check finds nothing wrong with it.
+    pub fn is_valid(&self) -> bool {
+        // SAFETY: the structure is laid out as C has it, and lives through the call.
+        unsafe { ffi::pcc_lib_check(self) == 0 }
+    }
+
+    /// Its bytes with this one changed, to see what the kernel makes of it.
+    #[must_use]
+    pub fn damaged(&self, byte: usize, by: u8) -> Self {
+        let mut damaged = self.clone();
+        let words = damaged.ops.len() + 1;
+        let (word, part) = (byte / 16 % words, byte % 16);
+        let flip = |value: u64, at: usize| value ^ (u64::from(by) << (8 * at));
+        match (word.checked_sub(1).and_then(|op| damaged.ops.get_mut(op)), part) {
+            (None, 0..4) => damaged.length = flip(damaged.length.into(), part) as u32,
+            (None, 4..8) => damaged.loads = flip(damaged.loads.into(), part - 4) as u32,
+            (None, _) => damaged.panic_loss = flip(damaged.panic_loss, part - 8),
+            (Some(op), 0..4) => op.code = flip(op.code.into(), part) as u32,
+            (Some(op), 4..8) => op.index = flip(op.index.into(), part - 4) as u32,
+            (Some(op), _) => op.value = flip(op.value, part - 8),
+        }
+        damaged
+    }
+
+    /// What the kernel's interpreter makes of these measurements; NaN for one says that it is not known, NaN as the result
+    /// that the utility is not defined.
+    pub fn run(&self, measure: impl Fn(Variable) -> f64) -> f64 {
+        let measured = Variable::ALL.map(|variable| measure(variable).to_bits());
+        // SAFETY: both live through the call; C reads as many measurements as there are variables.
+        f64::from_bits(unsafe { ffi::pcc_lib_run(self, measured.as_ptr()) })
+    }
+
+    /// The utility of a report; NaN where it is not defined.
+    pub fn evaluate(&self, report: &Report) -> f64 {
+        // SAFETY: both live through the call.
+        f64::from_bits(unsafe { ffi::pcc_lib_utility(self, report) })
+    }
+}
+
+fn place<T: PartialEq>(all: &[T], one: &T) -> u32 {
+    all.iter().position(|other| other == one).map_or(u32::MAX, |place| place as u32)
+}

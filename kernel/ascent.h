@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* Ascent: climbs a utility that prices the queue, by continuous probing.
+ * crates/core/src/control/ascent/mod.rs, term by term.
+ *
+ *            grew: r := 2r                    each pair: r := where the forecast
+ *             ,----.                            ,----.    utility stops rising
+ *             |    v  stopped growing           |    v
+ * start --> STARTING ----------> DRAINING --> PROBING --> r(1 ± e), r(1 ∓ e), in
+ *             ^                                 |    ^    random order, half an RTT
+ *             '---- the path was silent, idle --'    |    each; r/2 twice, if the
+ *                                           back off-'    rate fell and the queue
+ *                                                         did not
+ */
+#ifndef PCC_ASCENT_H
+#define PCC_ASCENT_H
+
+#include "ascent/forecast.h"
+#include "ascent/loss.h"
+#include "ascent/rival.h"
+#include "starting.h"
+
+/* Where the RTT is long, probes need be no longer than this. Unit: s. */
+#define ASCENT_LONG_ENOUGH n_ratio(25, 1000)
+/* A probe is no shorter than this, and no longer than an RTT. Unit: s. */
+#define ASCENT_SHORT_RTT n_ratio(1, 1000)
+/* The queue that Starting built drains within one RTT, but at no less than this. */
+#define ASCENT_DRAIN_SHARE N_HALF
+/* Of the most that was ever carried, so much is remembered from pair to pair. */
+#define ASCENT_FORGETTING n_ratio(99, 100)
+/* A queue is longer than a crowd would keep it if it is too long for one of these. */
+#define ASCENT_CROWD n_ratio(16, 1)
+/* Probes on their way at the most; as many as the monitor holds intervals. */
+#define ASCENT_MOST_LAUNCHED 64
+
+enum pcc_state {
+	PCC_STARTING,
+	PCC_DRAINING, /* one interval below the base rate */
+	PCC_PROBING,
+};
+
+/* A probe on its way. */
+struct pcc_launched {
+	pcc_num rate;	 /* byte/s */
+	pcc_num seconds; /* how long it is meant to last */
+	u32 trial;
+	u32 reserved;
+};
+
+/* What is known of the path, and the probes on their way. */
+struct pcc_probing {
+	struct pcc_level level;
+	struct pcc_losses losses;
+	struct pcc_bottleneck bottleneck;
+	/* How the queue's growth answers to our rate, and the pair before: its
+	 * rate, 0 if there was none, and its growth.
+	 */
+	struct pcc_response share;
+	pcc_num last_rate;
+	struct pcc_estimate last_growth;
+	struct pcc_rival rival;
+	/* The most that was ever carried. */
+	pcc_num most;
+	/* The pair's share of the rate. */
+	pcc_num pair_share;
+	/* Number of the next probe, modulo 256; even ones begin a pair. */
+	u32 trial;
+	/* The second probe of a pair begun, and whether it is the faster one. */
+	u32 has_second;
+	u32 second_high;
+	/* The first result of a pair. */
+	u32 has_first;
+	u32 first_trial;
+	/* The oldest one on its way, and how many there are. */
+	u32 oldest;
+	u32 on_their_way;
+	u32 reserved;
+	struct pcc_launched launched[ASCENT_MOST_LAUNCHED];
+	struct pcc_report first;
+};
+
+/* The law. What it is told of, and what it works with, is here too: a stack of 512
+ * bytes holds nothing of that.
+ */
+struct pcc_law {
+	struct pcc_parameters parameters;
+	struct pcc_path path;
+	/* The base rate r. Unit: byte/s. */
+	pcc_num rate;
+	u64 random;
+	pcc_num drain_share;
+	u32 state; /* enum pcc_state */
+	u32 drain_sent;
+	/* The answer of pcc_law_next. */
+	struct pcc_slot slot;
+	/* The interval being judged, and what it was for. */
+	struct pcc_slot judged;
+	struct pcc_report report;
+	struct pcc_starting starting;
+	struct pcc_probing probing;
+	struct pcc_pair pair;
+	struct pcc_forecast forecast;
+	struct pcc_seen seen;
+};
+
+/* Length of a probe. Unit: s. */
+PCC_PART pcc_num pcc_probe_length(const struct pcc_law *law)
+{
+	pcc_num rtt = n_max(law->path.rtt, n_ratio(1, 1000000)), packets, length;
+
+	packets = n_mul(law->parameters.interval_packets, law->path.packet);
+	packets = n_div(packets, n_max(law->rate, N_ONE));
+	length = n_min(n_mul(rtt, law->parameters.interval_rtts), ASCENT_LONG_ENOUGH);
+	return n_min(n_max(length, packets), n_max(rtt, ASCENT_SHORT_RTT));
+}
+
+PCC_PART void pcc_probing_begin(struct pcc_law *law)
+{
+	struct pcc_probing *probing = &law->probing;
+
+	pcc_level_above(&probing->level,
+			n_seconds(law->path.rtt_ns > law->path.queue_ns
+					  ? law->path.rtt_ns - law->path.queue_ns
+					  : 0));
+	probing->losses = (struct pcc_losses){ .random = N_ZERO };
+	pcc_bottleneck_new(&probing->bottleneck, law->rate, law->path.queue);
+	probing->share = (struct pcc_response){ .xx = N_ZERO };
+	probing->last_rate = N_ZERO;
+	probing->rival = (struct pcc_rival){ .crowded = N_ZERO };
+	probing->most = law->rate;
+	probing->trial = 0;
+	probing->has_second = 0;
+	probing->has_first = 0;
+	probing->oldest = 0;
+	probing->on_their_way = 0;
+}
+
+/* Begins a pair anew; what was on its way is not known any more. */
+PCC_PART void pcc_forget_pairs(struct pcc_probing *probing)
+{
+	probing->trial = (probing->trial + 2) & 0xfe;
+	probing->has_second = 0;
+	probing->has_first = 0;
+	probing->on_their_way = 0;
+	probing->level.doubt = PCC_NO_DOUBT;
+}
+
+PCC_PART void pcc_launch(struct pcc_probing *probing, u32 trial, pcc_num rate, pcc_num seconds)
+{
+	struct pcc_launched *launched;
+	u32 place;
+
+	if (probing->on_their_way >= ASCENT_MOST_LAUNCHED) {
+		probing->oldest++;
+		probing->on_their_way--;
+	}
+	place = (probing->oldest + probing->on_their_way) & (ASCENT_MOST_LAUNCHED - 1);
+	launched = &probing->launched[place];
+	launched->rate = rate;
+	launched->seconds = seconds;
+	launched->trial = trial;
+	probing->on_their_way++;
+}
+
+/* The next probe: its slot is law->slot. */
+PCC_CALL int pcc_next_probe(struct pcc_law *law)
+{
+	struct pcc_probing *probing;
+	pcc_num length, step, rtts;
+	bool high;
+
+	PCC_NEEDS(law, 0);
+	probing = &law->probing;
+	length = pcc_probe_length(law);
+	if (probing->has_second) {
+		probing->has_second = 0;
+		high = probing->second_high;
+	} else {
+		high = pcc_coin(&law->random);
+		probing->pair_share = pcc_level_begin_pair(&probing->level);
+		probing->has_second = 1;
+		probing->second_high = !high;
+	}
+	law->slot.trial = probing->trial;
+	probing->trial = (probing->trial + 1) & 0xff;
+	step = high ? law->parameters.epsilon : n_neg(law->parameters.epsilon);
+	step = n_mul(probing->pair_share, n_add(N_ONE, step));
+	law->slot.rate = pcc_clamp(&law->path, n_mul(law->rate, step));
+	pcc_launch(probing, law->slot.trial, law->slot.rate, length);
+	rtts = n_div(length, n_max(law->path.rtt, n_ratio(1, 1000000)));
+	law->slot.rtts_least = rtts;
+	law->slot.rtts_most = rtts;
+	return 0;
+}
+
+/* What the next interval is for: law->slot. law->path is up to date. */
+PCC_CALL int pcc_law_next(struct pcc_law *law)
+{
+	PCC_NEEDS(law, 0);
+	if (law->state == PCC_STARTING) {
+		pcc_starting_next(&law->starting, &law->path, &law->slot);
+		return 0;
+	}
+	if (law->state == PCC_DRAINING && !law->drain_sent) {
+		law->drain_sent = 1;
+		law->slot.rate = n_mul(law->rate, law->drain_share);
+		law->slot.rtts_least = N_ONE;
+		law->slot.rtts_most = N_ONE;
+		law->slot.trial = PCC_FILLER;
+		return 0;
+	}
+	if (law->state == PCC_DRAINING) {
+		law->state = PCC_PROBING;
+		pcc_probing_begin(law);
+	}
+	return pcc_next_probe(law);
+}
+
+/* enum pcc_verdict. */
+PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *program)
+{
+	pcc_num queue, target = law->judged.rate;
+
+	switch (pcc_starting_judge(&law->starting, &law->report, &law->path, program, target)) {
+	case PCC_RATE_UNKNOWN:
+		law->rate = pcc_within_reach(&law->path, target);
+		return PCC_WAIT;
+	case PCC_RATE_GOOD:
+		law->rate = target;
+		return law->starting.unknown ? PCC_WAIT : PCC_REALIGN;
+	}
+	law->rate = pcc_clamp(&law->path, law->starting.rate);
+	queue = n_div(law->path.queue, n_max(law->path.rtt, PCC_NANOSECOND));
+	law->state = PCC_DRAINING;
+	law->drain_share = n_clamp(n_sub(N_ONE, queue), ASCENT_DRAIN_SHARE, N_ONE);
+	law->drain_sent = 0;
+	return PCC_REALIGN;
+}
+
+/* The result of a probe: whether it completes a pair, law->pair. */
+PCC_CALL int pcc_resolve(struct pcc_law *law)
+{
+	struct pcc_probing *probing;
+	u32 trial, place, i;
+
+	PCC_NEEDS(law, 0);
+	probing = &law->probing;
+	trial = law->judged.trial;
+	for (i = 0; i < ASCENT_MOST_LAUNCHED; i++) {
+		if (!probing->on_their_way)
+			break;
+		place = probing->oldest & (ASCENT_MOST_LAUNCHED - 1);
+		probing->oldest++;
+		probing->on_their_way--;
+		if (probing->launched[place].trial == trial)
+			break;
+	}
+	if (!(trial & 1)) {
+		probing->has_first = 1;
+		probing->first_trial = trial;
+		probing->first = law->report;
+		return 0;
+	}
+	if (!probing->has_first)
+		return 0;
+	probing->has_first = 0;
+	if (probing->first_trial + 1 != trial)
+		return 0;
+	pcc_pair_read(&law->pair, &probing->first, &law->report);
+	return 1;
+}
+
+/* Learns how the queue's growth answers to our rate. */
+PCC_CALL int pcc_learn_growth(struct pcc_law *law)
+{
+	struct pcc_probing *probing;
+	struct pcc_pair *pair;
+
+	PCC_NEEDS(law, 0);
+	probing = &law->probing;
+	pair = &law->pair;
+	if (!n_known(pair->growth.mean)) {
+		probing->last_rate = N_ZERO;
+		/* Whatever it is, nothing is known of it. */
+		pair->growth.mean = N_ZERO;
+		pair->growth.variance = N_ONE;
+		return 0;
+	}
+	if (n_known(pair->growth_step.mean) && n_above(pair->step, N_ZERO))
+		pcc_learn(&probing->share, pair->step, pair->growth_step.mean,
+			  pair->growth_step.variance);
+	if (!n_is_zero(probing->last_rate))
+		pcc_learn(&probing->share, n_log(n_div(pair->rate, probing->last_rate)),
+			  n_sub(pair->growth.mean, probing->last_growth.mean),
+			  n_add(pair->growth.variance, probing->last_growth.variance));
+	probing->last_rate = pair->rate;
+	probing->last_growth = pair->growth;
+	return 0;
+}
+
+/* The queue that the next rate will find, after all that is on its way. */
+PCC_CALL int pcc_foresee(struct pcc_law *law)
+{
+	struct pcc_forecast *forecast;
+	struct pcc_probing *probing;
+	struct pcc_launched *sent;
+	pcc_num horizon;
+	u32 i;
+
+	PCC_NEEDS(law, 0);
+	forecast = &law->forecast;
+	probing = &law->probing;
+	horizon = n_mul(law->parameters.horizon_rtts, law->path.rtt);
+	forecast->bottleneck = probing->bottleneck;
+	forecast->base = pcc_level_base(&probing->level);
+	forecast->queue = probing->level.queue;
+	forecast->longest = n_max(forecast->queue, n_mul(N_TWO, forecast->bottleneck.room));
+	forecast->horizon = n_max(horizon, law->pair.seconds);
+	forecast->random = probing->losses.random;
+	forecast->marked = law->pair.marked;
+	for (i = 0; i < ASCENT_MOST_LAUNCHED; i++) {
+		if (i >= probing->on_their_way)
+			break;
+		sent = &probing->launched[(probing->oldest + i) & (ASCENT_MOST_LAUNCHED - 1)];
+		forecast->queue =
+			pcc_queue_after(forecast, forecast->queue, sent->rate, sent->seconds);
+	}
+	return 0;
+}
+
+/* Whether the queue is longer than sixteen of our kind would keep it. Each of a crowd
+ * has a packet in it now and then.
+ */
+PCC_PART int pcc_is_crowded(struct pcc_law *law, const struct pcc_program *program)
+{
+	struct pcc_forecast *forecast;
+	pcc_num few;
+
+	forecast = &law->forecast;
+	few = n_div(n_mul(ASCENT_CROWD, law->path.packet), law->probing.most);
+	if (!n_above(law->probing.level.queue, few))
+		return 0;
+	forecast->queue = law->probing.level.queue;
+	forecast->random = N_ZERO;
+	forecast->marked = N_ZERO;
+	return pcc_wants_less(forecast, program, n_div(law->probing.most, ASCENT_CROWD));
+}
+
+/* Whether packets were lost to the queue. */
+PCC_PART bool pcc_was_lost(const struct pcc_law *law, pcc_num excess)
+{
+	pcc_num usual = n_mul(N_TWO, n_sqrt(law->pair.loss.variance));
+
+	usual = n_add(law->probing.losses.random, usual);
+	return n_above(law->pair.loss.mean, usual) || n_above(excess, N_ZERO);
+}
+
+/* The best rate, with a floor under it where somebody fills the queue. The floor holds
+ * as far as the utility bears the loss: were the queue free, would it want that much?
+ */
+PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *program,
+				 pcc_num best, pcc_num excess)
+{
+	struct pcc_forecast *forecast;
+	struct pcc_seen *seen;
+	pcc_num floor;
+
+	PCC_NEEDS(law, best);
+	forecast = &law->forecast;
+	seen = &law->seen;
+	seen->crowded = pcc_is_crowded(law, program);
+	seen->at = law->pair.started;
+	seen->rtt = law->path.rtt;
+	seen->queue = law->probing.level.queue;
+	seen->lost = pcc_was_lost(law, excess);
+	seen->window = n_div(n_mul(law->rate, law->path.rtt), law->path.packet);
+	floor = pcc_rival_update(&law->probing.rival, seen);
+	if (!n_known(floor))
+		return best;
+	floor = n_div(n_mul(floor, law->path.packet), law->path.rtt);
+	if (!n_above(floor, best))
+		return best;
+	pcc_bottleneck_new(&forecast->bottleneck, FORECAST_ENDLESS, FORECAST_ENDLESS);
+	forecast->queue = N_ZERO;
+	forecast->longest = N_ZERO;
+	forecast->random = law->probing.losses.mean;
+	forecast->marked = law->pair.marked;
+	return pcc_wants_less(forecast, program, floor) ? best : floor;
+}
+
+/* Takes in a pair: whether it says how long the queue is. */
+PCC_CALL int pcc_take_pair(struct pcc_law *law)
+{
+	const struct pcc_parameters *parameters;
+	struct pcc_probing *probing;
+	struct pcc_pair *pair;
+	pcc_num growth;
+	u32 filled;
+
+	PCC_NEEDS(law, 0);
+	parameters = &law->parameters;
+	probing = &law->probing;
+	pair = &law->pair;
+	pcc_learn_growth(law);
+	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
+	filled = pcc_answers(&probing->share);
+	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
+	if (!pcc_level_read(&probing->level, pair, growth, filled))
+		return 0;
+	if (pcc_level_tested(&probing->level, pair, law->path.rtt))
+		return 0;
+	if (!pcc_bottleneck_update(&probing->bottleneck, pair, &probing->level,
+				   law->report.excess_loss,
+				   n_sub(pair->loss.mean, probing->losses.random)))
+		pcc_bottleneck_idle(&probing->bottleneck, pair, parameters->epsilon,
+				    parameters->step_max);
+	pcc_bottleneck_forget(&probing->bottleneck, pair->rate);
+	return 1;
+}
+
+PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program)
+{
+	const struct pcc_parameters *parameters = &law->parameters;
+	struct pcc_probing *probing = &law->probing;
+	pcc_num carried, best, change;
+
+	if (law->report.app_limited) {
+		law->rate = pcc_within_reach(&law->path, law->rate);
+		probing->has_first = 0;
+		return PCC_WAIT;
+	}
+	law->forecast.swing = n_mul(parameters->epsilon, pcc_probe_length(law));
+	if (!pcc_resolve(law) || !pcc_take_pair(law))
+		return PCC_WAIT;
+	pcc_foresee(law);
+	carried = probing->bottleneck.capacity;
+	best = pcc_climb(&law->forecast, program,
+			 n_mul(carried, n_sub(N_ONE, parameters->back_off_max)),
+			 n_mul(carried, n_add(N_ONE, parameters->step_max)));
+	change = n_mul(ASCENT_FORGETTING, probing->most);
+	probing->most = n_max(change, n_min(carried, law->pair.rate));
+	best = pcc_above_floor(law, program, best, law->report.excess_loss);
+	change = n_log(n_div(best, law->rate));
+	pcc_response_fades(&probing->losses.response, change);
+	pcc_response_fades(&probing->share, change);
+	law->rate = pcc_clamp(&law->path, best);
+	return PCC_WAIT;
+}
+
+/* The interval law->judged was resolved, law->report is what it achieved; law->path is
+ * up to date. enum pcc_verdict.
+ */
+PCC_CALL int pcc_law_on_report(struct pcc_law *law, const struct pcc_program *program)
+{
+	PCC_NEEDS(law, 0);
+	PCC_NEEDS(program, 0);
+	/* The rates achieved are judged; but those asked for must not run away. */
+	if (law->report.limited_by == PCC_BY_HOST)
+		law->rate = pcc_within_reach(&law->path, law->rate);
+	if (law->state == PCC_STARTING)
+		return pcc_on_starting(law, program);
+	if (law->state == PCC_DRAINING || law->judged.trial < 0)
+		return PCC_WAIT;
+	return pcc_on_probe(law, program);
+}
+
+/* The RTT is known now: begin at this rate. */
+PCC_PART void pcc_law_start(struct pcc_law *law, pcc_num rate)
+{
+	law->rate = rate;
+	law->state = PCC_STARTING;
+	pcc_starting_at(&law->starting, rate);
+}
+
+/* The path stalled, or lost more than the utility bears: go on from this rate. */
+PCC_PART void pcc_law_back_off(struct pcc_law *law, pcc_num rate)
+{
+	law->rate = rate;
+	if (law->state == PCC_PROBING) {
+		pcc_forget_pairs(&law->probing);
+		law->probing.bottleneck.capacity = rate;
+		law->probing.bottleneck.headroom = N_ZERO;
+		return;
+	}
+	law->state = PCC_DRAINING;
+	law->drain_share = N_ONE;
+	law->drain_sent = 0;
+}
+
+/* The sender was idle, or a trial told nothing: keep the rate, compare afresh. */
+PCC_PART void pcc_law_restart(struct pcc_law *law)
+{
+	if (law->state == PCC_STARTING)
+		pcc_starting_at(&law->starting, law->rate);
+	else if (law->state == PCC_PROBING)
+		pcc_forget_pairs(&law->probing);
+}
+
+/* Whether law->report, as though all that is outstanding of it arrived, is enough to
+ * decide: Starting overshoots by what it sends until it does.
+ */
+PCC_PART bool pcc_law_ends_early(struct pcc_law *law, const struct pcc_program *program)
+{
+	if (law->state != PCC_STARTING)
+		return false;
+	pcc_doubted(&law->starting.doubted, &law->report, PCC_IN_FAVOUR_SO_FAR);
+	return pcc_overloads(&law->starting, &law->report, &law->path, program);
+}
+
+PCC_PART void pcc_law_new(struct pcc_law *law, pcc_num rate, u64 seed)
+{
+	pcc_default_parameters(&law->parameters);
+	law->random = seed;
+	pcc_law_start(law, rate);
+}
+
+#endif

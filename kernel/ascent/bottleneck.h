@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* What the bottleneck carries for us, and how much its buffer holds.
+ * crates/core/src/control/ascent/bottleneck.rs.
+ */
+#ifndef PCC_BOTTLENECK_H
+#define PCC_BOTTLENECK_H
+
+#include "level.h"
+
+/* By how much the share may change from pair to pair: the filter's process noise. */
+#define BOTTLENECK_DRIFT n_ratio(3, 100)
+/* Losses above this share fill a buffer; growth that does, beyond two errors. */
+#define BOTTLENECK_TELLING_LOSS n_ratio(1, 100)
+#define BOTTLENECK_TELLING_GROWTH n_ratio(2, 1000)
+/* A queue is seen from so many of our own packets on. */
+#define BOTTLENECK_TELLING_PACKETS N_THREE
+/* Weight of a loss in what is known of the buffer. */
+#define BOTTLENECK_WEIGHT n_ratio(3, 10)
+/* Below this share of what was carried once, that is forgotten by and by. */
+#define BOTTLENECK_UNUSED n_ratio(7, 10)
+#define BOTTLENECK_FORGOTTEN n_ratio(5, 100)
+
+struct pcc_bottleneck {
+	pcc_num capacity; /* byte/s */
+	pcc_num variance; /* of ln capacity */
+	/* By how much more is tried when all that was tried was carried. */
+	pcc_num headroom;
+	/* Half of the queueing delay at which packets are lost. Unit: s. */
+	pcc_num room;
+};
+
+/* One that was seen to carry so much when the queue was so long. */
+PCC_PART void pcc_bottleneck_new(struct pcc_bottleneck *bottleneck, pcc_num capacity, pcc_num queue)
+{
+	bottleneck->capacity = capacity;
+	bottleneck->variance = n_ratio(1, 10);
+	bottleneck->headroom = N_ZERO;
+	bottleneck->room = n_div(queue, N_TWO);
+}
+
+/* A pair was carried, while so much of it was lost because of the rate (excess) or
+ * beyond what is usual. The headroom doubles from least to most.
+ */
+PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const struct pcc_pair *pair,
+				   const struct pcc_level *level, pcc_num excess, pcc_num beyond)
+{
+	pcc_num rate, packet, gain, growth, variance, carried;
+	bool loses, busy;
+
+	PCC_NEEDS(bottleneck, 0);
+	PCC_NEEDS(pair, 0);
+	PCC_NEEDS(level, 0);
+	rate = pair->rate;
+	growth = pair->growth.mean;
+	variance = pair->growth.variance;
+	packet = n_div(pair->packet, rate);
+	loses = n_above(excess, BOTTLENECK_TELLING_LOSS);
+	if (loses)
+		bottleneck->room = pcc_moved(bottleneck->room,
+					     n_div(n_max(level->queue, packet), N_TWO),
+					     BOTTLENECK_WEIGHT);
+	bottleneck->room = n_max(bottleneck->room, n_div(level->queue, N_TWO));
+	packet = n_max(level->queue_noise, n_mul(BOTTLENECK_TELLING_PACKETS, packet));
+	busy = loses || n_above(level->queue, packet);
+	if (!busy) {
+		gain = n_add(n_mul(N_TWO, n_sqrt(variance)), BOTTLENECK_TELLING_GROWTH);
+		busy = n_above(pcc_shrunk(growth, variance), gain);
+	}
+	if (busy) {
+		/* What it carried is what it can carry. */
+		carried = n_add(N_ONE, n_max(growth, n_neg(N_HALF)));
+		carried = n_div(n_mul(rate, n_sub(N_ONE, beyond)), carried);
+		bottleneck->variance = n_add(bottleneck->variance, n_square(BOTTLENECK_DRIFT));
+		gain = n_add(n_add(bottleneck->variance, variance), pair->loss.variance);
+		gain = n_div(bottleneck->variance, gain);
+		bottleneck->variance = n_mul(bottleneck->variance, n_sub(N_ONE, gain));
+		carried = n_pow(n_div(carried, bottleneck->capacity), gain);
+		bottleneck->capacity = n_mul(bottleneck->capacity, carried);
+		bottleneck->headroom = N_ZERO;
+		return 1;
+	}
+	return 0;
+}
+
+/* The bottleneck was not busy, and if it carried all, then it can carry more. What
+ * a host sent late and all at once is no such proof.
+ */
+PCC_CALL int pcc_bottleneck_idle(struct pcc_bottleneck *bottleneck, const struct pcc_pair *pair,
+				 pcc_num least, pcc_num most)
+{
+	pcc_num carried;
+
+	PCC_NEEDS(bottleneck, 0);
+	PCC_NEEDS(pair, 0);
+	carried = n_mul(bottleneck->capacity, n_sub(N_ONE, least));
+	if (n_less(pair->rate, carried))
+		return 0;
+	carried = n_max(bottleneck->capacity, n_min(pair->rate, pair->target));
+	bottleneck->capacity = n_mul(carried, n_add(N_ONE, bottleneck->headroom));
+	bottleneck->headroom = n_clamp(n_mul(N_TWO, bottleneck->headroom), least, most);
+	bottleneck->variance = n_ratio(1, 100);
+	return 1;
+}
+
+/* Where the rate stays low, what was carried once is forgotten. */
+PCC_PART void pcc_bottleneck_forget(struct pcc_bottleneck *bottleneck, pcc_num rate)
+{
+	pcc_num capacity = bottleneck->capacity;
+
+	if (n_less(rate, n_mul(BOTTLENECK_UNUSED, capacity)))
+		bottleneck->capacity = n_mul(capacity, n_sub(N_ONE, BOTTLENECK_FORGOTTEN));
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* What an interval at another rate would report, and the rate at which the utility
+ * stops rising. crates/core/src/control/ascent/forecast.rs.
+ */
+#ifndef PCC_FORECAST_H
+#define PCC_FORECAST_H
+
+#include "../program.h"
+#include "bottleneck.h"
+
+/* Halvings of the range in which the rate is looked for: to 0.01 % of it. */
+#define FORECAST_HALVINGS 14
+/* The utility's slope is taken over 0.001 of the rate to both sides. */
+#define FORECAST_ABOVE n_ratio(1001, 1000)
+#define FORECAST_BELOW n_ratio(999, 1000)
+/* Counts large enough that rounding does not matter: only ratios do. */
+#define FORECAST_PACKETS 1000000
+#define FORECAST_BYTES n_ratio(1000000000000, 1)
+/* Carries everything. */
+#define FORECAST_ENDLESS 0x7fefffffffffffffULL
+
+/* The path as it is foreseen to be when the next rate acts. Times in s, rates in
+ * byte/s.
+ */
+struct pcc_forecast {
+	struct pcc_bottleneck bottleneck;
+	/* RTT without a queue. */
+	pcc_num base;
+	/* Queueing delay when the next rate begins to act, after all that is on
+	 * its way, and the longest that it is known to become.
+	 */
+	pcc_num queue;
+	pcc_num longest;
+	/* How long the next rate acts before what comes of it is known. */
+	pcc_num horizon;
+	/* By how much the probes let the queue swing. */
+	pcc_num swing;
+	/* Loss rate that does not answer to ours, and share of marked packets. */
+	pcc_num random;
+	pcc_num marked;
+	/* What to evaluate, and with what. */
+	struct pcc_report report;
+	struct pcc_machine machine;
+};
+
+/* s/s. */
+PCC_PART pcc_num pcc_growth_at(const struct pcc_forecast *forecast, pcc_num rate)
+{
+	return n_sub(n_div(rate, forecast->bottleneck.capacity), N_ONE);
+}
+
+/* The queue after so many seconds at this rate. */
+PCC_CALL pcc_num pcc_queue_after(const struct pcc_forecast *forecast, pcc_num queue, pcc_num rate,
+				 pcc_num seconds)
+{
+	PCC_NEEDS(forecast, N_ZERO);
+	queue = n_add(queue, n_mul(pcc_growth_at(forecast, rate), seconds));
+	return n_clamp(queue, N_ZERO, forecast->longest);
+}
+
+/* What the reports at all rates behind this queue have in common. */
+PCC_CALL int pcc_foresee_queue(struct pcc_forecast *forecast, pcc_num queue)
+{
+	struct pcc_report *report = &forecast->report;
+
+	PCC_NEEDS(forecast, 0);
+	report->started = 0;
+	report->duration = n_whole_nanoseconds(forecast->horizon);
+	report->sent = FORECAST_BYTES;
+	report->delivery_rate = N_UNKNOWN;
+	report->rtt = n_whole_nanoseconds(n_add(forecast->base, queue));
+	report->rtt_least = report->rtt;
+	report->rtt_base = n_whole_nanoseconds(forecast->base);
+	report->rtt_gradient = queue;
+	report->rtt_gradient_error = N_ZERO;
+	report->rtt_span = report->duration;
+	report->rtt_residual = N_ZERO;
+	report->rtt_deviation = N_ZERO;
+	report->packets = FORECAST_PACKETS;
+	report->packets_marked = n_to(n_mul(forecast->marked, n_from(FORECAST_PACKETS)));
+	report->rtt_samples = FORECAST_PACKETS;
+	report->previous = (struct pcc_previous){ N_UNKNOWN, N_UNKNOWN, N_UNKNOWN, N_UNKNOWN };
+	return 0;
+}
+
+/* What an interval at this rate would be worth behind this queue. What the faster
+ * probes add to a queue that is half as long as the longest is lost: behind the
+ * other half bursts of others have their place.
+ */
+PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_program *program,
+			      pcc_num rate, u32 queues)
+{
+	struct pcc_report *report = &forecast->report;
+	pcc_num growth, excess, room;
+
+	growth = pcc_growth_at(forecast, rate);
+	room = n_max(forecast->bottleneck.room, forecast->swing);
+	excess = n_div(n_sub(forecast->swing, room), forecast->horizon);
+	excess = n_not_negative(n_add(growth, excess));
+	report->target = rate;
+	report->achieved = rate;
+	report->excess_loss = excess;
+	excess = n_min(n_add(forecast->random, excess), N_ONE);
+	report->lost = n_floor(n_mul(excess, FORECAST_BYTES));
+	report->rtt_gradient = queues ? n_max(growth, n_neg(N_HALF)) : N_ZERO;
+	return pcc_worth(program, report, &forecast->machine);
+}
+
+/* Where the utility stops rising between these rates. The queue is everybody's: it
+ * is taken as a price that our own next step does not change. But the price is
+ * that of the end of the horizon, at the very rate in question: so the queue meets
+ * the level at which the utility wants it, instead of being chased round it.
+ */
+PCC_CALL pcc_num pcc_climb(struct pcc_forecast *forecast, const struct pcc_program *program,
+			   pcc_num low, pcc_num high)
+{
+	pcc_num rate, queue, above, below;
+	bool queues;
+	int i;
+
+	PCC_NEEDS(forecast, N_ZERO);
+	for (i = 0; i < FORECAST_HALVINGS; i++) {
+		rate = n_sqrt(n_mul(low, high));
+		queue = pcc_queue_after(forecast, forecast->queue, rate, forecast->horizon);
+		queues = n_above(queue, N_ZERO);
+		pcc_foresee_queue(forecast, queue);
+		above = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_ABOVE), queues);
+		below = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_BELOW), queues);
+		if (n_above(above, below))
+			low = rate;
+		else
+			high = rate;
+	}
+	return n_sqrt(n_mul(low, high));
+}
+
+/* Whether the utility falls with the rate at this one, behind the queue as it is. */
+PCC_CALL int pcc_wants_less(struct pcc_forecast *forecast, const struct pcc_program *program,
+			    pcc_num rate)
+{
+	pcc_num above, below;
+	bool queues;
+
+	PCC_NEEDS(forecast, 0);
+	queues = n_above(forecast->queue, N_ZERO);
+	pcc_foresee_queue(forecast, forecast->queue);
+	above = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_ABOVE), queues);
+	below = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_BELOW), queues);
+	return n_less(above, below);
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* The level of the queue: the RTT above that of the empty path. The path's RTT is
+ * the least that was seen, and what an experiment found to be no queue: if the
+ * rate fell and the level did not, one pair is sent at half of the rate. A queue
+ * of ours falls, anything else does not. crates/core/src/control/ascent/level.rs.
+ */
+#ifndef PCC_LEVEL_H
+#define PCC_LEVEL_H
+
+#include "pair.h"
+
+/* So much of the rate must be gone, and the level must be there still. */
+#define LEVEL_SUSPICIOUS_FALL n_ratio(93, 100)
+#define LEVEL_STILL_THERE n_ratio(7, 10)
+/* Levels below this are nothing to wonder about. Unit: s. */
+#define LEVEL_NOTHING n_ratio(5, 10000)
+/* At half of the rate a queue falls so fast for one of sixteen senders. */
+#define LEVEL_LEAST_FALL n_ratio(3, 100)
+/* A test that found a queue is not repeated for so many RTT, then twice as many,
+ * up to so many seconds.
+ */
+#define LEVEL_FIRST_WAIT n_ratio(5, 1)
+#define LEVEL_LONGEST_WAIT n_ratio(3, 1)
+/* Weights of a reading in the level of late, and in its long-run mean and noise. */
+#define LEVEL_RECENT n_ratio(4, 10)
+#define LEVEL_SLOW n_ratio(1, 10)
+
+enum pcc_doubt_of_level {
+	PCC_NO_DOUBT,
+	PCC_TEST_WANTED,  /* the next pair shall be a test */
+	PCC_TEST_RUNNING, /* this pair is one */
+};
+
+/* All in seconds. */
+struct pcc_level {
+	/* The least RTT, and what a test found to be the path's own beyond it. */
+	pcc_num least;
+	pcc_num tolerance;
+	/* Mean absolute difference of a reading from what was to be expected. */
+	pcc_num noise;
+	/* The last reading and its time; NaN before the first. */
+	pcc_num last;
+	pcc_num last_at;
+	pcc_num recent;
+	pcc_num mean;
+	/* The rate and the level that the present ones are compared with. */
+	pcc_num anchor_rate;
+	pcc_num anchor;
+	/* The level that is or will be tested. */
+	pcc_num doubted;
+	pcc_num tested;
+	pcc_num wait;
+	/* The latest reading: as far as it stands out of the noise, and by how
+	 * much readings are off, two errors.
+	 */
+	pcc_num queue;
+	pcc_num queue_noise;
+	u32 doubt; /* enum pcc_doubt_of_level */
+	u32 reserved;
+};
+
+/* The queue above a path of this RTT. */
+PCC_PART void pcc_level_above(struct pcc_level *level, pcc_num least)
+{
+	*level = (struct pcc_level){
+		.least = least,
+		.last = N_UNKNOWN,
+	};
+}
+
+/* RTT of the path without a queue. */
+PCC_PART pcc_num pcc_level_base(const struct pcc_level *level)
+{
+	return n_add(level->least, level->tolerance);
+}
+
+/* A pair begins: the share of the rate to send it at. */
+PCC_PART pcc_num pcc_level_begin_pair(struct pcc_level *level)
+{
+	if (level->doubt != PCC_TEST_WANTED)
+		return N_ONE;
+	level->doubt = PCC_TEST_RUNNING;
+	return N_HALF;
+}
+
+/* Asks for a test if the rate fell and the level did not. */
+PCC_PART void pcc_level_wonder(struct pcc_level *level, pcc_num rate, pcc_num at, bool filled)
+{
+	pcc_num recent = n_sub(level->recent, level->tolerance);
+
+	if (n_less(recent, n_mul(LEVEL_STILL_THERE, level->anchor)) ||
+	    n_less(recent, LEVEL_NOTHING) || n_above(rate, level->anchor_rate)) {
+		level->anchor_rate = rate;
+		level->anchor = n_not_negative(recent);
+	} else if (n_less(rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) && !filled &&
+		   level->doubt == PCC_NO_DOUBT &&
+		   n_above(at, n_add(level->tested, level->wait))) {
+		level->doubt = PCC_TEST_WANTED;
+		level->doubted = recent;
+	}
+}
+
+PCC_PART pcc_num pcc_moved(pcc_num from, pcc_num to, pcc_num weight)
+{
+	return n_add(from, n_mul(weight, n_sub(to, from)));
+}
+
+/* Reads the level at the end of a pair through which the queue grew so fast. filled
+ * tells whether the queue answers to our rate beyond doubt: then it is one. False
+ * if the pair saw no RTT.
+ */
+PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair, pcc_num growth,
+			    u32 filled)
+{
+	pcc_num above, unexpected;
+
+	PCC_NEEDS(level, 0);
+	PCC_NEEDS(pair, 0);
+	if (!n_known(pair->least_rtt))
+		return 0;
+	level->least = n_min(level->least, n_min(pair->first_least_rtt, pair->least_rtt));
+	/* The least of an interval through which the queue grew was at its beginning. */
+	above = n_mul(n_not_negative(growth), pair->duration);
+	above = n_not_negative(n_add(n_sub(pair->least_rtt, level->least), above));
+	if (n_known(level->last)) {
+		unexpected = n_mul(growth, n_sub(pair->started, level->last_at));
+		unexpected = n_abs(n_sub(n_sub(above, level->last), unexpected));
+		unexpected = n_max(unexpected, pair->residual);
+		level->noise = pcc_moved(level->noise, unexpected, LEVEL_SLOW);
+	}
+	level->last = above;
+	level->last_at = pair->started;
+	level->recent = pcc_moved(level->recent, above, LEVEL_RECENT);
+	level->mean = pcc_moved(level->mean, above, LEVEL_SLOW);
+	/* A level that is gone most of the time was not the path's. */
+	level->tolerance = n_min(level->tolerance, level->mean);
+	pcc_level_wonder(level, pair->rate, pair->started, filled);
+	level->queue_noise = n_mul(N_TWO, level->noise);
+	level->queue = pcc_shrunk(n_not_negative(n_sub(above, level->tolerance)),
+				  n_square(level->queue_noise));
+	return 1;
+}
+
+/* Whether the pair now resolved was a test; then it has been judged. */
+PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, pcc_num rtt)
+{
+	pcc_num before, after, enough, first_wait = n_mul(LEVEL_FIRST_WAIT, rtt);
+
+	PCC_NEEDS(level, 0);
+	PCC_NEEDS(pair, 0);
+	if (level->doubt != PCC_TEST_RUNNING)
+		return 0;
+	level->doubt = PCC_NO_DOUBT;
+	level->tested = pair->started;
+	before = level->doubted;
+	after = n_known(pair->least_rtt) ? n_sub(pair->least_rtt, pcc_level_base(level)) : before;
+	enough = n_max(n_mul(N_THREE, level->noise), n_mul(LEVEL_LEAST_FALL, pair->seconds));
+	if (n_above(n_sub(before, after), enough)) {
+		level->wait = n_min(n_mul(N_TWO, level->wait), LEVEL_LONGEST_WAIT);
+		level->wait = n_max(level->wait, first_wait);
+		level->anchor_rate = n_mul(N_TWO, pair->rate);
+		level->anchor = n_not_negative(after);
+	} else {
+		level->wait = first_wait;
+		level->tolerance = n_add(level->tolerance, before);
+		level->mean = level->tolerance;
+		level->anchor_rate = pair->rate;
+		level->anchor = N_ZERO;
+	}
+	return 1;
+}
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* Beside a sender that fills the queue until packets are lost: what such a sender
+ * does, so that it leaves us our part. crates/core/src/control/ascent/rival.rs.
+ */
+#ifndef PCC_RIVAL_H
+#define PCC_RIVAL_H
+
+#include "../function.h"
+
+/* CUBIC's constant C, in packets/s^3, and its decrease (RFC 9438 4.1.2, 4.6). */
+#define RIVAL_C n_ratio(4, 10)
+#define RIVAL_BETA n_ratio(7, 10)
+/* Over so many RTT, and no less than so many seconds, is counted how often the
+ * queue is too long.
+ */
+#define RIVAL_MEMORY_RTTS n_ratio(20, 1)
+#define RIVAL_MEMORY N_HALF
+/* The floor comes when it is so more often than this, and goes when it is so less
+ * often than that.
+ */
+#define RIVAL_ENTER N_HALF
+#define RIVAL_LEAVE n_ratio(5, 100)
+/* Without a loss we give way after so many RTT, for so many RTT and twice the time
+ * that the queue is long.
+ */
+#define RIVAL_STUBBORN_RTTS n_ratio(150, 1)
+#define RIVAL_YIELD_RTTS N_FOUR
+
+/* Windows in packets, times in s. */
+struct pcc_rival {
+	/* How often the queue was too long of late, 0 to 1. */
+	pcc_num crowded;
+	pcc_num seen;
+	/* CUBIC's window: where it grows slowest, from when and from where on it
+	 * grows. We give way from the first to the second of the last two.
+	 */
+	pcc_num largest;
+	pcc_num began;
+	pcc_num low;
+	pcc_num yields_from;
+	pcc_num yields_to;
+	u32 has_seen;
+	u32 has_floor;
+};
+
+/* A moment of the path. */
+struct pcc_seen {
+	pcc_num at;
+	pcc_num rtt;
+	pcc_num queue;
+	pcc_num window;
+	u32 crowded;
+	u32 lost;
+};
+
+PCC_CALL pcc_num pcc_cubic_window(const struct pcc_rival *rival, pcc_num at, pcc_num rtt)
+{
+	pcc_num t, k, cubic, reno;
+
+	PCC_NEEDS(rival, N_ZERO);
+	t = n_sub(at, rival->began);
+	k = n_div(n_max(n_sub(rival->largest, rival->low), N_ZERO), RIVAL_C);
+	k = n_sub(t, n_pow(k, n_ratio(1, 3)));
+	cubic = n_add(n_mul(RIVAL_C, n_mul(n_square(k), k)), rival->largest);
+	/* Never slower than Reno with the same decrease (RFC 9438 4.3). */
+	reno = n_div(n_mul(N_THREE, n_sub(N_ONE, RIVAL_BETA)), n_add(N_ONE, RIVAL_BETA));
+	reno = n_add(rival->low, n_div(n_mul(reno, t), rtt));
+	return n_max(cubic, reno);
+}
+
+/* After a loss, with fast convergence (RFC 9438 4.7). What is not sent does not grow. */
+PCC_PART void pcc_cubic_reduce(struct pcc_rival *rival, const struct pcc_seen *seen)
+{
+	pcc_num now = pcc_cubic_window(rival, seen->at, seen->rtt);
+
+	now = n_min(now, n_mul(N_TWO, seen->window));
+	if (n_less(now, rival->largest))
+		rival->largest = n_div(n_mul(now, n_add(N_ONE, RIVAL_BETA)), N_TWO);
+	else
+		rival->largest = now;
+	rival->began = seen->at;
+	rival->low = n_mul(now, RIVAL_BETA);
+}
+
+PCC_PART void pcc_rival_yields(struct pcc_rival *rival, const struct pcc_seen *seen)
+{
+	pcc_num end = n_add(seen->at, n_mul(RIVAL_YIELD_RTTS, seen->rtt));
+
+	rival->yields_from = seen->at;
+	rival->yields_to = n_add(end, n_mul(N_TWO, seen->queue));
+}
+
+/* The floor under the rate, in packets an RTT; NaN if there is none. */
+PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen *seen)
+{
+	pcc_num since = N_ZERO, weight;
+
+	PCC_NEEDS(rival, N_UNKNOWN);
+	PCC_NEEDS(seen, N_UNKNOWN);
+	if (rival->has_seen)
+		since = n_sub(seen->at, rival->seen);
+	rival->seen = seen->at;
+	rival->has_seen = 1;
+	weight = n_div(since, n_max(n_mul(RIVAL_MEMORY_RTTS, seen->rtt), RIVAL_MEMORY));
+	weight = n_clamp(weight, N_ZERO, N_ONE);
+	since = n_sub(seen->crowded ? N_ONE : N_ZERO, rival->crowded);
+	rival->crowded = n_add(rival->crowded, n_mul(weight, since));
+	if (!rival->has_floor) {
+		if (!n_above(rival->crowded, RIVAL_ENTER))
+			return N_UNKNOWN;
+		rival->has_floor = 1;
+		rival->largest = n_mul(N_TWO, seen->window);
+		rival->low = seen->window;
+		rival->began = seen->at;
+		rival->yields_from = seen->at;
+		rival->yields_to = seen->at;
+	} else if (n_less(rival->crowded, RIVAL_LEAVE)) {
+		rival->has_floor = 0;
+	} else if (n_less(seen->at, rival->yields_to)) {
+		/* What was sent before is still on its way for an RTT. */
+		if (!seen->crowded && n_above(seen->at, n_add(rival->yields_from, seen->rtt))) {
+			rival->crowded = N_ZERO;
+			rival->has_floor = 0;
+		}
+	} else if (seen->lost) {
+		pcc_cubic_reduce(rival, seen);
+		pcc_rival_yields(rival, seen);
+	} else if (n_above(seen->at, n_add(rival->yields_to,
+					   n_mul(RIVAL_STUBBORN_RTTS, seen->rtt)))) {
+		pcc_rival_yields(rival, seen);
+	}
+	if (!rival->has_floor || n_less(seen->at, rival->yields_to))
+		return N_UNKNOWN;
+	return pcc_cubic_window(rival, seen->at, seen->rtt);
+}
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0
+/* The kernel's PCC as a library of a program in user space, for tests: crates/kernel
+ * compares it with the core. What is passed are the structures of the headers.
+ */
+#include <string.h>
+
+#include "ascent.h"
+
+u64 pcc_lib_apply(u32 code, u64 a, u64 b, u64 c)
+{
+	return pcc_apply(code, a, b, c);
+}
+
+u64 pcc_lib_seconds(u64 nanoseconds)
+{
+	return n_seconds(nanoseconds);
+}
+
+int pcc_lib_check(const struct pcc_program *program)
+{
+	return pcc_program_check(program);
+}
+
+u64 pcc_lib_run(const struct pcc_program *program, const u64 measured[PCC_MEASUREMENTS])
+{
+	struct pcc_machine machine;
+
+	memset(&machine, 0, sizeof(machine));
+	memcpy(machine.measured, measured, PCC_MEASUREMENTS * sizeof(*measured));
+	return pcc_run(program, &machine);
+}
+
+u64 pcc_lib_utility(const struct pcc_program *program, const struct pcc_report *report)
+{
+	struct pcc_machine machine;
+
+	memset(&machine, 0, sizeof(machine));
+	return pcc_utility(program, report, &machine);
+}
+
+u32 pcc_lib_law_size(void)
+{
+	return sizeof(struct pcc_law);
+}
+
+void pcc_lib_law_new(struct pcc_law *law, u64 rate, u64 seed)
+{
+	memset(law, 0, sizeof(*law));
+	pcc_law_new(law, rate, seed);
+}
+
+void pcc_lib_law_next(struct pcc_law *law, const struct pcc_path *path, struct pcc_slot *slot)
+{
+	law->path = *path;
+	pcc_law_next(law);
+	*slot = law->slot;
+}
+
+int pcc_lib_law_on_report(struct pcc_law *law, const struct pcc_program *program,
+			  const struct pcc_path *path, const struct pcc_slot *slot,
+			  const struct pcc_report *report)
+{
+	law->path = *path;
+	law->judged = *slot;
+	law->report = *report;
+	return pcc_law_on_report(law, program);
+}
+
+int pcc_lib_law_ends_early(struct pcc_law *law, const struct pcc_program *program,
+			   const struct pcc_path *path, const struct pcc_report *report)
+{
+	law->path = *path;
+	law->report = *report;
+	return pcc_law_ends_early(law, program);
+}
+
+void pcc_lib_law_start(struct pcc_law *law, u64 rate)
+{
+	pcc_law_start(law, rate);
+}
+
+void pcc_lib_law_back_off(struct pcc_law *law, u64 rate)
+{
+	pcc_law_back_off(law, rate);
+}
+
+void pcc_lib_law_restart(struct pcc_law *law)
+{
+	pcc_law_restart(law);
+}
+
+u64 pcc_lib_law_rate(const struct pcc_law *law)
+{
+	return law->rate;
+}
+
+u32 pcc_lib_law_state(const struct pcc_law *law)
+{
+	return law->state;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* What differs between the three places where this code runs: a BPF program, a
+ * kernel module, and a program in user space that tests it. Everything else is
+ * the same text: freestanding C in integers.
+ *
+ * PCC_CALL	a function of its own. BPF verifies each such function once, for
+ *		any arguments, instead of once for each way that leads to it: so
+ *		verification costs what the code is long, and no more. It gets
+ *		numbers, and pointers to structures of known size, and the
+ *		verifier wants to see each such pointer checked (PCC_NEEDS).
+ *		BPF has eight frames of call stack, together 512 bytes.
+ * PCC_PART	a part of another function.
+ */
+#ifndef PCC_PLATFORM_H
+#define PCC_PLATFORM_H
+
+#if defined(__bpf__)
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int s32;
+typedef unsigned long long u64;
+typedef long long s64;
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define PCC_CALL __attribute__((noinline))
+#define PCC_PART static inline __attribute__((always_inline, unused))
+#elif defined(__KERNEL__)
+#include <linux/types.h>
+#define PCC_CALL static noinline __attribute__((unused))
+#define PCC_PART static inline __attribute__((always_inline, unused))
+#else
+#include <stdbool.h>
+#include <stdint.h>
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef int32_t s32;
+typedef uint64_t u64;
+typedef int64_t s64;
+#define PCC_CALL static __attribute__((noinline, unused))
+#define PCC_PART static inline __attribute__((unused))
+#endif
+
+/* The verifier of BPF sees what is passed to a PCC_CALL for the first time in
+ * it: this is for its eyes. Nobody passes NULL.
+ */
+#define PCC_NEEDS(pointer, otherwise)					\
+	do {								\
+		if (!(pointer))						\
+			return otherwise;				\
+	} while (0)
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* What one monitor interval achieved: crates/core/src/interval.rs, `Report`. */
+#ifndef PCC_REPORT_H
+#define PCC_REPORT_H
+
+#include "number.h"
+
+/* What differs by less than two standard errors may be noise (95 %). */
+#define PCC_ERRORS N_TWO
+/* The same where one looks again and again. */
+#define PCC_SURE_ERRORS n_ratio(5, 1)
+/* For so long a host may hold packets or acknowledgements. */
+#define PCC_HOST_JITTER n_ratio(5, 10000) /* s */
+#define PCC_NANOSECOND n_ratio(1, 1000000000) /* s */
+#define PCC_BYTES_PER_MBIT n_ratio(125000, 1)
+
+/* What kept an interval from achieving more. */
+enum pcc_limit {
+	PCC_BY_NETWORK,
+	PCC_BY_APPLICATION,
+	PCC_BY_RECEIVER_WINDOW,
+	PCC_BY_HOST,
+};
+
+/* What the report of the next interval says of this one. NaN: not known. */
+struct pcc_previous {
+	pcc_num rate;	    /* byte/s */
+	pcc_num throughput; /* byte/s */
+	pcc_num loss;
+	pcc_num rtt; /* s */
+};
+
+/* Times in s, rates in byte/s, volumes in bytes; NaN: not measured. */
+struct pcc_report {
+	/* When its first packet was sent. Unit: ns. */
+	u64 started;
+	pcc_num duration;
+	/* The rate that was asked for, and the one at which packets left. */
+	pcc_num target;
+	pcc_num achieved;
+	pcc_num sent;
+	pcc_num lost;
+	/* Share of the packets that were lost because of the rate. */
+	pcc_num excess_loss;
+	/* Rate at which acknowledgements confirmed delivery. */
+	pcc_num delivery_rate;
+	pcc_num rtt;
+	pcc_num rtt_least;
+	/* RTT of the path without any queue. */
+	pcc_num rtt_base;
+	/* Slope of RTT against send time, s/s, and its standard error, which is
+	 * infinite with fewer than three samples.
+	 */
+	pcc_num rtt_gradient;
+	pcc_num rtt_gradient_error;
+	/* From the first to the last packet that gave a sample. */
+	pcc_num rtt_span;
+	/* Root mean square of the samples around the slope, their deviation. */
+	pcc_num rtt_residual;
+	pcc_num rtt_deviation;
+	u32 packets;
+	u32 packets_lost;
+	/* Runs of lost packets that were sent one after the other. */
+	u32 loss_bursts;
+	/* Packets that arrived marked: Congestion Experienced (RFC 3168). */
+	u32 packets_marked;
+	u32 rtt_samples;
+	/* Short of data or window for more than a tenth of it. */
+	u32 app_limited;
+	u32 timed_out;
+	u32 limited_by; /* enum pcc_limit */
+	struct pcc_previous previous;
+};
+
+/* The names in docs/utility.md, in the order of the core's `Variable`. */
+enum pcc_measurement {
+	PCC_X,
+	PCC_THROUGHPUT,
+	PCC_LOSS,
+	PCC_OWN_LOSS,
+	PCC_MARKS,
+	PCC_RTT,
+	PCC_RTT_LEAST,
+	PCC_RTT_BASE,
+	PCC_QUEUE,
+	PCC_GROWTH,
+	PCC_SIGMA,
+	PCC_RESIDUAL,
+	PCC_DURATION,
+	PCC_PREV_X,
+	PCC_PREV_THROUGHPUT,
+	PCC_PREV_LOSS,
+	PCC_PREV_RTT,
+	PCC_MEASUREMENTS
+};
+
+PCC_PART pcc_num n_not_negative(pcc_num a)
+{
+	return n_max(a, N_ZERO);
+}
+
+/* a/b of counts; b is at least 1. */
+PCC_PART pcc_num n_share(u32 a, u32 b)
+{
+	return n_div(n_from(a), n_from(b ? b : 1));
+}
+
+/* The share of bytes that did not arrive. */
+PCC_PART pcc_num pcc_undelivered(const struct pcc_report *report)
+{
+	return n_is_zero(report->sent) ? N_ZERO : n_div(report->lost, report->sent);
+}
+
+PCC_PART pcc_num pcc_marked(const struct pcc_report *report)
+{
+	return report->packets_marked ? n_share(report->packets_marked, report->packets) : N_ZERO;
+}
+
+/* L: what was lost or marked. */
+PCC_CALL pcc_num pcc_loss(const struct pcc_report *report)
+{
+	PCC_NEEDS(report, N_UNKNOWN);
+	return n_min(n_add(pcc_undelivered(report), pcc_marked(report)), N_ONE);
+}
+
+/* Packets that were lost or marked; two counts of one interval fit in 32 bits. */
+PCC_PART u32 pcc_packets_refused(const struct pcc_report *report)
+{
+	return report->packets_lost + report->packets_marked;
+}
+
+/* s/s: the gradient, where it stands out of the noise. */
+PCC_PART pcc_num pcc_queue_growth(const struct pcc_report *report)
+{
+	pcc_num gradient = report->rtt_gradient;
+
+	if (n_above(n_abs(gradient), n_mul(PCC_ERRORS, report->rtt_gradient_error)))
+		return n_max(gradient, n_neg(N_HALF));
+	return N_ZERO;
+}
+
+/* T, in byte/s: x (1 - L) / (1 + g). */
+PCC_CALL pcc_num pcc_throughput(const struct pcc_report *report)
+{
+	PCC_NEEDS(report, N_UNKNOWN);
+	return n_mul(report->achieved, n_div(n_sub(N_ONE, pcc_undelivered(report)),
+					     n_add(N_ONE, pcc_queue_growth(report))));
+}
+
+/* By how much the RTT grew from its first to its last sample. */
+PCC_PART pcc_num pcc_rtt_rise(const struct pcc_report *report)
+{
+	return n_known(report->rtt_gradient) ? n_mul(report->rtt_gradient, report->rtt_span)
+					     : N_ZERO;
+}
+
+/* Whether the RTT grew beyond doubt, and so fast. */
+PCC_PART bool pcc_surely_grew(const struct pcc_report *report, pcc_num pace)
+{
+	return n_above(report->rtt_gradient, pace) &&
+	       n_above(report->rtt_gradient,
+		       n_mul(PCC_SURE_ERRORS, report->rtt_gradient_error));
+}
+
+/* The least growth that the noise allows, less what a host may have held back. */
+PCC_PART pcc_num pcc_least_growth(const struct pcc_report *report, pcc_num errors)
+{
+	pcc_num rise, time;
+
+	if (!n_known(report->rtt_gradient))
+		return N_UNKNOWN;
+	rise = n_sub(report->rtt_gradient, n_mul(errors, report->rtt_gradient_error));
+	rise = n_sub(n_mul(rise, report->rtt_span), PCC_HOST_JITTER);
+	time = n_max(n_max(report->duration, report->rtt_span), PCC_NANOSECOND);
+	return n_div(n_not_negative(rise), time);
+}
+
+/* Two standard errors of the loss rate, for losses that come in bursts
+ * (Gilbert's model). Each mark counts as a burst.
+ */
+PCC_PART pcc_num pcc_loss_error(const struct pcc_report *report)
+{
+	u32 packets = report->packets ? report->packets : 1;
+	u32 refused = pcc_packets_refused(report), bursts = report->loss_bursts;
+	pcc_num n = n_from(packets), lost, arrived, apart, loss;
+
+	if (refused > report->packets)
+		refused = report->packets;
+	bursts += report->packets_marked;
+	lost = n_from(refused);
+	arrived = n_max(n_sub(n, lost), N_ONE);
+	bursts = bursts ? bursts : 1;
+	apart = n_add(n_div(n_from(bursts), n_max(lost, N_ONE)), n_div(n_from(bursts), arrived));
+	apart = n_min(apart, N_ONE);
+	loss = n_div(lost, n);
+	/* l (1 - l) (2 - a) / (n a) */
+	lost = n_mul(n_mul(loss, n_sub(N_ONE, loss)), n_sub(N_TWO, apart));
+	return n_mul(PCC_ERRORS, n_sqrt(n_div(lost, n_mul(n, apart))));
+}
+
+PCC_PART u32 pcc_scaled(u32 packets, pcc_num factor, u32 most)
+{
+	u64 scaled = n_to(n_mul(n_from(packets), factor));
+
+	return scaled < most ? scaled : most;
+}
+
+/* The report with the loss rate changed by so much, marks in proportion, and
+ * with this growth.
+ */
+PCC_PART void pcc_with(struct pcc_report *report, pcc_num more_loss, pcc_num growth)
+{
+	pcc_num loss = pcc_loss(report), factor = N_ONE;
+
+	if (n_above(loss, N_ZERO))
+		factor = n_not_negative(n_div(n_add(loss, more_loss), loss));
+	report->lost = n_min(n_floor(n_mul(report->lost, factor)), report->sent);
+	report->packets_lost = pcc_scaled(report->packets_lost, factor, report->packets);
+	report->packets_marked = pcc_scaled(report->packets_marked, factor, report->packets);
+	report->rtt_gradient = growth;
+	report->rtt_gradient_error = N_ZERO;
+}
+
+/* The report as good, or as bad, as its noise allows. */
+enum pcc_doubt {
+	/* As though the queue had been empty at one moment, two errors less of
+	 * loss and growth.
+	 */
+	PCC_IN_FAVOUR,
+	/* The same for an interval that is asked about at each acknowledgement:
+	 * five errors of growth.
+	 */
+	PCC_IN_FAVOUR_SO_FAR,
+	/* Two errors more of loss, and no queue that drains. */
+	PCC_IN_DISFAVOUR,
+};
+
+PCC_CALL int pcc_doubted(struct pcc_report *to, const struct pcc_report *from, u32 doubt)
+{
+	pcc_num error, growth;
+
+	PCC_NEEDS(to, 0);
+	PCC_NEEDS(from, 0);
+	*to = *from;
+	error = pcc_loss_error(from);
+	if (doubt == PCC_IN_DISFAVOUR) {
+		growth = n_not_negative(pcc_queue_growth(from));
+	} else {
+		if (n_known(from->rtt_base))
+			to->rtt_least = from->rtt_base;
+		growth = pcc_least_growth(from, doubt == PCC_IN_FAVOUR ? PCC_ERRORS
+								       : PCC_SURE_ERRORS);
+		error = n_neg(error);
+	}
+	pcc_with(to, error, growth);
+	return 0;
+}
+
+PCC_PART pcc_num pcc_mbit(pcc_num rate)
+{
+	return n_div(rate, PCC_BYTES_PER_MBIT);
+}
+
+/* The value of a measurement in the utility language's unit. */
+PCC_PART pcc_num pcc_measurement(const struct pcc_report *report, u32 measurement)
+{
+	switch (measurement) {
+	case PCC_X:
+		return pcc_mbit(report->achieved);
+	case PCC_THROUGHPUT:
+		return pcc_mbit(pcc_throughput(report));
+	case PCC_LOSS:
+		return pcc_loss(report);
+	case PCC_OWN_LOSS:
+		return report->excess_loss;
+	case PCC_MARKS:
+		return pcc_marked(report);
+	case PCC_RTT:
+		return report->rtt;
+	case PCC_RTT_LEAST:
+		return report->rtt_least;
+	case PCC_RTT_BASE:
+		return report->rtt_base;
+	case PCC_QUEUE:
+		if (!n_known(report->rtt) || !n_known(report->rtt_base))
+			return N_UNKNOWN;
+		return n_not_negative(n_sub(report->rtt, report->rtt_base));
+	case PCC_GROWTH:
+		return pcc_queue_growth(report);
+	case PCC_SIGMA:
+		return report->rtt_deviation;
+	case PCC_RESIDUAL:
+		return report->rtt_residual;
+	case PCC_DURATION:
+		return report->duration;
+	case PCC_PREV_X:
+		return pcc_mbit(report->previous.rate);
+	case PCC_PREV_THROUGHPUT:
+		return pcc_mbit(report->previous.throughput);
+	case PCC_PREV_LOSS:
+		return report->previous.loss;
+	case PCC_PREV_RTT:
+		return report->previous.rtt;
+	default:
+		return N_UNKNOWN;
+	}
+}
+
+PCC_PART void pcc_summarise(struct pcc_previous *previous, const struct pcc_report *report)
+{
+	previous->rate = report->achieved;
+	previous->throughput = pcc_throughput(report);
+	previous->loss = pcc_loss(report);
+	previous->rtt = report->rtt;
+}
+
+#endif

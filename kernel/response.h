@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* How loss or growth answer to a sender's own rate: the slope over recent pairs
+ * of rates, with its error. crates/core/src/control/response.rs.
+ */
+#ifndef PCC_RESPONSE_H
+#define PCC_RESPONSE_H
+
+#include "function.h"
+
+/* A mean and the variance of what it may be off by. */
+struct pcc_estimate {
+	pcc_num mean;
+	pcc_num variance;
+};
+
+/* The slope d y / d ln x, where x is the rate and y what an interval achieved:
+ * least squares through the origin over pairs, of which older ones count less.
+ */
+struct pcc_response {
+	pcc_num xx;
+	pcc_num xy;
+	pcc_num yy;
+	/* How many pairs it is worth. */
+	pcc_num pairs;
+};
+
+/* Weight of all that is known when another pair comes: twenty are remembered. */
+#define RESPONSE_MEMORY n_ratio(95, 100)
+
+/* The mean as far as it stands out of the noise, m^3 / (m^2 + e^2). */
+PCC_CALL pcc_num pcc_shrunk(pcc_num mean, pcc_num variance)
+{
+	pcc_num square = n_square(mean);
+
+	if (!n_above(square, N_ZERO))
+		return N_ZERO;
+	return n_div(n_mul(mean, square), n_add(square, variance));
+}
+
+PCC_PART pcc_num pcc_remembered(pcc_num sum, pcc_num more)
+{
+	return n_add(n_mul(RESPONSE_MEMORY, sum), more);
+}
+
+/* Two rates dx apart in ln x achieved what is mean apart. */
+PCC_CALL int pcc_learn(struct pcc_response *response, pcc_num dx, pcc_num mean, pcc_num variance)
+{
+	pcc_num weight = n_div(N_ONE, n_max(variance, n_ratio(1, 1000000000000)));
+	pcc_num weighted = n_mul(weight, dx);
+
+	PCC_NEEDS(response, 0);
+	response->xx = pcc_remembered(response->xx, n_mul(weighted, dx));
+	response->xy = pcc_remembered(response->xy, n_mul(weighted, mean));
+	response->yy = pcc_remembered(response->yy, n_mul(n_mul(weight, mean), mean));
+	response->pairs = pcc_remembered(response->pairs, N_ONE);
+	return 0;
+}
+
+/* What was learnt far from the present rate says less about it. */
+PCC_CALL int pcc_response_fades(struct pcc_response *response, pcc_num dx)
+{
+	pcc_num kept = n_max(n_sub(N_ONE, n_mul(N_TWO, n_abs(dx))), N_ZERO);
+
+	PCC_NEEDS(response, 0);
+	response->xx = n_mul(response->xx, kept);
+	response->xy = n_mul(response->xy, kept);
+	response->yy = n_mul(response->yy, kept);
+	response->pairs = n_mul(response->pairs, kept);
+	return 0;
+}
+
+/* Whether the slope is above zero by two errors (97.5 %): until then it is
+ * chance. Where pairs scatter more than their own errors say, it is the scatter
+ * that counts.
+ */
+PCC_CALL int pcc_answers(const struct pcc_response *response)
+{
+	pcc_num unexplained, error, freedom;
+
+	PCC_NEEDS(response, 0);
+	if (!n_above(response->xx, N_ZERO))
+		return 0;
+	unexplained = n_div(n_square(response->xy), response->xx);
+	unexplained = n_max(n_sub(response->yy, unexplained), N_ZERO);
+	freedom = n_max(n_sub(response->pairs, N_ONE), N_ONE);
+	error = n_div(n_max(n_div(unexplained, freedom), N_ONE), response->xx);
+	error = n_mul(N_TWO, n_sqrt(error));
+	return n_above(n_sub(n_div(response->xy, response->xx), error), N_ZERO);
+}
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* Starting: the order of magnitude of the path's rate, by doubling (NSDI 2015 3.2).
+ * It ends when doubling brought less than a quarter of what it added, when the queue
+ * that it builds grows beyond doubt, or when even the most favourable reading of an
+ * interval is worth less than what a lower rate brought.
+ * crates/core/src/control/starting.rs.
+ */
+#ifndef PCC_STARTING_H
+#define PCC_STARTING_H
+
+#include "law.h"
+#include "program.h"
+
+/* Results are compared as a doubling and what was before from this ratio on. */
+#define STARTING_DOUBLED n_ratio(15, 10)
+/* Of what a step adds, so much must be delivered. */
+#define STARTING_LEAST_DELIVERED n_ratio(25, 100)
+/* A queue that grows so fast, in s/s, ends it. */
+#define STARTING_HOPELESS_GROWTH n_ratio(6, 10)
+/* A rise counts from this share of the least RTT on (RFC 9406 4.3), and from the
+ * time of a train on. Unit: ns.
+ */
+#define STARTING_RISE_DIVISOR 8
+#define STARTING_TRAIN 100000
+/* A line through so many RTT is no chance any more. */
+#define STARTING_TELLING_SAMPLES 5
+/* Share of the measured delivery rate to go on with. */
+#define STARTING_EXIT_SHARE n_ratio(95, 100)
+/* How long to wait before looking for a late result again. Unit: RTT. */
+#define STARTING_WAIT n_ratio(125, 1000)
+
+/* The best result so far; rates in byte/s. */
+struct pcc_best {
+	pcc_num target;
+	pcc_num achieved;
+	pcc_num delivery;
+	pcc_num utility;
+	pcc_num loss;
+	/* The least that it may have delivered and be worth, given its noise. */
+	pcc_num least_delivery;
+	pcc_num least_utility;
+};
+
+struct pcc_starting {
+	pcc_num rate;
+	struct pcc_best best;
+	/* The longest RTT that the path showed at the latest rate that was good,
+	 * two standard deviations above the mean. Unit: s.
+	 */
+	pcc_num usual_rtt;
+	u32 has_best;
+	/* Doublings whose result is not known. */
+	u32 unknown;
+	/* The last interval was short of data: do not double until one is not. */
+	u32 hold;
+	u32 reserved;
+	/* What a report looks like in its favour, or not. */
+	struct pcc_report doubted;
+	struct pcc_machine machine;
+};
+
+/* What a result means. */
+enum pcc_judgement {
+	PCC_RATE_UNKNOWN, /* the application or a host was the limit */
+	PCC_RATE_GOOD,	  /* the path may carry more */
+	PCC_RATE_OVER,	  /* it does not: starting->rate is what it carried */
+};
+
+PCC_PART void pcc_starting_at(struct pcc_starting *starting, pcc_num rate)
+{
+	starting->rate = rate;
+	starting->usual_rtt = N_ZERO;
+	starting->has_best = 0;
+	starting->unknown = 0;
+	starting->hold = 0;
+}
+
+PCC_PART void pcc_starting_next(struct pcc_starting *starting, const struct pcc_path *path,
+				struct pcc_slot *slot)
+{
+	bool first = !starting->has_best && !starting->unknown;
+
+	if (starting->unknown > 1) {
+		/* The results are late, so perhaps the path is full: on with the
+		 * last rate known to be good, and not for long.
+		 */
+		slot->rate = starting->rate;
+		if (starting->has_best)
+			slot->rate = n_min(starting->rate, starting->best.target);
+		slot->rtts_least = STARTING_WAIT;
+		slot->rtts_most = STARTING_WAIT;
+		slot->trial = PCC_FILLER;
+		return;
+	}
+	if (!first && !starting->hold)
+		starting->rate = pcc_clamp(path, n_mul(starting->rate, N_TWO));
+	starting->unknown++;
+	slot->rate = starting->rate;
+	slot->rtts_least = N_ONE;
+	slot->rtts_most = N_ONE;
+	slot->trial = 0;
+}
+
+/* Even with the benefit of the doubt it is worth less than nothing, and less than
+ * the best result was at least; or less than that though the rate is a doubling
+ * higher.
+ */
+PCC_PART bool pcc_is_worse(const struct pcc_starting *starting, const struct pcc_report *report,
+			   pcc_num worth)
+{
+	bool negative = n_less(worth, N_ZERO);
+
+	if (!starting->has_best)
+		return negative;
+	return n_at_most(worth, starting->best.least_utility) &&
+	       (negative ||
+		n_above(report->achieved, n_mul(starting->best.achieved, STARTING_DOUBLED)));
+}
+
+/* Whether the interval is one too many, given how it looks in its favour. */
+PCC_CALL int pcc_overloads(struct pcc_starting *starting, const struct pcc_report *report,
+			   const struct pcc_path *path, const struct pcc_program *program)
+{
+	pcc_num visible, reached;
+	u64 least;
+
+	PCC_NEEDS(starting, 0);
+	PCC_NEEDS(report, 0);
+	PCC_NEEDS(path, 0);
+	least = path->rtt_ns > path->queue_ns ? path->rtt_ns - path->queue_ns : 0;
+	least /= STARTING_RISE_DIVISOR;
+	visible = n_seconds(least > STARTING_TRAIN ? least : STARTING_TRAIN);
+	reached = n_known(report->rtt) ? report->rtt : N_ZERO;
+	reached = n_add(reached, n_div(pcc_rtt_rise(report), N_TWO));
+	if (report->rtt_samples >= STARTING_TELLING_SAMPLES &&
+	    n_above(pcc_rtt_rise(report), visible) &&
+	    n_above(reached, n_add(starting->usual_rtt, visible)) &&
+	    pcc_surely_grew(report, STARTING_HOPELESS_GROWTH))
+		return 1;
+	return pcc_is_worse(starting, report,
+			    pcc_worth(program, &starting->doubted, &starting->machine));
+}
+
+/* Whether a doubling brought next to nothing. */
+PCC_CALL int pcc_is_stuck(const struct pcc_starting *starting, const struct pcc_report *report)
+{
+	pcc_num added, least;
+
+	PCC_NEEDS(starting, 0);
+	PCC_NEEDS(report, 0);
+	if (!starting->has_best)
+		return 0;
+	added = n_div(report->achieved, n_max(starting->best.achieved, N_ONE));
+	if (!n_above(added, STARTING_DOUBLED))
+		return 0;
+	least = n_add(N_ONE, n_mul(STARTING_LEAST_DELIVERED, n_sub(added, N_ONE)));
+	least = n_mul(starting->best.least_delivery, least);
+	return n_less(pcc_throughput(&starting->doubted), least);
+}
+
+/* What the path carried at most, seen through the loss that was there before. */
+PCC_PART pcc_num pcc_carried(const struct pcc_starting *starting, const struct pcc_report *report,
+			     pcc_num delivery)
+{
+	pcc_num most = delivery, loss = N_ZERO;
+
+	if (starting->has_best) {
+		most = n_max(delivery, starting->best.delivery);
+		loss = n_min(starting->best.loss, N_HALF);
+	}
+	most = n_mul(most, n_div(STARTING_EXIT_SHARE, n_sub(N_ONE, loss)));
+	return n_min(most, report->target);
+}
+
+/* Remembers a good result, if it is the best. starting->doubted is the report in its
+ * disfavour.
+ */
+PCC_CALL int pcc_starting_learn(struct pcc_starting *starting, const struct pcc_report *report,
+				const struct pcc_program *program, pcc_num target,
+				pcc_num delivery)
+{
+	pcc_num utility;
+
+	PCC_NEEDS(starting, 0);
+	PCC_NEEDS(report, 0);
+	utility = pcc_worth(program, report, &starting->machine);
+	if (!starting->has_best || n_above(utility, starting->best.utility)) {
+		starting->has_best = 1;
+		starting->best.target = target;
+		starting->best.achieved = report->achieved;
+		starting->best.delivery = delivery;
+		starting->best.utility = utility;
+		starting->best.loss = pcc_loss(report);
+		starting->best.least_delivery = pcc_throughput(&starting->doubted);
+		starting->best.least_utility =
+			pcc_worth(program, &starting->doubted, &starting->machine);
+	}
+	if (n_known(report->rtt)) {
+		utility = n_add(report->rtt_deviation, report->rtt_deviation);
+		starting->usual_rtt = n_add(report->rtt, utility);
+	}
+	return 0;
+}
+
+/* enum pcc_judgement. */
+PCC_CALL int pcc_starting_judge(struct pcc_starting *starting, const struct pcc_report *report,
+				const struct pcc_path *path, const struct pcc_program *program,
+				pcc_num target)
+{
+	pcc_num delivery;
+	bool doubled;
+
+	PCC_NEEDS(starting, 0);
+	PCC_NEEDS(report, 0);
+	PCC_NEEDS(path, 0);
+	if (starting->unknown)
+		starting->unknown--;
+	/* A host that did not make this doubling will not make the next one. */
+	doubled = n_above(n_mul(report->achieved, STARTING_DOUBLED), report->target);
+	starting->hold = report->app_limited || (report->limited_by == PCC_BY_HOST && !doubled);
+	if (starting->hold)
+		starting->rate = pcc_within_reach(path, target);
+	if (report->app_limited)
+		return PCC_RATE_UNKNOWN;
+	delivery = report->delivery_rate;
+	if (!n_known(delivery))
+		delivery = pcc_throughput(report);
+	pcc_doubted(&starting->doubted, report, PCC_IN_FAVOUR);
+	if (pcc_overloads(starting, report, path, program) || pcc_is_stuck(starting, report)) {
+		starting->rate = pcc_carried(starting, report, delivery);
+		return PCC_RATE_OVER;
+	}
+	pcc_doubted(&starting->doubted, report, PCC_IN_DISFAVOUR);
+	pcc_starting_learn(starting, report, program, target, delivery);
+	return PCC_RATE_GOOD;
+}
+
+#endif
