@@ -24,6 +24,8 @@ enum Place<'a> {
     /// Drawn between the two.
     Span(&'a mut (f64, f64)),
     Count(&'a mut u8),
+    /// One of these, by name.
+    Part(&'a mut Option<ascent::Part>),
 }
 
 /// A parameter: its name, its place, and what it may be.
@@ -34,7 +36,7 @@ type Parameter<'a> = (&'static str, Place<'a>, RangeInclusive<f64>);
 /// A probe must move the rate by something, and never by more than a quarter: beyond that the rates of a pair are
 /// other experiments. Allegro's intervals shorter than half a round trip end before anything comes back.
 fn parameters(law: &mut Law) -> Vec<Parameter<'_>> {
-    use Place::{Count, Number, Span};
+    use Place::{Count, Number, Part, Span};
     match law {
         Law::Allegro(config) => vec![
             ("epsilon_min", Number(&mut config.epsilon_min), 1e-4..=0.25),
@@ -53,6 +55,7 @@ fn parameters(law: &mut Law) -> Vec<Parameter<'_>> {
             ("interval_rtts", Number(&mut config.interval_rtts), 0.05..=100.0),
             ("interval_packets", Number(&mut config.interval_packets), 1.0..=10_000.0),
             ("horizon_rtts", Number(&mut config.horizon_rtts), 0.1..=100.0),
+            ("without", Part(&mut config.without), 0.0..=0.0),
         ],
         Law::Vivace(config) => vec![
             ("epsilon", Number(&mut config.epsilon), 1e-4..=0.25),
@@ -111,6 +114,11 @@ fn assign(law: &mut Law, written: &str) -> Result<(), String> {
             **place = whole
                 .ok_or_else(|| format!("`{value}` is no {name}; it is a whole number from {low} to {high}"))?
                 as u8;
+        }
+        Place::Part(place) => {
+            let known = || ascent::Part::ALL.map(|(part, _)| part.to_string()).join(", ");
+            let part = ascent::Part::by_name(value.trim());
+            **place = Some(part.ok_or_else(|| format!("`{value}` is no part of the law; choose from {}", known()))?);
         }
         Place::Span(place) => {
             let (from, to) = value.split_once("..").unwrap_or((value, value));
@@ -191,7 +199,10 @@ mod tests {
         for (name, largest) in [("allegro", ",epsilon_max=0.25,step_max=0.5"), ("ascent", ""), ("vivace", "")] {
             let mut defaults = law(name).unwrap();
             for place in 0..parameters(&mut defaults).len() {
-                let (parameter, _, range) = &parameters(&mut defaults)[place];
+                let (parameter, of, range) = &parameters(&mut defaults)[place];
+                if matches!(of, Place::Part(_)) {
+                    continue;
+                }
                 // The largest epsilon_min and step_min ask for the largest epsilon_max and step_max.
                 let (parameter, value) = (*parameter, *range.end());
                 let mut set = law(&format!("{name},{parameter}={value}{largest}")).unwrap();
@@ -199,6 +210,7 @@ mod tests {
                     Place::Number(set) => (**set, **set),
                     Place::Span(set) => **set,
                     Place::Count(set) => (f64::from(**set), f64::from(**set)),
+                    Place::Part(part) => panic!("{part:?}"),
                 };
                 assert_eq!(found, (value, value), "{parameter}");
                 let debug = format!("{set:?}");
@@ -220,6 +232,16 @@ mod tests {
     }
 
     #[test]
+    fn each_part_of_ascent_can_be_left_out_by_its_name() {
+        for (part, what) in ascent::Part::ALL {
+            let Law::Ascent(config) = law(&format!("ascent,without={part}")).unwrap() else { panic!("not Ascent") };
+            assert_eq!(config.without, Some(part), "{what}");
+        }
+        let Law::Ascent(config) = law("ascent").unwrap() else { panic!("not Ascent") };
+        assert_eq!(config.without, None);
+    }
+
+    #[test]
     fn a_law_has_a_name_and_parameters_without_one_are_the_default_law_s() {
         for name in Law::NAMES {
             assert_eq!(law(name).unwrap().name(), name);
@@ -238,6 +260,7 @@ mod tests {
             ("vivace,paper", "`paper` is not NAME=VALUE; `vivace,proteus` is the variant, before all parameters"),
             ("allegro,step_min=0.02,paper", "`allegro,paper` is the variant, before all parameters"),
             ("ascent,paper", "`paper` is not NAME=VALUE"),
+            ("ascent,without=luck", "`luck` is no part of the law; choose from drain, test, "),
         ] {
             let error = law(written).unwrap_err();
             assert!(error.contains(expected), "{written}: {error}");

@@ -129,6 +129,11 @@ impl Level {
         Some(Reading { level, noise })
     }
 
+    /// The level as it was read, noise and all. Unit: s.
+    pub(super) fn unfiltered(&self) -> f64 {
+        self.last.map_or(0.0, |(above, _)| (above - self.tolerance).max(0.0))
+    }
+
     /// Asks for a test if the rate fell and the level did not.
     fn wonder(&mut self, rate: f64, at: f64, filled: bool) {
         let (before, level) = self.anchor;

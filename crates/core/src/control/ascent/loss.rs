@@ -1,6 +1,7 @@
 //! Which of the losses are ours: those that answer to our rate. Others happen whatever we send.
 
 use super::pair::Pair;
+use super::part::Part;
 use crate::control::response::{Estimate, Response};
 
 /// A response counts from so many errors on (97.5 %): until then it is chance.
@@ -16,9 +17,15 @@ pub(super) struct Loss {
     /// Loss rate of late, whoever caused it.
     mean: f64,
     last: Option<(f64, Estimate)>,
+    /// A way of blaming that is left out.
+    without: Option<Part>,
 }
 
 impl Loss {
+    pub(super) fn without(without: Option<Part>) -> Self {
+        Self { without, ..Self::default() }
+    }
+
     /// Takes in a pair: the share of its packets that were lost because of the rate.
     pub(super) fn update(&mut self, pair: &Pair) -> f64 {
         let (rate, loss) = (pair.rate(), pair.loss());
@@ -32,7 +39,8 @@ impl Loss {
             let change = Estimate { mean: loss.mean - then.mean, variance: loss.variance + then.variance };
             self.response.learn((rate / before).ln(), change);
         }
-        if self.response.at_least(ERRORS) > 0.0 {
+        let answers = self.response.at_least(ERRORS) > 0.0 && self.without != Some(Part::OwnLoss);
+        if answers || self.without == Some(Part::RandomLoss) {
             // What the slower probe lost bounds what is random.
             let (_, low) = pair.high_and_low();
             self.random += WEIGHT * (low.loss() - self.random).min(0.0);

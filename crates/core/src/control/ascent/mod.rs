@@ -19,6 +19,7 @@ mod forecast;
 mod level;
 mod loss;
 mod pair;
+mod part;
 mod rival;
 
 use super::response::{Estimate, Response};
@@ -33,6 +34,7 @@ use forecast::Forecast;
 use level::Level;
 use loss::Loss;
 use pair::Pair;
+pub use part::Part;
 use rival::{Rival, Seen};
 use std::collections::VecDeque;
 
@@ -52,6 +54,14 @@ pub struct Config {
     pub interval_packets: f64,
     /// How far ahead the queue is foreseen. Unit: RTT, of which one passes before a rate is heard of.
     pub horizon_rtts: f64,
+    /// A part of the law to leave out, for experiments (`docs/sweeps/ascent.md`).
+    pub without: Option<Part>,
+}
+
+impl Config {
+    fn has(&self, part: Part) -> bool {
+        self.without != Some(part)
+    }
 }
 
 impl Default for Config {
@@ -63,6 +73,7 @@ impl Default for Config {
             interval_rtts: 0.5,
             interval_packets: 40.0,
             horizon_rtts: 1.0,
+            without: None,
         }
     }
 }
@@ -124,14 +135,14 @@ struct Probing {
 }
 
 impl Probing {
-    fn new(capacity: Rate, path: &Path) -> Self {
+    fn new(capacity: Rate, path: &Path, without: Option<Part>) -> Self {
         Self {
             trial: 0,
             second: None,
             launched: VecDeque::new(),
             first: None,
             level: Level::above(path.base().as_secs_f64()),
-            loss: Loss::default(),
+            loss: Loss::without(without),
             bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
             share: Response::default(),
             last_growth: None,
@@ -235,14 +246,18 @@ impl Ascent {
         }
         let Some(pair) = probing.resolve(trial, report) else { return Verdict::Wait };
         let rtt = path.rtt.as_secs_f64();
-        let growth = probing.growth(&pair);
+        let mut growth = probing.growth(&pair);
+        if !self.config.has(Part::Errors) {
+            growth.variance = 0.0;
+        }
         let excess = probing.loss.update(&pair);
         let filled = probing.share.at_least(ERRORS) > 0.0;
         let Some(queue) = probing.level.read(&pair, growth.shrunk(), filled) else { return Verdict::Wait };
         if probing.level.on_tested(&pair, rtt) {
             return Verdict::Wait;
         }
-        let headroom = (self.config.epsilon, self.config.step_max);
+        let most = if self.config.has(Part::Headroom) { self.config.step_max } else { self.config.epsilon };
+        let headroom = (self.config.epsilon, most);
         probing.bottleneck.update(&pair, growth, excess, probing.loss.beyond_random(&pair), queue, headroom);
         let mut forecast = Forecast {
             bottleneck: probing.bottleneck,
@@ -254,7 +269,13 @@ impl Ascent {
             random: probing.loss.random(),
             marked: (pair.first.marked() + pair.second.marked()) / 2.0,
         };
-        for sent in &probing.launched {
+        if !self.config.has(Part::Noise) {
+            forecast.queue = probing.level.unfiltered();
+        }
+        if !self.config.has(Part::Room) {
+            forecast.bottleneck.room = f64::MAX;
+        }
+        for sent in probing.launched.iter().filter(|_| self.config.has(Part::OnItsWay)) {
             forecast.queue = forecast.queue_after(forecast.queue, sent.rate, sent.seconds);
         }
         let carried = probing.bottleneck.capacity();
@@ -284,7 +305,7 @@ impl Ascent {
             random: probing.loss.mean(),
             ..forecast
         };
-        let best = floor.map_or(best, |window| {
+        let best = floor.filter(|_| self.config.has(Part::Rival)).map_or(best, |window| {
             let floor = window * packet / rtt;
             if floor > best && free.wants_less(utility, floor) { best } else { best.max(floor) }
         });
@@ -301,17 +322,18 @@ impl RateControl for Ascent {
         let length = self.length(path);
         match &mut self.state {
             State::Starting(starting) => starting.next(1.0, path),
-            State::Draining { share, sent } if !*sent => {
+            State::Draining { share, sent } if !*sent && self.config.has(Part::Drain) => {
                 *sent = true;
                 Slot::filler(self.rate * *share)
             }
             State::Draining { .. } => {
-                self.state = State::Probing(Box::new(Probing::new(self.rate, path)));
+                self.state = State::Probing(Box::new(Probing::new(self.rate, path, self.config.without)));
                 self.next(path)
             }
             State::Probing(probing) => {
                 let (high, share) = probing.second.take().unwrap_or_else(|| {
-                    let (high, share) = (self.rng.coin(), probing.level.begin_pair());
+                    let share = if self.config.has(Part::Test) { probing.level.begin_pair() } else { 1.0 };
+                    let high = self.rng.coin();
                     probing.second = Some((!high, share));
                     (high, share)
                 });

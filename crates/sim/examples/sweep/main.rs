@@ -1,0 +1,43 @@
+//! Where a law's constants come from: each parameter varied around its default, over the paths that it matters for, and each
+//! part of a law left out.
+//!
+//! ```sh
+//! cargo run --release -p pcc-sim --example sweep ascent >docs/sweeps/ascent.md     # the whole page
+//! cargo run --release -p pcc-sim --example sweep allegro                          # its table
+//! cargo run --release -p pcc-sim --example sweep ascent epsilon=0.03 fair,level=0.01   # the defaults and these instead
+//! ```
+//!
+//! Virtual time: the same figures on every machine.
+#![allow(clippy::print_stdout, reason = "printing is what it is for")]
+
+mod allegro;
+mod ascent;
+mod measure;
+mod page;
+
+use std::process::ExitCode;
+
+const HELP: &str = "usage: sweep ascent|allegro [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
+                    fair,level=0.01";
+
+fn main() -> ExitCode {
+    let mut asked = std::env::args().skip(1);
+    let law = asked.next();
+    let variants: Vec<_> = asked.collect();
+    let page = match law.as_deref() {
+        Some("ascent") if variants.is_empty() => ascent::page(),
+        Some("ascent") => ascent::table(&variants),
+        Some("allegro") => allegro::table(&variants),
+        _ => Err(HELP.to_owned()),
+    };
+    match page {
+        Ok(page) => {
+            println!("{page}");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            println!("{problem}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What is measured, of whom, on which paths.
+
+use core::time::Duration;
+use pcc::control::Law;
+use pcc::utility::Utility;
+use pcc_sim::score::Measure;
+use pcc_sim::{Cast, Control, Results, Scenario, run};
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// A figure of merit.
+#[derive(Clone, Copy)]
+pub(crate) enum Metric {
+    Of(Measure),
+    /// Until the second flow is within a quarter of its half for five seconds (`NSDI 2015` §4.2.2). Unit: s.
+    Convergence,
+    /// Standard deviation of the second flow's rate once it has its half. Unit: % of that.
+    Deviation,
+    /// What flows lose of what they send, in their mean. Unit: %.
+    Lost,
+    /// Jain's index over so many seconds of the second half.
+    JainLate(u64),
+}
+
+/// One path, who sends over it, and what is measured there.
+pub(crate) struct Case {
+    pub(crate) path: &'static str,
+    /// As `pcc sim --flows` reads it.
+    pub(crate) flows: &'static str,
+    pub(crate) seconds: u64,
+    pub(crate) seeds: u64,
+    pub(crate) figures: &'static [(&'static str, Metric)],
+}
+
+/// What takes PCC's place in the cases.
+#[derive(Clone)]
+pub(crate) struct Variant {
+    pub(crate) name: String,
+    pub(crate) law: Law,
+    pub(crate) utility: Arc<dyn Utility>,
+}
+
+impl Variant {
+    /// `written` changes the law, as parameters of it do, or the utility.
+    pub(crate) fn of(base: &Self, written: &str) -> Result<Self, String> {
+        let name = written.to_owned();
+        let law = format!("{},{written}", base.law.name()).parse().map(|law| Self {
+            name: name.clone(),
+            law,
+            ..base.clone()
+        });
+        law.or_else(|error| match pcc::utility::by_name(written) {
+            Some(utility) => Ok(Self { name, utility, ..base.clone() }),
+            None => Err(format!("{written}: {error}")),
+        })
+    }
+}
+
+/// Results of the seeds of one figure, sorted.
+#[derive(Clone, Default)]
+pub(crate) struct Figure(Vec<f64>);
+
+impl Figure {
+    pub(crate) fn median(&self) -> f64 {
+        let last = self.0.len().saturating_sub(1);
+        self.0.get(last / 2).zip(self.0.get(self.0.len() / 2)).map_or(f64::NAN, |(a, b)| f64::midpoint(*a, *b))
+    }
+
+    pub(crate) fn mean(&self) -> f64 {
+        self.0.iter().sum::<f64>() / self.0.len() as f64
+    }
+
+    pub(crate) fn range(&self) -> (f64, f64) {
+        self.0.first().zip(self.0.last()).map_or((f64::NAN, f64::NAN), |(low, high)| (*low, *high))
+    }
+}
+
+/// The names of all figures of these cases, in order.
+pub(crate) fn names(cases: &[Case]) -> Vec<&'static str> {
+    cases.iter().flat_map(|case| case.figures.iter().map(|(name, _)| *name)).collect()
+}
+
+/// All figures of all cases, a row a variant; as many simulations at a time as there are processors.
+pub(crate) fn measure(cases: &[Case], variants: &[Variant]) -> Result<Vec<Vec<Figure>>, String> {
+    let tasks: Vec<_> = (0..variants.len())
+        .flat_map(|variant| (0..cases.len()).map(move |case| (variant, case)))
+        .flat_map(|(variant, case)| (1..=cases[case].seeds).map(move |seed| (variant, case, seed)))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mine = core::iter::from_fn(|| tasks.get(next.fetch_add(1, Ordering::Relaxed)));
+        mine.map(|&(variant, case, seed)| Ok((variant, case, once(&cases[case], &variants[variant], seed)?)))
+            .collect::<Result<Vec<_>, String>>()
+    };
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let done = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .map(|one| one.join().map_err(|_| "a simulation panicked".to_owned())?)
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    let empty: Vec<Figure> = names(cases).iter().map(|_| Figure::default()).collect();
+    let mut rows = vec![empty; variants.len()];
+    let first = |case: usize| cases[..case].iter().map(|case| case.figures.len()).sum::<usize>();
+    for (variant, case, figures) in done.into_iter().flatten() {
+        for (place, value) in (first(case)..).zip(figures) {
+            rows[variant][place].0.push(value);
+        }
+    }
+    rows.iter_mut().flatten().for_each(|figure| figure.0.sort_by(f64::total_cmp));
+    Ok(rows)
+}
+
+fn once(case: &Case, variant: &Variant, seed: u64) -> Result<Vec<f64>, String> {
+    let problem = |error: &dyn core::fmt::Display| format!("{} over {}: {error}", case.flows, case.path);
+    let Cast(mut flows) = case.flows.parse().map_err(|error| problem(&error))?;
+    for (number, flow) in (0..).zip(&mut flows) {
+        if flow.control == Control::Pcc {
+            (flow.config.law, flow.config.utility) = (Some(variant.law.clone()), variant.utility.clone());
+        }
+        flow.config.seed = seed * 1000 + number;
+    }
+    let path = case.path.parse().map_err(|error| problem(&error))?;
+    let scenario = Scenario::new(path, flows, seed, Duration::from_secs(case.seconds));
+    let results = run(&scenario).map_err(|error| problem(&error))?;
+    Ok(case.figures.iter().map(|(_, metric)| metric.of(&scenario, &results)).collect())
+}
+
+impl Metric {
+    fn of(self, scenario: &Scenario, results: &Results) -> f64 {
+        match self {
+            Self::Of(measure) => measure.of(scenario, results).unwrap_or(f64::NAN),
+            Self::Convergence => converged(&second_flow(results, scenario.duration)) as f64,
+            Self::Deviation => deviation(&second_flow(results, scenario.duration)),
+            Self::Lost => {
+                100.0 * results.flows.iter().map(pcc_sim::FlowResult::loss).sum::<f64>() / results.flows.len() as f64
+            }
+            Self::JainLate(seconds) => {
+                results.jain(Duration::from_secs(seconds), scenario.duration / 2, scenario.duration)
+            }
+        }
+    }
+}
+
+/// Goodput of the second flow in each second of its life. Unit: Mbit/s.
+fn second_flow(results: &Results, end: Duration) -> Vec<f64> {
+    let flow = &results.flows[1];
+    (flow.start.as_secs()..end.as_secs())
+        .map(|second| flow.goodput(Duration::from_secs(second), Duration::from_secs(second + 1)).mbit())
+        .collect()
+}
+
+/// The second from which on a flow of 100 Mbit/s has its half.
+fn converged(rates: &[f64]) -> usize {
+    rates.windows(5).position(|five| five.iter().all(|rate| (37.5..=62.5).contains(rate))).unwrap_or(rates.len())
+}
+
+fn deviation(rates: &[f64]) -> f64 {
+    let then = &rates[converged(rates).min(rates.len() / 2)..];
+    let mean = then.iter().sum::<f64>() / then.len() as f64;
+    let variance = then.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / then.len() as f64;
+    100.0 * variance.sqrt() / 50.0
+}

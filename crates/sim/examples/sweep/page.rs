@@ -1,0 +1,41 @@
+//! Tables of what a change moves.
+
+use crate::measure::{Figure, Variant};
+
+/// Three decimals, or what three digits need.
+pub(crate) fn number(value: f64) -> String {
+    if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.3}") }
+}
+
+/// What is within this of the defaults' value is chance, whatever the seeds say.
+const ALIKE: f64 = 0.01;
+
+/// Whether a figure is out of the range of the defaults' seeds by half of that range, and by a hundredth.
+fn moved(usual: &Figure, found: &Figure) -> bool {
+    let ((low, high), found) = (usual.range(), found.median());
+    let room = ((high - low) / 2.0).max(ALIKE * usual.median().abs());
+    found.is_nan() || found < low - room || found > high + room
+}
+
+/// A line a figure that a variant moves, a column a variant; medians of the seeds. What moves is in bold.
+pub(crate) fn moves(names: &[&str], usual: (&str, &[Figure]), others: &[(&Variant, &[Figure])]) -> String {
+    let heads: Vec<_> = others.iter().map(|(variant, _)| variant.name.as_str()).collect();
+    let mut lines =
+        vec![format!("| | {} | {} |", usual.0, heads.join(" | ")), format!("|---|--:|{}", "--:|".repeat(others.len()))];
+    for (place, name) in names.iter().enumerate() {
+        let before = &usual.1[place];
+        if !others.iter().any(|(_, figures)| moved(before, &figures[place])) {
+            continue;
+        }
+        let cell = |(_, figures): &(&Variant, &[Figure])| {
+            let value = number(figures[place].median());
+            if moved(before, &figures[place]) { format!("**{value}**") } else { value }
+        };
+        let cells: Vec<_> = others.iter().map(cell).collect();
+        lines.push(format!("| {name} | {} | {} |", number(before.median()), cells.join(" | ")));
+    }
+    match lines.len() {
+        2 => "Nothing moves.".to_owned(),
+        _ => lines.join("\n"),
+    }
+}
