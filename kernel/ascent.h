@@ -43,7 +43,8 @@ struct pcc_launched {
 	pcc_num rate;	 /* byte/s */
 	pcc_num seconds; /* how long it is meant to last */
 	u32 trial;
-	u32 reserved;
+	/* Whether it left since more was tried for the last time. */
+	u32 fresh;
 };
 
 /* What is known of the path, and the probes on their way. */
@@ -158,6 +159,7 @@ PCC_PART void pcc_launch(struct pcc_probing *probing, u32 trial, pcc_num rate, p
 	launched->rate = rate;
 	launched->seconds = seconds;
 	launched->trial = trial;
+	launched->fresh = 1;
 	probing->on_their_way++;
 }
 
@@ -240,7 +242,7 @@ PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *prog
 PCC_CALL int pcc_resolve(struct pcc_law *law)
 {
 	struct pcc_probing *probing;
-	u32 trial, place, i;
+	u32 trial, place, fresh = 1, i;
 
 	PCC_NEEDS(law, 0);
 	probing = &law->probing;
@@ -251,6 +253,7 @@ PCC_CALL int pcc_resolve(struct pcc_law *law)
 		place = probing->oldest & (ASCENT_MOST_LAUNCHED - 1);
 		probing->oldest++;
 		probing->on_their_way--;
+		fresh = probing->launched[place].fresh;
 		if (probing->launched[place].trial == trial)
 			break;
 	}
@@ -266,6 +269,7 @@ PCC_CALL int pcc_resolve(struct pcc_law *law)
 	if (probing->first_trial + 1 != trial)
 		return 0;
 	pcc_pair_read(&law->pair, &probing->first, &law->report);
+	law->pair.fresh = fresh;
 	return 1;
 }
 
@@ -394,7 +398,7 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	struct pcc_probing *probing;
 	struct pcc_pair *pair;
 	pcc_num growth;
-	u32 filled;
+	u32 answer, i;
 
 	PCC_NEEDS(law, 0);
 	parameters = &law->parameters;
@@ -402,17 +406,19 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pair = &law->pair;
 	pcc_learn_growth(law);
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
-	filled = pcc_answers(&probing->share);
+	answer = pcc_answers(&probing->share, n_div(N_ONE, ASCENT_CROWD));
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
-	if (!pcc_level_read(&probing->level, pair, growth, filled))
+	if (!pcc_level_read(&probing->level, pair, growth, answer))
 		return 0;
 	if (pcc_level_tested(&probing->level, pair, law->path.rtt))
 		return 0;
 	if (!pcc_bottleneck_update(&probing->bottleneck, pair, &probing->level,
 				   law->report.excess_loss,
 				   n_sub(pair->loss.mean, probing->losses.random)))
-		pcc_bottleneck_idle(&probing->bottleneck, pair, parameters->epsilon,
-				    parameters->step_max);
+		if (pcc_bottleneck_idle(&probing->bottleneck, pair, parameters->epsilon,
+					parameters->step_max))
+			for (i = 0; i < ASCENT_MOST_LAUNCHED; i++)
+				probing->launched[i].fresh = 0;
 	pcc_bottleneck_forget(&probing->bottleneck, pair->rate);
 	return 1;
 }

@@ -69,23 +69,41 @@ PCC_CALL int pcc_response_fades(struct pcc_response *response, pcc_num dx)
 	return 0;
 }
 
-/* Whether the slope is above zero by two errors (97.5 %): until then it is
- * chance. Where pairs scatter more than their own errors say, it is the scatter
- * that counts.
+/* What is known of whether a slope is there (97.5 %). */
+enum pcc_answer {
+	PCC_UNCLEAR,
+	PCC_ANSWERS,	   /* it is above zero by two errors; until then it is chance */
+	PCC_DOES_NOT_ANSWER, /* it is below what was asked about */
+};
+
+/* Whether the slope is above zero, or below this. Where pairs scatter more than
+ * their own errors say, it is the scatter that counts; and that there is no slope
+ * takes more errors the fewer pairs there were, within a tenth as Student's
+ * distribution has it.
  */
-PCC_CALL int pcc_answers(const struct pcc_response *response)
+PCC_CALL int pcc_answers(const struct pcc_response *response, pcc_num below)
 {
-	pcc_num unexplained, error, freedom;
+	pcc_num unexplained, error, freedom, slope, errors;
 
 	PCC_NEEDS(response, 0);
 	if (!n_above(response->xx, N_ZERO))
-		return 0;
+		return PCC_UNCLEAR;
 	unexplained = n_div(n_square(response->xy), response->xx);
 	unexplained = n_max(n_sub(response->yy, unexplained), N_ZERO);
 	freedom = n_max(n_sub(response->pairs, N_ONE), N_ONE);
 	error = n_div(n_max(n_div(unexplained, freedom), N_ONE), response->xx);
-	error = n_mul(N_TWO, n_sqrt(error));
-	return n_above(n_sub(n_div(response->xy, response->xx), error), N_ZERO);
+	error = n_sqrt(error);
+	slope = n_div(response->xy, response->xx);
+	if (n_above(n_sub(slope, n_mul(N_TWO, error)), N_ZERO))
+		return PCC_ANSWERS;
+	freedom = n_sub(response->pairs, N_ONE);
+	if (!n_above(freedom, N_ZERO))
+		return PCC_UNCLEAR;
+	errors = n_div(n_ratio(6, 1), n_mul(freedom, n_sqrt(freedom)));
+	errors = n_add(N_TWO, errors);
+	if (n_less(n_add(slope, n_mul(errors, error)), below))
+		return PCC_DOES_NOT_ANSWER;
+	return PCC_UNCLEAR;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #define PCC_BOTTLENECK_H
 
 #include "level.h"
+#include "scatter.h"
 
 /* By how much the share may change from pair to pair: the filter's process noise. */
 #define BOTTLENECK_DRIFT n_ratio(3, 100)
@@ -23,6 +24,10 @@
 struct pcc_bottleneck {
 	pcc_num capacity; /* byte/s */
 	pcc_num variance; /* of ln capacity */
+	/* Of ln of what pairs carry: on a host that sends in bursts they err by more
+	 * than their slopes say.
+	 */
+	struct pcc_scatter scatter;
 	/* By how much more is tried when all that was tried was carried. */
 	pcc_num headroom;
 	/* Half of the queueing delay at which packets are lost. Unit: s. */
@@ -34,6 +39,7 @@ PCC_PART void pcc_bottleneck_new(struct pcc_bottleneck *bottleneck, pcc_num capa
 {
 	bottleneck->capacity = capacity;
 	bottleneck->variance = n_ratio(1, 10);
+	bottleneck->scatter = (struct pcc_scatter){ .last = N_UNKNOWN };
 	bottleneck->headroom = N_ZERO;
 	bottleneck->room = n_div(queue, N_TWO);
 }
@@ -71,8 +77,10 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 		carried = n_add(N_ONE, n_max(growth, n_neg(N_HALF)));
 		carried = n_div(n_mul(rate, n_sub(N_ONE, beyond)), carried);
 		bottleneck->variance = n_add(bottleneck->variance, n_square(BOTTLENECK_DRIFT));
-		gain = n_add(n_add(bottleneck->variance, variance), pair->loss.variance);
-		gain = n_div(bottleneck->variance, gain);
+		pcc_scatter_learn(&bottleneck->scatter, n_log(carried));
+		gain = n_max(n_add(variance, pair->loss.variance),
+			     pcc_scatter_variance(&bottleneck->scatter));
+		gain = n_div(bottleneck->variance, n_add(bottleneck->variance, gain));
 		bottleneck->variance = n_mul(bottleneck->variance, n_sub(N_ONE, gain));
 		carried = n_pow(n_div(carried, bottleneck->capacity), gain);
 		bottleneck->capacity = n_mul(bottleneck->capacity, carried);
@@ -82,8 +90,9 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 	return 0;
 }
 
-/* The bottleneck was not busy, and if it carried all, then it can carry more. What
- * a host sent late and all at once is no such proof.
+/* The bottleneck was not busy, and if it carried all, then it can carry more: whether
+ * more is tried now. What a host sent late and all at once is no such proof, and
+ * what left before more was tried for the last time has no say in it either.
  */
 PCC_CALL int pcc_bottleneck_idle(struct pcc_bottleneck *bottleneck, const struct pcc_pair *pair,
 				 pcc_num least, pcc_num most)
@@ -93,10 +102,11 @@ PCC_CALL int pcc_bottleneck_idle(struct pcc_bottleneck *bottleneck, const struct
 	PCC_NEEDS(bottleneck, 0);
 	PCC_NEEDS(pair, 0);
 	carried = n_mul(bottleneck->capacity, n_sub(N_ONE, least));
-	if (n_less(pair->rate, carried))
+	if (!pair->fresh || n_less(pair->rate, carried))
 		return 0;
 	carried = n_max(bottleneck->capacity, n_min(pair->rate, pair->target));
 	bottleneck->capacity = n_mul(carried, n_add(N_ONE, bottleneck->headroom));
+	bottleneck->scatter.last = N_UNKNOWN;
 	bottleneck->headroom = n_clamp(n_mul(N_TWO, bottleneck->headroom), least, most);
 	bottleneck->variance = n_ratio(1, 100);
 	return 1;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* The level of the queue: the RTT above that of the empty path. The path's RTT is
- * the least that was seen, and what an experiment found to be no queue: if the
- * rate fell and the level did not, one pair is sent at half of the rate. A queue
- * of ours falls, anything else does not. crates/core/src/control/ascent/level.rs.
+ * the least that was seen, and what an experiment found to be no queue. A queue
+ * grows faster in the faster probe of each pair: if this one certainly does not, it
+ * is none. Where that is not clear, and the rate fell and the level did not, one
+ * pair is sent at half of the rate: a queue of ours falls, anything else does not.
+ * crates/core/src/control/ascent/level.rs.
  */
 #ifndef PCC_LEVEL_H
 #define PCC_LEVEL_H
@@ -84,7 +86,8 @@ PCC_PART pcc_num pcc_level_begin_pair(struct pcc_level *level)
 }
 
 /* Asks for a test if the rate fell and the level did not. */
-PCC_PART void pcc_level_wonder(struct pcc_level *level, pcc_num rate, pcc_num at, bool filled)
+PCC_PART void pcc_level_wonder(struct pcc_level *level, pcc_num rate, pcc_num at,
+			       u32 answer)
 {
 	pcc_num recent = n_sub(level->recent, level->tolerance);
 
@@ -92,7 +95,8 @@ PCC_PART void pcc_level_wonder(struct pcc_level *level, pcc_num rate, pcc_num at
 	    n_less(recent, LEVEL_NOTHING) || n_above(rate, level->anchor_rate)) {
 		level->anchor_rate = rate;
 		level->anchor = n_not_negative(recent);
-	} else if (n_less(rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) && !filled &&
+	} else if (n_less(rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) &&
+		   answer != PCC_ANSWERS &&
 		   level->doubt == PCC_NO_DOUBT &&
 		   n_above(at, n_add(level->tested, level->wait))) {
 		level->doubt = PCC_TEST_WANTED;
@@ -105,14 +109,23 @@ PCC_PART pcc_num pcc_moved(pcc_num from, pcc_num to, pcc_num weight)
 	return n_add(from, n_mul(weight, n_sub(to, from)));
 }
 
-/* Reads the level at the end of a pair through which the queue grew so fast. filled
- * tells whether the queue answers to our rate beyond doubt: then it is one. False
- * if the pair saw no RTT.
+/* So much of the level is no queue. */
+PCC_PART void pcc_level_accept(struct pcc_level *level, pcc_num rate, pcc_num more)
+{
+	level->tolerance = n_add(level->tolerance, more);
+	level->mean = level->tolerance;
+	level->recent = level->tolerance;
+	level->anchor_rate = rate;
+	level->anchor = N_ZERO;
+}
+
+/* Reads the level at the end of a pair through which the queue grew so fast; answer
+ * tells whether that answers to our rate. False if the pair saw no RTT.
  */
 PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair, pcc_num growth,
-			    u32 filled)
+			    u32 answer)
 {
-	pcc_num above, unexpected;
+	pcc_num above, beyond, unexpected;
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
@@ -134,8 +147,12 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 	level->mean = pcc_moved(level->mean, above, LEVEL_SLOW);
 	/* A level that is gone most of the time was not the path's. */
 	level->tolerance = n_min(level->tolerance, level->mean);
-	pcc_level_wonder(level, pair->rate, pair->started, filled);
 	level->queue_noise = n_mul(N_TWO, level->noise);
+	beyond = n_sub(above, level->tolerance);
+	if (answer == PCC_DOES_NOT_ANSWER &&
+	    n_above(beyond, n_max(level->queue_noise, LEVEL_NOTHING)))
+		pcc_level_accept(level, pair->rate, beyond);
+	pcc_level_wonder(level, pair->rate, pair->started, answer);
 	level->queue = pcc_shrunk(n_not_negative(n_sub(above, level->tolerance)),
 				  n_square(level->queue_noise));
 	return 1;
@@ -162,10 +179,7 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 		level->anchor = n_not_negative(after);
 	} else {
 		level->wait = first_wait;
-		level->tolerance = n_add(level->tolerance, before);
-		level->mean = level->tolerance;
-		level->anchor_rate = pair->rate;
-		level->anchor = N_ZERO;
+		pcc_level_accept(level, pair->rate, before);
 	}
 	return 1;
 }

@@ -43,6 +43,9 @@ struct pcc_pair {
 	pcc_num duration;
 	pcc_num residual;
 	pcc_num packet;
+	/* It left since more was tried for the last time. */
+	u32 fresh;
+	u32 reserved;
 };
 
 PCC_PART pcc_num pair_achieved(const struct pcc_report *report)

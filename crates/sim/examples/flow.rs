@@ -106,8 +106,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Args, String> {
             "--datagram" => flow.config.max_datagram_size = value.parse().map_err(|e| wrong(&e))?,
             "--law" => flow.config.law = Some(value.parse().map_err(|e| wrong(&e))?),
             "--utility" => {
-                flow.config.utility = pcc::utility::by_name(&value)
-                    .ok_or_else(|| wrong(&format!("there are {}", pcc::utility::NAMES.join(", "))))?;
+                flow.config.utility = pcc::utility::parse(&value).map_err(|e| wrong(&e))?;
             }
             _ => return Err(format!("unknown option {arg}")),
         }

@@ -60,6 +60,14 @@ impl Response {
         ((unexplained / (self.pairs - 1.0).max(1.0)).max(1.0) / self.xx).sqrt()
     }
 
+    /// Whether the slope is certainly below this (97.5 %). The fewer pairs there were, the less their scatter says of the
+    /// error: within a tenth the quantile of Student's distribution.
+    pub(super) fn is_below(&self, slope: f64) -> bool {
+        let freedom = self.pairs - 1.0;
+        let errors = 2.0 + 6.0 * freedom.max(0.0).powf(-1.5);
+        self.xx > 0.0 && self.xy / self.xx + errors * self.error() < slope
+    }
+
     /// The slope less so many errors; zero where that is not above zero.
     pub(super) fn at_least(&self, errors: f64) -> f64 {
         if self.xx > 0.0 { (self.xy / self.xx - errors * self.error()).max(0.0) } else { 0.0 }
@@ -100,6 +108,13 @@ mod tests {
     fn pairs_that_scatter_more_than_they_claim_are_not_believed() {
         let (honest, bold) = (learnt(40, 0.0, 0.02, 0.02), learnt(40, 0.0, 0.02, 1e-4));
         assert!((bold.error() / honest.error() - 1.0).abs() < 0.3, "{} and {}", bold.error(), honest.error());
+    }
+
+    #[test]
+    fn that_there_is_no_slope_is_not_said_of_few_pairs_nor_where_there_is_one() {
+        assert!(!learnt(1, 0.0, 0.0, 1e-4).is_below(0.1) && !Response::default().is_below(0.1));
+        assert!(learnt(8, 0.0, 1e-4, 1e-4).is_below(0.1) && !learnt(8, 0.2, 1e-4, 1e-4).is_below(0.1));
+        assert!(!learnt(8, 0.0, 0.01, 1e-4).is_below(0.1), "what scatters is not known");
     }
 
     #[test]

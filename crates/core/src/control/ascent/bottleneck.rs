@@ -2,6 +2,7 @@
 
 use super::level::Reading;
 use super::pair::Pair;
+use super::scatter::Scatter;
 use crate::control::response::Estimate;
 
 /// By how much the share may change from one pair to the next, as a share of itself: the process noise of the filter.
@@ -18,12 +19,28 @@ const WEIGHT: f64 = 0.3;
 const UNUSED: f64 = 0.7;
 const FORGOTTEN: f64 = 0.05;
 
+/// What became of a pair.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fate {
+    /// How fast the queue grew. Unit: s/s.
+    pub(super) growth: Estimate,
+    /// Share of its packets that were lost because of the rate.
+    pub(super) excess: f64,
+    /// Share of them that were lost beyond what is usual.
+    pub(super) beyond: Estimate,
+    pub(super) queue: Reading,
+    /// It left since more was tried for the last time: what left before has no say in whether still more is carried.
+    pub(super) fresh: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bottleneck {
     /// Unit: byte/s.
     capacity: f64,
     /// Of ln capacity.
     variance: f64,
+    /// Of ln of what pairs carry: on a host that sends in bursts they err by more than their slopes say.
+    scatter: Scatter,
     /// By how much more is tried when all that was tried was carried.
     headroom: f64,
     /// Half of the queueing delay at which packets are lost. Unit: s.
@@ -32,12 +49,12 @@ pub(super) struct Bottleneck {
 
 impl Bottleneck {
     /// One that was seen to carry so much when the queue was so long.
-    pub(super) const fn new(capacity: f64, queue: f64) -> Self {
-        Self { capacity, variance: 0.1, headroom: 0.0, room: queue / 2.0 }
+    pub(super) fn new(capacity: f64, queue: f64) -> Self {
+        Self { capacity, variance: 0.1, scatter: Scatter::default(), headroom: 0.0, room: queue / 2.0 }
     }
 
     /// One that carries everything.
-    pub(super) const fn endless() -> Self {
+    pub(super) fn endless() -> Self {
         Self::new(f64::MAX, f64::MAX)
     }
 
@@ -52,19 +69,10 @@ impl Bottleneck {
         self.headroom = 0.0;
     }
 
-    /// A pair was carried, while the queue grew so fast and so much of the pair was lost because of the rate, or
-    /// beyond what is usual. The headroom
-    /// doubles from `least` to `most`.
-    pub(super) fn update(
-        &mut self,
-        pair: &Pair,
-        growth: Estimate,
-        excess: f64,
-        beyond: Estimate,
-        queue: Reading,
-        headroom: (f64, f64),
-    ) {
-        let rate = pair.rate();
+    /// A pair was carried. The headroom doubles from the first to the second of these. Returns whether more is tried now.
+    pub(super) fn update(&mut self, pair: &Pair, fate: Fate, headroom: (f64, f64)) -> bool {
+        let Fate { growth, excess, beyond, queue, fresh } = fate;
+        let (mut raised, rate) = (false, pair.rate());
         let packet = pair.second.sent.get() as f64 / f64::from(pair.second.packets.max(1)) / rate;
         let loses = excess > TELLING_LOSS;
         if loses {
@@ -76,20 +84,25 @@ impl Bottleneck {
         if loses || stands || grows {
             // The bottleneck is busy: what it carried is what it can carry.
             let carried = rate * (1.0 - beyond.mean) / (1.0 + growth.mean.max(-0.5));
+            self.scatter.learn(carried.ln());
             self.variance += DRIFT * DRIFT;
-            let gain = self.variance / (self.variance + growth.variance + beyond.variance);
+            let noise = (growth.variance + beyond.variance).max(self.scatter.variance());
+            let gain = self.variance / (self.variance + noise);
             self.variance *= 1.0 - gain;
             self.capacity *= (carried / self.capacity).powf(gain);
             self.headroom = 0.0;
-        } else if rate >= self.capacity * (1.0 - headroom.0) {
+        } else if fresh && rate >= self.capacity * (1.0 - headroom.0) {
             // It was not, and carried all: it can carry more. What a host sent late and all at once is no such proof.
             self.capacity = self.capacity.max(rate.min(pair.target())) * (1.0 + self.headroom);
+            self.scatter.interrupt();
             self.headroom = (2.0 * self.headroom).clamp(headroom.0, headroom.1);
             self.variance = 0.01;
+            raised = true;
         }
         if rate < UNUSED * self.capacity {
             self.capacity *= 1.0 - FORGOTTEN;
         }
+        raised
     }
 }
 
@@ -109,15 +122,16 @@ mod tests {
         bottleneck.capacity() * 8e-6
     }
 
-    fn queue(level: f64) -> Reading {
-        Reading { level, noise: 1e-5 }
+    /// Of a fresh pair, behind so much of queue.
+    fn fate(growth: Estimate, excess: f64, beyond: Estimate, queue: f64) -> Fate {
+        Fate { growth, excess, beyond, queue: Reading { level: queue, noise: 1e-5 }, fresh: true }
     }
 
     #[test]
     fn a_queue_that_grows_tells_the_capacity_at_once() {
         let mut bottleneck = at(100.0);
         let growth = Estimate { mean: 0.25, variance: 1e-8 };
-        bottleneck.update(&pair(0, 100.0, |_| 0.0, |_| 0.0), growth, 0.0, NOTHING, queue(0.002), HEADROOM);
+        bottleneck.update(&pair(0, 100.0, |_| 0.0, |_| 0.0), fate(growth, 0.0, NOTHING, 0.002), HEADROOM);
         assert!((mbit(&bottleneck) - 80.0).abs() < 0.2, "{bottleneck:?}");
     }
 
@@ -126,9 +140,23 @@ mod tests {
         let mut bottleneck = at(100.0);
         for i in 0..20 {
             let growth = Estimate { mean: if i % 2 == 0 { 0.3 } else { -0.3 }, variance: 0.09 };
-            bottleneck.update(&pair(i, 100.0, |_| 0.0, |_| 0.0), growth, 0.0, NOTHING, queue(0.005), HEADROOM);
+            bottleneck.update(&pair(i, 100.0, |_| 0.0, |_| 0.0), fate(growth, 0.0, NOTHING, 0.005), HEADROOM);
         }
         assert!((mbit(&bottleneck) - 100.0).abs() < 12.0, "{bottleneck:?}");
+    }
+
+    #[test]
+    fn pairs_that_scatter_more_than_their_growth_says_move_it_little() {
+        let mut bottleneck = at(100.0);
+        let mut furthest: f64 = 0.0;
+        for i in 0..60 {
+            let growth = Estimate { mean: if i % 2 == 0 { 0.2 } else { -0.2 }, variance: 1e-8 };
+            bottleneck.update(&pair(i, 100.0, |_| 0.0, |_| 0.0), fate(growth, 0.0, NOTHING, 0.005), HEADROOM);
+            if i >= 20 {
+                furthest = furthest.max((mbit(&bottleneck) - 102.0).abs());
+            }
+        }
+        assert!(furthest < 8.0, "{furthest} Mbit/s off, of readings that are 20 off");
     }
 
     #[test]
@@ -137,13 +165,16 @@ mod tests {
         let mut found = Vec::new();
         for i in 0..6 {
             let rate = mbit(&bottleneck);
-            bottleneck.update(&pair(i, rate, |_| 0.0, |_| 0.0), NOTHING, 0.0, NOTHING, queue(0.0), HEADROOM);
+            bottleneck.update(&pair(i, rate, |_| 0.0, |_| 0.0), fate(NOTHING, 0.0, NOTHING, 0.0), HEADROOM);
             found.push(mbit(&bottleneck) / rate - 1.0);
         }
         let expected = [0.0, 0.02, 0.04, 0.08, 0.16, 0.25];
         assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-3), "{found:?}");
         let before = mbit(&bottleneck);
-        bottleneck.update(&pair(6, 0.8 * before, |_| 0.0, |_| 0.0), NOTHING, 0.0, NOTHING, queue(0.0), HEADROOM);
+        let stale = Fate { fresh: false, ..fate(NOTHING, 0.0, NOTHING, 0.0) };
+        assert!(!bottleneck.update(&pair(6, before, |_| 0.0, |_| 0.0), stale, HEADROOM));
+        assert!((mbit(&bottleneck) - before).abs() < 1e-6, "what left before more was tried proves nothing");
+        bottleneck.update(&pair(6, 0.8 * before, |_| 0.0, |_| 0.0), fate(NOTHING, 0.0, NOTHING, 0.0), HEADROOM);
         assert!((mbit(&bottleneck) - before).abs() < 1e-6, "a lower rate proves nothing");
     }
 
@@ -154,7 +185,7 @@ mod tests {
         for probe in [&mut late.first, &mut late.second] {
             probe.target = crate::units::Rate::from_mbit(100.0);
         }
-        bottleneck.update(&late, NOTHING, 0.0, NOTHING, queue(0.0), HEADROOM);
+        bottleneck.update(&late, fate(NOTHING, 0.0, NOTHING, 0.0), HEADROOM);
         assert!((mbit(&bottleneck) - 100.0).abs() < 0.1, "{bottleneck:?}");
     }
 
@@ -163,7 +194,7 @@ mod tests {
         let mut bottleneck = at(110.0);
         for i in 0..20 {
             let beyond = Estimate { mean: 0.1, variance: 1e-6 };
-            bottleneck.update(&pair(i, 110.0, |_| 0.1, |_| 0.0), NOTHING, 0.1, beyond, queue(0.004), HEADROOM);
+            bottleneck.update(&pair(i, 110.0, |_| 0.1, |_| 0.0), fate(NOTHING, 0.1, beyond, 0.004), HEADROOM);
         }
         assert!((mbit(&bottleneck) - 99.0).abs() < 0.5, "{bottleneck:?}");
         assert!((bottleneck.room - 0.002).abs() < 1e-4, "half of where it overflows: {bottleneck:?}");
@@ -173,7 +204,7 @@ mod tests {
     fn what_is_not_used_for_long_is_forgotten() {
         let mut bottleneck = at(100.0);
         for i in 0..60 {
-            bottleneck.update(&pair(i, 10.0, |_| 0.0, |_| 0.0), NOTHING, 0.0, NOTHING, queue(0.0), HEADROOM);
+            bottleneck.update(&pair(i, 10.0, |_| 0.0, |_| 0.0), fate(NOTHING, 0.0, NOTHING, 0.0), HEADROOM);
         }
         assert!(mbit(&bottleneck) < 20.0, "{bottleneck:?}");
     }

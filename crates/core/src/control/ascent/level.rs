@@ -1,8 +1,9 @@
 //! The level of the queue: the RTT above that of the empty path, whose owner this file is.
 //!
 //! The path's RTT is the least that was seen. A path that became longer, or a radio that holds every packet back, looks like
-//! a queue that never empties; whether it is one is found out by experiment. If the rate fell and the level did not, one pair
-//! is sent at half the rate: a queue of ours falls, anything else does not, and is taken for the path's from then on.
+//! a queue that never empties; whether it is one is found out by experiment. A queue grows faster in the faster probe of each
+//! pair: if this one certainly does not, it is none. Where that is not clear, and the rate fell and the level did not, one pair
+//! is sent at half the rate: a queue of ours falls, anything else does not. What is no queue is the path's from then on.
 
 use super::pair::Pair;
 use crate::control::response::Estimate;
@@ -31,6 +32,16 @@ enum Doubt {
     Wanted(f64),
     /// This pair is one.
     Testing(f64),
+}
+
+/// How the level's growth answers to our rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Beyond doubt: it is a queue.
+    Yes,
+    /// Beyond doubt it does not: it is none.
+    No,
+    Unclear,
 }
 
 /// What the RTT says of the queue. Unit: s.
@@ -104,9 +115,8 @@ impl Level {
         self.doubt = Doubt::None;
     }
 
-    /// The level at the end of a pair through which the queue grew so fast. `filled` tells whether the queue answers to our
-    /// rate beyond doubt: then it is one.
-    pub(super) fn read(&mut self, pair: &Pair, growth: f64, filled: bool) -> Option<Reading> {
+    /// The level at the end of a pair through which the queue grew so fast.
+    pub(super) fn read(&mut self, pair: &Pair, growth: f64, answer: Answer) -> Option<Reading> {
         let least = pair.least_rtt()?;
         let lowest = pair.first.rtt_least.map_or(least, |first| first.as_secs_f64().min(least));
         self.least = self.least.min(lowest);
@@ -123,8 +133,11 @@ impl Level {
         self.mean += SLOW * (above - self.mean);
         // A level that is gone most of the time was not the path's.
         self.tolerance = self.tolerance.min(self.mean);
-        self.wonder(pair.rate(), at, filled);
         let noise = 2.0 * self.noise;
+        if answer == Answer::No && above - self.tolerance > noise.max(NOTHING) {
+            self.take_for_the_path_s(pair.rate(), above - self.tolerance);
+        }
+        self.wonder(pair.rate(), at, answer);
         let level = Estimate { mean: (above - self.tolerance).max(0.0), variance: noise * noise }.shrunk();
         Some(Reading { level, noise })
     }
@@ -135,13 +148,13 @@ impl Level {
     }
 
     /// Asks for a test if the rate fell and the level did not.
-    fn wonder(&mut self, rate: f64, at: f64, filled: bool) {
+    fn wonder(&mut self, rate: f64, at: f64, answer: Answer) {
         let (before, level) = self.anchor;
         let recent = self.recent - self.tolerance;
         if recent < STILL_THERE * level || recent < NOTHING || rate > before {
             self.anchor = (rate, recent.max(0.0));
         } else if rate < SUSPICIOUS_FALL * before
-            && !filled
+            && answer != Answer::Yes
             && self.doubt == Doubt::None
             && at > self.tested + self.wait
         {
@@ -161,11 +174,16 @@ impl Level {
             self.anchor = (2.0 * pair.rate(), after.max(0.0));
         } else {
             self.wait = FIRST_WAIT * rtt;
-            self.tolerance += before;
-            self.mean = self.tolerance;
-            self.anchor = (pair.rate(), 0.0);
+            self.take_for_the_path_s(pair.rate(), before);
         }
         true
+    }
+
+    fn take_for_the_path_s(&mut self, rate: f64, level: f64) {
+        self.tolerance += level;
+        self.mean = self.tolerance;
+        self.recent = self.tolerance;
+        self.anchor = (rate, 0.0);
     }
 }
 
@@ -185,7 +203,7 @@ mod tests {
             let queue = if share < 1.0 { tested(queue) } else { queue };
             let pair = pair(*at, rate * share, |_| 0.0, |_| queue);
             *at += 1;
-            reading = level.read(&pair, 0.0, false).unwrap();
+            reading = level.read(&pair, 0.0, Answer::Unclear).unwrap();
             level.on_tested(&pair, RTT);
         }
         reading
@@ -219,14 +237,23 @@ mod tests {
 
     #[test]
     fn nothing_is_tested_while_the_queue_answers_or_the_rate_stays() {
-        for (rate, filled) in [(80.0, true), (97.0, false)] {
+        for (rate, answer) in [(80.0, Answer::Yes), (97.0, Answer::Unclear)] {
             let mut level = Level::above(RTT);
             for at in 0..40 {
                 let pair = pair(at, if at < 20 { 100.0 } else { rate }, |_| 0.0, |_| 0.02);
                 assert_eq!(level.begin_pair().to_bits(), 1.0_f64.to_bits(), "rate {rate}");
-                level.read(&pair, 0.0, filled);
+                level.read(&pair, 0.0, answer);
             }
         }
+    }
+
+    #[test]
+    fn what_does_not_answer_is_the_path_s_at_once_beyond_the_noise() {
+        let mut level = Level::above(RTT);
+        let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.02), 0.0, Answer::No).unwrap();
+        assert!((level.base() - RTT - 0.02).abs() < 1e-9 && reading.level < 1e-9, "{level:?} {reading:?}");
+        let reading = level.read(&pair(1, 100.0, |_| 0.0, |_| 0.0203), 0.0, Answer::No).unwrap();
+        assert!((level.base() - RTT - 0.02).abs() < 1e-9 && reading.level > 0.0, "{level:?} {reading:?}");
     }
 
     #[test]

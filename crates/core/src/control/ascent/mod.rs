@@ -21,6 +21,7 @@ mod loss;
 mod pair;
 mod part;
 mod rival;
+mod scatter;
 
 use super::response::{Estimate, Response};
 use super::starting::{Evaluate, Judgement, Starting};
@@ -28,10 +29,10 @@ use super::{Path, RateControl, Slot, Verdict, within_reach};
 use crate::interval::{LimitedBy, Report};
 use crate::rng::Rng;
 use crate::units::Rate;
-use bottleneck::Bottleneck;
+use bottleneck::{Bottleneck, Fate};
 use core::time::Duration;
 use forecast::Forecast;
-use level::Level;
+use level::{Answer, Level};
 use loss::Loss;
 use pair::Pair;
 pub use part::Part;
@@ -87,7 +88,8 @@ const DRAIN_SHARE: f64 = 0.5;
 const ERRORS: f64 = 2.0;
 /// Of the most that was ever carried, so much is remembered from pair to pair: half of it after 70.
 const FORGETTING: f64 = 0.99;
-/// A queue is longer than a crowd of our kind would keep it if it is too long for one of so many equal senders.
+/// So many equal senders are a crowd: a queue too long for one of them is longer than our kind would keep it, and one that
+/// answers to our rate by less than one of them would see is none.
 const CROWD: f64 = 16.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
 const MAX_LAUNCHED: usize = 256;
@@ -107,6 +109,8 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Launched {
     trial: u8,
+    /// Whether it left since more was tried for the last time.
+    fresh: bool,
     /// Unit: byte/s.
     rate: f64,
     /// How long it is meant to last.
@@ -160,17 +164,21 @@ impl Probing {
         self.level.forget_test();
     }
 
-    /// The result of a probe; a pair, if it is the second of one.
-    fn resolve(&mut self, trial: u8, report: &Report) -> Option<Pair> {
-        while let Some(launched) = self.launched.pop_front()
-            && launched.trial != trial
-        {}
+    /// The result of a probe; a pair, if it is the second of one, and whether it left since more was tried.
+    fn resolve(&mut self, trial: u8, report: &Report) -> Option<(Pair, bool)> {
+        let mut fresh = true;
+        while let Some(launched) = self.launched.pop_front() {
+            fresh = launched.fresh;
+            if launched.trial == trial {
+                break;
+            }
+        }
         if trial.is_multiple_of(2) {
             self.first = Some((trial, Box::new(report.clone())));
             return None;
         }
         let (_, first) = self.first.take().filter(|(first, _)| first.wrapping_add(1) == trial)?;
-        Some(Pair { first, second: Box::new(report.clone()) })
+        Some((Pair { first, second: Box::new(report.clone()) }, fresh))
     }
 
     /// How fast the queue grew through a pair. Learns how that answers to our rate.
@@ -244,21 +252,31 @@ impl Ascent {
             probing.first = None;
             return Verdict::Wait;
         }
-        let Some(pair) = probing.resolve(trial, report) else { return Verdict::Wait };
+        let Some((pair, fresh)) = probing.resolve(trial, report) else { return Verdict::Wait };
         let rtt = path.rtt.as_secs_f64();
         let mut growth = probing.growth(&pair);
         if !self.config.has(Part::Errors) {
             growth.variance = 0.0;
         }
         let excess = probing.loss.update(&pair);
-        let filled = probing.share.at_least(ERRORS) > 0.0;
-        let Some(queue) = probing.level.read(&pair, growth.shrunk(), filled) else { return Verdict::Wait };
+        let answer = if probing.share.at_least(ERRORS) > 0.0 {
+            Answer::Yes
+        } else if probing.share.is_below(1.0 / CROWD) {
+            Answer::No
+        } else {
+            Answer::Unclear
+        };
+        let Some(queue) = probing.level.read(&pair, growth.shrunk(), answer) else { return Verdict::Wait };
         if probing.level.on_tested(&pair, rtt) {
             return Verdict::Wait;
         }
         let most = if self.config.has(Part::Headroom) { self.config.step_max } else { self.config.epsilon };
         let headroom = (self.config.epsilon, most);
-        probing.bottleneck.update(&pair, growth, excess, probing.loss.beyond_random(&pair), queue, headroom);
+        let beyond = probing.loss.beyond_random(&pair);
+        let fresh = fresh || !self.config.has(Part::News);
+        if probing.bottleneck.update(&pair, Fate { growth, excess, beyond, queue, fresh }, headroom) {
+            probing.launched.iter_mut().for_each(|launched| launched.fresh = false);
+        }
         let mut forecast = Forecast {
             bottleneck: probing.bottleneck,
             base: probing.level.base(),
@@ -344,7 +362,12 @@ impl RateControl for Ascent {
                 if probing.launched.len() >= MAX_LAUNCHED {
                     probing.launched.pop_front();
                 }
-                probing.launched.push_back(Launched { trial, rate: rate.bytes_per_sec(), seconds: length });
+                probing.launched.push_back(Launched {
+                    trial,
+                    fresh: true,
+                    rate: rate.bytes_per_sec(),
+                    seconds: length,
+                });
                 let rtts = length / path.rtt.as_secs_f64().max(1e-6);
                 Slot { rate, trial: Some(trial), rtts: (rtts, rtts) }
             }

@@ -19,6 +19,8 @@ pub enum Part {
     Noise,
     /// That steps up double while all is carried: without it each is one ε.
     Headroom,
+    /// That more is tried only on the word of a pair that left since more was tried for the last time.
+    News,
     /// What the probes on their way will do to the queue.
     OnItsWay,
     /// That the buffer is known to end, and half of it is left to others.
@@ -29,7 +31,7 @@ pub enum Part {
 
 impl Part {
     /// All of them, and what is different without.
-    pub const ALL: [(Self, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str); 11] = [
         (Self::Drain, "Probing begins at once after Starting, with the queue that it built"),
         (Self::Test, "No pair at half of the rate asks whether a level is a queue or the path's"),
         (Self::OwnLoss, "No loss is ours, all are random"),
@@ -37,6 +39,7 @@ impl Part {
         (Self::Errors, "Each pair is taken at its word, whatever its error"),
         (Self::Noise, "The level of the queue counts in full, whatever its noise"),
         (Self::Headroom, "Steps up do not double while all is carried: each is one ε"),
+        (Self::News, "More is tried on the word of any pair, also of one that left before"),
         (Self::OnItsWay, "What is on its way to the queue is not foreseen"),
         (Self::Room, "The buffer has no end that is foreseen"),
         (Self::Rival, "No floor is put under the rate beside a sender that fills the queue"),
@@ -56,6 +59,7 @@ impl Part {
             Self::Errors => "errors",
             Self::Noise => "noise",
             Self::Headroom => "headroom",
+            Self::News => "news",
             Self::OnItsWay => "on-its-way",
             Self::Room => "room",
             Self::Rival => "rival",
