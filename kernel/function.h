@@ -131,7 +131,10 @@ PCC_PART pcc_num n_pow(pcc_num a, pcc_num b)
 	if (a & N_SIGN && n_floor(size) != size)
 		return N_UNKNOWN;
 	power = n_exp(n_mul(b, n_log(n_abs(a))));
-	return a & N_SIGN && n_to(size) & 1 ? power | N_SIGN : power;
+	/* From 2^53 on all numbers are even. */
+	if (a & N_SIGN && n_exponent(size) < N_BIAS + 53 && n_to(size) & 1)
+		power |= N_SIGN;
+	return power;
 }
 
 #endif
