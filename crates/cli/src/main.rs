@@ -67,6 +67,7 @@ enum Command {
     Lab(lab::Args),
     #[cfg(target_os = "linux")]
     Sim(Box<sim::Args>),
+    Utility(utility::Args),
     Completions(manual::CompletionsArgs),
     Man(manual::ManArgs),
 }
@@ -104,6 +105,7 @@ fn main() -> ExitCode {
             Command::Lab(args) => lab::run(args),
             #[cfg(target_os = "linux")]
             Command::Sim(args) => sim::run(*args),
+            Command::Utility(args) => utility::run(args),
             Command::Completions(args) => manual::completions(&args, Cli::command()),
             Command::Man(args) => manual::man(&args, Cli::command()),
         }

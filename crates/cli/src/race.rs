@@ -21,6 +21,7 @@ mod transfer;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::reserved::Reserved;
+use crate::utility::Objective;
 use anyhow::{Context, bail};
 use carrier::Carrier;
 use core::time::Duration;
@@ -28,7 +29,7 @@ use course::Course;
 use live::Live;
 use output::{Event, Summary};
 use pcc::units::Bytes;
-use pcc_quic::Algorithm;
+use pcc_quic::{Algorithm, PccConfig};
 use runner::{Entry, Rules, Update};
 use score::Score;
 use source::Source;
@@ -43,6 +44,7 @@ Examples:
   pcc race                                     a satellite link, with a file made for it
   pcc race film.mkv                            your own file
   pcc race lossy film.mkv                      your own file, over 100 Mbit/s with 1 % loss
+  pcc race lossy --scavenger                   how much a sender that yields still gets
   pcc race rate=50Mbit,rtt=20ms,loss=0.5% -C pcc,bbr --size 20MB
   sudo pcc race satellite --kernel             against the kernel's TCPs too
   pcc race satellite --json --html satellite.html --svg satellite.svg
@@ -63,6 +65,8 @@ pub(crate) struct Args {
     /// Who runs: congestion control algorithms, separated by commas
     #[arg(short = 'C', long, value_name = "A,B,C", value_delimiter = ',', default_value = "pcc,cubic,bbr")]
     congestion: Vec<Algorithm>,
+    #[command(flatten)]
+    objective: Objective,
     /// Size of the file that is made, for example 20MB
     #[arg(long, value_name = "BYTES", conflicts_with = "file")]
     size: Option<Bytes>,
@@ -107,7 +111,7 @@ impl Args {
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    let mut carriers: Vec<_> = args.congestion.iter().cloned().map(Carrier::Quic).collect();
+    let mut carriers = carriers(&args.congestion, &args.objective)?;
     if args.kernel {
         carriers.extend(carrier::TCP);
     }
@@ -164,6 +168,28 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         writeln!(out, "\nTimelines: {}", args.html.display())?;
     }
     verdict(&traces, interrupted)
+}
+
+/// The algorithms of our QUIC stack, of which PCC strives for what it is told.
+fn carriers(algorithms: &[Algorithm], objective: &Objective) -> anyhow::Result<Vec<Carrier>> {
+    let aim = objective.aim()?;
+    let mut is_used = objective.given().is_none();
+    let told = algorithms.iter().cloned().map(|algorithm| match algorithm {
+        Algorithm::Pcc(PccConfig { mut core }) => {
+            is_used = true;
+            aim.apply(&mut core);
+            Carrier::Quic(Algorithm::Pcc(PccConfig { core }))
+        }
+        other => Carrier::Quic(other),
+    });
+    let carriers = told.collect();
+    match objective.given() {
+        Some(given) if !is_used => {
+            let error = anyhow::anyhow!("{given} steers PCC, which -C does not name: leave out one of the two");
+            Err(error.context(Failure::Usage))
+        }
+        _ => Ok(carriers),
+    }
 }
 
 /// Starts everybody, shows how they do, and answers what became of each.

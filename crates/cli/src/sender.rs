@@ -1,11 +1,10 @@
 //! How this side sends: the options that all commands which move files share.
 
 use crate::exit::Failure;
-use crate::utility::Choice;
+use crate::utility::Objective;
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use noq::TransportConfig;
-use pcc::control::Law;
 use pcc::observe::Observer;
 use pcc::units::Rate;
 use pcc_quic::transport::{self, Windows};
@@ -22,15 +21,8 @@ pub(crate) struct SenderArgs {
     #[arg(short = 'C', long, value_name = "ALGORITHM", default_value = "pcc", value_parser = PossibleValuesParser::new(Algorithm::NAMES).try_map(|name| name.parse::<Algorithm>()))]
     pub(crate) congestion: Algorithm,
 
-    /// What PCC strives for, by name and parameters: `fair` is goodput and a short queue in equal shares,
-    /// `safe` goodput below 5 % loss, `scavenger` yields to others,
-    /// `vivace,b=2` is vivace with another parameter
-    #[arg(long, value_name = "NAME[,KEY=VALUE]", default_value = "fair")]
-    pub(crate) utility: Choice,
-
-    /// PCC's control law if not the one that suits the utility, and its parameters, as in docs/algorithm.md: allegro,epsilon_min=0.02
-    #[arg(long, value_name = "LAW[,NAME=VALUE..]")]
-    pub(crate) law: Option<Law>,
+    #[command(flatten)]
+    pub(crate) objective: Objective,
 
     /// Never send faster than this, on each connection, for example 100Mbit (or 100M) or 12.5MB; `pcc get` receives no faster either
     #[arg(long, value_name = "RATE")]
@@ -40,24 +32,17 @@ pub(crate) struct SenderArgs {
 impl SenderArgs {
     /// The algorithm with its parameters; `observer` hears of PCC's intervals.
     ///
-    /// Errors: a utility or a law's parameters were chosen for an algorithm that knows none.
+    /// Errors: a utility or a law's parameters were chosen for an algorithm that knows none, or cannot be.
     pub(crate) fn algorithm(&self, observer: Option<Arc<dyn Observer>>) -> anyhow::Result<Algorithm> {
         let Algorithm::Pcc(PccConfig { mut core }) = self.congestion.clone() else {
-            if self.utility.written != "fair" {
-                let (utility, algorithm) = (&self.utility.written, self.congestion.name());
-                return Err(anyhow!("--utility {utility} steers PCC, not {algorithm}: leave out one of the two")
-                    .context(Failure::Usage));
-            }
-            if self.law.is_some() {
+            if let Some(given) = self.objective.given() {
                 let algorithm = self.congestion.name();
-                return Err(
-                    anyhow!("--law steers PCC, not {algorithm}: leave out one of the two").context(Failure::Usage)
-                );
+                let error = anyhow!("{given} steers PCC, not {algorithm}: leave out one of the two");
+                return Err(error.context(Failure::Usage));
             }
             return Ok(self.congestion.clone());
         };
-        core.utility = self.utility.utility.clone();
-        core.law = self.law.clone();
+        self.objective.aim()?.apply(&mut core);
         core.max_rate = self.limit;
         core.observer = observer;
         Ok(Algorithm::Pcc(PccConfig { core }))
@@ -71,12 +56,16 @@ impl SenderArgs {
         windows: &Windows,
         observer: Option<Arc<dyn Observer>>,
     ) -> anyhow::Result<TransportConfig> {
-        let algorithm = self.algorithm(observer)?;
-        let mut config = transport::config(&algorithm, windows);
+        Ok(self.transport_of(&self.algorithm(observer)?, windows))
+    }
+
+    /// The same for an algorithm that these options made.
+    pub(crate) fn transport_of(&self, algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
+        let mut config = transport::config(algorithm, windows);
         if let Some(limit) = self.limit {
             algorithm.cap(&mut config, limit);
         }
-        Ok(config)
+        config
     }
 }
 
@@ -84,6 +73,7 @@ impl SenderArgs {
 mod tests {
     use super::*;
     use clap::Parser;
+    use pcc::control::Law;
 
     #[derive(clap::Parser)]
     struct Cli {
@@ -132,6 +122,6 @@ mod tests {
         let text = format!("{error:#}");
         assert!(text.contains("--utility linear") && text.contains("cubic"), "{text}");
         let error = parse("-C cubic --law allegro,least_gain=0").unwrap().algorithm(None).unwrap_err();
-        assert!(format!("{error:#}").contains("--law steers PCC, not cubic"), "{error:#}");
+        assert!(format!("{error:#}").contains("--law allegro,least_gain=0 steers PCC, not cubic"), "{error:#}");
     }
 }

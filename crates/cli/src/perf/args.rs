@@ -3,9 +3,8 @@
 use super::datagram::LargestDatagram;
 use crate::dial::Family;
 use crate::tls::Fingerprint;
-use crate::utility::Choice;
+use crate::utility::Objective;
 use clap::ArgGroup;
-use pcc::control::Law;
 use pcc::units::{Bytes, Rate};
 use pcc_quic::Algorithm;
 use std::net::IpAddr;
@@ -124,13 +123,8 @@ pub(crate) struct Args {
     #[arg(short = 'C', long, value_name = "NAME[,NAME]", value_delimiter = ',', help_heading = "Congestion control")]
     pub(super) congestion: Vec<Algorithm>,
 
-    /// What PCC strives for, by name and parameters, for example scavenger or vivace,b=2
-    #[arg(long, value_name = "NAME[,KEY=VALUE]", default_value = "fair", help_heading = "Congestion control")]
-    pub(super) utility: Choice,
-
-    /// PCC's control law if not the one that suits the utility, and its parameters, as in docs/algorithm.md: allegro,epsilon_min=0.02
-    #[arg(long, value_name = "LAW[,NAME=VALUE..]", value_parser = law, help_heading = "Congestion control")]
-    pub(super) law: Option<String>,
+    #[command(flatten, next_help_heading = "Congestion control")]
+    pub(super) objective: Objective,
 
     /// Turns of each algorithm, if there are several
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Congestion control")]
@@ -208,10 +202,6 @@ fn seconds(written: &str) -> Result<Duration, String> {
 fn window(written: &str) -> Result<Bytes, String> {
     let bytes: Bytes = parse(written)?;
     if (1 << 14..=1 << 32).contains(&bytes.get()) { Ok(bytes) } else { Err("choose from 16KiB to 4GiB".to_owned()) }
-}
-
-fn law(written: &str) -> Result<String, String> {
-    parse::<Law>(written).map(|_| written.to_owned())
 }
 
 fn parse<T: std::str::FromStr>(written: &str) -> Result<T, String>

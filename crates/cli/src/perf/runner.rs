@@ -16,9 +16,9 @@ use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::tls::{self, Identity, Trust};
 use crate::url::Peer;
+use crate::utility::Aim;
 use anyhow::{Context, anyhow};
 use noq::{Connection, Endpoint, PathId, ServerConfig};
-use pcc::control::Law;
 use pcc::units::Rate;
 use pcc_quic::{Algorithm, PacedRuntime, PccConfig, socket};
 use serde_json::json;
@@ -37,10 +37,8 @@ pub(super) struct Test {
     pub(super) algorithms: Vec<Algorithm>,
     /// Turns of each.
     pub(super) rounds: u32,
-    /// PCC's utility function.
-    pub(super) utility: String,
-    /// Parameters of its control law, if not the defaults.
-    pub(super) law: Option<String>,
+    /// What PCC strives for.
+    pub(super) aim: Aim,
     /// `-b`.
     pub(super) max_rate: Option<Rate>,
     /// `-M`.
@@ -97,7 +95,8 @@ impl Test {
             Some(bytes) => Until::Volume(bytes.get()),
             None => Until::Time(args.time.unwrap_or(TIME)),
         };
-        let algorithms = algorithms(args)?;
+        let aim = args.objective.aim()?;
+        let algorithms = algorithms(args, &aim)?;
         let windows = Windows(args.window);
         Ok(Self {
             peer,
@@ -111,8 +110,7 @@ impl Test {
             },
             rounds: if algorithms.len() > 1 { args.rounds } else { 1 },
             algorithms,
-            utility: args.utility.written.clone(),
-            law: args.law.clone(),
+            aim,
             max_rate: args.bitrate,
             largest_datagram: args.set_mss,
             windows,
@@ -196,7 +194,7 @@ fn ends(endpoint: &Endpoint, connection: &Connection) -> anyhow::Result<(SocketA
 const GOODBYE: Duration = Duration::from_millis(200);
 
 /// The algorithms to use, with what was asked of PCC.
-fn algorithms(args: &Args) -> anyhow::Result<Vec<Algorithm>> {
+fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
     let named = if args.congestion.is_empty() { vec![Algorithm::default()] } else { args.congestion.clone() };
     let mut names: Vec<&str> = named.iter().map(Algorithm::name).collect();
     names.sort_unstable();
@@ -206,11 +204,15 @@ fn algorithms(args: &Args) -> anyhow::Result<Vec<Algorithm>> {
             anyhow!("-C names an algorithm twice; --rounds says how often each has its turn").context(Failure::Usage)
         );
     }
-    let law: Option<Law> = args.law.as_deref().map(str::parse).transpose().context(Failure::Usage)?;
+    if let Some(given) = args.objective.given()
+        && !names.contains(&"pcc")
+    {
+        let error = anyhow!("{given} steers PCC, which -C does not name: leave out one of the two");
+        return Err(error.context(Failure::Usage));
+    }
     let configured = named.into_iter().map(|algorithm| match algorithm {
         Algorithm::Pcc(PccConfig { mut core }) => {
-            core.utility = args.utility.utility.clone();
-            core.law = law.clone();
+            aim.apply(&mut core);
             Algorithm::Pcc(PccConfig { core })
         }
         other => other,
@@ -281,7 +283,7 @@ async fn turns(test: &Test, output: &mut Output, interrupt: &Interrupt, runs: &m
 pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen(1)?;
     let mut output = Output::open(&args)?;
-    let mut algorithms = algorithms(&args)?;
+    let mut algorithms = algorithms(&args, &args.objective.aim()?)?;
     if algorithms.len() > 1 {
         let problem = anyhow!("a server sends with one algorithm; clients choose among several with -R -C");
         return Err(problem.context(Failure::Usage));

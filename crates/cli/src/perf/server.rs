@@ -118,6 +118,8 @@ impl Server {
         let wish = incoming
             .decrypt()
             .and_then(|hello| hello.alpns()?.map_while(Result::ok).find_map(|alpn| protocol::wished_algorithm(&alpn)));
+        // Who wishes for what this server sends with anyway gets it as it is set up here.
+        let wish = wish.filter(|wish| wish.name() != self.algorithm.name());
         let (algorithm, watch) = watched(wish.unwrap_or_else(|| self.algorithm.clone()), false);
         let mut config = self.config.clone();
         let mut transport = self.windows.transport(&algorithm);

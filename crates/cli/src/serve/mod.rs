@@ -119,10 +119,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let name = args.private.then(|| identity.private_name());
     let (token, secret) = if args.writable { token(args.token_file.as_deref())? } else { (None, None) };
     let sender = args.sender.clone();
-    sender.algorithm(None)?; // complain now, not at the first connection
-    let transport: server::Transport = Arc::new(move |_, windows| {
-        sender.transport(windows, None).unwrap_or_default() // the same call just worked
-    });
+    let algorithm = sender.algorithm(None)?;
+    let transport: server::Transport = Arc::new(move |_, windows| sender.transport_of(&algorithm, windows));
     let (log, writing) = match lines(&args) {
         Some(lines) => {
             let (log, writing) = Log::to(stdout(), lines);

@@ -1,6 +1,6 @@
 //! A path and who sends over it, as the command line says.
 
-use super::{Run, jobs, page, table};
+use super::{Ours, Run, jobs, page, table};
 use crate::exit::Failure;
 use crate::reserved::Reserved;
 use anyhow::{Context as _, anyhow};
@@ -15,9 +15,10 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         misuse(format!("`{what}` is neither a scenario (`pcc lab list`) nor a path (`pcc emulate --list`): {error}"))
     })?;
     let Cast(mut flows) = args.flows.parse().map_err(|error| misuse(format!("--flows: {error}")))?;
+    let ours = Ours::of(&args.objective)?;
     for flow in &mut flows {
         flow.ecn = args.ecn;
-        args.ours.apply(flow);
+        ours.apply(flow);
     }
     let names = names(&args.flows, flows.len());
     let policer = args.policer.as_deref().map(policer).transpose()?;

@@ -10,10 +10,9 @@ mod table;
 mod translate;
 
 use crate::exit::Failure;
-use crate::utility::Choice;
+use crate::utility::{Aim, Objective};
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
-use pcc::control::Law;
 use pcc_lab::scenario;
 use std::path::PathBuf;
 
@@ -82,7 +81,7 @@ struct Run {
     #[arg(long, value_name = "I/N")]
     shard: Option<String>,
     #[command(flatten)]
-    ours: Ours,
+    objective: Objective,
     /// Write a page with everything over time
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -92,27 +91,24 @@ struct Run {
 }
 
 /// How PCC decides, where a flow does not say.
-#[derive(clap::Args, Clone, Debug, Default)]
-struct Ours {
-    /// What PCC strives for, by name and parameters, for example vivace,b=2
-    #[arg(long, value_name = "NAME[,KEY=VALUE]")]
-    utility: Option<Choice>,
-    /// Parameters of PCC's control law, by the names in docs/algorithm.md
-    #[arg(long, visible_alias = "set", value_name = "NAME=VALUE[,..]")]
-    law: Option<Law>,
-}
+#[derive(Clone, Debug, Default)]
+struct Ours(Option<Aim>);
 
 impl Ours {
-    /// Gives them to a flow that has none of its own.
+    /// As the command line says.
+    fn of(objective: &Objective) -> anyhow::Result<Self> {
+        objective.given().map(|_| objective.aim()).transpose().map(Self)
+    }
+
+    /// Gives them to a flow that has none of its own. A law that was named steers also who has a utility of its own.
     fn apply(&self, flow: &mut pcc_sim::Flow) {
-        let usual = pcc_sim::Flow::default().config;
-        if let Some(choice) = &self.utility
-            && flow.config.utility.name() == usual.utility.name()
-        {
-            flow.config.utility = choice.utility.clone();
+        let Self(Some(aim)) = self else { return };
+        let is_usual = flow.config.utility.name() == pcc_sim::Flow::default().config.utility.name();
+        if is_usual {
+            flow.config.utility = aim.utility.clone();
         }
-        if flow.config.law.is_none() {
-            flow.config.law.clone_from(&self.law);
+        if flow.config.law.is_none() && (is_usual || aim.law_written.is_some()) {
+            flow.config.law.clone_from(&aim.law);
         }
     }
 }

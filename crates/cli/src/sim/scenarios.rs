@@ -28,7 +28,8 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
     }
     let [mut scenario] = scenarios;
     leave_out(&mut scenario)?;
-    let outcomes = jobs::all(&scenario.runs, |run| outcome::of(&run.spec, &args.ours));
+    let ours = super::Ours::of(&args.objective)?;
+    let outcomes = jobs::all(&scenario.runs, |run| outcome::of(&run.spec, &ours));
     let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
     print(&scenario, &outcomes, args.json)?;
     if let Some(page) = page {

@@ -3,6 +3,7 @@
 use super::{Ours, jobs};
 use crate::exit::Failure;
 use crate::lab::bench::parse_shard;
+use crate::utility::Objective;
 use anyhow::{anyhow, bail};
 use pcc_lab::chart::{number, number_beside};
 use pcc_sim::score::{self, Judged, ROWS, Row, Size};
@@ -30,7 +31,7 @@ pub(super) struct Args {
     #[arg(long)]
     no_peers: bool,
     #[command(flatten)]
-    ours: Ours,
+    objective: Objective,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -48,7 +49,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let rows: Vec<Row> = rows.into_iter().skip(part - 1).step_by(parts).collect();
     let size = if args.short { Size::Short } else { Size::Whole };
     let peers: &[&'static str] = if args.no_peers { &[] } else { &PEERS };
-    let tasks = score::plan(&rows, size, peers, &|flow| args.ours.apply(flow));
+    let ours = Ours::of(&args.objective)?;
+    let tasks = score::plan(&rows, size, peers, &|flow| ours.apply(flow));
     let figures = jobs::all(&tasks, score::Task::run);
     let judged = score::judge(&rows, size, peers, &figures);
     let mut out = std::io::stdout().lock();

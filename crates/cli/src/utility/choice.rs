@@ -1,18 +1,110 @@
 use pcc::utility::{ParseUtilityError, Utility};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
 /// A utility function, and how the user wrote it.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
+    /// On the command line: a name, a formula, or a file.
     pub(crate) written: String,
+    /// What that says: the name, the formula, or what is in the file.
+    pub(crate) text: String,
     pub(crate) utility: Arc<dyn Utility>,
 }
 
+/// Why there is no utility.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ChoiceError {
+    /// What was written, or a file holds, is none.
+    #[error("{file}{problem}{hint}")]
+    Text { file: String, problem: ParseUtilityError, hint: String },
+    /// The file cannot be read.
+    #[error("cannot read the utility in {file}: {problem}")]
+    File { file: String, problem: io::Error },
+}
+
+/// A file with a utility has this ending, or its name begins like a path.
+const ENDING: &str = ".utility";
+/// No utility is longer; the core says so too, but must not be given a whole disk.
+const LONGEST: u64 = 65 << 10;
+
+/// Whether this means a file: what does never depends on which files there are, since `x/rtt` is a formula too.
+fn is_file(written: &str) -> bool {
+    written.ends_with(ENDING) || ["/", "./", "../"].iter().any(|begin| written.starts_with(begin))
+}
+
 impl FromStr for Choice {
-    type Err = ParseUtilityError;
+    type Err = ChoiceError;
 
     fn from_str(written: &str) -> Result<Self, Self::Err> {
-        Ok(Self { written: written.to_owned(), utility: pcc::utility::parse(written)? })
+        let (text, file) = if is_file(written) {
+            let text = read(written).map_err(|problem| ChoiceError::File { file: written.to_owned(), problem })?;
+            (text, format!("{written}, "))
+        } else {
+            (written.to_owned(), String::new())
+        };
+        let utility = pcc::utility::parse(&text).map_err(|problem| {
+            let forgotten = file.is_empty() && Path::new(written).is_file();
+            let hint =
+                if forgotten { format!("\nto read the file of that name, write ./{written}") } else { String::new() };
+            ChoiceError::Text { file, problem, hint }
+        })?;
+        Ok(Self { written: written.to_owned(), text, utility })
+    }
+}
+
+fn read(path: &str) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
+    let no_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it holds no text (UTF-8)");
+    let text = String::from_utf8(bytes).map_err(no_text)?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_may_hold_what_could_be_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mine.utility");
+        std::fs::write(&file, "# mine\nlet b = 5;\nx - b*x*L\n").unwrap();
+        let choice: Choice = file.to_str().unwrap().parse().unwrap();
+        assert!(choice.text.contains("let b = 5") && choice.written.ends_with("mine.utility"), "{choice:?}");
+        std::fs::write(&file, "vivace,b=2").unwrap();
+        assert_eq!(file.to_str().unwrap().parse::<Choice>().unwrap().utility.name(), "vivace");
+    }
+
+    #[test]
+    fn what_is_no_utility_is_refused_with_the_file_the_place_and_the_way_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = |name: &str, content: &[u8]| {
+            let file = dir.path().join(name);
+            std::fs::write(&file, content).unwrap();
+            file.to_str().unwrap().to_owned()
+        };
+        let long = "x".to_owned() + &" + x".repeat(1000);
+        for (written, expected) in [
+            (place("a.utility", b"x -\n  los*x"), "a.utility, line 2, column 3: `los` is no measurement"),
+            (place("b.utility", b"\xff\xfe"), "b.utility: it holds no text"),
+            (place("c.utility", b""), "c.utility, line 1, column 1: expected"),
+            (place("d.utility", long.as_bytes()), "d.utility, line 1"),
+            (dir.path().join("no.utility").to_str().unwrap().to_owned(), "no.utility: No such file"),
+            (dir.path().to_str().unwrap().to_owned(), "cannot read the utility in"),
+            ("x/rtt/".to_owned(), "expected a number"),
+            ("x/0".to_owned(), "line 1, column 3: this is zero, whatever is measured"),
+        ] {
+            let error = written.parse::<Choice>().unwrap_err().to_string();
+            assert!(error.contains(expected), "{written}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_formula_with_a_slash_is_no_file() {
+        assert_eq!("x/rtt".parse::<Choice>().unwrap().text, "x/rtt");
     }
 }

@@ -155,18 +155,43 @@ impl FromStr for Law {
                 assign(&mut law, one).map_err(ParseLawError)?;
             }
         }
-        if let Self::Allegro(config) = &law {
-            for (what, least, most) in
-                [("epsilon", config.epsilon_min, config.epsilon_max), ("step", config.step_min, config.step_max)]
-            {
-                if least > most {
-                    return Err(ParseLawError(format!(
-                        "`{written}` has {what}_min {least} above {what}_max {most}; set both"
-                    )));
-                }
+        law.check(written)?;
+        Ok(law)
+    }
+}
+
+impl Law {
+    /// Gives parameters other values: `epsilon=0.01`, or several with commas between. The others stay as they are, and so
+    /// do all of them after an error.
+    ///
+    /// Errors: there is no such parameter, it cannot have that value, or it does not go with another one.
+    pub fn set(&mut self, written: &str) -> Result<(), ParseLawError> {
+        let mut law = self.clone();
+        for one in written.split(',') {
+            assign(&mut law, one).map_err(ParseLawError)?;
+        }
+        law.check(written)?;
+        *self = law;
+        Ok(())
+    }
+
+    /// The names of its parameters.
+    pub fn parameters(&self) -> Vec<&'static str> {
+        parameters(&mut self.clone()).iter().map(|(name, ..)| *name).collect()
+    }
+
+    /// Whether its parameters go together.
+    fn check(&self, written: &str) -> Result<(), ParseLawError> {
+        let Self::Allegro(config) = self else { return Ok(()) };
+        for (what, least, most) in
+            [("epsilon", config.epsilon_min, config.epsilon_max), ("step", config.step_min, config.step_max)]
+        {
+            if least > most {
+                let problem = format!("`{written}` has {what}_min {least} above {what}_max {most}; set both");
+                return Err(ParseLawError(problem));
             }
         }
-        Ok(law)
+        Ok(())
     }
 }
 
@@ -239,6 +264,18 @@ mod tests {
         }
         let Law::Ascent(config) = law("ascent").unwrap() else { panic!("not Ascent") };
         assert_eq!(config.without, None);
+    }
+
+    #[test]
+    fn a_parameter_that_is_set_later_leaves_the_others_and_a_wrong_one_leaves_all() {
+        let mut law = law("allegro,epsilon_max=0.1").unwrap();
+        law.set("epsilon_min=0.02,least_gain=0.5").unwrap();
+        let error = law.set("step_min=0.1,epsilon_min=0.2").unwrap_err().to_string();
+        assert!(error.contains("epsilon_min 0.2 above epsilon_max 0.1"), "{error}");
+        let Law::Allegro(config) = &law else { panic!("{law:?}") };
+        assert_eq!((config.epsilon_min, config.epsilon_max, config.least_gain), (0.02, 0.1, 0.5));
+        assert_eq!(config.step_min, allegro::Config::default().step_min);
+        assert!(law.parameters().contains(&"least_gain") && Law::default().parameters().contains(&"horizon_rtts"));
     }
 
     #[test]

@@ -10,12 +10,20 @@ use std::sync::Arc;
 
 type Make = fn(Option<&str>) -> Result<Arc<dyn Utility>, ParseUtilityError>;
 
-const fn entry<T: BuiltIn>() -> (About, Make) {
-    (T::ABOUT, make::<T>)
+/// A built-in utility.
+struct Entry {
+    about: About,
+    make: Make,
+    parameters: fn() -> Vec<&'static str>,
+}
+
+const fn entry<T: BuiltIn>() -> Entry {
+    let parameters = || T::default().parameters().iter().map(|parameter| parameter.name).collect();
+    Entry { about: T::ABOUT, make: make::<T>, parameters }
 }
 
 /// All of them; the default comes first.
-const CATALOGUE: [(About, Make); 13] = [
+const CATALOGUE: [Entry; 13] = [
     entry::<Fair>(),
     entry::<Safe>(),
     entry::<Interactive>(),
@@ -36,7 +44,7 @@ pub const NAMES: [&str; CATALOGUE.len()] = {
     let mut names = [""; CATALOGUE.len()];
     let mut i = 0;
     while i < names.len() {
-        names[i] = CATALOGUE[i].0.name;
+        names[i] = CATALOGUE[i].about.name;
         i += 1;
     }
     names
@@ -44,7 +52,7 @@ pub const NAMES: [&str; CATALOGUE.len()] = {
 
 /// What there is to know of each built-in utility.
 pub fn built_in() -> impl Iterator<Item = &'static About> {
-    CATALOGUE.iter().map(|(about, _)| about)
+    CATALOGUE.iter().map(|entry| &entry.about)
 }
 
 /// The utility that `NAME` or `NAME,key=value...` names; `None` if there is none of that name.
@@ -53,8 +61,18 @@ pub fn built_in() -> impl Iterator<Item = &'static About> {
 pub(super) fn named(written: &str) -> Option<Result<Arc<dyn Utility>, ParseUtilityError>> {
     let (name, parameters) =
         written.split_once(',').map_or((written, None), |(name, parameters)| (name, Some(parameters)));
-    let (_, make) = CATALOGUE.iter().find(|(about, _)| about.name == name.trim())?;
-    Some(make(parameters))
+    Some((entry_of(name)?.make)(parameters))
+}
+
+/// The parameters of the built-in utility that this names; `None` if there is none of that name.
+pub(super) fn parameters_of(written: &str) -> Option<Vec<&'static str>> {
+    let name = written.split(',').next().unwrap_or_default();
+    Some((entry_of(name)?.parameters)())
+}
+
+fn entry_of(name: &str) -> Option<&'static Entry> {
+    static ENTRIES: &[Entry] = &CATALOGUE;
+    ENTRIES.iter().find(|entry| entry.about.name == name.trim())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! [`Fair`] is the default; [`built_in`] tells what each of the others is for.
 
 mod about;
+pub mod analysis;
 mod catalogue;
 mod deadline;
 mod error;
@@ -42,7 +43,7 @@ pub use vivace_loss::VivaceLoss;
 pub use weighted::Weighted;
 
 use crate::interval::Report;
-use catalogue::named;
+use catalogue::{named, parameters_of};
 use core::fmt::Debug;
 use std::sync::Arc;
 
@@ -86,6 +87,30 @@ pub fn parse(written: &str) -> Result<Arc<dyn Utility>, ParseUtilityError> {
         let (known, meant) = (NAMES.join(", "), nearest::did_you_mean(name, &NAMES));
         ParseUtilityError::new(format!("`{name}` is no utility; choose from {known}, or write an expression{meant}"))
     })
+}
+
+/// [`parse`], with other values for some of the parameters: of a built-in utility, or of the constants that an expression
+/// defines, `("b", "2")`. [`parameters`] says which there are.
+///
+/// Errors: as [`parse`]; or there is no such parameter, or it cannot have that value.
+pub fn parse_with(written: &str, settings: &[(String, String)]) -> Result<Arc<dyn Utility>, ParseUtilityError> {
+    if settings.is_empty() {
+        return parse(written);
+    }
+    if parameters_of(written).is_some() {
+        let all = settings.iter().fold(written.trim().to_owned(), |all, (name, value)| format!("{all},{name}={value}"));
+        return parse(&all);
+    }
+    // What is no utility at all is best said without them.
+    parse(written)?;
+    Expression::with(written, settings).map(|utility| Arc::new(utility) as Arc<dyn Utility>)
+}
+
+/// The names of the parameters that can be set of a utility as people write it: those of a built-in one, or the constants
+/// that an expression defines.
+pub fn parameters(written: &str) -> Vec<String> {
+    let built_in = parameters_of(written).map(|names| names.into_iter().map(str::to_owned).collect());
+    built_in.unwrap_or_else(|| Expression::constants(written))
 }
 
 /// The built-in utility of that name, or `NAME,key=value,...`; `None` if there is none, or a parameter of it is missing.

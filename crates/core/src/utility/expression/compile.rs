@@ -7,6 +7,7 @@ use super::tree::{Definition, Node, Script, Tree};
 use super::unit::Unit;
 use super::variable::Variable;
 use crate::utility::nearest::did_you_mean;
+use crate::utility::quantity::{Kind, read};
 use core::ops::Range;
 
 /// The name whose value is not part of the formula, and what it is where nobody says.
@@ -36,6 +37,21 @@ struct Named {
     slot: u8,
 }
 
+/// Why there is no program.
+#[derive(Clone, Debug)]
+pub(super) enum Failure {
+    /// Something is wrong with the text.
+    Text(Problem),
+    /// A constant cannot have the value that was asked for.
+    Setting(String),
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::Text(problem)
+    }
+}
+
 struct Compiler {
     ops: Vec<Op>,
     named: Vec<Named>,
@@ -43,30 +59,78 @@ struct Compiler {
     panic_loss: f64,
 }
 
-/// Makes a program of a text.
-pub(super) fn compile(script: &Script) -> Result<Program, Problem> {
-    let mut compiler = Compiler { ops: Vec::new(), named: Vec::new(), slots: 0, panic_loss: PANIC_LOSS.1 };
+/// Makes a program of a text, with these values for constants of it.
+pub(super) fn compile(script: &Script, settings: &[(String, String)]) -> Result<Program, Failure> {
+    let mut compiler = Compiler::default();
     for definition in &script.definitions {
         compiler.define(definition)?;
+        for (name, value) in settings.iter().filter(|(name, _)| *name == definition.name) {
+            compiler.set(name, value).map_err(Failure::Setting)?;
+        }
     }
-    let result = &script.result;
-    if let Type::Truth = compiler.part(result)?.of {
-        return Err(Problem::new(result.at.clone(), "a utility is a number, and this is a condition; use if(...)"));
+    if let Some((name, _)) = settings.iter().find(|(name, _)| !compiler.named.iter().any(|named| named.name == *name)) {
+        let names = constants(script);
+        let (known, meant) = (names.join(", "), did_you_mean(name, &names));
+        let choice =
+            if names.is_empty() { "it defines none (let NAME = VALUE;)".into() } else { format!("it has {known}") };
+        return Err(Failure::Setting(format!("{} is no constant of this utility; {choice}{meant}", quoted(name))));
     }
-    let steps = compiler.ops.len();
-    Program::new(compiler.ops, compiler.panic_loss).map_err(|invalid| {
-        let what = match invalid {
-            Invalid::TooDeep => {
-                format!("this needs a stack of more than {MOST_DEPTH} values; name parts of it with let")
-            }
-            Invalid::TooLong => format!("this has {steps} operations; a utility has at most {MOST_OPS}"),
-            Invalid::Malformed => "this makes no program".to_owned(),
-        };
-        Problem::new(result.at.clone(), what)
-    })
+    Ok(compiler.finish(script)?)
+}
+
+/// The constants that a text defines, as far as it can be compiled.
+pub(super) fn constants(script: &Script) -> Vec<String> {
+    let mut compiler = Compiler::default();
+    let _ = script.definitions.iter().try_for_each(|definition| compiler.define(definition));
+    compiler.named.into_iter().filter(|named| named.part.constant.is_some()).map(|named| named.name).collect()
+}
+
+impl Default for Compiler {
+    fn default() -> Self {
+        Self { ops: Vec::new(), named: Vec::new(), slots: 0, panic_loss: PANIC_LOSS.1 }
+    }
 }
 
 impl Compiler {
+    fn finish(mut self, script: &Script) -> Result<Program, Problem> {
+        let result = &script.result;
+        if let Type::Truth = self.part(result)?.of {
+            return Err(Problem::new(result.at.clone(), "a utility is a number, and this is a condition; use if(...)"));
+        }
+        let steps = self.ops.len();
+        Program::new(self.ops, self.panic_loss).map_err(|invalid| {
+            let what = match invalid {
+                Invalid::TooDeep => {
+                    format!("this needs a stack of more than {MOST_DEPTH} values; name parts of it with let")
+                }
+                Invalid::TooLong => format!("this has {steps} operations; a utility has at most {MOST_OPS}"),
+                Invalid::Malformed => "this makes no program".to_owned(),
+            };
+            Problem::new(result.at.clone(), what)
+        })
+    }
+
+    /// Gives the constant of this name, which was defined just now, another value.
+    fn set(&mut self, name: &str, written: &str) -> Result<(), String> {
+        let Some(named) = self.named.iter_mut().find(|named| named.name == name) else { return Ok(()) };
+        let Part { of: Type::Number(unit), constant: Some(was) } = named.part else {
+            return Err(format!("{} is computed from measurements; only constants can be set", quoted(name)));
+        };
+        let wrong = |what: String| format!("{} is no {name}: {what}", quoted(written));
+        let (value, kind) = read(written).ok_or_else(|| wrong("write a number, with its unit if it has one".into()))?;
+        // Without a unit it is taken at its word, as in a text.
+        let unit = match kind {
+            Kind::Plain => unit,
+            _ => Unit::of(kind).with(unit).ok_or_else(|| wrong(format!("it is {unit}")))?,
+        };
+        if name == PANIC_LOSS.0 {
+            let share = Some(value).filter(|share| (0.0..=1.0).contains(share));
+            self.panic_loss = share.ok_or_else(|| wrong(format!("it is from 0 to 1, and was {was}")))?;
+        }
+        named.part = Part { of: Type::Number(unit), constant: Some(value) };
+        Ok(())
+    }
+
     fn define(&mut self, definition: &Definition) -> Result<(), Problem> {
         let (name, at) = (&definition.name, || definition.at.clone());
         if Variable::named(name).is_some() {
@@ -131,6 +195,12 @@ impl Compiler {
         let mut parts = Vec::with_capacity(operands.len());
         for operand in operands {
             parts.push(self.part(operand)?);
+        }
+        if let (Operator::Divide, [Part { constant: None, .. }, Part { constant: Some(0.0), .. }], [_, divisor]) =
+            (operator, &parts[..], operands)
+        {
+            let what = "this is zero, whatever is measured, and nothing can be divided by it";
+            return Err(Problem::new(divisor.at.clone(), what));
         }
         self.ops.push(Op::Apply(operator));
         let constant = |nth: usize| parts.get(nth).map_or(Some(f64::NAN), |part| part.constant);

@@ -1,0 +1,51 @@
+use super::course::Course;
+use super::findings::Findings;
+use super::rehearsal::Rehearsal;
+use std::io::Write as _;
+use std::time::Duration;
+
+/// What a utility does on a path: by computation, and in a simulation beside CUBIC
+///
+/// Is it concave in the rate? Where do senders of it settle: rate, loss, standing queue; at one state only, and all at the
+/// same rate? How much random loss, growth and deviation of the RTT does one bear, at this rate and others? And which traps
+/// are there? The computation takes senders for fluids on one first-in-first-out queue (docs/utility.md says more); the
+/// simulation has packets, noise, and the law itself.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    #[command(flatten)]
+    course: Course,
+    /// How many senders there are, separated by commas
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,5,10", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    senders: Vec<u32>,
+    /// How long is simulated, in virtual time; 0s for not at all [default: 30s, or a hundred round trips]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    time: Option<Duration>,
+    /// Seed of everything random in the simulation
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+const TIME: Duration = Duration::from_secs(30);
+const ROUND_TRIPS: u32 = 100;
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let (aim, path) = (args.course.aim()?, args.course.bottleneck()?);
+    let mut findings = Findings::of(aim, path, args.course.link.to_string(), &args.senders);
+    let time = args.time.unwrap_or_else(|| TIME.max(path.base_rtt * ROUND_TRIPS));
+    if time > Duration::ZERO {
+        findings.rehearsal = Some(Rehearsal::of(&findings.aim, &args.course.link, args.seed, time)?);
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", findings.json())?;
+        return Ok(());
+    }
+    write!(out, "{}", findings.text())?;
+    if args.course.changes() {
+        writeln!(out, "\nThe path changes with time: computed is its first moment, simulated all of it.")?;
+    }
+    Ok(())
+}

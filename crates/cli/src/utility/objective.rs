@@ -1,0 +1,273 @@
+//! The options that say what PCC strives for, and how it gets there: the same in every command that sends.
+
+use super::Choice;
+use crate::exit::Failure;
+use anyhow::anyhow;
+use pcc::control::{Law, ParseLawError};
+use pcc::utility::{Utility, parameters, parse_with};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// What PCC strives for, and how it gets there.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Objective {
+    /// What PCC strives for [default: fair]: a name of `pcc utility list`, with parameters if need be (vivace,b=2); a
+    /// formula of your own ('x^0.9 - 11.35*x*L'); or a file with one (mine.utility)
+    #[arg(long, value_name = "NAME|FORMULA|FILE")]
+    pub(crate) utility: Option<Choice>,
+
+    /// Yield to whoever else sends, at full speed where nobody does: short for --utility scavenger
+    #[arg(long, conflicts_with = "utility")]
+    pub(crate) scavenger: bool,
+
+    /// How PCC gets there, if not by the law that suits the utility: ascent, allegro or vivace, with parameters if need be
+    /// (allegro,epsilon_min=0.02); docs/algorithm.md has their names and units
+    #[arg(long, value_name = "LAW[,KEY=VALUE]")]
+    pub(crate) law: Option<LawChoice>,
+
+    /// Another value for a parameter of the utility or of the law, or for a constant of your formula, with its unit:
+    /// --set ceiling=80ms --set epsilon=0.01
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    pub(crate) set: Vec<Setting>,
+}
+
+/// A control law, and how the user wrote it.
+#[derive(Clone, Debug)]
+pub(crate) struct LawChoice {
+    pub(crate) written: String,
+    law: Law,
+}
+
+impl FromStr for LawChoice {
+    type Err = ParseLawError;
+
+    fn from_str(written: &str) -> Result<Self, Self::Err> {
+        Ok(Self { written: written.to_owned(), law: written.parse()? })
+    }
+}
+
+/// `KEY=VALUE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Setting {
+    key: String,
+    value: String,
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.key, self.value)
+    }
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(written: &str) -> Result<Self, String> {
+        let (key, value) = written.split_once('=').ok_or("write KEY=VALUE, like epsilon=0.01")?;
+        Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned() })
+    }
+}
+
+/// What the options come to.
+#[derive(Clone, Debug)]
+pub(crate) struct Aim {
+    /// The utility as it was written.
+    pub(crate) written: String,
+    pub(crate) utility: Arc<dyn Utility>,
+    /// The law as it was written, if it was.
+    pub(crate) law_written: Option<String>,
+    /// The law, if it is not just the one that suits the utility.
+    pub(crate) law: Option<Law>,
+    /// What else was set, `KEY=VALUE`.
+    pub(crate) set: Vec<String>,
+}
+
+impl Objective {
+    /// The utility without options.
+    pub(crate) const USUAL: &'static str = "fair";
+
+    /// Whether any of the options was given, and which.
+    pub(crate) fn given(&self) -> Option<String> {
+        let set = self.set.first().map(|setting| format!("--set {setting}"));
+        None.or(self.utility.as_ref().map(|choice| format!("--utility {}", choice.written)))
+            .or_else(|| self.scavenger.then(|| "--scavenger".to_owned()))
+            .or_else(|| self.law.as_ref().map(|choice| format!("--law {}", choice.written)))
+            .or(set)
+    }
+
+    /// Puts the options together.
+    ///
+    /// Errors: a setting that neither the utility nor the law has, that both have, or with a value that cannot be.
+    pub(crate) fn aim(&self) -> anyhow::Result<Aim> {
+        let usual = if self.scavenger { "scavenger" } else { Self::USUAL };
+        let (written, text) =
+            self.utility.as_ref().map_or((usual, usual), |choice| (choice.written.as_str(), choice.text.as_str()));
+        let misuse = |problem: String| anyhow!(problem).context(Failure::Usage);
+        let plain = parse_with(text, &[]).map_err(|error| misuse(error.to_string()))?;
+        let mut law = self.law.as_ref().map(|choice| choice.law.clone());
+        let of_law = law.clone().unwrap_or_else(|| Law::suited_to(&*plain));
+        let of_utility = parameters(text);
+        let mut settings = Vec::new();
+        for Setting { key, value } in &self.set {
+            let (has_utility, has_law) =
+                (of_utility.iter().any(|name| name == key), of_law.parameters().contains(&&**key));
+            match (has_utility, has_law) {
+                (true, false) => settings.push((key.clone(), value.clone())),
+                (false, true) => {
+                    let law = law.get_or_insert_with(|| of_law.clone());
+                    law.set(&format!("{key}={value}")).map_err(|error| misuse(format!("--set: {error}")))?;
+                }
+                (true, true) => {
+                    let name = of_law.name();
+                    return Err(misuse(format!(
+                        "--set {key}: both the utility {written} and the law {name} have it; for the law write --law \
+                         {name},{key}={value}, and in a formula choose another name"
+                    )));
+                }
+                (false, false) => {
+                    let (own, laws) = (of_utility.join(", "), of_law.parameters().join(", "));
+                    let own = if own.is_empty() { "no parameters".to_owned() } else { own };
+                    let name = of_law.name();
+                    return Err(misuse(format!(
+                        "--set {key}: there is no such parameter; the utility {written} has {own}; the law {name} has {laws}"
+                    )));
+                }
+            }
+        }
+        let utility = parse_with(text, &settings).map_err(|error| misuse(format!("--set: {error}")))?;
+        let law_written = self.law.as_ref().map(|choice| choice.written.clone());
+        let set = self.set.iter().map(Setting::to_string).collect();
+        Ok(Aim { written: written.to_owned(), utility, law_written, law, set })
+    }
+}
+
+impl Aim {
+    /// Has a sender strive for it.
+    pub(crate) fn apply(&self, core: &mut pcc::Config) {
+        core.utility = Arc::clone(&self.utility);
+        core.law.clone_from(&self.law);
+    }
+
+    /// The law that it comes to.
+    pub(crate) fn law(&self) -> Law {
+        self.law.clone().unwrap_or_else(|| Law::suited_to(&*self.utility))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Cli {
+        #[command(flatten)]
+        objective: Objective,
+    }
+
+    fn parse(args: &[&str]) -> Result<Objective, clap::Error> {
+        Cli::try_parse_from(["pcc"].iter().chain(args)).map(|cli| cli.objective)
+    }
+
+    fn aim(args: &[&str]) -> Aim {
+        parse(args).unwrap().aim().unwrap()
+    }
+
+    #[test]
+    fn without_options_it_is_fair_by_the_law_that_suits_it() {
+        let usual = aim(&[]);
+        assert_eq!((usual.utility.name(), usual.law().name()), (Objective::USUAL, "ascent"));
+        assert!(usual.law.is_none() && parse(&[]).unwrap().given().is_none());
+        assert_eq!(usual.utility.name(), pcc::Config::default().utility.name());
+    }
+
+    #[test]
+    fn a_scavenger_is_short_for_the_utility_of_that_name() {
+        assert_eq!(aim(&["--scavenger"]).utility.name(), "scavenger");
+        assert!(parse(&["--scavenger", "--utility", "safe"]).is_err());
+    }
+
+    #[test]
+    fn a_setting_goes_to_whoever_has_a_parameter_of_that_name() {
+        let both = aim(&["--set", "level=0.01,epsilon=0.03", "--set", "loss_cap=10%"]);
+        let Some(Law::Ascent(config)) = &both.law else { panic!("{both:?}") };
+        assert_eq!(config.epsilon, 0.03);
+        assert!(format!("{:?}", both.utility).contains("level: 0.01"), "{both:?}");
+        let text = aim(&["--utility", "let b = 5; let cap = 20ms; x - b*x*L - x*q/cap", "--set", "b=7,cap=1s"]);
+        let same = aim(&["--utility", "let b = 7; let cap = 1s; x - b*x*L - x*q/cap"]);
+        assert_eq!(text.utility.evaluate(&pcc_report()), same.utility.evaluate(&pcc_report()), "{text:?}");
+        let law = aim(&["--law", "allegro", "--set", "epsilon_min=0.02"]);
+        let Some(Law::Allegro(config)) = &law.law else { panic!("{law:?}") };
+        assert_eq!(config.epsilon_min, 0.02);
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_refused_with_what_can() {
+        for (args, expected) in [
+            (
+                &["--set", "colour=blue"][..],
+                "the utility fair has level, loss_price, loss_cap, sureness; the law ascent has epsilon, ",
+            ),
+            (&["--set", "level=many"], "`many` is no level"),
+            (&["--set", "epsilon=3"], "`3` is no epsilon"),
+            (&["--utility", "x - 5*x*L", "--set", "b=3"], "has no parameters"),
+            (&["--utility", "let b = 5; x - b*x*L", "--set", "b=fast"], "`fast` is no b"),
+            (&["--utility", "let b = 20ms; x - x*q/b", "--set", "b=20Mbit"], "`20Mbit` is no b: it is a time (s)"),
+            (&["--utility", "let q2 = q; x - 100*x*q2", "--set", "q2=1"], "there is no such parameter"),
+            (&["--utility", "let epsilon = 5; x - 100*x*q - epsilon*L", "--set", "epsilon=3"], "both the utility"),
+            (&["--utility", "rate-limiter,limit=20Mbit", "--set", "limit=20"], "write it like 20Mbit"),
+        ] {
+            let error = parse(args).unwrap().aim().unwrap_err();
+            assert_eq!(crate::exit::failure_of(&error), Failure::Usage);
+            assert!(format!("{error:#}").contains(expected), "{args:?}: {error:#}");
+        }
+        assert!(parse(&["--set", "epsilon"]).unwrap_err().to_string().contains("write KEY=VALUE"));
+    }
+
+    /// No name is taken twice among what is built in, so that nobody has to say whose is meant.
+    #[test]
+    fn no_built_in_utility_has_a_parameter_that_a_law_has() {
+        for name in Law::NAMES {
+            let law: Law = name.parse().unwrap();
+            for about in pcc::utility::built_in() {
+                let own = parameters(about.name);
+                assert!(!own.iter().any(|own| law.parameters().contains(&&**own)), "{name} and {}", about.name);
+            }
+        }
+    }
+
+    fn pcc_report() -> pcc::interval::Report {
+        use pcc::units::{Bytes, Rate, Timestamp};
+        let ms = std::time::Duration::from_millis;
+        let rate = Rate::from_mbit(50.0);
+        pcc::interval::Report {
+            id: 0,
+            started: Timestamp::ZERO,
+            duration: ms(100),
+            target: rate,
+            achieved: rate,
+            packets: 100,
+            packets_lost: 10,
+            loss_bursts: 10,
+            packets_marked: 0,
+            sent: Bytes::new(100_000),
+            lost: Bytes::new(10_000),
+            excess_loss: None,
+            delivery_rate: Some(rate),
+            rtt: Some(ms(40)),
+            rtt_least: Some(ms(40)),
+            rtt_base: Some(ms(30)),
+            rtt_gradient: Some(0.0),
+            rtt_gradient_error: 0.0,
+            rtt_span: ms(100),
+            rtt_samples: 100,
+            rtt_residual: ms(0),
+            rtt_deviation: ms(0),
+            app_limited: false,
+            timed_out: false,
+            limited_by: pcc::interval::LimitedBy::Network,
+            previous: None,
+        }
+    }
+}

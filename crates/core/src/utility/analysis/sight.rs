@@ -1,0 +1,88 @@
+//! The report on an interval that was never sent.
+
+use crate::interval::{LimitedBy, Previous, Report};
+use crate::units::{Bytes, Rate, Timestamp};
+use core::time::Duration;
+
+/// What an interval saw. Units: Mbit/s, s.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight {
+    pub(super) rate: f64,
+    /// Share that was lost.
+    pub(super) loss: f64,
+    /// Share that was lost because of the rate, where the law tells it apart.
+    pub(super) own_loss: Option<f64>,
+    /// Share that was marked.
+    pub(super) marks: f64,
+    /// RTT of the path without a queue.
+    pub(super) base: f64,
+    /// Queueing delay of the first packet and of the last.
+    pub(super) queue: (f64, f64),
+    /// How fast the queue grew, s/s, where that is not what the two delays say.
+    pub(super) growth: Option<f64>,
+    /// How long it was sent.
+    pub(super) seconds: f64,
+    /// Standard deviation of the RTT around its slope.
+    pub(super) noise: f64,
+    pub(super) previous: Option<Previous>,
+}
+
+/// Counts large enough that rounding does not matter: only ratios do.
+const PACKETS: f64 = 1e9;
+const BYTES: f64 = 1e15;
+
+impl Sight {
+    /// At this rate on a path where nothing else happens.
+    pub(super) const fn clear(rate: f64, base: f64) -> Self {
+        Self {
+            rate,
+            loss: 0.0,
+            own_loss: None,
+            marks: 0.0,
+            base,
+            queue: (0.0, 0.0),
+            growth: None,
+            seconds: base,
+            noise: 0.0,
+            previous: None,
+        }
+    }
+
+    pub(super) fn report(&self) -> Report {
+        let time = |seconds: f64| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+        let (begin, end) = self.queue;
+        let growth = self.growth.unwrap_or((end - begin) / self.seconds.max(1e-9));
+        let achieved = Rate::from_mbit(self.rate);
+        let count = |share: f64| (share.clamp(0.0, 1.0) * PACKETS) as u32;
+        // A ramp from end to end has a twelfth of its square as variance.
+        let deviation = (self.noise * self.noise + (growth * self.seconds).powi(2) / 12.0).sqrt();
+        Report {
+            id: 1,
+            started: Timestamp::ZERO,
+            duration: time(self.seconds),
+            target: achieved,
+            achieved,
+            packets: PACKETS as u32,
+            packets_lost: count(self.loss),
+            loss_bursts: count(self.loss),
+            packets_marked: count(self.marks),
+            sent: Bytes::new(BYTES as u64),
+            lost: Bytes::new((self.loss.clamp(0.0, 1.0) * BYTES) as u64),
+            excess_loss: self.own_loss,
+            delivery_rate: Some(achieved * ((1.0 - self.loss).max(0.0) / (1.0 + growth.max(0.0)))),
+            rtt: Some(time(self.base + f64::midpoint(begin, end))),
+            rtt_least: Some(time(self.base + begin.min(end))),
+            rtt_base: Some(time(self.base)),
+            rtt_gradient: Some(growth),
+            rtt_gradient_error: 0.0,
+            rtt_span: time(self.seconds),
+            rtt_samples: PACKETS as u32,
+            rtt_residual: time(self.noise),
+            rtt_deviation: time(deviation),
+            app_limited: false,
+            timed_out: false,
+            limited_by: LimitedBy::Network,
+            previous: self.previous,
+        }
+    }
+}
