@@ -166,7 +166,7 @@ const USUAL_RTT: f64 = 0.03;
 /// A queue alone, without loss and without growth, makes a sender want less that wants more on an empty path: so it settles
 /// before packets are lost, if its law foresees the queue. One whose price begins at a longer queue but who pays for growth at
 /// once is better served by a law that compares rates: `deadline` on 100 Mbit/s and 30 ms keeps 0.3 ms by Allegro, and
-/// two of them 0.6 ms, by Ascent 3.9 and 24.5 ms (`pcc utility check deadline --law ascent`).
+/// two of them 0.6 ms, by Ascent 2.7 and 25.9 ms (`pcc utility check deadline --law ascent`).
 pub(super) fn prices_queue(utility: &dyn Utility) -> bool {
     let around = |rate: f64, queue: f64, growth: f64| {
         [1.0 - SIDE, 1.0 + SIDE].map(|factor| {
