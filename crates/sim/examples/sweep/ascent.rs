@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const SEEDS: u64 = 4;
 
-const CASES: [Case; 18] = [
+const CASES: [Case; 19] = [
     Case {
         path: "clean",
         flows: "pcc",
@@ -126,6 +126,13 @@ const CASES: [Case; 18] = [
         figures: &[("RTT 10 and 100 ms: faster by slower", Of(Imbalance))],
     },
     Case {
+        path: "clean",
+        flows: "pcc:burners=4",
+        seconds: 20,
+        seeds: SEEDS,
+        figures: &[("busy host: share", Of(Share)), ("busy host: loss, %", Lost)],
+    },
+    Case {
         path: "rate=50Mbit,rtt=20ms,buffer=250KB",
         flows: "pcc:bursts=4ms:ackbursts=4ms",
         seconds: 20,
@@ -162,16 +169,59 @@ const fn fair(
 }
 
 const PARAMETERS: [Parameter; 10] = [
-    law("epsilon", "0.02", &["0.01", "0.03", "0.05"], ""),
-    law("step_max", "0.25", &["0.1", "0.5"], ""),
-    law("back_off_max", "0.5", &["0.3", "0.7"], ""),
-    law("interval_rtts", "0.5", &["0.25", "1"], ""),
-    law("interval_packets", "40", &["20", "80"], ""),
-    law("horizon_rtts", "1", &["0.5", "2"], ""),
-    fair("level", "0.005", &["0.0025", "0.01"], ""),
-    fair("loss_price", "0.1", &["0.03", "0.3"], ""),
-    fair("loss_cap", "0.05", &["0.03", "0.08"], ""),
-    fair("sureness", "1000", &["300", "3000"], ""),
+    law(
+        "epsilon",
+        "0.02",
+        &["0.01", "0.03", "0.05"],
+        "A smaller probe loses less in a buffer of one packet and lets queues swing less. 0.05 costs a lone flow a hundredth of \
+         the path, and four flows lose.",
+    ),
+    law(
+        "step_max",
+        "0.25",
+        &["0.05", "0.1", "0.5", "1"],
+        "Steps up double from ε while all is carried, and on these paths a queue mostly ends that before 0.1.",
+    ),
+    law("back_off_max", "0.5", &["0.3", "0.7"], "The smaller the largest step down, the later the loss cap is found."),
+    law(
+        "interval_rtts",
+        "0.5",
+        &["0.25", "1"],
+        "Shorter probes know less (one packet, Wi-Fi); longer ones tell several flows of each other too late.",
+    ),
+    law(
+        "interval_packets",
+        "40",
+        &["20", "80"],
+        "Ten flows have few packets in an RTT each: with less than 40 to a probe they are less fair, with more the queues of a \
+         few are longer.",
+    ),
+    law(
+        "horizon_rtts",
+        "1",
+        &["0.5", "2"],
+        "Nearer, the queue is corrected before the last correction is heard of, and four flows lose; farther, it is corrected \
+         late, and everywhere longer.",
+    ),
+    fair(
+        "level",
+        "0.005",
+        &["0.0025", "0.01"],
+        "It is the queue that is wanted: 0.5 ms for one flow on 100 Mbit/s, times the root of the number of flows.",
+    ),
+    fair(
+        "loss_price",
+        "0.1",
+        &["0.03", "0.3"],
+        "Below it, what is lost beyond the cap is not worth going down for; above it nothing is gained.",
+    ),
+    fair("loss_cap", "0.05", &["0.03", "0.08"], "It is the cap of the paper's safe utility, and does what it says."),
+    fair(
+        "sureness",
+        "1000",
+        &["0", "30", "300", "3000"],
+        "That losses of ours count at once matters where a buffer is too small for any queue; by how much hardly does.",
+    ),
 ];
 
 impl Parameter {

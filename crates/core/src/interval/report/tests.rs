@@ -3,6 +3,10 @@
 use super::*;
 use crate::utility::tests::report;
 
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
 fn close_to(what: &str, value: f64, expected: f64) {
     assert!((value - expected).abs() < 1e-6, "{what} is {value} instead of {expected}");
 }
@@ -81,57 +85,4 @@ fn at_another_rate_volumes_and_losses_scale() {
     let seen = report(10.0, 0.1).at_rate(1.5);
     assert_eq!((seen.sent, seen.lost), (Bytes::new(1_500_000), Bytes::new(150_000)));
     close_to("Mbit/s", seen.achieved.mbit(), 15.0);
-}
-
-#[test]
-fn a_run_of_losses_is_counted_once() {
-    let mut interval = ten_packets();
-    for packet in [3, 4, 6, 8] {
-        interval.on_lost(at(150), packet, Bytes::new(1000));
-    }
-    assert_eq!((interval.report().packets_lost, interval.report().loss_bursts), (4, 3));
-}
-
-#[test]
-fn what_is_given_up_is_lost_in_one_run_and_what_is_discarded_was_not_sent() {
-    let mut interval = ten_packets();
-    interval.on_acked(at(150), Bytes::new(1000));
-    interval.on_discarded(Bytes::new(1000));
-    assert_eq!((interval.report().packets, interval.report().sent), (9, Bytes::new(9000)));
-    interval.give_up();
-    let report = interval.report();
-    assert_eq!((report.packets_lost, report.loss_bursts, report.lost), (8, 1, Bytes::new(8000)));
-    interval.give_up();
-    assert_eq!(interval.report().loss_bursts, 1, "nothing was outstanding any more");
-}
-
-#[test]
-fn only_losses_and_a_growing_rtt_may_tell_early() {
-    let with_rtts = |rtts: [u64; 2]| {
-        let mut interval = ten_packets();
-        interval.on_rtt(at(0), ms(rtts[0]));
-        interval.on_rtt(at(10), ms(rtts[1]));
-        interval.may_tell_early()
-    };
-    assert_eq!([[30, 30], [31, 30], [30, 31]].map(with_rtts), [false, false, true]);
-    let mut lossy = ten_packets();
-    assert!(!lossy.may_tell_early());
-    lossy.on_lost(at(100), 3, Bytes::new(1000));
-    assert!(lossy.may_tell_early());
-}
-
-#[test]
-fn a_silence_counts_that_is_longer_than_two_trains_and_a_tenth_of_the_interval() {
-    let us = |us: u64| Timestamp::from_nanos(us * 1000);
-    // A packet each millisecond, the last of them at this time: until the interval ends it is silent for the rest.
-    for (length_us, last_us, duration_us) in
-        [(10_000, 8_900, 9_900), (10_000, 8_100, 9_100), (10_000, 7_900, 10_000), (1_250, 100, 1_100)]
-    {
-        let length = Duration::from_micros(length_us);
-        let mut interval = Interval::new(0, Slot::filler(Rate::from_mbit(8.0)), length, at(0));
-        interval.on_sent(at(0), Bytes::new(1000), false);
-        interval.on_sent(us(last_us), Bytes::new(1000), false);
-        interval.close(us(length_us), at(1000), None);
-        assert_eq!(interval.report().duration, Duration::from_micros(duration_us), "last at {last_us} µs");
-    }
 }

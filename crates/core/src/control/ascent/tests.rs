@@ -1,0 +1,127 @@
+use super::*;
+use crate::monitor;
+use crate::units::Bytes;
+use crate::utility::tests::report;
+use crate::utility::{Fair, Utility};
+
+const RTT: Duration = Duration::from_millis(30);
+
+fn path() -> Path {
+    Path {
+        rtt: RTT,
+        queue: Duration::ZERO,
+        packet: Bytes::new(1500),
+        monitor: monitor::Config::default(),
+        floor: Rate::from_mbit(0.05),
+        initial: Rate::from_mbit(8.0),
+        ceiling: Rate::from_mbit(1000.0),
+        delivery: Rate::from_mbit(1000.0),
+    }
+}
+
+/// A law that left Starting at 50 Mbit/s and drained.
+fn probing() -> Ascent {
+    let mut law = Ascent::new(Config::default(), Rate::from_mbit(50.0), 1);
+    law.back_off(Rate::from_mbit(50.0));
+    assert_eq!(law.next(&path()).trial, None, "the queue drains first");
+    law
+}
+
+/// What a probe achieved on a path that carries this, at this time; nothing waits in a queue.
+fn carried(slot: Slot, at: Duration, mbit: f64) -> Report {
+    let base = Some(RTT);
+    let more = (slot.rate.mbit() / mbit - 1.0).max(0.0);
+    Report {
+        started: crate::units::Timestamp::ZERO + at,
+        duration: Duration::from_millis(15),
+        rtt: base,
+        rtt_least: base,
+        rtt_base: base,
+        rtt_gradient: Some(more),
+        rtt_gradient_error: 1e-4,
+        ..report(slot.rate.mbit(), 0.0)
+    }
+}
+
+/// Sends and judges so many probes, each before the next.
+fn run(law: &mut Ascent, probes: u32, mbit: f64) {
+    let fair = Fair::default();
+    for i in 0..probes {
+        let slot = law.next(&path());
+        let report = carried(slot, Duration::from_millis(15) * i, mbit);
+        law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+    }
+}
+
+#[test]
+fn pairs_probe_both_sides_in_either_order() {
+    let mut law = probing();
+    let mut first = Vec::new();
+    for _ in 0..32 {
+        let (a, b) = (law.next(&path()), law.next(&path()));
+        let (high, low) = (a.rate.max(b.rate).mbit(), a.rate.min(b.rate).mbit());
+        assert!((high - 51.0).abs() < 1e-9 && (low - 49.0).abs() < 1e-9, "{high} and {low}");
+        first.push(a.rate > b.rate);
+    }
+    let high_first = first.iter().filter(|high| **high).count();
+    assert!((8..=24).contains(&high_first), "{high_first} of 32");
+}
+
+#[test]
+fn an_empty_path_is_climbed_and_a_full_one_is_not_left() {
+    let mut law = probing();
+    run(&mut law, 20, 1000.0);
+    let climbed = law.rate().mbit();
+    assert!(climbed > 80.0, "{climbed} after ten pairs");
+    let mut law = probing();
+    run(&mut law, 200, 60.0);
+    assert!((57.0..63.0).contains(&law.rate().mbit()), "{}", law.rate());
+}
+
+#[test]
+fn a_probe_short_of_data_takes_its_pair_with_it_and_the_rate_within_reach() {
+    let mut law = probing();
+    let fair = Fair::default();
+    let short = Path { delivery: Rate::from_mbit(10.0), ..path() };
+    let slot = law.next(&path());
+    let report = Report { app_limited: true, ..carried(slot, Duration::ZERO, 1000.0) };
+    law.on_report(slot, &report, &|report| fair.evaluate(report), &short);
+    assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "{}", law.rate());
+    let slot = law.next(&path());
+    let second = carried(slot, Duration::from_millis(15), 1000.0);
+    law.on_report(slot, &second, &|report| fair.evaluate(report), &path());
+    assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "half a pair says nothing: {}", law.rate());
+}
+
+#[test]
+fn results_of_a_plan_that_was_given_up_are_not_paired_with_later_ones() {
+    let mut law = probing();
+    let fair = Fair::default();
+    let old = law.next(&path());
+    law.back_off(Rate::from_mbit(20.0));
+    let new = law.next(&path());
+    for slot in [old, new] {
+        law.on_report(slot, &carried(slot, Duration::ZERO, 1000.0), &|report| fair.evaluate(report), &path());
+    }
+    assert!((law.rate().mbit() - 20.0).abs() < 1e-9, "{}", law.rate());
+}
+
+#[test]
+fn probes_are_half_a_round_trip_long_and_have_time_for_their_packets_within_one() {
+    let law = probing();
+    let at = |rtt: u64| law.length(&Path { rtt: Duration::from_millis(rtt), ..path() });
+    assert!((at(30) - 0.015).abs() < 1e-9);
+    assert!((at(800) - 0.025).abs() < 1e-9, "no longer than is enough");
+    assert!((at(12) - 0.0096).abs() < 1e-9, "forty packets at 50 Mbit/s");
+    assert!((at(2) - 0.002).abs() < 1e-9, "but within an RTT");
+}
+
+#[test]
+fn what_is_on_its_way_is_bounded() {
+    let mut law = probing();
+    (0..10_000).for_each(|_| {
+        law.next(&path());
+    });
+    let State::Probing(probing) = &law.state else { panic!("{}", law.state()) };
+    assert_eq!(probing.launched.len(), MAX_LAUNCHED);
+}

@@ -1,0 +1,94 @@
+//! From a resolved interval to the law's verdict on it.
+
+use super::Pcc;
+use crate::control::{Slot, Verdict};
+use crate::interval::Report;
+use crate::observe::Event;
+use crate::units::Timestamp;
+
+/// So many packets must be lost for a panic: fewer may be a neighbour's burst.
+const PANIC_PACKETS: u32 = 20;
+
+impl Pcc {
+    pub(super) fn take_reports(&mut self, now: Timestamp) {
+        while let Some((slot, report)) = self.monitor.pop(now) {
+            match report {
+                Some(report) => {
+                    let report = Report { rtt_base: self.rtt.min(), previous: self.previous, ..report };
+                    self.take_report(now, slot, &report);
+                }
+                None if slot.trial.is_some() => {
+                    self.law.restart();
+                    self.replan(now, "trial void");
+                }
+                None => {}
+            }
+        }
+        self.judge_early(now);
+    }
+
+    fn take_report(&mut self, now: Timestamp, slot: Slot, report: &Report) {
+        self.limited_by = report.limited_by;
+        self.delivery.update(now, report.throughput(), self.rtt.smoothed_or_assumed());
+        let utility = slot.trial.and_then(|_| defined(self.config.utility.evaluate(report)));
+        self.tell(&Event::Interval { at: now, report, utility });
+        self.judge(now, slot, report);
+    }
+
+    /// Starting overshoots by what it sends until a result is known, so a result is used as soon as the packets still
+    /// outstanding cannot change it: if the interval is worth less than nothing even when all of those arrive, or if
+    /// its own queue grows while its first packets are answered for.
+    fn judge_early(&mut self, now: Timestamp) {
+        let Some((slot, report)) = self.monitor.so_far().filter(|_| self.law.is_starting()) else { return };
+        let report = Report { rtt_base: self.rtt.min(), previous: self.previous, ..report };
+        let utility = |report: &Report| finite(self.config.utility.evaluate(report));
+        if !report.app_limited && self.law.ends_early(&report, &utility, &self.path()) {
+            let utility = defined(self.config.utility.evaluate(&report));
+            self.tell(&Event::Interval { at: now, report: &report, utility });
+            self.monitor.forget_oldest();
+            self.judge(now, slot, &report);
+        }
+    }
+
+    fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report) {
+        self.previous = Some(report.summary());
+        if !(self.law.is_starting() && slot.trial.is_some()) {
+            // Not for an interval that only drains the queue or fills time: Starting's own overshoot is lost in it.
+            let judged = slot.trial.is_some() && report.packets_lost >= PANIC_PACKETS;
+            if judged && report.loss() > self.config.utility.panic_loss() {
+                // What still arrived is what there is; but one interval may be wrong, so at most three halvings at once.
+                let rate = self.law.rate();
+                return self.back_off(now, report.throughput().min(rate).max(rate * 0.125), "panic loss");
+            }
+        }
+        let path = self.path();
+        if slot.trial.is_some() {
+            if defined(self.config.utility.evaluate(report)).is_none() {
+                self.law.restart();
+                return self.replan(now, "utility undefined");
+            }
+            let utility = |report: &Report| finite(self.config.utility.evaluate(report));
+            let (rate, started) = (self.law.rate(), self.law.is_starting());
+            match self.law.on_report(slot, report, &utility, &path) {
+                Verdict::Realign(reason) => {
+                    if self.law.is_starting() && !started {
+                        self.open_start_window(self.bytes_in_flight());
+                    }
+                    self.replan(now, reason);
+                }
+                Verdict::Wait if self.law.rate() != rate => self.tell_decision(now, "rate confirmed"),
+                Verdict::Wait => {}
+            }
+        }
+    }
+}
+
+/// What a utility function made of an interval; `None` where it is not defined there.
+fn defined(utility: f64) -> Option<f64> {
+    utility.is_finite().then_some(utility)
+}
+
+/// A law compares finite numbers: where the utility is not defined for a variant that the law made, it is the worst.
+fn finite(utility: f64) -> f64 {
+    defined(utility).unwrap_or(f64::MIN / 4.0)
+}

@@ -1,0 +1,61 @@
+//! How much may be in flight: a bound for a path that falls silent, and for the first rounds on a slow one.
+
+use super::Pcc;
+use crate::units::Bytes;
+use core::time::Duration;
+
+/// Packets sent at once on a new path (RFC 9002 §7.2). PCC spreads them over half an RTT, as Linux does in slow start
+/// (`tcp_pacing_ss_ratio`); over a whole one a short transfer would take a round trip longer than with TCP.
+const INITIAL_WINDOW: u64 = 10;
+/// How far the bytes in flight may run ahead of what the path has answered for while Starting. Doubling each RTT needs
+/// exactly 1; the rest lets it go on through reordering, jitter and delayed acknowledgements.
+const STARTING_LEAD: f64 = 1.5;
+
+/// Where Starting began: the bytes whose fate was known, and how many more may be in flight at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub(super) settled: Bytes,
+    pub(super) volume: Bytes,
+}
+
+pub(super) const fn initial_window(packet: Bytes) -> Bytes {
+    Bytes::new(packet.get().saturating_mul(INITIAL_WINDOW))
+}
+
+impl Pcc {
+    /// Upper bound of the bytes in flight. It bounds what a silent path is sent; otherwise the rate rules.
+    pub fn congestion_window(&self) -> Bytes {
+        if self.is_knocking() {
+            self.window.max(self.bytes_in_flight() + self.packet + self.packet)
+        } else {
+            self.window
+        }
+    }
+
+    pub(super) fn safe_window(&self) -> Bytes {
+        // 2.5 bandwidth-delay products of the path without its queue: with the queue in it, the bound would grow with what
+        // it is to bound.
+        let base = self
+            .law
+            .base_rtt()
+            .or(self.rtt.min())
+            .unwrap_or(self.rtt.smoothed_or_assumed())
+            .max(Duration::from_millis(1));
+        let time = base * 5 / 2;
+        let window = self.law.rate().max(self.slot.rate) * time + initial_window(self.packet);
+        if !self.law.is_starting() {
+            return window;
+        }
+        // Its rate comes from the RTT of a path that may be empty no more: on a slow one the first packets fill a queue
+        // for seconds, and until the path answers for them there is no reason to send four times as fast.
+        let settled = self.monitor.bytes_settled().saturating_sub(self.start.settled).get() as f64;
+        let paced = Bytes::new(((self.start.volume.get() as f64 + settled) * STARTING_LEAD) as u64);
+        window.min(paced.max(initial_window(self.packet)))
+    }
+
+    /// From here on what is in flight grows from this by what the path answers for.
+    pub(super) fn open_start_window(&mut self, volume: Bytes) {
+        let volume = volume.max(initial_window(self.packet));
+        self.start = Start { settled: self.monitor.bytes_settled(), volume };
+    }
+}
