@@ -24,7 +24,8 @@ mod rival;
 mod scatter;
 
 use super::response::{Estimate, Response};
-use super::starting::{Evaluate, Judgement, Starting};
+use super::starting::Evaluate;
+use super::startup::Startup;
 use super::{Path, RateControl, Slot, Verdict, within_reach};
 use crate::interval::{LimitedBy, Report};
 use crate::rng::Rng;
@@ -82,8 +83,6 @@ impl Default for Config {
 /// Where the RTT is long, many short probes say more than a long one: they need be no longer than this, if that is time for
 /// enough packets.
 const LONG_ENOUGH: Duration = Duration::from_millis(25);
-/// The queue that Starting built drains within one RTT, but at no less than this share of the new rate.
-const DRAIN_SHARE: f64 = 0.5;
 /// A response of the queue to our rate is certain from so many errors on (97.5 %).
 const ERRORS: f64 = 2.0;
 /// Of the most that was ever carried, so much is remembered from pair to pair: half of it after 70.
@@ -96,12 +95,7 @@ const MAX_LAUNCHED: usize = 256;
 
 #[derive(Clone, Debug)]
 enum State {
-    Starting(Starting),
-    /// One interval below the base rate.
-    Draining {
-        share: f64,
-        sent: bool,
-    },
+    Startup(Startup),
     Probing(Box<Probing>),
 }
 
@@ -213,7 +207,7 @@ pub struct Ascent {
 impl Ascent {
     /// A law that starts at `initial`.
     pub fn new(config: Config, initial: Rate, seed: u64) -> Self {
-        Self { config, rate: initial, state: State::Starting(Starting::at(initial)), rng: Rng::new(seed) }
+        Self { config, rate: initial, state: State::Startup(Startup::at(initial)), rng: Rng::new(seed) }
     }
 
     /// Length of a probe. Unit: s.
@@ -221,26 +215,6 @@ impl Ascent {
         let rtt = path.rtt.as_secs_f64().max(1e-6);
         let packets = self.config.interval_packets * path.packet.get() as f64 / self.rate.bytes_per_sec().max(1.0);
         (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(rtt.max(0.001))
-    }
-
-    fn on_starting(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        let State::Starting(starting) = &mut self.state else { return Verdict::Wait };
-        match starting.on_report(slot, report, utility, path) {
-            Judgement::Unknown => {
-                self.rate = within_reach(slot.rate, path);
-                Verdict::Wait
-            }
-            Judgement::Good => {
-                self.rate = slot.rate;
-                if starting.waits() { Verdict::Wait } else { Verdict::Realign("utility grew") }
-            }
-            Judgement::Over(carried) => {
-                self.rate = path.clamp(carried);
-                let queue = path.queue.as_secs_f64() / path.rtt.as_secs_f64().max(1e-9);
-                self.state = State::Draining { share: (1.0 - queue).clamp(DRAIN_SHARE, 1.0), sent: false };
-                Verdict::Realign("utility stopped growing")
-            }
-        }
     }
 
     fn on_probe(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
@@ -339,12 +313,11 @@ impl RateControl for Ascent {
     fn next(&mut self, path: &Path) -> Slot {
         let length = self.length(path);
         match &mut self.state {
-            State::Starting(starting) => starting.next(1.0, path),
-            State::Draining { share, sent } if !*sent && self.config.has(Part::Drain) => {
-                *sent = true;
-                Slot::filler(self.rate * *share)
-            }
-            State::Draining { .. } => {
+            State::Startup(startup) => {
+                let drains = startup.is_starting() || self.config.has(Part::Drain);
+                if let Some(slot) = startup.next(self.rate, 1.0, path).filter(|_| drains) {
+                    return slot;
+                }
                 self.state = State::Probing(Box::new(Probing::new(self.rate, path, self.config.without)));
                 self.next(path)
             }
@@ -379,16 +352,15 @@ impl RateControl for Ascent {
             // The rates achieved are judged, not those asked for; but the latter must not run away.
             self.rate = within_reach(self.rate, path);
         }
-        match self.state {
-            State::Starting(_) => self.on_starting(slot, report, utility, path),
-            State::Draining { .. } => Verdict::Wait,
+        match &mut self.state {
+            State::Startup(startup) => startup.on_report(&mut self.rate, slot, report, utility, path),
             State::Probing(_) => self.on_probe(slot, report, utility, path),
         }
     }
 
     fn start(&mut self, rate: Rate) {
         self.rate = rate;
-        self.state = State::Starting(Starting::at(rate));
+        self.state = State::Startup(Startup::at(rate));
     }
 
     fn back_off(&mut self, rate: Rate) {
@@ -398,27 +370,27 @@ impl RateControl for Ascent {
                 probing.forget_pairs();
                 probing.bottleneck.on_back_off(rate.bytes_per_sec());
             }
-            _ => self.state = State::Draining { share: 1.0, sent: false },
+            State::Startup(startup) => *startup = Startup::Draining { share: 1.0, sent: false },
         }
     }
 
     fn restart(&mut self) {
         match &mut self.state {
-            State::Starting(_) => self.state = State::Starting(Starting::at(self.rate)),
-            State::Draining { .. } => {}
+            State::Startup(startup) if startup.is_starting() => *startup = Startup::at(self.rate),
+            State::Startup(_) => {}
             State::Probing(probing) => probing.forget_pairs(),
         }
     }
 
     fn ends_early(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
         match &self.state {
-            State::Starting(starting) => starting.ends_early(report, utility, path),
-            _ => false,
+            State::Startup(startup) => startup.ends_early(report, utility, path),
+            State::Probing(_) => false,
         }
     }
 
     fn is_starting(&self) -> bool {
-        matches!(self.state, State::Starting(_))
+        matches!(&self.state, State::Startup(startup) if startup.is_starting())
     }
 
     fn base_rtt(&self) -> Option<Duration> {
@@ -435,9 +407,8 @@ impl RateControl for Ascent {
     }
 
     fn state(&self) -> &'static str {
-        match self.state {
-            State::Starting(_) => "Starting",
-            State::Draining { .. } => "Draining",
+        match &self.state {
+            State::Startup(startup) => startup.state(),
             State::Probing(_) => "Probing",
         }
     }
