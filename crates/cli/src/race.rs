@@ -175,10 +175,10 @@ fn carriers(algorithms: &[Algorithm], objective: &Objective) -> anyhow::Result<V
     let aim = objective.aim()?;
     let mut is_used = objective.given().is_none();
     let told = algorithms.iter().cloned().map(|algorithm| match algorithm {
-        Algorithm::Pcc(PccConfig { mut core }) => {
+        Algorithm::Pcc(PccConfig { mut core, .. }) => {
             is_used = true;
             aim.apply(&mut core);
-            Carrier::Quic(Algorithm::Pcc(PccConfig { core }))
+            Carrier::Quic(Algorithm::Pcc(core.into()))
         }
         other => Carrier::Quic(other),
     });

@@ -34,7 +34,7 @@ impl SenderArgs {
     ///
     /// Errors: a utility or a law's parameters were chosen for an algorithm that knows none, or cannot be.
     pub(crate) fn algorithm(&self, observer: Option<Arc<dyn Observer>>) -> anyhow::Result<Algorithm> {
-        let Algorithm::Pcc(PccConfig { mut core }) = self.congestion.clone() else {
+        let Algorithm::Pcc(PccConfig { mut core, .. }) = self.congestion.clone() else {
             if let Some(given) = self.objective.given() {
                 let algorithm = self.congestion.name();
                 let error = anyhow!("{given} steers PCC, not {algorithm}: leave out one of the two");
@@ -45,7 +45,7 @@ impl SenderArgs {
         self.objective.aim()?.apply(&mut core);
         core.max_rate = self.limit;
         core.observer = observer;
-        Ok(Algorithm::Pcc(PccConfig { core }))
+        Ok(Algorithm::Pcc(core.into()))
     }
 
     /// A transport that sends as these options say, over paths within `windows`.

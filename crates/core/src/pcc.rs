@@ -55,6 +55,13 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// The law that steers.
+    fn law(&self) -> Law {
+        self.law.clone().unwrap_or_else(|| Law::suited_to(&*self.utility))
+    }
+}
+
 /// A PCC sender.
 ///
 /// Report every packet whose delivery will be acknowledged, under a number that is never used again (a
@@ -90,7 +97,7 @@ impl Pcc {
         let packet = datagram(config.max_datagram_size);
         let assumed = crate::rtt::ASSUMED_RTT;
         let initial = limit(Rate::from_volume(initial_window(packet), assumed), config.max_rate);
-        let law = config.law.clone().unwrap_or_else(|| Law::suited_to(&*config.utility)).build(initial, config.seed);
+        let law = config.law().build(initial, config.seed);
         Self {
             packet,
             monitor: Monitor::new(config.monitor),
@@ -200,6 +207,30 @@ impl Pcc {
     /// The transport may send but does not, for this reason; the next packet sent ends it.
     pub fn on_limited(&mut self, now: Timestamp, by: LimitedBy) {
         self.limited.get_or_insert((now, by));
+    }
+
+    /// From now on it strives for something else, by this law or the one that suits the utility.
+    ///
+    /// The rate stays what it is, and is probed from there; what was compared before is forgotten. Where the law and its
+    /// parameters stay the same, what it knows of the path stays too. A sender that still looks for the path's rate goes on
+    /// doing so.
+    pub fn steer(&mut self, now: Timestamp, utility: Arc<dyn Utility>, law: Option<Law>) {
+        let before = self.config.law();
+        (self.config.utility, self.config.law) = (utility, law);
+        let law = self.config.law();
+        if law == before {
+            self.law.restart();
+        } else {
+            let (rate, starting) = (self.law.rate(), self.law.is_starting());
+            self.law = law.build(rate, self.rng.next_u64());
+            if !starting {
+                // Not Starting, which would double a rate that was found already.
+                self.law.back_off(rate);
+            } else if self.rtt.smoothed().is_some() {
+                self.law.start(rate);
+            }
+        }
+        self.replan(now, "new objective");
     }
 
     /// The size of a full packet changed.

@@ -62,9 +62,10 @@ impl Algorithm {
     /// none beyond; the others are paced below it.
     pub fn cap(&self, transport: &mut TransportConfig, limit: Rate) {
         match self {
-            Self::Pcc(PccConfig { core }) => {
+            Self::Pcc(PccConfig { core, handle }) => {
                 let max_rate = Some(core.max_rate.map_or(limit, |own| own.min(limit)));
-                let capped = PccConfig { core: pcc::Config { max_rate, ..core.clone() } };
+                let core = pcc::Config { max_rate, ..core.clone() };
+                let capped = PccConfig { core, handle: handle.clone() };
                 transport.congestion_controller_factory(Arc::new(capped));
             }
             Self::Fixed(rate) => {

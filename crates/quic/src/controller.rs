@@ -1,5 +1,6 @@
 //! PCC behind noq's congestion controller trait: translation, no decisions.
 
+use crate::handle::Handle;
 use crate::numbers::{Numbered, Numbers};
 use crate::pace::{self, Gate, Pace};
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
@@ -22,12 +23,20 @@ pub struct PccConfig {
     /// variation, since senders that share a path must not try rates in step; a process that makes the same
     /// connections in the same order repeats their seeds. [`PccConfig::default`] draws the seed at random.
     pub core: pcc::Config,
+    /// Changes utility and law of these connections while they are open.
+    pub handle: Handle,
 }
 
 impl Default for PccConfig {
     fn default() -> Self {
         let seed = RandomState::new().hash_one(0);
-        Self { core: pcc::Config { seed, ..pcc::Config::default() } }
+        pcc::Config { seed, ..pcc::Config::default() }.into()
+    }
+}
+
+impl From<pcc::Config> for PccConfig {
+    fn from(core: pcc::Config) -> Self {
+        Self { core, handle: Handle::default() }
     }
 }
 
@@ -51,6 +60,8 @@ const OPENING_MBIT: f64 = 10.0;
 #[derive(Debug)]
 struct PccController {
     config: Arc<PccConfig>,
+    /// Up to which change of the handle it is.
+    generation: u64,
     pcc: Pcc,
     gate: Gate,
     numbers: Numbers,
@@ -83,8 +94,13 @@ struct Landmark {
 impl PccController {
     fn new(config: Arc<PccConfig>, now: Instant, mtu: u16) -> Self {
         let seed = vary(config.core.seed);
-        let core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
+        let mut core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
+        let mut generation = 0;
+        if let Some(wanted) = config.handle.news(&mut generation) {
+            (core.utility, core.law) = (wanted.utility, wanted.law);
+        }
         Self {
+            generation,
             pcc: Pcc::new(core, Timestamp::ZERO),
             gate: Gate::default(),
             numbers: Numbers::default(),
@@ -187,6 +203,9 @@ impl Controller for PccController {
             self.pcc.on_congestion_experienced(core::mem::take(&mut self.marked));
         }
         self.pcc.on_end_acks(at);
+        if let Some(wanted) = self.config.handle.news(&mut self.generation) {
+            self.pcc.steer(at, wanted.utility, wanted.law);
+        }
         if let Some(landmark) = self.landmark.as_mut().filter(|landmark| !landmark.passed) {
             let later = self.answered.saturating_duration_since(landmark.sent);
             landmark.passed = later > 2 * self.pcc.rtt().smoothed_or_assumed();

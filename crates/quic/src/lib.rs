@@ -26,6 +26,7 @@
 //! |---|---|
 //! | [`Algorithm`] | which congestion controller: PCC, or one of its peers in the same stack |
 //! | [`PccConfig`] | how PCC joins noq |
+//! | [`Handle`] | how what live connections strive for is changed |
 //! | [`PacedRuntime`] | when each packet leaves |
 //! | [`socket`] | how large UDP buffers must be, and what to do if the system refuses |
 //! | [`transport`] | how large flow-control windows must be for a path |
@@ -34,6 +35,7 @@
 mod algorithm;
 mod controller;
 mod fixed;
+mod handle;
 pub mod http3;
 mod numbers;
 mod pace;
@@ -47,6 +49,7 @@ mod udp;
 
 pub use crate::algorithm::{Algorithm, ParseAlgorithmError};
 pub use crate::controller::PccConfig;
+pub use crate::handle::Handle;
 pub use crate::runtime::PacedRuntime;
 
 /// The programs in the user's guide must compile.

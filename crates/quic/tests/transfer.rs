@@ -6,10 +6,12 @@ use loopback::{PATIENCE, Paced, Pair, pair, pattern};
 use pcc::interval::Report;
 use pcc::observe::{Event, Observer};
 use pcc::units::Rate;
+use pcc::utility::Utility;
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PccConfig};
 #[cfg(target_os = "linux")]
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -82,7 +84,7 @@ async fn pcc_hears_of_every_packet_and_takes_none_for_lost_that_was_not() {
         max_rate: Some(Rate::from_mbit(40.0)),
         ..PccConfig::default().core
     };
-    let Pair { client, server, endpoints: _endpoints } = pair(&Algorithm::Pcc(PccConfig { core }), Paced::ByUs).await;
+    let Pair { client, server, endpoints: _endpoints } = pair(&Algorithm::Pcc(core.into()), Paced::ByUs).await;
     moves(&client, &server, &pattern(1_000_000)).await;
 
     let reports = notes.0.lock().unwrap();
@@ -93,6 +95,46 @@ async fn pcc_hears_of_every_packet_and_takes_none_for_lost_that_was_not() {
     assert!(sent > 100, "{sent} packets in {} reports", reports.len());
     assert!(u64::from(lost) <= really_lost, "{lost} lost by PCC's account, {really_lost} by noq's");
     assert!(reports.iter().any(|report| report.rtt.is_some()), "no RTT was measured");
+}
+
+/// Counts how often it is asked.
+#[derive(Debug, Default)]
+struct Asked(AtomicU32);
+
+impl Utility for Asked {
+    fn evaluate(&self, report: &Report) -> f64 {
+        self.0.fetch_add(1, Relaxed);
+        report.throughput().mbit()
+    }
+
+    fn name(&self) -> &'static str {
+        "asked"
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handle_changes_what_a_live_connection_strives_for_and_the_next_one_too() {
+    let [before, after] = [0, 1].map(|_| Arc::new(Asked::default()));
+    let mut config = PccConfig::default();
+    // Slow enough that a megabyte takes hundreds of intervals.
+    (config.core.utility, config.core.max_rate) = (Arc::clone(&before) as _, Some(Rate::from_mbit(40.0)));
+    let (handle, algorithm) = (config.handle.clone(), Algorithm::Pcc(config));
+    let Pair { client, server, endpoints: _endpoints } = pair(&algorithm, Paced::ByUs).await;
+    moves(&client, &server, &pattern(500_000)).await;
+    assert!(before.0.load(Relaxed) > 0 && after.0.load(Relaxed) == 0);
+
+    handle.set_utility(Arc::clone(&after) as _);
+    moves(&client, &server, &pattern(100_000)).await; // by its end the client has had acknowledgements
+    let (asked, since) = (before.0.load(Relaxed), after.0.load(Relaxed));
+    moves(&client, &server, &pattern(500_000)).await;
+    assert!(after.0.load(Relaxed) > since, "the new one is not asked");
+
+    let Pair { client: next, server, endpoints: _others } = pair(&algorithm, Paced::ByUs).await;
+    let since = after.0.load(Relaxed);
+    moves(&next, &server, &pattern(500_000)).await;
+    assert!(after.0.load(Relaxed) > since, "a connection made later is not told");
+    // The server of the first pair sends acknowledgements only, and may hear of the change with its next ones.
+    assert!(before.0.load(Relaxed) <= asked + 2, "the old one is still asked: {asked}, {before:?}");
 }
 
 /// Relays to `server`, and lets it look as if those of the packets had met congestion (RFC 3168). Ends with the process.
@@ -135,7 +177,7 @@ async fn pcc_hears_how_many_packets_met_congestion() {
         ..PccConfig::default().core
     };
     let runtime = Paced::ByUs.runtime();
-    let from = loopback::endpoint(&Algorithm::Pcc(PccConfig { core }), Arc::clone(&runtime));
+    let from = loopback::endpoint(&Algorithm::Pcc(core.into()), Arc::clone(&runtime));
     let to = loopback::endpoint(&Algorithm::Cubic, runtime);
     let relay = congested(to.local_addr().unwrap(), 100..110).unwrap();
     let connecting = from.connect(relay, "localhost").unwrap();

@@ -211,9 +211,9 @@ fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
         return Err(error.context(Failure::Usage));
     }
     let configured = named.into_iter().map(|algorithm| match algorithm {
-        Algorithm::Pcc(PccConfig { mut core }) => {
+        Algorithm::Pcc(PccConfig { mut core, .. }) => {
             aim.apply(&mut core);
-            Algorithm::Pcc(PccConfig { core })
+            Algorithm::Pcc(core.into())
         }
         other => other,
     });

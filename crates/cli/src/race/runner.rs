@@ -224,9 +224,9 @@ pub(super) fn verify(trace: &mut Trace, entry: &Entry, fetched: bool) -> anyhow:
 /// The algorithm, with us listening if it is PCC.
 fn watched(algorithm: &Algorithm, seed: u64, watch: &Arc<Watch>) -> Algorithm {
     match algorithm {
-        Algorithm::Pcc(PccConfig { core }) => {
+        Algorithm::Pcc(PccConfig { core, .. }) => {
             let core = pcc::Config { seed, observer: Some(Arc::clone(watch) as _), ..core.clone() };
-            Algorithm::Pcc(PccConfig { core })
+            Algorithm::Pcc(core.into())
         }
         other => other.clone(),
     }

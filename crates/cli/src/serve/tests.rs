@@ -73,9 +73,9 @@ impl Bench {
 
     /// Sends no faster than that.
     fn limited(rate: Rate) -> Self {
-        let Algorithm::Pcc(PccConfig { mut core }) = Algorithm::default() else { panic!("the default is PCC") };
+        let Algorithm::Pcc(PccConfig { mut core, .. }) = Algorithm::default() else { panic!("the default is PCC") };
         core.max_rate = Some(rate);
-        Self::with(Guests::new(256, 64), Privacy::Public, &Algorithm::Pcc(PccConfig { core }))
+        Self::with(Guests::new(256, 64), Privacy::Public, &Algorithm::Pcc(core.into()))
     }
 
     fn with(guests: Guests, privacy: Privacy, algorithm: &Algorithm) -> Self {

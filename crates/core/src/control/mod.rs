@@ -144,7 +144,7 @@ pub trait RateControl: Debug + Send + Sync {
 }
 
 /// Which control law steers, with its parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Law {
     /// PCC Allegro, `NSDI 2015`.

@@ -211,7 +211,7 @@ async fn under_our_runtime_the_window_closes_behind_a_packet_and_noq_does_not_pa
     let turn = async {
         // So slow that no stop of this machine lasts longer than a gap.
         let core = pcc::Config { max_rate: Some(Rate::from_mbit(0.001)), ..PccConfig::default().core };
-        let mut controller = PccController::new(Arc::new(PccConfig { core }), Instant::now(), SIZE);
+        let mut controller = PccController::new(Arc::new(core.into()), Instant::now(), SIZE);
         assert!(controller.window() > 1);
         controller.on_packet_sent(Instant::now(), SIZE, 0);
         assert_eq!(controller.window(), 1);

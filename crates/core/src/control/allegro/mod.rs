@@ -37,7 +37,7 @@ use origin::Origin;
 use trials::Trials;
 
 /// Parameters of Allegro.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Smallest probing step ε_min. 0.01 in the paper.
     pub epsilon_min: f64,

@@ -41,7 +41,7 @@ use rival::{Rival, Seen};
 use std::collections::VecDeque;
 
 /// Parameters of Ascent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Probes are sent at r(1 ± ε). 0.02: half of it is lost in a buffer of one packet, and a queue swings by it for half
     /// an RTT (`docs/sweeps/ascent.md`).

@@ -34,7 +34,7 @@ use stride::Stride;
 ///
 /// γ and θ₀ have units: the gradient is utility per Mbit/s, and θ₀·γ a change in Mbit/s. θ₀ = 1 suits utilities that are worth
 /// about 1 for each Mbit/s, as those of the papers are; another one needs another θ₀, or climbs at another pace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Probes are sent at r(1 ± ε).
     pub epsilon: f64,
