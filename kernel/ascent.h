@@ -369,6 +369,7 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	pcc_num floor;
 
 	PCC_NEEDS(law, best);
+	PCC_NEEDS(program, best);
 	forecast = &law->forecast;
 	seen = &law->seen;
 	seen->crowded = pcc_is_crowded(law, program);

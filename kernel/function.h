@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* Exponential, logarithm and powers of numbers: to some units in the last place.
- * n_exp and n_log call nothing: they are the last of BPF's eight frames.
- */
+/* Exponential, logarithm and powers of numbers: to some units in the last place. */
 #ifndef PCC_FUNCTION_H
 #define PCC_FUNCTION_H
 
@@ -66,16 +64,16 @@ PCC_CALL pcc_num n_exp(pcc_num a)
 		return N_INFINITY;
 	if (n_at_most(a, N_EXP_LEAST))
 		return N_ZERO;
-	exponent = n_to(n_sum(n_product(n_abs(a), N_LOG2_E), N_HALF));
-	k = n_integer(exponent);
+	exponent = n_to(n_add(n_mul(n_abs(a), N_LOG2_E), N_HALF));
+	k = n_from(exponent);
 	if (a & N_SIGN)
 		exponent = -exponent;
 	else
 		k = n_neg(k);
-	r = n_sum(n_sum(a, n_product(k, N_LN2_HIGH)), n_product(k, N_LN2_LOW));
+	r = n_add(n_add(a, n_mul(k, N_LN2_HIGH)), n_mul(k, N_LN2_LOW));
 	sum = n_exp_terms[N_EXP_TERMS - 1];
 	for (i = N_EXP_TERMS - 2; i >= 0; i--)
-		sum = n_sum(n_exp_terms[i], n_product(r, sum));
+		sum = n_add(n_exp_terms[i], n_mul(r, sum));
 	exponent += n_exponent(sum);
 	if (exponent >= N_EXPONENT)
 		return N_INFINITY;
@@ -103,18 +101,18 @@ PCC_CALL pcc_num n_log(pcc_num a)
 		m -= N_HIDDEN; /* half of it */
 		exponent++;
 	}
-	s = n_quotient(n_sum(m, n_neg(N_ONE)), n_sum(m, N_ONE));
-	square = n_product(s, s);
+	s = n_div(n_sub(m, N_ONE), n_add(m, N_ONE));
+	square = n_square(s);
 	sum = n_log_terms[N_LOG_TERMS - 1];
 	for (i = N_LOG_TERMS - 2; i >= 0; i--)
-		sum = n_sum(n_log_terms[i], n_product(square, sum));
-	s = n_sum(s, s);
-	k = n_integer(exponent < 0 ? -exponent : exponent);
+		sum = n_add(n_log_terms[i], n_mul(square, sum));
+	s = n_add(s, s);
+	k = n_from(exponent < 0 ? -exponent : exponent);
 	if (exponent < 0)
 		k = n_neg(k);
 	/* From the smallest to the largest. */
-	sum = n_sum(n_product(n_product(s, square), sum), n_product(k, N_LN2_LOW));
-	return n_sum(n_sum(sum, s), n_product(k, N_LN2_HIGH));
+	sum = n_add(n_mul(n_mul(s, square), sum), n_mul(k, N_LN2_LOW));
+	return n_add(n_add(sum, s), n_mul(k, N_LN2_HIGH));
 }
 
 /* a^b; 0^0 is 1. NaN for a < 0 unless b is an integer. */

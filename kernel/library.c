@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "ascent.h"
+#include "pcc.h"
 
 u64 pcc_lib_apply(u32 code, u64 a, u64 b, u64 c)
 {
@@ -97,4 +97,54 @@ u64 pcc_lib_law_rate(const struct pcc_law *law)
 u32 pcc_lib_law_state(const struct pcc_law *law)
 {
 	return law->state;
+}
+
+u32 pcc_lib_flow_size(void)
+{
+	return sizeof(struct pcc_flow);
+}
+
+void pcc_lib_flow_new(struct pcc_flow *flow, const struct pcc_sample *sample, u64 seed)
+{
+	memset(flow, 0, sizeof(*flow));
+	flow->sample = *sample;
+	pcc_flow_new(flow, seed);
+}
+
+void pcc_lib_flow_on_ack(struct pcc_flow *flow, const struct pcc_program *program,
+			 const struct pcc_sample *sample)
+{
+	flow->sample = *sample;
+	pcc_on_ack(flow, program);
+}
+
+void pcc_lib_flow_on_resumption(struct pcc_flow *flow, const struct pcc_sample *sample)
+{
+	flow->sample = *sample;
+	pcc_on_resumption(flow);
+}
+
+u64 pcc_lib_flow_rate(const struct pcc_flow *flow)
+{
+	return flow->rate;
+}
+
+u32 pcc_lib_flow_window(const struct pcc_flow *flow)
+{
+	return flow->window;
+}
+
+u32 pcc_lib_flow_state(const struct pcc_flow *flow)
+{
+	return flow->law.state;
+}
+
+u32 pcc_lib_flow_intervals(const struct pcc_flow *flow)
+{
+	return flow->intervals;
+}
+
+u64 pcc_lib_flow_loss(const struct pcc_flow *flow)
+{
+	return flow->loss;
 }

@@ -187,7 +187,7 @@ PCC_PART u64 n_mantissa(pcc_num a)
 	return (a & N_MANTISSA) | N_HIDDEN;
 }
 
-PCC_PART pcc_num n_sum(pcc_num a, pcc_num b)
+PCC_CALL pcc_num n_add(pcc_num a, pcc_num b)
 {
 	u64 big = a, small = b, m, n;
 	s64 exponent, apart;
@@ -220,17 +220,12 @@ PCC_PART pcc_num n_sum(pcc_num a, pcc_num b)
 	return n_pack(big & N_SIGN, exponent + 1 - (s64)n, m << n);
 }
 
-PCC_CALL pcc_num n_add(pcc_num a, pcc_num b)
-{
-	return n_sum(a, b);
-}
-
 PCC_PART pcc_num n_sub(pcc_num a, pcc_num b)
 {
 	return n_add(a, n_neg(b));
 }
 
-PCC_PART pcc_num n_product(pcc_num a, pcc_num b)
+PCC_CALL pcc_num n_mul(pcc_num a, pcc_num b)
 {
 	u64 sign = (a ^ b) & N_SIGN, a1, a0, b1, b0, middle, high, low;
 	s64 exponent = n_exponent(a) + n_exponent(b) - N_BIAS + 1;
@@ -263,11 +258,6 @@ PCC_PART pcc_num n_product(pcc_num a, pcc_num b)
 		exponent--;
 	}
 	return n_pack(sign, exponent, high | (low != 0));
-}
-
-PCC_CALL pcc_num n_mul(pcc_num a, pcc_num b)
-{
-	return n_product(a, b);
 }
 
 /* The next 32 bits of a quotient by b, whose top bit is set, and what remains.

@@ -104,7 +104,7 @@ PCC_PART pcc_num pcc_sigmoid(pcc_num a)
 }
 
 /* What an operator gives. Operands that it does not take are ignored. */
-PCC_CALL pcc_num pcc_apply(u32 code, pcc_num a, pcc_num b, pcc_num c)
+PCC_PART pcc_num pcc_apply(u32 code, pcc_num a, pcc_num b, pcc_num c)
 {
 	bool knows_a = n_known(a), knows_b = n_known(b);
 	bool a_true = knows_a && !n_is_zero(a), b_true = knows_b && !n_is_zero(b);
@@ -199,25 +199,32 @@ PCC_PART pcc_num pcc_pop(struct pcc_machine *machine)
 	return machine->stack[machine->held & (PCC_MOST_DEPTH - 1)];
 }
 
-PCC_PART void pcc_step(const struct pcc_op *op, struct pcc_machine *machine)
+/* One operation; how many are on the stack the verifier need not follow from one to the
+ * next.
+ */
+PCC_CALL int pcc_step(const struct pcc_op *op, struct pcc_machine *machine)
 {
-	u32 slot = op->index & (PCC_MOST_SLOTS - 1), code = op->code, takes;
 	pcc_num a, b = N_ZERO, c = N_ZERO;
+	u32 slot, code, takes;
 
+	PCC_NEEDS(op, 0);
+	PCC_NEEDS(machine, 0);
+	slot = op->index & (PCC_MOST_SLOTS - 1);
+	code = op->code;
 	switch (code) {
 	case PCC_PUSH:
 		pcc_push(machine, op->value);
-		return;
+		return 0;
 	case PCC_LOAD:
 		a = machine->measured[op->index & (PCC_MOST_MEASUREMENTS - 1)];
 		pcc_push(machine, n_finite(a) ? a : N_UNKNOWN);
-		return;
+		return 0;
 	case PCC_SET:
 		machine->slots[slot] = pcc_pop(machine);
-		return;
+		return 0;
 	case PCC_GET:
 		pcc_push(machine, machine->slots[slot]);
-		return;
+		return 0;
 	}
 	takes = pcc_operands(code);
 	if (takes > 2)
@@ -226,6 +233,7 @@ PCC_PART void pcc_step(const struct pcc_op *op, struct pcc_machine *machine)
 		b = pcc_pop(machine);
 	a = pcc_pop(machine);
 	pcc_push(machine, pcc_apply(code, a, b, c));
+	return 0;
 }
 
 /* What a program makes of machine->measured; NaN where that is not defined. */

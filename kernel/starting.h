@@ -118,15 +118,12 @@ PCC_PART bool pcc_is_worse(const struct pcc_starting *starting, const struct pcc
 }
 
 /* Whether the interval is one too many, given how it looks in its favour. */
-PCC_CALL int pcc_overloads(struct pcc_starting *starting, const struct pcc_report *report,
-			   const struct pcc_path *path, const struct pcc_program *program)
+PCC_PART bool pcc_overloads(struct pcc_starting *starting, const struct pcc_report *report,
+			    const struct pcc_path *path, const struct pcc_program *program)
 {
 	pcc_num visible, reached;
 	u64 least;
 
-	PCC_NEEDS(starting, 0);
-	PCC_NEEDS(report, 0);
-	PCC_NEEDS(path, 0);
 	least = path->rtt_ns > path->queue_ns ? path->rtt_ns - path->queue_ns : 0;
 	least /= STARTING_RISE_DIVISOR;
 	visible = n_seconds(least > STARTING_TRAIN ? least : STARTING_TRAIN);
@@ -136,7 +133,7 @@ PCC_CALL int pcc_overloads(struct pcc_starting *starting, const struct pcc_repor
 	    n_above(pcc_rtt_rise(report), visible) &&
 	    n_above(reached, n_add(starting->usual_rtt, visible)) &&
 	    pcc_surely_grew(report, STARTING_HOPELESS_GROWTH))
-		return 1;
+		return true;
 	return pcc_is_worse(starting, report,
 			    pcc_worth(program, &starting->doubted, &starting->machine));
 }
@@ -175,14 +172,12 @@ PCC_PART pcc_num pcc_carried(const struct pcc_starting *starting, const struct p
 /* Remembers a good result, if it is the best. starting->doubted is the report in its
  * disfavour.
  */
-PCC_CALL int pcc_starting_learn(struct pcc_starting *starting, const struct pcc_report *report,
+PCC_PART void pcc_starting_learn(struct pcc_starting *starting, const struct pcc_report *report,
 				const struct pcc_program *program, pcc_num target,
 				pcc_num delivery)
 {
 	pcc_num utility;
 
-	PCC_NEEDS(starting, 0);
-	PCC_NEEDS(report, 0);
 	utility = pcc_worth(program, report, &starting->machine);
 	if (!starting->has_best || n_above(utility, starting->best.utility)) {
 		starting->has_best = 1;
@@ -199,7 +194,6 @@ PCC_CALL int pcc_starting_learn(struct pcc_starting *starting, const struct pcc_
 		utility = n_add(report->rtt_deviation, report->rtt_deviation);
 		starting->usual_rtt = n_add(report->rtt, utility);
 	}
-	return 0;
 }
 
 /* enum pcc_judgement. */
@@ -213,6 +207,7 @@ PCC_CALL int pcc_starting_judge(struct pcc_starting *starting, const struct pcc_
 	PCC_NEEDS(starting, 0);
 	PCC_NEEDS(report, 0);
 	PCC_NEEDS(path, 0);
+	PCC_NEEDS(program, 0);
 	if (starting->unknown)
 		starting->unknown--;
 	/* A host that did not make this doubling will not make the next one. */

@@ -119,6 +119,7 @@ PCC_CALL pcc_num pcc_climb(struct pcc_forecast *forecast, const struct pcc_progr
 	int i;
 
 	PCC_NEEDS(forecast, N_ZERO);
+	PCC_NEEDS(program, N_ZERO);
 	for (i = 0; i < FORECAST_HALVINGS; i++) {
 		rate = n_sqrt(n_mul(low, high));
 		queue = pcc_queue_after(forecast, forecast->queue, rate, forecast->horizon);
@@ -135,14 +136,12 @@ PCC_CALL pcc_num pcc_climb(struct pcc_forecast *forecast, const struct pcc_progr
 }
 
 /* Whether the utility falls with the rate at this one, behind the queue as it is. */
-PCC_CALL int pcc_wants_less(struct pcc_forecast *forecast, const struct pcc_program *program,
-			    pcc_num rate)
+PCC_PART bool pcc_wants_less(struct pcc_forecast *forecast,
+			     const struct pcc_program *program, pcc_num rate)
 {
 	pcc_num above, below;
-	bool queues;
+	bool queues = n_above(forecast->queue, N_ZERO);
 
-	PCC_NEEDS(forecast, 0);
-	queues = n_above(forecast->queue, N_ZERO);
 	pcc_foresee_queue(forecast, forecast->queue);
 	above = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_ABOVE), queues);
 	below = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_BELOW), queues);

@@ -109,6 +109,64 @@ static void a_price(struct pcc_program *program)
 	program->panic_loss = N_HALF;
 }
 
+/* What TCP could count, or could not. */
+static void any_sample(struct pcc_sample *sample)
+{
+	u32 sent = below(3) ? below(60) : 0, settled = below(60), lost = below(settled + 1);
+
+	sample->now += any() >> (34 + below(20));
+	sample->next_sent = sample->now + (any() >> (36 + below(20)));
+	sample->sent += sent;
+	sample->bytes_sent += (u64)sent * 1448;
+	sample->delivered += settled - lost;
+	sample->lost += below(4) ? 0 : lost;
+	sample->marked += below(8) ? 0 : settled;
+	sample->in_flight = below(10) ? sample->in_flight + sent - settled : below(1000);
+	if ((s32)sample->in_flight < 0)
+		sample->in_flight = 0;
+	sample->rtt = below(3) ? 1000 + below(100000) : (u32)any();
+	sample->packet = below(20) ? 1448 : 1 + below(65535);
+	sample->reordering = below(20) ? 3 : below(300);
+	sample->window = below(2000);
+	sample->app_limited = !below(20);
+	sample->peer_limited = !below(20);
+	sample->blocked = !below(20);
+}
+
+/* The whole sender, told anything: whether what it wants can be sent. */
+static int storm_of_samples(u64 events)
+{
+	static struct pcc_program program;
+	static struct pcc_flow flow;
+	struct pcc_sample sample;
+	u64 i, intervals = 0;
+
+	for (i = 0; i < events; i++) {
+		if (!(i % 5000)) {
+			seed = i;
+			a_price(&program);
+			memset(&sample, 0, sizeof(sample));
+			sample.sent = sample.delivered = sample.lost = any();
+			any_sample(&sample);
+			intervals += flow.intervals;
+			pcc_lib_flow_new(&flow, &sample, i);
+		}
+		any_sample(&sample);
+		if (below(100))
+			pcc_lib_flow_on_ack(&flow, &program, &sample);
+		else
+			pcc_lib_flow_on_resumption(&flow, &sample);
+		if (!flow.rate || !flow.window || flow.monitor.count > MONITOR_INTERVALS) {
+			printf("sample %llu: rate %llu, window %u\n", (unsigned long long)i,
+			       (unsigned long long)flow.rate, flow.window);
+			return 1;
+		}
+	}
+	printf("%llu samples, %llu intervals judged\n", (unsigned long long)events,
+	       (unsigned long long)intervals);
+	return intervals < events / 1000;
+}
+
 int main(int arguments, char **argument)
 {
 	u64 reports = arguments > 1 ? strtoull(argument[1], NULL, 10) : 200000, judged = 0, i;
@@ -152,5 +210,7 @@ int main(int arguments, char **argument)
 	}
 	printf("%llu reports, %llu of them while probing\n", (unsigned long long)reports,
 	       (unsigned long long)judged);
+	if (storm_of_samples(reports * 5))
+		return 1;
 	return judged < reports / 10 || judged > reports / 100 * 98;
 }

@@ -29,6 +29,42 @@ pub(crate) struct Path {
     pub(crate) delivery: u64,
 }
 
+/// `struct pcc_sample`: what TCP knows at an acknowledgement. Counters are modulo 2³².
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Sample {
+    /// Unit: ns.
+    pub now: u64,
+    /// When pacing lets the next packet leave. Unit: ns.
+    pub next_sent: u64,
+    /// Payload, retransmissions too.
+    pub bytes_sent: u64,
+    /// Packets sent, retransmissions too.
+    pub sent: u32,
+    /// Packets in flight.
+    pub in_flight: u32,
+    /// Packets delivered.
+    pub delivered: u32,
+    /// Packets declared lost.
+    pub lost: u32,
+    /// Packets delivered with a mark.
+    pub marked: u32,
+    /// Of the newest packet delivered; 0 if there is none. Unit: µs.
+    pub rtt: u32,
+    /// Bytes of a full packet.
+    pub packet: u32,
+    /// Packets that may overtake one that is not lost.
+    pub reordering: u32,
+    /// Packets that may be in flight.
+    pub window: u32,
+    /// The newest packet was sent when there was nothing more.
+    pub app_limited: u32,
+    /// The peer's window is full, and the peer slow.
+    pub peer_limited: u32,
+    /// It is full, and what was lost keeps the peer from reading.
+    pub blocked: u32,
+}
+
 unsafe extern "C" {
     pub(crate) fn pcc_lib_apply(code: u32, a: u64, b: u64, c: u64) -> u64;
     pub(crate) fn pcc_lib_seconds(nanoseconds: u64) -> u64;
@@ -56,4 +92,13 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_law_restart(law: *mut u64);
     pub(crate) fn pcc_lib_law_rate(law: *const u64) -> u64;
     pub(crate) fn pcc_lib_law_state(law: *const u64) -> u32;
+    pub(crate) fn pcc_lib_flow_size() -> u32;
+    pub(crate) fn pcc_lib_flow_new(flow: *mut u64, sample: *const Sample, seed: u64);
+    pub(crate) fn pcc_lib_flow_on_ack(flow: *mut u64, program: *const Program, sample: *const Sample);
+    pub(crate) fn pcc_lib_flow_on_resumption(flow: *mut u64, sample: *const Sample);
+    pub(crate) fn pcc_lib_flow_rate(flow: *const u64) -> u64;
+    pub(crate) fn pcc_lib_flow_window(flow: *const u64) -> u32;
+    pub(crate) fn pcc_lib_flow_intervals(flow: *const u64) -> u32;
+    pub(crate) fn pcc_lib_flow_loss(flow: *const u64) -> u64;
+    pub(crate) fn pcc_lib_flow_state(flow: *const u64) -> u32;
 }

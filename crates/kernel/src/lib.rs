@@ -1,15 +1,19 @@
 //! PCC for the Linux kernel, seen from user space.
 //!
 //! ```text
-//! kernel/*.h ──▶ library.c ──▶ Law, run: the kernel's decisions, to be compared with the core's
+//! kernel/*.h ──▶ library.c ──▶ Law, Program: the kernel's decisions, to be compared with the core's
+//!                         └──▶ Flow: a TCP connection's sender, over simulated paths
 //! a utility's text ──▶ pcc: Expression ──▶ Program: in the form in which a kernel takes it
 //! ```
 
 mod ffi;
+mod flow;
 mod law;
 mod program;
 mod report;
 
+pub use ffi::Sample;
+pub use flow::Flow;
 pub use law::Law;
 pub use program::Program;
 pub use report::Report;

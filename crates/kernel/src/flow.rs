@@ -1,0 +1,66 @@
+//! The kernel's PCC for one connection, to be tried over simulated paths.
+
+use crate::ffi::{self, Sample};
+use crate::program::Program;
+
+/// What a TCP connection holds.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    state: Vec<u64>,
+    program: Program,
+}
+
+impl Flow {
+    /// A connection that knows nothing of its path yet, and strives for what this program says.
+    pub fn new(program: Program, sample: &Sample, seed: u64) -> Self {
+        // SAFETY: C fills as many bytes as it asked for.
+        let state = unsafe {
+            let mut state = vec![0; (ffi::pcc_lib_flow_size() as usize).div_ceil(8)];
+            ffi::pcc_lib_flow_new(state.as_mut_ptr(), sample, seed);
+            state
+        };
+        Self { state, program }
+    }
+
+    /// An acknowledgement arrived.
+    pub fn on_ack(&mut self, sample: &Sample) {
+        // SAFETY: all live through the call.
+        unsafe { ffi::pcc_lib_flow_on_ack(self.state.as_mut_ptr(), &self.program, sample) }
+    }
+
+    /// Something is sent, and nothing was in flight.
+    pub fn on_resumption(&mut self, sample: &Sample) {
+        // SAFETY: both live through the call.
+        unsafe { ffi::pcc_lib_flow_on_resumption(self.state.as_mut_ptr(), sample) }
+    }
+
+    /// The rate at which packets should leave. Unit: byte/s.
+    pub fn rate(&self) -> u64 {
+        // SAFETY: the state lives through the call.
+        unsafe { ffi::pcc_lib_flow_rate(self.state.as_ptr()) }
+    }
+
+    /// How many packets may be in flight.
+    pub fn window(&self) -> u32 {
+        // SAFETY: the state lives through the call.
+        unsafe { ffi::pcc_lib_flow_window(self.state.as_ptr()) }
+    }
+
+    /// Whether it looks for the order of magnitude still.
+    pub fn is_starting(&self) -> bool {
+        // SAFETY: the state lives through the call.
+        unsafe { ffi::pcc_lib_flow_state(self.state.as_ptr()) == 0 }
+    }
+
+    /// How many intervals were reported.
+    pub fn intervals(&self) -> u32 {
+        // SAFETY: the state lives through the call.
+        unsafe { ffi::pcc_lib_flow_intervals(self.state.as_ptr()) }
+    }
+
+    /// The loss rate of the latest one.
+    pub fn loss(&self) -> f64 {
+        // SAFETY: the state lives through the call.
+        f64::from_bits(unsafe { ffi::pcc_lib_flow_loss(self.state.as_ptr()) })
+    }
+}

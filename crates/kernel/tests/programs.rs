@@ -1,0 +1,76 @@
+//! `kernel/programs.h` holds the built-in utilities as programs. `PCC_KERNEL_WRITE=1` writes it anew.
+
+use pcc::utility::expression::{Op, Operator, Variable};
+use pcc::utility::{Expression, built_in};
+use std::fmt::Write;
+
+/// What `kernel/program.h` and `kernel/report.h` call these.
+const MEASUREMENTS: [&str; 17] = [
+    "X",
+    "THROUGHPUT",
+    "LOSS",
+    "OWN_LOSS",
+    "MARKS",
+    "RTT",
+    "RTT_LEAST",
+    "RTT_BASE",
+    "QUEUE",
+    "GROWTH",
+    "SIGMA",
+    "RESIDUAL",
+    "DURATION",
+    "PREV_X",
+    "PREV_THROUGHPUT",
+    "PREV_LOSS",
+    "PREV_RTT",
+];
+
+fn written(op: &Op) -> String {
+    match *op {
+        Op::Push(value) => format!("{{ PCC_PUSH, 0, {:#x} }}, /* {value:?} */", value.to_bits()),
+        Op::Load(variable) => {
+            let place = Variable::ALL.into_iter().position(|other| other == variable).unwrap();
+            format!("{{ PCC_LOAD, PCC_{}, 0 }},", MEASUREMENTS[place])
+        }
+        Op::Set(slot) => format!("{{ PCC_SET, {slot}, 0 }},"),
+        Op::Get(slot) => format!("{{ PCC_GET, {slot}, 0 }},"),
+        Op::Apply(operator) => format!("{{ PCC_{}, 0, 0 }},", operator.word().to_uppercase()),
+    }
+}
+
+fn header() -> String {
+    let mut text = "/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */\n\
+        /* The built-in utilities as programs; crates/core/src/utility/text has them as text.\n \
+        * Written by `PCC_KERNEL_WRITE=1 cargo test -p pcc-kernel --test programs`.\n */\n\
+        #ifndef PCC_PROGRAMS_H\n#define PCC_PROGRAMS_H\n\n#include \"program.h\"\n"
+        .to_owned();
+    for about in built_in() {
+        let utility = about.text.parse::<Expression>().unwrap();
+        let (program, name) = (utility.program(), about.name.replace('-', "_"));
+        let loads = Variable::ALL.iter().enumerate().filter(|(_, one)| program.ops().contains(&Op::Load(**one)));
+        let loads = loads.fold(0_u32, |loads, (place, _)| loads | 1 << place);
+        writeln!(text, "\n/* {} */", about.summary).unwrap();
+        writeln!(text, "#define PCC_UTILITY_{} {{ \\", name.to_uppercase()).unwrap();
+        writeln!(text, "\t.length = {}, \\", program.ops().len()).unwrap();
+        writeln!(text, "\t.loads = {loads:#x}, \\").unwrap();
+        let panic_loss = program.panic_loss();
+        writeln!(text, "\t.panic_loss = {:#x}, /* {panic_loss:?} */ \\", panic_loss.to_bits()).unwrap();
+        writeln!(text, "\t.ops = {{ \\").unwrap();
+        for op in program.ops() {
+            writeln!(text, "\t\t{} \\", written(op)).unwrap();
+        }
+        writeln!(text, "\t}}, \\\n}}").unwrap();
+    }
+    text + "\n#endif\n"
+}
+
+#[test]
+fn the_built_in_utilities_are_those_of_the_core() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernel/programs.h");
+    if std::env::var_os("PCC_KERNEL_WRITE").is_some() {
+        std::fs::write(path, header()).unwrap();
+    }
+    let found = std::fs::read_to_string(path).unwrap_or_default().replace("\r\n", "\n");
+    assert!(found == header(), "{path} is not what the utilities' texts say; write it anew with PCC_KERNEL_WRITE=1");
+    assert_eq!(Operator::ALL.len(), 22, "an operator more or less: kernel/program.h has them by place");
+}

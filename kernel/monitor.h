@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* Which packets belong to which monitor interval, by the counters that TCP keeps: it
+ * tells nobody of single packets. crates/core/src/monitor.rs, interval.rs and slope.rs.
+ *
+ *  sent        transmissions so far, retransmissions too (data_segs_out)
+ *  settled     those whose fate is known: sent less what is in flight. TCP keeps what
+ *              is in flight exact, through SACK, spurious losses and time-outs, which
+ *              delivered + lost is not: a packet taken for lost that arrives counts in
+ *              both.
+ *
+ *     sent at rate:      r(1+e)       r(1-e)      r(1-e)
+ *  interval:        |-----------|------------|----------->
+ *  transmission:    first ... end                       sent
+ *                               ^ settled: the next delivery is the one at this place
+ *                       ^ settled less reordering: the next loss is, since a packet
+ *                         counts as lost once so many later ones arrived
+ *
+ * An interval is resolved when both places are beyond its end, so that late losses are
+ * its own, and none is left out: over many intervals the loss rate has no bias.
+ *
+ * All counters are of 32 bits and wrap: only differences of less than 2^31 mean
+ * anything. Per acknowledgement there are a few additions here, in integers.
+ */
+#ifndef PCC_MONITOR_H
+#define PCC_MONITOR_H
+
+#include "law.h"
+
+/* Intervals whose packets are awaited, at the most; a power of two. */
+#define MONITOR_INTERVALS 64
+/* An acknowledgement's deliveries are attributed to so many intervals at the most. */
+#define MONITOR_SETTLED 8
+/* An interval closes after this long whatever happened, or after four RTT if those are
+ * longer. Unit: ns.
+ */
+#define MONITOR_LONGEST 250000000ULL
+/* It has at least the time of so many packets at its rate, but not beyond 4 RTT. */
+#define MONITOR_LEAST_PACKETS 10
+/* One that is judged has at least the time of ten trains. Unit: ns. */
+#define MONITOR_SHORTEST_TRIAL 1000000ULL
+/* An RTT sample and the time at which its packet was sent, from the first sample on,
+ * count up to 2^22 µs: their product is less than 2^44, and the sum of 2^18 of them
+ * less than 2^62.
+ */
+#define MONITOR_MOST_TIME ((1LL << 22) - 1)
+#define MONITOR_MOST_SAMPLES (1U << 18)
+/* A share of an interval without data to send, and below which share of its target. */
+#define MONITOR_LIMITED_SHARE 10 /* a tenth */
+#define MONITOR_ACHIEVED_SHARE n_ratio(9, 10)
+
+/* What TCP knows at an acknowledgement. Counters are modulo 2^32. */
+struct pcc_sample {
+	u64 now;	 /* ns */
+	u64 next_sent;	 /* when pacing lets the next packet leave. Unit: ns */
+	u64 bytes_sent;	 /* payload, retransmissions too */
+	u32 sent;	 /* packets */
+	u32 in_flight;	 /* packets */
+	u32 delivered;	 /* packets */
+	u32 lost;	 /* packets */
+	u32 marked;	 /* packets delivered with a mark */
+	u32 rtt;	 /* of the newest packet delivered; 0 if there is none. Unit: µs */
+	u32 packet;	 /* bytes of a full one */
+	u32 reordering;	 /* packets that may overtake one that is not lost */
+	u32 window;	 /* packets that may be in flight */
+	u32 app_limited; /* the newest packet was sent when there was nothing more */
+	u32 peer_limited; /* the peer's window is full, and the peer slow */
+	u32 blocked;	  /* it is full, and what was lost keeps the peer from reading */
+};
+
+/* Running sums of the RTT samples of one interval, in µs from the first one. */
+struct pcc_slope {
+	s64 first_t;
+	s64 first_r;
+	s64 last_t;
+	s64 last_r;
+	s64 sum_t;
+	s64 sum_r;
+	s64 sum_tt;
+	s64 sum_tr;
+	s64 sum_rr;
+	/* Of the differences between neighbours: what tells noise that lasts from
+	 * noise that changes with each sample.
+	 */
+	s64 step_tt;
+	s64 step_tr;
+	s64 step_rr;
+	u32 least; /* µs */
+	u32 samples;
+};
+
+struct pcc_interval {
+	struct pcc_slot slot;
+	/* From when to when packets of it left; to is 0 while it is open. Unit: ns. */
+	u64 from;
+	u64 to;
+	u64 length;
+	u64 bytes_from;
+	u64 bytes;
+	/* Acknowledgements of it: the first, the last, and what came with the first. */
+	u64 first_ack;
+	u64 last_ack;
+	struct pcc_slope slope;
+	u32 first;
+	u32 end;
+	u32 with_first;
+	u32 delivered;
+	u32 lost;
+	u32 bursts;
+	u32 marked;
+	/* Delivered of what was sent when there was nothing more to send. */
+	u32 app_limited;
+	/* Acknowledgements while it was sent, and those with the peer's window full. */
+	u32 acks;
+	u32 peer_limited;
+	/* A window was full because of the path. */
+	u32 window_limited;
+	u32 reserved;
+};
+
+struct pcc_monitor {
+	/* At the latest acknowledgement. */
+	u32 settled;
+	u32 delivered;
+	u32 lost;
+	u32 marked;
+	/* The oldest interval that is not reported, and how many there are; the newest
+	 * one may be open.
+	 */
+	u32 oldest;
+	u32 count;
+	/* What is settled belongs to the interval so many after the oldest. */
+	u32 settling;
+	u32 open;
+	struct pcc_interval intervals[MONITOR_INTERVALS];
+};
+
+/* Whether a comes after b, or is b. */
+PCC_PART bool pcc_reached(u32 a, u32 b)
+{
+	return (s32)(a - b) >= 0;
+}
+
+PCC_PART struct pcc_interval *pcc_interval(struct pcc_monitor *monitor, u32 number)
+{
+	return &monitor->intervals[(monitor->oldest + number) & (MONITOR_INTERVALS - 1)];
+}
+
+PCC_PART s64 pcc_bounded(s64 time)
+{
+	return time > MONITOR_MOST_TIME ? MONITOR_MOST_TIME
+	       : time < -MONITOR_MOST_TIME ? -MONITOR_MOST_TIME
+					   : time;
+}
+
+/* A packet sent at t took r. Unit: µs. */
+PCC_PART void pcc_slope_add(struct pcc_slope *slope, s64 t, u32 rtt)
+{
+	s64 r = rtt, dt, dr;
+
+	if (slope->samples >= MONITOR_MOST_SAMPLES)
+		return;
+	if (!slope->samples) {
+		slope->first_t = t;
+		slope->first_r = r;
+		slope->least = rtt;
+	}
+	if (rtt < slope->least)
+		slope->least = rtt;
+	t = pcc_bounded(t - slope->first_t);
+	r = pcc_bounded(r - slope->first_r);
+	dt = pcc_bounded(t - slope->last_t);
+	dr = pcc_bounded(r - slope->last_r);
+	slope->samples++;
+	slope->last_t = t;
+	slope->last_r = r;
+	slope->sum_t += t;
+	slope->sum_r += r;
+	slope->sum_tt += t * t;
+	slope->sum_tr += t * r;
+	slope->sum_rr += r * r;
+	slope->step_tt += dt * dt;
+	slope->step_tr += dt * dr;
+	slope->step_rr += dr * dr;
+}
+
+/* Attributes the RTT of the newest packet to the interval in which it left. */
+PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *sample)
+{
+	struct pcc_interval *interval;
+	u64 left;
+	u32 i;
+
+	PCC_NEEDS(monitor, 0);
+	PCC_NEEDS(sample, 0);
+	if (!sample->rtt || sample->now < (u64)sample->rtt * 1000)
+		return 0;
+	left = sample->now - (u64)sample->rtt * 1000;
+	for (i = 0; i < MONITOR_INTERVALS; i++) {
+		if (i >= monitor->count)
+			break;
+		interval = pcc_interval(monitor, i);
+		if (left < interval->from)
+			break;
+		if (interval->to && left >= interval->to)
+			continue;
+		pcc_slope_add(&interval->slope, (s64)(left / 1000), sample->rtt);
+		break;
+	}
+	return 0;
+}
+
+PCC_PART void pcc_take_deliveries(struct pcc_interval *interval, const struct pcc_sample *sample,
+				  u32 packets)
+{
+	if (!packets)
+		return;
+	if (!interval->delivered)
+		interval->first_ack = sample->now;
+	interval->delivered += packets;
+	if (sample->now <= interval->first_ack)
+		interval->with_first += packets;
+	interval->last_ack = sample->now;
+	if (sample->app_limited)
+		interval->app_limited += packets;
+}
+
+/* Takes in what an acknowledgement settled. Deliveries come in the order of sending,
+ * losses are those of packets that so many others overtook.
+ */
+PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sample)
+{
+	u32 settled, delivered, lost, marked, at, room, take, i;
+	struct pcc_interval *interval;
+
+	PCC_NEEDS(monitor, 0);
+	PCC_NEEDS(sample, 0);
+	settled = sample->sent - sample->in_flight;
+	/* TCP may cut a packet in two after it was counted: what is settled stays so. */
+	if (!pcc_reached(settled, monitor->settled))
+		settled = monitor->settled;
+	delivered = sample->delivered - monitor->delivered;
+	lost = sample->lost - monitor->lost;
+	marked = sample->marked - monitor->marked;
+	at = monitor->settled;
+	monitor->settled = settled;
+	monitor->delivered = sample->delivered;
+	monitor->lost = sample->lost;
+	monitor->marked = sample->marked;
+	for (i = 0; i < MONITOR_SETTLED; i++) {
+		if (monitor->settling >= monitor->count)
+			break;
+		interval = pcc_interval(monitor, monitor->settling);
+		if (!pcc_reached(at, interval->first)) {
+			/* Sent before the plan was made: nobody asks for these. */
+			room = interval->first - at;
+			take = delivered < room ? delivered : room;
+			delivered -= take;
+			at += take;
+			if (!delivered)
+				break;
+		}
+		room = ~0U;
+		if (interval->to)
+			room = pcc_reached(at, interval->end) ? 0 : interval->end - at;
+		take = delivered < room ? delivered : room;
+		pcc_take_deliveries(interval, sample, take);
+		/* Marks are most likely those of the newest packets. */
+		if (take && take == delivered) {
+			interval->marked += marked;
+			marked = 0;
+		}
+		delivered -= take;
+		at += take;
+		if (interval->to && pcc_reached(settled, interval->end))
+			monitor->settling++;
+		else
+			break;
+	}
+	if (!lost)
+		return 0;
+	at = settled - sample->reordering;
+	for (i = 0; i < MONITOR_INTERVALS; i++) {
+		if (i >= monitor->count)
+			break;
+		interval = pcc_interval(monitor, i);
+		if (interval->to && pcc_reached(at, interval->end))
+			continue;
+		/* What was lost together counts as one run; what was sent before the
+		 * oldest interval is nobody's.
+		 */
+		if (i || pcc_reached(at, interval->first)) {
+			interval->lost += lost;
+			interval->bursts++;
+		}
+		break;
+	}
+	return 0;
+}
+
+/* Opens an interval for the packets that leave from now on. */
+PCC_CALL int pcc_open(struct pcc_monitor *monitor, const struct pcc_sample *sample,
+		      const struct pcc_slot *slot, u64 length)
+{
+	struct pcc_interval *interval;
+
+	PCC_NEEDS(monitor, 0);
+	PCC_NEEDS(sample, 0);
+	PCC_NEEDS(slot, 0);
+	interval = pcc_interval(monitor, monitor->count);
+	*interval = (struct pcc_interval){ .length = length };
+	interval->slot = *slot;
+	interval->from = sample->next_sent > sample->now ? sample->next_sent : sample->now;
+	interval->bytes_from = sample->bytes_sent;
+	interval->first = sample->sent;
+	monitor->count++;
+	monitor->open = 1;
+	return 0;
+}
+
+/* Counts an acknowledgement for the open interval, and closes it if it has lasted long
+ * enough; then true. While there is no room for another one it lasts longer.
+ */
+PCC_CALL int pcc_close_if_due(struct pcc_monitor *monitor, const struct pcc_sample *sample,
+			      u64 longest)
+{
+	struct pcc_interval *interval;
+	u64 now;
+
+	PCC_NEEDS(monitor, 0);
+	PCC_NEEDS(sample, 0);
+	if (!monitor->open)
+		return 0;
+	interval = pcc_interval(monitor, monitor->count - 1);
+	interval->acks++;
+	interval->peer_limited += sample->peer_limited != 0;
+	interval->window_limited |= sample->in_flight + 2 > sample->window || sample->blocked;
+	now = sample->next_sent > sample->now ? sample->next_sent : sample->now;
+	if (longest > interval->length)
+		longest = interval->length;
+	if (monitor->count >= MONITOR_INTERVALS || now < interval->from + longest)
+		return 0;
+	interval->to = now;
+	interval->end = sample->sent;
+	interval->bytes = sample->bytes_sent - interval->bytes_from;
+	monitor->open = 0;
+	return 1;
+}
+
+/* Whether the oldest interval is resolved: the fate of all its packets is known, and
+ * such as were lost were found. Where nothing is in flight nothing more is to come.
+ */
+PCC_PART bool pcc_is_resolved(struct pcc_monitor *monitor, const struct pcc_sample *sample)
+{
+	struct pcc_interval *interval = pcc_interval(monitor, 0);
+
+	if (!monitor->count || !interval->to || !pcc_reached(monitor->settled, interval->end))
+		return false;
+	return pcc_reached(monitor->settled - sample->reordering, interval->end) ||
+	       !sample->in_flight;
+}
+
+PCC_PART void pcc_drop_oldest(struct pcc_monitor *monitor)
+{
+	monitor->oldest = (monitor->oldest + 1) & (MONITOR_INTERVALS - 1);
+	monitor->count--;
+	if (monitor->settling)
+		monitor->settling--;
+}
+
+/* Starts afresh: packets already sent are judged in no interval. */
+PCC_PART void pcc_realign(struct pcc_monitor *monitor)
+{
+	monitor->oldest = 0;
+	monitor->count = 0;
+	monitor->settling = 0;
+	monitor->open = 0;
+}
+
+/* A signed integer of less than 2^63 as a number. */
+PCC_PART pcc_num n_signed(s64 integer)
+{
+	return integer < 0 ? n_neg(n_from(-integer)) : n_from(integer);
+}
+
+#define MONITOR_MICROSECOND n_ratio(1, 1000000)
+
+/* What the samples say of the RTT. The sums are exact; what is made of them is not less
+ * so than in the core, whose sums are rounded.
+ */
+PCC_CALL int pcc_slope_report(const struct pcc_slope *slope, struct pcc_report *report)
+{
+	pcc_num n, tt, tr, rr, gradient, unexplained, alike, freedom;
+
+	PCC_NEEDS(slope, 0);
+	PCC_NEEDS(report, 0);
+	report->rtt_samples = slope->samples;
+	report->rtt = N_UNKNOWN;
+	report->rtt_least = N_UNKNOWN;
+	report->rtt_gradient = N_UNKNOWN;
+	report->rtt_gradient_error = N_INFINITY;
+	report->rtt_residual = N_ZERO;
+	report->rtt_deviation = N_ZERO;
+	report->rtt_span = n_mul(n_signed(slope->last_t), MONITOR_MICROSECOND);
+	if (!slope->samples)
+		return 0;
+	n = n_from(slope->samples);
+	/* Sums of squares around the means, in µs²: of t, of t with r, of r. */
+	tr = n_signed(slope->sum_r);
+	tt = n_signed(slope->sum_t);
+	report->rtt = n_mul(n_add(n_signed(slope->first_r), n_div(tr, n)), MONITOR_MICROSECOND);
+	report->rtt_least = n_mul(n_from(slope->least), MONITOR_MICROSECOND);
+	rr = n_sub(n_signed(slope->sum_rr), n_div(n_square(tr), n));
+	tr = n_sub(n_signed(slope->sum_tr), n_div(n_mul(tt, tr), n));
+	tt = n_not_negative(n_sub(n_signed(slope->sum_tt), n_div(n_square(tt), n)));
+	rr = n_not_negative(rr);
+	gradient = n_above(tt, N_ZERO) && slope->samples > 1 ? n_div(tr, tt) : N_UNKNOWN;
+	report->rtt_gradient = gradient;
+	if (!n_known(gradient))
+		gradient = N_ZERO;
+	unexplained = n_not_negative(n_sub(rr, n_mul(gradient, tr)));
+	report->rtt_deviation = n_mul(n_sqrt(n_div(rr, n)), MONITOR_MICROSECOND);
+	report->rtt_residual = n_mul(n_sqrt(n_div(unexplained, n)), MONITOR_MICROSECOND);
+	if (slope->samples < 3 || !n_above(tt, N_ZERO))
+		return 0;
+	/* Noise that lasts makes neighbours alike: so many samples say as much as
+	 * n (1 - ρ)/(1 + ρ) of independent ones (Durbin and Watson's statistic).
+	 */
+	alike = n_mul(n_mul(N_TWO, gradient), n_signed(slope->step_tr));
+	alike = n_sub(n_signed(slope->step_rr), alike);
+	alike = n_add(alike, n_mul(n_square(gradient), n_signed(slope->step_tt)));
+	alike = n_div(n_div(alike, unexplained), N_TWO);
+	alike = n_above(unexplained, N_ZERO) ? n_clamp(alike, N_ZERO, N_ONE) : N_ONE;
+	freedom = n_div(n_mul(n, alike), n_sub(N_TWO, alike));
+	freedom = n_max(n_sub(freedom, N_TWO), N_ONE);
+	report->rtt_gradient_error = n_sqrt(n_div(n_div(unexplained, freedom), tt));
+	return 0;
+}
+
+/* What an interval achieved, but for what only the sender knows: rtt_base, previous. */
+PCC_CALL int pcc_interval_report(const struct pcc_interval *interval, struct pcc_report *report)
+{
+	u32 packets, lost, limited;
+	pcc_num packet, span;
+
+	PCC_NEEDS(interval, 0);
+	PCC_NEEDS(report, 0);
+	packets = interval->end - interval->first;
+	lost = interval->lost < packets ? interval->lost : packets;
+	report->started = interval->from;
+	report->duration = n_seconds(interval->to - interval->from);
+	report->target = interval->slot.rate;
+	report->sent = n_from(interval->bytes);
+	report->achieved = n_div(report->sent, n_max(report->duration, PCC_NANOSECOND));
+	packet = n_div(report->sent, n_from(packets ? packets : 1));
+	report->lost = n_mul(packet, n_from(lost));
+	report->packets = packets;
+	report->packets_lost = lost;
+	report->loss_bursts = interval->bursts < lost ? interval->bursts : lost;
+	report->packets_marked = interval->marked < packets ? interval->marked : packets;
+	report->excess_loss = N_UNKNOWN;
+	report->delivery_rate = N_UNKNOWN;
+	if (interval->last_ack > interval->first_ack) {
+		span = n_seconds(interval->last_ack - interval->first_ack);
+		packet = n_mul(packet, n_from(interval->delivered - interval->with_first));
+		report->delivery_rate = n_min(n_div(packet, span), report->achieved);
+	}
+	report->timed_out = 0;
+	report->app_limited = 0;
+	report->limited_by = PCC_BY_NETWORK;
+	pcc_slope_report(&interval->slope, report);
+	if (!n_less(report->achieved, n_mul(report->target, MONITOR_ACHIEVED_SHARE)))
+		return 0;
+	/* Short of its target: who held it back? */
+	limited = interval->delivered / MONITOR_LIMITED_SHARE;
+	if (interval->app_limited > limited) {
+		report->app_limited = 1;
+		report->limited_by = PCC_BY_APPLICATION;
+	} else if (interval->peer_limited > interval->acks / MONITOR_LIMITED_SHARE) {
+		report->app_limited = 1;
+		report->limited_by = PCC_BY_RECEIVER_WINDOW;
+	} else if (!interval->window_limited) {
+		report->limited_by = PCC_BY_HOST;
+	}
+	return 0;
+}
+
+#endif

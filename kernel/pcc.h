@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* PCC for one TCP connection: what TCP counts goes in, a rate and a window come out.
+ * The facade of crates/core/src/pcc.rs, with the guards around the law.
+ *
+ *   TCP's counters          a report an interval
+ *   ---------------> monitor --------> utility --> law --> rate of the next interval
+ *
+ * Performance-oriented Congestion Control sends for a moment a little faster and for a
+ * moment a little slower, measures what each achieved, and moves to what is worth more:
+ * docs/algorithm.md. It differs from the core in what TCP does not tell:
+ *
+ *  - Intervals begin and end at acknowledgements, at the time at which pacing lets the
+ *    next packet leave, so that a train belongs to one of them as a whole.
+ *  - Packets are attributed by counting: monitor.h.
+ *  - There is no timer. That the path fell silent is found when it answers again; until
+ *    then TCP's own time-outs leave one packet in flight.
+ */
+#ifndef PCC_H
+#define PCC_H
+
+#include "ascent.h"
+#include "monitor.h"
+#include "rtt.h"
+
+/* Packets sent at once on a new path (RFC 9002 7.2), spread over half an RTT. */
+#define PCC_INITIAL_WINDOW 10
+/* So many packets must be lost for a panic: fewer may be a neighbour's burst. */
+#define PCC_PANIC_PACKETS 20
+/* After so long the old rate says nothing of the path any more. Unit: ns. */
+#define PCC_LONG_IDLE 10000000000ULL
+/* For so long a busy host may stop a sender or its peer. Unit: ns. */
+#define PCC_HOST_PAUSE 10000000ULL
+/* No path is faster. Unit: byte/s. */
+#define PCC_FASTEST n_ratio(125000000000, 1)
+/* Reports that one acknowledgement may bring at the most; the others wait. */
+#define PCC_MOST_REPORTS 8
+/* An unfinished interval is looked at whenever another part of it is answered for. */
+#define PCC_LOOKS 16
+
+struct pcc_flow {
+	/* What is to be sent: byte/s, and packets in flight at the most. */
+	u64 rate;
+	u32 window;
+	/* Whether the first acknowledgement was seen. */
+	u32 began;
+	/* Set from outside: the highest rate in byte/s, 0 for none. */
+	u64 most;
+	struct pcc_rtt rtt;
+	/* When the path answered last. Unit: ns. */
+	u64 progress;
+	/* In flight at that time. */
+	u32 in_flight;
+	/* What was settled when Starting began, and what may be in flight beyond 1.5
+	 * times of what was settled since. Packets.
+	 */
+	u32 start_settled;
+	u32 start_volume;
+	/* When to look at an unfinished interval again: so much of it delivered. */
+	u32 next_look;
+	/* The best delivery rate of five to ten RTT, in two halves. Unit: byte/s. */
+	pcc_num delivery;
+	pcc_num delivery_before;
+	u64 delivery_half;
+	struct pcc_previous previous;
+	/* For whoever watches: the utility of the latest interval, what limited it, its
+	 * loss rate, how many there were, and the reasons for going back.
+	 */
+	pcc_num utility;
+	pcc_num loss;
+	u32 limited_by;
+	u32 intervals;
+	u32 silences;
+	u32 panics;
+	struct pcc_sample sample;
+	struct pcc_monitor monitor;
+	struct pcc_law law;
+};
+
+PCC_PART pcc_num pcc_flow_ceiling(const struct pcc_flow *flow)
+{
+	return flow->most ? n_min(n_from(flow->most), PCC_FASTEST) : PCC_FASTEST;
+}
+
+PCC_PART u64 pcc_half_rtt(u64 rtt)
+{
+	return rtt / 2 > 1000000 ? rtt / 2 : 1000000;
+}
+
+/* Ten packets in half an RTT; in less than a millisecond that would be a burst. */
+PCC_PART pcc_num pcc_initial_rate(const struct pcc_flow *flow, u64 rtt)
+{
+	pcc_num packets = n_from((u64)PCC_INITIAL_WINDOW * flow->sample.packet);
+
+	return n_div(packets, n_seconds(pcc_half_rtt(rtt)));
+}
+
+/* What the law may know of the path. */
+PCC_CALL int pcc_update_path(struct pcc_flow *flow)
+{
+	struct pcc_path *path;
+	u64 rtt, least, period;
+
+	PCC_NEEDS(flow, 0);
+	path = &flow->law.path;
+	rtt = pcc_rtt_smoothed(&flow->rtt);
+	least = pcc_rtt_least(&flow->rtt);
+	path->rtt_ns = rtt;
+	path->queue_ns = least && rtt > least ? rtt - least : 0;
+	path->rtt = n_seconds(rtt);
+	path->queue = n_seconds(path->queue_ns);
+	path->packet = n_from(flow->sample.packet);
+	path->ceiling = pcc_flow_ceiling(flow);
+	period = rtt > MONITOR_LONGEST ? rtt : MONITOR_LONGEST;
+	path->floor = n_min(n_div(path->packet, n_seconds(period)), path->ceiling);
+	path->initial = n_min(pcc_initial_rate(flow, rtt), path->ceiling);
+	path->delivery = n_max(flow->delivery, flow->delivery_before);
+	return 0;
+}
+
+/* 2.5 bandwidth-delay products of the path without its queue, and ten packets: a bound
+ * for what a path that falls silent is sent. In Starting also what the path has answered
+ * for allows.
+ */
+PCC_CALL int pcc_update_window(struct pcc_flow *flow)
+{
+	u64 least, window, paced;
+	pcc_num time, rate;
+
+	PCC_NEEDS(flow, 0);
+	least = pcc_rtt_least(&flow->rtt);
+	if (!least)
+		least = RTT_ASSUMED;
+	if (least < 1000000)
+		least = 1000000;
+	time = n_seconds(least / 2 * 5);
+	if (flow->law.state == PCC_PROBING && n_above(flow->law.probing.level.tolerance, N_ZERO))
+		time = n_mul(pcc_level_base(&flow->law.probing.level), n_ratio(5, 2));
+	rate = n_max(flow->law.rate, flow->law.slot.rate);
+	window = n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet)));
+	window += PCC_INITIAL_WINDOW;
+	if (flow->law.state == PCC_STARTING) {
+		paced = flow->start_volume + (flow->monitor.settled - flow->start_settled);
+		paced += paced / 2;
+		if (paced < PCC_INITIAL_WINDOW)
+			paced = PCC_INITIAL_WINDOW;
+		if (window > paced)
+			window = paced;
+	}
+	flow->window = window < (1U << 30) ? window : 1U << 30;
+	return 0;
+}
+
+/* How long the interval of law->slot is meant to last. Unit: ns. */
+PCC_PART u64 pcc_slot_length(const struct pcc_flow *flow)
+{
+	const struct pcc_slot *slot = &flow->law.slot;
+	u64 rtt = flow->law.path.rtt_ns, length, packets;
+	pcc_num billion = N_BILLION;
+
+	length = n_to(n_mul(n_mul(flow->law.path.rtt, slot->rtts_least), billion));
+	packets = n_to(n_mul(n_div(n_mul(n_ratio(MONITOR_LEAST_PACKETS, 1),
+					 flow->law.path.packet),
+				   slot->rate),
+			     billion));
+	if (packets > 4 * rtt)
+		packets = 4 * rtt;
+	if (length < packets)
+		length = packets;
+	if (slot->trial >= 0 && length < MONITOR_SHORTEST_TRIAL)
+		length = MONITOR_SHORTEST_TRIAL;
+	return length;
+}
+
+/* What the next interval is for, and opens it. */
+PCC_CALL int pcc_plan_next(struct pcc_flow *flow)
+{
+	struct pcc_slot *slot;
+
+	PCC_NEEDS(flow, 0);
+	slot = &flow->law.slot;
+	pcc_update_path(flow);
+	if (flow->rtt.smoothed) {
+		pcc_law_next(&flow->law);
+	} else {
+		slot->rate = flow->law.rate;
+		slot->rtts_least = N_ONE;
+		slot->rtts_most = N_ONE;
+		slot->trial = PCC_FILLER;
+	}
+	slot->rate = pcc_clamp(&flow->law.path, slot->rate);
+	flow->rate = n_to(slot->rate);
+	if (!flow->rate)
+		flow->rate = 1;
+	pcc_open(&flow->monitor, &flow->sample, slot, pcc_slot_length(flow));
+	return 0;
+}
+
+/* Drops the running intervals and goes on with the law's new plan at once. */
+PCC_PART int pcc_replan(struct pcc_flow *flow)
+{
+	pcc_realign(&flow->monitor);
+	flow->next_look = 0;
+	return pcc_plan_next(flow);
+}
+
+/* From here on what is in flight grows from this by what the path answers for. */
+PCC_PART void pcc_open_start_window(struct pcc_flow *flow, u64 packets)
+{
+	flow->start_settled = flow->monitor.settled;
+	flow->start_volume = packets < PCC_INITIAL_WINDOW ? PCC_INITIAL_WINDOW
+			     : packets < 1U << 30	  ? packets
+							  : 1U << 30;
+}
+
+/* Looks for the path's rate by doubling, from this one on. */
+PCC_PART void pcc_flow_start(struct pcc_flow *flow, pcc_num rate)
+{
+	pcc_num time = n_seconds(pcc_rtt_smoothed(&flow->rtt) / 2);
+
+	pcc_open_start_window(flow,
+			      n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet))));
+	pcc_law_start(&flow->law, rate);
+}
+
+/* Takes in an RTT sample. Starts, if it is the first one, or so much shorter that ten
+ * packets could leave twice as fast: the handshake's contains what both hosts computed.
+ */
+PCC_CALL int pcc_flow_rtt(struct pcc_flow *flow)
+{
+	u64 sample, least, first;
+	pcc_num start;
+
+	PCC_NEEDS(flow, 0);
+	sample = (u64)flow->sample.rtt * 1000;
+	first = !flow->rtt.smoothed;
+	least = pcc_rtt_least(&flow->rtt);
+	if (!first && !(flow->law.state == PCC_STARTING && least &&
+			pcc_half_rtt(least) > 2 * pcc_half_rtt(sample))) {
+		pcc_rtt_update(&flow->rtt, flow->sample.now, sample);
+		return 0;
+	}
+	flow->rtt = (struct pcc_rtt){ .half_started = flow->sample.now };
+	pcc_rtt_update(&flow->rtt, flow->sample.now, sample);
+	start = n_min(pcc_initial_rate(flow, sample), pcc_flow_ceiling(flow));
+	pcc_flow_start(flow, first ? start : n_max(start, flow->law.rate));
+	return pcc_replan(flow);
+}
+
+PCC_PART void pcc_delivered(struct pcc_flow *flow, pcc_num rate)
+{
+	u64 half = pcc_rtt_smoothed(&flow->rtt);
+
+	if (half < PCC_HOST_PAUSE)
+		half = PCC_HOST_PAUSE;
+	if (flow->sample.now > flow->delivery_half + 5 * half) {
+		flow->delivery_before = flow->delivery;
+		flow->delivery = N_ZERO;
+		flow->delivery_half = flow->sample.now;
+	}
+	flow->delivery = n_max(flow->delivery, rate);
+}
+
+/* Judges law->report, of the interval law->judged. */
+PCC_CALL int pcc_judge(struct pcc_flow *flow, const struct pcc_program *program)
+{
+	struct pcc_report *report;
+	pcc_num throughput;
+	bool started, trial;
+	u32 verdict;
+
+	PCC_NEEDS(flow, 0);
+	PCC_NEEDS(program, 0);
+	report = &flow->law.report;
+	started = flow->law.state == PCC_STARTING;
+	trial = flow->law.judged.trial >= 0;
+	pcc_summarise(&flow->previous, report);
+	throughput = flow->previous.throughput;
+	flow->loss = flow->previous.loss;
+	flow->limited_by = report->limited_by;
+	flow->intervals++;
+	pcc_update_path(flow);
+	if (!trial)
+		return 0;
+	if (!started && report->packets_lost >= PCC_PANIC_PACKETS &&
+	    n_above(flow->loss, program->panic_loss)) {
+		/* What still arrived is what there is; but one interval may be wrong, so
+		 * at most three halvings at once.
+		 */
+		flow->panics++;
+		throughput = n_max(n_min(throughput, flow->law.rate),
+				   n_mul(flow->law.rate, n_ratio(1, 8)));
+		pcc_law_back_off(&flow->law, pcc_clamp(&flow->law.path, throughput));
+		return pcc_replan(flow);
+	}
+	flow->utility = pcc_utility(program, report, &flow->law.starting.machine);
+	if (!n_finite(flow->utility)) {
+		pcc_law_restart(&flow->law);
+		return pcc_replan(flow);
+	}
+	verdict = pcc_law_on_report(&flow->law, program);
+	if (verdict != PCC_REALIGN)
+		return 0;
+	if (started && flow->law.state != PCC_STARTING)
+		pcc_open_start_window(flow, flow->sample.in_flight);
+	return pcc_replan(flow);
+}
+
+/* Makes law->report of the oldest interval. */
+PCC_CALL int pcc_report_oldest(struct pcc_flow *flow)
+{
+	struct pcc_interval *oldest;
+	u64 least;
+
+	PCC_NEEDS(flow, 0);
+	oldest = pcc_interval(&flow->monitor, 0);
+	flow->law.judged = oldest->slot;
+	pcc_interval_report(oldest, &flow->law.report);
+	least = pcc_rtt_least(&flow->rtt);
+	flow->law.report.rtt_base = least ? n_seconds(least) : N_UNKNOWN;
+	flow->law.report.previous = flow->previous;
+	return 0;
+}
+
+/* The report of the oldest interval, if it is resolved: whether it was. */
+PCC_PART bool pcc_take_report(struct pcc_flow *flow, const struct pcc_program *program)
+{
+	if (!pcc_is_resolved(&flow->monitor, &flow->sample))
+		return false;
+	pcc_report_oldest(flow);
+	pcc_drop_oldest(&flow->monitor);
+	flow->next_look = 0;
+	if (!flow->law.report.packets) {
+		if (flow->law.judged.trial >= 0) {
+			pcc_law_restart(&flow->law);
+			pcc_replan(flow);
+		}
+		return true;
+	}
+	pcc_delivered(flow, pcc_throughput(&flow->law.report));
+	pcc_judge(flow, program);
+	return true;
+}
+
+/* Starting overshoots by what it sends until a result is known: so one is used as soon
+ * as the packets still outstanding cannot change it.
+ */
+PCC_CALL int pcc_ends_early(struct pcc_flow *flow, const struct pcc_program *program)
+{
+	PCC_NEEDS(flow, 0);
+	PCC_NEEDS(program, 0);
+	pcc_report_oldest(flow);
+	pcc_update_path(flow);
+	return !flow->law.report.app_limited && pcc_law_ends_early(&flow->law, program);
+}
+
+PCC_PART void pcc_judge_early(struct pcc_flow *flow, const struct pcc_program *program)
+{
+	struct pcc_interval *oldest = pcc_interval(&flow->monitor, 0);
+	u32 answered;
+
+	if (flow->law.state != PCC_STARTING || !flow->monitor.count || !oldest->to ||
+	    oldest->slot.trial < 0 || !flow->monitor.open)
+		return;
+	answered = oldest->delivered + oldest->lost;
+	if (answered < flow->next_look || !answered)
+		return;
+	flow->next_look = answered + (oldest->end - oldest->first) / PCC_LOOKS + 1;
+	if (!pcc_ends_early(flow, program))
+		return;
+	pcc_drop_oldest(&flow->monitor);
+	flow->next_look = 0;
+	pcc_judge(flow, program);
+}
+
+/* The path answers after a silence. Halves the rate for the time that it was silent, and
+ * looks for it anew by doubling, from a quarter of the old one if that was short: unless
+ * what was sent before the silence was noticed arrives now, for then the path became
+ * longer, nothing else.
+ */
+PCC_CALL int pcc_end_silence(struct pcc_flow *flow)
+{
+	u64 silence, noticed, halvings, pto;
+	pcc_num rate, before, knocking;
+
+	PCC_NEEDS(flow, 0);
+	noticed = pcc_rtt_silence(&flow->rtt);
+	silence = flow->sample.now - flow->progress;
+	if (silence < noticed)
+		return 0;
+	flow->silences++;
+	pcc_update_path(flow);
+	before = flow->law.rate;
+	if (flow->sample.rtt && (u64)flow->sample.rtt * 1000 > silence - noticed) {
+		pcc_law_back_off(&flow->law, pcc_clamp(&flow->law.path, before));
+		return pcc_replan(flow);
+	}
+	pto = pcc_rtt_pto(&flow->rtt);
+	halvings = 1 + (silence - noticed) / pto;
+	rate = halvings > 60 ? N_ZERO : n_div(before, n_from(1ULL << halvings));
+	/* Two packets each time that a transport would ask. */
+	knocking = n_div(n_add(flow->law.path.packet, flow->law.path.packet), n_seconds(pto));
+	rate = n_max(rate, n_min(knocking, before));
+	if (silence < PCC_LONG_IDLE)
+		rate = n_max(rate, n_div(before, N_FOUR));
+	pcc_flow_start(flow, pcc_clamp(&flow->law.path, rate));
+	return pcc_replan(flow);
+}
+
+PCC_PART u64 pcc_longest_interval(const struct pcc_flow *flow)
+{
+	u64 rtts = 4 * pcc_rtt_smoothed(&flow->rtt);
+
+	return rtts > MONITOR_LONGEST ? rtts : MONITOR_LONGEST;
+}
+
+/* A connection that knows nothing of its path yet. flow is zeros, flow->sample tells how
+ * it is now.
+ */
+PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u64 seed)
+{
+	pcc_num rate;
+
+	PCC_NEEDS(flow, 0);
+	if (!flow->sample.packet)
+		flow->sample.packet = 1;
+	flow->began = 1;
+	flow->progress = flow->sample.now;
+	flow->monitor.settled = flow->sample.sent - flow->sample.in_flight;
+	flow->monitor.delivered = flow->sample.delivered;
+	flow->monitor.lost = flow->sample.lost;
+	flow->monitor.marked = flow->sample.marked;
+	flow->start_settled = flow->monitor.settled;
+	flow->start_volume = PCC_INITIAL_WINDOW;
+	flow->utility = N_UNKNOWN;
+	flow->previous = (struct pcc_previous){ N_UNKNOWN, N_UNKNOWN, N_UNKNOWN, N_UNKNOWN };
+	rate = n_from((u64)PCC_INITIAL_WINDOW * flow->sample.packet);
+	rate = n_min(n_div(rate, n_seconds(RTT_ASSUMED)), pcc_flow_ceiling(flow));
+	pcc_law_new(&flow->law, rate, seed);
+	pcc_plan_next(flow);
+	return pcc_update_window(flow);
+}
+
+/* Takes in an acknowledgement: flow->sample. */
+PCC_PART void pcc_on_ack(struct pcc_flow *flow, const struct pcc_program *program)
+{
+	struct pcc_monitor *monitor = &flow->monitor;
+	bool answers = flow->sample.delivered != monitor->delivered;
+	bool closes;
+	u32 i;
+
+	if (answers && flow->in_flight && flow->rtt.smoothed)
+		pcc_end_silence(flow);
+	if (answers || !flow->in_flight)
+		flow->progress = flow->sample.now;
+	flow->in_flight = flow->sample.in_flight;
+	pcc_settle(monitor, &flow->sample);
+	if (flow->sample.rtt) {
+		pcc_take_rtt(monitor, &flow->sample);
+		pcc_flow_rtt(flow);
+	}
+	for (i = 0; i < PCC_MOST_REPORTS; i++)
+		if (!pcc_take_report(flow, program))
+			break;
+	pcc_judge_early(flow, program);
+	closes = pcc_close_if_due(monitor, &flow->sample, pcc_longest_interval(flow));
+	if (closes)
+		pcc_plan_next(flow);
+	if (closes || flow->law.state == PCC_STARTING)
+		pcc_update_window(flow);
+}
+
+/* Something is sent again, and nothing was in flight. After a pause that a busy host does
+ * not explain what was being measured is void; after a long one so is the rate.
+ */
+PCC_CALL int pcc_on_resumption(struct pcc_flow *flow)
+{
+	u64 idle, pause;
+	pcc_num rate;
+
+	PCC_NEEDS(flow, 0);
+	idle = flow->sample.now - flow->progress;
+	flow->progress = flow->sample.now;
+	pause = pcc_rtt_smoothed(&flow->rtt);
+	/* Two packets at this rate: below 2^47 for packets below 64 KiB. */
+	if (pause < 2000000000ULL * flow->sample.packet / flow->rate)
+		pause = 2000000000ULL * flow->sample.packet / flow->rate;
+	if (pause < PCC_HOST_PAUSE)
+		pause = PCC_HOST_PAUSE;
+	if (idle <= pause || !flow->rtt.smoothed)
+		return 0;
+	pcc_update_path(flow);
+	if (idle > PCC_LONG_IDLE) {
+		rate = n_mul(pcc_initial_rate(flow, pcc_rtt_smoothed(&flow->rtt)), N_FOUR);
+		pcc_flow_start(flow, n_min(flow->law.rate, rate));
+	} else {
+		pcc_law_restart(&flow->law);
+	}
+	pcc_replan(flow);
+	return pcc_update_window(flow);
+}
+
+#endif

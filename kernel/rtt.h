@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* Round-trip time of the path: smoothed, variation, minimum. crates/core/src/rtt.rs. */
+#ifndef PCC_RTT_H
+#define PCC_RTT_H
+
+#include "platform.h"
+
+/* What a path is taken to be before its first sample. Unit: ns. */
+#define RTT_ASSUMED 100000000ULL
+/* The longest a peer may sit on an acknowledgement, as RFC 9000 has it. */
+#define RTT_MOST_ACK_DELAY 25000000ULL
+/* The minimum is of the last one or two of these. */
+#define RTT_HALF_WINDOW 5000000000ULL
+
+/* All in ns; 0 is not known. */
+struct pcc_rtt {
+	u64 smoothed;
+	u64 variation;
+	/* Minimum of the running half window, and of the one before it. */
+	u64 least;
+	u64 least_before;
+	u64 half_started;
+};
+
+PCC_PART void pcc_rtt_update(struct pcc_rtt *rtt, u64 now, u64 sample)
+{
+	u64 apart;
+
+	if (!rtt->smoothed) {
+		rtt->smoothed = sample;
+		rtt->variation = sample / 2;
+	} else {
+		apart = rtt->smoothed > sample ? rtt->smoothed - sample : sample - rtt->smoothed;
+		rtt->variation = (3 * rtt->variation + apart) / 4;
+		rtt->smoothed = (7 * rtt->smoothed + sample) / 8;
+	}
+	if (now > rtt->half_started + RTT_HALF_WINDOW) {
+		rtt->least_before = rtt->least;
+		rtt->least = 0;
+		rtt->half_started = now;
+	}
+	if (!rtt->least || sample < rtt->least)
+		rtt->least = sample;
+}
+
+PCC_PART u64 pcc_rtt_smoothed(const struct pcc_rtt *rtt)
+{
+	return rtt->smoothed ? rtt->smoothed : RTT_ASSUMED;
+}
+
+/* Smallest RTT of the last 5 to 10 seconds; 0 before the first sample. */
+PCC_PART u64 pcc_rtt_least(const struct pcc_rtt *rtt)
+{
+	return rtt->least_before && rtt->least_before < rtt->least ? rtt->least_before
+								    : rtt->least;
+}
+
+/* Probe time-out (RFC 9002 6.2.1). */
+PCC_PART u64 pcc_rtt_pto(const struct pcc_rtt *rtt)
+{
+	u64 variation = 4 * (rtt->smoothed ? rtt->variation : RTT_ASSUMED / 2);
+
+	if (variation < 1000000)
+		variation = 1000000;
+	return pcc_rtt_smoothed(rtt) + variation + RTT_MOST_ACK_DELAY;
+}
+
+/* How long to wait for an acknowledgement before the path counts as silent: four RTT
+ * (NSDI 2018), and until a transport has asked twice.
+ */
+PCC_PART u64 pcc_rtt_silence(const struct pcc_rtt *rtt)
+{
+	u64 rtts = 4 * pcc_rtt_smoothed(rtt), asked = 2 * pcc_rtt_pto(rtt);
+
+	return rtts > asked ? rtts : asked;
+}
+
+#endif

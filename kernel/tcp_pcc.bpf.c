@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0
+/* PCC as a TCP congestion control of the running kernel: BPF struct_ops, Linux 6.1 and
+ * later, without a module.
+ *
+ *	bpftool struct_ops register tcp_pcc.bpf.o
+ *	sysctl -w net.ipv4.tcp_congestion_control=pcc	# or setsockopt(TCP_CONGESTION)
+ *
+ * What it cannot do: ss -ti shows rate and window only, since BPF has no get_info; and
+ * trains of segments last a millisecond, and have two segments at least, since
+ * sk_pacing_shift may not be written. (A min_tso_segs that returns 1 makes it worse:
+ * over a path of 800 ms TCP then sent trains of 50 segments every other second.)
+ */
+#include "pcc.h"
+#include "programs.h"
+
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+/* The kernel's structures, as far as they are used; where each field is the loader finds
+ * out.
+ */
+struct sock {
+	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
+	__u32 sk_pacing_status;
+} __attribute__((preserve_access_index));
+
+struct tcp_sock {
+	__u32 data_segs_out;
+	__u64 bytes_sent;
+	__u32 packets_out;
+	__u32 sacked_out;
+	__u32 lost_out;
+	__u32 retrans_out;
+	__u32 delivered;
+	__u32 delivered_ce;
+	__u32 lost;
+	__u32 reordering;
+	__u32 mss_cache;
+	__u32 snd_cwnd;
+	__u32 snd_wnd;
+	__u32 snd_una;
+	__u32 snd_nxt;
+	__u64 tcp_clock_cache;
+	__u64 tcp_wstamp_ns;
+} __attribute__((preserve_access_index));
+
+struct rate_sample {
+	long rtt_us;
+	_Bool is_app_limited;
+	_Bool is_ack_delayed;
+} __attribute__((preserve_access_index));
+
+enum tcp_ca_event { CA_EVENT_TX_START };
+
+struct tcp_congestion_ops {
+	char name[16];
+	void (*init)(struct sock *sk);
+	__u32 (*ssthresh)(struct sock *sk);
+	void (*cong_control)(struct sock *sk);
+	__u32 (*undo_cwnd)(struct sock *sk);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+};
+
+#define SK_PACING_NONE 0
+#define SK_PACING_NEEDED 1
+#define TCP_INFINITE_SSTHRESH 0x7fffffff
+/* Since this version cong_control is told the acknowledgement's number and flags before
+ * the sample of the rate.
+ */
+#define SAMPLE_COMES_LAST ((6 << 16) + (10 << 8))
+
+extern int LINUX_KERNEL_VERSION __kconfig;
+
+/* What connections strive for. Whoever owns the map may change it while they run. */
+struct pcc_program utility = PCC_UTILITY_FAIR;
+
+/* Limits for all connections, changed in the same way. */
+struct {
+	u64 most; /* byte/s; 0 for none */
+} limits;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct pcc_flow);
+} pcc_flows SEC(".maps");
+
+static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+static __always_inline void read_counters(struct pcc_flow *flow, struct sock *sk)
+{
+	struct pcc_sample *sample = &flow->sample;
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 most = sk->sk_max_pacing_rate;
+	bool full, holes;
+
+	sample->now = tp->tcp_clock_cache;
+	sample->next_sent = tp->tcp_wstamp_ns;
+	sample->bytes_sent = tp->bytes_sent;
+	sample->sent = tp->data_segs_out;
+	sample->in_flight =
+		tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+	sample->delivered = tp->delivered;
+	sample->lost = tp->lost;
+	sample->marked = tp->delivered_ce;
+	sample->packet = tp->mss_cache;
+	sample->reordering = tp->reordering;
+	sample->window = tp->snd_cwnd;
+	full = tp->snd_una + tp->snd_wnd - tp->snd_nxt < tp->mss_cache;
+	holes = tp->sacked_out || tp->lost_out;
+	sample->peer_limited = full && !holes;
+	sample->blocked = full && holes;
+	/* ~0 is no limit. */
+	if (limits.most && most > limits.most)
+		most = limits.most;
+	flow->most = most + 1 ? most : 0;
+}
+
+static __always_inline void set_rate(struct pcc_flow *flow, struct sock *sk)
+{
+	tcp_sk(sk)->snd_cwnd = flow->window;
+	sk->sk_pacing_rate = flow->rate;
+}
+
+static __always_inline void begin(struct pcc_flow *flow, struct sock *sk)
+{
+	read_counters(flow, sk);
+	pcc_flow_new(flow, ((u64)bpf_get_prandom_u32() << 32) | bpf_get_prandom_u32());
+	/* fq paces, if it is the queueing discipline; otherwise TCP does. */
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+	set_rate(flow, sk);
+}
+
+SEC("struct_ops/pcc_init")
+void BPF_PROG(pcc_init, struct sock *sk)
+{
+	struct pcc_flow *flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (flow)
+		begin(flow, sk);
+}
+
+/* The verifier knows the version, and looks at one of both only. It wants the place of an
+ * argument to be a constant, which a compiler that joined both would not leave so.
+ */
+static __always_inline const struct rate_sample *rate_sample_of(u64 *ctx)
+{
+	const struct rate_sample *rs;
+
+	if (LINUX_KERNEL_VERSION >= SAMPLE_COMES_LAST)
+		asm volatile("%0 = *(u64 *)(%1 + 24)" : "=r"(rs) : "r"(ctx));
+	else
+		asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(rs) : "r"(ctx));
+	return rs;
+}
+
+SEC("struct_ops/pcc_cong_control")
+int pcc_cong_control(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	const struct rate_sample *rs;
+	struct pcc_flow *flow;
+
+	rs = rate_sample_of(ctx);
+	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!flow)
+		return 0;
+	if (!flow->began) {
+		/* There was no memory when the connection began. */
+		begin(flow, sk);
+		return 0;
+	}
+	read_counters(flow, sk);
+	flow->sample.rtt = rs->rtt_us > 0 && !rs->is_ack_delayed ? rs->rtt_us : 0;
+	flow->sample.app_limited = rs->is_app_limited;
+	pcc_on_ack(flow, &utility);
+	set_rate(flow, sk);
+	return 0;
+}
+
+SEC("struct_ops/pcc_cwnd_event")
+void BPF_PROG(pcc_cwnd_event, struct sock *sk, int event)
+{
+	struct pcc_flow *flow;
+
+	if (event != CA_EVENT_TX_START)
+		return;
+	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
+	if (!flow || !flow->began)
+		return;
+	read_counters(flow, sk);
+	pcc_on_resumption(flow);
+	set_rate(flow, sk);
+}
+
+/* Loss is the utility's business. */
+SEC("struct_ops/pcc_ssthresh")
+__u32 BPF_PROG(pcc_ssthresh, struct sock *sk)
+{
+	return TCP_INFINITE_SSTHRESH;
+}
+
+SEC("struct_ops/pcc_undo_cwnd")
+__u32 BPF_PROG(pcc_undo_cwnd, struct sock *sk)
+{
+	return tcp_sk(sk)->snd_cwnd;
+}
+
+SEC(".struct_ops")
+struct tcp_congestion_ops pcc = {
+	.name = "pcc",
+	.init = (void *)pcc_init,
+	.ssthresh = (void *)pcc_ssthresh,
+	.cong_control = (void *)pcc_cong_control,
+	.undo_cwnd = (void *)pcc_undo_cwnd,
+	.cwnd_event = (void *)pcc_cwnd_event,
+};
+
+char _license[] SEC("license") = "Dual MIT/GPL";
