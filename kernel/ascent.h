@@ -14,9 +14,7 @@
 #ifndef PCC_ASCENT_H
 #define PCC_ASCENT_H
 
-#include "ascent/forecast.h"
-#include "ascent/loss.h"
-#include "ascent/rival.h"
+#include "ascent/probing.h"
 #include "starting.h"
 
 /* Where the RTT is long, probes need be no longer than this. Unit: s. */
@@ -29,54 +27,10 @@
 #define ASCENT_FORGETTING n_ratio(99, 100)
 /* A queue is longer than a crowd would keep it if it is too long for one of these. */
 #define ASCENT_CROWD n_ratio(16, 1)
-/* Probes on their way at the most; as many as the monitor holds intervals. */
-#define ASCENT_MOST_LAUNCHED 64
-
 enum pcc_state {
 	PCC_STARTING,
 	PCC_DRAINING, /* one interval below the base rate */
 	PCC_PROBING,
-};
-
-/* A probe on its way. */
-struct pcc_launched {
-	pcc_num rate;	 /* byte/s */
-	pcc_num seconds; /* how long it is meant to last */
-	u32 trial;
-	/* Whether it left since more was tried for the last time. */
-	u32 fresh;
-};
-
-/* What is known of the path, and the probes on their way. */
-struct pcc_probing {
-	struct pcc_level level;
-	struct pcc_losses losses;
-	struct pcc_bottleneck bottleneck;
-	/* How the queue's growth answers to our rate, and the pair before: its
-	 * rate, 0 if there was none, and its growth.
-	 */
-	struct pcc_response share;
-	pcc_num last_rate;
-	struct pcc_estimate last_growth;
-	struct pcc_rival rival;
-	/* The most that was ever carried. */
-	pcc_num most;
-	/* The pair's share of the rate. */
-	pcc_num pair_share;
-	/* Number of the next probe, modulo 256; even ones begin a pair. */
-	u32 trial;
-	/* The second probe of a pair begun, and whether it is the faster one. */
-	u32 has_second;
-	u32 second_high;
-	/* The first result of a pair. */
-	u32 has_first;
-	u32 first_trial;
-	/* The oldest one on its way, and how many there are. */
-	u32 oldest;
-	u32 on_their_way;
-	u32 reserved;
-	struct pcc_launched launched[ASCENT_MOST_LAUNCHED];
-	struct pcc_report first;
 };
 
 /* The law. What it is told of, and what it works with, is here too: a stack of 512
@@ -133,34 +87,6 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	probing->has_first = 0;
 	probing->oldest = 0;
 	probing->on_their_way = 0;
-}
-
-/* Begins a pair anew; what was on its way is not known any more. */
-PCC_PART void pcc_forget_pairs(struct pcc_probing *probing)
-{
-	probing->trial = (probing->trial + 2) & 0xfe;
-	probing->has_second = 0;
-	probing->has_first = 0;
-	probing->on_their_way = 0;
-	probing->level.doubt = PCC_NO_DOUBT;
-}
-
-PCC_PART void pcc_launch(struct pcc_probing *probing, u32 trial, pcc_num rate, pcc_num seconds)
-{
-	struct pcc_launched *launched;
-	u32 place;
-
-	if (probing->on_their_way >= ASCENT_MOST_LAUNCHED) {
-		probing->oldest++;
-		probing->on_their_way--;
-	}
-	place = (probing->oldest + probing->on_their_way) & (ASCENT_MOST_LAUNCHED - 1);
-	launched = &probing->launched[place];
-	launched->rate = rate;
-	launched->seconds = seconds;
-	launched->trial = trial;
-	launched->fresh = 1;
-	probing->on_their_way++;
 }
 
 /* The next probe: its slot is law->slot. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* Which packets belong to which monitor interval, by the counters that TCP keeps: it
- * tells nobody of single packets. crates/core/src/monitor.rs, interval.rs and slope.rs.
+ * tells nobody of single packets. crates/core/src/monitor.rs, interval.rs.
  *
  *  sent        transmissions so far, retransmissions too (data_segs_out)
  *  settled     those whose fate is known: sent less what is in flight. TCP keeps what
@@ -25,6 +25,7 @@
 #define PCC_MONITOR_H
 
 #include "law.h"
+#include "slope.h"
 
 /* Intervals whose packets are awaited, at the most; a power of two. */
 #define MONITOR_INTERVALS 64
@@ -38,12 +39,6 @@
 #define MONITOR_LEAST_PACKETS 10
 /* One that is judged has at least the time of ten trains. Unit: ns. */
 #define MONITOR_SHORTEST_TRIAL 1000000ULL
-/* An RTT sample and the time at which its packet was sent, from the first sample on,
- * count up to 2^22 µs: their product is less than 2^44, and the sum of 2^18 of them
- * less than 2^62.
- */
-#define MONITOR_MOST_TIME ((1LL << 22) - 1)
-#define MONITOR_MOST_SAMPLES (1U << 18)
 /* A share of an interval without data to send, and below which share of its target. */
 #define MONITOR_LIMITED_SHARE 10 /* a tenth */
 #define MONITOR_ACHIEVED_SHARE n_ratio(9, 10)
@@ -65,27 +60,6 @@ struct pcc_sample {
 	u32 app_limited; /* the newest packet was sent when there was nothing more */
 	u32 peer_limited; /* the peer's window is full, and the peer slow */
 	u32 blocked;	  /* it is full, and what was lost keeps the peer from reading */
-};
-
-/* Running sums of the RTT samples of one interval, in µs from the first one. */
-struct pcc_slope {
-	s64 first_t;
-	s64 first_r;
-	s64 last_t;
-	s64 last_r;
-	s64 sum_t;
-	s64 sum_r;
-	s64 sum_tt;
-	s64 sum_tr;
-	s64 sum_rr;
-	/* Of the differences between neighbours: what tells noise that lasts from
-	 * noise that changes with each sample.
-	 */
-	s64 step_tt;
-	s64 step_tr;
-	s64 step_rr;
-	u32 least; /* µs */
-	u32 samples;
 };
 
 struct pcc_interval {
@@ -143,44 +117,6 @@ PCC_PART bool pcc_reached(u32 a, u32 b)
 PCC_PART struct pcc_interval *pcc_interval(struct pcc_monitor *monitor, u32 number)
 {
 	return &monitor->intervals[(monitor->oldest + number) & (MONITOR_INTERVALS - 1)];
-}
-
-PCC_PART s64 pcc_bounded(s64 time)
-{
-	return time > MONITOR_MOST_TIME ? MONITOR_MOST_TIME
-	       : time < -MONITOR_MOST_TIME ? -MONITOR_MOST_TIME
-					   : time;
-}
-
-/* A packet sent at t took r. Unit: µs. */
-PCC_PART void pcc_slope_add(struct pcc_slope *slope, s64 t, u32 rtt)
-{
-	s64 r = rtt, dt, dr;
-
-	if (slope->samples >= MONITOR_MOST_SAMPLES)
-		return;
-	if (!slope->samples) {
-		slope->first_t = t;
-		slope->first_r = r;
-		slope->least = rtt;
-	}
-	if (rtt < slope->least)
-		slope->least = rtt;
-	t = pcc_bounded(t - slope->first_t);
-	r = pcc_bounded(r - slope->first_r);
-	dt = pcc_bounded(t - slope->last_t);
-	dr = pcc_bounded(r - slope->last_r);
-	slope->samples++;
-	slope->last_t = t;
-	slope->last_r = r;
-	slope->sum_t += t;
-	slope->sum_r += r;
-	slope->sum_tt += t * t;
-	slope->sum_tr += t * r;
-	slope->sum_rr += r * r;
-	slope->step_tt += dt * dt;
-	slope->step_tr += dt * dr;
-	slope->step_rr += dr * dr;
 }
 
 /* Attributes the RTT of the newest packet to the interval in which it left. */
@@ -374,66 +310,6 @@ PCC_PART void pcc_realign(struct pcc_monitor *monitor)
 	monitor->count = 0;
 	monitor->settling = 0;
 	monitor->open = 0;
-}
-
-/* A signed integer of less than 2^63 as a number. */
-PCC_PART pcc_num n_signed(s64 integer)
-{
-	return integer < 0 ? n_neg(n_from(-integer)) : n_from(integer);
-}
-
-#define MONITOR_MICROSECOND n_ratio(1, 1000000)
-
-/* What the samples say of the RTT. The sums are exact; what is made of them is not less
- * so than in the core, whose sums are rounded.
- */
-PCC_CALL int pcc_slope_report(const struct pcc_slope *slope, struct pcc_report *report)
-{
-	pcc_num n, tt, tr, rr, gradient, unexplained, alike, freedom;
-
-	PCC_NEEDS(slope, 0);
-	PCC_NEEDS(report, 0);
-	report->rtt_samples = slope->samples;
-	report->rtt = N_UNKNOWN;
-	report->rtt_least = N_UNKNOWN;
-	report->rtt_gradient = N_UNKNOWN;
-	report->rtt_gradient_error = N_INFINITY;
-	report->rtt_residual = N_ZERO;
-	report->rtt_deviation = N_ZERO;
-	report->rtt_span = n_mul(n_signed(slope->last_t), MONITOR_MICROSECOND);
-	if (!slope->samples)
-		return 0;
-	n = n_from(slope->samples);
-	/* Sums of squares around the means, in µs²: of t, of t with r, of r. */
-	tr = n_signed(slope->sum_r);
-	tt = n_signed(slope->sum_t);
-	report->rtt = n_mul(n_add(n_signed(slope->first_r), n_div(tr, n)), MONITOR_MICROSECOND);
-	report->rtt_least = n_mul(n_from(slope->least), MONITOR_MICROSECOND);
-	rr = n_sub(n_signed(slope->sum_rr), n_div(n_square(tr), n));
-	tr = n_sub(n_signed(slope->sum_tr), n_div(n_mul(tt, tr), n));
-	tt = n_not_negative(n_sub(n_signed(slope->sum_tt), n_div(n_square(tt), n)));
-	rr = n_not_negative(rr);
-	gradient = n_above(tt, N_ZERO) && slope->samples > 1 ? n_div(tr, tt) : N_UNKNOWN;
-	report->rtt_gradient = gradient;
-	if (!n_known(gradient))
-		gradient = N_ZERO;
-	unexplained = n_not_negative(n_sub(rr, n_mul(gradient, tr)));
-	report->rtt_deviation = n_mul(n_sqrt(n_div(rr, n)), MONITOR_MICROSECOND);
-	report->rtt_residual = n_mul(n_sqrt(n_div(unexplained, n)), MONITOR_MICROSECOND);
-	if (slope->samples < 3 || !n_above(tt, N_ZERO))
-		return 0;
-	/* Noise that lasts makes neighbours alike: so many samples say as much as
-	 * n (1 - ρ)/(1 + ρ) of independent ones (Durbin and Watson's statistic).
-	 */
-	alike = n_mul(n_mul(N_TWO, gradient), n_signed(slope->step_tr));
-	alike = n_sub(n_signed(slope->step_rr), alike);
-	alike = n_add(alike, n_mul(n_square(gradient), n_signed(slope->step_tt)));
-	alike = n_div(n_div(alike, unexplained), N_TWO);
-	alike = n_above(unexplained, N_ZERO) ? n_clamp(alike, N_ZERO, N_ONE) : N_ONE;
-	freedom = n_div(n_mul(n, alike), n_sub(N_TWO, alike));
-	freedom = n_max(n_sub(freedom, N_TWO), N_ONE);
-	report->rtt_gradient_error = n_sqrt(n_div(n_div(unexplained, freedom), tt));
-	return 0;
 }
 
 /* What an interval achieved, but for what only the sender knows: rtt_base, previous. */

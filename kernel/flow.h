@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* What a TCP connection holds, and what follows from that for its law and its window. */
+#ifndef PCC_FLOW_H
+#define PCC_FLOW_H
+
+#include "ascent.h"
+#include "monitor.h"
+#include "rtt.h"
+
+/* Packets sent at once on a new path (RFC 9002 7.2), spread over half an RTT. */
+#define PCC_INITIAL_WINDOW 10
+/* No path is faster. Unit: byte/s. */
+#define PCC_FASTEST n_ratio(125000000000, 1)
+
+struct pcc_flow {
+	/* What is to be sent: byte/s, and packets in flight at the most. */
+	u64 rate;
+	u32 window;
+	/* Whether the first acknowledgement was seen. */
+	u32 began;
+	/* Set from outside: the highest rate in byte/s, 0 for none. */
+	u64 most;
+	struct pcc_rtt rtt;
+	/* When the path answered last. Unit: ns. */
+	u64 progress;
+	/* In flight at that time. */
+	u32 in_flight;
+	/* What was settled when Starting began, and what may be in flight beyond 1.5
+	 * times of what was settled since. Packets.
+	 */
+	u32 start_settled;
+	u32 start_volume;
+	/* When to look at an unfinished interval again: so much of it delivered. */
+	u32 next_look;
+	/* The best delivery rate of five to ten RTT, in two halves. Unit: byte/s. */
+	pcc_num delivery;
+	pcc_num delivery_before;
+	u64 delivery_half;
+	struct pcc_previous previous;
+	/* For whoever watches: the utility of the latest interval, what limited it, its
+	 * loss rate, how many there were, and the reasons for going back.
+	 */
+	pcc_num utility;
+	pcc_num loss;
+	u32 limited_by;
+	u32 intervals;
+	u32 silences;
+	u32 panics;
+	struct pcc_sample sample;
+	struct pcc_monitor monitor;
+	struct pcc_law law;
+};
+
+PCC_PART pcc_num pcc_flow_ceiling(const struct pcc_flow *flow)
+{
+	return flow->most ? n_min(n_from(flow->most), PCC_FASTEST) : PCC_FASTEST;
+}
+
+PCC_PART u64 pcc_half_rtt(u64 rtt)
+{
+	return rtt / 2 > 1000000 ? rtt / 2 : 1000000;
+}
+
+/* Ten packets in half an RTT; in less than a millisecond that would be a burst. */
+PCC_PART pcc_num pcc_initial_rate(const struct pcc_flow *flow, u64 rtt)
+{
+	pcc_num packets = n_from((u64)PCC_INITIAL_WINDOW * flow->sample.packet);
+
+	return n_div(packets, n_seconds(pcc_half_rtt(rtt)));
+}
+
+/* What the law may know of the path. */
+PCC_CALL int pcc_update_path(struct pcc_flow *flow)
+{
+	struct pcc_path *path;
+	u64 rtt, least, period;
+
+	PCC_NEEDS(flow, 0);
+	path = &flow->law.path;
+	rtt = pcc_rtt_smoothed(&flow->rtt);
+	least = pcc_rtt_least(&flow->rtt);
+	path->rtt_ns = rtt;
+	path->queue_ns = least && rtt > least ? rtt - least : 0;
+	path->rtt = n_seconds(rtt);
+	path->queue = n_seconds(path->queue_ns);
+	path->packet = n_from(flow->sample.packet);
+	path->ceiling = pcc_flow_ceiling(flow);
+	period = rtt > MONITOR_LONGEST ? rtt : MONITOR_LONGEST;
+	path->floor = n_min(n_div(path->packet, n_seconds(period)), path->ceiling);
+	path->initial = n_min(pcc_initial_rate(flow, rtt), path->ceiling);
+	path->delivery = n_max(flow->delivery, flow->delivery_before);
+	return 0;
+}
+
+/* 2.5 bandwidth-delay products of the path without its queue, and ten packets: a bound
+ * for what a path that falls silent is sent. In Starting also what the path has answered
+ * for allows.
+ */
+PCC_CALL int pcc_update_window(struct pcc_flow *flow)
+{
+	u64 least, window, paced;
+	pcc_num time, rate;
+
+	PCC_NEEDS(flow, 0);
+	least = pcc_rtt_least(&flow->rtt);
+	if (!least)
+		least = RTT_ASSUMED;
+	if (least < 1000000)
+		least = 1000000;
+	time = n_seconds(least / 2 * 5);
+	if (flow->law.state == PCC_PROBING && n_above(flow->law.probing.level.tolerance, N_ZERO))
+		time = n_mul(pcc_level_base(&flow->law.probing.level), n_ratio(5, 2));
+	rate = n_max(flow->law.rate, flow->law.slot.rate);
+	window = n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet)));
+	window += PCC_INITIAL_WINDOW;
+	if (flow->law.state == PCC_STARTING) {
+		paced = flow->start_volume + (flow->monitor.settled - flow->start_settled);
+		paced += paced / 2;
+		if (paced < PCC_INITIAL_WINDOW)
+			paced = PCC_INITIAL_WINDOW;
+		if (window > paced)
+			window = paced;
+	}
+	flow->window = window < (1U << 30) ? window : 1U << 30;
+	return 0;
+}
+
+#endif
