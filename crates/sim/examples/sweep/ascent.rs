@@ -173,21 +173,23 @@ const PARAMETERS: [Parameter; 10] = [
         "epsilon",
         "0.02",
         &["0.01", "0.03", "0.05"],
-        "A smaller probe loses less in a buffer of one packet and lets queues swing less. 0.05 costs a lone flow a hundredth of \
-         the path, and four flows lose.",
+        "A smaller probe loses less in a buffer of one packet and lets queues swing less; 0.05 costs a lone flow \
+         two hundredths of the path. Nothing here speaks against 0.01.",
     ),
     law(
         "step_max",
         "0.25",
         &["0.05", "0.1", "0.5", "1"],
-        "Steps up double from ε while all is carried, and on these paths a queue mostly ends that before 0.1.",
+        "Steps up double from ε while all is carried: with no more than 0.05 a cellular path's rises are missed, \
+         and beyond 0.25 nothing is gained.",
     ),
     law("back_off_max", "0.5", &["0.3", "0.7"], "The smaller the largest step down, the later the loss cap is found."),
     law(
         "interval_rtts",
         "0.5",
         &["0.25", "1"],
-        "Shorter probes know less (one packet, Wi-Fi); longer ones tell several flows of each other too late.",
+        "Shorter probes know less, and lose more of one packet of buffer; longer ones tell several flows of each \
+         other too late.",
     ),
     law(
         "interval_packets",
@@ -200,8 +202,8 @@ const PARAMETERS: [Parameter; 10] = [
         "horizon_rtts",
         "1",
         &["0.5", "2"],
-        "Nearer, the queue is corrected before the last correction is heard of, and four flows lose; farther, it is corrected \
-         late, and everywhere longer.",
+        "0.5 does as well here. Farther than 1 the queue is corrected late, and a long one stands where two or \
+         four flows meet.",
     ),
     fair(
         "level",
