@@ -23,11 +23,15 @@ mod sender;
 mod serve;
 mod session;
 #[cfg(target_os = "linux")]
+mod shell;
+#[cfg(target_os = "linux")]
 mod sim;
 mod sink;
 mod throttle;
 mod tls;
 mod token;
+#[cfg(target_os = "linux")]
+mod tun;
 mod url;
 mod utility;
 mod wire;
@@ -68,6 +72,8 @@ enum Command {
     #[cfg(target_os = "linux")]
     Sim(Box<sim::Args>),
     Utility(utility::Args),
+    #[cfg(target_os = "linux")]
+    Shell(Box<shell::Args>),
     Completions(manual::CompletionsArgs),
     Man(manual::ManArgs),
 }
@@ -86,6 +92,12 @@ impl Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    // Before there is any other thread: a user namespace is for a process of one.
+    #[cfg(target_os = "linux")]
+    let cli = match cli.command {
+        Command::Shell(args) => return shell::run(&args).unwrap_or_else(|error| failed(&error)),
+        command => Cli { command },
+    };
     let runtime = match cli.command.runtime().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -106,21 +118,26 @@ fn main() -> ExitCode {
             #[cfg(target_os = "linux")]
             Command::Sim(args) => sim::run(*args),
             Command::Utility(args) => utility::run(args),
+            #[cfg(target_os = "linux")]
+            Command::Shell(_) => Ok(()), // above
             Command::Completions(args) => manual::completions(&args, Cli::command()),
             Command::Man(args) => manual::man(&args, Cli::command()),
         }
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let failure = exit::failure_of(&error);
-            // Whoever closed the pipe has seen enough.
-            if failure != exit::Failure::Unread {
-                complain(&error);
-            }
-            failure.into()
-        }
+        Err(error) => failed(&error),
     }
+}
+
+/// Tells of an error, and how the program ends with it.
+fn failed(error: &anyhow::Error) -> ExitCode {
+    let failure = exit::failure_of(error);
+    // Whoever closed the pipe has seen enough.
+    if failure != exit::Failure::Unread {
+        complain(error);
+    }
+    failure.into()
 }
 
 #[expect(clippy::print_stderr, reason = "the one place where an error reaches the user")]

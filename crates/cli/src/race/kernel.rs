@@ -1,6 +1,5 @@
 //! The kernel's TCP as a runner: two hosts of its own, and a cable between them that is the emulated path.
 
-mod cable;
 mod host;
 mod tcp;
 

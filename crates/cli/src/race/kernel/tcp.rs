@@ -1,10 +1,10 @@
 //! One run over the kernel's TCP: the bytes of the file and nothing else, without encryption, as `nc` would send them.
 
-use super::cable::{Cable, Counts};
 use super::host::{CLIENT, Host, SERVER};
 use crate::dial;
 use crate::race::runner::{Entry, Update, verify};
 use crate::race::trace::{SAMPLE_INTERVAL, Sample, Trace};
+use crate::tun::{Cable, Counts};
 use anyhow::Context;
 use core::mem::{size_of, zeroed};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -41,7 +41,7 @@ pub(in crate::race) fn go(
     client.prepare(kernel, window)?;
     let address = SocketAddrV4::new(SERVER, PORT);
     server.socket.bind(&address.into()).and_then(|()| server.socket.listen(1)).context("no server")?;
-    let cable = Cable::connect(server.interface, client.interface, course)?;
+    let cable = Cable::connect(server.interface, client.interface, &course.path, course.seed)?;
     let began = Instant::now();
     client.socket.connect_timeout(&address.into(), dial::TIMEOUT).context("could not connect")?;
     let (listener, client) = (TcpListener::from(server.socket), TcpStream::from(client.socket));

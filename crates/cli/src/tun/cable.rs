@@ -1,13 +1,12 @@
-//! The cable between two hosts: a thread that reads the packets of one interface, asks the path when each comes out, and
+//! The cable between two interfaces: a thread that reads the packets of one interface, asks the path when each comes out, and
 //! writes it to the other.
 
 use crate::emulate::{Departures, be_exact, wait};
-use crate::race::course::Course;
 use anyhow::Context;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
-use pcc_link::{Counters, Link, Outcome};
+use pcc_link::{Counters, Link, Outcome, Path};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,18 +15,20 @@ use std::time::Instant;
 
 /// What the cable carried so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    /// From server to client. Sizes are those of IP packets.
-    pub(super) down: Counters,
+pub(crate) struct Counts {
+    /// From client to server. Sizes are those of IP packets.
+    pub(crate) up: Counters,
+    /// From server to client.
+    pub(crate) down: Counters,
     /// Bytes of TCP payload that came out at the client, repetitions included.
-    pub(super) arrived: u64,
+    pub(crate) arrived: u64,
     /// Packets that an interface refused.
-    pub(super) dropped_host: u64,
+    pub(crate) dropped_host: u64,
 }
 
 /// A cable at work; it stops when this is dropped.
 #[derive(Debug)]
-pub(super) struct Cable {
+pub(crate) struct Cable {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -40,8 +41,10 @@ struct Shared {
 
 impl Cable {
     /// Connects two interfaces that do not block. The path's time begins with the first packet.
-    pub(super) fn connect(server: File, client: File, course: &Course) -> anyhow::Result<Self> {
-        let (up, down) = course.path.links(course.seed)?;
+    ///
+    /// Errors: a path that cannot be, or no thread.
+    pub(crate) fn connect(server: File, client: File, path: &Path, seed: u64) -> anyhow::Result<Self> {
+        let (up, down) = path.links(seed)?;
         let shared = Arc::new(Shared::default());
         let engine = Engine {
             ends: [End { interface: server, link: down }, End { interface: client, link: up }],
@@ -51,12 +54,12 @@ impl Cable {
             arrived: 0,
             dropped_host: 0,
         };
-        let thread = std::thread::Builder::new().name("race-cable".to_owned()).spawn(move || engine.run());
+        let thread = std::thread::Builder::new().name("cable".to_owned()).spawn(move || engine.run());
         Ok(Self { shared, thread: Some(thread.context("no thread for the emulated path")?) })
     }
 
     /// What it carried so far.
-    pub(super) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         *self.shared.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -104,6 +107,7 @@ impl Engine {
         while !self.shared.stop.load(Relaxed) {
             self.send_due();
             *self.shared.counts.lock().unwrap_or_else(PoisonError::into_inner) = Counts {
+                up: *self.ends[1 - SERVER].link.counters(),
                 down: *self.ends[SERVER].link.counters(),
                 arrived: self.arrived,
                 dropped_host: self.dropped_host,
@@ -122,7 +126,7 @@ impl Engine {
         for _ in 0..BATCH {
             let Ok(len) = (&end.interface).read(buffer) else { return };
             let packet = buffer.get(..len).unwrap_or_default();
-            // What the kernel says of IPv6 to whom it may concern does not concern the race.
+            // Nobody has an address of IPv6 here; what the kernel says by it to whom it may concern is no traffic.
             if packet.first().is_none_or(|first| first >> 4 != 4) {
                 continue;
             }

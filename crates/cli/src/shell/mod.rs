@@ -1,0 +1,183 @@
+//! `pcc shell`: any command behind an emulated path, in real time.
+//!
+//! ```text
+//!   outside                      this program                  inside: a network namespace
+//!   100.64.0.1 ── TUN device ── path up, path down ── TUN device ── 100.64.0.2, the command
+//! ```
+//!
+//! Outside is the network that the command would have had. Who has no rights there gets another one, within a user
+//! namespace, with nothing in it but what `--outside` starts.
+
+mod ends;
+mod record;
+
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::tun::Cable;
+use anyhow::{Context, anyhow};
+use ends::Ends;
+use nix::sched::{CloneFlags, setns};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use pcc_link::Path;
+use record::Record;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Run any command behind an emulated network path, in real time
+///
+/// The command gets a network of its own, connected to yours by the path: at $PCC_SHELL_OUTSIDE it reaches whatever listens
+/// at all addresses of this computer. As root; or, without rights, in a user namespace, where that address reaches what
+/// --outside starts and nothing else. A shell in a shell adds its path to the first one's.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  \
+                  pcc shell --link lossy --outside 'iperf3 -s' -- sh -c 'sleep 1; iperf3 -c $PCC_SHELL_OUTSIDE'\n  \
+                  sudo pcc shell --link satellite -- curl -o /dev/null http://100.64.0.1:8000/big.iso\n  \
+                  pcc shell --link rate=20Mbit,rtt=40ms -- pcc shell --link rate=1Gbit,rtt=10ms,loss=1% -- bash\n  \
+                  pcc emulate --list                     the presets and the parameters\n\n\
+                  Exit codes: that of the command (128 and the signal's number if one ended it); 1 no such command or no such \
+                  network, 2 misused. docs/shell.md is the guide.")]
+pub(crate) struct Args {
+    /// The path: the name of a preset, parameters like rate=42Mbit,rtt=800ms,loss=0.74%, or a preset and what differs from
+    /// it: satellite,loss=2%
+    #[arg(long, value_name = "PRESET|PARAMETERS")]
+    link: Path,
+    /// Seed of everything random: equal seeds and equal packets give an equal fate
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// A command for the far end of the path, by `sh -c`: it starts first, and is ended with the command
+    #[arg(long, value_name = "COMMAND")]
+    outside: Option<String>,
+    /// Each second and at the end one JSON object a line into this file: what the path carried and dropped, each way
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// The command, and its arguments; without one, the shell that SHELL names
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// How often it is looked whether the command has ended.
+const LOOK: Duration = Duration::from_millis(10);
+/// What is told to end has so long to do it.
+const GRACE: Duration = Duration::from_secs(2);
+/// Where the far end is, for the command.
+const OUTSIDE: &str = "PCC_SHELL_OUTSIDE";
+
+/// Runs it, and answers as the command did. Blocking, and before there is any other thread.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.link.links(args.seed).context(Failure::Usage)?;
+    let mut record = args.json.as_deref().map(Record::at).transpose()?;
+    let ends = Ends::make()?;
+    // Ctrl-C goes to everybody at the terminal: the command decides what it means, and how it ends we tell.
+    let interrupt = Interrupt::listen(u32::MAX)?;
+    let cable = Cable::connect(ends.outside, ends.inside, &args.link, args.seed)?;
+    let (namespace, place) = (ends.namespace, ends.place);
+    if ends.alone && args.outside.is_none() {
+        say(
+            "without rights in this network the path leads into an empty one: start something there with --outside COMMAND",
+        );
+    }
+    // The far end of all paths, for a shell in a shell.
+    let farthest = std::env::var(OUTSIDE).ok().filter(|_| !ends.alone);
+    let outside = farthest.unwrap_or_else(|| place.outside().to_string());
+    let server = args.outside.as_ref().map(|line| {
+        let mut server = Command::new("sh");
+        server.arg("-c").arg(line).process_group(0);
+        server.spawn().map(Server).context("could not start what --outside names")
+    });
+    let _server = server.transpose()?;
+    let usual = || std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
+    let (name, rest) = match args.command.split_first() {
+        Some((name, rest)) => (name.clone(), rest),
+        None => (usual(), &[][..]),
+    };
+    let mut command = Command::new(&name);
+    command.args(rest).env(OUTSIDE, outside).env(ends::PLACE, place.to_string());
+    let enter = move || setns(&namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
+    // SAFETY: between fork and exec it makes one system call, and takes no lock and no memory.
+    unsafe { command.pre_exec(enter) };
+    let mut child = command.spawn().with_context(|| format!("could not start {}", name.display()))?;
+    let status = attend(&mut child, &cable, record.as_mut(), &interrupt)?;
+    if let Some(record) = &mut record {
+        record.write("end", &cable.counts())?;
+    }
+    Ok(code(status))
+}
+
+/// Waits for the command; passes a request to end on to it, which Ctrl-C at a terminal is not.
+fn attend(
+    child: &mut Child,
+    cable: &Cable,
+    mut record: Option<&mut Record>,
+    interrupt: &Interrupt,
+) -> anyhow::Result<ExitStatus> {
+    let mut told = false;
+    loop {
+        if let Some(status) = child.try_wait().context("lost sight of the command")? {
+            return Ok(status);
+        }
+        if interrupt.is_heard() == Some(Failure::Terminated) && !told {
+            told = true;
+            let _ = nix::sys::signal::kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM);
+        }
+        if let Some(record) = &mut record
+            && record.is_due()
+        {
+            record.write("interval", &cable.counts())?;
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "standard output is the command's")]
+fn say(line: &str) {
+    eprintln!("pcc: {line}");
+}
+
+/// As shells tell it.
+fn code(status: ExitStatus) -> ExitCode {
+    let number = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    ExitCode::from(u8::try_from(number.unwrap_or(1)).unwrap_or(1))
+}
+
+/// What runs at the far end. It and whatever it started end when this is dropped.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let group = Pid::from_raw(self.0.id() as i32);
+        let _ = killpg(group, Signal::SIGTERM);
+        let end = Instant::now() + GRACE;
+        while matches!(self.0.try_wait(), Ok(None)) && Instant::now() < end {
+            thread::sleep(LOOK);
+        }
+        let _ = killpg(group, Signal::SIGKILL);
+        let _ = self.0.wait();
+    }
+}
+
+/// Why there is no network namespace to be had.
+fn no_rights(error: &anyhow::Error) -> anyhow::Error {
+    anyhow!(
+        "{error:#}; it takes root (CAP_SYS_ADMIN and CAP_NET_ADMIN), or a system that lets everybody make user namespaces: see \
+         `sysctl kernel.unprivileged_userns_clone` (1), `user.max_user_namespaces` (above 0) and \
+         `kernel.apparmor_restrict_unprivileged_userns` (0), and /dev/net/tun; `pcc emulate` needs no rights, for UDP"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_s_end_is_told_as_shells_do() {
+        let end = |line: &str| format!("{:?}", code(Command::new("sh").args(["-c", line]).status().unwrap()));
+        assert_eq!(end("exit 7"), format!("{:?}", ExitCode::from(7)));
+        assert_eq!(end("kill -TERM $$"), format!("{:?}", ExitCode::from(143)));
+    }
+}

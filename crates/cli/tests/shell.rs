@@ -1,0 +1,151 @@
+//! `pcc shell`: commands behind emulated paths, in real network namespaces. Where those are not allowed, it says so.
+#![cfg(target_os = "linux")]
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const PCC: &str = env!("CARGO_BIN_EXE_pcc");
+
+/// Waits for the server that `--outside` started, and measures the path to it.
+const MEASURE: &str = "until grep -q fingerprint server.txt; do sleep 0.05; done; \
+    port=$(sed -n 's/.* -p \\([0-9]*\\).*/\\1/p' server.txt); \
+    pcc perf -c $PCC_SHELL_OUTSIDE -p $port --insecure -n 300kB -J";
+const SERVE: &str = "pcc perf -s -p 0 > server.txt";
+
+/// Runs it in this directory, with this build's `pcc` in the path, after these words.
+fn shell(dir: &Path, before: &[&str], args: &[&str]) -> Output {
+    let path = format!("{}:{}", Path::new(PCC).parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+    let words = [&["timeout", "120"], before, &["pcc", "shell"], args].concat();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(dir).env("PATH", path).env_remove("PCC_SHELL_PLACE");
+    command.env("HOME", dir).output().expect("timeout runs")
+}
+
+/// What the command said, if networks of one's own are allowed here; it ended well.
+fn said(done: &Output) -> Option<String> {
+    let error = String::from_utf8_lossy(&done.stderr);
+    if error.contains("it takes root") {
+        eprintln!("NOT TESTED: no network namespaces here: {error}");
+        return None;
+    }
+    assert!(done.status.success(), "{}: {error}", done.status);
+    Some(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+fn measured(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn a_command_sees_the_path_s_round_trips_its_rate_and_its_losses() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = "rate=8Mbit,rtt=40ms,loss=10%";
+    let args = ["--link", link, "--json", "path.json", "--outside", SERVE, "--", "sh", "-c", MEASURE];
+    let Some(text) = said(&shell(dir.path(), &[], &args)) else { return };
+    let pcc = &measured(&text)["end"]["pcc"];
+    let idle = pcc["rtt_idle_ms"].as_f64().unwrap();
+    assert!(idle >= 40.0, "{idle} ms");
+    let lines = std::fs::read_to_string(dir.path().join("path.json")).unwrap();
+    let end: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    let packets = |way: &str, what: &str| end[way][what]["packets"].as_u64().unwrap();
+    assert_eq!(end["event"], "end");
+    for way in ["up", "down"] {
+        let dropped = ["buffer", "random", "blackout"].map(|why| packets(way, &format!("dropped_{why}")));
+        let (sent, delivered) = (packets(way, "sent"), packets(way, "delivered"));
+        assert!(sent > 20 && delivered + dropped.iter().sum::<u64>() <= sent, "{end}");
+        assert!(dropped[1] > 0, "{end}");
+    }
+    // 300 kB went up, and what was lost of it twice.
+    assert!(end["up"]["sent"]["bytes"].as_u64().unwrap() > 310_000, "{end}");
+    let seconds = end["seconds"].as_f64().unwrap();
+    let carried = end["up"]["delivered"]["bytes"].as_u64().unwrap() as f64 * 8e-6 / seconds;
+    assert!(carried <= 8.0, "{carried} Mbit/s");
+}
+
+#[test]
+fn a_shell_in_a_shell_adds_its_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let inner = ["pcc", "shell", "--link", "rate=50Mbit,rtt=60ms", "--", "sh", "-c", MEASURE];
+    let args = [&["--link", "rate=20Mbit,rtt=40ms", "--outside", SERVE, "--"], &inner[..]].concat();
+    let Some(text) = said(&shell(dir.path(), &[], &args)) else { return };
+    let idle = measured(&text)["end"]["pcc"]["rtt_idle_ms"].as_f64().unwrap();
+    assert!(idle >= 100.0, "{idle} ms");
+}
+
+#[test]
+fn without_rights_it_makes_a_network_of_its_own_and_says_what_is_in_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let may_not = ["setpriv", "--bounding-set=-sys_admin,-net_admin", "--inh-caps=-all"];
+    // Only root has rights to give up.
+    let before: &[&str] = if rustix::process::geteuid().is_root() { &may_not } else { &[] };
+    let path = ["--link", "rate=20Mbit,rtt=40ms"];
+    let done = shell(dir.path(), before, &[&path[..], &["--outside", SERVE, "--", "sh", "-c", MEASURE]].concat());
+    if String::from_utf8_lossy(&done.stderr).contains("setpriv") {
+        eprintln!("NOT TESTED: {}", String::from_utf8_lossy(&done.stderr));
+        return;
+    }
+    let Some(text) = said(&done) else { return };
+    assert!(measured(&text)["end"]["pcc"]["rtt_idle_ms"].as_f64().unwrap() >= 40.0);
+    let done = shell(dir.path(), before, &[&path[..], &["--", "true"]].concat());
+    said(&done);
+    assert!(String::from_utf8_lossy(&done.stderr).contains("--outside COMMAND"), "{done:?}");
+}
+
+#[test]
+fn it_ends_as_the_command_does_and_leaves_nothing_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = ["--link", "lossy"];
+    if said(&shell(dir.path(), &[], &[&link[..], &["--", "true"]].concat())).is_none() {
+        return;
+    }
+    for (line, code) in [("exit 7", 7), ("kill -KILL $$", 137)] {
+        let done = shell(dir.path(), &[], &[&link[..], &["--", "sh", "-c", line]].concat());
+        assert_eq!(done.status.code(), Some(code), "{line}: {done:?}");
+    }
+    let done = shell(dir.path(), &[], &[&link[..], &["--", "no-such-command"]].concat());
+    let error = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(1) && error.contains("could not start no-such-command"), "{done:?}");
+    // What runs outside ends with the command.
+    let line = "until test -s pid; do sleep 0.05; done";
+    let outside = "echo $$ > pid; sleep 1000";
+    said(&shell(dir.path(), &[], &[&link[..], &["--outside", outside, "--", "sh", "-c", line]].concat()));
+    let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid} still runs");
+}
+
+#[test]
+fn ctrl_c_is_the_command_s_to_answer() {
+    let line = "trap 'exit 9' INT; echo ready; while :; do sleep 0.05; done";
+    let mut command = Command::new(PCC);
+    command.args(["shell", "--link", "lossy", "--", "sh", "-c", line]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.process_group(0).spawn().unwrap();
+    let mut ready = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+    if ready.is_empty() {
+        said(&child.wait_with_output().unwrap());
+        return;
+    }
+    let group = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process_group(group, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(9));
+}
+
+#[test]
+fn what_is_no_path_is_refused_before_anything_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    for (args, expected) in [
+        (&["--link", "rate=fast"][..], "`fast`"),
+        (&["--link", "rate=20Mbit,rtt=40ms,delay=-5ms"], "delay"),
+        (&["--", "true"], "--link"),
+    ] {
+        let done = shell(dir.path(), &[], args);
+        let error = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(2) && error.contains(expected), "{args:?}: {error}");
+    }
+    let args = ["--link", "lossy", "--json", "no/such/file", "--", "true"];
+    let error = String::from_utf8_lossy(&shell(dir.path(), &[], &args).stderr).into_owned();
+    assert!(error.contains("--json FILE"), "{error}");
+}
