@@ -145,14 +145,13 @@ fn a_file_alone_races_over_the_usual_path() {
 
 #[cfg(target_os = "linux")]
 #[test]
-#[expect(clippy::print_stderr, reason = "a test that cannot run somewhere says so")]
 fn the_kernels_tcp_carries_the_same_file_over_the_same_path() {
     let dir = folder();
     let done = pcc(dir.path(), &[PATH, "file", "-C", "pcc", "--kernel", "--serial", "--json"]);
     let error = text(&done.stderr);
     if error.contains("--kernel cannot run here") {
         assert_eq!((done.status.code(), error.lines().count()), (Some(1), 1), "{error}");
-        eprintln!("not tested, for want of rights or of a kernel that has it all: {error}");
+        // `make test` says that it did not run.
         return;
     }
     assert!(done.status.success(), "{done:?}");
