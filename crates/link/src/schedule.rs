@@ -2,6 +2,7 @@
 
 use crate::conditions::{Conditions, Impossible};
 use crate::loss::Loss;
+use crate::replay::Replay;
 use crate::rng::Rng;
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -35,6 +36,8 @@ pub enum Rule {
     },
     /// At time zero and after each period the values are drawn anew.
     Vary(Vary),
+    /// The rate is what was recorded.
+    Replay(Replay),
 }
 
 /// New values; what is `None` stays as it is.
@@ -156,6 +159,8 @@ impl Schedule {
                         return Err(Impossible { key: "walk", value: step.to_string(), rule });
                     }
                 }
+                // Its steps last a millisecond or longer, and move a packet or more.
+                Rule::Replay(_) => {}
             }
         }
         Ok(())
@@ -180,6 +185,8 @@ struct Running {
     next: u64,
     /// What a walk left behind: rate, delay, loss.
     last: [Option<f64>; 3],
+    /// The steps of a recording that began.
+    steps: usize,
     dark: bool,
 }
 
@@ -189,9 +196,9 @@ impl Timeline {
             let next = match rule {
                 Rule::At(time, _) => nanos(*time),
                 Rule::Blackout { start, .. } => nanos(*start),
-                Rule::Vary(_) => 0,
+                Rule::Vary(_) | Rule::Replay(_) => 0,
             };
-            Running { rule: rule.clone(), next, last: [None; 3], dark: false }
+            Running { rule: rule.clone(), next, last: [None; 3], steps: 0, dark: false }
         });
         let mut this = Self { current: base, dark: 0, running: running.collect(), next: 0, rng };
         this.advance(0);
@@ -245,6 +252,12 @@ impl Running {
             Rule::Vary(vary) => {
                 vary.draw(&mut self.last, rng, current);
                 self.next = self.next.saturating_add(nanos(vary.period));
+            }
+            Rule::Replay(replay) => {
+                let (rate, length) = replay.step(self.steps);
+                current.rate = rate;
+                self.steps += 1;
+                self.next = self.next.saturating_add(nanos(length));
             }
         }
     }

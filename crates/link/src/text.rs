@@ -5,6 +5,7 @@ use crate::link::OneWay;
 use crate::loss::{GilbertElliott, Loss};
 use crate::path::Path;
 use crate::presets::{preset, presets};
+use crate::replay::Replay;
 use crate::schedule::{Change, Rule, Schedule, Vary};
 use core::fmt;
 use core::ops::RangeInclusive;
@@ -14,7 +15,7 @@ use pcc::units::{Bytes, Rate};
 
 /// The parameters of a path: name, example, meaning. Each may carry `up.` or `down.` before its name and then holds
 /// for that direction only (`rtt` may not: its halves are the two delays).
-pub const KEYS: [(&str, &str, &str); 12] = [
+pub const KEYS: [(&str, &str, &str); 13] = [
     ("rate", "rate=42Mbit", "speed of the bottleneck; needed (42M is 42Mbit, 42MB is eight times that)"),
     ("rtt", "rtt=800ms", "round-trip time without queues, half of it each way"),
     ("delay", "up.delay=10ms", "one-way delay"),
@@ -40,6 +41,12 @@ pub const KEYS: [(&str, &str, &str); 12] = [
         "vary",
         "vary=5s:rate=10Mbit..100Mbit:rtt=10ms..100ms:loss=0%..1%",
         "every 5 s each is drawn anew from its range; with walk=30% it wanders by up to that share instead",
+    ),
+    (
+        "trace",
+        "down.trace=lte.trace",
+        "the rate as recorded in that file, again and again: a line a packet of 1500 bytes, the millisecond at which it \
+                                                        leaves (as mahimahi has it); no `rate` is needed",
     ),
 ];
 
@@ -158,6 +165,7 @@ impl Side {
             "at" => self.rules.push(at(value)?),
             "blackout" => self.rules.push(blackout(value)?),
             "vary" => self.rules.push(vary(value)?),
+            "trace" => self.rules.push(Rule::Replay(Replay::read(value)?)),
             "rtt" => return Err("both directions make one round trip; give each its delay".to_owned()),
             _ => {
                 let names: Vec<_> = KEYS.iter().map(|(name, ..)| *name).collect();
@@ -168,7 +176,11 @@ impl Side {
     }
 
     fn finish(self, side: &'static str, rtt: Duration) -> Result<OneWay, ParsePathError> {
-        let rate = self.rate.ok_or_else(|| {
+        let recorded = self.rules.iter().rev().find_map(|rule| match rule {
+            Rule::Replay(replay) => Some(replay.mean_rate()),
+            _ => None,
+        });
+        let rate = self.rate.or(recorded).ok_or_else(|| {
             ParsePathError(format!("no `{side}rate` is given; write rate=42Mbit, or begin with a preset: satellite,…"))
         })?;
         let loss = match (self.loss.unwrap_or(Loss::NONE), self.burst) {
@@ -400,6 +412,7 @@ fn rule_text(rule: &Rule) -> String {
             let items: Vec<_> = items.into_iter().flatten().collect();
             format!("vary={}:{}", duration_text(*period), items.join(":"))
         }
+        Rule::Replay(replay) => format!("trace={replay}"),
     }
 }
 

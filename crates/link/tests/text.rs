@@ -57,6 +57,10 @@ fn every_preset_reads_back_from_its_text() {
 #[test]
 fn every_parameter_has_an_example_that_works() {
     for (key, example, _) in KEYS {
+        // A recording needs its file: tests/replay.rs.
+        if key == "trace" {
+            continue;
+        }
         let path = format!("satellite,{example}");
         assert!(
             read(&path) != read("satellite") || example.starts_with("rate=42Mbit") || SATELLITE.contains(&example),

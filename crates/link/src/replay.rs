@@ -1,0 +1,100 @@
+//! The speed of a link as somebody recorded it.
+
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
+use pcc::units::{Bytes, Rate};
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+
+/// The recorded speed of a link, again and again, in the format of mahimahi's traces: a line a packet of 1500 bytes, with the
+/// millisecond at which it may leave; in order, and the last one is when the recording begins anew.
+///
+/// Between two of these moments the transmitter is as fast as moves the packets of the later one by then. A packet that
+/// waits leaves when the recording says, outages of seconds included. What comes in late finds the rest of the time, where
+/// mahimahi would have it wait for the next moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replay {
+    /// Where it was read; what a path as text calls it.
+    pub(crate) file: Arc<str>,
+    steps: Arc<[Step]>,
+}
+
+/// So many packets leave evenly in so long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    milliseconds: u32,
+    packets: u32,
+}
+
+/// Of the network: mahimahi's 1504 have the four of its TUN device with them.
+const PACKET: Bytes = crate::conditions::PACKET;
+/// A day: 86 million steps are what memory is spent on, and no more.
+const LONGEST: u32 = 24 * 3600 * 1000;
+
+impl Replay {
+    /// Reads such a file; the error says which line is none.
+    pub(crate) fn read(file: &str) -> Result<Self, String> {
+        let mut text = String::new();
+        let read = File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
+        let length = read.map_err(|error| format!("could not read {file}: {error}"))?;
+        if length as u64 > LARGEST {
+            return Err(format!("{file} is larger than {}", Bytes::new(LARGEST)));
+        }
+        let steps = text.parse::<Steps>().map_err(|error| format!("{file}, {error}"))?;
+        Ok(Self { file: file.into(), steps: steps.0.into() })
+    }
+
+    /// Of one round of it.
+    pub(crate) fn mean_rate(&self) -> Rate {
+        let packets: f64 = self.steps.iter().map(|step| f64::from(step.packets)).sum();
+        let milliseconds: f64 = self.steps.iter().map(|step| f64::from(step.milliseconds)).sum();
+        Rate::from_bytes_per_sec(packets * PACKET.get() as f64 / (milliseconds * 1e-3))
+    }
+
+    /// The speed in the step after so many others, and how long it lasts.
+    pub(crate) fn step(&self, nth: usize) -> (Rate, Duration) {
+        let Step { milliseconds, packets } = self.steps[nth % self.steps.len()];
+        let bytes = f64::from(packets) * PACKET.get() as f64;
+        let length = Duration::from_millis(milliseconds.into());
+        (Rate::from_bytes_per_sec(bytes / length.as_secs_f64()), length)
+    }
+}
+
+impl fmt::Display for Replay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)
+    }
+}
+
+/// What is read into memory at once.
+const LARGEST: u64 = 1 << 30;
+
+/// At least one.
+struct Steps(Vec<Step>);
+
+impl FromStr for Steps {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (mut steps, mut now, mut first) = (Vec::<Step>::new(), 0, 0);
+        for (nth, line) in text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty()) {
+            let wrong = |what| format!("line {}: `{line:.20}` {what}", nth + 1);
+            let time: u32 = line.parse().map_err(|_| wrong("is no number of milliseconds"))?;
+            if time > LONGEST {
+                return Err(wrong("is more than a day"));
+            }
+            match (time.checked_sub(now), steps.last_mut()) {
+                (None, _) => return Err(wrong("is before the line above")),
+                // Time zero is the end of the round before.
+                (Some(0), None) => first += 1,
+                (Some(0), Some(step)) => step.packets += 1,
+                (Some(milliseconds), _) => steps.push(Step { milliseconds, packets: 1 }),
+            }
+            now = time;
+        }
+        steps.last_mut().ok_or("which has no line that is later than 0: it lasts no time")?.packets += first;
+        Ok(Self(steps))
+    }
+}
