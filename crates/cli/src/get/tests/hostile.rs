@@ -84,7 +84,7 @@ async fn a_file_that_the_server_never_gives_does_not_cost_the_others() {
         for name in ["1", "2", "3"] {
             server.set(&format!("/d/{name}"), Page::of(data(1000)));
         }
-        let tree = server.tree_within(10 * SECOND, "/d/", &Place::new()).await.unwrap();
+        let tree = server.tree_within(5 * SECOND, "/d/", &Place::new()).await.unwrap();
         assert_eq!((tree.files, tree.failed), (3, 1));
     }
 }
