@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "pcc.h"
+#include "text.h"
 
 u64 pcc_lib_apply(u32 code, u64 a, u64 b, u64 c)
 {
@@ -19,6 +20,13 @@ u64 pcc_lib_seconds(u64 nanoseconds)
 int pcc_lib_check(const struct pcc_program *program)
 {
 	return pcc_program_check(program);
+}
+
+int pcc_lib_read(struct pcc_program *program, const char *text, u32 length)
+{
+	struct pcc_text bad;
+
+	return pcc_program_read(program, text, length, &bad);
 }
 
 u64 pcc_lib_run(const struct pcc_program *program, const u64 measured[PCC_MEASUREMENTS])

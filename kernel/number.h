@@ -280,23 +280,13 @@ PCC_PART u64 n_digit(u64 *rest, u64 b)
 	return digit;
 }
 
-PCC_PART pcc_num n_quotient(pcc_num a, pcc_num b)
+/* A quotient with this exponent: of rest, whose top bit is the second one, by what has its
+ * top bit set.
+ */
+PCC_PART pcc_num n_divided(u64 sign, s64 exponent, u64 rest, u64 divisor)
 {
-	u64 sign = (a ^ b) & N_SIGN, m, rest, divisor;
-	s64 exponent = n_exponent(a) - n_exponent(b) + N_BIAS;
+	u64 m;
 
-	if (!n_known(a) || !n_known(b))
-		return N_UNKNOWN;
-	if (!n_finite(a))
-		return n_finite(b) ? sign | N_INFINITY : N_UNKNOWN;
-	if (!n_finite(b))
-		return sign;
-	if (!n_exponent(b))
-		return n_exponent(a) ? sign | N_INFINITY : N_UNKNOWN;
-	if (!n_exponent(a))
-		return sign;
-	rest = n_mantissa(a) << 10;
-	divisor = n_mantissa(b) << 11;
 	/* a·2^-1 < b: the quotient's first bit is in its place, or one below. */
 	m = n_digit(&rest, divisor) << 32;
 	m |= n_digit(&rest, divisor);
@@ -310,6 +300,24 @@ PCC_PART pcc_num n_quotient(pcc_num a, pcc_num b)
 		}
 	}
 	return n_pack(sign, exponent, m | (rest != 0));
+}
+
+PCC_PART pcc_num n_quotient(pcc_num a, pcc_num b)
+{
+	u64 sign = (a ^ b) & N_SIGN;
+	s64 exponent = n_exponent(a) - n_exponent(b) + N_BIAS;
+
+	if (!n_known(a) || !n_known(b))
+		return N_UNKNOWN;
+	if (!n_finite(a))
+		return n_finite(b) ? sign | N_INFINITY : N_UNKNOWN;
+	if (!n_finite(b))
+		return sign;
+	if (!n_exponent(b))
+		return n_exponent(a) ? sign | N_INFINITY : N_UNKNOWN;
+	if (!n_exponent(a))
+		return sign;
+	return n_divided(sign, exponent, n_mantissa(a) << 10, n_mantissa(b) << 11);
 }
 
 PCC_CALL pcc_num n_div(pcc_num a, pcc_num b)

@@ -72,6 +72,8 @@ struct tcp_congestion_ops {
  */
 #define SAMPLE_COMES_LAST ((6 << 16) + (10 << 8))
 
+#include "tcp.h"
+
 extern int LINUX_KERNEL_VERSION __kconfig;
 
 /* What connections strive for. Whoever owns the map may change it while they run. */
@@ -96,31 +98,8 @@ static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
 
 static __always_inline void read_counters(struct pcc_flow *flow, struct sock *sk)
 {
-	struct pcc_sample *sample = &flow->sample;
-	struct tcp_sock *tp = tcp_sk(sk);
-	u64 most = sk->sk_max_pacing_rate;
-	bool full, holes;
-
-	sample->now = tp->tcp_clock_cache;
-	sample->next_sent = tp->tcp_wstamp_ns;
-	sample->bytes_sent = tp->bytes_sent;
-	sample->sent = tp->data_segs_out;
-	sample->in_flight =
-		tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
-	sample->delivered = tp->delivered;
-	sample->lost = tp->lost;
-	sample->marked = tp->delivered_ce;
-	sample->packet = tp->mss_cache;
-	sample->reordering = tp->reordering;
-	sample->window = tp->snd_cwnd;
-	full = tp->snd_una + tp->snd_wnd - tp->snd_nxt < tp->mss_cache;
-	holes = tp->sacked_out || tp->lost_out;
-	sample->peer_limited = full && !holes;
-	sample->blocked = full && holes;
-	/* ~0 is no limit. */
-	if (limits.most && most > limits.most)
-		most = limits.most;
-	flow->most = most + 1 ? most : 0;
+	pcc_read_counters(&flow->sample, tcp_sk(sk));
+	flow->most = pcc_most_rate(sk->sk_max_pacing_rate, limits.most);
 }
 
 static __always_inline void set_rate(struct pcc_flow *flow, struct sock *sk)

@@ -167,6 +167,55 @@ static int storm_of_samples(u64 events)
 	return intervals < events / 1000;
 }
 
+/* Any text, from any bytes to what is nearly a program: what is read is sound. */
+static int storm_of_texts(u64 texts)
+{
+	static const char *const words[] = {
+		"pcc-utility/1", "panic_loss=0.5", "x",	 "L", "0.9", "1e9", "pow", "mul", "set3",
+		"get3",		 "-12345678901234567890.5e-30",	"if", "set16", "get", "1e999", "",
+	};
+	static struct pcc_program program;
+	char *text, *at;
+	u64 i, sound = 0;
+	u32 left, length;
+
+	for (i = 0; i < texts; i++) {
+		seed = i;
+		/* Its end is the end of what may be read. */
+		length = 30 + below(60);
+		text = malloc(length);
+		if (!text)
+			return 1;
+		for (left = length, at = text; left; left--, at++)
+			*at = below(4) ? ' ' : (char)any();
+		at = text;
+		for (left = length; left && below(30);) {
+			const char *word = at == text ? words[0] : at < text + 15 ? words[1]
+								   : words[below(16)];
+			u32 size = strlen(word) < left ? strlen(word) : left;
+
+			memcpy(at, word, size);
+			at += size;
+			left -= size;
+			if (left) {
+				*at++ = ' ';
+				left--;
+			}
+		}
+		if (!left || below(2))
+			length -= left;
+		if (pcc_lib_read(&program, text, length) == PCC_VALID) {
+			sound++;
+			if (pcc_lib_check(&program) != PCC_VALID)
+				return 1;
+		}
+		free(text);
+	}
+	printf("%llu texts, %llu of them programs\n", (unsigned long long)texts,
+	       (unsigned long long)sound);
+	return !sound || sound == texts;
+}
+
 int main(int arguments, char **argument)
 {
 	u64 reports = arguments > 1 ? strtoull(argument[1], NULL, 10) : 200000, judged = 0, i;
@@ -210,7 +259,7 @@ int main(int arguments, char **argument)
 	}
 	printf("%llu reports, %llu of them while probing\n", (unsigned long long)reports,
 	       (unsigned long long)judged);
-	if (storm_of_samples(reports * 5))
+	if (storm_of_samples(reports * 5) || storm_of_texts(reports))
 		return 1;
 	return judged < reports / 10 || judged > reports / 100 * 98;
 }

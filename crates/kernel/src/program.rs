@@ -49,6 +49,15 @@ impl Program {
         Self { length: program.ops().len() as u32, loads, panic_loss: program.panic_loss().to_bits(), ops: steps }
     }
 
+    /// The program that the kernel reads from its text, if it is one.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut program = Self { length: 0, loads: 0, panic_loss: 0, ops: [Step::default(); expression::MOST_OPS] };
+        let length = u32::try_from(text.len()).ok()?;
+        // SAFETY: the structure is laid out as C has it, and both live through the call.
+        let invalid = unsafe { ffi::pcc_lib_read(&raw mut program, text.as_ptr(), length) };
+        (invalid == 0).then_some(program)
+    }
+
     /// Whether the kernel's own check finds nothing wrong with it.
     pub fn is_valid(&self) -> bool {
         // SAFETY: the structure is laid out as C has it, and lives through the call.

@@ -2,6 +2,7 @@
 
 use pcc::utility::expression::{Op, Operator, Variable};
 use pcc::utility::{Expression, built_in};
+use pcc_kernel::Program;
 use std::fmt::Write;
 
 /// What `kernel/program.h` and `kernel/report.h` call these.
@@ -73,4 +74,53 @@ fn the_built_in_utilities_are_those_of_the_core() {
     let found = std::fs::read_to_string(path).unwrap_or_default().replace("\r\n", "\n");
     assert!(found == header(), "{path} is not what the utilities' texts say; write it anew with PCC_KERNEL_WRITE=1");
     assert_eq!(Operator::ALL.len(), 22, "an operator more or less: kernel/program.h has them by place");
+}
+
+#[test]
+fn what_the_core_writes_down_the_kernel_reads_as_the_same_program() {
+    let texts =
+        ["x*1e-7 - L*123456789012345.0 + 1e22*marks", "x - 0.1*0.30000000000000004*L*x", "-x*2.5e-11 + 17.0*g*x"];
+    let texts = built_in().map(|about| about.text).chain(texts);
+    for text in texts {
+        let utility = text.parse::<Expression>().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let listing = utility.program().to_string();
+        assert_eq!(Program::read(&listing), Some(Program::new(utility.program())), "{listing}");
+        assert_eq!(Program::read(&format!("\t {} \n", listing.replace(' ', " \r\n"))), Program::read(&listing));
+    }
+}
+
+#[test]
+fn a_text_that_is_no_program_the_kernel_refuses() {
+    for text in [
+        "",
+        "fair",
+        "pcc-utility/1",
+        "pcc-utility/2 panic_loss=0.5 x",
+        "pcc-utility/1 panic_loss= x",
+        "pcc-utility/1 panic_loss=1.5 x",
+        "pcc-utility/1 panic_loss=0.5",
+        "pcc-utility/1 panic_loss=0.5 x L",
+        "pcc-utility/1 panic_loss=0.5 x mul",
+        "pcc-utility/1 panic_loss=0.5 X",
+        "pcc-utility/1 panic_loss=0.5 xx",
+        "pcc-utility/1 panic_loss=0.5 get0",
+        "pcc-utility/1 panic_loss=0.5 x set16 get16",
+        "pcc-utility/1 panic_loss=0.5 x set18446744073709551617 get1",
+        "pcc-utility/1 panic_loss=0.5 x set get",
+        "pcc-utility/1 panic_loss=0.5 1e309",
+        "pcc-utility/1 panic_loss=0.5 NaN",
+        "pcc-utility/1 panic_loss=0.5 .",
+        "pcc-utility/1 panic_loss=0.5 1e",
+        "pcc-utility/1 panic_loss=0.5 1-1",
+        "pcc-utility/1 panic_loss=0.5 --1",
+    ] {
+        assert_eq!(Program::read(text), None, "{text}");
+        assert!(text.parse::<pcc::utility::expression::Program>().is_err(), "{text}");
+    }
+    let long = format!("pcc-utility/1 panic_loss=0.5 x{}", " x add".repeat(128));
+    assert_eq!(Program::read(&long), None);
+    assert!(Program::read(&long[..long.len() - 6]).is_some(), "256 operations and no more");
+    let deep =
+        |values: usize| format!("pcc-utility/1 panic_loss=0.5{}{}", " x".repeat(values), " add".repeat(values - 1));
+    assert_eq!((Program::read(&deep(16)).is_some(), Program::read(&deep(17))), (true, None));
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* What a TCP connection tells PCC, in Linux: for whoever has said what a struct tcp_sock is. */
+#ifndef PCC_TCP_H
+#define PCC_TCP_H
+
+#include "pcc.h"
+
+/* TCP's counters at this moment. What an acknowledgement tells besides is for the caller
+ * to fill in: rtt, app_limited.
+ */
+PCC_PART void pcc_read_counters(struct pcc_sample *sample, const struct tcp_sock *tp)
+{
+	bool full, holes;
+
+	sample->now = tp->tcp_clock_cache;
+	sample->next_sent = tp->tcp_wstamp_ns;
+	sample->bytes_sent = tp->bytes_sent;
+	sample->sent = tp->data_segs_out;
+	sample->in_flight =
+		tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+	sample->delivered = tp->delivered;
+	sample->lost = tp->lost;
+	sample->marked = tp->delivered_ce;
+	sample->packet = tp->mss_cache;
+	sample->reordering = tp->reordering;
+	sample->window = tp->snd_cwnd;
+	full = tp->snd_una + tp->snd_wnd - tp->snd_nxt < tp->mss_cache;
+	holes = tp->sacked_out || tp->lost_out;
+	sample->peer_limited = full && !holes;
+	sample->blocked = full && holes;
+}
+
+/* The highest rate, of the connection's own limit and one for all, in byte/s. ~0 is no
+ * limit of TCP's, 0 none of ours.
+ */
+PCC_PART u64 pcc_most_rate(u64 own, u64 all)
+{
+	if (all && own > all)
+		return all;
+	return own + 1 ? own : 0;
+}
+
+#endif

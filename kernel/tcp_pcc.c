@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0
+/* PCC as a TCP congestion control of Linux, as a module, for 6.1 and later.
+ *
+ *	kernel/module OUTPUT && insmod OUTPUT/tcp_pcc.ko
+ *	sysctl -w net.ipv4.tcp_congestion_control=pcc	# or setsockopt(TCP_CONGESTION)
+ *
+ * Performance-oriented Congestion Control sends for a moment a little faster and for a
+ * moment a little slower, measures what each achieved, and moves to what is worth more by
+ * its utility: docs/algorithm.md. The law is in pcc.h and what that includes; here is what
+ * binds it to TCP. It is the text of tcp_pcc.bpf.c but for what BPF cannot do:
+ *
+ *  - Trains of segments last 100 us instead of 1 ms, and may be of one segment, so that
+ *    queues of a few packets are enough (sk_pacing_shift, min_tso_segs).
+ *  - ss -ti shows what PCC thinks (get_info).
+ *  - pcc_bulk is a second congestion control with a utility of its own.
+ *
+ * Papers: PCC (NSDI 2015), PCC Vivace (NSDI 2018), PCC in the Linux kernel (NetDev 0x12).
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/inet_diag.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/version.h>
+#include <net/tcp.h>
+
+#include "pcc.h"
+#include "programs.h"
+#include "tcp.h"
+#include "text.h"
+
+#if BITS_PER_LONG != 64
+#error "PCC divides integers of 64 bits: it needs a kernel of 64 bits"
+#endif
+
+/* Of a second's data a train has 1/2^13, 122 us, as the tool's trains; TCP's own has 1 ms.
+ * At 100 Mbit/s that is one segment.
+ */
+#define PCC_PACING_SHIFT 13
+
+/* What stands in the socket. What get_info shows is here and not in the flow, since it is
+ * asked for without the socket's lock, even while the connection gets another congestion
+ * control.
+ */
+struct pcc_connection {
+	/* NULL while there is no memory for it: then TCP is Reno. */
+	struct pcc_flow *flow;
+	/* Memory is asked for again once this was delivered. */
+	u32 ask_again;
+	u32 intervals;
+	u32 state;	/* enum pcc_state */
+	u32 rate;	/* the base rate, kbit/s */
+	u32 loss;	/* of the latest interval, in 10^-6 */
+	u32 growth;	/* of its queueing delay, us/s */
+};
+
+/* What connections strive for. It may be replaced while they run. */
+struct pcc_striving {
+	struct rcu_head rcu;
+	struct pcc_program program;
+	size_t length;
+	char text[];
+};
+
+/* One for each congestion control here. */
+enum pcc_variant {
+	PCC_DEFAULT,
+	PCC_BULK,
+	PCC_VARIANTS
+};
+
+static struct pcc_striving __rcu *pcc_striving[PCC_VARIANTS];
+static struct kmem_cache *pcc_flows;
+static unsigned long pcc_most;
+
+static const struct {
+	const char *name;
+	struct pcc_program program;
+} pcc_utilities[] = {
+	{ "fair", PCC_UTILITY_FAIR },
+	{ "safe", PCC_UTILITY_SAFE },
+	{ "interactive", PCC_UTILITY_INTERACTIVE },
+	{ "loss-resilient", PCC_UTILITY_LOSS_RESILIENT },
+	{ "linear", PCC_UTILITY_LINEAR },
+	{ "vivace", PCC_UTILITY_VIVACE },
+	{ "vivace-loss", PCC_UTILITY_VIVACE_LOSS },
+	{ "proteus", PCC_UTILITY_PROTEUS },
+	{ "scavenger", PCC_UTILITY_SCAVENGER },
+};
+
+static const struct pcc_program *pcc_utility_named(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(pcc_utilities); i++)
+		if (!strcmp(pcc_utilities[i].name, name))
+			return &pcc_utilities[i].program;
+	return NULL;
+}
+
+/* Tells root, who wrote it, what is wrong with a utility. */
+static int pcc_refuse(const char *text, enum pcc_invalid why, const struct pcc_text *bad)
+{
+	static const char *const reasons[] = {
+		[PCC_TOO_LONG] = "has more than 256 operations",
+		[PCC_TOO_DEEP] = "needs a stack of more than 16 numbers",
+		[PCC_MALFORMED] = "takes more values than there are, or leaves more or less than one",
+	};
+
+	if (bad->at)
+		pr_err("utility: `%.*s' is neither the name of one nor a word of a program (see docs/utility.md, Programs)\n",
+		       (int)min_t(size_t, bad->end - bad->at, 40), bad->at);
+	else
+		pr_err("utility: `%.40s...' %s\n", text, reasons[why]);
+	return -EINVAL;
+}
+
+static int pcc_set_striving(struct pcc_striving __rcu **place, const char *text)
+{
+	struct pcc_striving *striving, *old;
+	const struct pcc_program *known;
+	struct pcc_text bad = { NULL };
+	size_t length = strlen(text);
+	enum pcc_invalid why;
+
+	while (length && pcc_is_blank(text[length - 1]))
+		length--;
+	striving = kmalloc(struct_size(striving, text, length + 1), GFP_KERNEL);
+	if (!striving)
+		return -ENOMEM;
+	striving->length = length;
+	memcpy(striving->text, text, length);
+	striving->text[length] = 0;
+	known = pcc_utility_named(striving->text);
+	if (known) {
+		striving->program = *known;
+	} else {
+		why = pcc_program_read(&striving->program, striving->text, length, &bad);
+		if (why != PCC_VALID) {
+			pcc_refuse(striving->text, why, &bad);
+			kfree(striving);
+			return -EINVAL;
+		}
+	}
+	/* Parameters are changed one at a time, by the caller's lock. */
+	old = rcu_replace_pointer(*place, striving, true);
+	if (old)
+		kfree_rcu(old, rcu);
+	return 0;
+}
+
+static int pcc_param_set(const char *text, const struct kernel_param *param)
+{
+	return pcc_set_striving(param->arg, text);
+}
+
+static int pcc_param_get(char *buffer, const struct kernel_param *param)
+{
+	struct pcc_striving __rcu **place = param->arg;
+	struct pcc_striving *striving;
+	int length = 0;
+
+	rcu_read_lock();
+	striving = rcu_dereference(*place);
+	if (striving)
+		length = scnprintf(buffer, PAGE_SIZE, "%s\n", striving->text);
+	rcu_read_unlock();
+	return length;
+}
+
+static const struct kernel_param_ops pcc_param_ops = {
+	.set = pcc_param_set,
+	.get = pcc_param_get,
+};
+
+module_param_cb(utility, &pcc_param_ops, &pcc_striving[PCC_DEFAULT], 0644);
+MODULE_PARM_DESC(utility, "what connections with pcc strive for: a name, or a program (default fair)");
+module_param_cb(bulk_utility, &pcc_param_ops, &pcc_striving[PCC_BULK], 0644);
+MODULE_PARM_DESC(bulk_utility, "the same of pcc_bulk (default safe: loss counts, queues do not)");
+module_param_named(most, pcc_most, ulong, 0644);
+MODULE_PARM_DESC(most, "the highest rate of a connection in byte/s (default 0: none)");
+
+static void pcc_read(struct sock *sk, struct pcc_flow *flow)
+{
+	pcc_read_counters(&flow->sample, tcp_sk(sk));
+	flow->most = pcc_most_rate(READ_ONCE(sk->sk_max_pacing_rate), READ_ONCE(pcc_most));
+}
+
+static void pcc_set_rate(struct sock *sk, const struct pcc_flow *flow)
+{
+	tcp_snd_cwnd_set(tcp_sk(sk), flow->window);
+	WRITE_ONCE(sk->sk_pacing_rate, flow->rate);
+}
+
+/* For get_info, once an interval: decimal numbers cost divisions. */
+static void pcc_show(struct pcc_connection *pcc, const struct pcc_flow *flow)
+{
+	pcc_num million = n_from(1000000), growth;
+
+	growth = pcc_queue_growth(&flow->law.report);
+	pcc->intervals = flow->intervals;
+	pcc->state = flow->law.state;
+	pcc->rate = min_t(u64, n_to(n_div(flow->law.rate, n_from(125))), U32_MAX);
+	pcc->loss = n_to(n_mul(flow->loss, million));
+	pcc->growth = min_t(u64, n_to(n_mul(growth, million)), U32_MAX);
+}
+
+/* May be in a softirq. An attempt that fails is no news: Reno goes on. */
+static bool pcc_begin(struct sock *sk)
+{
+	struct pcc_connection *pcc = inet_csk_ca(sk);
+	struct pcc_flow *flow;
+
+	flow = kmem_cache_zalloc(pcc_flows, GFP_ATOMIC | __GFP_NOWARN);
+	if (!flow)
+		return false;
+	pcc_read(sk, flow);
+	pcc_flow_new(flow, get_random_u64());
+	pcc->flow = flow;
+	pcc_set_rate(sk, flow);
+	return true;
+}
+
+static void pcc_init(struct sock *sk)
+{
+	struct pcc_connection *pcc = inet_csk_ca(sk);
+
+	memset(pcc, 0, sizeof(*pcc));
+	/* fq paces, if it is the queueing discipline; otherwise TCP does. */
+	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
+	sk_pacing_shift_update(sk, PCC_PACING_SHIFT);
+	if (!pcc_begin(sk))
+		pcc->ask_again = tcp_sk(sk)->delivered + 1;
+}
+
+static void pcc_release(struct sock *sk)
+{
+	struct pcc_connection *pcc = inet_csk_ca(sk);
+
+	if (pcc->flow)
+		kmem_cache_free(pcc_flows, pcc->flow);
+	pcc->flow = NULL;
+	sk_pacing_shift_update(sk, 10);
+}
+
+/* Without memory for more, once a round trip asks for it again. */
+static void pcc_be_reno(struct sock *sk, const struct rate_sample *rs)
+{
+	struct pcc_connection *pcc = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 rate;
+
+	if (!before(rs->prior_delivered, pcc->ask_again)) {
+		if (pcc_begin(sk))
+			return;
+		pcc->ask_again = tp->delivered;
+	}
+	if (inet_csk(sk)->icsk_ca_state >= TCP_CA_CWR && inet_csk(sk)->icsk_ca_state < TCP_CA_Loss)
+		tcp_snd_cwnd_set(tp, max(min(tcp_snd_cwnd(tp), tp->snd_ssthresh), 1U));
+	else
+		tcp_reno_cong_avoid(sk, tp->snd_una, max(rs->acked_sacked, 0));
+	/* Twice a window a round trip: no train is longer than half of one. */
+	rate = (u64)tcp_snd_cwnd(tp) * tp->mss_cache * 2 * USEC_PER_SEC;
+	WRITE_ONCE(sk->sk_pacing_rate, div64_u64(rate, max(tp->srtt_us >> 3, 1U)));
+}
+
+static void pcc_on_sample(struct sock *sk, const struct rate_sample *rs, enum pcc_variant variant)
+{
+	struct pcc_connection *pcc = inet_csk_ca(sk);
+	struct pcc_flow *flow = pcc->flow;
+
+	if (unlikely(!flow)) {
+		pcc_be_reno(sk, rs);
+		return;
+	}
+	pcc_read(sk, flow);
+	flow->sample.rtt = rs->rtt_us > 0 && !rs->is_ack_delayed ? rs->rtt_us : 0;
+	flow->sample.app_limited = rs->is_app_limited;
+	rcu_read_lock();
+	pcc_on_ack(flow, &rcu_dereference(pcc_striving[variant])->program);
+	rcu_read_unlock();
+	if (flow->intervals != pcc->intervals)
+		pcc_show(pcc, flow);
+	pcc_set_rate(sk, flow);
+}
+
+/* Since 6.10 it is told the acknowledgement's number and flags besides. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define PCC_ACK u32 ack, int flag,
+#else
+#define PCC_ACK
+#endif
+
+static void pcc_cong_control(struct sock *sk, PCC_ACK const struct rate_sample *rs)
+{
+	pcc_on_sample(sk, rs, PCC_DEFAULT);
+}
+
+static void pcc_bulk_cong_control(struct sock *sk, PCC_ACK const struct rate_sample *rs)
+{
+	pcc_on_sample(sk, rs, PCC_BULK);
+}
+
+static void pcc_cwnd_event(struct sock *sk, enum tcp_ca_event event)
+{
+	struct pcc_connection *pcc = inet_csk_ca(sk);
+
+	if (event != CA_EVENT_TX_START || !pcc->flow)
+		return;
+	pcc_read(sk, pcc->flow);
+	pcc_on_resumption(pcc->flow);
+	pcc_set_rate(sk, pcc->flow);
+}
+
+/* Loss is the utility's business. */
+static u32 pcc_ssthresh(struct sock *sk)
+{
+	const struct pcc_connection *pcc = inet_csk_ca(sk);
+
+	return pcc->flow ? TCP_INFINITE_SSTHRESH : tcp_reno_ssthresh(sk);
+}
+
+static u32 pcc_undo_cwnd(struct sock *sk)
+{
+	const struct pcc_connection *pcc = inet_csk_ca(sk);
+
+	return pcc->flow ? tcp_snd_cwnd(tcp_sk(sk)) : tcp_reno_undo_cwnd(sk);
+}
+
+/* A train may be of a single segment. */
+static u32 pcc_min_tso_segs(struct sock *sk)
+{
+	return 1;
+}
+
+/* ss has no form for PCC. The four numbers of DCTCP's are shown as they are, under names
+ * that are not theirs: docs/kernel.md.
+ */
+static size_t pcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
+{
+	const struct pcc_connection *pcc = inet_csk_ca(sk);
+
+	if (!(ext & (1 << (INET_DIAG_DCTCPINFO - 1) | 1 << (INET_DIAG_VEGASINFO - 1))))
+		return 0;
+	memset(&info->dctcp, 0, sizeof(info->dctcp));
+	info->dctcp.dctcp_enabled = 1;
+	info->dctcp.dctcp_ce_state = pcc->state;
+	info->dctcp.dctcp_alpha = pcc->loss;
+	info->dctcp.dctcp_ab_ecn = pcc->growth;
+	info->dctcp.dctcp_ab_tot = pcc->rate;
+	*attr = INET_DIAG_DCTCPINFO;
+	return sizeof(info->dctcp);
+}
+
+#define PCC_OPS(own_name, on_sample)			\
+{							\
+	.name		= own_name,			\
+	.owner		= THIS_MODULE,			\
+	.flags		= TCP_CONG_NON_RESTRICTED,	\
+	.init		= pcc_init,			\
+	.release	= pcc_release,			\
+	.cong_control	= on_sample,			\
+	.cwnd_event	= pcc_cwnd_event,		\
+	.ssthresh	= pcc_ssthresh,			\
+	.undo_cwnd	= pcc_undo_cwnd,		\
+	.min_tso_segs	= pcc_min_tso_segs,		\
+	.get_info	= pcc_get_info,			\
+}
+
+static struct tcp_congestion_ops pcc_ops[PCC_VARIANTS] __read_mostly = {
+	[PCC_DEFAULT] = PCC_OPS("pcc", pcc_cong_control),
+	[PCC_BULK] = PCC_OPS("pcc_bulk", pcc_bulk_cong_control),
+};
+
+static void pcc_free(void)
+{
+	int i;
+
+	for (i = 0; i < PCC_VARIANTS; i++)
+		kfree(rcu_dereference_protected(pcc_striving[i], true));
+	/* It complains of connections that were not released. */
+	kmem_cache_destroy(pcc_flows);
+}
+
+static int __init pcc_register(void)
+{
+	static const char *const usual[PCC_VARIANTS] = { "fair", "safe" };
+	int i, error = 0;
+
+	BUILD_BUG_ON(sizeof(struct pcc_connection) > ICSK_CA_PRIV_SIZE);
+	pcc_flows = KMEM_CACHE(pcc_flow, 0);
+	if (!pcc_flows)
+		error = -ENOMEM;
+	for (i = 0; i < PCC_VARIANTS && !error; i++)
+		if (!rcu_access_pointer(pcc_striving[i]))
+			error = pcc_set_striving(&pcc_striving[i], usual[i]);
+	for (i = 0; i < PCC_VARIANTS && !error; i++) {
+		error = tcp_register_congestion_control(&pcc_ops[i]);
+		if (error && i)
+			tcp_unregister_congestion_control(&pcc_ops[PCC_DEFAULT]);
+	}
+	if (error)
+		pcc_free();
+	return error;
+}
+
+static void __exit pcc_unregister(void)
+{
+	int i;
+
+	for (i = 0; i < PCC_VARIANTS; i++)
+		tcp_unregister_congestion_control(&pcc_ops[i]);
+	pcc_free();
+}
+
+module_init(pcc_register);
+module_exit(pcc_unregister);
+
+MODULE_AUTHOR("the authors of pcc");
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("Performance-oriented Congestion Control for TCP");
+MODULE_ALIAS("tcp_pcc_bulk");
