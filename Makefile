@@ -4,10 +4,10 @@ SHELL := /bin/bash
 with_rust := .ci/with-rust
 steps := format lint tests licences docs kernel stranger lab fuzz wasm windows
 
-.PHONY: help demo figures test $(steps) build install bench busy soak mutants clean
+.PHONY: help demo figures test $(steps) build install bench busy soak kernel-soak mutants clean
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo 'The steps of `make test`, one at a time: $(steps)'
 
 demo: build ## Watch PCC, CUBIC and BBR carry the same file over a satellite link
@@ -43,6 +43,9 @@ mutants: ## Which changes of the core's decisions no test notices; needs cargo-m
 
 soak: ## Ten minutes of clients that come and go, politely or not: a server must hold nothing of them at the end
 	@$(with_rust) .ci/soak
+
+kernel-soak: ## The step `kernel` with 2,000 connections in the virtual machine: nothing may be left of them
+	@$(with_rust) .ci/steps kernel_soak
 
 clean: ## Remove everything that was built
 	rm -rf target

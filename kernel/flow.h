@@ -16,8 +16,7 @@ struct pcc_flow {
 	/* What is to be sent: byte/s, and packets in flight at the most. */
 	u64 rate;
 	u32 window;
-	/* Whether the first acknowledgement was seen. */
-	u32 began;
+	u32 reserved;
 	/* Set from outside: the highest rate in byte/s, 0 for none. */
 	u64 most;
 	struct pcc_rtt rtt;

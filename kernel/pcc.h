@@ -304,7 +304,6 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u64 seed)
 	PCC_NEEDS(flow, 0);
 	if (!flow->sample.packet)
 		flow->sample.packet = 1;
-	flow->began = 1;
 	flow->progress = flow->sample.now;
 	flow->monitor.settled = flow->sample.sent - flow->sample.in_flight;
 	flow->monitor.delivered = flow->sample.delivered;

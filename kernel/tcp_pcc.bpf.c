@@ -21,7 +21,12 @@
 /* The kernel's structures, as far as they are used; where each field is the loader finds
  * out.
  */
+struct sock_common {
+	unsigned char skc_state;
+} __attribute__((preserve_access_index));
+
 struct sock {
+	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;
 	__u32 sk_pacing_status;
@@ -66,6 +71,8 @@ struct tcp_congestion_ops {
 
 #define SK_PACING_NONE 0
 #define SK_PACING_NEEDED 1
+#define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 /* Since this version cong_control is told the acknowledgement's number and flags before
  * the sample of the rate.
@@ -149,12 +156,17 @@ int pcc_cong_control(u64 *ctx)
 	struct pcc_flow *flow;
 
 	rs = rate_sample_of(ctx);
-	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!flow)
-		return 0;
-	if (!flow->began) {
-		/* There was no memory when the connection began. */
-		begin(flow, sk);
+	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
+	if (!flow) {
+		/* The handshake's acknowledgement comes before init; later there was no
+		 * memory when the connection began.
+		 */
+		if (sk->__sk_common.skc_state == TCP_SYN_SENT ||
+		    sk->__sk_common.skc_state == TCP_SYN_RECV)
+			return 0;
+		flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+		if (flow)
+			begin(flow, sk);
 		return 0;
 	}
 	read_counters(flow, sk);
@@ -173,7 +185,7 @@ void BPF_PROG(pcc_cwnd_event, struct sock *sk, int event)
 	if (event != CA_EVENT_TX_START)
 		return;
 	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
-	if (!flow || !flow->began)
+	if (!flow)
 		return;
 	read_counters(flow, sk);
 	pcc_on_resumption(flow);

@@ -46,6 +46,8 @@
 struct pcc_connection {
 	/* NULL while there is no memory for it: then TCP is Reno. */
 	struct pcc_flow *flow;
+	/* Whether init was called: the handshake's acknowledgement comes before it. */
+	u32 ready;
 	/* Memory is asked for again once this was delivered. */
 	u32 ask_again;
 	u32 intervals;
@@ -227,6 +229,7 @@ static void pcc_init(struct sock *sk)
 	struct pcc_connection *pcc = inet_csk_ca(sk);
 
 	memset(pcc, 0, sizeof(*pcc));
+	pcc->ready = true;
 	/* fq paces, if it is the queueing discipline; otherwise TCP does. */
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 	sk_pacing_shift_update(sk, PCC_PACING_SHIFT);
@@ -271,7 +274,8 @@ static void pcc_on_sample(struct sock *sk, const struct rate_sample *rs, enum pc
 	struct pcc_flow *flow = pcc->flow;
 
 	if (unlikely(!flow)) {
-		pcc_be_reno(sk, rs);
+		if (pcc->ready)
+			pcc_be_reno(sk, rs);
 		return;
 	}
 	pcc_read(sk, flow);
