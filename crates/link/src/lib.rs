@@ -36,4 +36,4 @@ pub use presets::{Preset, preset, presets};
 pub use replay::Replay;
 pub use rng::Rng;
 pub use schedule::{Change, Rule, Schedule, Vary};
-pub use text::{KEYS, ParsePathError};
+pub use text::{KEYS, ParsePathError, duration};

@@ -308,8 +308,9 @@ fn loss(value: &str) -> Result<Loss, String> {
 
 const TIME_UNITS: [(&str, f64); 4] = [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)];
 
-/// `800ms`, `1.5s`, `100us`: a number alone is refused, since tools disagree about what it means.
-fn duration(value: &str) -> Result<Duration, String> {
+/// Reads a time as paths have it, `800ms`, `1.5s`, `100us`: below 31 years. A number alone is refused, since tools disagree
+/// about what it means; the error says how a time is written.
+pub fn duration(value: &str) -> Result<Duration, String> {
     let wrong = |problem| format!("`{value}` {problem} (time is written like 800ms, 1.5s or 100us)");
     if value.starts_with('-') {
         return Err(wrong("is negative"));

@@ -4,9 +4,14 @@ use crate::scenario::{Control, Flow, Source};
 use core::str::FromStr;
 use core::time::Duration;
 use pcc::units::{Bytes, Rate};
+use pcc_link::duration;
 
 /// More would be a slip of the pen.
 const MOST: usize = 1000;
+/// Rates of a sender whom nobody steers: beyond, its packets are too close for a clock of nanoseconds, and time would stand
+/// still. Unit: Mbit/s.
+const SLOWEST: f64 = 1e-3;
+const FASTEST: f64 = 1e6;
 
 /// The flows of a scenario.
 #[derive(Clone, Debug)]
@@ -78,6 +83,11 @@ fn group(word: &str) -> Result<Vec<Flow>, String> {
     let control = Control::by_name(name).ok_or_else(|| {
         format!("nobody is called `{name}`: choose from {}, or write a rate like 20Mbit", Control::NAMES.join(", "))
     })?;
+    if let Control::Fixed(rate) = control
+        && !(SLOWEST..=FASTEST).contains(&rate.mbit())
+    {
+        return Err("a sender is no slower and no faster than a link: write a rate between 1kbit and 1Tbit".into());
+    }
     let mut flow = Flow { paced: is_paced, ..Flow::of(control) };
     if let Some(utility) = utility {
         if control != Control::Pcc {
@@ -98,22 +108,25 @@ fn set(flow: &mut Flow, stagger: &mut Duration, key: &str, value: &str) -> Resul
     let bytes = || value.parse::<Bytes>().map_err(|error| error.to_string());
     let on_off = |source| if let Source::OnOff { on, off } = source { (on, off) } else { Default::default() };
     match key {
-        "start" => flow.start = time(value)?,
-        "stop" => flow.stop = Some(time(value)?),
-        "stagger" => *stagger = time(value)?,
-        "rtt" => flow.extra_rtt = time(value.strip_prefix('+').ok_or("write what is added, like rtt=+40ms")?)?,
+        "start" => flow.start = duration(value)?,
+        "stop" => flow.stop = Some(duration(value)?),
+        "stagger" => *stagger = duration(value)?,
+        "rtt" => flow.extra_rtt = duration(value.strip_prefix('+').ok_or("write what is added, like rtt=+40ms")?)?,
         "rate" => flow.source = Source::At(value.parse::<Rate>().map_err(|error| error.to_string())?),
         "size" => flow.source = Source::Volume(bytes()?),
-        "on" => flow.source = Source::OnOff { on: time(value)?, off: on_off(flow.source).1 },
-        "off" => flow.source = Source::OnOff { on: on_off(flow.source).0, off: time(value)? },
+        "on" => flow.source = Source::OnOff { on: duration(value)?, off: on_off(flow.source).1 },
+        "off" => flow.source = Source::OnOff { on: on_off(flow.source).0, off: duration(value)? },
         "burners" => flow.burners = value.parse().map_err(|_| "it is a number of processes")?,
         "pause" => {
             let (every, length) = value.split_once('/').ok_or("write pause=1s/10ms: how often, how long")?;
-            flow.pauses = pauses(time(every)?, time(length)?)?;
+            flow.pauses = pauses(duration(every)?, duration(length)?)?;
         }
-        "bursts" => flow.bursts = time(value)?,
-        "ackbursts" => flow.acks.bursts = time(value)?,
-        "ackevery" => flow.acks.every = value.parse().map_err(|_| "it is a number of packets")?,
+        "bursts" => flow.bursts = duration(value)?,
+        "ackbursts" => flow.acks.bursts = duration(value)?,
+        "ackevery" => {
+            flow.acks.every =
+                value.parse().ok().filter(|every| *every > 0).ok_or("it is a number of packets, from 1")?;
+        }
         "ackloss" => flow.acks.loss = value.parse().ok().filter(|loss| (0.0..1.0).contains(loss)).ok_or("0 to 1")?,
         "law" => {
             flow.config.law = Some(value.replace('+', ",").parse().map_err(|error| format!("{error}"))?);
@@ -130,21 +143,6 @@ fn pauses(every: Duration, length: Duration) -> Result<Vec<(Duration, Duration)>
     }
     let count = u32::try_from(3600 * 1000 / every.as_millis().max(1)).unwrap_or(u32::MAX);
     Ok((1..=count.min(100_000)).map(|number| (every * number, every * number + length)).collect())
-}
-
-/// A time like `30ms`; as in the paths of `pcc-link`.
-fn time(text: &str) -> Result<Duration, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit {
-        "ns" => 1e-9,
-        "us" | "µs" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        _ => return Err(format!("`{text}` is no time: write 30ms")),
-    };
-    let number = number.parse::<f64>().map_err(|_| format!("`{text}` is no time: write 30ms"))?;
-    Duration::try_from_secs_f64(number * factor).map_err(|_| format!("`{text}` is too long"))
 }
 
 #[cfg(test)]
@@ -176,7 +174,11 @@ mod tests {
             ("cubic/linear", "only pcc"),
             ("pcc/fastest", "no utility"),
             ("pcc:begin=5s", "choose from start"),
-            ("pcc:start=5", "no time"),
+            ("pcc:start=5", "has no unit"),
+            ("pcc:on=10000000000000000000s:off=10000000000000000000s", "too long"),
+            ("pcc:ackevery=0", "from 1"),
+            ("1000000Gbit", "between 1kbit and 1Tbit"),
+            ("1bit", "between 1kbit and 1Tbit"),
             ("pcc:rtt=40ms", "rtt=+40ms"),
             ("pcc:law=epsilon=1", "`1` is no epsilon"),
             ("pcc:pause=1ms/2ms", "shorter"),
