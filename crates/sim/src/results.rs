@@ -104,11 +104,11 @@ pub struct Results {
 
 impl Results {
     /// What all flows delivered between two moments, by what a perfect sender would have: capacity less random loss.
-    /// Headers count on both sides, so the payload's share of a packet does not matter.
+    /// Headers count on both sides, so the payload's share of a packet does not matter. 0 where a path carries nothing.
     pub fn share(&self, from: Duration, to: Duration) -> f64 {
         let delivered: f64 = self.flows.iter().map(|flow| flow.goodput(from, to).bytes_per_sec()).sum();
-        let until = |end| self.path.down.capacity(self.seed, Timestamp::ZERO + end).delivered.get() as f64;
-        delivered * (to - from).as_secs_f64() / (until(to) - until(from))
+        let capacity = self.capacity(from, to).bytes_per_sec();
+        if capacity > 0.0 { delivered / capacity } else { 0.0 }
     }
 
     /// What a perfect sender would have delivered between two moments, by time: headers included.
@@ -138,5 +138,22 @@ impl Results {
             if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 0.0 }
         };
         (0..windows).map(index).sum::<f64>() / f64::from(windows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Flow, Scenario};
+
+    #[test]
+    fn nobody_has_a_share_of_a_path_that_carries_nothing() {
+        let dark = "rate=10Mbit,rtt=10ms,blackout=0s/1000s";
+        for (path, seconds) in [("rate=10Mbit,rtt=10ms", 0), (dark, 2)] {
+            let duration = Duration::from_secs(seconds);
+            let results =
+                crate::run(&Scenario::new(path.parse().unwrap(), vec![Flow::default()], 1, duration)).unwrap();
+            assert_eq!(results.share_after(Duration::ZERO), 0.0, "{path}");
+        }
     }
 }
