@@ -173,7 +173,7 @@ impl Tcp {
 
     fn transmit(&mut self, now: Timestamp) -> u64 {
         self.sampler.on_send(now, self.board.in_flight());
-        let number = self.board.send(now, self.sampler.stamp());
+        let number = self.board.send(self.sampler.stamp());
         self.recovery.on_sent();
         self.supply.take(self.size);
         self.account.sent.packets += 1;
@@ -286,7 +286,8 @@ impl Tcp {
         self.board.advance();
         let lost = self.find_losses(now);
         let is_marked = ack.marked > self.marked;
-        self.marked = ack.marked;
+        // An acknowledgement may be overtaken by one that knows more.
+        self.marked = self.marked.max(ack.marked);
         if is_marked && self.ecn {
             self.recovery.on_mark(&mut *self.control, now, self.board.next_segment());
         }
@@ -345,5 +346,35 @@ impl Tcp {
                 self.smoothed = Some((7 * smoothed + rtt) / 8);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_that_an_overtaken_acknowledgement_did_not_know_of_counts_once() {
+        let mut tcp = Tcp::new(&Flow { ecn: true, ..Flow::of(Which::Reno) });
+        let mut now = Timestamp::ZERO;
+        let mut ranges = Ranges::default();
+        // Sends what may leave, and has all of it acknowledged 20 ms later.
+        let mut round = |tcp: &mut Tcp, marked: u32| {
+            while let Some(number) = tcp.next_packet(now) {
+                ranges.insert(number);
+            }
+            now = now + Duration::from_millis(20);
+            let ack = Ack { ranges, marked, ..Ack::default() };
+            tcp.on_ack(now, &ack);
+            ack
+        };
+        round(&mut tcp, 0);
+        let overtaken = round(&mut tcp, 0);
+        round(&mut tcp, 1);
+        let halved = tcp.control.threshold();
+        assert!(halved.is_finite());
+        tcp.on_ack(Timestamp::from_nanos(70_000_000), &overtaken);
+        round(&mut tcp, 1);
+        assert_eq!(tcp.control.threshold(), halved);
     }
 }

@@ -105,7 +105,7 @@ impl Scoreboard {
     }
 
     /// Sends what was lost, else something new; the packet's number.
-    pub(super) fn send(&mut self, _now: Timestamp, stamp: Stamp) -> u64 {
+    pub(super) fn send(&mut self, stamp: Stamp) -> u64 {
         let mut repeated = None;
         while let Some(segment) = self.repeat.pop_front() {
             // It may have arrived since it was taken for lost.
@@ -194,7 +194,7 @@ impl Scoreboard {
         let Some((newest, _, rtt)) = self.rack else { return (0, None) };
         let in_order = !self.is_reordered && (is_recovering || self.sacked >= REORDERING);
         let patience = if in_order { Duration::ZERO } else { (least / 4 * self.steps).min(smoothed) };
-        let (mut lost, mut next, mut is_settled) = (0, None, true);
+        let (mut lost, mut next) = (0, None);
         for number in self.first..newest {
             let packet = &mut self.sent[(number - self.base) as usize];
             if packet.state == State::InFlight {
@@ -210,10 +210,7 @@ impl Scoreboard {
                 lost += 1;
                 self.repeat.push_back(segment);
             }
-            if is_settled {
-                self.first = number + 1;
-            }
-            is_settled &= number < newest;
+            self.first = number + 1;
         }
         (lost, next)
     }
