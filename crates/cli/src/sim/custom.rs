@@ -3,10 +3,14 @@
 use super::{Ours, Run, jobs, page, table};
 use crate::exit::Failure;
 use crate::reserved::Reserved;
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use pcc_link::Path;
 use pcc_sim::{Cast, Policer, Queue, Results, Scenario};
 use std::io::Write as _;
+use std::time::Duration;
+
+/// What is simulated where nobody says for how long.
+const USUAL_TIME: Duration = Duration::from_secs(30);
 
 pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let page = args.output.as_deref().map(|path| Reserved::at(path, "--output")).transpose()?;
@@ -14,14 +18,17 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let path: Path = what.parse().map_err(|error| {
         misuse(format!("`{what}` is neither a scenario (`pcc lab list`) nor a path (`pcc emulate --list`): {error}"))
     })?;
-    let Cast(mut flows) = args.flows.parse().map_err(|error| misuse(format!("--flows: {error}")))?;
+    let written = args.flows.as_deref().unwrap_or("pcc");
+    let Cast(mut flows) = written.parse().map_err(|error| misuse(format!("--flows: {error}")))?;
     let ours = Ours::of(&args.objective)?;
     for flow in &mut flows {
         flow.ecn = args.ecn;
         ours.apply(flow);
     }
-    let names = names(&args.flows, flows.len());
+    let names = names(written, flows.len());
     let policer = args.policer.as_deref().map(policer).transpose()?;
+    let queue = args.queue.as_deref().and_then(Queue::by_name).unwrap_or_default();
+    let time = args.time.map_or(USUAL_TIME, Into::into);
     let seeds = if args.seed.is_empty() { vec![1] } else { args.seed.clone() };
     let scenarios: Vec<Scenario> = seeds
         .iter()
@@ -30,8 +37,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
             for (number, flow) in (0..).zip(&mut flows) {
                 flow.config.seed = seed.wrapping_mul(1000).wrapping_add(number);
             }
-            let queue = Queue::by_name(&args.queue).unwrap_or_default();
-            Scenario { queue, policer, ..Scenario::new(path.clone(), flows, seed, args.time.into()) }
+            Scenario { queue, policer, ..Scenario::new(path.clone(), flows, seed, time) }
         })
         .collect();
     let results = jobs::all(&scenarios, pcc_sim::run);
@@ -77,9 +83,7 @@ fn names(flows: &str, count: usize) -> Vec<String> {
 fn policer(text: &str) -> anyhow::Result<Policer> {
     let wrong = || anyhow!("--policer {text}: write a rate and a burst, like 10Mbit:64kB").context(Failure::Usage);
     let (rate, burst) = text.split_once(':').ok_or_else(wrong)?;
-    let rate = rate.parse().ok().with_context(|| format!("`{rate}` is no rate")).map_err(|_| wrong())?;
-    let burst = burst.parse().ok().with_context(|| format!("`{burst}` is no size")).map_err(|_| wrong())?;
-    Ok(Policer { rate, burst })
+    Ok(Policer { rate: rate.parse().map_err(|_| wrong())?, burst: burst.parse().map_err(|_| wrong())? })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Simulations beside each other: one a processor.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// What `work` makes of each, in their order.
@@ -12,16 +12,16 @@ pub(super) fn all<T: Sync, R: Send>(tasks: &[T], work: impl Fn(&T) -> R + Sync) 
     thread::scope(|scope| {
         for _ in 0..processors.min(tasks.len()) {
             scope.spawn(|| {
-                while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)).map(|task| (task, work(task))) {
-                    let place = tasks.iter().position(|one| core::ptr::eq(one, task.0));
-                    if let (Some(place), Ok(mut done)) = (place, done.lock()) {
-                        done.push((place, task.1));
-                    }
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(task) = tasks.get(place) else { break };
+                    let result = work(task);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
                 }
             });
         }
     });
-    let mut done = done.into_inner().unwrap_or_default();
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(place, _)| *place);
     done.into_iter().map(|(_, result)| result).collect()
 }

@@ -50,19 +50,19 @@ struct Run {
     /// Take WHAT for a path, also where a scenario has the same name
     #[arg(long)]
     path: bool,
-    /// Who sends over a path, for example `pcc*2:stagger=5s cubic bbr:start=10s 20Mbit`
-    #[arg(long, value_name = "FLOWS", default_value = "pcc")]
-    flows: String,
-    /// For how long, in virtual time
-    #[arg(long, value_name = "TIME", default_value = "30s")]
-    time: humantime::Duration,
-    /// What the bottleneck does with packets that wait
-    #[arg(long, value_name = "NAME", default_value = "droptail", value_parser = PossibleValuesParser::new(pcc_sim::Queue::NAMES.map(|(name, _)| name)))]
-    queue: String,
-    /// The queue may mark packets, and senders answer marks
+    /// Who sends over a path, for example `pcc*2:stagger=5s cubic bbr:start=10s 20Mbit` [default: pcc]
+    #[arg(long, value_name = "FLOWS")]
+    flows: Option<String>,
+    /// For how long over a path, in virtual time [default: 30s]
+    #[arg(long, value_name = "TIME")]
+    time: Option<humantime::Duration>,
+    /// What a path's bottleneck does with packets that wait [default: droptail]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(pcc_sim::Queue::NAMES.map(|(name, _)| name)))]
+    queue: Option<String>,
+    /// A path's queue may mark packets, and senders answer marks
     #[arg(long)]
     ecn: bool,
-    /// What exceeds a rate and a burst is dropped before the bottleneck, for example 10Mbit:64kB
+    /// What exceeds a rate and a burst is dropped before a path's bottleneck, for example 10Mbit:64kB
     #[arg(long, value_name = "RATE:BYTES")]
     policer: Option<String>,
     /// Seeds, separated by commas [default: 1, or those of the scenario]
@@ -82,7 +82,7 @@ struct Run {
     shard: Option<String>,
     #[command(flatten)]
     objective: Objective,
-    /// Write a page with everything over time
+    /// Write a page: of a path everything over time, by the first seed; of a scenario as `pcc lab report` does
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print one JSON document
@@ -120,17 +120,47 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
     let what = args.run.what.clone().unwrap_or_default();
     let is_scenario = what.ends_with(".toml") || scenario::names().any(|name| name == what);
-    if is_scenario && !args.run.path {
-        return scenarios::run(&what, &args.run);
+    let run = &args.run;
+    let misuse = |problem: String| Err(anyhow!(problem).context(Failure::Usage));
+    if is_scenario && !run.path {
+        if run.flows.is_some() || run.time.is_some() || run.queue.is_some() || run.ecn || run.policer.is_some() {
+            return misuse(format!(
+                "`{what}` is a scenario, which says itself who sends over what: --flows, --time, --queue, --ecn and --policer \
+                 are about paths; --path takes the path of that name"
+            ));
+        }
+        return scenarios::run(&what, run);
     }
-    if !args.run.algorithm.is_empty() || !args.run.point.is_empty() || args.run.full || args.run.shard.is_some() {
-        let problem = format!("`{what}` is a path: --algorithm, --point, --full and --shard are about scenarios");
-        return Err(anyhow!(problem).context(Failure::Usage));
+    if !run.algorithm.is_empty() || !run.point.is_empty() || run.full || run.shard.is_some() {
+        return misuse(format!("`{what}` is a path: --algorithm, --point, --full and --shard are about scenarios"));
     }
-    custom::run(&what, &args.run)
+    custom::run(&what, run)
 }
 
 #[expect(clippy::print_stderr, reason = "remarks beside the result are for the user")]
 fn say(line: &str) {
     eprintln!("{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser as _;
+
+    #[test]
+    fn what_would_be_ignored_is_refused() {
+        for (args, expected) in [
+            (&["satellite", "--flows", "cubic"][..], "--path takes the path of that name"),
+            (&["random-loss", "--time", "1s"], "is a scenario"),
+            (&["random-loss", "--ecn"], "is a scenario"),
+            (&["clean", "--point", "1"], "is a path"),
+            (&["score", "--row", "9999"], "choose from 1, 2"),
+        ] {
+            let cli = crate::Cli::try_parse_from([&["pcc", "sim"], args].concat()).unwrap();
+            let crate::Command::Sim(args) = cli.command else { panic!("{args:?}") };
+            let error = run(*args).unwrap_err();
+            assert_eq!(crate::exit::failure_of(&error), Failure::Usage, "{error:#}");
+            assert!(format!("{error:#}").contains(expected), "{error:#}");
+        }
+    }
 }

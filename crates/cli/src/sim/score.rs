@@ -4,7 +4,7 @@ use super::{Ours, jobs};
 use crate::exit::Failure;
 use crate::lab::bench::parse_shard;
 use crate::utility::Objective;
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use pcc_lab::chart::{number, number_beside};
 use pcc_sim::score::{self, Judged, ROWS, Row, Size};
 use std::io::Write as _;
@@ -41,7 +41,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(unknown) = args.row.iter().find(|wanted| ROWS.iter().all(|row| row.number != wanted.as_str())) {
         let mut known: Vec<&str> = ROWS.iter().map(|row| row.number).collect();
         known.dedup();
-        bail!("no row {unknown} can be judged by a simulation: choose from {}", known.join(", "));
+        let problem = format!("no row {unknown} can be judged by a simulation: choose from {}", known.join(", "));
+        return Err(anyhow!(problem).context(Failure::Usage));
     }
     let is_wanted = |row: &Row| args.row.is_empty() || args.row.iter().any(|wanted| wanted == row.number);
     let rows: Vec<Row> = ROWS.iter().copied().filter(is_wanted).collect();
