@@ -14,6 +14,8 @@ pub(crate) struct Interrupt(watch::Receiver<Requests>);
 struct Requests {
     number: u32,
     first: Option<Failure>,
+    /// One of them was no Ctrl-C.
+    is_terminated: bool,
 }
 
 impl Interrupt {
@@ -34,6 +36,7 @@ impl Interrupt {
                 tell.send_modify(|asked| {
                     asked.number = asked.number.saturating_add(1);
                     asked.first.get_or_insert(request);
+                    asked.is_terminated |= request == Failure::Terminated;
                 });
                 if tell.borrow().number > heeded {
                     exit(i32::from(request as u8));
@@ -63,6 +66,12 @@ impl Interrupt {
     /// How somebody asked, if that has happened.
     pub(crate) fn is_heard(&self) -> Option<Failure> {
         self.0.borrow().first
+    }
+
+    /// Whether a service manager or batch system asked for the end, before or after Ctrl-C was pressed.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_terminated(&self) -> bool {
+        self.0.borrow().is_terminated
     }
 
     /// One that never comes.

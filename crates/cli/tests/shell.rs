@@ -2,11 +2,13 @@
 //! test that it says so, and `make test` lists them as not run.
 #![cfg(target_os = "linux")]
 
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 const PCC: &str = env!("CARGO_BIN_EXE_pcc");
 
@@ -115,21 +117,71 @@ fn it_ends_as_the_command_does_and_leaves_nothing_behind() {
     assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid} still runs");
 }
 
+/// A shell at work that is its own process group, once its command has said a line; `None` where networks of one's own are
+/// not allowed.
+fn at_work(dir: &Path, args: &[&str]) -> Option<(Child, impl FnMut() -> String + use<>)> {
+    let mut command = Command::new(PCC);
+    command.args(["shell", "--link", "lossy"]).args(args).current_dir(dir).process_group(0);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said_so_far = BufReader::new(child.stdout.take().unwrap());
+    let mut next = move || {
+        let mut line = String::new();
+        said_so_far.read_line(&mut line).unwrap();
+        line
+    };
+    if next().is_empty() {
+        said(&child.wait_with_output().unwrap());
+        return None;
+    }
+    Some((child, next))
+}
+
 #[test]
 fn ctrl_c_is_the_command_s_to_answer() {
     let line = "trap 'exit 9' INT; echo ready; while :; do sleep 0.05; done";
-    let mut command = Command::new(PCC);
-    command.args(["shell", "--link", "lossy", "--", "sh", "-c", line]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.process_group(0).spawn().unwrap();
-    let mut ready = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
-    if ready.is_empty() {
-        said(&child.wait_with_output().unwrap());
-        return;
-    }
-    let group = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process_group(group, rustix::process::Signal::INT).unwrap();
+    let Some((mut child, _)) = at_work(Path::new("."), &["--", "sh", "-c", line]) else { return };
+    kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(9));
+}
+
+#[test]
+fn a_request_to_end_reaches_a_command_that_ctrl_c_did_not_end() {
+    let line = "trap 'echo heard' INT; trap 'exit 8' TERM; echo ready; while :; do sleep 0.05; done";
+    let Some((mut child, mut next)) = at_work(Path::new("."), &["--", "sh", "-c", line]) else { return };
+    kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(next(), "heard\n");
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(8));
+}
+
+#[test]
+fn what_was_started_ends_when_the_shell_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let outside = "echo $$ > outside; exec sleep 1000";
+    let line = "until test -s outside; do sleep 0.05; done; echo $$; exec sleep 1000";
+    let Some((mut child, _)) = at_work(dir.path(), &["--outside", outside, "--", "sh", "-c", line]) else { return };
+    let outside = std::fs::read_to_string(dir.path().join("outside")).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // What is dead but not yet buried has no command line any more.
+    let about = Path::new("/proc").join(outside.trim()).join("cmdline");
+    let is_there = || std::fs::read(&about).is_ok_and(|words| !words.is_empty());
+    let end = Instant::now() + Duration::from_secs(20);
+    while is_there() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!is_there(), "{outside} still runs");
+}
+
+#[test]
+fn a_full_disk_costs_the_record_and_not_the_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["--link", "lossy", "--json", "/dev/full", "--", "sh", "-c", "sleep 1.5; echo done"];
+    let done = shell(dir.path(), &[], &args);
+    let Some(text) = said(&done) else { return };
+    assert_eq!(text, "done\n");
+    let error = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(error.matches("cannot write /dev/full").count(), 1, "{error}");
 }
 
 #[test]

@@ -71,7 +71,7 @@ const OUTSIDE: &str = "PCC_SHELL_OUTSIDE";
 /// Runs it, and answers as the command did. Blocking, and before there is any other thread.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.link.links(args.seed).context(Failure::Usage)?;
-    let mut record = args.json.as_deref().map(Record::at).transpose()?;
+    let record = args.json.as_deref().map(Record::at).transpose()?;
     let ends = Ends::make()?;
     // Ctrl-C goes to everybody at the terminal: the command decides what it means, and how it ends we tell.
     let interrupt = Interrupt::listen(u32::MAX)?;
@@ -88,6 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let server = args.outside.as_ref().map(|line| {
         let mut server = Command::new("sh");
         server.arg("-c").arg(line).process_group(0);
+        end_with_us(&mut server);
         server.spawn().map(Server).context("could not start what --outside names")
     });
     let _server = server.transpose()?;
@@ -101,37 +102,47 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let enter = move || setns(&namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
     // SAFETY: between fork and exec it makes one system call, and takes no lock and no memory.
     unsafe { command.pre_exec(enter) };
+    end_with_us(&mut command);
     let mut child = command.spawn().with_context(|| format!("could not start {}", name.display()))?;
-    let status = attend(&mut child, &cable, record.as_mut(), &interrupt)?;
-    if let Some(record) = &mut record {
-        record.write("end", &cable.counts())?;
-    }
-    Ok(code(status))
+    attend(&mut child, &cable, record, &interrupt).map(code)
 }
 
 /// Waits for the command; passes a request to end on to it, which Ctrl-C at a terminal is not.
 fn attend(
     child: &mut Child,
     cable: &Cable,
-    mut record: Option<&mut Record>,
+    mut record: Option<Record>,
     interrupt: &Interrupt,
 ) -> anyhow::Result<ExitStatus> {
+    // A disk that is full is no reason to take the command's network away.
+    let mut write = |event: &str, is_due: fn(&Record) -> bool| {
+        let told = record.as_mut().filter(|record| is_due(record)).map(|record| record.write(event, &cable.counts()));
+        if let Some(Err(error)) = told {
+            say(&format!("{error:#}; the command goes on, without --json"));
+            record = None;
+        }
+    };
     let mut told = false;
     loop {
         if let Some(status) = child.try_wait().context("lost sight of the command")? {
+            write("end", |_| true);
             return Ok(status);
         }
-        if interrupt.is_heard() == Some(Failure::Terminated) && !told {
+        if interrupt.is_terminated() && !told {
             told = true;
             let _ = nix::sys::signal::kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM);
         }
-        if let Some(record) = &mut record
-            && record.is_due()
-        {
-            record.write("interval", &cable.counts())?;
-        }
+        write("interval", Record::is_due);
         thread::sleep(LOOK);
     }
+}
+
+/// Has the kernel end this one when we are killed, or our terminal goes: without us its network leads nowhere, and nobody
+/// else knows of what runs outside.
+fn end_with_us(command: &mut Command) {
+    let ask = || nix::sys::prctl::set_pdeathsig(Signal::SIGTERM).map_err(io::Error::from);
+    // SAFETY: between fork and exec it makes one system call, and takes no lock and no memory.
+    unsafe { command.pre_exec(ask) };
 }
 
 #[expect(clippy::print_stderr, reason = "standard output is the command's")]
