@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::thread;
 use std::time::Duration;
 
-/// Who sends, and what came of it in the second half of the time.
+/// Who sends, and what came of it.
 pub(super) struct Rehearsal {
     seed: u64,
     time: Duration,
@@ -24,11 +24,13 @@ struct Cast {
 /// A flow.
 struct Line {
     name: &'static str,
+    /// Of the second half of the time.
     goodput: Rate,
-    /// Of what the path carries.
+    /// The same, of what the path carries.
     share: f64,
+    /// Of all the time.
     loss: f64,
-    /// RTT beyond the empty path's, at the median.
+    /// RTT beyond the empty path's, at the median of all the time.
     added: Duration,
 }
 
