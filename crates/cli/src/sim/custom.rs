@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::reserved::Reserved;
 use anyhow::anyhow;
 use pcc_link::Path;
-use pcc_sim::{Cast, Policer, Queue, Results, Scenario};
+use pcc_sim::{Cast, Control, Policer, Queue, Results, Scenario};
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -21,6 +21,11 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let written = args.flows.as_deref().unwrap_or("pcc");
     let Cast(mut flows) = written.parse().map_err(|error| misuse(format!("--flows: {error}")))?;
     let ours = Ours::of(&args.objective)?;
+    if let Some(given) = args.objective.given()
+        && flows.iter().all(|flow| flow.control != Control::Pcc)
+    {
+        return Err(misuse(format!("{given} steers PCC, which --flows does not name: leave out one of the two")));
+    }
     for flow in &mut flows {
         flow.ecn = args.ecn;
         ours.apply(flow);

@@ -154,6 +154,7 @@ mod tests {
             (&["random-loss", "--time", "1s"], "is a scenario"),
             (&["random-loss", "--ecn"], "is a scenario"),
             (&["clean", "--point", "1"], "is a path"),
+            (&["clean", "--flows", "cubic 20Mbit", "--utility", "safe"], "steers PCC"),
             (&["score", "--row", "9999"], "choose from 1, 2"),
         ] {
             let cli = crate::Cli::try_parse_from([&["pcc", "sim"], args].concat()).unwrap();

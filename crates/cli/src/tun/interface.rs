@@ -30,12 +30,10 @@ impl Interface<'_> {
     ///
     /// Errors: no such device, no rights, or a name that is taken (`EBUSY` in the chain).
     pub(crate) fn up(self) -> anyhow::Result<File> {
-        let tun = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NONBLOCK)
-            .open("/dev/net/tun")
-            .context("could not open /dev/net/tun")?;
+        let tun =
+            OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun").context(
+                "could not open /dev/net/tun (`modprobe tun` brings it; a container is given it as a device)",
+            )?;
         let any = any_socket()?;
         let set = |what: &str, fd: RawFd, request: libc::Ioctl, fill: &dyn Fn(&mut libc::ifreq)| {
             control(self.name, fd, request, fill).with_context(|| format!("could not set {what} of a TUN device"))
