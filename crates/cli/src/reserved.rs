@@ -1,40 +1,47 @@
 //! Files that are complete or not there at all.
 
 use anyhow::{Context as _, ensure};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// A file that will be written, and surely can be: it is begun under another name, and nothing is seen of it until it
-/// is complete.
+/// A file that will be written, and that could be when it was named: nothing is seen of it until it is complete, and
+/// nothing is left of it if it never is.
 pub(crate) struct Reserved {
     target: PathBuf,
-    begun: NamedTempFile,
 }
 
 impl Reserved {
-    /// Begins the file that `option` named.
+    /// Finds out whether the file that `option` named can be written.
     pub(crate) fn at(target: &Path, option: &str) -> anyhow::Result<Self> {
         let advice = || format!("cannot write {}: choose another place with {option} FILE", target.display());
         ensure!(!target.is_dir(), "{}: it is a directory", advice());
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".pcc-");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
-        let begun = builder.tempfile_in(folder).with_context(advice)?;
-        Ok(Self { target: target.to_owned(), begun })
+        // Gone again at once: whoever is interrupted in the minutes until it is written has no time to clean up.
+        begin(target).with_context(advice)?;
+        Ok(Self { target: target.to_owned() })
     }
 
-    /// Completes it.
-    pub(crate) fn write(mut self, text: &str) -> anyhow::Result<()> {
-        let target = &self.target;
-        let failed = || format!("cannot write {}", target.display());
-        self.begun.write_all(text.as_bytes()).with_context(failed)?;
-        self.begun.as_file().sync_all().with_context(failed)?;
-        self.begun.persist(target).map_err(|error| error.error).with_context(failed)?;
-        Ok(())
+    /// Writes it.
+    pub(crate) fn write(self, text: &str) -> anyhow::Result<()> {
+        let write = || {
+            let mut begun = begin(&self.target)?;
+            begun.write_all(text.as_bytes())?;
+            begun.as_file().sync_all()?;
+            begun.persist(&self.target)?;
+            io::Result::Ok(())
+        };
+        write().with_context(|| format!("cannot write {}", self.target.display()))
     }
+}
+
+/// Another name in the same folder, for what is not complete.
+fn begin(target: &Path) -> io::Result<NamedTempFile> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".pcc-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
+    builder.tempfile_in(folder)
 }
 
 #[cfg(test)]
@@ -42,15 +49,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_seen_of_a_file_before_it_is_complete() {
+    fn nothing_is_there_of_a_file_before_it_is_written_and_then_all_of_it() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("race.html");
+        let files = || std::fs::read_dir(dir.path()).unwrap().count();
         let reserved = Reserved::at(&target, "--html").unwrap();
-        assert!(!target.exists());
-        drop(reserved);
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-        Reserved::at(&target, "--html").unwrap().write("all of it").unwrap();
-        assert_eq!(std::fs::read_to_string(&target).unwrap(), "all of it");
+        assert_eq!(files(), 0, "whoever is killed now leaves nothing");
+        reserved.write("all of it").unwrap();
+        assert_eq!((files(), std::fs::read_to_string(&target).unwrap().as_str()), (1, "all of it"));
     }
 
     #[test]
