@@ -60,8 +60,10 @@ struct rate_sample {
 
 enum tcp_ca_event { CA_EVENT_TX_START };
 
+/* A loader may write the first two. */
 struct tcp_congestion_ops {
 	char name[16];
+	__u32 flags;
 	void (*init)(struct sock *sk);
 	__u32 (*ssthresh)(struct sock *sk);
 	void (*cong_control)(struct sock *sk);
@@ -90,6 +92,20 @@ struct pcc_program utility = PCC_UTILITY_FAIR;
 struct {
 	u64 most; /* byte/s; 0 for none */
 } limits;
+
+/* What the program in `utility` was made of: for whoever asks later. */
+char utility_text[256] = "fair";
+
+/* A trial ends by itself, whatever became of whoever began it: connections that begin
+ * later get the congestion control that was the default before.
+ */
+struct {
+	u64 until; /* since the machine started, in ns; 0 for none */
+	char before[16];
+} trial;
+
+#include "choose.h"
+#include "watch.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -128,8 +144,13 @@ static __always_inline void begin(struct pcc_flow *flow, struct sock *sk)
 SEC("struct_ops/pcc_init")
 void BPF_PROG(pcc_init, struct sock *sk)
 {
-	struct pcc_flow *flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct pcc_flow *flow;
 
+	if (trial.until && bpf_ktime_get_boot_ns() > trial.until &&
+	    !bpf_setsockopt(sk, PCC_SOL_TCP, PCC_TCP_CONGESTION, trial.before,
+			    sizeof(trial.before)))
+		return;
+	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (flow)
 		begin(flow, sk);
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* Shows the connections that have PCC, for `pcc kernel top`: an iterator over the map
+ * pcc_flows, which writes what TCP knows of each, and after that its struct pcc_flow.
+ */
+#ifndef PCC_WATCH_H
+#define PCC_WATCH_H
+
+struct pcc_watched {
+	char name[16]; /* the congestion control that the connection has now */
+	u32 local[4];
+	u32 remote[4];
+	u16 family;
+	u16 local_port;
+	u16 remote_port;
+	u16 state; /* of TCP: 1 is established */
+	u64 now;   /* ns */
+	u64 sent;  /* bytes, with those sent again */
+	u64 acked;
+	u64 pacing; /* byte/s */
+	u32 packets_sent;
+	u32 packets_lost;
+	u32 rtt_us;
+	u32 window; /* packets */
+};
+
+struct in6_addr___watch {
+	union {
+		__u32 u6_addr32[4];
+	} in6_u;
+} __attribute__((preserve_access_index));
+
+struct sock_common___watch {
+	__u32 skc_daddr;
+	__u32 skc_rcv_saddr;
+	__u16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	struct in6_addr___watch skc_v6_daddr;
+	struct in6_addr___watch skc_v6_rcv_saddr;
+} __attribute__((preserve_access_index));
+
+struct sock___watch {
+	struct sock_common___watch __sk_common;
+	unsigned long sk_pacing_rate;
+} __attribute__((preserve_access_index));
+
+struct tcp_congestion_ops___watch {
+	char name[16];
+} __attribute__((preserve_access_index));
+
+struct inet_connection_sock___watch {
+	const struct tcp_congestion_ops___watch *icsk_ca_ops;
+} __attribute__((preserve_access_index));
+
+struct tcp_sock___watch {
+	struct inet_connection_sock___watch inet_conn;
+	__u64 bytes_sent;
+	__u64 bytes_acked;
+	__u32 data_segs_out;
+	__u32 lost;
+	__u32 srtt_us;
+	__u32 snd_cwnd;
+} __attribute__((preserve_access_index));
+
+struct bpf_iter_meta___watch {
+	struct seq_file *seq;
+} __attribute__((preserve_access_index));
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta___watch *meta;
+	struct bpf_map *map;
+	struct sock___watch *sk;
+	void *value;
+} __attribute__((preserve_access_index));
+
+SEC("iter/bpf_sk_storage_map")
+int pcc_watch(struct bpf_iter__bpf_sk_storage_map *ctx)
+{
+	const struct tcp_congestion_ops___watch *ops;
+	struct sock___watch *sk = ctx->sk;
+	struct seq_file *seq = ctx->meta->seq;
+	struct pcc_watched watched = {};
+	struct tcp_sock___watch *tp;
+	void *flow = ctx->value;
+	int i;
+
+	if (!sk || !flow)
+		return 0;
+	tp = (void *)bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	ops = tp->inet_conn.icsk_ca_ops;
+	if (!ops)
+		return 0;
+#pragma unroll
+	for (i = 0; i < 16; i++)
+		watched.name[i] = ops->name[i];
+	watched.family = sk->__sk_common.skc_family;
+	if (watched.family == PCC_AF_INET6) {
+#pragma unroll
+		for (i = 0; i < 4; i++) {
+			watched.local[i] = sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32[i];
+			watched.remote[i] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[i];
+		}
+	} else {
+		watched.local[0] = sk->__sk_common.skc_rcv_saddr;
+		watched.remote[0] = sk->__sk_common.skc_daddr;
+	}
+	watched.local_port = sk->__sk_common.skc_num;
+	watched.remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
+	watched.state = sk->__sk_common.skc_state;
+	watched.now = bpf_ktime_get_ns();
+	watched.sent = tp->bytes_sent;
+	watched.acked = tp->bytes_acked;
+	watched.pacing = sk->sk_pacing_rate;
+	watched.packets_sent = tp->data_segs_out;
+	watched.packets_lost = tp->lost;
+	watched.rtt_us = tp->srtt_us >> 3;
+	watched.window = tp->snd_cwnd;
+	bpf_seq_write(seq, &watched, sizeof(watched));
+	bpf_seq_write(seq, flow, sizeof(struct pcc_flow));
+	return 0;
+}
+
+#endif
