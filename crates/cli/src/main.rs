@@ -11,6 +11,8 @@ mod filename;
 mod get;
 mod interrupt;
 #[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(target_os = "linux")]
 mod lab;
 mod log;
 mod manual;
@@ -74,6 +76,8 @@ enum Command {
     Utility(utility::Args),
     #[cfg(target_os = "linux")]
     Shell(Box<shell::Args>),
+    #[cfg(target_os = "linux")]
+    Kernel(Box<kernel::Args>),
     Completions(manual::CompletionsArgs),
     Man(manual::ManArgs),
 }
@@ -92,10 +96,11 @@ impl Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // Before there is any other thread: a user namespace is for a process of one.
+    // Before there is any other thread: a user namespace is for a process of one. And the kernel answers at once.
     #[cfg(target_os = "linux")]
     let cli = match cli.command {
         Command::Shell(args) => return shell::run(&args).unwrap_or_else(|error| failed(&error)),
+        Command::Kernel(args) => return kernel::run(*args).map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS),
         command => Cli { command },
     };
     let runtime = match cli.command.runtime().enable_all().build() {
@@ -119,7 +124,7 @@ fn main() -> ExitCode {
             Command::Sim(args) => sim::run(*args),
             Command::Utility(args) => utility::run(args),
             #[cfg(target_os = "linux")]
-            Command::Shell(_) => Ok(()), // above
+            Command::Shell(_) | Command::Kernel(_) => Ok(()), // above
             Command::Completions(args) => manual::completions(&args, Cli::command()),
             Command::Man(args) => manual::man(&args, Cli::command()),
         }

@@ -58,6 +58,20 @@ impl Program {
         (invalid == 0).then_some(program)
     }
 
+    /// As it lies in the kernel's memory.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(size_of::<Self>());
+        bytes.extend(self.length.to_ne_bytes());
+        bytes.extend(self.loads.to_ne_bytes());
+        bytes.extend(self.panic_loss.to_ne_bytes());
+        for step in &self.ops {
+            bytes.extend(step.code.to_ne_bytes());
+            bytes.extend(step.index.to_ne_bytes());
+            bytes.extend(step.value.to_ne_bytes());
+        }
+        bytes
+    }
+
     /// Whether the kernel's own check finds nothing wrong with it.
     pub fn is_valid(&self) -> bool {
         // SAFETY: the structure is laid out as C has it, and lives through the call.

@@ -12,6 +12,8 @@ mod rehearsal;
 mod show;
 
 pub(crate) use choice::Choice;
+#[cfg(target_os = "linux")]
+pub(crate) use objective::Setting;
 pub(crate) use objective::{Aim, Objective};
 
 /// Utilities: what PCC strives for

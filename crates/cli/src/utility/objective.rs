@@ -54,6 +54,14 @@ pub(crate) struct Setting {
     value: String,
 }
 
+#[cfg(target_os = "linux")]
+impl Setting {
+    /// The key and the value.
+    pub(crate) fn pair(&self) -> (String, String) {
+        (self.key.clone(), self.value.clone())
+    }
+}
+
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.key, self.value)

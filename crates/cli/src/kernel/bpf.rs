@@ -1,0 +1,298 @@
+//! The system call bpf(2), as far as `pcc kernel` reads the state of the kernel and changes it. What loads programs is
+//! libbpf: [`super::libbpf`].
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// Commands of bpf(2), `enum bpf_cmd` of linux/bpf.h.
+#[derive(Clone, Copy)]
+#[repr(i32)]
+enum Command {
+    MapLookup = 1,
+    MapUpdate = 2,
+    MapDelete = 3,
+    ProgAttach = 8,
+    ProgDetach = 9,
+    ProgNextId = 11,
+    MapNextId = 12,
+    ProgById = 13,
+    MapById = 14,
+    Info = 15,
+    BtfById = 19,
+    LinkCreate = 28,
+    IterCreate = 33,
+}
+
+/// `BPF_MAP_TYPE_STRUCT_OPS` and `BPF_PROG_TYPE_SOCK_OPS`.
+pub(super) const STRUCT_OPS_MAP: u32 = 26;
+pub(super) const SOCK_OPS: u32 = 13;
+/// `BPF_CGROUP_SOCK_OPS` and `BPF_TRACE_ITER` of `enum bpf_attach_type`.
+const CGROUP_SOCK_OPS: u32 = 3;
+const TRACE_ITER: u32 = 28;
+/// Programs of others on the same control group run too.
+const ALLOW_MULTI: u32 = 2;
+
+/// `union bpf_attr`: fields by their place. Zeros are what is not used.
+struct Attr([u64; 18]);
+
+impl Attr {
+    const fn new() -> Self {
+        Self([0; 18])
+    }
+
+    const fn u32(mut self, place: usize, value: u32) -> Self {
+        let shift = if (place & 4 == 0) == cfg!(target_endian = "little") { 0 } else { 32 };
+        self.0[place / 8] |= (value as u64) << shift;
+        self
+    }
+
+    const fn u64(mut self, place: usize, value: u64) -> Self {
+        self.0[place / 8] = value;
+        self
+    }
+
+    fn fd(self, place: usize, fd: &impl AsRawFd) -> Self {
+        self.u32(place, fd.as_raw_fd() as u32)
+    }
+
+    const fn read_u32(&self, place: usize) -> u32 {
+        let shift = if (place & 4 == 0) == cfg!(target_endian = "little") { 0 } else { 32 };
+        (self.0[place / 8] >> shift) as u32
+    }
+
+    /// # Safety
+    /// What its pointers point to must be as the command wants it, and live through the call.
+    unsafe fn call(&mut self, command: Command) -> io::Result<i32> {
+        let size = std::mem::size_of_val(&self.0);
+        // SAFETY: the kernel reads and writes that many bytes; the rest is the caller's promise.
+        let done = unsafe { libc::syscall(libc::SYS_bpf, command as i32, self.0.as_mut_ptr(), size) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(done as i32) }
+    }
+
+    /// # Safety
+    /// As [`Self::call`]; the command must answer with a file descriptor.
+    unsafe fn open(&mut self, command: Command) -> io::Result<OwnedFd> {
+        // SAFETY: the caller's promise.
+        unsafe { self.call(command).map(|fd| OwnedFd::from_raw_fd(fd)) }
+    }
+}
+
+/// What there is of maps or programs at this moment, by number.
+fn ids(next: Command) -> io::Result<Vec<u32>> {
+    let mut all = Vec::new();
+    loop {
+        let mut attr = Attr::new().u32(0, all.last().copied().unwrap_or(0));
+        // SAFETY: no pointers.
+        match unsafe { attr.call(next) } {
+            Ok(_) => all.push(attr.read_u32(4)),
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(all),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A copy of what the kernel tells of an object: as many bytes as it knows, the rest zeros.
+fn info(fd: &impl AsRawFd, bytes: &mut [u64]) -> io::Result<()> {
+    let size = std::mem::size_of_val(bytes) as u32;
+    let mut attr = Attr::new().fd(0, fd).u32(4, size).u64(8, bytes.as_mut_ptr() as u64);
+    // SAFETY: `bytes` has that size; what pointers it holds are the caller's, with the sizes it says.
+    unsafe { attr.call(Command::Info) }.map(drop)
+}
+
+fn low(words: &[u64], place: usize) -> u32 {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).skip(place).take(4).collect();
+    bytes.try_into().map_or(0, u32::from_ne_bytes)
+}
+
+fn name(words: &[u64], place: usize) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).skip(place).take(16).collect();
+    text(&bytes)
+}
+
+/// What stands before the first zero.
+pub(super) fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// A map of the kernel.
+pub(super) struct Map {
+    pub(super) fd: OwnedFd,
+    pub(super) id: u32,
+    pub(super) kind: u32,
+    pub(super) name: String,
+    pub(super) value_size: usize,
+    /// Where its types are described, and which of them its value has; 0 for nowhere.
+    pub(super) btf: u32,
+    pub(super) value_type: u32,
+    /// For `STRUCT_OPS_MAP`: its value's type, among those of the kernel.
+    pub(super) kernel_type: u32,
+}
+
+impl Map {
+    pub(super) fn ids() -> io::Result<Vec<u32>> {
+        ids(Command::MapNextId)
+    }
+
+    /// None if there is none (any more).
+    pub(super) fn by_id(id: u32) -> io::Result<Option<Self>> {
+        // SAFETY: no pointers.
+        match unsafe { Attr::new().u32(0, id).open(Command::MapById) } {
+            Ok(fd) => Self::of(fd).map(Some),
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn of(fd: OwnedFd) -> io::Result<Self> {
+        let mut words = [0; 16];
+        info(&fd, &mut words)?;
+        let word = |place| low(&words, place);
+        Ok(Self {
+            id: word(4),
+            kind: word(0),
+            name: name(&words, 24),
+            value_size: word(12) as usize,
+            btf: word(64),
+            value_type: word(72),
+            kernel_type: word(44),
+            fd,
+        })
+    }
+
+    /// The value of key 0.
+    pub(super) fn read(&self) -> io::Result<Vec<u8>> {
+        // Values of arrays are copied in units of eight bytes.
+        let (key, mut value) = (0_u32, vec![0; self.value_size.next_multiple_of(8)]);
+        let mut attr = Attr::new().fd(0, &self.fd).u64(8, (&raw const key) as u64).u64(16, value.as_mut_ptr() as u64);
+        // SAFETY: the key has four bytes in all maps that this is used for, and the value as many as the map says.
+        unsafe { attr.call(Command::MapLookup)? };
+        value.truncate(self.value_size);
+        Ok(value)
+    }
+
+    pub(super) fn write(&self, value: &[u8]) -> io::Result<()> {
+        let mut value = value.to_vec();
+        value.resize(self.value_size.next_multiple_of(8), 0);
+        let key = 0_u32;
+        let mut attr = Attr::new().fd(0, &self.fd).u64(8, (&raw const key) as u64).u64(16, value.as_ptr() as u64);
+        // SAFETY: as in `read`.
+        unsafe { attr.call(Command::MapUpdate) }.map(drop)
+    }
+
+    /// Takes the value of key 0 out. Of a `STRUCT_OPS_MAP`: unregisters it.
+    pub(super) fn clear(&self) -> io::Result<()> {
+        let key = 0_u32;
+        // SAFETY: the key has four bytes.
+        unsafe { Attr::new().fd(0, &self.fd).u64(8, (&raw const key) as u64).call(Command::MapDelete) }.map(drop)
+    }
+}
+
+/// A program of the kernel.
+pub(super) struct Program {
+    pub(super) fd: OwnedFd,
+    pub(super) id: u32,
+    pub(super) kind: u32,
+    pub(super) name: String,
+    pub(super) maps: Vec<u32>,
+    /// How many instructions the verifier followed; 0 where the kernel does not tell.
+    pub(super) verified: u32,
+    /// Bytes of machine code.
+    pub(super) compiled: u32,
+}
+
+impl Program {
+    pub(super) fn ids() -> io::Result<Vec<u32>> {
+        ids(Command::ProgNextId)
+    }
+
+    /// None if there is none (any more).
+    pub(super) fn by_id(id: u32) -> io::Result<Option<Self>> {
+        // SAFETY: no pointers.
+        match unsafe { Attr::new().u32(0, id).open(Command::ProgById) } {
+            Ok(fd) => Self::of(fd).map(Some),
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn of(fd: OwnedFd) -> io::Result<Self> {
+        let mut words = [0; 32];
+        info(&fd, &mut words)?;
+        let mut maps = vec![0_u32; low(&words, 52) as usize];
+        let mut again = [0; 32];
+        again[6] = Attr::new().u32(4, maps.len() as u32).0[0];
+        again[7] = maps.as_mut_ptr() as u64;
+        info(&fd, &mut again)?;
+        let word = |place| low(&words, place);
+        Ok(Self {
+            id: word(4),
+            kind: word(0),
+            name: name(&words, 64),
+            maps,
+            verified: word(216),
+            compiled: word(16),
+            fd,
+        })
+    }
+
+    /// Has it run for connections of this control group. It stays there when this process ends.
+    pub(super) fn attach(&self, cgroup: BorrowedFd<'_>) -> io::Result<()> {
+        let mut attr = Attr::new().fd(0, &cgroup).fd(4, &self.fd).u32(8, CGROUP_SOCK_OPS).u32(12, ALLOW_MULTI);
+        // SAFETY: no pointers.
+        unsafe { attr.call(Command::ProgAttach) }.map(drop)
+    }
+
+    pub(super) fn detach(&self, cgroup: BorrowedFd<'_>) -> io::Result<()> {
+        let mut attr = Attr::new().fd(0, &cgroup).fd(4, &self.fd).u32(8, CGROUP_SOCK_OPS);
+        // SAFETY: no pointers.
+        unsafe { attr.call(Command::ProgDetach) }.map(drop)
+    }
+}
+
+/// A description of types.
+pub(super) fn btf(id: u32) -> io::Result<Vec<u8>> {
+    // SAFETY: no pointers.
+    let fd = unsafe { Attr::new().u32(0, id).open(Command::BtfById)? };
+    let mut words = [0; 4];
+    info(&fd, &mut words)?;
+    let mut bytes = vec![0; low(&words, 8) as usize];
+    let mut again = [bytes.as_mut_ptr() as u64, Attr::new().u32(0, bytes.len() as u32).0[0], 0, 0];
+    info(&fd, &mut again)?;
+    Ok(bytes)
+}
+
+/// What this iterator writes about a map's elements, ready to be read.
+pub(super) struct Iterator(OwnedFd);
+
+impl Iterator {
+    pub(super) fn over(program: BorrowedFd<'_>, map: &Map) -> io::Result<Self> {
+        // `union bpf_iter_link_info`.
+        let about = map.fd.as_raw_fd() as u32;
+        let size = size_of_val(&about) as u32;
+        let mut attr = Attr::new().fd(0, &program).u32(8, TRACE_ITER).u64(16, (&raw const about) as u64).u32(24, size);
+        // SAFETY: `about` has that size.
+        unsafe { attr.open(Command::LinkCreate) }.map(Self)
+    }
+
+    /// One pass over the map.
+    pub(super) fn pass(&self) -> io::Result<std::fs::File> {
+        // SAFETY: no pointers.
+        unsafe { Attr::new().fd(0, &self.0).open(Command::IterCreate) }.map(Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_the_call_keep_their_places() {
+        let attr = Attr::new().u32(0, 1).u32(4, 2).u64(8, 3);
+        assert_eq!((attr.read_u32(0), attr.read_u32(4), attr.0[1]), (1, 2, 3));
+        let bytes: Vec<u8> = attr.0.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        assert_eq!((&bytes[..4], &bytes[4..8]), (&1_u32.to_ne_bytes()[..], &2_u32.to_ne_bytes()[..]));
+        assert_eq!(low(&attr.0, 4), 2);
+        assert_eq!(text(b"pcc\0x"), "pcc");
+    }
+}

@@ -1,0 +1,241 @@
+//! Rules by which connections of unmodified applications get a congestion control: each is a program of the kernel,
+//! attached to a control group, with what it looks for in a map (`kernel/choose.h`).
+
+use super::bpf::{self, Map, Program, SOCK_OPS};
+use super::btf::Btf;
+use anyhow::{Context, anyhow};
+use std::fmt;
+use std::fs::{self, File};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// What the program is called.
+const OURS: &str = "pcc_choose";
+
+/// Addresses that begin alike: `192.0.2.0/24`, `2001:db8::/32`, or one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Network {
+    pub(super) address: IpAddr,
+    pub(super) prefix: u8,
+}
+
+impl FromStr for Network {
+    type Err = String;
+
+    fn from_str(written: &str) -> Result<Self, String> {
+        let example = || format!("`{written}` is no network: write it like 192.0.2.0/24 or 2001:db8::/32");
+        let (address, prefix) =
+            written.split_once('/').map_or((written, None), |(address, prefix)| (address, Some(prefix)));
+        let address: IpAddr = address.parse().map_err(|_| example())?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let prefix = prefix.map_or(Ok(most), |prefix| prefix.parse().map_err(|_| example()))?;
+        if prefix > most {
+            return Err(format!("`{written}`: such an address has {most} bits"));
+        }
+        Ok(Self { address, prefix })
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix)
+    }
+}
+
+/// Which connections: all that is said must be so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Whom {
+    pub(super) port: Option<u16>,
+    pub(super) dest: Option<Network>,
+}
+
+/// `struct pcc_rule` in bytes, for the control group of that number.
+pub(super) fn bytes(name: &str, cgroup: u64, whom: &Whom) -> Vec<u8> {
+    let mut bytes = vec![0; 16];
+    bytes[..name.len().min(15)].copy_from_slice(&name.as_bytes()[..name.len().min(15)]);
+    bytes.extend(cgroup.to_ne_bytes());
+    bytes.extend(whom.port.unwrap_or(0).to_ne_bytes());
+    let address = match whom.dest.map(|network| (network.address, network.prefix)) {
+        None => (0, 0, [0; 16]),
+        Some((IpAddr::V4(address), prefix)) => {
+            let mut padded = [0; 16];
+            padded[..4].copy_from_slice(&address.octets());
+            (4, prefix, padded)
+        }
+        Some((IpAddr::V6(address), prefix)) => (6, prefix, address.octets()),
+    };
+    bytes.extend([address.0, address.1]);
+    bytes.extend(address.2);
+    bytes.extend([0; 12]);
+    bytes
+}
+
+/// A rule that the kernel has.
+pub(super) struct Rule {
+    pub(super) id: u32,
+    pub(super) name: String,
+    pub(super) whom: Whom,
+    /// The control group's number, and where that is, if it is found.
+    cgroup: u64,
+    pub(super) path: Option<PathBuf>,
+    /// How many connections were given the congestion control, and how many could not be.
+    pub(super) chosen: u32,
+    pub(super) failed: u32,
+    program: Program,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "control group {}", path.display())?,
+            None => write!(f, "control group number {}", self.cgroup)?,
+        }
+        if let Some(port) = self.whom.port {
+            write!(f, ", port {port}")?;
+        }
+        self.whom.dest.map_or(Ok(()), |dest| write!(f, ", to {dest}"))
+    }
+}
+
+impl Rule {
+    /// All that there are.
+    pub(super) fn all() -> anyhow::Result<Vec<Self>> {
+        let mut rules = Vec::new();
+        for id in Program::ids().context("cannot ask the kernel for its BPF programs")? {
+            let Some(program) = Program::by_id(id).with_context(|| format!("cannot look at BPF program {id}"))? else {
+                continue;
+            };
+            if program.kind != SOCK_OPS || program.name != OURS {
+                continue;
+            }
+            rules.extend(Self::of(program)?);
+        }
+        Ok(rules)
+    }
+
+    fn of(program: Program) -> anyhow::Result<Option<Self>> {
+        for id in &program.maps {
+            let Some(map) = Map::by_id(*id)?.filter(|map| map.name == "pcc_rule" && map.btf != 0) else { continue };
+            let types = Btf::read(bpf::btf(map.btf)?)?;
+            let value = map.read()?;
+            let rest =
+                |path: &str| types.member(Btf::whole(map.value_type), path).and_then(|at| value.get(at.offset..));
+            let Some(read) = Read::of(rest) else { continue };
+            let path = mount().and_then(|mount| find(&mount, read.cgroup, 16));
+            let Read { name, cgroup, whom, chosen, failed } = read;
+            return Ok(Some(Self { id: program.id, name, whom, cgroup, path, chosen, failed, program }));
+        }
+        Ok(None)
+    }
+
+    /// Takes it away: new connections are not looked at any more.
+    pub(super) fn remove(&self) -> anyhow::Result<()> {
+        let gone = || anyhow!("the control group of rule {} is not found below the mount of cgroup2", self.id);
+        let path = self.path.as_ref().ok_or_else(gone)?;
+        let cgroup = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        self.program.detach(cgroup.as_fd()).with_context(|| format!("could not remove rule {}", self.id))
+    }
+}
+
+/// What a map says.
+struct Read {
+    name: String,
+    cgroup: u64,
+    whom: Whom,
+    chosen: u32,
+    failed: u32,
+}
+
+impl Read {
+    fn of<'a>(rest: impl Fn(&str) -> Option<&'a [u8]>) -> Option<Self> {
+        let word = |path: &str| rest(path)?.get(..4)?.try_into().ok().map(u32::from_ne_bytes);
+        let port = rest("port")?.get(..2)?.try_into().ok().map(u16::from_ne_bytes)?;
+        let (family, prefix) = (*rest("family")?.first()?, *rest("prefix")?.first()?);
+        let address = rest("address")?;
+        let dest = match family {
+            4 => Some(IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(address.get(..4)?).ok()?))),
+            6 => Some(IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(address.get(..16)?).ok()?))),
+            _ => None,
+        };
+        Some(Self {
+            name: bpf::text(rest("name")?.get(..16)?),
+            cgroup: rest("cgroup")?.get(..8)?.try_into().ok().map(u64::from_ne_bytes)?,
+            whom: Whom { port: (port > 0).then_some(port), dest: dest.map(|address| Network { address, prefix }) },
+            chosen: word("chosen")?,
+            failed: word("failed")?,
+        })
+    }
+}
+
+/// Where control groups of version 2 are.
+pub(super) fn mount() -> Option<PathBuf> {
+    mount_in(&fs::read_to_string("/proc/self/mounts").ok()?)
+}
+
+fn mount_in(mounts: &str) -> Option<PathBuf> {
+    let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    fields
+        .into_iter()
+        .find(|fields| fields.get(2) == Some(&"cgroup2"))
+        .and_then(|fields| fields.get(1).map(PathBuf::from))
+}
+
+/// The directory with this number, so deep at the most.
+fn find(directory: &Path, number: u64, depth: u32) -> Option<PathBuf> {
+    if fs::metadata(directory).ok()?.ino() == number {
+        return Some(directory.to_owned());
+    }
+    if depth == 0 {
+        return None;
+    }
+    let entries = fs::read_dir(directory).ok()?.flatten();
+    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    directories.map(|entry| entry.path()).find_map(|path| find(&path, number, depth - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_are_read_back() {
+        for written in ["192.0.2.0/24", "2001:db8::/32", "0.0.0.0/0"] {
+            assert_eq!(written.parse::<Network>().unwrap().to_string(), written);
+        }
+        assert_eq!("192.0.2.7".parse::<Network>().unwrap().prefix, 32);
+        for wrong in ["192.0.2.0/33", "::/129", "example.org", "192.0.2/24", "1.2.3.4/", "1.2.3.4/x", ""] {
+            assert!(wrong.parse::<Network>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_rule_s_bytes_are_as_long_as_the_kernel_s_structure_and_say_the_same() {
+        let whom = Whom { port: Some(443), dest: Some("2001:db8::/32".parse().unwrap()) };
+        let bytes = bytes("pcc_scav", 7, &whom);
+        let rest = |path: &str| {
+            let places = [
+                ("name", 0),
+                ("cgroup", 16),
+                ("port", 24),
+                ("family", 26),
+                ("prefix", 27),
+                ("address", 28),
+                ("chosen", 44),
+                ("failed", 48),
+            ];
+            places.iter().find(|(name, _)| *name == path).map(|(_, at)| &bytes[*at..])
+        };
+        let read = Read::of(rest).unwrap();
+        assert_eq!((bytes.len(), read.name.as_str(), read.cgroup, read.whom), (56, "pcc_scav", 7, whom));
+    }
+
+    #[test]
+    fn the_control_groups_of_version_2_are_found_among_others() {
+        let mounts = "cgroup /sys/fs/cgroup/cpu cgroup rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        assert_eq!(mount_in(mounts), Some("/sys/fs/cgroup/unified".into()));
+        assert_eq!(mount_in("proc /proc proc rw 0 0\n"), None);
+    }
+}

@@ -1,0 +1,58 @@
+use super::load::{name, set_limit};
+use super::strives::Strives;
+use super::variant::Variant;
+use crate::exit::Failure;
+use anyhow::{Context, anyhow};
+use pcc::units::Rate;
+use std::io::{self, Write as _};
+
+/// Change what PCC strives for, also of connections that run
+///
+/// They take the new utility with their next interval, within two round trips or so.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Which; can be left out if there is only one
+    #[arg(value_parser = name)]
+    name: Option<String>,
+    #[command(flatten)]
+    strives: Strives,
+    /// No connection is to send faster than this, like 100Mbit; `none` for as fast as the path allows
+    #[arg(long, value_name = "RATE")]
+    limit: Option<String>,
+    /// End a trial, and keep it
+    #[arg(long)]
+    keep: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    if !args.strives.is_given() && args.limit.is_none() && !args.keep {
+        return Err(anyhow!("nothing to set: give --utility, --set, --limit or --keep").context(Failure::Usage));
+    }
+    let limit = args.limit.as_deref().filter(|limit| *limit != "none").map(str::parse::<Rate>);
+    let limit = limit.transpose().context("--limit").context(Failure::Usage)?;
+    // What is wrong with a utility is told whether or not anything is loaded.
+    if args.strives.is_given() && !args.strives.is_alone() {
+        args.strives.aim(None)?;
+    }
+    let variant = Variant::find(args.name.as_deref())?;
+    let (name, variables) = (&variant.name, &variant.variables);
+    let mut out = io::stdout().lock();
+    if args.strives.is_given() {
+        let aim = args.strives.aim(Some(&variables.text::<256>("utility_text")?))?;
+        variables.write("utility", &aim.program.bytes())?;
+        variables.write_text::<256>("utility_text", &aim.text)?;
+        writeln!(out, "{name} strives for {}", aim.text)?;
+    }
+    if args.limit.is_some() {
+        set_limit(variables, limit)?;
+        match limit {
+            Some(rate) => writeln!(out, "no connection of {name} sends faster than {rate}")?,
+            None => writeln!(out, "connections of {name} send as fast as the path allows")?,
+        }
+    }
+    if args.keep {
+        variables.write("trial.until", &0_u64.to_ne_bytes())?;
+        writeln!(out, "{name} stays until `pcc kernel unload {name}`, or a reboot")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! What a variant strives for: a utility's text becomes the program that the kernel runs.
+
+use crate::exit::Failure;
+use crate::utility::{Choice, Setting};
+use anyhow::{Context, anyhow};
+use pcc::utility::{About, Expression, built_in, parse_with};
+use pcc_kernel::Program;
+
+/// The utility, and values for its parameters.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(super) struct Strives {
+    /// What PCC strives for [default: fair]: a name of `pcc utility list`, with parameters if need be (vivace,b=2); a
+    /// formula of your own ('x^0.9 - 11.35*x*L'); or a file with one (mine.utility). `pcc utility check` says what it does
+    #[arg(long, value_name = "NAME|FORMULA|FILE")]
+    utility: Option<Choice>,
+    /// Another value for a parameter of the utility, or for a constant of your formula, with its unit: --set ceiling=80ms
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    set: Vec<Setting>,
+}
+
+/// A utility in the kernel's form.
+pub(super) struct Aim {
+    /// As people wrote it.
+    pub(super) text: String,
+    pub(super) program: Program,
+}
+
+const USUAL: &str = "fair";
+
+impl Strives {
+    /// Settings without a utility: for the one that is striven for so far.
+    pub(super) const fn is_alone(&self) -> bool {
+        self.utility.is_none()
+    }
+
+    pub(super) const fn is_given(&self) -> bool {
+        self.utility.is_some() || !self.set.is_empty()
+    }
+
+    /// The program. `before` is what is striven for so far, for settings without a utility.
+    ///
+    /// Errors: no such parameter, or a value that it cannot have; or the kernel's own check finds something wrong.
+    pub(super) fn aim(&self, before: Option<&str>) -> anyhow::Result<Aim> {
+        let written = self.utility.as_ref().map(|choice| choice.written.as_str());
+        let text = self.utility.as_ref().map(|choice| choice.text.as_str()).or(before).unwrap_or(USUAL).trim();
+        let (text, earlier) = without_settings(text);
+        let mut settings = earlier;
+        for (key, value) in self.set.iter().map(Setting::pair) {
+            settings.retain(|(earlier, _)| *earlier != key);
+            settings.push((key, value));
+        }
+        let misuse = |problem: String| anyhow!(problem).context(Failure::Usage);
+        parse_with(text, &settings).map_err(|error| misuse(format!("{}: {error}", written.unwrap_or(text))))?;
+        let given = settings.clone();
+        let (formula, settings) = match about(text) {
+            Some((about, own)) => (about.text, [own, settings].concat()),
+            None => (text, settings),
+        };
+        let constants = Expression::constants(formula);
+        if let Some((key, _)) = settings.iter().find(|(key, _)| !constants.contains(key)) {
+            return Err(misuse(format!(
+                "{key} cannot be set in the kernel, which runs the formula that `pcc utility show` prints: {text} has {}; write \
+                 a formula of your own",
+                constants.join(", ")
+            )));
+        }
+        let expression = Expression::with(formula, &settings).map_err(|error| misuse(error.to_string()))?;
+        let program = Program::new(expression.program());
+        if !program.is_valid() {
+            return Err(anyhow!("the kernel could not run {text}: {}", expression.program())).context(Failure::Usage);
+        }
+        let set = given.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",");
+        let text = match about(text) {
+            _ if set.is_empty() => text.to_owned(),
+            Some(_) => format!("{text},{set}"),
+            None => format!("{text} [{set}]"),
+        };
+        Ok(Aim { text, program })
+    }
+}
+
+/// A formula, and values for its constants that are told behind it, as in `let b = 5; x - b*x*L [b=7]`.
+fn without_settings(text: &str) -> (&str, Vec<(String, String)>) {
+    let parts = text.strip_suffix(']').and_then(|text| text.rsplit_once(" ["));
+    let pair = |pair: &str| pair.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()));
+    parts.map_or((text, Vec::new()), |(formula, set)| (formula, set.split(',').filter_map(pair).collect()))
+}
+
+/// A built-in utility by `NAME` or `NAME,KEY=VALUE,...`, and those values.
+fn about(text: &str) -> Option<(&'static About, Vec<(String, String)>)> {
+    let (name, rest) = text.split_once(',').unwrap_or((text, ""));
+    let about = built_in().find(|about| about.name == name.trim())?;
+    let pairs = rest.split(',').filter_map(|pair| pair.split_once('='));
+    Some((about, pairs.map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcc::utility::parameters;
+
+    fn strives(utility: &str, set: &[&str]) -> Strives {
+        let set = set.iter().map(|one| one.parse().unwrap()).collect();
+        Strives { utility: Some(utility.parse().unwrap()), set }
+    }
+
+    #[test]
+    fn each_built_in_utility_becomes_a_program_and_what_its_formula_has_no_constant_for_is_refused() {
+        for about in built_in() {
+            let program = Program::new(about.text.parse::<Expression>().unwrap().program());
+            assert!(program.is_valid(), "{}", about.name);
+            let constants = Expression::constants(about.text);
+            for parameter in parameters(about.name).into_iter().filter(|name| !constants.contains(name)) {
+                let set = format!("{parameter}=1");
+                let error = strives(about.name, &[&set]).aim(None).err().map(|error| format!("{error:#}")).unwrap();
+                assert!(error.contains(&parameter), "{}: {error}", about.name);
+            }
+        }
+        let fair = Strives::default().aim(None).unwrap();
+        assert_eq!((fair.text.as_str(), &fair.program), ("fair", &strives("fair", &[]).aim(None).unwrap().program));
+    }
+
+    #[test]
+    fn a_parameter_is_set_however_it_is_written() {
+        let one = strives("vivace,b=2", &[]).aim(None).unwrap();
+        let other = strives("vivace", &["b=2"]).aim(None).unwrap();
+        assert_eq!((one.text.as_str(), &one.program), (other.text.as_str(), &other.program));
+        assert_ne!(one.program, strives("vivace", &[]).aim(None).unwrap().program);
+        let later = Strives { utility: None, set: vec!["b=2".parse().unwrap()] };
+        assert_eq!(later.aim(Some("vivace")).unwrap().program, one.program);
+    }
+
+    #[test]
+    fn a_constant_of_a_formula_is_set_and_told() {
+        let aim = strives("let b = 5; x - b*x*L", &["b=7"]).aim(None).unwrap();
+        assert_eq!(aim.program, strives("x - 7*x*L", &[]).aim(None).unwrap().program);
+        assert_eq!(aim.text, "let b = 5; x - b*x*L [b=7]");
+        let later = Strives { utility: None, set: vec!["b=9".parse().unwrap()] };
+        let aim = later.aim(Some(&aim.text)).unwrap();
+        assert_eq!(aim.program, strives("x - 9*x*L", &[]).aim(None).unwrap().program);
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_named() {
+        let refused = |utility, set| strives(utility, &[set]).aim(None).err().map(|error| format!("{error:#}"));
+        for (utility, set) in [("vivace", "nonsense=1"), ("x - 5*x*L", "b=1"), ("vivace", "b=much")] {
+            let error = refused(utility, set).unwrap();
+            assert!(error.contains(set.split('=').next().unwrap()) || error.contains("much"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Which congestion controls this network namespace has, and which one connections get.
+
+use anyhow::Context;
+use std::fs;
+use std::path::Path;
+
+const DIRECTORY: &str = "/proc/sys/net/ipv4";
+const DEFAULT: &str = "tcp_congestion_control";
+const AVAILABLE: &str = "tcp_available_congestion_control";
+
+fn read(name: &str) -> anyhow::Result<String> {
+    let file = Path::new(DIRECTORY).join(name);
+    let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(text.trim().to_owned())
+}
+
+/// What connections get that ask for nothing.
+pub(super) fn default() -> anyhow::Result<String> {
+    read(DEFAULT)
+}
+
+pub(super) fn available() -> anyhow::Result<Vec<String>> {
+    Ok(read(AVAILABLE)?.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Until the next reboot: nothing below /etc is written.
+pub(super) fn set_default(name: &str) -> anyhow::Result<()> {
+    let file = Path::new(DIRECTORY).join(DEFAULT);
+    fs::write(&file, name)
+        .with_context(|| format!("cannot make {name} the default: {} does not take it", file.display()))
+}
+
+/// Whether this is the network namespace of the first process, in which alone what is for root can be the default.
+pub(super) fn is_first_network() -> bool {
+    let network = |process: &str| fs::read_link(format!("/proc/{process}/ns/net")).ok();
+    network("self") == network("1")
+}
+
+/// What to go back to where nobody remembers: the kernel's usual one, or that which each kernel has.
+pub(super) fn usual(available: &[String], but: &str) -> String {
+    let is_there = |name: &&str| available.iter().any(|one| one == name) && *name != but;
+    ["cubic", "reno"].into_iter().find(is_there).unwrap_or("reno").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_goes_back_to_what_is_there() {
+        let there = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(usual(&there(&["reno", "cubic", "pcc"]), "pcc"), "cubic");
+        assert_eq!(usual(&there(&["reno", "pcc"]), "pcc"), "reno");
+        assert_eq!(usual(&there(&["reno", "cubic"]), "cubic"), "reno");
+    }
+}

@@ -1,0 +1,84 @@
+use super::libbpf::{Loaded, Part};
+use super::load::name;
+use super::object::Source;
+use super::rule::{self, Network, Rule, Whom};
+use super::{bpf, rights, sysctl};
+use crate::exit::Failure;
+use anyhow::{Context, anyhow, bail};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// Choose who gets it: by control group, port or destination
+///
+/// For connections that begin from then on, of applications that know nothing of it; of all network namespaces. A connection
+/// must match all that is given. A rule lasts until it is removed, its control group is, or what it names is unloaded.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Any congestion control that the kernel has
+    #[arg(default_value = "pcc", value_parser = name)]
+    name: String,
+    /// Applications in this control group of version 2, and in those below it: of a service of systemd
+    /// /sys/fs/cgroup/system.slice/nginx.service [default: all]
+    #[arg(long, value_name = "DIR")]
+    cgroup: Option<PathBuf>,
+    /// Connections with this port at either end
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// Connections to or from addresses in this network: 192.0.2.0/24, 2001:db8::/32
+    #[arg(long, value_name = "NETWORK")]
+    dest: Option<Network>,
+    /// Remove the rule with this number instead; `pcc kernel status` has the numbers
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["cgroup", "port", "dest"])]
+    remove: Option<u32>,
+    #[command(flatten)]
+    source: Source,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    if let Some(number) = args.remove {
+        rights::check()?;
+        let rule = Rule::all()?.into_iter().find(|rule| rule.id == number);
+        let rule = rule.with_context(|| format!("there is no rule {number}: `pcc kernel status` lists them"))?;
+        rule.remove()?;
+        writeln!(out, "rule {number} is removed: {rule}")?;
+        return Ok(());
+    }
+    if args.cgroup.is_none() && args.port.is_none() && args.dest.is_none() {
+        let problem = anyhow!(
+            "whose connections? give --cgroup, --port or --dest; `pcc kernel load --default` is for all of them"
+        );
+        return Err(problem.context(Failure::Usage));
+    }
+    rights::check()?;
+    let available = sysctl::available()?;
+    if !available.contains(&args.name) {
+        bail!(
+            "the kernel has no congestion control called {}: there are {}; `pcc kernel load --name {0}` loads one",
+            args.name,
+            available.join(", ")
+        );
+    }
+    let none = || anyhow!("no control groups of version 2 are mounted: mount -t cgroup2 none /sys/fs/cgroup/unified");
+    let root = rule::mount().ok_or_else(none)?;
+    let path = args.cgroup.as_ref().unwrap_or(&root);
+    let directory = path.canonicalize().with_context(|| format!("there is no control group {}", path.display()))?;
+    if !directory.starts_with(&root) {
+        bail!("{} is no control group of version 2: those are below {}", path.display(), root.display());
+    }
+    let cgroup = File::open(&directory).with_context(|| format!("cannot open {}", directory.display()))?;
+    let number = cgroup.metadata().with_context(|| format!("cannot look at {}", directory.display()))?.ino();
+    let loaded = Loaded::load(&args.source.object()?, Part::Choose)?;
+    let whom = Whom { port: args.port, dest: args.dest };
+    let map = bpf::Map::of(loaded.map_fd("pcc_rule")?)?;
+    map.write(&rule::bytes(&args.name, number, &whom)).context("could not write the rule")?;
+    let program = bpf::Program::of(loaded.program_fd(c"pcc_choose")?)?;
+    let attached = program.attach(cgroup.as_fd());
+    attached.with_context(|| format!("could not attach the rule to {}", directory.display()))?;
+    writeln!(out, "rule {}: new connections of this kind have {}", program.id, args.name)?;
+    writeln!(out, "back: pcc kernel use --remove {}", program.id)?;
+    Ok(())
+}

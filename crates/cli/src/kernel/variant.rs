@@ -1,0 +1,189 @@
+//! The variants of PCC that the kernel has, read from the kernel: name, state, variables.
+
+use super::bpf::{self, Map, Program, STRUCT_OPS_MAP};
+use super::btf::{Btf, Field};
+use anyhow::{Context, anyhow};
+use std::fs;
+
+/// Where the kernel describes its types.
+pub(super) const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
+/// The program by which a congestion control is known to be ours: `pcc_cong_control`, of which the kernel keeps 15 letters.
+const OURS: &str = "pcc_cong_contro";
+/// The map of the connections' states.
+const FLOWS: &str = "pcc_flows";
+
+/// A congestion control that was loaded from PCC's object, by whomever.
+pub(super) struct Variant {
+    pub(super) name: String,
+    /// The map that stands for it.
+    pub(super) map: Map,
+    /// Whether connections can have it; else it was unloaded, and those that have it still are its last.
+    pub(super) is_registered: bool,
+    /// How many connections, and network namespaces whose default it is, hold it.
+    pub(super) held: u32,
+    pub(super) programs: Vec<Program>,
+    pub(super) variables: Variables,
+    /// Its connections' states.
+    pub(super) flows: Option<Map>,
+}
+
+/// The variables of a loaded object, by name.
+pub(super) struct Variables(Vec<(Map, Btf)>);
+
+impl Variables {
+    /// Those in these maps; others are left out.
+    pub(super) fn of(maps: Vec<Map>) -> anyhow::Result<Self> {
+        let described = maps.into_iter().filter(|map| map.btf != 0);
+        described
+            .map(|map| Ok((Btf::read(bpf::btf(map.btf)?)?, map)))
+            .map(|one| one.map(|(btf, map)| (map, btf)))
+            .collect::<anyhow::Result<_>>()
+            .map(Self)
+    }
+
+    fn find(&self, path: &str) -> anyhow::Result<(&Map, Field)> {
+        let (name, member) = path.split_once('.').map_or((path, None), |(name, member)| (name, Some(member)));
+        let found = self.0.iter().find_map(|(map, btf)| {
+            let variable = btf.variable(map.value_type, name)?;
+            let field = member.map_or(Some(variable), |member| btf.member(variable, member))?;
+            Some((map, field))
+        });
+        found.ok_or_else(|| {
+            anyhow!(
+                "what is loaded has no variable `{path}`: it is of another version of PCC; unload it, and load this one"
+            )
+        })
+    }
+
+    /// The first bytes of a variable, or of a member of it.
+    fn bytes<const SIZE: usize>(&self, path: &str) -> anyhow::Result<[u8; SIZE]> {
+        let (map, field) = self.find(path)?;
+        let value = map.read().with_context(|| format!("cannot read the variable `{path}`"))?;
+        let bytes = value.get(field.offset..field.offset + SIZE).and_then(|bytes| bytes.try_into().ok());
+        bytes.with_context(|| format!("the variable `{path}` is shorter than it says"))
+    }
+
+    pub(super) fn number(&self, path: &str) -> anyhow::Result<u64> {
+        self.bytes(path).map(u64::from_ne_bytes)
+    }
+
+    pub(super) fn text<const SIZE: usize>(&self, path: &str) -> anyhow::Result<String> {
+        self.bytes::<SIZE>(path).map(|bytes| bpf::text(&bytes))
+    }
+
+    pub(super) fn write(&self, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
+        let (map, field) = self.find(path)?;
+        let mut value = map.read().with_context(|| format!("cannot read the variable `{path}`"))?;
+        let place = value.get_mut(field.offset..field.offset + bytes.len());
+        place.with_context(|| format!("the variable `{path}` is shorter than it says"))?.copy_from_slice(bytes);
+        map.write(&value).with_context(|| format!("cannot write the variable `{path}`"))
+    }
+
+    /// Text with zeros behind it; what does not fit is left out, and one sees that.
+    pub(super) fn write_text<const SIZE: usize>(&self, path: &str, text: &str) -> anyhow::Result<()> {
+        self.write(path, &fitting::<SIZE>(text))
+    }
+}
+
+fn fitting<const SIZE: usize>(text: &str) -> [u8; SIZE] {
+    let mut bytes = [0; SIZE];
+    let (most, end) = if text.len() < SIZE { (text.len(), "") } else { (SIZE - 4, "...") };
+    let most = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    bytes[..most].copy_from_slice(&text.as_bytes()[..most]);
+    bytes[most..most + end.len()].copy_from_slice(end.as_bytes());
+    bytes
+}
+
+impl Variant {
+    /// All that there are, those too that were unloaded and are still in use.
+    ///
+    /// Errors: no rights, or no description of the kernel's types.
+    pub(super) fn all() -> anyhow::Result<Vec<Self>> {
+        super::rights::check()?;
+        let mut types = None;
+        let mut variants = Vec::new();
+        for id in Map::ids().context("cannot ask the kernel for its BPF maps")? {
+            let Some(map) = Map::by_id(id).with_context(|| format!("cannot look at BPF map {id}"))? else { continue };
+            if map.kind != STRUCT_OPS_MAP {
+                continue;
+            }
+            let types = match &types {
+                Some(types) => types,
+                None => types.insert(kernel_types()?),
+            };
+            variants.extend(Self::of(map, types)?);
+        }
+        Ok(variants)
+    }
+
+    /// None if it is something else, or on its way out.
+    fn of(map: Map, types: &Btf) -> anyhow::Result<Option<Self>> {
+        let whole = Btf::whole(map.kernel_type);
+        let Some(control) = types.member(whole, "data.cong_control") else { return Ok(None) };
+        let value = map.read().with_context(|| format!("cannot read BPF map {}", map.id))?;
+        let within = |path: &str| types.member(whole, path).and_then(|field| value.get(field.offset..));
+        let number = |path: &str| {
+            let bytes = within(path).and_then(|bytes| bytes.get(..4)).and_then(|bytes| bytes.try_into().ok());
+            bytes.map_or(0, u32::from_ne_bytes)
+        };
+        // Where functions would be there are the numbers of programs.
+        let id = value.get(control.offset..control.offset + 8).and_then(|bytes| bytes.try_into().ok());
+        let Some(id) = id.map(u64::from_ne_bytes) else { return Ok(None) };
+        let Some(program) = Program::by_id(id as u32).ok().flatten().filter(|program| program.name == OURS) else {
+            return Ok(None);
+        };
+        let mut maps = Vec::new();
+        for id in &program.maps {
+            maps.extend(Map::by_id(*id)?);
+        }
+        let flows = maps.iter().position(|map| map.name == FLOWS).map(|place| maps.remove(place));
+        let name = within("data.name").map(|bytes| bpf::text(&bytes[..bytes.len().min(16)])).unwrap_or_default();
+        // `enum bpf_struct_ops_state`: 1 is in use. Before Linux 6.6 it is not in a structure of its own.
+        let state = if within("common.state").is_some() { "common.state" } else { "state" };
+        let refcnt = if within("common.refcnt").is_some() { "common.refcnt" } else { "refcnt" };
+        let is_registered = number(state) == 1;
+        let held = number(refcnt).saturating_sub(u32::from(is_registered));
+        let variables = Variables::of(maps)?;
+        Ok(Some(Self { name, map, is_registered, held, programs: vec![program], variables, flows }))
+    }
+
+    /// The one of that name; without a name, the only one.
+    ///
+    /// Errors: there is none of that name, or several.
+    pub(super) fn find(name: Option<&str>) -> anyhow::Result<Self> {
+        let mut all: Vec<_> = Self::all()?.into_iter().filter(|variant| variant.is_registered).collect();
+        let names = all.iter().map(|variant| variant.name.clone()).collect::<Vec<_>>().join(", ");
+        match name {
+            _ if all.is_empty() => Err(anyhow!("PCC is not loaded: `pcc kernel load` loads it")),
+            None if all.len() == 1 => Ok(all.remove(0)),
+            None => Err(anyhow!("several are loaded: {names}; say which").context(crate::exit::Failure::Usage)),
+            Some(name) => {
+                let place = all.iter().position(|variant| variant.name == name);
+                let place = place.ok_or_else(|| anyhow!("no PCC called {name} is loaded; there is {names}"))?;
+                Ok(all.remove(place))
+            }
+        }
+    }
+}
+
+fn kernel_types() -> anyhow::Result<Btf> {
+    let bytes = fs::read(KERNEL_TYPES).with_context(|| {
+        format!(
+            "cannot read {KERNEL_TYPES}: the kernel must be one with CONFIG_DEBUG_INFO_BTF, as distributions build it"
+        )
+    })?;
+    Ok(Btf::read(bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_does_not_fit_ends_in_dots_at_the_end_of_a_letter() {
+        assert_eq!(fitting::<8>("fair"), *b"fair\0\0\0\0");
+        assert_eq!(fitting::<8>("1234567"), *b"1234567\0");
+        assert_eq!(fitting::<8>("12345678"), *b"1234...\0");
+        assert_eq!(bpf::text(&fitting::<8>("123ü5678")), "123...");
+    }
+}

@@ -1,0 +1,233 @@
+//! The connections that have PCC, read from the kernel: what TCP counts, and where PCC is.
+
+use super::bpf::{self, Iterator, Map};
+use super::btf::{Btf, Field};
+use super::libbpf::{Loaded, Part};
+use super::object::Source;
+use super::variant::Variant;
+use anyhow::{Context, bail};
+use std::io::Read as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// Looks at the connections of some variants, as often as one likes.
+pub(super) struct Watcher {
+    of: Vec<(String, Iterator, Layout)>,
+    /// Bytes about one connection.
+    record: usize,
+    /// Holds the program.
+    _loaded: Loaded,
+}
+
+/// One connection at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Connection {
+    /// Its congestion control.
+    pub(super) name: String,
+    pub(super) local: SocketAddr,
+    pub(super) remote: SocketAddr,
+    /// Since the machine was started.
+    pub(super) at: Duration,
+    /// Bytes that were sent, first or again, and those that were acknowledged.
+    pub(super) sent: u64,
+    pub(super) acked: u64,
+    /// Packets with data, sent and lost.
+    pub(super) packets_sent: u32,
+    pub(super) packets_lost: u32,
+    /// The smoothed RTT, which is 0 before there is any.
+    pub(super) rtt: Duration,
+    /// What it may have in flight. Unit: packet.
+    pub(super) window: u32,
+    /// At what rate it is to send. Unit: byte/s.
+    pub(super) pacing: u64,
+    /// Of PCC.
+    pub(super) state: &'static str,
+    /// Of its last interval; none if it is not defined.
+    pub(super) utility: Option<f64>,
+    pub(super) loss: Option<f64>,
+    pub(super) limited_by: &'static str,
+    pub(super) intervals: u32,
+    pub(super) silences: u32,
+    pub(super) panics: u32,
+}
+
+/// Where in `struct pcc_flow` what is shown lies.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    utility: usize,
+    loss: usize,
+    limited_by: usize,
+    intervals: usize,
+    silences: usize,
+    panics: usize,
+    state: usize,
+}
+
+impl Layout {
+    fn of(types: &Btf, flow: Field) -> Option<Self> {
+        let offset = |path| types.member(flow, path).map(|field| field.offset);
+        Some(Self {
+            utility: offset("utility")?,
+            loss: offset("loss")?,
+            limited_by: offset("limited_by")?,
+            intervals: offset("intervals")?,
+            silences: offset("silences")?,
+            panics: offset("panics")?,
+            state: offset("law.state")?,
+        })
+    }
+}
+
+/// `sizeof(struct pcc_watched)` of `kernel/watch.h`.
+const HEAD: usize = 104;
+
+impl Watcher {
+    /// Of these variants, or of all that have connections.
+    ///
+    /// Errors: none is loaded, or one by another version of PCC.
+    pub(super) fn of(names: &[String], source: &Source) -> anyhow::Result<Self> {
+        let variants = Variant::all()?;
+        for name in names {
+            Variant::find(Some(name))?;
+        }
+        if variants.is_empty() {
+            bail!("PCC is not loaded: `pcc kernel load` loads it");
+        }
+        let loaded = Loaded::load(&source.object()?, Part::Watch)?;
+        let program = loaded.program_fd(c"pcc_watch")?;
+        let size = Map::of(loaded.map_fd("pcc_flows")?)?.value_size;
+        let mut of = Vec::new();
+        for variant in variants.into_iter().filter(|one| names.is_empty() || names.contains(&one.name)) {
+            let flows = variant.flows.filter(|flows| flows.value_size == size && flows.btf != 0);
+            let layout = |flows: &Map| -> anyhow::Result<_> {
+                Ok(Layout::of(&Btf::read(bpf::btf(flows.btf)?)?, Btf::whole(flows.value_type)))
+            };
+            let layout = flows.as_ref().map(layout).transpose()?.flatten();
+            let (Some(flows), Some(layout)) = (flows, layout) else {
+                bail!("{} was loaded by another version of PCC: unload it, and load it with this one", variant.name);
+            };
+            let iterator = Iterator::over(program.as_fd(), &flows).context("cannot look at the connections")?;
+            of.push((variant.name, iterator, layout));
+        }
+        Ok(Self { of, record: HEAD + size, _loaded: loaded })
+    }
+
+    /// All connections as they are now.
+    pub(super) fn look(&self) -> anyhow::Result<Vec<Connection>> {
+        let mut all = Vec::new();
+        for (name, iterator, layout) in &self.of {
+            let mut bytes = Vec::new();
+            iterator
+                .pass()
+                .and_then(|mut pass| pass.read_to_end(&mut bytes))
+                .context("cannot look at the connections")?;
+            let read = bytes.chunks_exact(self.record).filter_map(|record| connection(record, *layout));
+            // Whoever has another congestion control by now is not ours.
+            all.extend(read.filter(|one| one.name == *name));
+        }
+        all.sort_by_key(|one| (one.local, one.remote));
+        Ok(all)
+    }
+}
+
+fn connection(record: &[u8], layout: Layout) -> Option<Connection> {
+    let (head, flow) = record.split_at_checked(HEAD)?;
+    let u16_at = |at: usize| head.get(at..at + 2)?.try_into().ok().map(u16::from_ne_bytes);
+    let u32_at = |at: usize| head.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
+    let u64_at = |at: usize| head.get(at..at + 8)?.try_into().ok().map(u64::from_ne_bytes);
+    let of_flow = |at: usize| flow.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
+    let number = |at: usize| {
+        let number = flow.get(at..at + 8)?.try_into().ok().map(f64::from_ne_bytes);
+        number.map(|number| number.is_finite().then_some(number))
+    };
+    let address = |at: usize, port: usize| -> Option<SocketAddr> {
+        let bytes: [u8; 16] = head.get(at..at + 16)?.try_into().ok()?;
+        let of_ipv4 = Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]);
+        // AF_INET6 is 10.
+        let ip = if u16_at(48)? == 10 { Ipv6Addr::from(bytes).to_canonical() } else { IpAddr::V4(of_ipv4) };
+        Some(SocketAddr::new(ip, u16_at(port)?))
+    };
+    Some(Connection {
+        name: bpf::text(&head[..16]),
+        local: address(16, 50)?,
+        remote: address(32, 52)?,
+        at: Duration::from_nanos(u64_at(56)?),
+        sent: u64_at(64)?,
+        acked: u64_at(72)?,
+        pacing: u64_at(80)?,
+        packets_sent: u32_at(88)?,
+        packets_lost: u32_at(92)?,
+        rtt: Duration::from_micros(u32_at(96)?.into()),
+        window: u32_at(100)?,
+        state: ["Starting", "Draining", "Probing"].get(of_flow(layout.state)? as usize).copied().unwrap_or("?"),
+        utility: number(layout.utility)?,
+        loss: number(layout.loss)?,
+        limited_by: ["network", "application", "receiver", "host"]
+            .get(of_flow(layout.limited_by)? as usize)
+            .copied()
+            .unwrap_or("?"),
+        intervals: of_flow(layout.intervals)?,
+        silences: of_flow(layout.silences)?,
+        panics: of_flow(layout.panics)?,
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A record as the kernel writes it.
+    fn record(family: u16, address: [u8; 16]) -> Vec<u8> {
+        let mut bytes = b"pcc\0zzzzzzzzzzzz".to_vec();
+        bytes.extend(address);
+        bytes.extend(address);
+        for word in [family, 5001, 443, 1] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        for word in [2_000_000_000_u64, 3000, 2000, 1_250_000] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        for word in [30_u32, 3, 40_000, 17] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        assert_eq!(bytes.len(), HEAD);
+        bytes.extend(1.5_f64.to_ne_bytes());
+        bytes.extend(f64::NAN.to_ne_bytes());
+        for word in [1_u32, 9, 0, 0, 2] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    const LAYOUT: Layout =
+        Layout { utility: 0, loss: 8, limited_by: 16, intervals: 20, silences: 24, panics: 28, state: 32 };
+
+    /// A connection that has sent so much at that time.
+    pub(crate) fn example(seconds: u64, sent: u64, acked: u64, packets: (u32, u32)) -> Connection {
+        let one = connection(&record(2, [192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), LAYOUT).unwrap();
+        let at = Duration::from_secs(seconds);
+        Connection { at, sent, acked, packets_sent: packets.0, packets_lost: packets.1, ..one }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let one = example(2, 3000, 2000, (30, 3));
+        assert_eq!((one.local.to_string(), one.remote.port()), ("192.0.2.1:5001".into(), 443));
+        assert_eq!((one.state, one.utility, one.loss, one.limited_by), ("Probing", Some(1.5), None, "application"));
+        assert_eq!((one.rtt, one.window, one.pacing, one.intervals), (Duration::from_millis(40), 17, 1_250_000, 9));
+        assert_eq!(one.name, "pcc");
+    }
+
+    #[test]
+    fn an_ipv4_address_in_an_ipv6_socket_is_told_as_what_it_is() {
+        let mapped = Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped().octets();
+        assert_eq!(connection(&record(10, mapped), LAYOUT).unwrap().local.to_string(), "192.0.2.1:5001");
+    }
+
+    #[test]
+    fn what_ends_early_is_no_connection() {
+        let whole = record(2, [0; 16]);
+        assert!((0..whole.len()).all(|end| connection(&whole[..end], LAYOUT).is_none()));
+    }
+}
