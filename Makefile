@@ -25,11 +25,11 @@ test: ## Everything that continuous integration runs
 $(steps):
 	@$(with_rust) .ci/steps $@
 
-build: ## Build target/release/pcc
-	$(with_rust) cargo build --release --locked --bin pcc
+build: ## Build target/release/pcc, with PCC for the kernel where clang is
+	$(with_rust) .ci/with-object cargo build --release --locked --bin pcc
 
 install: ## Install pcc into ~/.cargo/bin
-	$(with_rust) cargo install --locked --path crates/cli
+	$(with_rust) .ci/with-object cargo install --locked --path crates/cli
 
 bench: build ## Cost of one packet in the core: time, allocations, memory, instructions; then `make busy`
 	@$(with_rust) .ci/bench
