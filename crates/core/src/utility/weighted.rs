@@ -3,11 +3,17 @@ use super::about::{About, BuiltIn};
 use super::parameters::Parameter;
 use crate::interval::Report;
 
+/// The least share of the data that counts as having arrived.
+const LEAST_ARRIVED: f64 = 1e-6;
+
 /// x − (x/s)·(1/(1−L) − 1): senders that are told to have the share s of one link take it. In Mbit/s.
 /// Source: `NSDI 2018` §3.3, where 1/s is written `c_i`.
 ///
 /// On a full link 1/(1−L) − 1 is by how much all senders together exceed the capacity. Where their shares sum to one,
 /// the only stable state is that each has its share, without loss.
+///
+/// Where nothing arrives the excess is without bound, and would be no number. What arrives counts as a millionth at least: less
+/// of an interval cannot be told from nothing, and it is worth less than anything else that may happen at that rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weighted {
     /// The share s of the link's capacity that this sender is to have, 0 to 1. No default.
@@ -15,10 +21,9 @@ pub struct Weighted {
 }
 
 impl Utility for Weighted {
-    /// Where everything was lost the excess is without bound, and the result not finite.
     fn evaluate(&self, report: &Report) -> f64 {
         let x = report.achieved.mbit();
-        x - x / self.share * (1.0 / (1.0 - report.loss()) - 1.0)
+        x - x / self.share * (1.0 / (1.0 - report.loss()).max(LEAST_ARRIVED) - 1.0)
     }
 
     fn name(&self) -> &str {
@@ -30,13 +35,12 @@ impl BuiltIn for Weighted {
     const ABOUT: About = About {
         name: "weighted",
         summary: "takes the share of the link that it is given, where all senders are given one",
-        formula: "x - x/share*(1/(1 - L) - 1); share has no default",
+        formula: "x - x/share*(1/max(1 - L, 1e-6) - 1); share has no default",
         unit: "Mbit/s",
         source: "NSDI 2018, section 3.3 (c_i = 1/share)",
         traps: &[
             "shares hold among senders that all use it, and sum to one; a share without the others' is only a tolerance",
             "proportional to x: alone it fills the path up to a random loss of share/(1 + share), and stops above",
-            "not defined where everything is lost",
         ],
         text: include_str!("text/weighted.utility"),
     };
@@ -69,7 +73,10 @@ mod tests {
     }
 
     #[test]
-    fn where_everything_is_lost_it_is_not_defined() {
-        assert!(!Weighted { share: 0.5 }.evaluate(&report(10.0, 1.0)).is_finite());
+    fn where_everything_is_lost_it_is_worth_less_than_anything_else_and_the_less_the_faster() {
+        let worth = |mbit: f64, loss: f64| Weighted { share: 0.5 }.evaluate(&report(mbit, loss));
+        assert!((worth(10.0, 1.0) / -2e7 - 1.0).abs() < 1e-5, "{}", worth(10.0, 1.0));
+        assert!(worth(10.0, 1.0) < worth(10.0, 0.999) && worth(11.0, 1.0) < worth(10.0, 1.0));
+        assert_eq!(worth(0.0, 1.0), 0.0);
     }
 }

@@ -7,6 +7,7 @@ mod long_term;
 
 use super::INITIAL_WINDOW;
 use super::control::{Acked, Control, InRecovery};
+use super::window::Window;
 use core::time::Duration;
 use filters::{Aggregation, MaxFilter};
 use long_term::LongTerm;
@@ -46,9 +47,8 @@ pub(super) struct Bbr {
     mode: Mode,
     size: f64,
     rng: Rng,
-    window: f64,
+    window: Window,
     prior_window: f64,
-    threshold: f64,
     /// Unit: bytes/s.
     pacing: Option<f64>,
     /// Highest delivery rates by round. Unit: segments/s.
@@ -77,9 +77,8 @@ impl Bbr {
             mode: Mode::Startup,
             size: size.get() as f64,
             rng: Rng::new(seed ^ 0x62_6272),
-            window: INITIAL_WINDOW,
+            window: Window::default(),
             prior_window: 0.0,
-            threshold: f64::INFINITY,
             pacing: None,
             rates: MaxFilter::default(),
             rounds: 0,
@@ -199,7 +198,7 @@ impl Bbr {
     fn check_drain(&mut self, event: &Acked) {
         if self.mode == Mode::Startup && self.is_full {
             self.mode = Mode::Drain;
-            self.threshold = self.inflight(self.rates.max(), 1.0);
+            self.window.threshold = self.inflight(self.rates.max(), 1.0);
         }
         if self.mode == Mode::Drain && event.in_flight as f64 <= self.inflight(self.rates.max(), 1.0) {
             self.enter_probe_bw(event.now);
@@ -230,7 +229,7 @@ impl Bbr {
                 self.probe_rtt_round_done |= self.is_round_start;
                 if self.probe_rtt_round_done && event.now > until {
                     self.least_rtt_at = event.now;
-                    self.window = self.window.max(self.prior_window);
+                    self.window.segments = self.window.segments.max(self.prior_window);
                     if self.is_full {
                         self.enter_probe_bw(event.now);
                     } else {
@@ -243,7 +242,7 @@ impl Bbr {
 
     fn save_window(&mut self) {
         let usual = self.recovery == InRecovery::No && self.mode != Mode::ProbeRtt;
-        self.prior_window = if usual { self.window } else { self.prior_window.max(self.window) };
+        self.prior_window = if usual { self.window.segments } else { self.prior_window.max(self.window.segments) };
     }
 
     fn update_pacing(&mut self, event: &Acked) {
@@ -262,63 +261,55 @@ impl Bbr {
             return self.bound();
         }
         let acked = event.acked as f64;
-        self.window = (self.window - event.lost as f64).max(1.0);
+        self.window.segments = (self.window.segments - event.lost as f64).max(1.0);
         if recovery == InRecovery::Fast && before != InRecovery::Fast {
             // For a round, one leaves for each that arrives.
             (self.conserves, self.round_ends) = (true, event.delivered);
-            self.window = event.in_flight as f64 + acked;
+            self.window.segments = event.in_flight as f64 + acked;
         } else if recovery == InRecovery::No && before != InRecovery::No {
-            self.window = self.window.max(self.prior_window);
+            self.window.segments = self.window.segments.max(self.prior_window);
             self.conserves = false;
         }
         if self.conserves {
-            self.window = self.window.max(event.in_flight as f64 + acked);
+            self.window.segments = self.window.segments.max(event.in_flight as f64 + acked);
             return self.bound();
         }
         let extra = if self.is_full { self.aggregation.extra(self.rate()) } else { 0.0 };
         let target = self.budget(self.bdp(self.rate(), self.window_gain()) + extra);
         if self.is_full {
-            self.window = (self.window + acked).min(target);
-        } else if self.window < target || (event.delivered as f64) < INITIAL_WINDOW {
-            self.window += acked;
+            self.window.segments = (self.window.segments + acked).min(target);
+        } else if self.window.segments < target || (event.delivered as f64) < INITIAL_WINDOW {
+            self.window.segments += acked;
         }
-        self.window = self.window.max(LEAST_WINDOW);
+        self.window.segments = self.window.segments.max(LEAST_WINDOW);
         self.bound();
     }
 
     fn bound(&mut self) {
         if self.mode == Mode::ProbeRtt {
-            self.window = self.window.min(LEAST_WINDOW);
+            self.window.segments = self.window.segments.min(LEAST_WINDOW);
         }
     }
 }
 
 impl Control for Bbr {
-    fn window(&self) -> f64 {
-        self.window
+    fn limits(&self) -> &Window {
+        &self.window
     }
 
-    fn set_window(&mut self, window: f64) {
-        self.window = window.max(1.0);
-    }
-
-    fn threshold(&self) -> f64 {
-        self.threshold
-    }
-
-    fn set_threshold(&mut self, threshold: f64) {
-        self.threshold = threshold;
+    fn limits_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
     fn reduced(&mut self, _: Timestamp) -> f64 {
         self.save_window();
-        self.threshold
+        self.window.threshold
     }
 
     fn on_ack(&mut self, event: &Acked, recovery: InRecovery) {
         self.lost += event.lost;
         self.update_rate(event);
-        self.aggregation.update(event, self.rate(), self.window, self.is_round_start);
+        self.aggregation.update(event, self.rate(), self.window.segments, self.is_round_start);
         self.update_cycle(event);
         self.check_full(event);
         self.check_drain(event);

@@ -1,6 +1,7 @@
 //! What a congestion control of TCP is told, and what it answers.
 
 use super::sample::RateSample;
+use super::window::Window;
 use core::time::Duration;
 use pcc::units::{Rate, Timestamp};
 
@@ -29,12 +30,22 @@ pub(super) struct Acked {
 
 /// A congestion control, in the manner of Linux's `tcp_congestion_ops`.
 pub(super) trait Control {
+    fn limits(&self) -> &Window;
+    fn limits_mut(&mut self) -> &mut Window;
     /// Segments that may be in flight.
-    fn window(&self) -> f64;
-    fn set_window(&mut self, window: f64);
+    fn window(&self) -> f64 {
+        self.limits().segments
+    }
+    fn set_window(&mut self, window: f64) {
+        self.limits_mut().segments = window.max(1.0);
+    }
     /// Slow start ends at this window.
-    fn threshold(&self) -> f64;
-    fn set_threshold(&mut self, threshold: f64);
+    fn threshold(&self) -> f64 {
+        self.limits().threshold
+    }
+    fn set_threshold(&mut self, threshold: f64) {
+        self.limits_mut().threshold = threshold;
+    }
     /// The threshold after a loss or a mark.
     fn reduced(&mut self, event: Timestamp) -> f64;
     /// Acknowledgements while nothing is wrong. For those that answer all by themselves: every acknowledgement.

@@ -3,7 +3,7 @@
 
 use super::control::{Acked, Control, InRecovery};
 use super::hystart::HyStart;
-use super::reno::Window;
+use super::window::Window;
 use core::time::Duration;
 use pcc::units::Timestamp;
 
@@ -83,20 +83,12 @@ impl Cubic {
 }
 
 impl Control for Cubic {
-    fn window(&self) -> f64 {
-        self.window.segments
+    fn limits(&self) -> &Window {
+        &self.window
     }
 
-    fn set_window(&mut self, window: f64) {
-        self.window.segments = window.max(1.0);
-    }
-
-    fn threshold(&self) -> f64 {
-        self.window.threshold
-    }
-
-    fn set_threshold(&mut self, threshold: f64) {
-        self.window.threshold = threshold;
+    fn limits_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
     fn reduced(&mut self, _: Timestamp) -> f64 {

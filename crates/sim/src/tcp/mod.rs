@@ -10,6 +10,7 @@ mod reno;
 mod sample;
 mod scoreboard;
 mod train;
+mod window;
 
 use crate::account::Account;
 use crate::ranges::Ranges;
