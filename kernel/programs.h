@@ -220,7 +220,7 @@
 
 /* takes the share of the link that it is given, where all senders are given one */
 #define PCC_UTILITY_WEIGHTED { \
-	.length = 13, \
+	.length = 15, \
 	.loads = 0x5, \
 	.panic_loss = 0x3fe0000000000000, /* 0.5 */ \
 	.ops = { \
@@ -232,6 +232,8 @@
 		{ PCC_PUSH, 0, 0x3ff0000000000000 }, /* 1.0 */ \
 		{ PCC_LOAD, PCC_LOSS, 0 }, \
 		{ PCC_SUB, 0, 0 }, \
+		{ PCC_PUSH, 0, 0x3eb0c6f7a0b5ed8d }, /* 1e-6 */ \
+		{ PCC_MAX, 0, 0 }, \
 		{ PCC_DIV, 0, 0 }, \
 		{ PCC_PUSH, 0, 0x3ff0000000000000 }, /* 1.0 */ \
 		{ PCC_SUB, 0, 0 }, \
