@@ -1,5 +1,11 @@
 //! The guest kernel: built once from a Linux source, with our configuration and patches, and found again by content.
 
+mod error;
+mod module;
+
+pub use error::KernelError;
+pub use module::Module;
+
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io;
@@ -32,81 +38,6 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("xz", "xz-utils"),
     ("perl", "perl"),
 ];
-
-/// Why there is no kernel.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelError {
-    /// No source was named and Debian's is not installed.
-    #[error(
-        "no kernel source at {path}: install it with `apt-get install {packages}`, \
-         or name a directory or tarball of Linux {VERSION} with --source"
-    )]
-    NoSource {
-        /// Where it was looked for.
-        path: PathBuf,
-        /// The Debian packages of it and of what is missing besides, with spaces.
-        packages: String,
-    },
-    /// The named source is not what was expected.
-    #[error("{path} is not a source of Linux {VERSION} ({problem}): take the tree or tarball of kernel.org or Debian")]
-    WrongSource {
-        /// What was named.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// Programs the build needs are missing.
-    #[error("building the kernel needs {programs}: `apt-get install {packages}`")]
-    MissingPrograms {
-        /// Names of the programs, with commas.
-        programs: String,
-        /// Names of the Debian packages, with spaces.
-        packages: String,
-    },
-    /// The disk is too full.
-    #[error(
-        "{path} has {free_mb} MB free and the build needs {needed_mb} MB: free some space, \
-         or set XDG_CACHE_HOME to a directory on another disk",
-        needed_mb = NEEDED_SPACE / 1_000_000
-    )]
-    NoSpace {
-        /// The cache directory.
-        path: PathBuf,
-        /// Free megabytes there.
-        free_mb: u64,
-    },
-    /// A step of the build failed.
-    #[error("`{step}` failed ({status}); the end of {log}:\n{tail}")]
-    Step {
-        /// The command.
-        step: String,
-        /// How it ended.
-        status: String,
-        /// Where its whole output is.
-        log: PathBuf,
-        /// The last lines of its output.
-        tail: String,
-    },
-    /// A setting did not survive the kernel's own dependency rules.
-    #[error("this source does not offer {0}, which the lab needs: use Linux {VERSION}")]
-    MissingSetting(String),
-    /// Nothing was built yet.
-    #[error("the guest kernel is not built yet: run `pcc lab build` (3 to 4 minutes of two quiet cores)")]
-    NotBuilt,
-    /// What was built is older than this program.
-    #[error("the guest kernel was built by another version of pcc: run `pcc lab build` again")]
-    Outdated,
-    /// The cache directory is not usable.
-    #[error("could not {what} {path}: {error}")]
-    Io {
-        /// What was tried.
-        what: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
-}
 
 fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> KernelError + use<'a> {
     move |error| KernelError::Io { what, path: path.to_owned(), error }
@@ -154,11 +85,13 @@ pub fn build(cache: &Path, source: Option<&Path>, tell: &mut dyn FnMut(&str)) ->
     source.hash_into(&mut hash)?;
     let identity = hash.finalize().to_hex().as_str()[..16].to_owned();
     let path = cache.join(format!("linux-{identity}"));
-    if let Ok(there) = find(cache).map(|kernel| kernel.identity == identity)
-        && there
+    let there = find(cache).ok().filter(|kernel| kernel.identity == identity);
+    let headers = module::headers(cache, &identity);
+    if let Some(kernel) = &there
+        && headers.is_dir()
     {
         tell(&format!("the kernel is there already: {}", path.display()));
-        return find(cache);
+        return Ok(kernel.clone());
     }
     check_space(cache)?;
 
@@ -169,7 +102,13 @@ pub fn build(cache: &Path, source: Option<&Path>, tell: &mut dyn FnMut(&str)) ->
     }
     fs::create_dir_all(&work).map_err(io_error("create", &work))?;
     File::create(&log).map_err(io_error("create", &log))?;
-    let built = Build { source: &source, work: &work, log: &log }.run(tell);
+    let build = Build { source: &source, work: &work, log: &log };
+    let built = build.prepare(tell).and_then(|(tree, release)| {
+        // A kernel that an earlier version of this program built is the same one.
+        let binary = if there.is_none() { Some(build.compile(&tree, &release, tell)?) } else { None };
+        build.keep_headers(&tree, &headers)?;
+        Ok((binary, release))
+    });
     let (binary, release) = match built {
         Ok(built) => built,
         Err(error) => {
@@ -178,6 +117,12 @@ pub fn build(cache: &Path, source: Option<&Path>, tell: &mut dyn FnMut(&str)) ->
             return Err(error);
         }
     };
+    if let (None, Some(kernel)) = (&binary, there) {
+        fs::remove_dir_all(&work).map_err(io_error("clear", &work))?;
+        tell(&format!("Linux {release} was there already, and is ready for modules: {}", kernel.path.display()));
+        return Ok(kernel);
+    }
+    let binary = binary.unwrap_or_default();
     let partial = path.with_extension("new");
     fs::copy(&binary, &partial).map_err(io_error("copy the kernel to", &partial))?;
     fs::rename(&partial, &path).map_err(io_error("move the kernel to", &path))?;
@@ -328,7 +273,8 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    fn run(&self, tell: &mut dyn FnMut(&str)) -> Result<(PathBuf, String), KernelError> {
+    /// A tree that is patched and configured, and the release that it is of.
+    fn prepare(&self, tell: &mut dyn FnMut(&str)) -> Result<(PathBuf, String), KernelError> {
         let (tree, release) = self.unpack(tell)?;
         let write = |name: &str, text: &str| {
             let path = self.work.join(name);
@@ -348,11 +294,27 @@ impl Build<'_> {
         if let Some(missing) = missing_settings(&got).first() {
             return Err(KernelError::MissingSetting((*missing).to_owned()));
         }
+        Ok((tree, release))
+    }
 
+    /// The executable.
+    fn compile(&self, tree: &Path, release: &str, tell: &mut dyn FnMut(&str)) -> Result<PathBuf, KernelError> {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from).to_string();
         tell(&format!("compiling Linux {release} with {jobs} jobs (about 8 minutes of one core's time)"));
-        self.step(&tree, "make", &["-s", "ARCH=um", "-j", &jobs, "linux"])?;
-        Ok((tree.join("linux"), release))
+        self.step(tree, "make", &["-s", "ARCH=um", "-j", &jobs, "linux"])?;
+        Ok(tree.join("linux"))
+    }
+
+    /// Moves what modules of this kernel are built with to where it is kept.
+    fn keep_headers(&self, tree: &Path, to: &Path) -> Result<(), KernelError> {
+        self.step(tree, "make", &["-s", "ARCH=um", "modules_prepare"])?;
+        let partial = to.with_extension("new");
+        let _ = fs::remove_dir_all(&partial);
+        fs::create_dir_all(partial.join("arch")).map_err(io_error("create", &partial))?;
+        for name in module::HEADERS {
+            fs::rename(tree.join(name), partial.join(name)).map_err(io_error("keep", &tree.join(name)))?;
+        }
+        fs::rename(&partial, to).map_err(io_error("move the headers to", to))
     }
 
     /// Always into a directory of our own: a tree somebody else owns is never patched.
@@ -380,34 +342,39 @@ impl Build<'_> {
     }
 
     fn step(&self, dir: &Path, program: &str, args: &[&str]) -> Result<(), KernelError> {
-        let log = File::options().append(true).open(self.log).map_err(io_error("write", self.log))?;
-        let errors = log.try_clone().map_err(io_error("write", self.log))?;
-        let status = Command::new(program)
-            .args(args)
-            .current_dir(dir)
-            .env("KBUILD_BUILD_USER", "pcc")
-            .env("KBUILD_BUILD_HOST", "lab")
-            // The banner's date would make two builds of one source differ.
-            .env("KBUILD_BUILD_TIMESTAMP", "1970-01-01")
-            .env_remove("MAKEFLAGS")
-            .stdin(Stdio::null())
-            .stdout(log)
-            .stderr(errors)
-            .status()
-            .map_err(|error| KernelError::Io { what: "run", path: program.into(), error })?;
-        if status.success() {
-            return Ok(());
-        }
-        let all = fs::read(self.log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&all);
-        let lines: Vec<_> = text.lines().collect();
-        Err(KernelError::Step {
-            step: format!("{program} {}", args.join(" ")),
-            status: status.to_string(),
-            log: self.log.to_owned(),
-            tail: lines[lines.len().saturating_sub(20)..].join("\n"),
-        })
+        step(self.log, dir, program, args)
     }
+}
+
+/// Runs a program; what it says is added to the log.
+fn step(log: &Path, dir: &Path, program: &str, args: &[&str]) -> Result<(), KernelError> {
+    let output = File::options().append(true).create(true).open(log).map_err(io_error("write", log))?;
+    let errors = output.try_clone().map_err(io_error("write", log))?;
+    let status = Command::new(program)
+        .args(args)
+        .current_dir(dir)
+        .env("KBUILD_BUILD_USER", "pcc")
+        .env("KBUILD_BUILD_HOST", "lab")
+        // The banner's date would make two builds of one source differ.
+        .env("KBUILD_BUILD_TIMESTAMP", "1970-01-01")
+        .env_remove("MAKEFLAGS")
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(errors)
+        .status()
+        .map_err(|error| KernelError::Io { what: "run", path: program.into(), error })?;
+    if status.success() {
+        return Ok(());
+    }
+    let all = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&all);
+    let lines: Vec<_> = text.lines().collect();
+    Err(KernelError::Step {
+        step: format!("{program} {}", args.join(" ")),
+        status: status.to_string(),
+        log: log.to_owned(),
+        tail: lines[lines.len().saturating_sub(20)..].join("\n"),
+    })
 }
 
 /// The `=y` settings of [`CONFIG`] that are not in a finished configuration.

@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn runs_that_their_hosts_held_back_are_named_and_not_averaged() {
-        let full = Options { size: Size::Full, app: None };
+        let full = Options { size: Size::Full, ..Options::default() };
         let scenario = crate::scenario::load("satellite", &full).unwrap();
         let outcomes = outcomes(&scenario);
         let cells = cells(&scenario, &outcomes);

@@ -1,8 +1,8 @@
 //! What the lab's subcommands have in common: scenarios, the program under test, and where results are kept.
 
+use super::say;
 use anyhow::{Context as _, bail, ensure};
-use pcc_lab::kernel;
-use pcc_lab::machine::RunError;
+use pcc_lab::kernel::{self, Kernel, Module};
 use pcc_lab::program::{HASH, Program};
 use pcc_lab::scenario::{self, Options, Scenario, Size};
 use pcc_lab::spec::{App, Outcome};
@@ -26,25 +26,40 @@ pub(super) struct Wanted {
     /// Its server: a shell command for the receiver's host, started before
     #[arg(long, value_name = "CMD", requires = "app")]
     app_server: Option<String>,
-    /// A module of the guest's kernel that provides the congestion control `pcc`
+    /// A module of the guest's kernel that provides the congestion control `pcc` [default: PCC's own, of this program]
     #[arg(long, value_name = "FILE")]
     module: Option<PathBuf>,
 }
 
 impl Wanted {
-    fn options(&self) -> Options {
+    fn options(&self, algorithms: &[String]) -> Options {
         let app = self.app.clone().map(|client| App { client, server: self.app_server.clone() });
-        Options { size: if self.full { Size::Full } else { Size::Standard }, app }
+        Options { size: if self.full { Size::Full } else { Size::Standard }, app, algorithms: algorithms.to_vec() }
     }
 
-    /// The kernel module's file.
+    /// Identity of the kernel module that these scenarios need; none if they need none.
     ///
-    /// Errors: there is none of that name.
-    pub(super) fn module(&self) -> anyhow::Result<Option<PathBuf>> {
-        let find = |path: &PathBuf| {
-            path.canonicalize().with_context(|| format!("could not find the kernel module {}", path.display()))
+    /// Errors: the file that was named is none that can be read, or none was named and this program carries no source.
+    pub(super) fn module_identity(&self, scenarios: &[Scenario]) -> anyhow::Result<Option<String>> {
+        if !need_module(scenarios) {
+            return Ok(None);
+        }
+        let Some(path) = &self.module else { return Ok(Some(Module::identity()?)) };
+        let module =
+            Program::read(path).with_context(|| format!("could not read the kernel module {}", path.display()))?;
+        Ok(Some(module.hash))
+    }
+
+    /// The file of that module for this kernel; PCC's own is built if it is not there.
+    pub(super) fn module(&self, scenarios: &[Scenario], kernel: &Kernel) -> anyhow::Result<Option<PathBuf>> {
+        if !need_module(scenarios) {
+            return Ok(None);
+        }
+        let Some(path) = &self.module else {
+            return Ok(Some(Module::build(&kernel::cache_dir(), kernel, &mut say)?.path));
         };
-        self.module.as_ref().map(find).transpose()
+        let found = path.canonicalize();
+        Ok(Some(found.with_context(|| format!("could not find the kernel module {}", path.display()))?))
     }
 }
 
@@ -64,11 +79,12 @@ pub(super) struct Stored {
 impl Stored {
     /// The scenarios, the store, and the program that the QUIC flows ran.
     pub(super) fn open(&self, names: &[String]) -> anyhow::Result<(Vec<Scenario>, Store, Program)> {
-        let mut scenarios = load(names, &self.wanted)?;
+        let mut scenarios = load(names, &self.wanted, &[])?;
         let dir = results(self.results.as_deref());
         // What is noted of programs is the same for every kernel.
         let program = self.program(&Store::at(&dir, ""))?;
-        identify(&mut scenarios, &program, self.wanted.module()?.as_deref())?;
+        let module = self.wanted.module_identity(&scenarios)?;
+        identify(&mut scenarios, &program, module.as_deref());
         // Results of other machines can be looked at where no kernel was built.
         let kernel = kernel::find(&kernel::cache_dir()).map(|kernel| kernel.identity);
         let kernel = kernel.ok().or_else(|| Store::usual_kernel(&dir));
@@ -91,13 +107,13 @@ impl Stored {
     }
 }
 
-/// The scenarios of these names; all supplied ones if there are none.
-pub(super) fn load(names: &[String], wanted: &Wanted) -> anyhow::Result<Vec<Scenario>> {
+/// The scenarios of these names, all supplied ones if there are none, with these algorithms besides their own.
+pub(super) fn load(names: &[String], wanted: &Wanted, algorithms: &[String]) -> anyhow::Result<Vec<Scenario>> {
     let mut scenarios: Vec<Scenario> = Vec::new();
     let all = names.is_empty() || names.iter().any(|name| name == ALL);
     let supplied = scenario::names().filter(|_| all).map(str::to_owned);
     for name in supplied.chain(names.iter().filter(|name| *name != ALL).cloned()) {
-        let scenario = scenario::load(&name, &wanted.options())?;
+        let scenario = scenario::load(&name, &wanted.options(algorithms))?;
         if scenarios.iter().all(|known| known.name != scenario.name) {
             scenarios.push(scenario);
         }
@@ -160,21 +176,16 @@ pub(super) fn outcomes(scenario: &Scenario, store: &Store) -> Vec<Option<Outcome
     scenario.runs.iter().map(|run| store.find(&run.spec)).collect()
 }
 
+fn need_module(scenarios: &[Scenario]) -> bool {
+    scenarios.iter().flat_map(|scenario| &scenario.runs).any(|run| run.spec.has_module_flows())
+}
+
 /// Runs of the product itself belong to a build of it, and so do those of a kernel module.
-///
-/// Errors: a run needs a module and none is there.
-pub(super) fn identify(scenarios: &mut [Scenario], program: &Program, module: Option<&Path>) -> anyhow::Result<()> {
-    let hash = |path: &Path| {
-        Program::read(path).with_context(|| format!("could not read the kernel module {}", path.display()))
-    };
-    let module = module.map(hash).transpose()?.map(|module| module.hash);
+pub(super) fn identify(scenarios: &mut [Scenario], program: &Program, module: Option<&str>) {
     for run in scenarios.iter_mut().flat_map(|scenario| &mut scenario.runs) {
         run.spec.program = program.of(&run.spec);
-        if run.spec.has_module_flows() {
-            run.spec.module = Some(module.clone().ok_or(RunError::NoModule)?);
-        }
+        run.spec.module = module.filter(|_| run.spec.has_module_flows()).map(str::to_owned);
     }
-    Ok(())
 }
 
 pub(super) fn results(dir: Option<&Path>) -> PathBuf {
@@ -220,15 +231,15 @@ mod tests {
 
     #[test]
     fn all_stands_for_every_supplied_scenario_once() {
-        let all = load(&["all".into(), "satellite".into()], &Wanted::default()).unwrap();
+        let all = load(&["all".into(), "satellite".into()], &Wanted::default(), &[]).unwrap();
         assert_eq!(all.len(), scenario::names().count());
-        assert_eq!(load(&["satellite".into()], &Wanted::default()).unwrap().len(), 1);
+        assert_eq!(load(&["satellite".into()], &Wanted::default(), &[]).unwrap().len(), 1);
     }
 
     #[test]
     fn a_selection_names_what_is_not_there() {
         let select = |algorithms: &[&str], points: &[&str], seeds: &[u64]| {
-            let mut scenarios = load(&["random-loss".into()], &Wanted::default()).unwrap();
+            let mut scenarios = load(&["random-loss".into()], &Wanted::default(), &[]).unwrap();
             let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
             let (algorithms, points) = (owned(algorithms), owned(points));
             let selection = Selection { algorithms: &algorithms, points: &points, seeds, first_seeds: None };
@@ -238,5 +249,30 @@ mod tests {
         assert!(select(&["vegas"], &[], &[]).unwrap_err().contains("it has quic:pcc"));
         assert!(select(&[], &["0.5"], &[]).unwrap_err().contains("0.02"));
         assert!(select(&[], &[], &[99]).unwrap_err().contains("it has 1, 2"));
+    }
+
+    #[test]
+    fn an_algorithm_that_a_scenario_does_not_name_is_one_more() {
+        let load = |name: &str| load(&["random-loss".into()], &Wanted::default(), &[name.to_owned()]);
+        let algorithms = |name| distinct(load(name).unwrap()[0].runs.iter().map(|run| run.algorithm.clone()));
+        let own = algorithms("cubic");
+        assert_eq!(algorithms("vegas"), [&own[..], &["vegas".to_owned()]].concat());
+        assert!(format!("{:#}", load("swift").unwrap_err()).contains("unknown algorithm `swift`"));
+    }
+
+    #[test]
+    fn runs_with_the_kernels_pcc_belong_to_the_source_of_its_module_and_others_do_not() {
+        let wanted = Wanted::default();
+        let mut scenarios = load(&["random-loss".into()], &wanted, &[]).unwrap();
+        assert_eq!(wanted.module_identity(&scenarios).unwrap(), None);
+        scenarios.extend(load(&["satellite".into()], &wanted, &["pcc".into()]).unwrap());
+        let module = wanted.module_identity(&scenarios).unwrap();
+        assert_eq!(module, Some(Module::identity().unwrap()));
+        identify(&mut scenarios, &Program::unknown("0"), module.as_deref());
+        for run in scenarios.iter().flat_map(|scenario| &scenario.runs) {
+            assert_eq!(run.spec.module.is_some(), run.algorithm == "pcc", "{}", run.algorithm);
+        }
+        let nowhere = Wanted { module: Some("/nowhere.ko".into()), ..Wanted::default() };
+        assert!(nowhere.module_identity(&scenarios).unwrap_err().to_string().contains("/nowhere.ko"));
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// Supplied scenarios by name, `all` of them, or .toml files
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
-    /// Only these algorithms of the scenario
+    /// Only these algorithms, of the scenario or not
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     algorithm: Vec<String>,
     /// Only these values of the sweep
@@ -83,7 +83,7 @@ pub(crate) const MEASURES: [Measure; 6] =
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     // A mistake in the last name must not be found after an hour of runs.
-    let mut scenarios = bench::load(&args.names, &args.wanted)?;
+    let mut scenarios = bench::load(&args.names, &args.wanted, &args.algorithm)?;
     let selection =
         Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: args.seeds };
     selection.apply(&mut scenarios)?;
@@ -95,17 +95,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Some(path) => path.canonicalize().with_context(|| format!("could not find the program {}", path.display()))?,
         None => init.clone(),
     };
+    let kernel = kernel::find(&kernel::cache_dir())?;
     let machine = Machine {
-        kernel: kernel::find(&kernel::cache_dir())?,
+        module: args.wanted.module(&scenarios, &kernel)?,
+        kernel,
         init,
         program,
-        module: args.wanted.module()?,
         init_arguments: vec!["lab".into(), "guest-init".into()],
         timeout: args.timeout.into(),
         memory: memory_for(args.processors().len())?,
     };
     let program = machine.program()?;
-    bench::identify(&mut scenarios, &program, machine.module.as_deref())?;
+    let module = args.wanted.module_identity(&scenarios)?;
+    bench::identify(&mut scenarios, &program, module.as_deref());
     let store = Store::at(&bench::results(args.results.as_deref()), &machine.kernel.identity);
     let commit = args.commit.clone().or_else(|| bench::commit_of(&machine.program));
     store.keep_origin(&program, commit.as_deref()).context("could not store which commit the program is of")?;

@@ -17,7 +17,7 @@ use std::path::Path;
 
 pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
     let page = args.output.as_deref().map(|path| Reserved::at(path, "--output")).transpose()?;
-    let options = Options { size: if args.full { Size::Full } else { Size::Standard }, app: None };
+    let options = Options { size: if args.full { Size::Full } else { Size::Standard }, ..Options::default() };
     let mut scenarios = [scenario::load(name, &options)?];
     let selection =
         Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: None };

@@ -141,6 +141,8 @@ pub struct Options {
     pub size: Size,
     /// A program under test, as one more algorithm called `app`.
     pub app: Option<App>,
+    /// Algorithms that are run even if a scenario does not name them.
+    pub algorithms: Vec<String>,
 }
 
 /// Names of the supplied scenarios.
@@ -175,6 +177,11 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
     let mut file = if options.size == Size::Full { file.into_full() } else { file };
     if options.app.is_some() && !file.algorithms.iter().any(|known| known == algorithm::APP) {
         file.algorithms.push(algorithm::APP.to_owned());
+    }
+    for name in &options.algorithms {
+        if !file.algorithms.contains(name) {
+            file.algorithms.push(name.clone());
+        }
     }
     let runs = expand(&file, dir, options.app.as_ref())
         .map_err(|problem| ScenarioError::Impossible { name: name.to_owned(), problem })?;
@@ -372,7 +379,7 @@ mod tests {
 
     #[test]
     fn the_full_size_replaces_what_it_names() {
-        let options = Options { size: Size::Full, app: None };
+        let options = Options { size: Size::Full, ..Options::default() };
         let text = format!("{SMALL}\n[full]\nseeds = [1, 2, 3, 4]\nvalues = [0.5]\nduration = '20s'");
         let scenario = understand("small", &text, Path::new(""), &options).unwrap();
         assert_eq!((scenario.runs.len(), scenario.runs[0].spec.duration), (2 * 4, 20_000_000_000));
@@ -382,7 +389,7 @@ mod tests {
     #[test]
     fn a_program_under_test_is_one_more_algorithm() {
         let app = App { client: "iperf3 -c $RECEIVER".into(), server: None };
-        let options = Options { size: Size::Standard, app: Some(app.clone()) };
+        let options = Options { app: Some(app.clone()), ..Options::default() };
         let scenario = understand("small", SMALL, Path::new(""), &options).unwrap();
         assert_eq!(scenario.runs.len(), 3 * 3 * 2);
         assert!(scenario.runs.iter().any(|run| run.algorithm == "app" && run.spec.flows[0].app == Some(app.clone())));
