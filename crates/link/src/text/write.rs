@@ -10,7 +10,7 @@ use core::time::Duration;
 use pcc::units::{Bytes, Rate};
 
 impl fmt::Display for Path {
-    /// Writes what [`Path::from_str`] reads back as the same path, bit by bit.
+    /// Writes what [`Path`]'s [`str::parse`] reads back as the same path, bit by bit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (up, down) = (self.up.items(), self.down.items());
         let mut items = Vec::new();
