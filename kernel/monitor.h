@@ -39,9 +39,8 @@
 #define MONITOR_LEAST_PACKETS 10
 /* One that is judged has at least the time of ten trains. Unit: ns. */
 #define MONITOR_SHORTEST_TRIAL 1000000ULL
-/* A share of an interval without data to send, and below which share of its target. */
+/* A share of an interval without data to send above which it tells nothing of rates. */
 #define MONITOR_LIMITED_SHARE 10 /* a tenth */
-#define MONITOR_ACHIEVED_SHARE n_ratio(9, 10)
 
 /* What TCP knows at an acknowledgement. Counters are modulo 2^32. */
 struct pcc_sample {
@@ -344,7 +343,7 @@ PCC_CALL int pcc_interval_report(const struct pcc_interval *interval, struct pcc
 	report->app_limited = 0;
 	report->limited_by = PCC_BY_NETWORK;
 	pcc_slope_report(&interval->slope, report);
-	if (!n_less(report->achieved, n_mul(report->target, MONITOR_ACHIEVED_SHARE)))
+	if (!n_less(report->achieved, n_mul(report->target, REPORT_ACHIEVED_SHARE)))
 		return 0;
 	/* Short of its target: who held it back? */
 	limited = interval->delivered / MONITOR_LIMITED_SHARE;

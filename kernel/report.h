@@ -22,6 +22,9 @@ enum pcc_limit {
 	PCC_BY_HOST,
 };
 
+/* Below this share of the target something held the sender back. */
+#define REPORT_ACHIEVED_SHARE n_ratio(9, 10)
+
 /* What the report of the next interval says of this one. NaN: not known. */
 struct pcc_previous {
 	pcc_num rate;	    /* byte/s */

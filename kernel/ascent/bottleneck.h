@@ -90,6 +90,17 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 	return 0;
 }
 
+/* The rate that the path was offered. A pacer is always a little late: who asked that
+ * what was sent be what was asked for would never ask for more, and lose a little with
+ * each queue that it meets. What falls far behind shows no more than itself.
+ */
+PCC_PART pcc_num pcc_offered(const struct pcc_pair *pair)
+{
+	if (n_less(pair->rate, n_mul(REPORT_ACHIEVED_SHARE, pair->target)))
+		return pair->rate;
+	return n_max(pair->rate, pair->target);
+}
+
 /* The bottleneck was not busy, and if it carried all, then it can carry more: whether
  * more is tried now. What a host sent late and all at once is no such proof, and
  * what left before more was tried for the last time has no say in it either.
@@ -102,7 +113,7 @@ PCC_CALL int pcc_bottleneck_idle(struct pcc_bottleneck *bottleneck, const struct
 	PCC_NEEDS(bottleneck, 0);
 	PCC_NEEDS(pair, 0);
 	carried = n_mul(bottleneck->capacity, n_sub(N_ONE, least));
-	if (!pair->fresh || n_less(pair->rate, carried))
+	if (!pair->fresh || n_less(pcc_offered(pair), carried))
 		return 0;
 	carried = n_max(bottleneck->capacity, n_min(pair->rate, pair->target));
 	bottleneck->capacity = n_mul(carried, n_add(N_ONE, bottleneck->headroom));

@@ -17,7 +17,7 @@ pub(crate) const SHORTEST_TRIAL: Duration = Duration::from_micros(10 * TRAIN.as_
 /// A share of the interval without data to send above which it says nothing about the rate.
 const LIMITED_SHARE: f64 = 0.1;
 /// Below this share of the target something held the sender back.
-const ACHIEVED_SHARE: f64 = 0.9;
+pub(crate) const ACHIEVED_SHARE: f64 = 0.9;
 
 /// One monitor interval while its packets are sent, and then while their fate is awaited.
 #[derive(Clone, Debug)]

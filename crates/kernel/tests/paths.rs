@@ -21,11 +21,13 @@ struct Path {
     silent: (u64, u64),
     /// At most so many Mbit/s are there to be sent.
     source: f64,
+    /// Share of the time between two packets by which a pacer is late.
+    late: f64,
 }
 
 impl Default for Path {
     fn default() -> Self {
-        Self { mbit: 100.0, rtt: 30 * MS, buffer: 250, loss: 0.0, silent: (0, 0), source: f64::MAX }
+        Self { mbit: 100.0, rtt: 30 * MS, buffer: 250, loss: 0.0, silent: (0, 0), source: f64::MAX, late: 0.0 }
     }
 }
 
@@ -118,7 +120,7 @@ impl Tcp {
         let rate = (self.flow.rate() as f64).min(self.path.source * 125_000.0);
         // What the application has not is not sent, and TCP marks what is.
         self.sample.app_limited = u32::from((self.flow.rate() as f64) > self.path.source * 125_000.0);
-        self.sample.next_sent += (PACKET as f64 * 1e9 / rate) as u64;
+        self.sample.next_sent += (PACKET as f64 * 1e9 * (1.0 + self.path.late) / rate) as u64;
         self.highest = self.highest.max(self.flow.rate());
     }
 
@@ -206,6 +208,15 @@ fn a_path_is_filled_with_a_short_queue() {
             loss < 0.005 && queue < 5.0 / mbit.sqrt() + 4.0 * packet + 1.0,
             "{mbit} Mbit/s: {loss} lost, {queue} ms"
         );
+    }
+}
+
+#[test]
+fn a_pacer_that_is_always_a_little_late_fills_the_path_too() {
+    for late in [0.01, 0.03, 0.06] {
+        let mut tcp = Tcp::over(Path { mbit: 400.0, rtt: 50 * MS, buffer: 70, late, ..Path::default() });
+        let (goodput, loss, _) = tcp.run(4 * SECOND).measured(4 * SECOND);
+        assert!(goodput > 0.95 * 400.0 && loss < 0.02, "{late}: {goodput} Mbit/s, {loss} lost");
     }
 }
 

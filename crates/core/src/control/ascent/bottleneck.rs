@@ -4,6 +4,7 @@ use super::level::Reading;
 use super::pair::Pair;
 use super::scatter::Scatter;
 use crate::control::response::Estimate;
+use crate::interval::ACHIEVED_SHARE;
 
 /// By how much the share may change from one pair to the next, as a share of itself: the process noise of the filter.
 const DRIFT: f64 = 0.03;
@@ -91,7 +92,7 @@ impl Bottleneck {
             self.variance *= 1.0 - gain;
             self.capacity *= (carried / self.capacity).powf(gain);
             self.headroom = 0.0;
-        } else if fresh && rate >= self.capacity * (1.0 - headroom.0) {
+        } else if fresh && offered(pair) >= self.capacity * (1.0 - headroom.0) {
             // It was not, and carried all: it can carry more. What a host sent late and all at once is no such proof.
             self.capacity = self.capacity.max(rate.min(pair.target())) * (1.0 + self.headroom);
             self.scatter.interrupt();
@@ -104,6 +105,14 @@ impl Bottleneck {
         }
         raised
     }
+}
+
+/// The rate that the path was offered. A pacer is always a little late: who asked that what was sent be what was asked for would
+/// never ask for more, and lose a little with each queue that it meets. What falls far behind shows no more than itself. Unit:
+/// byte/s.
+fn offered(pair: &Pair) -> f64 {
+    let (sent, asked) = (pair.rate(), pair.target());
+    if sent < ACHIEVED_SHARE * asked { sent } else { sent.max(asked) }
 }
 
 #[cfg(test)]
@@ -187,6 +196,27 @@ mod tests {
         }
         bottleneck.update(&late, fate(NOTHING, 0.0, NOTHING, 0.0), HEADROOM);
         assert!((mbit(&bottleneck) - 100.0).abs() < 0.1, "{bottleneck:?}");
+    }
+
+    /// A pair that was sent at this share of what was asked for.
+    fn sent(at: u64, mbit: f64, share: f64) -> Pair {
+        let mut late = pair(at, mbit, |_| 0.0, |_| 0.0);
+        for probe in [&mut late.first, &mut late.second] {
+            probe.achieved = probe.target * share;
+        }
+        late
+    }
+
+    #[test]
+    fn a_pacer_that_is_late_does_not_keep_the_rate_from_growing_and_one_that_is_out_of_breath_does() {
+        for (share, grows) in [(0.98, true), (0.95, true), (0.91, true), (0.89, false), (0.5, false)] {
+            let mut bottleneck = at(100.0);
+            for i in 0..20 {
+                let pair = sent(i, mbit(&bottleneck), share);
+                bottleneck.update(&pair, fate(NOTHING, 0.0, NOTHING, 0.0), HEADROOM);
+            }
+            assert_eq!(mbit(&bottleneck) > 200.0, grows, "{share}: {bottleneck:?}");
+        }
     }
 
     #[test]

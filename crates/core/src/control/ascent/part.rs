@@ -32,7 +32,10 @@ pub enum Part {
 impl Part {
     /// All of them, and what is different without.
     pub const ALL: [(Self, &'static str); 11] = [
-        (Self::Drain, "Probing begins at once after Starting, with the queue that it built, in the first seconds, of which no figure here is"),
+        (
+            Self::Drain,
+            "Probing begins at once after Starting, with the queue that it built, in the first seconds, of which no figure here is",
+        ),
         (Self::Test, "No pair at half of the rate asks whether a level is a queue or the path's"),
         (Self::OwnLoss, "No loss is ours, all are random"),
         (Self::RandomLoss, "No loss is random, all are ours"),
