@@ -109,6 +109,16 @@ fn name(words: &[u64], place: usize) -> String {
     text(&bytes)
 }
 
+/// None if there is none (any more).
+fn opened(command: Command, id: u32) -> io::Result<Option<OwnedFd>> {
+    // SAFETY: no pointers.
+    match unsafe { Attr::new().u32(0, id).open(command) } {
+        Ok(fd) => Ok(Some(fd)),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// What stands before the first zero.
 pub(super) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
@@ -136,12 +146,7 @@ impl Map {
 
     /// None if there is none (any more).
     pub(super) fn by_id(id: u32) -> io::Result<Option<Self>> {
-        // SAFETY: no pointers.
-        match unsafe { Attr::new().u32(0, id).open(Command::MapById) } {
-            Ok(fd) => Self::of(fd).map(Some),
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
-            Err(error) => Err(error),
-        }
+        opened(Command::MapById, id)?.map(Self::of).transpose()
     }
 
     pub(super) fn of(fd: OwnedFd) -> io::Result<Self> {
@@ -208,12 +213,7 @@ impl Program {
 
     /// None if there is none (any more).
     pub(super) fn by_id(id: u32) -> io::Result<Option<Self>> {
-        // SAFETY: no pointers.
-        match unsafe { Attr::new().u32(0, id).open(Command::ProgById) } {
-            Ok(fd) => Self::of(fd).map(Some),
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
-            Err(error) => Err(error),
-        }
+        opened(Command::ProgById, id)?.map(Self::of).transpose()
     }
 
     pub(super) fn of(fd: OwnedFd) -> io::Result<Self> {
