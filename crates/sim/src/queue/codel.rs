@@ -35,13 +35,19 @@ impl Codel {
             }
             while self.dropping && now >= self.drop_next {
                 self.count += 1;
-                self.drop_next = control_law(self.drop_next, self.count);
-                if mark(packet.as_mut()) {
+                let is_marked = mark(packet.as_mut());
+                if !is_marked {
+                    dropped += 1;
+                    (packet, ok_to_drop) = self.do_dequeue(now, fifo);
+                    self.dropping = ok_to_drop;
+                }
+                // At the end it stays at the last drop: how long ago that was says whether `count` still means something.
+                if self.dropping {
+                    self.drop_next = control_law(self.drop_next, self.count);
+                }
+                if is_marked {
                     break;
                 }
-                dropped += 1;
-                (packet, ok_to_drop) = self.do_dequeue(now, fifo);
-                self.dropping &= ok_to_drop;
             }
         } else if ok_to_drop {
             if !mark(packet.as_mut()) {
@@ -170,6 +176,22 @@ mod tests {
         let (dropped, marked) = drops(20, 2000, true);
         assert!(dropped.is_empty());
         assert_eq!(marked.len(), drops(20, 2000, false).0.len());
+    }
+
+    #[test]
+    fn a_drop_that_ends_the_queue_is_the_last_one_and_no_next_one_is_planned() {
+        let (mut codel, mut fifo) = (Codel::default(), Fifo::new(u64::MAX));
+        assert!((0..10).all(|number| fifo.push(packet(0, number, 0))));
+        assert_eq!(codel.dequeue(ms(10), &mut fifo).1, 0, "from here on the queue is too long");
+        assert_eq!(codel.dequeue(ms(110), &mut fifo).1, 1, "for an interval");
+        let next = codel.drop_next;
+        assert_eq!(next, ms(210));
+        // Of three packets the first is dropped, the second leaves, and the third alone is no queue.
+        while fifo.len() > 3 {
+            fifo.pop();
+        }
+        assert_eq!((codel.dequeue(next, &mut fifo).1, codel.dropping), (1, false));
+        assert_eq!(codel.drop_next, next);
     }
 
     #[test]
