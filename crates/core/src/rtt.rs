@@ -88,6 +88,18 @@ mod tests {
     }
 
     #[test]
+    fn a_minimum_is_remembered_while_it_is_within_the_window() {
+        let mut rtt = RttEstimator::default();
+        rtt.update(at(0), ms(10));
+        for tenth in 1..=99 {
+            rtt.update(at(tenth * 100), ms(100));
+            assert_eq!(rtt.min(), Some(ms(10)), "{tenth} tenths of a second later");
+        }
+        rtt.update(at(9_950), ms(9));
+        assert_eq!(rtt.min(), Some(ms(9)));
+    }
+
+    #[test]
     fn a_minimum_older_than_ten_seconds_is_forgotten() {
         let mut rtt = RttEstimator::default();
         rtt.update(at(0), ms(10));

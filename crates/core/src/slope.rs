@@ -158,6 +158,36 @@ mod tests {
     }
 
     #[test]
+    fn samples_are_as_far_from_their_mean_and_from_their_line_as_they_are() {
+        let near = |is: Duration, ms: f64| (is.as_secs_f64() * 1e3 - ms).abs() < 1e-6;
+        let flat = over([31.0, 30.0, 30.0, 31.0]);
+        assert!(near(flat.deviation(), 0.5) && near(flat.residual(), 0.5) && near(flat.mean().unwrap(), 30.5));
+        let rising = over([31.0, 31.0, 32.0, 34.0]); // the same on a rise of one a sample
+        assert!(near(rising.deviation(), 1.5_f64.sqrt()) && near(rising.residual(), 0.5), "{rising:?}");
+        assert_eq!(over([]).deviation(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_rise_does_not_change_how_uncertain_lasting_noise_makes_its_slope() {
+        let mut rng = Rng::new(8);
+        let mut held = 0.0;
+        let noise: Vec<_> = (0..200)
+            .map(|_| {
+                held = 0.9 * held + rng.unit() - 0.5;
+                held
+            })
+            .collect();
+        let errors = [0.0, 0.2, -0.2].map(|rise| {
+            let slope = over((0..).zip(&noise).map(|(at, noise)| 130.0 + rise * f64::from(at) + noise));
+            assert!((slope.slope().unwrap() - rise).abs() < 4.0 * slope.error());
+            slope.error()
+        });
+        let independent = over((0..200).map(|_| 130.0 + 2.3 * (rng.unit() - 0.5))).error();
+        assert!(errors.iter().all(|error| (error / errors[0] - 1.0).abs() < 1e-6), "{errors:?}");
+        assert!(errors[0] > 2.0 * independent, "{} is that of independent noise, {independent}", errors[0]);
+    }
+
+    #[test]
     fn noise_that_lasts_is_not_taken_for_a_trend() {
         // What one packet waits for, the twenty behind it wait for too.
         let mut rng = Rng::new(6);

@@ -23,6 +23,7 @@ fn packets_cost_no_allocation_and_connections_bounded_memory() {
         (1.0, 800, 0, 10_000),
     ] {
         let mut path = Path::new(Rate::from_mbit(mbit), Duration::from_millis(rtt_ms), lose_every);
+        let empty = Counting::live_bytes();
         path.send(50_000);
         let (before, judged_before) = (Counting::allocations(), path.judged());
         path.send(50_000);
@@ -30,6 +31,8 @@ fn packets_cost_no_allocation_and_connections_bounded_memory() {
         let what = format!("{mbit} Mbit/s, {rtt_ms} ms, one in {lose_every} lost");
         assert!(allocations <= judged, "{what}: {allocations} allocations for {judged} intervals and decisions");
         assert!(judged < most_judged, "{what}: {judged} intervals and decisions for 50,000 packets");
+        let memory = Counting::live_bytes() - empty;
+        assert!(memory < 256 << 10, "{what}: {memory} bytes for a connection");
     }
 
     // A peer that never acknowledges, and a transport that does not care.
@@ -39,5 +42,5 @@ fn packets_cost_no_allocation_and_connections_bounded_memory() {
         sender.on_packet_sent(Timestamp::from_nanos(packet * 1000), packet, Bytes::new(1200));
     }
     let memory = Counting::live_bytes() - before;
-    assert!(memory < 64 << 20, "{memory} bytes for 3 million packets that were never acknowledged");
+    assert!(memory < 16 << 20, "{memory} bytes for 3 million packets that were never acknowledged");
 }

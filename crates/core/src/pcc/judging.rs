@@ -50,7 +50,7 @@ impl Pcc {
         }
     }
 
-    fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report) {
+    pub(super) fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report) {
         self.previous = Some(report.summary());
         if !(self.law.is_starting() && slot.trial.is_some()) {
             // Not for an interval that only drains the queue or fills time: Starting's own overshoot is lost in it.

@@ -1,6 +1,8 @@
-//! Silence, persistent congestion, panic, windows and timers, each by itself.
+//! Persistent congestion, panic, windows and timers, each by itself.
 
+use super::silence::silent;
 use super::*;
+use crate::utility::tests::report;
 
 #[derive(Debug, Default)]
 struct Marked(Mutex<u32>);
@@ -34,27 +36,6 @@ fn loses(flow: &mut Flow, time: Duration, of_ten: u64) {
     }
 }
 
-/// A sender that has found a rate, and its path falls silent until it notices.
-fn silent() -> (Flow, Rate) {
-    let mut flow = Flow::new();
-    flow.sends_for(ms(200));
-    let before = flow.pcc.law.rate();
-    flow.now = flow.now + ms(160);
-    flow.pcc.on_timer(flow.now);
-    flow.tells("no acknowledgement");
-    assert!(flow.pcc.law.rate() <= before * 0.5, "{before} became {}", flow.pcc.law.rate());
-    (flow, before)
-}
-
-#[test]
-fn an_answer_to_what_was_sent_before_the_silence_was_noticed_restores_the_rate() {
-    let (mut flow, before) = silent();
-    let (_, oldest) = flow.awaited.pop_front().unwrap();
-    flow.pcc.on_ack(flow.now, oldest);
-    flow.tells("late answer");
-    assert_eq!(flow.pcc.law.rate(), before);
-}
-
 #[test]
 fn persistent_congestion_halves_the_rate_unless_a_silence_that_just_ended_did() {
     let mut flow = Flow::new();
@@ -84,6 +65,80 @@ fn a_path_that_loses_more_than_the_utility_s_panic_level_is_sent_what_arrived() 
         loses(&mut flow, ms(400), of_ten);
         let story = flow.story.0.lock().unwrap().join("\n");
         assert_eq!(story.contains("panic loss"), panics, "{of_ten} of ten lost:\n{story}");
+    }
+}
+
+#[test]
+fn loss_is_no_panic_in_an_interval_that_only_fills_time() {
+    for (trial, panics) in [(None, false), (Some(0), true)] {
+        let mut flow = Flow::new();
+        flow.sends_for(ms(250));
+        flow.pcc.on_persistent_congestion(flow.now); // Starting has its own answer to loss
+        let before = flow.pcc.law.rate();
+        let lossy = report(before.mbit(), 0.6);
+        flow.pcc.judge(flow.now, Slot { trial, ..Slot::filler(before) }, &lossy);
+        assert_eq!(flow.pcc.law.rate() < before, panics, "{trial:?}: {before} became {}", flow.pcc.law.rate());
+    }
+}
+
+#[test]
+fn a_trial_whose_packets_are_all_discarded_is_void_and_what_only_filled_time_is_not_missed() {
+    for is_trial in [true, false] {
+        let mut flow = Flow::new();
+        flow.sends_for(ms(200));
+        if !is_trial {
+            flow.pcc.on_persistent_congestion(flow.now); // and the queue drains first
+        }
+        let slot = flow.pcc.slot;
+        assert_eq!(slot.trial.is_some(), is_trial);
+        flow.pcc.monitor.realign();
+        let first = flow.next;
+        while flow.pcc.slot == slot && flow.next < first + 1000 {
+            flow.pcc.on_packet_sent(flow.now, flow.next, PACKET);
+            flow.next += 1;
+            flow.now = flow.now + slot.rate.time_for(PACKET);
+        }
+        flow.pcc.on_discarded(flow.now, flow.next);
+        let story = flow.story.0.lock().unwrap().join("\n");
+        assert_eq!(story.contains("trial void"), is_trial, "{story}");
+    }
+}
+
+#[test]
+fn an_interval_that_the_window_held_back_is_the_path_s_and_one_that_had_room_the_host_s() {
+    for (packets, by) in [(2_u32, LimitedBy::Host), (3, LimitedBy::Network)] {
+        let mut flow = Flow::new();
+        flow.pcc.on_packet_sent(flow.now, 0, PACKET);
+        let known = flow.now + RTT;
+        flow.pcc.on_ack(known, 0);
+        flow.pcc.on_end_acks(known);
+        flow.pcc.window = Bytes::new(3 * PACKET.get());
+        for packet in 1..=packets {
+            flow.pcc.on_packet_sent(known + ms(5) * (packet - 1), packet.into(), PACKET);
+        }
+        flow.pcc.on_timer(known + ms(60));
+        (1..=packets).for_each(|packet| flow.pcc.on_ack(known + ms(60), packet.into()));
+        flow.pcc.on_end_acks(known + ms(60));
+        assert_eq!(flow.pcc.limited_by(), by, "{packets} packets where the window has room for three");
+    }
+}
+
+#[test]
+fn after_a_long_pause_it_begins_at_no_more_than_four_initial_windows() {
+    for (sent_for, mbit) in [(200, 25.6), (40, 0.0)] {
+        let mut flow = Flow::new();
+        flow.sends_for(ms(sent_for));
+        let acked = flow.now + RTT;
+        for (_, packet) in std::mem::take(&mut flow.awaited) {
+            flow.pcc.on_ack(acked, packet);
+        }
+        flow.pcc.on_end_acks(acked);
+        let before = flow.pcc.law.rate().mbit();
+        flow.now = acked + ms(11_000);
+        flow.pcc.on_packet_sent(flow.now, flow.next, PACKET);
+        flow.tells("long idle, Starting");
+        let expected = if mbit > 0.0 { mbit } else { before };
+        assert!((flow.pcc.law.rate().mbit() / expected - 1.0).abs() < 0.01, "{before} became {}", flow.pcc.law.rate());
     }
 }
 

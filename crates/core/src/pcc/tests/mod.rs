@@ -1,4 +1,5 @@
 mod guards;
+mod silence;
 mod steer;
 
 use super::silence::LONG_IDLE;

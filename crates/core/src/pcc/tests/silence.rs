@@ -1,0 +1,98 @@
+//! A path from which nothing comes back, for a moment and for long.
+
+use super::*;
+
+/// A sender that has found a rate, and its path falls silent until it notices.
+pub(super) fn silent() -> (Flow, Rate) {
+    let mut flow = Flow::new();
+    flow.sends_for(ms(200));
+    let before = flow.pcc.law.rate();
+    flow.now = flow.now + ms(160);
+    flow.pcc.on_timer(flow.now);
+    flow.tells("no acknowledgement");
+    assert!(flow.pcc.law.rate() <= before * 0.5, "{before} became {}", flow.pcc.law.rate());
+    (flow, before)
+}
+
+#[test]
+fn an_answer_to_what_was_sent_before_the_silence_was_noticed_restores_the_rate() {
+    let (mut flow, before) = silent();
+    let (_, oldest) = flow.awaited.pop_front().unwrap();
+    flow.pcc.on_ack(flow.now, oldest);
+    flow.tells("late answer");
+    assert_eq!(flow.pcc.law.rate(), before);
+}
+
+/// The halvings that are due after this long a silence: the first after the stall period, the others a probe time-out apart.
+fn due(flow: &Flow, silence: Duration) -> u64 {
+    let asked = silence.saturating_sub(crate::monitor::stall_period(flow.pcc.rtt()));
+    1 + (asked.as_nanos() / flow.pcc.rtt().pto().as_nanos()) as u64
+}
+
+#[test]
+fn however_long_a_silence_is_its_halvings_are_those_that_were_due_and_the_next_one_is_soon() {
+    for looks in [1, 7, 400] {
+        let (mut flow, _) = silent();
+        let began = flow.pcc.stall.progress;
+        for look in 1..=looks {
+            let now = flow.now.max(began + ms(20_000) * look / looks);
+            flow.pcc.on_timer(now);
+            let next = flow.pcc.next_timer().unwrap();
+            assert!(next > now && next <= now + flow.pcc.rtt().pto(), "{:?} ahead", next.since(now));
+        }
+        let halvings = flow.pcc.stall.halvings;
+        assert_eq!(halvings, due(&flow, ms(20_000)), "{looks} looks");
+        assert!(halvings > 100 && flow.pcc.rate() >= flow.pcc.knocking_rate() * 0.99);
+    }
+}
+
+#[test]
+fn a_silent_path_is_knocked_at_for_ten_seconds_and_then_left_to_the_transport_s_probes() {
+    let (mut flow, _) = silent();
+    flow.answers = false;
+    let mut sent_within = |time: u64| {
+        let first = flow.next;
+        flow.sends_for(ms(time));
+        flow.next - first
+    };
+    sent_within(3000);
+    let knocks = 2.0 * 4.0 / flow_pto(&silent().0);
+    let early = sent_within(4000) as f64;
+    assert!((0.8..1.2).contains(&(early / knocks)), "{early} packets in four seconds, not {knocks}");
+    sent_within(4000);
+    let late = sent_within(4000);
+    assert!(late <= 41, "{late} packets in four seconds, and the transport's own are one each 100 ms");
+}
+
+fn flow_pto(flow: &Flow) -> f64 {
+    flow.pcc.rtt().pto().as_secs_f64()
+}
+
+#[test]
+fn trials_wait_until_the_path_answers() {
+    let (mut flow, _) = silent();
+    assert_eq!(flow.pcc.slot.trial, None);
+    let newest = flow.next;
+    flow.pcc.on_packet_sent(flow.now, newest, PACKET);
+    flow.now = flow.now + RTT;
+    flow.pcc.on_ack(flow.now, newest);
+    assert!(flow.pcc.slot.trial.is_some());
+    assert_eq!(Flow::new().pcc.slot.trial, None, "nor before the first answer");
+}
+
+#[test]
+fn a_path_that_returns_is_begun_at_a_quarter_of_its_rate_unless_it_was_away_for_ten_seconds() {
+    for (silence, reason, quarter) in [(9_990, "path returned,", true), (10_010, "path returned after long,", false)] {
+        let (mut flow, before) = silent();
+        let end = flow.pcc.stall.progress + ms(silence);
+        flow.pcc.on_timer(end - RTT);
+        flow.pcc.on_packet_sent(end - RTT, flow.next, PACKET);
+        let knocking = flow.pcc.law.rate();
+        assert!(knocking < before * 0.1, "{knocking}");
+        flow.pcc.on_ack(end, flow.next);
+        flow.tells(reason);
+        let expected = if quarter { before * 0.25 } else { knocking };
+        let rate = flow.pcc.law.rate();
+        assert!((rate.mbit() / expected.mbit() - 1.0).abs() < 0.01, "{silence} ms: {rate}, not {expected}");
+    }
+}
