@@ -129,10 +129,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     // Whatever can fail fails now, and not after a minute of racing.
     let html = Reserved::at(&args.html, "--html")?;
     let svg = args.svg.as_deref().map(|file| Reserved::at(file, "--svg")).transpose()?;
-    let folder =
-        tempfile::tempdir().context("cannot make a temporary folder for the copies; set TMPDIR to one that exists")?;
     let size = args.size.map_or_else(|| course.fitting_size(), Bytes::get);
-    let source = Arc::new(Source::open(file, folder.path(), size, args.seed)?);
+    let source = Arc::new(Source::open(file, size, args.seed)?);
     let mut out = io::stdout();
     if args.json {
         writeln!(out, "{}", Event::start(&course, &source, &names))?;
@@ -146,7 +144,6 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
             carrier: carrier.clone(),
             course: Arc::clone(&course),
             source: Arc::clone(&source),
-            copy: folder.path().join(format!("copy-{}", carrier.name())),
             rules: Arc::clone(&rules),
         })
         .collect();

@@ -127,6 +127,7 @@ fn what_cannot_work_is_refused_before_the_race() {
     refused(&["lossy", "-C", "pcc,pcc"], 2, &["pcc", "twice"]);
     refused(&["lossy", "missing"], 1, &["missing"]);
     refused(&["lossy", "."], 1, &["not a file"]);
+    refused(&["lossy", "--size", "0"], 1, &["nothing to move"]);
     refused(&["lossy", "--html", "no/such/folder.html"], 1, &["no/such/folder.html", "--html FILE"]);
     refused(&["lossy", "--svg", "."], 1, &["directory", "--svg FILE"]);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left behind but the file that was there");
@@ -199,11 +200,12 @@ fn a_race_that_nobody_reads_ends() {
 fn an_interrupted_race_shows_what_it_has() {
     use std::io::{BufRead, BufReader, Read};
     use std::process::Stdio;
-    let dir = folder();
+    let (dir, temporary) = (folder(), tempfile::tempdir().unwrap());
     let arguments = ["race", "rate=2Mbit,rtt=20ms", "-C", "pcc,cubic", "--size", "20MB", "--json"];
     let mut race = Command::new(env!("CARGO_BIN_EXE_pcc"))
         .args(arguments)
         .current_dir(dir.path())
+        .env("TMPDIR", temporary.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -214,6 +216,8 @@ fn an_interrupted_race_shows_what_it_has() {
         line.clear();
         assert!(out.read_line(&mut line).unwrap() > 0, "it ended by itself");
     }
+    let left = std::fs::read_dir(temporary.path()).unwrap().count();
+    assert_eq!(left, 0, "whoever is killed now, or presses Ctrl-C twice, leaves nothing");
     assert!(Command::new("kill").args(["-INT", &race.id().to_string()]).status().unwrap().success());
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();

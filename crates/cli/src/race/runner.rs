@@ -3,7 +3,7 @@
 use super::carrier::Carrier;
 use super::course::{Course, FILE_SHARE_OF_UDP};
 use super::kernel;
-use super::source::Source;
+use super::source::{Source, nameless};
 use super::trace::{SAMPLE_INTERVAL, Sample, Trace, Watch};
 use super::transfer::{Client, Server};
 use crate::emulate;
@@ -12,7 +12,6 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 use noq::{Connection, PathId};
 use pcc_quic::{Algorithm, PccConfig, transport};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -25,8 +24,6 @@ pub(super) struct Entry {
     pub(super) carrier: Carrier,
     pub(super) course: Arc<Course>,
     pub(super) source: Arc<Source>,
-    /// Where the copy goes; it is removed once it is verified.
-    pub(super) copy: PathBuf,
     pub(super) rules: Arc<Rules>,
 }
 
@@ -154,7 +151,7 @@ async fn go(runner: usize, entry: &Entry, chosen: &Algorithm, tell: &UnboundedSe
     let watch = Arc::new(Watch::default());
     let algorithm = watched(chosen, course.seed, &watch);
     let windows = course.windows();
-    let server = Server::start(source.path.clone(), transport::config(&algorithm, &windows), windows)?;
+    let server = Server::start(Arc::clone(source), transport::config(&algorithm, &windows), windows)?;
     let mut options = emulate::Options::new(course.path.clone(), server.address);
     options.seed = course.seed;
     let relay = emulate::relay(options)?;
@@ -164,7 +161,7 @@ async fn go(runner: usize, entry: &Entry, chosen: &Algorithm, tell: &UnboundedSe
     if let (0, Some(warning)) = (runner, client.warning()) {
         tracing::warn!("{warning}");
     }
-    let mut copy = File::create(&entry.copy).await.context("cannot make a file for the copy")?;
+    let mut copy = File::from_std(nameless()?);
 
     let request = Instant::now();
     let mut trace = Trace { algorithm: name, requested: request - began, ..Trace::default() };
@@ -205,17 +202,16 @@ async fn go(runner: usize, entry: &Entry, chosen: &Algorithm, tell: &UnboundedSe
     trace.dropped_host = report.down.dropped_host.packets + report.up.dropped_host.packets + report.missed;
 
     copy.flush().await.context("cannot write the copy")?;
-    tokio::task::block_in_place(|| verify(&mut trace, entry, fetched.is_some()))?;
+    let copy = copy.into_std().await;
+    tokio::task::block_in_place(|| verify(&mut trace, source, copy, fetched.is_some()))?;
     Ok(trace)
 }
 
-/// Compares the copy with the file, as far as it got, and removes it.
-pub(super) fn verify(trace: &mut Trace, entry: &Entry, fetched: bool) -> anyhow::Result<()> {
-    let Entry { source, copy, .. } = entry;
-    trace.bytes = std::fs::metadata(copy).context("cannot read the copy")?.len();
+/// Compares the copy with the file, as far as it got.
+pub(super) fn verify(trace: &mut Trace, source: &Source, copy: std::fs::File, fetched: bool) -> anyhow::Result<()> {
+    trace.bytes = copy.metadata().context("cannot read the copy")?.len();
     trace.finished = fetched && trace.bytes == source.bytes;
     let matches = source.matches(copy, trace.bytes).context("cannot read the copy")?;
-    std::fs::remove_file(copy).context("cannot remove the copy")?;
     // An end before the file's is no success, whatever the protocol said of it.
     trace.verified = matches && (!fetched || trace.finished);
     Ok(())

@@ -1,76 +1,109 @@
 //! The file that is raced with: the user's, or one that is made.
 
+use crate::disk;
 use anyhow::{Context, ensure};
 use blake3::{Hash, Hasher};
-use std::fs::File;
+use cap_std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The file, and what it holds.
 #[derive(Debug)]
 pub(super) struct Source {
-    /// Where it is.
-    pub(super) path: PathBuf,
+    file: Arc<File>,
+    /// The user's; what we made has no name.
+    name: Option<PathBuf>,
     /// How large it is.
     pub(super) bytes: u64,
     /// BLAKE3 of all of it.
     pub(super) digest: Hash,
-    /// Whether we made it.
-    pub(super) made: bool,
 }
 
 impl Source {
-    /// The user's `file`, or a new one of `size` bytes in `folder`.
+    /// The user's `file`, or a new one of `size` bytes.
     ///
     /// Errors: it cannot be read, or is empty, or no file, or there is no room to make one.
-    pub(super) fn open(file: Option<&Path>, folder: &Path, size: u64, seed: u64) -> anyhow::Result<Self> {
-        let made = file.is_none();
-        let path = match file {
-            Some(file) => file.to_owned(),
-            None => make(folder.join("source"), size, seed)?,
+    pub(super) fn open(file: Option<&Path>, size: u64, seed: u64) -> anyhow::Result<Self> {
+        let Some(name) = file else {
+            ensure!(size > 0, "--size 0: there is nothing to move");
+            return Self::of(make(size, seed)?, None).context("cannot read the file that was made");
         };
-        let open = || -> io::Result<(u64, bool, Hash)> {
-            let metadata = std::fs::metadata(&path)?;
-            // A named pipe would have us wait for somebody to write to it.
-            let digest = if metadata.is_file() { digest(&path, u64::MAX)? } else { Hash::from_bytes([0; 32]) };
-            Ok((metadata.len(), metadata.is_file(), digest))
-        };
-        let (bytes, is_file, digest) =
-            open().with_context(|| format!("cannot read {}: check the name and its permissions", path.display()))?;
-        ensure!(is_file, "{} is not a file: name one, or none to race with a file made for it", path.display());
-        ensure!(bytes > 0, "{} is empty: there is nothing to move", path.display());
-        Ok(Self { path, bytes, digest, made })
+        let reading = || format!("cannot read {}: check the name and its permissions", name.display());
+        // A named pipe would have us wait for somebody to write to it.
+        let is_file = std::fs::metadata(name).with_context(reading)?.is_file();
+        ensure!(is_file, "{} is not a file: name one, or none to race with a file made for it", name.display());
+        let source = std::fs::File::open(name).and_then(|file| Self::of(file, Some(name.to_owned())));
+        let source = source.with_context(reading)?;
+        ensure!(source.bytes > 0, "{} is empty: there is nothing to move", name.display());
+        Ok(source)
+    }
+
+    fn of(file: std::fs::File, name: Option<PathBuf>) -> io::Result<Self> {
+        let bytes = file.metadata()?.len();
+        let file = Arc::new(File::from_std(file));
+        let digest = digest(Reader { file: Arc::clone(&file), at: 0 }, u64::MAX)?;
+        Ok(Self { file, name, bytes, digest })
+    }
+
+    /// Reads it from its beginning, whoever else does.
+    pub(super) fn reader(&self) -> Reader {
+        Reader { file: Arc::clone(&self.file), at: 0 }
     }
 
     /// Whether `copy` holds exactly the first `bytes` bytes of this file.
-    pub(super) fn matches(&self, copy: &Path, bytes: u64) -> io::Result<bool> {
-        let expected = if bytes == self.bytes { self.digest } else { digest(&self.path, bytes)? };
+    pub(super) fn matches(&self, copy: std::fs::File, bytes: u64) -> io::Result<bool> {
+        let expected = if bytes == self.bytes { self.digest } else { digest(self.reader(), bytes)? };
+        let copy = Reader { file: Arc::new(File::from_std(copy)), at: 0 };
         Ok(digest(copy, u64::MAX)? == expected)
     }
 
     /// A few words for people.
     pub(super) fn describe(&self) -> String {
         let megabytes = self.bytes as f64 / 1e6;
-        if self.made {
-            format!("{megabytes:.1} MB of random bytes")
-        } else {
-            format!("{} ({megabytes:.1} MB)", self.path.display())
+        match &self.name {
+            None => format!("{megabytes:.1} MB of random bytes"),
+            Some(name) => format!("{} ({megabytes:.1} MB)", name.display()),
         }
     }
 }
 
+/// A file from its beginning on.
+#[derive(Debug)]
+pub(super) struct Reader {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = disk::read_at(&self.file, buffer, self.at)?;
+        self.at += len as u64;
+        Ok(len)
+    }
+}
+
 /// BLAKE3 of the first `bytes` bytes of a file, of all of it if it has fewer.
-fn digest(file: &Path, bytes: u64) -> io::Result<Hash> {
+fn digest(file: Reader, bytes: u64) -> io::Result<Hash> {
     let mut hasher = Hasher::new();
-    hasher.update_reader(File::open(file)?.take(bytes))?;
+    hasher.update_reader(file.take(bytes))?;
     Ok(hasher.finalize())
 }
 
+/// A file for a copy. It has no name, so nothing is left of it however this program ends.
+///
+/// Errors: there is no folder for such files.
+pub(super) fn nameless() -> anyhow::Result<std::fs::File> {
+    let folder = std::env::temp_dir();
+    let advice = || format!("cannot make a file in {}; set TMPDIR to a folder that exists", folder.display());
+    tempfile::tempfile().with_context(advice)
+}
+
 /// Writes a file that no compression on the way could make smaller, the same one for the same seed.
-fn make(path: PathBuf, size: u64, seed: u64) -> anyhow::Result<PathBuf> {
-    let write = || -> io::Result<()> {
+fn make(size: u64, seed: u64) -> anyhow::Result<std::fs::File> {
+    let mut file = nameless()?;
+    let mut write = || -> io::Result<()> {
         let mut random = Hasher::new().update(&seed.to_le_bytes()).finalize_xof();
-        let mut file = File::create(&path)?;
         let mut part = vec![0; 1 << 20];
         let mut left = size;
         while left > 0 {
@@ -88,7 +121,7 @@ fn make(path: PathBuf, size: u64, seed: u64) -> anyhow::Result<PathBuf> {
             folder.display()
         )
     })?;
-    Ok(path)
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -97,33 +130,46 @@ mod tests {
 
     #[test]
     fn a_made_file_has_the_size_and_follows_from_the_seed() {
-        let dir = tempfile::tempdir().unwrap();
-        let make = |size, seed| Source::open(None, dir.path(), size, seed).unwrap();
+        let make = |size, seed| Source::open(None, size, seed).unwrap();
         let first = make(3_000_001, 1);
-        assert_eq!((first.bytes, first.made), (3_000_001, true));
+        assert_eq!((first.bytes, first.describe()), (3_000_001, "3.0 MB of random bytes".to_owned()));
         assert_eq!(make(3_000_001, 1).digest, first.digest);
         assert_ne!(make(3_000_001, 2).digest, first.digest);
     }
 
     #[test]
     fn a_part_is_verified_against_the_same_part_and_one_bit_is_noticed() {
-        let dir = tempfile::tempdir().unwrap();
-        let source = Source::open(None, dir.path(), 100_000, 1).unwrap();
-        let mut data = std::fs::read(&source.path).unwrap();
-        let copy = dir.path().join("copy");
+        let source = Source::open(None, 100_000, 1).unwrap();
+        let mut data = Vec::new();
+        source.reader().read_to_end(&mut data).unwrap();
         data.truncate(70_000);
-        std::fs::write(&copy, &data).unwrap();
-        assert!(source.matches(&copy, 70_000).unwrap());
+        let copy = |data: &[u8]| {
+            let mut copy = nameless().unwrap();
+            copy.write_all(data).unwrap();
+            copy
+        };
+        assert!(source.matches(copy(&data), 70_000).unwrap());
         data[69_999] ^= 1;
-        std::fs::write(&copy, &data).unwrap();
-        assert!(!source.matches(&copy, 70_000).unwrap());
+        assert!(!source.matches(copy(&data), 70_000).unwrap());
+    }
+
+    #[test]
+    fn readers_of_one_file_do_not_move_each_other() {
+        let source = Source::open(None, 10_000, 1).unwrap();
+        let (mut one, mut other) = (source.reader(), source.reader());
+        let mut first = [0; 100];
+        one.read_exact(&mut first).unwrap();
+        one.read_exact(&mut [0; 100]).unwrap();
+        let mut again = [1; 100];
+        other.read_exact(&mut again).unwrap();
+        assert_eq!(first, again);
     }
 
     #[test]
     fn what_is_no_readable_file_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let missing = dir.path().join("missing");
-        let error = |file: &Path| format!("{:#}", Source::open(Some(file), dir.path(), 1, 1).unwrap_err());
+        let error = |file: &Path| format!("{:#}", Source::open(Some(file), 1, 1).unwrap_err());
         assert!(error(&missing).contains("missing"), "{}", error(&missing));
         assert!(error(dir.path()).contains("is not a file"), "{}", error(dir.path()));
     }

@@ -1,5 +1,7 @@
 //! One file over HTTP/3: a server that sends it, a client that writes it down.
 
+use super::source::Source;
+use crate::blocking::off_thread;
 use crate::dial::{self, Dialed, Dialer, Family};
 use crate::tls::{self, Identity, Trust};
 use crate::url::Peer;
@@ -11,12 +13,12 @@ use noq::{Connection, Endpoint, EndpointConfig, ServerConfig, TransportConfig, V
 use pcc_quic::http3::{self, Requests, ResponseStream};
 use pcc_quic::transport::{Windows, tune_send_window};
 use pcc_quic::{PacedRuntime, socket};
+use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tokio::fs::File;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 
 /// Read from the file at a time.
 const PART: usize = 256 << 10;
@@ -34,7 +36,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts to serve `file` at a free port of this host.
-    pub(super) fn start(file: PathBuf, transport: TransportConfig, windows: Windows) -> anyhow::Result<Self> {
+    pub(super) fn start(file: Arc<Source>, transport: TransportConfig, windows: Windows) -> anyhow::Result<Self> {
         let identity = Identity::generate()?;
         let mut config = ServerConfig::with_crypto(Arc::new(tls::server(&identity, &[http3::ALPN])?));
         config.transport_config(Arc::new(transport));
@@ -60,7 +62,7 @@ impl Server {
 async fn serve(
     endpoint: Endpoint,
     known: &OnceLock<Connection>,
-    file: PathBuf,
+    file: Arc<Source>,
     windows: Windows,
 ) -> anyhow::Result<()> {
     let connection = endpoint.accept().await.context("closed")?.await?;
@@ -68,29 +70,35 @@ async fn serve(
     let _ = known.set(connection.clone()); // the first one, by construction
     let mut server = http3::server(connection).await?;
     while let Some(request) = server.accept().await? {
-        let file = file.clone();
+        let file = Arc::clone(&file);
         tokio::spawn(async move {
             let (request, stream) = request.resolve_request().await?;
-            answer(request.uri().path(), file, stream).await
+            answer(request.uri().path(), &file, stream).await
         });
     }
     Ok(())
 }
 
-async fn answer(path: &str, file: PathBuf, mut stream: ResponseStream) -> anyhow::Result<()> {
+async fn answer(path: &str, file: &Source, mut stream: ResponseStream) -> anyhow::Result<()> {
     if path != "/file" {
         stream.send_response(Response::builder().status(StatusCode::NOT_FOUND).body(())?).await?;
         return Ok(stream.finish().await?);
     }
-    let mut file = File::open(file).await?;
-    let length = file.metadata().await?.len();
-    stream.send_response(Response::builder().header(http::header::CONTENT_LENGTH, length).body(())?).await?;
+    stream.send_response(Response::builder().header(http::header::CONTENT_LENGTH, file.bytes).body(())?).await?;
+    let mut reader = file.reader().take(file.bytes);
     loop {
-        let mut part = bytes::BytesMut::with_capacity(PART);
-        if file.read_buf(&mut part).await? == 0 {
+        let (part, read_on) = off_thread(move || {
+            let mut part = vec![0; PART];
+            let len = reader.read(&mut part)?;
+            part.truncate(len);
+            Ok((part, reader))
+        })
+        .await?;
+        if part.is_empty() {
             break;
         }
-        stream.send_data(part.freeze()).await?;
+        reader = read_on;
+        stream.send_data(part.into()).await?;
     }
     Ok(stream.finish().await?)
 }

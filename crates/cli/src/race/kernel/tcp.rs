@@ -3,6 +3,7 @@
 use super::host::{CLIENT, Host, SERVER};
 use crate::dial;
 use crate::race::runner::{Entry, Update, verify};
+use crate::race::source::{Source, nameless};
 use crate::race::trace::{SAMPLE_INTERVAL, Sample, Trace};
 use crate::tun::{Cable, Counts};
 use anyhow::Context;
@@ -10,10 +11,9 @@ use core::mem::{size_of, zeroed};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -26,6 +26,9 @@ const PORT: u16 = 80;
 /// Headers of a packet that are not counted as sent bytes: as many as the 28 of IPv4 and UDP, so that what is counted of
 /// a full packet is the same 1452 bytes.
 const HEADERS: u64 = 28;
+
+/// Read from the file, or from the connection, at a time.
+const PART: usize = 256 << 10;
 
 /// Runs it, with the algorithm that the kernel knows by that name.
 pub(in crate::race) fn go(
@@ -45,7 +48,7 @@ pub(in crate::race) fn go(
     let began = Instant::now();
     client.socket.connect_timeout(&address.into(), dial::TIMEOUT).context("could not connect")?;
     let (listener, client) = (TcpListener::from(server.socket), TcpStream::from(client.socket));
-    let copy = File::create(&entry.copy).context("cannot make a file for the copy")?;
+    let copy = nameless()?;
 
     let request = Instant::now();
     (&client).write_all(b"\n").context("could not ask for the file")?;
@@ -54,13 +57,14 @@ pub(in crate::race) fn go(
     let (done, told) = mpsc::channel();
     let fetched = thread::scope(|scope| {
         scope.spawn(|| {
-            if let Err(error) = serve(&listener, &entry.source.path, &sender) {
+            if let Err(error) = serve(&listener, &entry.source, &sender) {
                 tracing::debug!("the TCP server of the race ended: {error}");
             }
         });
         let client = &client;
         let received = &received;
-        scope.spawn(move || drop(done.send(fetch(client, &copy, entry.source.bytes, received))));
+        let copy = &copy;
+        scope.spawn(move || drop(done.send(fetch(client, copy, entry.source.bytes, received))));
         let fetched = loop {
             match told.recv_timeout(SAMPLE_INTERVAL) {
                 Ok(fetched) => break Some(fetched),
@@ -93,22 +97,22 @@ pub(in crate::race) fn go(
     trace.dropped_random = counts.down.dropped_random.packets + counts.down.dropped_blackout.packets;
     trace.dropped_buffer = counts.down.dropped_buffer.packets;
     trace.dropped_host = counts.dropped_host;
-    verify(&mut trace, entry, fetched.is_some())?;
+    verify(&mut trace, &entry.source, copy, fetched.is_some())?;
     Ok(trace)
 }
 
 /// Waits for one client and a byte from it, and sends the file.
-fn serve(listener: &TcpListener, file: &Path, sender: &OnceLock<TcpStream>) -> io::Result<()> {
+fn serve(listener: &TcpListener, file: &Source, sender: &OnceLock<TcpStream>) -> io::Result<()> {
     let (accepted, _) = listener.accept()?;
     let mut stream = sender.get_or_init(|| accepted);
     stream.read_exact(&mut [0])?;
-    io::copy(&mut File::open(file)?, &mut stream)?;
+    io::copy(&mut BufReader::with_capacity(PART, file.reader().take(file.bytes)), &mut stream)?;
     stream.shutdown(Shutdown::Write)
 }
 
 /// Receives `bytes` bytes into `copy`, and answers when the last one was there.
 fn fetch(mut stream: &TcpStream, mut copy: &File, bytes: u64, received: &AtomicU64) -> io::Result<Instant> {
-    let mut buffer = vec![0; 256 << 10];
+    let mut buffer = vec![0; PART];
     while received.load(Relaxed) < bytes {
         let len = stream.read(&mut buffer)?;
         let part = buffer.get(..len).filter(|part| !part.is_empty()).ok_or(io::ErrorKind::UnexpectedEof)?;
