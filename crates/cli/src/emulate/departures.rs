@@ -4,24 +4,46 @@ use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Things that leave each at its moment; those of the same moment in the order in which they came in.
+/// Packets under way hold at most this much memory.
+const MOST_HELD: usize = 512 << 20;
+/// Buffers that are kept to be used again.
+const SPARE: usize = 4096;
+
+/// Packets that leave each at its moment, with what is known of them; those of the same moment in the order in which they
+/// came in.
 #[derive(Debug)]
 pub(crate) struct Departures<T> {
     queue: BinaryHeap<Reverse<Departure<T>>>,
     order: u64,
+    /// For so many bytes more.
+    room: usize,
+    spare: Vec<Vec<u8>>,
 }
 
 impl<T> Default for Departures<T> {
     fn default() -> Self {
-        Self { queue: BinaryHeap::new(), order: 0 }
+        Self { queue: BinaryHeap::new(), order: 0, room: MOST_HELD, spare: Vec::new() }
     }
 }
 
 impl<T> Departures<T> {
-    /// Takes one in.
-    pub(crate) fn push(&mut self, at: Instant, what: T) {
+    /// Takes a packet in; `false` if there is no room for it, which is this computer's fault and not the path's.
+    pub(crate) fn push(&mut self, at: Instant, about: T, data: &[u8]) -> bool {
+        let Some(room) = self.room.checked_sub(data.len()) else { return false };
+        self.room = room;
         self.order += 1;
-        self.queue.push(Reverse(Departure { at, order: self.order, what }));
+        let mut copy = self.spare.pop().unwrap_or_default();
+        copy.extend_from_slice(data);
+        self.queue.push(Reverse(Departure { at, order: self.order, about, data: copy }));
+        true
+    }
+
+    /// The memory of one that has left.
+    pub(crate) fn reuse(&mut self, mut data: Vec<u8>) {
+        if self.spare.len() < SPARE {
+            data.clear();
+            self.spare.push(data);
+        }
     }
 
     /// When the next one leaves.
@@ -30,9 +52,11 @@ impl<T> Departures<T> {
     }
 
     /// The next one, if its moment has come, and that moment.
-    pub(crate) fn due(&mut self, now: Instant) -> Option<(Instant, T)> {
+    pub(crate) fn due(&mut self, now: Instant) -> Option<(Instant, T, Vec<u8>)> {
         self.next().filter(|at| *at <= now)?;
-        self.queue.pop().map(|Reverse(departure)| (departure.at, departure.what))
+        let Reverse(first) = self.queue.pop()?;
+        self.room += first.data.len();
+        Some((first.at, first.about, first.data))
     }
 }
 
@@ -40,7 +64,8 @@ impl<T> Departures<T> {
 struct Departure<T> {
     at: Instant,
     order: u64,
-    what: T,
+    about: T,
+    data: Vec<u8>,
 }
 
 impl<T> PartialEq for Departure<T> {
@@ -70,10 +95,24 @@ mod tests {
         let (mut departures, now) = (Departures::default(), Instant::now());
         let soon = now + Duration::from_millis(1);
         for (at, what) in [(soon, "second"), (now, "first"), (soon, "third")] {
-            departures.push(at, what);
+            assert!(departures.push(at, what, what.as_bytes()));
         }
-        assert_eq!((departures.due(now), departures.due(now)), (Some((now, "first")), None));
-        assert_eq!(departures.next(), Some(soon));
-        assert_eq!((departures.due(soon), departures.due(soon)), (Some((soon, "second")), Some((soon, "third"))));
+        let mut due = |now| departures.due(now).map(|(at, what, data)| (at, what, String::from_utf8(data).unwrap()));
+        assert_eq!((due(now), due(now)), (Some((now, "first", "first".to_owned())), None));
+        assert_eq!((due(soon).unwrap().1, due(soon).unwrap().1), ("second", "third"));
+        assert_eq!(departures.next(), None);
+    }
+
+    #[test]
+    fn what_is_under_way_is_bounded_and_what_left_makes_room() {
+        let (mut departures, now) = (Departures { room: 3000, ..Departures::default() }, Instant::now());
+        assert!(departures.push(now, (), &[1; 1500]) && departures.push(now, (), &[2; 1500]));
+        assert!(!departures.push(now, (), &[3]));
+        let (_, (), data) = departures.due(now).unwrap();
+        assert!(data == [1; 1500]);
+        departures.reuse(data);
+        assert!(departures.push(now, (), &[3]), "what has left makes room");
+        let sizes = [(); 3].map(|()| departures.due(now).map(|(.., data)| data.len()));
+        assert_eq!(sizes, [Some(1500), Some(1), None], "a buffer that is used again holds nothing of before");
     }
 }

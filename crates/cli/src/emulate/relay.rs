@@ -42,8 +42,6 @@ impl Options {
     }
 }
 
-/// Packets under way hold at most this much memory; more are dropped, and counted as dropped by the host.
-const MOST_HELD: usize = 512 << 20;
 /// Packets read from one socket before the others, and the departures, have their turn.
 const BATCH: usize = 16;
 /// How old a [`Handle::report`] may be, and how long [`Handle::stop`] may take.
@@ -156,11 +154,11 @@ impl Side {
     }
 }
 
-/// A packet under way.
+/// Whose packet it is.
+#[derive(Clone, Copy)]
 struct Parcel {
     session: u64,
     way: Way,
-    data: Vec<u8>,
 }
 
 struct Engine {
@@ -172,9 +170,6 @@ struct Engine {
     sessions: Vec<(u64, Session)>,
     numbers: HashMap<SocketAddr, u64>,
     departures: Departures<Parcel>,
-    held: usize,
-    /// Buffers to use again.
-    spare: Vec<Vec<u8>>,
     /// Of sessions that are over.
     closed: (Direction, Direction),
     closed_missed: u64,
@@ -199,8 +194,6 @@ impl Engine {
             sessions: Vec::new(),
             numbers: HashMap::new(),
             departures: Departures::default(),
-            held: 0,
-            spare: Vec::new(),
             closed: (Direction::default(), Direction::default()),
             closed_missed: 0,
             sessions_ever: 0,
@@ -349,40 +342,29 @@ impl Engine {
         let side = session.side(way);
         let Outcome::Delivered { at, duplicate } = side.link.send(now, size) else { return };
         for at in [Some(at), duplicate].into_iter().flatten() {
-            if self.held + data.len() > MOST_HELD {
-                add(&mut side.counts.dropped_host, size);
-                continue;
-            }
-            add(&mut side.counts.in_transit, size);
-            let mut copy = self.spare.pop().unwrap_or_default();
-            copy.clear();
-            copy.extend_from_slice(data);
-            self.held += copy.len();
             let at = began + at.since(Timestamp::ZERO);
-            self.departures.push(at, Parcel { session: number, way, data: copy });
+            let fits = self.departures.push(at, Parcel { session: number, way }, data);
+            add(if fits { &mut side.counts.in_transit } else { &mut side.counts.dropped_host }, size);
         }
     }
 
     /// Sends on what is due, each at its moment or as soon after it as this thread runs.
     fn send_due(&mut self, mut now: Instant) {
         for _ in 0..BATCH * 4 {
-            let Some((at, parcel)) = self.departures.due(now) else { return };
-            self.send(&parcel);
+            let Some((at, parcel, data)) = self.departures.due(now) else { return };
+            self.send(parcel, &data);
             self.lateness.add(now.saturating_duration_since(at));
-            self.held -= parcel.data.len();
-            if self.spare.len() < 4096 {
-                self.spare.push(parcel.data);
-            }
+            self.departures.reuse(data);
             now = Instant::now();
         }
     }
 
-    fn send(&mut self, parcel: &Parcel) {
-        let size = wire(parcel.data.len() + self.headers);
+    fn send(&mut self, parcel: Parcel, data: &[u8]) {
+        let size = wire(data.len() + self.headers);
         let Some(session) = Self::by_number(&mut self.sessions, parcel.session) else { return };
         let once = |session: &Session| match parcel.way {
-            Way::Up => session.server.inner().send(&parcel.data),
-            Way::Down => self.front.inner().send_to(&parcel.data, session.client),
+            Way::Up => session.server.inner().send(data),
+            Way::Down => self.front.inner().send_to(data, session.client),
         };
         // An error may belong to an earlier packet that nobody took; then this one has not been tried yet.
         let result = once(session).or_else(|error| match error.kind() {

@@ -22,7 +22,7 @@ pub(crate) struct Counts {
     pub(crate) down: Counters,
     /// Bytes of TCP payload that came out at the client, repetitions included.
     pub(crate) arrived: u64,
-    /// Packets that an interface refused.
+    /// Packets that an interface refused, or that there was no memory for.
     pub(crate) dropped_host: u64,
 }
 
@@ -87,7 +87,7 @@ struct Engine {
     shared: Arc<Shared>,
     began: Option<Instant>,
     /// Packets under way, each with the place of the end that it left.
-    departures: Departures<(usize, Vec<u8>)>,
+    departures: Departures<usize>,
     arrived: u64,
     dropped_host: u64,
 }
@@ -135,14 +135,15 @@ impl Engine {
             let sent = Timestamp::ZERO + now.saturating_duration_since(began);
             let Outcome::Delivered { at, duplicate } = end.link.send(sent, Bytes::new(len as u64)) else { continue };
             for at in [Some(at), duplicate].into_iter().flatten() {
-                self.departures.push(began + at.since(Timestamp::ZERO), (place, packet.to_vec()));
+                let fits = self.departures.push(began + at.since(Timestamp::ZERO), place, packet);
+                self.dropped_host += u64::from(!fits);
             }
         }
     }
 
     fn send_due(&mut self) {
         for _ in 0..BATCH * 4 {
-            let Some((_, (from, packet))) = self.departures.due(Instant::now()) else { return };
+            let Some((_, from, packet)) = self.departures.due(Instant::now()) else { return };
             let Some(to) = self.ends.get(1 - from) else { return };
             match (&to.interface).write(&packet) {
                 Ok(_) if from == SERVER => self.arrived += payload(&packet),
@@ -154,6 +155,7 @@ impl Engine {
                     }
                 }
             }
+            self.departures.reuse(packet);
         }
     }
 }
