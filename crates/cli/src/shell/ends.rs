@@ -29,38 +29,62 @@ pub(super) struct Ends {
     pub(super) alone: bool,
 }
 
-/// Which addresses a shell has: 100.(64 + site).level.1 outside and .2 inside, of those that are for no network in
-/// particular (RFC 6598). Shells beside each other differ by site, shells in each other by level. The outermost one's
-/// network routes its site's 65536 addresses inwards, so that answers find all levels.
+/// Which addresses a shell has, of those that are for measuring networks (198.18.0.0/15, RFC 2544 appendix C.2.2): shells
+/// beside each other differ by site, which has 1024 of them, shells in each other by level, which has four. The outermost
+/// one's network routes its site inwards, so that answers find all levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     site: u8,
     level: u8,
 }
 
-/// RFC 6598 has 2²² addresses.
-const SITES: u8 = 64;
+const FIRST: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+const SITES: u8 = 128;
+/// So many bits of an address say of which site it is.
+const SITE: u8 = 22;
+/// A route that covers all of [`FIRST`] and more leads elsewhere, and ours goes before it; a longer one is somebody's who
+/// has addresses there.
+const SHORTEST: u8 = 15;
 
 impl Place {
-    pub(super) const fn outside(self) -> Ipv4Addr {
-        Ipv4Addr::new(100, 64 + self.site, self.level, 1)
+    fn address(self, number: u32) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(FIRST) + u32::from(self.site) * 1024 + u32::from(self.level) * 4 + number)
     }
 
-    const fn inside(self) -> Ipv4Addr {
-        Ipv4Addr::new(100, 64 + self.site, self.level, 2)
+    pub(super) fn outside(self) -> Ipv4Addr {
+        self.address(1)
+    }
+
+    fn inside(self) -> Ipv4Addr {
+        self.address(2)
     }
 
     fn interface(self) -> String {
         format!("pcc{}-{}", self.site, self.level)
     }
 
-    /// Those to try, in a shell at `within` or in none.
-    fn candidates(within: Option<Self>) -> Vec<Self> {
+    /// Those to try, in a shell at `within`, or in none, where others may have such addresses.
+    fn candidates(within: Option<Self>, routes: &str) -> Vec<Self> {
+        let routes = foreign(routes);
+        let is_free = |place: &Self| {
+            let site = u32::from(place.address(0));
+            routes.iter().all(|(to, bits)| (site ^ to) >> (32 - SITE.min(*bits)) != 0)
+        };
         match within {
-            None => (0..SITES).map(|site| Self { site, level: 0 }).collect(),
+            None => (0..SITES).map(|site| Self { site, level: 0 }).filter(is_free).collect(),
             Some(Self { site, level }) => (level..u8::MAX).map(|level| Self { site, level: level + 1 }).collect(),
         }
     }
+}
+
+/// Destinations of the kernel's routes, and how many of their bits count, as far as they are not on the way to everywhere.
+/// `table` is /proc/net/route (proc_net(5)): numbers in hexadecimal, in the processor's order of bytes.
+fn foreign(table: &str) -> Vec<(u32, u8)> {
+    let route = |line: &str| {
+        let number = |place| u32::from_str_radix(line.split_whitespace().nth(place)?, 16).ok().map(u32::from_be);
+        Some((number(1)?, u8::try_from(number(7)?.count_ones()).ok()?))
+    };
+    table.lines().skip(1).filter_map(route).filter(|(_, bits)| *bits >= SHORTEST).collect()
 }
 
 impl fmt::Display for Place {
@@ -97,10 +121,10 @@ impl Ends {
         // First what needs the most rights, so that nothing is left behind.
         let (namespace, inside) = spawn_namespace(None)?;
         drop((namespace, inside));
-        for place in Place::candidates(within) {
+        let routes = fs::read_to_string("/proc/net/route").unwrap_or_default();
+        for place in Place::candidates(within, &routes) {
             let name = place.interface();
-            let prefix = 16;
-            let outside = match (Interface { name: &name, address: place.outside(), prefix, mtu: MTU }).up() {
+            let outside = match (Interface { name: &name, address: place.outside(), prefix: SITE, mtu: MTU }).up() {
                 Err(error) if errno(&error) == Some(Errno::EBUSY) => continue,
                 made => made?,
             };
@@ -108,7 +132,9 @@ impl Ends {
             let inside = inside.context("the inner interface is missing")?;
             return Ok(Self { outside, inside, namespace, place, alone: false });
         }
-        Err(anyhow!("all {SITES} networks for shells are in use"))
+        Err(anyhow!(
+            "all {SITES} networks for shells are in use, or this computer's routes have 198.18.0.0/15 for others"
+        ))
     }
 }
 
@@ -163,13 +189,33 @@ mod tests {
     fn places_are_read_back_and_lie_within_each_other() {
         let outer = Place { site: 3, level: 0 };
         assert_eq!(outer.to_string().parse(), Ok(outer));
-        assert_eq!((outer.outside().to_string(), outer.interface().len() < 16), ("100.67.0.1".into(), true));
-        let inner = Place::candidates(Some(outer))[0];
-        assert_eq!(inner, Place { site: 3, level: 1 });
-        assert_eq!(Place::candidates(None).len(), 64);
-        assert!(Place::candidates(Some(Place { site: 0, level: 255 })).is_empty());
-        for wrong in ["", "1", "64.0", "x.y", "1.256"] {
+        assert_eq!((outer.outside().to_string(), outer.interface().len() < 16), ("198.18.12.1".into(), true));
+        let inner = Place::candidates(Some(outer), "")[0];
+        assert_eq!((inner, inner.inside().to_string()), (Place { site: 3, level: 1 }, "198.18.12.6".into()));
+        assert_eq!(Place::candidates(None, "").len(), 128);
+        assert!(Place::candidates(Some(Place { site: 0, level: 255 }), "").is_empty());
+        let last = Place { site: 127, level: 255 };
+        assert_eq!((last.interface().as_str(), last.inside().to_string().as_str()), ("pcc127-255", "198.19.255.254"));
+        for wrong in ["", "1", "128.0", "x.y", "1.256"] {
             assert!(wrong.parse::<Place>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn addresses_that_somebody_else_has_are_left_to_them() {
+        let hex = |address: [u8; 4]| format!("{:08X}", u32::from_ne_bytes(address));
+        let route = |to, mask| format!("tun0\t{}\t{}\t0001\t0\t0\t0\t{}\t0\t0\t0\n", hex(to), hex([0; 4]), hex(mask));
+        let free = |routes: &[String]| {
+            let table = format!("Iface\tDestination\tGateway\tFlags\n{}", routes.concat());
+            let places = Place::candidates(None, &table);
+            (places.len(), places.first().map(|place| place.site))
+        };
+        // The way to everywhere, as a default, as a VPN's two halves, and as one around our range.
+        let elsewhere = [([0; 4], [0; 4]), ([128, 0, 0, 0], [128, 0, 0, 0]), ([198, 0, 0, 0], [255, 0, 0, 0])];
+        assert_eq!(free(&elsewhere.map(|(to, mask)| route(to, mask))), (128, Some(0)));
+        assert_eq!(free(&[route([100, 64, 0, 0], [255, 192, 0, 0])]), (128, Some(0)));
+        assert_eq!(free(&[route([198, 18, 0, 0], [255, 255, 0, 0])]), (64, Some(64)), "a proxy's 198.18.0.1/16");
+        assert_eq!(free(&[route([198, 18, 0, 7], [255; 4])]), (127, Some(1)), "one address of the first site");
+        assert_eq!(free(&[route([198, 18, 0, 0], [255, 254, 0, 0])]), (0, None));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   outside                      this program                  inside: a network namespace
-//!   100.64.0.1 ── TUN device ── path up, path down ── TUN device ── 100.64.0.2, the command
+//!   198.18.0.1 ── TUN device ── path up, path down ── TUN device ── 198.18.0.2, the command
 //! ```
 //!
 //! Outside is the network that the command would have had. Who has no rights there gets another one, within a user
@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
                   pcc shell --link lossy --outside 'iperf3 -s' -- sh -c 'sleep 1; iperf3 -c $PCC_SHELL_OUTSIDE'\n  \
-                  sudo pcc shell --link satellite -- curl -o /dev/null http://100.64.0.1:8000/big.iso\n  \
+                  sudo pcc shell --link satellite -- curl -o /dev/null http://198.18.0.1:8000/big.iso\n  \
                   pcc shell --link rate=20Mbit,rtt=40ms -- pcc shell --link rate=1Gbit,rtt=10ms,loss=1% -- bash\n  \
                   pcc emulate --list                     the presets and the parameters\n\n\
                   Exit codes: that of the command (128 and the signal's number if one ended it); 1 no such command or no such \
