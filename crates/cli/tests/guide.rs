@@ -3,6 +3,7 @@
 //! A block that begins with ```` ```sh runs ```` is a whole session: it is run by bash, with this build's `pcc`, in an
 //! empty directory, and stops at the first command that fails. What it leaves running is ended.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -42,6 +43,20 @@ fn every_link_between_pages_leads_to_a_file() {
     }
 }
 
+#[test]
+fn whoever_follows_links_from_the_readme_finds_every_page() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let (mut found, mut next) = (BTreeSet::new(), vec![root.join("README.md")]);
+    while let Some(page) = next.pop() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let there = |target: &str| page.parent()?.join(target.split('#').next()?).canonicalize().ok();
+        next.extend(links(&text).into_iter().filter_map(there).filter(|to| is_page(to) && !found.contains(to)));
+        found.insert(page);
+    }
+    let lost: Vec<_> = pages().into_iter().filter(|page| !found.contains(&page.canonicalize().unwrap())).collect();
+    assert!(lost.is_empty(), "no page that the README leads to links to {lost:?}");
+}
+
 fn run(script: &str) -> Output {
     let directory = tempfile::tempdir().unwrap();
     let pcc = Path::new(env!("CARGO_BIN_EXE_pcc")).parent().unwrap();
@@ -58,9 +73,12 @@ fn run(script: &str) -> Output {
 
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
     let list = |directory: PathBuf| std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    list(root.clone()).chain(list(root.join("docs"))).filter(is_page).collect()
+    list(root.clone()).chain(list(root.join("docs"))).filter(|path| is_page(path)).collect()
+}
+
+fn is_page(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "md")
 }
 
 /// The fenced blocks with this info string, and the lines on which they begin.
