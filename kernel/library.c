@@ -5,6 +5,39 @@
 #include <string.h>
 
 #include "pcc.h"
+
+/* As far as PCC reads them. */
+struct tcp_sock {
+	u64 bytes_sent;
+	u64 tcp_mstamp;
+	u64 first_tx_mstamp;
+	u64 tcp_clock_cache;
+	u64 tcp_wstamp_ns;
+	u32 data_segs_out;
+	u32 packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
+	u32 delivered;
+	u32 delivered_ce;
+	u32 lost;
+	u32 reordering;
+	u32 mss_cache;
+	u32 snd_cwnd;
+	u32 snd_wnd;
+	u32 snd_una;
+	u32 snd_nxt;
+};
+
+struct rate_sample {
+	u64 prior_mstamp;
+	s64 rtt_us;
+	bool is_app_limited;
+	bool is_retrans;
+	bool is_ack_delayed;
+};
+
+#include "tcp.h"
 #include "text.h"
 
 u64 pcc_lib_apply(u32 code, u64 a, u64 b, u64 c)
@@ -105,6 +138,18 @@ u64 pcc_lib_law_rate(const struct pcc_law *law)
 u32 pcc_lib_law_state(const struct pcc_law *law)
 {
 	return law->state;
+}
+
+/* At a moment, of a packet sent at another; how TCP itself takes the RTT, all in us. */
+u32 pcc_lib_read_rtt(u64 now, u64 sent, s64 taken, bool is_retrans, bool is_delayed)
+{
+	struct tcp_sock tp = { .tcp_mstamp = now, .first_tx_mstamp = sent };
+	struct rate_sample rs = { .prior_mstamp = sent, .rtt_us = taken,
+				  .is_retrans = is_retrans, .is_ack_delayed = is_delayed };
+	struct pcc_sample sample;
+
+	pcc_read_ack(&sample, &tp, &rs);
+	return sample.rtt;
 }
 
 u32 pcc_lib_flow_size(void)

@@ -48,13 +48,16 @@ struct tcp_sock {
 	__u32 snd_wnd;
 	__u32 snd_una;
 	__u32 snd_nxt;
+	__u64 tcp_mstamp;
+	__u64 first_tx_mstamp;
 	__u64 tcp_clock_cache;
 	__u64 tcp_wstamp_ns;
 } __attribute__((preserve_access_index));
 
 struct rate_sample {
-	long rtt_us;
+	__u64 prior_mstamp;
 	_Bool is_app_limited;
+	_Bool is_retrans;
 	_Bool is_ack_delayed;
 } __attribute__((preserve_access_index));
 
@@ -191,8 +194,7 @@ int pcc_cong_control(u64 *ctx)
 		return 0;
 	}
 	read_counters(flow, sk);
-	flow->sample.rtt = rs->rtt_us > 0 && !rs->is_ack_delayed ? rs->rtt_us : 0;
-	flow->sample.app_limited = rs->is_app_limited;
+	pcc_read_ack(&flow->sample, tcp_sk(sk), rs);
 	pcc_on_ack(flow, &utility);
 	set_rate(flow, sk);
 	return 0;

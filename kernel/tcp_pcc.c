@@ -279,8 +279,7 @@ static void pcc_on_sample(struct sock *sk, const struct rate_sample *rs, enum pc
 		return;
 	}
 	pcc_read(sk, flow);
-	flow->sample.rtt = rs->rtt_us > 0 && !rs->is_ack_delayed ? rs->rtt_us : 0;
-	flow->sample.app_limited = rs->is_app_limited;
+	pcc_read_ack(&flow->sample, tcp_sk(sk), rs);
 	rcu_read_lock();
 	pcc_on_ack(flow, &rcu_dereference(pcc_striving[variant])->program);
 	rcu_read_unlock();

@@ -31,3 +31,10 @@ pub fn seconds(nanoseconds: u64) -> f64 {
     // SAFETY: takes and returns integers.
     f64::from_bits(unsafe { ffi::pcc_lib_seconds(nanoseconds) })
 }
+
+/// The RTT that PCC takes from an acknowledgement at `now` of a newest packet `sent` then, which TCP itself takes for one of
+/// `taken`; 0 if it tells none. All in µs.
+pub fn read_rtt(now: u64, sent: u64, taken: i64, is_retransmitted: bool, is_delayed: bool) -> u32 {
+    // SAFETY: takes and returns plain values.
+    unsafe { ffi::pcc_lib_read_rtt(now, sent, taken, is_retransmitted, is_delayed) }
+}

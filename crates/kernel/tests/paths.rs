@@ -2,7 +2,7 @@
 
 use pcc::rng::Rng;
 use pcc::utility::{Expression, built_in};
-use pcc_kernel::{Flow, Program, Sample};
+use pcc_kernel::{Flow, Program, Sample, read_rtt};
 use std::collections::VecDeque;
 
 const PACKET: u64 = 1448;
@@ -273,4 +273,18 @@ fn equal_events_give_equal_decisions_and_the_window_is_no_limit() {
     assert_eq!(first, run());
     let product = first.0 as f64 * 0.03 / PACKET as f64;
     assert!(f64::from(first.1) > 2.0 * product, "{} packets, of a product of {product}", first.1);
+}
+
+#[test]
+fn an_rtt_by_timestamps_of_whole_milliseconds_is_not_taken_for_the_path_s() {
+    let (sent, now) = (77_000_000, 77_047_400);
+    for (what, taken, is_retransmitted, is_delayed, expected) in [
+        ("nothing was lost", 47_400, false, false, 47_400),
+        ("something sent again arrived with it", 47_000, false, false, 47_400),
+        ("it was sent again: of which of both is this?", 47_000, true, false, 0),
+        ("the receiver may have waited", 47_400, false, true, 0),
+    ] {
+        assert_eq!(read_rtt(now, sent, taken, is_retransmitted, is_delayed), expected, "{what}");
+    }
+    assert_eq!(read_rtt(sent, sent, 0, false, false), 0, "no time passed");
 }
