@@ -156,7 +156,7 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
         (None, points) => format!("{key}={}", points.join(",")),
         (Some(across), points) => format!("{} of {} {key}s", across.name(), points.len()),
     };
-    let (row, algorithm) = (target.row.clone(), short(&target.algorithm).to_owned());
+    let (row, algorithm) = (target.row.clone(), short(&target.algorithm));
     let not_judged = |lacks: String| {
         let (row, case, metric, algorithm) = (row.clone(), case.clone(), metric.clone(), algorithm.clone());
         Err(NotJudged { row, case, metric, algorithm, lacks })
@@ -237,11 +237,11 @@ fn of(target: &Target, cells: &[Cell<'_>], algorithm: &str, point: &str) -> Resu
 }
 
 /// How an algorithm is called in results: ours over QUIC, which most of them are about, without its prefix.
-pub fn short(algorithm: &str) -> &str {
-    if algorithm == MODULE_ALGORITHM {
-        return "kernel:pcc";
+pub fn short(algorithm: &str) -> String {
+    if algorithm.starts_with(MODULE_ALGORITHM) {
+        return format!("kernel:{algorithm}");
     }
-    algorithm.strip_prefix(PREFIX).filter(|name| name.starts_with("pcc")).unwrap_or(algorithm)
+    algorithm.strip_prefix(PREFIX).filter(|name| name.starts_with("pcc")).unwrap_or(algorithm).to_owned()
 }
 
 impl Across {

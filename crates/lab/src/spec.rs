@@ -1,5 +1,6 @@
 //! What the host tells the guest to do, and what the guest answers: one JSON file each way.
 
+use crate::scenario::algorithm::{MODULE_ALGORITHM, MODULE_VARIANT};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a full packet on an Ethernet link, as the queues count them: 1500 and a header of 14.
@@ -53,7 +54,20 @@ impl Spec {
 
     /// Whether a congestion control sends in it that a kernel module provides.
     pub fn has_module_flows(&self) -> bool {
-        self.flows.iter().any(|flow| flow.algorithm == crate::scenario::algorithm::MODULE_ALGORITHM)
+        self.flows.iter().any(|flow| flow.algorithm == MODULE_ALGORITHM)
+    }
+
+    /// The utility of those of its flows that have another one than the default.
+    pub(crate) fn module_utility(&self) -> Option<&str> {
+        let ours = self.flows.iter().filter(|flow| flow.algorithm == MODULE_ALGORITHM);
+        ours.filter_map(|flow| flow.utility.as_deref()).next()
+    }
+}
+
+impl FlowSpec {
+    /// The kernel's name of what controls it, of a flow of kernel TCP.
+    pub(crate) fn congestion_control(&self) -> &str {
+        if self.algorithm == MODULE_ALGORITHM && self.utility.is_some() { MODULE_VARIANT } else { &self.algorithm }
     }
 }
 

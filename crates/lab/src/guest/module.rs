@@ -1,28 +1,35 @@
 //! Loads the kernel module that provides a congestion control of ours.
 
-use crate::scenario::algorithm::MODULE_ALGORITHM;
+use crate::scenario::algorithm::{MODULE_ALGORITHM, MODULE_VARIANT, listing};
 use crate::spec::Spec;
+use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
 
-/// Loads the run's module, if it has one, and checks that it provides what it is for.
+/// Loads the run's module, if it has one, with what its flows strive for, and checks that it provides what it is for.
 pub(super) fn load(spec: &Spec, dir: &Path) -> io::Result<()> {
     if spec.module.is_none() {
         return Ok(());
     }
     let file = File::open(dir.join(super::MODULE))?;
+    let parameters = match spec.module_utility() {
+        Some(utility) => format!("bulk_utility=\"{}\"", listing(utility).map_err(io::Error::other)?),
+        None => String::new(),
+    };
+    let parameters = CString::new(parameters)?;
     // SAFETY: the parameters are a NUL-terminated string.
-    let done = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
+    let done = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), parameters.as_ptr(), 0) };
     if done < 0 {
         let error = io::Error::last_os_error();
         let problem = format!("{error}; was it built for exactly this kernel, with `make ARCH=um`?");
         return Err(io::Error::new(error.kind(), problem));
     }
     let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
-    if known.split_whitespace().any(|name| name == MODULE_ALGORITHM) {
+    let wanted = if spec.module_utility().is_some() { MODULE_VARIANT } else { MODULE_ALGORITHM };
+    if known.split_whitespace().any(|name| name == wanted) {
         return Ok(());
     }
-    Err(io::Error::other(format!("it provides no congestion control `{MODULE_ALGORITHM}`, only: {}", known.trim())))
+    Err(io::Error::other(format!("it provides no congestion control `{wanted}`, only: {}", known.trim())))
 }

@@ -39,7 +39,7 @@ impl Connection {
         ends.receiver.enter()?;
         let listener = TcpListener::bind(SocketAddrV4::new(Ipv4Addr::from(ends.receiver_address), 0))?;
         // DCTCP is a matter of both ends.
-        sockets::set_congestion_control(&listener, &flow.algorithm)?;
+        sockets::set_congestion_control(&listener, flow.congestion_control())?;
         let SocketAddr::V4(address) = listener.local_addr()? else {
             return Err(io::Error::other("an IPv4 listener has another kind of address"));
         };
@@ -57,7 +57,7 @@ impl Connection {
         super::spawn(move || {
             let connect = || {
                 hosts[number].sender.enter()?;
-                sockets::connect(address, &flow.algorithm, flow.paced)
+                sockets::connect(address, flow.congestion_control(), flow.paced)
             };
             match connect() {
                 // It ends early when somebody shuts it down: the run is over.

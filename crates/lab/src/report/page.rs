@@ -307,7 +307,7 @@ fn table(section: &Section<'_>) -> String {
     text.extend(measures.iter().map(|measure| format!("<th>{measure}</th>")));
     text += "</tr></thead><tbody>\n";
     for cell in section.cells.iter().filter(|cell| !cell.runs.is_empty()) {
-        let (point, name, seeds) = (escape(cell.point), escape(short(cell.algorithm)), cell.runs.len());
+        let (point, name, seeds) = (escape(cell.point), escape(&short(cell.algorithm)), cell.runs.len());
         let _ = write!(text, "<tr><td>{point}</td><td class=\"left\">{name}</td><td>{seeds}</td>");
         for measure in &measures {
             let value = cell.mean(*measure).map_or("–".into(), |Mean { mean, margin }| match margin {

@@ -229,7 +229,7 @@ fn lines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
             Some(Point { x, y, x_margin: None, seeds: seeds(figure, cell, cells), text })
         };
         let points = own.filter_map(point).collect();
-        Series { name: short(name).to_owned(), ink: name.to_owned(), alike: 0, join, points }
+        Series { name: short(name), ink: name.to_owned(), alike: 0, join, points }
     };
     let is_drawn = |series: &Series| !series.points.is_empty() && figure.over.as_deref() != Some(&series.ink);
     let mut series: Vec<_> = algorithms(cells).into_iter().map(one).filter(is_drawn).collect();
@@ -269,14 +269,14 @@ fn columns(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
     let names = algorithms(cells);
     let one = |(place, cell): (usize, &&Cell<'_>)| {
         let y = value(figure, cell, cells)?;
-        let name = short(cell.algorithm).to_owned();
+        let name = short(cell.algorithm);
         let text = format!("{name}: {} ({} seeds)", told(y), cell.runs.len());
         let points = vec![Point { x: place as f64, y, x_margin: None, seeds: seeds(figure, cell, cells), text }];
         Some(Series { name, ink: cell.algorithm.to_owned(), alike: 0, join: Join::None, points })
     };
     let mut series: Vec<_> = cells.iter().enumerate().filter_map(one).collect();
     tell_apart(&mut series);
-    let marks = names.iter().enumerate().map(|(place, name)| (place as f64, short(name).to_owned())).collect();
+    let marks = names.iter().enumerate().map(|(place, name)| (place as f64, short(name))).collect();
     let x = Axis { label: figure.x_label.clone().unwrap_or_default(), scale: Scale::Linear, marks };
     let place = |name: &str| names.iter().position(|known| *known == name).map(|place| place as f64);
     let is_its = |target: &&Target| target.measure == figure.y && target.over.is_empty() && figure.over.is_none();
@@ -347,7 +347,7 @@ fn distribution(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Pl
             text: format!("{}, {} {point}: {x:.3}", short(name), scenario.key),
         };
         let points = values.iter().enumerate().map(point).collect();
-        Series { name: short(name).to_owned(), ink: name.to_owned(), alike: 0, join: Join::Steps, points }
+        Series { name: short(name), ink: name.to_owned(), alike: 0, join: Join::Steps, points }
     };
     let is_drawn = |series: &Series| !series.points.is_empty() && figure.over.as_deref() != Some(&series.ink);
     let series = algorithms(cells).into_iter().map(one).filter(is_drawn).collect();
@@ -377,7 +377,7 @@ fn frontier(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Plot {
             Some(Point { x: x.mean, y, x_margin: x.margin, seeds: Vec::new(), text })
         };
         let points = own.filter_map(point).collect();
-        Series { name: short(name).to_owned(), ink: name.to_owned(), alike: 0, join: Join::None, points }
+        Series { name: short(name), ink: name.to_owned(), alike: 0, join: Join::None, points }
     };
     let mut series: Vec<_> =
         algorithms(cells).into_iter().map(one).filter(|series| !series.points.is_empty()).collect();

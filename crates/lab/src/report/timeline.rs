@@ -30,7 +30,7 @@ pub(super) fn timelines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>
         let mut series: Vec<_> = optimum(&first.spec).into_iter().collect();
         series.extend(runs.iter().filter_map(|(name, (run, outcome))| {
             let points = rates(&run.spec, outcome.flows.first()?);
-            Some(Series { name: short(name).to_owned(), ink: (*name).to_owned(), alike: 0, join: Join::Line, points })
+            Some(Series { name: short(name), ink: (*name).to_owned(), alike: 0, join: Join::Line, points })
         }));
         return vec![plot(None, first.spec.seed, series)];
     }

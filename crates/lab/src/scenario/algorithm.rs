@@ -1,7 +1,9 @@
-//! Names of what sends: `cubic`, `reno+paced`, `cubic*10`, `quic:pcc/safe`, `quic:pcc+allegro+epsilon_min=0.02`, `app`.
+//! Names of what sends: `cubic`, `reno+paced`, `cubic*10`, `pcc/safe`, `quic:pcc/safe`, `quic:pcc+allegro+epsilon_min=0.02`,
+//! `app`.
 
 use crate::spec::FlowSpec;
 use pcc::control::Law;
+use pcc::utility::{Expression, built_in};
 
 /// The congestion controls of the guest kernel.
 pub const KERNEL_ALGORITHMS: [&str; 17] = [
@@ -29,6 +31,8 @@ pub const QUIC_ALGORITHMS: [&str; 4] = ["quic:pcc", "quic:cubic", "quic:bbr", "q
 
 /// What a kernel module of ours provides, for kernel TCP.
 pub const MODULE_ALGORITHM: &str = "pcc";
+/// The same with a utility of its own: one for all such flows of a run.
+pub(crate) const MODULE_VARIANT: &str = "pcc_bulk";
 
 /// The program under test of `--app`.
 pub const APP: &str = "app";
@@ -66,10 +70,11 @@ pub(super) fn flow_of(name: &str) -> Result<FlowSpec, String> {
         return Err(format!("`{name}`: only kernel TCP can be paced or bundled by the lab"));
     }
     if let Some(utility) = &utility {
-        if base != "quic:pcc" {
-            return Err(format!("`{name}`: only quic:pcc has a utility"));
+        match base {
+            "quic:pcc" => drop(pcc::utility::parse(utility).map_err(|error| format!("`{name}`: {error}"))?),
+            MODULE_ALGORITHM => drop(listing(utility).map_err(|error| format!("`{name}`: {error}"))?),
+            _ => return Err(format!("`{name}`: only pcc and quic:pcc have a utility")),
         }
-        pcc::utility::parse(utility).map_err(|error| format!("`{name}`: {error}"))?;
     }
     if let Some(law) = &law {
         if base != "quic:pcc" {
@@ -78,6 +83,18 @@ pub(super) fn flow_of(name: &str) -> Result<FlowSpec, String> {
         law.parse::<Law>().map_err(|error| format!("`{name}`: {error}"))?;
     }
     Ok(FlowSpec { algorithm: base.to_owned(), connections, paced, utility, law, ..FlowSpec::default() })
+}
+
+/// A utility as the kernel module reads it: one of the built-in ones by name, or a formula.
+///
+/// Errors: it is neither; values of parameters are for a formula to say.
+pub(crate) fn listing(utility: &str) -> Result<String, String> {
+    let known = built_in().find(|about| about.name == utility.trim());
+    let formula = known.map_or(utility, |about| about.text).parse::<Expression>();
+    formula.map(|formula| formula.program().to_string()).map_err(|error| {
+        // What is meant by a word that is neither, only the catalogue can tell.
+        pcc::utility::parse(utility).err().unwrap_or(error).to_string()
+    })
 }
 
 #[cfg(test)]
@@ -104,6 +121,7 @@ mod tests {
                 Some("allegro,epsilon_min=0.02,interval_rtts=1..1.4"),
             ),
             ("pcc", "pcc", 1, false, None, None),
+            ("pcc/scavenger*2", "pcc", 2, false, Some("scavenger"), None),
         ] {
             let flow = flow_of(name).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(
@@ -125,7 +143,8 @@ mod tests {
             ("quic:bbr+paced", "only kernel TCP"),
             ("quic:pcc/fastest", "`fastest` is no utility; choose from fair"),
             ("quic:pcc/hybrid", "write it like hybrid,needed=20Mbit"),
-            ("quic:cubic/safe", "only quic:pcc has a utility"),
+            ("quic:cubic/safe", "only pcc and quic:pcc have a utility"),
+            ("pcc/fastest", "`fastest` is no utility; choose from fair"),
             (
                 "quic:pcc+epsilon_min=0.02",
                 "`epsilon_min` is no parameter of the control law ascent; choose from epsilon",

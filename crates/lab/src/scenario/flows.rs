@@ -1,6 +1,6 @@
 //! From a scenario's flow tables to the flows of one run.
 
-use super::algorithm::{self, APP};
+use super::algorithm::{self, APP, MODULE_ALGORITHM};
 use super::draw;
 use super::file::{File, FlowTable, HostTable, Parameter};
 use super::quantity::{bytes, nanos, rate, round_trip};
@@ -36,7 +36,25 @@ pub(super) fn flows(file: &File, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec
             return Err(format!("it has {} flows or more: {MOST_FLOWS} is the most", flows.len()));
         }
     }
+    one_utility(&flows)?;
     Ok(flows)
+}
+
+/// A module has one utility besides the default.
+fn one_utility(flows: &[FlowSpec]) -> Result<(), String> {
+    let mut known = None;
+    for flow in flows.iter().filter(|flow| flow.algorithm == MODULE_ALGORITHM) {
+        match (known, &flow.utility) {
+            (Some(one), Some(other)) if one != other => {
+                return Err(format!(
+                    "pcc/{one} and pcc/{other}: in one run the kernel has one utility besides the default"
+                ));
+            }
+            (_, Some(one)) => known = Some(one),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The table with the sweep's value in it, if it is one that the sweep goes over.

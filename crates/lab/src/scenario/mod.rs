@@ -18,7 +18,7 @@ use quantity::nanos;
 use std::path::Path;
 
 /// The scenarios that come with the program: name and text.
-const SUPPLIED: [(&str, &str); 30] = [
+const SUPPLIED: [(&str, &str); 33] = [
     ("application-limited", include_str!("../../../../scenarios/application-limited.toml")),
     ("black-out", include_str!("../../../../scenarios/black-out.toml")),
     ("busy-host", include_str!("../../../../scenarios/busy-host.toml")),
@@ -44,6 +44,9 @@ const SUPPLIED: [(&str, &str); 30] = [
     ("reordering", include_str!("../../../../scenarios/reordering.toml")),
     ("rtt-fairness", include_str!("../../../../scenarios/rtt-fairness.toml")),
     ("satellite", include_str!("../../../../scenarios/satellite.toml")),
+    ("scavenger", include_str!("../../../../scenarios/scavenger.toml")),
+    ("scavenger-beside-cubic", include_str!("../../../../scenarios/scavenger-beside-cubic.toml")),
+    ("scavenger-beside-pcc", include_str!("../../../../scenarios/scavenger-beside-pcc.toml")),
     ("self-inflicted-latency", include_str!("../../../../scenarios/self-inflicted-latency.toml")),
     ("shallow-buffer", include_str!("../../../../scenarios/shallow-buffer.toml")),
     ("short-flows", include_str!("../../../../scenarios/short-flows.toml")),
@@ -406,6 +409,7 @@ mod tests {
             ("flow = [{ size = '0B' }]", "at least a byte"),
             ("flow = [{ size = '1MB', rate = '1Mbit' }]", "exclude each other"),
             ("flow = [{ load = 0.5 }]", "needs a `size`"),
+            ("flow = [{ algorithm = 'pcc/safe' }, { algorithm = 'pcc/fair' }]", "one utility besides the default"),
             ("flow = [{ size = '1MB', load = 3.0 }]", "between 0.001 and 2"),
             ("flow = [{ size = '10B', load = 0.5 }]", "20000 is the most"),
             ("flow = [{ rate = '1' }]", "no unit"),
