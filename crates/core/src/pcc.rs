@@ -5,7 +5,7 @@ mod judging;
 mod silence;
 mod window;
 
-use crate::control::{Law, Path, RateControl, Slot};
+use crate::control::{Driver, Law, Path, RateControl, Slot};
 use crate::interval::{LimitedBy, Previous, TRAIN};
 use crate::monitor::{self, Monitor, floor_rate};
 use crate::observe::{Event, Observer};
@@ -73,9 +73,12 @@ pub struct Pcc {
     packet: Bytes,
     monitor: Monitor,
     rtt: RttEstimator,
-    law: Box<dyn RateControl>,
+    law: Driver,
     /// What the open interval, or the next one, is for.
     slot: Slot,
+    /// Draws what the law decides by chance.
+    chance: Rng,
+    /// Draws the lengths of intervals.
     rng: Rng,
     limited: Option<(Timestamp, LimitedBy)>,
     limited_by: LimitedBy,
@@ -97,13 +100,13 @@ impl Pcc {
         let packet = datagram(config.max_datagram_size);
         let assumed = crate::rtt::ASSUMED_RTT;
         let initial = limit(Rate::from_volume(initial_window(packet), assumed), config.max_rate);
-        let law = config.law().build(initial, config.seed);
         Self {
             packet,
             monitor: Monitor::new(config.monitor),
             rtt: RttEstimator::default(),
-            law,
+            law: Driver::new(config.law(), initial),
             slot: Slot::filler(initial),
+            chance: Rng::new(config.seed),
             rng: Rng::new(config.seed ^ 0x6d6f_6e69_746f_7200),
             limited: None,
             limited_by: LimitedBy::Network,
@@ -222,7 +225,7 @@ impl Pcc {
             self.law.restart();
         } else {
             let (rate, starting) = (self.law.rate(), self.law.is_starting());
-            self.law = law.build(rate, self.rng.next_u64());
+            self.law = Driver::new(law, rate);
             if !starting {
                 // Not Starting, which would double a rate that was found already.
                 self.law.back_off(rate);
@@ -340,7 +343,7 @@ impl Pcc {
         let path = self.path();
         // Before the first RTT sample and while the path is silent no trial can be judged.
         let measurable = self.rtt.smoothed().is_some() && self.stall.halvings == 0;
-        let slot = if measurable { self.law.next(&path) } else { Slot::filler(self.law.rate()) };
+        let slot = if measurable { self.law.next(&path, &mut self.chance) } else { Slot::filler(self.law.rate()) };
         self.slot = Slot { rate: path.clamp(slot.rate), ..slot };
         self.window = self.safe_window();
     }

@@ -7,7 +7,7 @@ use pcc::control::{self, Slot};
 use pcc::interval;
 use pcc::units::Rate;
 
-/// Ascent as the kernel has it.
+/// Start-up and Ascent as the kernel has them.
 #[derive(Clone, Debug)]
 pub struct Law {
     state: Vec<u64>,
@@ -70,14 +70,14 @@ impl Law {
         unsafe { ffi::pcc_lib_law_on_report(self.state.as_mut_ptr(), &self.program, &on, &judged, &report) != 0 }
     }
 
-    /// As [`control::RateControl::ends_early`].
+    /// As [`control::Driver::ends_early`].
     pub fn ends_early(&mut self, report: &interval::Report, on: &control::Path) -> bool {
         let (report, on) = (Report::from(report), path(on));
         // SAFETY: all live through the call.
         unsafe { ffi::pcc_lib_law_ends_early(self.state.as_mut_ptr(), &self.program, &on, &report) != 0 }
     }
 
-    /// As [`control::RateControl::start`].
+    /// As [`control::Driver::start`].
     pub fn start(&mut self, rate: Rate) {
         // SAFETY: the state lives through the call.
         unsafe { ffi::pcc_lib_law_start(self.state.as_mut_ptr(), rate.bytes_per_sec().to_bits()) }

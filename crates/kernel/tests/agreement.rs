@@ -3,8 +3,8 @@
 //! `PCC_KERNEL_RUNS=N cargo test -p pcc-kernel --test agreement` tells them N times as much, with other seeds.
 
 use core::time::Duration;
-use pcc::control::ascent::{Ascent, Config};
-use pcc::control::{Path, RateControl, Slot, Verdict};
+use pcc::control::ascent::Config;
+use pcc::control::{self, Driver, Path, RateControl, Slot, Verdict};
 use pcc::interval::{LimitedBy, Report};
 use pcc::monitor;
 use pcc::rng::Rng;
@@ -146,7 +146,8 @@ impl Network {
 
 /// The two laws, and what both were told.
 struct Both {
-    core: Ascent,
+    core: Driver,
+    rng: Rng,
     kernel: Law,
     utility: Program,
     told: Vec<String>,
@@ -156,7 +157,8 @@ impl Both {
     fn new(utility: &Program, seed: u64) -> Self {
         let initial = Rate::from_mbit(1.0);
         Self {
-            core: Ascent::new(Config::default(), initial, seed),
+            core: Driver::new(control::Law::Ascent(Config::default()), initial),
+            rng: Rng::new(seed),
             kernel: Law::new(pcc_kernel::Program::new(utility), initial, seed),
             utility: utility.clone(),
             told: Vec::new(),
@@ -174,7 +176,7 @@ impl Both {
     }
 
     fn next(&mut self, path: &Path) -> Slot {
-        let (core, kernel) = (self.core.next(path), self.kernel.next(path));
+        let (core, kernel) = (self.core.next(path, &mut self.rng), self.kernel.next(path));
         self.same("trial", core.trial, kernel.trial, self.core.state());
         self.agree("rate of the next interval", core.rate, kernel.rate);
         self.same("length", true, (core.rtts.0 / kernel.rtts.0 - 1.0).abs() < 1e-3, "");

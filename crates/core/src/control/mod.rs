@@ -4,16 +4,18 @@
 
 pub mod allegro;
 pub mod ascent;
+mod driver;
 mod parameters;
 mod response;
 mod starting;
-mod startup;
 pub mod vivace;
 
+pub use driver::Driver;
 pub use parameters::ParseLawError;
 
 use crate::interval::Report;
 use crate::monitor;
+use crate::rng::Rng;
 use crate::units::{Bytes, Rate};
 use crate::utility::Utility;
 use core::fmt::Debug;
@@ -104,32 +106,32 @@ pub enum Verdict {
     /// The plan changed, for this reason: drop the running intervals and begin a new one at once.
     /// Source: re-alignment, `NSDI 2015` §3.1.
     Realign(&'static str),
+    /// The base rate is far below the path, for this reason: look for its order of magnitude again.
+    Start(&'static str),
 }
 
-/// A control law. One of them holds the base rate of a connection and plans its monitor intervals.
+/// A control law. One of them holds the base rate of a connection and plans its monitor intervals, once start-up has found
+/// the rate's order of magnitude.
 pub trait RateControl: Debug + Send + Sync {
-    /// What the next interval is for. Called when the previous one closes and after each [`Verdict::Realign`].
-    fn next(&mut self, path: &Path) -> Slot;
+    /// What the next interval is for. Called when the previous one closes and after each verdict but [`Verdict::Wait`].
+    /// What is decided by chance `rng` decides.
+    fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot;
 
     /// An interval of the current plan was resolved. `utility` ranks it, and variants of it that the law makes; its
     /// results are finite.
     fn on_report(&mut self, slot: Slot, report: &Report, utility: &dyn Fn(&Report) -> f64, path: &Path) -> Verdict;
 
-    /// The RTT is known now: begin at this rate.
-    fn start(&mut self, rate: Rate);
+    /// Start-up was gone through again: probe from this rate on. What was known of the path may be worth nothing.
+    fn begin(&mut self, rate: Rate, path: &Path);
+
+    /// The host or the application was the limit, and nobody knows whether the path carries more than this.
+    fn limit(&mut self, rate: Rate);
 
     /// The path stalled, or lost more than the utility's panic level: go on from this lower rate.
     fn back_off(&mut self, rate: Rate);
 
     /// The sender was idle, or a trial told nothing: keep the rate, forget what was being compared.
     fn restart(&mut self);
-
-    /// Whether this interval, as far as it is known and as though all that is outstanding of it arrived, is enough to
-    /// decide: the sender overshoots by what it sends until it does.
-    fn ends_early(&self, report: &Report, utility: &dyn Fn(&Report) -> f64, path: &Path) -> bool;
-
-    /// Still looking for the order of magnitude: overshooting is part of it, and heavy loss is an answer.
-    fn is_starting(&self) -> bool;
 
     /// The base rate, around which is probed.
     fn rate(&self) -> Rate;
@@ -184,11 +186,25 @@ impl Law {
         }
     }
 
-    pub(crate) fn build(&self, initial: Rate, seed: u64) -> Box<dyn RateControl> {
+    /// The law at work, from this rate on.
+    fn begin(&self, rate: Rate, path: &Path) -> Box<dyn RateControl> {
         match self {
-            Self::Ascent(config) => Box::new(ascent::Ascent::new(config.clone(), initial, seed)),
-            Self::Allegro(config) => Box::new(allegro::Allegro::new(config.clone(), initial, seed)),
-            Self::Vivace(config) => Box::new(vivace::Vivace::new(config.clone(), initial, seed)),
+            Self::Ascent(config) => Box::new(ascent::Ascent::new(config.clone(), rate, path)),
+            Self::Allegro(config) => Box::new(allegro::Allegro::new(config.clone(), rate)),
+            Self::Vivace(config) => Box::new(vivace::Vivace::new(config.clone(), rate)),
         }
+    }
+
+    /// Length of an interval while the rate is doubled. Unit: RTT.
+    const fn starting_rtts(&self) -> f64 {
+        match self {
+            Self::Allegro(config) => config.starting_rtts,
+            Self::Ascent(_) | Self::Vivace(_) => 1.0,
+        }
+    }
+
+    /// Whether the queue that start-up built drains before the law begins.
+    fn drains(&self) -> bool {
+        !matches!(self, Self::Ascent(config) if config.without == Some(ascent::Part::Drain))
     }
 }

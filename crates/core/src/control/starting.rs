@@ -43,8 +43,8 @@ struct Best {
 pub(super) enum Judgement {
     /// Nothing is known of this rate: the application or a host was the limit.
     Unknown,
-    /// The rate is good: the path may carry more.
-    Good,
+    /// The rate is good: the path may carry more. Whether the result of a higher one is awaited.
+    Good { awaited: bool },
     /// It is not, and this is what the path carried.
     Over(Rate),
 }
@@ -81,11 +81,6 @@ impl Starting {
         Slot { rate: self.rate, trial: Some(0), rtts: (rtts, rtts) }
     }
 
-    /// Results that are awaited.
-    pub(super) const fn waits(&self) -> bool {
-        self.unknown > 0
-    }
-
     pub(super) fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Judgement {
         self.unknown = self.unknown.saturating_sub(1);
         // A host that did not make this doubling will not make the next one.
@@ -116,7 +111,7 @@ impl Starting {
             self.best = Some(tried);
         }
         self.usual_rtt = report.rtt.map_or(self.usual_rtt, |rtt| (rtt + 2 * report.rtt_deviation).as_secs_f64());
-        Judgement::Good
+        Judgement::Good { awaited: self.unknown > 0 }
     }
 
     /// Whether the interval ends Starting even if all that is still outstanding of it arrives.

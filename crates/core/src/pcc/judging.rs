@@ -1,7 +1,7 @@
 //! From a resolved interval to the law's verdict on it.
 
 use super::Pcc;
-use crate::control::{Slot, Verdict};
+use crate::control::{RateControl, Slot, Verdict};
 use crate::interval::Report;
 use crate::observe::Event;
 use crate::units::Timestamp;
@@ -68,12 +68,11 @@ impl Pcc {
                 return self.replan(now, "utility undefined");
             }
             let utility = |report: &Report| finite(self.config.utility.evaluate(report));
-            let (rate, started) = (self.law.rate(), self.law.is_starting());
+            let rate = self.law.rate();
             match self.law.on_report(slot, report, &utility, &path) {
-                Verdict::Realign(reason) => {
-                    if self.law.is_starting() && !started {
-                        self.open_start_window(self.bytes_in_flight());
-                    }
+                Verdict::Realign(reason) => self.replan(now, reason),
+                Verdict::Start(reason) => {
+                    self.open_start_window(self.bytes_in_flight());
                     self.replan(now, reason);
                 }
                 Verdict::Wait if self.law.rate() != rate => self.tell_decision(now, "rate confirmed"),

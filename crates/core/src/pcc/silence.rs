@@ -1,6 +1,7 @@
 //! What a sender does when nothing comes back, and when it had nothing to send: the guards that need no law.
 
 use super::Pcc;
+use crate::control::RateControl;
 use crate::monitor::stall_period;
 use crate::rtt::RttEstimator;
 use crate::units::{Bytes, Rate, Timestamp};

@@ -1,6 +1,7 @@
 //! How much may be in flight: a bound for a path that falls silent, and for the first rounds on a slow one.
 
 use super::Pcc;
+use crate::control::RateControl;
 use crate::units::Bytes;
 use core::time::Duration;
 

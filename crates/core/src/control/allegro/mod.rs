@@ -26,9 +26,8 @@ mod origin;
 mod trials;
 
 use super::starting::Evaluate;
-use super::startup::Startup;
-use super::{Path, RateControl, Slot, Verdict, within_reach};
-use crate::interval::{LimitedBy, Report};
+use super::{Path, RateControl, Slot, Verdict};
+use crate::interval::Report;
 use crate::rng::Rng;
 use crate::units::Rate;
 use better::Better;
@@ -100,7 +99,6 @@ struct Tried {
 
 #[derive(Clone, Debug)]
 enum State {
-    Startup(Startup),
     DecisionMaking(Trials),
     RateAdjusting(Adjusting),
 }
@@ -127,23 +125,17 @@ pub struct Allegro {
     rate: Rate,
     elasticity: Elasticity,
     state: State,
-    rng: Rng,
 }
 
 impl Allegro {
-    /// A law that starts at `initial`.
-    pub fn new(config: Config, initial: Rate, seed: u64) -> Self {
-        Self {
-            config,
-            rate: initial,
-            elasticity: Elasticity::default(),
-            state: State::Startup(Startup::at(initial)),
-            rng: Rng::new(seed),
-        }
+    /// A law that tries around `rate`.
+    pub fn new(config: Config, rate: Rate) -> Self {
+        let state = State::DecisionMaking(Trials::new(config.epsilon_min));
+        Self { config, rate, elasticity: Elasticity::default(), state }
     }
 
     fn decide(&mut self, epsilon: f64) {
-        self.state = State::DecisionMaking(Trials::new(epsilon, self.config.paper, &mut self.rng));
+        self.state = State::DecisionMaking(Trials::new(epsilon));
     }
 
     /// ε, but at least one packet of an interval.
@@ -155,7 +147,6 @@ impl Allegro {
         let State::DecisionMaking(trials) = &mut self.state else { return Verdict::Wait };
         let epsilon = trials.epsilon;
         if report.app_limited {
-            self.rate = within_reach(self.rate, path);
             self.decide(epsilon);
             return Verdict::Realign("trial short of data");
         }
@@ -190,7 +181,6 @@ impl Allegro {
         let State::RateAdjusting(adjusting) = &mut self.state else { return Verdict::Wait };
         if report.app_limited {
             adjusting.launched = false;
-            self.rate = within_reach(self.rate, path);
             return Verdict::Realign("step short of data");
         }
         let Adjusting { origin, direction, step, last, .. } = adjusting.clone();
@@ -203,8 +193,8 @@ impl Allegro {
             return Verdict::Realign("step did not help");
         }
         if !self.config.paper && direction > 0.0 && origin.is_far_below(report) {
-            self.start(slot.rate);
-            return Verdict::Realign("far below the path");
+            self.rate = slot.rate;
+            return Verdict::Start("far below the path");
         }
         let tried = Tried { rate: slot.rate, report: report.clone() };
         self.adjust(origin, direction, step + self.growth(direction), tried, path);
@@ -213,19 +203,12 @@ impl Allegro {
 }
 
 impl RateControl for Allegro {
-    fn next(&mut self, path: &Path) -> Slot {
+    fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot {
         let rtts = self.config.interval_rtts;
         match &mut self.state {
-            State::Startup(startup) => match startup.next(self.rate, self.config.starting_rtts, path) {
-                Some(slot) => slot,
-                None => {
-                    self.decide(self.config.epsilon_min);
-                    self.next(path)
-                }
-            },
             State::DecisionMaking(trials) => {
                 let epsilon = trials.epsilon;
-                let Some((trial, high)) = trials.launch() else { return Slot::filler(self.rate) };
+                let Some((trial, high)) = trials.launch(self.config.paper, rng) else { return Slot::filler(self.rate) };
                 let epsilon = self.visible(epsilon, path);
                 let rate = self.rate * (if high { 1.0 + epsilon } else { 1.0 - epsilon });
                 Slot { rate, trial: Some(trial), rtts }
@@ -240,20 +223,18 @@ impl RateControl for Allegro {
     }
 
     fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        if report.limited_by == LimitedBy::Host {
-            // The rates achieved are judged, not those asked for; but the latter must not run away.
-            self.rate = within_reach(self.rate, path);
-        }
-        match &mut self.state {
-            State::Startup(startup) => startup.on_report(&mut self.rate, slot, report, utility, path),
+        match &self.state {
             State::DecisionMaking(_) => self.on_decision(slot, report, utility, path),
             State::RateAdjusting(_) => self.on_adjusting(slot, report, utility, path),
         }
     }
 
-    fn start(&mut self, rate: Rate) {
+    fn begin(&mut self, rate: Rate, _: &Path) {
+        self.back_off(rate);
+    }
+
+    fn limit(&mut self, rate: Rate) {
         self.rate = rate;
-        self.state = State::Startup(Startup::at(rate));
     }
 
     fn back_off(&mut self, rate: Rate) {
@@ -262,21 +243,7 @@ impl RateControl for Allegro {
     }
 
     fn restart(&mut self) {
-        match &mut self.state {
-            State::Startup(startup) if startup.is_starting() => *startup = Startup::at(self.rate),
-            _ => self.decide(self.config.epsilon_min),
-        }
-    }
-
-    fn ends_early(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
-        match &self.state {
-            State::Startup(startup) => startup.ends_early(report, utility, path),
-            _ => false,
-        }
-    }
-
-    fn is_starting(&self) -> bool {
-        matches!(&self.state, State::Startup(startup) if startup.is_starting())
+        self.decide(self.config.epsilon_min);
     }
 
     fn rate(&self) -> Rate {
@@ -285,7 +252,6 @@ impl RateControl for Allegro {
 
     fn state(&self) -> &'static str {
         match &self.state {
-            State::Startup(startup) => startup.state(),
             State::DecisionMaking(_) => "Decision Making",
             State::RateAdjusting(_) => "Rate Adjusting",
         }

@@ -11,7 +11,7 @@ const TRIALS: usize = 4;
 pub(super) struct Trials {
     /// How far from the rate they probe.
     pub(super) epsilon: f64,
-    /// Which of them probe above it.
+    /// Which of them probe above it; drawn with the first.
     high: [bool; TRIALS],
     launched: u8,
     /// Boxed: it is by far the largest part of the state, and made once a round.
@@ -19,17 +19,21 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    /// The paper draws the order of each pair. Deviates otherwise: blocks high-low-low-high and low-high-high-low cancel a
-    /// linear drift of the path exactly, and which one comes is random.
-    pub(super) fn new(epsilon: f64, each_pair_at_random: bool, rng: &mut Rng) -> Self {
-        let first = rng.coin();
-        let second = if each_pair_at_random { rng.coin() } else { !first };
-        Self { epsilon, high: [first, !first, second, !second], launched: 0, results: Box::default() }
+    pub(super) fn new(epsilon: f64) -> Self {
+        Self { epsilon, high: [false; TRIALS], launched: 0, results: Box::default() }
     }
 
     /// The next trial: its number, and whether it probes above the rate; `None` when all are on their way.
-    pub(super) fn launch(&mut self) -> Option<(u8, bool)> {
+    ///
+    /// The paper draws the order of each pair. Deviates otherwise: blocks high-low-low-high and low-high-high-low cancel a
+    /// linear drift of the path exactly, and which one comes is random.
+    pub(super) fn launch(&mut self, each_pair_at_random: bool, rng: &mut Rng) -> Option<(u8, bool)> {
         let trial = self.launched;
+        if trial == 0 {
+            let first = rng.coin();
+            let second = if each_pair_at_random { rng.coin() } else { !first };
+            self.high = [first, !first, second, !second];
+        }
         let high = *self.high.get(usize::from(trial))?;
         self.launched += 1;
         Some((trial, high))

@@ -25,9 +25,8 @@ mod scatter;
 
 use super::response::{Estimate, Response};
 use super::starting::Evaluate;
-use super::startup::Startup;
-use super::{Path, RateControl, Slot, Verdict, within_reach};
-use crate::interval::{LimitedBy, Report};
+use super::{Path, RateControl, Slot, Verdict};
+use crate::interval::Report;
 use crate::rng::Rng;
 use crate::units::Rate;
 use bottleneck::{Bottleneck, Fate};
@@ -92,12 +91,6 @@ const FORGETTING: f64 = 0.99;
 const CROWD: f64 = 16.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
 const MAX_LAUNCHED: usize = 256;
-
-#[derive(Clone, Debug)]
-enum State {
-    Startup(Startup),
-    Probing(Box<Probing>),
-}
 
 /// A probe on its way.
 #[derive(Clone, Copy, Debug)]
@@ -200,14 +193,14 @@ pub struct Ascent {
     config: Config,
     /// The base rate r.
     rate: Rate,
-    state: State,
-    rng: Rng,
+    probing: Probing,
 }
 
 impl Ascent {
-    /// A law that starts at `initial`.
-    pub fn new(config: Config, initial: Rate, seed: u64) -> Self {
-        Self { config, rate: initial, state: State::Startup(Startup::at(initial)), rng: Rng::new(seed) }
+    /// A law that probes around `rate`.
+    pub fn new(config: Config, rate: Rate, path: &Path) -> Self {
+        let probing = Probing::new(rate, path, config.without);
+        Self { config, rate, probing }
     }
 
     /// Length of a probe. Unit: s.
@@ -219,10 +212,9 @@ impl Ascent {
 
     fn on_probe(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         let length = self.length(path);
-        let State::Probing(probing) = &mut self.state else { return Verdict::Wait };
+        let probing = &mut self.probing;
         let Some(trial) = slot.trial else { return Verdict::Wait };
         if report.app_limited {
-            self.rate = within_reach(self.rate, path);
             probing.first = None;
             return Verdict::Wait;
         }
@@ -310,96 +302,51 @@ impl Ascent {
 }
 
 impl RateControl for Ascent {
-    fn next(&mut self, path: &Path) -> Slot {
-        let length = self.length(path);
-        match &mut self.state {
-            State::Startup(startup) => {
-                let drains = startup.is_starting() || self.config.has(Part::Drain);
-                if let Some(slot) = startup.next(self.rate, 1.0, path).filter(|_| drains) {
-                    return slot;
-                }
-                self.state = State::Probing(Box::new(Probing::new(self.rate, path, self.config.without)));
-                self.next(path)
-            }
-            State::Probing(probing) => {
-                let (high, share) = probing.second.take().unwrap_or_else(|| {
-                    let share = if self.config.has(Part::Test) { probing.level.begin_pair() } else { 1.0 };
-                    let high = self.rng.coin();
-                    probing.second = Some((!high, share));
-                    (high, share)
-                });
-                let trial = probing.trial;
-                probing.trial = trial.wrapping_add(1);
-                let step = if high { self.config.epsilon } else { -self.config.epsilon };
-                let rate = path.clamp(self.rate * (share * (1.0 + step)));
-                if probing.launched.len() >= MAX_LAUNCHED {
-                    probing.launched.pop_front();
-                }
-                probing.launched.push_back(Launched {
-                    trial,
-                    fresh: true,
-                    rate: rate.bytes_per_sec(),
-                    seconds: length,
-                });
-                let rtts = length / path.rtt.as_secs_f64().max(1e-6);
-                Slot { rate, trial: Some(trial), rtts: (rtts, rtts) }
-            }
+    fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot {
+        let (length, probing) = (self.length(path), &mut self.probing);
+        let (high, share) = probing.second.take().unwrap_or_else(|| {
+            let share = if self.config.has(Part::Test) { probing.level.begin_pair() } else { 1.0 };
+            let high = rng.coin();
+            probing.second = Some((!high, share));
+            (high, share)
+        });
+        let trial = probing.trial;
+        probing.trial = trial.wrapping_add(1);
+        let step = if high { self.config.epsilon } else { -self.config.epsilon };
+        let rate = path.clamp(self.rate * (share * (1.0 + step)));
+        if probing.launched.len() >= MAX_LAUNCHED {
+            probing.launched.pop_front();
         }
+        probing.launched.push_back(Launched { trial, fresh: true, rate: rate.bytes_per_sec(), seconds: length });
+        let rtts = length / path.rtt.as_secs_f64().max(1e-6);
+        Slot { rate, trial: Some(trial), rtts: (rtts, rtts) }
     }
 
     fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        if report.limited_by == LimitedBy::Host {
-            // The rates achieved are judged, not those asked for; but the latter must not run away.
-            self.rate = within_reach(self.rate, path);
-        }
-        match &mut self.state {
-            State::Startup(startup) => startup.on_report(&mut self.rate, slot, report, utility, path),
-            State::Probing(_) => self.on_probe(slot, report, utility, path),
-        }
+        self.on_probe(slot, report, utility, path)
     }
 
-    fn start(&mut self, rate: Rate) {
+    fn begin(&mut self, rate: Rate, path: &Path) {
+        (self.rate, self.probing) = (rate, Probing::new(rate, path, self.config.without));
+    }
+
+    fn limit(&mut self, rate: Rate) {
         self.rate = rate;
-        self.state = State::Startup(Startup::at(rate));
     }
 
     fn back_off(&mut self, rate: Rate) {
         self.rate = rate;
-        match &mut self.state {
-            State::Probing(probing) => {
-                probing.forget_pairs();
-                probing.bottleneck.on_back_off(rate.bytes_per_sec());
-            }
-            State::Startup(startup) => *startup = Startup::Draining { share: 1.0, sent: false },
-        }
+        self.probing.forget_pairs();
+        self.probing.bottleneck.on_back_off(rate.bytes_per_sec());
     }
 
     fn restart(&mut self) {
-        match &mut self.state {
-            State::Startup(startup) if startup.is_starting() => *startup = Startup::at(self.rate),
-            State::Startup(_) => {}
-            State::Probing(probing) => probing.forget_pairs(),
-        }
-    }
-
-    fn ends_early(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
-        match &self.state {
-            State::Startup(startup) => startup.ends_early(report, utility, path),
-            State::Probing(_) => false,
-        }
-    }
-
-    fn is_starting(&self) -> bool {
-        matches!(&self.state, State::Startup(startup) if startup.is_starting())
+        self.probing.forget_pairs();
     }
 
     fn base_rtt(&self) -> Option<Duration> {
-        match &self.state {
-            State::Probing(probing) if probing.level.is_raised() => {
-                Duration::try_from_secs_f64(probing.level.base()).ok()
-            }
-            _ => None,
-        }
+        let level = &self.probing.level;
+        level.is_raised().then(|| Duration::try_from_secs_f64(level.base()).ok())?
     }
 
     fn rate(&self) -> Rate {
@@ -407,10 +354,7 @@ impl RateControl for Ascent {
     }
 
     fn state(&self) -> &'static str {
-        match &self.state {
-            State::Startup(startup) => startup.state(),
-            State::Probing(_) => "Probing",
-        }
+        "Probing"
     }
 }
 

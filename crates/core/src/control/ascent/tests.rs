@@ -1,4 +1,5 @@
 use super::*;
+use crate::control::{Driver, Law};
 use crate::monitor;
 use crate::units::Bytes;
 use crate::utility::tests::report;
@@ -19,12 +20,9 @@ fn path() -> Path {
     }
 }
 
-/// A law that left Starting at 50 Mbit/s and drained.
+/// A law past its start-up, at 50 Mbit/s.
 fn probing() -> Ascent {
-    let mut law = Ascent::new(Config::default(), Rate::from_mbit(50.0), 1);
-    law.back_off(Rate::from_mbit(50.0));
-    assert_eq!(law.next(&path()).trial, None, "the queue drains first");
-    law
+    Ascent::new(Config::default(), Rate::from_mbit(50.0), &path())
 }
 
 /// What a probe achieved on a path that carries this, at this time; nothing waits in a queue.
@@ -45,9 +43,9 @@ fn carried(slot: Slot, at: Duration, mbit: f64) -> Report {
 
 /// Sends and judges so many probes, each before the next.
 fn run(law: &mut Ascent, probes: u32, mbit: f64) {
-    let fair = Fair::default();
+    let (fair, mut rng) = (Fair::default(), Rng::new(1));
     for i in 0..probes {
-        let slot = law.next(&path());
+        let slot = law.next(&path(), &mut rng);
         let report = carried(slot, Duration::from_millis(15) * i, mbit);
         law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
     }
@@ -56,9 +54,9 @@ fn run(law: &mut Ascent, probes: u32, mbit: f64) {
 #[test]
 fn pairs_probe_both_sides_in_either_order() {
     let mut law = probing();
-    let mut first = Vec::new();
+    let (mut first, mut rng) = (Vec::new(), Rng::new(1));
     for _ in 0..32 {
-        let (a, b) = (law.next(&path()), law.next(&path()));
+        let (a, b) = (law.next(&path(), &mut rng), law.next(&path(), &mut rng));
         let (high, low) = (a.rate.max(b.rate).mbit(), a.rate.min(b.rate).mbit());
         assert!((high - 51.0).abs() < 1e-9 && (low - 49.0).abs() < 1e-9, "{high} and {low}");
         first.push(a.rate > b.rate);
@@ -80,14 +78,16 @@ fn an_empty_path_is_climbed_and_a_full_one_is_not_left() {
 
 #[test]
 fn a_probe_short_of_data_takes_its_pair_with_it_and_the_rate_within_reach() {
-    let mut law = probing();
+    let mut law = Driver::new(Law::Ascent(Config::default()), Rate::from_mbit(50.0));
+    law.back_off(Rate::from_mbit(50.0));
+    assert_eq!(law.next(&path(), &mut Rng::new(1)).trial, None, "the queue drains first");
     let fair = Fair::default();
     let short = Path { delivery: Rate::from_mbit(10.0), ..path() };
-    let slot = law.next(&path());
+    let slot = law.next(&path(), &mut Rng::new(1));
     let report = Report { app_limited: true, ..carried(slot, Duration::ZERO, 1000.0) };
     law.on_report(slot, &report, &|report| fair.evaluate(report), &short);
     assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "{}", law.rate());
-    let slot = law.next(&path());
+    let slot = law.next(&path(), &mut Rng::new(1));
     let second = carried(slot, Duration::from_millis(15), 1000.0);
     law.on_report(slot, &second, &|report| fair.evaluate(report), &path());
     assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "half a pair says nothing: {}", law.rate());
@@ -97,9 +97,9 @@ fn a_probe_short_of_data_takes_its_pair_with_it_and_the_rate_within_reach() {
 fn results_of_a_plan_that_was_given_up_are_not_paired_with_later_ones() {
     let mut law = probing();
     let fair = Fair::default();
-    let old = law.next(&path());
+    let old = law.next(&path(), &mut Rng::new(1));
     law.back_off(Rate::from_mbit(20.0));
-    let new = law.next(&path());
+    let new = law.next(&path(), &mut Rng::new(1));
     for slot in [old, new] {
         law.on_report(slot, &carried(slot, Duration::ZERO, 1000.0), &|report| fair.evaluate(report), &path());
     }
@@ -120,8 +120,7 @@ fn probes_are_half_a_round_trip_long_and_have_time_for_their_packets_within_one(
 fn what_is_on_its_way_is_bounded() {
     let mut law = probing();
     (0..10_000).for_each(|_| {
-        law.next(&path());
+        law.next(&path(), &mut Rng::new(1));
     });
-    let State::Probing(probing) = &law.state else { panic!("{}", law.state()) };
-    assert_eq!(probing.launched.len(), MAX_LAUNCHED);
+    assert_eq!(law.probing.launched.len(), MAX_LAUNCHED);
 }

@@ -31,7 +31,7 @@ fn asked_for(report: &Report) -> f64 {
 /// Results so far: this one, at 10 Mbit/s.
 fn after(first: &Report) -> Starting {
     let mut starting = Starting::at(Rate::from_mbit(10.0));
-    assert_eq!(judged(&mut starting, first), Judgement::Good);
+    assert_eq!(judged(&mut starting, first), Judgement::Good { awaited: false });
     starting
 }
 
@@ -82,7 +82,7 @@ fn a_doubling_must_bring_a_quarter_of_what_it_adds() {
         [(20.0, 12.4, false), (20.0, 12.6, true), (30.0, 14.8, false), (30.0, 15.2, true), (14.0, 5.0, true)]
     {
         let judgement = delivering(mbit, delivered);
-        assert_eq!(judgement == Judgement::Good, good, "{delivered} of {mbit}: {judgement:?}");
+        assert_eq!(judgement == Judgement::Good { awaited: false }, good, "{delivered} of {mbit}: {judgement:?}");
     }
 }
 
@@ -131,7 +131,7 @@ fn of_equal_results_the_first_stays_the_best() {
     for mbit in [10.0, 14.0] {
         let slot = Slot { trial: Some(0), ..Slot::filler(Rate::from_mbit(mbit)) };
         let judgement = starting.on_report(slot, &report(mbit, 0.0), &|_| 1.0, &path());
-        assert_eq!(judgement, Judgement::Good);
+        assert_eq!(judgement, Judgement::Good { awaited: false });
     }
     assert_eq!(starting.best.map(|best| best.target), Some(Rate::from_mbit(10.0)));
 }

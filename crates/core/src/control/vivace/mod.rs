@@ -21,9 +21,8 @@ mod round;
 mod stride;
 
 use super::starting::Evaluate;
-use super::startup::Startup;
-use super::{Path, RateControl, Slot, Verdict, within_reach};
-use crate::interval::{LimitedBy, Report};
+use super::{Path, RateControl, Slot, Verdict};
+use crate::interval::Report;
 use crate::rng::Rng;
 use crate::units::Rate;
 use noise::Noise;
@@ -84,19 +83,10 @@ impl Config {
     pub fn proteus() -> Self {
         Self { pairs: 3, tolerance: 1.0, latency_filter: 0.0, ..Self::default() }
     }
-}
 
-#[derive(Clone, Debug)]
-enum State {
-    Startup(Startup),
-    Probing(Probing),
-}
-
-#[derive(Clone, Debug)]
-struct Probing {
-    round: Round,
-    /// What the round before said if it is being checked: its gradient.
-    checked: Option<f64>,
+    fn pairs(&self) -> u8 {
+        self.pairs.clamp(1, Self::MOST_PAIRS)
+    }
 }
 
 /// The Vivace law.
@@ -105,51 +95,53 @@ pub struct Vivace {
     config: Config,
     /// The base rate r.
     rate: Rate,
-    state: State,
+    round: Round,
+    /// What the round before said if it is being checked: its gradient.
+    checked: Option<f64>,
     stride: Stride,
     noise: Noise,
-    rng: Rng,
 }
 
 impl Vivace {
-    /// A law that starts at `initial`.
-    pub fn new(config: Config, initial: Rate, seed: u64) -> Self {
-        Self {
-            config,
-            rate: initial,
-            state: State::Startup(Startup::at(initial)),
-            stride: Stride::default(),
-            noise: Noise::default(),
-            rng: Rng::new(seed),
-        }
+    /// A law that probes around `rate`.
+    pub fn new(config: Config, rate: Rate) -> Self {
+        let round = Round::new(config.pairs());
+        Self { config, rate, round, checked: None, stride: Stride::default(), noise: Noise::default() }
     }
 
     fn probe(&mut self, checked: Option<f64>) {
-        let pairs = self.config.pairs.clamp(1, Config::MOST_PAIRS);
-        self.state = State::Probing(Probing { round: Round::new(pairs, &mut self.rng), checked });
+        (self.round, self.checked) = (Round::new(self.config.pairs()), checked);
+    }
+}
+
+impl RateControl for Vivace {
+    fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot {
+        let Some((trial, high)) = self.round.launch(rng) else { return Slot::filler(self.rate) };
+        let rtts = self.config.interval_rtts;
+        let step = path.visible(self.config.epsilon, self.rate, rtts);
+        let rate = self.rate * (if high { 1.0 + step } else { 1.0 - step });
+        Slot { rate: path.clamp(rate), trial: Some(trial), rtts: (rtts, rtts) }
     }
 
-    fn on_probe(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        let State::Probing(Probing { round, checked }) = &mut self.state else { return Verdict::Wait };
+    fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         if report.app_limited {
-            self.rate = within_reach(self.rate, path);
             self.probe(None);
             return Verdict::Realign("probe short of data");
         }
-        let (checked, seen) = (*checked, self.noise.counted(report, &self.config));
-        match round.on_result(slot.trial.unwrap_or(0), &seen, self.rate, utility) {
+        let seen = self.noise.counted(report, &self.config);
+        match self.round.on_result(slot.trial.unwrap_or(0), &seen, self.rate, utility) {
             Outcome::Unknown => Verdict::Wait,
             Outcome::Undecided => {
                 self.probe(None);
                 Verdict::Realign("pairs disagree")
             }
-            Outcome::Gradient { gradient, doubtful: true } if checked.is_none() => {
+            Outcome::Gradient { gradient, doubtful: true } if self.checked.is_none() => {
                 self.probe(Some(gradient));
                 Verdict::Realign("double check")
             }
             Outcome::Gradient { gradient, .. } => {
                 // The measurement that was in doubt counts if its repetition prefers the same side.
-                let agreed = checked.filter(|first| (*first > 0.0) == (gradient > 0.0));
+                let agreed = self.checked.filter(|first| (*first > 0.0) == (gradient > 0.0));
                 let gradient = agreed.map_or(gradient, |first| f64::midpoint(first, gradient));
                 let change = self.stride.change(gradient, self.rate.mbit(), &self.config);
                 self.rate = path.clamp(Rate::from_mbit(self.rate.mbit() + change));
@@ -158,43 +150,14 @@ impl Vivace {
             }
         }
     }
-}
 
-impl RateControl for Vivace {
-    fn next(&mut self, path: &Path) -> Slot {
-        match &mut self.state {
-            State::Startup(startup) => match startup.next(self.rate, 1.0, path) {
-                Some(slot) => slot,
-                None => {
-                    self.probe(None);
-                    self.next(path)
-                }
-            },
-            State::Probing(Probing { round, .. }) => {
-                let Some((trial, high)) = round.launch() else { return Slot::filler(self.rate) };
-                let rtts = self.config.interval_rtts;
-                let step = path.visible(self.config.epsilon, self.rate, rtts);
-                let rate = self.rate * (if high { 1.0 + step } else { 1.0 - step });
-                Slot { rate: path.clamp(rate), trial: Some(trial), rtts: (rtts, rtts) }
-            }
-        }
+    fn begin(&mut self, rate: Rate, _: &Path) {
+        self.noise = Noise::default();
+        self.back_off(rate);
     }
 
-    fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        if report.limited_by == LimitedBy::Host {
-            // The rates achieved are judged, not those asked for; but the latter must not run away.
-            self.rate = within_reach(self.rate, path);
-        }
-        match &mut self.state {
-            State::Startup(startup) => startup.on_report(&mut self.rate, slot, report, utility, path),
-            State::Probing(_) => self.on_probe(slot, report, utility, path),
-        }
-    }
-
-    fn start(&mut self, rate: Rate) {
+    fn limit(&mut self, rate: Rate) {
         self.rate = rate;
-        self.state = State::Startup(Startup::at(rate));
-        (self.stride, self.noise) = (Stride::default(), Noise::default());
     }
 
     fn back_off(&mut self, rate: Rate) {
@@ -204,22 +167,7 @@ impl RateControl for Vivace {
     }
 
     fn restart(&mut self) {
-        match &mut self.state {
-            State::Startup(startup) if startup.is_starting() => *startup = Startup::at(self.rate),
-            State::Startup(_) => {}
-            State::Probing(_) => self.probe(None),
-        }
-    }
-
-    fn ends_early(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
-        match &self.state {
-            State::Startup(startup) => startup.ends_early(report, utility, path),
-            State::Probing(_) => false,
-        }
-    }
-
-    fn is_starting(&self) -> bool {
-        matches!(&self.state, State::Startup(startup) if startup.is_starting())
+        self.probe(None);
     }
 
     fn rate(&self) -> Rate {
@@ -227,10 +175,7 @@ impl RateControl for Vivace {
     }
 
     fn state(&self) -> &'static str {
-        match &self.state {
-            State::Startup(startup) => startup.state(),
-            State::Probing(_) => "Probing",
-        }
+        "Probing"
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) enum Outcome {
 #[derive(Clone, Debug)]
 pub(super) struct Round {
     pairs: u8,
-    /// Which pairs begin above the rate.
+    /// Which pairs begin above the rate; drawn with the first probe.
     high_first: [bool; MOST],
     launched: u8,
     /// Boxed: it is by far the largest part of the state, and made once a round.
@@ -43,16 +43,18 @@ pub(super) struct Round {
 }
 
 impl Round {
-    pub(super) fn new(pairs: u8, rng: &mut Rng) -> Self {
-        let high_first = core::array::from_fn(|_| rng.coin());
-        Self { pairs, high_first, launched: 0, results: Box::new([[None; 2]; MOST]) }
+    pub(super) fn new(pairs: u8) -> Self {
+        Self { pairs, high_first: [false; MOST], launched: 0, results: Box::new([[None; 2]; MOST]) }
     }
 
     /// The next probe: its number, and whether it is above the rate; `None` when all are on their way.
-    pub(super) fn launch(&mut self) -> Option<(u8, bool)> {
+    pub(super) fn launch(&mut self, rng: &mut Rng) -> Option<(u8, bool)> {
         let trial = self.launched;
         if trial >= 2 * self.pairs {
             return None;
+        }
+        if trial == 0 {
+            self.high_first = core::array::from_fn(|_| rng.coin());
         }
         self.launched += 1;
         Some((trial, self.is_high(trial)))
@@ -106,9 +108,9 @@ mod tests {
 
     /// A round around 100 Mbit/s whose pairs have these slopes, and what it says; no probe loses anything.
     fn round(slopes: &[f64]) -> Outcome {
-        let mut round = Round::new(slopes.len() as u8, &mut Rng::new(3));
+        let (mut round, mut rng) = (Round::new(slopes.len() as u8), Rng::new(3));
         let mut outcome = Outcome::Undecided;
-        while let Some((trial, high)) = round.launch() {
+        while let Some((trial, high)) = round.launch(&mut rng) {
             assert!(trial == 0 || outcome == Outcome::Unknown);
             let slope = slopes[usize::from(trial / 2)];
             let seen = report(if high { 105.0 } else { 95.0 }, 0.0);
@@ -156,8 +158,8 @@ mod tests {
         let mut rng = Rng::new(1);
         let mut high_first = 0;
         for _ in 0..100 {
-            let mut round = Round::new(2, &mut rng);
-            let launched: Vec<_> = core::iter::from_fn(|| round.launch()).collect();
+            let mut round = Round::new(2);
+            let launched: Vec<_> = core::iter::from_fn(|| round.launch(&mut rng)).collect();
             let [(0, a), (1, b), (2, c), (3, d)] = launched[..] else { panic!("{launched:?}") };
             assert!(a != b && c != d);
             high_first += u32::from(a);
@@ -168,9 +170,9 @@ mod tests {
     #[test]
     fn rates_that_a_host_made_alike_have_no_gradient() {
         for (high, decided) in [(96.9, false), (97.1, true)] {
-            let mut round = Round::new(1, &mut Rng::new(1));
+            let (mut round, mut rng) = (Round::new(1), Rng::new(1));
             let mut outcome = Outcome::Unknown;
-            while let Some((trial, is_high)) = round.launch() {
+            while let Some((trial, is_high)) = round.launch(&mut rng) {
                 let seen = report(if is_high { high } else { 95.0 }, 0.0);
                 outcome = round.on_result(trial, &seen, Rate::from_mbit(100.0), &|report| report.achieved.mbit());
             }
@@ -183,9 +185,9 @@ mod tests {
         for (pairs, low, high, expected) in
             [(1, 0.02, 0.01, true), (1, 0.01, 0.01, false), (1, 0.0, 0.01, false), (3, 0.02, 0.01, false)]
         {
-            let mut round = Round::new(pairs, &mut Rng::new(1));
+            let (mut round, mut rng) = (Round::new(pairs), Rng::new(1));
             let mut outcome = Outcome::Unknown;
-            while let Some((trial, is_high)) = round.launch() {
+            while let Some((trial, is_high)) = round.launch(&mut rng) {
                 let seen = if is_high { report(105.0, high) } else { report(95.0, low) };
                 outcome = round.on_result(trial, &seen, Rate::from_mbit(100.0), &|report| report.achieved.mbit());
             }

@@ -2,13 +2,16 @@ mod rounds;
 
 use super::elasticity::LEAST_GROWTH;
 use super::*;
+use crate::control::{Driver, Law};
+use crate::interval::LimitedBy;
 use crate::units::Bytes;
 use crate::utility::{Safe, Utility};
 use core::time::Duration;
 
 /// A law on a path of `capacity` Mbit/s and 30 ms without a buffer: what it tries is judged at once.
-struct Flow {
-    law: Allegro,
+struct Flow<L> {
+    law: L,
+    rng: Rng,
     capacity: f64,
     slot: Option<Slot>,
     story: Vec<String>,
@@ -16,10 +19,35 @@ struct Flow {
 
 const PACKET: Bytes = Bytes::new(1200);
 
-impl Flow {
+impl Flow<Driver> {
     fn starting_at(mbit: f64, capacity: f64) -> Self {
-        let law = Allegro::new(Config::default(), Rate::from_mbit(mbit), 7);
-        Self { law, capacity, slot: None, story: Vec::new() }
+        Self::of(Driver::new(Law::Allegro(Config::default()), Rate::from_mbit(mbit)), capacity)
+    }
+
+    /// Past its start-up, and able to start again.
+    fn started_at(mbit: f64, capacity: f64) -> Self {
+        let mut flow = Self::starting_at(mbit, capacity);
+        flow.law.back_off(Rate::from_mbit(mbit));
+        assert_eq!(flow.next().trial, None);
+        flow
+    }
+}
+
+impl Flow<Allegro> {
+    /// Past its start-up.
+    fn at(mbit: f64, capacity: f64) -> Self {
+        Self::of(Allegro::new(Config::default(), Rate::from_mbit(mbit)), capacity)
+    }
+}
+
+impl<L: RateControl> Flow<L> {
+    fn of(law: L, capacity: f64) -> Self {
+        Self { law, rng: Rng::new(7), capacity, slot: None, story: Vec::new() }
+    }
+
+    fn next(&mut self) -> Slot {
+        let path = self.path();
+        self.law.next(&path, &mut self.rng)
     }
 
     fn path(&self) -> Path {
@@ -64,7 +92,7 @@ impl Flow {
         let path = self.path();
         let slot = match self.slot.take() {
             Some(slot) => slot,
-            None => self.law.next(&path),
+            None => self.law.next(&path, &mut self.rng),
         };
         let report = seen(self.report(slot.rate));
         if slot.trial.is_some() {
@@ -163,10 +191,10 @@ fn a_late_result_is_waited_for_at_no_more_than_a_limited_application_uses() {
     let mut flow = Flow::starting_at(4.0, 100.0);
     flow.steps(4).is("Starting", 32.0, 32.0);
     let path = Path { delivery: Rate::from_mbit(5.0), ..flow.path() };
-    let first = flow.law.next(&path);
+    let first = flow.law.next(&path, &mut flow.rng);
     let short_of_data = Report { app_limited: true, ..flow.report(first.rate) };
     flow.law.on_report(first, &short_of_data, &|report| Safe::default().evaluate(report), &path);
-    let rates: Vec<_> = (0..3).map(|_| flow.law.next(&path).rate.mbit()).collect();
+    let rates: Vec<_> = (0..3).map(|_| flow.law.next(&path, &mut flow.rng).rate.mbit()).collect();
     assert!(rates.iter().all(|rate| *rate <= 9.6), "twice 5 at most, the last one a filler: {rates:?}");
 }
 
@@ -203,7 +231,7 @@ fn a_utility_that_falls_ends_starting_though_nothing_is_lost() {
     let path = flow.path();
     let queue = |report: &Report| report.achieved.mbit() * (1.0 - 10.0 * report.queue_growth());
     for growth in [0.0, 0.0, 0.3] {
-        let slot = flow.law.next(&path);
+        let slot = flow.law.next(&path, &mut flow.rng);
         let report = Report { rtt_gradient: Some(growth), ..flow.report(slot.rate) };
         flow.law.on_report(slot, &report, &queue, &path);
     }
@@ -212,21 +240,19 @@ fn a_utility_that_falls_ends_starting_though_nothing_is_lost() {
 
 #[test]
 fn a_sender_far_below_the_path_doubles_again_and_one_whose_gain_others_share_does_not() {
-    let mut lone = Flow::starting_at(10.0, 1000.0);
-    lone.law.decide(0.01);
+    let mut lone = Flow::started_at(10.0, 1000.0);
     lone.steps(4);
     for _ in 0..20 {
         lone.step();
     }
     assert!(lone.story.iter().any(|line| line.contains("far below the path")), "{}", lone.story.join("\n"));
     assert!(lone.law.rate() > Rate::from_mbit(900.0), "{}", lone.story.join("\n"));
-    let mut sharing = Flow::starting_at(10.0, 1000.0);
+    let mut sharing = Flow::started_at(10.0, 1000.0);
     let delivered = |report: Report| {
         // Half of what is added beyond 10 Mbit/s arrives, as for one of two senders.
         let loss = (report.achieved.mbit() - 10.0).max(0.0) / 2.0 / report.achieved.mbit();
         Report { lost: Bytes::new((report.sent.get() as f64 * loss) as u64), ..report }
     };
-    sharing.law.decide(0.01);
     for _ in 0..60 {
         sharing.step_as(delivered);
         assert_ne!(sharing.law.state(), "Starting", "{}", sharing.story.join("\n"));
@@ -236,11 +262,10 @@ fn a_sender_far_below_the_path_doubles_again_and_one_whose_gain_others_share_doe
 #[test]
 fn only_differences_of_utilities_matter() {
     for more in [0.0, 1000.0] {
-        let mut flow = Flow::starting_at(50.0, 100.0);
-        flow.law.decide(0.01);
+        let mut flow = Flow::started_at(50.0, 100.0);
         for _ in 0..100 {
             let path = flow.path();
-            let slot = flow.law.next(&path);
+            let slot = flow.law.next(&path, &mut flow.rng);
             let report = flow.report(slot.rate);
             if slot.trial.is_some() {
                 flow.law.on_report(slot, &report, &|report| Safe::default().evaluate(report) + more, &path);
@@ -264,28 +289,24 @@ fn trials_find_the_capacity_and_stay_there() {
 
 #[test]
 fn trials_come_in_blocks_that_cancel_a_drift() {
-    let mut flow = Flow::starting_at(50.0, 100.0);
-    flow.law.decide(0.01);
+    let mut flow = Flow::at(50.0, 100.0);
     for _ in 0..20 {
-        let path = flow.path();
-        let order: Vec<bool> = (0..4).map(|_| flow.law.next(&path).rate > flow.law.rate()).collect();
+        let order: Vec<bool> = (0..4).map(|_| flow.next().rate > flow.law.rate()).collect();
         assert!(order == [true, false, false, true] || order == [false, true, true, false], "{order:?}");
-        assert_eq!(flow.law.next(&path), Slot::filler(flow.law.rate()), "then the base rate until the results");
+        assert_eq!(flow.next(), Slot::filler(flow.law.rate()), "then the base rate until the results");
         flow.law.decide(0.01);
     }
 }
 
 #[test]
 fn a_trial_short_of_data_is_repeated_at_the_same_rate() {
-    let mut flow = Flow::starting_at(50.0, 100.0);
-    flow.law.decide(0.01);
+    let mut flow = Flow::at(50.0, 100.0);
     flow.step_as(|report| Report { app_limited: true, ..report }).is("Decision Making", 50.0, 50.0);
 }
 
 #[test]
 fn adjusting_steps_grow_and_a_failed_one_goes_back_to_the_rate_before_it() {
-    let mut flow = Flow::starting_at(50.0, 60.0);
-    flow.law.decide(0.01);
+    let mut flow = Flow::at(50.0, 60.0);
     flow.steps(4).is("Rate Adjusting", 51.5, 51.6); // 50 · 1.01 · 1.02
     flow.step().is("Rate Adjusting", 53.5, 53.6); // · 1.04
     flow.step().is("Rate Adjusting", 56.7, 56.8); // · 1.06
@@ -295,7 +316,7 @@ fn adjusting_steps_grow_and_a_failed_one_goes_back_to_the_rate_before_it() {
 
 #[test]
 fn who_learns_that_more_brings_nothing_climbs_slowly_and_yields_fast() {
-    let mut flow = Flow::starting_at(90.0, 60.0);
+    let mut flow = Flow::at(90.0, 60.0);
     for _ in 0..30 {
         flow.law.rate = Rate::from_mbit(90.0);
         flow.law.decide(0.05);
@@ -314,7 +335,7 @@ fn who_learns_that_more_brings_nothing_climbs_slowly_and_yields_fast() {
 
 #[test]
 fn heavy_random_loss_sends_the_rate_down_however_noisy_the_trials() {
-    let mut flow = Flow::starting_at(50.0, 1000.0);
+    let mut flow = Flow::at(50.0, 1000.0);
     flow.law.decide(0.05);
     let mut noise = Rng::new(3);
     for _ in 0..200 {

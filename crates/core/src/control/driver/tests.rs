@@ -1,0 +1,98 @@
+use super::*;
+use crate::units::Bytes;
+use crate::utility::Utility;
+use crate::utility::tests::report;
+
+fn path() -> Path {
+    Path {
+        rtt: Duration::from_millis(30),
+        queue: Duration::ZERO,
+        packet: Bytes::new(1200),
+        initial: Rate::from_mbit(3.2),
+        monitor: crate::monitor::Config::default(),
+        floor: Rate::from_mbit(0.04),
+        ceiling: Rate::from_mbit(1e6),
+        delivery: Rate::from_mbit(100.0),
+    }
+}
+
+fn laws() -> impl Iterator<Item = Law> {
+    Law::NAMES.iter().map(|name| name.parse().unwrap())
+}
+
+/// An interval, judged before the next one begins, on a path of 100 Mbit/s without a buffer.
+fn step(driver: &mut Driver, rng: &mut Rng) {
+    let slot = driver.next(&path(), rng);
+    if slot.trial.is_some() {
+        let (mbit, vivace) = (slot.rate.mbit(), crate::utility::Vivace::default());
+        let seen = report(mbit, (1.0 - 100.0 / mbit).max(0.0));
+        let sent = slot.rate * seen.duration;
+        let seen = Report { sent, lost: Bytes::new((sent.get() as f64 * seen.loss()) as u64), ..seen };
+        driver.on_report(slot, &seen, &|report| vivace.evaluate(report), &path());
+    }
+}
+
+#[test]
+fn every_law_begins_after_doubling_and_an_interval_that_drains() {
+    for law in laws() {
+        let (mut driver, mut rng) = (Driver::new(law.clone(), Rate::from_mbit(1.0)), Rng::new(7));
+        let mut states = vec![driver.state()];
+        for _ in 0..12 {
+            step(&mut driver, &mut rng);
+            if states.last() != Some(&driver.state()) {
+                states.push(driver.state());
+            }
+        }
+        let begins = if law.name() == "allegro" { "Decision Making" } else { "Probing" };
+        assert_eq!(states[..3], ["Starting", "Draining", begins], "{law:?}");
+        assert!((80.0..115.0).contains(&driver.rate().mbit()), "{law:?}: {}", driver.rate());
+        driver.start(Rate::from_mbit(2.0));
+        assert_eq!((driver.state(), driver.rate()), ("Starting", Rate::from_mbit(2.0)));
+    }
+}
+
+#[test]
+fn a_back_off_ends_starting_and_the_law_begins_there_after_an_interval_at_that_rate() {
+    for law in laws() {
+        let (mut driver, mut rng) = (Driver::new(law, Rate::from_mbit(50.0)), Rng::new(7));
+        driver.back_off(Rate::from_mbit(20.0));
+        assert!(!driver.is_starting());
+        driver.restart();
+        assert_eq!(driver.next(&path(), &mut rng), Slot::filler(Rate::from_mbit(20.0)));
+        assert!(driver.next(&path(), &mut rng).trial.is_some());
+        driver.back_off(Rate::from_mbit(10.0));
+        assert_eq!(driver.rate(), Rate::from_mbit(10.0));
+        assert!(driver.next(&path(), &mut rng).trial.is_some(), "the law goes on");
+    }
+}
+
+#[test]
+fn without_its_drain_a_law_begins_at_once() {
+    let mut driver = Driver::new("ascent,without=drain".parse().unwrap(), Rate::from_mbit(50.0));
+    driver.back_off(Rate::from_mbit(20.0));
+    assert!(driver.next(&path(), &mut Rng::new(7)).trial.is_some());
+}
+
+/// What Allegro has learnt, as its debug output has it.
+fn learnt(driver: &Driver) -> String {
+    let all = format!("{driver:?}");
+    let (_, elasticity) = all.split_once("Elasticity(").unwrap_or_default();
+    elasticity.chars().take_while(|c| *c != ')').collect()
+}
+
+#[test]
+fn after_another_start_the_law_knows_what_it_knew_of_itself() {
+    let (mut driver, mut rng) = (Driver::new("allegro".parse().unwrap(), Rate::from_mbit(10.0)), Rng::new(7));
+    (0..60).for_each(|_| step(&mut driver, &mut rng));
+    let before = learnt(&driver);
+    assert!(before.parse::<f64>().is_ok_and(|learnt| (learnt - 0.5).abs() > 0.1), "{before}");
+    driver.start(Rate::from_mbit(50.0));
+    let mut states = Vec::new();
+    while driver.state() != "Decision Making" && states.len() < 20 {
+        step(&mut driver, &mut rng);
+        states.push(driver.state());
+    }
+    assert_eq!(states.last(), Some(&"Decision Making"), "{states:?}");
+    assert_eq!(learnt(&driver), before);
+    assert!(driver.rate() > Rate::from_mbit(80.0), "and begins where start-up ended: {}", driver.rate());
+}
