@@ -22,6 +22,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod bursts;
 pub mod control;
 pub mod interval;
 pub mod monitor;

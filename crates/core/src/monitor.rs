@@ -1,6 +1,7 @@
 //! Attributes every transmission to the monitor interval in which it was sent, in constant time by packet number, and
 //! hands over intervals in order once the fate of all their packets is known.
 
+use crate::bursts::Bursts;
 use crate::control::Slot;
 use crate::interval::{Interval, LimitedBy, Report, SHORTEST_TRIAL};
 use crate::rng::Rng;
@@ -106,6 +107,8 @@ pub(crate) struct Monitor {
     /// Packets that arrived marked and belong to no interval yet.
     marks: u32,
     latest_rtt: Duration,
+    /// Which of its samples are not the path's.
+    bursts: Bursts,
     /// By how much packets arrive late that were declared lost before.
     lateness: Duration,
     /// One did so since the last report.
@@ -125,9 +128,15 @@ impl Monitor {
             largest_acked: None,
             marks: 0,
             latest_rtt: Duration::ZERO,
+            bursts: Bursts::default(),
             lateness: Duration::ZERO,
             was_late: false,
         }
+    }
+
+    /// Leaves out the samples of bursts, from this ratio of gaps between acknowledgements on; 0 for none.
+    pub(crate) const fn leave_out_bursts(&mut self, ratio: f64) {
+        self.bursts = Bursts::with_ratio(ratio);
     }
 
     pub(crate) const fn bytes_in_flight(&self) -> Bytes {
@@ -250,9 +259,12 @@ impl Monitor {
         let marks = core::mem::take(&mut self.marks);
         let rtt = newest.age(now);
         self.latest_rtt = rtt;
+        let of_the_path = self.bursts.is_of_the_path(now, rtt);
         if let Some(interval) = self.interval_of(newest) {
             interval.on_marked(marks);
-            interval.on_rtt(now - rtt, rtt);
+            if of_the_path {
+                interval.on_rtt(now - rtt, rtt);
+            }
         }
         Some(rtt)
     }

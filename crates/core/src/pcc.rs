@@ -119,10 +119,11 @@ impl Pcc {
             window: Bytes::ZERO,
             config,
         }
-        .with_window()
+        .ready()
     }
 
-    fn with_window(mut self) -> Self {
+    fn ready(mut self) -> Self {
+        self.monitor.leave_out_bursts(self.config.law().burst_ratio());
         self.window = self.safe_window();
         self
     }
@@ -225,6 +226,7 @@ impl Pcc {
             self.law.restart();
         } else {
             let (rate, starting) = (self.law.rate(), self.law.is_starting());
+            self.monitor.leave_out_bursts(law.burst_ratio());
             self.law = Driver::new(law, rate);
             if !starting {
                 // Not Starting, which would double a rate that was found already.

@@ -195,6 +195,14 @@ impl Law {
         }
     }
 
+    /// From which ratio of the gaps between acknowledgements on their samples are those of a burst; 0 for never.
+    pub(crate) const fn burst_ratio(&self) -> f64 {
+        match self {
+            Self::Vivace(config) => config.burst_ratio,
+            Self::Allegro(_) | Self::Ascent(_) => 0.0,
+        }
+    }
+
     /// Length of an interval while the rate is doubled. Unit: RTT.
     const fn starting_rtts(&self) -> f64 {
         match self {

@@ -66,6 +66,9 @@ fn parameters(law: &mut Law) -> Vec<Parameter<'_>> {
             ("latency_filter", Number(&mut config.latency_filter), 0.0..=1.0),
             ("tolerance", Number(&mut config.tolerance), 0.0..=100.0),
             ("pairs", Count(&mut config.pairs), 1.0..=f64::from(vivace::Config::MOST_PAIRS)),
+            ("least_change", Number(&mut config.least_change), 0.0..=1e3),
+            ("moves", Count(&mut config.moves), 0.0..=f64::from(u8::MAX)),
+            ("burst_ratio", Number(&mut config.burst_ratio), 0.0..=1e9),
             ("interval_rtts", Number(&mut config.interval_rtts), 0.5..=100.0),
         ],
     }

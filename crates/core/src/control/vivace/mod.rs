@@ -1,21 +1,27 @@
-//! PCC Vivace: gradient ascent on the utility, one round of probes after the other. Source: `NSDI 2018` §4; votes and
-//! tolerance of noise: `SIGCOMM 2020` (PCC Proteus), as the authors' code has them.
+//! PCC Vivace: gradient ascent on the utility, one round of probes after the other. Source: `NSDI 2018` §4. What PCC Proteus
+//! (`SIGCOMM 2020`) does otherwise is behind parameters, as the authors' program has it.
 //!
 //! ```text
-//!             grew: r := 2r                    round known: r := r + Δ, where Δ = θ₀·m(τ)·γ within ω·r
-//!              ┌────┐                                ┌────┐
-//!              │    ▼   stopped growing              │    ▼
-//!  start ──▶ STARTING ────────────▶ DRAINING ────▶ PROBING ──▶ a pair r(1 ± ε), r(1 ∓ ε) in random order, or several;
-//!              ▲                                     │  ▲        then r until the last result is there
-//!              │                                     │  │
-//!              │                                     │  ├── alone, the faster probe lost less: once more at r (double check)
-//!              │                                     │  ├── no vote, or the rates were alike: a new round at r
-//!              └──── the path was silent, idle ──────┘  └── short of data: a new round within reach of what arrived
+//!            round known: r := r + Δ, where Δ = θ₀·m(τ)·γ within ω·r
+//!                     ┌────┐
+//!                     │    ▼
+//!  start-up ───────▶ PROBING ──▶ a pair r(1 ± ε), r(1 ∓ ε) in random order, or several; then r until the last result is there
+//!                     │  ▲
+//!                     │  ├── alone, the faster probe lost less: once more at r (double check)
+//!                     │  ├── no vote, or the rates were alike: a new round at r
+//!                     │  ├── short of data, idle, nothing told: a new round at r, within reach of what arrived
+//!                     │  └── back off: a new round at that rate, τ and ω as at first
+//!                     │
+//!                     │ Proteus: r := r(1 ± ε) + Δ        not worth more: r := r − Δ; or short of data, idle
+//!                     └───────────────────────▶ MOVING ──────────────────────────────────────────────▶ PROBING
+//!                                                │  ▲
+//!                                                └──┘ worth more: r := r + Δ, without probes
 //! ```
 //!
 //! What growth of the RTT counts is decided before the utility sees it (`noise.rs`); pairs vote (`round.rs`), and the mean
-//! gradient of those in favour becomes a change of rate (`stride.rs`).
+//! gradient of those in favour becomes a change of rate (`stride.rs`), from which steps may go on (`moving.rs`).
 
+mod moving;
 mod noise;
 mod round;
 mod stride;
@@ -25,8 +31,9 @@ use super::{Path, RateControl, Slot, Verdict};
 use crate::interval::Report;
 use crate::rng::Rng;
 use crate::units::Rate;
+use moving::{Moving, Step};
 use noise::Noise;
-use round::{Outcome, Round};
+use round::{Outcome, Probed, Round};
 use stride::Stride;
 
 /// Parameters of Vivace. The defaults are those of the paper's Table 1; [`Config::proteus`] has others.
@@ -54,6 +61,14 @@ pub struct Config {
     /// Pairs of probes in a round: a majority of them decides on a higher rate, all of them on a lower one. 1 in the paper,
     /// 3 in Proteus for primary senders and 2 for scavengers.
     pub pairs: u8,
+    /// No change is smaller than this. 0 in the paper; in Proteus 0.5, which at 1 Mbit/s is half of the rate. Unit: Mbit/s.
+    pub least_change: f64,
+    /// Steps without probes that may follow a decision, each as long as it is worth more than the last rate. 0 in the paper;
+    /// Proteus has no limit.
+    pub moves: u8,
+    /// Where the time between two acknowledgements is so many times longer or shorter than the one before it, samples of the
+    /// RTT are left out until one is below the mean. 0, for never, in the paper; 50 in Proteus.
+    pub burst_ratio: f64,
     /// Length of a probe. Unit: RTT.
     pub interval_rtts: f64,
 }
@@ -69,6 +84,9 @@ impl Default for Config {
             latency_filter: 0.01,
             tolerance: 0.0,
             pairs: 1,
+            least_change: 0.0,
+            moves: 0,
+            burst_ratio: 0.0,
             interval_rtts: 1.0,
         }
     }
@@ -78,10 +96,20 @@ impl Config {
     /// Most pairs of a round.
     pub const MOST_PAIRS: u8 = 8;
 
-    /// With the votes and the tolerance of noise of Proteus. Deviates: its filter of single acknowledgements, its floor under
-    /// steps of 0.5 Mbit/s and its way of going on from a decision without probes are left out.
+    /// PCC Proteus. Deviates: a gradient is the mean of the pairs in favour, which the authors' program divides by the number of
+    /// all; a boundary that was wide enough narrows to what is needed, where theirs narrows by one step; and start-up is
+    /// that of all laws here, without a return to it at 0.5 Mbit/s.
     pub fn proteus() -> Self {
-        Self { pairs: 3, tolerance: 1.0, latency_filter: 0.0, ..Self::default() }
+        Self {
+            pairs: 3,
+            tolerance: 1.0,
+            latency_filter: 0.0,
+            boundary_step: 0.05,
+            least_change: 0.5,
+            moves: u8::MAX,
+            burst_ratio: 50.0,
+            ..Self::default()
+        }
     }
 
     fn pairs(&self) -> u8 {
@@ -98,6 +126,8 @@ pub struct Vivace {
     round: Round,
     /// What the round before said if it is being checked: its gradient.
     checked: Option<f64>,
+    /// The run of steps that a decision began, instead of a round.
+    moving: Option<Moving>,
     stride: Stride,
     noise: Noise,
 }
@@ -106,21 +136,64 @@ impl Vivace {
     /// A law that probes around `rate`.
     pub fn new(config: Config, rate: Rate) -> Self {
         let round = Round::new(config.pairs());
-        Self { config, rate, round, checked: None, stride: Stride::default(), noise: Noise::default() }
+        Self { config, rate, round, checked: None, moving: None, stride: Stride::default(), noise: Noise::default() }
     }
 
     fn probe(&mut self, checked: Option<f64>) {
-        (self.round, self.checked) = (Round::new(self.config.pairs()), checked);
+        (self.round, self.checked, self.moving) = (Round::new(self.config.pairs()), checked, None);
+    }
+
+    /// Changes the rate by what this gradient is good for.
+    fn change(&mut self, gradient: f64, path: &Path) {
+        let change = self.stride.change(gradient, self.rate.mbit(), &self.config);
+        self.rate = path.clamp(Rate::from_mbit(self.rate.mbit() + change));
+    }
+
+    /// How far the probes are from the rate, as a share of it.
+    fn epsilon(&self, path: &Path) -> f64 {
+        path.visible(self.config.epsilon, self.rate, self.config.interval_rtts)
+    }
+
+    /// A round says this of the utility's slope; one of its better probes was that.
+    fn decide(&mut self, gradient: f64, better: Probed, path: &Path) -> Verdict {
+        if self.config.moves > 0 {
+            self.rate = self.rate * (1.0 + gradient.signum() * self.epsilon(path));
+            self.stride = Stride::default();
+        }
+        self.change(gradient, path);
+        self.probe(None);
+        self.moving = (self.config.moves > 0).then(|| Moving::from(better, gradient));
+        Verdict::Realign(if gradient > 0.0 { "gradient says up" } else { "gradient says down" })
+    }
+
+    /// A step is worth this.
+    fn on_step(&mut self, mut moving: Moving, report: &Report, utility: f64, path: &Path) -> Verdict {
+        let step = moving.on_result(report, utility, self.config.moves);
+        if let Step::On(gradient) | Step::Back(gradient) = step
+            && gradient != 0.0
+        {
+            self.change(gradient, path);
+        }
+        self.probe(None);
+        self.moving = matches!(step, Step::On(_)).then_some(moving);
+        Verdict::Realign(if let Step::Back(_) = step { "step did not help" } else { "step helped" })
     }
 }
 
 impl RateControl for Vivace {
     fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot {
+        let rtts = (self.config.interval_rtts, self.config.interval_rtts);
+        if let Some(moving) = &mut self.moving {
+            return if moving.launch() {
+                Slot { rate: self.rate, trial: Some(0), rtts }
+            } else {
+                Slot::filler(self.rate)
+            };
+        }
         let Some((trial, high)) = self.round.launch(rng) else { return Slot::filler(self.rate) };
-        let rtts = self.config.interval_rtts;
-        let step = path.visible(self.config.epsilon, self.rate, rtts);
+        let step = self.epsilon(path);
         let rate = self.rate * (if high { 1.0 + step } else { 1.0 - step });
-        Slot { rate: path.clamp(rate), trial: Some(trial), rtts: (rtts, rtts) }
+        Slot { rate: path.clamp(rate), trial: Some(trial), rtts }
     }
 
     fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
@@ -129,24 +202,24 @@ impl RateControl for Vivace {
             return Verdict::Realign("probe short of data");
         }
         let seen = self.noise.counted(report, &self.config);
+        if let Some(moving) = self.moving {
+            return self.on_step(moving, &seen, utility(&seen), path);
+        }
         match self.round.on_result(slot.trial.unwrap_or(0), &seen, self.rate, utility) {
             Outcome::Unknown => Verdict::Wait,
             Outcome::Undecided => {
                 self.probe(None);
                 Verdict::Realign("pairs disagree")
             }
-            Outcome::Gradient { gradient, doubtful: true } if self.checked.is_none() => {
+            Outcome::Gradient { gradient, doubtful: true, .. } if self.checked.is_none() => {
                 self.probe(Some(gradient));
                 Verdict::Realign("double check")
             }
-            Outcome::Gradient { gradient, .. } => {
+            Outcome::Gradient { gradient, better, .. } => {
                 // The measurement that was in doubt counts if its repetition prefers the same side.
                 let agreed = self.checked.filter(|first| (*first > 0.0) == (gradient > 0.0));
                 let gradient = agreed.map_or(gradient, |first| f64::midpoint(first, gradient));
-                let change = self.stride.change(gradient, self.rate.mbit(), &self.config);
-                self.rate = path.clamp(Rate::from_mbit(self.rate.mbit() + change));
-                self.probe(None);
-                Verdict::Realign(if gradient > 0.0 { "gradient says up" } else { "gradient says down" })
+                self.decide(gradient, better, path)
             }
         }
     }
@@ -175,7 +248,7 @@ impl RateControl for Vivace {
     }
 
     fn state(&self) -> &'static str {
-        "Probing"
+        if self.moving.is_some() { "Moving" } else { "Probing" }
     }
 }
 

@@ -13,8 +13,8 @@ const ALIKE: f64 = 0.02;
 const MOST: usize = Config::MOST_PAIRS as usize;
 
 /// A probe's result.
-#[derive(Clone, Copy, Debug)]
-struct Probed {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Probed {
     /// Unit: Mbit/s, as achieved.
     rate: f64,
     utility: f64,
@@ -28,8 +28,21 @@ pub(super) enum Outcome {
     Unknown,
     /// It favours neither side.
     Undecided,
-    /// The slope of the utility; `doubtful` if a lone pair's faster probe lost less. Unit: utility by Mbit/s.
-    Gradient { gradient: f64, doubtful: bool },
+    /// The slope of the utility; `doubtful` if a lone pair's faster probe lost less; the better probe of the last pair in
+    /// favour. Unit: utility by Mbit/s.
+    Gradient { gradient: f64, doubtful: bool, better: Probed },
+}
+
+impl Probed {
+    pub(super) fn of(report: &Report, utility: f64) -> Self {
+        Self { rate: report.achieved.mbit(), utility, loss: report.loss() }
+    }
+
+    /// The slope of the utility from here to there; 0 if the rates are no more than `alike` apart.
+    pub(super) fn gradient(&self, there: &Self, alike: f64) -> f64 {
+        let apart = there.rate - self.rate;
+        if apart.abs() > alike { (there.utility - self.utility) / apart } else { 0.0 }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -67,38 +80,26 @@ impl Round {
     /// Takes in the result of a probe around this rate.
     pub(super) fn on_result(&mut self, trial: u8, report: &Report, base: Rate, utility: Evaluate<'_>) -> Outcome {
         let side = usize::from(self.is_high(trial));
-        let probed = Probed { rate: report.achieved.mbit(), utility: utility(report), loss: report.loss() };
-        self.results[usize::from(trial / 2) % MOST][side] = Some(probed);
+        self.results[usize::from(trial / 2) % MOST][side] = Some(Probed::of(report, utility(report)));
         let results = &self.results[..usize::from(self.pairs)];
         if results.iter().flatten().any(Option::is_none) {
             return Outcome::Unknown;
         }
         let pairs = results.iter().filter_map(|pair| pair[0].zip(pair[1]));
-        let gradients = pairs.clone().map(|(low, high)| gradient(low, high, ALIKE * base.mbit()));
-        let (ups, downs) = (of_sign(gradients.clone(), 1.0), of_sign(gradients, -1.0));
-        let all = f64::from(self.pairs);
+        // A slower probe that achieved more is none.
+        let gradients = pairs.clone().filter(|(low, high)| high.rate > low.rate);
+        let gradients = gradients.map(|(low, high)| (low.gradient(&high, ALIKE * base.mbit()), low, high));
+        let of_sign = |sign: f64| gradients.clone().filter(move |(gradient, ..)| gradient * sign > 0.0);
+        let (ups, downs, all) = (of_sign(1.0).count(), of_sign(-1.0).count(), usize::from(self.pairs));
         // More go up than go down: who needed all of them to go up would give way to everybody else's noise.
-        let favoured = if 2.0 * ups.0 > all {
-            ups
-        } else if downs.0 == all {
-            downs
-        } else {
+        let (sign, favour) = if 2 * ups > all { (1.0, ups) } else { (-1.0, downs) };
+        let Some((_, low, high)) = of_sign(sign).next_back().filter(|_| sign > 0.0 || downs == all) else {
             return Outcome::Undecided;
         };
-        let doubtful = self.pairs == 1 && pairs.clone().any(|(low, high)| high.loss < low.loss);
-        Outcome::Gradient { gradient: favoured.1 / favoured.0, doubtful }
+        let doubtful = self.pairs == 1 && high.loss < low.loss;
+        let gradient = of_sign(sign).map(|(gradient, ..)| gradient).sum::<f64>() / favour as f64;
+        Outcome::Gradient { gradient, doubtful, better: if sign > 0.0 { high } else { low } }
     }
-}
-
-/// How many gradients have this sign, and their sum.
-fn of_sign(gradients: impl Iterator<Item = f64>, sign: f64) -> (f64, f64) {
-    gradients.filter(|gradient| gradient * sign > 0.0).fold((0.0, 0.0), |(n, sum), gradient| (n + 1.0, sum + gradient))
-}
-
-/// The slope of the utility between two probes; 0 if their rates are alike.
-fn gradient(low: Probed, high: Probed, alike: f64) -> f64 {
-    let apart = high.rate - low.rate;
-    if apart > alike { (high.utility - low.utility) / apart } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -121,8 +122,9 @@ mod tests {
 
     fn says(slopes: &[f64], expected: Option<f64>) {
         match (round(slopes), expected) {
-            (Outcome::Gradient { gradient, doubtful: false }, Some(expected)) => {
+            (Outcome::Gradient { gradient, doubtful: false, better }, Some(expected)) => {
                 assert!((gradient - expected).abs() < 1e-9, "{slopes:?}: {gradient}");
+                assert_eq!(better.rate > 100.0, expected > 0.0, "{slopes:?}: {better:?}");
             }
             (Outcome::Undecided, None) => {}
             other => panic!("{slopes:?}: {other:?}"),

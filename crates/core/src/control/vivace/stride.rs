@@ -25,7 +25,8 @@ impl Stride {
             true => Self { repeats: self.repeats.saturating_add(1), ..*self },
             false => Self { direction, ..Self::default() },
         };
-        let share = amplifier(self.repeats) * config.conversion * gradient.abs() / mbit.max(f64::MIN_POSITIVE);
+        let amplifier = if config.moves > 0 { moving_amplifier(self.repeats) } else { amplifier(self.repeats) };
+        let share = amplifier * config.conversion * gradient.abs() / mbit.max(f64::MIN_POSITIVE);
         let bound = |widened: f64| (config.boundary + widened * config.boundary_step).min(WIDEST);
         let within = share.min(bound(self.widened));
         self.widened = match share > within {
@@ -33,7 +34,7 @@ impl Stride {
             // The fewest increments that would have let it through.
             false => ((share - config.boundary) / config.boundary_step).ceil().max(0.0),
         };
-        direction * within.max(config.step_min) * mbit
+        direction * (within.max(config.step_min) * mbit).max(config.least_change)
     }
 }
 
@@ -41,6 +42,11 @@ impl Stride {
 fn amplifier(repeats: u32) -> f64 {
     let repeats = f64::from(repeats);
     if repeats > 3.0 { 2.0 * repeats - 3.0 } else { repeats.max(1.0) }
+}
+
+/// Of Proteus: 1, 1, 2.3, 2.3, 3.7, 3.7 ... for a decision and the steps that go on from it.
+fn moving_amplifier(repeats: u32) -> f64 {
+    f64::from(repeats / 2 + 1).powf(1.2)
 }
 
 #[cfg(test)]
@@ -88,6 +94,20 @@ mod tests {
         assert_eq!((stride.repeats, stride.widened), (4, 1.0));
         assert!((stride.change(900.0, 100.0, &config) - 5.0).abs() < 1e-9);
         assert_eq!(stride, Stride { direction: 1.0, repeats: 0, widened: 1.0 });
+    }
+
+    #[test]
+    fn steps_that_go_on_are_amplified_by_the_power_of_every_other_one() {
+        let found: Vec<f64> = (0..6).map(moving_amplifier).collect();
+        are(&found, &[1.0, 1.0, 2.297, 2.297, 3.737, 3.737]);
+    }
+
+    #[test]
+    fn the_least_change_of_proteus_is_a_rate_and_no_share_and_beyond_any_boundary() {
+        let (mut stride, config) = (Stride::default(), Config::proteus());
+        assert!((stride.change(1e-6, 100.0, &config) - 0.5).abs() < 1e-9);
+        assert!((stride.change(1e-6, 1.0, &config) - 0.5).abs() < 1e-9, "half of the rate");
+        assert!((stride.change(-900.0, 100.0, &config) + 5.0).abs() < 1e-9);
     }
 
     #[test]
