@@ -1,6 +1,6 @@
 //! Figures of merit of a simulation.
 
-use crate::results::Results;
+use crate::results::{FlowResult, Results};
 use crate::scenario::{Scenario, Source};
 use core::time::Duration;
 
@@ -14,6 +14,12 @@ pub enum Measure {
     Share,
     /// The first flow's, times the number of flows: 1 is its fair part.
     FairPart,
+    /// The first flow's goodput over what the path allows, while all flows are there.
+    FirstShare,
+    /// Median time until a finite flow is done, from its start. Unit: ms.
+    Completion,
+    /// Its 95th percentile. Unit: ms.
+    CompletionP95,
     /// Packets dropped by the bottleneck and on the wire over packets sent.
     Loss,
     /// Bytes sent for each useful one, as a QUIC sender has them.
@@ -44,6 +50,9 @@ impl Measure {
         match self {
             Self::Share => "share".into(),
             Self::FairPart => "share of its fair part".into(),
+            Self::FirstShare => "share of the first flow".into(),
+            Self::Completion => "done after, ms".into(),
+            Self::CompletionP95 => "done after, p95, ms".into(),
             Self::Loss => "loss".into(),
             Self::Waste => "waste".into(),
             Self::Added => "RTT added p50, ms".into(),
@@ -74,6 +83,9 @@ impl Measure {
                 let fair = results.capacity(arrived, end).mbit() / results.flows.len() as f64;
                 goodput(0, arrived)? / fair
             }
+            Self::FirstShare => goodput(0, arrived)? / results.capacity(arrived, end).mbit(),
+            Self::Completion => completion(results, 0.5)?,
+            Self::CompletionP95 => completion(results, 0.95)?,
             Self::Loss => {
                 let sent: u64 = results.flows.iter().map(|flow| flow.sent.packets).sum();
                 results.drops() as f64 / sent.max(1) as f64
@@ -113,6 +125,14 @@ impl Measure {
             }
         })
     }
+}
+
+/// The time after which so many of the flows were done, each from its own start; none, if fewer were. Unit: ms.
+fn completion(results: &Results, share: f64) -> Option<f64> {
+    let took = |flow: &FlowResult| flow.finished.map(|end| end.saturating_sub(flow.start).as_secs_f64() * 1e3);
+    let mut took: Vec<f64> = results.flows.iter().filter_map(took).collect();
+    took.sort_by(f64::total_cmp);
+    took.get(((results.flows.len() - 1) as f64 * share).ceil() as usize).copied()
 }
 
 /// When the first black-out begins, and how long it is.

@@ -2,7 +2,8 @@
 
 use super::Row;
 use super::measure::Measure::{
-    Added, AddedP95, DarkRate, FairPart, Headroom, Imbalance, Incast, Jain, LastPart, Loss, Recovered, Share, Waste,
+    Added, AddedP95, Completion, CompletionP95, DarkRate, FairPart, FirstShare, Headroom, Imbalance, Incast, Jain,
+    LastPart, Loss, Recovered, Share, Waste,
 };
 use crate::queue::Queue;
 
@@ -69,6 +70,15 @@ const FOUR: &str = "pcc*4:stagger=5s";
 const WIFI: &str = "pcc:bursts=4ms:ackbursts=4ms";
 const TWO: &str = "pcc pcc:start=2s";
 const CUBIC: &str = "pcc cubic";
+/// Files of 100 KB at half and three quarters of 15 Mbit/s.
+const HALF_LOAD: &str = "pcc*150:size=100kB:stagger=107ms";
+const HIGH_LOAD: &str = "pcc*200:size=100kB:stagger=71ms";
+const SCAVENGERS: [&str; 3] = ["pcc/scavenger", "cubic pcc/scavenger:start=5s", "pcc pcc/scavenger:start=5s"];
+const PROTEUS: [&str; 3] = [
+    "pcc/scavenger:law=vivace+proteus+pairs=2",
+    "cubic pcc/scavenger:start=5s:law=vivace+proteus+pairs=2",
+    "pcc/proteus:law=vivace+proteus pcc/scavenger:start=5s:law=vivace+proteus+pairs=2",
+];
 const CODEL: &str = "rate=40Mbit,rtt=40ms,buffer=1MB";
 
 /// All rows.
@@ -126,9 +136,23 @@ pub const ROWS: &[Row] = &[
     row("7", "4 flows, 5 s apart", "clean", FOUR, Jain(1), [0.95, 0.98]).long([45, 120], [2, 8]).today(0.93),
     row("7", "the same at 5 s", "clean", FOUR, Jain(5), [0.95, 0.99]).long([45, 120], [2, 8]).today(0.93),
     row("7", "the same at 20 s", "clean", FOUR, Jain(20), [0.98, 0.995]).long([45, 120], [2, 8]).today(0.95),
+    row("10", "100 KB at half load", "rate=15Mbit,rtt=60ms,buffer=112KB", HALF_LOAD, Completion, [1.0, 1.0])
+        .most()
+        .over("cubic")
+        .long([20, 20], [2, 5]),
+    row("10", "p95 there", "rate=15Mbit,rtt=60ms,buffer=112KB", HALF_LOAD, CompletionP95, [1.2, 1.0])
+        .most()
+        .over("cubic")
+        .long([20, 20], [2, 5]),
+    row("10", "p95 at three quarters", "rate=15Mbit,rtt=60ms,buffer=112KB", HIGH_LOAD, CompletionP95, [1.2, 1.0])
+        .most()
+        .over("cubic")
+        .long([20, 20], [2, 5]),
     row("12", "loss 10 %, loss-resilient", "clean,down.loss=10%", "pcc/loss-resilient", Share, [0.95, 0.98]),
     row("12", "loss 50 %, loss-resilient", "clean,down.loss=50%", "pcc/loss-resilient", Share, [0.95, 0.98])
         .today(0.58),
+    row("13", "800 Mbit/s, 9 ms", "rate=800Mbit,rtt=9ms,buffer=100KB", "pcc", Share, [0.90, 0.97]),
+    row("13", "800 Mbit/s, 38 ms", "rate=800Mbit,rtt=38ms,buffer=100KB", "pcc", Share, [0.90, 0.97]),
     row("14", "vivace, 2 KB", "clean,buffer=2KB", "pcc/vivace", Share, [0.90, 0.95]),
     row("14", "vivace, 1 MB", "clean,buffer=1MB", "pcc/vivace", Share, [0.90, 0.95]),
     row("14", "RTT added there", "clean,buffer=1MB", "pcc/vivace", Added, [2.0, 1.0]).most(),
@@ -143,6 +167,12 @@ pub const ROWS: &[Row] = &[
         .most()
         .over("bbr")
         .long([60, 200], [2, 5]),
+    row("18", "scavenger, alone", "clean", SCAVENGERS[0], Share, [0.85, 0.95]).long([20, 60], [2, 5]),
+    row("18", "CUBIC beside it", "clean", SCAVENGERS[1], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]).today(0.85),
+    row("18", "PCC beside it", "clean", SCAVENGERS[2], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]).today(0.70),
+    row("18", "Proteus' scavenger, alone", "clean", PROTEUS[0], Share, [0.85, 0.95]).long([20, 60], [2, 5]),
+    row("18", "CUBIC beside it", "clean", PROTEUS[1], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]),
+    row("18", "Proteus beside it", "clean", PROTEUS[2], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]).today(0.60),
     row("19", "black-out of 2 s", "clean,blackout=8s/2s", "pcc", DarkRate, [2.0, 2.0]).most().long([16, 16], [2, 5]),
     row("19", "its end", "clean,blackout=8s/2s", "pcc", Recovered, [20.0, 20.0]).most().long([16, 16], [2, 5]),
     row("19", "20 Mbit/s of data", "clean", "pcc:rate=20Mbit", Headroom, [2.0, 2.0]).most().long([20, 60], [2, 5]),
