@@ -30,10 +30,10 @@ pub(super) fn set_default(name: &str) -> anyhow::Result<()> {
         .with_context(|| format!("cannot make {name} the default: {} does not take it", file.display()))
 }
 
-/// Whether this is the network namespace of the first process, in which alone what is for root can be the default.
+/// Whether this is the first network namespace, in which alone what is for root can be the default. What there is once for
+/// all of them the kernel shows in that one only; the first process may not be asked where it is by everybody.
 pub(super) fn is_first_network() -> bool {
-    let network = |process: &str| fs::read_link(format!("/proc/{process}/ns/net")).ok();
-    network("self") == network("1")
+    Path::new("/proc/sys/net/core/netdev_budget").exists()
 }
 
 /// What to go back to where nobody remembers: the kernel's usual one, or that which each kernel has.
