@@ -149,6 +149,22 @@ mod tests {
     }
 
     #[test]
+    fn a_slope_is_the_same_however_late_it_begins_and_three_samples_have_an_error() {
+        let mut late = Slope::default();
+        for (at, rtt) in [(105, 30.0), (106, 31.0), (107, 31.5)] {
+            late.add(Duration::from_millis(at), Duration::from_secs_f64(rtt / 1e3));
+        }
+        let early = over([30.0, 31.0, 31.5]);
+        assert!((late.slope().unwrap() - 0.75).abs() < 1e-9 && (early.slope().unwrap() - 0.75).abs() < 1e-9);
+        assert_eq!(late.span(), Duration::from_millis(2));
+        assert!((late.error() - early.error()).abs() < 1e-9 && late.error().is_finite());
+        let mut at_once = Slope::default();
+        (0..3).for_each(|rtt| at_once.add(Duration::ZERO, Duration::from_millis(30 + rtt)));
+        assert_eq!(at_once.slope(), None, "three acknowledgements of one moment");
+        assert!(at_once.error().is_infinite());
+    }
+
+    #[test]
     fn independent_noise_is_found_as_uncertain_as_it_is() {
         let mut rng = Rng::new(5);
         let slopes: Vec<_> = (0..400).map(|_| over((0..100).map(|_| 30.0 + rng.unit()))).collect();

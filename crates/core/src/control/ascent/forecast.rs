@@ -132,6 +132,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_foreseen_of_a_rate_is_what_an_interval_would_report() {
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+        let shallow = Forecast { bottleneck: Bottleneck::new(12.5e6, 0.02), random: 0.01, marked: 0.1, ..forecast() };
+        let over = shallow.report(20e6, 0.005);
+        let excess = 0.6 + (0.0003 - 0.01) / 0.03;
+        near(over.excess_loss.unwrap(), excess);
+        near(over.lost.get() as f64 / over.sent.get() as f64, 0.01 + excess);
+        near(over.marked(), 0.1);
+        near(over.delivery_rate.unwrap().bytes_per_sec() / 20e6, (0.99 - excess) / 1.6);
+        near(over.rtt_gradient.unwrap(), 0.6);
+        near(over.rtt.unwrap().as_secs_f64(), 0.035);
+        near(shallow.report(20e6, 0.0).rtt_gradient.unwrap(), 0.0);
+        near(shallow.report(2.5e6, 0.005).rtt_gradient.unwrap(), -0.5);
+        near(shallow.report(2.5e6, 0.005).delivery_rate.unwrap().bytes_per_sec() / 2.5e6, 0.99);
+        near(shallow.report(2.5e6, 0.005).excess_loss.unwrap(), 0.0);
+    }
+
+    #[test]
     fn the_queue_meets_the_level_that_the_utility_wants_within_the_horizon() {
         // Fair wants 0.5 ms on 100 Mbit/s.
         for (queue, expected) in [(0.0005, 100.0), (0.0, 101.7), (0.0035, 90.0), (0.0095, 70.0)] {

@@ -100,6 +100,30 @@ mod tests {
     }
 
     #[test]
+    fn the_loss_of_late_is_known_whoever_causes_it_and_what_is_beyond_the_random_part() {
+        let mut loss = Loss::default();
+        own(&mut loss, 50.0, 200);
+        assert!((loss.mean() - 0.01).abs() < 1e-4 && (loss.random() - 0.01).abs() < 1e-4, "{loss:?}");
+        let lossy = pair(0, 50.0, |_| 0.05, |_| 0.0);
+        let beyond = loss.beyond_random(&lossy);
+        assert!((beyond.mean - 0.04).abs() < 2e-4 && (beyond.variance - lossy.loss().variance).abs() < 1e-12);
+        let (random, mean) = (loss.random(), loss.mean());
+        loss.update(&lossy);
+        assert!((loss.mean() - mean - WEIGHT * 0.04).abs() < 1e-4, "{loss:?}");
+        assert!(loss.random() <= random + WEIGHT * 0.041, "{loss:?}");
+    }
+
+    #[test]
+    fn what_answered_to_another_rate_is_forgotten_with_that_rate() {
+        let mut loss = Loss::default();
+        own(&mut loss, 90.0, 30);
+        assert!(own(&mut loss, 110.0, 10) > 0.05);
+        assert!(loss.response.at_least(ERRORS) > 0.0);
+        loss.on_rate_change(-0.6);
+        assert!(loss.response.at_least(ERRORS) <= 0.0, "{loss:?}");
+    }
+
+    #[test]
     fn the_edge_of_the_capacity_is_found_by_the_probes_alone() {
         let mut loss = Loss::default();
         own(&mut loss, 90.0, 30);

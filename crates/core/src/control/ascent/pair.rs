@@ -175,6 +175,23 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn what_two_probes_differ_by_and_have_in_common_is_as_uncertain_as_they_are() {
+        let mut pair = pair(0, 100.0, |rate| if rate > 100.0 { 0.1 } else { 0.3 }, |_| 0.0);
+        (pair.first.rtt_gradient, pair.second.rtt_gradient) = (Some(0.3), Some(0.1));
+        (pair.first.rtt_gradient_error, pair.second.rtt_gradient_error) = (3e-3, 4e-3);
+        let step = pair.growth_step().unwrap();
+        assert!((step.mean - 0.2).abs() < 1e-9 && (step.error() - 5e-3).abs() < 1e-9, "{step:?}");
+        pair.second.duration = 3 * LENGTH;
+        assert!((pair.loss().mean - 0.25).abs() < 1e-6, "{:?}: longer probes weigh more", pair.loss());
+        // Nine of 98 are ten of a hundred by Laplace's rule, and three runs say as much as three packets.
+        let few = Report { packets: 98, packets_lost: 9, loss_bursts: 3, ..report(10.0, 0.0) };
+        assert!((loss_variance(&few) - 0.1 * 0.9 / 98.0 * 3.0).abs() < 1e-12);
+        (pair.first, pair.second) = (Box::new(few.clone()), Box::new(few));
+        assert!((pair.loss().variance - loss_variance(&pair.first) / 2.0).abs() < 1e-12);
+        assert!((pair.loss_step().variance - loss_variance(&pair.first) * 2.0).abs() < 1e-12);
+    }
+
+    #[test]
     fn without_samples_there_is_no_growth() {
         let mut pair = pair(0, 100.0, |_| 0.0, |_| 0.0);
         pair.second.rtt_gradient = None;

@@ -203,4 +203,53 @@ mod tests {
         assert!((slope(&[6.0, 5.0, 4.0, 3.0, 2.0, 1.0]) - 1.0).abs() < 1e-12);
         assert!(slope(&[1.0, 2.0, 1.0, 1.0, 2.0, 1.0]).abs() < 1e-12);
     }
+
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn the_usual_trend_is_a_mean_and_its_changes_and_one_beyond_teaches_nothing() {
+        let mut trend = Trend::default();
+        assert!(!trend.is_unusual(-0.010), "the first one is the usual one");
+        assert!(!trend.is_unusual(0.012));
+        let (mean, change) = (WEIGHT * 0.012, 0.010 + WEIGHT * (0.022 - 0.010));
+        near(trend.mean, mean);
+        near(trend.change, change);
+        near(trend.weakest, 0.010);
+        assert!(
+            !trend.is_unusual(mean - 1.99 * change) && Trend { mean, change, ..trend }.is_unusual(mean - 2.01 * change)
+        );
+        let before = trend;
+        assert!(trend.is_unusual(1.0));
+        near(trend.mean, before.mean);
+        near(trend.change, before.change);
+        near(trend.last, 1.0);
+        assert!(!trend.is_unusual(0.0099 * trend.weakest), "far weaker than any: all begins anew");
+        near(trend.mean, 0.0);
+        let mut other = before;
+        other.is_unusual(0.0101 * before.weakest);
+        assert!(other.mean.abs() > 0.0 && other.weakest < before.weakest, "weaker, and one of them still");
+    }
+
+    #[test]
+    fn the_usual_deviation_is_a_mean_and_its_differences_and_nearly_always_unusual_is_usual() {
+        let mut usual = Deviation::default();
+        assert!(!usual.is_unusual(0.002));
+        near(usual.difference, 0.001);
+        assert!(!usual.is_unusual(0.005));
+        let (difference, mean) = (0.001 + WEIGHT * (0.003 - 0.001), 0.002 + WEIGHT * 0.003);
+        near(usual.difference, difference);
+        near(usual.mean, mean);
+        near(usual.often, 0.0);
+        let far = mean + DEVIATION_DIFFERENCES * difference;
+        let copy = usual;
+        assert!(!{ copy }.is_unusual(far * 0.999) && { copy }.is_unusual(far * 1.001));
+        let often = (1..).take_while(|_| usual.is_unusual(1.0)).last();
+        near(usual.mean, 1.0);
+        // 1 - 0.9^n is beyond 0.95 from n = 29 on.
+        assert_eq!(often, Some(29), "then the path has changed");
+        assert!(!Deviation { known: true, ..Deviation::default() }.is_unusual(LEAST_DEVIATION * 0.999));
+        assert!(Deviation { known: true, ..Deviation::default() }.is_unusual(LEAST_DEVIATION * 1.001));
+    }
 }

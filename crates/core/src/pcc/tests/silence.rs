@@ -69,6 +69,33 @@ fn flow_pto(flow: &Flow) -> f64 {
 }
 
 #[test]
+fn a_transport_without_a_timer_leaves_a_silence_to_the_next_packet() {
+    let mut flow = Flow::new();
+    flow.sends_for(ms(200));
+    let before = flow.pcc.law.rate();
+    let probe = flow.pcc.stall.progress + crate::monitor::stall_period(flow.pcc.rtt());
+    flow.pcc.on_packet_sent(probe + ms(1), flow.next, PACKET);
+    flow.tells("no acknowledgement");
+    assert!(flow.pcc.law.rate() <= before * 0.5);
+}
+
+#[test]
+fn who_waits_for_answers_is_not_idle() {
+    let mut flow = Flow::new();
+    flow.sends_for(ms(200));
+    assert!(flow.pcc.bytes_in_flight() > Bytes::ZERO);
+    let judged = flow.pcc.previous.map(|previous| previous.id);
+    let later = flow.now + ms(35);
+    flow.pcc.on_packet_sent(later, flow.next, PACKET);
+    for (_, packet) in std::mem::take(&mut flow.awaited) {
+        flow.pcc.on_ack(later, packet);
+    }
+    flow.pcc.on_end_acks(later);
+    let newest = flow.pcc.previous.map(|previous| previous.id);
+    assert!(newest > judged, "{newest:?} after {judged:?}: what was under way is judged all the same");
+}
+
+#[test]
 fn trials_wait_until_the_path_answers() {
     let (mut flow, _) = silent();
     assert_eq!(flow.pcc.slot.trial, None);
