@@ -30,7 +30,7 @@ fn fits(text: &str) {
 
 #[test]
 fn no_row_is_wider_than_80_columns() {
-    for state in ["Starting", "Draining", "Decision Making", "Rate Adjusting"] {
+    for state in ["Starting", "Draining", "Probing", "Decision Making", "Rate Adjusting"] {
         for limited in ["network", "application", "receiver window", "host"] {
             for omitted in [false, true] {
                 let streams = vec![(Stream { id: 1020, way: Way::Down }, 123_400_000); 2];
