@@ -66,6 +66,12 @@ pub(crate) struct Dialed {
     pub(crate) warning: Option<String>,
 }
 
+/// A peer as it was named, and the address that it has, where that says more.
+fn at(peer: &Peer, address: SocketAddr) -> String {
+    let (named, found) = (peer.to_string(), address.to_string());
+    if named == found { named } else { format!("{named} ({found})") }
+}
+
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DialError {
@@ -76,14 +82,15 @@ pub(crate) enum DialError {
     #[error("`{host}` has no {family} address: leave out the option that asks for one")]
     NoAddress { host: String, family: &'static str },
     /// The host says that nobody listens.
-    #[error("{peer} ({address}) refused: nothing listens on UDP port {port} there; is `pcc serve` running, on that port?", port = address.port())]
+    #[error("{} refused: nothing listens on UDP port {} there; is `pcc serve` running, on that port?", at(peer, *address), address.port())]
     Refused { peer: Peer, address: SocketAddr },
     /// This host knows no way there.
-    #[error("no route to {peer} ({address}): {reason}; check this computer's network")]
+    #[error("no route to {}: {reason}; check this computer's network", at(peer, *address))]
     NoRoute { peer: Peer, address: SocketAddr, reason: std::io::Error },
     /// Silence.
     #[error(
-        "{peer} ({address}) did not answer within {timeout:?}: is the server running, and does a firewall let UDP through?"
+        "{} did not answer within {timeout:?}: is the server running, and does a firewall let UDP through?",
+        at(peer, *address)
     )]
     NoAnswer { peer: Peer, address: SocketAddr, timeout: Duration },
     /// Another certificate than the pinned one.
@@ -101,7 +108,7 @@ pub(crate) enum DialError {
     #[error("{peer} does not speak {wanted}: is it the right port?")]
     WrongProtocol { peer: Peer, wanted: String },
     /// Anything else that ends a handshake.
-    #[error("could not connect to {peer} ({address}): {reason}")]
+    #[error("could not connect to {}: {reason}", at(peer, *address))]
     Handshake { peer: Peer, address: SocketAddr, reason: ConnectionError },
     /// This side cannot even try.
     #[error("could not open a UDP socket to {peer}")]

@@ -35,11 +35,10 @@ pub(crate) mod watch;
 use transfer::Fetched;
 
 use crate::exit::Failure;
-use crate::session::{SessionArgs, goodput, tell_end};
+use crate::session::{Moved, SessionArgs, missing, tell_end};
 use crate::url::Url;
 use anyhow::anyhow;
 use display::{Display, say};
-use pcc::units::Bytes;
 use serde_json::json;
 use source::Source;
 use std::path::{Path, PathBuf};
@@ -163,7 +162,7 @@ fn object(event: &str, file: Option<&Path>, fetched: &Fetched) -> serde_json::Va
         "event": event,
         "bytes": fetched.bytes,
         "seconds": fetched.seconds,
-        "goodput_mbps": goodput(fetched.bytes, fetched.resumed_from, fetched.seconds).bits_per_sec() / 1e6,
+        "goodput_mbps": moved(fetched).goodput().bits_per_sec() / 1e6,
         "resumed_from": fetched.resumed_from,
         "digest": format!("blake3={}", fetched.digest.to_hex()),
         "verified": fetched.verified,
@@ -178,25 +177,23 @@ fn file_done(target: &Target, fetched: &Fetched, display: &Display) {
         return;
     }
     let name = file.map_or("standard output".into(), Path::to_string_lossy);
-    let rate = goodput(fetched.bytes, fetched.resumed_from, fetched.seconds);
-    let before = match fetched.resumed_from {
-        0 => String::new(),
-        before => format!(" ({} of it were there before)", Bytes::new(before)),
-    };
     let check = if fetched.verified { "verified by BLAKE3" } else { "not verified: the server gives no digest" };
-    let size = Bytes::new(fetched.bytes);
     display.clear();
-    say(&format!("{name}: {size}{before} in {:.1} s, {rate}, {check}", fetched.seconds));
+    say(&moved(fetched).told(&name, None, check));
+}
+
+const fn moved(fetched: &Fetched) -> Moved {
+    Moved { bytes: fetched.bytes, resumed_from: fetched.resumed_from, seconds: fetched.seconds }
 }
 
 fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<()> {
     let seconds = display.elapsed().as_secs_f64();
-    let rate = goodput(tree.bytes, tree.resumed_from, seconds);
+    let moved = Moved { bytes: tree.bytes, resumed_from: tree.resumed_from, seconds };
     display.line(&json!({
         "event": "done",
         "bytes": tree.bytes,
         "seconds": seconds,
-        "goodput_mbps": rate.bits_per_sec() / 1e6,
+        "goodput_mbps": moved.goodput().bits_per_sec() / 1e6,
         "resumed_from": tree.resumed_from,
         "files": tree.files,
         "failed": tree.failed,
@@ -209,14 +206,13 @@ fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<
             0 => "verified by BLAKE3".to_owned(),
             some => format!("{some} not verified: the server gives no digest"),
         };
-        let (files, size) = (tree.files, Bytes::new(tree.bytes));
-        say(&format!("{}: {files} files, {size} in {seconds:.1} s, {rate}, {check}", dir.display()));
+        say(&moved.told(&dir.display().to_string(), Some(tree.files), &check));
     }
     match tree.failed {
         0 => Ok(()),
         some => {
             let failure = if tree.damaged { Failure::Integrity } else { Failure::Partial };
-            Err(anyhow!("{some} entries are missing, named above; the rest is in {}", dir.display()).context(failure))
+            Err(anyhow!("{}, named above; the rest is in {}", missing(some), dir.display()).context(failure))
         }
     }
 }

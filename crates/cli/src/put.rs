@@ -19,14 +19,13 @@ mod upload;
 use crate::exit::{Failure, failure_of};
 use crate::get::display::{Display, say};
 use crate::get::source::Source;
-use crate::session::{SessionArgs, goodput, tell_end};
+use crate::session::{Moved, SessionArgs, missing, tell_end};
 use crate::token;
 use crate::url::Url;
 use anyhow::{Context, anyhow};
 use content::Content;
 use futures_util::{StreamExt, stream};
 use http::uri::PathAndQuery;
-use pcc::units::Bytes;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -128,13 +127,7 @@ impl Plan {
         display.line(&object("done", &uploaded, url));
         display.clear();
         if display.speaks() {
-            let rate = goodput(uploaded.bytes, uploaded.resumed_from, uploaded.seconds);
-            let (to, size, seconds) = (url.short(), Bytes::new(uploaded.bytes), uploaded.seconds);
-            say(&if uploaded.bytes > 0 && uploaded.bytes == uploaded.resumed_from {
-                format!("{to}: {size} were there already, verified by BLAKE3")
-            } else {
-                format!("{to}: {size} in {seconds:.1} s, {rate}, verified by BLAKE3")
-            });
+            say(&moved(&uploaded).told(&url.short(), None, "verified by BLAKE3"));
         }
         Ok(())
     }
@@ -185,21 +178,25 @@ async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display:
         }
     }
     let seconds = begun.elapsed().as_secs_f64();
-    let rate = goodput(bytes, resumed_from, seconds);
-    display
-        .line(&json!({"event": "done", "bytes": bytes, "seconds": seconds, "goodput_mbps": rate.bits_per_sec() / 1e6,
+    let moved = Moved { bytes, resumed_from, seconds };
+    let goodput = moved.goodput().bits_per_sec() / 1e6;
+    display.line(&json!({"event": "done", "bytes": bytes, "seconds": seconds, "goodput_mbps": goodput,
         "resumed_from": resumed_from, "files": files, "failed": failed, "verified": true, "url": url.short()}));
     display.clear();
     if display.speaks() {
-        say(&format!("{}: {files} files, {} in {seconds:.1} s, {rate}, verified", url.short(), Bytes::new(bytes)));
+        say(&moved.told(&url.short(), Some(files), "verified by BLAKE3"));
     }
     match failed {
         0 => Ok(()),
         some => {
             let failure = if damaged { Failure::Integrity } else { Failure::Partial };
-            Err(anyhow!("{some} entries are missing there, named above").context(failure))
+            Err(anyhow!("{} there, named above", missing(some as u64)).context(failure))
         }
     }
+}
+
+const fn moved(uploaded: &Uploaded) -> Moved {
+    Moved { bytes: uploaded.bytes, resumed_from: uploaded.resumed_from, seconds: uploaded.seconds }
 }
 
 fn object(event: &str, uploaded: &Uploaded, url: &Url) -> serde_json::Value {
@@ -207,7 +204,7 @@ fn object(event: &str, uploaded: &Uploaded, url: &Url) -> serde_json::Value {
         "event": event,
         "bytes": uploaded.bytes,
         "seconds": uploaded.seconds,
-        "goodput_mbps": goodput(uploaded.bytes, uploaded.resumed_from, uploaded.seconds).bits_per_sec() / 1e6,
+        "goodput_mbps": moved(uploaded).goodput().bits_per_sec() / 1e6,
         "resumed_from": uploaded.resumed_from,
         "digest": format!("blake3={}", uploaded.digest.to_hex()),
         "verified": true,

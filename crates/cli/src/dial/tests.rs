@@ -86,8 +86,10 @@ async fn a_port_where_nobody_listens_refuses_at_once() {
     drop(taken);
     let error = dialer(Trust::System).dial(&local(port)).await.unwrap_err();
     assert!(matches!(error, DialError::Refused { .. }), "{error}");
-    assert!(error.to_string().contains(&port.to_string()), "{error}");
+    assert!(error.to_string().starts_with(&format!("127.0.0.1:{port} refused")), "{error}: the address once");
     assert_eq!(error.failure(), Failure::Unreachable);
+    let named = Peer { host: "localhost".to_owned(), port };
+    assert_eq!(at(&named, ([127, 0, 0, 1], port).into()), format!("localhost:{port} (127.0.0.1:{port})"));
 }
 
 #[tokio::test]

@@ -50,8 +50,9 @@ pub(super) fn table(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     writeln!(
         out,
-        "{} clients in {:.1} s\npackets left late by {:.0} µs (median), {:.0} µs (p99), {:.0} µs (worst)",
+        "{} client{} in {:.1} s\npackets left late by {:.0} µs (median), {:.0} µs (p99), {:.0} µs (worst)",
         report.sessions_ever,
+        if report.sessions_ever == 1 { "" } else { "s" },
         report.elapsed.as_secs_f64(),
         micros(report.lateness.quantile(0.5)),
         micros(report.lateness.quantile(0.99)),
