@@ -48,15 +48,16 @@ impl Forecast {
     /// want less than its share of it. But the price is that of the end of the horizon, at the very rate in question: so
     /// the queue meets the level at which the utility wants it, instead of being chased round it.
     pub(super) fn climb(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
-        let (mut low, mut high) = (lowest, highest);
-        for _ in 0..HALVINGS {
-            let rate = (low * high).sqrt();
+        summit(lowest, highest, |rate| {
             let queue = self.queue_after(self.queue, rate, self.horizon);
-            let rises =
-                utility(&self.report(rate * (1.0 + SIDE), queue)) > utility(&self.report(rate * (1.0 - SIDE), queue));
-            if rises { low = rate } else { high = rate }
-        }
-        (low * high).sqrt()
+            utility(&self.report(rate * (1.0 + SIDE), queue)) > utility(&self.report(rate * (1.0 - SIDE), queue))
+        })
+    }
+
+    /// The best rate within these behind a queue that stays as long as this, whatever we do.
+    pub(super) fn climb_behind(&self, queue: f64, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
+        let at = |rate: f64| utility(&self.report_of(rate, queue, 0.0));
+        summit(lowest, highest, |rate| at(rate * (1.0 + SIDE)) > at(rate * (1.0 - SIDE)))
     }
 
     /// Whether the utility falls with the rate at this one, behind the queue as it is.
@@ -66,10 +67,15 @@ impl Forecast {
 
     /// What an interval at this rate would report behind a queue of this length.
     fn report(&self, rate: f64, queue: f64) -> Report {
+        self.report_of(rate, queue, self.growth_at(rate))
+    }
+
+    /// The same, if the queue grows so fast. Unit: s/s.
+    fn report_of(&self, rate: f64, queue: f64, growth: f64) -> Report {
         // What the faster probes add to a queue that is half as long as the longest is lost: behind the other half bursts
         // of others have their place.
         let room = self.bottleneck.room.max(self.swing);
-        let excess = (self.growth_at(rate) + (self.swing - room) / self.horizon).max(0.0);
+        let excess = (growth + (self.swing - room) / self.horizon).max(0.0);
         let loss = (self.random + excess).min(1.0);
         let duration = Duration::try_from_secs_f64(self.horizon).unwrap_or(Duration::from_secs(1));
         // Counts large enough that rounding does not matter: only ratios do.
@@ -89,11 +95,11 @@ impl Forecast {
             sent: Bytes::new(sent as u64),
             lost: Bytes::new((loss * sent) as u64),
             excess_loss: Some(excess),
-            delivery_rate: Some(achieved * ((1.0 - loss) / (1.0 + self.growth_at(rate).max(0.0)))),
+            delivery_rate: Some(achieved * ((1.0 - loss) / (1.0 + growth.max(0.0)))),
             rtt,
             rtt_least: rtt,
             rtt_base: Duration::try_from_secs_f64(self.base).ok(),
-            rtt_gradient: Some(if queue > 0.0 { self.growth_at(rate).max(-0.5) } else { 0.0 }),
+            rtt_gradient: Some(if queue > 0.0 { growth.max(-0.5) } else { 0.0 }),
             rtt_gradient_error: 0.0,
             rtt_span: duration,
             rtt_samples: 1_000_000,
@@ -105,6 +111,16 @@ impl Forecast {
             previous: None,
         }
     }
+}
+
+/// Where `rises` ends to be true, between these rates.
+fn summit(lowest: f64, highest: f64, rises: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (lowest, highest);
+    for _ in 0..HALVINGS {
+        let rate = (low * high).sqrt();
+        if rises(rate) { low = rate } else { high = rate }
+    }
+    (low * high).sqrt()
 }
 
 #[cfg(test)]

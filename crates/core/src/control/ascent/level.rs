@@ -2,8 +2,9 @@
 //!
 //! The path's RTT is the least that was seen. A path that became longer, or a radio that holds every packet back, looks like
 //! a queue that never empties; whether it is one is found out by experiment. A queue grows faster in the faster probe of each
-//! pair: if this one certainly does not, it is none. Where that is not clear, and the rate fell and the level did not, one pair
-//! is sent at half the rate: a queue of ours falls, anything else does not. What is no queue is the path's from then on.
+//! pair: if this one certainly does not, it is none. Where that is not clear, the level is longer than our kind would keep it,
+//! and the rate fell and the level did not, one pair is sent at half the rate: a queue falls, or rises where somebody else fills
+//! it; what stays as it is, is the path's from then on, until the level is seen below it.
 
 use super::pair::Pair;
 use crate::control::response::Estimate;
@@ -30,8 +31,8 @@ enum Doubt {
     None,
     /// The next pair shall be a test of this level.
     Wanted(f64),
-    /// This pair is one.
-    Testing(f64),
+    /// The pair that begins with this probe is one.
+    Testing(f64, u8),
 }
 
 /// How the level's growth answers to our rate.
@@ -99,11 +100,11 @@ impl Level {
         self.tolerance > 0.0
     }
 
-    /// A pair begins. The share of the rate to send it at: half for a test.
-    pub(super) fn begin_pair(&mut self) -> f64 {
+    /// A pair begins with this probe. The share of the rate to send it at: half for a test.
+    pub(super) fn begin_pair(&mut self, probe: u8) -> f64 {
         match self.doubt {
             Doubt::Wanted(level) => {
-                self.doubt = Doubt::Testing(level);
+                self.doubt = Doubt::Testing(level, probe);
                 0.5
             }
             _ => 1.0,
@@ -134,10 +135,11 @@ impl Level {
         // A level that is gone most of the time was not the path's.
         self.tolerance = self.tolerance.min(self.mean);
         let noise = 2.0 * self.noise;
+        // Nor was one that the level is certainly below.
+        self.tolerance = self.tolerance.min(above + noise);
         if answer == Answer::No && above - self.tolerance > noise.max(NOTHING) {
             self.take_for_the_path_s(pair.rate(), above - self.tolerance);
         }
-        self.wonder(pair.rate(), at, answer);
         let level = Estimate { mean: (above - self.tolerance).max(0.0), variance: noise * noise }.shrunk();
         Some(Reading { level, noise })
     }
@@ -147,11 +149,12 @@ impl Level {
         self.last.map_or(0.0, |(above, _)| (above - self.tolerance).max(0.0))
     }
 
-    /// Asks for a test if the rate fell and the level did not.
-    fn wonder(&mut self, rate: f64, at: f64, answer: Answer) {
+    /// Asks for a test if the level is longer than our kind would keep it, the rate fell and the level did not.
+    pub(super) fn wonder(&mut self, pair: &Pair, crowded: bool, answer: Answer) {
+        let (rate, at) = (pair.rate(), pair.second.started.as_secs_f64());
         let (before, level) = self.anchor;
         let recent = self.recent - self.tolerance;
-        if recent < STILL_THERE * level || recent < NOTHING || rate > before {
+        if !crowded || recent < STILL_THERE * level || rate > before {
             self.anchor = (rate, recent.max(0.0));
         } else if rate < SUSPICIOUS_FALL * before
             && answer != Answer::Yes
@@ -162,9 +165,12 @@ impl Level {
         }
     }
 
-    /// Whether the pair now resolved was a test; then it has been judged.
-    pub(super) fn on_tested(&mut self, pair: &Pair, rtt: f64) -> bool {
-        let Doubt::Testing(before) = self.doubt else { return false };
+    /// Whether the pair now resolved, which began with this probe, was a test; then it has been judged.
+    pub(super) fn on_tested(&mut self, probe: u8, pair: &Pair, rtt: f64) -> bool {
+        let Doubt::Testing(before, tested) = self.doubt else { return false };
+        if tested != probe {
+            return false;
+        }
         self.doubt = Doubt::None;
         self.tested = pair.second.started.as_secs_f64();
         let after = pair.least_rtt().map_or(before, |least| least - self.base());
@@ -174,7 +180,10 @@ impl Level {
             self.anchor = (2.0 * pair.rate(), after.max(0.0));
         } else {
             self.wait = FIRST_WAIT * rtt;
-            self.take_for_the_path_s(pair.rate(), before);
+            // What rises at half of our rate is filled by somebody else.
+            if after - before <= enough {
+                self.take_for_the_path_s(pair.rate(), before);
+            }
         }
         true
     }
@@ -199,12 +208,15 @@ mod tests {
     fn pairs(level: &mut Level, at: &mut u64, rate: f64, queue: f64, tested: impl Fn(f64) -> f64) -> Reading {
         let mut reading = Reading { level: 0.0, noise: 0.0 };
         for _ in 0..20 {
-            let share = level.begin_pair();
+            let probe = 2 * *at as u8;
+            let share = level.begin_pair(probe);
             let queue = if share < 1.0 { tested(queue) } else { queue };
             let pair = pair(*at, rate * share, |_| 0.0, |_| queue);
             *at += 1;
             reading = level.read(&pair, 0.0, Answer::Unclear).unwrap();
-            level.on_tested(&pair, RTT);
+            if !level.on_tested(probe, &pair, RTT) {
+                level.wonder(&pair, true, Answer::Unclear);
+            }
         }
         reading
     }
@@ -241,8 +253,9 @@ mod tests {
             let mut level = Level::above(RTT);
             for at in 0..40 {
                 let pair = pair(at, if at < 20 { 100.0 } else { rate }, |_| 0.0, |_| 0.02);
-                assert_eq!(level.begin_pair().to_bits(), 1.0_f64.to_bits(), "rate {rate}");
+                assert_eq!(level.begin_pair(0).to_bits(), 1.0_f64.to_bits(), "rate {rate}");
                 level.read(&pair, 0.0, answer);
+                level.wonder(&pair, true, answer);
             }
         }
     }

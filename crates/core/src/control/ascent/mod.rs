@@ -20,6 +20,7 @@ mod level;
 mod loss;
 mod pair;
 mod part;
+mod price;
 mod rival;
 mod scatter;
 
@@ -36,6 +37,7 @@ use level::{Answer, Level};
 use loss::Loss;
 use pair::Pair;
 pub use part::Part;
+use price::Price;
 use rival::{Rival, Seen};
 use std::collections::VecDeque;
 
@@ -84,8 +86,10 @@ impl Default for Config {
 const LONG_ENOUGH: Duration = Duration::from_millis(25);
 /// A response of the queue to our rate is certain from so many errors on (97.5 %).
 const ERRORS: f64 = 2.0;
-/// Of the most that was ever carried, so much is remembered from pair to pair: half of it after 70.
+/// Of the most that was ever carried, so much is remembered from pair to pair as long as we are alone: half of it after 70.
 const FORGETTING: f64 = 0.99;
+/// Who sends less than this share of what goes through the queue is not alone.
+const ALONE: f64 = 0.75;
 /// So many equal senders are a crowd: a queue too long for one of them is longer than our kind would keep it, and one that
 /// answers to our rate by less than one of them would see is none.
 const CROWD: f64 = 16.0;
@@ -120,6 +124,7 @@ struct Probing {
     /// How the queue's growth answers to our rate: our share of what is sent through a full queue.
     share: Response,
     last_growth: Option<(f64, Estimate)>,
+    price: Price,
     rival: Rival,
     /// The most that was ever carried.
     most: f64,
@@ -137,6 +142,7 @@ impl Probing {
             bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
             share: Response::default(),
             last_growth: None,
+            price: Price::default(),
             rival: Rival::default(),
             most: capacity.bytes_per_sec(),
         }
@@ -233,7 +239,7 @@ impl Ascent {
             Answer::Unclear
         };
         let Some(queue) = probing.level.read(&pair, growth.shrunk(), answer) else { return Verdict::Wait };
-        if probing.level.on_tested(&pair, rtt) {
+        if probing.level.on_tested(trial.wrapping_sub(1), &pair, rtt) {
             return Verdict::Wait;
         }
         let most = if self.config.has(Part::Headroom) { self.config.step_max } else { self.config.epsilon };
@@ -263,23 +269,28 @@ impl Ascent {
             forecast.queue = forecast.queue_after(forecast.queue, sent.rate, sent.seconds);
         }
         let carried = probing.bottleneck.capacity();
-        let best =
-            forecast.climb(utility, carried * (1.0 - self.config.back_off_max), carried * (1.0 + self.config.step_max));
-        probing.most = (FORGETTING * probing.most).max(carried.min(pair.rate()));
+        let highest = carried * (1.0 + self.config.step_max);
+        let best = forecast.climb(utility, carried * (1.0 - self.config.back_off_max), highest);
+        let dear = probing.price.follow(queue, &forecast, utility, pair.seconds() / rtt);
+        let best = if self.config.has(Part::Price) { (best * dear).min(best.max(highest)) } else { best };
+        let (alone, shared) = (probing.share.at_least(ERRORS) > ALONE, probing.share.is_below(ALONE));
+        probing.most = (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(pair.rate()));
         let packet = path.packet.get() as f64;
         // Each of a crowd has a packet in the queue now and then.
         let crowd = queue.level > CROWD * packet / probing.most
             && Forecast { queue: queue.level, random: 0.0, marked: 0.0, ..forecast }
                 .wants_less(utility, probing.most / CROWD);
+        probing.level.wonder(&pair, crowd, answer);
         let lost = pair.loss().mean > probing.loss.random() + 2.0 * pair.loss().error() || excess > 0.0;
         let window = self.rate.bytes_per_sec() * rtt / packet;
         let floor = probing.rival.update(Seen {
             at: pair.second.started.as_secs_f64(),
             rtt,
             queue: queue.level,
-            crowded: crowd,
+            crowded: crowd && shared,
             lost,
             window,
+            most: probing.most * rtt / packet,
         });
         // As far as the utility bears the loss: were the queue free, would it want that much?
         let free = Forecast {
@@ -305,7 +316,7 @@ impl RateControl for Ascent {
     fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot {
         let (length, probing) = (self.length(path), &mut self.probing);
         let (high, share) = probing.second.take().unwrap_or_else(|| {
-            let share = if self.config.has(Part::Test) { probing.level.begin_pair() } else { 1.0 };
+            let share = if self.config.has(Part::Test) { probing.level.begin_pair(probing.trial) } else { 1.0 };
             let high = rng.coin();
             probing.second = Some((!high, share));
             (high, share)

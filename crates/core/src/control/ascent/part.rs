@@ -25,13 +25,15 @@ pub enum Part {
     OnItsWay,
     /// That the buffer is known to end, and half of it is left to others.
     Room,
+    /// What the queue costs in the mean, which senders of unequal rates agree on.
+    Price,
     /// The floor under the rate beside somebody who fills the queue.
     Rival,
 }
 
 impl Part {
     /// All of them, and what is different without.
-    pub const ALL: [(Self, &'static str); 11] = [
+    pub const ALL: [(Self, &'static str); 12] = [
         (
             Self::Drain,
             "Probing begins at once after Starting, with the queue that it built, in the first seconds, of which no figure here is",
@@ -45,6 +47,7 @@ impl Part {
         (Self::News, "More is tried on the word of any pair, also of one that left before"),
         (Self::OnItsWay, "What is on its way to the queue is not foreseen"),
         (Self::Room, "The buffer has no end that is foreseen"),
+        (Self::Price, "Only the queue of the moment has a price, not that of the last pairs in the mean"),
         (Self::Rival, "No floor is put under the rate beside a sender that fills the queue"),
     ];
 
@@ -65,6 +68,7 @@ impl Part {
             Self::News => "news",
             Self::OnItsWay => "on-its-way",
             Self::Room => "room",
+            Self::Price => "price",
             Self::Rival => "rival",
         }
     }

@@ -1,8 +1,8 @@
 //! Beside a sender that fills the queue until packets are lost: what such a sender does, so that it leaves us our part.
 //!
 //! Who wants a short queue gets nothing beside one who wants a long one. If the queue is longer than a crowd of our kind
-//! would keep it, for more than half of the time, a floor is put under the rate that grows and falls as CUBIC's window does
-//! (RFC 9438 §4). After each loss, when all others give way too, and now and then without one, it is taken away for as long as
+//! would keep it, for more than half of the time, and is certainly not ours alone, a floor is put under the rate that grows
+//! and falls as CUBIC's window does (RFC 9438 §4), towards the most that was ever carried. After each loss, when all others give way too, and now and then without one, it is taken away for as long as
 //! the queue takes to drain: if it does, nobody fills it, and the floor is gone. Source: the idea of a mode that competes with
 //! TCP, Copa (`NSDI 2018` §2.2) and Nimbus (`SIGCOMM 2022`).
 
@@ -50,6 +50,12 @@ impl Cubic {
         Self { largest, began: at, low: now * BETA, ..*self }
     }
 
+    /// As it is now, without a loss: it grows from here on.
+    fn resting(&self, at: f64, rtt: f64, window: f64) -> Self {
+        let now = self.window(at, rtt).min(2.0 * window);
+        Self { largest: now, began: at, low: now, ..*self }
+    }
+
     fn yielding(self, at: f64, rtt: f64, queue: f64) -> Self {
         Self { yields: (at, at + YIELD_RTTS * rtt + 2.0 * queue), ..self }
     }
@@ -67,13 +73,13 @@ pub(super) struct Rival {
 impl Rival {
     /// The floor under the rate, if there is one, in packets an RTT.
     pub(super) fn update(&mut self, seen: Seen) -> Option<f64> {
-        let Seen { at, rtt, queue, crowded, lost, window } = seen;
+        let Seen { at, rtt, queue, crowded, lost, window, most } = seen;
         let since = self.seen.replace(at).map_or(0.0, |seen| at - seen);
         let weight = (since / (MEMORY_RTTS * rtt).max(MEMORY)).clamp(0.0, 1.0);
         self.crowded += weight * (f64::from(u8::from(crowded)) - self.crowded);
         self.cubic = match self.cubic {
             None if self.crowded > ENTER => {
-                Some(Cubic { largest: 2.0 * window, began: at, low: window, yields: (at, at) })
+                Some(Cubic { largest: most.max(2.0 * window), began: at, low: window, yields: (at, at) })
             }
             Some(_) if self.crowded < LEAVE => None,
             Some(cubic) if at < cubic.yields.1 => {
@@ -85,7 +91,9 @@ impl Rival {
                 (!drained).then_some(cubic)
             }
             Some(cubic) if lost => Some(cubic.reduced(at, rtt, window).yielding(at, rtt, queue)),
-            Some(cubic) if at > cubic.yields.1 + STUBBORN_RTTS * rtt => Some(cubic.yielding(at, rtt, queue)),
+            Some(cubic) if at > cubic.yields.1 + STUBBORN_RTTS * rtt => {
+                Some(cubic.resting(at, rtt, window).yielding(at, rtt, queue))
+            }
             unchanged => unchanged,
         };
         self.cubic.filter(|cubic| at >= cubic.yields.1).map(|cubic| cubic.window(at, rtt))
@@ -99,12 +107,14 @@ pub(super) struct Seen {
     pub(super) rtt: f64,
     /// The level of the queue.
     pub(super) queue: f64,
-    /// It is longer than a crowd of our kind would keep it.
+    /// It is longer than a crowd of our kind would keep it, and not ours alone.
     pub(super) crowded: bool,
     /// Packets were lost to it.
     pub(super) lost: bool,
     /// So many packets an RTT are sent.
     pub(super) window: f64,
+    /// As many were carried at the most.
+    pub(super) most: f64,
 }
 
 #[cfg(test)]
@@ -114,7 +124,7 @@ mod tests {
     const RTT: f64 = 0.03;
 
     fn seen(at: f64, crowded: bool, lost: bool) -> Seen {
-        Seen { at, rtt: RTT, queue: 0.01, crowded, lost, window: 50.0 }
+        Seen { at, rtt: RTT, queue: 0.01, crowded, lost, window: 50.0, most: 100.0 }
     }
 
     /// Pairs of an RTT each, from `from` on.
