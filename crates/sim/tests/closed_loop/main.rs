@@ -1,4 +1,5 @@
 //! PCC over the paths that the papers tested it on, and over those that break senders: in virtual time.
 
 mod behaviour;
+mod company;
 mod laws;

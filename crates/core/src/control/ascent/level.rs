@@ -279,4 +279,43 @@ mod tests {
         }
         assert!(level.base() - RTT < 1e-3, "{level:?}");
     }
+
+    #[test]
+    fn a_level_that_rises_at_half_of_the_rate_is_somebody_else_s() {
+        let (mut level, mut at) = (Level::above(RTT), 0);
+        pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
+        let reading = pairs(&mut level, &mut at, 80.0, 0.02, |queue| queue + STEP / 4.0);
+        assert!(!level.is_raised() && reading.level > 0.015, "{level:?} {reading:?}");
+    }
+
+    #[test]
+    fn a_test_is_judged_by_its_own_pair() {
+        let mut level = Level::above(RTT);
+        level.doubt = Doubt::Wanted(0.02);
+        assert_eq!(level.begin_pair(6).to_bits(), 0.5_f64.to_bits());
+        let before = pair(0, 80.0, |_| 0.0, |_| 0.02);
+        assert!(!level.on_tested(4, &before, RTT), "it left before");
+        assert!(!level.is_raised() && level.begin_pair(8).to_bits() == 1.0_f64.to_bits());
+        assert!(level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), RTT));
+        assert!(level.is_raised(), "{level:?}");
+    }
+
+    #[test]
+    fn a_level_that_our_kind_would_keep_is_not_wondered_at() {
+        let mut level = Level::above(RTT);
+        for at in 0..40 {
+            let pair = pair(at, if at < 20 { 100.0 } else { 80.0 }, |_| 0.0, |_| 0.02);
+            assert_eq!(level.begin_pair(0).to_bits(), 1.0_f64.to_bits());
+            level.read(&pair, 0.0, Answer::Unclear);
+            level.wonder(&pair, false, Answer::Unclear);
+        }
+    }
+
+    #[test]
+    fn what_was_taken_for_the_path_s_is_given_back_as_soon_as_the_level_is_certainly_below() {
+        let mut level = Level::above(RTT);
+        level.take_for_the_path_s(100.0, 0.02);
+        let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.005), 0.0, Answer::Yes).unwrap();
+        assert!(level.base() - RTT < 0.005 + reading.noise + 1e-9, "{level:?}");
+    }
 }

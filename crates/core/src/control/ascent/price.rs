@@ -40,3 +40,78 @@ impl Price {
         (wanted / carried).powf(GAIN * rtts.min(1.0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::bottleneck::Bottleneck;
+    use super::*;
+    use crate::utility::{Fair, Utility};
+
+    /// At 50 of 100 Mbit/s, where `fair` wants a queue of 0.71 ms.
+    fn followed(queue: f64, noise: f64, pairs: u32) -> f64 {
+        let forecast = Forecast {
+            bottleneck: Bottleneck::new(6.25e6, 0.03),
+            base: 0.03,
+            queue,
+            longest: 0.03,
+            horizon: 0.03,
+            swing: 0.0003,
+            random: 0.0,
+            marked: 0.0,
+        };
+        let (mut price, fair) = (Price::default(), Fair::default());
+        let mut factor = 1.0;
+        for _ in 0..pairs {
+            let reading = Reading { level: queue, noise };
+            factor = price.follow(reading, &forecast, &|report| fair.evaluate(report), 1.0);
+        }
+        factor
+    }
+
+    #[test]
+    fn a_dear_queue_lowers_the_rate_and_a_cheap_one_raises_it() {
+        let half_of_the_way = |ratio: f64| ratio.powf(GAIN);
+        assert!((followed(0.000_707, 1e-5, 100) - 1.0).abs() < 1e-3);
+        // The wanted rate goes with the square of the price.
+        for queue in [0.0006, 0.0008] {
+            let expected = half_of_the_way((0.000_707_f64 / queue).powi(2));
+            assert!((followed(queue, 1e-5, 100) - expected).abs() < 1e-4, "behind {queue} s");
+        }
+    }
+
+    #[test]
+    fn no_rate_farther_than_twice_or_half_is_looked_at() {
+        assert!((followed(0.02, 1e-5, 200) - FARTHEST.powf(-GAIN)).abs() < 1e-4);
+        assert!((followed(0.0002, 1e-5, 200) - FARTHEST.powf(GAIN)).abs() < 1e-4);
+    }
+
+    #[test]
+    fn what_is_within_the_noise_has_no_price() {
+        assert_eq!(followed(0.002, 0.003, 100).to_bits(), 1.0_f64.to_bits());
+        assert_eq!(followed(0.0, 0.0, 100).to_bits(), 1.0_f64.to_bits());
+    }
+
+    #[test]
+    fn a_queue_of_a_moment_moves_the_mean_little() {
+        let forecast = Forecast {
+            bottleneck: Bottleneck::new(6.25e6, 0.03),
+            base: 0.03,
+            queue: 0.0,
+            longest: 0.03,
+            horizon: 0.03,
+            swing: 0.0003,
+            random: 0.0,
+            marked: 0.0,
+        };
+        let (mut price, fair) = (Price::default(), Fair::default());
+        let mut follow = |level: f64| {
+            price.follow(Reading { level, noise: 1e-5 }, &forecast, &|report| fair.evaluate(report), 1.0);
+            price.mean
+        };
+        (0..100).for_each(|_| {
+            follow(0.0007);
+        });
+        let after = follow(0.1);
+        assert!((0.0008..0.001).contains(&after), "{after}");
+    }
+}

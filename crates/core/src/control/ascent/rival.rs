@@ -178,4 +178,28 @@ mod tests {
         assert!((cubic.window(6.217, 1.0) - 103.2).abs() < 0.01);
         assert!((cubic.window(1.0, 0.01) - (70.0 + 3.0 * 0.3 / 1.7 * 100.0)).abs() < 1e-9, "Reno is faster at 10 ms");
     }
+
+    #[test]
+    fn the_floor_grows_towards_what_was_carried_before_the_rival_came() {
+        let grown = |most: f64| {
+            let mut rival = Rival::default();
+            (0..160)
+                .map(|i| rival.update(Seen { most, ..seen(1.0 + f64::from(i) * RTT, true, false) }))
+                .last()
+                .flatten()
+        };
+        let (little, much) = (grown(0.0).unwrap(), grown(400.0).unwrap());
+        assert!(little < 150.0 && much > 300.0, "{little} and {much}");
+    }
+
+    #[test]
+    fn who_gave_way_without_a_loss_goes_on_from_where_it_was() {
+        let mut rival = Rival::default();
+        let fast = |at: f64| Seen { window: 200.0, ..seen(at, true, false) };
+        let grown = (0..140).map(|i| rival.update(fast(1.0 + f64::from(i) * RTT))).last().flatten().unwrap();
+        let yielding = 1.0 + STUBBORN_RTTS * RTT + 0.5;
+        assert_eq!(rival.update(fast(yielding)), None);
+        let after = (1..12).map(|i| rival.update(fast(yielding + f64::from(i) * RTT))).last().flatten().unwrap();
+        assert!((grown..1.2 * grown).contains(&after), "{grown} became {after}");
+    }
 }

@@ -1,0 +1,109 @@
+//! PCC beside other flows: of its own kind, with other round-trip times, and CUBIC.
+
+use crate::behaviour::{at_least, at_most, flows, ms, s, seeded};
+use pcc_sim::{Control, Flow, Results};
+
+/// The last flow's part of what all delivered from this second on.
+fn part_of_the_last(results: &Results, from: u64, to: u64) -> f64 {
+    let goodput = |flow: &pcc_sim::FlowResult| flow.goodput(s(from), s(to)).mbit();
+    let all: f64 = results.flows.iter().map(goodput).sum();
+    results.flows.last().map_or(0.0, goodput) / all
+}
+
+/// Median of the RTT that the queue added to the first flow's. Unit: ms.
+fn added(results: &Results) -> f64 {
+    results.flows[0].added_rtt(0.5).as_secs_f64() * 1e3
+}
+
+fn dropped(results: &Results) -> f64 {
+    results.link.dropped().packets as f64 / results.link.sent.packets as f64
+}
+
+#[test]
+fn two_flows_share_evenly_behind_a_short_queue() {
+    for seed in 1..=4 {
+        let newcomer = Flow { start: s(2), ..Flow::default() };
+        let results = seeded("clean,buffer=1MB", 30, seed, vec![Flow::default(), newcomer]);
+        at_least("Jain's index over 1 s", results.jain(s(1), s(10), s(30)), 0.92, &results);
+        at_least("share", results.share(s(5), s(30)), 0.98, &results);
+        at_most("ms of queue", added(&results), 2.0, &results);
+        at_most("loss", dropped(&results), 0.005, &results);
+    }
+}
+
+#[test]
+fn a_newcomer_gets_its_half_within_seconds() {
+    let rates: Vec<_> = (1..=8)
+        .map(|seed| {
+            let newcomer = Flow { start: s(10), ..Flow::default() };
+            let results = seeded("clean", 25, seed, vec![Flow::default(), newcomer]);
+            results.flows[1].goodput(s(12), s(17)).mbit()
+        })
+        .collect();
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    assert!(mean >= 42.0, "in its third to seventh second, of 100 Mbit/s: {rates:.1?}");
+}
+
+#[test]
+fn four_flows_arriving_one_by_one_share_evenly() {
+    for seed in 1..=3 {
+        let arriving = |number: u64| Flow { start: s(3 * number), ..Flow::default() };
+        let results = seeded("clean,buffer=1MB", 40, seed, (0..4).map(arriving).collect());
+        at_least("Jain's index over 1 s", results.jain(s(1), s(15), s(40)), 0.9, &results);
+        at_least("Jain's index over 5 s", results.jain(s(5), s(15), s(40)), 0.94, &results);
+        at_most("ms of queue", added(&results), 3.0, &results);
+        at_most("loss", dropped(&results), 0.005, &results);
+    }
+}
+
+#[test]
+fn ten_flows_lose_nothing_in_a_buffer_of_two_bandwidth_delay_products() {
+    let results = flows("clean,buffer=750KB", 30, vec![Flow::default(); 10]);
+    at_most("loss over the whole run", dropped(&results), 0.001, &results);
+    at_least("share", results.share_after(s(5)), 0.98, &results);
+    at_least("Jain's index over 5 s", results.jain(s(5), s(10), s(30)), 0.98, &results);
+    at_most("ms of queue", added(&results), 4.0, &results);
+}
+
+#[test]
+fn a_short_and_a_long_path_share_a_bottleneck() {
+    // As in the 2015 paper: the long flow is there first, and the buffer is the short one's bandwidth-delay product.
+    for (longer, most) in [(40, 1.5), (90, 2.2)] {
+        for seed in 1..=3 {
+            let long = Flow { extra_rtt: ms(longer), ..Flow::default() };
+            let short = Flow { start: s(5), ..Flow::default() };
+            let results = seeded("rate=100Mbit,rtt=10ms,buffer=125KB", 60, seed, vec![long, short]);
+            let part = part_of_the_last(&results, 10, 60);
+            at_least("long by short", (1.0 - part) / part, 1.0 / most, &results);
+            at_most("long by short", (1.0 - part) / part, most, &results);
+        }
+    }
+}
+
+#[test]
+fn cubic_keeps_its_part_and_leaves_us_ours() {
+    for buffer in ["94KB", "375KB", "1.5MB"] {
+        for seed in 1..=2 {
+            let path = format!("clean,buffer={buffer}");
+            let results = seeded(&path, 60, seed, vec![Flow::default(), Flow::of(Control::Cubic)]);
+            let part = part_of_the_last(&results, 10, 60);
+            at_least(&format!("CUBIC's part with {buffer}"), part, 0.35, &results);
+            at_most(&format!("CUBIC's part with {buffer}"), part, 0.68, &results);
+            at_least("share", results.share(s(5), s(60)), 0.97, &results);
+        }
+    }
+}
+
+#[test]
+fn a_queue_of_one_s_own_on_a_link_that_changes_is_no_rival_s() {
+    for seed in 1..=4 {
+        let results = seeded("lte", 60, seed, vec![Flow::default()]);
+        at_least("share", results.share_after(s(0)), 0.8, &results);
+        at_most(
+            "95th percentile of the queue, ms",
+            results.flows[0].added_rtt(0.95).as_secs_f64() * 1e3,
+            110.0,
+            &results,
+        );
+    }
+}
