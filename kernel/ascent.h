@@ -23,8 +23,11 @@
 #define ASCENT_SHORT_RTT n_ratio(1, 1000)
 /* The queue that Starting built drains within one RTT, but at no less than this. */
 #define ASCENT_DRAIN_SHARE N_HALF
-/* Of the most that was ever carried, so much is remembered from pair to pair. */
+/* Of the most that was ever carried, so much is remembered from pair to pair as long as
+ * we are alone. Who sends less than this share of what goes through the queue is not.
+ */
 #define ASCENT_FORGETTING n_ratio(99, 100)
+#define ASCENT_ALONE n_ratio(75, 100)
 /* A queue is longer than a crowd would keep it if it is too long for one of these. */
 #define ASCENT_CROWD n_ratio(16, 1)
 enum pcc_state {
@@ -80,6 +83,7 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	pcc_bottleneck_new(&probing->bottleneck, law->rate, law->path.queue);
 	probing->share = (struct pcc_response){ .xx = N_ZERO };
 	probing->last_rate = N_ZERO;
+	probing->price = N_ZERO;
 	probing->rival = (struct pcc_rival){ .crowded = N_ZERO };
 	probing->most = law->rate;
 	probing->trial = 0;
@@ -104,7 +108,7 @@ PCC_CALL int pcc_next_probe(struct pcc_law *law)
 		high = probing->second_high;
 	} else {
 		high = pcc_coin(&law->random);
-		probing->pair_share = pcc_level_begin_pair(&probing->level);
+		probing->pair_share = pcc_level_begin_pair(&probing->level, probing->trial);
 		probing->has_second = 1;
 		probing->second_high = !high;
 	}
@@ -276,34 +280,39 @@ PCC_PART int pcc_is_crowded(struct pcc_law *law, const struct pcc_program *progr
 }
 
 /* Whether packets were lost to the queue. */
-PCC_PART bool pcc_was_lost(const struct pcc_law *law, pcc_num excess)
+PCC_PART bool pcc_was_lost(const struct pcc_law *law)
 {
 	pcc_num usual = n_mul(N_TWO, n_sqrt(law->pair.loss.variance));
 
 	usual = n_add(law->probing.losses.random, usual);
-	return n_above(law->pair.loss.mean, usual) || n_above(excess, N_ZERO);
+	return n_above(law->pair.loss.mean, usual) || n_above(law->report.excess_loss, N_ZERO);
 }
 
-/* The best rate, with a floor under it where somebody fills the queue. The floor holds
- * as far as the utility bears the loss: were the queue free, would it want that much?
+/* The best rate, with a floor under it where somebody fills the queue, which is not ours
+ * alone if it is shared. The floor holds as far as the utility bears the loss: were the
+ * queue free, would it want that much?
  */
 PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *program,
-				 pcc_num best, pcc_num excess)
+				 pcc_num best, u32 shared)
 {
 	struct pcc_forecast *forecast;
 	struct pcc_seen *seen;
 	pcc_num floor;
+	bool crowded;
 
 	PCC_NEEDS(law, best);
 	PCC_NEEDS(program, best);
 	forecast = &law->forecast;
 	seen = &law->seen;
-	seen->crowded = pcc_is_crowded(law, program);
+	crowded = pcc_is_crowded(law, program);
+	pcc_level_wonder(&law->probing.level, &law->pair, crowded);
+	seen->crowded = crowded && shared;
 	seen->at = law->pair.started;
 	seen->rtt = law->path.rtt;
 	seen->queue = law->probing.level.queue;
-	seen->lost = pcc_was_lost(law, excess);
+	seen->lost = pcc_was_lost(law);
 	seen->window = n_div(n_mul(law->rate, law->path.rtt), law->path.packet);
+	seen->most = n_div(n_mul(law->probing.most, law->path.rtt), law->path.packet);
 	floor = pcc_rival_update(&law->probing.rival, seen);
 	if (!n_known(floor))
 		return best;
@@ -325,7 +334,7 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	struct pcc_probing *probing;
 	struct pcc_pair *pair;
 	pcc_num growth;
-	u32 answer, i;
+	u32 i;
 
 	PCC_NEEDS(law, 0);
 	parameters = &law->parameters;
@@ -333,11 +342,11 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pair = &law->pair;
 	pcc_learn_growth(law);
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
-	answer = pcc_answers(&probing->share, n_div(N_ONE, ASCENT_CROWD));
+	pair->answer = pcc_answers(&probing->share, N_ZERO, n_div(N_ONE, ASCENT_CROWD));
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
-	if (!pcc_level_read(&probing->level, pair, growth, answer))
+	if (!pcc_level_read(&probing->level, pair, growth))
 		return 0;
-	if (pcc_level_tested(&probing->level, pair, law->path.rtt))
+	if (pcc_level_tested(&probing->level, pair, law->path.rtt, probing->first_trial))
 		return 0;
 	if (!pcc_bottleneck_update(&probing->bottleneck, pair, &probing->level,
 				   law->report.excess_loss,
@@ -354,7 +363,8 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 {
 	const struct pcc_parameters *parameters = &law->parameters;
 	struct pcc_probing *probing = &law->probing;
-	pcc_num carried, best, change;
+	pcc_num carried, highest, best, dear, most, change;
+	u32 share;
 
 	if (law->report.app_limited) {
 		law->rate = pcc_within_reach(&law->path, law->rate);
@@ -366,12 +376,18 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 		return PCC_WAIT;
 	pcc_foresee(law);
 	carried = probing->bottleneck.capacity;
+	highest = n_mul(carried, n_add(N_ONE, parameters->step_max));
 	best = pcc_climb(&law->forecast, program,
 			 n_mul(carried, n_sub(N_ONE, parameters->back_off_max)),
-			 n_mul(carried, n_add(N_ONE, parameters->step_max)));
-	change = n_mul(ASCENT_FORGETTING, probing->most);
-	probing->most = n_max(change, n_min(carried, law->pair.rate));
-	best = pcc_above_floor(law, program, best, law->report.excess_loss);
+			 highest);
+	probing->price = pcc_price_follow(probing->price, &probing->level);
+	dear = pcc_price_factor(probing->price, &probing->level, &law->forecast, program,
+				n_div(law->pair.seconds, law->path.rtt));
+	best = n_min(n_mul(best, dear), n_max(best, highest));
+	share = pcc_answers(&probing->share, ASCENT_ALONE, ASCENT_ALONE);
+	most = share == PCC_ANSWERS ? n_mul(ASCENT_FORGETTING, probing->most) : probing->most;
+	probing->most = n_max(most, n_min(carried, law->pair.rate));
+	best = pcc_above_floor(law, program, best, share == PCC_DOES_NOT_ANSWER);
 	change = n_log(n_div(best, law->rate));
 	pcc_response_fades(&probing->losses.response, change);
 	pcc_response_fades(&probing->share, change);

@@ -72,16 +72,16 @@ PCC_CALL int pcc_response_fades(struct pcc_response *response, pcc_num dx)
 /* What is known of whether a slope is there (97.5 %). */
 enum pcc_answer {
 	PCC_UNCLEAR,
-	PCC_ANSWERS,	   /* it is above zero by two errors; until then it is chance */
+	PCC_ANSWERS,	   /* it is above what was asked about, by two errors */
 	PCC_DOES_NOT_ANSWER, /* it is below what was asked about */
 };
 
-/* Whether the slope is above zero, or below this. Where pairs scatter more than
- * their own errors say, it is the scatter that counts; and that there is no slope
- * takes more errors the fewer pairs there were, within a tenth as Student's
- * distribution has it.
+/* Whether the slope is above the first, which is not negative, or below the second.
+ * Where pairs scatter more than their own errors say, it is the scatter that counts; and
+ * that the slope is low takes more errors the fewer pairs there were, within a tenth as
+ * Student's distribution has it.
  */
-PCC_CALL int pcc_answers(const struct pcc_response *response, pcc_num below)
+PCC_CALL int pcc_answers(const struct pcc_response *response, pcc_num above, pcc_num below)
 {
 	pcc_num unexplained, error, freedom, slope, errors;
 
@@ -94,7 +94,7 @@ PCC_CALL int pcc_answers(const struct pcc_response *response, pcc_num below)
 	error = n_div(n_max(n_div(unexplained, freedom), N_ONE), response->xx);
 	error = n_sqrt(error);
 	slope = n_div(response->xy, response->xx);
-	if (n_above(n_sub(slope, n_mul(N_TWO, error)), N_ZERO))
+	if (n_above(n_sub(slope, n_mul(N_TWO, error)), above))
 		return PCC_ANSWERS;
 	freedom = n_sub(response->pairs, N_ONE);
 	if (!n_above(freedom, N_ZERO))

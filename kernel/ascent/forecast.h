@@ -38,14 +38,20 @@ struct pcc_forecast {
 	/* Loss rate that does not answer to ours, and share of marked packets. */
 	pcc_num random;
 	pcc_num marked;
+	/* The queue stays as long as it is, whatever we do. */
+	u32 stands;
+	u32 reserved;
 	/* What to evaluate, and with what. */
 	struct pcc_report report;
 	struct pcc_machine machine;
 };
 
 /* s/s. */
-PCC_PART pcc_num pcc_growth_at(const struct pcc_forecast *forecast, pcc_num rate)
+PCC_CALL pcc_num pcc_growth_at(const struct pcc_forecast *forecast, pcc_num rate)
 {
+	PCC_NEEDS(forecast, N_ZERO);
+	if (forecast->stands)
+		return N_ZERO;
 	return n_sub(n_div(rate, forecast->bottleneck.capacity), N_ONE);
 }
 
@@ -88,7 +94,7 @@ PCC_CALL int pcc_foresee_queue(struct pcc_forecast *forecast, pcc_num queue)
  * other half bursts of others have their place.
  */
 PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_program *program,
-			      pcc_num rate, u32 queues)
+			      pcc_num rate, bool queues)
 {
 	struct pcc_report *report = &forecast->report;
 	pcc_num growth, excess, room;
@@ -106,6 +112,21 @@ PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_pr
 	return pcc_worth(program, report, &forecast->machine);
 }
 
+/* Whether the utility rises with the rate at this one (1), falls (-1) or neither, behind
+ * this queue.
+ */
+PCC_PART int pcc_rising(struct pcc_forecast *forecast, const struct pcc_program *program,
+			pcc_num rate, pcc_num queue)
+{
+	bool queues = n_above(queue, N_ZERO);
+	pcc_num above, below;
+
+	pcc_foresee_queue(forecast, queue);
+	above = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_ABOVE), queues);
+	below = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_BELOW), queues);
+	return n_above(above, below) - n_less(above, below);
+}
+
 /* Where the utility stops rising between these rates. The queue is everybody's: it
  * is taken as a price that our own next step does not change. But the price is
  * that of the end of the horizon, at the very rate in question: so the queue meets
@@ -114,8 +135,7 @@ PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_pr
 PCC_CALL pcc_num pcc_climb(struct pcc_forecast *forecast, const struct pcc_program *program,
 			   pcc_num low, pcc_num high)
 {
-	pcc_num rate, queue, above, below;
-	bool queues;
+	pcc_num rate, queue;
 	int i;
 
 	PCC_NEEDS(forecast, N_ZERO);
@@ -123,11 +143,7 @@ PCC_CALL pcc_num pcc_climb(struct pcc_forecast *forecast, const struct pcc_progr
 	for (i = 0; i < FORECAST_HALVINGS; i++) {
 		rate = n_sqrt(n_mul(low, high));
 		queue = pcc_queue_after(forecast, forecast->queue, rate, forecast->horizon);
-		queues = n_above(queue, N_ZERO);
-		pcc_foresee_queue(forecast, queue);
-		above = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_ABOVE), queues);
-		below = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_BELOW), queues);
-		if (n_above(above, below))
+		if (pcc_rising(forecast, program, rate, queue) > 0)
 			low = rate;
 		else
 			high = rate;
@@ -139,13 +155,7 @@ PCC_CALL pcc_num pcc_climb(struct pcc_forecast *forecast, const struct pcc_progr
 PCC_PART bool pcc_wants_less(struct pcc_forecast *forecast,
 			     const struct pcc_program *program, pcc_num rate)
 {
-	pcc_num above, below;
-	bool queues = n_above(forecast->queue, N_ZERO);
-
-	pcc_foresee_queue(forecast, forecast->queue);
-	above = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_ABOVE), queues);
-	below = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_BELOW), queues);
-	return n_less(above, below);
+	return pcc_rising(forecast, program, rate, forecast->queue) < 0;
 }
 
 #endif

@@ -2,8 +2,10 @@
 /* The level of the queue: the RTT above that of the empty path. The path's RTT is
  * the least that was seen, and what an experiment found to be no queue. A queue
  * grows faster in the faster probe of each pair: if this one certainly does not, it
- * is none. Where that is not clear, and the rate fell and the level did not, one
- * pair is sent at half of the rate: a queue of ours falls, anything else does not.
+ * is none. Where that is not clear, the level is longer than our kind would keep it,
+ * and the rate fell and the level did not, one pair is sent at half of the rate: a
+ * queue falls, or rises where somebody else fills it; what stays as it is, is the
+ * path's from then on, until the level is seen below it.
  * crates/core/src/control/ascent/level.rs.
  */
 #ifndef PCC_LEVEL_H
@@ -30,7 +32,7 @@
 enum pcc_doubt_of_level {
 	PCC_NO_DOUBT,
 	PCC_TEST_WANTED,  /* the next pair shall be a test */
-	PCC_TEST_RUNNING, /* this pair is one */
+	PCC_TEST_RUNNING, /* the pair that begins with the probe `testing` is one */
 };
 
 /* All in seconds. */
@@ -58,7 +60,7 @@ struct pcc_level {
 	pcc_num queue;
 	pcc_num queue_noise;
 	u32 doubt; /* enum pcc_doubt_of_level */
-	u32 reserved;
+	u32 testing;
 };
 
 /* The queue above a path of this RTT. */
@@ -76,32 +78,38 @@ PCC_PART pcc_num pcc_level_base(const struct pcc_level *level)
 	return n_add(level->least, level->tolerance);
 }
 
-/* A pair begins: the share of the rate to send it at. */
-PCC_PART pcc_num pcc_level_begin_pair(struct pcc_level *level)
+/* A pair begins with this probe: the share of the rate to send it at. */
+PCC_PART pcc_num pcc_level_begin_pair(struct pcc_level *level, u32 probe)
 {
 	if (level->doubt != PCC_TEST_WANTED)
 		return N_ONE;
 	level->doubt = PCC_TEST_RUNNING;
+	level->testing = probe;
 	return N_HALF;
 }
 
-/* Asks for a test if the rate fell and the level did not. */
-PCC_PART void pcc_level_wonder(struct pcc_level *level, pcc_num rate, pcc_num at,
-			       u32 answer)
+/* Asks for a test if the level is longer than our kind would keep it (crowded), the rate
+ * fell and the level did not.
+ */
+PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pair, u32 crowded)
 {
-	pcc_num recent = n_sub(level->recent, level->tolerance);
+	pcc_num recent;
 
-	if (n_less(recent, n_mul(LEVEL_STILL_THERE, level->anchor)) ||
-	    n_less(recent, LEVEL_NOTHING) || n_above(rate, level->anchor_rate)) {
-		level->anchor_rate = rate;
+	PCC_NEEDS(level, 0);
+	PCC_NEEDS(pair, 0);
+	recent = n_sub(level->recent, level->tolerance);
+	if (!crowded || n_less(recent, n_mul(LEVEL_STILL_THERE, level->anchor)) ||
+	    n_above(pair->rate, level->anchor_rate)) {
+		level->anchor_rate = pair->rate;
 		level->anchor = n_not_negative(recent);
-	} else if (n_less(rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) &&
-		   answer != PCC_ANSWERS &&
+	} else if (n_less(pair->rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) &&
+		   pair->answer != PCC_ANSWERS &&
 		   level->doubt == PCC_NO_DOUBT &&
-		   n_above(at, n_add(level->tested, level->wait))) {
+		   n_above(pair->started, n_add(level->tested, level->wait))) {
 		level->doubt = PCC_TEST_WANTED;
 		level->doubted = recent;
 	}
+	return 0;
 }
 
 PCC_PART pcc_num pcc_moved(pcc_num from, pcc_num to, pcc_num weight)
@@ -119,11 +127,10 @@ PCC_PART void pcc_level_accept(struct pcc_level *level, pcc_num rate, pcc_num mo
 	level->anchor = N_ZERO;
 }
 
-/* Reads the level at the end of a pair through which the queue grew so fast; answer
- * tells whether that answers to our rate. False if the pair saw no RTT.
+/* Reads the level at the end of a pair through which the queue grew so fast. False if
+ * the pair saw no RTT.
  */
-PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair, pcc_num growth,
-			    u32 answer)
+PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair, pcc_num growth)
 {
 	pcc_num above, beyond, unexpected;
 
@@ -148,24 +155,28 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 	/* A level that is gone most of the time was not the path's. */
 	level->tolerance = n_min(level->tolerance, level->mean);
 	level->queue_noise = n_mul(N_TWO, level->noise);
+	/* Nor was one that the level is certainly below. */
+	level->tolerance = n_min(level->tolerance, n_add(above, level->queue_noise));
 	beyond = n_sub(above, level->tolerance);
-	if (answer == PCC_DOES_NOT_ANSWER &&
+	if (pair->answer == PCC_DOES_NOT_ANSWER &&
 	    n_above(beyond, n_max(level->queue_noise, LEVEL_NOTHING)))
 		pcc_level_accept(level, pair->rate, beyond);
-	pcc_level_wonder(level, pair->rate, pair->started, answer);
 	level->queue = pcc_shrunk(n_not_negative(n_sub(above, level->tolerance)),
 				  n_square(level->queue_noise));
 	return 1;
 }
 
-/* Whether the pair now resolved was a test; then it has been judged. */
-PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, pcc_num rtt)
+/* Whether the pair now resolved, which began with this probe, was a test; then it has
+ * been judged.
+ */
+PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, pcc_num rtt,
+			      u32 probe)
 {
 	pcc_num before, after, enough, first_wait = n_mul(LEVEL_FIRST_WAIT, rtt);
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
-	if (level->doubt != PCC_TEST_RUNNING)
+	if (level->doubt != PCC_TEST_RUNNING || level->testing != probe)
 		return 0;
 	level->doubt = PCC_NO_DOUBT;
 	level->tested = pair->started;
@@ -179,7 +190,9 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 		level->anchor = n_not_negative(after);
 	} else {
 		level->wait = first_wait;
-		pcc_level_accept(level, pair->rate, before);
+		/* What rises at half of our rate is filled by somebody else. */
+		if (n_at_most(n_sub(after, before), enough))
+			pcc_level_accept(level, pair->rate, before);
 	}
 	return 1;
 }

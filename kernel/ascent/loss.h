@@ -39,7 +39,7 @@ PCC_CALL pcc_num pcc_losses_update(struct pcc_losses *losses, const struct pcc_p
 			  n_add(pair->loss.variance, losses->last.variance));
 	losses->last_rate = pair->rate;
 	losses->last = pair->loss;
-	if (pcc_answers(&losses->response, N_ZERO) == PCC_ANSWERS) {
+	if (pcc_answers(&losses->response, N_ZERO, N_ZERO) == PCC_ANSWERS) {
 		/* What the slower probe lost bounds what is random. */
 		less = n_min(n_sub(pair->low_loss, losses->random), N_ZERO);
 		losses->random = n_add(losses->random, n_mul(LOSS_WEIGHT, less));

@@ -45,7 +45,8 @@ struct pcc_pair {
 	pcc_num packet;
 	/* It left since more was tried for the last time. */
 	u32 fresh;
-	u32 reserved;
+	/* Whether the queue's growth answers to our rate (enum pcc_answer). */
+	u32 answer;
 };
 
 PCC_PART pcc_num pair_achieved(const struct pcc_report *report)

@@ -7,6 +7,7 @@
 
 #include "forecast.h"
 #include "loss.h"
+#include "price.h"
 #include "rival.h"
 
 /* Probes on their way at the most; as many as the monitor holds intervals. */
@@ -32,6 +33,8 @@ struct pcc_probing {
 	struct pcc_response share;
 	pcc_num last_rate;
 	struct pcc_estimate last_growth;
+	/* The mean of the queueing delay. Unit: s. */
+	pcc_num price;
 	struct pcc_rival rival;
 	/* The most that was ever carried. */
 	pcc_num most;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* Beside a sender that fills the queue until packets are lost: what such a sender
- * does, so that it leaves us our part. crates/core/src/control/ascent/rival.rs.
+ * does, so that it leaves us our part: a floor under the rate that grows and falls as
+ * CUBIC's window does, towards the most that was ever carried.
+ * crates/core/src/control/ascent/rival.rs.
  */
 #ifndef PCC_RIVAL_H
 #define PCC_RIVAL_H
@@ -48,7 +50,12 @@ struct pcc_seen {
 	pcc_num at;
 	pcc_num rtt;
 	pcc_num queue;
+	/* So many packets an RTT are sent, and were carried at the most. */
 	pcc_num window;
+	pcc_num most;
+	/* The queue is longer than a crowd of our kind would keep it, and not ours
+	 * alone; packets were lost to it.
+	 */
 	u32 crowded;
 	u32 lost;
 };
@@ -68,24 +75,22 @@ PCC_CALL pcc_num pcc_cubic_window(const struct pcc_rival *rival, pcc_num at, pcc
 	return n_max(cubic, reno);
 }
 
-/* After a loss, with fast convergence (RFC 9438 4.7). What is not sent does not grow. */
-PCC_PART void pcc_cubic_reduce(struct pcc_rival *rival, const struct pcc_seen *seen)
+/* Gives way: after a loss from a smaller window on, with fast convergence (RFC 9438 4.7),
+ * without one from the present one.
+ */
+PCC_PART void pcc_rival_yields(struct pcc_rival *rival, const struct pcc_seen *seen)
 {
-	pcc_num now = pcc_cubic_window(rival, seen->at, seen->rtt);
+	pcc_num end = n_add(seen->at, n_mul(RIVAL_YIELD_RTTS, seen->rtt)), now;
 
+	/* What is not sent does not grow. */
+	now = pcc_cubic_window(rival, seen->at, seen->rtt);
 	now = n_min(now, n_mul(N_TWO, seen->window));
-	if (n_less(now, rival->largest))
+	if (seen->lost && n_less(now, rival->largest))
 		rival->largest = n_div(n_mul(now, n_add(N_ONE, RIVAL_BETA)), N_TWO);
 	else
 		rival->largest = now;
 	rival->began = seen->at;
-	rival->low = n_mul(now, RIVAL_BETA);
-}
-
-PCC_PART void pcc_rival_yields(struct pcc_rival *rival, const struct pcc_seen *seen)
-{
-	pcc_num end = n_add(seen->at, n_mul(RIVAL_YIELD_RTTS, seen->rtt));
-
+	rival->low = seen->lost ? n_mul(now, RIVAL_BETA) : now;
 	rival->yields_from = seen->at;
 	rival->yields_to = n_add(end, n_mul(N_TWO, seen->queue));
 }
@@ -109,7 +114,7 @@ PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen
 		if (!n_above(rival->crowded, RIVAL_ENTER))
 			return N_UNKNOWN;
 		rival->has_floor = 1;
-		rival->largest = n_mul(N_TWO, seen->window);
+		rival->largest = n_max(seen->most, n_mul(N_TWO, seen->window));
 		rival->low = seen->window;
 		rival->began = seen->at;
 		rival->yields_from = seen->at;
@@ -122,11 +127,9 @@ PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen
 			rival->crowded = N_ZERO;
 			rival->has_floor = 0;
 		}
-	} else if (seen->lost) {
-		pcc_cubic_reduce(rival, seen);
-		pcc_rival_yields(rival, seen);
-	} else if (n_above(seen->at, n_add(rival->yields_to,
-					   n_mul(RIVAL_STUBBORN_RTTS, seen->rtt)))) {
+	} else if (seen->lost || n_above(seen->at, n_add(rival->yields_to,
+							 n_mul(RIVAL_STUBBORN_RTTS,
+							       seen->rtt)))) {
 		pcc_rival_yields(rival, seen);
 	}
 	if (!rival->has_floor || n_less(seen->at, rival->yields_to))
