@@ -111,6 +111,11 @@ impl Level {
         }
     }
 
+    /// Whether it is in doubt.
+    pub(super) fn in_doubt(&self) -> bool {
+        self.doubt != Doubt::None
+    }
+
     /// What was under test is not known any more.
     pub(super) fn forget_test(&mut self) {
         self.doubt = Doubt::None;

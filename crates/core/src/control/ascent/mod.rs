@@ -304,6 +304,8 @@ impl Ascent {
             let floor = window * packet / rtt;
             if floor > best && free.wants_less(utility, floor) { best } else { best.max(floor) }
         });
+        // What is in doubt is not acted on.
+        let best = if probing.level.in_doubt() { best.max(self.rate.bytes_per_sec()) } else { best };
         let change = (best / self.rate.bytes_per_sec()).ln();
         probing.loss.on_rate_change(change);
         probing.share.on_rate_change(change);
