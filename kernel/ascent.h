@@ -388,6 +388,9 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	most = share == PCC_ANSWERS ? n_mul(ASCENT_FORGETTING, probing->most) : probing->most;
 	probing->most = n_max(most, n_min(carried, law->pair.rate));
 	best = pcc_above_floor(law, program, best, share == PCC_DOES_NOT_ANSWER);
+	/* What is in doubt is not acted on. */
+	if (probing->level.doubt != PCC_NO_DOUBT)
+		best = n_max(best, law->rate);
 	change = n_log(n_div(best, law->rate));
 	pcc_response_fades(&probing->losses.response, change);
 	pcc_response_fades(&probing->share, change);
