@@ -305,7 +305,7 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	forecast = &law->forecast;
 	seen = &law->seen;
 	crowded = pcc_is_crowded(law, program);
-	pcc_level_wonder(&law->probing.level, &law->pair, crowded);
+	pcc_level_wonder(&law->probing.level, &law->pair);
 	seen->crowded = crowded && shared;
 	seen->at = law->pair.started;
 	seen->rtt = law->path.rtt;

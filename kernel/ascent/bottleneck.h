@@ -13,8 +13,6 @@
 /* Losses above this share fill a buffer; growth that does, beyond two errors. */
 #define BOTTLENECK_TELLING_LOSS n_ratio(1, 100)
 #define BOTTLENECK_TELLING_GROWTH n_ratio(2, 1000)
-/* A queue is seen from so many of our own packets on. */
-#define BOTTLENECK_TELLING_PACKETS N_THREE
 /* Weight of a loss in what is known of the buffer. */
 #define BOTTLENECK_WEIGHT n_ratio(3, 10)
 /* Below this share of what was carried once, that is forgotten by and by. */
@@ -66,7 +64,7 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 					     n_div(n_max(level->queue, packet), N_TWO),
 					     BOTTLENECK_WEIGHT);
 	bottleneck->room = n_max(bottleneck->room, n_div(level->queue, N_TWO));
-	packet = n_max(level->queue_noise, n_mul(BOTTLENECK_TELLING_PACKETS, packet));
+	packet = n_max(level->queue_noise, n_mul(LEVEL_TELLING_PACKETS, packet));
 	busy = loses || n_above(level->queue, packet);
 	if (!busy) {
 		gain = n_add(n_mul(N_TWO, n_sqrt(variance)), BOTTLENECK_TELLING_GROWTH);

@@ -16,8 +16,10 @@
 /* So much of the rate must be gone, and the level must be there still. */
 #define LEVEL_SUSPICIOUS_FALL n_ratio(93, 100)
 #define LEVEL_STILL_THERE n_ratio(7, 10)
-/* Levels below this are nothing to wonder about. Unit: s. */
-#define LEVEL_NOTHING n_ratio(5, 10000)
+/* A queue is seen from so many of our own packets on. */
+#define LEVEL_TELLING_PACKETS N_THREE
+/* But a level above this one wonders about at any rate. Unit: s. */
+#define LEVEL_TELLING n_ratio(5, 10000)
 /* At half of the rate a queue falls so fast for one of sixteen senders. */
 #define LEVEL_LEAST_FALL n_ratio(3, 100)
 /* A test that found a queue is not repeated for so many RTT, then twice as many,
@@ -88,17 +90,26 @@ PCC_PART pcc_num pcc_level_begin_pair(struct pcc_level *level, u32 probe)
 	return N_HALF;
 }
 
-/* Asks for a test if the level is longer than our kind would keep it (crowded), the rate
- * fell and the level did not.
+/* Levels below this hold us back as little as no queue does. What holds us back must be
+ * wondered about, or a path that becomes longer by less would be a queue for ever.
  */
-PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pair, u32 crowded)
+PCC_PART pcc_num pcc_level_nothing(const struct pcc_pair *pair)
+{
+	pcc_num packets = n_mul(LEVEL_TELLING_PACKETS, n_div(pair->packet, pair->rate));
+
+	return n_min(packets, LEVEL_TELLING);
+}
+
+/* Asks for a test if the rate fell and the level, if it is not nothing, did not. */
+PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pair)
 {
 	pcc_num recent;
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
 	recent = n_sub(level->recent, level->tolerance);
-	if (!crowded || n_less(recent, n_mul(LEVEL_STILL_THERE, level->anchor)) ||
+	if (n_less(recent, n_mul(LEVEL_STILL_THERE, level->anchor)) ||
+	    n_less(recent, pcc_level_nothing(pair)) ||
 	    n_above(pair->rate, level->anchor_rate)) {
 		level->anchor_rate = pair->rate;
 		level->anchor = n_not_negative(recent);
@@ -159,7 +170,7 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 	level->tolerance = n_min(level->tolerance, n_add(above, level->queue_noise));
 	beyond = n_sub(above, level->tolerance);
 	if (pair->answer == PCC_DOES_NOT_ANSWER &&
-	    n_above(beyond, n_max(level->queue_noise, LEVEL_NOTHING)))
+	    n_above(beyond, n_max(level->queue_noise, pcc_level_nothing(pair))))
 		pcc_level_accept(level, pair->rate, beyond);
 	level->queue = pcc_shrunk(n_not_negative(n_sub(above, level->tolerance)),
 				  n_square(level->queue_noise));

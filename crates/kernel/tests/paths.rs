@@ -23,11 +23,22 @@ struct Path {
     source: f64,
     /// Share of the time between two packets by which a pacer is late.
     late: f64,
+    /// By how much the RTT is longer from 2 s on.
+    longer: u64,
 }
 
 impl Default for Path {
     fn default() -> Self {
-        Self { mbit: 100.0, rtt: 30 * MS, buffer: 250, loss: 0.0, silent: (0, 0), source: f64::MAX, late: 0.0 }
+        Self {
+            mbit: 100.0,
+            rtt: 30 * MS,
+            buffer: 250,
+            loss: 0.0,
+            silent: (0, 0),
+            source: f64::MAX,
+            late: 0.0,
+            longer: 0,
+        }
     }
 }
 
@@ -111,7 +122,7 @@ impl Tcp {
         let arrival = arrives.then(|| {
             self.busy = self.busy.max(self.now) + time;
             self.queued += queue;
-            self.busy + self.path.rtt
+            self.busy + self.path.rtt + if self.now > 79 * SECOND { self.path.longer } else { 0 }
         });
         let arrival = arrival.filter(|_| self.rng.unit() >= self.path.loss);
         self.flying.push_back(Packet { sent: self.now, arrives: arrival, overtaken: 0 });
@@ -217,6 +228,19 @@ fn a_pacer_that_is_always_a_little_late_fills_the_path_too() {
         let mut tcp = Tcp::over(Path { mbit: 400.0, rtt: 50 * MS, buffer: 70, late, ..Path::default() });
         let (goodput, loss, _) = tcp.run(4 * SECOND).measured(4 * SECOND);
         assert!(goodput > 0.95 * 400.0 && loss < 0.02, "{late}: {goodput} Mbit/s, {loss} lost");
+    }
+}
+
+#[test]
+fn a_path_that_becomes_a_little_longer_is_not_taken_for_a_queue() {
+    for (mbit, rtt, longer) in [(400.0, 10, 400_000), (800.0, 10, 200_000), (800.0, 10, 400_000), (800.0, 30, 400_000)]
+    {
+        let mut tcp = Tcp::over(Path { mbit, rtt: rtt * MS, buffer: 70, longer, ..Path::default() });
+        let (goodput, loss, _) = tcp.run(8 * SECOND).measured(4 * SECOND);
+        assert!(
+            goodput > 0.9 * mbit && loss < 0.02,
+            "{rtt} ms and {longer} ns: {goodput} of {mbit} Mbit/s, {loss} lost"
+        );
     }
 }
 

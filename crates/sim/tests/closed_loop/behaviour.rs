@@ -168,6 +168,22 @@ fn jitter_from_the_first_packet_is_not_taken_for_congestion() {
 }
 
 #[test]
+fn a_level_of_jitter_that_is_shorter_than_a_crowd_s_queue_is_not_taken_for_one() {
+    for (rtt, jitter, share) in [(10, 1, 0.97), (30, 2, 0.96), (30, 3, 0.96), (100, 2, 0.91)] {
+        for seed in 1..=3 {
+            let path = format!("rate=100Mbit,rtt={rtt}ms,buffer=375KB,jitter={jitter}ms");
+            let results = seeded(&path, 15, seed, vec![Flow::default()]);
+            at_least(
+                &format!("share at {jitter} ms of {rtt}, seed {seed}"),
+                results.share_after(s(0)),
+                share,
+                &results,
+            );
+        }
+    }
+}
+
+#[test]
 fn where_jitter_reorders_losses_that_were_none_are_taken_back() {
     for jitter in [1, 5] {
         let results = alone(&format!("clean,jitter={jitter}ms:reorder"), 20);

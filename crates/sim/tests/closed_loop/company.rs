@@ -61,22 +61,27 @@ fn ten_flows_lose_nothing_in_a_buffer_of_two_bandwidth_delay_products() {
     let results = flows("clean,buffer=750KB", 30, vec![Flow::default(); 10]);
     at_most("loss over the whole run", dropped(&results), 0.001, &results);
     at_least("share", results.share_after(s(5)), 0.98, &results);
-    at_least("Jain's index over 5 s", results.jain(s(5), s(10), s(30)), 0.98, &results);
+    at_least("Jain's index over 5 s", results.jain(s(5), s(10), s(30)), 0.95, &results);
     at_most("ms of queue", added(&results), 4.0, &results);
 }
 
 #[test]
 fn a_short_and_a_long_path_share_a_bottleneck() {
     // As in the 2015 paper: the long flow is there first, and the buffer is the short one's bandwidth-delay product.
-    for (longer, most) in [(40, 1.5), (90, 2.2)] {
-        for seed in 1..=3 {
+    for (longer, most) in [(40, 1.6), (90, 1.8)] {
+        let mut product = 1.0;
+        for seed in 1..=4 {
             let long = Flow { extra_rtt: ms(longer), ..Flow::default() };
             let short = Flow { start: s(5), ..Flow::default() };
             let results = seeded("rate=100Mbit,rtt=10ms,buffer=125KB", 60, seed, vec![long, short]);
             let part = part_of_the_last(&results, 10, 60);
-            at_least("long by short", (1.0 - part) / part, 1.0 / most, &results);
-            at_most("long by short", (1.0 - part) / part, most, &results);
+            let ratio = (1.0 - part) / part;
+            at_least("long by short", ratio, 1.0 / 3.2, &results);
+            at_most("long by short", ratio, 3.2, &results);
+            product *= ratio;
         }
+        let mean = product.powf(0.25);
+        assert!((1.0 / most..=most).contains(&mean), "{mean} in the mean, {longer} ms longer");
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the bottleneck carries for us, and how much its buffer holds.
 
-use super::level::Reading;
+use super::level::{Reading, TELLING_PACKETS};
 use super::pair::Pair;
 use super::scatter::Scatter;
 use crate::control::response::Estimate;
@@ -12,8 +12,6 @@ const DRIFT: f64 = 0.03;
 const TELLING_LOSS: f64 = 0.01;
 /// Growth that fills a queue, beyond two errors.
 const TELLING_GROWTH: f64 = 0.002;
-/// A queue is seen from so many of our own packets on.
-const TELLING_PACKETS: f64 = 3.0;
 /// Weight of a loss in what is known of the buffer.
 const WEIGHT: f64 = 0.3;
 /// Where the rate stays below this share of what was carried once, that is forgotten by and by.
@@ -74,7 +72,7 @@ impl Bottleneck {
     pub(super) fn update(&mut self, pair: &Pair, fate: Fate, headroom: (f64, f64)) -> bool {
         let Fate { growth, excess, beyond, queue, fresh } = fate;
         let (mut raised, rate) = (false, pair.rate());
-        let packet = pair.second.sent.get() as f64 / f64::from(pair.second.packets.max(1)) / rate;
+        let packet = pair.packet_time();
         let loses = excess > TELLING_LOSS;
         if loses {
             self.room += WEIGHT * (queue.level.max(packet) / 2.0 - self.room);

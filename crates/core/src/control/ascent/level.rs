@@ -2,8 +2,7 @@
 //!
 //! The path's RTT is the least that was seen. A path that became longer, or a radio that holds every packet back, looks like
 //! a queue that never empties; whether it is one is found out by experiment. A queue grows faster in the faster probe of each
-//! pair: if this one certainly does not, it is none. Where that is not clear, the level is longer than our kind would keep it,
-//! and the rate fell and the level did not, one pair is sent at half the rate: a queue falls, or rises where somebody else fills
+//! pair: if this one certainly does not, it is none. Where that is not clear, and the rate fell and the level did not, one pair is sent at half the rate: a queue falls, or rises where somebody else fills
 //! it; what stays as it is, is the path's from then on, until the level is seen below it.
 
 use super::pair::Pair;
@@ -13,8 +12,10 @@ use crate::control::response::Estimate;
 const SUSPICIOUS_FALL: f64 = 0.93;
 /// The level is there still while it is above this share of what it was.
 const STILL_THERE: f64 = 0.7;
-/// Levels below this are nothing to wonder about. Unit: s.
-const NOTHING: f64 = 0.0005;
+/// A queue is seen from so many of our own packets on.
+pub(super) const TELLING_PACKETS: f64 = 3.0;
+/// But a level above this one wonders about at any rate. Unit: s.
+const TELLING: f64 = 0.0005;
 /// At half of the rate a queue falls by half a second a second for a lone sender, by 1/2n of that for one of n. From this
 /// on it counts: one of sixteen.
 const LEAST_FALL: f64 = 0.03;
@@ -142,7 +143,7 @@ impl Level {
         let noise = 2.0 * self.noise;
         // Nor was one that the level is certainly below.
         self.tolerance = self.tolerance.min(above + noise);
-        if answer == Answer::No && above - self.tolerance > noise.max(NOTHING) {
+        if answer == Answer::No && above - self.tolerance > noise.max(nothing(pair)) {
             self.take_for_the_path_s(pair.rate(), above - self.tolerance);
         }
         let level = Estimate { mean: (above - self.tolerance).max(0.0), variance: noise * noise }.shrunk();
@@ -154,12 +155,12 @@ impl Level {
         self.last.map_or(0.0, |(above, _)| (above - self.tolerance).max(0.0))
     }
 
-    /// Asks for a test if the level is longer than our kind would keep it, the rate fell and the level did not.
-    pub(super) fn wonder(&mut self, pair: &Pair, crowded: bool, answer: Answer) {
+    /// Asks for a test if the rate fell and the level, if it is not nothing, did not.
+    pub(super) fn wonder(&mut self, pair: &Pair, answer: Answer) {
         let (rate, at) = (pair.rate(), pair.second.started.as_secs_f64());
         let (before, level) = self.anchor;
         let recent = self.recent - self.tolerance;
-        if !crowded || recent < STILL_THERE * level || rate > before {
+        if recent < STILL_THERE * level || recent < nothing(pair) || rate > before {
             self.anchor = (rate, recent.max(0.0));
         } else if rate < SUSPICIOUS_FALL * before
             && answer != Answer::Yes
@@ -201,6 +202,12 @@ impl Level {
     }
 }
 
+/// Levels below this hold us back as little as no queue does. What holds us back must be wondered about, or a path that becomes
+/// longer by less would be a queue for ever. Unit: s.
+fn nothing(pair: &Pair) -> f64 {
+    (TELLING_PACKETS * pair.packet_time()).min(TELLING)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::pair::tests::{RTT, pair};
@@ -220,7 +227,7 @@ mod tests {
             *at += 1;
             reading = level.read(&pair, 0.0, Answer::Unclear).unwrap();
             if !level.on_tested(probe, &pair, RTT) {
-                level.wonder(&pair, true, Answer::Unclear);
+                level.wonder(&pair, Answer::Unclear);
             }
         }
         reading
@@ -245,6 +252,17 @@ mod tests {
     }
 
     #[test]
+    fn a_level_of_a_few_packets_that_stays_is_the_path_s_too_and_less_is_nothing() {
+        // Three packets of 100 bytes take 24 µs.
+        for (queue, is_raised) in [(0.0004, true), (0.0001, true), (0.00002, false)] {
+            let (mut level, mut at) = (Level::above(RTT), 0);
+            pairs(&mut level, &mut at, 100.0, queue, |queue| queue);
+            pairs(&mut level, &mut at, 80.0, queue, |queue| queue);
+            assert_eq!(level.is_raised(), is_raised, "{queue} s: {level:?}");
+        }
+    }
+
+    #[test]
     fn a_level_that_falls_at_half_of_the_rate_is_a_queue() {
         let (mut level, mut at) = (Level::above(RTT), 0);
         pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
@@ -260,7 +278,7 @@ mod tests {
                 let pair = pair(at, if at < 20 { 100.0 } else { rate }, |_| 0.0, |_| 0.02);
                 assert_eq!(level.begin_pair(0).to_bits(), 1.0_f64.to_bits(), "rate {rate}");
                 level.read(&pair, 0.0, answer);
-                level.wonder(&pair, true, answer);
+                level.wonder(&pair, answer);
             }
         }
     }
@@ -270,7 +288,7 @@ mod tests {
         let mut level = Level::above(RTT);
         let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.02), 0.0, Answer::No).unwrap();
         assert!((level.base() - RTT - 0.02).abs() < 1e-9 && reading.level < 1e-9, "{level:?} {reading:?}");
-        let reading = level.read(&pair(1, 100.0, |_| 0.0, |_| 0.0203), 0.0, Answer::No).unwrap();
+        let reading = level.read(&pair(1, 100.0, |_| 0.0, |_| 0.02002), 0.0, Answer::No).unwrap();
         assert!((level.base() - RTT - 0.02).abs() < 1e-9 && reading.level > 0.0, "{level:?} {reading:?}");
     }
 
@@ -303,17 +321,6 @@ mod tests {
         assert!(!level.is_raised() && level.begin_pair(8).to_bits() == 1.0_f64.to_bits());
         assert!(level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), RTT));
         assert!(level.is_raised(), "{level:?}");
-    }
-
-    #[test]
-    fn a_level_that_our_kind_would_keep_is_not_wondered_at() {
-        let mut level = Level::above(RTT);
-        for at in 0..40 {
-            let pair = pair(at, if at < 20 { 100.0 } else { 80.0 }, |_| 0.0, |_| 0.02);
-            assert_eq!(level.begin_pair(0).to_bits(), 1.0_f64.to_bits());
-            level.read(&pair, 0.0, Answer::Unclear);
-            level.wonder(&pair, false, Answer::Unclear);
-        }
     }
 
     #[test]

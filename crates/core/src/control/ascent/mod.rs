@@ -280,7 +280,7 @@ impl Ascent {
         let crowd = queue.level > CROWD * packet / probing.most
             && Forecast { queue: queue.level, random: 0.0, marked: 0.0, ..forecast }
                 .wants_less(utility, probing.most / CROWD);
-        probing.level.wonder(&pair, crowd, answer);
+        probing.level.wonder(&pair, answer);
         let lost = pair.loss().mean > probing.loss.random() + 2.0 * pair.loss().error() || excess > 0.0;
         let window = self.rate.bytes_per_sec() * rtt / packet;
         let floor = probing.rival.update(Seen {

@@ -20,6 +20,11 @@ impl Pair {
         (achieved(&self.first) * achieved(&self.second)).sqrt()
     }
 
+    /// How long a packet takes at that rate. Unit: s.
+    pub(super) fn packet_time(&self) -> f64 {
+        self.second.sent.get() as f64 / f64::from(self.second.packets.max(1)) / self.rate()
+    }
+
     /// Geometric mean of the rates asked for. Unit: byte/s.
     pub(super) fn target(&self) -> f64 {
         (self.first.target.bytes_per_sec() * self.second.target.bytes_per_sec()).sqrt()
