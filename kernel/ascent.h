@@ -369,6 +369,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	if (law->report.app_limited) {
 		law->rate = pcc_within_reach(&law->path, law->rate);
 		probing->has_first = 0;
+		probing->level.doubt = PCC_NO_DOUBT;
 		return PCC_WAIT;
 	}
 	law->forecast.swing = n_mul(parameters->epsilon, pcc_probe_length(law));

@@ -175,6 +175,10 @@ impl Level {
     pub(super) fn on_tested(&mut self, probe: u8, pair: &Pair, rtt: f64) -> bool {
         let Doubt::Testing(before, tested) = self.doubt else { return false };
         if tested != probe {
+            // One that left later: of the test's own nothing was heard.
+            if probe.wrapping_sub(tested) < u8::MAX / 2 {
+                self.forget_test();
+            }
             return false;
         }
         self.doubt = Doubt::None;
@@ -321,6 +325,17 @@ mod tests {
         assert!(!level.is_raised() && level.begin_pair(8).to_bits() == 1.0_f64.to_bits());
         assert!(level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), RTT));
         assert!(level.is_raised(), "{level:?}");
+    }
+
+    #[test]
+    fn a_test_of_which_nothing_is_heard_is_forgotten() {
+        for (later, in_doubt) in [(250, true), (252, true), (0, false), (2, false)] {
+            let mut level = Level::above(RTT);
+            level.doubt = Doubt::Wanted(0.02);
+            level.begin_pair(254);
+            assert!(!level.on_tested(later, &pair(0, 80.0, |_| 0.0, |_| 0.02), RTT));
+            assert_eq!(level.in_doubt(), in_doubt, "probe {later}");
+        }
     }
 
     #[test]

@@ -222,6 +222,7 @@ impl Ascent {
         let Some(trial) = slot.trial else { return Verdict::Wait };
         if report.app_limited {
             probing.first = None;
+            probing.level.forget_test();
             return Verdict::Wait;
         }
         let Some((pair, fresh)) = probing.resolve(trial, report) else { return Verdict::Wait };
@@ -305,7 +306,11 @@ impl Ascent {
             if floor > best && free.wants_less(utility, floor) { best } else { best.max(floor) }
         });
         // What is in doubt is not acted on.
-        let best = if probing.level.in_doubt() { best.max(self.rate.bytes_per_sec()) } else { best };
+        let best = if probing.level.in_doubt() && self.config.has(Part::Test) {
+            best.max(self.rate.bytes_per_sec())
+        } else {
+            best
+        };
         let change = (best / self.rate.bytes_per_sec()).ln();
         probing.loss.on_rate_change(change);
         probing.share.on_rate_change(change);
