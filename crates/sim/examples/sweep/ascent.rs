@@ -174,7 +174,7 @@ const PARAMETERS: [Parameter; 10] = [
         "0.02",
         &["0.01", "0.03", "0.05"],
         "A smaller probe loses less in a buffer of one packet and lets queues swing less; 0.05 costs a lone flow \
-         two hundredths of the path. Nothing here speaks against 0.01.",
+         two hundredths of the path. With 0.01 two flows meet a little later.",
     ),
     law(
         "step_max",
@@ -195,16 +195,9 @@ const PARAMETERS: [Parameter; 10] = [
         "interval_packets",
         "40",
         &["20", "80"],
-        "Ten flows have few packets in an RTT each: with less than 40 to a probe they are less fair, with more the queues of a \
-         few are longer.",
+        "Half as many do as well here; with twice as many the queue of two flows is a little longer, and that behind a Wi-Fi shorter.",
     ),
-    law(
-        "horizon_rtts",
-        "1",
-        &["0.5", "2"],
-        "0.5 does as well here. Farther than 1 the queue is corrected late, and a long one stands where two or \
-         four flows meet.",
-    ),
+    law("horizon_rtts", "1", &["0.5", "2"], "0.5 does as well here. Farther than 1 ten flows share less evenly."),
     fair(
         "level",
         "0.005",
