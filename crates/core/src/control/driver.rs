@@ -178,4 +178,4 @@ impl RateControl for Driver {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

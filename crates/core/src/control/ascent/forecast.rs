@@ -124,12 +124,12 @@ fn summit(lowest: f64, highest: f64, rises: impl Fn(f64) -> bool) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::utility::{Fair, Utility};
 
     /// 100 Mbit/s, 30 ms, a buffer of 30 ms, nothing on its way.
-    fn forecast() -> Forecast {
+    pub(in super::super) fn forecast() -> Forecast {
         Forecast {
             bottleneck: Bottleneck::new(12.5e6, 0.03),
             base: 0.03,

@@ -1,12 +1,13 @@
 //! Ascent: climbs a utility that prices the queue, by continuous probing.
 //!
 //! ```text
-//!             grew: r := 2r                    each pair: r := where the forecast utility stops rising
-//!              ┌────┐                            ┌────┐
-//!              │    ▼   stopped growing          │    ▼
-//!  start ──▶ STARTING ────────────▶ DRAINING ──▶ PROBING ──▶ r(1 ± ε), r(1 ∓ ε), in random order, half an RTT each;
-//!              ▲                                 │    ▲        r/2 twice, if the rate fell and the queue did not
-//!              └──── the path was silent, idle ──┘    └─── back off: the rate that the path still carries
+//!               each pair: r := where the forecast utility stops rising, and 3 % an RTT towards what the mean queue's price
+//!                 ┌────┐     says; not below a rival's floor; not lower while the level is in doubt
+//!                 │    ▼
+//!  start-up ───▶ PROBING ──▶ r(1 ± ε), r(1 ∓ ε), in random order, half an RTT each; r/2 twice, if the rate fell and the
+//!                 │    ▲     level did not: does it fall, rise or stay?
+//!                 │    ├── short of data, idle: within reach of what arrived, pairs and tests on their way are forgotten
+//!                 └────┴── back off: the rate that the path still carries, the same is forgotten
 //! ```
 //!
 //! A pair says how fast the queue grows (`pair.rs`), how long it is (`level.rs`), which losses are ours (`loss.rs`), and so
@@ -88,7 +89,8 @@ const LONG_ENOUGH: Duration = Duration::from_millis(25);
 const ERRORS: f64 = 2.0;
 /// Of the most that was ever carried, so much is remembered from pair to pair as long as we are alone: half of it after 70.
 const FORGETTING: f64 = 0.99;
-/// Who sends less than this share of what goes through the queue is not alone.
+/// Who sends less than this share of what goes through the queue is not alone: halfway between a lone sender's and that of one
+/// of two equal ones.
 const ALONE: f64 = 0.75;
 /// So many equal senders are a crowd: a queue too long for one of them is longer than our kind would keep it, and one that
 /// answers to our rate by less than one of them would see is none.

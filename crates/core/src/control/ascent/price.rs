@@ -9,13 +9,15 @@ use super::forecast::Forecast;
 use super::level::Reading;
 use crate::control::starting::Evaluate;
 
-/// Weight of a pair in the mean.
+/// Weight of a pair in the mean: ten pairs, in which the queue answers to what was done ten times.
 const WEIGHT: f64 = 0.1;
-/// A queue this many times as long as usual is a moment's.
+/// A queue this many times as long as usual is a moment's: a newcomer's start, of which nothing is to be seen ten pairs later.
 const UNUSUAL: f64 = 4.0;
-/// As long as nothing is known. Unit: s.
+/// As long as nothing is known: what `fair` wants of a lone sender on 100 Mbit/s. Unit: s.
 const FIRST: f64 = 0.0005;
-/// In an RTT, this part of the way to the rate wanted at that price, in ln x.
+/// In an RTT, this part of the way to the rate wanted at that price, in ln x. Of 0.01, 0.03, 0.05 and 0.1 the least that brings
+/// RTTs of 10 and 100 ms below 1.6 : 1 in half a minute (1.9, 1.5, 1.5 and 1.4, six seeds; 2.2 without); with 0.05 two senders
+/// of 300 ms met worse in one of two.
 const GAIN: f64 = 0.03;
 /// No rate farther than twice or half of ours is looked at.
 const FARTHEST: f64 = 2.0;
@@ -44,21 +46,17 @@ impl Price {
 #[cfg(test)]
 mod tests {
     use super::super::bottleneck::Bottleneck;
+    use super::super::forecast::tests::forecast;
     use super::*;
     use crate::utility::{Fair, Utility};
 
     /// At 50 of 100 Mbit/s, where `fair` wants a queue of 0.71 ms.
+    fn half() -> Forecast {
+        Forecast { bottleneck: Bottleneck::new(6.25e6, 0.03), ..forecast() }
+    }
+
     fn followed(queue: f64, noise: f64, pairs: u32) -> f64 {
-        let forecast = Forecast {
-            bottleneck: Bottleneck::new(6.25e6, 0.03),
-            base: 0.03,
-            queue,
-            longest: 0.03,
-            horizon: 0.03,
-            swing: 0.0003,
-            random: 0.0,
-            marked: 0.0,
-        };
+        let forecast = Forecast { queue, ..half() };
         let (mut price, fair) = (Price::default(), Fair::default());
         let mut factor = 1.0;
         for _ in 0..pairs {
@@ -93,16 +91,7 @@ mod tests {
 
     #[test]
     fn a_queue_of_a_moment_moves_the_mean_little() {
-        let forecast = Forecast {
-            bottleneck: Bottleneck::new(6.25e6, 0.03),
-            base: 0.03,
-            queue: 0.0,
-            longest: 0.03,
-            horizon: 0.03,
-            swing: 0.0003,
-            random: 0.0,
-            marked: 0.0,
-        };
+        let forecast = half();
         let (mut price, fair) = (Price::default(), Fair::default());
         let mut follow = |level: f64| {
             price.follow(Reading { level, noise: 1e-5 }, &forecast, &|report| fair.evaluate(report), 1.0);

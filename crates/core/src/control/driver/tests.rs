@@ -3,7 +3,8 @@ use crate::units::Bytes;
 use crate::utility::Utility;
 use crate::utility::tests::report;
 
-fn path() -> Path {
+/// A path of 100 Mbit/s and 30 ms.
+pub(in crate::control) fn path() -> Path {
     Path {
         rtt: Duration::from_millis(30),
         queue: Duration::ZERO,

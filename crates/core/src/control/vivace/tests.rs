@@ -1,23 +1,8 @@
 use super::*;
+use crate::control::driver::tests::path;
 use crate::control::{Driver, Law};
-use crate::units::Bytes;
 use crate::utility::tests::report;
 use crate::utility::{self, Utility};
-use core::time::Duration;
-
-/// 30 ms, nothing in its queue.
-fn path() -> Path {
-    Path {
-        rtt: Duration::from_millis(30),
-        queue: Duration::ZERO,
-        packet: Bytes::new(1200),
-        initial: Rate::from_mbit(3.2),
-        monitor: crate::monitor::Config::default(),
-        floor: Rate::from_mbit(0.04),
-        ceiling: Rate::from_mbit(1e6),
-        delivery: Rate::from_mbit(100.0),
-    }
-}
 
 /// A law past its start-up, at 50 Mbit/s.
 fn probing(config: Config) -> Vivace {
