@@ -6,7 +6,8 @@
  *
  * The receiver answers each connection with the number of bytes that were what they had to
  * be. Of a sender's connections every seventh is thrown away in the middle (a reset), every
- * fifth gets another congestion control and this one again.
+ * fifth gets another congestion control and this one again. Named -pcc, they choose none,
+ * and what they have by then must be pcc.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -66,8 +67,22 @@ static void receive(const char *port)
 	err(1, "accept");
 }
 
+/* Who has chosen none must have this one. */
+static void check(int connection, const char *name)
+{
+	char found[16] = "";
+	socklen_t size = sizeof(found);
+
+	if (getsockopt(connection, IPPROTO_TCP, TCP_CONGESTION, found, &size))
+		err(1, "congestion control");
+	if (strncmp(found, name, sizeof(found)))
+		errx(1, "a new connection has %.16s, not %s", found, name);
+}
+
 static void choose(int connection, const char *name)
 {
+	if (*name == '-')
+		return;
 	if (setsockopt(connection, IPPROTO_TCP, TCP_CONGESTION, name, strlen(name)))
 		err(1, "congestion control %s", name);
 }
@@ -83,6 +98,8 @@ static void one_connection(const char *name, const struct sockaddr_in *to, long 
 	choose(connection, name);
 	if (connect(connection, (void *)to, sizeof(*to)))
 		err(1, "connect");
+	if (*name == '-')
+		check(connection, name + 1);
 	while (place < bytes) {
 		size = bytes - place < sizeof(data) ? bytes - place : sizeof(data);
 		for (i = 0; i < size; i++)

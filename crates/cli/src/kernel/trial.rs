@@ -65,17 +65,24 @@ fn timer(map: u32, time: Duration) -> Vec<String> {
 
 /// Waits until the trial of that map is over, and unloads it; unless it was kept or unloaded by somebody meanwhile.
 pub(super) fn await_end(name: &str, map: u32) -> anyhow::Result<()> {
-    loop {
-        let all = Variant::all()?;
-        let Some(variant) = all.into_iter().find(|one| one.map.id == map && one.is_registered) else { return Ok(()) };
-        match remaining(&variant)? {
-            None => return Ok(()),
-            Some(Duration::ZERO) => return unload::variant(&variant, &mut std::io::sink()),
-            // It may be made longer or shorter. Connections of its last second fall back by themselves.
-            Some(time) => sleep(time.min(Duration::from_secs(10))),
-        }
+    while let Some(time) = rest_of(map)? {
+        // It may be made longer or shorter. Connections of its last second fall back by themselves.
+        sleep(time.min(Duration::from_secs(10)));
         tracing::debug!(name, "the trial goes on");
     }
+    Ok(())
+}
+
+/// How long the trial of that map goes on, if it does; else unloads it, unless that was done or it was kept. Whoever waits
+/// holds nothing of it: what somebody unloads meanwhile is to go at once.
+fn rest_of(map: u32) -> anyhow::Result<Option<Duration>> {
+    let all = Variant::all()?;
+    let Some(variant) = all.into_iter().find(|one| one.map.id == map && one.is_registered) else { return Ok(None) };
+    let rest = remaining(&variant)?;
+    if rest == Some(Duration::ZERO) {
+        unload::variant(&variant, &mut std::io::sink())?;
+    }
+    Ok(rest.filter(|rest| !rest.is_zero()))
 }
 
 #[cfg(test)]
