@@ -187,14 +187,28 @@ u32 pcc_lib_flow_window(const struct pcc_flow *flow)
 	return flow->window;
 }
 
-u32 pcc_lib_flow_state(const struct pcc_flow *flow)
-{
-	return flow->law.state;
-}
+/* crates/kernel/src/ffi.rs */
+struct pcc_told {
+	u64 least_rtt; /* ns */
+	u32 state;
+	u32 intervals;
+	u32 opened;
+	u32 limited_by;
+	u32 panics;
+	u32 silences;
+};
 
-u32 pcc_lib_flow_intervals(const struct pcc_flow *flow)
+void pcc_lib_flow_told(const struct pcc_flow *flow, struct pcc_told *told)
 {
-	return flow->intervals;
+	*told = (struct pcc_told){
+		.least_rtt = pcc_rtt_least(&flow->rtt),
+		.state = flow->law.state,
+		.intervals = flow->intervals,
+		.opened = flow->intervals + flow->monitor.count,
+		.limited_by = flow->limited_by,
+		.panics = flow->panics,
+		.silences = flow->silences,
+	};
 }
 
 u64 pcc_lib_flow_loss(const struct pcc_flow *flow)

@@ -13,7 +13,8 @@
  *  transmission:    first ... end                       sent
  *                               ^ settled: the next delivery is the one at this place
  *                       ^ settled less reordering: the next loss is, since a packet
- *                         counts as lost once so many later ones arrived
+ *                         counts as lost once so many later ones arrived; it stands
+ *                         before this once it is found, being settled then
  *
  * An interval is resolved when both places are beyond its end, so that late losses are
  * its own, and none is left out: over many intervals the loss rate has no bias.
@@ -213,7 +214,8 @@ PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sa
 	}
 	if (!lost)
 		return 0;
-	at = settled - sample->reordering;
+	/* It is settled itself. */
+	at = settled - sample->reordering - 1;
 	for (i = 0; i < MONITOR_INTERVALS; i++) {
 		if (i >= monitor->count)
 			break;

@@ -65,6 +65,26 @@ pub struct Sample {
     pub blocked: u32,
 }
 
+/// `struct pcc_told`: what a sender did so far, and how it stands.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Told {
+    /// Of the last five to ten seconds. Unit: ns.
+    pub least_rtt: u64,
+    /// 0 while it looks for the order of magnitude.
+    pub state: u32,
+    /// Intervals that were reported.
+    pub intervals: u32,
+    /// The number of the interval to which packets belong that are sent now, if none was dropped.
+    pub opened: u32,
+    /// What the last one was limited by: network, application, receiver, host.
+    pub limited_by: u32,
+    /// Times that loss made it go back at once.
+    pub panics: u32,
+    /// Times that the path fell silent.
+    pub silences: u32,
+}
+
 unsafe extern "C" {
     pub(crate) fn pcc_lib_apply(code: u32, a: u64, b: u64, c: u64) -> u64;
     pub(crate) fn pcc_lib_seconds(nanoseconds: u64) -> u64;
@@ -100,7 +120,6 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_flow_on_resumption(flow: *mut u64, sample: *const Sample);
     pub(crate) fn pcc_lib_flow_rate(flow: *const u64) -> u64;
     pub(crate) fn pcc_lib_flow_window(flow: *const u64) -> u32;
-    pub(crate) fn pcc_lib_flow_intervals(flow: *const u64) -> u32;
+    pub(crate) fn pcc_lib_flow_told(flow: *const u64, told: *mut Told);
     pub(crate) fn pcc_lib_flow_loss(flow: *const u64) -> u64;
-    pub(crate) fn pcc_lib_flow_state(flow: *const u64) -> u32;
 }

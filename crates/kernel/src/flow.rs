@@ -1,6 +1,6 @@
 //! The kernel's PCC for one connection, to be tried over simulated paths.
 
-use crate::ffi::{self, Sample};
+use crate::ffi::{self, Sample, Told};
 use crate::program::Program;
 
 /// What a TCP connection holds.
@@ -46,16 +46,22 @@ impl Flow {
         unsafe { ffi::pcc_lib_flow_window(self.state.as_ptr()) }
     }
 
+    /// What it did so far.
+    pub fn told(&self) -> Told {
+        let mut told = Told::default();
+        // SAFETY: both live through the call.
+        unsafe { ffi::pcc_lib_flow_told(self.state.as_ptr(), &raw mut told) };
+        told
+    }
+
     /// Whether it looks for the order of magnitude still.
     pub fn is_starting(&self) -> bool {
-        // SAFETY: the state lives through the call.
-        unsafe { ffi::pcc_lib_flow_state(self.state.as_ptr()) == 0 }
+        self.told().state == 0
     }
 
     /// How many intervals were reported.
     pub fn intervals(&self) -> u32 {
-        // SAFETY: the state lives through the call.
-        unsafe { ffi::pcc_lib_flow_intervals(self.state.as_ptr()) }
+        self.told().intervals
     }
 
     /// The loss rate of the latest one.

@@ -12,7 +12,7 @@ mod law;
 mod program;
 mod report;
 
-pub use ffi::Sample;
+pub use ffi::{Sample, Told};
 pub use flow::Flow;
 pub use law::Law;
 pub use program::Program;

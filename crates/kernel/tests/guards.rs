@@ -1,0 +1,118 @@
+//! What the kernel's sender books where, and its guards: of losses, of silences, of pauses, and of who held it back.
+
+mod tcp;
+
+use tcp::{MS, Path, SECOND, Tcp};
+
+#[test]
+fn a_loss_belongs_to_the_interval_in_which_it_was_sent() {
+    let mut tcp = Tcp::over(Path { last_lost: 5, ..Path::default() });
+    tcp.run(3 * SECOND);
+    let first = tcp.flow.intervals() + 1;
+    tcp.reported.clear();
+    tcp.run(3 * SECOND);
+    let numbers = first..first + tcp.reported.len() as u32;
+    let booked: Vec<_> =
+        numbers.clone().zip(&tcp.reported).filter(|(_, loss)| **loss > 0.0).map(|(number, _)| number).collect();
+    let expected: Vec<_> = numbers.filter(|number| number % 5 == 0).collect();
+    assert!(booked.len() > 10);
+    assert_eq!(booked, expected);
+}
+
+#[test]
+fn what_starting_lost_is_not_booked_to_what_comes_after_it() {
+    let mut tcp = Tcp::over(Path { buffer: 30, ..Path::default() });
+    while tcp.flow.is_starting() {
+        tcp.run(MS);
+        assert!(tcp.age() < SECOND);
+    }
+    tcp.reported.clear();
+    let lost = tcp.lost;
+    tcp.run(200 * MS);
+    assert!(tcp.lost > lost + 20, "{} found lost since", tcp.lost - lost);
+    assert!(tcp.reported.iter().all(|loss| *loss < 0.05), "{:?}", tcp.reported);
+}
+
+#[test]
+fn when_nothing_is_in_flight_all_that_was_sent_is_reported() {
+    let mut tcp = Tcp::over(Path { idle: (3 * SECOND, 4 * SECOND), ..Path::default() });
+    tcp.run(2900 * MS);
+    let pending = |tcp: &Tcp| tcp.flow.told().opened - tcp.flow.told().intervals;
+    assert!(pending(&tcp) > 2);
+    tcp.run(200 * MS);
+    assert_eq!((tcp.in_flight(), pending(&tcp)), (0, 1), "the one that is open");
+}
+
+#[test]
+fn who_held_it_back_is_told() {
+    let usual = Path::default;
+    for (who, what, path) in [
+        (0, "the network", usual()),
+        (1, "the application", Path { source: 5.0, ..usual() }),
+        (2, "the receiver", Path { late: 0.3, slow_peer: true, ..usual() }),
+        (3, "the host", Path { late: 0.3, ..usual() }),
+    ] {
+        let mut tcp = Tcp::over(path);
+        tcp.run(2 * SECOND);
+        assert_eq!(tcp.flow.told().limited_by, who, "{what}");
+    }
+}
+
+#[test]
+fn at_a_panic_the_rate_is_at_once_what_still_arrives() {
+    let mut tcp = Tcp::over(Path { then: 20.0, buffer: 40, ..Path::default() });
+    while tcp.flow.told().panics == 0 {
+        tcp.run(MS);
+        assert!(tcp.age() < 3 * SECOND, "no panic");
+    }
+    let mbit = tcp.flow.rate() as f64 * 8e-6;
+    assert!((12.0..32.0).contains(&mbit), "{mbit} Mbit/s where 20 arrive");
+}
+
+#[test]
+fn a_path_that_became_longer_was_not_silent() {
+    let mut tcp = Tcp::over(Path { longer: 150 * MS, ..Path::default() });
+    tcp.run(2 * SECOND);
+    while tcp.age() < 3 * SECOND {
+        tcp.run(10 * MS);
+        assert!(!tcp.flow.is_starting(), "at {} ms", tcp.age() / MS);
+    }
+    assert_eq!(tcp.flow.told().silences, 1, "it was looked at");
+}
+
+#[test]
+fn after_a_short_silence_a_quarter_is_kept_and_after_a_long_one_nothing() {
+    for (seconds, least, most) in [(2, 20.0, 30.0), (12, 0.0, 3.0)] {
+        let silent = (5 * SECOND, (5 + seconds) * SECOND);
+        let mut tcp = Tcp::over(Path { silent, ..Path::default() });
+        tcp.run(silent.1);
+        while tcp.flow.told().silences == 0 {
+            tcp.run(MS);
+            assert!(tcp.age() < silent.1 + 3 * SECOND, "it was not noticed");
+        }
+        let mbit = tcp.flow.rate() as f64 * 8e-6;
+        assert!((least..most).contains(&mbit), "{seconds} s: {mbit} Mbit/s");
+    }
+}
+
+#[test]
+fn the_least_rtt_is_of_more_than_the_running_half_of_ten_seconds() {
+    let mut tcp = Tcp::over(Path { longer: 20 * MS, ..Path::default() });
+    let least = |tcp: &Tcp| tcp.flow.told().least_rtt / MS;
+    tcp.run(6 * SECOND);
+    assert_eq!(least(&tcp), 30, "the running half began with longer ones");
+    tcp.run(6 * SECOND);
+    assert!((50..55).contains(&least(&tcp)), "{} ms, and a queue", least(&tcp));
+}
+
+#[test]
+fn a_pause_of_the_application_is_part_of_no_interval() {
+    let mut tcp = Tcp::over(Path { idle: (3 * SECOND, 4 * SECOND), ..Path::default() });
+    tcp.run(3900 * MS);
+    let before = tcp.flow.intervals();
+    while tcp.age() < 5 * SECOND {
+        tcp.run(MS);
+        let told = tcp.flow.told();
+        assert!(told.intervals == before || told.limited_by == 0, "{told:?} at {} ms", tcp.age() / MS);
+    }
+}

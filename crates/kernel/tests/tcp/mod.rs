@@ -1,0 +1,252 @@
+//! A sender with the kernel's PCC over a simulated path: a bottleneck with a queue, and of TCP what there is besides congestion
+//! control.
+#![allow(dead_code, reason = "each file of tests uses a part of it")]
+
+use pcc::rng::Rng;
+use pcc::utility::{Expression, built_in};
+use pcc_kernel::{Flow, Program, Sample};
+use std::collections::VecDeque;
+
+pub(crate) const PACKET: u64 = 1448;
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const SECOND: u64 = 1000 * MS;
+const BEGIN: u64 = 77 * SECOND;
+
+/// A bottleneck with a queue, and what of a TCP there is besides congestion control: selective acknowledgements, and losses
+/// found once three later packets arrived.
+pub(crate) struct Path {
+    pub(crate) mbit: f64,
+    pub(crate) rtt: u64,
+    /// Unit: packets.
+    pub(crate) buffer: u64,
+    pub(crate) loss: f64,
+    /// Nothing arrives from the first to the second of these.
+    pub(crate) silent: (u64, u64),
+    /// At most so many Mbit/s are there to be sent.
+    pub(crate) source: f64,
+    /// Share of the time between two packets by which a pacer is late.
+    pub(crate) late: f64,
+    /// By how much the RTT is longer from 2 s on.
+    pub(crate) longer: u64,
+    /// What the bottleneck carries from 2 s on, if not `mbit`.
+    pub(crate) then: f64,
+    /// From the first to the second of these there is nothing to send.
+    pub(crate) idle: (u64, u64),
+    /// The peer reads so slowly that its window is full.
+    pub(crate) slow_peer: bool,
+    /// Of every so many intervals the last packet is lost; of none if 0.
+    pub(crate) last_lost: u32,
+}
+
+impl Default for Path {
+    fn default() -> Self {
+        Self {
+            mbit: 100.0,
+            rtt: 30 * MS,
+            buffer: 250,
+            loss: 0.0,
+            silent: (0, 0),
+            source: f64::MAX,
+            late: 0.0,
+            longer: 0,
+            then: 0.0,
+            idle: (0, 0),
+            slow_peer: false,
+            last_lost: 0,
+        }
+    }
+}
+
+pub(crate) struct Packet {
+    pub(crate) sent: u64,
+    /// If ever.
+    pub(crate) arrives: Option<u64>,
+    /// So many packets that left later arrived.
+    pub(crate) overtaken: u32,
+    /// The number of its interval.
+    pub(crate) interval: u32,
+}
+
+pub(crate) struct Tcp {
+    pub(crate) path: Path,
+    pub(crate) flow: Flow,
+    pub(crate) sample: Sample,
+    pub(crate) rng: Rng,
+    pub(crate) now: u64,
+    /// When the path answered last, or was asked anew.
+    heard: u64,
+    /// When the bottleneck has sent all that it has.
+    pub(crate) busy: u64,
+    /// Packets on their way.
+    pub(crate) flying: VecDeque<Packet>,
+    pub(crate) delivered: u64,
+    pub(crate) lost: u64,
+    /// Queueing delay that packets met, and how many did.
+    pub(crate) queued: u64,
+    pub(crate) highest: u64,
+    /// Loss rates that intervals reported.
+    pub(crate) reported: Vec<f64>,
+}
+
+impl Tcp {
+    pub(crate) fn over(path: Path) -> Self {
+        let about = built_in().find(|about| about.name == "fair").unwrap();
+        let program = Program::new(about.text.parse::<Expression>().unwrap().program());
+        // Counters that wrap soon.
+        let near = u32::MAX - 5000;
+        let sample = Sample {
+            now: BEGIN,
+            sent: near,
+            delivered: near,
+            lost: near,
+            marked: near,
+            packet: PACKET as u32,
+            reordering: 3,
+            window: 10,
+            ..Sample::default()
+        };
+        let flow = Flow::new(program, &sample, 7);
+        Self {
+            path,
+            flow,
+            now: sample.now,
+            heard: sample.now,
+            busy: 0,
+            sample,
+            rng: Rng::new(3),
+            flying: VecDeque::new(),
+            delivered: 0,
+            lost: 0,
+            queued: 0,
+            highest: 0,
+            reported: Vec::new(),
+        }
+    }
+
+    /// Since it began.
+    pub(crate) fn age(&self) -> u64 {
+        self.now - BEGIN
+    }
+
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.flying.len() as u32
+    }
+
+    pub(crate) fn send(&mut self) {
+        self.sample.now = self.now;
+        self.sample.next_sent = self.sample.next_sent.max(self.now);
+        let later = self.age() > 2 * SECOND;
+        let mbit = if later && self.path.then > 0.0 { self.path.then } else { self.path.mbit };
+        let time = (PACKET as f64 * 8e3 / mbit) as u64;
+        let queue = self.busy.saturating_sub(self.now);
+        let silent = (self.path.silent.0..self.path.silent.1).contains(&self.age());
+        let arrives = queue / time < self.path.buffer && !silent;
+        let arrival = arrives.then(|| {
+            self.busy = self.busy.max(self.now) + time;
+            self.queued += queue;
+            self.busy + self.path.rtt + if later { self.path.longer } else { 0 }
+        });
+        let arrival = arrival.filter(|_| self.rng.unit() >= self.path.loss);
+        let interval = self.flow.told().opened;
+        self.flying.push_back(Packet { sent: self.now, arrives: arrival, overtaken: 0, interval });
+        self.sample.sent = self.sample.sent.wrapping_add(1);
+        self.sample.bytes_sent += PACKET;
+        let rate = (self.flow.rate() as f64).min(self.path.source * 125_000.0);
+        // What the application has not is not sent, and TCP marks what is.
+        self.sample.app_limited = u32::from((self.flow.rate() as f64) > self.path.source * 125_000.0);
+        self.sample.next_sent += (PACKET as f64 * 1e9 * (1.0 + self.path.late) / rate) as u64;
+        self.highest = self.highest.max(self.flow.rate());
+    }
+
+    /// Something is to be sent, and nothing is in flight.
+    fn resume(&mut self) {
+        self.sample.now = self.now;
+        self.sample.next_sent = self.sample.next_sent.max(self.now);
+        self.sample.in_flight = 0;
+        self.heard = self.now;
+        self.flow.on_resumption(&self.sample);
+    }
+
+    /// The packet that arrives next, by its place.
+    pub(crate) fn next_arrival(&self) -> Option<(usize, u64)> {
+        // Packets keep their order.
+        self.flying.iter().enumerate().find_map(|(place, packet)| packet.arrives.map(|at| (place, at)))
+    }
+
+    pub(crate) fn receive(&mut self, place: usize) {
+        let packet = self.flying.remove(place).unwrap();
+        let next = self.flying.get(place).map_or(packet.interval, |next| next.interval);
+        if self.path.last_lost > 0 && packet.interval.is_multiple_of(self.path.last_lost) && next > packet.interval {
+            self.flying.insert(place, Packet { arrives: None, ..packet });
+            return;
+        }
+        let sent = packet.sent;
+        self.sample.delivered = self.sample.delivered.wrapping_add(1);
+        self.delivered += 1;
+        self.flying.iter_mut().take(place).for_each(|hole| hole.overtaken += 1);
+        while self.flying.front().is_some_and(|packet| packet.overtaken >= self.sample.reordering) {
+            self.flying.pop_front();
+            self.sample.lost = self.sample.lost.wrapping_add(1);
+            self.lost += 1;
+        }
+        self.sample.now = self.now;
+        self.sample.in_flight = self.in_flight();
+        self.sample.rtt = ((self.now - sent) / 1000) as u32;
+        self.sample.window = self.flow.window();
+        self.sample.peer_limited = u32::from(self.path.slow_peer);
+        let before = self.flow.intervals();
+        self.flow.on_ack(&self.sample);
+        if self.flow.intervals() > before {
+            self.reported.push(self.flow.loss());
+        }
+    }
+
+    /// Nothing came for long: all is lost, and one packet is sent (RFC 6298 §5).
+    pub(crate) fn time_out(&mut self) {
+        self.sample.lost = self.sample.lost.wrapping_add(self.in_flight());
+        self.lost += u64::from(self.in_flight());
+        self.flying.clear();
+        self.sample.in_flight = 0;
+        self.heard = self.now;
+        self.send();
+    }
+
+    pub(crate) fn run(&mut self, time: u64) -> &mut Self {
+        let end = self.now + time;
+        loop {
+            let open = self.in_flight() < self.flow.window();
+            let mut leaves = if open { self.sample.next_sent.max(self.now) } else { u64::MAX };
+            if (self.path.idle.0..self.path.idle.1).contains(&(leaves.saturating_sub(BEGIN))) {
+                leaves = BEGIN + self.path.idle.1;
+            }
+            let (place, arrives) = self.next_arrival().unwrap_or((0, u64::MAX));
+            let time_out =
+                if self.flying.is_empty() { u64::MAX } else { self.heard + (2 * self.path.rtt).max(200 * MS) };
+            let next = arrives.min(leaves).min(time_out).max(self.now);
+            self.now = next.min(end);
+            if next >= end {
+                return self;
+            }
+            if arrives <= next {
+                self.heard = next;
+                self.receive(place);
+            } else if leaves <= next {
+                if self.flying.is_empty() {
+                    self.resume();
+                }
+                self.send();
+            } else {
+                self.time_out();
+            }
+        }
+    }
+
+    /// Goodput, share lost, and mean queueing delay in ms, over the time that `run` takes from now on.
+    pub(crate) fn measured(&mut self, time: u64) -> (f64, f64, f64) {
+        (self.delivered, self.lost, self.queued) = (0, 0, 0);
+        self.run(time);
+        let sent = (self.delivered + self.lost).max(1) as f64;
+        let mbit = self.delivered as f64 * PACKET as f64 * 8.0 / (time as f64 / 1e9) / 1e6;
+        (mbit, self.lost as f64 / sent, self.queued as f64 / sent / 1e6)
+    }
+}
