@@ -30,6 +30,8 @@
 #define ASCENT_ALONE n_ratio(75, 100)
 /* A queue is longer than a crowd would keep it if it is too long for one of these. */
 #define ASCENT_CROWD n_ratio(16, 1)
+/* So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays. */
+#define ASCENT_QUIET n_ratio(4, 1)
 enum pcc_state {
 	PCC_STARTING,
 	PCC_DRAINING, /* one interval below the base rate */
@@ -83,6 +85,7 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	pcc_bottleneck_new(&probing->bottleneck, law->rate, law->path.queue);
 	probing->share = (struct pcc_response){ .xx = N_ZERO };
 	probing->last_rate = N_ZERO;
+	probing->deviation = (struct pcc_deviation){ .rtt = N_UNKNOWN };
 	probing->price = N_ZERO;
 	probing->rival = (struct pcc_rival){ .crowded = N_ZERO };
 	probing->most = law->rate;
@@ -251,6 +254,8 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	forecast->horizon = n_max(horizon, law->pair.seconds);
 	forecast->random = probing->losses.random;
 	forecast->marked = law->pair.marked;
+	forecast->deviation = probing->deviation.mean;
+	forecast->quiet = n_div(n_mul(ASCENT_QUIET, law->path.packet), law->path.rtt);
 	for (i = 0; i < ASCENT_MOST_LAUNCHED; i++) {
 		if (i >= probing->on_their_way)
 			break;
@@ -375,6 +380,9 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	law->forecast.swing = n_mul(parameters->epsilon, pcc_probe_length(law));
 	if (!pcc_resolve(law) || !pcc_take_pair(law))
 		return PCC_WAIT;
+	share = pcc_answers(&probing->share, ASCENT_ALONE, ASCENT_ALONE);
+	pcc_deviation_learn(&probing->deviation, law->pair.least_rtt, law->pair.started,
+			    share == PCC_ANSWERS);
 	pcc_foresee(law);
 	carried = probing->bottleneck.capacity;
 	highest = n_mul(carried, n_add(N_ONE, parameters->step_max));
@@ -385,7 +393,6 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	dear = pcc_price_factor(probing->price, &probing->level, &law->forecast, program,
 				n_div(law->pair.seconds, law->path.rtt));
 	best = n_min(n_mul(best, dear), n_max(best, highest));
-	share = pcc_answers(&probing->share, ASCENT_ALONE, ASCENT_ALONE);
 	most = share == PCC_ANSWERS ? n_mul(ASCENT_FORGETTING, probing->most) : probing->most;
 	probing->most = n_max(most, n_min(carried, law->pair.rate));
 	best = pcc_above_floor(law, program, best, share == PCC_DOES_NOT_ANSWER);

@@ -16,6 +16,10 @@
 /* Counts large enough that rounding does not matter: only ratios do. */
 #define FORECAST_PACKETS 1000000
 #define FORECAST_BYTES n_ratio(1000000000000, 1)
+/* A queue came from nothing and goes to nothing: the standard deviation of an RTT that is
+ * evenly spread between is this share of the queue, the root of 1/12.
+ */
+#define FORECAST_OF_A_QUEUE n_ratio(29, 100)
 /* Carries everything. */
 #define FORECAST_ENDLESS 0x7fefffffffffffffULL
 
@@ -38,9 +42,17 @@ struct pcc_forecast {
 	/* Loss rate that does not answer to ours, and share of marked packets. */
 	pcc_num random;
 	pcc_num marked;
+	/* By how much the RTT deviates, whatever we do. */
+	pcc_num deviation;
+	/* Who sends no more than this is in nobody's way: to him no RTT deviates, or
+	 * he would never hear that the others are gone.
+	 */
+	pcc_num quiet;
 	/* The queue stays as long as it is, whatever we do. */
 	u32 stands;
 	u32 reserved;
+	/* The deviation behind the queue of the report. */
+	pcc_num varied;
 	/* What to evaluate, and with what. */
 	struct pcc_report report;
 	struct pcc_machine machine;
@@ -81,7 +93,8 @@ PCC_CALL int pcc_foresee_queue(struct pcc_forecast *forecast, pcc_num queue)
 	report->rtt_gradient_error = N_ZERO;
 	report->rtt_span = report->duration;
 	report->rtt_residual = N_ZERO;
-	report->rtt_deviation = N_ZERO;
+	forecast->varied = n_whole_nanoseconds(
+		n_max(forecast->deviation, n_mul(FORECAST_OF_A_QUEUE, queue)));
 	report->packets = FORECAST_PACKETS;
 	report->packets_marked = n_to(n_mul(forecast->marked, n_from(FORECAST_PACKETS)));
 	report->rtt_samples = FORECAST_PACKETS;
@@ -108,6 +121,7 @@ PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_pr
 	report->excess_loss = excess;
 	excess = n_min(n_add(forecast->random, excess), N_ONE);
 	report->lost = n_floor(n_mul(excess, FORECAST_BYTES));
+	report->rtt_deviation = n_above(rate, forecast->quiet) ? forecast->varied : N_ZERO;
 	report->rtt_gradient = queues ? n_max(growth, n_neg(N_HALF)) : N_ZERO;
 	return pcc_worth(program, report, &forecast->machine);
 }

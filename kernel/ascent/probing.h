@@ -5,6 +5,7 @@
 #ifndef PCC_PROBING_H
 #define PCC_PROBING_H
 
+#include "deviation.h"
 #include "forecast.h"
 #include "loss.h"
 #include "price.h"
@@ -33,6 +34,7 @@ struct pcc_probing {
 	struct pcc_response share;
 	pcc_num last_rate;
 	struct pcc_estimate last_growth;
+	struct pcc_deviation deviation;
 	/* The mean of the queueing delay. Unit: s. */
 	pcc_num price;
 	struct pcc_rival rival;

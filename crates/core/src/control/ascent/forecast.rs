@@ -10,6 +10,9 @@ use core::time::Duration;
 const HALVINGS: u32 = 14;
 /// The utility's slope is taken over so much of the rate to both sides.
 const SIDE: f64 = 0.001;
+/// A queue came from nothing and goes to nothing: the standard deviation of an RTT that is evenly spread between is this share of
+/// the queue, the root of 1/12.
+const OF_A_QUEUE: f64 = 0.29;
 
 /// The path as it is foreseen to be when the next rate acts. All times in seconds, rates in byte/s.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +32,10 @@ pub(super) struct Forecast {
     pub(super) random: f64,
     /// Share of marked packets.
     pub(super) marked: f64,
+    /// By how much the RTT deviates, whatever we do.
+    pub(super) deviation: f64,
+    /// Who sends no more than this is in nobody's way: to him no RTT deviates, or he would never hear that the others are gone.
+    pub(super) quiet: f64,
 }
 
 impl Forecast {
@@ -81,6 +88,7 @@ impl Forecast {
         // Counts large enough that rounding does not matter: only ratios do.
         let sent = 1e12;
         let rtt = Duration::try_from_secs_f64(self.base + queue).ok();
+        let deviation = if rate > self.quiet { self.deviation.max(OF_A_QUEUE * queue) } else { 0.0 };
         let achieved = Rate::from_bytes_per_sec(rate);
         Report {
             id: 0,
@@ -104,7 +112,7 @@ impl Forecast {
             rtt_span: duration,
             rtt_samples: 1_000_000,
             rtt_residual: Duration::ZERO,
-            rtt_deviation: Duration::ZERO,
+            rtt_deviation: Duration::try_from_secs_f64(deviation).unwrap_or(Duration::ZERO),
             app_limited: false,
             timed_out: false,
             limited_by: LimitedBy::Network,
@@ -139,6 +147,8 @@ pub(super) mod tests {
             swing: 0.0003,
             random: 0.0,
             marked: 0.0,
+            deviation: 0.0,
+            quiet: 50e3,
         }
     }
 
@@ -159,6 +169,10 @@ pub(super) mod tests {
         near(over.delivery_rate.unwrap().bytes_per_sec() / 20e6, (0.99 - excess) / 1.6);
         near(over.rtt_gradient.unwrap(), 0.6);
         near(over.rtt.unwrap().as_secs_f64(), 0.035);
+        near(over.rtt_deviation.as_secs_f64(), 0.29 * 0.005);
+        let varied = Forecast { deviation: 0.002, ..shallow };
+        near(varied.report(20e6, 0.005).rtt_deviation.as_secs_f64(), 0.002);
+        near(varied.report(40e3, 0.005).rtt_deviation.as_secs_f64(), 0.0);
         near(shallow.report(20e6, 0.0).rtt_gradient.unwrap(), 0.0);
         near(shallow.report(2.5e6, 0.005).rtt_gradient.unwrap(), -0.5);
         near(shallow.report(2.5e6, 0.005).delivery_rate.unwrap().bytes_per_sec() / 2.5e6, 0.99);

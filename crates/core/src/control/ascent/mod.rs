@@ -16,6 +16,7 @@
 //! Nothing waits for anything: while results are on their way, further pairs are sent.
 
 mod bottleneck;
+mod deviation;
 mod forecast;
 mod level;
 mod loss;
@@ -33,6 +34,7 @@ use crate::rng::Rng;
 use crate::units::Rate;
 use bottleneck::{Bottleneck, Fate};
 use core::time::Duration;
+use deviation::Deviation;
 use forecast::Forecast;
 use level::{Answer, Level};
 use loss::Loss;
@@ -95,6 +97,8 @@ const ALONE: f64 = 0.75;
 /// So many equal senders are a crowd: a queue too long for one of them is longer than our kind would keep it, and one that
 /// answers to our rate by less than one of them would see is none.
 const CROWD: f64 = 16.0;
+/// So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays.
+const QUIET: f64 = 4.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
 const MAX_LAUNCHED: usize = 256;
 
@@ -126,6 +130,7 @@ struct Probing {
     /// How the queue's growth answers to our rate: our share of what is sent through a full queue.
     share: Response,
     last_growth: Option<(f64, Estimate)>,
+    deviation: Deviation,
     price: Price,
     rival: Rival,
     /// The most that was ever carried.
@@ -144,6 +149,7 @@ impl Probing {
             bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
             share: Response::default(),
             last_growth: None,
+            deviation: Deviation::default(),
             price: Price::default(),
             rival: Rival::default(),
             most: capacity.bytes_per_sec(),
@@ -252,6 +258,10 @@ impl Ascent {
         if probing.bottleneck.update(&pair, Fate { growth, excess, beyond, queue, fresh }, headroom) {
             probing.launched.iter_mut().for_each(|launched| launched.fresh = false);
         }
+        let (alone, shared) = (probing.share.at_least(ERRORS) > ALONE, probing.share.is_below(ALONE));
+        if let Some(least) = pair.least_rtt() {
+            probing.deviation.learn(least, pair.second.started.as_secs_f64(), alone);
+        }
         let mut forecast = Forecast {
             bottleneck: probing.bottleneck,
             base: probing.level.base(),
@@ -261,6 +271,8 @@ impl Ascent {
             swing: self.config.epsilon * length,
             random: probing.loss.random(),
             marked: (pair.first.marked() + pair.second.marked()) / 2.0,
+            deviation: probing.deviation.seconds(),
+            quiet: QUIET * path.packet.get() as f64 / rtt,
         };
         if !self.config.has(Part::Noise) {
             forecast.queue = probing.level.unfiltered();
@@ -276,7 +288,6 @@ impl Ascent {
         let best = forecast.climb(utility, carried * (1.0 - self.config.back_off_max), highest);
         let dear = probing.price.follow(queue, &forecast, utility, pair.seconds() / rtt);
         let best = if self.config.has(Part::Price) { (best * dear).min(best.max(highest)) } else { best };
-        let (alone, shared) = (probing.share.at_least(ERRORS) > ALONE, probing.share.is_below(ALONE));
         probing.most = (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(pair.rate()));
         let packet = path.packet.get() as f64;
         // Each of a crowd has a packet in the queue now and then.
