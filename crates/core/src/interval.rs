@@ -32,8 +32,8 @@ pub(crate) struct Interval {
     last_train: Bytes,
     /// When its last outstanding packet is given up; set when it closes.
     pub(crate) deadline: Option<Timestamp>,
-    /// The end of the interval, if the sender had fallen silent before it.
-    silent_until: Option<Timestamp>,
+    /// Its end, if that is later than that of its last train.
+    ended: Option<Timestamp>,
     pub(crate) packets: u32,
     packets_lost: u32,
     loss_bursts: u32,
@@ -61,7 +61,7 @@ impl Interval {
             last_sent: now,
             last_train: Bytes::ZERO,
             deadline: None,
-            silent_until: None,
+            ended: None,
             packets: 0,
             packets_lost: 0,
             loss_bursts: 0,
@@ -134,14 +134,27 @@ impl Interval {
     /// Ends it: what is sent from `now` on belongs to another one. `limited` is what keeps the sender silent now.
     pub(crate) fn close(&mut self, now: Timestamp, deadline: Timestamp, limited: Option<LimitedBy>) {
         self.deadline = Some(deadline);
+        let by = limited.filter(|by| *by != LimitedBy::Host);
+        if by.is_none() && !self.window_limited {
+            return self.lasts_until(now);
+        }
+        // Who may or can send no more is silent of itself, and until the end that was meant at the most.
         let end = now.min(self.started + self.length);
         let silence = end.since(self.last_sent + self.slot.rate.time_for(self.last_train));
         // Between two trains there is a silence that pacing wants.
         if silence > 2 * TRAIN && silence > end.since(self.started).mul_f64(LIMITED_SHARE) {
-            self.silent_until = Some(end);
-            if let Some(by) = limited {
+            self.ended = Some(end);
+            if let Some(by) = by {
                 self.on_limited(silence, by);
             }
+        }
+    }
+
+    /// Nothing but pacing and the host kept the sender silent until `now`: that is this interval's time. What a host could not
+    /// send while it stood still leaves in the next one, whose rate would be too high without it, each time.
+    pub(crate) fn lasts_until(&mut self, now: Timestamp) {
+        if !self.window_limited {
+            self.ended = Some(now);
         }
     }
 
@@ -170,7 +183,7 @@ impl Interval {
     pub(crate) fn report(&self) -> Report {
         // n trains span n gaps: without the last one's own time the rate of a short interval would look too high.
         let sending = self.last_sent.since(self.started) + self.slot.rate.time_for(self.last_train);
-        let duration = self.silent_until.map_or(sending, |end| end.since(self.started).max(sending));
+        let duration = self.ended.map_or(sending, |end| end.since(self.started).max(sending));
         let achieved = Rate::from_volume(self.sent, duration);
         let idle = self.limited_time.as_secs_f64() > LIMITED_SHARE * duration.as_secs_f64();
         let short = achieved < self.slot.rate * ACHIEVED_SHARE;

@@ -153,6 +153,13 @@ impl Monitor {
         self.intervals.back_mut().filter(|interval| interval.deadline.is_none())
     }
 
+    /// Nothing but pacing and the host, or the window, kept the sender silent until `now`.
+    pub(crate) fn last_until(&mut self, now: Timestamp) {
+        if let Some(last) = self.intervals.back_mut() {
+            last.lasts_until(now);
+        }
+    }
+
     /// Opens an interval for the packet about to be recorded.
     pub(crate) fn open(&mut self, now: Timestamp, slot: Slot, packet: Bytes, rtt: Duration, rng: &mut Rng) {
         let (shortest, longest) = slot.rtts;

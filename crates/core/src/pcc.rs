@@ -132,11 +132,15 @@ impl Pcc {
     pub fn on_packet_sent(&mut self, now: Timestamp, packet: u64, bytes: Bytes) {
         self.end_idle(now);
         self.tick(now);
-        if let Some((since, by)) = self.limited.take() {
+        let limited = self.limited.take();
+        if let Some((since, by)) = limited {
             // Part of the pause belongs to pacing: a packet was not due yet.
             self.monitor.on_limited(now.since(since).saturating_sub(self.slot.rate.time_for(self.packet)), by);
         }
         if self.monitor.open_interval().is_none() {
+            if limited.is_none_or(|(_, by)| by == LimitedBy::Host) {
+                self.monitor.last_until(now);
+            }
             let rtt = self.rtt.smoothed_or_assumed();
             self.monitor.open(now, self.slot, self.packet, rtt, &mut self.rng);
             self.due = now;

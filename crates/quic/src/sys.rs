@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use core::mem::size_of;
+use core::time::Duration;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use tokio::io::Interest;
@@ -35,3 +36,23 @@ pub(crate) fn dropped(socket: &impl AsFd) -> Option<u32> {
     };
     (result == 0 && length as usize == size_of::<[u32; MEMINFO_VARS]>()).then_some(info[MEMINFO_DROPS])
 }
+
+/// How long ago the datagram received last reached this socket, by the wall clock; `None` where the kernel does not say. The
+/// first question makes it take note.
+pub(crate) fn age_of_last(socket: &impl AsFd) -> Option<Duration> {
+    // Of these the structure has the same shape in every C library.
+    if cfg!(not(target_pointer_width = "64")) {
+        return None;
+    }
+    let mut at = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the descriptor is open while borrowed, and the kernel writes one `timespec`.
+    let result = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), SIOCGSTAMPNS as _, &raw mut at) };
+    if result != 0 {
+        return None;
+    }
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_REALTIME).ok()?;
+    Duration::from(now).checked_sub(Duration::new(u64::try_from(at.tv_sec).ok()?, u32::try_from(at.tv_nsec).ok()?))
+}
+
+/// `asm-generic/sockios.h`.
+const SIOCGSTAMPNS: u32 = 0x8907;

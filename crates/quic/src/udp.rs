@@ -3,10 +3,12 @@
 //! Tokio's socket has itself told whenever there is room in the send buffer. There is more room each time the network
 //! has taken a packet, so a paced sender was woken a second time for every packet; and after each batch of arrivals it
 //! asked once more, to hear that there are none. This socket looks for room only after the kernel refused a packet, and
-//! takes a batch that is not full for the last.
+//! takes a batch that is not full for the last. When what it received came is for `udp/arrival.rs` to say.
 
+mod arrival;
 mod room;
 
+use arrival::Arrivals;
 use room::{Room, Sending};
 
 use crate::pace;
@@ -28,6 +30,7 @@ use tokio::io::unix::AsyncFd;
 pub(crate) struct Socket {
     arrivals: AsyncFd<OwnedFd>,
     outlet: Arc<Outlet>,
+    received: Arrivals,
 }
 
 /// What all senders of a socket share.
@@ -45,7 +48,8 @@ impl Socket {
         let system = UdpSocketState::new(UdpSockRef::from(&socket))?; // not blocking from here on
         let outlet = Outlet { socket: socket.try_clone()?, system, room: Room::default() };
         let arrivals = crate::sys::watch(socket, Interest::READABLE)?;
-        Ok(Self { arrivals, outlet: Arc::new(outlet) })
+        let received = Arrivals::at(arrivals.get_ref());
+        Ok(Self { arrivals, outlet: Arc::new(outlet), received })
     }
 }
 
@@ -60,18 +64,32 @@ impl AsyncUdpSocket for Socket {
         buffers: &mut [IoSliceMut<'_>],
         meta: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
+        let kept = self.received.take(meta, buffers);
+        if kept > 0 {
+            pace::time_passes();
+            return Poll::Ready(Ok(kept));
+        }
         loop {
             let mut ready = ready!(self.arrivals.poll_read_ready(cx))?;
-            match self.outlet.system.recv(UdpSockRef::from(self.arrivals.get_ref()), buffers, meta) {
+            let socket = self.arrivals.get_ref();
+            let (before, space) = self.received.before(buffers.len());
+            match self.outlet.system.recv(UdpSockRef::from(socket), &mut buffers[..space], meta) {
                 Ok(count) => {
-                    pace::time_passes();
                     // Fewer than there was space for: the kernel had no more (recvmmsg), and tells us of the next.
-                    if count < buffers.len() {
+                    let last = count < space;
+                    if last {
                         ready.clear_ready();
+                    }
+                    if self.received.keep(socket, &meta[..count], buffers, last.then_some(before)) {
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
                     }
                     return Poll::Ready(Ok(count));
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready.clear_ready(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.received.nothing_at(before);
+                    ready.clear_ready();
+                }
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }

@@ -19,6 +19,8 @@ pub(crate) struct Ack {
     pub(crate) delay: Duration,
     /// Packets that arrived marked so far: an acknowledgement that is lost takes none of them with it.
     pub(crate) marked: u32,
+    /// When it reached the sender's host, which may attend to it later.
+    pub(crate) came: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,7 +61,7 @@ impl Receiver {
     pub(crate) fn take_ack(&mut self, now: Timestamp) -> Option<Ack> {
         self.ack_at.take_if(|at| *at <= now)?;
         self.unacknowledged = 0;
-        Some(Ack { ranges: self.ranges, delay: now.since(self.largest_at), marked: self.marked })
+        Some(Ack { ranges: self.ranges, delay: now.since(self.largest_at), marked: self.marked, came: None })
     }
 
     /// Whether the network loses an acknowledgement; without such loss nothing is drawn.

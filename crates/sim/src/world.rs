@@ -136,11 +136,13 @@ impl World {
             What::Data { flow, number, marked } => self.arrive(flow, number, marked),
             What::AckDue { flow } => self.acknowledge(flow),
             What::Ack { flow, slot } => {
-                let peer = &mut self.peers[flow as usize];
+                let (peer, ack) = (&mut self.peers[flow as usize], &mut self.acks[slot as usize]);
+                let came = *ack.came.get_or_insert(now);
                 if let Some(later) = peer.host.delays(now) {
                     return self.agenda.plan(later, what);
                 }
-                peer.sender.on_ack(now, &self.acks[slot as usize]);
+                // However late the host reads it, the system knows when it came.
+                peer.sender.on_ack(came, ack);
                 self.free_acks.push(slot);
                 self.send(flow);
             }

@@ -39,19 +39,27 @@ fn trains_span_as_many_gaps_as_packets_do() {
 }
 
 #[test]
-fn silence_before_the_end_counts_as_time_that_the_rate_was_not_used() {
-    let closed_at = |time| {
+fn silence_is_time_that_the_rate_was_not_used_until_the_end_if_data_lacked_and_until_the_next_packet_if_not() {
+    let closed = |time, limited| {
         let mut interval = Interval::new(0, Slot::filler(Rate::from_mbit(8.0)), ms(30), at(0));
         interval.on_sent(at(0), Bytes::new(1000), false);
         interval.on_sent(at(1), Bytes::new(1000), false); // 1 ms is the gap that was asked for
-        interval.close(at(time), at(1000), None);
-        interval.report()
+        interval.close(at(time), at(1000), limited);
+        interval
     };
-    let spoke = closed_at(2);
+    let spoke = closed(2, None).report();
     assert_eq!((spoke.duration, spoke.limited_by), (ms(2), LimitedBy::Network), "cut short, but not silent");
-    let silent = closed_at(300);
-    assert_eq!((silent.duration, silent.limited_by), (ms(30), LimitedBy::Host), "until its end, no further");
-    assert!((silent.achieved.mbit() - 16.0 / 30.0).abs() < 1e-9);
+    for limited in [None, Some(LimitedBy::Host)] {
+        let stopped = closed(300, limited).report();
+        assert_eq!((stopped.duration, stopped.limited_by), (ms(300), LimitedBy::Host), "{limited:?}");
+        assert!((stopped.achieved.mbit() - 16.0 / 300.0).abs() < 1e-9);
+    }
+    let idle = closed(300, Some(LimitedBy::Application)).report();
+    assert_eq!((idle.duration, idle.limited_by), (ms(30), LimitedBy::Application), "until its end, no further");
+    // The host stopped only after it had been closed.
+    let mut late = closed(30, None);
+    late.lasts_until(at(40));
+    assert_eq!(late.report().duration, ms(40));
 }
 
 #[test]
@@ -154,7 +162,7 @@ fn a_silence_counts_that_is_longer_than_two_trains_and_a_tenth_of_the_interval()
         let mut interval = Interval::new(0, Slot::filler(Rate::from_mbit(8.0)), length, at(0));
         interval.on_sent(at(0), Bytes::new(1000), false);
         interval.on_sent(us(last_us), Bytes::new(1000), false);
-        interval.close(us(length_us), at(1000), None);
+        interval.close(us(length_us), at(1000), Some(LimitedBy::Application));
         assert_eq!(interval.report().duration, Duration::from_micros(duration_us), "last at {last_us} µs");
     }
 }

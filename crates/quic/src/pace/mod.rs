@@ -25,9 +25,9 @@ pub(crate) use clock::{at, instant};
 pub(crate) use gate::Gate;
 pub(crate) use schedule::Pace;
 pub(crate) use timer::Timer;
-#[cfg(target_os = "linux")]
-pub(crate) use turn::time_passes;
 pub(crate) use turn::{Turns, now, now_or};
+#[cfg(target_os = "linux")]
+pub(crate) use turn::{begin_next_at, first, time_passes};
 
 use turn::is_ours;
 

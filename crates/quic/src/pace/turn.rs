@@ -23,6 +23,12 @@ struct Turn {
     wake_at: Option<Timestamp>,
     /// The time, if it was asked for and has not passed since.
     now: Option<Timestamp>,
+    /// What is to be answered when the time is asked for first, if not the truth.
+    told: Option<Timestamp>,
+    /// What was answered then.
+    first: Option<Timestamp>,
+    /// What the next turn of this task is to be told.
+    next: Option<Timestamp>,
 }
 
 thread_local! {
@@ -50,13 +56,15 @@ pub(crate) fn now_or(now: Instant) -> Timestamp {
 }
 
 fn now_in(turn: Turn) -> Timestamp {
-    turn.now.unwrap_or_else(|| {
-        let now = clock::now();
-        if TIME_STANDS {
-            CURRENT.set(Some(Turn { now: Some(now), ..turn }));
-        }
-        now
-    })
+    if let Some(now) = turn.now {
+        return now;
+    }
+    let now = turn.told.unwrap_or_else(clock::now);
+    if TIME_STANDS {
+        let stands = turn.told.is_none().then_some(now);
+        CURRENT.set(Some(Turn { now: stands, told: None, first: turn.first.or(Some(now)), ..turn }));
+    }
+    now
 }
 
 /// Elsewhere the sockets are Tokio's, and nobody says when time passes.
@@ -67,6 +75,21 @@ const TIME_STANDS: bool = cfg!(target_os = "linux");
 pub(crate) fn time_passes() {
     if let Some(turn) = CURRENT.get() {
         CURRENT.set(Some(Turn { now: None, ..turn }));
+    }
+}
+
+/// What was said to be the time when this turn first asked: noq takes it for the time at which all arrives that it receives
+/// in this turn.
+#[cfg(any(test, target_os = "linux"))]
+pub(crate) fn first() -> Option<Timestamp> {
+    CURRENT.get().and_then(|turn| turn.first)
+}
+
+/// The first time that the next turn of this task asks for the time, it is `at`. The task must be woken for it.
+#[cfg(any(test, target_os = "linux"))]
+pub(crate) fn begin_next_at(at: Timestamp) {
+    if let Some(turn) = CURRENT.get() {
+        CURRENT.set(Some(Turn { next: Some(at), ..turn }));
     }
 }
 
@@ -84,8 +107,9 @@ struct Guard {
 }
 
 impl Guard {
-    fn begin(number: u64) -> Self {
-        Self { outer: CURRENT.replace(Some(Turn { number, wake_at: None, now: None })) }
+    fn begin(number: u64, told: Option<Timestamp>) -> Self {
+        let turn = Turn { number, wake_at: None, now: None, told, first: None, next: None };
+        Self { outer: CURRENT.replace(Some(turn)) }
     }
 }
 
@@ -102,11 +126,13 @@ pub(crate) struct Turns {
     turns: u64,
     /// The timer will wake this task then.
     armed: Option<Timestamp>,
+    /// What the next turn is told when it first asks for the time.
+    told: Option<Timestamp>,
 }
 
 impl Turns {
     pub(crate) fn new(task: Pin<Box<dyn Future<Output = ()> + Send>>, timer: Arc<Timer>) -> Self {
-        Self { task, timer, turns: 0, armed: None }
+        Self { task, timer, turns: 0, armed: None, told: None }
     }
 
     /// Sees to it that the task is woken at `at`.
@@ -124,8 +150,9 @@ impl Future for Turns {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         self.turns += 1;
-        let guard = Guard::begin(self.turns);
+        let guard = Guard::begin(self.turns, self.told.take());
         let result = self.task.as_mut().poll(cx);
+        self.told = CURRENT.get().and_then(|turn| turn.next);
         let asked = CURRENT.get().and_then(|turn| turn.wake_at).map(|at| (at, now()));
         drop(guard);
         if let (Poll::Pending, Some((at, now))) = (&result, asked) {

@@ -1,6 +1,7 @@
 use super::*;
 use core::future::poll_fn;
 use core::task::Waker;
+use pcc::units::Timestamp;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use tokio::time::timeout;
@@ -129,4 +130,74 @@ async fn who_finds_no_room_waits_for_it_and_the_watch_ends_with_the_wait() {
         }
         assert!(!room.is_watched(), "round {round}");
     }
+}
+
+/// What a task received that noq would be: for each batch, what noq would take for the time at which it came, and its sizes.
+/// `work` is what the host does after the task asked for the time and before it looks, in its first turn.
+async fn received_in_turns(
+    mut socket: Socket,
+    datagrams: usize,
+    work: impl FnOnce() + Send + 'static,
+) -> Vec<(Timestamp, Vec<usize>)> {
+    let (done, all) = tokio::sync::oneshot::channel();
+    let (mut done, mut work, mut received) = (Some(done), Some(work), Vec::new());
+    let task = poll_fn(move |cx| {
+        let taken_for = pace::now();
+        if let Some(work) = work.take() {
+            work();
+        }
+        let mut storage = vec![[0_u8; 2048]; 4];
+        let mut meta = [RecvMeta::default(); 4];
+        loop {
+            let mut buffers: Vec<_> = storage.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+            let count = ready!(socket.poll_recv(cx, &mut buffers, &mut meta)).unwrap();
+            received.push((taken_for, meta[..count].iter().map(|meta| meta.len).collect()));
+            if received.iter().map(|(_, sizes): &(_, Vec<usize>)| sizes.len()).sum::<usize>() == datagrams {
+                _ = done.take().unwrap().send(core::mem::take(&mut received));
+                return Poll::Ready(());
+            }
+        }
+    });
+    let turns = pace::Turns::new(Box::pin(task), Arc::new(pace::Timer::start().unwrap()));
+    timeout(PATIENCE, turns).await.expect("woken");
+    all.await.unwrap()
+}
+
+const STOP: Duration = Duration::from_millis(300);
+
+#[tokio::test]
+async fn what_waited_for_the_host_came_when_the_kernel_says() {
+    let (socket, address) = bound();
+    let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut sent = Vec::new();
+    for size in 1..=3 {
+        let before = pace::now();
+        peer.send_to(&vec![0; size], address).unwrap();
+        sent.push((before, pace::now()));
+        std::thread::sleep(STOP);
+    }
+    let received = received_in_turns(socket, 3, || ()).await;
+    for (number, (taken_for, sizes)) in received.iter().enumerate() {
+        assert_eq!(*sizes, [number + 1], "each in a turn of its own, in order, and whole");
+        let (before, after) = sent[number];
+        let (early, late) = (before.since(*taken_for), taken_for.since(after));
+        assert!(early < STOP / 100 && late < STOP / 2, "{number}: {early:?} too early or {late:?} too late");
+    }
+}
+
+#[tokio::test]
+async fn nothing_came_before_it_was_sent_though_the_host_stopped_after_a_look_at_the_clock() {
+    let (socket, address) = bound();
+    let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (told, sent) = std::sync::mpsc::channel();
+    let received = received_in_turns(socket, 1, move || {
+        std::thread::sleep(STOP);
+        pace::time_passes();
+        told.send(pace::now()).unwrap();
+        peer.send_to(&[0; 7], address).unwrap();
+    });
+    let received = received.await;
+    let early = sent.recv().unwrap().since(received[0].0);
+    assert!(early < STOP / 100, "taken for {early:?} earlier than it was sent");
+    assert_eq!(received[0].1, [7]);
 }

@@ -25,17 +25,24 @@ fn probing() -> Ascent {
     Ascent::new(Config::default(), Rate::from_mbit(50.0), &path())
 }
 
-/// What a probe achieved on a path that carries this, at this time; nothing waits in a queue.
+/// What a probe achieved on a path that carries this, at this time, behind nothing.
 fn carried(slot: Slot, at: Duration, mbit: f64) -> Report {
-    let base = Some(RTT);
-    let more = (slot.rate.mbit() / mbit - 1.0).max(0.0);
+    queued(slot, at, mbit, &mut 0.0)
+}
+
+/// The same behind a queue of so many seconds, which it makes longer or shorter.
+fn queued(slot: Slot, at: Duration, mbit: f64, queue: &mut f64) -> Report {
+    let length = Duration::from_millis(15);
+    let before = *queue;
+    *queue = (before + (slot.rate.mbit() / mbit - 1.0) * length.as_secs_f64()).max(0.0);
+    let rtt = |queue: f64| Some(RTT + Duration::from_secs_f64(queue));
     Report {
         started: crate::units::Timestamp::ZERO + at,
-        duration: Duration::from_millis(15),
-        rtt: base,
-        rtt_least: base,
-        rtt_base: base,
-        rtt_gradient: Some(more),
+        duration: length,
+        rtt: rtt((before + *queue) / 2.0),
+        rtt_least: rtt(before.min(*queue)),
+        rtt_base: Some(RTT),
+        rtt_gradient: Some((*queue - before) / length.as_secs_f64()),
         rtt_gradient_error: 1e-4,
         ..report(slot.rate.mbit(), 0.0)
     }
@@ -43,10 +50,10 @@ fn carried(slot: Slot, at: Duration, mbit: f64) -> Report {
 
 /// Sends and judges so many probes, each before the next.
 fn run(law: &mut Ascent, probes: u32, mbit: f64) {
-    let (fair, mut rng) = (Fair::default(), Rng::new(1));
+    let (fair, mut rng, mut queue) = (Fair::default(), Rng::new(1), 0.0);
     for i in 0..probes {
         let slot = law.next(&path(), &mut rng);
-        let report = carried(slot, Duration::from_millis(15) * i, mbit);
+        let report = queued(slot, Duration::from_millis(15) * i, mbit, &mut queue);
         law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
     }
 }
