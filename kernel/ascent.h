@@ -390,8 +390,10 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 			 n_mul(carried, n_sub(N_ONE, parameters->back_off_max)),
 			 highest);
 	probing->price = pcc_price_follow(probing->price, &probing->level);
-	dear = pcc_price_factor(probing->price, &probing->level, &law->forecast, program,
-				n_div(law->pair.seconds, law->path.rtt));
+	dear = pcc_price_factor(probing->price, &probing->level, &law->forecast, program);
+	/* What may be the path's own is not dear. */
+	if (law->pair.answer != PCC_ANSWERS)
+		dear = n_max(dear, N_ONE);
 	best = n_min(n_mul(best, dear), n_max(best, highest));
 	most = share == PCC_ANSWERS ? n_mul(ASCENT_FORGETTING, probing->most) : probing->most;
 	probing->most = n_max(most, n_min(carried, law->pair.rate));

@@ -14,31 +14,39 @@
  */
 #define PRICE_UNUSUAL N_FOUR
 #define PRICE_FIRST n_ratio(5, 10000)
-/* In an RTT, this part of the way to the rate wanted at that price, in ln x. */
+/* This part of the way to the rate wanted at that price, in ln x: in each RTT, since
+ * every pair starts from what one of an RTT ago was carried at.
+ */
 #define PRICE_GAIN n_ratio(3, 100)
 /* No rate farther than twice or half of ours is looked at. */
 #define PRICE_FARTHEST N_TWO
+
+/* The level as it was read, noise and all. Unit: s. */
+PCC_PART pcc_num pcc_level_unfiltered(const struct pcc_level *level)
+{
+	return n_not_negative(n_sub(level->last, level->tolerance));
+}
 
 /* The mean of the queueing delay, once it took in the level's latest reading. */
 PCC_PART pcc_num pcc_price_follow(pcc_num mean, const struct pcc_level *level)
 {
 	pcc_num longest = n_mul(PRICE_UNUSUAL, n_max(mean, PRICE_FIRST));
 
-	return pcc_moved(mean, n_min(level->queue, longest), PRICE_WEIGHT);
+	return pcc_moved(mean, n_min(pcc_level_unfiltered(level), longest), PRICE_WEIGHT);
 }
 
-/* The factor by which the rate of a pair of so many RTT should change for what the queue
- * costs in the mean, which the forecast's queue is afterwards. A part of its caller, since
- * the call stack is as deep as BPF allows.
+/* The factor by which the rate of a pair should change for what the queue costs in the
+ * mean, which the forecast's queue is afterwards. A part of its caller, since the call
+ * stack is as deep as BPF allows.
  */
 PCC_PART pcc_num pcc_price_factor(pcc_num mean, const struct pcc_level *level,
 				  struct pcc_forecast *forecast,
-				  const struct pcc_program *program, pcc_num rtts)
+				  const struct pcc_program *program)
 {
 	pcc_num carried = forecast->bottleneck.capacity, wanted;
 
 	/* Behind no queue, or one that is not seen, nothing is known of what others want. */
-	if (n_at_most(level->queue, n_mul(N_HALF, mean)) || n_at_most(mean, level->queue_noise))
+	if (n_is_zero(pcc_level_unfiltered(level)) || n_at_most(mean, level->queue_noise))
 		return N_ONE;
 	forecast->queue = mean;
 	forecast->longest = mean;
@@ -46,7 +54,7 @@ PCC_PART pcc_num pcc_price_factor(pcc_num mean, const struct pcc_level *level,
 	wanted = pcc_climb(forecast, program, n_div(carried, PRICE_FARTHEST),
 			   n_mul(carried, PRICE_FARTHEST));
 	forecast->stands = 0;
-	return n_pow(n_div(wanted, carried), n_mul(PRICE_GAIN, n_min(rtts, N_ONE)));
+	return n_pow(n_div(wanted, carried), PRICE_GAIN);
 }
 
 #endif

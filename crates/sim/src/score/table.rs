@@ -203,7 +203,7 @@ pub const ROWS: &[Row] = &[
     row("23", "4 busy processes, of CUBIC's", "clean", "pcc:burners=4", Share, [0.9, 1.0])
         .over("cubic")
         .long([20, 60], [2, 8])
-        .today(0.88),
+        .today(0.87),
     row("23", "loss there", "clean", "pcc:burners=4", Loss, [0.03, 0.01]).most().long([20, 60], [2, 8]),
     row("24", "jitter 5 ms, of BBR's", "rate=100Mbit,rtt=100ms,buffer=1.25MB,jitter=5ms", "pcc", Share, [0.9, 1.0])
         .over("bbr")

@@ -201,12 +201,12 @@ fn a_busy_host_costs_little_on_a_path_whose_queue_bears_its_stops() {
         let mut shares = Vec::new();
         for seed in 1..=8 {
             let results = seeded(path, 20, seed, vec![Flow { burners: 4, ..Flow::default() }]);
-            at_least(&format!("share on {path}, seed {seed}"), results.share_after(s(0)), 0.83, &results);
-            at_most(&format!("loss on {path}, seed {seed}"), results.flows[0].loss(), 0.03, &results);
+            at_least(&format!("share on {path}, seed {seed}"), results.share_after(s(0)), 0.82, &results);
+            at_most(&format!("loss on {path}, seed {seed}"), results.flows[0].loss(), 0.02, &results);
             shares.push(results.share_after(s(0)));
         }
         let found = shares.iter().sum::<f64>() / 8.0;
-        assert!(found >= 0.86, "mean share on {path}: {found} of {shares:?}");
+        assert!(found >= 0.84, "mean share on {path}: {found} of {shares:?}");
     }
 }
 

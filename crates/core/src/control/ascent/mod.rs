@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!               each pair: r := where the forecast utility stops rising, and 3 % an RTT towards what the mean queue's price
-//!                 ┌────┐     says; not below a rival's floor; not lower while the level is in doubt
-//!                 │    ▼
+//!                 ┌────┐     says (down: of what certainly is a queue); not below a rival's floor; not lower while the level
+//!                 │    ▼     is in doubt
 //!  start-up ───▶ PROBING ──▶ r(1 ± ε), r(1 ∓ ε), in random order, half an RTT each; r/2 twice, if the rate fell and the
 //!                 │    ▲     level did not: does it fall, rise or stay?
 //!                 │    ├── short of data, idle: within reach of what arrived, pairs and tests on their way are forgotten
@@ -286,7 +286,9 @@ impl Ascent {
         let carried = probing.bottleneck.capacity();
         let highest = carried * (1.0 + self.config.step_max);
         let best = forecast.climb(utility, carried * (1.0 - self.config.back_off_max), highest);
-        let dear = probing.price.follow(queue, &forecast, utility, pair.seconds() / rtt);
+        let dear = probing.price.follow(probing.level.unfiltered(), queue.noise, &forecast, utility);
+        // What may be the path's own is not dear.
+        let dear = if answer == Answer::Yes { dear } else { dear.max(1.0) };
         let best = if self.config.has(Part::Price) { (best * dear).min(best.max(highest)) } else { best };
         probing.most = (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(pair.rate()));
         let packet = path.packet.get() as f64;

@@ -4,9 +4,12 @@
 //! for what the queue is at the moment is that of the queue over a round trip: a thousandth where the queue is half of a
 //! millisecond and the round trip half of a second. So the difference between two of them goes in a thousand round trips. The mean
 //! of the queue, which one's own steps hardly move, says the same and lets them meet sooner.
+//!
+//! The mean is that of the queue as it was read. What stands out of the noise of a single reading would be too little: to a
+//! sender with a long round trip the swings that one with a short one makes are noise, and it would see half of the queue that
+//! the other sees, and keep the larger part.
 
 use super::forecast::Forecast;
-use super::level::Reading;
 use crate::control::starting::Evaluate;
 
 /// Weight of a pair in the mean: ten pairs, in which the queue answers to what was done ten times.
@@ -15,9 +18,9 @@ const WEIGHT: f64 = 0.1;
 const UNUSUAL: f64 = 4.0;
 /// As long as nothing is known: what `fair` wants of a lone sender on 100 Mbit/s. Unit: s.
 const FIRST: f64 = 0.0005;
-/// In an RTT, this part of the way to the rate wanted at that price, in ln x. Of 0.01, 0.03, 0.05 and 0.1 the least that brings
-/// RTTs of 10 and 100 ms below 1.6 : 1 in half a minute (1.9, 1.5, 1.5 and 1.4, six seeds; 2.2 without); with 0.05 two senders
-/// of 300 ms met worse in one of two.
+/// This part of the way to the rate wanted at that price, in ln x: in each RTT, since every pair starts from what one of an RTT
+/// ago was carried at. Of 0.03, 0.045 and 0.06 the one that costs least where the RTT jitters by 20 ms: 0.91, 0.89 and 0.89 of
+/// the path.
 const GAIN: f64 = 0.03;
 /// No rate farther than twice or half of ours is looked at.
 const FARTHEST: f64 = 2.0;
@@ -29,17 +32,17 @@ pub(super) struct Price {
 }
 
 impl Price {
-    /// Takes in a pair's reading. The factor by which its rate should change for what the queue costs in the mean, if the pair
-    /// is so many RTT long.
-    pub(super) fn follow(&mut self, queue: Reading, forecast: &Forecast, utility: Evaluate<'_>, rtts: f64) -> f64 {
-        self.mean += WEIGHT * (queue.level.min(UNUSUAL * self.mean.max(FIRST)) - self.mean);
+    /// Takes in the level of the queue at a pair, as it was read, noise and all. The factor by which its rate should change for
+    /// what the queue costs in the mean, where readings are off by so much.
+    pub(super) fn follow(&mut self, level: f64, noise: f64, forecast: &Forecast, utility: Evaluate<'_>) -> f64 {
+        self.mean += WEIGHT * (level.min(UNUSUAL * self.mean.max(FIRST)) - self.mean);
         // Behind no queue, or one that is not seen, nothing is known of what others want.
-        if queue.level <= 0.5 * self.mean || self.mean <= queue.noise {
+        if level <= 0.0 || self.mean <= noise {
             return 1.0;
         }
         let carried = forecast.bottleneck.capacity();
         let wanted = forecast.climb_behind(self.mean, utility, carried / FARTHEST, carried * FARTHEST);
-        (wanted / carried).powf(GAIN * rtts.min(1.0))
+        (wanted / carried).powf(GAIN)
     }
 }
 
@@ -60,8 +63,7 @@ mod tests {
         let (mut price, fair) = (Price::default(), Fair::default());
         let mut factor = 1.0;
         for _ in 0..pairs {
-            let reading = Reading { level: queue, noise };
-            factor = price.follow(reading, &forecast, &|report| fair.evaluate(report), 1.0);
+            factor = price.follow(queue, noise, &forecast, &|report| fair.evaluate(report));
         }
         factor
     }
@@ -90,11 +92,28 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_swings_costs_what_it_is_in_the_mean_whatever_it_is_at_the_moment() {
+        let (forecast, mut price, fair) = (half(), Price::default(), Fair::default());
+        let mut follow = |level: f64| price.follow(level, 0.0009, &forecast, &|report| fair.evaluate(report));
+        (0..100).for_each(|_| {
+            follow(0.0002);
+            follow(0.0018);
+        });
+        let expected = (0.000_707_f64 / 0.001).powi(2).powf(GAIN);
+        let (short, long) = (follow(0.0002), follow(0.0018));
+        assert!(
+            (short - expected).abs() < 6e-3 && (long - expected).abs() < 6e-3,
+            "{short} and {long}, not {expected}"
+        );
+        assert_eq!(follow(0.0).to_bits(), 1.0_f64.to_bits(), "behind no queue nothing is known");
+    }
+
+    #[test]
     fn a_queue_of_a_moment_moves_the_mean_little() {
         let forecast = half();
         let (mut price, fair) = (Price::default(), Fair::default());
         let mut follow = |level: f64| {
-            price.follow(Reading { level, noise: 1e-5 }, &forecast, &|report| fair.evaluate(report), 1.0);
+            price.follow(level, 1e-5, &forecast, &|report| fair.evaluate(report));
             price.mean
         };
         (0..100).for_each(|_| {
