@@ -69,6 +69,10 @@ impl AsyncUdpSocket for Socket {
             pace::time_passes();
             return Poll::Ready(Ok(kept));
         }
+        if self.received.is_turn_spent() {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         loop {
             let mut ready = ready!(self.arrivals.poll_read_ready(cx))?;
             let socket = self.arrivals.get_ref();

@@ -14,14 +14,22 @@ use std::collections::VecDeque;
 use std::io::IoSliceMut;
 use std::os::fd::AsFd;
 
-/// Differences up to this one do not matter: the time of a train. It bounds what a turn's own work makes of a time, too.
-const EXACT: Duration = Duration::from_micros(100);
-
+/// A turn that began longer ago than the time of a train receives nothing more: noq would take it for earlier than it came.
+const SPENT: Duration = Duration::from_micros(100);
+/// From this difference on a host stopped (`pace/schedule.rs`), and the kernel is asked; less is what any host does that has
+/// work to do.
+const STOP: Duration = Duration::from_millis(1);
 /// What was received, and when it came.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Arrivals {
     /// All that came before was received before.
     since: Timestamp,
+    /// What comes now is a stream: datagrams that the kernel put together, since they were sent at once. That is data and not
+    /// acknowledgements, nothing is measured by it, and a receiver at full speed is always behind.
+    is_stream: bool,
+    /// Of what may have waited, so many count as having come when the last of them did: as many as come within a [`STOP`]. A
+    /// question, and a turn, for each would cost a sender at full speed a fifth of it.
+    group: usize,
     /// What waits for the next turn.
     kept: VecDeque<(RecvMeta, Vec<u8>)>,
 }
@@ -30,19 +38,24 @@ impl Arrivals {
     /// Those of this socket, of whose datagrams the kernel takes note from now on.
     pub(super) fn at(socket: &impl AsFd) -> Self {
         _ = sys::age_of_last(socket);
-        Self::default()
+        Self { since: Timestamp::ZERO, is_stream: false, group: 1, kept: VecDeque::new() }
+    }
+
+    /// Whether what comes now is for the next turn, for which the task must be woken.
+    pub(super) fn is_turn_spent(&self) -> bool {
+        !self.is_stream && pace::first().is_some_and(|first| pace::now().since(first) > SPENT)
     }
 
     /// Before something is received: the time, and how many of so many buffers to receive into. What waits may have come at
-    /// different times if the last look was long ago: then the kernel is asked about each.
+    /// different times if the last look was long ago: then the kernel is asked about a few at a time.
     pub(super) fn before(&self, buffers: usize) -> (Timestamp, usize) {
         let now = pace::now();
-        (now, if self.may_be_old(now) { buffers.min(1) } else { buffers })
+        (now, if self.may_be_old(now) { buffers.min(self.group) } else { buffers })
     }
 
     /// Outside turns nobody is told the time of anything.
     fn may_be_old(&self, now: Timestamp) -> bool {
-        pace::first().is_some() && now.since(self.since) > EXACT
+        !self.is_stream && pace::first().is_some() && now.since(self.since) > STOP
     }
 
     /// At that time nothing was there.
@@ -60,18 +73,21 @@ impl Arrivals {
         emptied: Option<Timestamp>,
     ) -> bool {
         pace::time_passes();
+        self.is_stream = meta.iter().any(|meta| meta.len > meta.stride);
         let mut came = pace::now();
-        if self.may_be_old(came) {
+        let taken_for = pace::first().filter(|_| !self.is_stream).unwrap_or(came);
+        if self.may_be_old(came) || came.since(taken_for) > STOP {
             // The clock after the age: whoever is stopped between the two takes it for late, never for early.
             let age = sys::age_of_last(socket).unwrap_or_default();
             pace::time_passes();
             // The wall clock, by which the kernel tells, may be set at any time.
             came = (Timestamp::ZERO + pace::now().since(Timestamp::ZERO + age)).max(self.since);
+            let few = came.since(self.since) > STOP;
+            self.group = if few { (self.group / 2).max(1) } else { (2 * self.group).min(noq::udp::BATCH_SIZE) };
             self.since = came;
         }
         self.since = self.since.max(emptied.unwrap_or_default());
-        let taken_for = pace::first().unwrap_or(came);
-        if came.since(taken_for).max(taken_for.since(came)) <= EXACT {
+        if came.since(taken_for).max(taken_for.since(came)) <= STOP {
             return false;
         }
         self.kept.extend(meta.iter().zip(buffers).map(|(meta, buffer)| (*meta, buffer[..meta.len].to_vec())));

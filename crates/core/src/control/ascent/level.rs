@@ -2,8 +2,9 @@
 //!
 //! The path's RTT is the least that was seen. A path that became longer, or a radio that holds every packet back, looks like
 //! a queue that never empties; whether it is one is found out by experiment. A queue grows faster in the faster probe of each
-//! pair: if this one certainly does not, it is none. Where that is not clear, and the rate fell and the level did not, one pair is sent at half the rate: a queue falls, or rises where somebody else fills
-//! it; what stays as it is, is the path's from then on, until the level is seen below it.
+//! pair: if this one certainly does not, it is none. Where that is not clear, and the rate fell and the level did not, one pair
+//! is sent at half the rate: a queue falls, or rises where somebody else fills it; what stays as it is, is the path's from then
+//! on, until the level is seen below it.
 
 use super::pair::Pair;
 use crate::control::response::Estimate;
