@@ -36,7 +36,7 @@ use bottleneck::{Bottleneck, Fate};
 use core::time::Duration;
 use deviation::Deviation;
 use forecast::Forecast;
-use level::{Answer, Level};
+use level::{Answer, Level, Reading};
 use loss::Loss;
 use pair::Pair;
 pub use part::Part;
@@ -201,6 +201,17 @@ impl Probing {
     }
 }
 
+/// A pair, and what it says.
+#[derive(Debug)]
+struct Told {
+    pair: Pair,
+    /// Share of its packets that were lost because of the rate.
+    excess: f64,
+    /// Whether the queue's growth answers to our rate.
+    answer: Answer,
+    queue: Reading,
+}
+
 /// The Ascent law.
 #[derive(Clone, Debug)]
 pub struct Ascent {
@@ -225,16 +236,49 @@ impl Ascent {
     }
 
     fn on_probe(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        let length = self.length(path);
-        let probing = &mut self.probing;
         let Some(trial) = slot.trial else { return Verdict::Wait };
         if report.app_limited {
-            probing.first = None;
-            probing.level.forget_test();
+            self.probing.first = None;
+            self.probing.level.forget_test();
             return Verdict::Wait;
         }
-        let Some((pair, fresh)) = probing.resolve(trial, report) else { return Verdict::Wait };
-        let rtt = path.rtt.as_secs_f64();
+        let length = self.length(path);
+        let Some((pair, fresh)) = self.probing.resolve(trial, report) else { return Verdict::Wait };
+        let Some(told) = self.take(pair, fresh, trial, path) else { return Verdict::Wait };
+        let probing = &mut self.probing;
+        let (alone, shared) = (probing.share.at_least(ERRORS) > ALONE, probing.share.is_below(ALONE));
+        if let Some(least) = told.pair.least_rtt() {
+            probing.deviation.learn(least, told.pair.second.started.as_secs_f64(), alone);
+        }
+        let forecast = self.foresee(&told, length, path);
+        let probing = &mut self.probing;
+        let carried = probing.bottleneck.capacity();
+        let highest = carried * (1.0 + self.config.step_max);
+        let best = forecast.climb(utility, carried * (1.0 - self.config.back_off_max), highest);
+        let dear = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
+        // What may be the path's own is not dear.
+        let dear = if told.answer == Answer::Yes { dear } else { dear.max(1.0) };
+        let best = if self.config.has(Part::Price) { (best * dear).min(best.max(highest)) } else { best };
+        probing.most =
+            (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(told.pair.rate()));
+        let floor = self.floor(&told, shared, &forecast, utility, path);
+        let best = floor.filter(|_| self.config.has(Part::Rival)).map_or(best, |floor| best.max(floor));
+        // What is in doubt is not acted on.
+        let best = if self.probing.level.in_doubt() && self.config.has(Part::Test) {
+            best.max(self.rate.bytes_per_sec())
+        } else {
+            best
+        };
+        let change = (best / self.rate.bytes_per_sec()).ln();
+        self.probing.loss.on_rate_change(change);
+        self.probing.share.on_rate_change(change);
+        self.rate = path.clamp(Rate::from_bytes_per_sec(best));
+        Verdict::Wait
+    }
+
+    /// Takes in a pair that ended with this probe; `None` if nothing is known of the queue after it.
+    fn take(&mut self, pair: Pair, fresh: bool, trial: u8, path: &Path) -> Option<Told> {
+        let probing = &mut self.probing;
         let mut growth = probing.growth(&pair);
         if !self.config.has(Part::Errors) {
             growth.variance = 0.0;
@@ -247,9 +291,9 @@ impl Ascent {
         } else {
             Answer::Unclear
         };
-        let Some(queue) = probing.level.read(&pair, growth.shrunk(), answer) else { return Verdict::Wait };
-        if probing.level.on_tested(trial.wrapping_sub(1), &pair, rtt) {
-            return Verdict::Wait;
+        let queue = probing.level.read(&pair, growth.shrunk(), answer)?;
+        if probing.level.on_tested(trial.wrapping_sub(1), &pair, path.rtt.as_secs_f64()) {
+            return None;
         }
         let most = if self.config.has(Part::Headroom) { self.config.step_max } else { self.config.epsilon };
         let headroom = (self.config.epsilon, most);
@@ -258,15 +302,17 @@ impl Ascent {
         if probing.bottleneck.update(&pair, Fate { growth, excess, beyond, queue, fresh }, headroom) {
             probing.launched.iter_mut().for_each(|launched| launched.fresh = false);
         }
-        let (alone, shared) = (probing.share.at_least(ERRORS) > ALONE, probing.share.is_below(ALONE));
-        if let Some(least) = pair.least_rtt() {
-            probing.deviation.learn(least, pair.second.started.as_secs_f64(), alone);
-        }
+        Some(Told { pair, excess, answer, queue })
+    }
+
+    /// The path as the next rate will find it, after all that is on its way.
+    fn foresee(&self, told: &Told, length: f64, path: &Path) -> Forecast {
+        let (probing, pair, rtt) = (&self.probing, &told.pair, path.rtt.as_secs_f64());
         let mut forecast = Forecast {
             bottleneck: probing.bottleneck,
             base: probing.level.base(),
-            queue: queue.level,
-            longest: queue.level.max(2.0 * probing.bottleneck.room),
+            queue: told.queue.level,
+            longest: told.queue.level.max(2.0 * probing.bottleneck.room),
             horizon: (self.config.horizon_rtts * rtt).max(pair.seconds()),
             swing: self.config.epsilon * length,
             random: probing.loss.random(),
@@ -283,54 +329,40 @@ impl Ascent {
         for sent in probing.launched.iter().filter(|_| self.config.has(Part::OnItsWay)) {
             forecast.queue = forecast.queue_after(forecast.queue, sent.rate, sent.seconds);
         }
-        let carried = probing.bottleneck.capacity();
-        let highest = carried * (1.0 + self.config.step_max);
-        let best = forecast.climb(utility, carried * (1.0 - self.config.back_off_max), highest);
-        let dear = probing.price.follow(probing.level.unfiltered(), queue.noise, &forecast, utility);
-        // What may be the path's own is not dear.
-        let dear = if answer == Answer::Yes { dear } else { dear.max(1.0) };
-        let best = if self.config.has(Part::Price) { (best * dear).min(best.max(highest)) } else { best };
-        probing.most = (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(pair.rate()));
-        let packet = path.packet.get() as f64;
+        forecast
+    }
+
+    /// The floor under the rate where somebody fills the queue, as far as the utility bears the loss: were the queue free,
+    /// would it want that much? Unit: byte/s.
+    fn floor(
+        &mut self,
+        told: &Told,
+        shared: bool,
+        forecast: &Forecast,
+        utility: Evaluate<'_>,
+        path: &Path,
+    ) -> Option<f64> {
+        let probing = &mut self.probing;
+        let (pair, level) = (&told.pair, told.queue.level);
+        let (packet, rtt) = (path.packet.get() as f64, path.rtt.as_secs_f64());
         // Each of a crowd has a packet in the queue now and then.
-        let crowd = queue.level > CROWD * packet / probing.most
-            && Forecast { queue: queue.level, random: 0.0, marked: 0.0, ..forecast }
+        let crowd = level > CROWD * packet / probing.most
+            && Forecast { queue: level, random: 0.0, marked: 0.0, ..*forecast }
                 .wants_less(utility, probing.most / CROWD);
-        probing.level.wonder(&pair, answer);
-        let lost = pair.loss().mean > probing.loss.random() + 2.0 * pair.loss().error() || excess > 0.0;
-        let window = self.rate.bytes_per_sec() * rtt / packet;
-        let floor = probing.rival.update(Seen {
+        probing.level.wonder(pair, told.answer);
+        let lost = pair.loss().mean > probing.loss.random() + 2.0 * pair.loss().error() || told.excess > 0.0;
+        let window = probing.rival.update(Seen {
             at: pair.second.started.as_secs_f64(),
             rtt,
-            queue: queue.level,
+            queue: level,
             crowded: crowd && shared,
             lost,
-            window,
+            window: self.rate.bytes_per_sec() * rtt / packet,
             most: probing.most * rtt / packet,
-        });
-        // As far as the utility bears the loss: were the queue free, would it want that much?
-        let free = Forecast {
-            queue: 0.0,
-            longest: 0.0,
-            bottleneck: Bottleneck::endless(),
-            random: probing.loss.mean(),
-            ..forecast
-        };
-        let best = floor.filter(|_| self.config.has(Part::Rival)).map_or(best, |window| {
-            let floor = window * packet / rtt;
-            if floor > best && free.wants_less(utility, floor) { best } else { best.max(floor) }
-        });
-        // What is in doubt is not acted on.
-        let best = if probing.level.in_doubt() && self.config.has(Part::Test) {
-            best.max(self.rate.bytes_per_sec())
-        } else {
-            best
-        };
-        let change = (best / self.rate.bytes_per_sec()).ln();
-        probing.loss.on_rate_change(change);
-        probing.share.on_rate_change(change);
-        self.rate = path.clamp(Rate::from_bytes_per_sec(best));
-        Verdict::Wait
+        })?;
+        let (floor, random) = (window * packet / rtt, probing.loss.mean());
+        let free = Forecast { queue: 0.0, longest: 0.0, bottleneck: Bottleneck::endless(), random, ..*forecast };
+        (!free.wants_less(utility, floor)).then_some(floor)
     }
 }
 
