@@ -2,27 +2,22 @@
 /* Ascent: climbs a utility that prices the queue, by continuous probing.
  * crates/core/src/control/ascent/mod.rs, term by term.
  *
- *            grew: r := 2r                    each pair: r := where the forecast
- *             ,----.                            ,----.    utility stops rising
- *             |    v  stopped growing           |    v
- * start --> STARTING ----------> DRAINING --> PROBING --> r(1 ± e), r(1 ∓ e), in
- *             ^                                 |    ^    random order, half an RTT
- *             '---- the path was silent, idle --'    |    each; r/2 twice, if the
- *                                           back off-'    rate fell and the queue
- *                                                         did not
+ *             each pair: r := where the forecast utility stops rising
+ *               ,----.
+ *               |    v
+ *  start-up -> PROBING --> r(1 ± e), r(1 ∓ e), in random order, half an RTT each;
+ *               |    ^     r/2 twice, if the rate fell and the queue did not
+ *      back off-'----'
  */
 #ifndef PCC_ASCENT_H
 #define PCC_ASCENT_H
 
-#include "ascent/probing.h"
-#include "starting.h"
+#include "state.h"
 
 /* Where the RTT is long, probes need be no longer than this. Unit: s. */
 #define ASCENT_LONG_ENOUGH n_ratio(25, 1000)
 /* A probe is no shorter than this, and no longer than an RTT. Unit: s. */
 #define ASCENT_SHORT_RTT n_ratio(1, 1000)
-/* The queue that Starting built drains within one RTT, but at no less than this. */
-#define ASCENT_DRAIN_SHARE N_HALF
 /* Of the most that was ever carried, so much is remembered from pair to pair as long as
  * we are alone. Who sends less than this share of what goes through the queue is not.
  */
@@ -32,35 +27,6 @@
 #define ASCENT_CROWD n_ratio(16, 1)
 /* So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays. */
 #define ASCENT_QUIET n_ratio(4, 1)
-enum pcc_state {
-	PCC_STARTING,
-	PCC_DRAINING, /* one interval below the base rate */
-	PCC_PROBING,
-};
-
-/* The law. What it is told of, and what it works with, is here too: a stack of 512
- * bytes holds nothing of that.
- */
-struct pcc_law {
-	struct pcc_parameters parameters;
-	struct pcc_path path;
-	/* The base rate r. Unit: byte/s. */
-	pcc_num rate;
-	u64 random;
-	pcc_num drain_share;
-	u32 state; /* enum pcc_state */
-	u32 drain_sent;
-	/* The answer of pcc_law_next. */
-	struct pcc_slot slot;
-	/* The interval being judged, and what it was for. */
-	struct pcc_slot judged;
-	struct pcc_report report;
-	struct pcc_starting starting;
-	struct pcc_probing probing;
-	struct pcc_pair pair;
-	struct pcc_forecast forecast;
-	struct pcc_seen seen;
-};
 
 /* Length of a probe. Unit: s. */
 PCC_PART pcc_num pcc_probe_length(const struct pcc_law *law)
@@ -125,50 +91,6 @@ PCC_CALL int pcc_next_probe(struct pcc_law *law)
 	law->slot.rtts_least = rtts;
 	law->slot.rtts_most = rtts;
 	return 0;
-}
-
-/* What the next interval is for: law->slot. law->path is up to date. */
-PCC_CALL int pcc_law_next(struct pcc_law *law)
-{
-	PCC_NEEDS(law, 0);
-	if (law->state == PCC_STARTING) {
-		pcc_starting_next(&law->starting, &law->path, &law->slot);
-		return 0;
-	}
-	if (law->state == PCC_DRAINING && !law->drain_sent) {
-		law->drain_sent = 1;
-		law->slot.rate = n_mul(law->rate, law->drain_share);
-		law->slot.rtts_least = N_ONE;
-		law->slot.rtts_most = N_ONE;
-		law->slot.trial = PCC_FILLER;
-		return 0;
-	}
-	if (law->state == PCC_DRAINING) {
-		law->state = PCC_PROBING;
-		pcc_probing_begin(law);
-	}
-	return pcc_next_probe(law);
-}
-
-/* enum pcc_verdict. */
-PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *program)
-{
-	pcc_num queue, target = law->judged.rate;
-
-	switch (pcc_starting_judge(&law->starting, &law->report, &law->path, program, target)) {
-	case PCC_RATE_UNKNOWN:
-		law->rate = pcc_within_reach(&law->path, target);
-		return PCC_WAIT;
-	case PCC_RATE_GOOD:
-		law->rate = target;
-		return law->starting.unknown ? PCC_WAIT : PCC_REALIGN;
-	}
-	law->rate = pcc_clamp(&law->path, law->starting.rate);
-	queue = n_div(law->path.queue, n_max(law->path.rtt, PCC_NANOSECOND));
-	law->state = PCC_DRAINING;
-	law->drain_share = n_clamp(n_sub(N_ONE, queue), ASCENT_DRAIN_SHARE, N_ONE);
-	law->drain_sent = 0;
-	return PCC_REALIGN;
 }
 
 /* The result of a probe: whether it completes a pair, law->pair. */
@@ -364,6 +286,7 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	return 1;
 }
 
+/* enum pcc_verdict. */
 PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program)
 {
 	const struct pcc_parameters *parameters = &law->parameters;
@@ -372,7 +295,6 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	u32 share;
 
 	if (law->report.app_limited) {
-		law->rate = pcc_within_reach(&law->path, law->rate);
 		probing->has_first = 0;
 		probing->level.doubt = PCC_NO_DOUBT;
 		return PCC_WAIT;
@@ -408,71 +330,12 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	return PCC_WAIT;
 }
 
-/* The interval law->judged was resolved, law->report is what it achieved; law->path is
- * up to date. enum pcc_verdict.
- */
-PCC_CALL int pcc_law_on_report(struct pcc_law *law, const struct pcc_program *program)
+/* The path stalled, or lost more than the utility bears: law->rate is lower now. */
+PCC_PART void pcc_probing_back_off(struct pcc_law *law)
 {
-	PCC_NEEDS(law, 0);
-	PCC_NEEDS(program, 0);
-	/* The rates achieved are judged; but those asked for must not run away. */
-	if (law->report.limited_by == PCC_BY_HOST)
-		law->rate = pcc_within_reach(&law->path, law->rate);
-	if (law->state == PCC_STARTING)
-		return pcc_on_starting(law, program);
-	if (law->state == PCC_DRAINING || law->judged.trial < 0)
-		return PCC_WAIT;
-	return pcc_on_probe(law, program);
-}
-
-/* The RTT is known now: begin at this rate. */
-PCC_PART void pcc_law_start(struct pcc_law *law, pcc_num rate)
-{
-	law->rate = rate;
-	law->state = PCC_STARTING;
-	pcc_starting_at(&law->starting, rate);
-}
-
-/* The path stalled, or lost more than the utility bears: go on from this rate. */
-PCC_PART void pcc_law_back_off(struct pcc_law *law, pcc_num rate)
-{
-	law->rate = rate;
-	if (law->state == PCC_PROBING) {
-		pcc_forget_pairs(&law->probing);
-		law->probing.bottleneck.capacity = rate;
-		law->probing.bottleneck.headroom = N_ZERO;
-		return;
-	}
-	law->state = PCC_DRAINING;
-	law->drain_share = N_ONE;
-	law->drain_sent = 0;
-}
-
-/* The sender was idle, or a trial told nothing: keep the rate, compare afresh. */
-PCC_PART void pcc_law_restart(struct pcc_law *law)
-{
-	if (law->state == PCC_STARTING)
-		pcc_starting_at(&law->starting, law->rate);
-	else if (law->state == PCC_PROBING)
-		pcc_forget_pairs(&law->probing);
-}
-
-/* Whether law->report, as though all that is outstanding of it arrived, is enough to
- * decide: Starting overshoots by what it sends until it does.
- */
-PCC_PART bool pcc_law_ends_early(struct pcc_law *law, const struct pcc_program *program)
-{
-	if (law->state != PCC_STARTING)
-		return false;
-	pcc_doubted(&law->starting.doubted, &law->report, PCC_IN_FAVOUR_SO_FAR);
-	return pcc_overloads(&law->starting, &law->report, &law->path, program);
-}
-
-PCC_PART void pcc_law_new(struct pcc_law *law, pcc_num rate, u64 seed)
-{
-	pcc_default_parameters(&law->parameters);
-	law->random = seed;
-	pcc_law_start(law, rate);
+	pcc_forget_pairs(&law->probing);
+	law->probing.bottleneck.capacity = law->rate;
+	law->probing.bottleneck.headroom = N_ZERO;
 }
 
 #endif

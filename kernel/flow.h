@@ -3,8 +3,7 @@
 #ifndef PCC_FLOW_H
 #define PCC_FLOW_H
 
-#include "ascent.h"
-#include "monitor.h"
+#include "driver.h"
 #include "rtt.h"
 
 /* Packets sent at once on a new path (RFC 9002 7.2), spread over half an RTT. */
@@ -107,7 +106,8 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 	if (least < 1000000)
 		least = 1000000;
 	time = n_seconds(least / 2 * 5);
-	if (flow->law.state == PCC_PROBING && n_above(flow->law.probing.level.tolerance, N_ZERO))
+	if (flow->law.state == PCC_PROBING && flow->law.which != PCC_VIVACE &&
+	    n_above(flow->law.probing.level.tolerance, N_ZERO))
 		time = n_mul(pcc_level_base(&flow->law.probing.level), n_ratio(5, 2));
 	rate = n_max(flow->law.rate, flow->law.slot.rate);
 	window = n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet)));

@@ -84,10 +84,10 @@ u32 pcc_lib_law_size(void)
 	return sizeof(struct pcc_law);
 }
 
-void pcc_lib_law_new(struct pcc_law *law, u64 rate, u64 seed)
+void pcc_lib_law_new(struct pcc_law *law, u32 which, u64 rate, u64 seed)
 {
 	memset(law, 0, sizeof(*law));
-	pcc_law_new(law, rate, seed);
+	pcc_law_new(law, which, rate, seed);
 }
 
 void pcc_lib_law_next(struct pcc_law *law, const struct pcc_path *path, struct pcc_slot *slot)
@@ -157,11 +157,12 @@ u32 pcc_lib_flow_size(void)
 	return sizeof(struct pcc_flow);
 }
 
-void pcc_lib_flow_new(struct pcc_flow *flow, const struct pcc_sample *sample, u64 seed)
+void pcc_lib_flow_new(struct pcc_flow *flow, u32 which, const struct pcc_sample *sample,
+		      u64 seed)
 {
 	memset(flow, 0, sizeof(*flow));
 	flow->sample = *sample;
-	pcc_flow_new(flow, seed);
+	pcc_flow_new(flow, which, seed);
 }
 
 void pcc_lib_flow_on_ack(struct pcc_flow *flow, const struct pcc_program *program,

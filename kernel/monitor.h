@@ -108,6 +108,32 @@ struct pcc_monitor {
 	struct pcc_interval intervals[MONITOR_INTERVALS];
 };
 
+/* How long an interval of this slot is meant to last. Unit: ns. */
+PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_slot *slot)
+{
+	u64 length, packets;
+	pcc_num volume;
+
+	PCC_NEEDS(path, MONITOR_SHORTEST_TRIAL);
+	PCC_NEEDS(slot, MONITOR_SHORTEST_TRIAL);
+	length = n_to(n_mul(n_mul(path->rtt, slot->rtts_least), N_BILLION));
+	volume = n_mul(n_ratio(MONITOR_LEAST_PACKETS, 1), path->packet);
+	packets = n_to(n_mul(n_div(volume, slot->rate), N_BILLION));
+	if (packets > 4 * path->rtt_ns)
+		packets = 4 * path->rtt_ns;
+	if (length < packets)
+		length = packets;
+	if (slot->trial >= 0 && length < MONITOR_SHORTEST_TRIAL)
+		length = MONITOR_SHORTEST_TRIAL;
+	return length;
+}
+
+/* It lasts no longer on a path of this RTT, whatever it was meant to. Unit: ns. */
+PCC_PART u64 pcc_longest_interval(u64 rtt)
+{
+	return 4 * rtt > MONITOR_LONGEST ? 4 * rtt : MONITOR_LONGEST;
+}
+
 /* Whether a comes after b, or is b. */
 PCC_PART bool pcc_reached(u32 a, u32 b)
 {

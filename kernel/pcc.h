@@ -31,27 +31,6 @@
 /* An unfinished interval is looked at whenever another part of it is answered for. */
 #define PCC_LOOKS 16
 
-/* How long the interval of law->slot is meant to last. Unit: ns. */
-PCC_PART u64 pcc_slot_length(const struct pcc_flow *flow)
-{
-	const struct pcc_slot *slot = &flow->law.slot;
-	u64 rtt = flow->law.path.rtt_ns, length, packets;
-	pcc_num billion = N_BILLION;
-
-	length = n_to(n_mul(n_mul(flow->law.path.rtt, slot->rtts_least), billion));
-	packets = n_to(n_mul(n_div(n_mul(n_ratio(MONITOR_LEAST_PACKETS, 1),
-					 flow->law.path.packet),
-				   slot->rate),
-			     billion));
-	if (packets > 4 * rtt)
-		packets = 4 * rtt;
-	if (length < packets)
-		length = packets;
-	if (slot->trial >= 0 && length < MONITOR_SHORTEST_TRIAL)
-		length = MONITOR_SHORTEST_TRIAL;
-	return length;
-}
-
 /* What the next interval is for, and opens it. */
 PCC_CALL int pcc_plan_next(struct pcc_flow *flow)
 {
@@ -72,7 +51,8 @@ PCC_CALL int pcc_plan_next(struct pcc_flow *flow)
 	flow->rate = n_to(slot->rate);
 	if (!flow->rate)
 		flow->rate = 1;
-	pcc_open(&flow->monitor, &flow->sample, slot, pcc_slot_length(flow));
+	pcc_open(&flow->monitor, &flow->sample, slot,
+		 pcc_interval_length(&flow->law.path, slot));
 	return 0;
 }
 
@@ -287,17 +267,10 @@ PCC_CALL int pcc_end_silence(struct pcc_flow *flow)
 	return pcc_replan(flow);
 }
 
-PCC_PART u64 pcc_longest_interval(const struct pcc_flow *flow)
-{
-	u64 rtts = 4 * pcc_rtt_smoothed(&flow->rtt);
-
-	return rtts > MONITOR_LONGEST ? rtts : MONITOR_LONGEST;
-}
-
-/* A connection that knows nothing of its path yet. flow is zeros, flow->sample tells how
- * it is now.
+/* A connection that knows nothing of its path yet. flow is zeros, flow->sample tells
+ * how it is now; which law steers it is one of enum pcc_law_kind.
  */
-PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u64 seed)
+PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
 {
 	pcc_num rate;
 
@@ -315,7 +288,7 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u64 seed)
 	flow->previous = (struct pcc_previous){ N_UNKNOWN, N_UNKNOWN, N_UNKNOWN, N_UNKNOWN };
 	rate = n_from((u64)PCC_INITIAL_WINDOW * flow->sample.packet);
 	rate = n_min(n_div(rate, n_seconds(RTT_ASSUMED)), pcc_flow_ceiling(flow));
-	pcc_law_new(&flow->law, rate, seed);
+	pcc_law_new(&flow->law, which, rate, seed);
 	pcc_plan_next(flow);
 	return pcc_update_window(flow);
 }
@@ -342,7 +315,8 @@ PCC_PART void pcc_on_ack(struct pcc_flow *flow, const struct pcc_program *progra
 		if (!pcc_take_report(flow, program))
 			break;
 	pcc_judge_early(flow, program);
-	closes = pcc_close_if_due(monitor, &flow->sample, pcc_longest_interval(flow));
+	closes = pcc_close_if_due(monitor, &flow->sample,
+				  pcc_longest_interval(pcc_rtt_smoothed(&flow->rtt)));
 	if (closes)
 		pcc_plan_next(flow);
 	if (closes || flow->law.state == PCC_STARTING)

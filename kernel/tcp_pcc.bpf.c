@@ -96,6 +96,9 @@ struct {
 	u64 most; /* byte/s; 0 for none */
 } limits;
 
+/* What steers connections that begin from now on: enum pcc_law_kind. */
+u64 law;
+
 /* What the program in `utility` was made of: for whoever asks later. */
 char utility_text[256] = "fair";
 
@@ -137,7 +140,7 @@ static __always_inline void set_rate(struct pcc_flow *flow, struct sock *sk)
 static __always_inline void begin(struct pcc_flow *flow, struct sock *sk)
 {
 	read_counters(flow, sk);
-	pcc_flow_new(flow, ((u64)bpf_get_prandom_u32() << 32) | bpf_get_prandom_u32());
+	pcc_flow_new(flow, law, ((u64)bpf_get_prandom_u32() << 32) | bpf_get_prandom_u32());
 	/* fq paces, if it is the queueing discipline; otherwise TCP does. */
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;

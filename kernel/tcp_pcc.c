@@ -75,6 +75,8 @@ enum pcc_variant {
 static struct pcc_striving __rcu *pcc_striving[PCC_VARIANTS];
 static struct kmem_cache *pcc_flows;
 static unsigned long pcc_most;
+/* What steers connections that begin from now on: enum pcc_law_kind. */
+static u32 pcc_law_of[PCC_VARIANTS];
 
 static const struct {
 	const char *name;
@@ -171,6 +173,36 @@ static int pcc_param_get(char *buffer, const struct kernel_param *param)
 	return length;
 }
 
+static const char *const pcc_laws[PCC_LAWS] = {
+	[PCC_ASCENT] = "ascent",
+	[PCC_VIVACE] = "vivace",
+};
+
+static int pcc_law_set(const char *text, const struct kernel_param *param)
+{
+	u32 *which = param->arg;
+	int known = sysfs_match_string(pcc_laws, text);
+
+	if (known < 0) {
+		pr_err("law: `%.20s' is none; there are ascent and vivace\n", text);
+		return -EINVAL;
+	}
+	WRITE_ONCE(*which, known);
+	return 0;
+}
+
+static int pcc_law_get(char *buffer, const struct kernel_param *param)
+{
+	const u32 *which = param->arg;
+
+	return scnprintf(buffer, PAGE_SIZE, "%s\n", pcc_laws[READ_ONCE(*which)]);
+}
+
+static const struct kernel_param_ops pcc_law_ops = {
+	.set = pcc_law_set,
+	.get = pcc_law_get,
+};
+
 static const struct kernel_param_ops pcc_param_ops = {
 	.set = pcc_param_set,
 	.get = pcc_param_get,
@@ -180,6 +212,10 @@ module_param_cb(utility, &pcc_param_ops, &pcc_striving[PCC_DEFAULT], 0644);
 MODULE_PARM_DESC(utility, "what connections with pcc strive for: a name, or a program (default fair)");
 module_param_cb(bulk_utility, &pcc_param_ops, &pcc_striving[PCC_BULK], 0644);
 MODULE_PARM_DESC(bulk_utility, "the same of pcc_bulk (default safe: loss counts, queues do not)");
+module_param_cb(law, &pcc_law_ops, &pcc_law_of[PCC_DEFAULT], 0644);
+MODULE_PARM_DESC(law, "what steers connections with pcc that begin from now on: ascent (the default) or vivace");
+module_param_cb(bulk_law, &pcc_law_ops, &pcc_law_of[PCC_BULK], 0644);
+MODULE_PARM_DESC(bulk_law, "the same of pcc_bulk");
 module_param_named(most, pcc_most, ulong, 0644);
 MODULE_PARM_DESC(most, "the highest rate of a connection in byte/s (default 0: none)");
 
@@ -209,7 +245,7 @@ static void pcc_show(struct pcc_connection *pcc, const struct pcc_flow *flow)
 }
 
 /* May be in a softirq. An attempt that fails is no news: Reno goes on. */
-static bool pcc_begin(struct sock *sk)
+static bool pcc_begin(struct sock *sk, enum pcc_variant variant)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
 	struct pcc_flow *flow;
@@ -218,13 +254,13 @@ static bool pcc_begin(struct sock *sk)
 	if (!flow)
 		return false;
 	pcc_read(sk, flow);
-	pcc_flow_new(flow, get_random_u64());
+	pcc_flow_new(flow, READ_ONCE(pcc_law_of[variant]), get_random_u64());
 	pcc->flow = flow;
 	pcc_set_rate(sk, flow);
 	return true;
 }
 
-static void pcc_init(struct sock *sk)
+static void pcc_ready(struct sock *sk, enum pcc_variant variant)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
 
@@ -233,8 +269,18 @@ static void pcc_init(struct sock *sk)
 	/* fq paces, if it is the queueing discipline; otherwise TCP does. */
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 	sk_pacing_shift_update(sk, PCC_PACING_SHIFT);
-	if (!pcc_begin(sk))
+	if (!pcc_begin(sk, variant))
 		pcc->ask_again = tcp_sk(sk)->delivered + 1;
+}
+
+static void pcc_init(struct sock *sk)
+{
+	pcc_ready(sk, PCC_DEFAULT);
+}
+
+static void pcc_bulk_init(struct sock *sk)
+{
+	pcc_ready(sk, PCC_BULK);
 }
 
 static void pcc_release(struct sock *sk)
@@ -248,14 +294,14 @@ static void pcc_release(struct sock *sk)
 }
 
 /* Without memory for more, once a round trip asks for it again. */
-static void pcc_be_reno(struct sock *sk, const struct rate_sample *rs)
+static void pcc_be_reno(struct sock *sk, const struct rate_sample *rs, enum pcc_variant variant)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 rate;
 
 	if (!before(rs->prior_delivered, pcc->ask_again)) {
-		if (pcc_begin(sk))
+		if (pcc_begin(sk, variant))
 			return;
 		pcc->ask_again = tp->delivered;
 	}
@@ -275,7 +321,7 @@ static void pcc_on_sample(struct sock *sk, const struct rate_sample *rs, enum pc
 
 	if (unlikely(!flow)) {
 		if (pcc->ready)
-			pcc_be_reno(sk, rs);
+			pcc_be_reno(sk, rs, variant);
 		return;
 	}
 	pcc_read(sk, flow);
@@ -356,12 +402,12 @@ static size_t pcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_inf
 	return sizeof(info->dctcp);
 }
 
-#define PCC_OPS(own_name, on_sample)			\
+#define PCC_OPS(own_name, begin, on_sample)		\
 {							\
 	.name		= own_name,			\
 	.owner		= THIS_MODULE,			\
 	.flags		= TCP_CONG_NON_RESTRICTED,	\
-	.init		= pcc_init,			\
+	.init		= begin,			\
 	.release	= pcc_release,			\
 	.cong_control	= on_sample,			\
 	.cwnd_event	= pcc_cwnd_event,		\
@@ -372,8 +418,8 @@ static size_t pcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_inf
 }
 
 static struct tcp_congestion_ops pcc_ops[PCC_VARIANTS] __read_mostly = {
-	[PCC_DEFAULT] = PCC_OPS("pcc", pcc_cong_control),
-	[PCC_BULK] = PCC_OPS("pcc_bulk", pcc_bulk_cong_control),
+	[PCC_DEFAULT] = PCC_OPS("pcc", pcc_init, pcc_cong_control),
+	[PCC_BULK] = PCC_OPS("pcc_bulk", pcc_bulk_init, pcc_bulk_cong_control),
 };
 
 static void pcc_free(void)

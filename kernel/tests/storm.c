@@ -149,7 +149,7 @@ static int storm_of_samples(u64 events)
 			sample.sent = sample.delivered = sample.lost = any();
 			any_sample(&sample);
 			intervals += flow.intervals;
-			pcc_lib_flow_new(&flow, &sample, i);
+			pcc_lib_flow_new(&flow, below(PCC_LAWS + 1), &sample, i);
 		}
 		any_sample(&sample);
 		if (below(100))
@@ -232,7 +232,7 @@ int main(int arguments, char **argument)
 				any_program(&program);
 			else
 				a_price(&program);
-			pcc_lib_law_new(&law, n_from(100000), i);
+			pcc_lib_law_new(&law, below(PCC_LAWS + 1), n_from(100000), i);
 			any_path(&path);
 		}
 		if (!below(50))

@@ -7,7 +7,20 @@ use pcc::control::{self, Slot};
 use pcc::interval;
 use pcc::units::Rate;
 
-/// Start-up and Ascent as the kernel has them.
+/// The kernel's laws. Their numbers in C are their places here.
+pub const LAWS: [&str; 2] = ["ascent", "vivace"];
+
+/// The number of the kernel's law of that name.
+pub fn law_number(name: &str) -> Option<u32> {
+    (0..).zip(LAWS).find(|(_, known)| *known == name).map(|(number, _)| number)
+}
+
+/// What `kernel/vivace.h` has for parameters: those of the authors' module (`NetDev 0x12`).
+pub fn vivace() -> control::vivace::Config {
+    control::vivace::Config { pairs: 2, step_min: 0.022, latency_filter: 0.03, ..control::vivace::Config::default() }
+}
+
+/// Start-up and a law as the kernel has them.
 #[derive(Clone, Debug)]
 pub struct Law {
     state: Vec<u64>,
@@ -40,12 +53,12 @@ fn slot(slot: Slot) -> ffi::Slot {
 }
 
 impl Law {
-    /// A law that starts at `initial` and climbs what this program says.
-    pub fn new(program: Program, initial: Rate, seed: u64) -> Self {
+    /// A law of [`LAWS`], by its number, that starts at `initial` and climbs what this program says.
+    pub fn new(which: u32, program: Program, initial: Rate, seed: u64) -> Self {
         // SAFETY: C fills as many bytes as it asked for.
         let state = unsafe {
             let mut state = vec![0; (ffi::pcc_lib_law_size() as usize).div_ceil(8)];
-            ffi::pcc_lib_law_new(state.as_mut_ptr(), initial.bytes_per_sec().to_bits(), seed);
+            ffi::pcc_lib_law_new(state.as_mut_ptr(), which, initial.bytes_per_sec().to_bits(), seed);
             state
         };
         Self { state, program }

@@ -14,7 +14,7 @@ mod report;
 
 pub use ffi::{Sample, Told};
 pub use flow::Flow;
-pub use law::Law;
+pub use law::{LAWS, Law, law_number, vivace};
 pub use program::Program;
 pub use report::Report;
 

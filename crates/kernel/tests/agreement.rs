@@ -3,7 +3,6 @@
 //! `PCC_KERNEL_RUNS=N cargo test -p pcc-kernel --test agreement` tells them N times as much, with other seeds.
 
 use core::time::Duration;
-use pcc::control::ascent::Config;
 use pcc::control::{self, Driver, Path, RateControl, Slot, Verdict};
 use pcc::interval::{LimitedBy, Report};
 use pcc::monitor;
@@ -11,7 +10,7 @@ use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate, Timestamp};
 use pcc::utility::expression::Program;
 use pcc::utility::{Expression, Utility, built_in};
-use pcc_kernel::Law;
+use pcc_kernel::{Law, law_number};
 use std::collections::VecDeque;
 
 /// Reports of one life of a sender.
@@ -154,12 +153,13 @@ struct Both {
 }
 
 impl Both {
-    fn new(utility: &Program, seed: u64) -> Self {
+    fn new(law: &control::Law, utility: &Program, seed: u64) -> Self {
         let initial = Rate::from_mbit(1.0);
+        let which = law_number(law.name()).unwrap();
         Self {
-            core: Driver::new(control::Law::Ascent(Config::default()), initial),
+            core: Driver::new(law.clone(), initial),
             rng: Rng::new(seed),
-            kernel: Law::new(pcc_kernel::Program::new(utility), initial, seed),
+            kernel: Law::new(which, pcc_kernel::Program::new(utility), initial, seed),
             utility: utility.clone(),
             told: Vec::new(),
         }
@@ -203,8 +203,8 @@ impl Both {
 }
 
 /// One life of a sender: the probes sent, and how many of its pairs were judged.
-fn live(utility: &Program, seed: u64) -> u64 {
-    let (mut both, mut network) = (Both::new(utility, seed), Network::new(seed ^ 0x5eed));
+fn live(law: &control::Law, utility: &Program, seed: u64) -> u64 {
+    let (mut both, mut network) = (Both::new(law, utility, seed), Network::new(seed ^ 0x5eed));
     let packet = [1448, 536, 8948][(seed % 3) as usize];
     // What was sent and is not answered for.
     let (mut sent, mut probed) = (VecDeque::new(), 0);
@@ -254,7 +254,7 @@ fn runs() -> u64 {
 fn the_default_utility_is_climbed_alike() {
     let fair = built_in().find(|about| about.name == "fair").unwrap();
     let fair = fair.text.parse::<Expression>().unwrap();
-    let probed: u64 = (0..150 * runs()).map(|seed| live(fair.program(), seed)).sum();
+    let probed: u64 = (0..150 * runs()).map(|seed| live(&control::Law::default(), fair.program(), seed)).sum();
     assert!(probed > 40_000 * runs(), "{probed}");
 }
 
@@ -267,8 +267,18 @@ fn other_built_in_utilities_are_climbed_alike() {
     for about in built_in().filter(|about| !FLAT.contains(&about.name)) {
         let utility = about.text.parse::<Expression>().unwrap();
         (0..8 * runs()).for_each(|seed| {
-            live(utility.program(), 1000 + seed);
+            live(&control::Law::default(), utility.program(), 1000 + seed);
         });
+    }
+}
+
+#[test]
+fn vivace_climbs_any_built_in_utility_alike() {
+    let law = control::Law::Vivace(pcc_kernel::vivace());
+    for about in built_in() {
+        let utility = about.text.parse::<Expression>().unwrap();
+        let probed: u64 = (0..25 * runs()).map(|seed| live(&law, utility.program(), 2000 + seed)).sum();
+        assert!(probed > 3000 * runs(), "{}: {probed}", about.name);
     }
 }
 

@@ -57,17 +57,24 @@ impl Spec {
         self.flows.iter().any(|flow| flow.algorithm == MODULE_ALGORITHM)
     }
 
-    /// The utility of those of its flows that have another one than the default.
-    pub(crate) fn module_utility(&self) -> Option<&str> {
-        let ours = self.flows.iter().filter(|flow| flow.algorithm == MODULE_ALGORITHM);
-        ours.filter_map(|flow| flow.utility.as_deref()).next()
+    /// The utility and the law of those of its flows whose are not the module's default.
+    pub(crate) fn module_variant(&self) -> Option<(&str, &str)> {
+        self.flows.iter().find_map(FlowSpec::module_variant)
     }
 }
 
 impl FlowSpec {
     /// The kernel's name of what controls it, of a flow of kernel TCP.
     pub(crate) fn congestion_control(&self) -> &str {
-        if self.algorithm == MODULE_ALGORITHM && self.utility.is_some() { MODULE_VARIANT } else { &self.algorithm }
+        if self.module_variant().is_some() { MODULE_VARIANT } else { &self.algorithm }
+    }
+
+    /// The utility and the law of a flow that the module sends, if it does not have the default of both.
+    pub(crate) fn module_variant(&self) -> Option<(&str, &str)> {
+        let named = self.utility.is_some() || self.law.is_some();
+        let [utility, law] =
+            [(&self.utility, "fair"), (&self.law, "ascent")].map(|(one, usual)| one.as_deref().unwrap_or(usual));
+        (self.algorithm == MODULE_ALGORITHM && named).then_some((utility, law))
     }
 }
 

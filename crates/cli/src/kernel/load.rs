@@ -5,7 +5,9 @@ use super::variant::{Variables, Variant};
 use super::{rights, sysctl, trial};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow, bail};
+use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
+use pcc_kernel::{LAWS, law_number};
 use std::io::{self, Write as _};
 use std::time::Duration;
 
@@ -18,6 +20,9 @@ use std::time::Duration;
 pub(super) struct Args {
     #[command(flatten)]
     strives: Strives,
+    /// The control law: ascent, which foresees queues, or vivace, the paper's (NSDI 2018)
+    #[arg(long, value_name = "LAW", default_value = LAWS[0], value_parser = PossibleValuesParser::new(LAWS))]
+    law: String,
     /// The name of the congestion control: up to 15 letters, digits, - and _
     #[arg(long, default_value = "pcc", value_parser = name)]
     name: String,
@@ -71,6 +76,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     variables.write_text::<256>("utility_text", &aim.text)?;
     variables.write_text::<16>("trial.before", &before)?;
     set_limit(&variables, args.limit)?;
+    set_law(&variables, &args.law)?;
     let until = args.trial.map(trial::in_this_time).transpose()?;
     variables.write("trial.until", &until.unwrap_or(0).to_ne_bytes())?;
     let map = super::bpf::Map::of(loaded.map_fd("pcc")?)?;
@@ -89,7 +95,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         return Err(error.context("nothing was changed"));
     }
     let mut out = io::stdout().lock();
-    writeln!(out, "{name} is loaded; it strives for {}", aim.text)?;
+    writeln!(out, "{name} is loaded; it strives for {}, by {}", aim.text, args.law)?;
     if args.default {
         writeln!(out, "new connections have it by default, instead of {before}")?;
     } else {
@@ -112,6 +118,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 pub(super) fn set_limit(variables: &Variables, limit: Option<Rate>) -> anyhow::Result<()> {
     let most = limit.map_or(0, |rate| (rate.bytes_per_sec() as u64).max(1));
     variables.write("limits.most", &most.to_ne_bytes())
+}
+
+/// Of connections that begin from then on.
+pub(super) fn set_law(variables: &Variables, law: &str) -> anyhow::Result<()> {
+    variables.write("law", &u64::from(law_number(law).unwrap_or(0)).to_ne_bytes())
 }
 
 /// Errors: a congestion control of that name is there already.

@@ -1,9 +1,11 @@
-use super::load::{name, set_limit};
+use super::load::{name, set_law, set_limit};
 use super::strives::Strives;
 use super::variant::Variant;
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
+use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
+use pcc_kernel::LAWS;
 use std::io::{self, Write as _};
 
 /// Change what PCC strives for, also of connections that run
@@ -19,14 +21,17 @@ pub(super) struct Args {
     /// No connection is to send faster than this, like 100Mbit; `none` for as fast as the path allows
     #[arg(long, value_name = "RATE")]
     limit: Option<String>,
+    /// Another control law, for connections that begin from now on: ascent or vivace
+    #[arg(long, value_name = "LAW", value_parser = PossibleValuesParser::new(LAWS))]
+    law: Option<String>,
     /// End a trial, and keep it
     #[arg(long)]
     keep: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    if !args.strives.is_given() && args.limit.is_none() && !args.keep {
-        return Err(anyhow!("nothing to set: give --utility, --set, --limit or --keep").context(Failure::Usage));
+    if !args.strives.is_given() && args.limit.is_none() && args.law.is_none() && !args.keep {
+        return Err(anyhow!("nothing to set: give --utility, --set, --limit, --law or --keep").context(Failure::Usage));
     }
     let limit = args.limit.as_deref().filter(|limit| *limit != "none").map(str::parse::<Rate>);
     let limit = limit.transpose().context("--limit").context(Failure::Usage)?;
@@ -49,6 +54,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             Some(rate) => writeln!(out, "no connection of {name} sends faster than {rate}")?,
             None => writeln!(out, "connections of {name} send as fast as the path allows")?,
         }
+    }
+    if let Some(law) = &args.law {
+        set_law(variables, law)?;
+        writeln!(out, "connections of {name} that begin from now on are steered by {law}")?;
     }
     if args.keep {
         variables.write("trial.until", &0_u64.to_ne_bytes())?;

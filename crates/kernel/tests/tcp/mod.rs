@@ -4,7 +4,7 @@
 
 use pcc::rng::Rng;
 use pcc::utility::{Expression, built_in};
-use pcc_kernel::{Flow, Program, Sample};
+use pcc_kernel::{Flow, Program, Sample, law_number};
 use std::collections::VecDeque;
 
 pub(crate) const PACKET: u64 = 1448;
@@ -90,8 +90,13 @@ pub(crate) struct Tcp {
 
 impl Tcp {
     pub(crate) fn over(path: Path) -> Self {
-        let about = built_in().find(|about| about.name == "fair").unwrap();
-        let program = Program::new(about.text.parse::<Expression>().unwrap().program());
+        Self::steered("ascent", "fair", path)
+    }
+
+    /// By this law, towards this utility: a built-in one by its name, or a formula.
+    pub(crate) fn steered(law: &str, utility: &str, path: Path) -> Self {
+        let formula = built_in().find(|about| about.name == utility).map_or(utility, |about| about.text);
+        let program = Program::new(formula.parse::<Expression>().unwrap().program());
         // Counters that wrap soon.
         let near = u32::MAX - 5000;
         let sample = Sample {
@@ -105,7 +110,7 @@ impl Tcp {
             window: 10,
             ..Sample::default()
         };
-        let flow = Flow::new(program, &sample, 7);
+        let flow = Flow::new(law_number(law).unwrap(), program, &sample, 7);
         Self {
             path,
             flow,

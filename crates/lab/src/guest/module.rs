@@ -14,8 +14,10 @@ pub(super) fn load(spec: &Spec, dir: &Path) -> io::Result<()> {
         return Ok(());
     }
     let file = File::open(dir.join(super::MODULE))?;
-    let parameters = match spec.module_utility() {
-        Some(utility) => format!("bulk_utility=\"{}\"", listing(utility).map_err(io::Error::other)?),
+    let parameters = match spec.module_variant() {
+        Some((utility, law)) => {
+            format!("bulk_utility=\"{}\" bulk_law={law}", listing(utility).map_err(io::Error::other)?)
+        }
         None => String::new(),
     };
     let parameters = CString::new(parameters)?;
@@ -27,7 +29,7 @@ pub(super) fn load(spec: &Spec, dir: &Path) -> io::Result<()> {
         return Err(io::Error::new(error.kind(), problem));
     }
     let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
-    let wanted = if spec.module_utility().is_some() { MODULE_VARIANT } else { MODULE_ALGORITHM };
+    let wanted = if spec.module_variant().is_some() { MODULE_VARIANT } else { MODULE_ALGORITHM };
     if known.split_whitespace().any(|name| name == wanted) {
         return Ok(());
     }

@@ -31,8 +31,11 @@ pub const QUIC_ALGORITHMS: [&str; 4] = ["quic:pcc", "quic:cubic", "quic:bbr", "q
 
 /// What a kernel module of ours provides, for kernel TCP.
 pub const MODULE_ALGORITHM: &str = "pcc";
-/// The same with a utility of its own: one for all such flows of a run.
+/// The same with a utility or a law of its own: one for all such flows of a run.
 pub(crate) const MODULE_VARIANT: &str = "pcc_bulk";
+
+/// The control laws that it knows.
+const MODULE_LAWS: [&str; 2] = ["ascent", "vivace"];
 
 /// The program under test of `--app`.
 pub const APP: &str = "app";
@@ -77,10 +80,19 @@ pub(super) fn flow_of(name: &str) -> Result<FlowSpec, String> {
         }
     }
     if let Some(law) = &law {
-        if base != "quic:pcc" {
-            return Err(format!("`{name}`: only quic:pcc has a control law with parameters"));
+        match base {
+            "quic:pcc" => {
+                law.parse::<Law>().map_err(|error| format!("`{name}`: {error}"))?;
+            }
+            MODULE_ALGORITHM if MODULE_LAWS.contains(&law.as_str()) => {}
+            MODULE_ALGORITHM => {
+                return Err(format!(
+                    "`{name}`: the kernel's laws are {}, without parameters",
+                    MODULE_LAWS.join(" and ")
+                ));
+            }
+            _ => return Err(format!("`{name}`: only quic:pcc has a control law with parameters, and pcc one without")),
         }
-        law.parse::<Law>().map_err(|error| format!("`{name}`: {error}"))?;
     }
     Ok(FlowSpec { algorithm: base.to_owned(), connections, paced, utility, law, ..FlowSpec::default() })
 }
@@ -122,6 +134,8 @@ mod tests {
             ),
             ("pcc", "pcc", 1, false, None, None),
             ("pcc/scavenger*2", "pcc", 2, false, Some("scavenger"), None),
+            ("pcc+vivace", "pcc", 1, false, None, Some("vivace")),
+            ("pcc/vivace+vivace*2", "pcc", 2, false, Some("vivace"), Some("vivace")),
         ] {
             let flow = flow_of(name).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(
@@ -145,6 +159,8 @@ mod tests {
             ("quic:pcc/hybrid", "write it like hybrid,needed=20Mbit"),
             ("quic:cubic/safe", "only pcc and quic:pcc have a utility"),
             ("pcc/fastest", "`fastest` is no utility; choose from fair"),
+            ("pcc+allegro", "the kernel's laws are ascent and vivace"),
+            ("pcc+vivace+epsilon=0.01", "without parameters"),
             (
                 "quic:pcc+epsilon_min=0.02",
                 "`epsilon_min` is no parameter of the control law ascent; choose from epsilon",

@@ -1,6 +1,6 @@
 //! From a scenario's flow tables to the flows of one run.
 
-use super::algorithm::{self, APP, MODULE_ALGORITHM};
+use super::algorithm::{self, APP};
 use super::draw;
 use super::file::{File, FlowTable, HostTable, Parameter};
 use super::quantity::{bytes, nanos, rate, round_trip};
@@ -36,25 +36,23 @@ pub(super) fn flows(file: &File, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec
             return Err(format!("it has {} flows or more: {MOST_FLOWS} is the most", flows.len()));
         }
     }
-    one_utility(&flows)?;
+    one_variant(&flows)?;
     Ok(flows)
 }
 
-/// A module has one utility besides the default.
-fn one_utility(flows: &[FlowSpec]) -> Result<(), String> {
-    let mut known = None;
-    for flow in flows.iter().filter(|flow| flow.algorithm == MODULE_ALGORITHM) {
-        match (known, &flow.utility) {
-            (Some(one), Some(other)) if one != other => {
-                return Err(format!(
-                    "pcc/{one} and pcc/{other}: in one run the kernel has one utility besides the default"
-                ));
-            }
-            (_, Some(one)) => known = Some(one),
-            _ => {}
-        }
+/// A module has one utility and law besides the default.
+fn one_variant(flows: &[FlowSpec]) -> Result<(), String> {
+    let mut variants = flows.iter().filter_map(FlowSpec::module_variant);
+    let Some(first) = variants.next() else { return Ok(()) };
+    let name = |(utility, law): (&str, &str)| format!("pcc/{utility}+{law}");
+    match variants.find(|other| *other != first) {
+        None => Ok(()),
+        Some(other) => Err(format!(
+            "{} and {}: in one run the kernel has one utility and law besides the default",
+            name(first),
+            name(other)
+        )),
     }
-    Ok(())
 }
 
 /// The table with the sweep's value in it, if it is one that the sweep goes over.

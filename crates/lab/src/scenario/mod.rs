@@ -409,7 +409,14 @@ mod tests {
             ("flow = [{ size = '0B' }]", "at least a byte"),
             ("flow = [{ size = '1MB', rate = '1Mbit' }]", "exclude each other"),
             ("flow = [{ load = 0.5 }]", "needs a `size`"),
-            ("flow = [{ algorithm = 'pcc/safe' }, { algorithm = 'pcc/fair' }]", "one utility besides the default"),
+            (
+                "flow = [{ algorithm = 'pcc/safe' }, { algorithm = 'pcc/fair' }]",
+                "one utility and law besides the default",
+            ),
+            (
+                "flow = [{ algorithm = 'pcc/safe' }, { algorithm = 'pcc/safe+vivace' }]",
+                "pcc/safe+ascent and pcc/safe+vivace",
+            ),
             ("flow = [{ size = '1MB', load = 3.0 }]", "between 0.001 and 2"),
             ("flow = [{ size = '10B', load = 0.5 }]", "20000 is the most"),
             ("flow = [{ rate = '1' }]", "no unit"),

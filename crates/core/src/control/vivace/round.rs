@@ -48,7 +48,7 @@ impl Probed {
 #[derive(Clone, Debug)]
 pub(super) struct Round {
     pairs: u8,
-    /// Which pairs begin above the rate; drawn with the first probe.
+    /// Which pairs begin above the rate; drawn with the first probe of each.
     high_first: [bool; MOST],
     launched: u8,
     /// Boxed: it is by far the largest part of the state, and made once a round.
@@ -66,8 +66,8 @@ impl Round {
         if trial >= 2 * self.pairs {
             return None;
         }
-        if trial == 0 {
-            self.high_first = core::array::from_fn(|_| rng.coin());
+        if trial.is_multiple_of(2) {
+            self.high_first[usize::from(trial / 2) % MOST] = rng.coin();
         }
         self.launched += 1;
         Some((trial, self.is_high(trial)))

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* What drives the laws: start-up, which is the same for all of them, and then a law. A law
+ * knows of no start-up. crates/core/src/control/driver.rs.
+ *
+ *            grew: r := 2r
+ *             ,----.
+ *             |    v  stopped growing: r := what the path carried
+ * start --> STARTING ---------------------------> DRAINING -------> PROBING: the law,
+ *             ^ '----- back off: r := that, ------^  an interval       |     from r on
+ *             |        nothing drains                below r           |
+ *             '---------- the path was silent, idle for long ----------'
+ */
+#ifndef PCC_DRIVER_H
+#define PCC_DRIVER_H
+
+#include "ascent.h"
+#include "vivace.h"
+
+/* The queue that Starting built drains within one RTT, but at no less than this. */
+#define DRIVER_DRAIN_SHARE N_HALF
+
+/* What the next interval is for: law->slot. law->path is up to date. */
+PCC_CALL int pcc_law_next(struct pcc_law *law)
+{
+	PCC_NEEDS(law, 0);
+	if (law->state == PCC_STARTING) {
+		pcc_starting_next(&law->starting, &law->path, &law->slot);
+		return 0;
+	}
+	if (law->state == PCC_DRAINING && !law->drain_sent) {
+		law->drain_sent = 1;
+		law->slot.rate = n_mul(law->rate, law->drain_share);
+		law->slot.rtts_least = N_ONE;
+		law->slot.rtts_most = N_ONE;
+		law->slot.trial = PCC_FILLER;
+		return 0;
+	}
+	if (law->state == PCC_DRAINING) {
+		law->state = PCC_PROBING;
+		if (law->which == PCC_VIVACE)
+			pcc_vivace_begin(law);
+		else
+			pcc_probing_begin(law);
+	}
+	return law->which == PCC_VIVACE ? pcc_vivace_next(law) : pcc_next_probe(law);
+}
+
+/* enum pcc_verdict. */
+PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *program)
+{
+	pcc_num queue, target = law->judged.rate;
+
+	switch (pcc_starting_judge(&law->starting, &law->report, &law->path, program, target)) {
+	case PCC_RATE_UNKNOWN:
+		law->rate = pcc_within_reach(&law->path, target);
+		return PCC_WAIT;
+	case PCC_RATE_GOOD:
+		law->rate = target;
+		return law->starting.unknown ? PCC_WAIT : PCC_REALIGN;
+	}
+	law->rate = pcc_clamp(&law->path, law->starting.rate);
+	queue = n_div(law->path.queue, n_max(law->path.rtt, PCC_NANOSECOND));
+	law->state = PCC_DRAINING;
+	law->drain_share = n_clamp(n_sub(N_ONE, queue), DRIVER_DRAIN_SHARE, N_ONE);
+	law->drain_sent = 0;
+	return PCC_REALIGN;
+}
+
+/* The interval law->judged was resolved, law->report is what it achieved; law->path is
+ * up to date. enum pcc_verdict.
+ */
+PCC_CALL int pcc_law_on_report(struct pcc_law *law, const struct pcc_program *program)
+{
+	PCC_NEEDS(law, 0);
+	PCC_NEEDS(program, 0);
+	/* The rates achieved are judged; but those asked for must not run away. */
+	if (law->report.limited_by == PCC_BY_HOST ||
+	    (law->state == PCC_PROBING && law->report.app_limited))
+		law->rate = pcc_within_reach(&law->path, law->rate);
+	if (law->state == PCC_STARTING)
+		return pcc_on_starting(law, program);
+	if (law->state == PCC_DRAINING || law->judged.trial < 0)
+		return PCC_WAIT;
+	if (law->which == PCC_VIVACE)
+		return pcc_vivace_on_report(law, program);
+	return pcc_on_probe(law, program);
+}
+
+/* The RTT is known now: begin at this rate. */
+PCC_PART void pcc_law_start(struct pcc_law *law, pcc_num rate)
+{
+	law->rate = rate;
+	law->state = PCC_STARTING;
+	pcc_starting_at(&law->starting, rate);
+}
+
+/* The path stalled, or lost more than the utility bears: go on from this rate. */
+PCC_PART void pcc_law_back_off(struct pcc_law *law, pcc_num rate)
+{
+	law->rate = rate;
+	if (law->state != PCC_PROBING) {
+		law->state = PCC_DRAINING;
+		law->drain_share = N_ONE;
+		law->drain_sent = 0;
+	} else if (law->which == PCC_VIVACE) {
+		pcc_vivace_begin(law);
+	} else {
+		pcc_probing_back_off(law);
+	}
+}
+
+/* The sender was idle, or a trial told nothing: keep the rate, compare afresh. */
+PCC_PART void pcc_law_restart(struct pcc_law *law)
+{
+	if (law->state == PCC_STARTING)
+		pcc_starting_at(&law->starting, law->rate);
+	else if (law->state == PCC_PROBING && law->which == PCC_VIVACE)
+		pcc_round_begin(&law->vivace.round);
+	else if (law->state == PCC_PROBING)
+		pcc_forget_pairs(&law->probing);
+}
+
+/* Whether law->report, as though all that is outstanding of it arrived, is enough to
+ * decide: Starting overshoots by what it sends until it does.
+ */
+PCC_PART bool pcc_law_ends_early(struct pcc_law *law, const struct pcc_program *program)
+{
+	if (law->state != PCC_STARTING)
+		return false;
+	pcc_doubted(&law->starting.doubted, &law->report, PCC_IN_FAVOUR_SO_FAR);
+	return pcc_overloads(&law->starting, &law->report, &law->path, program);
+}
+
+/* which is one of enum pcc_law_kind, or else Ascent. */
+PCC_PART void pcc_law_new(struct pcc_law *law, u32 which, pcc_num rate, u64 seed)
+{
+	pcc_default_parameters(&law->parameters);
+	law->which = which;
+	law->random = seed;
+	pcc_law_start(law, rate);
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* What steers a connection: start-up, and then one of the laws. driver.h drives them. */
+#ifndef PCC_STATE_H
+#define PCC_STATE_H
+
+#include "ascent/probing.h"
+#include "starting.h"
+#include "vivace/round.h"
+#include "vivace/stride.h"
+
+enum pcc_state {
+	PCC_STARTING,
+	PCC_DRAINING, /* one interval below the base rate */
+	PCC_PROBING,  /* the law is at work */
+};
+
+/* The laws, in the order of their names: crates/kernel/src/law.rs, tcp_pcc.c. */
+enum pcc_law_kind {
+	PCC_ASCENT,
+	PCC_VIVACE,
+	PCC_LAWS
+};
+
+struct pcc_vivace {
+	struct pcc_round round;
+	struct pcc_stride stride;
+};
+
+/* What it is told of, and what it works with, is here too: a stack of 512 bytes holds
+ * nothing of that.
+ */
+struct pcc_law {
+	struct pcc_parameters parameters;
+	struct pcc_path path;
+	/* The base rate r. Unit: byte/s. */
+	pcc_num rate;
+	u64 random;
+	pcc_num drain_share;
+	u32 state; /* enum pcc_state */
+	u32 drain_sent;
+	/* Which law it is, enum pcc_law_kind: set when a connection begins. */
+	u32 which;
+	u32 reserved;
+	/* The answer of pcc_law_next. */
+	struct pcc_slot slot;
+	/* The interval being judged, and what it was for. */
+	struct pcc_slot judged;
+	struct pcc_report report;
+	struct pcc_starting starting;
+	/* Of Ascent. */
+	struct pcc_probing probing;
+	struct pcc_pair pair;
+	struct pcc_forecast forecast;
+	struct pcc_seen seen;
+	/* Of Vivace. */
+	struct pcc_vivace vivace;
+};
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* From a gradient to a change of rate: the confidence amplifier and the dynamic change
+ * boundary (NSDI 2018 4). crates/core/src/control/vivace/stride.rs.
+ *
+ * All shares lie between 0 and VIVACE_WIDEST, so a change is at most half of the rate,
+ * whatever the gradient is: even an infinite one.
+ */
+#ifndef PCC_STRIDE_H
+#define PCC_STRIDE_H
+
+#include "../number.h"
+
+/* By how much a gradient of 1, which is utility by Mbit/s, changes the rate in Mbit/s. */
+#define VIVACE_CONVERSION N_ONE
+/* The largest change as a share of the rate, by how much that is wider after each change
+ * that it cut short, and how wide it becomes.
+ */
+#define VIVACE_BOUNDARY n_ratio(5, 100)
+#define VIVACE_BOUNDARY_STEP n_ratio(10, 100)
+#define VIVACE_WIDEST N_HALF
+/* No change is smaller than this share of the rate (NetDev 0x12: 1.1 times what makes two
+ * rates alike).
+ */
+#define VIVACE_STEP_MIN n_ratio(22, 1000)
+
+/* What earlier decisions left: it begins anew when the gradient's sign changes. */
+struct pcc_stride {
+	/* 1 or -1; 0 before the first decision. */
+	s32 direction;
+	/* Decisions in this direction beyond the first. */
+	u32 repeats;
+	/* By how many steps the boundary is wider. At VIVACE_WIDEST, five steps, it
+	 * goes on counting: below 2^32 since a decision takes a round trip.
+	 */
+	u32 widened;
+	u32 reserved;
+};
+
+/* 1, 1, 2, 3, 5, 7, 9 ... */
+PCC_PART pcc_num pcc_amplifier(u32 repeats)
+{
+	/* Below 2^33: exact. */
+	if (repeats > 3)
+		return n_from(2ULL * repeats - 3);
+	return n_from(repeats ? repeats : 1);
+}
+
+/* The boundary with so many steps. */
+PCC_PART pcc_num pcc_boundary(u32 widened)
+{
+	return n_min(n_add(VIVACE_BOUNDARY, n_mul(n_from(widened), VIVACE_BOUNDARY_STEP)),
+		     VIVACE_WIDEST);
+}
+
+/* The fewest steps that would let such a share through, which is at most VIVACE_WIDEST. */
+PCC_PART u32 pcc_widened_for(pcc_num share)
+{
+	pcc_num steps = n_div(n_sub(share, VIVACE_BOUNDARY), VIVACE_BOUNDARY_STEP);
+	u64 whole = n_to(steps);
+
+	if (!n_above(steps, N_ZERO))
+		return 0;
+	return whole + n_above(steps, n_from(whole));
+}
+
+/* By how much to change a rate of so many Mbit/s where this is the gradient, which is not
+ * 0. Unit: Mbit/s.
+ */
+PCC_PART pcc_num pcc_stride_change(struct pcc_stride *stride, pcc_num gradient, pcc_num mbit)
+{
+	s32 direction = n_above(gradient, N_ZERO) ? 1 : -1;
+	pcc_num share, within;
+
+	if (direction == stride->direction) {
+		stride->repeats += stride->repeats + 1 != 0;
+	} else {
+		stride->direction = direction;
+		stride->repeats = 0;
+		stride->widened = 0;
+	}
+	share = n_mul(n_mul(pcc_amplifier(stride->repeats), VIVACE_CONVERSION), n_abs(gradient));
+	share = n_div(share, mbit);
+	within = n_min(share, pcc_boundary(stride->widened));
+	if (n_above(share, within))
+		stride->widened++;
+	else
+		stride->widened = pcc_widened_for(share);
+	within = n_mul(n_max(within, VIVACE_STEP_MIN), mbit);
+	return direction > 0 ? within : n_neg(within);
+}
+
+#endif
