@@ -19,7 +19,8 @@ struct pcc_flow {
 	/* Set from outside: the highest rate in byte/s, 0 for none. */
 	u64 most;
 	struct pcc_rtt rtt;
-	/* When the path answered last. Unit: ns. */
+	/* When an acknowledgement told the RTT last, and the path answered. Unit: ns. */
+	u64 told_rtt;
 	u64 progress;
 	/* In flight at that time. */
 	u32 in_flight;

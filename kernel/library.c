@@ -27,6 +27,7 @@ struct tcp_sock {
 	u32 snd_wnd;
 	u32 snd_una;
 	u32 snd_nxt;
+	u32 srtt_us;
 };
 
 struct rate_sample {

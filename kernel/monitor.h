@@ -60,6 +60,8 @@ struct pcc_sample {
 	u32 app_limited; /* the newest packet was sent when there was nothing more */
 	u32 peer_limited; /* the peer's window is full, and the peer slow */
 	u32 blocked;	  /* it is full, and what was lost keeps the peer from reading */
+	u32 taken_rtt;	  /* what TCP takes for the RTT, smoothed; 0 if it knows none. Unit: µs */
+	u32 reserved;
 };
 
 struct pcc_interval {

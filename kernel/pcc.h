@@ -278,6 +278,7 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
 	if (!flow->sample.packet)
 		flow->sample.packet = 1;
 	flow->progress = flow->sample.now;
+	flow->told_rtt = flow->sample.now;
 	flow->monitor.settled = flow->sample.sent - flow->sample.in_flight;
 	flow->monitor.delivered = flow->sample.delivered;
 	flow->monitor.lost = flow->sample.lost;
@@ -291,6 +292,19 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
 	pcc_law_new(&flow->law, which, rate, seed);
 	pcc_plan_next(flow);
 	return pcc_update_window(flow);
+}
+
+/* An acknowledgement tells no RTT if what it delivers was sent again. Where few packets are
+ * in flight and most are lost that may be each of them, and a law that hears of no RTT
+ * decides nothing: it would keep the rate that does this. So after the time of a silence
+ * TCP's own RTT is better than none, which knows such packets by the peer's timestamps.
+ */
+PCC_PART void pcc_rtt_or_tcp_s(struct pcc_flow *flow)
+{
+	if (flow->sample.rtt)
+		flow->told_rtt = flow->sample.now;
+	else if (flow->sample.now - flow->told_rtt > pcc_rtt_silence(&flow->rtt))
+		flow->sample.rtt = flow->sample.taken_rtt;
 }
 
 /* Takes in an acknowledgement: flow->sample. */
@@ -307,6 +321,8 @@ PCC_PART void pcc_on_ack(struct pcc_flow *flow, const struct pcc_program *progra
 		flow->progress = flow->sample.now;
 	flow->in_flight = flow->sample.in_flight;
 	pcc_settle(monitor, &flow->sample);
+	if (answers)
+		pcc_rtt_or_tcp_s(flow);
 	if (flow->sample.rtt) {
 		pcc_take_rtt(monitor, &flow->sample);
 		pcc_flow_rtt(flow);

@@ -24,6 +24,7 @@ PCC_PART void pcc_read_counters(struct pcc_sample *sample, const struct tcp_sock
 	sample->packet = tp->mss_cache;
 	sample->reordering = tp->reordering;
 	sample->window = tp->snd_cwnd;
+	sample->taken_rtt = tp->srtt_us >> 3;
 	full = tp->snd_una + tp->snd_wnd - tp->snd_nxt < tp->mss_cache;
 	holes = tp->sacked_out || tp->lost_out;
 	sample->peer_limited = full && !holes;
@@ -34,7 +35,7 @@ PCC_PART void pcc_read_counters(struct pcc_sample *sample, const struct tcp_sock
  * delivers was sent, if that was sent once. What TCP itself takes for the RTT (rtt_us) is
  * by the peer's timestamps if anything that was sent again arrived, in whole milliseconds:
  * 47.0 ms on a path of 47.4, and whoever takes that for the path without a queue sees one
- * of 0.4 ms ever after.
+ * of 0.4 ms ever after. That is for when nothing else is known: pcc_rtt_or_tcp_s.
  */
 PCC_PART void pcc_read_ack(struct pcc_sample *sample, const struct tcp_sock *tp,
 			   const struct rate_sample *rs)

@@ -131,6 +131,7 @@ static void any_sample(struct pcc_sample *sample)
 	sample->app_limited = !below(20);
 	sample->peer_limited = !below(20);
 	sample->blocked = !below(20);
+	sample->taken_rtt = below(3) ? 1000 + below(100000) : (u32)any();
 }
 
 /* The whole sender, told anything: whether what it wants can be sent. */

@@ -63,6 +63,10 @@ pub struct Sample {
     pub peer_limited: u32,
     /// It is full, and what was lost keeps the peer from reading.
     pub blocked: u32,
+    /// What TCP takes for the RTT, smoothed; 0 if it knows none. Unit: µs.
+    pub taken_rtt: u32,
+    /// Not used.
+    pub reserved: u32,
 }
 
 /// `struct pcc_told`: what a sender did so far, and how it stands.

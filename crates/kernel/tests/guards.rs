@@ -116,3 +116,15 @@ fn a_pause_of_the_application_is_part_of_no_interval() {
         assert!(told.intervals == before || told.limited_by == 0, "{told:?} at {} ms", tcp.age() / MS);
     }
 }
+
+#[test]
+fn when_no_acknowledgement_tells_the_rtt_tcp_s_own_is_enough_to_decide() {
+    for (untold, mbit, then) in [(2 * SECOND, 2.0, 0.4), (2 * SECOND, 20.0, 2.0), (0, 20.0, 20.0)] {
+        let mut tcp = Tcp::over(Path { mbit, then, buffer: 20, untold, ..Path::default() });
+        let (before, ..) = tcp.run(SECOND).measured(SECOND);
+        let (goodput, ..) = tcp.run(10 * SECOND).measured(10 * SECOND);
+        let rate = tcp.flow.rate() as f64 * 8e-6;
+        assert!(before > 0.8 * mbit && goodput > 0.8 * then, "{before} of {mbit} Mbit/s, {goodput} of {then}");
+        assert!(rate < 1.3 * then, "{rate} Mbit/s where {then} arrive");
+    }
+}

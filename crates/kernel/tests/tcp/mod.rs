@@ -36,6 +36,8 @@ pub(crate) struct Path {
     pub(crate) slow_peer: bool,
     /// Of every so many intervals the last packet is lost; of none if 0.
     pub(crate) last_lost: u32,
+    /// From then on acknowledgements tell no RTT, and only TCP has one.
+    pub(crate) untold: u64,
 }
 
 impl Default for Path {
@@ -53,6 +55,7 @@ impl Default for Path {
             idle: (0, 0),
             slow_peer: false,
             last_lost: 0,
+            untold: u64::MAX,
         }
     }
 }
@@ -196,7 +199,10 @@ impl Tcp {
         }
         self.sample.now = self.now;
         self.sample.in_flight = self.in_flight();
-        self.sample.rtt = ((self.now - sent) / 1000) as u32;
+        let rtt = ((self.now - sent) / 1000) as u32;
+        let smoothed = self.sample.taken_rtt;
+        self.sample.taken_rtt = if smoothed == 0 { rtt } else { (7 * smoothed + rtt) / 8 };
+        self.sample.rtt = if self.age() < self.path.untold { rtt } else { 0 };
         self.sample.window = self.flow.window();
         self.sample.peer_limited = u32::from(self.path.slow_peer);
         let before = self.flow.intervals();
