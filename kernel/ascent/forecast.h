@@ -102,19 +102,26 @@ PCC_CALL int pcc_foresee_queue(struct pcc_forecast *forecast, pcc_num queue)
 	return 0;
 }
 
-/* What an interval at this rate would be worth behind this queue. What the faster
- * probes add to a queue that is half as long as the longest is lost: behind the
- * other half bursts of others have their place.
+/* How much longer the queue may become until what the faster probes add to it is lost: by
+ * half of the longest, since behind the other half bursts of others have their place; and
+ * once it is longer than that, by what is left. Unit: s.
  */
+PCC_PART pcc_num pcc_room(const struct pcc_forecast *forecast)
+{
+	pcc_num half = n_max(forecast->bottleneck.room, forecast->swing);
+
+	return n_min(half, n_sub(n_add(half, half), forecast->queue));
+}
+
+/* What an interval at this rate would be worth behind this queue. */
 PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_program *program,
 			      pcc_num rate, bool queues)
 {
 	struct pcc_report *report = &forecast->report;
-	pcc_num growth, excess, room;
+	pcc_num growth, excess;
 
 	growth = pcc_growth_at(forecast, rate);
-	room = n_max(forecast->bottleneck.room, forecast->swing);
-	excess = n_div(n_sub(forecast->swing, room), forecast->horizon);
+	excess = n_div(n_sub(forecast->swing, pcc_room(forecast)), forecast->horizon);
 	excess = n_not_negative(n_add(growth, excess));
 	report->target = rate;
 	report->achieved = rate;

@@ -63,13 +63,21 @@ impl Forecast {
 
     /// The best rate within these behind a queue that stays as long as this, whatever we do.
     pub(super) fn climb_behind(&self, queue: f64, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
-        let at = |rate: f64| utility(&self.report_of(rate, queue, 0.0));
+        let behind = Self { queue, ..*self };
+        let at = |rate: f64| utility(&behind.report_of(rate, queue, 0.0));
         summit(lowest, highest, |rate| at(rate * (1.0 + SIDE)) > at(rate * (1.0 - SIDE)))
     }
 
     /// Whether the utility falls with the rate at this one, behind the queue as it is.
     pub(super) fn wants_less(&self, utility: Evaluate<'_>, rate: f64) -> bool {
         utility(&self.report(rate * (1.0 + SIDE), self.queue)) < utility(&self.report(rate * (1.0 - SIDE), self.queue))
+    }
+
+    /// How much longer the queue may become until what the faster probes add to it is lost: by half of the longest, since
+    /// behind the other half bursts of others have their place; and once it is longer than that, by what is left. Unit: s.
+    fn room(&self) -> f64 {
+        let half = self.bottleneck.room.max(self.swing);
+        half.min(2.0 * half - self.queue)
     }
 
     /// What an interval at this rate would report behind a queue of this length.
@@ -79,10 +87,7 @@ impl Forecast {
 
     /// The same, if the queue grows so fast. Unit: s/s.
     fn report_of(&self, rate: f64, queue: f64, growth: f64) -> Report {
-        // What the faster probes add to a queue that is half as long as the longest is lost: behind the other half bursts
-        // of others have their place.
-        let room = self.bottleneck.room.max(self.swing);
-        let excess = (growth + (self.swing - room) / self.horizon).max(0.0);
+        let excess = (growth + (self.swing - self.room()) / self.horizon).max(0.0);
         let loss = (self.random + excess).min(1.0);
         let duration = Duration::try_from_secs_f64(self.horizon).unwrap_or(Duration::from_secs(1));
         // Counts large enough that rounding does not matter: only ratios do.
@@ -195,6 +200,19 @@ pub(super) mod tests {
         assert!((found - 101.0).abs() < 0.2, "{found}");
         let found = best(&Forecast { bottleneck: Bottleneck::new(12.5e6, 1e-5), longest: 1e-5, ..forecast() });
         assert!((99.0..=100.1).contains(&found), "no buffer at all: {found}");
+    }
+
+    #[test]
+    fn a_queue_that_costs_nothing_is_filled_and_not_beyond_what_the_buffer_holds() {
+        // 30 ms of buffer, of which half may be filled at once, less what the probes swing.
+        let best = |queue| {
+            let forecast = Forecast { bottleneck: Bottleneck::new(12.5e6, 0.03), queue, ..forecast() };
+            let loss = |report: &Report| report.achieved.mbit() * (1.0 - 11.0 * report.loss());
+            forecast.climb(&loss, 0.25 * 12.5e6, 1.75 * 12.5e6) * 8e-6
+        };
+        for (queue, expected) in [(0.0, 149.0), (0.015, 149.0), (0.024, 119.0), (0.03, 99.0)] {
+            assert!((best(queue) - expected).abs() < 0.3, "behind {queue} s: {}, not {expected}", best(queue));
+        }
     }
 
     #[test]
