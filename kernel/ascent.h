@@ -51,7 +51,7 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	pcc_bottleneck_new(&probing->bottleneck, law->rate, law->path.queue);
 	probing->share = (struct pcc_response){ .xx = N_ZERO };
 	probing->last_rate = N_ZERO;
-	probing->deviation = (struct pcc_deviation){ .rtt = N_UNKNOWN };
+	probing->deviation = (struct pcc_deviation){ .theirs = N_UNKNOWN };
 	probing->price = N_ZERO;
 	probing->rival = (struct pcc_rival){ .crowded = N_ZERO };
 	probing->most = law->rate;
@@ -286,6 +286,26 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	return 1;
 }
 
+/* What the pair says of others, where share says whether the queue is all ours. */
+PCC_CALL int pcc_note_others(struct pcc_law *law, u32 share)
+{
+	struct pcc_probing *probing;
+	pcc_num carried, ours;
+	bool shared;
+
+	PCC_NEEDS(law, 0);
+	probing = &law->probing;
+	carried = n_min(law->pair.rate, probing->bottleneck.capacity);
+	ours = pcc_at_most(&probing->share);
+	shared = share == PCC_DOES_NOT_ANSWER && law->pair.answer == PCC_ANSWERS &&
+		 n_above(probing->level.queue, N_ZERO);
+	pcc_deviation_through(&probing->deviation, carried, ours, share == PCC_ANSWERS, shared);
+	pcc_deviation_learn(&probing->deviation,
+			    n_sub(law->pair.least_rtt, pcc_level_base(&probing->level)),
+			    law->pair.started, carried, ours);
+	return 0;
+}
+
 /* enum pcc_verdict. */
 PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program)
 {
@@ -303,8 +323,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	if (!pcc_resolve(law) || !pcc_take_pair(law))
 		return PCC_WAIT;
 	share = pcc_answers(&probing->share, ASCENT_ALONE, ASCENT_ALONE);
-	pcc_deviation_learn(&probing->deviation, law->pair.least_rtt, law->pair.started,
-			    share == PCC_ANSWERS);
+	pcc_note_others(law, share);
 	pcc_foresee(law);
 	carried = probing->bottleneck.capacity;
 	highest = n_mul(carried, n_add(N_ONE, parameters->step_max));

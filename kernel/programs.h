@@ -297,7 +297,7 @@
 		{ PCC_IF, 0, 0 }, \
 		{ PCC_SET, 1, 0 }, \
 		{ PCC_LOAD, PCC_SIGMA, 0 }, \
-		{ PCC_PUSH, 0, 0x3f50624dd2f1a9fc }, /* 0.001 */ \
+		{ PCC_PUSH, 0, 0x3f1a36e2eb1c432d }, /* 0.0001 */ \
 		{ PCC_GE, 0, 0 }, \
 		{ PCC_GET, 0, 0 }, \
 		{ PCC_OR, 0, 0 }, \
@@ -320,7 +320,7 @@
 		{ PCC_LOAD, PCC_LOSS, 0 }, \
 		{ PCC_MUL, 0, 0 }, \
 		{ PCC_SUB, 0, 0 }, \
-		{ PCC_PUSH, 0, 0x4097700000000000 }, /* 1500.0 */ \
+		{ PCC_PUSH, 0, 0x40cd4c0000000000 }, /* 15000.0 */ \
 		{ PCC_LOAD, PCC_X, 0 }, \
 		{ PCC_MUL, 0, 0 }, \
 		{ PCC_GET, 2, 0 }, \

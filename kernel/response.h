@@ -76,34 +76,48 @@ enum pcc_answer {
 	PCC_DOES_NOT_ANSWER, /* it is below what was asked about */
 };
 
-/* Whether the slope is above the first, which is not negative, or below the second.
- * Where pairs scatter more than their own errors say, it is the scatter that counts; and
- * that the slope is low takes more errors the fewer pairs there were, within a tenth as
- * Student's distribution has it.
+/* The slope's error. Where pairs scatter more than their own errors say, it is the
+ * scatter that counts.
  */
+PCC_PART pcc_num pcc_response_error(const struct pcc_response *response)
+{
+	pcc_num unexplained, freedom;
+
+	unexplained = n_div(n_square(response->xy), response->xx);
+	unexplained = n_max(n_sub(response->yy, unexplained), N_ZERO);
+	freedom = n_max(n_sub(response->pairs, N_ONE), N_ONE);
+	return n_sqrt(n_div(n_max(n_div(unexplained, freedom), N_ONE), response->xx));
+}
+
+/* What the slope is certainly not above (97.5 %): the fewer pairs there were, the more
+ * errors that takes, within a tenth as Student's distribution has it. Infinite as long as
+ * nothing is known.
+ */
+PCC_PART pcc_num pcc_at_most(const struct pcc_response *response)
+{
+	pcc_num freedom, errors;
+
+	freedom = n_sub(response->pairs, N_ONE);
+	if (!n_above(response->xx, N_ZERO) || !n_above(freedom, N_ZERO))
+		return N_INFINITY;
+	errors = n_div(n_ratio(6, 1), n_mul(freedom, n_sqrt(freedom)));
+	errors = n_mul(n_add(N_TWO, errors), pcc_response_error(response));
+	return n_add(n_div(response->xy, response->xx), errors);
+}
+
+/* Whether the slope is above the first, which is not negative, or below the second. */
 PCC_CALL int pcc_answers(const struct pcc_response *response, pcc_num above, pcc_num below)
 {
-	pcc_num unexplained, error, freedom, slope, errors;
+	pcc_num error, slope;
 
 	PCC_NEEDS(response, 0);
 	if (!n_above(response->xx, N_ZERO))
 		return PCC_UNCLEAR;
-	unexplained = n_div(n_square(response->xy), response->xx);
-	unexplained = n_max(n_sub(response->yy, unexplained), N_ZERO);
-	freedom = n_max(n_sub(response->pairs, N_ONE), N_ONE);
-	error = n_div(n_max(n_div(unexplained, freedom), N_ONE), response->xx);
-	error = n_sqrt(error);
+	error = n_mul(N_TWO, pcc_response_error(response));
 	slope = n_div(response->xy, response->xx);
-	if (n_above(n_sub(slope, n_mul(N_TWO, error)), above))
+	if (n_above(n_sub(slope, error), above))
 		return PCC_ANSWERS;
-	freedom = n_sub(response->pairs, N_ONE);
-	if (!n_above(freedom, N_ZERO))
-		return PCC_UNCLEAR;
-	errors = n_div(n_ratio(6, 1), n_mul(freedom, n_sqrt(freedom)));
-	errors = n_add(N_TWO, errors);
-	if (n_less(n_add(slope, n_mul(errors, error)), below))
-		return PCC_DOES_NOT_ANSWER;
-	return PCC_UNCLEAR;
+	return n_less(pcc_at_most(response), below) ? PCC_DOES_NOT_ANSWER : PCC_UNCLEAR;
 }
 
 #endif

@@ -5,34 +5,64 @@
 #ifndef PCC_DEVIATION_H
 #define PCC_DEVIATION_H
 
-#include "../number.h"
+#include "../report.h"
 
 /* So long is remembered. Unit: s. */
 #define DEVIATION_MEMORY n_ratio(3, 1)
 
-/* Of the least RTT of pairs: its mean, NaN before the first, when it was taken in last,
- * and by how much it differs from the mean in the mean. All in s.
+/* Of what goes through the queue, so much is remembered from pair to pair as long as we
+ * are alone.
+ */
+#define DEVIATION_REMEMBERED n_ratio(99, 100)
+/* Weight of a pair that says how much others send. */
+#define DEVIATION_WEIGHT n_ratio(3, 100)
+
+/* Of others' part of the queue: its mean, when it was taken in last, NaN before the first,
+ * and by how much it differs from the mean in the mean, all in s; and what goes through
+ * the queue, ours and theirs, as far as it was seen, in byte/s.
  */
 struct pcc_deviation {
-	pcc_num rtt;
+	pcc_num theirs;
 	pcc_num at;
 	pcc_num mean;
+	pcc_num through;
 };
 
-/* Takes in an RTT of that time, of a queue that is all ours or not. */
-PCC_PART void pcc_deviation_learn(struct pcc_deviation *deviation, pcc_num rtt, pcc_num at,
-				  bool is_ours)
+/* What goes through the queue, after a pair of which so much was carried, and that says
+ * that no more than a part of the queue is ours.
+ */
+PCC_PART void pcc_deviation_through(struct pcc_deviation *deviation, pcc_num carried,
+				    pcc_num ours, bool alone, bool shared)
 {
-	pcc_num weight = N_ZERO, apart;
+	pcc_num more;
 
-	if (n_known(deviation->rtt))
+	if (alone)
+		deviation->through = n_mul(DEVIATION_REMEMBERED, deviation->through);
+	deviation->through = n_max(deviation->through, carried);
+	if (!shared)
+		return;
+	more = n_not_negative(n_sub(n_div(carried, ours), deviation->through));
+	deviation->through = n_add(deviation->through, n_mul(DEVIATION_WEIGHT, more));
+}
+
+/* Takes in an RTT of that time, above the path's own by so much. Others have no more than
+ * is left, of the queue as of what goes through it.
+ */
+PCC_PART void pcc_deviation_learn(struct pcc_deviation *deviation, pcc_num above, pcc_num at,
+				  pcc_num carried, pcc_num ours)
+{
+	pcc_num weight = N_ZERO, theirs, apart;
+
+	ours = n_max(ours, n_div(carried, deviation->through));
+	theirs = n_mul(above, n_not_negative(n_sub(N_ONE, ours)));
+	if (n_known(deviation->theirs))
 		weight = n_clamp(n_div(n_sub(at, deviation->at), DEVIATION_MEMORY), N_ZERO, N_ONE);
-	if (is_ours || !n_known(deviation->rtt))
-		deviation->rtt = rtt;
-	apart = n_sub(rtt, deviation->rtt);
+	else
+		deviation->theirs = theirs;
+	apart = n_sub(theirs, deviation->theirs);
 	deviation->mean = n_add(deviation->mean,
 				n_mul(weight, n_sub(n_abs(apart), deviation->mean)));
-	deviation->rtt = n_add(deviation->rtt, n_mul(weight, apart));
+	deviation->theirs = n_add(deviation->theirs, n_mul(weight, apart));
 	deviation->at = at;
 }
 

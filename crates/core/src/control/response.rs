@@ -63,9 +63,14 @@ impl Response {
     /// Whether the slope is certainly below this (97.5 %). The fewer pairs there were, the less their scatter says of the
     /// error: within a tenth the quantile of Student's distribution.
     pub(super) fn is_below(&self, slope: f64) -> bool {
+        self.at_most() < slope
+    }
+
+    /// What the slope is certainly not above (97.5 %); infinite as long as nothing is known.
+    pub(super) fn at_most(&self) -> f64 {
         let freedom = self.pairs - 1.0;
         let errors = 2.0 + 6.0 * freedom.max(0.0).powf(-1.5);
-        self.xx > 0.0 && self.xy / self.xx + errors * self.error() < slope
+        if self.xx > 0.0 { self.xy / self.xx + errors * self.error() } else { f64::INFINITY }
     }
 
     /// The slope less so many errors; zero where that is not above zero.

@@ -3,18 +3,27 @@ use super::parameters::Parameter;
 use super::{Scavenger, Utility};
 use crate::interval::Report;
 use crate::units::Rate;
+use core::time::Duration;
 
 /// Proteus-H, for what needs a rate and can use more: [`super::Proteus`] below it, [`Scavenger`] from it on.
 /// Source: `SIGCOMM 2020` (PCC Proteus).
 ///
 /// It drops where it changes over; a pair of trials on both sides of it compares two functions, which makes the needed
 /// rate the one that is kept.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Hybrid {
     /// The rate the application needs, R; for video that of the best quality. No default.
     pub needed: Rate,
     /// From there on; what it is made of serves below.
     pub scavenger: Scavenger,
+}
+
+impl Default for Hybrid {
+    /// The authors' numbers, for a law that compares what intervals measured.
+    fn default() -> Self {
+        let scavenger = Scavenger { d: 1500.0, jitter: Duration::from_millis(1), ..Scavenger::default() };
+        Self { needed: Rate::default(), scavenger }
+    }
 }
 
 impl Utility for Hybrid {
@@ -56,7 +65,6 @@ impl BuiltIn for Hybrid {
 mod tests {
     use super::*;
     use crate::utility::tests::report;
-    use core::time::Duration;
 
     #[test]
     fn deviation_costs_nothing_below_the_needed_rate_and_much_from_it_on() {

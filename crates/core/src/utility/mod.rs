@@ -56,7 +56,8 @@ pub trait Utility: Debug + Send + Sync {
     /// The name users select it by.
     fn name(&self) -> &str;
 
-    /// Whether it falls with the standing queue, so that it has a maximum without packets being lost.
+    /// Whether it falls with the standing queue, or with the deviation of the RTT that a queue stands for, so that it has a
+    /// maximum without packets being lost.
     /// [`Law::suited_to`](crate::control::Law::suited_to) asks.
     fn prices_queue(&self) -> bool {
         false

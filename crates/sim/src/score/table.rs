@@ -75,9 +75,9 @@ const HALF_LOAD: &str = "pcc*150:size=100kB:stagger=107ms";
 const HIGH_LOAD: &str = "pcc*200:size=100kB:stagger=71ms";
 const SCAVENGERS: [&str; 3] = ["pcc/scavenger", "cubic pcc/scavenger:start=5s", "pcc pcc/scavenger:start=5s"];
 const PROTEUS: [&str; 3] = [
-    "pcc/scavenger:law=vivace+proteus+pairs=2",
-    "cubic pcc/scavenger:start=5s:law=vivace+proteus+pairs=2",
-    "pcc/proteus:law=vivace+proteus pcc/scavenger:start=5s:law=vivace+proteus+pairs=2",
+    "pcc/scavenger,d=1500,jitter=1ms:law=vivace+proteus+pairs=2",
+    "cubic pcc/scavenger,d=1500,jitter=1ms:start=5s:law=vivace+proteus+pairs=2",
+    "pcc/proteus:law=vivace+proteus pcc/scavenger,d=1500,jitter=1ms:start=5s:law=vivace+proteus+pairs=2",
 ];
 const CODEL: &str = "rate=40Mbit,rtt=40ms,buffer=1MB";
 
@@ -170,8 +170,8 @@ pub const ROWS: &[Row] = &[
         .over("bbr")
         .long([60, 200], [2, 5]),
     row("18", "scavenger, alone", "clean", SCAVENGERS[0], Share, [0.85, 0.95]).long([20, 60], [2, 5]),
-    row("18", "CUBIC beside it", "clean", SCAVENGERS[1], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]).today(0.85),
-    row("18", "PCC beside it", "clean", SCAVENGERS[2], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]).today(0.70),
+    row("18", "CUBIC beside it", "clean", SCAVENGERS[1], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]),
+    row("18", "PCC beside it", "clean", SCAVENGERS[2], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]),
     row("18", "Proteus' scavenger, alone", "clean", PROTEUS[0], Share, [0.85, 0.95]).long([20, 60], [2, 5]),
     row("18", "CUBIC beside it", "clean", PROTEUS[1], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]),
     row("18", "Proteus beside it", "clean", PROTEUS[2], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]).today(0.60),

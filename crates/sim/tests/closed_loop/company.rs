@@ -112,3 +112,38 @@ fn a_queue_of_one_s_own_on_a_link_that_changes_is_no_rival_s() {
         );
     }
 }
+
+/// What can wait: the default sender's share of the path beside it, from the later one's start on.
+fn beside_what_can_wait(flows: [Flow; 2], primary: usize, seed: u64) -> f64 {
+    let [mut first, mut second] = flows;
+    second.start = s(5);
+    let waits = if primary == 0 { &mut second } else { &mut first };
+    waits.config.utility = pcc::utility::parse("scavenger").unwrap();
+    let results = seeded("clean", 45, seed, vec![first, second]);
+    results.flows[primary].goodput(s(5), s(45)).mbit() / results.capacity(s(5), s(45)).mbit()
+}
+
+#[test]
+fn what_can_wait_leaves_the_path_to_cubic_and_to_a_sender_that_keeps_the_queue_short() {
+    for control in [Control::Cubic, Control::Pcc] {
+        let there = || [Flow::of(control), Flow::default()];
+        let comes = || [Flow::default(), Flow::of(control)];
+        let kept = |flows: &dyn Fn() -> [Flow; 2], primary| {
+            (1..=4).map(|seed| beside_what_can_wait(flows(), primary, seed)).collect::<Vec<_>>()
+        };
+        for (who, kept) in [("that comes", kept(&comes, 1)), ("that is there", kept(&there, 0))] {
+            let mean = kept.iter().sum::<f64>() / kept.len() as f64;
+            assert!(mean >= 0.92 && kept.iter().all(|one| *one >= 0.85), "{control:?} {who} keeps {kept:.3?}");
+        }
+    }
+}
+
+#[test]
+fn what_can_wait_uses_a_path_that_nobody_else_wants() {
+    for (path, least) in [("clean", 0.97), ("clean,loss=1%", 0.96), ("clean,jitter=5ms", 0.85)] {
+        let mut flow = Flow::default();
+        flow.config.utility = pcc::utility::parse("scavenger").unwrap();
+        let results = seeded(path, 30, 1, vec![flow]);
+        at_least(path, results.share_after(s(0)), least, &results);
+    }
+}

@@ -81,11 +81,14 @@ fn growth_within_the_noise_of_its_regression_does_not_stop_proteus() {
     }
 }
 
+/// With the numbers of the authors' code.
+const SCAVENGER: &str = "scavenger,d=1500,jitter=1ms";
+
 /// A scavenger of Proteus beside somebody who came five seconds before: what the other one keeps of the link.
 fn beside_a_scavenger(other: &Flow, seed: u64) -> (f64, Results) {
     let mut scavenger = Flow { start: s(5), ..Flow::default() };
     scavenger.config.law = Some("vivace,proteus,pairs=2".parse().unwrap());
-    scavenger.config.utility = utility::parse("scavenger").unwrap();
+    scavenger.config.utility = utility::parse(SCAVENGER).unwrap();
     scavenger.config.seed = seed;
     let flows = vec![other.clone(), scavenger];
     let results = run(&Scenario::new("clean".parse().unwrap(), flows, seed, s(40))).unwrap();
@@ -94,7 +97,7 @@ fn beside_a_scavenger(other: &Flow, seed: u64) -> (f64, Results) {
 
 #[test]
 fn a_scavenger_of_proteus_fills_the_link_alone_and_leaves_it_to_cubic() {
-    alone("vivace,proteus,pairs=2", "scavenger", "clean", 0.91..=1.0, 0.001);
+    alone("vivace,proteus,pairs=2", SCAVENGER, "clean", 0.91..=1.0, 0.001);
     for seed in 1..=4 {
         let (kept, results) = beside_a_scavenger(&Flow::of(Control::Cubic), seed);
         at_least(&format!("share of CUBIC, seed {seed}"), kept, 0.90, &results);

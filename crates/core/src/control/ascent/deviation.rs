@@ -3,28 +3,63 @@
 //! A utility may ask for the standard deviation of an interval's RTT samples: `scavenger` does, since others make the RTT vary
 //! before they lose packets. Probes are too short to see that: a sawtooth of CUBIC has seconds, a probe 25 ms at the most. An
 //! interval long enough would see what the RTTs of many probes deviate by; and as much is foreseen of the next, at any rate, since
-//! what others do is not changed by our next step. What varies while the queue is all our own is our own doing.
+//! what others do is not changed by our next step.
+//!
+//! What varies with our own part of the queue is our own doing, and where all that ever goes through is ours, so is all that
+//! varies: or a lone sender would give way to itself, to a radio or to its host. Of the queue we have at most what its growth
+//! answers to our rate by, two errors above the mean; of what goes through it, what is carried for us.
 
 /// So long is remembered. Unit: s. With 3 s a sawtooth of CUBIC, 7 s at 100 Mbit/s and 30 ms, counts throughout; and who finds
 /// himself alone is himself again after some ten.
 const MEMORY: f64 = 3.0;
 
-/// Of the least RTT of pairs, which noise hardly raises: its mean, when it was taken in last, and by how much it differs from the
-/// mean in the mean. Unit: s.
+/// Of what goes through the queue, so much is forgotten from pair to pair as long as we are alone: half of it after 70.
+const FORGETTING: f64 = 0.99;
+/// Weight of a pair that says how much others send.
+const WEIGHT: f64 = 0.03;
+
+/// What a pair says of others. Times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    pub(super) at: f64,
+    /// The RTT above the path's own.
+    pub(super) above: f64,
+    /// What was carried for us.
+    pub(super) carried: f64,
+    /// Our part of the queue is no more than this.
+    pub(super) ours: f64,
+    /// The queue is certainly all ours; there certainly is one, and not all of it is.
+    pub(super) alone: bool,
+    pub(super) shared: bool,
+}
+
+/// Of others' part of the queue: its mean, when it was taken in last, and by how much it differs from the mean in the mean.
+/// Unit: s.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deviation {
     last: Option<(f64, f64)>,
     mean: f64,
+    /// What goes through the queue, ours and theirs, as far as it was seen.
+    through: f64,
 }
 
 impl Deviation {
-    /// Takes in an RTT of that time, of a queue that is all ours or not.
-    pub(super) fn learn(&mut self, rtt: f64, at: f64, is_ours: bool) {
-        let (mean, then) = self.last.unwrap_or((rtt, at));
-        let mean = if is_ours { rtt } else { mean };
+    /// Takes in a pair.
+    pub(super) fn learn(&mut self, look: Look) {
+        let Look { at, above, carried, ours, alone, shared } = look;
+        if alone {
+            self.through *= FORGETTING;
+        }
+        self.through = self.through.max(carried);
+        if shared {
+            self.through += WEIGHT * (carried / ours - self.through).max(0.0);
+        }
+        // Others have no more than is left, of the queue as of what goes through it.
+        let theirs = above * (1.0 - ours.max(carried / self.through)).max(0.0);
+        let (mean, then) = self.last.unwrap_or((theirs, at));
         let weight = ((at - then) / MEMORY).clamp(0.0, 1.0);
-        self.mean += weight * ((rtt - mean).abs() - self.mean);
-        self.last = Some((mean + weight * (rtt - mean), at));
+        self.mean += weight * ((theirs - mean).abs() - self.mean);
+        self.last = Some((mean + weight * (theirs - mean), at));
     }
 
     pub(super) const fn seconds(&self) -> f64 {
@@ -36,41 +71,68 @@ impl Deviation {
 mod tests {
     use super::*;
 
-    /// So many seconds of pairs, ten a second.
-    fn seconds(deviation: &mut Deviation, from: u32, to: u32, rtt: impl Fn(f64) -> f64, is_ours: bool) -> f64 {
+    /// So many seconds of pairs, ten a second, of a sender that has this part of the queue at the most, and of 100 byte/s.
+    fn seconds(deviation: &mut Deviation, from: u32, to: u32, above: impl Fn(f64) -> f64, part: (f64, f64)) -> f64 {
         for at in (10 * from..10 * to).map(|tenths| f64::from(tenths) / 10.0) {
-            deviation.learn(rtt(at), at, is_ours);
+            deviation.learn(look(at, above(at), part));
         }
         deviation.seconds()
     }
 
+    fn look(at: f64, above: f64, (ours, carried): (f64, f64)) -> Look {
+        Look { at, above, carried, ours, alone: false, shared: ours < 0.75 }
+    }
+
     /// From 12 to 30 ms of queue in seven seconds, over and over.
     fn sawtooth(at: f64) -> f64 {
-        0.042 + 0.018 * (at / 7.0).fract()
+        0.012 + 0.018 * (at / 7.0).fract()
     }
+
+    const LITTLE: (f64, f64) = (0.1, 10.0);
 
     #[test]
     fn a_sawtooth_of_others_counts_and_one_of_our_own_does_not() {
-        for (is_ours, expected) in [(false, 0.002..0.006), (true, 0.0..1e-12)] {
-            let found = seconds(&mut Deviation::default(), 0, 60, sawtooth, is_ours);
-            assert!(expected.contains(&found), "{found}");
+        for (part, expected) in [(LITTLE, 0.002..0.006), ((0.5, 50.0), 0.001..0.003), ((1.0, 100.0), 0.0..1e-12)] {
+            let found = seconds(&mut Deviation::default(), 0, 60, sawtooth, part);
+            assert!(expected.contains(&found), "{part:?}: {found}");
         }
+    }
+
+    #[test]
+    fn who_carries_all_there_ever_was_is_told_of_nobody_by_a_radio() {
+        let radio = |at: f64| if ((10.0 * at) as u32).is_multiple_of(2) { 0.001 } else { 0.003 };
+        let mut deviation = Deviation::default();
+        let full = Look { shared: false, ..look(0.0, 0.0, (0.1, 100.0)) };
+        for at in (0..600).map(|tenths| f64::from(tenths) / 10.0) {
+            deviation.learn(Look { at, above: radio(at), ..full });
+        }
+        assert!(deviation.seconds() < 1e-12, "{deviation:?}");
+        let idle = seconds(&mut deviation, 60, 70, radio, LITTLE);
+        assert!(idle > 5e-4, "one who has a tenth cannot know: {idle}");
     }
 
     #[test]
     fn it_is_forgotten_where_nothing_varies_any_more() {
         let mut deviation = Deviation::default();
-        seconds(&mut deviation, 0, 60, sawtooth, false);
+        seconds(&mut deviation, 0, 60, sawtooth, LITTLE);
         let (soon, late) =
-            (seconds(&mut deviation, 60, 63, |_| 0.03, false), seconds(&mut deviation, 63, 80, |_| 0.03, false));
+            (seconds(&mut deviation, 60, 63, |_| 0.0, LITTLE), seconds(&mut deviation, 63, 80, |_| 0.0, LITTLE));
         assert!(soon > 0.002 && late < 0.0002, "{soon} {late}");
     }
 
     #[test]
+    fn a_queue_that_we_drained_ourselves_is_no_deviation() {
+        let mut deviation = Deviation::default();
+        seconds(&mut deviation, 0, 10, |_| 0.005, (1.0, 100.0));
+        let drained = seconds(&mut deviation, 10, 20, |_| 0.0, LITTLE);
+        assert!(drained < 1e-12, "{drained}");
+    }
+
+    #[test]
     fn how_often_it_is_looked_at_changes_little() {
-        let often = seconds(&mut Deviation::default(), 0, 60, sawtooth, false);
+        let often = seconds(&mut Deviation::default(), 0, 60, sawtooth, LITTLE);
         let mut seldom = Deviation::default();
-        (0..60).for_each(|at| seldom.learn(sawtooth(f64::from(at)), f64::from(at), false));
+        (0..60).for_each(|at| seldom.learn(look(f64::from(at), sawtooth(f64::from(at)), LITTLE)));
         assert!((often / seldom.seconds() - 1.0).abs() < 0.4, "{often} {}", seldom.seconds());
     }
 }

@@ -12,7 +12,7 @@ const HALVINGS: u32 = 14;
 const SIDE: f64 = 0.001;
 /// A queue came from nothing and goes to nothing: the standard deviation of an RTT that is evenly spread between is this share of
 /// the queue, the root of 1/12.
-const OF_A_QUEUE: f64 = 0.29;
+pub(crate) const OF_A_QUEUE: f64 = 0.29;
 
 /// The path as it is foreseen to be when the next rate acts. All times in seconds, rates in byte/s.
 #[derive(Clone, Copy, Debug)]

@@ -34,8 +34,9 @@ use crate::rng::Rng;
 use crate::units::Rate;
 use bottleneck::{Bottleneck, Fate};
 use core::time::Duration;
-use deviation::Deviation;
+use deviation::{Deviation, Look};
 use forecast::Forecast;
+pub(crate) use forecast::OF_A_QUEUE;
 use level::{Answer, Level, Reading};
 use loss::Loss;
 use pair::Pair;
@@ -248,7 +249,14 @@ impl Ascent {
         let probing = &mut self.probing;
         let (alone, shared) = (probing.share.at_least(ERRORS) > ALONE, probing.share.is_below(ALONE));
         if let Some(least) = told.pair.least_rtt() {
-            probing.deviation.learn(least, told.pair.second.started.as_secs_f64(), alone);
+            probing.deviation.learn(Look {
+                at: told.pair.second.started.as_secs_f64(),
+                above: least - probing.level.base(),
+                carried: told.pair.rate().min(probing.bottleneck.capacity()),
+                ours: probing.share.at_most(),
+                alone,
+                shared: shared && told.answer == Answer::Yes && told.queue.level > 0.0,
+            });
         }
         let forecast = self.foresee(&told, length, path);
         let probing = &mut self.probing;

@@ -136,7 +136,7 @@ mod tests {
         ] {
             is_near(bears("vivace", Disturbance::Loss, mbit), loss, 0.02);
             is_near(bears("vivace", Disturbance::Growth, mbit), growth, 0.02);
-            is_near(bears("scavenger,jitter=1ns", Disturbance::Deviation, mbit), deviation, 0.02);
+            is_near(bears("scavenger,jitter=1ns,d=1500", Disturbance::Deviation, mbit), deviation, 0.02);
         }
     }
 

@@ -21,6 +21,7 @@ pub use traps::Trap;
 
 use super::Utility;
 use crate::control::Law;
+use crate::control::ascent::OF_A_QUEUE;
 use crate::interval::Previous;
 use crate::units::Rate;
 use core::time::Duration;
@@ -126,6 +127,7 @@ impl<'a> Game<'a> {
             sight.growth = Some((end - queue) / seconds.max(1e-9));
             sight.queue = (queue, queue);
             sight.own_loss = Some(overflow);
+            sight.foreseen = OF_A_QUEUE * queue;
         }
         sight
     }
@@ -171,7 +173,8 @@ pub(super) fn prices_queue(utility: &dyn Utility) -> bool {
     let around = |rate: f64, queue: f64, growth: f64| {
         [1.0 - SIDE, 1.0 + SIDE].map(|factor| {
             let clear = Sight::clear(rate * factor, USUAL_RTT);
-            let sight = Sight { queue: (queue, queue), growth: Some(growth), own_loss: Some(0.0), ..clear };
+            let foreseen = OF_A_QUEUE * queue;
+            let sight = Sight { queue: (queue, queue), growth: Some(growth), own_loss: Some(0.0), foreseen, ..clear };
             utility.evaluate(&sight.report())
         })
     };

@@ -24,6 +24,8 @@ pub(super) struct Sight {
     pub(super) seconds: f64,
     /// Standard deviation of the RTT around its slope.
     pub(super) noise: f64,
+    /// Standard deviation of the RTT that the law foresees of the queue.
+    pub(super) foreseen: f64,
     pub(super) previous: Option<Previous>,
 }
 
@@ -44,6 +46,7 @@ impl Sight {
             growth: None,
             seconds: base,
             noise: 0.0,
+            foreseen: 0.0,
             previous: None,
         }
     }
@@ -78,7 +81,7 @@ impl Sight {
             rtt_span: time(self.seconds),
             rtt_samples: PACKETS as u32,
             rtt_residual: time(self.noise),
-            rtt_deviation: time(deviation),
+            rtt_deviation: time(deviation.max(self.foreseen)),
             app_limited: false,
             timed_out: false,
             limited_by: LimitedBy::Network,
