@@ -1,7 +1,7 @@
 //! What is measured, of whom, on which paths.
 
 use core::time::Duration;
-use pcc::control::Law;
+use pcc::control::{Law, ascent};
 use pcc::utility::Utility;
 use pcc_sim::score::Measure;
 use pcc_sim::{Cast, Control, Results, Scenario, run};
@@ -46,6 +46,12 @@ impl Variant {
     /// `written` changes the law, as parameters of it do, or the utility.
     pub(crate) fn of(base: &Self, written: &str) -> Result<Self, String> {
         let name = written.to_owned();
+        // What is no parameter of `--law`.
+        if let (Law::Ascent(config), Some(gain)) = (&base.law, written.strip_prefix("price_gain=")) {
+            let price_gain = gain.parse().map_err(|error| format!("{written}: {error}"))?;
+            let law = Law::Ascent(ascent::Config { price_gain, ..config.clone() });
+            return Ok(Self { name, law, ..base.clone() });
+        }
         let law = format!("{},{written}", base.law.name()).parse().map(|law| Self {
             name: name.clone(),
             law,

@@ -61,6 +61,9 @@ pub struct Config {
     pub interval_packets: f64,
     /// How far ahead the queue is foreseen. Unit: RTT, of which one passes before a rate is heard of.
     pub horizon_rtts: f64,
+    /// This part of the way to the rate that is wanted at the price of the mean queue, in ln x: in each RTT, since every pair
+    /// starts from what one of an RTT ago was carried at. No parameter of `--law`.
+    pub price_gain: f64,
     /// A part of the law to leave out, for experiments (`docs/sweeps/ascent.md`).
     pub without: Option<Part>,
 }
@@ -80,6 +83,7 @@ impl Default for Config {
             interval_rtts: 0.5,
             interval_packets: 40.0,
             horizon_rtts: 1.0,
+            price_gain: 0.03,
             without: None,
         }
     }
@@ -139,19 +143,19 @@ struct Probing {
 }
 
 impl Probing {
-    fn new(capacity: Rate, path: &Path, without: Option<Part>) -> Self {
+    fn new(capacity: Rate, path: &Path, config: &Config) -> Self {
         Self {
             trial: 0,
             second: None,
             launched: VecDeque::new(),
             first: None,
             level: Level::above(path.base().as_secs_f64()),
-            loss: Loss::without(without),
+            loss: Loss::without(config.without),
             bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
             share: Response::default(),
             last_growth: None,
             deviation: Deviation::default(),
-            price: Price::default(),
+            price: Price::new(config.price_gain),
             rival: Rival::default(),
             most: capacity.bytes_per_sec(),
         }
@@ -225,7 +229,7 @@ pub struct Ascent {
 impl Ascent {
     /// A law that probes around `rate`.
     pub fn new(config: Config, rate: Rate, path: &Path) -> Self {
-        let probing = Probing::new(rate, path, config.without);
+        let probing = Probing::new(rate, path, &config);
         Self { config, rate, probing }
     }
 
@@ -400,7 +404,7 @@ impl RateControl for Ascent {
     }
 
     fn begin(&mut self, rate: Rate, path: &Path) {
-        (self.rate, self.probing) = (rate, Probing::new(rate, path, self.config.without));
+        (self.rate, self.probing) = (rate, Probing::new(rate, path, &self.config));
     }
 
     fn limit(&mut self, rate: Rate) {

@@ -18,20 +18,21 @@ const WEIGHT: f64 = 0.1;
 const UNUSUAL: f64 = 4.0;
 /// As long as nothing is known: what `fair` wants of a lone sender on 100 Mbit/s. Unit: s.
 const FIRST: f64 = 0.0005;
-/// This part of the way to the rate wanted at that price, in ln x: in each RTT, since every pair starts from what one of an RTT
-/// ago was carried at. Of 0.03, 0.045 and 0.06 the one that costs least where the RTT jitters by 20 ms: 0.91, 0.89 and 0.89 of
-/// the path.
-const GAIN: f64 = 0.03;
 /// No rate farther than twice or half of ours is looked at.
 const FARTHEST: f64 = 2.0;
 
-/// The mean of the queueing delay. Unit: s.
-#[derive(Clone, Copy, Debug, Default)]
+/// The mean of the queueing delay, and the part of the way to the rate wanted at its price, in ln x, that each RTT goes. Unit: s.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Price {
     mean: f64,
+    gain: f64,
 }
 
 impl Price {
+    pub(super) const fn new(gain: f64) -> Self {
+        Self { mean: 0.0, gain }
+    }
+
     /// Takes in the level of the queue at a pair, as it was read, noise and all. The factor by which its rate should change for
     /// what the queue costs in the mean, where readings are off by so much.
     pub(super) fn follow(&mut self, level: f64, noise: f64, forecast: &Forecast, utility: Evaluate<'_>) -> f64 {
@@ -42,7 +43,7 @@ impl Price {
         }
         let carried = forecast.bottleneck.capacity();
         let wanted = forecast.climb_behind(self.mean, utility, carried / FARTHEST, carried * FARTHEST);
-        (wanted / carried).powf(GAIN)
+        (wanted / carried).powf(self.gain)
     }
 }
 
@@ -53,6 +54,8 @@ mod tests {
     use super::*;
     use crate::utility::{Fair, Utility};
 
+    const GAIN: f64 = 0.03;
+
     /// At 50 of 100 Mbit/s, where `fair` wants a queue of 0.71 ms.
     fn half() -> Forecast {
         Forecast { bottleneck: Bottleneck::new(6.25e6, 0.03), ..forecast() }
@@ -60,7 +63,7 @@ mod tests {
 
     fn followed(queue: f64, noise: f64, pairs: u32) -> f64 {
         let forecast = Forecast { queue, ..half() };
-        let (mut price, fair) = (Price::default(), Fair::default());
+        let (mut price, fair) = (Price::new(GAIN), Fair::default());
         let mut factor = 1.0;
         for _ in 0..pairs {
             factor = price.follow(queue, noise, &forecast, &|report| fair.evaluate(report));
@@ -93,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_swings_costs_what_it_is_in_the_mean_whatever_it_is_at_the_moment() {
-        let (forecast, mut price, fair) = (half(), Price::default(), Fair::default());
+        let (forecast, mut price, fair) = (half(), Price::new(GAIN), Fair::default());
         let mut follow = |level: f64| price.follow(level, 0.0009, &forecast, &|report| fair.evaluate(report));
         (0..100).for_each(|_| {
             follow(0.0002);
@@ -111,7 +114,7 @@ mod tests {
     #[test]
     fn a_queue_of_a_moment_moves_the_mean_little() {
         let forecast = half();
-        let (mut price, fair) = (Price::default(), Fair::default());
+        let (mut price, fair) = (Price::new(GAIN), Fair::default());
         let mut follow = |level: f64| {
             price.follow(level, 1e-5, &forecast, &|report| fair.evaluate(report));
             price.mean
