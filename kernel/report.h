@@ -58,6 +58,8 @@ struct pcc_report {
 	pcc_num rtt_gradient_error;
 	/* From the first to the last packet that gave a sample. */
 	pcc_num rtt_span;
+	/* The longest time between two neighbours of them. */
+	pcc_num rtt_pause;
 	/* Root mean square of the samples around the slope, their deviation. */
 	pcc_num rtt_residual;
 	pcc_num rtt_deviation;

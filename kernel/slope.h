@@ -20,6 +20,8 @@ struct pcc_slope {
 	s64 first_r;
 	s64 last_t;
 	s64 last_r;
+	/* The longest time between two neighbours. */
+	s64 pause;
 	s64 sum_t;
 	s64 sum_r;
 	s64 sum_tt;
@@ -60,6 +62,8 @@ PCC_PART void pcc_slope_add(struct pcc_slope *slope, s64 t, u32 rtt)
 	r = pcc_bounded(r - slope->first_r);
 	dt = pcc_bounded(t - slope->last_t);
 	dr = pcc_bounded(r - slope->last_r);
+	if (dt > slope->pause)
+		slope->pause = dt;
 	slope->samples++;
 	slope->last_t = t;
 	slope->last_r = r;
@@ -98,6 +102,7 @@ PCC_CALL int pcc_slope_report(const struct pcc_slope *slope, struct pcc_report *
 	report->rtt_residual = N_ZERO;
 	report->rtt_deviation = N_ZERO;
 	report->rtt_span = n_mul(n_signed(slope->last_t), SLOPE_MICROSECOND);
+	report->rtt_pause = n_mul(n_signed(slope->pause), SLOPE_MICROSECOND);
 	if (!slope->samples)
 		return 0;
 	n = n_from(slope->samples);

@@ -49,14 +49,14 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 				   const struct pcc_level *level, pcc_num excess, pcc_num beyond)
 {
 	pcc_num rate, packet, gain, growth, variance, carried;
-	bool loses, busy;
+	bool loses, loses_more, busy;
 
 	PCC_NEEDS(bottleneck, 0);
 	PCC_NEEDS(pair, 0);
 	PCC_NEEDS(level, 0);
 	rate = pair->rate;
-	growth = pair->growth.mean;
-	variance = pair->growth.variance;
+	growth = pair->seen_growth.mean;
+	variance = pair->seen_growth.variance;
 	packet = n_div(pair->packet, rate);
 	loses = n_above(excess, BOTTLENECK_TELLING_LOSS);
 	if (loses)
@@ -65,15 +65,17 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 					     BOTTLENECK_WEIGHT);
 	bottleneck->room = n_max(bottleneck->room, n_div(level->queue, N_TWO));
 	packet = n_max(level->queue_noise, n_mul(LEVEL_TELLING_PACKETS, packet));
-	busy = loses || n_above(level->queue, packet);
+	/* Whether or not that answers to our rate: all was not carried. */
+	loses_more = n_above(beyond, n_mul(N_TWO, n_sqrt(pair->loss.variance)));
+	busy = loses || loses_more || n_above(level->queue, packet);
 	if (!busy) {
 		gain = n_add(n_mul(N_TWO, n_sqrt(variance)), BOTTLENECK_TELLING_GROWTH);
 		busy = n_above(pcc_shrunk(growth, variance), gain);
 	}
 	if (busy) {
 		/* What it carried is what it can carry. */
-		carried = n_add(N_ONE, n_max(growth, n_neg(N_HALF)));
-		carried = n_div(n_mul(rate, n_sub(N_ONE, beyond)), carried);
+		carried = n_mul(n_exp(pair->ln_carried.mean), n_sub(N_ONE, beyond));
+		variance = pair->ln_carried.variance;
 		bottleneck->variance = n_add(bottleneck->variance, n_square(BOTTLENECK_DRIFT));
 		pcc_scatter_learn(&bottleneck->scatter, n_log(carried));
 		gain = n_max(n_add(variance, pair->loss.variance),

@@ -92,6 +92,7 @@ PCC_CALL int pcc_foresee_queue(struct pcc_forecast *forecast, pcc_num queue)
 	report->rtt_gradient = queue;
 	report->rtt_gradient_error = N_ZERO;
 	report->rtt_span = report->duration;
+	report->rtt_pause = N_ZERO;
 	report->rtt_residual = N_ZERO;
 	forecast->varied = n_whole_nanoseconds(
 		n_max(forecast->deviation, n_mul(FORECAST_OF_A_QUEUE, queue)));

@@ -8,10 +8,8 @@
 #include "../report.h"
 #include "../response.h"
 
-/* A line through the means of two intervals knows their common slope by the root
- * of 3 better than a line through one of them knows its own.
- */
-#define PAIR_MEANS_WEIGHT n_ratio(6, 1)
+/* No RTT is known better than this. Unit: s. */
+#define PAIR_RESOLUTION n_ratio(1, 1000000)
 
 /* Rates in byte/s, times in s; NaN: not known. */
 struct pcc_pair {
@@ -22,11 +20,16 @@ struct pcc_pair {
 	pcc_num step;
 	/* How long both lasted. */
 	pcc_num seconds;
-	/* How fast the RTT grew over both, in s/s; what the two rates did to it
+	/* How fast the queue grew over both, in s/s; what the two rates did to it
 	 * cancels out. By how much faster it grew in the faster one.
 	 */
 	struct pcc_estimate growth;
 	struct pcc_estimate growth_step;
+	/* How fast it grew while it was looked at, and ln of what was carried then,
+	 * in byte/s, if the bottleneck was busy.
+	 */
+	struct pcc_estimate seen_growth;
+	struct pcc_estimate ln_carried;
 	/* Loss rate of both, by how much more the faster one lost, and what the
 	 * slower one lost.
 	 */
@@ -79,34 +82,159 @@ PCC_PART pcc_num pcc_since(u64 later, u64 earlier)
 	return later > earlier ? n_seconds(later - earlier) : N_ZERO;
 }
 
+/* A line through RTTs on the time of sending. */
+struct pcc_line {
+	struct pcc_estimate growth;
+	/* What was sent meanwhile. */
+	pcc_num rate;
+	/* The part of its time that it was looked at. */
+	pcc_num part;
+	/* Variance of ln of how long it is. */
+	pcc_num place;
+};
+
+/* Estimates of one thing, each by its variance. */
+struct pcc_combined {
+	pcc_num weights;
+	pcc_num sum;
+};
+
+PCC_PART void pcc_combine(struct pcc_combined *combined, struct pcc_estimate estimate)
+{
+	pcc_num weight = n_div(N_ONE, estimate.variance);
+
+	combined->weights = n_add(combined->weights, weight);
+	combined->sum = n_add(combined->sum, n_mul(weight, estimate.mean));
+}
+
+PCC_PART struct pcc_estimate pcc_of_all(const struct pcc_combined *combined)
+{
+	struct pcc_estimate all;
+
+	all.mean = n_div(combined->sum, combined->weights);
+	all.variance = n_div(N_ONE, combined->weights);
+	return all;
+}
+
+/* How fast the queue grew over all of the line's time. Of what was not looked at, since
+ * nothing was sent then, no more is known than that a queue falls by a second a second
+ * at the most: 1/3 is the mean square of what lies between that and nothing.
+ */
+PCC_PART struct pcc_estimate pcc_overall(const struct pcc_line *line)
+{
+	struct pcc_estimate all;
+
+	all.mean = n_mul(line->part, line->growth.mean);
+	all.variance = n_div(n_square(n_sub(N_ONE, line->part)), n_ratio(3, 1));
+	all.variance = n_add(n_mul(n_square(line->part), line->growth.variance), all.variance);
+	return all;
+}
+
+PCC_PART struct pcc_estimate pcc_line_carried(const struct pcc_line *line)
+{
+	pcc_num grown = n_add(N_ONE, n_max(line->growth.mean, n_neg(N_HALF)));
+	struct pcc_estimate carried;
+
+	carried.mean = n_log(n_div(line->rate, grown));
+	carried.variance = n_div(n_add(line->growth.variance, line->place), n_square(grown));
+	return carried;
+}
+
+/* What a line says, of the three sums. */
+PCC_PART void pcc_take_line(struct pcc_combined *sums, const struct pcc_line *line)
+{
+	pcc_combine(&sums[0], pcc_overall(line));
+	pcc_combine(&sums[1], line->growth);
+	pcc_combine(&sums[2], pcc_line_carried(line));
+}
+
+/* For how much of the interval the samples speak: from the first to the last, and as
+ * long again as they are apart. Less than all of it where a host stopped and sent what
+ * had piled up at once.
+ */
+PCC_PART pcc_num pcc_rtt_seen(const struct pcc_report *report)
+{
+	return n_min(n_add(report->rtt_span, report->rtt_pause), report->duration);
+}
+
+/* How long it was not looked at. */
+PCC_PART pcc_num pcc_unseen(const struct pcc_report *report, pcc_num seen)
+{
+	return n_not_negative(n_sub(report->duration, seen));
+}
+
+PCC_PART void pcc_line_within(struct pcc_line *line, const struct pcc_report *report, pcc_num seen,
+			      pcc_num variance)
+{
+	line->growth.mean = report->rtt_gradient;
+	line->growth.variance = n_div(variance, n_square(seen));
+	line->part = n_min(n_div(seen, report->duration), N_ONE);
+	line->rate = n_div(pair_achieved(report), line->part);
+	line->place = N_ZERO;
+}
+
+/* The line through the two means. Where in an interval that was looked at in part only
+ * its mean belongs is not known.
+ */
+PCC_PART void pcc_line_between(struct pcc_line *line, const struct pcc_report *a,
+			       const struct pcc_report *b, pcc_num apart, pcc_num variance)
+{
+	pcc_num squared = n_square(apart), mean = n_div(n_sub(b->rtt, a->rtt), apart);
+
+	line->place = n_add(n_square(pcc_unseen(a, pcc_rtt_seen(a))),
+			    n_square(pcc_unseen(b, pcc_rtt_seen(b))));
+	line->place = n_div(line->place, n_mul(n_ratio(12, 1), squared));
+	line->growth.mean = mean;
+	line->growth.variance = n_add(n_div(variance, n_mul(n_ratio(6, 1), squared)),
+				      n_mul(n_square(mean), line->place));
+	line->part = N_ONE;
+}
+
 PCC_CALL int pcc_pair_growth(struct pcc_pair *pair, const struct pcc_report *a,
 			     const struct pcc_report *b)
 {
-	pcc_num apart, between, variance, weights = n_add(N_TWO, PAIR_MEANS_WEIGHT);
-	pcc_num step;
+	struct pcc_combined sums[3] = {};
+	struct pcc_estimate of_a, of_b;
+	pcc_num apart, seen_a, seen_b, variance, step;
+	struct pcc_line line;
 
 	PCC_NEEDS(pair, 0);
 	PCC_NEEDS(a, 0);
 	PCC_NEEDS(b, 0);
 	pair->growth.mean = N_UNKNOWN;
 	pair->growth_step.mean = N_UNKNOWN;
-	/* Infinite where there are too few samples. */
-	variance = n_div(n_add(n_square(a->rtt_gradient_error), n_square(b->rtt_gradient_error)),
-			 N_TWO);
-	if (!n_finite(variance))
-		return 0;
-	step = n_sub(a->rtt_gradient, b->rtt_gradient);
-	pair->growth_step.mean = n_above(a->target, b->target) ? step : n_neg(step);
-	pair->growth_step.variance = n_mul(N_TWO, variance);
+	pair->seen_growth = (struct pcc_estimate){ N_ZERO, N_ONE };
+	pair->ln_carried = (struct pcc_estimate){ n_log(pair->rate), N_ONE };
 	apart = pcc_since(b->started, a->started);
-	if (n_is_zero(apart))
+	seen_a = pcc_rtt_seen(a);
+	seen_b = pcc_rtt_seen(b);
+	if (n_is_zero(apart) || n_is_zero(seen_a) || n_is_zero(seen_b))
 		return 0;
-	/* NaN if one of these is not known. */
-	between = n_div(n_sub(b->rtt, a->rtt), apart);
-	between = n_mul(PAIR_MEANS_WEIGHT, between);
-	between = n_add(n_add(a->rtt_gradient, b->rtt_gradient), between);
-	pair->growth.mean = n_div(between, weights);
-	pair->growth.variance = n_div(variance, weights);
+	/* Twelve times the variance of a mean. That of a slope is this by the square of
+	 * the time that it was seen over; so the line through the means of two whole
+	 * probes is known by the root of 3 better than each of their own. Infinite where
+	 * there are too few samples.
+	 */
+	variance = n_add(n_square(n_mul(a->rtt_gradient_error, seen_a)),
+			 n_square(n_mul(b->rtt_gradient_error, seen_b)));
+	variance = n_max(n_div(variance, N_TWO), n_square(PAIR_RESOLUTION));
+	if (!n_finite(variance) || !n_known(a->rtt_gradient) || !n_known(b->rtt_gradient))
+		return 0;
+	pcc_line_within(&line, a, seen_a, variance);
+	pcc_take_line(sums, &line);
+	of_a = pcc_overall(&line);
+	pcc_line_within(&line, b, seen_b, variance);
+	pcc_take_line(sums, &line);
+	of_b = pcc_overall(&line);
+	step = n_sub(of_a.mean, of_b.mean);
+	pair->growth_step.mean = n_above(a->target, b->target) ? step : n_neg(step);
+	pair->growth_step.variance = n_add(of_a.variance, of_b.variance);
+	pcc_line_between(&line, a, b, apart, variance);
+	line.rate = pair->rate;
+	pcc_take_line(sums, &line);
+	pair->growth = pcc_of_all(&sums[0]);
+	pair->seen_growth = pcc_of_all(&sums[1]);
+	pair->ln_carried = pcc_of_all(&sums[2]);
 	return 0;
 }
 

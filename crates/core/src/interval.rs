@@ -212,6 +212,7 @@ impl Interval {
             rtt_gradient: self.rtt.slope(),
             rtt_gradient_error: self.rtt.error(),
             rtt_span: self.rtt.span(),
+            rtt_pause: self.rtt.pause(),
             rtt_samples: self.rtt.samples(),
             rtt_residual: self.rtt.residual(),
             rtt_deviation: self.rtt.deviation(),

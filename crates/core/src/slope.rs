@@ -12,6 +12,8 @@ pub(crate) struct Slope {
     least: f64,
     first: (f64, f64),
     last: (f64, f64),
+    /// The longest time between two neighbours.
+    pause: f64,
     sum_t: f64,
     sum_r: f64,
     sum_tt: f64,
@@ -34,6 +36,7 @@ impl Slope {
         let (t, r) = (t - self.first.0, r - self.first.1);
         let (dt, dr) = (t - self.last.0, r - self.last.1);
         self.samples = self.samples.saturating_add(1);
+        self.pause = self.pause.max(dt);
         self.last = (t, r);
         self.sum_t += t;
         self.sum_r += r;
@@ -77,6 +80,11 @@ impl Slope {
     /// From the first sample's packet to the last one's: what the slope was seen over.
     pub(crate) fn span(&self) -> Duration {
         seconds(self.last.0)
+    }
+
+    /// The longest time between the packets of two neighbours.
+    pub(crate) fn pause(&self) -> Duration {
+        seconds(self.pause)
     }
 
     /// Sum of squares that the slope does not explain.
@@ -137,6 +145,7 @@ mod tests {
         let slope = over((0..10).map(|i| 30.0 + 0.1 * f64::from(i)));
         assert!((slope.slope().unwrap() - 0.1).abs() < 1e-9 && slope.error() < 1e-6, "{slope:?}");
         assert_eq!((slope.span(), slope.samples()), (Duration::from_millis(9), 10));
+        assert_eq!(slope.pause(), Duration::from_millis(1));
         assert_eq!(slope.least(), Some(Duration::from_millis(30)));
     }
 

@@ -257,6 +257,7 @@ fn report() -> impl Strategy<Value = Report> {
             rtt_gradient: slope.0,
             rtt_gradient_error: slope.1,
             rtt_span: duration,
+            rtt_pause: Duration::ZERO,
             rtt_samples: packets,
             rtt_residual: residual,
             rtt_deviation: deviation,

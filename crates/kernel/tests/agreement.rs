@@ -107,6 +107,8 @@ impl Network {
             2 => LimitedBy::ReceiverWindow,
             _ => LimitedBy::Network,
         };
+        // A host that stops sends what piled up in a small part of an interval.
+        let seen_for = if self.rng.unit() < 0.1 { length * self.rng.unit() } else { length * 0.95 };
         self.now += length;
         Report {
             id: 0,
@@ -131,7 +133,8 @@ impl Network {
             } else {
                 f64::INFINITY
             },
-            rtt_span: Duration::from_secs_f64(length * 0.95),
+            rtt_span: Duration::from_secs_f64(seen_for),
+            rtt_pause: Duration::from_secs_f64(seen_for * 0.1 * self.rng.unit()),
             rtt_samples: samples,
             rtt_residual: Duration::from_secs_f64(self.noise),
             rtt_deviation: Duration::from_secs_f64(self.noise),

@@ -269,6 +269,7 @@ mod tests {
             rtt_gradient: Some(0.0),
             rtt_gradient_error: 0.0,
             rtt_span: ms(100),
+            rtt_pause: ms(1),
             rtt_samples: 100,
             rtt_residual: ms(0),
             rtt_deviation: ms(0),

@@ -80,6 +80,8 @@ pub struct Report {
     pub rtt_gradient_error: f64,
     /// From the first to the last packet that gave a sample.
     pub rtt_span: Duration,
+    /// The longest time between two neighbours of them.
+    pub rtt_pause: Duration,
     /// Packets that gave a sample.
     pub rtt_samples: u32,
     /// Root mean square of the RTT samples around that slope; zero without a slope.
@@ -178,6 +180,12 @@ impl Report {
     /// By how much the RTT grew from its first to its last measurement, as the slope has it. Unit: s.
     pub fn rtt_rise(&self) -> f64 {
         self.rtt_gradient.unwrap_or(0.0) * self.rtt_span.as_secs_f64()
+    }
+
+    /// For how much of the interval the samples speak: from the first to the last, and as long again as they are apart. Less than
+    /// all of it where a host stopped and sent what had piled up at once.
+    pub(crate) fn rtt_seen(&self) -> Duration {
+        (self.rtt_span + self.rtt_pause).min(self.duration)
     }
 
     /// Whether the RTT grew beyond doubt even where the question is asked at each acknowledgement, and as fast as this or

@@ -148,6 +148,7 @@ pub(crate) mod tests {
             rtt_gradient: Some(0.0),
             rtt_gradient_error: 0.0,
             rtt_span: Duration::from_millis(100),
+            rtt_pause: Duration::from_millis(1),
             rtt_samples: 1000,
             rtt_residual: Duration::ZERO,
             rtt_deviation: Duration::ZERO,

@@ -134,7 +134,7 @@ pub const ROWS: &[Row] = &[
         .today(0.38),
     row("6", "33 senders of 256 KB", "datacentre", "pcc*33:size=256kB", Incast, [0.60, 0.85])
         .long([2, 5], [2, 10])
-        .today(0.55),
+        .today(0.51),
     row("7", "4 flows, 5 s apart", "clean", FOUR, Jain(1), [0.95, 0.98]).long([45, 120], [2, 8]).today(0.93),
     row("7", "the same at 5 s", "clean", FOUR, Jain(5), [0.95, 0.99]).long([45, 120], [2, 8]).today(0.93),
     row("7", "the same at 20 s", "clean", FOUR, Jain(20), [0.98, 0.995]).long([45, 120], [2, 8]).today(0.95),
@@ -171,7 +171,7 @@ pub const ROWS: &[Row] = &[
         .long([60, 200], [2, 5]),
     row("18", "scavenger, alone", "clean", SCAVENGERS[0], Share, [0.85, 0.95]).long([20, 60], [2, 5]),
     row("18", "CUBIC beside it", "clean", SCAVENGERS[1], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]),
-    row("18", "PCC beside it", "clean", SCAVENGERS[2], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]),
+    row("18", "PCC beside it", "clean", SCAVENGERS[2], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]).today(0.86),
     row("18", "Proteus' scavenger, alone", "clean", PROTEUS[0], Share, [0.85, 0.95]).long([20, 60], [2, 5]),
     row("18", "CUBIC beside it", "clean", PROTEUS[1], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]),
     row("18", "Proteus beside it", "clean", PROTEUS[2], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]).today(0.60),

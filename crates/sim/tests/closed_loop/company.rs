@@ -68,7 +68,7 @@ fn ten_flows_lose_nothing_in_a_buffer_of_two_bandwidth_delay_products() {
 #[test]
 fn a_short_and_a_long_path_share_a_bottleneck() {
     // As in the 2015 paper: the long flow is there first, and the buffer is the short one's bandwidth-delay product.
-    for (longer, most) in [(40, 1.8), (90, 1.6)] {
+    for (longer, most) in [(40, 1.8), (90, 1.25)] {
         let mut product = 1.0;
         for seed in 1..=4 {
             let long = Flow { extra_rtt: ms(longer), ..Flow::default() };

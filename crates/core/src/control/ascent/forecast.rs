@@ -115,6 +115,7 @@ impl Forecast {
             rtt_gradient: Some(if queue > 0.0 { growth.max(-0.5) } else { 0.0 }),
             rtt_gradient_error: 0.0,
             rtt_span: duration,
+            rtt_pause: Duration::ZERO,
             rtt_samples: 1_000_000,
             rtt_residual: Duration::ZERO,
             rtt_deviation: Duration::try_from_secs_f64(deviation).unwrap_or(Duration::ZERO),

@@ -291,9 +291,9 @@ impl Ascent {
     /// Takes in a pair that ended with this probe; `None` if nothing is known of the queue after it.
     fn take(&mut self, pair: Pair, fresh: bool, trial: u8, path: &Path) -> Option<Told> {
         let probing = &mut self.probing;
-        let mut growth = probing.growth(&pair);
+        let (mut growth, mut carried) = (probing.growth(&pair), pair.carried());
         if !self.config.has(Part::Errors) {
-            growth.variance = 0.0;
+            (growth.variance, carried.growth.variance, carried.ln_rate.variance) = (0.0, 0.0, 0.0);
         }
         let excess = probing.loss.update(&pair);
         let answer = if probing.share.at_least(ERRORS) > 0.0 {
@@ -311,7 +311,7 @@ impl Ascent {
         let headroom = (self.config.epsilon, most);
         let beyond = probing.loss.beyond_random(&pair);
         let fresh = fresh || !self.config.has(Part::News);
-        if probing.bottleneck.update(&pair, Fate { growth, excess, beyond, queue, fresh }, headroom) {
+        if probing.bottleneck.update(&pair, Fate { carried, excess, beyond, queue, fresh }, headroom) {
             probing.launched.iter_mut().for_each(|launched| launched.fresh = false);
         }
         Some(Told { pair, excess, answer, queue })

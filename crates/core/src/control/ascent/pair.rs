@@ -10,9 +10,8 @@ pub(super) struct Pair {
     pub(super) second: Box<Report>,
 }
 
-/// A line through the means of two intervals knows their common slope √3 times as well as a line through one interval knows
-/// its own: of n even samples over time D the slope's variance is 12 σ²/(n D²), and of two means D apart 2 σ²/(n D²).
-const MEANS_WEIGHT: f64 = 6.0;
+/// No RTT is known better than this. Unit: s.
+const RESOLUTION: f64 = 1e-6;
 
 impl Pair {
     /// Geometric mean of the rates achieved. Unit: byte/s.
@@ -46,31 +45,54 @@ impl Pair {
         self.first.duration.as_secs_f64() + self.second.duration.as_secs_f64()
     }
 
-    /// How fast the RTT grew over both, in seconds a second: the two slopes, and the line through the two means, each by
-    /// its weight. What the two rates did to it cancels out. `None` with too few samples.
+    /// How fast the queue grew over both. Unit: s/s. What the two rates did to it cancels out. `None` with too few samples.
     pub(super) fn growth(&self) -> Option<Estimate> {
+        Some(combined(self.lines()?.map(|line| line.overall())))
+    }
+
+    /// What was carried while the queue was looked at; with too few samples, all of it perhaps.
+    pub(super) fn carried(&self) -> Carried {
+        let unknown = |mean| Estimate { mean, variance: 1.0 };
+        self.lines().map_or_else(
+            || Carried { growth: unknown(0.0), ln_rate: unknown(self.rate().ln()) },
+            |lines| Carried {
+                growth: combined(lines.map(|line| line.growth)),
+                ln_rate: combined(lines.map(|line| line.carried())),
+            },
+        )
+    }
+
+    /// The two slopes, and the line through the two means.
+    fn lines(&self) -> Option<[Line; 3]> {
         let (a, b) = (&self.first, &self.second);
         let apart = b.started.since(a.started).as_secs_f64();
-        if apart <= 0.0 {
+        let (seen_a, seen_b) = (a.rtt_seen().as_secs_f64(), b.rtt_seen().as_secs_f64());
+        if apart <= 0.0 || seen_a <= 0.0 || seen_b <= 0.0 {
             return None;
         }
-        let between = (b.rtt?.as_secs_f64() - a.rtt?.as_secs_f64()) / apart;
-        let variance = self.slope_variance()?;
-        let weights = 2.0 + MEANS_WEIGHT;
-        let mean = (a.rtt_gradient? + b.rtt_gradient? + MEANS_WEIGHT * between) / weights;
-        Some(Estimate { mean, variance: variance / weights })
+        // Twelve times the variance of a mean. That of a slope is this by the square of the time that it was seen over; so the
+        // line through the means of two whole probes is known √3 times as well as each of their own.
+        let variance = ((a.rtt_gradient_error * seen_a).powi(2) + (b.rtt_gradient_error * seen_b).powi(2)) / 2.0;
+        let variance = variance.max(RESOLUTION * RESOLUTION);
+        let within = |report: &Report, seen: f64| {
+            let part = (seen / report.duration.as_secs_f64()).min(1.0);
+            let growth = Estimate { mean: report.rtt_gradient?, variance: variance / (seen * seen) };
+            Some(Line { growth, rate: achieved(report) / part, part, place: 0.0 })
+        };
+        // Where in an interval that was looked at in part only its mean belongs is not known.
+        let unseen = |report: &Report, seen: f64| (report.duration.as_secs_f64() - seen).max(0.0);
+        let place = (unseen(a, seen_a).powi(2) + unseen(b, seen_b).powi(2)) / (12.0 * apart * apart);
+        let mean = (b.rtt?.as_secs_f64() - a.rtt?.as_secs_f64()) / apart;
+        let growth = Estimate { mean, variance: variance / (6.0 * apart * apart) + mean * mean * place };
+        let means = Line { growth, rate: self.rate(), part: 1.0, place };
+        variance.is_finite().then_some([within(a, seen_a)?, within(b, seen_b)?, means])
     }
 
-    /// By how much faster the RTT grew in the faster probe.
+    /// By how much faster the queue grew in the faster probe.
     pub(super) fn growth_step(&self) -> Option<Estimate> {
-        let (high, low) = self.high_and_low();
-        Some(Estimate { mean: high.rtt_gradient? - low.rtt_gradient?, variance: 2.0 * self.slope_variance()? })
-    }
-
-    /// Variance of the slope within one of the two.
-    fn slope_variance(&self) -> Option<f64> {
-        let variance = (self.first.rtt_gradient_error.powi(2) + self.second.rtt_gradient_error.powi(2)) / 2.0;
-        variance.is_finite().then_some(variance)
+        let [a, b, _] = self.lines()?.map(|line| line.overall());
+        let step = if self.first.target > self.second.target { a.mean - b.mean } else { b.mean - a.mean };
+        Some(Estimate { mean: step, variance: a.variance + b.variance })
     }
 
     /// Loss rate of both.
@@ -91,6 +113,49 @@ impl Pair {
     pub(super) fn least_rtt(&self) -> Option<f64> {
         self.second.rtt_least.or(self.first.rtt_least).map(|rtt| rtt.as_secs_f64())
     }
+}
+
+/// What a pair says of the bottleneck.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carried {
+    /// How fast the queue grew while it was looked at. Unit: s/s.
+    pub(super) growth: Estimate,
+    /// ln of what was carried then, if the bottleneck was busy. Unit: ln byte/s.
+    pub(super) ln_rate: Estimate,
+}
+
+/// A line through RTTs on the time of sending.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    growth: Estimate,
+    /// What was sent meanwhile. Unit: byte/s.
+    rate: f64,
+    /// The part of its time that it was looked at.
+    part: f64,
+    /// Variance of ln of how long it is.
+    place: f64,
+}
+
+impl Line {
+    /// How fast the queue grew over all of its time. Of what was not looked at, since nothing was sent then, no more is known than
+    /// that a queue falls by a second a second at the most: 1/3 is the mean square of what lies between that and nothing.
+    fn overall(&self) -> Estimate {
+        let (part, Estimate { mean, variance }) = (self.part, self.growth);
+        Estimate { mean: part * mean, variance: part * part * variance + (1.0 - part).powi(2) / 3.0 }
+    }
+
+    fn carried(&self) -> Estimate {
+        let grown = 1.0 + self.growth.mean.max(-0.5);
+        Estimate { mean: (self.rate / grown).ln(), variance: (self.growth.variance + self.place) / (grown * grown) }
+    }
+}
+
+/// Each by its variance.
+fn combined(estimates: [Estimate; 3]) -> Estimate {
+    let weights = estimates.map(|estimate| 1.0 / estimate.variance);
+    let all: f64 = weights.iter().sum();
+    let mean = estimates.iter().zip(weights).map(|(estimate, weight)| weight * estimate.mean).sum::<f64>() / all;
+    Estimate { mean, variance: 1.0 / all }
 }
 
 fn achieved(report: &Report) -> f64 {
@@ -194,6 +259,50 @@ pub(super) mod tests {
         (pair.first, pair.second) = (Box::new(few.clone()), Box::new(few));
         assert!((pair.loss().variance - loss_variance(&pair.first) / 2.0).abs() < 1e-12);
         assert!((pair.loss_step().variance - loss_variance(&pair.first) * 2.0).abs() < 1e-12);
+    }
+
+    /// At 100 Mbit/s: probes of a host that stops, whose packets leave within so many milliseconds at the end of a probe of 15.
+    fn stopped(seen_ms: u64, within: f64) -> Pair {
+        let mut pair = pair(0, 100.0, |_| 0.0, |_| 0.001);
+        for probe in [&mut pair.first, &mut pair.second] {
+            probe.achieved = Rate::from_mbit(100.0);
+            (probe.rtt_span, probe.rtt_pause) = (Duration::from_millis(seen_ms), Duration::ZERO);
+            (probe.rtt_gradient, probe.rtt_gradient_error) = (Some(within), 0.01);
+        }
+        pair
+    }
+
+    #[test]
+    fn packets_that_leave_at_once_tell_what_the_bottleneck_carries_and_little_of_the_queue_s_growth() {
+        // Fifteen times as fast for a fifteenth of the time, through 100 Mbit/s.
+        let pair = stopped(1, 14.0);
+        let carried = pair.carried();
+        assert!(
+            (carried.ln_rate.mean.exp() * 8e-6 - 100.0).abs() < 1.0 && carried.ln_rate.error() < 0.01,
+            "{carried:?}"
+        );
+        assert!(carried.growth.mean > 10.0 * carried.growth.error(), "the queue stood meanwhile");
+        let growth = pair.growth().unwrap();
+        assert!(growth.mean < 0.2, "{growth:?}: a queue of 14 ms in all, which had 14 ms to drain");
+        let (step, steady) = (pair.growth_step().unwrap(), stopped(15, 0.0).growth_step().unwrap());
+        assert!(step.error() > 0.5 && steady.error() < 0.05, "{step:?} and {steady:?}");
+    }
+
+    #[test]
+    fn what_is_sent_evenly_is_looked_at_all_the_time() {
+        let (whole, trains) = (stopped(15, 0.2), {
+            // Three trains, five milliseconds apart.
+            let mut trains = stopped(10, 0.2);
+            (trains.first.rtt_pause, trains.second.rtt_pause) = (Duration::from_millis(5), Duration::from_millis(5));
+            trains
+        });
+        for (one, other) in [
+            (whole.growth().unwrap(), trains.growth().unwrap()),
+            (whole.carried().growth, trains.carried().growth),
+            (whole.carried().ln_rate, trains.carried().ln_rate),
+        ] {
+            assert!((one.mean - other.mean).abs() < 1e-9 && (one.variance - other.variance).abs() < 1e-9);
+        }
     }
 
     #[test]

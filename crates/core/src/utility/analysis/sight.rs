@@ -79,6 +79,7 @@ impl Sight {
             rtt_gradient: Some(growth),
             rtt_gradient_error: 0.0,
             rtt_span: time(self.seconds),
+            rtt_pause: Duration::ZERO,
             rtt_samples: PACKETS as u32,
             rtt_residual: time(self.noise),
             rtt_deviation: time(deviation.max(self.foreseen)),
