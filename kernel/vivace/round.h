@@ -10,8 +10,7 @@
 /* Pairs of a round: a majority of them decides on a higher rate, all of them on a lower
  * one. Two, as NetDev 0x12: a lone pair (NSDI 2018) is lost in the noise of a loss of 2 %.
  */
-#define VIVACE_PAIRS 2
-/* A power of two. */
+#define VIVACE_PAIRS 2 /* a power of two */
 #define VIVACE_PROBES (2 * VIVACE_PAIRS)
 /* Rates closer than this share of the base rate are alike: one lost packet would make any
  * gradient (NetDev 0x12).
@@ -25,21 +24,22 @@ struct pcc_probed {
 };
 
 struct pcc_round {
-	/* Of each pair the probe below the rate, then the one above it; which of them
-	 * are known, a bit each.
+	/* Of each pair the probe below the rate and the one above it; pairs of which they
+	 * are known, and that begin above the rate: a bit each.
 	 */
-	struct pcc_probed results[VIVACE_PROBES];
-	u32 known;
-	/* Which pairs begin above the rate: a bit each. */
+	struct pcc_probed low[VIVACE_PAIRS];
+	struct pcc_probed high[VIVACE_PAIRS];
+	u32 has_low;
+	u32 has_high;
 	u32 high_first;
 	/* Probes that were sent. */
 	u32 launched;
-	u32 reserved;
 };
 
 PCC_PART void pcc_round_begin(struct pcc_round *round)
 {
-	round->known = 0;
+	round->has_low = 0;
+	round->has_high = 0;
 	round->high_first = 0;
 	round->launched = 0;
 }
@@ -84,8 +84,8 @@ PCC_PART pcc_num pcc_round_votes(const struct pcc_round *round, pcc_num base)
 	pcc_num alike = n_mul(VIVACE_ALIKE, pcc_mbit(base)), up = N_ZERO, down = N_ZERO, slope;
 	u32 ups = 0, downs = 0, i;
 
-	for (i = 0; i < VIVACE_PROBES; i += 2) {
-		slope = pcc_gradient(&round->results[i], &round->results[i + 1], alike);
+	for (i = 0; i < VIVACE_PAIRS; i++) {
+		slope = pcc_gradient(&round->low[i], &round->high[i], alike);
 		if (n_above(slope, N_ZERO)) {
 			up = n_add(up, slope);
 			ups++;
@@ -106,12 +106,17 @@ PCC_PART pcc_num pcc_round_votes(const struct pcc_round *round, pcc_num base)
 PCC_PART bool pcc_round_learn(struct pcc_round *round, u32 trial, pcc_num achieved,
 			      pcc_num utility)
 {
-	u32 place = ((trial & ~1U) + pcc_is_high(round, trial)) & (VIVACE_PROBES - 1);
+	struct pcc_probed probed = { pcc_mbit(achieved), utility };
+	u32 pair = trial / 2 & (VIVACE_PAIRS - 1), all = (1U << VIVACE_PAIRS) - 1;
 
-	round->results[place].rate = pcc_mbit(achieved);
-	round->results[place].utility = utility;
-	round->known |= 1U << place;
-	return round->known == (1U << VIVACE_PROBES) - 1;
+	if (pcc_is_high(round, trial)) {
+		round->high[pair] = probed;
+		round->has_high |= 1U << pair;
+	} else {
+		round->low[pair] = probed;
+		round->has_low |= 1U << pair;
+	}
+	return round->has_low == all && round->has_high == all;
 }
 
 #endif
