@@ -188,22 +188,37 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	return 0;
 }
 
+/* What the bottleneck carries for all at the least: the most that it carried for us or,
+ * beside others, what we send by our share of it.
+ */
+PCC_CALL pcc_num pcc_carried_for_all(const struct pcc_law *law, u32 shared)
+{
+	pcc_num share;
+
+	PCC_NEEDS(law, N_ZERO);
+	if (!shared)
+		return law->probing.most;
+	share = n_max(pcc_at_most(&law->probing.share), n_div(N_ONE, ASCENT_CROWD));
+	return n_max(n_div(law->pair.rate, share), law->probing.most);
+}
+
 /* Whether the queue is longer than sixteen of our kind would keep it. Each of a crowd
  * has a packet in it now and then.
  */
-PCC_PART int pcc_is_crowded(struct pcc_law *law, const struct pcc_program *program)
+PCC_PART int pcc_is_crowded(struct pcc_law *law, const struct pcc_program *program, u32 shared)
 {
 	struct pcc_forecast *forecast;
-	pcc_num few;
+	pcc_num all, few;
 
 	forecast = &law->forecast;
-	few = n_div(n_mul(ASCENT_CROWD, law->path.packet), law->probing.most);
+	all = pcc_carried_for_all(law, shared);
+	few = n_div(n_mul(ASCENT_CROWD, law->path.packet), all);
 	if (!n_above(law->probing.level.queue, few))
 		return 0;
 	forecast->queue = law->probing.level.queue;
 	forecast->random = N_ZERO;
 	forecast->marked = N_ZERO;
-	return pcc_wants_less(forecast, program, n_div(law->probing.most, ASCENT_CROWD));
+	return pcc_wants_less(forecast, program, n_div(all, ASCENT_CROWD));
 }
 
 /* Whether packets were lost to the queue. */
@@ -231,7 +246,7 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	PCC_NEEDS(program, best);
 	forecast = &law->forecast;
 	seen = &law->seen;
-	crowded = pcc_is_crowded(law, program);
+	crowded = pcc_is_crowded(law, program, shared);
 	pcc_level_wonder(&law->probing.level, &law->pair);
 	seen->crowded = crowded && shared;
 	seen->at = law->pair.started;

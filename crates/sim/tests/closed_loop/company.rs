@@ -100,6 +100,22 @@ fn cubic_keeps_its_part_and_leaves_us_ours() {
 }
 
 #[test]
+fn a_cubic_that_came_first_leaves_us_our_part() {
+    // Our rate was never more than what it left over: at that, a crowd's queue would be longer than the buffer.
+    for start in [100, 5000] {
+        let parts: Vec<_> = (1..=8)
+            .map(|seed| {
+                let newcomer = Flow { start: ms(start), ..Flow::default() };
+                let both = vec![Flow::of(Control::Cubic), newcomer];
+                part_of_the_last(&seeded("rate=30Mbit,rtt=30ms,buffer=112500", 40, seed, both), 10, 40)
+            })
+            .collect();
+        let found = parts.iter().sum::<f64>() / parts.len() as f64;
+        assert!((0.3..0.6).contains(&found), "{found} from {start} ms on: {parts:.2?}");
+    }
+}
+
+#[test]
 fn a_queue_of_one_s_own_on_a_link_that_changes_is_no_rival_s() {
     for seed in 1..=4 {
         let results = seeded("lte", 60, seed, vec![Flow::default()]);

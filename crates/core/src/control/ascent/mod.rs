@@ -187,6 +187,13 @@ impl Probing {
         Some((Pair { first, second: Box::new(report.clone()) }, fresh))
     }
 
+    /// What the bottleneck carries for all at the least: the most that it carried for us or, beside others, what we send by our
+    /// share of it. Unit: byte/s.
+    fn carried_for_all(&self, rate: f64, shared: bool) -> f64 {
+        let beside = if shared { rate / self.share.at_most().max(1.0 / CROWD) } else { 0.0 };
+        beside.max(self.most)
+    }
+
     /// How fast the queue grew through a pair. Learns how that answers to our rate.
     fn growth(&mut self, pair: &Pair) -> Estimate {
         let Some(growth) = pair.growth() else {
@@ -357,10 +364,10 @@ impl Ascent {
         let probing = &mut self.probing;
         let (pair, level) = (&told.pair, told.queue.level);
         let (packet, rtt) = (path.packet.get() as f64, path.rtt.as_secs_f64());
+        let all = probing.carried_for_all(pair.rate(), shared);
         // Each of a crowd has a packet in the queue now and then.
-        let crowd = level > CROWD * packet / probing.most
-            && Forecast { queue: level, random: 0.0, marked: 0.0, ..*forecast }
-                .wants_less(utility, probing.most / CROWD);
+        let crowd = level > CROWD * packet / all
+            && Forecast { queue: level, random: 0.0, marked: 0.0, ..*forecast }.wants_less(utility, all / CROWD);
         probing.level.wonder(pair, told.answer);
         let lost = pair.loss().mean > probing.loss.random() + 2.0 * pair.loss().error() || told.excess > 0.0;
         let window = probing.rival.update(Seen {
