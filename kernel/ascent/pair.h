@@ -11,6 +11,23 @@
 /* No RTT is known better than this. Unit: s. */
 #define PAIR_RESOLUTION n_ratio(1, 1000000)
 
+/* A line through RTTs on the time of sending. */
+struct pcc_line {
+	struct pcc_estimate growth;
+	/* What was sent meanwhile. */
+	pcc_num rate;
+	/* The part of its time that it was looked at. */
+	pcc_num part;
+	/* Variance of ln of how long it is. */
+	pcc_num place;
+};
+
+/* Estimates of one thing, each by its variance. */
+struct pcc_combined {
+	pcc_num weights;
+	pcc_num sum;
+};
+
 /* Rates in byte/s, times in s; NaN: not known. */
 struct pcc_pair {
 	/* Geometric means of the rates achieved and asked for. */
@@ -50,6 +67,9 @@ struct pcc_pair {
 	u32 fresh;
 	/* Whether the queue's growth answers to our rate (enum pcc_answer). */
 	u32 answer;
+	/* To work with: BPF has no stack for these. */
+	struct pcc_line line;
+	struct pcc_combined sums[3];
 };
 
 PCC_PART pcc_num pair_achieved(const struct pcc_report *report)
@@ -81,23 +101,6 @@ PCC_PART pcc_num pcc_since(u64 later, u64 earlier)
 {
 	return later > earlier ? n_seconds(later - earlier) : N_ZERO;
 }
-
-/* A line through RTTs on the time of sending. */
-struct pcc_line {
-	struct pcc_estimate growth;
-	/* What was sent meanwhile. */
-	pcc_num rate;
-	/* The part of its time that it was looked at. */
-	pcc_num part;
-	/* Variance of ln of how long it is. */
-	pcc_num place;
-};
-
-/* Estimates of one thing, each by its variance. */
-struct pcc_combined {
-	pcc_num weights;
-	pcc_num sum;
-};
 
 PCC_PART void pcc_combine(struct pcc_combined *combined, struct pcc_estimate estimate)
 {
@@ -140,12 +143,14 @@ PCC_PART struct pcc_estimate pcc_line_carried(const struct pcc_line *line)
 	return carried;
 }
 
-/* What a line says, of the three sums. */
-PCC_PART void pcc_take_line(struct pcc_combined *sums, const struct pcc_line *line)
+/* What pair->line says, of the three sums. */
+PCC_CALL int pcc_take_line(struct pcc_pair *pair)
 {
-	pcc_combine(&sums[0], pcc_overall(line));
-	pcc_combine(&sums[1], line->growth);
-	pcc_combine(&sums[2], pcc_line_carried(line));
+	PCC_NEEDS(pair, 0);
+	pcc_combine(&pair->sums[0], pcc_overall(&pair->line));
+	pcc_combine(&pair->sums[1], pair->line.growth);
+	pcc_combine(&pair->sums[2], pcc_line_carried(&pair->line));
+	return 0;
 }
 
 /* For how much of the interval the samples speak: from the first to the last, and as
@@ -190,17 +195,20 @@ PCC_PART void pcc_line_between(struct pcc_line *line, const struct pcc_report *a
 	line->part = N_ONE;
 }
 
-PCC_CALL int pcc_pair_growth(struct pcc_pair *pair, const struct pcc_report *a,
+PCC_PART int pcc_pair_growth(struct pcc_pair *pair, const struct pcc_report *a,
 			     const struct pcc_report *b)
 {
-	struct pcc_combined sums[3] = {};
 	struct pcc_estimate of_a, of_b;
 	pcc_num apart, seen_a, seen_b, variance, step;
-	struct pcc_line line;
+	struct pcc_line *line;
 
 	PCC_NEEDS(pair, 0);
 	PCC_NEEDS(a, 0);
 	PCC_NEEDS(b, 0);
+	line = &pair->line;
+	pair->sums[0] = (struct pcc_combined){ N_ZERO, N_ZERO };
+	pair->sums[1] = pair->sums[0];
+	pair->sums[2] = pair->sums[0];
 	pair->growth.mean = N_UNKNOWN;
 	pair->growth_step.mean = N_UNKNOWN;
 	pair->seen_growth = (struct pcc_estimate){ N_ZERO, N_ONE };
@@ -220,21 +228,21 @@ PCC_CALL int pcc_pair_growth(struct pcc_pair *pair, const struct pcc_report *a,
 	variance = n_max(n_div(variance, N_TWO), n_square(PAIR_RESOLUTION));
 	if (!n_finite(variance) || !n_known(a->rtt_gradient) || !n_known(b->rtt_gradient))
 		return 0;
-	pcc_line_within(&line, a, seen_a, variance);
-	pcc_take_line(sums, &line);
-	of_a = pcc_overall(&line);
-	pcc_line_within(&line, b, seen_b, variance);
-	pcc_take_line(sums, &line);
-	of_b = pcc_overall(&line);
+	pcc_line_within(line, a, seen_a, variance);
+	pcc_take_line(pair);
+	of_a = pcc_overall(line);
+	pcc_line_within(line, b, seen_b, variance);
+	pcc_take_line(pair);
+	of_b = pcc_overall(line);
 	step = n_sub(of_a.mean, of_b.mean);
 	pair->growth_step.mean = n_above(a->target, b->target) ? step : n_neg(step);
 	pair->growth_step.variance = n_add(of_a.variance, of_b.variance);
-	pcc_line_between(&line, a, b, apart, variance);
-	line.rate = pair->rate;
-	pcc_take_line(sums, &line);
-	pair->growth = pcc_of_all(&sums[0]);
-	pair->seen_growth = pcc_of_all(&sums[1]);
-	pair->ln_carried = pcc_of_all(&sums[2]);
+	pcc_line_between(line, a, b, apart, variance);
+	line->rate = pair->rate;
+	pcc_take_line(pair);
+	pair->growth = pcc_of_all(&pair->sums[0]);
+	pair->seen_growth = pcc_of_all(&pair->sums[1]);
+	pair->ln_carried = pcc_of_all(&pair->sums[2]);
 	return 0;
 }
 
