@@ -17,11 +17,6 @@
 /* Running sums of the RTT samples of one interval, in µs from the first one. */
 struct pcc_slope {
 	s64 first_t;
-	s64 first_r;
-	s64 last_t;
-	s64 last_r;
-	/* The longest time between two neighbours. */
-	s64 pause;
 	s64 sum_t;
 	s64 sum_r;
 	s64 sum_tt;
@@ -33,7 +28,13 @@ struct pcc_slope {
 	s64 step_tt;
 	s64 step_tr;
 	s64 step_rr;
-	u32 least; /* µs */
+	/* Less than 2^22 from the first one; there are 64 of these in a connection. */
+	s32 last_t;
+	s32 last_r;
+	/* The longest time between two neighbours. */
+	s32 pause;
+	u32 first_r;
+	u32 least;
 	u32 samples;
 };
 
@@ -53,13 +54,13 @@ PCC_PART void pcc_slope_add(struct pcc_slope *slope, s64 t, u32 rtt)
 		return;
 	if (!slope->samples) {
 		slope->first_t = t;
-		slope->first_r = r;
+		slope->first_r = rtt;
 		slope->least = rtt;
 	}
 	if (rtt < slope->least)
 		slope->least = rtt;
 	t = pcc_bounded(t - slope->first_t);
-	r = pcc_bounded(r - slope->first_r);
+	r = pcc_bounded(r - (s64)slope->first_r);
 	dt = pcc_bounded(t - slope->last_t);
 	dr = pcc_bounded(r - slope->last_r);
 	if (dt > slope->pause)

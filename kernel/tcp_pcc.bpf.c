@@ -114,6 +114,12 @@ struct {
 #include "choose.h"
 #include "watch.h"
 
+/* What a socket may have in storage: net.core.optmem_max is 20480 up to Linux 6.8, and 400
+ * of that are the storage's own. Beyond it no connection has a state, and each goes on with
+ * ten packets and no pacing.
+ */
+_Static_assert(sizeof(struct pcc_flow) <= 20480 - 400, "a socket has no room for its state");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
