@@ -17,6 +17,9 @@ const LARGEST_DEBT: Duration = Duration::from_millis(5);
 /// of most paths hold.
 const USUAL_DEBT: u32 = 3;
 const LARGEST_USUAL_DEBT: Duration = Duration::from_millis(50);
+/// So much of a usual stop leaves at once after it, the rest by and by: all of it overflows buffers, too little and the sender
+/// falls behind (the table in docs/pacing.md).
+const AT_ONCE: f64 = 0.75;
 /// For so long stops are remembered.
 const MEMORY: Duration = Duration::from_secs(1);
 /// Stops are seen beside two hundred late timers of 100 µs.
@@ -131,7 +134,7 @@ impl Schedule {
         Train {
             due: self.due.max(now - owed),
             began: now,
-            on_time: self.next.max(now - self.delay.usual().min(owed)),
+            on_time: self.next.max(now - self.delay.at_once().min(owed)),
             latest: now,
             sent: Bytes::ZERO,
         }
@@ -175,10 +178,19 @@ impl UsualDelay {
         self.observed = now;
     }
 
+    /// Unit: s. No longer than the longest delay.
+    fn stops(&self) -> f64 {
+        let stops = self.squares / (self.sum + ORDINARY_DELAYS.as_secs_f64());
+        if stops < SHORTEST_STOP.as_secs_f64() { 0.0 } else { stops }
+    }
+
     fn usual(&self) -> Duration {
-        // No longer than the longest delay, so that this is no overflow.
-        let stops = Duration::from_secs_f64(self.squares / (self.sum + ORDINARY_DELAYS.as_secs_f64()));
-        if stops < SHORTEST_STOP { self.timers } else { self.timers.max(stops) }
+        self.timers.max(Duration::from_secs_f64(self.stops()))
+    }
+
+    /// For so long a time what is owed leaves at once: late timers are no stops, and all of them are made good so.
+    fn at_once(&self) -> Duration {
+        self.timers.max(Duration::from_secs_f64(AT_ONCE * self.stops()))
     }
 }
 
