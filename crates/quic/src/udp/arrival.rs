@@ -19,6 +19,7 @@ const SPENT: Duration = Duration::from_micros(100);
 /// From this difference on a host stopped (`pace/schedule.rs`), and the kernel is asked; less is what any host does that has
 /// work to do.
 const STOP: Duration = Duration::from_millis(1);
+
 /// What was received, and when it came.
 #[derive(Debug)]
 pub(super) struct Arrivals {

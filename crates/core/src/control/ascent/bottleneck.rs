@@ -21,6 +21,7 @@ const FORGOTTEN: f64 = 0.05;
 /// What became of a pair.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fate {
+    /// What was carried, and how fast the queue grew meanwhile.
     pub(super) carried: Carried,
     /// Share of its packets that were lost because of the rate.
     pub(super) excess: f64,
