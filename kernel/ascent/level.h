@@ -27,8 +27,10 @@
  */
 #define LEVEL_FIRST_WAIT n_ratio(5, 1)
 #define LEVEL_LONGEST_WAIT n_ratio(3, 1)
-/* Weights of a reading in the level of late, and in its long-run mean and noise. */
+/* Weight of a reading in what the level was of late. */
 #define LEVEL_RECENT n_ratio(4, 10)
+/* Its long-run mean and noise are those of so many readings: weight of one. */
+#define LEVEL_MANY n_ratio(10, 1)
 #define LEVEL_SLOW n_ratio(1, 10)
 
 enum pcc_doubt_of_level {
@@ -44,6 +46,8 @@ struct pcc_level {
 	pcc_num tolerance;
 	/* Mean absolute difference of a reading from what was to be expected. */
 	pcc_num noise;
+	/* So many of those are known, as far as it matters. */
+	pcc_num differences;
 	/* The last reading and its time; NaN before the first. */
 	pcc_num last;
 	pcc_num last_at;
@@ -157,7 +161,12 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 		unexpected = n_mul(growth, n_sub(pair->started, level->last_at));
 		unexpected = n_abs(n_sub(n_sub(above, level->last), unexpected));
 		unexpected = n_max(unexpected, pair->residual);
-		level->noise = pcc_moved(level->noise, unexpected, LEVEL_SLOW);
+		/* As long as there are few, each counts alike: who began with none for their
+		 * mean would be too sure of the first.
+		 */
+		level->differences = n_min(n_add(level->differences, N_ONE), LEVEL_MANY);
+		level->noise = pcc_moved(level->noise, unexpected,
+					 n_div(N_ONE, level->differences));
 	}
 	level->last = above;
 	level->last_at = pair->started;

@@ -24,9 +24,10 @@ const LEAST_FALL: f64 = 0.03;
 const FIRST_WAIT: f64 = 5.0;
 /// Unit: s.
 const LONGEST_WAIT: f64 = 3.0;
-/// Weights of a reading in what the level was of late, and in its long-run mean and noise.
+/// Weight of a reading in what the level was of late.
 const RECENT: f64 = 0.4;
-const SLOW: f64 = 0.1;
+/// Its long-run mean and noise are those of so many readings.
+const MANY: f64 = 10.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Doubt {
@@ -65,6 +66,8 @@ pub(super) struct Level {
     tolerance: f64,
     /// Mean absolute difference of a reading from what the one before it and its growth let expect.
     noise: f64,
+    /// So many of those are known, as far as it matters.
+    differences: f64,
     last: Option<(f64, f64)>,
     recent: f64,
     mean: f64,
@@ -82,6 +85,7 @@ impl Level {
             least,
             tolerance: 0.0,
             noise: 0.0,
+            differences: 0.0,
             last: None,
             recent: 0.0,
             mean: 0.0,
@@ -134,11 +138,13 @@ impl Level {
         let residual = pair.second.rtt_residual.as_secs_f64();
         if let Some((before, then)) = self.last {
             let unexpected = (above - before - growth * (at - then)).abs();
-            self.noise += SLOW * (unexpected.max(residual) - self.noise);
+            // As long as there are few, each counts alike: who began with none for their mean would be too sure of the first.
+            self.differences = (self.differences + 1.0).min(MANY);
+            self.noise += (unexpected.max(residual) - self.noise) / self.differences;
         }
         self.last = Some((above, at));
         self.recent += RECENT * (above - self.recent);
-        self.mean += SLOW * (above - self.mean);
+        self.mean += (above - self.mean) / MANY;
         // A level that is gone most of the time was not the path's.
         self.tolerance = self.tolerance.min(self.mean);
         let noise = 2.0 * self.noise;
@@ -264,6 +270,18 @@ mod tests {
             pairs(&mut level, &mut at, 100.0, queue, |queue| queue);
             pairs(&mut level, &mut at, 80.0, queue, |queue| queue);
             assert_eq!(level.is_raised(), is_raised, "{queue} s: {level:?}");
+        }
+    }
+
+    #[test]
+    fn few_readings_tell_their_noise_as_well_as_many() {
+        for readings in [3, 8, 60] {
+            let mut level = Level::above(RTT);
+            for at in 0..readings {
+                let queue = if at % 2 == 0 { 0.02 } else { 0.022 };
+                level.read(&pair(at, 100.0, |_| 0.0, |_| queue), 0.0, Answer::Unclear);
+            }
+            assert!((level.noise - 0.002).abs() < 2e-4, "{} after {readings}", level.noise);
         }
     }
 
