@@ -6,8 +6,9 @@
  *             ,----.
  *             |    v  stopped growing: r := what the path carried
  * start --> STARTING ---------------------------> DRAINING -------> PROBING: the law,
- *             ^ '----- back off: r := that, ------^  an interval       |     from r on
- *             |        nothing drains                below r           |
+ *             ^ ^ '--- back off: r := that, ------^  an interval  |    |     from r on
+ *             | |      nothing drains                below r      |    |
+ *             | '----- once, if r is no more than at the start ---'    |
  *             '---------- the path was silent, idle for long ----------'
  */
 #ifndef PCC_DRIVER_H
@@ -33,6 +34,13 @@ PCC_CALL int pcc_law_next(struct pcc_law *law)
 		law->slot.rtts_least = N_ONE;
 		law->slot.rtts_most = N_ONE;
 		law->slot.trial = PCC_FILLER;
+		return 0;
+	}
+	if (law->state == PCC_DRAINING && law->look_again) {
+		law->state = PCC_STARTING;
+		pcc_starting_at(&law->starting, law->rate);
+		law->starting.again = 1;
+		pcc_starting_next(&law->starting, &law->path, &law->slot);
 		return 0;
 	}
 	if (law->state == PCC_DRAINING) {
@@ -63,6 +71,8 @@ PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *prog
 	law->state = PCC_DRAINING;
 	law->drain_share = n_clamp(n_sub(N_ONE, queue), DRIVER_DRAIN_SHARE, N_ONE);
 	law->drain_sent = 0;
+	law->look_again = pcc_starting_once_more(&law->starting, &law->report,
+						 law->rate);
 	return PCC_REALIGN;
 }
 
@@ -102,6 +112,7 @@ PCC_PART void pcc_law_back_off(struct pcc_law *law, pcc_num rate)
 		law->state = PCC_DRAINING;
 		law->drain_share = N_ONE;
 		law->drain_sent = 0;
+		law->look_again = 0;
 	} else if (law->which == PCC_VIVACE) {
 		pcc_vivace_begin(law);
 	} else {

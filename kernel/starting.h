@@ -33,7 +33,6 @@
 struct pcc_best {
 	pcc_num target;
 	pcc_num achieved;
-	pcc_num delivery;
 	pcc_num utility;
 	pcc_num loss;
 	/* The least that it may have delivered and be worth, given its noise. */
@@ -42,8 +41,12 @@ struct pcc_best {
 };
 
 struct pcc_starting {
+	/* The rate it began at. */
+	pcc_num first;
 	pcc_num rate;
 	struct pcc_best best;
+	/* The most that a good rate delivered; whose utility was best need not be the same. */
+	pcc_num delivered;
 	/* The longest RTT that the path showed at the latest rate that was good,
 	 * two standard deviations above the mean. Unit: s.
 	 */
@@ -53,7 +56,8 @@ struct pcc_starting {
 	u32 unknown;
 	/* The last interval was short of data: do not double until one is not. */
 	u32 hold;
-	u32 reserved;
+	/* A second look, after one that ended where it began. */
+	u32 again;
 	/* What a report looks like in its favour, or not. */
 	struct pcc_report doubted;
 	struct pcc_machine machine;
@@ -68,11 +72,14 @@ enum pcc_judgement {
 
 PCC_PART void pcc_starting_at(struct pcc_starting *starting, pcc_num rate)
 {
+	starting->first = rate;
 	starting->rate = rate;
+	starting->delivered = N_ZERO;
 	starting->usual_rtt = N_ZERO;
 	starting->has_best = 0;
 	starting->unknown = 0;
 	starting->hold = 0;
+	starting->again = 0;
 }
 
 PCC_PART void pcc_starting_next(struct pcc_starting *starting, const struct pcc_path *path,
@@ -117,6 +124,24 @@ PCC_PART bool pcc_is_worse(const struct pcc_starting *starting, const struct pcc
 		n_above(report->achieved, n_mul(starting->best.achieved, STARTING_DOUBLED)));
 }
 
+/* Whether the queue grows so fast that more rate is hopeless. */
+PCC_PART bool pcc_grows_beyond_doubt(const struct pcc_report *report)
+{
+	return report->rtt_samples >= STARTING_TELLING_SAMPLES &&
+	       pcc_surely_grew(report, STARTING_HOPELESS_GROWTH);
+}
+
+/* Whether a growing RTT ended it where it began: then it has nothing that it could be
+ * compared with, and if nothing was lost, a radio may have been all: once, it is looked at a
+ * second time.
+ */
+PCC_PART bool pcc_starting_once_more(const struct pcc_starting *starting,
+				     const struct pcc_report *report, pcc_num carried)
+{
+	return !starting->again && n_at_most(carried, starting->first) &&
+	       pcc_grows_beyond_doubt(report) && !n_above(pcc_loss(report), N_ZERO);
+}
+
 /* Whether the interval is one too many, given how it looks in its favour. */
 PCC_PART bool pcc_overloads(struct pcc_starting *starting, const struct pcc_report *report,
 			    const struct pcc_path *path, const struct pcc_program *program)
@@ -129,10 +154,9 @@ PCC_PART bool pcc_overloads(struct pcc_starting *starting, const struct pcc_repo
 	visible = n_seconds(least > STARTING_TRAIN ? least : STARTING_TRAIN);
 	reached = n_known(report->rtt) ? report->rtt : N_ZERO;
 	reached = n_add(reached, n_div(pcc_rtt_rise(report), N_TWO));
-	if (report->rtt_samples >= STARTING_TELLING_SAMPLES &&
-	    n_above(pcc_rtt_rise(report), visible) &&
+	if (n_above(pcc_rtt_rise(report), visible) &&
 	    n_above(reached, n_add(starting->usual_rtt, visible)) &&
-	    pcc_surely_grew(report, STARTING_HOPELESS_GROWTH))
+	    pcc_grows_beyond_doubt(report))
 		return true;
 	return pcc_is_worse(starting, report,
 			    pcc_worth(program, &starting->doubted, &starting->machine));
@@ -155,16 +179,18 @@ PCC_CALL int pcc_is_stuck(const struct pcc_starting *starting, const struct pcc_
 	return n_less(pcc_throughput(&starting->doubted), least);
 }
 
-/* What the path carried at most, seen through the loss that was there before. */
+/* What the path carried at most, seen through the loss that was there before. Jitter holds
+ * acknowledgements back too; how a queue grows tells what passed it meanwhile.
+ */
 PCC_PART pcc_num pcc_carried(const struct pcc_starting *starting, const struct pcc_report *report,
 			     pcc_num delivery)
 {
-	pcc_num most = delivery, loss = N_ZERO;
+	pcc_num most = n_max(delivery, starting->delivered), loss = N_ZERO;
 
-	if (starting->has_best) {
-		most = n_max(delivery, starting->best.delivery);
+	if (pcc_grows_beyond_doubt(report))
+		most = n_max(most, pcc_throughput(report));
+	if (starting->has_best)
 		loss = n_min(starting->best.loss, N_HALF);
-	}
 	most = n_mul(most, n_div(STARTING_EXIT_SHARE, n_sub(N_ONE, loss)));
 	return n_min(most, report->target);
 }
@@ -178,12 +204,12 @@ PCC_PART void pcc_starting_learn(struct pcc_starting *starting, const struct pcc
 {
 	pcc_num utility;
 
+	starting->delivered = n_max(starting->delivered, delivery);
 	utility = pcc_worth(program, report, &starting->machine);
 	if (!starting->has_best || n_above(utility, starting->best.utility)) {
 		starting->has_best = 1;
 		starting->best.target = target;
 		starting->best.achieved = report->achieved;
-		starting->best.delivery = delivery;
 		starting->best.utility = utility;
 		starting->best.loss = pcc_loss(report);
 		starting->best.least_delivery = pcc_throughput(&starting->doubted);

@@ -38,9 +38,10 @@ struct pcc_law {
 	pcc_num drain_share;
 	u32 state; /* enum pcc_state */
 	u32 drain_sent;
+	/* After the queue is drained it starts once more. */
+	u32 look_again;
 	/* Which law it is, enum pcc_law_kind: set when a connection begins. */
 	u32 which;
-	u32 reserved;
 	/* The answer of pcc_law_next. */
 	struct pcc_slot slot;
 	/* The interval being judged, and what it was for. */

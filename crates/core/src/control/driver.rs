@@ -5,8 +5,8 @@
 //!              ┌────┐
 //!              │    ▼       stopped growing: r := what the path carried
 //!  start ──▶ STARTING ────────────────────────────────▶ DRAINING ──────────▶ the law, from r on
-//!              ▲  └───── back off: r := that, nothing drains ──▲  an interval       │
-//!              │                                               └──── below r        │
+//!              ▲  ▲  └── back off: r := that, nothing drains ──▲  an interval  │    │
+//!              │  └── once, if r is no more than at the start ──┴──── below r ──┘    │
 //!              └──── the path was silent, idle for long, or the law asks for it ────┘
 //! ```
 
@@ -34,8 +34,8 @@ pub struct Driver {
 #[derive(Debug)]
 enum Phase {
     Starting(Starting),
-    /// One interval at this share of the base rate, until it is sent.
-    Draining(Option<f64>),
+    /// One interval at this share of the base rate, until it is sent. Then the law, or another look.
+    Draining(Option<f64>, Option<Starting>),
     Steered(Box<dyn RateControl>),
 }
 
@@ -72,7 +72,7 @@ impl Driver {
     }
 
     /// Judges a doubling.
-    fn on_started(&mut self, judgement: Judgement, slot: Slot, path: &Path) -> Verdict {
+    fn on_started(&mut self, judgement: Judgement, slot: Slot, report: &Report, path: &Path) -> Verdict {
         match judgement {
             Judgement::Unknown => {
                 self.rate = within_reach(slot.rate, path);
@@ -86,7 +86,9 @@ impl Driver {
             Judgement::Over(carried) => {
                 self.rate = path.clamp(carried);
                 let queue = path.queue.as_secs_f64() / path.rtt.as_secs_f64().max(1e-9);
-                self.phase = Phase::Draining(Some((1.0 - queue).clamp(DRAIN_SHARE, 1.0)));
+                let Phase::Starting(starting) = &self.phase else { return Verdict::Wait };
+                let again = starting.once_more(report, self.rate);
+                self.phase = Phase::Draining(Some((1.0 - queue).clamp(DRAIN_SHARE, 1.0)), again);
                 Verdict::Realign("utility stopped growing")
             }
         }
@@ -97,10 +99,10 @@ impl RateControl for Driver {
     fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot {
         match &mut self.phase {
             Phase::Starting(starting) => starting.next(self.law.starting_rtts(), path),
-            Phase::Draining(share) => match share.take().filter(|_| self.law.drains()) {
+            Phase::Draining(share, again) => match share.take().filter(|_| self.law.drains()) {
                 Some(share) => Slot::filler(self.rate * share),
                 None => {
-                    self.phase = Phase::Steered(self.steer(path));
+                    self.phase = again.take().map_or_else(|| Phase::Steered(self.steer(path)), Phase::Starting);
                     self.next(path, rng)
                 }
             },
@@ -117,9 +119,9 @@ impl RateControl for Driver {
         let verdict = match &mut self.phase {
             Phase::Starting(starting) => {
                 let judgement = starting.on_report(slot, report, utility, path);
-                self.on_started(judgement, slot, path)
+                self.on_started(judgement, slot, report, path)
             }
-            Phase::Draining(_) => Verdict::Wait,
+            Phase::Draining(..) => Verdict::Wait,
             Phase::Steered(law) => law.on_report(slot, report, utility, path),
         };
         if let Verdict::Start(_) = verdict {
@@ -142,14 +144,14 @@ impl RateControl for Driver {
     fn back_off(&mut self, rate: Rate) {
         match &mut self.phase {
             Phase::Steered(law) => law.back_off(rate),
-            _ => (self.rate, self.phase) = (rate, Phase::Draining(Some(1.0))),
+            _ => (self.rate, self.phase) = (rate, Phase::Draining(Some(1.0), None)),
         }
     }
 
     fn restart(&mut self) {
         match &mut self.phase {
             Phase::Starting(starting) => *starting = Starting::at(self.rate),
-            Phase::Draining(_) => {}
+            Phase::Draining(..) => {}
             Phase::Steered(law) => law.restart(),
         }
     }
@@ -171,7 +173,7 @@ impl RateControl for Driver {
     fn state(&self) -> &'static str {
         match &self.phase {
             Phase::Starting(_) => "Starting",
-            Phase::Draining(_) => "Draining",
+            Phase::Draining(..) => "Draining",
             Phase::Steered(law) => law.state(),
         }
     }

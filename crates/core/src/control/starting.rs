@@ -30,7 +30,6 @@ const WAIT: (f64, f64) = (0.125, 0.125);
 struct Best {
     target: Rate,
     achieved: Rate,
-    delivery: Rate,
     utility: f64,
     loss: f64,
     /// The least that it may have delivered and be worth, given its noise.
@@ -51,10 +50,16 @@ pub(super) enum Judgement {
 
 #[derive(Clone, Debug)]
 pub(super) struct Starting {
+    /// The rate it began at.
+    first: Rate,
+    /// A second look, after one that ended where it began.
+    again: bool,
     rate: Rate,
     /// Doublings whose result is not known; at most one is launched ahead of the last known result.
     unknown: u8,
     best: Option<Best>,
+    /// The most that a good rate delivered; whose utility was best need not be the same.
+    delivered: Rate,
     /// The longest RTT that the path showed at the latest rate that was good, two standard deviations above the mean. Unit: s.
     usual_rtt: f64,
     /// The last interval was short of data: do not double until one is not.
@@ -63,7 +68,23 @@ pub(super) struct Starting {
 
 impl Starting {
     pub(super) const fn at(rate: Rate) -> Self {
-        Self { rate, unknown: 0, best: None, usual_rtt: 0.0, hold: false }
+        Self {
+            first: rate,
+            again: false,
+            rate,
+            unknown: 0,
+            best: None,
+            delivered: Rate::ZERO,
+            usual_rtt: 0.0,
+            hold: false,
+        }
+    }
+
+    /// A growing RTT that ended it where it began has nothing that it could be compared with, and if nothing was lost, a radio
+    /// may have been all: once, it is looked at a second time. `None` if this was enough.
+    pub(super) fn once_more(&self, report: &Report, carried: Rate) -> Option<Self> {
+        let in_doubt = carried <= self.first && grows_beyond_doubt(report) && report.loss() <= 0.0;
+        (in_doubt && !self.again).then(|| Self { again: true, ..Self::at(carried) })
     }
 
     pub(super) fn next(&mut self, rtts: f64, path: &Path) -> Slot {
@@ -97,11 +118,11 @@ impl Starting {
         if self.overloads(report, &favour, utility, path) || self.is_stuck(report, &favour) {
             return Judgement::Over(self.carried(report, delivery));
         }
+        self.delivered = self.delivered.max(delivery);
         let least = report.in_its_disfavour();
         let tried = Best {
             target: slot.rate,
             achieved: report.achieved,
-            delivery,
             utility: utility(report),
             loss: report.loss(),
             least_delivery: least.throughput(),
@@ -122,10 +143,8 @@ impl Starting {
     fn overloads(&self, report: &Report, favour: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
         let visible = (path.base() / RISE_DIVISOR).max(TRAIN).as_secs_f64();
         let reached = report.rtt.unwrap_or_default().as_secs_f64() + report.rtt_rise() / 2.0;
-        let fills_a_queue = report.rtt_samples >= TELLING_SAMPLES
-            && report.rtt_rise() > visible
-            && reached > self.usual_rtt + visible
-            && report.surely_grew(HOPELESS_GROWTH);
+        let fills_a_queue =
+            grows_beyond_doubt(report) && report.rtt_rise() > visible && reached > self.usual_rtt + visible;
         fills_a_queue || self.is_worse(report, utility(favour))
     }
 
@@ -138,10 +157,11 @@ impl Starting {
     }
 
     /// What the path carried at most, seen through the loss that was there before: constant random loss is no sign of
-    /// a lack of capacity.
+    /// a lack of capacity. Jitter holds acknowledgements back too; how a queue grows tells what passed it meanwhile.
     fn carried(&self, report: &Report, delivery: Rate) -> Rate {
-        let (before, loss) = self.best.map_or((delivery, 0.0), |best| (best.delivery, best.loss));
-        (delivery.max(before) * (EXIT_SHARE / (1.0 - loss.min(0.5)))).min(report.target)
+        let loss = self.best.map_or(0.0, |best| best.loss);
+        let passed = if grows_beyond_doubt(report) { report.throughput() } else { Rate::ZERO };
+        (delivery.max(self.delivered).max(passed) * (EXIT_SHARE / (1.0 - loss.min(0.5)))).min(report.target)
     }
 
     /// Even with the benefit of the doubt it is worth less than nothing, and less than the best result was at least; or
@@ -153,6 +173,11 @@ impl Starting {
             Some(best) => worth <= best.least_utility && (worth < 0.0 || report.achieved > best.achieved * DOUBLED),
         }
     }
+}
+
+/// Whether the queue grows so fast that more rate is hopeless.
+fn grows_beyond_doubt(report: &Report) -> bool {
+    report.rtt_samples >= TELLING_SAMPLES && report.surely_grew(HOPELESS_GROWTH)
 }
 
 #[cfg(test)]

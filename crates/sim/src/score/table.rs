@@ -133,7 +133,7 @@ pub const ROWS: &[Row] = &[
         .long([2, 5], [2, 10])
         .today(0.38),
     row("6", "33 senders of 256 KB", "datacentre", "pcc*33:size=256kB", Incast, [0.60, 0.85])
-        .long([2, 5], [2, 10])
+        .long([2, 5], [9, 10])
         .today(0.51),
     row("7", "4 flows, 5 s apart", "clean", FOUR, Jain(1), [0.95, 0.98]).long([45, 120], [2, 8]).today(0.93),
     row("7", "the same at 5 s", "clean", FOUR, Jain(5), [0.95, 0.99]).long([45, 120], [2, 8]).today(0.93),

@@ -53,6 +53,31 @@ fn every_law_begins_after_doubling_and_an_interval_that_drains() {
 }
 
 #[test]
+fn a_first_interval_through_which_the_rtt_grew_is_looked_at_once_more() {
+    for law in laws() {
+        let (mut driver, mut rng) = (Driver::new(law.clone(), Rate::from_mbit(20.0)), Rng::new(7));
+        let mut states = Vec::new();
+        for _ in 0..12 {
+            let slot = driver.next(&path(), &mut rng);
+            states.push(driver.state());
+            if slot.trial.is_some() {
+                let grows = Report {
+                    rtt_gradient: Some(1.0),
+                    rtt_gradient_error: 0.01,
+                    rtt_span: Duration::from_millis(20),
+                    rtt_samples: 20,
+                    ..report(slot.rate.mbit(), 0.0)
+                };
+                driver.on_report(slot, &grows, &|report| report.target.mbit(), &path());
+            }
+        }
+        states.retain(|state| *state != "Draining");
+        assert!(states.starts_with(&["Starting", "Starting"]), "{law:?}: {states:?}");
+        assert!(!states[2..].contains(&"Starting"), "{law:?}: {states:?}");
+    }
+}
+
+#[test]
 fn a_back_off_ends_starting_and_the_law_begins_there_after_an_interval_at_that_rate() {
     for law in laws() {
         let (mut driver, mut rng) = (Driver::new(law, Rate::from_mbit(50.0)), Rng::new(7));

@@ -100,11 +100,57 @@ fn it_goes_on_at_what_was_carried_seen_through_the_loss_of_before() {
 }
 
 #[test]
+fn it_goes_on_at_the_most_that_was_delivered_though_that_was_not_worth_most() {
+    let mut starting = Starting::at(Rate::from_mbit(10.0));
+    for mbit in [10.0, 14.0, 9.0] {
+        let slot = Slot { trial: Some(0), ..Slot::filler(Rate::from_mbit(mbit)) };
+        let judgement = starting.on_report(slot, &report(mbit, 0.0), &|report| 1.0 / report.target.mbit(), &path());
+        assert_eq!(judgement, Judgement::Good { awaited: false });
+    }
+    let seen = Report { delivery_rate: Some(Rate::from_mbit(5.0)), ..report(30.0, 0.9) };
+    let Judgement::Over(carried) = judged(&mut starting, &seen) else { panic!("{starting:?}") };
+    assert!((carried.mbit() - 14.0 * 0.95).abs() < 1e-9, "{carried}");
+}
+
+#[test]
+fn what_passed_a_queue_that_surely_grows_is_no_less_than_acknowledgements_that_were_held_back_say() {
+    for (error, passed) in [(0.1, 15.0), (0.3, 12.0)] {
+        let mut starting = after(&report(10.0, 0.0));
+        let seen = Report {
+            delivery_rate: Some(Rate::from_mbit(12.0)),
+            rtt_gradient: Some(1.0),
+            rtt_gradient_error: error,
+            rtt_samples: 5,
+            ..report(30.0, 0.0)
+        };
+        let worthless = |_: &Report| f64::MIN;
+        let slot = Slot { trial: Some(0), ..Slot::filler(seen.target) };
+        let Judgement::Over(carried) = starting.on_report(slot, &seen, &worthless, &path()) else {
+            panic!("{starting:?}")
+        };
+        assert!((carried.mbit() - 0.95 * passed).abs() < 1e-9, "{carried} with an error of {error}");
+    }
+}
+
+#[test]
+fn what_ended_where_it_began_and_lost_nothing_is_looked_at_once_more_and_once_only() {
+    let starting = Starting::at(Rate::from_mbit(10.0));
+    let growing =
+        |loss| Report { rtt_gradient: Some(1.0), rtt_gradient_error: 0.1, rtt_samples: 5, ..report(10.0, loss) };
+    let (clean, lossy) = (growing(0.0), growing(0.1));
+    assert!(starting.once_more(&report(10.0, 0.0), Rate::from_mbit(10.0)).is_none());
+    assert!(starting.once_more(&clean, Rate::from_mbit(10.1)).is_none());
+    assert!(starting.once_more(&lossy, Rate::from_mbit(10.0)).is_none());
+    let again = starting.once_more(&clean, Rate::from_mbit(10.0)).unwrap();
+    assert_eq!(again.rate, Rate::from_mbit(10.0));
+    assert!(again.once_more(&clean, Rate::from_mbit(5.0)).is_none());
+}
+
+#[test]
 fn worse_is_less_than_nothing_or_a_doubling_that_is_worth_no_more() {
     let known = Best {
         target: Rate::from_mbit(10.0),
         achieved: Rate::from_mbit(10.0),
-        delivery: Rate::from_mbit(10.0),
         utility: 6.0,
         loss: 0.0,
         least_delivery: Rate::from_mbit(10.0),
