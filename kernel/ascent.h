@@ -326,12 +326,21 @@ PCC_CALL int pcc_note_others(struct pcc_law *law, u32 share)
 	return 0;
 }
 
+PCC_PART void pcc_go_to(struct pcc_law *law, pcc_num rate)
+{
+	pcc_num change = n_log(n_div(rate, law->rate));
+
+	pcc_response_fades(&law->probing.losses.response, change);
+	pcc_response_fades(&law->probing.share, change);
+	law->rate = rate;
+}
+
 /* enum pcc_verdict. */
 PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program)
 {
 	const struct pcc_parameters *parameters = &law->parameters;
 	struct pcc_probing *probing = &law->probing;
-	pcc_num carried, highest, best, dear, most, change;
+	pcc_num carried, highest, best, dear, most;
 	u32 share;
 
 	if (law->report.app_limited) {
@@ -362,16 +371,14 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	/* What is in doubt is not acted on. */
 	if (probing->level.doubt != PCC_NO_DOUBT)
 		best = n_max(best, law->rate);
-	change = n_log(n_div(best, law->rate));
-	pcc_response_fades(&probing->losses.response, change);
-	pcc_response_fades(&probing->share, change);
-	law->rate = pcc_clamp(&law->path, best);
+	pcc_go_to(law, pcc_clamp(&law->path, best));
 	return PCC_WAIT;
 }
 
-/* The path stalled, or lost more than the utility bears: law->rate is lower now. */
-PCC_PART void pcc_probing_back_off(struct pcc_law *law)
+/* The path stalled, or lost more than the utility bears: go on from this rate. */
+PCC_PART void pcc_probing_back_off(struct pcc_law *law, pcc_num rate)
 {
+	pcc_go_to(law, rate);
 	pcc_forget_pairs(&law->probing);
 	law->probing.bottleneck.capacity = law->rate;
 	law->probing.bottleneck.headroom = N_ZERO;

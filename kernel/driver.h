@@ -107,16 +107,18 @@ PCC_PART void pcc_law_start(struct pcc_law *law, pcc_num rate)
 /* The path stalled, or lost more than the utility bears: go on from this rate. */
 PCC_PART void pcc_law_back_off(struct pcc_law *law, pcc_num rate)
 {
+	if (law->state == PCC_PROBING && law->which != PCC_VIVACE) {
+		pcc_probing_back_off(law, rate);
+		return;
+	}
 	law->rate = rate;
 	if (law->state != PCC_PROBING) {
 		law->state = PCC_DRAINING;
 		law->drain_share = N_ONE;
 		law->drain_sent = 0;
 		law->look_again = 0;
-	} else if (law->which == PCC_VIVACE) {
-		pcc_vivace_begin(law);
 	} else {
-		pcc_probing_back_off(law);
+		pcc_vivace_begin(law);
 	}
 }
 

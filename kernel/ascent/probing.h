@@ -65,6 +65,8 @@ PCC_PART void pcc_forget_pairs(struct pcc_probing *probing)
 	probing->has_second = 0;
 	probing->has_first = 0;
 	probing->on_their_way = 0;
+	/* Between a pair before and one after, more has changed than the rate. */
+	probing->last_rate = N_ZERO;
 	probing->level.doubt = PCC_NO_DOUBT;
 }
 

@@ -170,6 +170,8 @@ impl Probing {
         self.second = None;
         self.launched.clear();
         self.first = None;
+        // Between a pair before and one after, more has changed than the rate.
+        self.last_growth = None;
         self.level.forget_test();
     }
 
@@ -291,11 +293,15 @@ impl Ascent {
         } else {
             best
         };
-        let change = (best / self.rate.bytes_per_sec()).ln();
+        self.go_to(path.clamp(Rate::from_bytes_per_sec(best)));
+        Verdict::Wait
+    }
+
+    fn go_to(&mut self, rate: Rate) {
+        let change = (rate.bytes_per_sec() / self.rate.bytes_per_sec()).ln();
         self.probing.loss.on_rate_change(change);
         self.probing.share.on_rate_change(change);
-        self.rate = path.clamp(Rate::from_bytes_per_sec(best));
-        Verdict::Wait
+        self.rate = rate;
     }
 
     /// Takes in a pair that ended with this probe; `None` if nothing is known of the queue after it.
@@ -422,7 +428,7 @@ impl RateControl for Ascent {
     }
 
     fn back_off(&mut self, rate: Rate) {
-        self.rate = rate;
+        self.go_to(rate);
         self.probing.forget_pairs();
         self.probing.bottleneck.on_back_off(rate.bytes_per_sec());
     }

@@ -114,6 +114,15 @@ fn results_of_a_plan_that_was_given_up_are_not_paired_with_later_ones() {
 }
 
 #[test]
+fn what_a_path_answered_far_above_the_rate_that_was_backed_off_to_says_nothing_of_it() {
+    let mut law = probing();
+    run(&mut law, 200, 60.0);
+    assert!(law.probing.share.at_most().is_finite() && law.probing.last_growth.is_some());
+    law.back_off(law.rate() * 0.1);
+    assert!(law.probing.share.at_most().is_infinite() && law.probing.last_growth.is_none());
+}
+
+#[test]
 fn probes_are_half_a_round_trip_long_and_have_time_for_their_packets_within_one() {
     let law = probing();
     let at = |rtt: u64| law.length(&Path { rtt: Duration::from_millis(rtt), ..path() });
