@@ -71,8 +71,8 @@ PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *prog
 	law->state = PCC_DRAINING;
 	law->drain_share = n_clamp(n_sub(N_ONE, queue), DRIVER_DRAIN_SHARE, N_ONE);
 	law->drain_sent = 0;
-	law->look_again = pcc_starting_once_more(&law->starting, &law->report,
-						 law->rate);
+	law->look_again = pcc_starting_is_in_doubt(&law->starting, &law->report,
+						   law->rate);
 	return PCC_REALIGN;
 }
 

@@ -132,11 +132,11 @@ PCC_PART bool pcc_grows_beyond_doubt(const struct pcc_report *report)
 }
 
 /* Whether a growing RTT ended it where it began: then it has nothing that it could be
- * compared with, and if nothing was lost, a radio may have been all: once, it is looked at a
+ * compared with, and if nothing was lost, a radio may have been all. Once, it is looked at a
  * second time.
  */
-PCC_PART bool pcc_starting_once_more(const struct pcc_starting *starting,
-				     const struct pcc_report *report, pcc_num carried)
+PCC_PART bool pcc_starting_is_in_doubt(const struct pcc_starting *starting,
+				       const struct pcc_report *report, pcc_num carried)
 {
 	return !starting->again && n_at_most(carried, starting->first) &&
 	       pcc_grows_beyond_doubt(report) && !n_above(pcc_loss(report), N_ZERO);

@@ -34,8 +34,8 @@ pub struct Driver {
 #[derive(Debug)]
 enum Phase {
     Starting(Starting),
-    /// One interval at this share of the base rate, until it is sent. Then the law, or another look.
-    Draining(Option<f64>, Option<Starting>),
+    /// One interval at this share of the base rate, until it is sent; then the law, or Starting once more.
+    Draining(Option<f64>, bool),
     Steered(Box<dyn RateControl>),
 }
 
@@ -86,8 +86,7 @@ impl Driver {
             Judgement::Over(carried) => {
                 self.rate = path.clamp(carried);
                 let queue = path.queue.as_secs_f64() / path.rtt.as_secs_f64().max(1e-9);
-                let Phase::Starting(starting) = &self.phase else { return Verdict::Wait };
-                let again = starting.once_more(report, self.rate);
+                let again = matches!(&self.phase, Phase::Starting(starting) if starting.is_in_doubt(report, self.rate));
                 self.phase = Phase::Draining(Some((1.0 - queue).clamp(DRAIN_SHARE, 1.0)), again);
                 Verdict::Realign("utility stopped growing")
             }
@@ -102,7 +101,11 @@ impl RateControl for Driver {
             Phase::Draining(share, again) => match share.take().filter(|_| self.law.drains()) {
                 Some(share) => Slot::filler(self.rate * share),
                 None => {
-                    self.phase = again.take().map_or_else(|| Phase::Steered(self.steer(path)), Phase::Starting);
+                    self.phase = if *again {
+                        Phase::Starting(Starting::again_at(self.rate))
+                    } else {
+                        Phase::Steered(self.steer(path))
+                    };
                     self.next(path, rng)
                 }
             },
@@ -144,7 +147,7 @@ impl RateControl for Driver {
     fn back_off(&mut self, rate: Rate) {
         match &mut self.phase {
             Phase::Steered(law) => law.back_off(rate),
-            _ => (self.rate, self.phase) = (rate, Phase::Draining(Some(1.0), None)),
+            _ => (self.rate, self.phase) = (rate, Phase::Draining(Some(1.0), false)),
         }
     }
 

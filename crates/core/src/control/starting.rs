@@ -80,11 +80,15 @@ impl Starting {
         }
     }
 
-    /// A growing RTT that ended it where it began has nothing that it could be compared with, and if nothing was lost, a radio
-    /// may have been all: once, it is looked at a second time. `None` if this was enough.
-    pub(super) fn once_more(&self, report: &Report, carried: Rate) -> Option<Self> {
-        let in_doubt = carried <= self.first && grows_beyond_doubt(report) && report.loss() <= 0.0;
-        (in_doubt && !self.again).then(|| Self { again: true, ..Self::at(carried) })
+    /// A second look, from this rate on.
+    pub(super) const fn again_at(rate: Rate) -> Self {
+        Self { again: true, ..Self::at(rate) }
+    }
+
+    /// Whether a growing RTT ended it where it began: then it has nothing that it could be compared with, and if nothing was
+    /// lost, a radio may have been all. Once, it is looked at a second time.
+    pub(super) fn is_in_doubt(&self, report: &Report, carried: Rate) -> bool {
+        !self.again && carried <= self.first && grows_beyond_doubt(report) && report.loss() <= 0.0
     }
 
     pub(super) fn next(&mut self, rtts: f64, path: &Path) -> Slot {

@@ -138,12 +138,12 @@ fn what_ended_where_it_began_and_lost_nothing_is_looked_at_once_more_and_once_on
     let growing =
         |loss| Report { rtt_gradient: Some(1.0), rtt_gradient_error: 0.1, rtt_samples: 5, ..report(10.0, loss) };
     let (clean, lossy) = (growing(0.0), growing(0.1));
-    assert!(starting.once_more(&report(10.0, 0.0), Rate::from_mbit(10.0)).is_none());
-    assert!(starting.once_more(&clean, Rate::from_mbit(10.1)).is_none());
-    assert!(starting.once_more(&lossy, Rate::from_mbit(10.0)).is_none());
-    let again = starting.once_more(&clean, Rate::from_mbit(10.0)).unwrap();
-    assert_eq!(again.rate, Rate::from_mbit(10.0));
-    assert!(again.once_more(&clean, Rate::from_mbit(5.0)).is_none());
+    let at = Rate::from_mbit(10.0);
+    assert!(starting.is_in_doubt(&clean, at) && !starting.is_in_doubt(&clean, at * 1.01));
+    assert!(!starting.is_in_doubt(&report(10.0, 0.0), at), "the RTT did not grow");
+    assert!(!starting.is_in_doubt(&lossy, at));
+    let again = Starting::again_at(at);
+    assert!(again.rate == at && !again.is_in_doubt(&clean, at * 0.5));
 }
 
 #[test]
