@@ -326,6 +326,7 @@ PCC_CALL int pcc_note_others(struct pcc_law *law, u32 share)
 	return 0;
 }
 
+/* Moves to this rate; what was learnt far from it counts less. */
 PCC_PART void pcc_go_to(struct pcc_law *law, pcc_num rate)
 {
 	pcc_num change = n_log(n_div(rate, law->rate));

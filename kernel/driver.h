@@ -109,16 +109,15 @@ PCC_PART void pcc_law_back_off(struct pcc_law *law, pcc_num rate)
 {
 	if (law->state == PCC_PROBING && law->which != PCC_VIVACE) {
 		pcc_probing_back_off(law, rate);
-		return;
-	}
-	law->rate = rate;
-	if (law->state != PCC_PROBING) {
+	} else if (law->state == PCC_PROBING) {
+		law->rate = rate;
+		pcc_vivace_begin(law);
+	} else {
+		law->rate = rate;
 		law->state = PCC_DRAINING;
 		law->drain_share = N_ONE;
 		law->drain_sent = 0;
 		law->look_again = 0;
-	} else {
-		pcc_vivace_begin(law);
 	}
 }
 

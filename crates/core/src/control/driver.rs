@@ -35,7 +35,10 @@ pub struct Driver {
 enum Phase {
     Starting(Starting),
     /// One interval at this share of the base rate, until it is sent; then the law, or Starting once more.
-    Draining(Option<f64>, bool),
+    Draining {
+        share: Option<f64>,
+        again: bool,
+    },
     Steered(Box<dyn RateControl>),
 }
 
@@ -87,7 +90,7 @@ impl Driver {
                 self.rate = path.clamp(carried);
                 let queue = path.queue.as_secs_f64() / path.rtt.as_secs_f64().max(1e-9);
                 let again = matches!(&self.phase, Phase::Starting(starting) if starting.is_in_doubt(report, self.rate));
-                self.phase = Phase::Draining(Some((1.0 - queue).clamp(DRAIN_SHARE, 1.0)), again);
+                self.phase = Phase::Draining { share: Some((1.0 - queue).clamp(DRAIN_SHARE, 1.0)), again };
                 Verdict::Realign("utility stopped growing")
             }
         }
@@ -98,7 +101,7 @@ impl RateControl for Driver {
     fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot {
         match &mut self.phase {
             Phase::Starting(starting) => starting.next(self.law.starting_rtts(), path),
-            Phase::Draining(share, again) => match share.take().filter(|_| self.law.drains()) {
+            Phase::Draining { share, again } => match share.take().filter(|_| self.law.drains()) {
                 Some(share) => Slot::filler(self.rate * share),
                 None => {
                     self.phase = if *again {
@@ -124,7 +127,7 @@ impl RateControl for Driver {
                 let judgement = starting.on_report(slot, report, utility, path);
                 self.on_started(judgement, slot, report, path)
             }
-            Phase::Draining(..) => Verdict::Wait,
+            Phase::Draining { .. } => Verdict::Wait,
             Phase::Steered(law) => law.on_report(slot, report, utility, path),
         };
         if let Verdict::Start(_) = verdict {
@@ -147,14 +150,14 @@ impl RateControl for Driver {
     fn back_off(&mut self, rate: Rate) {
         match &mut self.phase {
             Phase::Steered(law) => law.back_off(rate),
-            _ => (self.rate, self.phase) = (rate, Phase::Draining(Some(1.0), false)),
+            _ => (self.rate, self.phase) = (rate, Phase::Draining { share: Some(1.0), again: false }),
         }
     }
 
     fn restart(&mut self) {
         match &mut self.phase {
             Phase::Starting(starting) => *starting = Starting::at(self.rate),
-            Phase::Draining(..) => {}
+            Phase::Draining { .. } => {}
             Phase::Steered(law) => law.restart(),
         }
     }
@@ -176,7 +179,7 @@ impl RateControl for Driver {
     fn state(&self) -> &'static str {
         match &self.phase {
             Phase::Starting(_) => "Starting",
-            Phase::Draining(..) => "Draining",
+            Phase::Draining { .. } => "Draining",
             Phase::Steered(law) => law.state(),
         }
     }

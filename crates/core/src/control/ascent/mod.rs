@@ -297,6 +297,7 @@ impl Ascent {
         Verdict::Wait
     }
 
+    /// Moves to this rate; what was learnt far from it counts less.
     fn go_to(&mut self, rate: Rate) {
         let change = (rate.bytes_per_sec() / self.rate.bytes_per_sec()).ln();
         self.probing.loss.on_rate_change(change);
