@@ -221,17 +221,21 @@ fn a_sender_that_left_starting_too_low_finds_its_way_up_by_doubling() {
 
 #[test]
 fn what_is_in_flight_is_bounded_by_the_path_and_not_by_its_queue() {
-    // A queue of a third of a second at the new rate. Who takes it for the path's has it for long: so did 6 of 24 seeds, one does.
-    let long_after = |seed| {
-        let results = seeded("rate=100Mbit,rtt=30ms,buffer=375KB,at=10s:rate=10Mbit", 20, seed, vec![Flow::default()]);
-        let samples = results.flows[0].series.iter().filter(|sample| sample.at > s(18));
-        // 2.5 bandwidth-delay products and ten packets.
-        samples
-            .map(|sample| sample.in_flight as f64 / ((sample.rate * ms(75)).get() as f64 + 14_720.0))
-            .fold(0.0, f64::max)
-    };
-    let found: Vec<_> = (1..=16).map(long_after).collect();
-    assert!(found.iter().filter(|more| **more > 1.2).count() <= 1, "{found:.2?} of the bound");
+    // A queue of a third of a second at the new rate. Who takes it for the path's has it for long: so did 6 of 24 seeds, one does;
+    // two more take up to eight seconds to find out.
+    let runs: Vec<_> = (1..=16)
+        .map(|seed| seeded("rate=100Mbit,rtt=30ms,buffer=375KB,at=10s:rate=10Mbit", 20, seed, vec![Flow::default()]))
+        .collect();
+    for (from, most) in [(14, 3), (18, 1)] {
+        let longest = |results: &Results| {
+            let samples = results.flows[0].series.iter().filter(|sample| sample.at > s(from));
+            // 2.5 bandwidth-delay products and ten packets.
+            let bound = |rate: Rate| (rate * ms(75)).get() as f64 + 14_720.0;
+            samples.map(|sample| sample.in_flight as f64 / bound(sample.rate)).fold(0.0, f64::max)
+        };
+        let found: Vec<_> = runs.iter().map(longest).collect();
+        assert!(found.iter().filter(|more| **more > 1.2).count() <= most, "from {from} s on {found:.2?} of the bound");
+    }
 }
 
 #[test]

@@ -141,15 +141,17 @@ fn beside_what_can_wait(flows: [Flow; 2], primary: usize, seed: u64) -> f64 {
 
 #[test]
 fn what_can_wait_leaves_the_path_to_cubic_and_to_a_sender_that_keeps_the_queue_short() {
-    for (control, seeds) in [(Control::Cubic, 2), (Control::Pcc, 8)] {
+    // Of 24 seeds the mean of what PCC that is there keeps is .93, with a deviation of .03 from one to the next.
+    for (control, seeds, least) in [(Control::Cubic, 4, [0.92, 0.92]), (Control::Pcc, 8, [0.92, 0.91])] {
         let there = || [Flow::of(control), Flow::default()];
         let comes = || [Flow::default(), Flow::of(control)];
         let kept = |flows: &dyn Fn() -> [Flow; 2], primary| {
             (1..=seeds).map(|seed| beside_what_can_wait(flows(), primary, seed)).collect::<Vec<_>>()
         };
-        for (who, kept) in [("that comes", kept(&comes, 1)), ("that is there", kept(&there, 0))] {
+        let cases = [("that comes", kept(&comes, 1)), ("that is there", kept(&there, 0))];
+        for ((who, kept), least) in cases.into_iter().zip(least) {
             let mean = kept.iter().sum::<f64>() / kept.len() as f64;
-            assert!(mean >= 0.91 && kept.iter().all(|one| *one >= 0.85), "{control:?} {who} keeps {kept:.3?}");
+            assert!(mean >= least && kept.iter().all(|one| *one >= 0.85), "{control:?} {who} keeps {kept:.3?}");
         }
     }
 }
