@@ -48,6 +48,7 @@ fn every_copy_is_verified_and_the_last_line_of_json_holds_the_results() {
         for key in ["packets_lost", "dropped_random", "dropped_buffer", "dropped_host"] {
             assert!(result[key].is_u64(), "{key} in {result}");
         }
+        assert!(result["late_ms"].is_number(), "{result}");
         let number = |key: &str| result[key].as_f64().unwrap_or_else(|| panic!("{key} in {result}"));
         let expected = 2_000_000.0 * 8e-6 / number("seconds");
         assert!((number("goodput_mbps") / expected - 1.0).abs() < 1e-6, "{result}");
@@ -59,6 +60,7 @@ fn every_copy_is_verified_and_the_last_line_of_json_holds_the_results() {
     }
     let digest = blake3::hash(&std::fs::read(dir.path().join("file")).unwrap()).to_string();
     assert_eq!((&last["blake3"], &last["path"], &last["seed"]), (&digest.into(), &PATH.into(), &1.into()));
+    assert!(last["host_too_slow"].is_boolean());
     assert_eq!(last["version"], env!("CARGO_PKG_VERSION"));
     the_page_stands_alone(&std::fs::read_to_string(dir.path().join("page.html")).unwrap());
     let still = std::fs::read_to_string(dir.path().join("still.svg")).unwrap();
@@ -124,6 +126,7 @@ fn what_cannot_work_is_refused_before_the_race() {
         let error = text(&done.stderr);
         assert_eq!(done.status.code(), Some(code), "{arguments:?}: {error}");
         assert!(named.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
+        assert!(error.matches("satellite").count() < 2, "nothing is told twice: {error}");
         assert!(!dir.path().join("pcc-race.html").exists());
     };
     refused(&["sattelite"], 2, &["sattelite", "satellite", "lossy", "no file"]);

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 use pcc::units::{Rate, Timestamp};
-use pcc_link::{Path, presets};
+use pcc_link::Path;
 use pcc_quic::transport::Windows;
 
 /// File bytes in the UDP payload of a full packet: 1452 bytes (the largest that MTU discovery tries), without 1 byte of
@@ -33,12 +33,9 @@ pub(super) struct Course {
 impl Course {
     /// Reads a preset, parameters, or both.
     ///
-    /// Errors: what is wrong with it, and the presets if it might be meant as one.
+    /// Errors: what is wrong with it.
     pub(super) fn parse(written: &str, seed: u64) -> anyhow::Result<Self> {
-        let path: Path = written.parse().map_err(|error| {
-            let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
-            anyhow::anyhow!("{error}; the presets are {}; and no file has that name", names.join(", "))
-        })?;
+        let path: Path = written.parse().map_err(|error| anyhow::anyhow!("{error}; and no file has that name"))?;
         path.links(seed)?;
         Ok(Self { name: written.to_owned(), path, seed })
     }

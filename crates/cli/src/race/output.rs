@@ -5,6 +5,7 @@ use super::runner::{Ended, Update};
 use super::score::Score;
 use super::source::Source;
 use super::trace::Trace;
+use core::time::Duration;
 use pcc::units::Rate;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -38,6 +39,7 @@ struct Result {
     dropped_random: u64,
     dropped_buffer: u64,
     dropped_host: u64,
+    late_ms: Option<f64>,
     error: Option<String>,
 }
 
@@ -58,6 +60,7 @@ impl Summary<'_> {
             "seed": self.course.seed,
             "version": env!("CARGO_PKG_VERSION"),
             "strongest_peer": self.strongest_peer().map(|(algorithm, ratio)| json!({ "algorithm": algorithm, "ratio": ratio })),
+            "host_too_slow": self.host_too_slow().is_some(),
             "results": results,
         })
     }
@@ -110,9 +113,24 @@ impl Summary<'_> {
         Some((peer.algorithm, pcc.goodput_mbps / score.goodput_mbps))
     }
 
+    /// How late packets left, if that made the path another than the one asked for: by a tenth of its RTT, or where that
+    /// is less by a millisecond, which no timer of an ordinary system misses by.
+    fn host_too_slow(&self) -> Option<Duration> {
+        let late = self.traces.iter().filter_map(|trace| trace.late).max()?;
+        (late > (self.course.path.rtt() / 10).max(Duration::from_millis(1))).then_some(late)
+    }
+
     fn notes(&self, text: &mut String) {
         if let Some((peer, ratio)) = self.strongest_peer() {
             let _ = writeln!(text, "pcc moved {ratio:.2} times what {peer} did, the strongest of the others");
+        }
+        if let Some(late) = self.host_too_slow() {
+            let _ = writeln!(
+                text,
+                "this computer was too busy: one packet of 100 left {:.0} ms late or more,\n\
+                 so these figures are its own, not the path's; --serial races one after another",
+                late.as_secs_f64() * 1e3
+            );
         }
         let dropped: u64 = self.traces.iter().map(|trace| trace.dropped_host).sum();
         if dropped > 0 {
@@ -144,6 +162,7 @@ fn result(trace: &Trace, score: &Score) -> Value {
         dropped_random: trace.dropped_random,
         dropped_buffer: trace.dropped_buffer,
         dropped_host: trace.dropped_host,
+        late_ms: trace.late.map(|late| late.as_secs_f64() * 1e3),
         error: trace.error.clone(),
     })
 }
@@ -192,7 +211,6 @@ impl Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::time::Duration;
 
     fn summary(goodputs: &[(&'static str, f64)], check: impl FnOnce(&Summary<'_>)) {
         let course = Course::parse("satellite", 1).unwrap();
@@ -239,5 +257,19 @@ mod tests {
         });
         summary(&[("pcc", 20.0)], |summary| assert_eq!(summary.strongest_peer(), None));
         summary(&[("cubic", 20.0), ("bbr", 1.0)], |summary| assert_eq!(summary.strongest_peer(), None));
+    }
+    #[test]
+    fn a_race_whose_path_the_computer_could_not_be_says_so() {
+        for (late, told) in [(Some(79), false), (Some(1234), true), (None, false)] {
+            summary(&[("pcc", 0.1), ("cubic", 0.9)], |summary| {
+                let mut traces = summary.traces.to_vec();
+                traces[0].late = late.map(Duration::from_millis);
+                let summary = Summary { traces: &traces, ..*summary };
+                let table = summary.table();
+                assert_eq!(table.contains("too busy"), told, "{late:?} of 800 ms: {table}");
+                assert_eq!(summary.json()["host_too_slow"], told);
+                assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+            });
+        }
     }
 }

@@ -200,6 +200,7 @@ async fn go(runner: usize, entry: &Entry, chosen: &Algorithm, tell: &UnboundedSe
     trace.dropped_random = path.dropped_random.packets + path.dropped_blackout.packets;
     trace.dropped_buffer = path.dropped_buffer.packets;
     trace.dropped_host = report.down.dropped_host.packets + report.up.dropped_host.packets + report.missed;
+    trace.late = Some(report.lateness.quantile(0.99));
 
     copy.flush().await.context("cannot write the copy")?;
     let copy = copy.into_std().await;
