@@ -284,6 +284,12 @@ fn a_rate_without_a_unit_is_refused_with_an_example() {
 }
 
 #[test]
+fn a_test_of_no_time_is_refused() {
+    let (code, error) = fails(pcc(&["perf", "-c", "127.0.0.1", "-t", "0"]));
+    assert!(code == 2 && error.contains("-t 86400"), "{code}: {error}");
+}
+
+#[test]
 fn a_host_that_cannot_be_reached_is_exit_code_5() {
     let (code, error) = fails(pcc(&["perf", "-c", "no-such-host.invalid"]));
     assert!(code == 5 && error.contains("no-such-host.invalid"), "{code}: {error}");

@@ -73,7 +73,7 @@ pub(crate) struct Args {
     pub(super) insecure: bool,
 
     /// Seconds to send, without the omitted ones [default: 10]
-    #[arg(short = 't', long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "bytes", help_heading = "Test")]
+    #[arg(short = 't', long, value_name = "SECONDS", value_parser = some_seconds, conflicts_with = "bytes", help_heading = "Test")]
     pub(super) time: Option<Duration>,
 
     /// Bytes to send instead, over all streams
@@ -196,6 +196,13 @@ fn seconds(written: &str) -> Result<Duration, String> {
         Err(_) => humantime::parse_duration(written).ok(),
     };
     time.filter(|time| *time <= MOST).ok_or_else(|| "write seconds, like 10 or 0.5 (at most 30 days)".to_owned())
+}
+
+/// As `seconds`, but some: iperf3 takes 0 for no end, which here would be a test of nothing.
+fn some_seconds(written: &str) -> Result<Duration, String> {
+    seconds(written).and_then(|time| {
+        if time.is_zero() { Err("a test takes some time; -t 86400 is a day".to_owned()) } else { Ok(time) }
+    })
 }
 
 /// A window that a transport can work with.

@@ -54,8 +54,9 @@ pub(super) enum Standing {
 impl Root {
     /// Errors: it is not a directory, or not ours to read.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
-        let dir = Dir::open_ambient_dir(path, ambient_authority())
-            .with_context(|| format!("could not open the directory {}", path.display()))?;
+        let dir = Dir::open_ambient_dir(path, ambient_authority()).with_context(|| {
+            format!("could not open {} as a directory to serve: `mkdir` it first, or name another", path.display())
+        })?;
         Ok(Self { dir: Arc::new(dir) })
     }
 

@@ -34,6 +34,9 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let policer = args.policer.as_deref().map(policer).transpose()?;
     let queue = args.queue.as_deref().and_then(Queue::by_name).unwrap_or_default();
     let time = args.time.map_or(USUAL_TIME, Into::into);
+    if time.is_zero() {
+        return Err(misuse("--time 0 simulates nothing: write it like 60s".to_owned()));
+    }
     let seeds = if args.seed.is_empty() { vec![1] } else { args.seed.clone() };
     let scenarios: Vec<Scenario> = seeds
         .iter()
