@@ -49,9 +49,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let link = args.course.link.to_string();
     let text = Findings::of(aim, path, link, &[1, 2, 5, 10, MOST_SENDERS]).text();
     file.write(&format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>pcc utility</title><style>body{{font-family:\
-         sans-serif;max-width:960px;margin:2em auto;color:#222;background:#fff}}pre{{overflow-x:auto}}svg{{max-width:100%;\
-         height:auto}}</style></head><body>\n{svg}<pre>{}</pre>\n</body></html>\n",
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width\"><title>pcc utility</title><style>body{{font-family:sans-serif;max-width:960px;\
+         margin:2em auto;padding:0 12px;color:#222;background:#fff}}pre{{overflow-x:auto}}\
+         svg{{max-width:100%;height:auto}}</style></head><body>\n{svg}<pre>{}</pre>\n</body></html>\n",
         escape(&text)
     ))
 }
