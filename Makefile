@@ -8,7 +8,7 @@ steps := format lint tests kernel lab stranger licences docs fuzz wasm windows
 .PHONY: help demo figures test $(steps) build install bench busy soak kernel-soak mutants clean
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo 'The steps of `make test`, one at a time: $(steps)'
 
 demo: build ## Watch PCC, CUBIC and BBR carry the same file over a satellite link
