@@ -40,7 +40,7 @@ pub(super) fn render(scenario: &Scenario, results: &Results, names: &[String]) -
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width\"><title>pcc sim</title><style>body{{font-family:sans-serif;max-width:960px;\
          margin:2em auto;padding:0 12px;color:#222;background:#fff}}h1{{overflow-wrap:anywhere}}\
-         pre{{overflow-x:auto}}text{{font-size:12px;fill:#444}}</style></head><body>\n\
+         pre{{overflow-x:auto}}svg{{overflow:visible}}text{{font-size:12px;fill:#444}}</style></head><body>\n\
          <h1>{title}</h1>\n<pre>{table}</pre>\n{goodput}{waits}</body></html>\n"
     )
 }
@@ -50,12 +50,7 @@ fn chart(title: &str, end: f64, lines: &[(String, Vec<(f64, f64)>)]) -> String {
     let most = lines.iter().flat_map(|(_, points)| points).map(|(_, y)| *y).fold(0.0, f64::max).max(1e-3) * 1.05;
     let x = |seconds: f64| LEFT + (WIDTH - LEFT) * seconds / end.max(1e-9);
     let y = |value: f64| HEIGHT - BELOW - (HEIGHT - BELOW - 10.0) * value / most;
-    let mut svg = format!("<h2>{}</h2>", escape(title));
-    // One line needs no name: the heading has it.
-    for ((name, _), colour) in lines.iter().zip(COLOURS.iter().cycle()).filter(|_| lines.len() > 1) {
-        let _ = write!(svg, "<span style=\"color:{colour}\">&#9644; {}</span> ", escape(name));
-    }
-    let _ = write!(svg, "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"100%\">");
+    let mut svg = format!("<h2>{}</h2><svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"100%\">", escape(title));
     for tick in ticks(most, 5.0) {
         let at = y(tick);
         let _ = write!(
@@ -101,7 +96,6 @@ mod tests {
         let page = render(&scenario, &results, &["slow".into(), "a<b".into()]);
         assert_eq!(page.matches("<polyline").count(), 3);
         assert!(page.contains("<title>slow</title>") && page.contains("a&lt;b") && !page.contains("a<b"));
-        assert!(page.contains("&#9644; slow</span>"), "says whose line is whose");
         assert!(!page.contains("http"), "needs no network");
     }
 }
