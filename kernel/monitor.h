@@ -93,7 +93,17 @@ struct pcc_interval {
 	u32 reserved;
 };
 
+/* The newest RTT sample: when its packet left and when it was told. */
+struct pcc_told_rtt {
+	u64 left; /* ns */
+	u64 at;	  /* ns */
+	u32 rtt;  /* µs; 0 for none */
+	u32 reserved;
+};
+
 struct pcc_monitor {
+	/* Waits until the next one shows that both were not held back together. */
+	struct pcc_told_rtt told;
 	/* At the latest acknowledgement. */
 	u32 settled;
 	u32 delivered;
@@ -147,29 +157,55 @@ PCC_PART struct pcc_interval *pcc_interval(struct pcc_monitor *monitor, u32 numb
 	return &monitor->intervals[(monitor->oldest + number) & (MONITOR_INTERVALS - 1)];
 }
 
-/* Attributes the RTT of the newest packet to the interval in which it left. */
-PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *sample)
+/* Attributes the sample that waits to the interval in which its packet left. */
+PCC_CALL int pcc_attribute_rtt(struct pcc_monitor *monitor)
 {
 	struct pcc_interval *interval;
-	u64 left;
+	struct pcc_told_rtt *told;
 	u32 i;
+
+	PCC_NEEDS(monitor, 0);
+	told = &monitor->told;
+	if (!told->rtt)
+		return 0;
+	for (i = 0; i < MONITOR_INTERVALS; i++) {
+		if (i >= monitor->count)
+			break;
+		interval = pcc_interval(monitor, i);
+		if (told->left < interval->from)
+			break;
+		if (interval->to && told->left >= interval->to)
+			continue;
+		pcc_slope_add(&interval->slope, (s64)(told->left / 1000), told->rtt);
+		break;
+	}
+	told->rtt = 0;
+	return 0;
+}
+
+/* Takes in the RTT of the newest packet. What a radio or a host holds back and lets go at once
+ * is acknowledged at once, and in each RTT but the last there is a wait that is no queue's.
+ * Linux answers such a burst packet by packet only where it begins: a line through these RTT
+ * and the next burst's rises as a queue would, with little doubt. So of two packets that were
+ * acknowledged in less than half of the time in which they left, faster than a queue is
+ * believed to drain (pcc_queue_growth), only the later one counts.
+ */
+PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *sample)
+{
+	struct pcc_told_rtt *told;
+	u64 left;
 
 	PCC_NEEDS(monitor, 0);
 	PCC_NEEDS(sample, 0);
 	if (!sample->rtt || sample->now < (u64)sample->rtt * 1000)
 		return 0;
+	told = &monitor->told;
 	left = sample->now - (u64)sample->rtt * 1000;
-	for (i = 0; i < MONITOR_INTERVALS; i++) {
-		if (i >= monitor->count)
-			break;
-		interval = pcc_interval(monitor, i);
-		if (left < interval->from)
-			break;
-		if (interval->to && left >= interval->to)
-			continue;
-		pcc_slope_add(&interval->slope, (s64)(left / 1000), sample->rtt);
-		break;
-	}
+	if (left <= told->left || 2 * (sample->now - told->at) >= left - told->left)
+		pcc_attribute_rtt(monitor);
+	told->left = left;
+	told->at = sample->now;
+	told->rtt = sample->rtt;
 	return 0;
 }
 

@@ -11,7 +11,8 @@
  *
  *  - Intervals begin and end at acknowledgements, at the time at which pacing lets the
  *    next packet leave, so that a train belongs to one of them as a whole.
- *  - Packets are attributed by counting: monitor.h.
+ *  - Packets are attributed by counting: monitor.h. Of such as were held back and are
+ *    acknowledged at once, only the last tells the RTT.
  *  - There is no timer. That the path fell silent is found when it answers again; until
  *    then TCP's own time-outs leave one packet in flight.
  */
@@ -187,6 +188,9 @@ PCC_PART bool pcc_take_report(struct pcc_flow *flow, const struct pcc_program *p
 {
 	if (!pcc_is_resolved(&flow->monitor, &flow->sample))
 		return false;
+	/* If it is of this interval nothing later will be told with it. */
+	if (flow->monitor.told.left < pcc_interval(&flow->monitor, 0)->to)
+		pcc_attribute_rtt(&flow->monitor);
 	pcc_report_oldest(flow);
 	pcc_drop_oldest(&flow->monitor);
 	flow->next_look = 0;

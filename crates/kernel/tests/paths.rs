@@ -2,6 +2,7 @@
 
 mod tcp;
 
+use pcc::rng::Rng;
 use pcc_kernel::read_rtt;
 use tcp::{MS, PACKET, Path, SECOND, Tcp};
 
@@ -40,6 +41,20 @@ fn a_path_that_becomes_a_little_longer_is_not_taken_for_a_queue() {
             goodput > 0.9 * mbit && loss < 0.02,
             "{rtt} ms and {longer} ns: {goodput} of {mbit} Mbit/s, {loss} lost"
         );
+    }
+}
+
+#[test]
+fn what_a_radio_holds_back_and_lets_go_at_once_is_not_taken_for_a_queue_that_grows() {
+    for jitter in [20, 40, 60] {
+        let goodput = |seed: u64| {
+            let path = Path { rtt: 100 * MS, buffer: 864, jitter: jitter * MS, ..Path::default() };
+            let mut tcp = Tcp::over(path);
+            tcp.rng = Rng::new(seed);
+            tcp.run(2 * SECOND).measured(8 * SECOND).0
+        };
+        let mean = (1..=12).map(goodput).sum::<f64>() / 12.0;
+        assert!(mean > 97.0, "{jitter} ms: {mean} Mbit/s");
     }
 }
 

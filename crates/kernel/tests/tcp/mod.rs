@@ -11,6 +11,9 @@ pub(crate) const PACKET: u64 = 1448;
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1000 * MS;
 const BEGIN: u64 = 77 * SECOND;
+/// Of packets that come together Linux acknowledges one after the other what is read at once, as the lab shows it: 64 kB. The
+/// rest gets one acknowledgement, when that is read.
+const READ_AT_ONCE: u32 = 46;
 
 /// A bottleneck with a queue, and what of a TCP there is besides congestion control: selective acknowledgements, and losses
 /// found once three later packets arrived.
@@ -28,6 +31,8 @@ pub(crate) struct Path {
     pub(crate) late: f64,
     /// By how much the RTT is longer from 2 s on.
     pub(crate) longer: u64,
+    /// Behind the bottleneck packets wait up to so long, and leave together.
+    pub(crate) jitter: u64,
     /// What the bottleneck carries from 2 s on, if not `mbit`.
     pub(crate) then: f64,
     /// From the first to the second of these there is nothing to send.
@@ -51,6 +56,7 @@ impl Default for Path {
             source: f64::MAX,
             late: 0.0,
             longer: 0,
+            jitter: 0,
             then: 0.0,
             idle: (0, 0),
             slow_peer: false,
@@ -80,6 +86,10 @@ pub(crate) struct Tcp {
     heard: u64,
     /// When the bottleneck has sent all that it has.
     pub(crate) busy: u64,
+    /// When packets leave together next, on a path with jitter.
+    slot: u64,
+    /// Packets that arrived at this moment.
+    together: u32,
     /// Packets on their way.
     pub(crate) flying: VecDeque<Packet>,
     pub(crate) delivered: u64,
@@ -120,6 +130,8 @@ impl Tcp {
             now: sample.now,
             heard: sample.now,
             busy: 0,
+            slot: BEGIN,
+            together: 0,
             sample,
             rng: Rng::new(3),
             flying: VecDeque::new(),
@@ -152,7 +164,10 @@ impl Tcp {
         let arrival = arrives.then(|| {
             self.busy = self.busy.max(self.now) + time;
             self.queued += queue;
-            self.busy + self.path.rtt + if later { self.path.longer } else { 0 }
+            while self.slot < self.busy && self.path.jitter > 0 {
+                self.slot += (self.rng.unit() * self.path.jitter as f64) as u64;
+            }
+            self.busy.max(self.slot) + self.path.rtt + if later { self.path.longer } else { 0 }
         });
         let arrival = arrival.filter(|_| self.rng.unit() >= self.path.loss);
         let interval = self.flow.told().opened;
@@ -197,8 +212,12 @@ impl Tcp {
             self.sample.lost = self.sample.lost.wrapping_add(1);
             self.lost += 1;
         }
+        self.together = if self.sample.now == self.now { self.together + 1 } else { 1 };
         self.sample.now = self.now;
         self.sample.in_flight = self.in_flight();
+        if self.together > READ_AT_ONCE && self.next_arrival().is_some_and(|(_, at)| at <= self.now) {
+            return;
+        }
         let rtt = ((self.now - sent) / 1000) as u32;
         let smoothed = self.sample.taken_rtt;
         self.sample.taken_rtt = if smoothed == 0 { rtt } else { (7 * smoothed + rtt) / 8 };
