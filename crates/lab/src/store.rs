@@ -129,8 +129,10 @@ impl Store {
         Ok(path)
     }
 
-    /// Notes which commit a program was built from, if that is known.
+    /// Notes which commit a program was built from, if that is known: who does not know it takes it from nobody.
     pub fn keep_origin(&self, program: &Program, commit: Option<&str>) -> io::Result<()> {
+        let (_, known) = self.program(&program.hash);
+        let commit = commit.or(known.as_deref());
         let line = format!("{},{},{}", program.hash, commit.unwrap_or_default(), program.stack);
         if self.notes(PROGRAMS).iter().rfind(|known| known.starts_with(&program.hash)) == Some(&line) {
             return Ok(());
@@ -348,6 +350,7 @@ mod tests {
         let program = Program { hash: "5ea1b523".into(), stack: "57ac4".into() };
         two.keep_origin(&program, Some("abc1234")).unwrap();
         two.keep_origin(&program, Some("abc1234")).unwrap();
+        two.keep_origin(&program, None).unwrap();
         assert_eq!(two.notes(PROGRAMS).len(), 1);
         assert_eq!(one.merge(two.dir()).unwrap(), Merged { copied: 1, known: 1 });
         assert_eq!(one.find(&other), Some(outcome(2)));

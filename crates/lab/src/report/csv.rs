@@ -4,7 +4,8 @@ use super::Section;
 use super::plot::Plot;
 use crate::measure::Measure;
 
-/// A line for every run: where it is in the figure, and its measures.
+/// A line for every run: its point of the sweep, empty without one, and its measures. What is swept is no column's name, since some
+/// of it is a measure's.
 pub(super) fn runs(section: &Section<'_>) -> String {
     // What no run has is no column.
     let has = |measure: &Measure| {
@@ -12,7 +13,7 @@ pub(super) fn runs(section: &Section<'_>) -> String {
         runs.into_iter().any(|(run, outcome)| measure.of(&run.spec, outcome).is_some())
     };
     let measures: Vec<_> = section.measures().into_iter().filter(has).collect();
-    let mut table = line(&["scenario", &section.scenario.key, "algorithm", "seed"]);
+    let mut table = line(&["scenario", "point", "algorithm", "seed"]);
     table.pop();
     table.extend(measures.iter().map(|measure| format!(",{measure}")));
     table.push('\n');
