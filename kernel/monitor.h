@@ -90,15 +90,18 @@ struct pcc_interval {
 	u32 peer_limited;
 	/* A window was full because of the path. */
 	u32 window_limited;
-	u32 reserved;
+	/* What a packet takes at its rate, up to four seconds. Unit: ns. */
+	u32 packet_time;
 };
 
-/* The newest RTT sample: when its packet left and when it was told. */
+/* The newest RTT sample: when its packet left, and when it was told and how many packets were
+ * delivered by then.
+ */
 struct pcc_told_rtt {
 	u64 left; /* ns */
 	u64 at;	  /* ns */
 	u32 rtt;  /* µs; 0 for none */
-	u32 reserved;
+	u32 delivered;
 };
 
 struct pcc_monitor {
@@ -157,28 +160,37 @@ PCC_PART struct pcc_interval *pcc_interval(struct pcc_monitor *monitor, u32 numb
 	return &monitor->intervals[(monitor->oldest + number) & (MONITOR_INTERVALS - 1)];
 }
 
+/* The interval in which something left at this time, if any. */
+PCC_PART struct pcc_interval *pcc_interval_at(struct pcc_monitor *monitor, u64 left)
+{
+	struct pcc_interval *interval;
+	u32 i;
+
+	for (i = 0; i < MONITOR_INTERVALS; i++) {
+		if (i >= monitor->count)
+			break;
+		interval = pcc_interval(monitor, i);
+		if (left < interval->from)
+			break;
+		if (!interval->to || left < interval->to)
+			return interval;
+	}
+	return 0;
+}
+
 /* Attributes the sample that waits to the interval in which its packet left. */
 PCC_CALL int pcc_attribute_rtt(struct pcc_monitor *monitor)
 {
 	struct pcc_interval *interval;
 	struct pcc_told_rtt *told;
-	u32 i;
 
 	PCC_NEEDS(monitor, 0);
 	told = &monitor->told;
 	if (!told->rtt)
 		return 0;
-	for (i = 0; i < MONITOR_INTERVALS; i++) {
-		if (i >= monitor->count)
-			break;
-		interval = pcc_interval(monitor, i);
-		if (told->left < interval->from)
-			break;
-		if (interval->to && told->left >= interval->to)
-			continue;
+	interval = pcc_interval_at(monitor, told->left);
+	if (interval)
 		pcc_slope_add(&interval->slope, (s64)(told->left / 1000), told->rtt);
-		break;
-	}
 	told->rtt = 0;
 	return 0;
 }
@@ -186,14 +198,16 @@ PCC_CALL int pcc_attribute_rtt(struct pcc_monitor *monitor)
 /* Takes in the RTT of the newest packet. What a radio or a host holds back and lets go at once
  * is acknowledged at once, and in each RTT but the last there is a wait that is no queue's.
  * Linux answers such a burst packet by packet only where it begins: a line through these RTT
- * and the next burst's rises as a queue would, with little doubt. So of two packets that were
- * acknowledged in less than half of the time in which they left, faster than a queue is
- * believed to drain (pcc_queue_growth), only the later one counts.
+ * and the next burst's rises as a queue would, with little doubt. So if packets were
+ * acknowledged in less than half of the time that they take at their rate, faster than a queue
+ * is believed to drain (pcc_queue_growth), what was told before them does not count. When they
+ * left would not do: a train has one time for all of its packets.
  */
 PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *sample)
 {
+	struct pcc_interval *interval;
 	struct pcc_told_rtt *told;
-	u64 left;
+	u64 left, paced = 0;
 
 	PCC_NEEDS(monitor, 0);
 	PCC_NEEDS(sample, 0);
@@ -201,11 +215,15 @@ PCC_CALL int pcc_take_rtt(struct pcc_monitor *monitor, const struct pcc_sample *
 		return 0;
 	told = &monitor->told;
 	left = sample->now - (u64)sample->rtt * 1000;
-	if (left <= told->left || 2 * (sample->now - told->at) >= left - told->left)
+	interval = pcc_interval_at(monitor, left);
+	if (interval)
+		paced = (u64)(sample->delivered - told->delivered) * interval->packet_time;
+	if (left < told->left || 2 * (sample->now - told->at) >= paced)
 		pcc_attribute_rtt(monitor);
 	told->left = left;
 	told->at = sample->now;
 	told->rtt = sample->rtt;
+	told->delivered = sample->delivered;
 	return 0;
 }
 
@@ -303,6 +321,7 @@ PCC_CALL int pcc_open(struct pcc_monitor *monitor, const struct pcc_sample *samp
 		      const struct pcc_slot *slot, u64 length)
 {
 	struct pcc_interval *interval;
+	u64 time;
 
 	PCC_NEEDS(monitor, 0);
 	PCC_NEEDS(sample, 0);
@@ -310,6 +329,8 @@ PCC_CALL int pcc_open(struct pcc_monitor *monitor, const struct pcc_sample *samp
 	interval = pcc_interval(monitor, monitor->count);
 	*interval = (struct pcc_interval){ .length = length };
 	interval->slot = *slot;
+	time = n_to(n_mul(n_div(n_from(sample->packet), slot->rate), N_BILLION));
+	interval->packet_time = time < ~0U ? time : ~0U;
 	interval->from = sample->next_sent > sample->now ? sample->next_sent : sample->now;
 	interval->bytes_from = sample->bytes_sent;
 	interval->first = sample->sent;

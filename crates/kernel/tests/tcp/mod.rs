@@ -29,6 +29,8 @@ pub(crate) struct Path {
     pub(crate) source: f64,
     /// Share of the time between two packets by which a pacer is late.
     pub(crate) late: f64,
+    /// What leaves in so long leaves at once.
+    pub(crate) train: u64,
     /// By how much the RTT is longer from 2 s on.
     pub(crate) longer: u64,
     /// Behind the bottleneck packets wait up to so long, and leave together.
@@ -55,6 +57,7 @@ impl Default for Path {
             silent: (0, 0),
             source: f64::MAX,
             late: 0.0,
+            train: 0,
             longer: 0,
             jitter: 0,
             then: 0.0,
@@ -86,6 +89,8 @@ pub(crate) struct Tcp {
     heard: u64,
     /// When the bottleneck has sent all that it has.
     pub(crate) busy: u64,
+    /// The time that the packets of the train take at their rate.
+    train_time: u64,
     /// When packets leave together next, on a path with jitter.
     slot: u64,
     /// Packets that arrived at this moment.
@@ -130,6 +135,7 @@ impl Tcp {
             now: sample.now,
             heard: sample.now,
             busy: 0,
+            train_time: 0,
             slot: BEGIN,
             together: 0,
             sample,
@@ -177,7 +183,10 @@ impl Tcp {
         let rate = (self.flow.rate() as f64).min(self.path.source * 125_000.0);
         // What the application has not is not sent, and TCP marks what is.
         self.sample.app_limited = u32::from((self.flow.rate() as f64) > self.path.source * 125_000.0);
-        self.sample.next_sent += (PACKET as f64 * 1e9 * (1.0 + self.path.late) / rate) as u64;
+        self.train_time += (PACKET as f64 * 1e9 * (1.0 + self.path.late) / rate) as u64;
+        if self.train_time >= self.path.train {
+            self.sample.next_sent += core::mem::take(&mut self.train_time);
+        }
         self.highest = self.highest.max(self.flow.rate());
     }
 
