@@ -79,6 +79,28 @@ struct PccController {
     /// When a packet of the latest acknowledgement was sent.
     answered: Instant,
     landmark: Option<Landmark>,
+    untold: Untold,
+}
+
+/// What noq counts as in flight and PCC is not told of: probes of a larger MTU, and what an earlier packet number space still has
+/// on its way. In a window of a few packets it would take their room, and PCC would take that for a slow host. Unit: byte.
+#[derive(Clone, Copy, Debug)]
+struct Untold {
+    bytes: u64,
+    latest: Instant,
+}
+
+impl Untold {
+    const fn on_sent(&mut self, now: Instant, bytes: u64) {
+        (self.bytes, self.latest) = (self.bytes.saturating_add(bytes), now);
+    }
+
+    /// A packet sent at that time was acknowledged: what left before has arrived, or is lost.
+    fn on_ack(&mut self, sent: Instant) {
+        if sent > self.latest {
+            self.bytes = 0;
+        }
+    }
 }
 
 /// A packet sent some time ago. Once one sent two RTT later is acknowledged, noq has reported on everything up to the
@@ -112,6 +134,7 @@ impl PccController {
             limited: false,
             answered: now,
             landmark: None,
+            untold: Untold { bytes: 0, latest: now },
             config,
         }
     }
@@ -145,6 +168,7 @@ impl PccController {
             self.pcc.on_ack(at, id);
         }
         self.answered = sent;
+        self.untold.on_ack(sent);
         if app_limited && !self.limited {
             self.limited = true;
             self.pcc.on_limited(at, LimitedBy::Application);
@@ -167,6 +191,7 @@ impl Controller for PccController {
         let leaving = self.gate.leaving(moment);
         let Numbered { id, starts_space } = self.numbers.on_sent(number, now);
         if starts_space {
+            self.untold.on_sent(now, self.pcc.bytes_in_flight().get());
             self.pcc.on_discarded(at, id);
         }
         // Here, not with the acknowledgement: noq reports losses after it.
@@ -181,6 +206,8 @@ impl Controller for PccController {
             }
             self.pcc.on_packet_sent(at, id, volume);
             self.limited = false;
+        } else {
+            self.untold.on_sent(now, bytes.into());
         }
         if let Some(leaving) = leaving {
             self.gate.on_sent(leaving, volume, self.pace(id));
@@ -249,7 +276,7 @@ impl Controller for PccController {
     /// noq asks before each datagram of data, and also for statistics: only the former meets the gate. One byte is as
     /// good as none, which noq does not take.
     fn window(&self) -> u64 {
-        if self.gate.admits() { self.pcc.congestion_window().get() } else { 1 }
+        if self.gate.admits() { self.pcc.congestion_window().get().saturating_add(self.untold.bytes) } else { 1 }
     }
 
     fn metrics(&self) -> ControllerMetrics {

@@ -197,6 +197,28 @@ fn no_two_paths_have_one_seed() {
 }
 
 #[test]
+fn what_noq_counts_and_pcc_is_not_told_of_takes_no_room_of_the_window() {
+    let mut path = Path::new();
+    let extra = |path: &Path| path.controller.window() - path.controller.pcc.congestion_window().get();
+    path.sends(0); // Initial
+    path.passes(30);
+    path.sends(0); // Handshake: noq has the Initial packet in flight for as long as its keys
+    assert_eq!(extra(&path), u64::from(SIZE));
+    path.passes(1);
+    let before = path.sends(1);
+    path.passes(1);
+    path.controller.on_packet_sent(path.now, 1400, 2);
+    assert_eq!(extra(&path), u64::from(SIZE) + 1400, "a probe of a larger MTU");
+    path.passes(1);
+    let after = path.sends(3);
+    path.passes(30);
+    path.hears_of(1, before);
+    assert_eq!(extra(&path), u64::from(SIZE) + 1400, "it may still be on its way");
+    path.hears_of(3, after);
+    assert_eq!(extra(&path), 0);
+}
+
+#[test]
 fn without_our_runtime_noq_is_told_how_to_pace() {
     let path = Path::new();
     let metrics = path.controller.metrics();
