@@ -87,6 +87,7 @@ struct PccController {
 #[derive(Clone, Copy, Debug)]
 struct Untold {
     bytes: u64,
+    /// When the latest of them left.
     latest: Instant,
 }
 

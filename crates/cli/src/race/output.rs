@@ -258,6 +258,7 @@ mod tests {
         summary(&[("pcc", 20.0)], |summary| assert_eq!(summary.strongest_peer(), None));
         summary(&[("cubic", 20.0), ("bbr", 1.0)], |summary| assert_eq!(summary.strongest_peer(), None));
     }
+
     #[test]
     fn a_race_whose_path_the_computer_could_not_be_says_so() {
         for (late, told) in [(Some(79), false), (Some(1234), true), (None, false)] {
