@@ -82,17 +82,22 @@ fn an_impossible_scenario_is_refused_before_a_kernel_is_asked_for() {
 #[test]
 fn what_is_not_there_to_select_or_divide_is_an_error_at_once() {
     let dir = tempfile::tempdir().unwrap();
-    for (arguments, expected) in [
-        (&["run", "satellite", "--point", "2MB"][..], "7.5kB"),
-        (&["run", "random-loss", "--seed", "99"], "it has 1, 2"),
-        (&["run", "satellite", "--shard", "3/2"], "there is no shard 3 of 2"),
-        (&["check", "satellite"], "pcc lab run"),
-        (&["check", "nowhere"], "there is no scenario `nowhere`"),
-        (&["check", "--program", "nowhere"], "could not open the program nowhere"),
-        (&["merge", "nowhere"], "could not read nowhere"),
+    // 2 is misuse: 1 would say that a promise is missed.
+    for (arguments, code, expected) in [
+        (&["run", "satellite", "--point", "2MB"][..], 2, "7.5kB"),
+        (&["run", "random-loss", "--seed", "99"], 2, "it has 1, 2"),
+        (&["run", "random-loss", "--algorithm", "swift"], 2, "unknown algorithm `swift`"),
+        (&["run", "satellite", "--shard", "3/2"], 2, "there is no shard 3 of 2"),
+        (&["run", "nowhere"], 2, "there is no scenario `nowhere`"),
+        (&["run", "nowhere.toml"], 2, "nowhere.toml"),
+        (&["check", "nowhere"], 2, "there is no scenario `nowhere`"),
+        (&["report", "nowhere"], 2, "there is no scenario `nowhere`"),
+        (&["check", "satellite"], 1, "pcc lab run"),
+        (&["check", "--program", "nowhere"], 1, "could not open the program nowhere"),
+        (&["merge", "nowhere"], 1, "could not read nowhere"),
     ] {
         let output = lab(arguments, dir.path()).env("XDG_CACHE_HOME", dir.path()).output().unwrap();
-        assert!(!output.status.success(), "{arguments:?}");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
     }
 }

@@ -1,6 +1,7 @@
 //! What the lab's subcommands have in common: scenarios, the program under test, and where results are kept.
 
 use super::say;
+use crate::exit::Failure;
 use anyhow::{Context as _, bail, ensure};
 use pcc_lab::kernel::{self, Kernel, Module};
 use pcc_lab::program::{HASH, Program};
@@ -113,7 +114,7 @@ pub(super) fn load(names: &[String], wanted: &Wanted, algorithms: &[String]) -> 
     let all = names.is_empty() || names.iter().any(|name| name == ALL);
     let supplied = scenario::names().filter(|_| all).map(str::to_owned);
     for name in supplied.chain(names.iter().filter(|name| *name != ALL).cloned()) {
-        let scenario = scenario::load(&name, &wanted.options(algorithms))?;
+        let scenario = scenario::load(&name, &wanted.options(algorithms)).context(Failure::Usage)?;
         if scenarios.iter().all(|known| known.name != scenario.name) {
             scenarios.push(scenario);
         }

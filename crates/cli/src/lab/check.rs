@@ -12,8 +12,8 @@ use std::io::Write as _;
 #[command(
     after_help = "A promise is kept if the whole 95 % confidence interval over all seeds keeps it, missed if no part of it \
                   does, and open between.\n\
-                  Exit codes: 0 all promises are kept, 1 one is missed, 3 none is missed but some are open or could not \
-                  be judged.\n\
+                  Exit codes: 0 all promises are kept, 1 one is missed, 2 misused, 3 none is missed but some are open or \
+                  could not be judged.\n\
                   Example: pcc lab check shallow-buffer --json"
 )]
 pub(super) struct Args {

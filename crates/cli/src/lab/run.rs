@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 ///
 /// What is stored is not run again: stop it with Ctrl-C and start it again to continue.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Exit codes: 0 all runs have a result, 3 some failed or it was stopped.\n\
+#[command(after_help = "Exit codes: 0 all runs have a result, 2 misused, 3 some failed or it was stopped.\n\
                         Example: pcc lab run shallow-buffer --algorithm cubic,bbr --seeds 1")]
 pub(super) struct Args {
     /// Supplied scenarios by name, `all` of them, or .toml files
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut scenarios = bench::load(&args.names, &args.wanted, &args.algorithm)?;
     let selection =
         Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: args.seeds };
-    selection.apply(&mut scenarios)?;
+    selection.apply(&mut scenarios).context(Exit::Usage)?;
     if let Some((number, count)) = args.shard {
         campaign::shard(&mut scenarios, number, count);
     }

@@ -148,7 +148,7 @@ mod tests {
     use clap::Parser as _;
 
     #[test]
-    fn what_would_be_ignored_is_refused() {
+    fn what_would_be_ignored_or_is_not_there_is_refused() {
         for (args, expected) in [
             (&["satellite", "--flows", "cubic"][..], "--path takes the path of that name"),
             (&["random-loss", "--time", "1s"], "is a scenario"),
@@ -156,6 +156,12 @@ mod tests {
             (&["clean", "--point", "1"], "is a path"),
             (&["clean", "--flows", "cubic 20Mbit", "--utility", "safe"], "steers PCC"),
             (&["score", "--row", "9999"], "choose from 1, 2"),
+            (&["nowhere.toml"], "nowhere.toml"),
+            (&["random-loss", "--point", "0.5"], "has no point `0.5`"),
+            (&["random-loss", "--algorithm", "swift"], "has no algorithm `swift`"),
+            (&["random-loss", "--seed", "99"], "has no seed 99"),
+            (&["random-loss", "--shard", "3/2"], "there is no shard 3 of 2"),
+            (&["random-loss", "--algorithm", "illinois"], "there are models of"),
         ] {
             let cli = crate::Cli::try_parse_from([&["pcc", "sim"], args].concat()).unwrap();
             let crate::Command::Sim(args) = cli.command else { panic!("{args:?}") };

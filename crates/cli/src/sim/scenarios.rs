@@ -2,9 +2,10 @@
 
 use super::outcome::{self, KERNEL};
 use super::{Run, jobs, say, translate};
+use crate::exit::Failure;
 use crate::lab::bench::{self, Selection};
 use crate::reserved::Reserved;
-use anyhow::bail;
+use anyhow::{Context as _, anyhow};
 use pcc_lab::campaign;
 use pcc_lab::check::{self, Checked, Verdict};
 use pcc_lab::report::{self, Origin, Section};
@@ -18,12 +19,12 @@ use std::path::Path;
 pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
     let page = args.output.as_deref().map(|path| Reserved::at(path, "--output")).transpose()?;
     let options = Options { size: if args.full { Size::Full } else { Size::Standard }, ..Options::default() };
-    let mut scenarios = [scenario::load(name, &options)?];
+    let mut scenarios = [scenario::load(name, &options).context(Failure::Usage)?];
     let selection =
         Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: None };
-    selection.apply(&mut scenarios)?;
+    selection.apply(&mut scenarios).context(Failure::Usage)?;
     if let Some(shard) = &args.shard {
-        let (number, count) = bench::parse_shard(shard)?;
+        let (number, count) = bench::parse_shard(shard).context(Failure::Usage)?;
         campaign::shard(&mut scenarios, number, count);
     }
     let [mut scenario] = scenarios;
@@ -55,10 +56,11 @@ fn leave_out(scenario: &mut Scenario) -> anyhow::Result<()> {
         say(&format!("NOT MODELLED, left out: {}; `pcc lab run {}` has them", missing.join(", "), scenario.name));
     }
     if scenario.runs.is_empty() {
-        bail!(
+        let problem = format!(
             "nothing of scenario {} is left to simulate: there are models of quic:pcc, reno, cubic, bbr",
             scenario.name
         );
+        return Err(anyhow!(problem).context(Failure::Usage));
     }
     Ok(())
 }
