@@ -31,6 +31,7 @@ mod pcc;
 pub mod rng;
 pub mod rtt;
 mod slope;
+mod trains;
 pub mod units;
 pub mod utility;
 

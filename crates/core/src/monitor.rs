@@ -88,6 +88,7 @@ impl Sent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acked {
     pub(crate) sent_at: Timestamp,
+    pub(crate) bytes: Bytes,
 }
 
 /// The packets in flight and the intervals they belong to.
@@ -257,7 +258,7 @@ impl Monitor {
         if self.largest_acked.is_none_or(|largest| packet > largest) {
             (self.largest_acked, self.newest_acked) = (Some(packet), Some((packet, was)));
         }
-        Some(Acked { sent_at: now - was.age(now) })
+        Some(Acked { sent_at: now - was.age(now), bytes })
     }
 
     /// Ends the reading of an acknowledgement: the RTT of its newest packet, if it moved the largest one.

@@ -11,6 +11,7 @@ use crate::monitor::{self, Monitor, floor_rate};
 use crate::observe::{Event, Observer};
 use crate::rng::Rng;
 use crate::rtt::RttEstimator;
+use crate::trains::Trains;
 use crate::units::{Bytes, Rate, Timestamp};
 use crate::utility::{Fair, Utility};
 use core::time::Duration;
@@ -88,6 +89,7 @@ pub struct Pcc {
     previous: Option<Previous>,
     stall: Stall,
     start: Start,
+    trains: Trains,
     /// Nothing is due before this; spares the arithmetic of deadlines at each packet.
     due: Timestamp,
     /// [`Pcc::congestion_window`], made anew when RTT or rate change.
@@ -115,6 +117,7 @@ impl Pcc {
             previous: None,
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, ended: None },
             start: Start { settled: Bytes::ZERO, volume: initial_window(packet) },
+            trains: Trains::none(),
             due: now,
             window: Bytes::ZERO,
             config,
@@ -135,7 +138,7 @@ impl Pcc {
         let limited = self.limited.take();
         if let Some((since, by)) = limited {
             // Part of the pause belongs to pacing: a packet was not due yet.
-            self.monitor.on_limited(now.since(since).saturating_sub(self.slot.rate.time_for(self.packet)), by);
+            self.monitor.on_limited(now.since(since).saturating_sub(self.gap()), by);
         }
         if self.monitor.open_interval().is_none() {
             if limited.is_none_or(|(_, by)| by == LimitedBy::Host) {
@@ -151,12 +154,14 @@ impl Pcc {
         }
         let window_limited = self.monitor.bytes_in_flight() + self.packet + self.packet > self.window;
         self.monitor.on_packet_sent(now, packet, bytes, window_limited);
+        self.trains.on_packet_sent(now, packet, bytes);
         self.last_sent = Some(now);
     }
 
     /// That packet was acknowledged. [`Pcc::on_end_acks`] follows after the last one of an acknowledgement.
     pub fn on_ack(&mut self, now: Timestamp, packet: u64) {
         if let Some(acked) = self.monitor.on_ack(now, packet) {
+            self.trains.on_ack(packet, acked.bytes);
             self.end_stall(now, acked.sent_at);
         }
     }
@@ -180,6 +185,7 @@ impl Pcc {
             }
             self.window = self.safe_window();
         }
+        self.trains.on_end_acks(now, self.rtt.min().unwrap_or_default());
         self.tick(now);
         self.take_reports(now);
     }
@@ -193,12 +199,14 @@ impl Pcc {
     /// That packet was declared lost.
     pub fn on_loss(&mut self, now: Timestamp, packet: u64) {
         self.monitor.on_loss(now, packet);
+        self.trains.on_loss(packet);
         self.take_reports(now);
     }
 
     /// The fate of all packets numbered below `packet` will never be reported: keys or path were discarded.
     pub fn on_discarded(&mut self, now: Timestamp, packet: u64) {
         self.monitor.discard_below(packet);
+        self.trains.discard_below(packet);
         self.take_reports(now);
     }
 
@@ -230,6 +238,7 @@ impl Pcc {
             self.law.restart();
         } else {
             let (rate, starting) = (self.law.rate(), self.law.is_starting());
+            self.trains = Trains::none();
             self.monitor.leave_out_bursts(law.burst_ratio());
             self.law = Driver::new(law, rate);
             if !starting {
@@ -287,12 +296,25 @@ impl Pcc {
     /// Looks for the path's rate by doubling, from this one on.
     fn start(&mut self, rate: Rate) {
         self.open_start_window(rate * (self.rtt.smoothed_or_assumed() / 2));
+        let rtt = self.rtt.smoothed().filter(|_| self.config.law().measures_by_trains());
+        self.trains = rtt.map_or(Trains::none(), Trains::new);
         self.law.start(rate);
     }
 
-    /// How much may leave back to back: about 100 µs of the rate, at least one packet.
+    /// How much may leave back to back: about 100 µs of the rate, at least one packet; and a train of [`Pcc::train_packets`].
     pub fn send_quantum(&self) -> Bytes {
-        (self.rate() * TRAIN).max(self.packet)
+        (self.rate() * TRAIN).max(Bytes::new(self.packet.get() * u64::from(self.train_packets())))
+    }
+
+    /// So many packets should leave back to back even where pacing could send one by one: a sender that begins measures the
+    /// bottleneck by how far apart they arrive. Otherwise 1.
+    pub fn train_packets(&self) -> u32 {
+        self.trains.packets()
+    }
+
+    /// The time for which pacing keeps a sender silent: a packet's, or a train's that measures.
+    fn gap(&self) -> Duration {
+        self.slot.rate.time_for(Bytes::new(self.packet.get() * u64::from(self.train_packets())))
     }
 
     /// Bytes sent and not yet acknowledged, lost or discarded.
@@ -335,6 +357,8 @@ impl Pcc {
             initial,
             ceiling,
             delivery: self.delivery.best(),
+            capacity: self.trains.told(),
+            trains: self.trains.latest(),
         }
     }
 
@@ -351,6 +375,9 @@ impl Pcc {
         let measurable = self.rtt.smoothed().is_some() && self.stall.halvings == 0;
         let slot = if measurable { self.law.next(&path, &mut self.chance) } else { Slot::filler(self.law.rate()) };
         self.slot = Slot { rate: path.clamp(slot.rate), ..slot };
+        if !self.law.is_starting() {
+            self.trains = Trains::none();
+        }
         self.window = self.safe_window();
     }
 

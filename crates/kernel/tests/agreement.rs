@@ -79,6 +79,8 @@ impl Network {
             initial: Rate::from_bytes_per_sec(10.0 * packet as f64 / (self.base / 2.0)),
             ceiling: Rate::from_mbit(1e5),
             delivery: Rate::from_bytes_per_sec(delivery),
+            capacity: None,
+            trains: None,
         }
     }
 

@@ -1,5 +1,5 @@
 //! The sender's side: PCC told of packets, acknowledgements and losses as a QUIC transport tells it, and every packet
-//! paced by itself. Loss detection and probe time-outs: RFC 9002 §6.
+//! paced by itself, but for the trains that measure. Loss detection and probe time-outs: RFC 9002 §6.
 
 use crate::account::Account;
 use crate::ranges::Ranges;
@@ -55,8 +55,9 @@ pub(crate) struct Sender {
     variation: Duration,
     loss_time: Option<Timestamp>,
     last_sent: Option<Timestamp>,
-    /// When the last packet should have left.
+    /// When the last train should have left, and what it has so far.
     last_due: Option<Timestamp>,
+    train: u32,
     probe_count: u32,
     probes: u32,
     /// Scratch for newly lost packets.
@@ -86,6 +87,7 @@ impl Sender {
             loss_time: None,
             last_sent: None,
             last_due: None,
+            train: 0,
             probe_count: 0,
             probes: 0,
             newly_lost: Vec::new(),
@@ -115,7 +117,8 @@ impl Sender {
             return None;
         }
         self.supply.tick(now);
-        let may = self.probes > 0 || self.may_send() && self.has_data(now) && self.leaves() <= now;
+        let may =
+            self.probes > 0 || self.may_send() && self.has_data(now) && (self.goes_on(now) || self.leaves() <= now);
         if !may {
             return None;
         }
@@ -129,10 +132,15 @@ impl Sender {
         if late > LARGEST_DEBT && due + LARGEST_DEBT < now {
             self.steering.on_limited((now - late).max(due) + LARGEST_DEBT, LimitedBy::Host);
         }
-        let wanted = self.leaves().since(due);
-        self.last_due = Some(due.max((now - late.min(LARGEST_DEBT)) - wanted));
+        if self.goes_on(now) {
+            self.train += 1;
+        } else {
+            let wanted = self.leaves().since(due);
+            self.last_due = Some(due.max((now - late.min(LARGEST_DEBT)) - wanted));
+            self.train = 1;
+            self.offset = self.dither.as_mut().map_or(0.0, Rng::unit);
+        }
         self.last_sent = Some(now);
-        self.offset = self.dither.as_mut().map_or(0.0, Rng::unit);
         self.steering.on_packet_sent(now, number, self.size);
         Some(number)
     }
@@ -151,9 +159,19 @@ impl Sender {
         has
     }
 
-    /// When pacing allows the next packet: one packet's time after the last one, at the rate in force now.
+    /// Whether the train that left last has room for one more packet, which then leaves at once.
+    fn goes_on(&self, now: Timestamp) -> bool {
+        self.last_sent == Some(now) && self.train < self.steering.train_packets()
+    }
+
+    /// Of the train that left last.
+    fn volume(&self) -> Bytes {
+        Bytes::new(self.size.get() * u64::from(self.train))
+    }
+
+    /// When pacing allows the next train: the last one's time after it, at the rate in force now.
     fn due(&self) -> Timestamp {
-        self.last_due.map_or(self.started, |last| last + self.steering.rate().time_for(self.size))
+        self.last_due.map_or(self.started, |last| last + self.steering.rate().time_for(self.volume()))
     }
 
     /// When it leaves: somewhere within its packet's time after that, a millisecond at most. None overtakes another, and the rate stays exact.

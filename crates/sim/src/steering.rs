@@ -34,6 +34,14 @@ impl Steering {
         }
     }
 
+    /// So many packets leave back to back.
+    pub(crate) fn train_packets(&self) -> u32 {
+        match self {
+            Self::Pcc(pcc) => pcc.train_packets(),
+            Self::Fixed(_) => 1,
+        }
+    }
+
     fn pcc(&mut self) -> Option<&mut Pcc> {
         match self {
             Self::Pcc(pcc) => Some(pcc),

@@ -1,12 +1,13 @@
 //! What drives the laws: start-up, which is the same for all of them, and then a law. A law knows of no start-up.
 //!
 //! ```text
-//!             grew: r := 2r
+//!             grew: r := 2r, or a step towards the rate that trains told
 //!              ┌────┐
 //!              │    ▼       stopped growing: r := what the path carried
 //!  start ──▶ STARTING ────────────────────────────────▶ DRAINING ──────────▶ the law, from r on
-//!              ▲  ▲  └── back off: r := that, nothing drains ──▲  an interval  │    │
-//!              │  └── once, if r is no more than at the start ──┴──── below r ──┘    │
+//!              ▲  ▲  └── backed off, or reached what trains  ──▲  an interval  │    │
+//!              │  │      told: r := that, nothing drains       │    below r    │    │
+//!              │  └── once, if r is no more than at the start ─┴───────────────┘    │
 //!              └──── the path was silent, idle for long, or the law asks for it ────┘
 //! ```
 
@@ -85,6 +86,11 @@ impl Driver {
                 self.rate = slot.rate;
                 // While a doubling runs already, its interval goes on.
                 if awaited { Verdict::Wait } else { Verdict::Realign("utility grew") }
+            }
+            Judgement::Reached(rate) => {
+                self.rate = rate;
+                self.phase = Phase::Draining { share: None, again: false };
+                Verdict::Realign("the bottleneck's rate")
             }
             Judgement::Over(carried) => {
                 self.rate = path.clamp(carried);

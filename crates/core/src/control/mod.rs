@@ -3,6 +3,7 @@
 //! A law sees utilities and rates, never packets. Any utility can steer it.
 
 pub mod allegro;
+mod approach;
 pub mod ascent;
 mod driver;
 mod parameters;
@@ -16,7 +17,7 @@ pub use parameters::ParseLawError;
 use crate::interval::Report;
 use crate::monitor;
 use crate::rng::Rng;
-use crate::units::{Bytes, Rate};
+use crate::units::{Bytes, Rate, Timestamp};
 use crate::utility::Utility;
 use core::fmt::Debug;
 use core::time::Duration;
@@ -59,6 +60,10 @@ pub struct Path {
     pub ceiling: Rate,
     /// The best delivery rate of the last ten RTT or so, and of no less than the last 50 ms.
     pub delivery: Rate,
+    /// The bottleneck's, where the first packets told it by how far apart they arrived: what it carries for all.
+    pub capacity: Option<Rate>,
+    /// When the latest packets left back to back to tell it.
+    pub trains: Option<Timestamp>,
 }
 
 impl Path {
@@ -209,6 +214,11 @@ impl Law {
             Self::Allegro(config) => config.starting_rtts,
             Self::Ascent(_) | Self::Vivace(_) => 1.0,
         }
+    }
+
+    /// Whether the first packets leave in trains: the papers' laws only double.
+    pub(crate) fn measures_by_trains(&self) -> bool {
+        matches!(self, Self::Ascent(config) if config.without != Some(ascent::Part::Trains))
     }
 
     /// Whether the queue that start-up built drains before the law begins.

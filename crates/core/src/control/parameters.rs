@@ -300,7 +300,7 @@ mod tests {
             ("vivace,paper", "`paper` is not NAME=VALUE; `vivace,proteus` is the variant, before all parameters"),
             ("allegro,step_min=0.02,paper", "`allegro,paper` is the variant, before all parameters"),
             ("ascent,paper", "`paper` is not NAME=VALUE"),
-            ("ascent,without=luck", "`luck` is no part of the law; choose from drain, test, "),
+            ("ascent,without=luck", "`luck` is no part of the law; choose from trains, drain, test, "),
         ] {
             let error = law(written).unwrap_err();
             assert!(error.contains(expected), "{written}: {error}");

@@ -1,8 +1,10 @@
 //! Starting: the order of magnitude of the path's rate, by doubling. Source: `NSDI 2015` §3.2.
 //!
 //! It ends when doubling brought less than a quarter of what it added, when the queue it builds grows beyond doubt, or
-//! when even the most favourable reading of an interval is worth less than what a lower rate brought.
+//! when even the most favourable reading of an interval is worth less than what a lower rate brought. Where trains told the
+//! bottleneck's rate it goes there in larger steps (`approach.rs`), and ends when that has passed.
 
+use super::approach::Approach;
 use super::{Path, Slot, within_reach};
 use crate::interval::{LimitedBy, Report, TRAIN};
 use crate::units::Rate;
@@ -14,6 +16,8 @@ pub(super) type Evaluate<'a> = &'a dyn Fn(&Report) -> f64;
 const DOUBLED: f64 = 1.5;
 /// Of what a step adds, so much must be delivered: in a deep buffer the utility sees a full queue late.
 const LEAST_DELIVERED: f64 = 0.25;
+/// The same of the whole rate, after a doubling.
+const DOUBLED_DELIVERS: f64 = (1.0 + LEAST_DELIVERED) / 2.0;
 /// A queue that grows so fast, in seconds a second, ends it: twice the rate brings less than 1.25 times the delivery.
 const HOPELESS_GROWTH: f64 = 0.6;
 /// A rise of the RTT counts from this share of the smallest one on (HyStart++, RFC 9406 §4.3).
@@ -46,6 +50,8 @@ pub(super) enum Judgement {
     Good { awaited: bool },
     /// It is not, and this is what the path carried.
     Over(Rate),
+    /// It is good, and as much as the path carries.
+    Reached(Rate),
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +70,8 @@ pub(super) struct Starting {
     usual_rtt: f64,
     /// The last interval was short of data: do not double until one is not.
     hold: bool,
+    /// The way to the rate that trains told.
+    approach: Option<Approach>,
 }
 
 impl Starting {
@@ -77,6 +85,7 @@ impl Starting {
             delivered: Rate::ZERO,
             usual_rtt: 0.0,
             hold: false,
+            approach: None,
         }
     }
 
@@ -92,6 +101,12 @@ impl Starting {
     }
 
     pub(super) fn next(&mut self, rtts: f64, path: &Path) -> Slot {
+        self.look_for_an_approach(path);
+        if let Some(approach) = &mut self.approach {
+            let slot = approach.next(rtts);
+            self.unknown += u8::from(slot.trial.is_some());
+            return slot;
+        }
         let first = self.best.is_none() && self.unknown == 0;
         if self.unknown > 1 {
             // The results are late, so perhaps the path is full: on with the last rate known to be good, and not for
@@ -113,6 +128,7 @@ impl Starting {
         self.hold = report.app_limited || (report.limited_by == LimitedBy::Host && !doubled);
         if self.hold {
             self.rate = within_reach(slot.rate, path);
+            self.approach = None;
         }
         if report.app_limited {
             return Judgement::Unknown;
@@ -136,7 +152,25 @@ impl Starting {
             self.best = Some(tried);
         }
         self.usual_rtt = report.rtt.map_or(self.usual_rtt, |rtt| (rtt + 2 * report.rtt_deviation).as_secs_f64());
+        // The bottleneck's rate has passed for a round trip, and there is nothing left to look for.
+        let is_all = |capacity: Rate| slot.rate >= goal(capacity, path) && slot.rate * EXIT_SHARE <= capacity;
+        if slot.rtts.0 >= 1.0 && path.capacity.is_some_and(is_all) {
+            return Judgement::Reached(slot.rate.min(report.achieved));
+        }
+        if let Some(approach) = &mut self.approach {
+            approach.on_passed(slot.rate, slot.rate.min(delivery * DOUBLED));
+        } else if self.look_for_an_approach(path) {
+            // It goes further than the doubling that runs.
+            self.unknown = 0;
+        }
         Judgement::Good { awaited: self.unknown > 0 }
+    }
+
+    /// Whether trains told of a rate to reach, and only now.
+    fn look_for_an_approach(&mut self, path: &Path) -> bool {
+        let Some(best) = self.best.filter(|_| self.approach.is_none() && !self.hold) else { return false };
+        self.approach = path.capacity.and_then(|capacity| Approach::new(goal(capacity, path), best.target));
+        self.approach.is_some()
     }
 
     /// Whether the interval ends Starting even if all that is still outstanding of it arrives.
@@ -146,10 +180,21 @@ impl Starting {
 
     fn overloads(&self, report: &Report, favour: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
         let visible = (path.base() / RISE_DIVISOR).max(TRAIN).as_secs_f64();
-        let reached = report.rtt.unwrap_or_default().as_secs_f64() + report.rtt_rise() / 2.0;
+        let mean = report.rtt.unwrap_or_default().as_secs_f64();
+        let reached = mean + report.rtt_rise() / 2.0;
         let fills_a_queue =
             grows_beyond_doubt(report) && report.rtt_rise() > visible && reached > self.usual_rtt + visible;
-        fills_a_queue || self.is_worse(report, utility(favour))
+        let stands = mean > path.base().as_secs_f64() + visible;
+        match self.best {
+            // Trains make noise of which a queue's growth may not stand out, and lose what a sender that paces each packet
+            // would not. Where no queue stands behind them all is well; where one does, as much must pass as after a doubling.
+            None if path.trains.is_some_and(|left| left >= report.started) => {
+                let growth = report.rtt_rise().max(0.0) / report.duration.as_secs_f64().max(1e-9);
+                let passed = (1.0 - report.loss()) / (1.0 + growth);
+                fills_a_queue || (stands && (passed < DOUBLED_DELIVERS || self.is_worse(report, utility(favour))))
+            }
+            _ => fills_a_queue || self.is_worse(report, utility(favour)),
+        }
     }
 
     /// Whether a doubling brought next to nothing. What the path did not deliver is in its queue or was dropped; where
@@ -177,6 +222,11 @@ impl Starting {
             Some(best) => worth <= best.least_utility && (worth < 0.0 || report.achieved > best.achieved * DOUBLED),
         }
     }
+}
+
+/// The rate to go on with where trains told this capacity.
+fn goal(capacity: Rate, path: &Path) -> Rate {
+    path.clamp(capacity * EXIT_SHARE)
 }
 
 /// Whether the queue grows so fast that more rate is hopeless.

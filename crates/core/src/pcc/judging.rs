@@ -29,6 +29,7 @@ impl Pcc {
 
     fn take_report(&mut self, now: Timestamp, slot: Slot, report: &Report) {
         self.limited_by = report.limited_by;
+        self.trains.forget_what_is_old(now);
         self.delivery.update(now, report.throughput(), self.rtt.smoothed_or_assumed());
         let utility = slot.trial.and_then(|_| defined(self.config.utility.evaluate(report)));
         self.tell(&Event::Interval { at: now, report, utility });

@@ -106,7 +106,7 @@ impl Pcc {
             return;
         }
         let idle = now.since(last);
-        let pause = self.rtt.smoothed_or_assumed().max(2 * self.slot.rate.time_for(self.packet)).max(HOST_PAUSE);
+        let pause = self.rtt.smoothed_or_assumed().max(2 * self.gap()).max(HOST_PAUSE);
         if idle <= pause {
             return;
         }

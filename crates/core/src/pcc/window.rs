@@ -44,14 +44,15 @@ impl Pcc {
             .max(Duration::from_millis(1));
         let time = base * 5 / 2;
         let window = self.law.rate().max(self.slot.rate) * time + initial_window(self.packet);
-        if !self.law.is_starting() {
+        let is_told = self.trains.told().is_some_and(|rate| rate > self.law.rate());
+        if !self.law.is_starting() || is_told {
             return window;
         }
         // Its rate comes from the RTT of a path that may be empty no more: on a slow one the first packets fill a queue
         // for seconds, and until the path answers for them there is no reason to send four times as fast.
         let settled = self.monitor.bytes_settled().saturating_sub(self.start.settled).get() as f64;
         let paced = Bytes::new(((self.start.volume.get() as f64 + settled) * STARTING_LEAD) as u64);
-        window.min(paced.max(initial_window(self.packet)))
+        window.min(paced.max(initial_window(self.packet)).max(self.trains.volume(self.packet)))
     }
 
     /// From here on what is in flight grows from this by what the path answers for.

@@ -232,7 +232,7 @@ impl Parameter {
     }
 }
 
-fn base() -> Result<Variant, String> {
+pub(crate) fn base() -> Result<Variant, String> {
     let law: Law = "ascent".parse().map_err(|error| format!("{error}"))?;
     Ok(Variant { name: "defaults".into(), law, utility: Arc::new(Fair::default()) })
 }
@@ -242,11 +242,20 @@ pub(crate) fn table(asked: &[String]) -> Result<String, String> {
     let base = base()?;
     let mut variants = vec![base.clone()];
     variants.extend(asked.iter().map(|written| Variant::of(&base, written)).collect::<Result<Vec<_>, _>>()?);
-    let rows = measure(&CASES, &variants)?;
+    columns(&CASES, &variants, |figure| number(figure.median()))
+}
+
+/// A line a figure, a column a variant.
+pub(crate) fn columns(
+    cases: &[Case],
+    variants: &[Variant],
+    cell: impl Fn(&Figure) -> String,
+) -> Result<String, String> {
+    let rows = measure(cases, variants)?;
     let heads: Vec<_> = variants.iter().map(|variant| variant.name.as_str()).collect();
     let mut lines = vec![format!("| | {} |", heads.join(" | ")), format!("|---|{}", "--:|".repeat(variants.len()))];
-    for (place, name) in names(&CASES).iter().enumerate() {
-        let cells: Vec<_> = rows.iter().map(|figures| number(figures[place].median())).collect();
+    for (place, name) in names(cases).iter().enumerate() {
+        let cells: Vec<_> = rows.iter().map(|figures| cell(&figures[place])).collect();
         lines.push(format!("| {name} | {} |", cells.join(" | ")));
     }
     Ok(lines.join("\n"))

@@ -78,6 +78,14 @@ impl Figure {
         self.0.iter().sum::<f64>() / self.0.len() as f64
     }
 
+    /// The mean and its standard error.
+    pub(crate) fn mean_and_error(&self) -> String {
+        let (n, mean) = (self.0.len() as f64, self.mean());
+        let squares: f64 = self.0.iter().map(|value| (value - mean).powi(2)).sum();
+        let digits = if mean.abs() >= 100.0 { 0 } else { 3 };
+        format!("{mean:.digits$} ± {:.digits$}", (squares / (n - 1.0) / n).sqrt())
+    }
+
     pub(crate) fn range(&self) -> (f64, f64) {
         self.0.first().zip(self.0.last()).map_or((f64::NAN, f64::NAN), |(low, high)| (*low, *high))
     }

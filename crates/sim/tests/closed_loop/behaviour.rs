@@ -153,7 +153,7 @@ fn an_application_limited_sender_does_not_raise_its_rate() {
 
 #[test]
 fn jitter_from_the_first_packet_is_not_taken_for_congestion() {
-    for (jitter, worst, mean) in [(5, 0.885, 0.899), (20, 0.84, 0.865), (40, 0.78, 0.815), (60, 0.70, 0.76)] {
+    for (jitter, worst, mean) in [(5, 0.885, 0.898), (20, 0.84, 0.865), (40, 0.78, 0.815), (60, 0.70, 0.76)] {
         let mut shares = Vec::new();
         for seed in 1..=8 {
             let path = format!("rate=100Mbit,rtt=100ms,buffer=1.25MB,jitter={jitter}ms");
@@ -221,12 +221,12 @@ fn a_sender_that_left_starting_too_low_finds_its_way_up_by_doubling() {
 
 #[test]
 fn what_is_in_flight_is_bounded_by_the_path_and_not_by_its_queue() {
-    // A queue of a third of a second at the new rate. Who takes it for the path's has it for long: so did 6 of 24 seeds, one does;
-    // two more take up to eight seconds to find out.
+    // A queue of a third of a second at the new rate. Who takes it for the path's has it for long: so did 6 of 24 seeds, 2 of 48
+    // do, both of them here; as many more take up to eight seconds to find out.
     let runs: Vec<_> = (1..=16)
         .map(|seed| seeded("rate=100Mbit,rtt=30ms,buffer=375KB,at=10s:rate=10Mbit", 20, seed, vec![Flow::default()]))
         .collect();
-    for (from, most) in [(14, 3), (18, 1)] {
+    for (from, most) in [(14, 3), (18, 2)] {
         let longest = |results: &Results| {
             let samples = results.flows[0].series.iter().filter(|sample| sample.at > s(from));
             // 2.5 bandwidth-delay products and ten packets.
@@ -298,6 +298,24 @@ fn starting_on_a_shallow_path_overshoots_by_little_more_than_one_doubling() {
     let results = alone("satellite", 20);
     let lost = results.flows[0].sent.packets as f64 * (results.flows[0].loss() - 0.0074);
     at_most("bandwidth-delay products lost", lost * 1500.0 / 4.2e6, 2.0, &results);
+}
+
+#[test]
+fn trains_fill_a_satellite_path_in_six_round_trips_and_lose_what_it_does() {
+    for seed in 1..=8 {
+        let results = seeded("satellite", 8, seed, vec![Flow::default()]);
+        // The handshake takes the first.
+        at_least("share of the eighth round trip and on", results.share(ms(5600), s(8)), 0.90, &results);
+        at_most("loss", results.flows[0].loss(), 0.0074 + 0.005, &results);
+    }
+}
+
+#[test]
+fn a_path_of_one_packet_s_buffer_is_none_for_trains_and_is_filled_by_doubling() {
+    for seed in 1..=4 {
+        let results = seeded("satellite,buffer=1.5KB", 15, seed, vec![Flow::default()]);
+        at_least("share", results.share_after(s(10)), 0.90, &results);
+    }
 }
 
 #[test]

@@ -5,6 +5,8 @@ use core::fmt;
 /// A part of Ascent, for [`Config::without`](super::Config::without).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// That the first packets leave in trains, which tell the bottleneck's rate: without it start-up only doubles.
+    Trains,
     /// An interval below the rate after Starting, in which the queue that it built drains.
     Drain,
     /// The experiment at half of the rate that tells a queue from a path that became longer.
@@ -33,7 +35,8 @@ pub enum Part {
 
 impl Part {
     /// All of them, and what is different without.
-    pub const ALL: [(Self, &'static str); 12] = [
+    pub const ALL: [(Self, &'static str); 13] = [
+        (Self::Trains, "Start-up only doubles; no trains tell it how far it may step"),
         (
             Self::Drain,
             "Probing begins at once after Starting, with the queue that it built, in the first seconds, of which no figure here is",
@@ -58,6 +61,7 @@ impl Part {
 
     const fn name(self) -> &'static str {
         match self {
+            Self::Trains => "trains",
             Self::Drain => "drain",
             Self::Test => "test",
             Self::OwnLoss => "own-loss",

@@ -17,6 +17,8 @@ fn path() -> Path {
         initial: Rate::from_mbit(8.0),
         ceiling: Rate::from_mbit(1000.0),
         delivery: Rate::from_mbit(1000.0),
+        capacity: None,
+        trains: None,
     }
 }
 

@@ -14,6 +14,8 @@ pub(in crate::control) fn path() -> Path {
         floor: Rate::from_mbit(0.04),
         ceiling: Rate::from_mbit(1e6),
         delivery: Rate::from_mbit(100.0),
+        capacity: None,
+        trains: None,
     }
 }
 
@@ -50,6 +52,26 @@ fn every_law_begins_after_doubling_and_an_interval_that_drains() {
         driver.start(Rate::from_mbit(2.0));
         assert_eq!((driver.state(), driver.rate()), ("Starting", Rate::from_mbit(2.0)));
     }
+}
+
+#[test]
+fn a_rate_that_trains_told_is_reached_without_a_queue_to_drain() {
+    let told = Path { capacity: Some(Rate::from_mbit(80.0)), ..path() };
+    let law: Law = "ascent".parse().unwrap();
+    let (mut driver, mut rng) = (Driver::new(law, Rate::from_mbit(1.0)), Rng::new(7));
+    let mut rates = Vec::new();
+    while driver.is_starting() && rates.len() < 12 {
+        let slot = driver.next(&told, &mut rng);
+        rates.push((slot.rate.mbit() * 10.0).round() / 10.0);
+        if slot.trial.is_some() {
+            let seen = report(slot.rate.mbit(), 0.0);
+            driver.on_report(slot, &seen, &|report| report.target.mbit(), &told);
+        }
+    }
+    assert_eq!(rates, [1.0, 8.0, 64.0, 76.0]);
+    let first = driver.next(&told, &mut rng);
+    assert_eq!(driver.state(), "Probing");
+    assert!((first.rate.mbit() / 76.0 - 1.0).abs() < 0.03 && first.trial.is_some(), "{first:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What ends Starting, each condition by itself.
 
 use super::*;
-use crate::units::Bytes;
+use crate::units::{Bytes, Timestamp};
 use crate::utility::tests::report;
 use core::time::Duration;
 
@@ -20,6 +20,8 @@ fn path() -> Path {
         initial: Rate::from_mbit(5.0),
         ceiling: Rate::from_mbit(1e6),
         delivery: Rate::from_mbit(100.0),
+        capacity: None,
+        trains: None,
     }
 }
 
@@ -188,4 +190,91 @@ fn one_doubling_runs_ahead_of_the_last_known_result_and_no_more() {
     let slots: Vec<_> = (0..4).map(|_| starting.next(1.0, &path())).collect();
     let rates: Vec<_> = slots.iter().map(|slot| (slot.rate.mbit().round(), slot.trial)).collect();
     assert_eq!(rates, [(10.0, Some(0)), (20.0, Some(0)), (20.0, None), (20.0, None)]);
+}
+
+/// The first interval of a sender whose packets leave in trains: this RTT, where the path's is 32 ms, that rise of it, and so much
+/// lost.
+fn first_trains(rtt: u64, rise: f64, lost: f64) -> Judgement {
+    let path = Path { trains: Some(report(10.0, lost).started), ..path() };
+    let seen = Report {
+        rtt: Some(ms(rtt)),
+        rtt_gradient: Some(rise / 0.02),
+        rtt_gradient_error: f64::INFINITY,
+        rtt_span: ms(20),
+        rtt_samples: 4,
+        ..report(10.0, lost)
+    };
+    let slot = Slot { trial: Some(0), ..Slot::filler(seen.target) };
+    let worth = |report: &Report| if report.loss() > 0.2 { -1.0 } else { 1.0 };
+    Starting::at(seen.target).on_report(slot, &seen, &worth, &path)
+}
+
+#[test]
+fn what_trains_lose_is_no_congestion_unless_a_queue_stands_behind_them() {
+    assert_eq!(first_trains(35, 0.0, 0.5), Judgement::Good { awaited: false });
+    assert!(matches!(first_trains(40, 0.0, 0.5), Judgement::Over(_)), "a queue of 8 ms, and half of it lost");
+    // An interval lasts 100 ms; 38 ms more, and it passes at 0.725 of its rate, 80 and at 0.56.
+    let duration = report(10.0, 0.0).duration;
+    assert_eq!(duration, ms(100));
+    assert_eq!(first_trains(60, 0.038, 0.0), Judgement::Good { awaited: false });
+    assert!(matches!(first_trains(60, 0.08, 0.0), Judgement::Over(_)));
+    assert_eq!(first_trains(35, 0.08, 0.0), Judgement::Good { awaited: false }, "no queue stands");
+    // The same of an interval in which no train left.
+    let later = Path { trains: Some(Timestamp::ZERO), ..path() };
+    let seen = Report { started: Timestamp::from_nanos(1), ..report(10.0, 0.5) };
+    let slot = Slot { trial: Some(0), ..Slot::filler(seen.target) };
+    let judged = Starting::at(seen.target).on_report(slot, &seen, &|report| 0.2 - report.loss(), &later);
+    assert!(matches!(judged, Judgement::Over(_)), "{judged:?}");
+}
+
+#[test]
+fn a_capacity_is_approached_once_a_rate_has_passed_and_ends_it_when_it_has() {
+    let told = Path { capacity: Some(Rate::from_mbit(200.0)), ..path() };
+    let mut starting = Starting::at(Rate::from_mbit(10.0));
+    let tried = starting.next(1.0, &told);
+    assert_eq!(tried.rate.mbit(), 10.0, "nothing has passed yet");
+    let good = |starting: &mut Starting, slot: Slot| {
+        let mbit = slot.rate.mbit();
+        starting.on_report(slot, &report(mbit, 0.0), &asked_for, &told)
+    };
+    let doubling = starting.next(1.0, &told);
+    assert_eq!(doubling.rate.mbit(), 20.0);
+    // The doubling that runs is not waited for.
+    assert_eq!(good(&mut starting, tried), Judgement::Good { awaited: false });
+    let step = starting.next(1.0, &told);
+    assert_eq!((step.rate.mbit(), step.rtts), (80.0, (0.25, 0.25)));
+    assert_eq!(starting.next(1.0, &told).trial, None);
+    assert_eq!(good(&mut starting, step), Judgement::Good { awaited: false });
+    let last = starting.next(1.0, &told);
+    assert!((last.rate.mbit() - 190.0).abs() < 1e-6 && last.rtts == (1.0, 1.0), "{last:?}");
+    assert_eq!(good(&mut starting, last), Judgement::Reached(last.rate));
+}
+
+#[test]
+fn a_rate_at_the_capacity_that_passed_is_not_doubled_and_one_far_above_it_proves_the_trains_wrong() {
+    for (mbit, reached) in [(94.0, false), (95.5, true), (105.0, true), (106.0, false), (300.0, false)] {
+        let told = Path { capacity: Some(Rate::from_mbit(100.0)), ..path() };
+        let slot = Slot { trial: Some(0), ..Slot::filler(Rate::from_mbit(mbit)) };
+        let judged = Starting::at(slot.rate).on_report(slot, &report(mbit, 0.0), &asked_for, &told);
+        assert_eq!(judged == Judgement::Reached(slot.rate), reached, "{mbit}: {judged:?}");
+        let short = Slot { rtts: (0.25, 0.25), ..slot };
+        let judged = Starting::at(slot.rate).on_report(short, &report(mbit, 0.0), &asked_for, &told);
+        assert!(!matches!(judged, Judgement::Reached(_)), "{mbit} for a quarter of a round trip: {judged:?}");
+    }
+}
+
+#[test]
+fn who_is_short_of_data_or_of_a_host_leaves_the_approach() {
+    let told = Path { capacity: Some(Rate::from_mbit(200.0)), ..path() };
+    for short in [
+        Report { app_limited: true, ..report(80.0, 0.0) },
+        Report { limited_by: LimitedBy::Host, achieved: Rate::from_mbit(30.0), ..report(80.0, 0.0) },
+    ] {
+        let mut starting = after(&report(10.0, 0.0));
+        let step = starting.next(1.0, &told);
+        assert_eq!(step.rate.mbit(), 80.0);
+        starting.on_report(step, &short, &asked_for, &told);
+        let next = starting.next(1.0, &told);
+        assert!(next.rate <= step.rate && next.trial.is_some(), "{next:?} after {short:?}");
+    }
 }

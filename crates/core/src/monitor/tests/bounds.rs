@@ -103,7 +103,7 @@ fn an_acknowledgement_says_when_its_packet_was_sent_and_the_slope_is_over_that_t
     monitor.close_if_due(at(30), &rtt, None);
     for i in 0..10 {
         // Each RTT is 3 ms longer than the one before it, and so much apart the packets left.
-        assert_eq!(monitor.on_ack(at(33 + 6 * i), i), Some(Acked { sent_at: at(3 * i) }));
+        assert_eq!(monitor.on_ack(at(33 + 6 * i), i), Some(Acked { sent_at: at(3 * i), bytes: Bytes::new(1000) }));
         assert_eq!(monitor.on_end_acks(at(33 + 6 * i)), Some(ms(33 + 3 * i)));
     }
     let gradient = popped(&mut monitor, at(90)).rtt_gradient.unwrap();

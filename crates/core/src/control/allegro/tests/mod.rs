@@ -60,6 +60,8 @@ impl<L: RateControl> Flow<L> {
             floor: Rate::from_mbit(0.64),
             ceiling: Rate::from_mbit(1e6),
             delivery: Rate::from_mbit(self.capacity),
+            capacity: None,
+            trains: None,
         }
     }
 

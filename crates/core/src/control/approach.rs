@@ -1,0 +1,104 @@
+//! Start-up on a path whose capacity the first packets told ([`crate::trains`]): steps of eight instead of two.
+//!
+//! What trains tell is what the bottleneck carries for all, and a token bucket passes them faster than what follows. So a step lasts
+//! for a quarter of a round trip, which stakes what two doublings would; until it is answered for, the rate is twice what was
+//! proven. What is about a doubling lasts for a round trip. Once the capacity itself, less what a probe takes, has passed for
+//! one, start-up is over without a queue.
+
+use super::Slot;
+use crate::units::Rate;
+
+/// How far a step goes, and for how much of a round trip.
+const STEP: f64 = 8.0;
+const STEP_RTTS: f64 = 0.25;
+/// Up to so many times what was proven it is about a doubling.
+const DOUBLING: f64 = 2.5;
+
+/// On the way to a rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Approach {
+    goal: Rate,
+    proven: Rate,
+    /// The step that was taken and is not answered for.
+    taken: Option<Rate>,
+}
+
+impl Approach {
+    /// From a rate that the path was seen to carry; `None` if there is nothing left to go.
+    pub(super) fn new(goal: Rate, proven: Rate) -> Option<Self> {
+        (goal > proven).then_some(Self { goal, proven, taken: None })
+    }
+
+    /// What to try next, in intervals of so many RTT; only a step is judged.
+    pub(super) fn next(&mut self, rtts: f64) -> Slot {
+        let slot = |rate, trial, rtts| Slot { rate, trial, rtts: (rtts, rtts) };
+        let is_doubling = |step: Rate| step <= self.proven * DOUBLING;
+        match self.taken {
+            None => {
+                let step = self.goal.min(self.proven * STEP);
+                let long = is_doubling(step);
+                self.taken = Some(step);
+                slot(step, Some(0), if long { rtts } else { STEP_RTTS })
+            }
+            Some(step) if is_doubling(step) => slot(step, None, rtts),
+            Some(_) => slot(self.goal.min(self.proven * 2.0), None, rtts),
+        }
+    }
+
+    /// An interval at this rate is answered for, and so much of it has passed.
+    pub(super) fn on_passed(&mut self, rate: Rate, passed: Rate) {
+        self.proven = self.proven.max(passed);
+        if self.taken.is_some_and(|taken| rate >= taken) {
+            self.taken = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mbit(mbit: f64) -> Rate {
+        Rate::from_mbit(mbit)
+    }
+
+    fn told(slot: Slot) -> (f64, bool, f64) {
+        ((slot.rate.mbit() * 10.0).round() / 10.0, slot.trial.is_some(), slot.rtts.0)
+    }
+
+    #[test]
+    fn it_steps_eightfold_for_a_quarter_of_a_round_trip_and_what_is_about_a_doubling_lasts_for_one() {
+        let mut approach = Approach::new(mbit(40.0), mbit(0.3)).unwrap();
+        let passed = |approach: &mut Approach, rate: f64| approach.on_passed(mbit(rate), mbit(rate));
+        assert_eq!(told(approach.next(1.0)), (2.4, true, 0.25));
+        assert_eq!(told(approach.next(1.0)), (0.6, false, 1.0), "until that is answered for");
+        passed(&mut approach, 0.6);
+        assert_eq!(told(approach.next(1.0)), (1.2, false, 1.0), "that was a doubling that was on its way");
+        passed(&mut approach, 2.4);
+        assert_eq!(told(approach.next(1.0)), (19.2, true, 0.25));
+        assert_eq!(told(approach.next(1.0)), (4.8, false, 1.0));
+        passed(&mut approach, 19.2);
+        assert_eq!(told(approach.next(2.0)), (40.0, true, 2.0));
+        assert_eq!(told(approach.next(1.0)), (40.0, false, 1.0));
+    }
+
+    #[test]
+    fn a_goal_that_is_a_whole_step_away_is_a_step_like_others() {
+        let mut approach = Approach::new(mbit(40.0), mbit(5.0)).unwrap();
+        assert_eq!(told(approach.next(1.0)), (40.0, true, 0.25));
+        assert_eq!(told(approach.next(1.0)), (10.0, false, 1.0));
+        approach.on_passed(mbit(40.0), mbit(40.0));
+        assert_eq!(told(approach.next(1.0)), (40.0, true, 1.0), "and then it must last");
+    }
+
+    #[test]
+    fn the_next_step_counts_from_what_passed_and_none_leads_beyond_the_goal_or_down() {
+        let mut approach = Approach::new(mbit(1000.0), mbit(1.0)).unwrap();
+        assert_eq!(told(approach.next(1.0)), (8.0, true, 0.25));
+        approach.on_passed(mbit(8.0), mbit(3.0));
+        assert_eq!(told(approach.next(1.0)), (24.0, true, 0.25));
+        let mut close = Approach::new(mbit(3.0), mbit(2.0)).unwrap();
+        assert_eq!(told(close.next(1.0)), (3.0, true, 1.0));
+        assert_eq!(Approach::new(mbit(2.0), mbit(2.0)), None);
+    }
+}
