@@ -28,6 +28,7 @@ struct tcp_sock {
 	u32 snd_una;
 	u32 snd_nxt;
 	u32 srtt_us;
+	u8 ecn_flags;
 };
 
 struct rate_sample {

@@ -26,6 +26,7 @@
 #define PCC_MONITOR_H
 
 #include "law.h"
+#include "marks.h"
 #include "slope.h"
 
 /* Intervals whose packets are awaited, at the most; a power of two. */
@@ -42,27 +43,6 @@
 #define MONITOR_SHORTEST_TRIAL 1000000ULL
 /* A share of an interval without data to send above which it tells nothing of rates. */
 #define MONITOR_LIMITED_SHARE 10 /* a tenth */
-
-/* What TCP knows at an acknowledgement. Counters are modulo 2^32. */
-struct pcc_sample {
-	u64 now;	 /* ns */
-	u64 next_sent;	 /* when pacing lets the next packet leave. Unit: ns */
-	u64 bytes_sent;	 /* payload, retransmissions too */
-	u32 sent;	 /* packets */
-	u32 in_flight;	 /* packets */
-	u32 delivered;	 /* packets */
-	u32 lost;	 /* packets */
-	u32 marked;	 /* packets delivered with a mark */
-	u32 rtt;	 /* of the newest packet delivered; 0 if there is none. Unit: µs */
-	u32 packet;	 /* bytes of a full one */
-	u32 reordering;	 /* packets that may overtake one that is not lost */
-	u32 window;	 /* packets that may be in flight */
-	u32 app_limited; /* the newest packet was sent when there was nothing more */
-	u32 peer_limited; /* the peer's window is full, and the peer slow */
-	u32 blocked;	  /* it is full, and what was lost keeps the peer from reading */
-	u32 taken_rtt;	  /* what TCP takes for the RTT, smoothed; 0 if it knows none. Unit: µs */
-	u32 reserved;
-};
 
 struct pcc_interval {
 	struct pcc_slot slot;
@@ -111,7 +91,7 @@ struct pcc_monitor {
 	u32 settled;
 	u32 delivered;
 	u32 lost;
-	u32 marked;
+	struct pcc_marks marks;
 	/* The oldest interval that is not reported, and how many there are; the newest
 	 * one may be open.
 	 */
@@ -247,7 +227,7 @@ PCC_PART void pcc_take_deliveries(struct pcc_interval *interval, const struct pc
  */
 PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sample)
 {
-	u32 settled, delivered, lost, marked, at, room, take, i;
+	u32 settled, delivered, lost, marks, at, room, take, i;
 	struct pcc_interval *interval;
 
 	PCC_NEEDS(monitor, 0);
@@ -258,12 +238,11 @@ PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sa
 		settled = monitor->settled;
 	delivered = sample->delivered - monitor->delivered;
 	lost = sample->lost - monitor->lost;
-	marked = sample->marked - monitor->marked;
+	marks = pcc_take_marks(&monitor->marks, sample, delivered, settled);
 	at = monitor->settled;
 	monitor->settled = settled;
 	monitor->delivered = sample->delivered;
 	monitor->lost = sample->lost;
-	monitor->marked = sample->marked;
 	for (i = 0; i < MONITOR_SETTLED; i++) {
 		if (monitor->settling >= monitor->count)
 			break;
@@ -284,8 +263,8 @@ PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sa
 		pcc_take_deliveries(interval, sample, take);
 		/* Marks are most likely those of the newest packets. */
 		if (take && take == delivered) {
-			interval->marked += marked;
-			marked = 0;
+			interval->marked += marks;
+			marks = 0;
 		}
 		delivered -= take;
 		at += take;

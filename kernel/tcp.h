@@ -7,6 +7,9 @@
 
 #include "pcc.h"
 
+/* TCP_ECN_MODE_ACCECN, which kernels before 6.18 do not have and never set. */
+#define PCC_ACCURATE_ECN 16
+
 /* TCP's counters at this moment. */
 PCC_PART void pcc_read_counters(struct pcc_sample *sample, const struct tcp_sock *tp)
 {
@@ -21,6 +24,7 @@ PCC_PART void pcc_read_counters(struct pcc_sample *sample, const struct tcp_sock
 	sample->delivered = tp->delivered;
 	sample->lost = tp->lost;
 	sample->marked = tp->delivered_ce;
+	sample->accurate = !!(tp->ecn_flags & PCC_ACCURATE_ECN);
 	sample->packet = tp->mss_cache;
 	sample->reordering = tp->reordering;
 	sample->window = tp->snd_cwnd;

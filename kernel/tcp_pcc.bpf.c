@@ -49,6 +49,7 @@ struct tcp_sock {
 	__u32 snd_una;
 	__u32 snd_nxt;
 	__u32 srtt_us;
+	__u8 ecn_flags;
 	__u64 tcp_mstamp;
 	__u64 first_tx_mstamp;
 	__u64 tcp_clock_cache;

@@ -47,7 +47,7 @@ pub struct Sample {
     pub delivered: u32,
     /// Packets declared lost.
     pub lost: u32,
-    /// Packets delivered with a mark.
+    /// Packets delivered with a mark, as TCP counts them.
     pub marked: u32,
     /// Of the newest packet delivered; 0 if there is none. Unit: µs.
     pub rtt: u32,
@@ -65,8 +65,8 @@ pub struct Sample {
     pub blocked: u32,
     /// What TCP takes for the RTT, smoothed; 0 if it knows none. Unit: µs.
     pub taken_rtt: u32,
-    /// Not used.
-    pub reserved: u32,
+    /// It counts marks; otherwise all packets of acknowledgements that tell of one.
+    pub accurate: u32,
 }
 
 /// `struct pcc_told`: what a sender did so far, and how it stands.

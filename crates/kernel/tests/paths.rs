@@ -80,6 +80,35 @@ fn the_loss_that_intervals_report_is_the_path_s_without_bias() {
 }
 
 #[test]
+fn the_marks_that_intervals_report_are_the_path_s_however_they_are_told() {
+    for (marks, accurate) in [(0.005, false), (0.1, false), (0.5, false), (0.005, true), (0.5, true)] {
+        let reported = |seed: u64| {
+            // Twenty Mbit/s are wanted, whatever becomes of them.
+            let mut tcp = Tcp::steered("ascent", "min(x, 20)", Path { marks, accurate, ..Path::default() });
+            tcp.rng = Rng::new(seed);
+            tcp.run(5 * SECOND);
+            tcp.reported.clear();
+            tcp.run(100 * SECOND);
+            assert!(tcp.reported.len() > 1000);
+            tcp.reported.iter().sum::<f64>() / tcp.reported.len() as f64
+        };
+        let mean = (1..=4).map(reported).sum::<f64>() / 4.0;
+        assert!((mean / marks - 1.0).abs() < 0.06, "{mean} of {marks}");
+    }
+}
+
+#[test]
+fn a_mark_now_and_then_costs_little() {
+    let goodput = |seed: u64| {
+        let mut tcp = Tcp::over(Path { marks: 0.0005, ..Path::default() });
+        tcp.rng = Rng::new(seed);
+        tcp.run(2 * SECOND).measured(8 * SECOND).0
+    };
+    let mean = (1..=12).map(goodput).sum::<f64>() / 12.0;
+    assert!(mean > 97.0, "{mean} Mbit/s");
+}
+
+#[test]
 fn a_buffer_of_six_packets_is_enough() {
     let mut tcp = Tcp::over(Path { buffer: 6, ..Path::default() });
     let (goodput, lost, _) = tcp.run(5 * SECOND).measured(20 * SECOND);

@@ -2,6 +2,9 @@
 //! control.
 #![allow(dead_code, reason = "each file of tests uses a part of it")]
 
+mod ecn;
+
+use ecn::Ecn;
 use pcc::rng::Rng;
 use pcc::utility::{Expression, built_in};
 use pcc_kernel::{Flow, Program, Sample, law_number};
@@ -23,6 +26,10 @@ pub(crate) struct Path {
     /// Unit: packets.
     pub(crate) buffer: u64,
     pub(crate) loss: f64,
+    /// Share of the packets that the bottleneck marks.
+    pub(crate) marks: f64,
+    /// The receiver tells how many were marked.
+    pub(crate) accurate: bool,
     /// Nothing arrives from the first to the second of these.
     pub(crate) silent: (u64, u64),
     /// At most so many Mbit/s are there to be sent.
@@ -54,6 +61,8 @@ impl Default for Path {
             rtt: 30 * MS,
             buffer: 250,
             loss: 0.0,
+            marks: 0.0,
+            accurate: false,
             silent: (0, 0),
             source: f64::MAX,
             late: 0.0,
@@ -77,6 +86,10 @@ pub(crate) struct Packet {
     pub(crate) overtaken: u32,
     /// The number of its interval.
     pub(crate) interval: u32,
+    /// By the bottleneck.
+    marked: bool,
+    /// It answers a mark.
+    answers: bool,
 }
 
 pub(crate) struct Tcp {
@@ -95,6 +108,7 @@ pub(crate) struct Tcp {
     slot: u64,
     /// Packets that arrived at this moment.
     together: u32,
+    ecn: Ecn,
     /// Packets on their way.
     pub(crate) flying: VecDeque<Packet>,
     pub(crate) delivered: u64,
@@ -126,6 +140,7 @@ impl Tcp {
             packet: PACKET as u32,
             reordering: 3,
             window: 10,
+            accurate: path.accurate.into(),
             ..Sample::default()
         };
         let flow = Flow::new(law_number(law).unwrap(), program, &sample, 7);
@@ -138,6 +153,7 @@ impl Tcp {
             train_time: 0,
             slot: BEGIN,
             together: 0,
+            ecn: Ecn::default(),
             sample,
             rng: Rng::new(3),
             flying: VecDeque::new(),
@@ -177,7 +193,10 @@ impl Tcp {
         });
         let arrival = arrival.filter(|_| self.rng.unit() >= self.path.loss);
         let interval = self.flow.told().opened;
-        self.flying.push_back(Packet { sent: self.now, arrives: arrival, overtaken: 0, interval });
+        let marked = self.path.marks > 0.0 && self.rng.unit() < self.path.marks;
+        let answers = self.ecn.on_sent();
+        let packet = Packet { sent: self.now, arrives: arrival, overtaken: 0, interval, marked, answers };
+        self.flying.push_back(packet);
         self.sample.sent = self.sample.sent.wrapping_add(1);
         self.sample.bytes_sent += PACKET;
         let rate = (self.flow.rate() as f64).min(self.path.source * 125_000.0);
@@ -213,6 +232,7 @@ impl Tcp {
             return;
         }
         let sent = packet.sent;
+        self.ecn.on_arrival(packet.answers, packet.marked);
         self.sample.delivered = self.sample.delivered.wrapping_add(1);
         self.delivered += 1;
         self.flying.iter_mut().take(place).for_each(|hole| hole.overtaken += 1);
@@ -227,6 +247,7 @@ impl Tcp {
         if self.together > READ_AT_ONCE && self.next_arrival().is_some_and(|(_, at)| at <= self.now) {
             return;
         }
+        self.sample.marked = self.sample.marked.wrapping_add(self.ecn.on_ack(self.path.accurate));
         let rtt = ((self.now - sent) / 1000) as u32;
         let smoothed = self.sample.taken_rtt;
         self.sample.taken_rtt = if smoothed == 0 { rtt } else { (7 * smoothed + rtt) / 8 };
