@@ -2,7 +2,7 @@
 
 use crate::handle::Handle;
 use crate::numbers::{Numbered, Numbers};
-use crate::pace::{self, Gate, Pace};
+use crate::pace::{self, Behind, Gate, Pace};
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
 use pcc::Pcc;
@@ -64,6 +64,8 @@ struct PccController {
     generation: u64,
     pcc: Pcc,
     gate: Gate,
+    /// Where the gate stays open, under another runtime than ours.
+    behind: Behind,
     numbers: Numbers,
     /// PCC's time is counted from here.
     born: Timestamp,
@@ -126,6 +128,7 @@ impl PccController {
             generation,
             pcc: Pcc::new(core, Timestamp::ZERO),
             gate: Gate::default(),
+            behind: Behind::default(),
             numbers: Numbers::default(),
             born: pace::at(now),
             latest: (now, Timestamp::ZERO),
@@ -202,7 +205,11 @@ impl Controller for PccController {
         self.landmark.get_or_insert(Landmark { id, sent: now, passed: false });
         // Larger than the MTU is a probe for a larger MTU: noq never says that it was lost.
         if bytes <= self.mtu {
-            if let Some(since) = leaving.and_then(|leaving| self.gate.host_limited_since(leaving)) {
+            let since = match leaving {
+                Some(leaving) => self.gate.host_limited_since(leaving),
+                None => self.behind.on_sent(moment, volume, self.pace(id), self.limited),
+            };
+            if let Some(since) = since {
                 self.pcc.on_limited(self.since_birth(since), LimitedBy::Host);
             }
             self.pcc.on_packet_sent(at, id, volume);
@@ -277,11 +284,13 @@ impl Controller for PccController {
     /// noq asks before each datagram of data, and also for statistics: only the former meets the gate. One byte is as
     /// good as none, which noq does not take.
     fn window(&self) -> u64 {
+        self.behind.on_window();
         if self.gate.admits() { self.pcc.congestion_window().get().saturating_add(self.untold.bytes) } else { 1 }
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        pace::metrics(self.pcc.congestion_window().get(), self.pcc.rate(), self.pcc.send_quantum())
+        let rate = self.pcc.rate() * self.behind.haste();
+        pace::metrics(self.pcc.congestion_window().get(), rate, self.pcc.send_quantum())
     }
 
     /// For a path that takes over: it knows nothing of the new path, and starts afresh.

@@ -13,14 +13,17 @@
 //! | `timer` | which connections are due, out of thousands, with one kernel timer? |
 //! | `alarm` | how does the kernel tell us within microseconds? |
 //! | `clock` | what do the clocks say? |
+//! | `behind` | and where noq paces, under another runtime? |
 
 mod alarm;
+mod behind;
 mod clock;
 mod gate;
 mod schedule;
 mod timer;
 mod turn;
 
+pub(crate) use behind::Behind;
 pub(crate) use clock::{at, instant};
 pub(crate) use gate::Gate;
 pub(crate) use schedule::Pace;

@@ -5,7 +5,7 @@ use pcc::units::{Bytes, Rate, Timestamp};
 
 /// How much faster than its rate a sender goes while it catches up on time that the host took from it. Slow enough to
 /// look like the rate to a shallow buffer, quick enough that a millisecond is made good within five.
-const CATCH_UP: f64 = 1.25;
+pub(super) const CATCH_UP: f64 = 1.25;
 
 /// Lost time is made good up to this much, or one gap where gaps are longer. It covers late timers and a turn of
 /// another process on the same core. A longer stop is another thing: the queue on the path has drained meanwhile, what
@@ -90,6 +90,11 @@ impl Schedule {
     /// Until when the host may be late with the next packet and make good for all of it.
     pub(crate) fn end_of_grace(&self) -> Timestamp {
         self.due + self.grace
+    }
+
+    /// Whether what was late is not yet made good.
+    pub(crate) fn is_owing(&self) -> bool {
+        self.due < self.next
     }
 
     /// A packet of `bytes` leaves at `now`. Answers when the next may leave, or `None` while the train has room for it.

@@ -1,0 +1,82 @@
+//! How much faster than the rate noq's own pacer must be told to go, under another runtime than ours, for the average to
+//! be the rate.
+//!
+//! That pacer gathers credit for two milliseconds, or ten of a slow rate: what a host that wakes it later takes from it is
+//! lost. A sender that is judged by the rate that left then asks for less, has less credit, loses a larger part of it, and
+//! ends at a packet for each time it is woken. So the schedule is kept here as in a [`Gate`](super::Gate), and noq is told
+//! a rate at which it catches up with that.
+
+use super::schedule::{CATCH_UP, Departure, Pace, Schedule};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use core::time::Duration;
+use pcc::units::{Bytes, Timestamp};
+
+/// What the next packet is late already counts in these: one more, and noq is told once the rate more. On a host that is late
+/// by `d` each time noq's credit, 2 ms of what it is told, must come to `d`, which it does where some `d`/2 of these are owed
+/// beforehand. With `d`, of 30 ms say, that stays below the 50 ms that [`Schedule`] makes good.
+const UNIT: Duration = Duration::from_micros(500);
+
+/// Nothing is gained by more: noq's credit then holds those 50 ms.
+const MOST: f64 = 25.0;
+
+/// One controller owns it and noq calls that under a lock; the atomics only serve to change through `&self`, as noq's trait
+/// demands.
+#[derive(Debug, Default)]
+pub(crate) struct Behind {
+    schedule: Schedule,
+    /// The window was looked at, and not yet how fast its packet may leave: noq does both before each packet of data.
+    looked: AtomicBool,
+    /// So often it did since a packet left: once more than that if data is left when a packet was built.
+    asked: AtomicU32,
+    /// When the last packet left, by noq's clock: that stands in a call that builds several.
+    left: Timestamp,
+    /// What noq is to be told, as a multiple of the rate.
+    haste: Option<f64>,
+}
+
+impl Behind {
+    /// Somebody wants to know the window.
+    pub(crate) fn on_window(&self) {
+        self.looked.store(true, Relaxed);
+    }
+
+    /// Somebody wants to know how fast packets may leave: the multiple of their rate.
+    pub(crate) fn haste(&self) -> f64 {
+        if self.looked.swap(false, Relaxed) {
+            self.asked.fetch_add(1, Relaxed);
+        }
+        self.haste.unwrap_or(1.0)
+    }
+
+    /// A packet of `bytes` leaves at `now`. Answers since when this host has lost sending time for good, if it has.
+    /// `had_none`: the application is known to have had nothing to send before.
+    pub(crate) fn on_sent(&mut self, now: Timestamp, bytes: Bytes, pace: Pace, had_none: bool) -> Option<Timestamp> {
+        let departure = match core::mem::take(self.asked.get_mut()) {
+            _ if now == self.left => Departure::Followed,
+            // Data was left, and had to wait for another call.
+            2.. if !had_none => Departure::Waited { woken: now },
+            _ => Departure::Fresh,
+        };
+        let end_of_grace = self.schedule.end_of_grace();
+        let lost = matches!(departure, Departure::Waited { .. }) && now > end_of_grace;
+        self.left = now;
+        // noq makes its own trains.
+        if let Some(next) = self.schedule.on_sent(now, bytes, departure, Pace { quantum: pace.packet, ..pace }) {
+            self.haste = Some(self.haste_for(next, now, pace.rate.time_for(bytes)));
+        }
+        lost.then_some(end_of_grace)
+    }
+
+    /// For a packet that may leave at `next`. noq counts its time, `gap`, from `now`, the schedule from when the last was due.
+    fn haste_for(&self, next: Timestamp, now: Timestamp, gap: Duration) -> f64 {
+        let least = if self.schedule.is_owing() { CATCH_UP } else { 1.0 };
+        let haste = match next.since(now) {
+            Duration::ZERO => least + now.since(next).as_secs_f64() / UNIT.as_secs_f64(),
+            wait => gap.as_secs_f64() / wait.as_secs_f64(),
+        };
+        haste.clamp(least, MOST)
+    }
+}
+
+#[cfg(test)]
+mod tests;
