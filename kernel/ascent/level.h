@@ -112,6 +112,14 @@ PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pa
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
 	recent = n_sub(level->recent, level->tolerance);
+	/* What is gone before it was tested is none of the path's: at half of the rate it
+	 * would be as it was.
+	 */
+	if (n_less(level->last, pcc_level_nothing(pair))) {
+		level->doubted = N_ZERO;
+		if (level->doubt == PCC_TEST_WANTED)
+			level->doubt = PCC_NO_DOUBT;
+	}
 	if (n_less(recent, n_mul(LEVEL_STILL_THERE, level->anchor)) ||
 	    n_less(recent, pcc_level_nothing(pair)) ||
 	    n_above(pair->rate, level->anchor_rate)) {

@@ -167,6 +167,13 @@ impl Level {
         let (rate, at) = (pair.rate(), pair.second.started.as_secs_f64());
         let (before, level) = self.anchor;
         let recent = self.recent - self.tolerance;
+        // What is gone before it was tested is none of the path's: at half of the rate it would be as it was.
+        if self.last.is_some_and(|(above, _)| above < nothing(pair)) {
+            self.doubt = match self.doubt {
+                Doubt::Testing(_, probe) => Doubt::Testing(0.0, probe),
+                _ => Doubt::None,
+            };
+        }
         if recent < STILL_THERE * level || recent < nothing(pair) || rate > before {
             self.anchor = (rate, recent.max(0.0));
         } else if rate < SUSPICIOUS_FALL * before
@@ -344,6 +351,23 @@ mod tests {
         assert!(!level.is_raised() && level.begin_pair(8).to_bits() == 1.0_f64.to_bits());
         assert!(level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), RTT));
         assert!(level.is_raised(), "{level:?}");
+    }
+
+    #[test]
+    fn a_level_that_is_gone_before_it_was_tested_is_not_the_path_s() {
+        // A queue that was there for long, and is drained at once; half of it is remembered.
+        let (mut level, mut at) = (Level::above(RTT), 0);
+        pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
+        let drained = pair(at + 1, 80.0, |_| 0.0, |_| 0.0);
+        for (queue, is_raised) in [(0.02, true), (0.0, false)] {
+            let mut level = level;
+            level.doubt = Doubt::Testing(0.02, 0);
+            level.read(&pair(at, 80.0, |_| 0.0, |_| queue), 0.0, Answer::Unclear);
+            level.wonder(&pair(at, 80.0, |_| 0.0, |_| queue), Answer::Unclear);
+            level.noise = 0.015;
+            level.on_tested(0, &drained, RTT);
+            assert_eq!(level.is_raised(), is_raised, "{level:?}");
+        }
     }
 
     #[test]
