@@ -5,7 +5,7 @@ use super::flow::{End, Flow, Moment, Way};
 use super::intervals::MonitorInterval;
 use super::load::{self, Load, Stream, Until};
 use super::protocol::{Dialect, Phase};
-use super::reports;
+use super::reports::{self, Report};
 use super::side::{Meter, Side};
 use super::spread::Spread;
 use super::windows;
@@ -106,7 +106,7 @@ pub(super) async fn run(
     tell: &mut (dyn FnMut(&Interval) + Send),
 ) -> anyhow::Result<Outcome> {
     let mut background = JoinSet::new();
-    let reported = listen(connection, dialect, &mut background);
+    let reported = listen(connection, meter, dialect, &mut background);
     // Without a first report the server has received nothing yet.
     let unreported = (plan.at_once && dialect == Dialect::Reporting).then(Side::default);
     let mut view = View { connection, meter, reported, unreported, began: Instant::now() };
@@ -133,25 +133,30 @@ pub(super) async fn run(
     let (last, delivered) = settle(&mut view, tasks, &phase, dialect).await;
     let end = End { ended: &ended, last: &last, delivered };
     Ok(Outcome {
-        flows: plan.load.ways.iter().map(|&way| (way, Flow::whole(way, &course.counted_from, &end))).collect(),
+        flows: plan.load.ways.iter().map(|&way| (way, Flow::whole(way, &start, &course.counted_from, &end))).collect(),
         streams: counts(&course.streams, &last),
         connect,
         idle_rtt,
         loaded_rtt: Spread::of(course.rtts),
         cpu_here: cpu(&start.client, &ended.client),
         cpu_there: start.server.as_ref().zip(last.server.as_ref()).map(|(from, to)| cpu(from, to)),
-        there: view.reported.borrow().clone(),
+        there: view.reported.borrow().as_ref().map(|report| report.side.clone()),
         cut_short,
     })
 }
 
 /// Starts to receive reports, if the server sends any.
-fn listen(connection: &Connection, dialect: Dialect, tasks: &mut JoinSet<()>) -> watch::Receiver<Option<Side>> {
+fn listen(
+    connection: &Connection,
+    meter: &Arc<Meter>,
+    dialect: Dialect,
+    tasks: &mut JoinSet<()>,
+) -> watch::Receiver<Option<Report>> {
     let (latest, reported) = watch::channel(None);
     if dialect == Dialect::Reporting {
-        let connection = connection.clone();
+        let (connection, meter) = (connection.clone(), Arc::clone(meter));
         tasks.spawn(async move {
-            if let Err(error) = reports::receive(connection, latest).await {
+            if let Err(error) = reports::receive(connection, meter, latest).await {
                 tracing::debug!("no more reports from the server: {error:#}");
             }
         });
@@ -163,7 +168,7 @@ fn listen(connection: &Connection, dialect: Dialect, tasks: &mut JoinSet<()>) ->
 struct View<'a> {
     connection: &'a Connection,
     meter: &'a Meter,
-    reported: watch::Receiver<Option<Side>>,
+    reported: watch::Receiver<Option<Report>>,
     /// What is known of the server before it reports.
     unreported: Option<Side>,
     began: Instant,
@@ -171,16 +176,18 @@ struct View<'a> {
 
 impl View<'_> {
     fn now(&self) -> Moment {
+        let report = self.reported.borrow().clone();
         Moment {
             at: self.began.elapsed(),
             client: self.meter.read(self.connection),
-            server: self.reported.borrow().clone().or_else(|| self.unreported.clone()),
+            received_when_reported: report.as_ref().map_or(0, |report| report.received),
+            server: report.map(|report| report.side).or_else(|| self.unreported.clone()),
         }
     }
 
     /// Waits for a report that is `enough`; not long, and not at all if none will come.
     async fn wait_for_report(&mut self, enough: impl Fn(&Side) -> bool) {
-        let enough = self.reported.wait_for(|report| report.as_ref().is_some_and(&enough));
+        let enough = self.reported.wait_for(|report| report.as_ref().is_some_and(|report| enough(&report.side)));
         if tokio::time::timeout(GRACE, enough).await.is_err() {
             tracing::debug!("the server's report did not come in time");
         }
@@ -247,7 +254,7 @@ impl<'a> Course<'a> {
             self.rtts.clear();
         }
         let rtt = match (self.plan.load.ways.contains(&Way::Up), &*view.reported.borrow()) {
-            (false, Some(server)) => Duration::from_micros(server.rtt_us),
+            (false, Some(report)) => Duration::from_micros(report.side.rtt_us),
             _ => path.rtt,
         };
         self.rtts.push(rtt.as_secs_f64() * 1e3);

@@ -22,6 +22,8 @@ pub(super) struct Moment {
     pub(super) client: Side,
     /// The server's latest report; none from servers that do not report.
     pub(super) server: Option<Side>,
+    /// What the client had received when that report came: all that arrived of what the server had sent when it wrote it.
+    pub(super) received_when_reported: u64,
 }
 
 /// Whose count the bytes of a flow are.
@@ -60,6 +62,8 @@ pub(super) struct Flow {
     pub(super) lost: Option<u64>,
     /// UDP payload the sender put on the wire, acknowledgements and retransmissions included.
     pub(super) wire_bytes: Option<u64>,
+    /// Useful bytes among those on the wire; that may be other ones than [`Flow::bytes`], of which some left before.
+    pub(super) useful_sent: Option<u64>,
     /// The sender's smoothed RTT at the end; the client's where the sender does not report.
     pub(super) rtt: Duration,
     /// The sender's congestion window at the end.
@@ -84,8 +88,8 @@ pub(super) struct End<'a> {
 }
 
 impl Flow {
-    /// What one direction achieved in all, from a moment on.
-    pub(super) fn whole(way: Way, from: &Moment, end: &End<'_>) -> Self {
+    /// What one direction achieved in all, from a moment on, in a test that began at `start`.
+    pub(super) fn whole(way: Way, start: &Moment, from: &Moment, end: &End<'_>) -> Self {
         let until = if end.delivered { end.last } else { end.ended };
         // What is sent after the end of a download that was cut by time arrives for nothing, and is not counted as
         // sent; what is received after the end of an upload was sent before.
@@ -102,6 +106,7 @@ impl Flow {
             Way::Up => flow.seconds = flow.seconds.max(arriving(from, known)),
             Way::Down => flow.bytes = until.client.received.saturating_sub(from.client.received),
         }
+        flow.useful_sent = useful_sent(way, start, from, known).or(flow.useful_sent);
         flow
     }
 
@@ -122,6 +127,7 @@ impl Flow {
             packets: since(|side| side.sent_packets),
             lost: since(|side| side.lost_packets),
             wire_bytes: since(|side| side.udp_tx_bytes),
+            useful_sent: since(not_lost).map(|not_lost| not_lost.min(bytes)),
             rtt: Duration::from_micros(sender_to.unwrap_or(&to.client).rtt_us),
             cwnd: sender_to.map(|side| side.cwnd),
             mtu: sender_to.map(|side| side.mtu),
@@ -141,10 +147,34 @@ impl Flow {
         Some(if packets > 0.0 { (lost / packets).min(1.0) } else { 0.0 })
     }
 
-    /// Bytes on the wire by useful bytes; `None` also if nothing useful arrived.
+    /// Bytes on the wire by the useful ones among them, so never less than one; `None` also if none was useful.
     pub(super) fn waste(&self) -> Option<f64> {
-        (self.bytes > 0).then_some(self.wire_bytes? as f64 / self.bytes as f64)
+        let (wire, useful) = (self.wire_bytes?, self.useful_sent?.min(self.wire_bytes?));
+        (useful > 0).then_some(wire as f64 / useful as f64)
     }
+}
+
+/// Bytes of packets that have arrived, or may yet.
+fn not_lost(sender: &Side) -> u64 {
+    sender.sent_bytes.saturating_sub(sender.lost_bytes)
+}
+
+/// What the sender sent between two moments and is useful. What arrived between them will not do: of that some left before
+/// the first, as in the seconds that `--omit` leaves out, and of what left before the second some arrives after it. But the
+/// share of useful bytes in packets that arrive is known of the whole test.
+fn useful_sent(way: Way, start: &Moment, from: &Moment, to: &Moment) -> Option<u64> {
+    // What was sent and not lost until a moment, and what of that arrived.
+    let known = |moment: &Moment| {
+        let server = moment.server.as_ref()?;
+        Some(match way {
+            Way::Up => (not_lost(&moment.client), server.received),
+            Way::Down => (not_lost(server), moment.received_when_reported),
+        })
+    };
+    let ((at_start, arrived_before), (before, _), (end, arrived)) = (known(start)?, known(from)?, known(to)?);
+    let (whole, part) = (end.saturating_sub(at_start), end.saturating_sub(before));
+    let useful = arrived.saturating_sub(arrived_before);
+    (whole > 0).then(|| (part as f64 * (useful as f64 / whole as f64).min(1.0)) as u64)
 }
 
 /// Seconds, useful bytes, and who counted them.
@@ -159,7 +189,7 @@ fn received(way: Way, from: &Moment, to: &Moment) -> (f64, u64, Counted) {
             (if there > 0.0 { there } else { here }, to.received.saturating_sub(from.received), Counted::Receiver)
         }
         (Way::Up, ..) => {
-            let arrived = |side: &Side| side.sent_bytes.saturating_sub(side.lost_bytes).min(side.sent);
+            let arrived = |side: &Side| not_lost(side).min(side.sent);
             (here, arrived(&to.client).saturating_sub(arrived(&from.client)), Counted::Sender)
         }
     }
@@ -205,7 +235,7 @@ mod tests {
             received_us: arrived.checked_sub(1).map(|last| (micros(&arrivals[0]), micros(&arrivals[last]))),
             ..Side::default()
         };
-        Moment { at: now, client: client(micros(&now), 0), server: Some(server) }
+        Moment { at: now, client: client(micros(&now), 0), server: Some(server), ..Moment::default() }
     }
 
     #[test]
@@ -217,7 +247,7 @@ mod tests {
             for omitted in [0, 470, 1000, 1014, 2900] {
                 let from = moment(&arrivals, Duration::from_millis(omitted));
                 let end = End { ended: &moment(&arrivals, end), last: &last, delivered: false };
-                let flow = Flow::whole(Way::Up, &from, &end);
+                let flow = Flow::whole(Way::Up, &from, &from, &end);
                 let carried = (20e6 / 8.0 * flow.seconds, flow.bytes as f64);
                 let told = format!("{carried:?} bytes over {path}, without {omitted} ms");
                 // One packet more, since some were under way when the first report was made.
@@ -232,7 +262,8 @@ mod tests {
         let arrivals = arrivals("rate=20Mbit,rtt=30ms,buffer=75KB", sending);
         let last = Moment { at: end, ..moment(&arrivals, Duration::from_secs(9)) };
         let end = End { ended: &moment(&arrivals, end), last: &last, delivered: false };
-        let mbit = Flow::whole(Way::Up, &moment(&arrivals, Duration::ZERO), &end).bits_per_second() * 1e-6;
+        let start = moment(&arrivals, Duration::ZERO);
+        let mbit = Flow::whole(Way::Up, &start, &start, &end).bits_per_second() * 1e-6;
         assert!((9.5..10.5).contains(&mbit), "{mbit}");
     }
 
@@ -282,5 +313,45 @@ mod tests {
     fn an_empty_interval_has_no_rate_and_no_waste() {
         let flow = Flow::between(Way::Up, &Moment::default(), &Moment::default());
         assert_eq!((flow.bits_per_second(), flow.loss(), flow.waste()), (0.0, Some(0.0), None));
+    }
+
+    /// A sender whose packets are useful to 97 %; acknowledgements come on top.
+    fn sender(not_lost: u64, lost: u64) -> Side {
+        let sent_bytes = not_lost + lost;
+        Side { at_us: 1, sent_bytes, lost_bytes: lost, udp_tx_bytes: sent_bytes + 10_000, ..Side::default() }
+    }
+
+    #[test]
+    fn a_download_is_compared_with_what_had_left_when_the_server_said_so() {
+        let last = Moment {
+            client: Side { received: 1_200_000, ..Side::default() },
+            server: Some(sender(1_000_000, 30_000)),
+            received_when_reported: 970_000,
+            ..Moment::default()
+        };
+        let start = Moment { server: Some(Side::default()), ..Moment::default() };
+        let end = End { ended: &last, last: &last, delivered: false };
+        let flow = Flow::whole(Way::Down, &start, &start, &end);
+        assert_eq!((flow.bytes, flow.waste()), (1_200_000, Some(1_040_000.0 / 970_000.0)));
+    }
+
+    #[test]
+    fn what_was_under_way_when_the_omitted_time_was_over_is_not_compared_with_what_left_afterwards() {
+        let received = |received| Some(Side { received, ..Side::default() });
+        let start = Moment { server: received(0), ..Moment::default() };
+        // 200 kB are under way.
+        let from = Moment { client: sender(500_000, 0), server: received(291_000), ..Moment::default() };
+        let last = Moment { client: sender(1_000_000, 20_000), server: received(970_000), ..Moment::default() };
+        let end = End { ended: &last, last: &last, delivered: false };
+        let flow = Flow::whole(Way::Up, &start, &from, &end);
+        assert_eq!((flow.bytes, flow.waste()), (679_000, Some(520_000.0 / 485_000.0)));
+    }
+
+    #[test]
+    fn no_interval_sends_less_than_is_useful_of_it() {
+        let received = |received| Some(Side { received, ..Side::default() });
+        let from = Moment { client: sender(500_000, 0), server: received(100_000), ..Moment::default() };
+        let to = Moment { client: sender(600_000, 0), server: received(500_000), ..Moment::default() };
+        assert_eq!(Flow::between(Way::Up, &from, &to).waste(), Some(1.0));
     }
 }

@@ -49,16 +49,30 @@ fn worth(last: &Side, now: &Side, bytes: u64) -> bool {
         || moved(now).saturating_sub(moved(last)) >= bytes * COST
 }
 
+/// A report as it was heard.
+#[derive(Clone, Debug)]
+pub(super) struct Report {
+    /// The server's end.
+    pub(super) side: Side,
+    /// What this end had received then: of what the server had sent when it wrote the report, all that arrived.
+    pub(super) received: u64,
+}
+
 /// Receives reports until the connection ends; the latest one is shown to whoever watches.
-pub(super) async fn receive(connection: Connection, latest: watch::Sender<Option<Side>>) -> anyhow::Result<()> {
+pub(super) async fn receive(
+    connection: Connection,
+    meter: Arc<Meter>,
+    latest: watch::Sender<Option<Report>>,
+) -> anyhow::Result<()> {
     loop {
         // One that cannot be read says nothing of the next.
         let Some(side) = read(&connection.read_datagram().await?) else { continue };
+        let received = meter.received();
         latest.send_if_modified(|known| {
             // Datagrams may overtake one another.
-            let newer = known.as_ref().is_none_or(|known| known.at_us < side.at_us);
+            let newer = known.as_ref().is_none_or(|known| known.side.at_us < side.at_us);
             if newer {
-                *known = Some(side);
+                *known = Some(Report { side, received });
             }
             newer
         });
@@ -156,7 +170,8 @@ mod tests {
             let (from, last) = (moment(&first), moment(&second));
             for way in [Way::Up, Way::Down] {
                 for delivered in [false, true] {
-                    let flow = Flow::whole(way, &from, &End { ended: &last, last: &last, delivered });
+                    let flow = Flow::whole(way, &from, &from, &End { ended: &last, last: &last, delivered });
+                    prop_assert!(flow.waste().is_none_or(|waste| waste >= 1.0 && waste.is_finite()), "{:?}", flow);
                     prop_assert!(flow.seconds.is_finite() && flow.bits_per_second().is_finite(), "{:?}", flow);
                     prop_assert!(flow.loss().is_none_or(|loss| (0.0..=1.0).contains(&loss)), "{:?}", flow);
                 }

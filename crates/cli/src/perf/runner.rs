@@ -381,6 +381,7 @@ pub(super) mod tests {
             packets: Some(1000),
             lost: Some(10),
             wire_bytes: Some((mbit * 130_000.0) as u64),
+            useful_sent: Some((mbit * 125_000.0) as u64),
             rtt: Duration::from_millis(40),
             cwnd: None,
             mtu: None,

@@ -129,13 +129,18 @@ impl Meter {
         self.streams_begun.load(Ordering::Relaxed)
     }
 
+    /// Bytes of stream data received so far.
+    pub(super) fn received(&self) -> u64 {
+        self.total.received.load(Ordering::Acquire)
+    }
+
     /// What is known now.
     pub(super) fn read(&self, connection: &Connection) -> Side {
         let stats = connection.stats();
         let path = connection.path_stats(PathId::ZERO).unwrap_or_default();
         // First of all counts: once all streams have ended, the other counts are final.
         let streams_done = self.total.streams_done.load(Ordering::Acquire);
-        let received = self.total.received.load(Ordering::Acquire);
+        let received = self.received();
         let (first, latest) =
             (self.total.first_us.load(Ordering::Relaxed), self.total.latest_us.load(Ordering::Relaxed));
         let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
