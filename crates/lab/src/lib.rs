@@ -34,6 +34,8 @@ pub mod report;
 #[cfg(target_os = "linux")]
 pub mod scenario;
 #[cfg(target_os = "linux")]
+pub mod sight;
+#[cfg(target_os = "linux")]
 pub mod spec;
 #[cfg(target_os = "linux")]
 pub mod store;

@@ -11,6 +11,7 @@ use pcc_lab::kernel;
 use pcc_lab::machine::{Machine, memory_for};
 use pcc_lab::measure::Measure;
 use pcc_lab::scenario::{Run, Scenario};
+use pcc_lab::sight;
 use pcc_lab::store::Store;
 use pcc_lab::summary::{self, Cell, Mean};
 use std::io::Write;
@@ -105,6 +106,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         timeout: args.timeout.into(),
         memory: memory_for(args.processors().len())?,
     };
+    sight::check(&machine).context(Exit::Usage)?;
     let program = machine.program()?;
     let module = args.wanted.module_identity(&scenarios)?;
     bench::identify(&mut scenarios, &program, module.as_deref());
