@@ -14,7 +14,7 @@ use std::time::Instant;
 const HELP: &str = "\
 usage: flow [--path PRESET|KEY=VALUE,...] [--seconds N] [--flows N] [--stagger SECONDS] [--seed N]
             [--extra-rtt SECONDS] [--burners N] [--utility NAME] [--app-rate RATE] [--volume BYTES] [--datagram BYTES]
-            [--law NAME[,KEY=VALUE..]] [--control pcc|reno|cubic|bbr,...] [--queue NAME] [--ecn] [--policer RATE:BYTES] [--no-dither] [--trace] [--series]
+            [--law NAME[,KEY=VALUE..]] [--control pcc|reno|cubic|bbr,...] [--queue NAME|marking:BYTES] [--ecn] [--policer RATE:BYTES] [--no-dither] [--trace] [--series]
   --extra-rtt  of the first flow
   --burners N  processes that never sleep beside each sender
   --control of the flows in turn: the last one's for all that follow
@@ -90,7 +90,12 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Args, String> {
             "--stagger" => stagger = value.parse().map_err(|e| wrong(&e))?,
             "--extra-rtt" => extra_rtt = value.parse().map_err(|e| wrong(&e))?,
             "--burners" => flow.burners = value.parse().map_err(|e| wrong(&e))?,
-            "--queue" => queue = Queue::by_name(&value).ok_or_else(|| wrong(&"no such queue"))?,
+            "--queue" => {
+                queue = match value.strip_prefix("marking:") {
+                    Some(above) => Queue::Marking(above.parse().map_err(|e| wrong(&e))?),
+                    None => Queue::by_name(&value).ok_or_else(|| wrong(&"no such queue"))?,
+                }
+            }
             "--policer" => {
                 let (rate, burst) = value.split_once(':').ok_or_else(|| wrong(&"write 10Mbit:64kB"))?;
                 let (rate, burst) = (rate.parse().map_err(|e| wrong(&e))?, burst.parse().map_err(|e| wrong(&e))?);

@@ -31,14 +31,18 @@ pub(crate) struct Receiver {
     largest_at: Timestamp,
     unacknowledged: u32,
     marked: u32,
+    /// Packets that the application awaits, of a transfer that ends.
+    awaited: Option<u64>,
     /// When an acknowledgement is due; `None` if none is owed.
     pub(crate) ack_at: Option<Timestamp>,
 }
 
 impl Receiver {
-    pub(crate) fn new(policy: Acks, seed: u64) -> Self {
+    /// For a transfer of so many packets, if it ends: the application answers the last of them, and the acknowledgement goes with
+    /// that.
+    pub(crate) fn new(policy: Acks, seed: u64, awaited: Option<u64>) -> Self {
         let (ranges, largest_at, rng) = (Ranges::default(), Timestamp::ZERO, Rng::new(seed ^ 0x61_636b));
-        Self { policy, rng, ranges, largest_at, unacknowledged: 0, marked: 0, ack_at: None }
+        Self { policy, rng, ranges, largest_at, unacknowledged: 0, marked: 0, awaited, ack_at: None }
     }
 
     /// A packet arrived; true if for the first time.
@@ -51,7 +55,12 @@ impl Receiver {
         self.unacknowledged += 1;
         self.marked += u32::from(is_marked);
         // The first packet is the handshake's: answered at once. So is a mark (RFC 9000 §13.2.1).
-        let at_once = !in_order || self.unacknowledged >= self.policy.every || number == 0 || is_marked;
+        self.awaited = self.awaited.map(|awaited| awaited.saturating_sub(u64::from(new)));
+        let at_once = self.awaited == Some(0)
+            || !in_order
+            || self.unacknowledged >= self.policy.every
+            || number == 0
+            || is_marked;
         let due = if at_once { now } else { now + self.policy.max_delay };
         self.ack_at = Some(self.ack_at.map_or(due, |at| at.min(due)));
         new
@@ -80,7 +89,7 @@ mod tests {
 
     /// The packets that cause an acknowledgement at once, of fifty in order.
     fn acknowledged(policy: Acks) -> Vec<u64> {
-        let mut receiver = Receiver::new(policy, 1);
+        let mut receiver = Receiver::new(policy, 1, None);
         let mut answers = |number: u64| {
             receiver.on_packet(at(number), number, false);
             receiver.take_ack(at(number)).is_some()
@@ -97,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_held_acknowledgement_is_due_after_the_longest_delay() {
-        let mut receiver = Receiver::new(Acks::default(), 1);
+        let mut receiver = Receiver::new(Acks::default(), 1, None);
         receiver.on_packet(at(0), 0, false);
         assert!(receiver.take_ack(at(0)).is_some());
         receiver.on_packet(at(1), 1, false);
@@ -105,8 +114,19 @@ mod tests {
     }
 
     #[test]
+    fn the_last_packet_of_a_transfer_is_acknowledged_at_once() {
+        let mut receiver = Receiver::new(Acks::default(), 1, Some(4));
+        let mut at_once = |number: u64| {
+            receiver.on_packet(at(number), number, false);
+            receiver.take_ack(at(number)).is_some()
+        };
+        // The first, as the handshake's; the third, as a second one; the fourth is the odd one.
+        assert_eq!([0, 1, 2, 3].map(&mut at_once), [true, false, true, true]);
+    }
+
+    #[test]
     fn a_gap_and_a_mark_are_told_at_once() {
-        let mut receiver = Receiver::new(Acks { every: 100, ..Acks::default() }, 1);
+        let mut receiver = Receiver::new(Acks { every: 100, ..Acks::default() }, 1, None);
         for (number, is_marked, at_once) in [(0, false, true), (1, false, false), (3, false, true), (4, true, true)] {
             receiver.on_packet(at(number), number, is_marked);
             assert_eq!(receiver.take_ack(at(number)).is_some(), at_once, "{number}");

@@ -135,6 +135,14 @@ impl Flow {
         flow
     }
 
+    /// How many packets it is, if it ends.
+    pub(crate) fn packets(&self) -> Option<u64> {
+        match self.source {
+            Source::Volume(volume) => Some(volume.get().div_ceil(self.config.max_datagram_size.get().max(1))),
+            _ => None,
+        }
+    }
+
     /// A full packet on the wire.
     pub fn packet(&self) -> Bytes {
         self.config.max_datagram_size + Bytes::new(self.headers)

@@ -96,7 +96,7 @@ impl Peer {
         let seed = scenario.seed ^ flow.config.seed;
         Self {
             sender: Transport::new(flow),
-            receiver: Receiver::new(flow.acks, seed),
+            receiver: Receiver::new(flow.acks, seed, flow.packets()),
             host: Host::new(flow, seed),
             packet: flow.packet(),
             ecn: flow.ecn,
