@@ -83,16 +83,14 @@ PCC_PART pcc_num pair_achieved(const struct pcc_report *report)
  */
 PCC_CALL pcc_num pcc_loss_variance(const struct pcc_report *report)
 {
-	pcc_num n, lost, loss, in_a_row, answers;
-	u32 answered;
+	pcc_num n, lost, loss, in_a_row;
 
 	PCC_NEEDS(report, N_UNKNOWN);
 	n = n_from(report->packets ? report->packets : 1);
-	lost = n_from(pcc_packets_refused(report));
+	lost = n_from(report->packets_lost);
 	loss = n_min(n_div(n_add(lost, N_ONE), n_add(n, N_TWO)), N_ONE);
-	answered = report->loss_bursts + report->packets_marked;
-	answers = n_from(answered ? answered : 1);
-	in_a_row = n_max(n_div(lost, answers), N_ONE);
+	in_a_row = n_div(lost, n_from(report->loss_bursts ? report->loss_bursts : 1));
+	in_a_row = n_max(in_a_row, N_ONE);
 	return n_mul(n_div(n_mul(loss, n_sub(N_ONE, loss)), n), in_a_row);
 }
 
@@ -246,6 +244,7 @@ PCC_PART int pcc_pair_growth(struct pcc_pair *pair, const struct pcc_report *a,
 	return 0;
 }
 
+/* Marks have a price of their own: what was marked has arrived. */
 PCC_CALL int pcc_pair_loss(struct pcc_pair *pair, const struct pcc_report *a,
 			   const struct pcc_report *b)
 {
@@ -256,8 +255,8 @@ PCC_CALL int pcc_pair_loss(struct pcc_pair *pair, const struct pcc_report *a,
 	PCC_NEEDS(a, 0);
 	PCC_NEEDS(b, 0);
 	a_is_high = n_above(a->target, b->target);
-	lost_a = pcc_loss(a);
-	lost_b = pcc_loss(b);
+	lost_a = pcc_undelivered(a);
+	lost_b = pcc_undelivered(b);
 	of_a = pcc_loss_variance(a);
 	of_b = pcc_loss_variance(b);
 	step = n_sub(lost_a, lost_b);

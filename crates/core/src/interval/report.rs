@@ -136,7 +136,7 @@ impl Report {
     }
 
     /// The share of its bytes that did not arrive, 0 to 1.
-    fn undelivered(&self) -> f64 {
+    pub(crate) fn undelivered(&self) -> f64 {
         if self.sent == Bytes::ZERO { 0.0 } else { self.lost.get() as f64 / self.sent.get() as f64 }
     }
 

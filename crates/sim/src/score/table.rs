@@ -129,12 +129,8 @@ pub const ROWS: &[Row] = &[
     .today(2.2),
     row("5", "changing every 5 s", "changing", "pcc", Share, [0.80, 0.90]).long([100, 500], [2, 10]),
     row("5", "loss there", "changing", "pcc", Loss, [0.06, 0.03]).most().long([100, 500], [2, 10]),
-    row("6", "10 senders of 256 KB", "datacentre", "pcc*10:size=256kB", Incast, [0.60, 0.85])
-        .long([2, 5], [2, 10])
-        .today(0.38),
-    row("6", "33 senders of 256 KB", "datacentre", "pcc*33:size=256kB", Incast, [0.60, 0.85])
-        .long([2, 5], [9, 10])
-        .today(0.51),
+    row("6", "10 senders of 256 KB", "datacentre", "pcc*10:size=256kB", Incast, [0.60, 0.85]).long([2, 5], [2, 10]),
+    row("6", "33 senders of 256 KB", "datacentre", "pcc*33:size=256kB", Incast, [0.60, 0.85]).long([2, 5], [9, 10]),
     row("7", "4 flows, 5 s apart", "clean", FOUR, Jain(1), [0.95, 0.98]).long([45, 120], [2, 8]).today(0.93),
     row("7", "the same at 5 s", "clean", FOUR, Jain(5), [0.95, 0.99]).long([45, 120], [2, 8]).today(0.93),
     row("7", "the same at 20 s", "clean", FOUR, Jain(20), [0.98, 0.995]).long([45, 120], [2, 8]).today(0.95),
@@ -196,7 +192,7 @@ pub const ROWS: &[Row] = &[
     row("22", "CoDel beside CUBIC", CODEL, CUBIC, FairPart, [0.95, 0.95])
         .marks(Queue::Codel)
         .long([20, 60], [2, 5])
-        .today(0.7),
+        .today(0.69),
     row("22", "FQ-CoDel beside CUBIC", CODEL, CUBIC, FairPart, [0.95, 0.95])
         .marks(Queue::FqCodel)
         .long([20, 60], [2, 5]),
@@ -222,9 +218,9 @@ pub const ROWS: &[Row] = &[
     row("25", "loss there", "rate=100Mbit,rtt=1ms,buffer=375KB", "pcc", Loss, [0.05, 0.02])
         .most()
         .policed("10Mbit", "64kB")
-        .today(0.16),
+        .today(0.12),
     row("25", "policer, 30 ms", "clean", "pcc", Share, [0.85, 0.85]).policed("10Mbit", "64kB"),
-    row("25", "loss there", "clean", "pcc", Loss, [0.05, 0.02]).most().policed("10Mbit", "64kB").today(0.16),
+    row("25", "loss there", "clean", "pcc", Loss, [0.05, 0.02]).most().policed("10Mbit", "64kB").today(0.12),
     row("26", "Wi-Fi: bursts of 4 ms", "rate=50Mbit,rtt=20ms,buffer=250KB", WIFI, Share, [0.93, 0.95])
         .long([20, 60], [2, 5]),
     row("26", "RTT added there", "rate=50Mbit,rtt=20ms,buffer=250KB", WIFI, AddedP95, [30.0, 15.0])

@@ -1,7 +1,7 @@
 //! PCC beside other flows: of its own kind, with other round-trip times, and CUBIC.
 
 use crate::behaviour::{at_least, at_most, flows, ms, s, seeded};
-use pcc_sim::{Control, Flow, Results};
+use pcc_sim::{Control, Flow, Queue, Results, Scenario, Source, run};
 
 /// The last flow's part of what all delivered from this second on.
 fn part_of_the_last(results: &Results, from: u64, to: u64) -> f64 {
@@ -163,5 +163,21 @@ fn what_can_wait_uses_a_path_that_nobody_else_wants() {
         flow.config.utility = pcc::utility::parse("scavenger").unwrap();
         let results = seeded(path, 30, 1, vec![flow]);
         at_least(path, results.share_after(s(0)), least, &results);
+    }
+}
+
+#[test]
+fn a_switch_that_marks_all_above_its_threshold_does_not_stop_many_who_begin_at_once() {
+    // A mark is no loss: of 20 MB in all 0.77 to 0.80 of a gigabit; taken for one, it was 0.51 to 0.62.
+    for seed in 1..=4 {
+        let one = Flow { source: Source::Volume("1MB".parse().unwrap()), ecn: true, ..Flow::default() };
+        let mut flows = vec![one; 20];
+        (0..).zip(&mut flows).for_each(|(number, flow)| flow.config.seed = seed * 100 + number);
+        let mut scenario = Scenario::new("datacentre".parse().unwrap(), flows, seed, s(2));
+        scenario.queue = Queue::Marking("32KB".parse().unwrap());
+        let results = run(&scenario).unwrap();
+        let last = results.flows.iter().map(|flow| flow.finished.expect("all are done")).max().unwrap();
+        let share = 20.0 * 8.0 * 1500.0 / 1472.0 * 1e6 / 1e9 / last.as_secs_f64();
+        assert!(share > 0.7, "seed {seed}: {share} of the path");
     }
 }

@@ -43,7 +43,7 @@ impl Loss {
         if answers || self.without == Some(Part::RandomLoss) {
             // What the slower probe lost bounds what is random.
             let (_, low) = pair.high_and_low();
-            self.random += WEIGHT * (low.loss() - self.random).min(0.0);
+            self.random += WEIGHT * (low.undelivered() - self.random).min(0.0);
             return (loss.mean - self.random).max(0.0);
         }
         self.random += WEIGHT * (loss.mean - self.random);

@@ -95,18 +95,18 @@ impl Pair {
         Some(Estimate { mean: step, variance: a.variance + b.variance })
     }
 
-    /// Loss rate of both.
+    /// Loss rate of both. Marks have a price of their own: what was marked has arrived.
     pub(super) fn loss(&self) -> Estimate {
         let (a, b) = (&self.first, &self.second);
         let time = self.seconds().max(1e-9);
-        let mean = (a.loss() * a.duration.as_secs_f64() + b.loss() * b.duration.as_secs_f64()) / time;
+        let mean = (a.undelivered() * a.duration.as_secs_f64() + b.undelivered() * b.duration.as_secs_f64()) / time;
         Estimate { mean, variance: (loss_variance(a) + loss_variance(b)) / 4.0 }
     }
 
     /// By how much more the faster probe lost.
     pub(super) fn loss_step(&self) -> Estimate {
         let (high, low) = self.high_and_low();
-        Estimate { mean: high.loss() - low.loss(), variance: loss_variance(high) + loss_variance(low) }
+        Estimate { mean: high.undelivered() - low.undelivered(), variance: loss_variance(high) + loss_variance(low) }
     }
 
     /// The least RTT at the end of the pair. Unit: s.
@@ -165,9 +165,9 @@ fn achieved(report: &Report) -> f64 {
 /// Of the loss rate of an interval. One packet in two more than there were stands for what was not seen (Laplace's rule of
 /// succession), and packets lost in a row say no more than one.
 fn loss_variance(report: &Report) -> f64 {
-    let (n, lost) = (f64::from(report.packets.max(1)), f64::from(report.packets_refused()));
+    let (n, lost) = (f64::from(report.packets.max(1)), f64::from(report.packets_lost));
     let loss = ((lost + 1.0) / (n + 2.0)).min(1.0);
-    let in_a_row = lost / f64::from(report.loss_bursts.saturating_add(report.packets_marked).max(1));
+    let in_a_row = lost / f64::from(report.loss_bursts.max(1));
     loss * (1.0 - loss) / n * in_a_row.max(1.0)
 }
 
@@ -231,6 +231,16 @@ pub(super) mod tests {
             assert!((pair.loss_step().mean - 0.04).abs() < 1e-6 && (pair.loss().mean - 0.03).abs() < 1e-6);
             assert!((pair.rate() * 8e-6 - 100.0).abs() < 0.03);
         }
+    }
+
+    #[test]
+    fn what_was_marked_was_not_lost() {
+        let mut marked = pair(0, 100.0, |_| 0.02, |_| 0.0);
+        for probe in [&mut marked.first, &mut marked.second] {
+            probe.packets_marked = probe.packets - probe.packets_lost;
+        }
+        let unmarked = pair(0, 100.0, |_| 0.02, |_| 0.0);
+        assert_eq!((marked.loss(), marked.loss_step()), (unmarked.loss(), unmarked.loss_step()));
     }
 
     #[test]
