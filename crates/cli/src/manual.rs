@@ -34,3 +34,50 @@ pub(crate) fn man(args: &ManArgs, command: Command) -> anyhow::Result<()> {
         .and_then(|()| clap_mangen::generate_to(command, &args.dir))
         .with_context(|| format!("could not write manual pages to {}", args.dir.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    /// The words of a line as a shell takes them, as far as help goes: quotes, files and pipes behind it, and remarks, which
+    /// stand two spaces behind the command.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+        for c in line.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted && word.is_empty() => break,
+                ' ' if !quoted => words.push(std::mem::take(&mut word)),
+                _ => word.push(c),
+            }
+        }
+        words.extend(Some(word).filter(|word| !word.is_empty()));
+        words.truncate(words.iter().position(|word| word == ">" || word == "|").unwrap_or(words.len()));
+        words
+    }
+
+    fn examples(command: &clap::Command, found: &mut Vec<Vec<String>>) {
+        for help in [command.get_after_help(), command.get_after_long_help()].into_iter().flatten() {
+            let help = help.to_string();
+            let lines = help.lines().map(|line| line.trim_start_matches("Example:").trim_start());
+            found.extend(
+                lines
+                    .filter(|line| line.starts_with("pcc ") && !line.contains("...") && !line.contains('…'))
+                    .map(words),
+            );
+        }
+        command.get_subcommands().for_each(|command| examples(command, found));
+    }
+
+    #[test]
+    fn every_example_in_the_help_is_understood() {
+        let mut found = Vec::new();
+        examples(&crate::Cli::command(), &mut found);
+        assert!(found.len() > 20, "{found:?}");
+        for example in found {
+            if let Err(error) = crate::Cli::command().try_get_matches_from(&example) {
+                panic!("{example:?}: {error}");
+            }
+        }
+    }
+}

@@ -16,7 +16,7 @@ const PEERS: [&str; 3] = ["cubic", "bbr", "reno"];
 #[command(
     after_help = "Exit codes: 0 all promises are kept, 1 one is missed, 2 misused, 3 none is missed but some could not be \
                   judged.\n\
-                  Example: pcc sim score --short --row 7,21 --law epsilon_min=0.02"
+                  Example: pcc sim score --short --row 7,21 --law epsilon=0.02"
 )]
 pub(super) struct Args {
     /// Fewer seeds and shorter runs: minutes instead of an hour
