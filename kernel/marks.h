@@ -51,6 +51,9 @@ PCC_PART u32 pcc_take_marks(struct pcc_marks *marks, const struct pcc_sample *sa
 	if (sample->accurate || !delivered)
 		return told;
 	if (told && marks->awaited && (s32)(settled - marks->answer) <= 0) {
+		/* found stays below 2^20 (MARKS_FORGOTTEN of MARKS_ONE), so the product fits
+		 * up to 2^28 packets; known is what the last mark came with, above 0.
+		 */
 		marks->due += marks->found * delivered * MARKS_ONE / marks->known;
 		whole = marks->due / MARKS_ONE;
 		marks->due -= whole * MARKS_ONE;

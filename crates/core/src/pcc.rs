@@ -303,7 +303,7 @@ impl Pcc {
 
     /// How much may leave back to back: about 100 µs of the rate, at least one packet; and a train of [`Pcc::train_packets`].
     pub fn send_quantum(&self) -> Bytes {
-        (self.rate() * TRAIN).max(Bytes::new(self.packet.get() * u64::from(self.train_packets())))
+        (self.rate() * TRAIN).max(self.train())
     }
 
     /// So many packets should leave back to back even where pacing could send one by one: a sender that begins measures the
@@ -312,9 +312,14 @@ impl Pcc {
         self.trains.packets()
     }
 
-    /// The time for which pacing keeps a sender silent: a packet's, or a train's that measures.
+    /// A packet, or a train that measures.
+    fn train(&self) -> Bytes {
+        Bytes::new(self.packet.get() * u64::from(self.train_packets()))
+    }
+
+    /// The time for which pacing keeps a sender silent.
     fn gap(&self) -> Duration {
-        self.slot.rate.time_for(Bytes::new(self.packet.get() * u64::from(self.train_packets())))
+        self.slot.rate.time_for(self.train())
     }
 
     /// Bytes sent and not yet acknowledged, lost or discarded.

@@ -54,8 +54,8 @@ impl Receiver {
         let new = self.ranges.insert(number);
         self.unacknowledged += 1;
         self.marked += u32::from(is_marked);
-        // The first packet is the handshake's: answered at once. So is a mark (RFC 9000 §13.2.1).
         self.awaited = self.awaited.map(|awaited| awaited.saturating_sub(u64::from(new)));
+        // The first packet is the handshake's: answered at once. So is a mark (RFC 9000 §13.2.1).
         let at_once = self.awaited == Some(0)
             || !in_order
             || self.unacknowledged >= self.policy.every

@@ -8,10 +8,11 @@
 use super::Slot;
 use crate::units::Rate;
 
-/// How far a step goes, and for how much of a round trip.
+/// How far a step goes, and for how much of a round trip: shorter, longer and smaller ones are in docs/sweeps/trains.md.
 const STEP: f64 = 8.0;
 const STEP_RTTS: f64 = 0.25;
-/// Up to so many times what was proven it is about a doubling.
+/// Up to so many times what was proven it is about a doubling: the last step over 42 Mbit/s and 800 ms is one of 2.1, and cut short
+/// would take a round trip more. Not swept.
 const DOUBLING: f64 = 2.5;
 
 /// On the way to a rate.
