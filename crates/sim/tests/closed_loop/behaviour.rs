@@ -1,6 +1,6 @@
 use core::time::Duration;
 use pcc::units::Rate;
-use pcc_sim::{Flow, Results, Scenario, Source, run};
+use pcc_sim::{Acks, Flow, Results, Scenario, Source, run};
 
 pub(super) const fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -207,6 +207,19 @@ fn a_busy_host_costs_little_on_a_path_whose_queue_bears_its_stops() {
         }
         let found = shares.iter().sum::<f64>() / 8.0;
         assert!(found >= 0.84, "mean share on {path}: {found} of {shares:?}");
+    }
+}
+
+#[test]
+fn a_receiver_that_answers_for_many_milliseconds_at_once_does_not_hold_a_short_path_back() {
+    // Loopback, where a receiver without a processor of its own gets its turn so seldom.
+    for gathers in [10, 25, 50, 100] {
+        let limit = Rate::from_mbit(8.0);
+        let config = pcc::Config { max_rate: Some(limit), ..pcc::Config::default() };
+        let acks = Acks { bursts: ms(gathers), ..Acks::default() };
+        let results = seeded("rate=1Gbit,rtt=1ms,buffer=1MB", 10, 1, vec![Flow { config, acks, ..Flow::default() }]);
+        let carried = results.flows[0].goodput(s(1), s(10)).mbit();
+        at_least(&format!("Mbit/s of 8, {gathers} ms at once"), carried, 7.6, &results);
     }
 }
 
