@@ -174,7 +174,7 @@ const PARAMETERS: [Parameter; 11] = [
         "0.02",
         &["0.01", "0.03", "0.05"],
         "A smaller probe loses less in a buffer of one packet and lets queues swing less; 0.05 costs a lone flow \
-         two hundredths of the path. With 0.01 two flows meet a little later.",
+         two hundredths of the path. With 0.01 four flows share less evenly.",
     ),
     law(
         "step_max",
@@ -188,22 +188,21 @@ const PARAMETERS: [Parameter; 11] = [
         "interval_rtts",
         "0.5",
         &["0.25", "1"],
-        "Shorter probes know less, and lose more of one packet of buffer; longer ones tell several flows of each \
-         other too late.",
+        "Shorter probes know less, and lose more of one packet of buffer; with longer ones four flows lose more.",
     ),
     law(
         "interval_packets",
         "40",
         &["20", "80"],
-        "Half as many do as well here; with twice as many the queue of two flows is a little longer, and that behind a Wi-Fi shorter.",
+        "Half as many do as well here; with twice as many the queue of four flows is a little longer, and that behind a Wi-Fi shorter.",
     ),
     law("horizon_rtts", "1", &["0.5", "2"], "0.5 does as well here. Farther than 1 ten flows share less evenly."),
     law(
         "price_gain",
         "0.03",
         &["0.01", "0.02", "0.045", "0.06"],
-        "With 0.01 two of unequal round trips meet later. Above 0.03 they meet sooner and ten keep a shorter queue, and nothing \
-         here is worse for it; when it was chosen 0.045 and 0.06 cost two hundredths of a path whose RTT jitters by 20 ms.",
+        "With 0.01 ten keep a longer queue. Nothing here is worse for more than 0.03; when it was chosen 0.045 and \
+         0.06 cost two hundredths of a path whose RTT jitters by 20 ms.",
     ),
     fair(
         "level",
