@@ -1,7 +1,6 @@
 //! The facade a transport holds: packet events in, rate and window out.
 
 mod delivery;
-mod gathered;
 mod judging;
 mod silence;
 mod window;
@@ -17,7 +16,6 @@ use crate::units::{Bytes, Rate, Timestamp};
 use crate::utility::{Fair, Utility};
 use core::time::Duration;
 use delivery::DeliveryRate;
-use gathered::Gathered;
 use silence::Stall;
 use std::sync::Arc;
 use window::{Start, initial_window};
@@ -87,7 +85,6 @@ pub struct Pcc {
     limited_by: LimitedBy,
     last_sent: Option<Timestamp>,
     delivery: DeliveryRate,
-    gathered: Gathered,
     /// The latest interval whose fate is known.
     previous: Option<Previous>,
     stall: Stall,
@@ -117,7 +114,6 @@ impl Pcc {
             limited_by: LimitedBy::Network,
             last_sent: None,
             delivery: DeliveryRate::default(),
-            gathered: Gathered::default(),
             previous: None,
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, ended: None },
             start: Start { settled: Bytes::ZERO, volume: initial_window(packet) },
@@ -165,7 +161,6 @@ impl Pcc {
     /// That packet was acknowledged. [`Pcc::on_end_acks`] follows after the last one of an acknowledgement.
     pub fn on_ack(&mut self, now: Timestamp, packet: u64) {
         if let Some(acked) = self.monitor.on_ack(now, packet) {
-            self.gathered.on_ack(acked.bytes);
             self.trains.on_ack(packet, acked.bytes);
             self.end_stall(now, acked.sent_at);
         }
@@ -173,8 +168,6 @@ impl Pcc {
 
     /// All packets of one acknowledgement were reported: samples are taken and decisions made.
     pub fn on_end_acks(&mut self, now: Timestamp) {
-        let fastest = self.law.rate().max(self.slot.rate).max(self.delivery.best());
-        self.gathered.on_end_acks(now, fastest, self.rtt.smoothed_or_assumed());
         if let Some(sample) = self.monitor.on_end_acks(now) {
             let first = self.rtt.smoothed().is_none();
             // The handshake's sample contains what both hosts computed. On a short path that is most of it, and the
@@ -304,7 +297,7 @@ impl Pcc {
     fn start(&mut self, rate: Rate) {
         self.open_start_window(rate * (self.rtt.smoothed_or_assumed() / 2));
         let rtt = self.rtt.smoothed().filter(|_| self.config.law().measures_by_trains());
-        self.trains = rtt.map_or(Trains::none(), Trains::new);
+        self.trains = rtt.map_or(Trains::none(), |rtt| Trains::new(rtt, self.monitor.bytes_in_flight()));
         self.law.start(rate);
     }
 

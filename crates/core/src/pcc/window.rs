@@ -43,8 +43,7 @@ impl Pcc {
             .unwrap_or(self.rtt.smoothed_or_assumed())
             .max(Duration::from_millis(1));
         let time = base * 5 / 2;
-        let ahead = initial_window(self.packet) + self.gathered.most();
-        let window = self.law.rate().max(self.slot.rate) * time + ahead;
+        let window = self.law.rate().max(self.slot.rate) * time + initial_window(self.packet);
         let is_told = self.trains.told().is_some_and(|rate| rate > self.law.rate());
         if !self.law.is_starting() || is_told {
             return window;

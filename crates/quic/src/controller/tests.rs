@@ -245,7 +245,7 @@ async fn under_our_runtime_the_window_closes_behind_a_packet_and_noq_does_not_pa
 }
 
 #[tokio::test]
-async fn the_first_packets_after_the_handshake_leave_in_trains_of_four() {
+async fn the_first_packets_after_the_handshake_leave_in_trains_of_six() {
     let timer = Arc::new(pace::Timer::start().unwrap());
     // So slow that no stop of this machine lasts longer than a gap.
     let core = pcc::Config { max_rate: Some(Rate::from_mbit(0.001)), ..PccConfig::default().core };
@@ -257,7 +257,7 @@ async fn the_first_packets_after_the_handshake_leave_in_trains_of_four() {
     controller.acknowledged(acked, sent, 0, false);
     controller.on_end_acks(acked, 0, false, Some(0));
     let turn = async move {
-        for packet in 1..=4 {
+        for packet in 1..=6 {
             assert!(controller.window() > 1, "packet {packet}");
             controller.on_packet_sent(Instant::now(), SIZE, packet);
         }

@@ -192,7 +192,7 @@ pub const ROWS: &[Row] = &[
     row("22", "CoDel beside CUBIC", CODEL, CUBIC, FairPart, [0.95, 0.95])
         .marks(Queue::Codel)
         .long([20, 60], [2, 5])
-        .today(0.67),
+        .today(0.69),
     row("22", "FQ-CoDel beside CUBIC", CODEL, CUBIC, FairPart, [0.95, 0.95])
         .marks(Queue::FqCodel)
         .long([20, 60], [2, 5]),

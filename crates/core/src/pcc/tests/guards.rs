@@ -157,12 +157,15 @@ fn while_starting_the_window_grows_by_half_more_than_what_the_path_answers_for()
     let mut flow = Flow::new();
     assert_eq!(flow.pcc.congestion_window(), Bytes::new(18_000));
     (0..10).for_each(|packet| flow.pcc.on_packet_sent(flow.now, packet, PACKET));
-    for packet in 0..6 {
+    let mut acked = |packet| {
         flow.pcc.on_ack(flow.now + RTT, packet);
         flow.pcc.on_end_acks(flow.now + RTT);
-    }
-    // The first of them told the RTT, and from there on five were answered for.
-    assert_eq!(flow.pcc.congestion_window(), Bytes::new(18_000 + 5 * 1800));
+        flow.pcc.congestion_window()
+    };
+    // The first of them told the RTT: beside the nine in flight there is room for three trains of six. From there on nine were
+    // answered for.
+    assert_eq!(acked(0), Bytes::new((9 + 18) * 1200));
+    assert_eq!((1..10).map(acked).last(), Some(Bytes::new(18_000 + 9 * 1800)));
 }
 
 #[test]
