@@ -66,24 +66,29 @@ pub(super) struct Clock {
     wall: Duration,
 }
 
-/// A stamp older than this is not believed: somebody set the clock.
+/// A stamp farther away than this is not believed: somebody set the clock.
 #[cfg(target_os = "linux")]
-const OLDEST: Duration = Duration::from_secs(2);
+const FARTHEST: Duration = Duration::from_secs(2);
 
 impl Clock {
     pub(super) fn read() -> Self {
+        // In this order: stopped between the two, we take a packet for later than it was. Earlier, and it would leave the path
+        // faster than light.
+        #[cfg(target_os = "linux")]
+        let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Self {
             now: Instant::now(),
             #[cfg(target_os = "linux")]
-            wall: std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default(),
+            wall,
         }
     }
 
-    /// The moment of a wall-clock stamp; now, if the stamp makes no sense.
+    /// The moment of a wall-clock stamp, which may be later than this one; now, if the stamp makes no sense.
     #[cfg(target_os = "linux")]
     fn at(&self, stamp: Duration) -> Instant {
-        let age = self.wall.checked_sub(stamp).filter(|age| *age < OLDEST);
-        age.and_then(|age| self.now.checked_sub(age)).unwrap_or(self.now)
+        let (age, lead) = (self.wall.saturating_sub(stamp), stamp.saturating_sub(self.wall));
+        let believed = age.max(lead) < FARTHEST;
+        self.now.checked_sub(age).filter(|_| believed).map_or(self.now, |then| then + lead)
     }
 }
 
@@ -128,4 +133,20 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8], clock: &Clock) -> io::Result<R
 fn receive(socket: &UdpSocket, buffer: &mut [u8], clock: &Clock) -> io::Result<Received> {
     let (len, from) = socket.recv_from(buffer)?;
     Ok(Received { from, len, at: clock.now })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_as_far_from_now_as_from_the_wall_clock_and_one_far_away_is_now() {
+        let clock = Clock { now: Instant::now(), wall: Duration::from_secs(1_000_000) };
+        let ms = Duration::from_millis;
+        assert_eq!(clock.at(clock.wall - ms(3)), clock.now - ms(3));
+        assert_eq!(clock.at(clock.wall + ms(3)), clock.now + ms(3), "it came while others were read");
+        for set in [ms(2000), ms(3_600_000)] {
+            assert_eq!((clock.at(clock.wall - set), clock.at(clock.wall + set)), (clock.now, clock.now));
+        }
+    }
 }
