@@ -167,6 +167,14 @@ PCC_PART bool pcc_surely_grew(const struct pcc_report *report, pcc_num pace)
 		       n_mul(PCC_SURE_ERRORS, report->rtt_gradient_error));
 }
 
+/* By how much the RTT grew beyond doubt, from its first to its last measurement. Unit: s. */
+PCC_PART pcc_num pcc_sure_rise(const struct pcc_report *report)
+{
+	pcc_num errors = n_mul(PCC_SURE_ERRORS, report->rtt_gradient_error);
+
+	return n_max(n_sub(pcc_rtt_rise(report), n_mul(errors, report->rtt_span)), N_ZERO);
+}
+
 /* The least growth that the noise allows, less what a host may have held back. */
 PCC_PART pcc_num pcc_least_growth(const struct pcc_report *report, pcc_num errors)
 {

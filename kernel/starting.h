@@ -51,6 +51,8 @@ struct pcc_starting {
 	 * two standard deviations above the mean. Unit: s.
 	 */
 	pcc_num usual_rtt;
+	/* The same at the first rate that was good, when no queue was ours yet. Unit: s. */
+	pcc_num first_rtt;
 	u32 has_best;
 	/* Doublings whose result is not known. */
 	u32 unknown;
@@ -76,6 +78,7 @@ PCC_PART void pcc_starting_at(struct pcc_starting *starting, pcc_num rate)
 	starting->rate = rate;
 	starting->delivered = N_ZERO;
 	starting->usual_rtt = N_ZERO;
+	starting->first_rtt = N_UNKNOWN;
 	starting->has_best = 0;
 	starting->unknown = 0;
 	starting->hold = 0;
@@ -142,6 +145,24 @@ PCC_PART bool pcc_starting_is_in_doubt(const struct pcc_starting *starting,
 	       pcc_grows_beyond_doubt(report) && !n_above(pcc_loss(report), N_ZERO);
 }
 
+/* The queue that is certainly there, and ours: half of what surely grew through the interval,
+ * as far as not even its least RTT was one that the path showed at the first rate. Others
+ * drain theirs for who fills it: who does not count his own takes most of a shared path, and
+ * loses that slowly. Of a radio the one or the other stays below its noise. Unit: s.
+ */
+PCC_CALL pcc_num pcc_own_queue(const struct pcc_starting *starting,
+			       const struct pcc_report *report)
+{
+	pcc_num stands;
+
+	PCC_NEEDS(starting, N_ZERO);
+	PCC_NEEDS(report, N_ZERO);
+	if (!n_known(report->rtt_least) || !n_known(starting->first_rtt))
+		return N_ZERO;
+	stands = n_sub(report->rtt_least, starting->first_rtt);
+	return n_max(n_min(n_div(pcc_sure_rise(report), N_TWO), stands), N_ZERO);
+}
+
 /* Whether the interval is one too many, given how it looks in its favour. */
 PCC_PART bool pcc_overloads(struct pcc_starting *starting, const struct pcc_report *report,
 			    const struct pcc_path *path, const struct pcc_program *program)
@@ -158,6 +179,9 @@ PCC_PART bool pcc_overloads(struct pcc_starting *starting, const struct pcc_repo
 	    n_above(reached, n_add(starting->usual_rtt, visible)) &&
 	    pcc_grows_beyond_doubt(report))
 		return true;
+	if (n_known(starting->doubted.rtt_least))
+		starting->doubted.rtt_least = n_add(starting->doubted.rtt_least,
+						    pcc_own_queue(starting, report));
 	return pcc_is_worse(starting, report,
 			    pcc_worth(program, &starting->doubted, &starting->machine));
 }
@@ -219,6 +243,8 @@ PCC_PART void pcc_starting_learn(struct pcc_starting *starting, const struct pcc
 	if (n_known(report->rtt)) {
 		utility = n_add(report->rtt_deviation, report->rtt_deviation);
 		starting->usual_rtt = n_add(report->rtt, utility);
+		if (!n_known(starting->first_rtt))
+			starting->first_rtt = starting->usual_rtt;
 	}
 }
 

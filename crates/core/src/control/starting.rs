@@ -8,6 +8,7 @@ use super::approach::Approach;
 use super::{Path, Slot, within_reach};
 use crate::interval::{LimitedBy, Report, TRAIN};
 use crate::units::Rate;
+use core::time::Duration;
 
 /// What a rate that was tried is worth.
 pub(super) type Evaluate<'a> = &'a dyn Fn(&Report) -> f64;
@@ -68,6 +69,8 @@ pub(super) struct Starting {
     delivered: Rate,
     /// The longest RTT that the path showed at the latest rate that was good, two standard deviations above the mean. Unit: s.
     usual_rtt: f64,
+    /// The same at the first rate that was good, when no queue was ours yet. Unit: s.
+    first_rtt: Option<f64>,
     /// The last interval was short of data: do not double until one is not.
     hold: bool,
     /// The way to the rate that trains told.
@@ -84,6 +87,7 @@ impl Starting {
             best: None,
             delivered: Rate::ZERO,
             usual_rtt: 0.0,
+            first_rtt: None,
             hold: false,
             approach: None,
         }
@@ -151,7 +155,10 @@ impl Starting {
         if self.best.is_none_or(|best| tried.utility > best.utility) {
             self.best = Some(tried);
         }
-        self.usual_rtt = report.rtt.map_or(self.usual_rtt, |rtt| (rtt + 2 * report.rtt_deviation).as_secs_f64());
+        if let Some(rtt) = report.rtt {
+            self.usual_rtt = (rtt + 2 * report.rtt_deviation).as_secs_f64();
+            self.first_rtt = self.first_rtt.or(Some(self.usual_rtt));
+        }
         // The bottleneck's rate has passed for a round trip, and there is nothing left to look for.
         let is_all = |capacity: Rate| slot.rate >= goal(capacity, path) && slot.rate * EXIT_SHARE <= capacity;
         if slot.rtts.0 >= 1.0 && path.capacity.is_some_and(is_all) {
@@ -179,6 +186,8 @@ impl Starting {
     }
 
     fn overloads(&self, report: &Report, favour: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
+        let ours = Duration::try_from_secs_f64(self.own_queue(report)).unwrap_or_default();
+        let favour = &Report { rtt_least: favour.rtt_least.map(|least| least + ours), ..favour.clone() };
         let visible = (path.base() / RISE_DIVISOR).max(TRAIN).as_secs_f64();
         let mean = report.rtt.unwrap_or_default().as_secs_f64();
         let reached = mean + report.rtt_rise() / 2.0;
@@ -195,6 +204,14 @@ impl Starting {
             }
             _ => fills_a_queue || self.is_worse(report, utility(favour)),
         }
+    }
+
+    /// The queue that is certainly there, and ours: half of what surely grew through the interval, as far as not even its least
+    /// RTT was one that the path showed at the first rate. Others drain theirs for who fills it: who does not count his own takes
+    /// most of a shared path, and loses that slowly. Of a radio the one or the other stays below its noise. Unit: s.
+    fn own_queue(&self, report: &Report) -> f64 {
+        let (Some(least), Some(first)) = (report.rtt_least, self.first_rtt) else { return 0.0 };
+        (report.sure_rise() / 2.0).min(least.as_secs_f64() - first).max(0.0)
     }
 
     /// Whether a doubling brought next to nothing. What the path did not deliver is in its queue or was dropped; where

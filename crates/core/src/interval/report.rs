@@ -194,6 +194,11 @@ impl Report {
         self.rtt_gradient.is_some_and(|gradient| gradient > pace && gradient > SURE_ERRORS * self.rtt_gradient_error)
     }
 
+    /// By how much the RTT grew beyond doubt, from its first to its last measurement. Unit: s.
+    pub(crate) fn sure_rise(&self) -> f64 {
+        (self.rtt_rise() - SURE_ERRORS * self.rtt_gradient_error * self.rtt_span.as_secs_f64()).max(0.0)
+    }
+
     /// The same at `factor` times the rate, if the path treated it alike.
     pub(crate) fn at_rate(&self, factor: f64) -> Self {
         let scaled = |bytes: Bytes| Bytes::new((bytes.get() as f64 * factor) as u64);

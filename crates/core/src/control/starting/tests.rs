@@ -278,3 +278,39 @@ fn who_is_short_of_data_or_of_a_host_leaves_the_approach() {
         assert!(next.rate <= step.rate && next.trial.is_some(), "{next:?} after {short:?}");
     }
 }
+
+#[test]
+fn a_queue_of_its_own_counts_as_far_as_it_surely_grew_and_stands_above_what_the_path_showed_at_first() {
+    let first = Report { rtt: Some(ms(33)), rtt_deviation: ms(1), ..report(10.0, 0.0) }; // reaches 35 ms
+    let starting = after(&first);
+    let growing = Report {
+        rtt: Some(ms(43)),
+        rtt_least: Some(ms(39)),
+        rtt_gradient: Some(0.4),
+        rtt_gradient_error: 0.02,
+        rtt_span: ms(20),
+        ..report(20.0, 0.0)
+    };
+    for (what, seen, ours) in [
+        ("half of 8 ms less five errors of 0.4 ms", growing.clone(), 0.003),
+        ("no more than it stands", Report { rtt_least: Some(ms(36)), ..growing.clone() }, 0.001),
+        ("a radio's least RTT", Report { rtt_least: Some(ms(34)), ..growing.clone() }, 0.0),
+        ("a growth in doubt", Report { rtt_gradient_error: 0.08, ..growing.clone() }, 0.0),
+        ("a queue of others", Report { rtt_gradient: Some(0.0), ..growing.clone() }, 0.0),
+    ] {
+        assert!((starting.own_queue(&seen) - ours).abs() < 1e-9, "{what}: {}", starting.own_queue(&seen));
+    }
+    assert!(Starting::at(Rate::from_mbit(10.0)).own_queue(&growing).abs() < 1e-9, "nothing to compare with");
+    let fair = |report: &Report| crate::utility::Utility::evaluate(&crate::utility::Fair::default(), report);
+    let based = Report { rtt_base: Some(ms(32)), ..growing };
+    assert!(starting_after(&first, &fair).ends_early(&based, &fair, &path()));
+    let others = Report { rtt_gradient: Some(0.0), ..based };
+    assert!(!starting_after(&first, &fair).ends_early(&others, &fair, &path()));
+}
+
+fn starting_after(first: &Report, utility: &dyn Fn(&Report) -> f64) -> Starting {
+    let mut starting = Starting::at(Rate::from_mbit(10.0));
+    let slot = Slot { trial: Some(0), ..Slot::filler(first.target) };
+    starting.on_report(slot, first, utility, &path());
+    starting
+}
