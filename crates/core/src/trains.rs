@@ -10,7 +10,7 @@
 //! ours, and nothing is told; a queue of others that never changes is not seen. So who is told something still has to see that
 //! rate pass ([`crate::control`], start-up).
 //!
-//! A receiver can pretend any rate up to that of a train in 100 µs, some 400 Mbit/s with packets of 1200 bytes; what is sent on its
+//! A receiver can pretend any rate up to that of a train in 100 µs, some 580 Mbit/s with packets of 1200 bytes; what is sent on its
 //! word is bounded by what it acknowledges of each step. One that answers by a timer, whole packets of a train always so far apart,
 //! tells a rate that is too low, from which the law climbs.
 
@@ -18,12 +18,12 @@ use crate::interval::TRAIN;
 use crate::units::{Bytes, Rate, Timestamp};
 use core::time::Duration;
 
-/// Packets of a train: of four acknowledgements of two packets the first does not count. Trains of the first round trip: together
+/// Packets of a train: of three acknowledgements of two packets the first does not count. Trains of the first round trip: together
 /// what any sender may have in flight on a new path, give or take (RFC 6928: ten packets; Linux paces twice that into the first
 /// round trip).
 const PACKETS: u32 = 6;
 const TRAINS: u32 = 3;
-/// So many leave at most, whole or not.
+/// So many leave at most, whole or not. Not swept.
 const MOST_TRAINS: u32 = 32;
 /// And so many are watched at a time.
 const WATCHED: usize = 8;
@@ -164,7 +164,7 @@ impl Arrived {
 
     /// Whether they may tell anything, now or once there are more of them.
     fn may_tell(&self, least_rtt: Duration) -> bool {
-        // Fewer do not fit the path. A shorter time is that of a host's timers; who waited longer than it takes to pass stood behind
+        // If none arrived they do not fit the path. A shorter time is that of a host's timers; who waited longer than it takes to pass stood behind
         // somebody else.
         let waited = self.answered.saturating_sub(least_rtt).as_secs_f64();
         self.trains > 0 && self.passing() > TRAIN.as_secs_f64() && waited <= self.passing()
