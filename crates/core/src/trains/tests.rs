@@ -1,0 +1,245 @@
+use super::*;
+use crate::rng::Rng;
+
+const PACKET: Bytes = Bytes::new(1200);
+const RTT: Duration = Duration::from_millis(100);
+
+fn us(us: f64) -> Duration {
+    Duration::from_nanos((us * 1e3) as u64)
+}
+
+fn at(ms: u64) -> Timestamp {
+    Timestamp::from_nanos(1_000_000 + ms * 1_000_000)
+}
+
+/// Trains 20 ms apart; packets 6 to 11 are the second one.
+fn leave(trains: &mut Trains, packets: core::ops::Range<u64>) {
+    for packet in packets {
+        assert_eq!(trains.packets(), 6);
+        trains.on_packet_sent(at(packet / 6 * 20), packet, PACKET);
+    }
+}
+
+fn three() -> Trains {
+    let mut trains = Trains::new(RTT, Bytes::ZERO);
+    leave(&mut trains, 0..18);
+    trains
+}
+
+/// These packets are acknowledged so long after the train of the last of them left, and a round trip.
+fn ack(trains: &mut Trains, packets: core::ops::RangeInclusive<u64>, after: Duration) {
+    let now = at(packets.end() / 6 * 20) + RTT + after;
+    packets.rev().for_each(|packet| trains.on_ack(packet, PACKET));
+    trains.on_end_acks(now, RTT);
+}
+
+/// Behind a bottleneck of 9.6 Mbit/s, a packet a millisecond, whose acknowledgements are late by what `late` says.
+fn answer(trains: &mut Trains, packets: core::ops::Range<u64>, mut late: impl FnMut(u64) -> f64) {
+    for packet in packets.skip(1).step_by(2) {
+        ack(trains, packet - 1..=packet, us((packet % 6) as f64 * 1e3 + late(packet)));
+    }
+}
+
+fn answered(late: impl FnMut(u64) -> f64) -> Trains {
+    let mut trains = three();
+    answer(&mut trains, 0..18, late);
+    trains
+}
+
+fn told(trains: &Trains) -> Option<f64> {
+    trains.told().map(|rate| (rate.mbit() * 10.0).round() / 10.0)
+}
+
+#[test]
+fn packets_that_arrive_a_millisecond_apart_tell_a_packet_a_millisecond() {
+    assert_eq!(told(&answered(|_| 0.0)), Some(9.6));
+    let mut rng = Rng::new(3);
+    let noisy = told(&answered(|_| 50.0 * rng.unit())).unwrap();
+    assert!((9.1..10.1).contains(&noisy), "{noisy}");
+}
+
+#[test]
+fn a_host_that_the_first_packet_of_a_train_wakes_up_makes_it_no_shorter() {
+    let mut rng = Rng::new(3);
+    let woken = |packet: u64| if packet % 6 == 1 { 100.0 + 200.0 * rng.unit() } else { 0.0 };
+    assert_eq!(told(&answered(woken)), Some(9.6));
+}
+
+#[test]
+fn noise_as_long_as_the_train_tells_nothing() {
+    // Jitter that keeps the order of packets: who comes while one is held back waits with it.
+    let mut rng = Rng::new(3);
+    let fooled = (0..1000).filter(|_| {
+        let mut held: f64 = 0.0;
+        let late = |packet: u64| {
+            held = if packet % 6 == 1 { 0.0 } else { held - 2e3 }.max(20e3 * rng.unit());
+            held
+        };
+        told(&answered(late)).is_some()
+    });
+    assert!(fooled.count() <= 10);
+}
+
+#[test]
+fn what_three_trains_leave_unsure_twice_as_many_may_tell_and_not_one_more() {
+    // Every other train's last acknowledgement is late: the slope is known to a quarter, not to a part of it.
+    let late = |packet: u64| if packet % 12 == 11 { 500.0 } else { 0.0 };
+    let mut trains = answered(late);
+    assert!(told(&trains).is_none() && !trains.is_over && trains.packets() == 6);
+    leave(&mut trains, 18..36);
+    answer(&mut trains, 18..30, late);
+    assert_eq!(told(&trains), None, "it is asked again when there are twice as many");
+    answer(&mut trains, 30..36, late);
+    let rate = told(&trains).unwrap();
+    assert!((8.0..9.6).contains(&rate) && trains.packets() == 1, "{rate}");
+}
+
+#[test]
+fn more_than_so_many_trains_do_not_leave() {
+    let mut rng = Rng::new(5);
+    let mut trains = Trains::new(RTT, Bytes::ZERO);
+    let mut packet = 0;
+    while trains.packets() > 1 {
+        leave(&mut trains, packet..packet + 6);
+        answer(&mut trains, packet..packet + 6, |packet| if packet % 6 == 5 { 2e3 * rng.unit() } else { 0.0 });
+        packet += 6;
+    }
+    assert!(packet <= 6 * 32 && trains.is_over, "{packet} packets");
+    trains.on_packet_sent(at(packet / 6 * 20), packet, PACKET);
+    assert!(trains.watched.iter().all(Option::is_none));
+}
+
+#[test]
+fn no_more_trains_leave_than_are_watched() {
+    let mut trains = Trains::new(RTT, Bytes::ZERO);
+    leave(&mut trains, 0..48);
+    assert_eq!(trains.packets(), 1);
+    answer(&mut trains, 0..6, |_| 0.0);
+    assert_eq!(trains.packets(), 6, "there is room for one");
+}
+
+#[test]
+fn a_queue_of_others_is_not_taken_for_ours_and_no_more_is_asked_behind_one() {
+    assert_eq!(told(&answered(|_| 4900.0)), Some(9.6), "as long as a train: it may be our own");
+    for one in [1, 7, 13] {
+        let trains = answered(|packet| if packet / 6 == one / 6 { 5100.0 } else { 0.0 });
+        assert!(told(&trains).is_none() && trains.is_over);
+    }
+}
+
+#[test]
+fn what_passes_within_a_host_s_timer_tells_nothing() {
+    let passing = |packet_us: f64| {
+        let mut trains = three();
+        for packet in (1..18).step_by(2) {
+            ack(&mut trains, packet - 1..=packet, us((packet % 6) as f64 * packet_us));
+        }
+        (told(&trains), trains.is_over)
+    };
+    assert_eq!((passing(16.0), passing(20.0)), ((None, true), (Some(480.0), true)));
+    assert_eq!(passing(0.0), (None, true), "all at once: an aggregate");
+}
+
+#[test]
+fn of_a_train_that_lost_packets_what_came_before_them_counts() {
+    let mut trains = three();
+    for packet in (1..18).step_by(2).filter(|packet| *packet != 11) {
+        ack(&mut trains, packet - 1..=packet, us((packet % 6) as f64 * 1e3));
+    }
+    assert_eq!(told(&trains), None, "one is awaited");
+    trains.on_loss(10);
+    trains.on_end_acks(at(500), RTT);
+    assert_eq!(told(&trains), Some(9.6), "two agree");
+
+    // Of three that agree less, the third counts as far as it came.
+    let late = |packet: u64| if packet == 4 { 300.0 } else { 0.0 };
+    let mut trains = three();
+    for packet in (0..18).filter(|packet| *packet != 11) {
+        ack(&mut trains, packet..=packet, us((packet % 6) as f64 * 1e3 + late(packet)));
+    }
+    trains.on_loss(11);
+    trains.on_end_acks(at(500), RTT);
+    assert_eq!((told(&trains), trains.arrived.trains, trains.arrived.points), (Some(9.5), 3, 14));
+}
+
+#[test]
+fn trains_of_which_nothing_fits_the_path_are_not_sent_again() {
+    let mut trains = three();
+    for packet in [1, 7, 13] {
+        ack(&mut trains, packet - 1..=packet, us(1e3));
+    }
+    (2..18).filter(|packet| packet % 6 > 1).for_each(|packet| trains.on_loss(packet));
+    trains.on_end_acks(at(500), RTT);
+    assert!(told(&trains).is_none() && trains.is_over);
+}
+
+#[test]
+fn beyond_a_gap_in_what_arrived_a_train_tells_nothing() {
+    let mut trains = three();
+    for packet in (1..18).step_by(2) {
+        // Of the second train the last two packets overtake two others.
+        let (packets, after) = match packet {
+            9 => (10..=11, 3.0),
+            11 => (8..=9, 5.0),
+            _ => (packet - 1..=packet, (packet % 6) as f64),
+        };
+        ack(&mut trains, packets, us(after * 1e3));
+    }
+    assert_eq!((told(&trains), trains.settled, trains.arrived.trains), (Some(9.6), 3, 2));
+}
+
+#[test]
+fn the_odd_packet_that_a_receiver_holds_back_does_not_count() {
+    // Packet 0, 1 and 2, 3 and 4, and 25 ms later 5: a receiver that waits for a second packet.
+    let mut trains = three();
+    for first in [0, 6, 12] {
+        ack(&mut trains, first..=first, us(0.0));
+        ack(&mut trains, first + 1..=first + 2, us(2e3));
+        ack(&mut trains, first + 3..=first + 4, us(4e3));
+        ack(&mut trains, first + 5..=first + 5, us(30e3));
+    }
+    assert_eq!(told(&trains), Some(9.6));
+    // The same where the next train's first packet comes before that time is over.
+    let mut trains = three();
+    ack(&mut trains, 0..=0, us(0.0));
+    for first in [0, 6, 12] {
+        ack(&mut trains, first + 1..=first + 2, us(2e3));
+        ack(&mut trains, first + 3..=first + 4, us(4e3));
+        let with = if first < 12 { first + 6 } else { first + 5 };
+        ack(&mut trains, first + 5..=with, us(if first < 12 { 0.0 } else { 30e3 }));
+    }
+    assert_eq!(told(&trains), Some(9.6));
+}
+
+#[test]
+fn what_leaves_later_than_the_rest_is_another_train_and_a_short_path_needs_none() {
+    let mut trains = Trains::new(RTT, Bytes::new(5000));
+    assert_eq!((trains.packets(), trains.volume(PACKET)), (6, Bytes::new(5000 + 18 * 1200)));
+    for packet in 0..4 {
+        trains.on_packet_sent(at(10 * packet), packet, PACKET);
+    }
+    assert_eq!((trains.packets(), trains.begun, trains.latest()), (6, 4, Some(at(30))));
+    for packet in 0..4 {
+        trains.on_ack(packet, PACKET);
+        trains.on_end_acks(at(200), RTT);
+    }
+    assert!(trains.watched.iter().all(Option::is_none) && trains.settled == 0 && !trains.is_over);
+    let mut short = Trains::new(Duration::from_millis(4), Bytes::ZERO);
+    short.on_packet_sent(at(0), 0, PACKET);
+    assert!(short.packets() == 1 && short.latest().is_none() && short.volume(PACKET) == Bytes::ZERO);
+}
+
+#[test]
+fn what_is_discarded_is_not_awaited_and_what_was_told_is_forgotten() {
+    let mut trains = three();
+    trains.discard_below(1);
+    leave(&mut trains, 18..24);
+    for packet in (7..24).step_by(2) {
+        ack(&mut trains, packet - 1..=packet, us((packet % 6) as f64 * 1e3));
+    }
+    assert_eq!(told(&trains), Some(9.6), "without the first train");
+    trains.forget_what_is_old(at(10_000));
+    assert_eq!(told(&trains), Some(9.6));
+    trains.forget_what_is_old(at(10_300));
+    assert_eq!(told(&trains), None);
+}
