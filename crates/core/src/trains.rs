@@ -37,9 +37,10 @@ const SHORTEST_RTT: Duration = Duration::from_millis(5);
 /// The trains of a sender that begins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trains {
-    /// Those of which more will be heard; the newest one is `last`.
+    /// Those of which more will be heard.
     watched: [Option<Train>; WATCHED],
-    last: usize,
+    /// Where the newest one is; `None` once a packet left that is not watched.
+    last: Option<usize>,
     begun: u32,
     settled: u32,
     /// With so many that arrived the question was asked for the last time.
@@ -82,7 +83,7 @@ impl Trains {
 
     /// The train that leaves, as long as it is not complete.
     fn leaving(&self) -> Option<&Train> {
-        self.watched[self.last].as_ref().filter(|train| train.is_leaving())
+        self.watched[self.last?].as_ref().filter(|train| train.is_leaving())
     }
 
     /// Where one more would be watched.
@@ -101,12 +102,13 @@ impl Trains {
             return;
         }
         if !self.leaving().is_some_and(|train| train.goes_on_with(now, packet)) {
-            let Some(place) = self.place() else { return };
+            self.last = self.place();
+            let Some(place) = self.last else { return };
             self.watched[place] = Some(Train::new(now, packet));
-            (self.last, self.latest) = (place, Some(now));
+            self.latest = Some(now);
             self.begun += 1;
         }
-        if let Some(train) = &mut self.watched[self.last] {
+        if let Some(train) = self.last.and_then(|place| self.watched[place].as_mut()) {
             train.on_packet_sent(bytes);
         }
     }

@@ -139,7 +139,7 @@ impl Starting {
         }
         let delivery = report.delivery_rate.unwrap_or(report.throughput());
         let favour = report.in_its_favour();
-        if self.overloads(report, &favour, utility, path) || self.is_stuck(report, &favour) {
+        if self.is_stuck(report, &favour) || self.overloads(report, favour, utility, path) {
             return Judgement::Over(self.carried(report, delivery));
         }
         self.delivered = self.delivered.max(delivery);
@@ -182,12 +182,12 @@ impl Starting {
 
     /// Whether the interval ends Starting even if all that is still outstanding of it arrives.
     pub(super) fn ends_early(&self, report: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
-        self.overloads(report, &report.in_its_favour_so_far(), utility, path)
+        self.overloads(report, report.in_its_favour_so_far(), utility, path)
     }
 
-    fn overloads(&self, report: &Report, favour: &Report, utility: Evaluate<'_>, path: &Path) -> bool {
+    fn overloads(&self, report: &Report, mut favour: Report, utility: Evaluate<'_>, path: &Path) -> bool {
         let ours = Duration::try_from_secs_f64(self.own_queue(report)).unwrap_or_default();
-        let favour = &Report { rtt_least: favour.rtt_least.map(|least| least + ours), ..favour.clone() };
+        favour.rtt_least = favour.rtt_least.map(|least| least + ours);
         let visible = (path.base() / RISE_DIVISOR).max(TRAIN).as_secs_f64();
         let mean = report.rtt.unwrap_or_default().as_secs_f64();
         let reached = mean + report.rtt_rise() / 2.0;
@@ -200,9 +200,9 @@ impl Starting {
             None if path.trains.is_some_and(|left| left >= report.started) => {
                 let growth = report.rtt_rise().max(0.0) / report.duration.as_secs_f64().max(1e-9);
                 let passed = (1.0 - report.loss()) / (1.0 + growth);
-                fills_a_queue || (stands && (passed < DOUBLED_DELIVERS || self.is_worse(report, utility(favour))))
+                fills_a_queue || (stands && (passed < DOUBLED_DELIVERS || self.is_worse(report, utility(&favour))))
             }
-            _ => fills_a_queue || self.is_worse(report, utility(favour)),
+            _ => fills_a_queue || self.is_worse(report, utility(&favour)),
         }
     }
 

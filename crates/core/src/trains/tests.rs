@@ -119,6 +119,18 @@ fn no_more_trains_leave_than_are_watched() {
 }
 
 #[test]
+fn a_train_that_was_left_behind_is_none_when_no_other_can_begin() {
+    let mut trains = Trains::new(RTT, Bytes::ZERO);
+    // The last one that is watched has two packets.
+    leave(&mut trains, 0..44);
+    assert_eq!(trains.packets(), 6, "it goes on");
+    trains.on_packet_sent(at(1000), 44, PACKET);
+    assert_eq!(trains.packets(), 1, "what left later is not watched, and need not leave in trains");
+    answer(&mut trains, 0..6, |_| 0.0);
+    assert_eq!(trains.packets(), 6, "there is room for one");
+}
+
+#[test]
 fn a_queue_of_others_is_not_taken_for_ours_and_no_more_is_asked_behind_one() {
     assert_eq!(told(&answered(|_| 4900.0)), Some(9.6), "as long as a train: it may be our own");
     for one in [1, 7, 13] {
