@@ -16,6 +16,7 @@ mod kernel;
 mod lab;
 mod log;
 mod manual;
+mod page;
 mod percent;
 mod perf;
 mod put;

@@ -1,5 +1,6 @@
 //! A page of what happened over time: goodput of each flow, and how long packets waited. No scripts, no network.
 
+use crate::page::page;
 use core::fmt::Write as _;
 use core::time::Duration;
 use pcc_lab::chart::{escape, number, ticks};
@@ -36,13 +37,8 @@ pub(super) fn render(scenario: &Scenario, results: &Results, names: &[String]) -
     let table = escape(&super::table::text(scenario, results, &super::table::lines(scenario, results, names)));
     let goodput = chart("Goodput, Mbit/s, headers included", end, &lines.collect::<Vec<_>>());
     let waits = chart("Longest wait at the bottleneck, ms", end, &[("wait".to_owned(), waits.collect())]);
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
-         content=\"width=device-width\"><title>pcc sim</title><style>body{{font-family:sans-serif;max-width:960px;\
-         margin:2em auto;padding:0 12px;color:#222;background:#fff}}h1{{overflow-wrap:anywhere}}\
-         pre{{overflow-x:auto}}svg{{overflow:visible}}text{{font-size:12px;fill:#444}}</style></head><body>\n\
-         <h1>{title}</h1>\n<pre>{table}</pre>\n{goodput}{waits}</body></html>\n"
-    )
+    let body = format!("<h1>{title}</h1>\n<pre>{table}</pre>\n{goodput}{waits}");
+    page("pcc sim", "svg{overflow:visible}text{font-size:12px;fill:#444}", &body)
 }
 
 /// Lines over time, from zero to their largest value.

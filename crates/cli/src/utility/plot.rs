@@ -3,6 +3,7 @@ use super::course::{Course, game};
 use super::findings::{Findings, ms, short};
 use super::objective::Aim;
 use crate::exit::Failure;
+use crate::page::page;
 use crate::reserved::Reserved;
 use anyhow::anyhow;
 use pcc::units::Rate;
@@ -48,13 +49,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let link = args.course.link.to_string();
     let text = Findings::of(aim, path, link, &[1, 2, 5, 10, MOST_SENDERS]).text();
-    file.write(&format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
-         content=\"width=device-width\"><title>pcc utility</title><style>body{{font-family:sans-serif;max-width:960px;\
-         margin:2em auto;padding:0 12px;color:#222;background:#fff}}pre{{overflow-x:auto}}\
-         svg{{max-width:100%;height:auto}}</style></head><body>\n{svg}<pre>{}</pre>\n</body></html>\n",
-        escape(&text)
-    ))
+    file.write(&page("pcc utility", "svg{height:auto}", &format!("{svg}<pre>{}</pre>\n", escape(&text))))
 }
 
 fn drawing(aim: &Aim, path: Bottleneck) -> String {
