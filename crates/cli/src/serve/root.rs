@@ -127,6 +127,8 @@ impl Opened {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     /// `secret` beside the served directory `served`, which holds `inside/file` and the links that the test makes.
     fn served() -> (tempfile::TempDir, Root) {
         let dir = tempfile::tempdir().unwrap();
@@ -159,6 +161,41 @@ mod tests {
         {
             assert!(find(&root, outside).is_err(), "{outside}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn whoever_swaps_a_directory_for_a_link_while_it_is_opened_leads_nobody_outside() {
+        let (dir, root) = served();
+        let (served, done) = (dir.path().join("served"), AtomicBool::new(false));
+        std::fs::create_dir(dir.path().join("outside")).unwrap();
+        std::fs::write(dir.path().join("outside/file"), "secret").unwrap();
+        std::os::unix::fs::symlink("../outside", served.join("link")).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (inside, link, aside) = (served.join("inside"), served.join("link"), served.join("aside"));
+                while !done.load(Ordering::Relaxed) {
+                    for [from, to] in [[&inside, &aside], [&link, &inside], [&inside, &link], [&aside, &inside]] {
+                        std::fs::rename(from, to).unwrap();
+                    }
+                }
+            });
+            let (mut opened, mut refused, mut wrong) = (0, 0, None);
+            while wrong.is_none() && (opened + refused < 20_000 || opened == 0 || refused == 0) {
+                match find(&root, "/inside/file") {
+                    Ok(Found::File(file)) => {
+                        let mut buffer = [0; 100];
+                        let read = file.read(0, &mut buffer).unwrap_or_default();
+                        wrong = (buffer[..read] != *b"public").then(|| buffer[..read].to_vec());
+                        opened += 1;
+                    }
+                    Ok(found) => wrong = Some(format!("{found:?}").into_bytes()),
+                    Err(_) => refused += 1,
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+            assert_eq!(wrong, None, "after {opened} that were right");
+        });
     }
 
     #[cfg(unix)]
