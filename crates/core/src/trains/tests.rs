@@ -99,7 +99,7 @@ fn more_than_so_many_trains_do_not_leave() {
     let mut rng = Rng::new(5);
     let mut trains = Trains::new(RTT, Bytes::ZERO);
     let mut packet = 0;
-    while trains.packets() > 1 {
+    while trains.packets() > 1 && packet <= 6 * 32 {
         leave(&mut trains, packet..packet + 6);
         answer(&mut trains, packet..packet + 6, |packet| if packet % 6 == 5 { 2e3 * rng.unit() } else { 0.0 });
         packet += 6;
@@ -246,6 +246,8 @@ fn what_is_discarded_is_not_awaited_and_what_was_told_is_forgotten() {
     let mut trains = three();
     trains.discard_below(1);
     leave(&mut trains, 18..24);
+    trains.on_end_acks(at(100), RTT);
+    assert_eq!(trains.watched.iter().flatten().count(), 3, "the first one is watched no more");
     for packet in (7..24).step_by(2) {
         ack(&mut trains, packet - 1..=packet, us((packet % 6) as f64 * 1e3));
     }
@@ -254,4 +256,16 @@ fn what_is_discarded_is_not_awaited_and_what_was_told_is_forgotten() {
     assert_eq!(told(&trains), Some(9.6));
     trains.forget_what_is_old(at(10_300));
     assert_eq!(told(&trains), None);
+}
+
+#[test]
+fn a_train_of_which_packets_are_discarded_is_settled_and_the_one_behind_them_is_not() {
+    for (below, is_settled) in [(0, false), (6, false), (7, true), (12, true), (100, true)] {
+        let mut train = Train::new(at(0), 6);
+        (0..6).for_each(|_| train.on_packet_sent(PACKET));
+        train.discard_below(below);
+        assert_eq!(train.is_settled(), is_settled, "below {below}");
+        train.discard_below(0);
+        assert_eq!(train.is_settled(), is_settled, "and it stays so");
+    }
 }
