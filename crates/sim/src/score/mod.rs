@@ -93,7 +93,7 @@ pub struct Judged {
     pub row: Row,
     /// Median or worst of the seeds, divided by the peer's where the row says so; `None` if there was nothing to measure.
     pub measured: Option<f64>,
-    /// Smallest and largest seed, before any division.
+    /// Smallest and largest seed, divided by the same.
     pub range: Option<[f64; 2]>,
     /// The same measure with each peer in PCC's place.
     pub peers: Vec<(&'static str, Option<f64>)>,
@@ -193,15 +193,13 @@ pub fn judge(rows: &[Row], size: Size, peers: &[&'static str], figures: &[Figure
         let middle = |values: &[f64]| median(values);
         let own = of("pcc");
         let worst = if row.at_most { own.last().copied() } else { own.first().copied() };
-        let mut measured = if row.worst { worst } else { middle(&own) };
-        if let Some(peer) = row.over {
-            let peer = middle(&of(peer)).filter(|peer| *peer > 0.0);
-            measured = measured.zip(peer).map(|(own, peer)| own / peer);
-        }
+        let measured = if row.worst { worst } else { middle(&own) };
+        let by = row.over.map_or(Some(1.0), |peer| middle(&of(peer)).filter(|peer| *peer > 0.0));
+        let divided = |value: Option<f64>| Some(value? / by?);
         Judged {
             row: *row,
-            measured,
-            range: own.first().copied().zip(own.last().copied()).map(<[f64; 2]>::from),
+            measured: divided(measured),
+            range: divided(own.first().copied()).zip(divided(own.last().copied())).map(<[f64; 2]>::from),
             peers: peers.iter().map(|peer| (*peer, middle(&of(peer)))).collect(),
             problem: row.scenario("pcc", size, 1, &|_| {}).err(),
         }
@@ -243,14 +241,26 @@ mod tests {
     fn the_median_and_the_worst_seed_are_told_apart() {
         let row = Row { number: "0", ..ROWS[0] };
         let row = Row { seeds: [3, 3], over: None, at_most: false, worst: false, ..row };
-        let figures = |seed: u64, value: f64| Figures {
-            key: row.key("pcc", Size::Short, seed),
-            packets: 0,
-            all: vec![(row.measure, Some(value))],
-        };
-        let figures = [figures(1, 0.9), figures(2, 0.2), figures(3, 0.7)];
+        let figures = three(&row, "pcc", [0.9, 0.2, 0.7]);
         let measured = |row: Row| judge(&[row], Size::Short, &[], &figures)[0].measured;
         assert_eq!(measured(row), Some(0.7));
         assert_eq!(measured(Row { worst: true, ..row }), Some(0.2));
+    }
+
+    #[test]
+    fn what_is_measured_by_a_peer_lies_within_the_range_of_its_seeds() {
+        let row = Row { seeds: [3, 3], over: Some("bbr"), at_most: false, worst: false, ..ROWS[0] };
+        let figures = [three(&row, "pcc", [0.9, 0.6, 0.75]), three(&row, "bbr", [0.5, 0.4, 0.6])].concat();
+        let judged = &judge(&[row], Size::Short, &[], &figures)[0];
+        assert_eq!((judged.measured, judged.range), (Some(1.5), Some([1.2, 1.8])));
+    }
+
+    fn three(row: &Row, sender: &str, values: [f64; 3]) -> Vec<Figures> {
+        let one = |(seed, value)| Figures {
+            key: row.key(sender, Size::Short, seed),
+            packets: 0,
+            all: vec![(row.measure, Some(value))],
+        };
+        (1..).zip(values).map(one).collect()
     }
 }
