@@ -142,7 +142,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let announcer = Announcer { json: args.json, pinned, dir: &args.dir, name, secret: secret.as_deref() };
     announcer.announce(&server)?;
     interrupt.heard().await;
-    tracing::warn!("finishing the transfers under way; Ctrl-C again ends them");
+    if server.is_in_use() {
+        tracing::warn!("finishing the transfers under way; Ctrl-C again ends them");
+    }
     let ended = tokio::select! {
         () = server.finish() => Ok(()),
         _ = interrupt.heard_times(2) => Err(anyhow!("transfers under way were cut off").context(Failure::Partial)),

@@ -119,6 +119,12 @@ pub(crate) fn start(options: Options) -> anyhow::Result<Server> {
 }
 
 impl Server {
+    /// Whether anybody is connected.
+    pub(crate) fn is_in_use(&self) -> bool {
+        // The task that accepts connections counts too.
+        self.connections.sender_strong_count() > 1
+    }
+
     /// Takes no new connections or requests and waits for those under way.
     pub(crate) async fn finish(&mut self) {
         // Nobody left to tell is fine.
