@@ -25,11 +25,6 @@
 #define ASCENT_ALONE n_ratio(75, 100)
 /* A queue is longer than a crowd would keep it if it is too long for one of these. */
 #define ASCENT_CROWD n_ratio(16, 1)
-/* What we send is no less than this share of what the bottleneck carries, as far as we
- * believe: a small share is known less well than its error says, and a crowd of our kind
- * must not take itself for rivals.
- */
-#define ASCENT_LEAST_SHARE n_ratio(25, 100)
 /* So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays. */
 #define ASCENT_QUIET n_ratio(4, 1)
 
@@ -203,7 +198,7 @@ PCC_CALL pcc_num pcc_carried_for_all(const struct pcc_law *law, u32 shared)
 	PCC_NEEDS(law, N_ZERO);
 	if (!shared)
 		return law->probing.most;
-	share = n_max(pcc_at_most(&law->probing.share), ASCENT_LEAST_SHARE);
+	share = n_max(pcc_at_most(&law->probing.share), n_div(N_ONE, ASCENT_CROWD));
 	return n_max(n_div(law->pair.rate, share), law->probing.most);
 }
 

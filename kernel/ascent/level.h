@@ -216,7 +216,9 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 	level->tested = pair->started;
 	before = level->doubted;
 	after = n_known(pair->least_rtt) ? n_sub(pair->least_rtt, pcc_level_base(level)) : before;
-	enough = n_max(n_mul(N_THREE, level->noise), n_mul(LEVEL_LEAST_FALL, pair->seconds));
+	/* Whoever fills the queue fills what we leave too, an RTT later. */
+	enough = n_mul(LEVEL_LEAST_FALL, n_min(pair->seconds, rtt));
+	enough = n_max(n_mul(N_THREE, level->noise), enough);
 	if (n_above(n_sub(before, after), enough)) {
 		level->wait = n_min(n_mul(N_TWO, level->wait), LEVEL_LONGEST_WAIT);
 		level->wait = n_max(level->wait, first_wait);

@@ -18,9 +18,9 @@
 #define RIVAL_MEMORY_RTTS n_ratio(20, 1)
 #define RIVAL_MEMORY N_HALF
 /* The floor comes when it is so more often than this, and goes when it is so less
- * often than that.
+ * often than that. A crowd of our kind swings, and empties the queue in between.
  */
-#define RIVAL_ENTER N_HALF
+#define RIVAL_ENTER n_ratio(7, 10)
 #define RIVAL_LEAVE n_ratio(5, 100)
 /* Without a loss we give way after so many RTT, for so many RTT and twice the time
  * that the queue is long.

@@ -101,9 +101,8 @@ fn cubic_keeps_its_part_and_leaves_us_ours() {
 
 #[test]
 fn a_cubic_that_came_first_leaves_us_our_part() {
-    // Our rate was never more than what it left over: at that, a crowd's queue would be longer than the buffer. Where it had the
-    // path for long, that is what it looks like to two of three.
-    for (start, least) in [(100, 0.28), (5000, 0.18)] {
+    // Our rate was never more than what it left over: at that, a crowd's queue would be longer than the buffer.
+    for (start, least) in [(100, 0.3), (5000, 0.3)] {
         let parts: Vec<_> = (1..=16)
             .map(|seed| {
                 let newcomer = Flow { start: ms(start), ..Flow::default() };

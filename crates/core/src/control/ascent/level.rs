@@ -198,7 +198,8 @@ impl Level {
         self.doubt = Doubt::None;
         self.tested = pair.second.started.as_secs_f64();
         let after = pair.least_rtt().map_or(before, |least| least - self.base());
-        let enough = (3.0 * self.noise).max(LEAST_FALL * pair.seconds());
+        // Whoever fills the queue fills what we leave too, an RTT later: a longer pair tells no more than that.
+        let enough = (3.0 * self.noise).max(LEAST_FALL * pair.seconds().min(rtt));
         if before - after > enough {
             self.wait = (2.0 * self.wait).min(LONGEST_WAIT).max(FIRST_WAIT * rtt);
             self.anchor = (2.0 * pair.rate(), after.max(0.0));
@@ -230,6 +231,7 @@ fn nothing(pair: &Pair) -> f64 {
 mod tests {
     use super::super::pair::tests::{RTT, pair};
     use super::*;
+    use crate::interval::Report;
 
     const STEP: f64 = 0.03;
 
@@ -298,6 +300,21 @@ mod tests {
         pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
         let reading = pairs(&mut level, &mut at, 80.0, 0.02, |queue| queue - STEP / 4.0);
         assert!(!level.is_raised() && reading.level > 0.015, "{level:?} {reading:?}");
+    }
+
+    #[test]
+    fn who_fills_what_we_leave_an_rtt_later_is_told_from_the_path() {
+        // A pair of ten RTT at an eighth of what all send: the queue falls by what an RTT at half of that leaves, no more.
+        let mut level = Level::above(RTT);
+        level.noise = 1e-4;
+        level.doubt = Doubt::Testing(0.02, 6);
+        let slow = pair(0, 40.0, |_| 0.0, |_| 0.02 - RTT / 16.0);
+        let long = Pair {
+            first: Box::new(Report { duration: 10 * slow.first.duration, ..(*slow.first).clone() }),
+            second: Box::new(Report { duration: 10 * slow.second.duration, ..(*slow.second).clone() }),
+        };
+        assert!(level.on_tested(6, &long, RTT));
+        assert!(!level.is_raised(), "{level:?}");
     }
 
     #[test]

@@ -102,9 +102,6 @@ const ALONE: f64 = 0.75;
 /// So many equal senders are a crowd: a queue too long for one of them is longer than our kind would keep it, and one that
 /// answers to our rate by less than one of them would see is none.
 const CROWD: f64 = 16.0;
-/// What we send is no less than this share of what the bottleneck carries, as far as we believe: a small share is known less well
-/// than its error says, and a crowd of our kind must not take itself for rivals.
-const LEAST_SHARE: f64 = 0.25;
 /// So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays.
 const QUIET: f64 = 4.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
@@ -193,9 +190,9 @@ impl Probing {
     }
 
     /// What the bottleneck carries for all at the least: the most that it carried for us or, beside others, what we send by our
-    /// share of it. Unit: byte/s.
+    /// share of it, as far as that is told from a crowd's. Unit: byte/s.
     fn carried_for_all(&self, rate: f64, shared: bool) -> f64 {
-        let beside = if shared { rate / self.share.at_most().max(LEAST_SHARE) } else { 0.0 };
+        let beside = if shared { rate / self.share.at_most().max(1.0 / CROWD) } else { 0.0 };
         beside.max(self.most)
     }
 
