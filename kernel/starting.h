@@ -204,15 +204,19 @@ PCC_CALL int pcc_is_stuck(const struct pcc_starting *starting, const struct pcc_
 }
 
 /* What the path carried at most, seen through the loss that was there before. Jitter holds
- * acknowledgements back too; how a queue grows tells what passed it meanwhile.
+ * acknowledgements back too, and lets them go at once; how a queue grows tells what passed it
+ * meanwhile: no less if it grew beyond doubt, and no more if it is certainly ours.
  */
 PCC_PART pcc_num pcc_carried(const struct pcc_starting *starting, const struct pcc_report *report,
 			     pcc_num delivery)
 {
-	pcc_num most = n_max(delivery, starting->delivered), loss = N_ZERO;
+	pcc_num passed = pcc_throughput(report), loss = N_ZERO, most;
 
+	if (n_above(pcc_own_queue(starting, report), N_ZERO))
+		delivery = n_min(delivery, passed);
+	most = n_max(delivery, starting->delivered);
 	if (pcc_grows_beyond_doubt(report))
-		most = n_max(most, pcc_throughput(report));
+		most = n_max(most, passed);
 	if (starting->has_best)
 		loss = n_min(starting->best.loss, N_HALF);
 	most = n_mul(most, n_div(STARTING_EXIT_SHARE, n_sub(N_ONE, loss)));

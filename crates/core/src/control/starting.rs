@@ -223,11 +223,14 @@ impl Starting {
     }
 
     /// What the path carried at most, seen through the loss that was there before: constant random loss is no sign of
-    /// a lack of capacity. Jitter holds acknowledgements back too; how a queue grows tells what passed it meanwhile.
+    /// a lack of capacity. Jitter holds acknowledgements back too, and lets them go at once; how a queue grows tells what passed
+    /// it meanwhile: no less if it grew beyond doubt, and no more if it is certainly ours.
     fn carried(&self, report: &Report, delivery: Rate) -> Rate {
         let loss = self.best.map_or(0.0, |best| best.loss);
-        let passed = if grows_beyond_doubt(report) { report.throughput() } else { Rate::ZERO };
-        (delivery.max(self.delivered).max(passed) * (EXIT_SHARE / (1.0 - loss.min(0.5)))).min(report.target)
+        let passed = report.throughput();
+        let delivery = if self.own_queue(report) > 0.0 { delivery.min(passed) } else { delivery };
+        let least = if grows_beyond_doubt(report) { passed } else { Rate::ZERO };
+        (delivery.max(self.delivered).max(least) * (EXIT_SHARE / (1.0 - loss.min(0.5)))).min(report.target)
     }
 
     /// Even with the benefit of the doubt it is worth less than nothing, and less than the best result was at least; or

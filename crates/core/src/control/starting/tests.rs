@@ -38,8 +38,12 @@ fn after(first: &Report) -> Starting {
 }
 
 fn judged(starting: &mut Starting, report: &Report) -> Judgement {
+    judged_by(starting, report, &asked_for)
+}
+
+fn judged_by(starting: &mut Starting, report: &Report, utility: &dyn Fn(&Report) -> f64) -> Judgement {
     let slot = Slot { trial: Some(0), ..Slot::filler(report.target) };
-    starting.on_report(slot, report, &asked_for, &path())
+    starting.on_report(slot, report, utility, &path())
 }
 
 #[test]
@@ -131,6 +135,25 @@ fn what_passed_a_queue_that_surely_grows_is_no_less_than_acknowledgements_that_w
             panic!("{starting:?}")
         };
         assert!((carried.mbit() - 0.95 * passed).abs() < 1e-9, "{carried} with an error of {error}");
+    }
+}
+
+#[test]
+fn what_passed_a_queue_that_is_certainly_its_own_is_no_more_than_acknowledgements_that_were_let_go_at_once_say() {
+    let first = Report { rtt: Some(ms(33)), rtt_deviation: ms(1), ..report(10.0, 0.0) }; // reaches 35 ms
+    for (least, error, passed) in [(39, 0.02, 20.0), (34, 0.02, 27.0), (39, 0.2, 27.0)] {
+        let mut starting = after(&first);
+        let seen = Report {
+            delivery_rate: Some(Rate::from_mbit(27.0)),
+            rtt_least: Some(ms(least)),
+            rtt_gradient: Some(0.5),
+            rtt_gradient_error: error,
+            rtt_span: ms(20),
+            rtt_samples: 3,
+            ..report(30.0, 0.0)
+        };
+        let Judgement::Over(carried) = judged_by(&mut starting, &seen, &|_| f64::MIN) else { panic!("{starting:?}") };
+        assert!((carried.mbit() - 0.95 * passed).abs() < 1e-9, "{carried} of {seen:?}");
     }
 }
 
@@ -303,14 +326,9 @@ fn a_queue_of_its_own_counts_as_far_as_it_surely_grew_and_stands_above_what_the_
     assert!(Starting::at(Rate::from_mbit(10.0)).own_queue(&growing).abs() < 1e-9, "nothing to compare with");
     let fair = |report: &Report| crate::utility::Utility::evaluate(&crate::utility::Fair::default(), report);
     let based = Report { rtt_base: Some(ms(32)), ..growing };
-    assert!(starting_after(&first, &fair).ends_early(&based, &fair, &path()));
-    let others = Report { rtt_gradient: Some(0.0), ..based };
-    assert!(!starting_after(&first, &fair).ends_early(&others, &fair, &path()));
-}
-
-fn starting_after(first: &Report, utility: &dyn Fn(&Report) -> f64) -> Starting {
     let mut starting = Starting::at(Rate::from_mbit(10.0));
-    let slot = Slot { trial: Some(0), ..Slot::filler(first.target) };
-    starting.on_report(slot, first, utility, &path());
-    starting
+    judged_by(&mut starting, &first, &fair);
+    assert!(starting.ends_early(&based, &fair, &path()));
+    let others = Report { rtt_gradient: Some(0.0), ..based };
+    assert!(!starting.ends_early(&others, &fair, &path()));
 }
