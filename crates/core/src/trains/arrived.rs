@@ -58,8 +58,8 @@ impl Arrived {
 
     /// Whether they may tell anything, now or once there are more of them.
     pub(super) fn may_tell(&self, least_rtt: Duration) -> bool {
-        // If none arrived they do not fit the path. A shorter time is that of a host's timers; who waited longer than it takes to pass stood behind
-        // somebody else.
+        // If none arrived they do not fit the path. A shorter time is that of a host's timers; who waited longer than it takes
+        // to pass stood behind somebody else.
         let waited = self.answered.saturating_sub(least_rtt).as_secs_f64();
         self.trains > 0 && self.passing() > TRAIN.as_secs_f64() && waited <= self.passing()
     }

@@ -2,9 +2,10 @@
 //!
 //! Who wants a short queue gets nothing beside one who wants a long one. If the queue is longer than a crowd of our kind
 //! would keep it, most of the time, and is certainly not ours alone, a floor is put under the rate that grows
-//! and falls as CUBIC's window does (RFC 9438 §4), towards the most that was ever carried. After each loss, when all others give way too, and now and then without one, it is taken away for as long as
-//! the queue takes to drain: if it does, nobody fills it, and the floor is gone. Source: the idea of a mode that competes with
-//! TCP, Copa (`NSDI 2018` §2.2) and Nimbus (`SIGCOMM 2022`).
+//! and falls as CUBIC's window does (RFC 9438 §4), towards the most that was ever carried. After each loss, when all others
+//! give way too, and now and then without one, it is taken away for as long as the queue takes to drain: if it does, nobody
+//! fills it, and the floor is gone. Source: the idea of a mode that competes with TCP, Copa (`NSDI 2018` §2.2) and Nimbus
+//! (`SIGCOMM 2022`).
 
 /// CUBIC's constant C, in packets/s³, and its decrease β (RFC 9438 §4.1.2, §4.6).
 const C: f64 = 0.4;
