@@ -2,7 +2,7 @@
 /* Starting: the order of magnitude of the path's rate, by doubling (NSDI 2015 3.2).
  * It ends when doubling brought less than a quarter of what it added, when the queue
  * that it builds grows beyond doubt, or when even the most favourable reading of an
- * interval is worth less than what a lower rate brought.
+ * interval is worth less than what a lower rate brought, or than nothing.
  * crates/core/src/control/starting.rs.
  */
 #ifndef PCC_STARTING_H
@@ -111,20 +111,16 @@ PCC_PART void pcc_starting_next(struct pcc_starting *starting, const struct pcc_
 	slot->trial = 0;
 }
 
-/* Even with the benefit of the doubt it is worth less than nothing, and less than
- * the best result was at least; or less than that though the rate is a doubling
- * higher.
+/* Even with the benefit of the doubt it is worth less than nothing, or less than the best
+ * result was at least though the rate is a doubling higher.
  */
 PCC_PART bool pcc_is_worse(const struct pcc_starting *starting, const struct pcc_report *report,
 			   pcc_num worth)
 {
-	bool negative = n_less(worth, N_ZERO);
-
-	if (!starting->has_best)
-		return negative;
-	return n_at_most(worth, starting->best.least_utility) &&
-	       (negative ||
-		n_above(report->achieved, n_mul(starting->best.achieved, STARTING_DOUBLED)));
+	if (n_less(worth, N_ZERO))
+		return true;
+	return starting->has_best && n_at_most(worth, starting->best.least_utility) &&
+	       n_above(report->achieved, n_mul(starting->best.achieved, STARTING_DOUBLED));
 }
 
 /* Whether the queue grows so fast that more rate is hopeless. */

@@ -139,11 +139,17 @@ impl Starting {
         }
         let delivery = report.delivery_rate.unwrap_or(report.throughput());
         let favour = report.in_its_favour();
-        if self.is_stuck(report, &favour) || self.overloads(report, favour, utility, path) {
+        if self.is_stuck(report, &favour, path) || self.overloads(report, favour, utility, path) {
             return Judgement::Over(self.carried(report, delivery));
         }
-        self.delivered = self.delivered.max(delivery);
         let least = report.in_its_disfavour();
+        if of_trains(report, path) && least.packets_refused() > 0 && utility(&least) < 0.0 {
+            // Nor is it what higher rates could be compared with: once more, when trains are over.
+            self.hold = true;
+            self.rate = within_reach(slot.rate, path);
+            return Judgement::Unknown;
+        }
+        self.delivered = self.delivered.max(delivery);
         let tried = Best {
             target: slot.rate,
             achieved: report.achieved,
@@ -194,16 +200,14 @@ impl Starting {
         let fills_a_queue =
             grows_beyond_doubt(report) && report.rtt_rise() > visible && reached > self.usual_rtt + visible;
         let stands = mean > path.base().as_secs_f64() + visible;
-        match self.best {
-            // Trains make noise of which a queue's growth may not stand out, and lose what a sender that paces each packet
-            // would not. Where no queue stands behind them all is well; where one does, as much must pass as after a doubling.
-            None if path.trains.is_some_and(|left| left >= report.started) => {
-                let growth = report.rtt_rise().max(0.0) / report.duration.as_secs_f64().max(1e-9);
-                let passed = (1.0 - report.loss()) / (1.0 + growth);
-                fills_a_queue || (stands && (passed < DOUBLED_DELIVERS || self.is_worse(report, utility(&favour))))
-            }
-            _ => fills_a_queue || self.is_worse(report, utility(&favour)),
+        if of_trains(report, path) {
+            // They make noise of which a queue's growth may not stand out. Where no queue stands behind them it is no overload;
+            // where one does, as much must pass as after a doubling.
+            let growth = report.rtt_rise().max(0.0) / report.duration.as_secs_f64().max(1e-9);
+            let passed = (1.0 - report.loss()) / (1.0 + growth);
+            return fills_a_queue || (stands && (passed < DOUBLED_DELIVERS || self.is_worse(report, utility(&favour))));
         }
+        fills_a_queue || self.is_worse(report, utility(&favour))
     }
 
     /// The queue that is certainly there, and ours: half of what surely grew through the interval, as far as not even its least
@@ -216,8 +220,8 @@ impl Starting {
 
     /// Whether a doubling brought next to nothing. What the path did not deliver is in its queue or was dropped; where
     /// neither is certain a host was busy, or chance drops packets and decides how many of a few arrive.
-    fn is_stuck(&self, report: &Report, favour: &Report) -> bool {
-        let Some(best) = self.best else { return false };
+    fn is_stuck(&self, report: &Report, favour: &Report, path: &Path) -> bool {
+        let Some(best) = self.best.filter(|_| !of_trains(report, path)) else { return false };
         let added = report.achieved.bytes_per_sec() / best.achieved.bytes_per_sec().max(1.0);
         added > DOUBLED && favour.throughput() < best.least_delivery * (1.0 + LEAST_DELIVERED * (added - 1.0))
     }
@@ -233,15 +237,19 @@ impl Starting {
         (delivery.max(self.delivered).max(least) * (EXIT_SHARE / (1.0 - loss.min(0.5)))).min(report.target)
     }
 
-    /// Even with the benefit of the doubt it is worth less than nothing, and less than the best result was at least; or
-    /// less than that though the rate is a doubling higher. A rate that was tried before says nothing of a higher one,
-    /// and of two results one is always the worse.
+    /// Even with the benefit of the doubt it is worth less than nothing, or less than the best result was at least though the
+    /// rate is a doubling higher. A rate that was tried before says nothing of a higher one, and of two results one is always
+    /// the worse. The least that a result of few packets may be worth is far below nothing, and where those lost much, no
+    /// higher rate would be worse than it.
     fn is_worse(&self, report: &Report, worth: f64) -> bool {
-        match self.best {
-            None => worth < 0.0,
-            Some(best) => worth <= best.least_utility && (worth < 0.0 || report.achieved > best.achieved * DOUBLED),
-        }
+        let is_less = |best: Best| worth <= best.least_utility && report.achieved > best.achieved * DOUBLED;
+        worth < 0.0 || self.best.is_some_and(is_less)
     }
+}
+
+/// Whether trains left in the interval: they lose what a sender that paces each packet would not.
+fn of_trains(report: &Report, path: &Path) -> bool {
+    path.trains.is_some_and(|left| left >= report.started)
 }
 
 /// The rate to go on with where trains told this capacity.

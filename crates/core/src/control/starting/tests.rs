@@ -234,7 +234,8 @@ fn first_trains(rtt: u64, rise: f64, lost: f64) -> Judgement {
 
 #[test]
 fn what_trains_lose_is_no_congestion_unless_a_queue_stands_behind_them() {
-    assert_eq!(first_trains(35, 0.0, 0.5), Judgement::Good { awaited: false });
+    assert_eq!(first_trains(35, 0.0, 0.1), Judgement::Good { awaited: false });
+    assert_eq!(first_trains(35, 0.0, 0.5), Judgement::Unknown, "no queue stands, and half of it lost");
     assert!(matches!(first_trains(40, 0.0, 0.5), Judgement::Over(_)), "a queue of 8 ms, and half of it lost");
     // An interval lasts 100 ms; 38 ms more, and it passes at 0.725 of its rate, 80 and at 0.56.
     let duration = report(10.0, 0.0).duration;
@@ -248,6 +249,48 @@ fn what_trains_lose_is_no_congestion_unless_a_queue_stands_behind_them() {
     let slot = Slot { trial: Some(0), ..Slot::filler(seen.target) };
     let judged = Starting::at(seen.target).on_report(slot, &seen, &|report| 0.2 - report.loss(), &later);
     assert!(matches!(judged, Judgement::Over(_)), "{judged:?}");
+}
+
+#[test]
+fn a_rate_whose_trains_lost_much_is_tried_once_more_without_them_and_is_no_yardstick() {
+    let lossy = |mbit: f64| report(mbit, 0.5);
+    let worth = |report: &Report| report.target.mbit() * (0.2 - report.loss());
+    let with_trains = Path { trains: Some(lossy(10.0).started), ..path() };
+    let mut starting = Starting::at(Rate::from_mbit(10.0));
+    let mbits = |starting: &mut Starting, path: &Path| starting.next(1.0, path).rate.mbit().round();
+    assert_eq!((mbits(&mut starting, &with_trains), mbits(&mut starting, &with_trains)), (10.0, 20.0));
+    for mbit in [10.0, 20.0] {
+        let slot = Slot { trial: Some(0), ..Slot::filler(Rate::from_mbit(mbit)) };
+        let judgement = starting.on_report(slot, &lossy(mbit), &worth, &with_trains);
+        assert_eq!(judgement, Judgement::Unknown, "{mbit} Mbit/s");
+        assert!(starting.best.is_none() && starting.delivered == Rate::ZERO);
+        assert_eq!(mbits(&mut starting, &with_trains), mbit, "not doubled");
+    }
+    // The same rate, each packet paced: all is well, or it is over.
+    assert_eq!(judged_by(&mut starting.clone(), &report(20.0, 0.0), &worth), Judgement::Good { awaited: true });
+    assert!(matches!(judged_by(&mut starting, &lossy(20.0), &worth), Judgement::Over(_)));
+}
+
+#[test]
+fn trains_that_lose_much_after_a_good_rate_are_no_doubling_that_brought_nothing() {
+    let mut starting = after(&report(10.0, 0.0));
+    let seen = report(20.0, 0.6);
+    let with_trains = Path { trains: Some(seen.started), ..path() };
+    let slot = Slot { trial: Some(0), ..Slot::filler(seen.target) };
+    assert_eq!(starting.on_report(slot, &seen, &|report| 0.2 - report.loss(), &with_trains), Judgement::Unknown);
+    assert!(matches!(judged(&mut starting, &seen), Judgement::Over(_)), "without trains it is one");
+}
+
+#[test]
+fn what_is_certainly_worth_less_than_nothing_ends_it_though_the_best_so_far_may_be_worth_still_less() {
+    // Eighteen packets of which ten are lost in a row: from nothing to all of them.
+    let burst = Report { packets: 18, packets_lost: 10, loss_bursts: 1, ..report(10.0, 10.0 / 18.0) };
+    let worth = |report: &Report| report.target.mbit() * (0.05 - report.loss());
+    let mut starting = Starting::at(Rate::from_mbit(10.0));
+    assert_eq!(judged_by(&mut starting, &burst, &worth), Judgement::Good { awaited: false });
+    assert!(starting.best.is_some_and(|best| best.least_utility < -9.0), "{starting:?}");
+    let judgement = judged_by(&mut starting, &report(11.0, 0.2), &worth);
+    assert!(matches!(judgement, Judgement::Over(_)), "{judgement:?}");
 }
 
 #[test]
