@@ -143,8 +143,9 @@ impl Starting {
             return Judgement::Over(self.carried(report, delivery));
         }
         let least = report.in_its_disfavour();
-        if of_trains(report, path) && least.packets_refused() > 0 && utility(&least) < 0.0 {
-            // Nor is it what higher rates could be compared with: once more, when trains are over.
+        let told = path.capacity.is_some();
+        if of_trains(report, path) && !told && least.packets_refused() > 0 && utility(&least) < 0.0 {
+            // Nor is it what higher rates could be compared with: once more, when trains are over. Those that told a rate passed.
             self.hold = true;
             self.rate = within_reach(slot.rate, path);
             return Judgement::Unknown;

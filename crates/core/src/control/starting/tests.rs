@@ -282,6 +282,20 @@ fn trains_that_lose_much_after_a_good_rate_are_no_doubling_that_brought_nothing(
 }
 
 #[test]
+fn trains_that_told_a_rate_passed_though_one_packet_of_few_was_lost() {
+    let seen = Report { packets: 18, packets_lost: 1, loss_bursts: 1, ..report(10.0, 1.0 / 18.0) };
+    let worth = |report: &Report| 0.05 - report.loss();
+    for (capacity, judgement) in
+        [(None, Judgement::Unknown), (Some(Rate::from_mbit(200.0)), Judgement::Good { awaited: false })]
+    {
+        let mut starting = Starting::at(Rate::from_mbit(10.0));
+        let with_trains = Path { trains: Some(seen.started), capacity, ..path() };
+        let slot = Slot { trial: Some(0), ..Slot::filler(seen.target) };
+        assert_eq!(starting.on_report(slot, &seen, &worth, &with_trains), judgement, "{capacity:?}");
+    }
+}
+
+#[test]
 fn what_is_certainly_worth_less_than_nothing_ends_it_though_the_best_so_far_may_be_worth_still_less() {
     // Eighteen packets of which ten are lost in a row: from nothing to all of them.
     let burst = Report { packets: 18, packets_lost: 10, loss_bursts: 1, ..report(10.0, 10.0 / 18.0) };
