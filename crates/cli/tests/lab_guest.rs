@@ -209,7 +209,9 @@ fn what_arrives_of_a_quic_flow_is_counted_when_it_arrives() {
             // What left the bottleneck arrives half a round trip later; a full packet has 1494 bytes for 1416.
             let left = at(&outcome["queue"], "bytes", ms) * 1416.0 / 1494.0;
             let arrived = at(&outcome["flows"][0]["samples"], "delivered", ms + 200);
-            assert!((arrived / left - 1.0).abs() < 0.03, "{spec}: {arrived} of {left} at {ms} ms");
+            // Handshake, probes of the path's MTU and what was sent twice pass too, some 3 % of CUBIC's. Counted half a round
+            // trip too early or too late, it would be 8 % off and more.
+            assert!((arrived / left - 1.0).abs() < 0.05, "{spec}: {arrived} of {left} at {ms} ms");
         }
         assert_eq!(outcome["delays"].as_array().unwrap().len(), 600, "every 10 ms of 6 s");
     }
