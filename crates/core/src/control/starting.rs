@@ -143,9 +143,10 @@ impl Starting {
             return Judgement::Over(self.carried(report, delivery));
         }
         let least = report.in_its_disfavour();
-        let told = path.capacity.is_some();
-        if of_trains(report, path) && !told && least.packets_refused() > 0 && utility(&least) < 0.0 {
-            // Nor is it what higher rates could be compared with: once more, when trains are over. Those that told a rate passed.
+        // Trains that told a rate have passed.
+        let in_vain = of_trains(report, path) && path.capacity.is_none();
+        if in_vain && least.packets_refused() > 0 && utility(&least) < 0.0 {
+            // No overload, and nothing to compare higher rates with: the same again, until trains are over.
             self.hold = true;
             self.rate = within_reach(slot.rate, path);
             return Judgement::Unknown;
@@ -201,14 +202,14 @@ impl Starting {
         let fills_a_queue =
             grows_beyond_doubt(report) && report.rtt_rise() > visible && reached > self.usual_rtt + visible;
         let stands = mean > path.base().as_secs_f64() + visible;
-        if of_trains(report, path) {
-            // They make noise of which a queue's growth may not stand out. Where no queue stands behind them it is no overload;
-            // where one does, as much must pass as after a doubling.
-            let growth = report.rtt_rise().max(0.0) / report.duration.as_secs_f64().max(1e-9);
-            let passed = (1.0 - report.loss()) / (1.0 + growth);
-            return fills_a_queue || (stands && (passed < DOUBLED_DELIVERS || self.is_worse(report, utility(&favour))));
+        if fills_a_queue || !of_trains(report, path) {
+            return fills_a_queue || self.is_worse(report, utility(&favour));
         }
-        fills_a_queue || self.is_worse(report, utility(&favour))
+        // Trains make noise of which a queue's growth may not stand out. Where no queue stands behind them it is no overload; where
+        // one does, as much must pass as after a doubling.
+        let growth = report.rtt_rise().max(0.0) / report.duration.as_secs_f64().max(1e-9);
+        let passed = (1.0 - report.loss()) / (1.0 + growth);
+        stands && (passed < DOUBLED_DELIVERS || self.is_worse(report, utility(&favour)))
     }
 
     /// The queue that is certainly there, and ours: half of what surely grew through the interval, as far as not even its least
