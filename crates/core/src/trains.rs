@@ -2,11 +2,11 @@
 //!
 //! Packets that leave back to back arrive as far apart as the bottleneck takes for each of them (packet trains, Jain and
 //! Routhier 1986; dispersion, Dovrolis et al., INFOCOM 2001). The packets of the first round trip leave in trains; of each,
-//! the times of acknowledgements are regressed on the bytes that had arrived by then. All trains share the slope, seconds a
-//! byte, and what is left over is its error. Where hosts' timers and interrupts make that too large, trains go on while the rate
+//! the times of acknowledgements are regressed on the bytes that had arrived by then. The slope is seconds a byte, and how much
+//! trains differ in it is its error. Where hosts' timers and interrupts make that too large, trains go on while the rate
 //! doubles, and with each doubling of their number the question is asked again.
 //!
-//! It is the capacity, not what others leave of it. Where a train waits longer than it takes to pass, others' packets are among
+//! It is the capacity, not what others leave of it. Where trains wait longer than they take to pass, others' packets are among
 //! ours, and nothing is told; a queue of others that never changes is not seen. So who is told something still has to see that
 //! rate pass ([`crate::control`], start-up).
 //!
@@ -44,7 +44,7 @@ pub(crate) struct Trains {
     begun: u32,
     settled: u32,
     /// With so many that arrived the question was asked for the last time.
-    asked: u32,
+    asked: usize,
     arrived: Arrived,
     /// When the newest one left.
     latest: Option<Timestamp>,
@@ -135,10 +135,8 @@ impl Trains {
         for place in &mut self.watched {
             if let Some(train) = place.take_if(|train| train.is_settled()) {
                 // A sender with little to say, or a busy one, sends shorter ones too.
-                self.settled += u32::from(train.tells() || train.is_whole());
-                if train.tells() {
-                    self.arrived.add(&train);
-                }
+                self.settled += u32::from(train.slope().is_some() || train.is_whole());
+                self.arrived.add(&train);
             }
         }
         // Each look may be mistaken: so there are few.

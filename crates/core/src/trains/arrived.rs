@@ -1,66 +1,85 @@
-//! What the trains that arrived tell together: one slope, seconds a byte, and its error.
+//! What the trains that arrived tell together: seconds a byte, how sure that is, and whether others stood before them.
+//!
+//! Hosts are late now and then: the same train may arrive at once or twice as long as it is, or wait. So of each five trains the one
+//! that tells most and the one that tells least are left out (the trimmed mean, with its error by Yuen, Biometrika 1974), and one
+//! may wait.
 
+use super::MOST_TRAINS;
 use super::train::Train;
 use crate::interval::TRAIN;
 use crate::units::Rate;
 use core::time::Duration;
 
+/// One of so many is left out at each end: the fifth of the literature, not swept.
+const TRIMMED: usize = 5;
 /// How large the error may be, as a share of the slope: half of what a doubling may be wrong.
 const LARGEST_ERROR: f64 = 0.25;
-/// How many standard errors the truth is away at most in 19 of 20 cases, by the degrees of freedom left (Student). The times of a
-/// train's acknowledgements are sums, not independent, and the true share is somewhat less.
+/// How many standard errors the truth is away at most in 19 of 20 cases, by the degrees of freedom left (Student).
 const SURE: [f64; 9] = [f64::INFINITY, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31];
 
-/// What the trains that arrived add up to.
+/// What the trains that arrived told, each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arrived {
-    pub(super) trains: u32,
-    pub(super) points: u32,
-    /// Sums of squares around each train's means: of the times, of times with bytes, of bytes. Units: s, bytes.
-    tt: f64,
-    tb: f64,
-    bb: f64,
+    pub(super) trains: usize,
+    /// Seconds a byte.
+    slopes: [f64; MOST_TRAINS as usize],
+    /// From leaving to the first acknowledgement.
+    answered: [Duration; MOST_TRAINS as usize],
     bytes: f64,
-    /// The longest time from leaving to the first acknowledgement.
-    answered: Duration,
 }
 
 impl Arrived {
+    /// A train of which no more will be heard, if it tells anything.
     pub(super) fn add(&mut self, train: &Train) {
-        let n = f64::from(train.points.max(1));
+        let (Some(slope), Some(answered)) = (train.slope(), train.answered) else { return };
+        let (Some(place), Some(after)) = (self.slopes.get_mut(self.trains), self.answered.get_mut(self.trains)) else {
+            return;
+        };
+        (*place, *after) = (slope, answered.since(train.left));
         self.trains += 1;
-        self.points += train.points;
-        self.tt += train.sum_tt - train.sum_t * train.sum_t / n;
-        self.tb += train.sum_tb - train.sum_t * train.sum_b / n;
-        self.bb += train.sum_bb - train.sum_b * train.sum_b / n;
         self.bytes += train.bytes as f64;
-        self.answered = self.answered.max(train.answered.map_or(Duration::ZERO, |at| at.since(train.left)));
     }
 
-    /// Seconds a byte.
-    fn slope(&self) -> f64 {
-        self.tb / self.bb
+    /// How many are left out at each end.
+    const fn trimmed(&self) -> usize {
+        self.trains / TRIMMED
+    }
+
+    /// Seconds a byte, and the standard error; by so many trains.
+    fn slope(&self) -> Option<(f64, f64, usize)> {
+        let mut sorted = self.slopes;
+        let sorted = sorted.get_mut(..self.trains)?;
+        sorted.sort_unstable_by(f64::total_cmp);
+        let out = self.trimmed();
+        let kept = sorted.get(out..self.trains - out)?;
+        let (least, most) = (*kept.first()?, *kept.last()?);
+        let mean = |sum: f64, of: usize| sum / of as f64;
+        // The error is of all of them, with those left out as far away as the last that were not.
+        let near = || sorted.iter().map(|slope| slope.clamp(least, most));
+        let center = mean(near().sum(), self.trains);
+        let squares: f64 = near().map(|slope| (slope - center).powi(2)).sum();
+        let error = (mean(squares, kept.len()) / (kept.len() as f64 - 1.0)).sqrt();
+        Some((mean(kept.iter().sum(), kept.len()), error, kept.len()))
     }
 
     /// How long a train takes to pass. Unit: s.
     fn passing(&self) -> f64 {
-        self.slope() * self.bytes / f64::from(self.trains)
+        self.slope().map_or(0.0, |(slope, ..)| slope * self.bytes / self.trains as f64)
     }
 
     /// The bottleneck's rate, if that is sure.
     pub(super) fn rate(&self) -> Option<Rate> {
-        let freedom = self.points.saturating_sub(self.trains + 1);
-        let error = ((self.tt - self.slope() * self.tb).max(0.0) / f64::from(freedom.max(1)) / self.bb).sqrt();
-        let sure = SURE[(freedom as usize).min(SURE.len() - 1)];
-        let is_sure = sure * error < LARGEST_ERROR * self.slope();
-        is_sure.then(|| Rate::from_bytes_per_sec(1.0 / self.slope()))
+        let (slope, error, kept) = self.slope()?;
+        let sure = SURE[kept.saturating_sub(1).min(SURE.len() - 1)];
+        (sure * error < LARGEST_ERROR * slope).then(|| Rate::from_bytes_per_sec(1.0 / slope))
     }
 
-    /// Whether they may tell anything, now or once there are more of them.
+    /// Whether they may tell anything, now or once there are more of them. If none arrived they do not fit the path, and what
+    /// passes in a shorter time is a host's timers. Who waited longer than it takes to pass stood behind somebody else.
     pub(super) fn may_tell(&self, least_rtt: Duration) -> bool {
-        // If none arrived they do not fit the path. A shorter time is that of a host's timers; who waited longer than it takes
-        // to pass stood behind somebody else.
-        let waited = self.answered.saturating_sub(least_rtt).as_secs_f64();
-        self.trains > 0 && self.passing() > TRAIN.as_secs_f64() && waited <= self.passing()
+        let passing = self.passing();
+        let waited = |answered: &&Duration| answered.saturating_sub(least_rtt).as_secs_f64() > passing;
+        let waited = self.answered.iter().take(self.trains).filter(waited).count();
+        passing > TRAIN.as_secs_f64() && waited <= self.trimmed()
     }
 }

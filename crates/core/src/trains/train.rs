@@ -24,12 +24,13 @@ pub(super) struct Train {
     pub(super) answered: Option<Timestamp>,
     /// Nothing more can be learned from it.
     is_cut: bool,
-    pub(super) points: u32,
-    pub(super) sum_t: f64,
-    pub(super) sum_b: f64,
-    pub(super) sum_tt: f64,
-    pub(super) sum_tb: f64,
-    pub(super) sum_bb: f64,
+    /// The newest acknowledgement that counts: seconds after the first, and the bytes that had arrived.
+    newest_point: Option<(f64, f64)>,
+    points: u32,
+    sum_t: f64,
+    sum_b: f64,
+    sum_tb: f64,
+    sum_bb: f64,
 }
 
 impl Train {
@@ -46,10 +47,10 @@ impl Train {
             batch_before: 0,
             answered: None,
             is_cut: false,
+            newest_point: None,
             points: 0,
             sum_t: 0.0,
             sum_b: 0.0,
-            sum_tt: 0.0,
             sum_tb: 0.0,
             sum_bb: 0.0,
         }
@@ -112,24 +113,36 @@ impl Train {
     }
 
     /// So many of its bytes had arrived by now. The first packet of a train finds hosts asleep, which take 50 to 200 µs to wake
-    /// up: its time would make trains shorter than they are.
+    /// up: its time would make trains shorter than they are. Of what is read at once only the last did not wait to be read.
     fn add(&mut self, now: Timestamp) {
         let Some(answered) = self.answered else {
             self.answered = Some(now);
             return;
         };
         let t = now.since(answered).as_secs_f64();
-        let b = self.arrived as f64;
+        if self.newest_point.is_none_or(|(before, _)| before < t) {
+            self.count();
+        }
+        self.newest_point = Some((t, self.arrived as f64)).filter(|(t, _)| *t > 0.0);
+    }
+
+    /// The newest acknowledgement is followed by a later one, or by none.
+    fn count(&mut self) {
+        let Some((t, b)) = self.newest_point.take() else { return };
         self.points += 1;
         self.sum_t += t;
         self.sum_b += b;
-        self.sum_tt += t * t;
         self.sum_tb += t * b;
         self.sum_bb += b * b;
     }
 
-    pub(super) fn tells(&self) -> bool {
-        self.points >= 2
+    /// Seconds a byte, by a line through its acknowledgements; `None` before there are two.
+    pub(super) fn slope(&self) -> Option<f64> {
+        let mut all = *self;
+        all.count();
+        let n = f64::from(all.points);
+        let slope = (all.sum_tb - all.sum_t * all.sum_b / n) / (all.sum_bb - all.sum_b * all.sum_b / n);
+        (all.points >= 2).then_some(slope).filter(|slope| slope.is_finite())
     }
 
     /// Nothing more will be heard of it. What is acknowledged left a round trip ago, and no more follows.
