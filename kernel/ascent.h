@@ -275,8 +275,8 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	const struct pcc_parameters *parameters;
 	struct pcc_probing *probing;
 	struct pcc_pair *pair;
-	pcc_num growth;
-	u32 i;
+	pcc_num growth, stood;
+	u32 i, tested;
 
 	PCC_NEEDS(law, 0);
 	parameters = &law->parameters;
@@ -288,7 +288,11 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
 	if (!pcc_level_read(&probing->level, pair, growth))
 		return 0;
-	if (pcc_level_tested(&probing->level, pair, law->path.rtt, probing->first_trial))
+	stood = n_min(probing->level.anchor_rate, probing->most);
+	tested = pcc_level_tested(&probing->level, pair, law->path.rtt, probing->first_trial);
+	if (tested == PCC_TESTED_PATH)
+		pcc_bottleneck_no_queue(&probing->bottleneck, stood);
+	if (tested != PCC_NOT_TESTED)
 		return 0;
 	if (!pcc_bottleneck_update(&probing->bottleneck, pair, &probing->level,
 				   law->report.excess_loss,

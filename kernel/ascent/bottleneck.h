@@ -10,6 +10,8 @@
 
 /* By how much the share may change from pair to pair: the filter's process noise. */
 #define BOTTLENECK_DRIFT n_ratio(3, 100)
+/* Variance of ln of what is carried as long as no full bottleneck was seen to carry it. */
+#define BOTTLENECK_UNSURE n_ratio(1, 100)
 /* Losses above this share fill a buffer; growth that does, beyond two errors. */
 #define BOTTLENECK_TELLING_LOSS n_ratio(1, 100)
 #define BOTTLENECK_TELLING_GROWTH n_ratio(2, 1000)
@@ -40,6 +42,17 @@ PCC_PART void pcc_bottleneck_new(struct pcc_bottleneck *bottleneck, pcc_num capa
 	bottleneck->scatter = (struct pcc_scatter){ .last = N_UNKNOWN };
 	bottleneck->headroom = N_ZERO;
 	bottleneck->room = n_div(queue, N_TWO);
+}
+
+/* What was taken for a queue was none: this rate was carried, and that less of it was
+ * sent since is no sign of less.
+ */
+PCC_PART void pcc_bottleneck_no_queue(struct pcc_bottleneck *bottleneck, pcc_num rate)
+{
+	if (!n_above(rate, bottleneck->capacity))
+		return;
+	bottleneck->capacity = rate;
+	bottleneck->variance = BOTTLENECK_UNSURE;
 }
 
 /* A pair was carried, while so much of it was lost because of the rate (excess) or
@@ -119,7 +132,7 @@ PCC_CALL int pcc_bottleneck_idle(struct pcc_bottleneck *bottleneck, const struct
 	bottleneck->capacity = n_mul(carried, n_add(N_ONE, bottleneck->headroom));
 	bottleneck->scatter.last = N_UNKNOWN;
 	bottleneck->headroom = n_clamp(n_mul(N_TWO, bottleneck->headroom), least, most);
-	bottleneck->variance = n_ratio(1, 100);
+	bottleneck->variance = BOTTLENECK_UNSURE;
 	return 1;
 }
 

@@ -39,6 +39,13 @@ enum pcc_doubt_of_level {
 	PCC_TEST_RUNNING, /* the pair that begins with the probe `testing` is one */
 };
 
+/* What a test found: a queue, ours or somebody else's, or that the level is the path's. */
+enum pcc_tested_level {
+	PCC_NOT_TESTED,
+	PCC_TESTED_QUEUE,
+	PCC_TESTED_PATH,
+};
+
 /* All in seconds. */
 struct pcc_level {
 	/* The least RTT, and what a test found to be the path's own beyond it. */
@@ -194,8 +201,8 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 	return 1;
 }
 
-/* Whether the pair now resolved, which began with this probe, was a test; then it has
- * been judged.
+/* What the pair now resolved, which began with this probe, found if it was a test. If the
+ * level is the path's, it stood at the anchor's rate already.
  */
 PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, pcc_num rtt,
 			      u32 probe)
@@ -205,12 +212,12 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
 	if (level->doubt != PCC_TEST_RUNNING)
-		return 0;
+		return PCC_NOT_TESTED;
 	if (level->testing != probe) {
 		/* One that left later: of the test's own nothing was heard. */
 		if ((u8)(probe - level->testing) < 127)
 			level->doubt = PCC_NO_DOUBT;
-		return 0;
+		return PCC_NOT_TESTED;
 	}
 	level->doubt = PCC_NO_DOUBT;
 	level->tested = pair->started;
@@ -224,13 +231,14 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 		level->wait = n_max(level->wait, first_wait);
 		level->anchor_rate = n_mul(N_TWO, pair->rate);
 		level->anchor = n_not_negative(after);
-	} else {
-		level->wait = first_wait;
-		/* What rises at half of our rate is filled by somebody else. */
-		if (n_at_most(n_sub(after, before), enough))
-			pcc_level_accept(level, pair->rate, before);
+		return PCC_TESTED_QUEUE;
 	}
-	return 1;
+	level->wait = first_wait;
+	/* What rises at half of our rate is filled by somebody else. */
+	if (n_above(n_sub(after, before), enough))
+		return PCC_TESTED_QUEUE;
+	pcc_level_accept(level, pair->rate, before);
+	return PCC_TESTED_PATH;
 }
 
 #endif

@@ -12,6 +12,8 @@ const DRIFT: f64 = 0.03;
 const TELLING_LOSS: f64 = 0.01;
 /// Growth that fills a queue, beyond two errors.
 const TELLING_GROWTH: f64 = 0.002;
+/// Variance of ln of what is carried as long as no full bottleneck was seen to carry it.
+const UNSURE: f64 = 0.01;
 /// Weight of a loss in what is known of the buffer.
 const WEIGHT: f64 = 0.3;
 /// Where the rate stays below this share of what was carried once, that is forgotten by and by.
@@ -68,6 +70,14 @@ impl Bottleneck {
         self.headroom = 0.0;
     }
 
+    /// What was taken for a queue was none: this rate was carried, and that less of it was sent since is no sign of less.
+    pub(super) fn on_no_queue(&mut self, rate: f64) {
+        if rate > self.capacity {
+            self.capacity = rate;
+            self.variance = UNSURE;
+        }
+    }
+
     /// A pair was carried. The headroom doubles from the first to the second of these. Returns whether more is tried now.
     pub(super) fn update(&mut self, pair: &Pair, fate: Fate, headroom: (f64, f64)) -> bool {
         let Fate { carried: Carried { growth, ln_rate }, excess, beyond, queue, fresh } = fate;
@@ -97,7 +107,7 @@ impl Bottleneck {
             self.capacity = self.capacity.max(rate.min(pair.target())) * (1.0 + self.headroom);
             self.scatter.interrupt();
             self.headroom = (2.0 * self.headroom).clamp(headroom.0, headroom.1);
-            self.variance = 0.01;
+            self.variance = UNSURE;
             raised = true;
         }
         if rate < UNUSED * self.capacity {
@@ -252,6 +262,15 @@ mod tests {
                 update(&mut bottleneck, &pair, NOTHING, (0.0, beyond, 0.0));
             }
             assert!(finds.contains(&mbit(&bottleneck)), "{variance}: {bottleneck:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_carried_before_a_queue_that_was_none_is_carried_still() {
+        for (before, expected) in [(100.0, 100.0), (40.0, 60.0)] {
+            let mut bottleneck = at(60.0);
+            bottleneck.on_no_queue(before * 1e6 / 8.0);
+            assert!((mbit(&bottleneck) - expected).abs() < 1e-9, "{bottleneck:?}");
         }
     }
 

@@ -48,6 +48,17 @@ pub(super) enum Answer {
     Unclear,
 }
 
+/// What a test found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Tested {
+    /// The pair was none.
+    No,
+    /// The level is a queue, ours or somebody else's.
+    Queue,
+    /// It is the path's, and stood at this rate already: no bottleneck was busy then, or since. Unit: byte/s.
+    Path(f64),
+}
+
 /// What the RTT says of the queue. Unit: s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reading {
@@ -185,15 +196,15 @@ impl Level {
         }
     }
 
-    /// Whether the pair now resolved, which began with this probe, was a test; then it has been judged.
-    pub(super) fn on_tested(&mut self, probe: u8, pair: &Pair, rtt: f64) -> bool {
-        let Doubt::Testing(before, tested) = self.doubt else { return false };
+    /// What the pair now resolved, which began with this probe, found if it was a test.
+    pub(super) fn on_tested(&mut self, probe: u8, pair: &Pair, rtt: f64) -> Tested {
+        let Doubt::Testing(before, tested) = self.doubt else { return Tested::No };
         if tested != probe {
             // One that left later: of the test's own nothing was heard.
             if probe.wrapping_sub(tested) < u8::MAX / 2 {
                 self.forget_test();
             }
-            return false;
+            return Tested::No;
         }
         self.doubt = Doubt::None;
         self.tested = pair.second.started.as_secs_f64();
@@ -203,14 +214,16 @@ impl Level {
         if before - after > enough {
             self.wait = (2.0 * self.wait).min(LONGEST_WAIT).max(FIRST_WAIT * rtt);
             self.anchor = (2.0 * pair.rate(), after.max(0.0));
-        } else {
-            self.wait = FIRST_WAIT * rtt;
-            // What rises at half of our rate is filled by somebody else.
-            if after - before <= enough {
-                self.take_for_the_path_s(pair.rate(), before);
-            }
+            return Tested::Queue;
         }
-        true
+        self.wait = FIRST_WAIT * rtt;
+        // What rises at half of our rate is filled by somebody else.
+        if after - before > enough {
+            return Tested::Queue;
+        }
+        let (rate, _) = self.anchor;
+        self.take_for_the_path_s(pair.rate(), before);
+        Tested::Path(rate)
     }
 
     fn take_for_the_path_s(&mut self, rate: f64, level: f64) {
@@ -246,7 +259,7 @@ mod tests {
             let pair = pair(*at, rate * share, |_| 0.0, |_| queue);
             *at += 1;
             reading = level.read(&pair, 0.0, Answer::Unclear).unwrap();
-            if !level.on_tested(probe, &pair, RTT) {
+            if level.on_tested(probe, &pair, RTT) == Tested::No {
                 level.wonder(&pair, Answer::Unclear);
             }
         }
@@ -313,7 +326,7 @@ mod tests {
             first: Box::new(Report { duration: 10 * slow.first.duration, ..(*slow.first).clone() }),
             second: Box::new(Report { duration: 10 * slow.second.duration, ..(*slow.second).clone() }),
         };
-        assert!(level.on_tested(6, &long, RTT));
+        assert_eq!(level.on_tested(6, &long, RTT), Tested::Queue);
         assert!(!level.is_raised(), "{level:?}");
     }
 
@@ -364,9 +377,11 @@ mod tests {
         level.doubt = Doubt::Wanted(0.02);
         assert_eq!(level.begin_pair(6).to_bits(), 0.5_f64.to_bits());
         let before = pair(0, 80.0, |_| 0.0, |_| 0.02);
-        assert!(!level.on_tested(4, &before, RTT), "it left before");
+        assert_eq!(level.on_tested(4, &before, RTT), Tested::No, "it left before");
         assert!(!level.is_raised() && level.begin_pair(8).to_bits() == 1.0_f64.to_bits());
-        assert!(level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), RTT));
+        level.anchor = (12.0e6, 0.02);
+        let found = level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), RTT);
+        assert_eq!(found, Tested::Path(12.0e6), "the rate at which it stood before");
         assert!(level.is_raised(), "{level:?}");
     }
 
@@ -393,7 +408,7 @@ mod tests {
             let mut level = Level::above(RTT);
             level.doubt = Doubt::Wanted(0.02);
             level.begin_pair(254);
-            assert!(!level.on_tested(later, &pair(0, 80.0, |_| 0.0, |_| 0.02), RTT));
+            assert_eq!(level.on_tested(later, &pair(0, 80.0, |_| 0.0, |_| 0.02), RTT), Tested::No);
             assert_eq!(level.in_doubt(), in_doubt, "probe {later}");
         }
     }

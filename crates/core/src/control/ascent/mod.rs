@@ -37,7 +37,7 @@ use core::time::Duration;
 use deviation::{Deviation, Look};
 use forecast::Forecast;
 pub(crate) use forecast::OF_A_QUEUE;
-use level::{Answer, Level, Reading};
+use level::{Answer, Level, Reading, Tested};
 use loss::Loss;
 use pair::Pair;
 pub use part::Part;
@@ -318,7 +318,11 @@ impl Ascent {
             Answer::Unclear
         };
         let queue = probing.level.read(&pair, growth.shrunk(), answer)?;
-        if probing.level.on_tested(trial.wrapping_sub(1), &pair, path.rtt.as_secs_f64()) {
+        let tested = probing.level.on_tested(trial.wrapping_sub(1), &pair, path.rtt.as_secs_f64());
+        if let Tested::Path(rate) = tested {
+            probing.bottleneck.on_no_queue(rate.min(probing.most));
+        }
+        if tested != Tested::No {
             return None;
         }
         let most = if self.config.has(Part::Headroom) { self.config.step_max } else { self.config.epsilon };

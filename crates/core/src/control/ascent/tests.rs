@@ -86,6 +86,31 @@ fn an_empty_path_is_climbed_and_a_full_one_is_not_left() {
 }
 
 #[test]
+fn a_level_that_turns_out_to_be_the_path_s_costs_nothing_any_more() {
+    // Twenty milliseconds that are there at any rate, on a path that carried 50 Mbit/s.
+    let (mut law, fair, mut rng) = (probing(), Fair::default(), Rng::new(1));
+    let (mut lowest, mut at) = (f64::INFINITY, 0);
+    while !law.probing.level.is_raised() && at < 60 {
+        lowest = lowest.min(law.probing.bottleneck.capacity() * 8e-6);
+        let slot = law.next(&path(), &mut rng);
+        let plain = carried(slot, Duration::from_millis(15) * at, 1000.0);
+        // By and large: too noisy to tell that it does not answer, but by experiment.
+        let late = Duration::from_secs_f64(0.018 + 0.004 * rng.unit());
+        let report = Report {
+            rtt: plain.rtt.map(|rtt| rtt + late),
+            rtt_least: plain.rtt_least.map(|rtt| rtt + late),
+            rtt_gradient: Some(rng.unit() - 0.5),
+            rtt_gradient_error: 0.5,
+            ..plain
+        };
+        law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+        at += 1;
+    }
+    let carries = law.probing.bottleneck.capacity() * 8e-6;
+    assert!(lowest < 45.0 && (49.0..51.0).contains(&carries), "{carries} Mbit/s after {lowest}, {at} probes");
+}
+
+#[test]
 fn a_probe_short_of_data_takes_its_pair_with_it_and_the_rate_within_reach() {
     let mut law = Driver::new(Law::Ascent(Config::default()), Rate::from_mbit(50.0));
     law.back_off(Rate::from_mbit(50.0));
