@@ -130,14 +130,6 @@ fn a_train_that_was_left_behind_is_none_when_no_other_can_begin() {
     assert_eq!(trains.packets(), 6, "there is room for one");
 }
 
-/// Trains 20 ms apart, of which these stand behind something for so long that none of theirs would stand behind their own.
-fn held(count: u64, held: impl Fn(u64) -> bool) -> Trains {
-    let mut trains = Trains::new(RTT, Bytes::ZERO);
-    leave(&mut trains, 0..count * 6);
-    answer(&mut trains, 0..count * 6, |packet| if held(packet / 6) { 5100.0 } else { 0.0 });
-    trains
-}
-
 #[test]
 fn a_queue_of_others_is_not_taken_for_ours_and_no_more_is_asked_behind_one() {
     assert_eq!(told(&answered(|_| 4900.0)), Some(9.6), "as long as a train: it may be our own");

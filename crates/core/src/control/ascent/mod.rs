@@ -23,10 +23,10 @@ mod loss;
 mod pair;
 mod part;
 mod price;
+mod probing;
 mod rival;
 mod scatter;
 
-use super::response::{Estimate, Response};
 use super::starting::Evaluate;
 use super::{Path, RateControl, Slot, Verdict};
 use crate::interval::Report;
@@ -34,16 +34,14 @@ use crate::rng::Rng;
 use crate::units::Rate;
 use bottleneck::{Bottleneck, Fate};
 use core::time::Duration;
-use deviation::{Deviation, Look};
+use deviation::Look;
 use forecast::Forecast;
 pub(crate) use forecast::OF_A_QUEUE;
-use level::{Answer, Level, Reading, Tested};
-use loss::Loss;
+use level::{Answer, Reading, Tested};
 use pair::Pair;
 pub use part::Part;
-use price::Price;
-use rival::{Rival, Seen};
-use std::collections::VecDeque;
+use probing::{Launched, Probing};
+use rival::Seen;
 
 /// Parameters of Ascent.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,114 +104,6 @@ const CROWD: f64 = 16.0;
 const QUIET: f64 = 4.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
 const MAX_LAUNCHED: usize = 256;
-
-/// A probe on its way.
-#[derive(Clone, Copy, Debug)]
-struct Launched {
-    trial: u8,
-    /// Whether it left since more was tried for the last time.
-    fresh: bool,
-    /// Unit: byte/s.
-    rate: f64,
-    /// How long it is meant to last.
-    seconds: f64,
-}
-
-/// What is known of the path, and the probes on their way.
-#[derive(Clone, Debug)]
-struct Probing {
-    /// Number of the next probe; even ones begin a pair.
-    trial: u8,
-    /// The second probe of a pair begun: whether it is the faster one, and the pair's share of the rate.
-    second: Option<(bool, f64)>,
-    launched: VecDeque<Launched>,
-    /// The first result of a pair.
-    first: Option<(u8, Box<Report>)>,
-    level: Level,
-    loss: Loss,
-    bottleneck: Bottleneck,
-    /// How the queue's growth answers to our rate: our share of what is sent through a full queue.
-    share: Response,
-    last_growth: Option<(f64, Estimate)>,
-    deviation: Deviation,
-    price: Price,
-    rival: Rival,
-    /// The most that was ever carried.
-    most: f64,
-}
-
-impl Probing {
-    fn new(capacity: Rate, path: &Path, config: &Config) -> Self {
-        Self {
-            trial: 0,
-            second: None,
-            launched: VecDeque::new(),
-            first: None,
-            level: Level::above(path.base().as_secs_f64()),
-            loss: Loss::without(config.without),
-            bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
-            share: Response::default(),
-            last_growth: None,
-            deviation: Deviation::default(),
-            price: Price::new(config.price_gain),
-            rival: Rival::default(),
-            most: capacity.bytes_per_sec(),
-        }
-    }
-
-    /// Begins a pair anew; what was on its way is not known any more.
-    fn forget_pairs(&mut self) {
-        self.trial = self.trial.wrapping_add(2) & !1;
-        self.second = None;
-        self.launched.clear();
-        self.first = None;
-        // Between a pair before and one after, more has changed than the rate.
-        self.last_growth = None;
-        self.level.forget_test();
-    }
-
-    /// The result of a probe; a pair, if it is the second of one, and whether it left since more was tried.
-    fn resolve(&mut self, trial: u8, report: &Report) -> Option<(Pair, bool)> {
-        let mut fresh = true;
-        while let Some(launched) = self.launched.pop_front() {
-            fresh = launched.fresh;
-            if launched.trial == trial {
-                break;
-            }
-        }
-        if trial.is_multiple_of(2) {
-            self.first = Some((trial, Box::new(report.clone())));
-            return None;
-        }
-        let (_, first) = self.first.take().filter(|(first, _)| first.wrapping_add(1) == trial)?;
-        Some((Pair { first, second: Box::new(report.clone()) }, fresh))
-    }
-
-    /// What the bottleneck carries for all at the least: the most that it carried for us or, beside others, what we send by our
-    /// share of it, as far as that is told from a crowd's. Unit: byte/s.
-    fn carried_for_all(&self, rate: f64, shared: bool) -> f64 {
-        let beside = if shared { rate / self.share.at_most().max(1.0 / CROWD) } else { 0.0 };
-        beside.max(self.most)
-    }
-
-    /// How fast the queue grew through a pair. Learns how that answers to our rate.
-    fn growth(&mut self, pair: &Pair) -> Estimate {
-        let Some(growth) = pair.growth() else {
-            self.last_growth = None;
-            return Estimate { mean: 0.0, variance: 1.0 };
-        };
-        if let Some(step) = pair.growth_step()
-            && pair.step() > 0.0
-        {
-            self.share.learn(pair.step(), step);
-        }
-        if let Some((before, then)) = self.last_growth.replace((pair.rate(), growth)) {
-            let change = Estimate { mean: growth.mean - then.mean, variance: growth.variance + then.variance };
-            self.share.learn((pair.rate() / before).ln(), change);
-        }
-        growth
-    }
-}
 
 /// A pair, and what it says.
 #[derive(Debug)]

@@ -1,0 +1,123 @@
+//! What is known of the path, and the probes on their way.
+
+use super::bottleneck::Bottleneck;
+use super::deviation::Deviation;
+use super::level::Level;
+use super::loss::Loss;
+use super::pair::Pair;
+use super::price::Price;
+use super::rival::Rival;
+use super::{CROWD, Config};
+use crate::control::Path;
+use crate::control::response::{Estimate, Response};
+use crate::interval::Report;
+use crate::units::Rate;
+use std::collections::VecDeque;
+
+/// A probe on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Launched {
+    pub(super) trial: u8,
+    /// Whether it left since more was tried for the last time.
+    pub(super) fresh: bool,
+    /// Unit: byte/s.
+    pub(super) rate: f64,
+    /// How long it is meant to last.
+    pub(super) seconds: f64,
+}
+
+/// What is known of the path, and the probes on their way.
+#[derive(Clone, Debug)]
+pub(super) struct Probing {
+    /// Number of the next probe; even ones begin a pair.
+    pub(super) trial: u8,
+    /// The second probe of a pair begun: whether it is the faster one, and the pair's share of the rate.
+    pub(super) second: Option<(bool, f64)>,
+    pub(super) launched: VecDeque<Launched>,
+    /// The first result of a pair.
+    pub(super) first: Option<(u8, Box<Report>)>,
+    pub(super) level: Level,
+    pub(super) loss: Loss,
+    pub(super) bottleneck: Bottleneck,
+    /// How the queue's growth answers to our rate: our share of what is sent through a full queue.
+    pub(super) share: Response,
+    pub(super) last_growth: Option<(f64, Estimate)>,
+    pub(super) deviation: Deviation,
+    pub(super) price: Price,
+    pub(super) rival: Rival,
+    /// The most that was ever carried.
+    pub(super) most: f64,
+}
+
+impl Probing {
+    pub(super) fn new(capacity: Rate, path: &Path, config: &Config) -> Self {
+        Self {
+            trial: 0,
+            second: None,
+            launched: VecDeque::new(),
+            first: None,
+            level: Level::above(path.base().as_secs_f64()),
+            loss: Loss::without(config.without),
+            bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
+            share: Response::default(),
+            last_growth: None,
+            deviation: Deviation::default(),
+            price: Price::new(config.price_gain),
+            rival: Rival::default(),
+            most: capacity.bytes_per_sec(),
+        }
+    }
+
+    /// Begins a pair anew; what was on its way is not known any more.
+    pub(super) fn forget_pairs(&mut self) {
+        self.trial = self.trial.wrapping_add(2) & !1;
+        self.second = None;
+        self.launched.clear();
+        self.first = None;
+        // Between a pair before and one after, more has changed than the rate.
+        self.last_growth = None;
+        self.level.forget_test();
+    }
+
+    /// The result of a probe; a pair, if it is the second of one, and whether it left since more was tried.
+    pub(super) fn resolve(&mut self, trial: u8, report: &Report) -> Option<(Pair, bool)> {
+        let mut fresh = true;
+        while let Some(launched) = self.launched.pop_front() {
+            fresh = launched.fresh;
+            if launched.trial == trial {
+                break;
+            }
+        }
+        if trial.is_multiple_of(2) {
+            self.first = Some((trial, Box::new(report.clone())));
+            return None;
+        }
+        let (_, first) = self.first.take().filter(|(first, _)| first.wrapping_add(1) == trial)?;
+        Some((Pair { first, second: Box::new(report.clone()) }, fresh))
+    }
+
+    /// What the bottleneck carries for all at the least: the most that it carried for us or, beside others, what we send by our
+    /// share of it, as far as that is told from a crowd's. Unit: byte/s.
+    pub(super) fn carried_for_all(&self, rate: f64, shared: bool) -> f64 {
+        let beside = if shared { rate / self.share.at_most().max(1.0 / CROWD) } else { 0.0 };
+        beside.max(self.most)
+    }
+
+    /// How fast the queue grew through a pair. Learns how that answers to our rate.
+    pub(super) fn growth(&mut self, pair: &Pair) -> Estimate {
+        let Some(growth) = pair.growth() else {
+            self.last_growth = None;
+            return Estimate { mean: 0.0, variance: 1.0 };
+        };
+        if let Some(step) = pair.growth_step()
+            && pair.step() > 0.0
+        {
+            self.share.learn(pair.step(), step);
+        }
+        if let Some((before, then)) = self.last_growth.replace((pair.rate(), growth)) {
+            let change = Estimate { mean: growth.mean - then.mean, variance: growth.variance + then.variance };
+            self.share.learn((pair.rate() / before).ln(), change);
+        }
+        growth
+    }
+}
