@@ -330,7 +330,6 @@ PCC_PART void pcc_go_to(struct pcc_law *law, pcc_num rate)
 {
 	pcc_num change = n_log(n_div(rate, law->rate));
 
-	pcc_response_fades(&law->probing.losses.response, change);
 	pcc_response_fades(&law->probing.share, change);
 	law->rate = rate;
 }
@@ -340,7 +339,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 {
 	const struct pcc_parameters *parameters = &law->parameters;
 	struct pcc_probing *probing = &law->probing;
-	pcc_num carried, highest, best, dear, most;
+	pcc_num carried, highest, lossless, best, dear, most;
 	u32 share;
 
 	if (law->report.app_limited) {
@@ -354,6 +353,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	share = pcc_answers(&probing->share, ASCENT_ALONE, ASCENT_ALONE);
 	pcc_note_others(law, share);
 	pcc_foresee(law);
+	lossless = pcc_lossless(&law->forecast);
 	carried = probing->bottleneck.capacity;
 	highest = n_mul(carried, n_add(N_ONE, parameters->step_max));
 	best = pcc_climb(&law->forecast, program,
@@ -364,6 +364,8 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	/* What may be the path's own is not dear. */
 	if (law->pair.answer != PCC_ANSWERS)
 		dear = n_max(dear, N_ONE);
+	/* Nor does the price of a queue ask for what is certain to be lost. */
+	highest = n_min(highest, lossless);
 	best = n_min(n_mul(best, dear), n_max(best, highest));
 	most = share == PCC_ANSWERS ? n_mul(ASCENT_FORGETTING, probing->most) : probing->most;
 	probing->most = n_max(most, n_min(carried, law->pair.rate));

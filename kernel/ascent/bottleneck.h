@@ -55,6 +55,19 @@ PCC_PART void pcc_bottleneck_no_queue(struct pcc_bottleneck *bottleneck, pcc_num
 	bottleneck->variance = BOTTLENECK_UNSURE;
 }
 
+/* What was carried, in ln x, where so much was lost of what was sent. What overflows was
+ * full: until it was, it grew by no more than what has been lost since, however little few
+ * RTTs tell of that.
+ */
+PCC_PART void pcc_overflowing(struct pcc_estimate *carried, pcc_num sent, pcc_num lost)
+{
+	pcc_num weight = n_mul(lost, lost);
+
+	weight = n_div(weight, n_add(weight, carried->variance));
+	carried->mean = n_add(sent, n_mul(weight, n_sub(carried->mean, sent)));
+	carried->variance = n_mul(weight, carried->variance);
+}
+
 /* A pair was carried, while so much of it was lost because of the rate (excess) or
  * beyond what is usual. The headroom doubles from least to most.
  */
@@ -63,6 +76,7 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 {
 	pcc_num rate, packet, gain, growth, variance, carried;
 	bool loses, loses_more, busy;
+	struct pcc_estimate seen;
 
 	PCC_NEEDS(bottleneck, 0);
 	PCC_NEEDS(pair, 0);
@@ -74,8 +88,7 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 	loses = n_above(excess, BOTTLENECK_TELLING_LOSS);
 	if (loses)
 		bottleneck->room = pcc_moved(bottleneck->room,
-					     n_div(n_max(level->queue, packet), N_TWO),
-					     BOTTLENECK_WEIGHT);
+					     n_div(level->queue, N_TWO), BOTTLENECK_WEIGHT);
 	bottleneck->room = n_max(bottleneck->room, n_div(level->queue, N_TWO));
 	packet = n_max(level->queue_noise, n_mul(LEVEL_TELLING_PACKETS, packet));
 	/* Whether or not that answers to our rate: all was not carried. */
@@ -87,8 +100,11 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 	}
 	if (busy) {
 		/* What it carried is what it can carry. */
-		carried = n_mul(n_exp(pair->ln_carried.mean), n_sub(N_ONE, beyond));
-		variance = pair->ln_carried.variance;
+		seen = pair->ln_carried;
+		if (loses || loses_more)
+			pcc_overflowing(&seen, n_log(rate), beyond);
+		carried = n_mul(n_exp(seen.mean), n_sub(N_ONE, beyond));
+		variance = seen.variance;
 		bottleneck->variance = n_add(bottleneck->variance, n_square(BOTTLENECK_DRIFT));
 		pcc_scatter_learn(&bottleneck->scatter, n_log(carried));
 		gain = n_max(n_add(variance, pair->loss.variance),

@@ -7,18 +7,82 @@
 
 #include "pair.h"
 
+/* A response counts from so many errors on (97.5 %). */
+#define LOSS_ERRORS N_TWO
 /* Weight of a pair in the rate of random loss. */
 #define LOSS_WEIGHT n_ratio(1, 10)
+/* Weight of all that is known when another pair comes. */
+#define LOSS_MEMORY n_ratio(95, 100)
+
+/* A line through the loss rates of late on ln of the rates, each probe by its packets. Who
+ * sends few an RTT learns more from the rate's own moves than from probes, the more the
+ * further they went: so nothing is forgotten when the rate changes. Sums, of which older
+ * ones weigh less. All are bounded by twenty pairs: packets below 2^32, and ln of a ratio
+ * of rates, its square and product within 2^12.
+ */
+struct pcc_loss_line {
+	pcc_num packets;
+	pcc_num lost;
+	pcc_num bursts;
+	pcc_num x;
+	pcc_num xx;
+	pcc_num xy;
+};
 
 struct pcc_losses {
-	struct pcc_response response;
+	struct pcc_loss_line line;
+	/* ln of the first pair's rate, from which others are counted; 0 before it,
+	 * which that of one byte a second would be.
+	 */
+	pcc_num origin;
 	/* Loss rate that does not answer, and that of late, whoever caused it. */
 	pcc_num random;
 	pcc_num mean;
-	/* The pair before: its rate, 0 if there was none, and its loss. */
-	pcc_num last_rate;
-	struct pcc_estimate last;
 };
+
+/* Takes in a probe. */
+PCC_PART void pcc_line_take(struct pcc_losses *losses, const struct pcc_lost *probe)
+{
+	struct pcc_loss_line *line = &losses->line;
+	pcc_num x = n_sub(probe->ln_rate, losses->origin);
+
+	line->packets = n_add(line->packets, probe->packets);
+	line->lost = n_add(line->lost, probe->lost);
+	line->bursts = n_add(line->bursts, probe->bursts);
+	line->x = n_add(line->x, n_mul(probe->packets, x));
+	line->xx = n_add(line->xx, n_mul(n_mul(probe->packets, x), x));
+	line->xy = n_add(line->xy, n_mul(probe->lost, x));
+}
+
+PCC_PART void pcc_line_fade(struct pcc_loss_line *line)
+{
+	line->packets = n_mul(line->packets, LOSS_MEMORY);
+	line->lost = n_mul(line->lost, LOSS_MEMORY);
+	line->bursts = n_mul(line->bursts, LOSS_MEMORY);
+	line->x = n_mul(line->x, LOSS_MEMORY);
+	line->xx = n_mul(line->xx, LOSS_MEMORY);
+	line->xy = n_mul(line->xy, LOSS_MEMORY);
+}
+
+/* Whether the loss rate answers to the rate: d L / d ln x is above zero by two errors. Of
+ * the loss rate one packet in two more than there were stands for what was not seen
+ * (Laplace's rule of succession), and packets lost in a row say no more than one.
+ */
+PCC_CALL int pcc_line_answers(const struct pcc_loss_line *line)
+{
+	pcc_num squares, loss, in_a_row, mean, variance;
+
+	PCC_NEEDS(line, 0);
+	squares = n_sub(line->xx, n_div(n_mul(line->x, line->x), line->packets));
+	loss = n_div(n_add(line->lost, N_ONE), n_add(line->packets, N_TWO));
+	loss = n_min(loss, N_ONE);
+	in_a_row = n_max(n_div(line->lost, n_max(line->bursts, N_ONE)), N_ONE);
+	mean = n_sub(line->xy, n_div(n_mul(line->x, line->lost), line->packets));
+	mean = n_div(mean, squares);
+	variance = n_mul(n_mul(loss, n_sub(N_ONE, loss)), in_a_row);
+	variance = n_div(variance, squares);
+	return n_above(mean, n_mul(LOSS_ERRORS, n_sqrt(variance)));
+}
 
 /* Takes in a pair: the share of its packets that were lost because of the rate. */
 PCC_CALL pcc_num pcc_losses_update(struct pcc_losses *losses, const struct pcc_pair *pair)
@@ -29,17 +93,12 @@ PCC_CALL pcc_num pcc_losses_update(struct pcc_losses *losses, const struct pcc_p
 	PCC_NEEDS(pair, N_ZERO);
 	loss = pair->loss.mean;
 	losses->mean = n_add(losses->mean, n_mul(LOSS_WEIGHT, n_sub(loss, losses->mean)));
-	if (n_above(pair->step, N_ZERO))
-		pcc_learn(&losses->response, pair->step, pair->loss_step.mean,
-			  pair->loss_step.variance);
-	/* The rate's own moves are larger than the probes, and tell more. */
-	if (!n_is_zero(losses->last_rate))
-		pcc_learn(&losses->response, n_log(n_div(pair->rate, losses->last_rate)),
-			  n_sub(loss, losses->last.mean),
-			  n_add(pair->loss.variance, losses->last.variance));
-	losses->last_rate = pair->rate;
-	losses->last = pair->loss;
-	if (pcc_answers(&losses->response, N_ZERO, N_ZERO) == PCC_ANSWERS) {
+	if (n_is_zero(losses->origin))
+		losses->origin = n_log(pair->rate);
+	pcc_line_fade(&losses->line);
+	pcc_line_take(losses, &pair->lost[0]);
+	pcc_line_take(losses, &pair->lost[1]);
+	if (pcc_line_answers(&losses->line)) {
 		/* What the slower probe lost bounds what is random. */
 		less = n_min(n_sub(pair->low_loss, losses->random), N_ZERO);
 		losses->random = n_add(losses->random, n_mul(LOSS_WEIGHT, less));

@@ -28,6 +28,14 @@ struct pcc_combined {
 	pcc_num sum;
 };
 
+/* What a probe lost. */
+struct pcc_lost {
+	pcc_num ln_rate; /* ln of the rate achieved */
+	pcc_num packets;
+	pcc_num lost;
+	pcc_num bursts; /* losses in a row are one */
+};
+
 /* Rates in byte/s, times in s; NaN: not known. */
 struct pcc_pair {
 	/* Geometric means of the rates achieved and asked for. */
@@ -47,12 +55,10 @@ struct pcc_pair {
 	 */
 	struct pcc_estimate seen_growth;
 	struct pcc_estimate ln_carried;
-	/* Loss rate of both, by how much more the faster one lost, and what the
-	 * slower one lost.
-	 */
+	/* Loss rate of both, what the slower one lost, and each by itself. */
 	struct pcc_estimate loss;
-	struct pcc_estimate loss_step;
 	pcc_num low_loss;
+	struct pcc_lost lost[2];
 	/* Mean share of marks. */
 	pcc_num marked;
 	/* The least RTT at the end of the pair, and of its first probe. */
@@ -245,25 +251,33 @@ PCC_PART int pcc_pair_growth(struct pcc_pair *pair, const struct pcc_report *a,
 }
 
 /* Marks have a price of their own: what was marked has arrived. */
+PCC_CALL pcc_num pcc_probe_lost(struct pcc_lost *lost, const struct pcc_report *report)
+{
+	pcc_num share;
+
+	PCC_NEEDS(lost, N_UNKNOWN);
+	PCC_NEEDS(report, N_UNKNOWN);
+	share = pcc_undelivered(report);
+	lost->ln_rate = n_log(pair_achieved(report));
+	lost->packets = n_from(report->packets);
+	lost->lost = n_mul(lost->packets, share);
+	lost->bursts = n_from(report->loss_bursts);
+	return share;
+}
+
 PCC_CALL int pcc_pair_loss(struct pcc_pair *pair, const struct pcc_report *a,
 			   const struct pcc_report *b)
 {
-	pcc_num lost_a, lost_b, of_a, of_b, step;
-	bool a_is_high;
+	pcc_num lost_a, lost_b, of_both;
 
 	PCC_NEEDS(pair, 0);
 	PCC_NEEDS(a, 0);
 	PCC_NEEDS(b, 0);
-	a_is_high = n_above(a->target, b->target);
-	lost_a = pcc_undelivered(a);
-	lost_b = pcc_undelivered(b);
-	of_a = pcc_loss_variance(a);
-	of_b = pcc_loss_variance(b);
-	step = n_sub(lost_a, lost_b);
-	pair->loss_step.mean = a_is_high ? step : n_neg(step);
-	pair->loss_step.variance = n_add(of_a, of_b);
-	pair->loss.variance = n_div(pair->loss_step.variance, N_FOUR);
-	pair->low_loss = a_is_high ? lost_b : lost_a;
+	lost_a = pcc_probe_lost(&pair->lost[0], a);
+	lost_b = pcc_probe_lost(&pair->lost[1], b);
+	of_both = n_add(pcc_loss_variance(a), pcc_loss_variance(b));
+	pair->loss.variance = n_div(of_both, N_FOUR);
+	pair->low_loss = n_above(a->target, b->target) ? lost_b : lost_a;
 	lost_a = n_mul(lost_a, a->duration);
 	lost_b = n_mul(lost_b, b->duration);
 	pair->loss.mean = n_div(n_add(lost_a, lost_b), n_max(pair->seconds, PCC_NANOSECOND));

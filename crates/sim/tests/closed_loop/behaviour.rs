@@ -152,6 +152,18 @@ fn an_application_limited_sender_does_not_raise_its_rate() {
 }
 
 #[test]
+fn a_slow_path_with_a_buffer_of_two_packets_is_filled_without_flooding_it() {
+    // Some ten packets an RTT: only the rate's own moves tell that what is lost is ours.
+    for (rate, loss) in [("4Mbit", 0.045), ("6.6Mbit", 0.035), ("10Mbit", 0.03), ("50Mbit", 0.015)] {
+        for seed in 1..=4 {
+            let results = seeded(&format!("rate={rate},rtt=20ms,buffer=3KB"), 20, seed, vec![Flow::default()]);
+            at_least(&format!("share of {rate}, seed {seed}"), results.share_after(s(0)), 0.97, &results);
+            at_most(&format!("loss at {rate}, seed {seed}"), results.flows[0].loss(), loss, &results);
+        }
+    }
+}
+
+#[test]
 fn jitter_from_the_first_packet_is_not_taken_for_congestion() {
     for (jitter, worst, mean) in [(5, 0.885, 0.90), (20, 0.85, 0.87), (40, 0.79, 0.83), (60, 0.75, 0.785)] {
         let mut shares = Vec::new();

@@ -85,7 +85,7 @@ impl Bottleneck {
         let packet = pair.packet_time();
         let loses = excess > TELLING_LOSS;
         if loses {
-            self.room += WEIGHT * (queue.level.max(packet) / 2.0 - self.room);
+            self.room += WEIGHT * (queue.level / 2.0 - self.room);
         }
         self.room = self.room.max(queue.level / 2.0);
         let stands = queue.level > queue.noise.max(TELLING_PACKETS * packet);
@@ -94,6 +94,7 @@ impl Bottleneck {
         let loses_more = beyond.mean > 2.0 * beyond.error();
         if loses || loses_more || stands || grows {
             // The bottleneck is busy: what it carried is what it can carry.
+            let ln_rate = if loses || loses_more { overflowing(ln_rate, rate.ln(), beyond.mean) } else { ln_rate };
             let carried = ln_rate.mean.exp() * (1.0 - beyond.mean);
             self.scatter.learn(carried.ln());
             self.variance += DRIFT * DRIFT;
@@ -115,6 +116,14 @@ impl Bottleneck {
         }
         raised
     }
+}
+
+/// What was carried, in ln x, where so much was lost of what was sent. What overflows was full: until it was, it grew by no more
+/// than what has been lost since, however little few RTTs tell of that.
+fn overflowing(carried: Estimate, sent: f64, lost: f64) -> Estimate {
+    let most = lost * lost;
+    let weight = most / (most + carried.variance);
+    Estimate { mean: sent + weight * (carried.mean - sent), variance: weight * carried.variance }
 }
 
 /// The rate that the path was offered. A pacer is always a little late: who asked that what was sent be what was asked for would
@@ -250,6 +259,23 @@ mod tests {
         }
         assert!((mbit(&bottleneck) - 99.0).abs() < 0.5, "{bottleneck:?}");
         assert!((bottleneck.room - 0.002).abs() < 1e-4, "half of where it overflows: {bottleneck:?}");
+    }
+
+    #[test]
+    fn what_overflows_is_known_by_what_was_lost_though_few_rtts_tell_how_it_grew() {
+        let mut bottleneck = at(130.0);
+        let unknown = Estimate { mean: 0.5, variance: 1.0 };
+        for i in 0..5 {
+            let beyond = Estimate { mean: 0.2, variance: 0.01 };
+            update(&mut bottleneck, &pair(i, 125.0, |_| 0.2, |_| 0.0), unknown, (0.2, beyond, 0.0));
+        }
+        assert!((98.0..104.0).contains(&mbit(&bottleneck)), "{bottleneck:?}");
+        assert!(bottleneck.room < 0.002, "and no queue was seen to stand when it did: {bottleneck:?}");
+        let known = overflowing(Estimate { mean: 2.0, variance: 1e-8 }, 2.3, 0.2);
+        assert!(
+            (known.mean - 2.0).abs() < 1e-6 && (known.variance - 1e-8).abs() < 1e-12,
+            "where it is known, as it is"
+        );
     }
 
     #[test]

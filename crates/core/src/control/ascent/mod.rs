@@ -169,6 +169,8 @@ impl Ascent {
         let dear = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
         // What may be the path's own is not dear.
         let dear = if told.answer == Answer::Yes { dear } else { dear.max(1.0) };
+        // Nor does the price of a queue ask for what is certain to be lost.
+        let highest = highest.min(forecast.lossless());
         let best = if self.config.has(Part::Price) { (best * dear).min(best.max(highest)) } else { best };
         probing.most =
             (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(told.pair.rate()));
@@ -187,7 +189,6 @@ impl Ascent {
     /// Moves to this rate; what was learnt far from it counts less.
     fn go_to(&mut self, rate: Rate) {
         let change = (rate.bytes_per_sec() / self.rate.bytes_per_sec()).ln();
-        self.probing.loss.on_rate_change(change);
         self.probing.share.on_rate_change(change);
         self.rate = rate;
     }

@@ -103,12 +103,6 @@ impl Pair {
         Estimate { mean, variance: (loss_variance(a) + loss_variance(b)) / 4.0 }
     }
 
-    /// By how much more the faster probe lost.
-    pub(super) fn loss_step(&self) -> Estimate {
-        let (high, low) = self.high_and_low();
-        Estimate { mean: high.undelivered() - low.undelivered(), variance: loss_variance(high) + loss_variance(low) }
-    }
-
     /// The least RTT at the end of the pair. Unit: s.
     pub(super) fn least_rtt(&self) -> Option<f64> {
         self.second.rtt_least.or(self.first.rtt_least).map(|rtt| rtt.as_secs_f64())
@@ -158,7 +152,8 @@ fn combined(estimates: [Estimate; 3]) -> Estimate {
     Estimate { mean, variance: 1.0 / all }
 }
 
-fn achieved(report: &Report) -> f64 {
+/// Unit: byte/s.
+pub(super) fn achieved(report: &Report) -> f64 {
     report.achieved.bytes_per_sec().max(1.0)
 }
 
@@ -228,7 +223,7 @@ pub(super) mod tests {
             let (high, low) = pair.high_and_low();
             assert!(high.target > low.target);
             assert!((pair.step() - (1.02_f64 / 0.98).ln()).abs() < 1e-9);
-            assert!((pair.loss_step().mean - 0.04).abs() < 1e-6 && (pair.loss().mean - 0.03).abs() < 1e-6);
+            assert!((pair.loss().mean - 0.03).abs() < 1e-6);
             assert!((pair.rate() * 8e-6 - 100.0).abs() < 0.03);
         }
     }
@@ -240,7 +235,7 @@ pub(super) mod tests {
             probe.packets_marked = probe.packets - probe.packets_lost;
         }
         let unmarked = pair(0, 100.0, |_| 0.02, |_| 0.0);
-        assert_eq!((marked.loss(), marked.loss_step()), (unmarked.loss(), unmarked.loss_step()));
+        assert_eq!(marked.loss(), unmarked.loss());
     }
 
     #[test]
@@ -268,7 +263,6 @@ pub(super) mod tests {
         assert!((loss_variance(&few) - 0.1 * 0.9 / 98.0 * 3.0).abs() < 1e-12);
         (pair.first, pair.second) = (Box::new(few.clone()), Box::new(few));
         assert!((pair.loss().variance - loss_variance(&pair.first) / 2.0).abs() < 1e-12);
-        assert!((pair.loss_step().variance - loss_variance(&pair.first) * 2.0).abs() < 1e-12);
     }
 
     /// At 100 Mbit/s: probes of a host that stops, whose packets leave within so many milliseconds at the end of a probe of 15.
