@@ -150,6 +150,7 @@ struct Read {
 }
 
 impl Read {
+    /// None if the program was told nothing yet: bpftool loads it along with the congestion control.
     fn of<'a>(rest: impl Fn(&str) -> Option<&'a [u8]>) -> Option<Self> {
         let word = |path: &str| rest(path)?.get(..4)?.try_into().ok().map(u32::from_ne_bytes);
         let port = rest("port")?.get(..2)?.try_into().ok().map(u16::from_ne_bytes)?;
@@ -160,8 +161,10 @@ impl Read {
             6 => Some(IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(address.get(..16)?).ok()?))),
             _ => None,
         };
+        let name = bpf::text(rest("name")?.get(..16)?);
+        (!name.is_empty()).then_some(())?;
         Some(Self {
-            name: bpf::text(rest("name")?.get(..16)?),
+            name,
             cgroup: rest("cgroup")?.get(..8)?.try_into().ok().map(u64::from_ne_bytes)?,
             whom: Whom { port: (port > 0).then_some(port), dest: dest.map(|address| Network { address, prefix }) },
             chosen: word("chosen")?,
@@ -230,6 +233,11 @@ mod tests {
         };
         let read = Read::of(rest).unwrap();
         assert_eq!((bytes.len(), read.name.as_str(), read.cgroup, read.whom), (56, "pcc_scav", 7, whom));
+    }
+
+    #[test]
+    fn a_program_that_names_no_congestion_control_is_no_rule() {
+        assert!(Read::of(|_| Some(&[0; 56])).is_none());
     }
 
     #[test]
