@@ -38,14 +38,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 /// Takes one out, and tells of it.
 pub(super) fn variant(variant: &Variant, out: &mut impl Write) -> anyhow::Result<()> {
     let name = &variant.name;
+    // One that plain bpftool loaded remembers nothing.
+    let before = variant.variables.text::<16>("trial.before").unwrap_or_default();
     if sysctl::default()? == *name {
-        let available = sysctl::available()?;
-        // One that plain bpftool loaded remembers nothing.
-        let before = variant.variables.text::<16>("trial.before").unwrap_or_default();
-        let is_there = before != *name && available.contains(&before);
-        let before = if is_there { before } else { sysctl::usual(&available, name) };
-        sysctl::set_default(&before)?;
-        writeln!(out, "new connections have {before} by default again")?;
+        let default = go_back(name, &before)?;
+        writeln!(out, "new connections have {default} by default again")?;
+    }
+    // Who took over from this one has nothing else to go back to.
+    for heir in Variant::all()?.iter().filter(|one| one.is_registered && one.name != *name) {
+        if heir.variables.text::<16>("trial.before").is_ok_and(|name_before| name_before == *name) {
+            heir.variables.write_text::<16>("trial.before", &before)?;
+        }
     }
     for rule in rule::Rule::all()?.iter().filter(|rule| rule.name == *name) {
         rule.remove()?;
@@ -63,4 +66,17 @@ pub(super) fn variant(variant: &Variant, out: &mut impl Write) -> anyhow::Result
     }
     writeln!(out, "{name} is unloaded; connections that have it keep it until they end")?;
     Ok(())
+}
+
+/// Makes what was the default before the default again. Where that is gone, or is for root only, which no network namespace
+/// but the first takes: the kernel's usual one.
+fn go_back(name: &str, before: &str) -> anyhow::Result<String> {
+    let available = sysctl::available()?;
+    let is_there = before != name && available.iter().any(|one| one == before);
+    if is_there && sysctl::set_default(before).is_ok() {
+        return Ok(before.to_owned());
+    }
+    let usual = sysctl::usual(&available, name);
+    sysctl::set_default(&usual)?;
+    Ok(usual)
 }
