@@ -25,7 +25,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -85,12 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // The far end of all paths, for a shell in a shell.
     let farthest = std::env::var(OUTSIDE).ok().filter(|_| !ends.alone);
     let outside = farthest.unwrap_or_else(|| place.outside().to_string());
-    let server = args.outside.as_ref().map(|line| {
-        let mut server = Command::new("sh");
-        server.arg("-c").arg(line).process_group(0);
-        end_with_us(&mut server);
-        server.spawn().map(Server).context("could not start what --outside names")
-    });
+    let server = args.outside.as_ref().map(|line| Server::start(line).context("could not start what --outside names"));
     let _server = server.transpose()?;
     let usual = || std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
     let (name, rest) = match args.command.split_first() {
@@ -156,19 +151,42 @@ fn code(status: ExitStatus) -> ExitCode {
     ExitCode::from(u8::try_from(number.unwrap_or(1)).unwrap_or(1))
 }
 
-/// What runs at the far end. It and whatever it started end when this is dropped.
-struct Server(Child);
+/// What runs at the far end. It and whatever it started end when this is dropped, and when this program is killed.
+struct Server {
+    child: Child,
+    /// Reads from us what never comes, until we are no more: a shell dies of the kernel's signal without passing it on.
+    guard: Child,
+}
+
+impl Server {
+    fn start(line: &str) -> io::Result<Self> {
+        let mut child = Command::new("sh").arg("-c").arg(line).process_group(0).spawn()?;
+        let mut guard = Command::new("sh");
+        guard.args(["-c", "read -r _; kill -TERM \"-$1\"", "sh"]).arg(child.id().to_string());
+        // A process group of its own: Ctrl-C is not meant for it, nor for what it guards.
+        let guard = guard.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        match guard {
+            Ok(guard) => Ok(Self { child, guard }),
+            Err(error) => {
+                let _ = child.kill();
+                Err(error)
+            }
+        }
+    }
+}
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let group = Pid::from_raw(self.0.id() as i32);
+        let _ = self.guard.kill();
+        let _ = self.guard.wait();
+        let group = Pid::from_raw(self.child.id() as i32);
         let _ = killpg(group, Signal::SIGTERM);
         let end = Instant::now() + GRACE;
-        while matches!(self.0.try_wait(), Ok(None)) && Instant::now() < end {
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
             thread::sleep(LOOK);
         }
         let _ = killpg(group, Signal::SIGKILL);
-        let _ = self.0.wait();
+        let _ = self.child.wait();
     }
 }
 
