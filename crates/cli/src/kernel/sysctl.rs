@@ -7,6 +7,7 @@ use std::path::Path;
 const DIRECTORY: &str = "/proc/sys/net/ipv4";
 const DEFAULT: &str = "tcp_congestion_control";
 const AVAILABLE: &str = "tcp_available_congestion_control";
+const ALLOWED: &str = "tcp_allowed_congestion_control";
 
 fn read(name: &str) -> anyhow::Result<String> {
     let file = Path::new(DIRECTORY).join(name);
@@ -20,7 +21,11 @@ pub(super) fn default() -> anyhow::Result<String> {
 }
 
 pub(super) fn available() -> anyhow::Result<Vec<String>> {
-    Ok(read(AVAILABLE)?.split_whitespace().map(str::to_owned).collect())
+    names(AVAILABLE)
+}
+
+fn names(file: &str) -> anyhow::Result<Vec<String>> {
+    Ok(read(file)?.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Until the next reboot: nothing below /etc is written.
@@ -34,6 +39,12 @@ pub(super) fn set_default(name: &str) -> anyhow::Result<()> {
 /// all of them the kernel shows in that one only; the first process may not be asked where it is by everybody.
 pub(super) fn is_first_network() -> bool {
     Path::new("/proc/sys/net/core/netdev_budget").exists()
+}
+
+/// Whether this network namespace takes that as its default. Not to be found out by trying: Linux (6.18 and before) refuses
+/// what is for root only, but never lets go of it again.
+pub(super) fn may_be_default(name: &str) -> anyhow::Result<bool> {
+    Ok(is_first_network() || names(ALLOWED)?.iter().any(|one| one == name))
 }
 
 /// What to go back to where nobody remembers: the kernel's usual one, or that which each kernel has.

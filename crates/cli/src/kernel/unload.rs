@@ -71,12 +71,10 @@ pub(super) fn variant(variant: &Variant, out: &mut impl Write) -> anyhow::Result
 /// Makes what was the default before the default again. Where that is gone, or is for root only, which no network namespace
 /// but the first takes: the kernel's usual one.
 fn go_back(name: &str, before: &str) -> anyhow::Result<String> {
-    let available = sysctl::available()?;
-    let is_there = before != name && available.iter().any(|one| one == before);
-    if is_there && sysctl::set_default(before).is_ok() {
-        return Ok(before.to_owned());
-    }
-    let usual = sysctl::usual(&available, name);
-    sysctl::set_default(&usual)?;
-    Ok(usual)
+    let mut available = sysctl::available()?;
+    available.retain(|one| one != name && sysctl::may_be_default(one).unwrap_or(false));
+    let is_there = available.iter().any(|one| one == before);
+    let default = if is_there { before.to_owned() } else { sysctl::usual(&available, name) };
+    sysctl::set_default(&default)?;
+    Ok(default)
 }
