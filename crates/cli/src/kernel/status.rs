@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 fn text(variant: &Variant, default: &str) -> anyhow::Result<String> {
     let Variant { name, variables, held, .. } = variant;
     if !variant.is_registered {
-        return Ok(format!("{name} (unloaded; {held} connections have it still)\n"));
+        return Ok(format!("{name} (unloaded; held by {held}: connections, and networks whose default it is)\n"));
     }
     let is_default = if name == default { " (the default)" } else { "" };
     let mut text = format!("{name}{is_default}\n  strives for  {}\n", variables.text::<256>("utility_text")?.trim());
