@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn what_is_lost_in_a_row_and_what_does_not_follow_the_rate_is_not_ours() {
         // The same moves; a fifth of the packets, at a high rate once and then at a low one, or by one burst of ten.
-        for lost in [|at: u64| u32::from(at % 3 == 0) * 4, |at: u64| u32::from(at == 23) * 10] {
+        for lost in [|at: u64| u32::from(at.is_multiple_of(3)) * 4, |at: u64| u32::from(at == 23) * 10] {
             let mut loss = Loss::default();
             let found = (0..24).map(|at| {
                 let mut pair = few(at, 60.0 * 2.0_f64.powf((at % 8) as f64 / 7.0), lost(at));
