@@ -251,13 +251,10 @@ PCC_PART int pcc_pair_growth(struct pcc_pair *pair, const struct pcc_report *a,
 }
 
 /* Marks have a price of their own: what was marked has arrived. */
-PCC_CALL pcc_num pcc_probe_lost(struct pcc_lost *lost, const struct pcc_report *report)
+PCC_PART pcc_num pcc_probe_lost(struct pcc_lost *lost, const struct pcc_report *report)
 {
-	pcc_num share;
+	pcc_num share = pcc_undelivered(report);
 
-	PCC_NEEDS(lost, N_UNKNOWN);
-	PCC_NEEDS(report, N_UNKNOWN);
-	share = pcc_undelivered(report);
 	lost->ln_rate = n_log(pair_achieved(report));
 	lost->packets = n_from(report->packets);
 	lost->lost = n_mul(lost->packets, share);
