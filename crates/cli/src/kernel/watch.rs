@@ -85,7 +85,7 @@ const HEAD: usize = 104;
 impl Watcher {
     /// Of these variants, or of all that have connections.
     ///
-    /// Errors: none is loaded, or one by another version of PCC.
+    /// Errors: none is loaded, or one by another version of PCC, unless that was unloaded and is not asked for by its name.
     pub(super) fn of(names: &[String], source: &Source) -> anyhow::Result<Self> {
         let variants = Variant::all()?;
         for name in names {
@@ -105,6 +105,14 @@ impl Watcher {
             };
             let layout = flows.as_ref().map(layout).transpose()?.flatten();
             let (Some(flows), Some(layout)) = (flows, layout) else {
+                if !variant.is_registered && names.is_empty() {
+                    // Whoever took a new version into use while connections had the old one cannot unload it any more.
+                    tracing::warn!(
+                        "{} is of another version of PCC, and unloaded: its last connections are not shown",
+                        variant.name
+                    );
+                    continue;
+                }
                 bail!("{} was loaded by another version of PCC: unload it, and load it with this one", variant.name);
             };
             let iterator = Iterator::over(program.as_fd(), &flows).context("cannot look at the connections")?;
