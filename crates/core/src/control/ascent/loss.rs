@@ -2,17 +2,13 @@
 
 use super::pair::{Pair, achieved};
 use super::part::Part;
-use crate::control::response::Estimate;
+use crate::control::response::{Estimate, MEMORY};
 use crate::interval::Report;
 
 /// A response counts from so many errors on (97.5 %): until then it is chance.
 const ERRORS: f64 = 2.0;
 /// Weight of a pair in the rate of random loss.
 const WEIGHT: f64 = 0.1;
-/// Weight of all that is known when another pair comes: twenty pairs are remembered, as many as tell 1 % of loss from a
-/// response of a tenth at probes of 2 %.
-const MEMORY: f64 = 0.95;
-
 /// A line through the loss rates of late on ln of the rates, each probe by its packets. Who sends few an RTT learns more from the
 /// rate's own moves than from probes, the more the further they went: so nothing is forgotten when the rate changes. Sums, of
 /// which older ones weigh less.
@@ -155,7 +151,7 @@ mod tests {
         assert!(loss.random() <= random + WEIGHT * 0.041, "{loss:?}");
     }
 
-    /// A pair of twenty packets, as a sender of few an RTT has them; of four lost one behind the other.
+    /// A pair of twenty packets, as a sender of few an RTT has them, of which so many are lost, each by itself.
     fn few(at: u64, rate: f64, lost: u32) -> Pair {
         let mut pair = pair(at, rate, |_| 0.0, |_| 0.0);
         let (mut left, each) = (lost, Bytes::new(1500));
