@@ -18,6 +18,8 @@ const WEIGHT: f64 = 0.1;
 const UNUSUAL: f64 = 4.0;
 /// As long as nothing is known: what `fair` wants of a lone sender on 100 Mbit/s. Unit: s.
 const FIRST: f64 = 0.0005;
+/// RTTs are read to a nanosecond: what is shorter is what rounding left of no queue. Unit: s.
+const READ_TO: f64 = 1e-9;
 /// No rate farther than twice or half of ours is looked at.
 const FARTHEST: f64 = 2.0;
 
@@ -38,7 +40,7 @@ impl Price {
     pub(super) fn follow(&mut self, level: f64, noise: f64, forecast: &Forecast, utility: Evaluate<'_>) -> f64 {
         self.mean += WEIGHT * (level.min(UNUSUAL * self.mean.max(FIRST)) - self.mean);
         // Behind no queue, or one that is not seen, nothing is known of what others want.
-        if level <= 0.0 || self.mean <= noise {
+        if level < READ_TO || self.mean <= noise {
             return 1.0;
         }
         let carried = forecast.bottleneck.capacity();
