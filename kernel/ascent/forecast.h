@@ -13,6 +13,11 @@
 /* The utility's slope is taken over 0.001 of the rate to both sides. */
 #define FORECAST_ABOVE n_ratio(1001, 1000)
 #define FORECAST_BELOW n_ratio(999, 1000)
+/* Of two worths that are apart by less than this share of them, neither is more: that is
+ * what rounding makes of equal ones, as those of all rates beyond the capacity are to a
+ * utility of what arrives.
+ */
+#define FORECAST_EQUAL n_ratio(1, 1000000000)
 /* Counts large enough that rounding does not matter: only ratios do. */
 #define FORECAST_PACKETS 1000000
 #define FORECAST_BYTES n_ratio(1000000000000, 1)
@@ -145,6 +150,14 @@ PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_pr
 	return pcc_worth(program, report, &forecast->machine);
 }
 
+/* Whether one worth is more than another, by more than what rounding makes of equal ones. */
+PCC_PART bool pcc_is_more(pcc_num one, pcc_num other)
+{
+	pcc_num equal = n_mul(FORECAST_EQUAL, n_add(n_abs(one), n_abs(other)));
+
+	return n_above(n_sub(one, other), equal);
+}
+
 /* Whether the utility rises with the rate at this one (1), falls (-1) or neither, behind
  * this queue.
  */
@@ -157,7 +170,7 @@ PCC_PART int pcc_rising(struct pcc_forecast *forecast, const struct pcc_program 
 	pcc_foresee_queue(forecast, queue);
 	above = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_ABOVE), queues);
 	below = pcc_foreseen(forecast, program, n_mul(rate, FORECAST_BELOW), queues);
-	return n_above(above, below) - n_less(above, below);
+	return pcc_is_more(above, below) - pcc_is_more(below, above);
 }
 
 /* Where the utility stops rising between these rates. The queue is everybody's: it

@@ -263,13 +263,9 @@ fn the_default_utility_is_climbed_alike() {
     assert!(probed > 40_000 * runs(), "{probed}");
 }
 
-/// Beyond the capacity these are the same at all rates, as far as a forecast can tell: where they stop rising is decided by
-/// the last bit, and by nothing else.
-const FLAT: [&str; 3] = ["safe", "loss-resilient", "linear"];
-
 #[test]
 fn other_built_in_utilities_are_climbed_alike() {
-    for about in built_in().filter(|about| !FLAT.contains(&about.name)) {
+    for about in built_in() {
         let utility = about.text.parse::<Expression>().unwrap();
         (0..8 * runs()).for_each(|seed| {
             live(&control::Law::default(), utility.program(), 1000 + seed);

@@ -10,6 +10,9 @@ use core::time::Duration;
 const HALVINGS: u32 = 14;
 /// The utility's slope is taken over so much of the rate to both sides.
 const SIDE: f64 = 0.001;
+/// Of two worths that are apart by less than this share of them, neither is more: that is what rounding makes of equal ones, as
+/// those of all rates beyond the capacity are to a utility of what arrives.
+const EQUAL: f64 = 1e-9;
 /// A queue came from nothing and goes to nothing: the standard deviation of an RTT that is evenly spread between is this share of
 /// the queue, the root of 1/12.
 pub(crate) const OF_A_QUEUE: f64 = 0.29;
@@ -57,7 +60,8 @@ impl Forecast {
     pub(super) fn climb(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
         summit(lowest, highest, |rate| {
             let queue = self.queue_after(self.queue, rate, self.horizon);
-            utility(&self.report(rate * (1.0 + SIDE), queue)) > utility(&self.report(rate * (1.0 - SIDE), queue))
+            let at = |rate| utility(&self.report(rate, queue));
+            is_more(at(rate * (1.0 + SIDE)), at(rate * (1.0 - SIDE)))
         })
     }
 
@@ -65,12 +69,13 @@ impl Forecast {
     pub(super) fn climb_behind(&self, queue: f64, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
         let behind = Self { queue, ..*self };
         let at = |rate: f64| utility(&behind.report_of(rate, queue, 0.0));
-        summit(lowest, highest, |rate| at(rate * (1.0 + SIDE)) > at(rate * (1.0 - SIDE)))
+        summit(lowest, highest, |rate| is_more(at(rate * (1.0 + SIDE)), at(rate * (1.0 - SIDE))))
     }
 
     /// Whether the utility falls with the rate at this one, behind the queue as it is.
     pub(super) fn wants_less(&self, utility: Evaluate<'_>, rate: f64) -> bool {
-        utility(&self.report(rate * (1.0 + SIDE), self.queue)) < utility(&self.report(rate * (1.0 - SIDE), self.queue))
+        let at = |rate| utility(&self.report(rate, self.queue));
+        is_more(at(rate * (1.0 - SIDE)), at(rate * (1.0 + SIDE)))
     }
 
     /// How much longer the queue may become until what the faster probes add to it is lost: by half of the longest, since
@@ -130,6 +135,11 @@ impl Forecast {
             previous: None,
         }
     }
+}
+
+/// Whether one worth is more than another, by more than what rounding makes of equal ones.
+fn is_more(one: f64, other: f64) -> bool {
+    one - other > EQUAL * (one.abs() + other.abs())
 }
 
 /// Where `rises` ends to be true, between these rates.
