@@ -222,6 +222,10 @@ impl Controller for PccController {
         }
     }
 
+    fn on_cwnd_limited(&mut self) {
+        self.behind.on_window_full();
+    }
+
     fn on_ack(&mut self, now: Instant, sent: Instant, _: u64, number: u64, app_limited: bool, _: &RttEstimator) {
         self.acknowledged(now, sent, number, app_limited);
     }

@@ -28,6 +28,8 @@ pub(crate) struct Behind {
     looked: AtomicBool,
     /// So often it did since a packet left: once more than that if data is left when a packet was built.
     asked: AtomicU32,
+    /// Since then data had to wait for room in the window.
+    full: bool,
     /// When the last packet left, by noq's clock: that stands in a call that builds several.
     left: Timestamp,
     /// What noq is to be told, as a multiple of the rate.
@@ -48,13 +50,19 @@ impl Behind {
         self.haste.unwrap_or(1.0)
     }
 
+    /// Data is there, and the window is full: what it waits for is the path.
+    pub(crate) fn on_window_full(&mut self) {
+        self.full = true;
+    }
+
     /// A packet of `bytes` leaves at `now`. Answers since when this host has lost sending time for good, if it has.
     /// `had_none`: the application is known to have had nothing to send before.
     pub(crate) fn on_sent(&mut self, now: Timestamp, bytes: Bytes, pace: Pace, had_none: bool) -> Option<Timestamp> {
+        let full = core::mem::take(&mut self.full);
         let departure = match core::mem::take(self.asked.get_mut()) {
             _ if now == self.left => Departure::Followed,
             // Data was left, and had to wait for another call.
-            2.. if !had_none => Departure::Waited { woken: now },
+            2.. if !had_none && !full => Departure::Waited { woken: now },
             _ => Departure::Fresh,
         };
         let end_of_grace = self.schedule.end_of_grace();

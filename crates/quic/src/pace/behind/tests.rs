@@ -49,6 +49,13 @@ impl Noq {
         now
     }
 
+    /// Looks at how fast packets may leave, then at the window, and goes no further.
+    fn finds_the_window_full(&mut self) {
+        self.behind.haste();
+        self.behind.on_window();
+        self.behind.on_window_full();
+    }
+
     fn leaves(&mut self, now: Timestamp, had_none: bool) -> Option<Timestamp> {
         self.tokens -= PACKET as f64;
         self.sent += PACKET;
@@ -125,6 +132,20 @@ fn what_an_application_did_not_send_is_not_made_up_for() {
         noq.asks(ms(request * 40 - 5));
         noq.asks(ms(request * 40));
         assert_eq!(noq.leaves(ms(request * 40), true), None);
+        assert_eq!(noq.behind.haste(), 1.0);
+    }
+}
+
+#[test]
+fn time_lost_to_a_full_window_is_not_the_host_s() {
+    let mut noq = Noq::at(10.0);
+    for round in 0..100 {
+        noq.asks(ms(round * 40));
+        assert_eq!(noq.leaves(ms(round * 40), false), None);
+        // It looks for more in the same call, and then each time an acknowledgement makes too little room.
+        for _ in 0..3 {
+            noq.finds_the_window_full();
+        }
         assert_eq!(noq.behind.haste(), 1.0);
     }
 }
