@@ -18,6 +18,7 @@ struct pcc_rule {
 	u32 chosen;    /* connections that were given it so far */
 	u32 failed;    /* and that were not, since there is none of that name (any more) */
 	u32 reserved;
+	u64 until;     /* that is on trial so long, since the machine started, in ns; 0 for none */
 };
 
 struct {
@@ -75,6 +76,11 @@ int pcc_choose(struct bpf_sock_ops *ctx)
 		return 1;
 	rule = bpf_map_lookup_elem(&pcc_rule, &zero);
 	if (!rule)
+		return 1;
+	/* What is on trial may not hand this connection on: TCP lets no congestion control that
+	 * was just chosen choose another.
+	 */
+	if (rule->until && bpf_ktime_get_boot_ns() > rule->until)
 		return 1;
 	remote = bpf_ntohl(ctx->remote_port);
 	if (rule->port && ctx->local_port != rule->port && remote != rule->port)

@@ -24,6 +24,7 @@ struct tcp_sock {
 	u32 reordering;
 	u32 mss_cache;
 	u32 snd_cwnd;
+	u32 snd_cwnd_clamp;
 	u32 snd_wnd;
 	u32 snd_una;
 	u32 snd_nxt;

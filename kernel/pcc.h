@@ -343,8 +343,10 @@ PCC_PART void pcc_on_ack(struct pcc_flow *flow, const struct pcc_program *progra
 		pcc_update_window(flow);
 }
 
-/* Something is sent again, and nothing was in flight. After a pause that a busy host does
- * not explain what was being measured is void; after a long one so is the rate.
+/* Something is sent again, and nothing was in flight: whether rate and window are others now.
+ * After a pause that a busy host does not explain what was being measured is void; after a
+ * long one so is the rate. What TCP sends again after a time-out ends no pause: the path is
+ * silent, and the window is TCP's until it answers.
  */
 PCC_CALL int pcc_on_resumption(struct pcc_flow *flow)
 {
@@ -352,6 +354,8 @@ PCC_CALL int pcc_on_resumption(struct pcc_flow *flow)
 	pcc_num rate;
 
 	PCC_NEEDS(flow, 0);
+	if (flow->sample.outstanding)
+		return 0;
 	idle = flow->sample.now - flow->progress;
 	flow->progress = flow->sample.now;
 	pause = pcc_rtt_smoothed(&flow->rtt);
@@ -370,7 +374,8 @@ PCC_CALL int pcc_on_resumption(struct pcc_flow *flow)
 		pcc_law_restart(&flow->law);
 	}
 	pcc_replan(flow);
-	return pcc_update_window(flow);
+	pcc_update_window(flow);
+	return 1;
 }
 
 #endif

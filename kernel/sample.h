@@ -12,6 +12,7 @@ struct pcc_sample {
 	u64 bytes_sent;	 /* payload, retransmissions too */
 	u32 sent;	 /* packets */
 	u32 in_flight;	 /* packets */
+	u32 outstanding; /* packets sent and not acknowledged, lost ones too */
 	u32 delivered;	 /* packets */
 	u32 lost;	 /* packets */
 	u32 marked;	 /* packets delivered with a mark, as TCP counts */
@@ -24,6 +25,7 @@ struct pcc_sample {
 	u32 blocked;	  /* it is full, and what was lost keeps the peer from reading */
 	u32 taken_rtt;	  /* what TCP takes for the RTT, smoothed; 0 if it knows none. Unit: µs */
 	u32 accurate;	  /* it counts marks, not what is told of them: marks.h */
+	u32 reserved;
 };
 
 #endif

@@ -21,6 +21,7 @@ PCC_PART void pcc_read_counters(struct pcc_sample *sample, const struct tcp_sock
 	sample->sent = tp->data_segs_out;
 	sample->in_flight =
 		tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+	sample->outstanding = tp->packets_out;
 	sample->delivered = tp->delivered;
 	sample->lost = tp->lost;
 	sample->marked = tp->delivered_ce;
@@ -29,7 +30,8 @@ PCC_PART void pcc_read_counters(struct pcc_sample *sample, const struct tcp_sock
 	sample->reordering = tp->reordering;
 	sample->window = tp->snd_cwnd;
 	sample->taken_rtt = tp->srtt_us >> 3;
-	full = tp->snd_una + tp->snd_wnd - tp->snd_nxt < tp->mss_cache;
+	/* Below zero if the peer took back what it had offered. */
+	full = (s32)(tp->snd_una + tp->snd_wnd - tp->snd_nxt) < (s32)tp->mss_cache;
 	holes = tp->sacked_out || tp->lost_out;
 	sample->peer_limited = full && !holes;
 	sample->blocked = full && holes;
@@ -50,6 +52,12 @@ PCC_PART void pcc_read_ack(struct pcc_sample *sample, const struct tcp_sock *tp,
 	if (rs->prior_mstamp && !rs->is_retrans && !rs->is_ack_delayed && rtt > 0)
 		sample->rtt = rtt;
 	sample->app_limited = rs->is_app_limited;
+}
+
+/* The window, as far as a route or an application lets it grow. */
+PCC_PART u32 pcc_window_of(const struct pcc_flow *flow, const struct tcp_sock *tp)
+{
+	return flow->window < tp->snd_cwnd_clamp ? flow->window : tp->snd_cwnd_clamp;
 }
 
 /* The highest rate, of the connection's own limit and one for all, in byte/s. ~0 is no

@@ -45,6 +45,7 @@ struct tcp_sock {
 	__u32 reordering;
 	__u32 mss_cache;
 	__u32 snd_cwnd;
+	__u32 snd_cwnd_clamp;
 	__u32 snd_wnd;
 	__u32 snd_una;
 	__u32 snd_nxt;
@@ -70,6 +71,7 @@ struct tcp_congestion_ops {
 	char name[16];
 	__u32 flags;
 	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
 	__u32 (*ssthresh)(struct sock *sk);
 	void (*cong_control)(struct sock *sk);
 	__u32 (*undo_cwnd)(struct sock *sk);
@@ -112,12 +114,15 @@ struct {
 	char before[16];
 } trial;
 
+/* What every kernel has. */
+static const char usual[16] = "reno";
+
 #include "choose.h"
 #include "watch.h"
 
-/* What a socket may have in storage: net.core.optmem_max is 20480 up to Linux 6.8, and 400
- * of that are the storage's own. Beyond it no connection has a state, and each goes on with
- * ten packets and no pacing.
+/* What a socket may have in storage: net.core.optmem_max is 20480 before Linux 6.8, and 400
+ * of that are the storage's own. A connection that has no room for its state goes on with
+ * another congestion control.
  */
 _Static_assert(sizeof(struct pcc_flow) <= 20480 - 400, "a socket has no room for its state");
 
@@ -141,7 +146,7 @@ static __always_inline void read_counters(struct pcc_flow *flow, struct sock *sk
 
 static __always_inline void set_rate(struct pcc_flow *flow, struct sock *sk)
 {
-	tcp_sk(sk)->snd_cwnd = flow->window;
+	tcp_sk(sk)->snd_cwnd = pcc_window_of(flow, tcp_sk(sk));
 	sk->sk_pacing_rate = flow->rate;
 }
 
@@ -155,18 +160,36 @@ static __always_inline void begin(struct pcc_flow *flow, struct sock *sk)
 	set_rate(flow, sk);
 }
 
+/* To what was the default before, or what every kernel has. Fails within a rule's choice
+ * (choose.h): TCP lets no congestion control that was just chosen choose another.
+ */
+static __always_inline int hand_over(struct sock *sk)
+{
+	if (trial.before[0] && !bpf_setsockopt(sk, PCC_SOL_TCP, PCC_TCP_CONGESTION, trial.before,
+					       sizeof(trial.before)))
+		return 0;
+	return bpf_setsockopt(sk, PCC_SOL_TCP, PCC_TCP_CONGESTION, (void *)usual, sizeof(usual));
+}
+
 SEC("struct_ops/pcc_init")
 void BPF_PROG(pcc_init, struct sock *sk)
 {
 	struct pcc_flow *flow;
 
-	if (trial.until && bpf_ktime_get_boot_ns() > trial.until &&
-	    !bpf_setsockopt(sk, PCC_SOL_TCP, PCC_TCP_CONGESTION, trial.before,
-			    sizeof(trial.before)))
+	if (trial.until && bpf_ktime_get_boot_ns() > trial.until && !hand_over(sk))
 		return;
 	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (flow)
 		begin(flow, sk);
+	else
+		hand_over(sk);
+}
+
+/* Also where the connection goes on: with another congestion control, or to another peer. */
+SEC("struct_ops/pcc_release")
+void BPF_PROG(pcc_release, struct sock *sk)
+{
+	bpf_sk_storage_delete(&pcc_flows, sk);
 }
 
 /* The verifier knows the version, and looks at one of both only. It wants the place of an
@@ -194,7 +217,8 @@ int pcc_cong_control(u64 *ctx)
 	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
 	if (!flow) {
 		/* The handshake's acknowledgement comes before init; later there was no
-		 * memory when the connection began.
+		 * room when the connection began. Whose window nobody moves would keep
+		 * the single packet of its first time-out.
 		 */
 		if (sk->__sk_common.skc_state == TCP_SYN_SENT ||
 		    sk->__sk_common.skc_state == TCP_SYN_RECV)
@@ -202,6 +226,8 @@ int pcc_cong_control(u64 *ctx)
 		flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 		if (flow)
 			begin(flow, sk);
+		else
+			hand_over(sk);
 		return 0;
 	}
 	read_counters(flow, sk);
@@ -222,8 +248,8 @@ void BPF_PROG(pcc_cwnd_event, struct sock *sk, int event)
 	if (!flow)
 		return;
 	read_counters(flow, sk);
-	pcc_on_resumption(flow);
-	set_rate(flow, sk);
+	if (pcc_on_resumption(flow))
+		set_rate(flow, sk);
 }
 
 /* Loss is the utility's business. */
@@ -243,6 +269,7 @@ SEC(".struct_ops")
 struct tcp_congestion_ops pcc = {
 	.name = "pcc",
 	.init = (void *)pcc_init,
+	.release = (void *)pcc_release,
 	.ssthresh = (void *)pcc_ssthresh,
 	.cong_control = (void *)pcc_cong_control,
 	.undo_cwnd = (void *)pcc_undo_cwnd,

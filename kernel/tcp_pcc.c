@@ -227,7 +227,7 @@ static void pcc_read(struct sock *sk, struct pcc_flow *flow)
 
 static void pcc_set_rate(struct sock *sk, const struct pcc_flow *flow)
 {
-	tcp_snd_cwnd_set(tcp_sk(sk), flow->window);
+	tcp_snd_cwnd_set(tcp_sk(sk), pcc_window_of(flow, tcp_sk(sk)));
 	WRITE_ONCE(sk->sk_pacing_rate, flow->rate);
 }
 
@@ -358,8 +358,8 @@ static void pcc_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 	if (event != CA_EVENT_TX_START || !pcc->flow)
 		return;
 	pcc_read(sk, pcc->flow);
-	pcc_on_resumption(pcc->flow);
-	pcc_set_rate(sk, pcc->flow);
+	if (pcc_on_resumption(pcc->flow))
+		pcc_set_rate(sk, pcc->flow);
 }
 
 /* Loss is the utility's business. */

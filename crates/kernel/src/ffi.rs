@@ -43,6 +43,8 @@ pub struct Sample {
     pub sent: u32,
     /// Packets in flight.
     pub in_flight: u32,
+    /// Packets sent and not acknowledged, lost ones too.
+    pub outstanding: u32,
     /// Packets delivered.
     pub delivered: u32,
     /// Packets declared lost.

@@ -268,6 +268,11 @@ impl Tcp {
         self.flying.clear();
         self.sample.in_flight = 0;
         self.heard = self.now;
+        // Linux tells of it as of what is sent after a pause, and has one packet leave however much the window holds.
+        self.sample.now = self.now;
+        self.sample.outstanding = 1;
+        self.flow.on_resumption(&self.sample);
+        self.sample.outstanding = 0;
         self.send();
     }
 
