@@ -3,7 +3,7 @@
 
 use super::bpf::{self, Map, Program, SOCK_OPS};
 use super::btf::Btf;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use std::fmt;
 use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,6 +14,8 @@ use std::str::FromStr;
 
 /// What the program is called.
 const OURS: &str = "pcc_choose";
+/// Where `until` is in `struct pcc_rule`.
+const UNTIL: usize = 16 + 8 + 4 + 16 + 12;
 
 /// Addresses that begin alike: `192.0.2.0/24`, `2001:db8::/32`, or one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +54,8 @@ pub(super) struct Whom {
     pub(super) dest: Option<Network>,
 }
 
-/// `struct pcc_rule` in bytes, for the control group of that number.
-pub(super) fn bytes(name: &str, cgroup: u64, whom: &Whom) -> Vec<u8> {
+/// `struct pcc_rule` in bytes, for the control group of that number, and what is on trial until then.
+pub(super) fn bytes(name: &str, cgroup: u64, whom: &Whom, until: u64) -> Vec<u8> {
     let mut bytes = vec![0; 16];
     bytes[..name.len().min(15)].copy_from_slice(&name.as_bytes()[..name.len().min(15)]);
     bytes.extend(cgroup.to_ne_bytes());
@@ -70,6 +72,7 @@ pub(super) fn bytes(name: &str, cgroup: u64, whom: &Whom) -> Vec<u8> {
     bytes.extend([address.0, address.1]);
     bytes.extend(address.2);
     bytes.extend([0; 12]);
+    bytes.extend(until.to_ne_bytes());
     bytes
 }
 
@@ -85,6 +88,7 @@ pub(super) struct Rule {
     pub(super) chosen: u32,
     pub(super) failed: u32,
     program: Program,
+    map: Map,
 }
 
 impl fmt::Display for Rule {
@@ -126,17 +130,26 @@ impl Rule {
             let Some(read) = Read::of(rest) else { continue };
             let path = mount().and_then(|mount| find(&mount, read.cgroup, 16));
             let Read { name, cgroup, whom, chosen, failed } = read;
-            return Ok(Some(Self { id: program.id, name, whom, cgroup, path, chosen, failed, program }));
+            return Ok(Some(Self { id: program.id, name, whom, cgroup, path, chosen, failed, program, map }));
         }
         Ok(None)
     }
 
-    /// Takes it away: new connections are not looked at any more.
-    pub(super) fn remove(&self) -> anyhow::Result<()> {
-        let gone = || anyhow!("the control group of rule {} is not found below the mount of cgroup2", self.id);
-        let path = self.path.as_ref().ok_or_else(gone)?;
+    /// What it names is on trial no more.
+    pub(super) fn keep(&self) -> anyhow::Result<()> {
+        let mut bytes = self.map.read()?;
+        let Some(until) = bytes.get_mut(UNTIL..).and_then(|rest| rest.first_chunk_mut::<8>()) else { return Ok(()) };
+        *until = [0; 8];
+        self.map.write(&bytes).with_context(|| format!("could not write rule {}", self.id))
+    }
+
+    /// Takes it away: new connections are not looked at any more. False if its control group is not found: it was removed, and
+    /// nobody can join it, though the kernel keeps the rule until the last connection of those in it ends.
+    pub(super) fn remove(&self) -> anyhow::Result<bool> {
+        let Some(path) = &self.path else { return Ok(false) };
         let cgroup = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        self.program.detach(cgroup.as_fd()).with_context(|| format!("could not remove rule {}", self.id))
+        self.program.detach(cgroup.as_fd()).with_context(|| format!("could not remove rule {}", self.id))?;
+        Ok(true)
     }
 }
 
@@ -217,7 +230,7 @@ mod tests {
     #[test]
     fn a_rule_s_bytes_are_as_long_as_the_kernel_s_structure_and_say_the_same() {
         let whom = Whom { port: Some(443), dest: Some("2001:db8::/32".parse().unwrap()) };
-        let bytes = bytes("pcc_scav", 7, &whom);
+        let bytes = bytes("pcc_scav", 7, &whom, 9);
         let rest = |path: &str| {
             let places = [
                 ("name", 0),
@@ -232,7 +245,8 @@ mod tests {
             places.iter().find(|(name, _)| *name == path).map(|(_, at)| &bytes[*at..])
         };
         let read = Read::of(rest).unwrap();
-        assert_eq!((bytes.len(), read.name.as_str(), read.cgroup, read.whom), (56, "pcc_scav", 7, whom));
+        assert_eq!((bytes.len(), read.name.as_str(), read.cgroup, read.whom), (64, "pcc_scav", 7, whom));
+        assert_eq!(bytes[UNTIL..], 9_u64.to_ne_bytes());
     }
 
     #[test]

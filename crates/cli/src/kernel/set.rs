@@ -1,4 +1,5 @@
 use super::load::{name, set_law, set_limit};
+use super::rule;
 use super::strives::Strives;
 use super::variant::Variant;
 use crate::exit::Failure;
@@ -61,6 +62,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     if args.keep {
         variables.write("trial.until", &0_u64.to_ne_bytes())?;
+        rule::Rule::all()?.iter().filter(|rule| rule.name == *name).try_for_each(rule::Rule::keep)?;
         writeln!(out, "{name} stays until `pcc kernel unload {name}`, or a reboot")?;
     }
     Ok(())

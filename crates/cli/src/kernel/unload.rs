@@ -51,8 +51,16 @@ pub(super) fn variant(variant: &Variant, out: &mut impl Write) -> anyhow::Result
         }
     }
     for rule in rule::Rule::all()?.iter().filter(|rule| rule.name == *name) {
-        rule.remove()?;
-        writeln!(out, "rule {} is removed: {rule}", rule.id)?;
+        if rule.remove()? {
+            writeln!(out, "rule {} is removed: {rule}", rule.id)?;
+        } else {
+            writeln!(out, "rule {} went with its control group", rule.id)?;
+        }
+    }
+    // Network namespaces that inherited it as their default, and sockets that listen with it, hold it still, and would give it to
+    // new connections for good: those it hands on to what was before, as after a trial.
+    if variant.variables.number("trial.until").is_ok() {
+        variant.variables.write("trial.until", &1_u64.to_ne_bytes())?;
     }
     match variant.map.clear() {
         Ok(()) => {}

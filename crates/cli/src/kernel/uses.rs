@@ -2,6 +2,7 @@ use super::libbpf::{Loaded, Part};
 use super::load::name;
 use super::object::Source;
 use super::rule::{self, Network, Rule, Whom};
+use super::variant::Variant;
 use super::{bpf, rights, sysctl};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow, bail};
@@ -43,7 +44,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         rights::check()?;
         let rule = Rule::all()?.into_iter().find(|rule| rule.id == number);
         let rule = rule.with_context(|| format!("there is no rule {number}: `pcc kernel status` lists them"))?;
-        rule.remove()?;
+        if !rule.remove()? {
+            bail!(
+                "the control group of rule {number} was removed, and the rule with it: it is listed until the last connection \
+                 that began in there ends"
+            );
+        }
         writeln!(out, "rule {number} is removed: {rule}")?;
         return Ok(());
     }
@@ -74,7 +80,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let loaded = Loaded::load(&args.source.object()?, Part::Choose)?;
     let whom = Whom { port: args.port, dest: args.dest };
     let map = bpf::Map::of(loaded.map_fd("pcc_rule")?)?;
-    map.write(&rule::bytes(&args.name, number, &whom)).context("could not write the rule")?;
+    let chosen = Variant::all()?.into_iter().find(|one| one.is_registered && one.name == args.name);
+    let until = chosen.map_or(Ok(0), |one| one.variables.number("trial.until"))?;
+    map.write(&rule::bytes(&args.name, number, &whom, until)).context("could not write the rule")?;
     let program = bpf::Program::of(loaded.program_fd(c"pcc_choose")?)?;
     let attached = program.attach(cgroup.as_fd());
     attached.with_context(|| format!("could not attach the rule to {}", directory.display()))?;
