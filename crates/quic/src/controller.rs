@@ -2,7 +2,7 @@
 
 use crate::handle::Handle;
 use crate::numbers::{Numbered, Numbers};
-use crate::pace::{self, Behind, Gate, Pace};
+use crate::pace::{self, Behind, Gate, Pace, Silence};
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
 use pcc::Pcc;
@@ -66,6 +66,7 @@ struct PccController {
     gate: Gate,
     /// Where the gate stays open, under another runtime than ours.
     behind: Behind,
+    silence: Silence,
     numbers: Numbers,
     /// PCC's time is counted from here.
     born: Timestamp,
@@ -129,6 +130,7 @@ impl PccController {
             pcc: Pcc::new(core, Timestamp::ZERO),
             gate: Gate::default(),
             behind: Behind::default(),
+            silence: Silence::default(),
             numbers: Numbers::default(),
             born: pace::at(now),
             latest: (now, Timestamp::ZERO),
@@ -175,8 +177,19 @@ impl PccController {
         self.untold.on_ack(sent);
         if app_limited && !self.limited {
             self.limited = true;
-            self.pcc.on_limited(at, LimitedBy::Application);
+            // Since it had no more: noq says so with the first acknowledgement after that.
+            let rate = self.pcc.rate();
+            let since = if pace::is_ours() { self.gate.free_from(rate) } else { self.behind.free_from(rate) };
+            self.on_silent_since(since);
         }
+    }
+
+    /// The application had nothing to send from that moment on. PCC wants to know when the last packet left, and takes off
+    /// the time for which pacing keeps a sender silent.
+    fn on_silent_since(&mut self, moment: Timestamp) {
+        let packet = Bytes::new(u64::from(self.mtu) * u64::from(self.pcc.train_packets()));
+        let since = moment - self.pcc.rate().time_for(packet);
+        self.pcc.on_limited(self.since_birth(since), LimitedBy::Application);
     }
 
     /// Reported losses turned out to be none of PCC's business: acknowledgements only, or another path's.
@@ -205,12 +218,15 @@ impl Controller for PccController {
         self.landmark.get_or_insert(Landmark { id, sent: now, passed: false });
         // Larger than the MTU is a probe for a larger MTU: noq never says that it was lost.
         if bytes <= self.mtu {
-            let since = match leaving {
-                Some(leaving) => self.gate.host_limited_since(leaving),
+            let silent = self.silence.ends();
+            let limited = match leaving {
+                Some(leaving) => self.gate.limited(leaving, self.pcc.rate()),
                 None => self.behind.on_sent(moment, volume, self.pace(id), self.limited),
             };
-            if let Some(since) = since {
-                self.pcc.on_limited(self.since_birth(since), LimitedBy::Host);
+            match limited {
+                Some((since, LimitedBy::Host)) => self.pcc.on_limited(self.since_birth(since), LimitedBy::Host),
+                Some((since, LimitedBy::Application)) if silent => self.on_silent_since(since),
+                _ => {}
             }
             self.pcc.on_packet_sent(at, id, volume);
             self.limited = false;
@@ -224,6 +240,11 @@ impl Controller for PccController {
 
     fn on_cwnd_limited(&mut self) {
         self.behind.on_window_full();
+        self.silence.on_blocked();
+    }
+
+    fn on_sent(&mut self, _: Instant, _: u64, _: u64) {
+        self.silence.on_datagram();
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, _: u64, number: u64, app_limited: bool, _: &RttEstimator) {
@@ -289,10 +310,12 @@ impl Controller for PccController {
     /// good as none, which noq does not take.
     fn window(&self) -> u64 {
         self.behind.on_window();
+        self.silence.on_window();
         if self.gate.admits() { self.pcc.congestion_window().get().saturating_add(self.untold.bytes) } else { 1 }
     }
 
     fn metrics(&self) -> ControllerMetrics {
+        self.silence.on_metrics();
         let rate = self.pcc.rate() * self.behind.haste();
         pace::metrics(self.pcc.congestion_window().get(), rate, self.pcc.send_quantum())
     }

@@ -1,5 +1,8 @@
 use super::*;
 use core::time::Duration;
+use pcc::interval::Report;
+use pcc::observe::{Event, Observer};
+use std::sync::Mutex;
 
 const SIZE: u16 = 1200;
 
@@ -11,8 +14,12 @@ struct Path {
 
 impl Path {
     fn new() -> Self {
+        Self::with(PccConfig::default())
+    }
+
+    fn with(config: PccConfig) -> Self {
         let now = Instant::now();
-        Self { controller: PccController::new(Arc::default(), now, SIZE), now }
+        Self { controller: PccController::new(Arc::new(config), now, SIZE), now }
     }
 
     fn passes(&mut self, ms: u64) -> Instant {
@@ -24,6 +31,21 @@ impl Path {
     fn sends(&mut self, number: u64) -> Instant {
         self.controller.on_packet_sent(self.now, SIZE, number);
         self.now
+    }
+
+    /// noq looks for something to send; there is none.
+    fn looks_in_vain(&self) {
+        self.controller.metrics();
+    }
+
+    /// noq looks, finds data, and sends it as one datagram.
+    fn looks_and_sends(&mut self, number: u64) -> Instant {
+        self.controller.metrics();
+        self.controller.window();
+        self.controller.metrics();
+        let sent = self.sends(number);
+        self.controller.on_sent(self.now, u64::from(SIZE), number);
+        sent
     }
 
     fn hears_of(&mut self, number: u64, sent: Instant) {
@@ -264,4 +286,76 @@ async fn the_first_packets_after_the_handshake_leave_in_trains_of_six() {
         assert_eq!(controller.window(), 1);
     };
     pace::Turns::new(Box::pin(turn), timer).await;
+}
+
+/// Keeps every report.
+#[derive(Debug, Default)]
+struct Notes(Mutex<Vec<Report>>);
+
+impl Observer for Notes {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::Interval { report, .. } = event {
+            self.0.lock().unwrap().push((*report).clone());
+        }
+    }
+}
+
+/// Seventeen packets, one each 2 ms, and a pause of 30 ms, for three seconds: acknowledgements of a round before arrive
+/// while the next is sent, and none in the pause. Answers the reports from the second second on.
+fn reports_of_rounds(when_the_pause_begins: impl Fn(&mut Path)) -> Vec<Report> {
+    const ROUND: u64 = 64;
+    let notes = Arc::new(Notes::default());
+    let rate = Rate::from_volume(Bytes::new(SIZE.into()), Duration::from_millis(2));
+    let observer = Some(Arc::clone(&notes) as _);
+    let mut path = Path::with(pcc::Config { observer, max_rate: Some(rate), ..PccConfig::default().core }.into());
+    let mut sent = Vec::new();
+    for round in 0..48u64 {
+        for packet in 0..17 {
+            if let Some(acked) = (17 * round + packet).checked_sub(34) {
+                path.hears_of(acked, sent[acked as usize]);
+            }
+            sent.push(path.looks_and_sends(17 * round + packet));
+            if packet < 16 {
+                path.controller.metrics();
+                path.controller.window();
+                path.controller.metrics(); // noq's pacer lets none go before its time
+            } else {
+                when_the_pause_begins(&mut path);
+            }
+            path.passes(2);
+        }
+        path.passes(ROUND - 2 * 17);
+    }
+    let reports = notes.0.lock().unwrap();
+    reports.iter().filter(|report| report.started.as_nanos() > 1_000_000_000).cloned().collect()
+}
+
+#[test]
+fn an_application_that_pauses_between_acknowledgements_is_what_limits() {
+    let reports = reports_of_rounds(|path| path.looks_in_vain());
+    assert!(reports.len() > 8, "{reports:?}");
+    for report in reports {
+        assert!(report.app_limited && report.limited_by == LimitedBy::Application, "{report:?}");
+    }
+}
+
+#[test]
+fn a_host_that_stops_a_sender_with_data_is_what_limits() {
+    let data_waits = |path: &mut Path| {
+        path.controller.metrics();
+        path.controller.window();
+        path.controller.metrics();
+    };
+    let reports = reports_of_rounds(data_waits);
+    assert!(reports.len() > 8, "{reports:?}");
+    for report in reports {
+        assert!(!report.app_limited && report.limited_by != LimitedBy::Application, "{report:?}");
+    }
+}
+
+#[test]
+fn a_socket_that_is_full_is_no_silence_of_the_application() {
+    for report in reports_of_rounds(|_| ()) {
+        assert!(!report.app_limited && report.limited_by != LimitedBy::Application, "{report:?}");
+    }
 }

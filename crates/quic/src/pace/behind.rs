@@ -9,7 +9,8 @@
 use super::schedule::{CATCH_UP, Departure, Pace, Schedule};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
-use pcc::units::{Bytes, Timestamp};
+use pcc::interval::LimitedBy;
+use pcc::units::{Bytes, Rate, Timestamp};
 
 /// What the next packet is late already counts in these: one more, and noq is told once the rate more. On a host that is late
 /// by `d` each time noq's credit, 2 ms of what it is told, must come to `d`, which it does where some `d`/2 of these are owed
@@ -55,9 +56,15 @@ impl Behind {
         self.full = true;
     }
 
-    /// A packet of `bytes` leaves at `now`. Answers since when this host has lost sending time for good, if it has.
-    /// `had_none`: the application is known to have had nothing to send before.
-    pub(crate) fn on_sent(&mut self, now: Timestamp, bytes: Bytes, pace: Pace, had_none: bool) -> Option<Timestamp> {
+    /// A packet of `bytes` leaves at `now`. Answers who has lost sending time for good before it, and since when: see
+    /// [`Schedule::limited`]. `had_none`: the application is known to have had nothing to send before.
+    pub(crate) fn on_sent(
+        &mut self,
+        now: Timestamp,
+        bytes: Bytes,
+        pace: Pace,
+        had_none: bool,
+    ) -> Option<(Timestamp, LimitedBy)> {
         let full = core::mem::take(&mut self.full);
         let departure = match core::mem::take(self.asked.get_mut()) {
             _ if now == self.left => Departure::Followed,
@@ -65,14 +72,18 @@ impl Behind {
             2.. if !had_none && !full => Departure::Waited { woken: now },
             _ => Departure::Fresh,
         };
-        let end_of_grace = self.schedule.end_of_grace();
-        let lost = matches!(departure, Departure::Waited { .. }) && now > end_of_grace;
+        let limited = self.schedule.limited(now, departure, pace.rate);
         self.left = now;
         // noq makes its own trains.
         if let Some(next) = self.schedule.on_sent(now, bytes, departure, Pace { quantum: pace.packet, ..pace }) {
             self.haste = Some(self.haste_for(next, now, pace.rate.time_for(bytes)));
         }
-        lost.then_some(end_of_grace)
+        limited
+    }
+
+    /// When the time of all that has left is over.
+    pub(crate) fn free_from(&self, rate: Rate) -> Timestamp {
+        self.schedule.free_from(rate)
     }
 
     /// For a packet that may leave at `next`. noq counts its time, `gap`, from `now`, the schedule from when the last was due.

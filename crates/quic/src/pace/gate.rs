@@ -4,7 +4,8 @@ use super::schedule::{Departure, Pace, Schedule};
 use super::turn;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
-use pcc::units::{Bytes, Timestamp};
+use pcc::interval::LimitedBy;
+use pcc::units::{Bytes, Rate, Timestamp};
 
 /// A packet due this soon leaves now: waking up for it would take longer. The schedule counts from when it was due,
 /// so the average stays exact.
@@ -93,13 +94,14 @@ impl Gate {
         Leaving { turn, now, departure: self.departure(turn, now) }
     }
 
-    /// Since when this host has lost sending time for good, if it has: more of it than the schedule will make up for.
-    pub(crate) fn host_limited_since(&self, leaving: Leaving) -> Option<Timestamp> {
-        let end_of_grace = self.schedule.end_of_grace();
-        match leaving.departure {
-            Departure::Waited { woken } if woken > end_of_grace => Some(end_of_grace),
-            _ => None,
-        }
+    /// Who has lost sending time for good before that packet, and since when: see [`Schedule::limited`].
+    pub(crate) fn limited(&self, leaving: Leaving, rate: Rate) -> Option<(Timestamp, LimitedBy)> {
+        self.schedule.limited(leaving.now, leaving.departure, rate)
+    }
+
+    /// When the time of all that has left is over.
+    pub(crate) fn free_from(&self, rate: Rate) -> Timestamp {
+        self.schedule.free_from(rate)
     }
 
     /// The packet, of `bytes`, left; closes until the next is due, if that ends its train.

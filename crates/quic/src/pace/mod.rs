@@ -13,6 +13,7 @@
 //! | `timer` | which connections are due, out of thousands, with one kernel timer? |
 //! | `alarm` | how does the kernel tell us within microseconds? |
 //! | `clock` | what do the clocks say? |
+//! | `silence` | had the application nothing to send? |
 //! | `behind` | and where noq paces, under another runtime? |
 
 mod alarm;
@@ -20,6 +21,7 @@ mod behind;
 mod clock;
 mod gate;
 mod schedule;
+mod silence;
 mod timer;
 mod turn;
 
@@ -27,12 +29,11 @@ pub(crate) use behind::Behind;
 pub(crate) use clock::{at, instant};
 pub(crate) use gate::Gate;
 pub(crate) use schedule::Pace;
+pub(crate) use silence::Silence;
 pub(crate) use timer::Timer;
-pub(crate) use turn::{Turns, now, now_or};
+pub(crate) use turn::{Turns, is_ours, now, now_or};
 #[cfg(target_os = "linux")]
 pub(crate) use turn::{begin_next_at, first, time_passes};
-
-use turn::is_ours;
 
 use noq::congestion::ControllerMetrics;
 use pcc::units::{Bytes, Rate};

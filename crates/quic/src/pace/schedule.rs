@@ -1,6 +1,7 @@
 //! When the next packet is due: arithmetic on given times, no clock.
 
 use core::time::Duration;
+use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Rate, Timestamp};
 
 /// How much faster than its rate a sender goes while it catches up on time that the host took from it. Slow enough to
@@ -26,6 +27,9 @@ const MEMORY: Duration = Duration::from_secs(1);
 const ORDINARY_DELAYS: Duration = Duration::from_millis(20);
 /// What is shorter is a late timer, and no turn of another process.
 const SHORTEST_STOP: Duration = Duration::from_millis(1);
+
+/// An application that writes when there is room again is woken for it: so late it is not silent, but on its way.
+const SHORTEST_SILENCE: Duration = Duration::from_micros(200);
 
 /// No gap is longer, whatever the rate: a rate may rise while its packet waits.
 const LONGEST_GAP: Duration = Duration::from_secs(5);
@@ -95,6 +99,27 @@ impl Schedule {
     /// Whether what was late is not yet made good.
     pub(crate) fn is_owing(&self) -> bool {
         self.due < self.next
+    }
+
+    /// When the time of all that has left is over.
+    pub(crate) fn free_from(&self, rate: Rate) -> Timestamp {
+        self.train.as_ref().map_or(self.next, |train| train.began + gap(train.sent, rate))
+    }
+
+    /// Who has lost sending time for good before a packet that leaves at `now`, and since when: this host, more than is made
+    /// up for, or the one that gave it nothing to send. A fresh packet alone does not tell that this was the application.
+    pub(crate) fn limited(&self, now: Timestamp, departure: Departure, rate: Rate) -> Option<(Timestamp, LimitedBy)> {
+        match departure {
+            Departure::Waited { woken } => {
+                let since = self.end_of_grace();
+                (woken > since).then_some((since, LimitedBy::Host))
+            }
+            Departure::Followed => None,
+            Departure::Fresh => {
+                let since = self.free_from(rate);
+                (now > since + SHORTEST_SILENCE).then_some((since, LimitedBy::Application))
+            }
+        }
     }
 
     /// A packet of `bytes` leaves at `now`. Answers when the next may leave, or `None` while the train has room for it.

@@ -1,10 +1,13 @@
 //! Two endpoints on 127.0.0.1 that trust each other.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod relay;
+
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::{ClientConfig, Connection, Endpoint, Runtime, ServerConfig, TokioRuntime};
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PacedRuntime, http3, socket};
+use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -72,7 +75,12 @@ pub(crate) fn endpoint_with(algorithm: &Algorithm, windows: &Windows, runtime: A
 
 /// Connects `from` to `to`.
 pub(crate) async fn connect(from: &Endpoint, to: &Endpoint) -> (Connection, Connection) {
-    let connecting = from.connect(to.local_addr().expect("bound"), "localhost").expect("a valid name");
+    connect_to(from, to, to.local_addr().expect("bound")).await
+}
+
+/// Connects `from` to `to`, which is reached at `address`.
+pub(crate) async fn connect_to(from: &Endpoint, to: &Endpoint, address: SocketAddr) -> (Connection, Connection) {
+    let connecting = from.connect(address, "localhost").expect("a valid name");
     let accepting = async { to.accept().await.expect("open").await };
     let (client, server) = tokio::join!(connecting, accepting);
     (client.expect("connected"), server.expect("accepted"))

@@ -56,10 +56,12 @@ impl Noq {
         self.behind.on_window_full();
     }
 
+    /// Answers since when the host has lost sending time for good.
     fn leaves(&mut self, now: Timestamp, had_none: bool) -> Option<Timestamp> {
         self.tokens -= PACKET as f64;
         self.sent += PACKET;
-        self.behind.on_sent(now, Bytes::new(PACKET), self.pace, had_none)
+        let limited = self.behind.on_sent(now, Bytes::new(PACKET), self.pace, had_none);
+        limited.filter(|(_, by)| *by == LimitedBy::Host).map(|(since, _)| since)
     }
 
     /// The share of its rate that a sender with data has in two seconds, on a host that wakes it `late`.

@@ -42,7 +42,8 @@ impl Turned {
 
     /// Since when the host is the limit of a packet that leaves in `turn`.
     fn host_limited(&self, turn: u64, at: Timestamp) -> Option<Timestamp> {
-        self.gate.host_limited_since(self.gate.leaving_in(turn, at))
+        let limited = self.gate.limited(self.gate.leaving_in(turn, at), pace().rate);
+        limited.filter(|(_, by)| *by == LimitedBy::Host).map(|(since, _)| since)
     }
 
     fn closed_until(&self) -> u64 {
@@ -97,6 +98,23 @@ fn a_packet_that_came_late_is_not_caught_up_on() {
     assert_eq!(used.next_turn().asked(1096), Ok(()), "nobody asked while the gate was closed");
     used.sends(1096);
     assert_eq!(used.closed_until(), 1096 + 96);
+}
+
+#[test]
+fn only_a_packet_that_came_late_was_given_late_by_the_application() {
+    let limited = |used: &Turned, at| {
+        let leaving = used.gate.leaving_in(used.turn, us(at));
+        used.gate.limited(leaving, pace().rate).map(|(since, by)| (micros(since), by))
+    };
+    let mut used = Turned::used();
+    assert_eq!(limited(&used, 10), None, "one right behind the other");
+    assert_eq!(used.next_turn().asked(1096), Ok(()));
+    assert_eq!(limited(&used, 200), None, "an application that goes on writing is woken late too");
+    assert_eq!(limited(&used, 1096), Some((96, LimitedBy::Application)));
+    let mut waited = Turned::used();
+    assert!(waited.asked(10).is_err());
+    assert_eq!(waited.next_turn().asked(1096), Ok(()));
+    assert_eq!(limited(&waited, 1096), None, "it was there in time");
 }
 
 #[test]
