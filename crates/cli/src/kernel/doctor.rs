@@ -101,6 +101,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
+/// What PCC takes of a socket's room, with what the storage takes itself. Unit: byte.
+const STATE: u64 = 20_400;
+
 /// A computer, as its files below /proc and /sys tell of it.
 struct System {
     root: PathBuf,
@@ -118,7 +121,15 @@ impl System {
     fn findings(&self) -> Vec<Finding> {
         let mut findings = vec![self.version(), self.types()];
         findings.extend(self.configuration());
-        findings.extend([self.compiler(), self.rights(), self.lockdown(), self.name(), self.pacing(), self.groups()]);
+        findings.extend([
+            self.compiler(),
+            self.rights(),
+            self.lockdown(),
+            self.name(),
+            self.room(),
+            self.pacing(),
+            self.groups(),
+        ]);
         findings.push(good("bpf file system", "not needed: nothing is pinned"));
         findings
     }
@@ -208,6 +219,29 @@ impl System {
         }
     }
 
+    /// For a connection's state, which the kernel counts among what the socket's owner asks for.
+    fn room(&self) -> Finding {
+        const WHAT: &str = "room in sockets";
+        const REMEDY: &str = "sysctl -w net.core.optmem_max=131072";
+        // Not to be read in a network namespace before Linux 6.11, though it holds there.
+        let Some(most) = self.read("proc/sys/net/core/optmem_max").and_then(|most| most.parse::<u64>().ok()) else {
+            return note(
+                WHAT,
+                "net.core.optmem_max cannot be read here",
+                format!("in the first network namespace: {REMEDY}"),
+            );
+        };
+        let found = format!("net.core.optmem_max = {most}");
+        if most < STATE {
+            return missing(WHAT, format!("{found}: no connection can have PCC"), REMEDY);
+        }
+        if most < 2 * STATE {
+            let problem = format!("{found}: next to nothing is left for zero copy, socket filters and TCP-MD5");
+            return note(WHAT, problem, REMEDY);
+        }
+        good(WHAT, found)
+    }
+
     fn lockdown(&self) -> Finding {
         let text = self.read("sys/kernel/security/lockdown").unwrap_or_default();
         let mode = text.split(['[', ']']).nth(1).unwrap_or("none");
@@ -276,7 +310,8 @@ mod tests {
         (dir, System { root })
     }
 
-    const HEALTHY: [(&str, &str); 9] = [
+    const HEALTHY: [(&str, &str); 10] = [
+        ("proc/sys/net/core/optmem_max", "131072\n"),
         ("proc/sys/kernel/osrelease", "6.1.0-30-amd64\n"),
         ("sys/kernel/btf/vmlinux", ""),
         (
@@ -314,6 +349,9 @@ mod tests {
             ("proc/self/uid_map", "0 1000 1", "rights", Missing, "outside of the container"),
             ("proc/sys/net/ipv4/tcp_available_congestion_control", "reno pcc", "name", Note, "--name pcc2"),
             ("proc/sys/net/core/default_qdisc", "pfifo_fast", "pacing", Note, "tc qdisc replace"),
+            ("proc/sys/net/core/optmem_max", "20480", "room in sockets", Note, "zero copy"),
+            ("proc/sys/net/core/optmem_max", "20399", "room in sockets", Missing, "optmem_max=131072"),
+            ("proc/sys/net/core/optmem_max", "much", "room in sockets", Note, "cannot be read"),
             ("proc/sys/net/core/bpf_jit_enable", "0", "BPF compiler", Missing, "bpf_jit_enable=1"),
             ("proc/self/mounts", "proc /proc proc rw 0 0", "control groups", Note, "mount -t cgroup2"),
             (
