@@ -28,12 +28,12 @@ pub(super) fn of(spec: &Spec, ours: &Ours) -> Result<Option<Outcome>, Impossible
         let control = translate::control(told).unwrap_or_default();
         let own = owners.iter().zip(results.flows.iter().zip(&logs)).filter(|(owner, _)| **owner == place);
         let (mut flow, mut unfinished) = (FlowOutcome::default(), false);
-        let (mut packets, mut counted) = (0, 0_u32);
+        let (mut packets, mut measured) = (0, Vec::new());
         for (_, (result, log)) in own {
-            add(&mut flow, result, control, told.start);
+            add(&mut flow, &mut measured, result, control, told.start);
             flow.intervals.extend(log.0.lock().map(|mut log| core::mem::take(&mut *log)).unwrap_or_default());
             unfinished |= result.finished.is_none();
-            (packets, counted) = (packets + result.sent.packets, counted + 1);
+            packets += result.sent.packets;
             // The last byte arrived half a round trip before its acknowledgement.
             let arrived = result.finished.map(|at| nanos(at.saturating_sub(scenario.path.rtt() / 2)));
             flow.finished = flow.finished.max(arrived);
@@ -47,7 +47,7 @@ pub(super) fn of(spec: &Spec, ours: &Ours) -> Result<Option<Outcome>, Impossible
         }
         flow.busy = told.stop.saturating_sub(told.start) / 1000 * u64::from(packets > 0);
         flow.completions.sort_by_key(|done| done.start);
-        average_rtts(&mut flow, counted);
+        average_rtts(&mut flow, &measured);
         flow
     });
     let flows = flows.collect();
@@ -64,8 +64,8 @@ fn delays(spec: &Spec, results: &Results) -> Vec<u32> {
     if matches!(spec.path.queue, DropTail | Codel) { results.waits.clone() } else { Vec::new() }
 }
 
-/// Adds a connection to its flow.
-fn add(flow: &mut FlowOutcome, result: &FlowResult, control: Control, start: u64) {
+/// Adds a connection to its flow; `measured` counts, for each sample, the connections that an RTT is known of.
+fn add(flow: &mut FlowOutcome, measured: &mut Vec<u32>, result: &FlowResult, control: Control, start: u64) {
     let useful = payload(control) as f64 / result.packet.get() as f64;
     let segment = if control == Control::Pcc { QUIC_DATAGRAM } else { TCP_PAYLOAD };
     if flow.samples.is_empty() {
@@ -73,9 +73,11 @@ fn add(flow: &mut FlowOutcome, result: &FlowResult, control: Control, start: u64
         let later = result.series.iter().map(|sample| nanos(sample.at)).filter(|at| *at > start);
         flow.samples.extend(later.map(|at| FlowSample { at, ..FlowSample::default() }));
     }
+    measured.resize(flow.samples.len(), 0);
+    let running = |at: Duration| result.finished.is_none_or(|finished| at <= finished);
     let mut delivered = 0.0;
     let mut series = result.series.iter().peekable();
-    for sample in &mut flow.samples {
+    for (sample, measured) in flow.samples.iter_mut().zip(measured) {
         let mut now = None;
         while let Some(one) = series.next_if(|one| nanos(one.at) <= sample.at) {
             delivered += one.delivered.get() as f64 * useful;
@@ -85,7 +87,10 @@ fn add(flow: &mut FlowOutcome, result: &FlowResult, control: Control, start: u64
         let Some(now) = now else { continue };
         sample.sent += now.sent.packets * segment;
         sample.retransmitted += now.sent.lost * segment;
-        sample.rtt += now.rtt.map_or(0, |rtt| u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX));
+        if let Some(rtt) = now.rtt.filter(|_| running(now.at)) {
+            sample.rtt = sample.rtt.saturating_add(u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX));
+            *measured += 1;
+        }
         sample.cwnd += (now.in_flight / segment) as u32;
         if control == Control::Pcc {
             sample.rate += now.rate.bits_per_sec() as u64;
@@ -93,11 +98,9 @@ fn add(flow: &mut FlowOutcome, result: &FlowResult, control: Control, start: u64
     }
 }
 
-/// RTTs were added up over connections.
-fn average_rtts(flow: &mut FlowOutcome, connections: u32) {
-    if flow.completions.is_empty() {
-        flow.samples.iter_mut().for_each(|sample| sample.rtt /= connections.max(1));
-    }
+/// RTTs were added up over so many connections each.
+fn average_rtts(flow: &mut FlowOutcome, measured: &[u32]) {
+    flow.samples.iter_mut().zip(measured).for_each(|(sample, measured)| sample.rtt /= (*measured).max(1));
 }
 
 /// The rates that PCC tried.
@@ -150,5 +153,11 @@ mod tests {
         let fct = Measure::Fct.of(&run.spec, &outcome).unwrap();
         // Handshake and three doublings of ten packets: at least four round trips of 60 ms.
         assert!((240.0..450.0).contains(&fct), "{fct} ms");
+        // Many at a time, and none waits longer than the queue's 60 ms, after 60 of the path's.
+        let crowded = scenario.runs.iter().rfind(|run| run.algorithm == "cubic").unwrap();
+        let outcome = of(&crowded.spec, &Ours::default()).unwrap().unwrap();
+        let rtts = outcome.flows[0].samples.iter().map(|sample| sample.rtt).filter(|rtt| *rtt > 0);
+        assert!(rtts.clone().count() > 100, "{rtts:?}");
+        assert!(rtts.clone().all(|rtt| (60_000..125_000).contains(&rtt)), "{:?}", rtts.max());
     }
 }
