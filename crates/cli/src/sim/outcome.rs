@@ -156,8 +156,9 @@ mod tests {
         // Many at a time, and none waits longer than the queue's 60 ms, after 60 of the path's.
         let crowded = scenario.runs.iter().rfind(|run| run.algorithm == "cubic").unwrap();
         let outcome = of(&crowded.spec, &Ours::default()).unwrap().unwrap();
+        assert_eq!(outcome.flows[0].completions.len(), crowded.spec.flows[0].arrivals.len());
         let rtts = outcome.flows[0].samples.iter().map(|sample| sample.rtt).filter(|rtt| *rtt > 0);
-        assert!(rtts.clone().count() > 100, "{rtts:?}");
+        assert!(rtts.clone().count() > 15, "{} samples", rtts.count());
         assert!(rtts.clone().all(|rtt| (60_000..125_000).contains(&rtt)), "{:?}", rtts.max());
     }
 }

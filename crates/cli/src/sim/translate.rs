@@ -58,7 +58,8 @@ fn one(told: &FlowSpec, control: Control, spec: &Spec, start: u64, connection: u
     flow.config.max_datagram_size = Bytes::new(datagram);
     flow.headers = packet - datagram;
     flow.start = Duration::from_nanos(start);
-    flow.stop = Some(Duration::from_nanos(told.stop));
+    // Of flows that arrive the last one may then begin: each goes on until it is done, or the run.
+    flow.stop = told.arrivals.is_empty().then(|| Duration::from_nanos(told.stop));
     flow.extra_rtt = Duration::from_nanos(told.extra_rtt);
     flow.paced = told.paced;
     flow.ecn = spec.path.ecn;
