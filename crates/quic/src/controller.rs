@@ -52,6 +52,10 @@ fn vary(seed: u64) -> u64 {
     seed ^ PATHS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+/// A batch of losses that is longer is not remembered, so that what a path dropped at once costs no memory for good. So many
+/// packets are 4 ms of 10 Gbit/s.
+const LONGEST_REMEMBERED: usize = 4096;
+
 /// Packets that may leave faster than a rate that is a mere assumption, and the rate at which they do: the handshake's
 /// flight of three (RFC 9000 §8.1) must not wait 10 ms for each, and 1 ms apart it does not overflow a buffer.
 const OPENING_PACKETS: u64 = 4;
@@ -75,6 +79,10 @@ struct PccController {
     latest: (Instant, Timestamp),
     /// Reported lost, the time of sending not yet known.
     lost: Vec<u64>,
+    /// Our ids of the latest losses that PCC was told of together, of which noq may find that they arrived.
+    batch: Vec<u64>,
+    /// noq has found that, and it is to be told with the next time that noq names.
+    spurious: bool,
     /// Packets that arrived with a mark of congestion (ECN), of which PCC was not told yet.
     marked: u32,
     /// PCC was told that the application is the limit, and nothing was sent since.
@@ -136,6 +144,8 @@ impl PccController {
             latest: (now, Timestamp::ZERO),
             mtu,
             lost: Vec::new(),
+            batch: Vec::new(),
+            spurious: false,
             marked: 0,
             limited: false,
             answered: now,
@@ -170,6 +180,7 @@ impl PccController {
     fn acknowledged(&mut self, now: Instant, sent: Instant, number: u64, app_limited: bool) {
         self.forget_losses();
         let at = self.at(now);
+        self.take_back(at);
         if let Some(id) = self.numbers.id(number, sent) {
             self.pcc.on_ack(at, id);
         }
@@ -192,6 +203,15 @@ impl PccController {
         self.pcc.on_limited(self.since_birth(since), LimitedBy::Application);
     }
 
+    /// Packets that were taken for lost have arrived.
+    fn take_back(&mut self, at: Timestamp) {
+        if core::mem::take(&mut self.spurious) {
+            for id in self.batch.drain(..) {
+                self.pcc.on_ack(at, id);
+            }
+        }
+    }
+
     /// Reported losses turned out to be none of PCC's business: acknowledgements only, or another path's.
     fn forget_losses(&mut self) {
         self.lost.clear();
@@ -205,6 +225,7 @@ impl Controller for PccController {
         // noq asks for the time once for up to twenty packets; ours passes with each train that leaves.
         let moment = pace::now_or(now);
         let at = self.since_birth(moment);
+        self.take_back(at);
         let leaving = self.gate.leaving(moment);
         let Numbered { id, starts_space } = self.numbers.on_sent(number, now);
         if starts_space {
@@ -259,6 +280,7 @@ impl Controller for PccController {
 
     fn on_end_acks(&mut self, now: Instant, _: u64, _: bool, _: Option<u64>) {
         let at = self.at(now);
+        self.take_back(at);
         if self.marked > 0 {
             self.pcc.on_congestion_experienced(core::mem::take(&mut self.marked));
         }
@@ -280,8 +302,8 @@ impl Controller for PccController {
     }
 
     /// The end of a batch of losses, all of one packet number space; `sent` is the time of its last packet. A batch
-    /// that noq does not end this way was not in flight on this path. A packet that is acknowledged after it was
-    /// declared lost is never mentioned again.
+    /// that noq does not end this way was not in flight on this path. Single packets that are acknowledged after they
+    /// were declared lost are never mentioned again: see [`Self::on_spurious_congestion_event`].
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, ecn: bool, _: u64, _: u64) {
         if ecn {
             // After the acknowledgement that told: who knows no number counts one, with the next acknowledgement.
@@ -291,14 +313,28 @@ impl Controller for PccController {
             return;
         }
         let at = self.at(now);
+        self.take_back(at);
+        self.batch.clear();
         for number in self.lost.drain(..) {
             if let Some(id) = self.numbers.id(number, sent) {
                 self.pcc.on_loss(at, id);
+                self.batch.push(id);
             }
+        }
+        if self.batch.len() > LONGEST_REMEMBERED {
+            self.batch = Vec::new();
         }
         if persistent {
             self.pcc.on_persistent_congestion(at);
         }
+    }
+
+    /// Of all packets that noq takes for lost and still waits for, the last one was acknowledged. It waits for two probe
+    /// time-outs after a packet was sent, and gives up what is older before it adds a batch: so all of the latest batch has
+    /// arrived, but for what became that old since. That is more than an RTT beyond its time, when PCC has mostly judged it
+    /// already. Of earlier batches nothing is known; they stay lost.
+    fn on_spurious_congestion_event(&mut self) {
+        self.spurious = true;
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {

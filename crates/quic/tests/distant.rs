@@ -84,3 +84,21 @@ async fn an_application_that_always_has_data_is_not_what_limits() {
         assert!(reports.len() > 16, "{paced:?}: {} intervals", reports.len());
     }
 }
+
+/// Every fiftieth packet comes 40 ms later: more than the quarter of an RTT for which noq waits for it.
+const fn overtaken(number: u64) -> Duration {
+    if number % 50 == 49 { Duration::from_millis(90) } else { half_of_the_rtt(number) }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_packet_that_others_overtook_is_no_loss() {
+    for paced in [Paced::ByUs, Paced::ByNoq] {
+        let (reports, taken_for_lost) = sends(paced, overtaken, &[3_000_000]).await;
+        let lost: u32 = reports.iter().map(|report| report.packets_lost).sum();
+        assert!(taken_for_lost > 20, "{paced:?}: noq took {taken_for_lost} for lost");
+        assert!(
+            u64::from(lost) * 4 < taken_for_lost,
+            "{paced:?}: {lost} lost of {taken_for_lost} that noq took for it"
+        );
+    }
+}

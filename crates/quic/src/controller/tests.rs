@@ -130,6 +130,77 @@ fn losses_are_taken_when_their_time_of_sending_is_known() {
     assert_eq!(path.packets_in_flight(), 3);
 }
 
+/// A packet each 2 ms, and each acknowledged after 50 ms; of every hundred, five are overtaken by those of 8 ms.
+/// Answers the reports, and how many packets noq took for lost. `noq_tells`: when they have arrived.
+fn reports_of_reordering(noq_tells: bool) -> (Vec<Report>, usize) {
+    let notes = Arc::new(Notes::default());
+    let rate = Rate::from_volume(Bytes::new(SIZE.into()), Duration::from_millis(2));
+    let observer = Some(Arc::clone(&notes) as _);
+    let mut path = Path::with(pcc::Config { observer, max_rate: Some(rate), ..PccConfig::default().core }.into());
+    let mut sent = Vec::new();
+    let mut taken_for_lost = 0;
+    for number in 0..2000_u64 {
+        if let Some(acked) = number.checked_sub(25) {
+            let late = |number: u64| number % 100 >= 95;
+            if !late(acked) {
+                path.hears_of(acked, sent[acked as usize]);
+            }
+            match acked % 100 {
+                // The third acknowledgement beyond the last of them.
+                2 if acked > 100 => {
+                    let overtaken: Vec<_> = (acked - 7..acked - 2).collect();
+                    path.loses(&overtaken, sent[(acked - 3) as usize]);
+                    taken_for_lost += overtaken.len();
+                }
+                4 if acked > 100 && noq_tells => path.controller.on_spurious_congestion_event(),
+                _ => {}
+            }
+        }
+        sent.push(path.looks_and_sends(number));
+        path.passes(2);
+    }
+    let reports = notes.0.lock().unwrap().clone();
+    (reports, taken_for_lost)
+}
+
+#[test]
+fn losses_that_were_none_are_taken_back_and_later_ones_waited_for() {
+    let lost = |reports: &[Report]| reports.iter().map(|report| report.packets_lost as usize).sum::<usize>();
+    let (reports, taken_for_lost) = reports_of_reordering(false);
+    assert!(lost(&reports) * 10 > taken_for_lost * 7, "{} of {taken_for_lost}", lost(&reports));
+    let (reports, taken_for_lost) = reports_of_reordering(true);
+    assert!(taken_for_lost > 80 && lost(&reports) <= 10, "{} of {taken_for_lost}", lost(&reports));
+}
+
+#[test]
+fn only_the_latest_batch_is_known_to_have_arrived_and_only_once() {
+    let mut path = Path::new();
+    let sent: Vec<_> = (0..10).map(|number| path.sends(number)).collect();
+    path.passes(50);
+    path.loses(&[0, 1], sent[1]);
+    path.loses(&[2, 3, 4], sent[4]);
+    assert_eq!(path.controller.batch, [2, 3, 4]);
+    path.controller.on_congestion_event(path.now, sent[5], false, true, 0, 5);
+    assert_eq!(path.controller.batch.len(), 3, "a mark is no loss");
+    path.controller.on_spurious_congestion_event();
+    path.hears_of(6, sent[6]);
+    assert!(path.controller.batch.is_empty());
+    assert_eq!(path.packets_in_flight(), 4, "what was lost had left the flight before");
+    path.controller.on_spurious_congestion_event();
+    path.passes(1);
+    path.sends(10);
+    assert_eq!(path.packets_in_flight(), 5);
+}
+
+#[test]
+fn a_batch_without_end_is_not_remembered() {
+    let mut path = Path::new();
+    let last = (0..5000).map(|number| path.sends(number)).last().unwrap();
+    path.passes(50);
+    path.loses(&(0..5000).collect::<Vec<_>>(), last);
+    assert_eq!((path.controller.batch.capacity(), path.packets_in_flight()), (0, 0));
+}
+
 #[test]
 fn losses_in_an_earlier_space_are_not_taken_for_data() {
     let mut path = Path::new();
