@@ -65,6 +65,13 @@ PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *prog
 	case PCC_RATE_GOOD:
 		law->rate = target;
 		return law->starting.unknown ? PCC_WAIT : PCC_REALIGN;
+	case PCC_RATE_REACHED:
+		law->rate = law->starting.rate;
+		law->state = PCC_DRAINING;
+		/* It built no queue. */
+		law->drain_sent = 1;
+		law->look_again = 0;
+		return PCC_REALIGN;
 	}
 	law->rate = pcc_clamp(&law->path, law->starting.rate);
 	queue = n_div(law->path.queue, n_max(law->path.rtt, PCC_NANOSECOND));

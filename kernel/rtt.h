@@ -35,7 +35,8 @@ PCC_PART void pcc_rtt_update(struct pcc_rtt *rtt, u64 now, u64 sample)
 		rtt->smoothed = (7 * rtt->smoothed + sample) / 8;
 	}
 	if (now > rtt->half_started + RTT_HALF_WINDOW) {
-		rtt->least_before = rtt->least;
+		/* After a pause both halves are over. */
+		rtt->least_before = now > rtt->half_started + 2 * RTT_HALF_WINDOW ? 0 : rtt->least;
 		rtt->least = 0;
 		rtt->half_started = now;
 	}

@@ -70,6 +70,7 @@ enum pcc_judgement {
 	PCC_RATE_UNKNOWN, /* the application or a host was the limit */
 	PCC_RATE_GOOD,	  /* the path may carry more */
 	PCC_RATE_OVER,	  /* it does not: starting->rate is what it carried */
+	PCC_RATE_REACHED, /* nothing higher is allowed: starting->rate is what was achieved */
 };
 
 PCC_PART void pcc_starting_at(struct pcc_starting *starting, pcc_num rate)
@@ -279,6 +280,11 @@ PCC_CALL int pcc_starting_judge(struct pcc_starting *starting, const struct pcc_
 	}
 	pcc_doubted(&starting->doubted, report, PCC_IN_DISFAVOUR);
 	pcc_starting_learn(starting, report, program, target, delivery);
+	/* The same rate again and again would be compared with nothing. */
+	if (n_at_least(target, path->ceiling) && !starting->hold) {
+		starting->rate = n_min(target, report->achieved);
+		return PCC_RATE_REACHED;
+	}
 	return PCC_RATE_GOOD;
 }
 

@@ -33,7 +33,8 @@ impl RttEstimator {
             }
         }
         if now.since(self.half_started) > MIN_RTT_WINDOW / 2 {
-            self.minima = [None, self.minima[0]];
+            let is_of_late = now.since(self.half_started) <= MIN_RTT_WINDOW;
+            self.minima = [None, self.minima[0].filter(|_| is_of_late)];
             self.half_started = now;
         }
         self.minima[0] = Some(self.minima[0].map_or(sample, |min| min.min(sample)));
@@ -97,6 +98,16 @@ mod tests {
         }
         rtt.update(at(9_950), ms(9));
         assert_eq!(rtt.min(), Some(ms(9)));
+    }
+
+    #[test]
+    fn a_minimum_from_before_a_pause_of_ten_seconds_is_forgotten_at_once() {
+        for (pause, left) in [(9_900, 30), (10_100, 100)] {
+            let mut rtt = RttEstimator::default();
+            rtt.update(at(1), ms(30));
+            rtt.update(at(pause), ms(100));
+            assert_eq!(rtt.min(), Some(ms(left)), "after {pause} ms");
+        }
     }
 
     #[test]

@@ -28,6 +28,8 @@ struct Network {
     marks: bool,
     /// What others fill the queue to.
     others: f64,
+    /// The highest rate that the sender was allowed.
+    limit: f64,
     now: f64,
 }
 
@@ -43,6 +45,7 @@ impl Network {
             noise: 0.0,
             marks: false,
             others: 0.0,
+            limit: 0.0,
             now: 1.0,
         };
         network.change();
@@ -65,6 +68,7 @@ impl Network {
         self.loss = if self.one_in(2) { 0.0 } else { self.between(1e-4, 0.3) };
         self.noise = if self.one_in(3) { 0.0 } else { self.between(1e-6, 0.02) };
         self.marks = self.one_in(4);
+        self.limit = if self.one_in(4) { self.between(1e5, 1e9) } else { 1.25e10 };
         self.others = if self.one_in(3) { self.buffer * self.rng.unit() } else { 0.0 };
     }
 
@@ -76,8 +80,8 @@ impl Network {
             packet: Bytes::new(packet),
             monitor: monitor::Config::default(),
             floor: Rate::from_bytes_per_sec(packet as f64 / 0.25),
-            initial: Rate::from_bytes_per_sec(10.0 * packet as f64 / (self.base / 2.0)),
-            ceiling: Rate::from_mbit(1e5),
+            initial: Rate::from_bytes_per_sec((10.0 * packet as f64 / (self.base / 2.0)).min(self.limit)),
+            ceiling: Rate::from_bytes_per_sec(self.limit),
             delivery: Rate::from_bytes_per_sec(delivery),
             capacity: None,
             trains: None,

@@ -90,7 +90,7 @@ impl Driver {
             Judgement::Reached(rate) => {
                 self.rate = rate;
                 self.phase = Phase::Draining { share: None, again: false };
-                Verdict::Realign("the bottleneck's rate")
+                Verdict::Realign("nothing higher to look for")
             }
             Judgement::Over(carried) => {
                 self.rate = path.clamp(carried);

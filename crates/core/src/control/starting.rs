@@ -172,6 +172,10 @@ impl Starting {
         if slot.rtts.0 >= 1.0 && path.capacity.is_some_and(is_all) {
             return Judgement::Reached(slot.rate.min(report.achieved));
         }
+        // Nor where nothing higher is allowed: the same rate again and again would be compared with nothing.
+        if slot.rate >= path.ceiling && !self.hold {
+            return Judgement::Reached(slot.rate.min(report.achieved));
+        }
         if let Some(approach) = &mut self.approach {
             approach.on_passed(slot.rate, slot.rate.min(delivery * DOUBLED));
         } else if self.look_for_an_approach(path) {

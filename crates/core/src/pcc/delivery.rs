@@ -4,7 +4,8 @@ use super::silence::HOST_PAUSE;
 use crate::units::{Rate, Timestamp};
 use core::time::Duration;
 
-/// The best delivery rate of the last five to ten RTT, or of 50 to 100 ms if those are shorter: two halves of a window, the older one dropped at each turn.
+/// The best delivery rate of the last five to ten RTT, or of 50 to 100 ms if those are shorter: two halves of a window, the older one
+/// dropped at each turn. A time without deliveries makes nothing older: who pauses begins again from what was delivered before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DeliveryRate {
     best: [Rate; 2],

@@ -344,6 +344,21 @@ fn a_rate_at_the_capacity_that_passed_is_not_doubled_and_one_far_above_it_proves
 }
 
 #[test]
+fn a_rate_that_is_the_highest_allowed_and_passed_ends_it() {
+    let limited = Path { ceiling: Rate::from_mbit(20.0), ..path() };
+    let mut starting = after(&report(10.0, 0.0));
+    let doubling = starting.next(1.0, &limited);
+    let busy = Report { limited_by: LimitedBy::Host, achieved: Rate::from_mbit(11.0), ..report(20.0, 0.0) };
+    let judgement = starting.on_report(doubling, &busy, &asked_for, &limited);
+    assert!(matches!(judgement, Judgement::Good { .. }), "{judgement:?} of a host that was busy");
+    let mut starting = after(&report(10.0, 0.0));
+    let again = starting.next(1.0, &limited);
+    let good = Report { achieved: Rate::from_mbit(19.5), ..report(20.0, 0.0) };
+    let judgement = starting.on_report(again, &good, &asked_for, &limited);
+    assert_eq!((again.rate.mbit(), judgement), (20.0, Judgement::Reached(good.achieved)));
+}
+
+#[test]
 fn who_is_short_of_data_or_of_a_host_leaves_the_approach() {
     let told = Path { capacity: Some(Rate::from_mbit(200.0)), ..path() };
     for short in [
