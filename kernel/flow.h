@@ -36,6 +36,10 @@ struct pcc_flow {
 	pcc_num delivery_before;
 	u64 delivery_half;
 	struct pcc_previous previous;
+	/* When it was last seen what the path carried, by an interval full of packets: a
+	 * packet now and then tells nothing of it. Unit: ns.
+	 */
+	u64 filled;
 	/* For whoever watches: the utility of the latest interval, what limited it, its
 	 * loss rate, how many there were, and the reasons for going back.
 	 */

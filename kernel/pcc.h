@@ -140,6 +140,8 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, const struct pcc_program *program)
 	flow->loss = flow->previous.loss;
 	flow->limited_by = report->limited_by;
 	flow->intervals++;
+	if (!report->app_limited && report->packets >= PCC_INITIAL_WINDOW)
+		flow->filled = flow->sample.now;
 	pcc_update_path(flow);
 	if (!trial)
 		return 0;
@@ -282,6 +284,7 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
 	if (!flow->sample.packet)
 		flow->sample.packet = 1;
 	flow->progress = flow->sample.now;
+	flow->filled = flow->sample.now;
 	flow->told_rtt = flow->sample.now;
 	flow->monitor.settled = flow->sample.sent - flow->sample.in_flight;
 	flow->monitor.delivered = flow->sample.delivered;
@@ -367,7 +370,8 @@ PCC_CALL int pcc_on_resumption(struct pcc_flow *flow)
 	if (idle <= pause || !flow->rtt.smoothed)
 		return 0;
 	pcc_update_path(flow);
-	if (idle > PCC_LONG_IDLE) {
+	if (flow->sample.now - flow->filled > PCC_LONG_IDLE) {
+		flow->filled = flow->sample.now;
 		rate = n_mul(pcc_initial_rate(flow, pcc_rtt_smoothed(&flow->rtt)), N_FOUR);
 		pcc_flow_start(flow, n_min(flow->law.rate, rate));
 	} else {

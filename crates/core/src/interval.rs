@@ -45,8 +45,7 @@ pub(crate) struct Interval {
     lost: Bytes,
     rtt: Slope,
     acks: AckSpan,
-    limited_time: Duration,
-    limited_by: LimitedBy,
+    limited: Limits,
     window_limited: bool,
     timed_out: bool,
 }
@@ -72,8 +71,7 @@ impl Interval {
             lost: Bytes::ZERO,
             rtt: Slope::default(),
             acks: AckSpan::default(),
-            limited_time: Duration::ZERO,
-            limited_by: LimitedBy::Network,
+            limited: Limits::default(),
             window_limited: false,
             timed_out: false,
         }
@@ -127,8 +125,7 @@ impl Interval {
     }
 
     pub(crate) fn on_limited(&mut self, time: Duration, by: LimitedBy) {
-        self.limited_time += time;
-        self.limited_by = by;
+        self.limited.add(time, by);
     }
 
     /// Ends it: what is sent from `now` on belongs to another one. `limited` is what keeps the sender silent now.
@@ -185,10 +182,10 @@ impl Interval {
         let sending = self.last_sent.since(self.started) + self.slot.rate.time_for(self.last_train);
         let duration = self.ended.map_or(sending, |end| end.since(self.started).max(sending));
         let achieved = Rate::from_volume(self.sent, duration);
-        let idle = self.limited_time.as_secs_f64() > LIMITED_SHARE * duration.as_secs_f64();
+        let idle = self.limited.time().as_secs_f64() > LIMITED_SHARE * duration.as_secs_f64();
         let short = achieved < self.slot.rate * ACHIEVED_SHARE;
         let limited_by = match (idle, short) {
-            (true, _) => self.limited_by,
+            (true, _) => self.limited.most(),
             (false, true) if !self.window_limited => LimitedBy::Host,
             _ => LimitedBy::Network,
         };
@@ -216,11 +213,33 @@ impl Interval {
             rtt_samples: self.rtt.samples(),
             rtt_residual: self.rtt.residual(),
             rtt_deviation: self.rtt.deviation(),
-            app_limited: idle && self.limited_by != LimitedBy::Host,
+            app_limited: idle && self.limited.most() != LimitedBy::Host,
             timed_out: self.timed_out,
             limited_by,
             previous: None,
         }
+    }
+}
+
+/// Who may keep a sender silent.
+const CAUSES: [LimitedBy; 3] = [LimitedBy::Host, LimitedBy::ReceiverWindow, LimitedBy::Application];
+
+/// For how long each of them did.
+#[derive(Clone, Copy, Debug, Default)]
+struct Limits([Duration; CAUSES.len()]);
+
+impl Limits {
+    fn add(&mut self, time: Duration, by: LimitedBy) {
+        CAUSES.iter().zip(&mut self.0).filter(|(cause, _)| **cause == by).for_each(|(_, sum)| *sum += time);
+    }
+
+    fn time(&self) -> Duration {
+        self.0.iter().sum()
+    }
+
+    /// Who did for the longest.
+    fn most(&self) -> LimitedBy {
+        CAUSES.into_iter().zip(self.0).max_by_key(|(_, time)| *time).map_or(LimitedBy::Network, |(cause, _)| cause)
     }
 }
 

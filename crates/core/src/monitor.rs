@@ -62,7 +62,7 @@ enum Fate {
 /// A packet, in 12 bytes: a fast and long path has tens of thousands of them in flight.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// Microseconds since the origin, modulo 2³²: unambiguous for 71 minutes.
+    /// Microseconds since the origin, modulo 2³²: unambiguous for 35 minutes.
     at_us: u32,
     interval: u32,
     bytes: u16,

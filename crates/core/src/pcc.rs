@@ -84,6 +84,8 @@ pub struct Pcc {
     limited: Option<(Timestamp, LimitedBy)>,
     limited_by: LimitedBy,
     last_sent: Option<Timestamp>,
+    /// When it was last seen what the path carried, by an interval full of packets: a ping now and then tells nothing of it.
+    filled: Option<Timestamp>,
     delivery: DeliveryRate,
     /// The latest interval whose fate is known.
     previous: Option<Previous>,
@@ -113,6 +115,7 @@ impl Pcc {
             limited: None,
             limited_by: LimitedBy::Network,
             last_sent: None,
+            filled: None,
             delivery: DeliveryRate::default(),
             previous: None,
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, ended: None },

@@ -95,7 +95,7 @@ pub struct Report {
     pub timed_out: bool,
     /// What kept the interval from achieving more.
     pub limited_by: LimitedBy,
-    /// What the interval sent just before this one achieved; `None` for the first one of a plan.
+    /// What the interval that was judged before this one achieved, however long ago that is; `None` for the first one.
     pub previous: Option<Previous>,
 }
 

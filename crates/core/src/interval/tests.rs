@@ -166,3 +166,17 @@ fn a_silence_counts_that_is_longer_than_two_trains_and_a_tenth_of_the_interval()
         assert_eq!(interval.report().duration, Duration::from_micros(duration_us), "last at {last_us} µs");
     }
 }
+
+#[test]
+fn who_kept_a_sender_silent_for_longest_is_the_cause_whoever_came_last() {
+    for (causes, by) in [
+        ([(40, LimitedBy::Host), (0, LimitedBy::Application)], LimitedBy::Host),
+        ([(40, LimitedBy::Application), (5, LimitedBy::Host)], LimitedBy::Application),
+        ([(10, LimitedBy::ReceiverWindow), (9, LimitedBy::Host)], LimitedBy::ReceiverWindow),
+    ] {
+        let mut interval = ten_packets();
+        causes.map(|(time, by)| interval.on_limited(ms(time), by));
+        let report = interval.report();
+        assert_eq!((report.limited_by, report.app_limited), (by, by != LimitedBy::Host), "{causes:?}");
+    }
+}

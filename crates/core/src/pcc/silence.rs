@@ -111,7 +111,8 @@ impl Pcc {
             return;
         }
         self.limited = None;
-        if idle > LONG_IDLE && self.rtt.smoothed().is_some() {
+        if now.since(self.filled.unwrap_or(last)) > LONG_IDLE && self.rtt.smoothed().is_some() {
+            self.filled = Some(now);
             let fresh = self.initial_rate(self.rtt.smoothed_or_assumed()) * 4.0;
             self.start(self.law.rate().min(fresh));
             self.replan(now, "long idle");

@@ -143,6 +143,25 @@ fn after_a_long_pause_it_begins_at_no_more_than_four_initial_windows() {
 }
 
 #[test]
+fn a_ping_now_and_then_does_not_keep_a_rate_of_long_ago() {
+    let mut flow = Flow::new();
+    flow.sends_for(ms(200));
+    for second in 1..=4 {
+        let acked = flow.now + RTT;
+        for (_, packet) in std::mem::take(&mut flow.awaited) {
+            flow.pcc.on_ack(acked, packet);
+        }
+        flow.pcc.on_end_acks(acked);
+        assert!(flow.pcc.law.rate().mbit() > 26.0 || second > 3, "after {second} pings: {}", flow.pcc.law.rate());
+        flow.now = acked + ms(3_000);
+        flow.pcc.on_packet_sent(flow.now, flow.next, PACKET);
+        flow.awaited.push_back((flow.now, flow.next));
+        flow.next += 1;
+    }
+    flow.tells("long idle, Starting");
+}
+
+#[test]
 fn the_window_is_two_and_a_half_times_what_an_empty_path_holds_and_ten_packets() {
     let mut flow = Flow::new();
     flow.sends_for(ms(200));
