@@ -356,7 +356,8 @@ impl Controller for PccController {
         pace::metrics(self.pcc.congestion_window().get(), rate, self.pcc.send_quantum())
     }
 
-    /// For a path that takes over: it knows nothing of the new path, and starts afresh.
+    /// For a path that takes over, with the same address and another port as far as noq knows (RFC 9000 §9.4). What is in flight is
+    /// accounted for with the old one, whose intervals this one could not finish: it starts afresh.
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(Self::new(Arc::clone(&self.config), Instant::now(), self.mtu))
     }
