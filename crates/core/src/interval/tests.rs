@@ -175,7 +175,7 @@ fn who_kept_a_sender_silent_for_longest_is_the_cause_whoever_came_last() {
         ([(10, LimitedBy::ReceiverWindow), (9, LimitedBy::Host)], LimitedBy::ReceiverWindow),
     ] {
         let mut interval = ten_packets();
-        causes.map(|(time, by)| interval.on_limited(ms(time), by));
+        causes.into_iter().for_each(|(time, by)| interval.on_limited(ms(time), by));
         let report = interval.report();
         assert_eq!((report.limited_by, report.app_limited), (by, by != LimitedBy::Host), "{causes:?}");
     }
