@@ -66,7 +66,7 @@ PCC_PART int pcc_on_starting(struct pcc_law *law, const struct pcc_program *prog
 		law->rate = target;
 		return law->starting.unknown ? PCC_WAIT : PCC_REALIGN;
 	case PCC_RATE_REACHED:
-		law->rate = law->starting.rate;
+		law->rate = pcc_clamp(&law->path, law->starting.rate);
 		law->state = PCC_DRAINING;
 		/* It built no queue. */
 		law->drain_sent = 1;

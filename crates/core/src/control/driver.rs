@@ -88,7 +88,7 @@ impl Driver {
                 if awaited { Verdict::Wait } else { Verdict::Realign("utility grew") }
             }
             Judgement::Reached(rate) => {
-                self.rate = rate;
+                self.rate = path.clamp(rate);
                 self.phase = Phase::Draining { share: None, again: false };
                 Verdict::Realign("nothing higher to look for")
             }
