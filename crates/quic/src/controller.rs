@@ -2,7 +2,7 @@
 
 use crate::handle::Handle;
 use crate::numbers::{Numbered, Numbers};
-use crate::pace::{self, Behind, Gate, Pace, Silence};
+use crate::pace::{self, Behind, Gate, LostTo, Pace, Silence};
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
 use pcc::Pcc;
@@ -245,8 +245,8 @@ impl Controller for PccController {
                 None => self.behind.on_sent(moment, volume, self.pace(id), self.limited),
             };
             match limited {
-                Some((since, LimitedBy::Host)) => self.pcc.on_limited(self.since_birth(since), LimitedBy::Host),
-                Some((since, LimitedBy::Application)) if silent => self.on_silent_since(since),
+                Some((since, LostTo::Host)) => self.pcc.on_limited(self.since_birth(since), LimitedBy::Host),
+                Some((since, LostTo::Application)) if silent => self.on_silent_since(since),
                 _ => {}
             }
             self.pcc.on_packet_sent(at, id, volume);

@@ -6,10 +6,9 @@
 //! ends at a packet for each time it is woken. So the schedule is kept here as in a [`Gate`](super::Gate), and noq is told
 //! a rate at which it catches up with that.
 
-use super::schedule::{CATCH_UP, Departure, Pace, Schedule};
+use super::schedule::{CATCH_UP, Departure, LostTo, Pace, Schedule};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
-use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Rate, Timestamp};
 
 /// What the next packet is late already counts in these: one more, and noq is told once the rate more. On a host that is late
@@ -64,7 +63,7 @@ impl Behind {
         bytes: Bytes,
         pace: Pace,
         had_none: bool,
-    ) -> Option<(Timestamp, LimitedBy)> {
+    ) -> Option<(Timestamp, LostTo)> {
         let full = core::mem::take(&mut self.full);
         let departure = match core::mem::take(self.asked.get_mut()) {
             _ if now == self.left => Departure::Followed,

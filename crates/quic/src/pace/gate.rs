@@ -1,10 +1,9 @@
 //! Whether a packet may leave now.
 
-use super::schedule::{Departure, Pace, Schedule};
+use super::schedule::{Departure, LostTo, Pace, Schedule};
 use super::turn;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
-use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Rate, Timestamp};
 
 /// A packet due this soon leaves now: waking up for it would take longer. The schedule counts from when it was due,
@@ -95,7 +94,7 @@ impl Gate {
     }
 
     /// Who has lost sending time for good before that packet, and since when: see [`Schedule::limited`].
-    pub(crate) fn limited(&self, leaving: Leaving, rate: Rate) -> Option<(Timestamp, LimitedBy)> {
+    pub(crate) fn limited(&self, leaving: Leaving, rate: Rate) -> Option<(Timestamp, LostTo)> {
         self.schedule.limited(leaving.now, leaving.departure, rate)
     }
 

@@ -28,7 +28,7 @@ mod turn;
 pub(crate) use behind::Behind;
 pub(crate) use clock::{at, instant};
 pub(crate) use gate::Gate;
-pub(crate) use schedule::Pace;
+pub(crate) use schedule::{LostTo, Pace};
 pub(crate) use silence::Silence;
 pub(crate) use timer::Timer;
 pub(crate) use turn::{Turns, is_ours, now, now_or};

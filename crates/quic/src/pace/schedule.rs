@@ -1,7 +1,6 @@
 //! When the next packet is due: arithmetic on given times, no clock.
 
 use core::time::Duration;
-use pcc::interval::LimitedBy;
 use pcc::units::{Bytes, Rate, Timestamp};
 
 /// How much faster than its rate a sender goes while it catches up on time that the host took from it. Slow enough to
@@ -27,6 +26,13 @@ const MEMORY: Duration = Duration::from_secs(1);
 const ORDINARY_DELAYS: Duration = Duration::from_millis(20);
 /// What is shorter is a late timer, and no turn of another process.
 const SHORTEST_STOP: Duration = Duration::from_millis(1);
+
+/// What a packet that could not leave in time waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LostTo {
+    Host,
+    Application,
+}
 
 /// An application that writes when there is room again is woken for it: so late it is not silent, but on its way.
 const SHORTEST_SILENCE: Duration = Duration::from_micros(200);
@@ -108,16 +114,16 @@ impl Schedule {
 
     /// Who has lost sending time for good before a packet that leaves at `now`, and since when: this host, more than is made
     /// up for, or the one that gave it nothing to send. A fresh packet alone does not tell that this was the application.
-    pub(crate) fn limited(&self, now: Timestamp, departure: Departure, rate: Rate) -> Option<(Timestamp, LimitedBy)> {
+    pub(crate) fn limited(&self, now: Timestamp, departure: Departure, rate: Rate) -> Option<(Timestamp, LostTo)> {
         match departure {
             Departure::Waited { woken } => {
                 let since = self.end_of_grace();
-                (woken > since).then_some((since, LimitedBy::Host))
+                (woken > since).then_some((since, LostTo::Host))
             }
             Departure::Followed => None,
             Departure::Fresh => {
                 let since = self.free_from(rate);
-                (now > since + SHORTEST_SILENCE).then_some((since, LimitedBy::Application))
+                (now > since + SHORTEST_SILENCE).then_some((since, LostTo::Application))
             }
         }
     }

@@ -61,7 +61,7 @@ impl Noq {
         self.tokens -= PACKET as f64;
         self.sent += PACKET;
         let limited = self.behind.on_sent(now, Bytes::new(PACKET), self.pace, had_none);
-        limited.filter(|(_, by)| *by == LimitedBy::Host).map(|(since, _)| since)
+        limited.filter(|(_, by)| *by == LostTo::Host).map(|(since, _)| since)
     }
 
     /// The share of its rate that a sender with data has in two seconds, on a host that wakes it `late`.

@@ -43,7 +43,7 @@ impl Turned {
     /// Since when the host is the limit of a packet that leaves in `turn`.
     fn host_limited(&self, turn: u64, at: Timestamp) -> Option<Timestamp> {
         let limited = self.gate.limited(self.gate.leaving_in(turn, at), pace().rate);
-        limited.filter(|(_, by)| *by == LimitedBy::Host).map(|(since, _)| since)
+        limited.filter(|(_, by)| *by == LostTo::Host).map(|(since, _)| since)
     }
 
     fn closed_until(&self) -> u64 {
@@ -110,7 +110,7 @@ fn only_a_packet_that_came_late_was_given_late_by_the_application() {
     assert_eq!(limited(&used, 10), None, "one right behind the other");
     assert_eq!(used.next_turn().asked(1096), Ok(()));
     assert_eq!(limited(&used, 200), None, "an application that goes on writing is woken late too");
-    assert_eq!(limited(&used, 1096), Some((96, LimitedBy::Application)));
+    assert_eq!(limited(&used, 1096), Some((96, LostTo::Application)));
     let mut waited = Turned::used();
     assert!(waited.asked(10).is_err());
     assert_eq!(waited.next_turn().asked(1096), Ok(()));
