@@ -140,7 +140,7 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, const struct pcc_program *program)
 	flow->loss = flow->previous.loss;
 	flow->limited_by = report->limited_by;
 	flow->intervals++;
-	if (!report->app_limited && report->packets >= PCC_INITIAL_WINDOW)
+	if (!report->app_limited && report->packets >= MONITOR_LEAST_PACKETS)
 		flow->filled = flow->sample.now;
 	pcc_update_path(flow);
 	if (!trial)

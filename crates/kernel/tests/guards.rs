@@ -118,6 +118,19 @@ fn a_pause_of_the_application_is_part_of_no_interval() {
 }
 
 #[test]
+fn a_few_packets_now_and_then_do_not_keep_a_rate_of_long_ago() {
+    let mut tcp = Tcp::over(Path::default());
+    tcp.run(3 * SECOND);
+    for pause in 1..=6 {
+        tcp.path.idle = (tcp.age(), tcp.age() + 3 * SECOND);
+        tcp.run(3 * SECOND + 2 * MS);
+        // In the first two, what leaves is enough to show what the path carries.
+        assert!(pause < 3 || tcp.in_flight() < 10, "{} packets", tcp.in_flight());
+        assert_eq!(tcp.flow.is_starting(), pause == 6, "after {pause} pauses of 3 s: {:?}", tcp.flow.told());
+    }
+}
+
+#[test]
 fn when_no_acknowledgement_tells_the_rtt_tcp_s_own_is_enough_to_decide() {
     for (untold, mbit, then) in [(2 * SECOND, 2.0, 0.4), (2 * SECOND, 20.0, 2.0), (0, 20.0, 20.0)] {
         let mut tcp = Tcp::over(Path { mbit, then, buffer: 20, untold, ..Path::default() });

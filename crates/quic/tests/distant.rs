@@ -2,27 +2,15 @@
 
 mod loopback;
 
+use loopback::notes::Notes;
 use loopback::relay::{Delay, Relay};
 use loopback::{PATIENCE, Paced, connect_to, endpoint, pattern};
 use pcc::interval::{LimitedBy, Report};
-use pcc::observe::{Event, Observer};
 use pcc::units::Rate;
 use pcc_quic::{Algorithm, PccConfig};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{interval, timeout};
-
-/// Keeps every report.
-#[derive(Debug, Default)]
-struct Notes(Mutex<Vec<Report>>);
-
-impl Observer for Notes {
-    fn on_event(&self, event: &Event<'_>) {
-        if let Event::Interval { report, .. } = event {
-            self.0.lock().unwrap().push((*report).clone());
-        }
-    }
-}
 
 const fn half_of_the_rtt(_: u64) -> Duration {
     Duration::from_millis(50)

@@ -2,17 +2,17 @@
 
 mod loopback;
 
+use loopback::notes::Notes;
 use loopback::{PATIENCE, Paced, Pair, pair, pattern};
 use pcc::interval::Report;
-use pcc::observe::{Event, Observer};
 use pcc::units::Rate;
 use pcc::utility::Utility;
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PccConfig};
 #[cfg(target_os = "linux")]
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
@@ -61,18 +61,6 @@ async fn a_fixed_rate_is_never_exceeded() {
         moves(&client, &server, &pattern(200_000)).await;
         let took = started.elapsed();
         assert!(took >= Duration::from_millis(200).mul_f64(allowance), "{paced:?}: {took:?}");
-    }
-}
-
-/// Keeps every report.
-#[derive(Debug, Default)]
-struct Notes(Mutex<Vec<Report>>);
-
-impl Observer for Notes {
-    fn on_event(&self, event: &Event<'_>) {
-        if let Event::Interval { report, .. } = event {
-            self.0.lock().unwrap().push((*report).clone());
-        }
     }
 }
 

@@ -101,7 +101,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// What PCC takes of a socket's room, with what the storage takes itself. Unit: byte.
+/// What PCC takes of a socket's room: 20,016 bytes of `struct pcc_flow`, which `kernel/tcp_pcc.bpf.c` bounds, and some 300 of the
+/// storage's own. Unit: byte.
 const STATE: u64 = 20_400;
 
 /// A computer, as its files below /proc and /sys tell of it.

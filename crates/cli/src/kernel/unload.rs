@@ -57,11 +57,6 @@ pub(super) fn variant(variant: &Variant, out: &mut impl Write) -> anyhow::Result
             writeln!(out, "rule {} went with its control group", rule.id)?;
         }
     }
-    // Network namespaces that inherited it as their default, and sockets that listen with it, hold it still, and would give it to
-    // new connections for good: those it hands on to what was before, as after a trial.
-    if variant.variables.number("trial.until").is_ok() {
-        variant.variables.write("trial.until", &1_u64.to_ne_bytes())?;
-    }
     match variant.map.clear() {
         Ok(()) => {}
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
@@ -71,6 +66,11 @@ pub(super) fn variant(variant: &Variant, out: &mut impl Write) -> anyhow::Result
             );
         }
         Err(error) => return Err(error).with_context(|| format!("could not unload {name}")),
+    }
+    // Network namespaces that inherited it as their default, and sockets that listen with it, hold it still, and would give it to
+    // new connections for good: those it hands on to what was before, as after a trial.
+    if variant.variables.number("trial.until").is_ok() {
+        variant.variables.write("trial.until", &1_u64.to_ne_bytes())?;
     }
     writeln!(out, "{name} is unloaded; connections that have it keep it until they end")?;
     Ok(())

@@ -8,8 +8,6 @@ use crate::units::Timestamp;
 
 /// So many packets must be lost for a panic: fewer may be a neighbour's burst.
 const PANIC_PACKETS: u32 = 20;
-/// An interval of so many packets shows what the path carries.
-const FULL: u32 = 10;
 
 impl Pcc {
     pub(super) fn take_reports(&mut self, now: Timestamp) {
@@ -55,7 +53,7 @@ impl Pcc {
 
     pub(super) fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report) {
         self.previous = Some(report.summary());
-        if !report.app_limited && report.packets >= FULL {
+        if !report.app_limited && report.packets >= self.config.monitor.min_packets {
             self.filled = Some(now);
         }
         if !(self.law.is_starting() && slot.trial.is_some()) {

@@ -1,8 +1,10 @@
 use super::*;
 use core::time::Duration;
+use notes::Notes;
 use pcc::interval::Report;
-use pcc::observe::{Event, Observer};
-use std::sync::Mutex;
+
+#[path = "../../tests/loopback/notes.rs"]
+mod notes;
 
 const SIZE: u16 = 1200;
 
@@ -357,18 +359,6 @@ async fn the_first_packets_after_the_handshake_leave_in_trains_of_six() {
         assert_eq!(controller.window(), 1);
     };
     pace::Turns::new(Box::pin(turn), timer).await;
-}
-
-/// Keeps every report.
-#[derive(Debug, Default)]
-struct Notes(Mutex<Vec<Report>>);
-
-impl Observer for Notes {
-    fn on_event(&self, event: &Event<'_>) {
-        if let Event::Interval { report, .. } = event {
-            self.0.lock().unwrap().push((*report).clone());
-        }
-    }
 }
 
 /// Seventeen packets, one each 2 ms, and a pause of 30 ms, for three seconds: acknowledgements of a round before arrive

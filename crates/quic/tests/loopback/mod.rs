@@ -1,6 +1,7 @@
 //! Two endpoints on 127.0.0.1 that trust each other.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod notes;
 pub(crate) mod relay;
 
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
