@@ -15,7 +15,8 @@ struct pcc_flow {
 	/* What is to be sent: byte/s, and packets in flight at the most. */
 	u64 rate;
 	u32 window;
-	u32 reserved;
+	/* What had been sent when the path answered after a silence. Packets. */
+	u32 silence_sent;
 	/* Set from outside: the highest rate in byte/s, 0 for none. */
 	u64 most;
 	struct pcc_rtt rtt;
@@ -103,6 +104,7 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 {
 	u64 least, window, paced;
 	pcc_num time, rate;
+	u32 stale;
 
 	PCC_NEEDS(flow, 0);
 	least = pcc_rtt_least(&flow->rtt);
@@ -118,12 +120,20 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 	window = n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet)));
 	window += PCC_INITIAL_WINDOW;
 	if (flow->law.state == PCC_STARTING) {
+		/* What was sent into a silence TCP may take for being in flight: if the
+		 * answer tells that some had arrived, it undoes its time-out (F-RTO), and
+		 * only what leaves now can show that the rest is lost.
+		 */
+		stale = flow->silence_sent - flow->monitor.settled;
+		if (stale > flow->in_flight)
+			stale = 0;
 		paced = flow->start_volume + (flow->monitor.settled - flow->start_settled);
 		paced += paced / 2;
 		if (paced < PCC_INITIAL_WINDOW)
 			paced = PCC_INITIAL_WINDOW;
 		if (window > paced)
 			window = paced;
+		window += stale;
 	}
 	flow->window = window < (1U << 30) ? window : 1U << 30;
 	return 0;

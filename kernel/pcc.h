@@ -255,6 +255,7 @@ PCC_CALL int pcc_end_silence(struct pcc_flow *flow)
 	if (silence < noticed)
 		return 0;
 	flow->silences++;
+	flow->silence_sent = flow->sample.sent;
 	pcc_update_path(flow);
 	before = flow->law.rate;
 	if (flow->sample.rtt && (u64)flow->sample.rtt * 1000 > silence - noticed) {
@@ -292,6 +293,7 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
 	flow->monitor.marks.counter = flow->sample.marked;
 	flow->start_settled = flow->monitor.settled;
 	flow->start_volume = PCC_INITIAL_WINDOW;
+	flow->silence_sent = flow->monitor.settled;
 	flow->utility = N_UNKNOWN;
 	flow->previous = (struct pcc_previous){ N_UNKNOWN, N_UNKNOWN, N_UNKNOWN, N_UNKNOWN };
 	rate = n_from((u64)PCC_INITIAL_WINDOW * flow->sample.packet);

@@ -96,6 +96,27 @@ fn after_a_short_silence_a_quarter_is_kept_and_after_a_long_one_nothing() {
 }
 
 #[test]
+fn what_a_silence_swallowed_keeps_nothing_from_leaving_though_tcp_takes_it_for_in_flight() {
+    for seed in 0..6 {
+        let silent = (5 * SECOND, (5 + seed % 3) * SECOND + (4 + seed) * 100 * MS);
+        let mut tcp = Tcp::over(Path { silent, undone: true, buffer: 100 + 50 * seed, ..Path::default() });
+        tcp.run(silent.1);
+        while tcp.flow.told().silences == 0 {
+            tcp.run(MS);
+        }
+        assert!(tcp.in_flight() > 50, "{} packets are taken for being in flight", tcp.in_flight());
+        let before = tcp.time_outs;
+        let (mbit, ..) = tcp.measured(300 * MS);
+        assert_eq!(tcp.time_outs, before, "silent until {} ms", silent.1 / MS);
+        assert!(
+            mbit > 40.0,
+            "silent until {} ms: {mbit} Mbit/s in the ten round trips after the answer",
+            silent.1 / MS
+        );
+    }
+}
+
+#[test]
 fn the_least_rtt_is_of_more_than_the_running_half_of_ten_seconds() {
     let mut tcp = Tcp::over(Path { longer: 20 * MS, ..Path::default() });
     let least = |tcp: &Tcp| tcp.flow.told().least_rtt / MS;

@@ -50,6 +50,9 @@ pub(crate) struct Path {
     pub(crate) slow_peer: bool,
     /// Of every so many intervals the last packet is lost; of none if 0.
     pub(crate) last_lost: u32,
+    /// The first answer after a time-out tells that it was spurious: all that is not answered for counts as in flight again
+    /// (F-RTO, RFC 5682).
+    pub(crate) undone: bool,
     /// From then on acknowledgements tell no RTT, and only TCP has one.
     pub(crate) untold: u64,
 }
@@ -73,6 +76,7 @@ impl Default for Path {
             idle: (0, 0),
             slow_peer: false,
             last_lost: 0,
+            undone: false,
             untold: u64::MAX,
         }
     }
@@ -109,6 +113,9 @@ pub(crate) struct Tcp {
     /// Packets that arrived at this moment.
     together: u32,
     ecn: Ecn,
+    /// Packets taken for lost at the time-outs since the path answered last.
+    timed_out: VecDeque<Packet>,
+    pub(crate) time_outs: u32,
     /// Packets on their way.
     pub(crate) flying: VecDeque<Packet>,
     pub(crate) delivered: u64,
@@ -156,6 +163,8 @@ impl Tcp {
             ecn: Ecn::default(),
             sample,
             rng: Rng::new(3),
+            timed_out: VecDeque::new(),
+            time_outs: 0,
             flying: VecDeque::new(),
             delivered: 0,
             lost: 0,
@@ -224,7 +233,7 @@ impl Tcp {
         self.flying.iter().enumerate().find_map(|(place, packet)| packet.arrives.map(|at| (place, at)))
     }
 
-    pub(crate) fn receive(&mut self, place: usize) {
+    pub(crate) fn receive(&mut self, mut place: usize) {
         let packet = self.flying.remove(place).unwrap();
         let next = self.flying.get(place).map_or(packet.interval, |next| next.interval);
         if self.path.last_lost > 0 && packet.interval.is_multiple_of(self.path.last_lost) && next > packet.interval {
@@ -232,6 +241,13 @@ impl Tcp {
             return;
         }
         let sent = packet.sent;
+        if self.path.undone {
+            // They never arrive.
+            place += self.timed_out.len();
+            self.timed_out.append(&mut self.flying);
+            self.flying = core::mem::take(&mut self.timed_out);
+        }
+        self.timed_out.clear();
         self.ecn.on_arrival(packet.answers, packet.marked);
         self.sample.delivered = self.sample.delivered.wrapping_add(1);
         self.delivered += 1;
@@ -265,7 +281,8 @@ impl Tcp {
     pub(crate) fn time_out(&mut self) {
         self.sample.lost = self.sample.lost.wrapping_add(self.in_flight());
         self.lost += u64::from(self.in_flight());
-        self.flying.clear();
+        self.time_outs += 1;
+        self.timed_out.append(&mut self.flying);
         self.sample.in_flight = 0;
         self.heard = self.now;
         // Linux tells of it as of what is sent after a pause, and has one packet leave however much the window holds.
@@ -279,7 +296,9 @@ impl Tcp {
     pub(crate) fn run(&mut self, time: u64) -> &mut Self {
         let end = self.now + time;
         loop {
-            let open = self.in_flight() < self.flow.window();
+            // After a time-out TCP sends one packet at a time.
+            let window = if self.timed_out.is_empty() { self.flow.window() } else { 1 };
+            let open = self.in_flight() < window;
             let mut leaves = if open { self.sample.next_sent.max(self.now) } else { u64::MAX };
             if (self.path.idle.0..self.path.idle.1).contains(&(leaves.saturating_sub(BEGIN))) {
                 leaves = BEGIN + self.path.idle.1;
