@@ -97,9 +97,9 @@ fn after_a_short_silence_a_quarter_is_kept_and_after_a_long_one_nothing() {
 
 #[test]
 fn what_a_silence_swallowed_keeps_nothing_from_leaving_though_tcp_takes_it_for_in_flight() {
-    for seed in 0..6 {
-        let silent = (5 * SECOND, (5 + seed % 3) * SECOND + (4 + seed) * 100 * MS);
-        let mut tcp = Tcp::over(Path { silent, undone: true, buffer: 100 + 50 * seed, ..Path::default() });
+    for case in 0..6 {
+        let silent = (5 * SECOND, (5 + case % 3) * SECOND + (4 + case) * 100 * MS);
+        let mut tcp = Tcp::over(Path { silent, undone: true, buffer: 100 + 50 * case, ..Path::default() });
         tcp.run(silent.1);
         while tcp.flow.told().silences == 0 {
             tcp.run(MS);

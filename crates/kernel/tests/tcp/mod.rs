@@ -115,6 +115,7 @@ pub(crate) struct Tcp {
     ecn: Ecn,
     /// Packets taken for lost at the time-outs since the path answered last.
     timed_out: VecDeque<Packet>,
+    /// How many there were.
     pub(crate) time_outs: u32,
     /// Packets on their way.
     pub(crate) flying: VecDeque<Packet>,
