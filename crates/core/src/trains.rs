@@ -19,6 +19,7 @@ mod train;
 
 use crate::units::{Bytes, Rate, Timestamp};
 use arrived::Arrived;
+pub(crate) use arrived::LARGEST_ERROR;
 use core::time::Duration;
 use train::{PACKETS, Train};
 
@@ -43,8 +44,8 @@ pub(crate) struct Trains {
     last: Option<usize>,
     begun: u32,
     settled: u32,
-    /// With so many that arrived the question was asked for the last time.
-    asked: usize,
+    /// With so many settled the question was asked for the last time.
+    asked: u32,
     arrived: Arrived,
     /// When the newest one left.
     latest: Option<Timestamp>,
@@ -140,9 +141,8 @@ impl Trains {
             }
         }
         // Each look may be mistaken: so there are few.
-        let arrived = self.arrived.trains;
-        if self.settled >= TRAINS && arrived >= self.asked * 2 {
-            self.asked = arrived;
+        if self.settled >= TRAINS.max(self.asked * 2) {
+            self.asked = self.settled;
             let may_tell = self.arrived.may_tell(least_rtt);
             self.told = self.arrived.rate().filter(|_| may_tell).map(|rate| (rate, now));
             self.is_over = self.told.is_some() || !may_tell;

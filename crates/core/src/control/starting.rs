@@ -7,6 +7,7 @@
 use super::approach::Approach;
 use super::{Path, Slot, within_reach};
 use crate::interval::{LimitedBy, Report, TRAIN};
+use crate::trains::LARGEST_ERROR;
 use crate::units::Rate;
 use core::time::Duration;
 
@@ -169,7 +170,7 @@ impl Starting {
         }
         // The bottleneck's rate has passed for a round trip, and there is nothing left to look for.
         let is_all = |capacity: Rate| slot.rate >= goal(capacity, path) && slot.rate * EXIT_SHARE <= capacity;
-        if slot.rtts.0 >= 1.0 && path.capacity.is_some_and(is_all) {
+        if slot.rtts.0 >= 1.0 && self.capacity(path).is_some_and(is_all) {
             return Judgement::Reached(slot.rate.min(report.achieved));
         }
         // Nor where nothing higher is allowed: the same rate again and again would be compared with nothing.
@@ -188,8 +189,13 @@ impl Starting {
     /// Whether trains told of a rate to reach, and only now.
     fn look_for_an_approach(&mut self, path: &Path) -> bool {
         let Some(best) = self.best.filter(|_| self.approach.is_none() && !self.hold) else { return false };
-        self.approach = path.capacity.and_then(|capacity| Approach::new(goal(capacity, path), best.target));
+        self.approach = self.capacity(path).and_then(|capacity| Approach::new(goal(capacity, path), best.target));
         self.approach.is_some()
+    }
+
+    /// What trains told, unless more has passed than they may be wrong by.
+    fn capacity(&self, path: &Path) -> Option<Rate> {
+        path.capacity.filter(|capacity| self.delivered * (1.0 - LARGEST_ERROR) <= *capacity)
     }
 
     /// Whether the interval ends Starting even if all that is still outstanding of it arrives.

@@ -13,7 +13,7 @@ use core::time::Duration;
 /// One of so many is left out at each end: the fifth of the literature, not swept.
 const TRIMMED: usize = 5;
 /// How large the error may be, as a share of the slope: half of what a doubling may be wrong.
-const LARGEST_ERROR: f64 = 0.25;
+pub(crate) const LARGEST_ERROR: f64 = 0.25;
 /// How many standard errors the truth is away at most in 19 of 20 cases, by the degrees of freedom left (Student).
 const SURE: [f64; 9] = [f64::INFINITY, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31];
 
@@ -21,6 +21,8 @@ const SURE: [f64; 9] = [f64::INFINITY, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arrived {
     pub(super) trains: usize,
+    /// Those of which every packet arrived, with or without a slope.
+    whole: usize,
     /// Seconds a byte.
     slopes: [f64; MOST_TRAINS as usize],
     /// From leaving to the first acknowledgement.
@@ -31,6 +33,7 @@ pub(super) struct Arrived {
 impl Arrived {
     /// A train of which no more will be heard, if it tells anything.
     pub(super) fn add(&mut self, train: &Train) {
+        self.whole += usize::from(train.passed_whole());
         let (Some(slope), Some(answered)) = (train.slope(), train.answered) else { return };
         let (Some(place), Some(after)) = (self.slopes.get_mut(self.trains), self.answered.get_mut(self.trains)) else {
             return;
@@ -74,9 +77,13 @@ impl Arrived {
         (sure * error < LARGEST_ERROR * slope).then(|| Rate::from_bytes_per_sec(1.0 / slope))
     }
 
-    /// Whether they may tell anything, now or once there are more of them. If none arrived they do not fit the path, and what
-    /// passes in a shorter time is a host's timers. Who waited longer than it takes to pass stood behind somebody else.
+    /// Whether they may tell anything, now or once there are more of them. If none arrived they do not fit the path; if what
+    /// arrived was read at once, a host slept, and the next ones find it awake. What passes in a shorter time than a host's
+    /// timers is those. Who waited longer than it takes to pass stood behind somebody else.
     pub(super) fn may_tell(&self, least_rtt: Duration) -> bool {
+        if self.trains == 0 {
+            return self.whole > 0;
+        }
         let passing = self.passing();
         let waited = |answered: &&Duration| answered.saturating_sub(least_rtt).as_secs_f64() > passing;
         let waited = self.answered.iter().take(self.trains).filter(waited).count();

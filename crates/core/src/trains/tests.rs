@@ -196,7 +196,7 @@ fn of_acknowledgements_that_are_read_at_once_only_the_last_tells_when_it_came() 
         trains.on_ack(packet, PACKET);
         trains.on_end_acks(now, RTT);
     }
-    assert_eq!((told(&trains), trains.arrived.trains), (Some(9.6), 2));
+    assert_eq!((told(&trains), trains.arrived.trains), (Some(9.6), 3), "of the six");
 }
 
 /// When the train of this packet would be acknowledged, were it in no time.
@@ -214,7 +214,34 @@ fn what_passes_within_a_host_s_timer_tells_nothing() {
         (told(&trains), trains.is_over)
     };
     assert_eq!((passing(16.0), passing(20.0)), ((None, true), (Some(480.0), true)));
-    assert_eq!(passing(0.0), (None, true), "all at once: an aggregate");
+    assert_eq!(passing(0.0), (None, false), "all at once: a host that slept, or an aggregate");
+}
+
+#[test]
+fn hosts_that_wake_up_late_are_asked_again_once_they_are_awake_and_aggregates_to_the_end() {
+    // Each train's acknowledgements are read at once, 200 µs after the last of them came.
+    let at_once = |trains: &mut Trains, packets: core::ops::Range<u64>| {
+        for packet in packets.skip(1).step_by(2) {
+            let now = at_of(packet) + us(5.2e3);
+            trains.on_ack(packet - 1, PACKET);
+            trains.on_ack(packet, PACKET);
+            trains.on_end_acks(now, RTT);
+        }
+    };
+    let mut trains = three();
+    at_once(&mut trains, 0..18);
+    assert!(told(&trains).is_none() && !trains.is_over);
+    leave(&mut trains, 18..36);
+    answer(&mut trains, 18..36, |_| 0.0);
+    assert_eq!(told(&trains), Some(9.6));
+
+    let mut trains = three();
+    at_once(&mut trains, 0..18);
+    for first in (18..192).step_by(6) {
+        leave(&mut trains, first..first + 6);
+        at_once(&mut trains, first..first + 6);
+    }
+    assert!(told(&trains).is_none() && trains.is_over, "32 at most");
 }
 
 #[test]

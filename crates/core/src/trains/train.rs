@@ -65,6 +65,11 @@ impl Train {
         self.packets == PACKETS
     }
 
+    /// Whether the path let all of it pass.
+    pub(super) fn passed_whole(&self) -> bool {
+        self.is_whole() && self.acked == self.packets && !self.is_cut
+    }
+
     /// Whether this packet is the next one of it. What leaves later than a host's timer is late belongs to the next train.
     pub(super) fn goes_on_with(&self, now: Timestamp, packet: u64) -> bool {
         self.is_leaving()

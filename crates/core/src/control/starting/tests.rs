@@ -344,6 +344,19 @@ fn a_rate_at_the_capacity_that_passed_is_not_doubled_and_one_far_above_it_proves
 }
 
 #[test]
+fn a_capacity_is_no_goal_once_more_has_passed_than_trains_may_be_wrong_by() {
+    // Noise made a low rate the best one; 10 Mbit/s passed all the same, and trains tell of less.
+    for (capacity, goal) in [(7.4, None), (7.6, Some(7.22)), (30.0, Some(8.0))] {
+        let told = Path { capacity: Some(Rate::from_mbit(capacity)), ..path() };
+        let mut starting = after(&report(1.0, 0.0));
+        starting.delivered = Rate::from_mbit(10.0);
+        starting.rate = Rate::from_mbit(10.0);
+        let next = starting.next(1.0, &told).rate.mbit();
+        assert_eq!((next * 100.0).round() / 100.0, goal.unwrap_or(20.0), "{capacity} Mbit/s told");
+    }
+}
+
+#[test]
 fn a_rate_that_is_the_highest_allowed_and_passed_ends_it() {
     let limited = Path { ceiling: Rate::from_mbit(20.0), ..path() };
     let mut starting = after(&report(10.0, 0.0));
