@@ -27,6 +27,8 @@
 #define ASCENT_CROWD n_ratio(16, 1)
 /* So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays. */
 #define ASCENT_QUIET n_ratio(4, 1)
+/* No step is larger, however long a pair takes: that of start-up. */
+#define ASCENT_DOUBLING N_ONE
 
 /* Length of a probe. Unit: s. */
 PCC_PART pcc_num pcc_probe_length(const struct pcc_law *law)
@@ -269,19 +271,39 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	return pcc_wants_less(forecast, program, floor) ? best : floor;
 }
 
+/* How far a pair may go beyond what was carried. It takes several RTT where few have no
+ * packets enough, and who sends so little must not climb the slower for it: as far as would
+ * have gone what pairs of one RTT could have been sent and answered for in that time, up to
+ * a doubling.
+ */
+PCC_CALL int pcc_set_steps(struct pcc_law *law)
+{
+	pcc_num pairs, largest;
+	struct pcc_steps *steps;
+
+	PCC_NEEDS(law, 0);
+	steps = &law->probing.steps;
+	pairs = n_div(law->pair.seconds_asked, n_max(law->path.rtt, n_ratio(1, 1000000)));
+	pairs = n_div(n_add(n_max(pairs, N_ONE), N_ONE), N_TWO);
+	largest = n_sub(n_pow(n_add(N_ONE, law->parameters.step_max), pairs), N_ONE);
+	steps->first = law->parameters.epsilon;
+	steps->largest = n_min(largest, n_max(law->parameters.step_max, ASCENT_DOUBLING));
+	steps->doublings = pairs;
+	return 0;
+}
+
 /* Takes in a pair: whether it says how long the queue is. */
 PCC_CALL int pcc_take_pair(struct pcc_law *law)
 {
-	const struct pcc_parameters *parameters;
 	struct pcc_probing *probing;
 	struct pcc_pair *pair;
 	pcc_num growth, stood;
 	u32 i, tested;
 
 	PCC_NEEDS(law, 0);
-	parameters = &law->parameters;
 	probing = &law->probing;
 	pair = &law->pair;
+	pcc_set_steps(law);
 	pcc_learn_growth(law);
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
 	pair->answer = pcc_answers(&probing->share, N_ZERO, n_div(N_ONE, ASCENT_CROWD));
@@ -296,11 +318,11 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 		return 0;
 	if (!pcc_bottleneck_update(&probing->bottleneck, pair, &probing->level,
 				   law->report.excess_loss,
-				   n_sub(pair->loss.mean, probing->losses.random)))
-		if (pcc_bottleneck_idle(&probing->bottleneck, pair, parameters->epsilon,
-					parameters->step_max))
+				   n_sub(pair->loss.mean, probing->losses.random))) {
+		if (pcc_bottleneck_idle(&probing->bottleneck, pair, &probing->steps))
 			for (i = 0; i < ASCENT_MOST_LAUNCHED; i++)
 				probing->launched[i].fresh = 0;
+	}
 	pcc_bottleneck_forget(&probing->bottleneck, pair->rate);
 	return 1;
 }
@@ -355,7 +377,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	pcc_foresee(law);
 	lossless = pcc_lossless(&law->forecast);
 	carried = probing->bottleneck.capacity;
-	highest = n_mul(carried, n_add(N_ONE, parameters->step_max));
+	highest = n_mul(carried, n_add(N_ONE, probing->steps.largest));
 	best = pcc_climb(&law->forecast, program,
 			 n_mul(carried, n_sub(N_ONE, parameters->back_off_max)),
 			 highest);

@@ -21,6 +21,15 @@
 #define BOTTLENECK_UNUSED n_ratio(7, 10)
 #define BOTTLENECK_FORGOTTEN n_ratio(5, 100)
 
+/* How far beyond what was carried one tries. Shares of it. */
+struct pcc_steps {
+	/* The first one, and what it takes for a rate to have been offered. */
+	pcc_num first;
+	pcc_num largest;
+	/* It doubles so often with a pair. */
+	pcc_num doublings;
+};
+
 struct pcc_bottleneck {
 	pcc_num capacity; /* byte/s */
 	pcc_num variance; /* of ln capacity */
@@ -69,7 +78,7 @@ PCC_PART void pcc_overflowing(struct pcc_estimate *carried, pcc_num sent, pcc_nu
 }
 
 /* A pair was carried, while so much of it was lost because of the rate (excess) or
- * beyond what is usual. The headroom doubles from least to most.
+ * beyond what is usual. Whether the bottleneck was busy.
  */
 PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const struct pcc_pair *pair,
 				   const struct pcc_level *level, pcc_num excess, pcc_num beyond)
@@ -135,19 +144,22 @@ PCC_PART pcc_num pcc_offered(const struct pcc_pair *pair)
  * what left before more was tried for the last time has no say in it either.
  */
 PCC_CALL int pcc_bottleneck_idle(struct pcc_bottleneck *bottleneck, const struct pcc_pair *pair,
-				 pcc_num least, pcc_num most)
+				 const struct pcc_steps *steps)
 {
-	pcc_num carried;
+	pcc_num carried, headroom;
 
 	PCC_NEEDS(bottleneck, 0);
 	PCC_NEEDS(pair, 0);
-	carried = n_mul(bottleneck->capacity, n_sub(N_ONE, least));
+	PCC_NEEDS(steps, 0);
+	carried = n_mul(bottleneck->capacity, n_sub(N_ONE, steps->first));
 	if (!pair->fresh || n_less(pcc_offered(pair), carried))
 		return 0;
 	carried = n_max(bottleneck->capacity, n_min(pair->rate, pair->target));
 	bottleneck->capacity = n_mul(carried, n_add(N_ONE, bottleneck->headroom));
 	bottleneck->scatter.last = N_UNKNOWN;
-	bottleneck->headroom = n_clamp(n_mul(N_TWO, bottleneck->headroom), least, most);
+	headroom = n_max(bottleneck->headroom, n_div(steps->first, N_TWO));
+	headroom = n_mul(headroom, n_pow(N_TWO, steps->doublings));
+	bottleneck->headroom = n_min(headroom, steps->largest);
 	bottleneck->variance = BOTTLENECK_UNSURE;
 	return 1;
 }

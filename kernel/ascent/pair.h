@@ -45,6 +45,8 @@ struct pcc_pair {
 	pcc_num step;
 	/* How long both lasted. */
 	pcc_num seconds;
+	/* The same had no host paused. */
+	pcc_num seconds_asked;
 	/* How fast the queue grew over both, in s/s; what the two rates did to it
 	 * cancels out. By how much faster it grew in the faster one.
 	 */
@@ -81,6 +83,12 @@ struct pcc_pair {
 PCC_PART pcc_num pair_achieved(const struct pcc_report *report)
 {
 	return n_max(report->achieved, N_ONE);
+}
+
+/* How long a probe would have lasted had no host paused. */
+PCC_PART pcc_num pair_asked(const struct pcc_report *report)
+{
+	return n_div(report->sent, n_max(report->target, N_ONE));
 }
 
 /* Of the loss rate of an interval. One packet in two more than there were stands
@@ -299,6 +307,7 @@ PCC_CALL int pcc_pair_read(struct pcc_pair *pair, const struct pcc_report *a,
 		step = n_div(pair_achieved(b), pair_achieved(a));
 	pair->step = n_log(step);
 	pair->seconds = n_add(a->duration, b->duration);
+	pair->seconds_asked = n_add(pair_asked(a), pair_asked(b));
 	pair->least_rtt = n_known(b->rtt_least) ? b->rtt_least : a->rtt_least;
 	pair->first_least_rtt = a->rtt_least;
 	pair->started = n_mul(n_from(b->started), PCC_NANOSECOND);

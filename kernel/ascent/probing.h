@@ -28,6 +28,8 @@ struct pcc_probing {
 	struct pcc_level level;
 	struct pcc_losses losses;
 	struct pcc_bottleneck bottleneck;
+	/* Of the latest pair. */
+	struct pcc_steps steps;
 	/* How the queue's growth answers to our rate, and the pair before: its
 	 * rate, 0 if there was none, and its growth.
 	 */

@@ -159,6 +159,17 @@ mod tests {
     }
 
     #[test]
+    fn what_a_scenario_is_about_is_among_its_measures_once() {
+        let about = [("short-flows", Measure::Fct), ("black-out", Measure::Recovered), ("random-loss", Measure::Share)];
+        for (name, own) in about {
+            let measures = crate::scenario::load(name, &Options::default()).unwrap().measures();
+            for measure in [own, Measure::Rtt, Measure::HostLimited] {
+                assert_eq!(measures.iter().filter(|other| **other == measure).count(), 1, "{measure} of {name}");
+            }
+        }
+    }
+
+    #[test]
     fn what_was_not_run_has_a_cell_without_figures() {
         let scenario = crate::scenario::load("satellite", &Default::default()).unwrap();
         let outcomes: Vec<_> = scenario.runs.iter().map(|_| None).collect();

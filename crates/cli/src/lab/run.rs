@@ -78,10 +78,6 @@ impl Args {
     }
 }
 
-/// What is printed of every run.
-pub(crate) const MEASURES: [Measure; 6] =
-    [Measure::Goodput, Measure::Share, Measure::Rtt, Measure::RttAdded, Measure::Waste, Measure::HostLimited];
-
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     // A mistake in the last name must not be found after an hour of runs.
     let mut scenarios = bench::load(&args.names, &args.wanted, &args.algorithm)?;
@@ -177,7 +173,7 @@ fn print_all(args: &Args, scenarios: &[Scenario], store: &Store, release: &str) 
                 "scenario": scenario.name,
                 "kernel": release,
                 "parameter": scenario.parameter,
-                "rows": summary::rows(&cells, &MEASURES),
+                "rows": summary::rows(&cells, &scenario.measures()),
             });
             writeln!(out, "{object}")?;
         } else {

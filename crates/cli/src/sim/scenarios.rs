@@ -75,7 +75,7 @@ fn print(scenario: &Scenario, outcomes: &[Option<Outcome>], json: bool) -> anyho
             "scenario": scenario.name,
             "kernel": KERNEL,
             "parameter": scenario.parameter,
-            "rows": summary::rows(&cells, &crate::lab::run::MEASURES),
+            "rows": summary::rows(&cells, &scenario.measures()),
             "promises": checked,
         });
         writeln!(out, "{object}")?;

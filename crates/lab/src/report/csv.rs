@@ -12,7 +12,7 @@ pub(super) fn runs(section: &Section<'_>) -> String {
         let runs = section.cells.iter().flat_map(|cell| &cell.runs);
         runs.into_iter().any(|(run, outcome)| measure.of(&run.spec, outcome).is_some())
     };
-    let measures: Vec<_> = section.measures().into_iter().filter(has).collect();
+    let measures: Vec<_> = section.scenario.measures().into_iter().filter(has).collect();
     let mut table = line(&["scenario", "point", "algorithm", "seed"]);
     table.pop();
     table.extend(measures.iter().map(|measure| format!(",{measure}")));

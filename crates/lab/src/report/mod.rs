@@ -10,7 +10,6 @@ mod timeline;
 
 use crate::check::{self, Checked, NotJudged};
 use crate::figure::Figure;
-use crate::measure::Measure;
 use crate::scenario::Scenario;
 use crate::spec::Outcome;
 use crate::store::Store;
@@ -49,19 +48,6 @@ impl<'a> Section<'a> {
     pub fn runs(&self) -> (usize, usize) {
         let done = self.cells.iter().map(|cell| cell.runs.len() + cell.rejected.len()).sum();
         (done, self.cells.iter().map(|cell| cell.wanted).sum())
-    }
-
-    /// The measures that say something about it: those of its figures and targets, and the usual ones.
-    fn measures(&self) -> Vec<Measure> {
-        let mut measures = vec![Measure::Goodput, Measure::Share, Measure::RttAdded, Measure::Loss, Measure::Waste];
-        let drawn = self.scenario.figures.iter().flat_map(|figure| [Some(figure.y), figure.x]).flatten();
-        for measure in drawn.chain(self.scenario.targets.iter().map(|target| target.measure)) {
-            if !measures.contains(&measure) {
-                measures.push(measure);
-            }
-        }
-        measures.push(Measure::HostLimited);
-        measures
     }
 
     /// A line for every run, with a heading.

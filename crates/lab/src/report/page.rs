@@ -301,7 +301,7 @@ fn promise(row: &Result<Checked, NotJudged>) -> Vec<String> {
 /// The same numbers as in the figures, to read.
 fn table(section: &Section<'_>) -> String {
     let has = |measure: &Measure| section.cells.iter().any(|cell| cell.mean(*measure).is_some());
-    let measures: Vec<_> = section.measures().into_iter().filter(has).collect();
+    let measures: Vec<_> = section.scenario.measures().into_iter().filter(has).collect();
     let mut text = String::from("<details><summary>All figures</summary><div class=\"scroll\"><table><thead><tr>");
     let _ = write!(text, "<th>{}</th><th class=\"left\">algorithm</th><th>seeds</th>", escape(&section.scenario.key));
     text.extend(measures.iter().map(|measure| format!("<th>{measure}</th>")));

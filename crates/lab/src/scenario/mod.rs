@@ -11,6 +11,7 @@ pub use algorithm::{KERNEL_ALGORITHMS, QUIC_ALGORITHMS};
 
 use crate::check::{self, Target};
 use crate::figure::{Figure, Reference};
+use crate::measure::Measure;
 use crate::spec::{App, Spec};
 use file::File;
 use flows::Occasion;
@@ -114,6 +115,25 @@ pub struct Scenario {
     pub targets: Vec<Target>,
     /// Every run.
     pub runs: Vec<Run>,
+}
+
+/// The measures that say something about every scenario.
+const USUAL: [Measure; 6] =
+    [Measure::Goodput, Measure::Share, Measure::Rtt, Measure::RttAdded, Measure::Loss, Measure::Waste];
+
+impl Scenario {
+    /// The measures that say something about it: the usual ones, those of its figures and targets, and how far to trust them.
+    pub fn measures(&self) -> Vec<Measure> {
+        let mut measures = USUAL.to_vec();
+        let drawn = self.figures.iter().flat_map(|figure| [Some(figure.y), figure.x]).flatten();
+        let own = drawn.chain(self.targets.iter().map(|target| target.measure));
+        for measure in own.chain([Measure::HostLimited]) {
+            if !measures.contains(&measure) {
+                measures.push(measure);
+            }
+        }
+        measures
+    }
 }
 
 /// One run of a scenario, with its place in the figure.

@@ -34,6 +34,16 @@ pub(super) struct Fate {
     pub(super) fresh: bool,
 }
 
+/// How far beyond what was carried one tries. Shares of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    /// The first one, and what it takes for a rate to have been offered.
+    pub(super) first: f64,
+    pub(super) largest: f64,
+    /// It doubles so often with a pair.
+    pub(super) doublings: f64,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bottleneck {
     /// Unit: byte/s.
@@ -78,8 +88,8 @@ impl Bottleneck {
         }
     }
 
-    /// A pair was carried. The headroom doubles from the first to the second of these. Returns whether more is tried now.
-    pub(super) fn update(&mut self, pair: &Pair, fate: Fate, headroom: (f64, f64)) -> bool {
+    /// A pair was carried. Returns whether more is tried now.
+    pub(super) fn update(&mut self, pair: &Pair, fate: Fate, steps: Steps) -> bool {
         let Fate { carried: Carried { growth, ln_rate }, excess, beyond, queue, fresh } = fate;
         let (mut raised, rate) = (false, pair.rate());
         let packet = pair.packet_time();
@@ -103,11 +113,11 @@ impl Bottleneck {
             self.variance *= 1.0 - gain;
             self.capacity *= (carried / self.capacity).powf(gain);
             self.headroom = 0.0;
-        } else if fresh && offered(pair) >= self.capacity * (1.0 - headroom.0) {
+        } else if fresh && offered(pair) >= self.capacity * (1.0 - steps.first) {
             // It was not, and carried all: it can carry more. What a host sent late and all at once is no such proof.
             self.capacity = self.capacity.max(rate.min(pair.target())) * (1.0 + self.headroom);
             self.scatter.interrupt();
-            self.headroom = (2.0 * self.headroom).clamp(headroom.0, headroom.1);
+            self.headroom = (self.headroom.max(steps.first / 2.0) * steps.doublings.exp2()).min(steps.largest);
             self.variance = UNSURE;
             raised = true;
         }
@@ -140,7 +150,7 @@ mod tests {
     use super::*;
 
     const NOTHING: Estimate = Estimate { mean: 0.0, variance: 1e-8 };
-    const HEADROOM: (f64, f64) = (0.02, 0.25);
+    const STEPS: Steps = Steps { first: 0.02, largest: 0.25, doublings: 1.0 };
 
     fn at(mbit: f64) -> Bottleneck {
         Bottleneck::new(mbit * 1e6 / 8.0, 0.01)
@@ -157,7 +167,7 @@ mod tests {
         growth: Estimate,
         (excess, beyond, queue): (f64, Estimate, f64),
     ) -> bool {
-        bottleneck.update(pair, Fate { fresh: true, ..fate(pair, growth, excess, beyond, queue) }, HEADROOM)
+        bottleneck.update(pair, Fate { fresh: true, ..fate(pair, growth, excess, beyond, queue) }, STEPS)
     }
 
     fn fate(pair: &Pair, growth: Estimate, excess: f64, beyond: Estimate, queue: f64) -> Fate {
@@ -200,6 +210,19 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_that_takes_as_long_as_several_makes_as_many_doublings() {
+        for (doublings, expected) in [(1.0, [1.02, 1.04, 1.08, 1.16]), (3.0, [1.08, 1.64, 2.0, 2.0])] {
+            let (mut bottleneck, steps) = (at(1.0), Steps { first: 0.02, largest: 1.0, doublings });
+            for (number, expected) in (0..).zip(expected) {
+                let pair = pair(number, mbit(&bottleneck), |_| 0.0, |_| 0.0);
+                bottleneck.update(&pair, Fate { fresh: true, ..fate(&pair, NOTHING, 0.0, NOTHING, 0.0) }, steps);
+                let headroom = 1.0 + bottleneck.headroom;
+                assert!((headroom - expected).abs() < 1e-9, "{headroom} after {number} pairs of {doublings}");
+            }
+        }
+    }
+
+    #[test]
     fn while_all_is_carried_more_is_tried_in_doubling_steps_but_only_once_it_was_sent() {
         let mut bottleneck = at(10.0);
         let mut found = Vec::new();
@@ -212,7 +235,7 @@ mod tests {
         assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-3), "{found:?}");
         let before = mbit(&bottleneck);
         let stale = pair(6, before, |_| 0.0, |_| 0.0);
-        assert!(!bottleneck.update(&stale, fate(&stale, NOTHING, 0.0, NOTHING, 0.0), HEADROOM));
+        assert!(!bottleneck.update(&stale, fate(&stale, NOTHING, 0.0, NOTHING, 0.0), STEPS));
         assert!((mbit(&bottleneck) - before).abs() < 1e-6, "what left before more was tried proves nothing");
         update(&mut bottleneck, &pair(6, 0.8 * before, |_| 0.0, |_| 0.0), NOTHING, (0.0, NOTHING, 0.0));
         assert!((mbit(&bottleneck) - before).abs() < 1e-6, "a lower rate proves nothing");

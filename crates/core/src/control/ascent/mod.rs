@@ -32,7 +32,7 @@ use super::{Path, RateControl, Slot, Verdict};
 use crate::interval::Report;
 use crate::rng::Rng;
 use crate::units::Rate;
-use bottleneck::{Bottleneck, Fate};
+use bottleneck::{Bottleneck, Fate, Steps};
 use core::time::Duration;
 use deviation::Look;
 use forecast::Forecast;
@@ -49,7 +49,7 @@ pub struct Config {
     /// Probes are sent at r(1 ± ε). 0.02: half of it is lost in a buffer of one packet, and a queue swings by it for half
     /// an RTT (`docs/sweeps/ascent.md`).
     pub epsilon: f64,
-    /// The largest step up, as a share of the rate; reached by doubling while all that is sent is carried.
+    /// The largest step up in an RTT, as a share of the rate; reached by doubling while all that is sent is carried.
     pub step_max: f64,
     /// The largest step down.
     pub back_off_max: f64,
@@ -100,6 +100,8 @@ const ALONE: f64 = 0.75;
 /// So many equal senders are a crowd: a queue too long for one of them is longer than our kind would keep it, and one that
 /// answers to our rate by less than one of them would see is none.
 const CROWD: f64 = 16.0;
+/// No step is larger, however long a pair takes: that of start-up.
+const DOUBLING: f64 = 1.0;
 /// So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays.
 const QUIET: f64 = 4.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
@@ -162,9 +164,10 @@ impl Ascent {
             });
         }
         let forecast = self.foresee(&told, length, path);
+        let step = self.largest_step(pairs_of_one_rtt(&told.pair, path));
         let probing = &mut self.probing;
         let carried = probing.bottleneck.capacity();
-        let highest = carried * (1.0 + self.config.step_max);
+        let highest = carried * (1.0 + step);
         let best = forecast.climb(utility, carried * (1.0 - self.config.back_off_max), highest);
         let dear = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
         // What may be the path's own is not dear.
@@ -186,6 +189,11 @@ impl Ascent {
         Verdict::Wait
     }
 
+    /// The largest step up in the time of so many pairs of one RTT: as far as those would have gone, up to a doubling.
+    fn largest_step(&self, pairs: f64) -> f64 {
+        ((1.0 + self.config.step_max).powf(pairs) - 1.0).min(self.config.step_max.max(DOUBLING))
+    }
+
     /// Moves to this rate; what was learnt far from it counts less.
     fn go_to(&mut self, rate: Rate) {
         let change = (rate.bytes_per_sec() / self.rate.bytes_per_sec()).ln();
@@ -195,6 +203,8 @@ impl Ascent {
 
     /// Takes in a pair that ended with this probe; `None` if nothing is known of the queue after it.
     fn take(&mut self, pair: Pair, fresh: bool, trial: u8, path: &Path) -> Option<Told> {
+        let pairs = pairs_of_one_rtt(&pair, path);
+        let step = self.largest_step(pairs);
         let probing = &mut self.probing;
         let (mut growth, mut carried) = (probing.growth(&pair), pair.carried());
         if !self.config.has(Part::Errors) {
@@ -216,11 +226,11 @@ impl Ascent {
         if tested != Tested::No {
             return None;
         }
-        let most = if self.config.has(Part::Headroom) { self.config.step_max } else { self.config.epsilon };
-        let headroom = (self.config.epsilon, most);
+        let largest = if self.config.has(Part::Headroom) { step } else { self.config.epsilon };
+        let steps = Steps { first: self.config.epsilon, largest, doublings: pairs };
         let beyond = probing.loss.beyond_random(&pair);
         let fresh = fresh || !self.config.has(Part::News);
-        if probing.bottleneck.update(&pair, Fate { carried, excess, beyond, queue, fresh }, headroom) {
+        if probing.bottleneck.update(&pair, Fate { carried, excess, beyond, queue, fresh }, steps) {
             probing.launched.iter_mut().for_each(|launched| launched.fresh = false);
         }
         Some(Told { pair, excess, answer, queue })
@@ -285,6 +295,13 @@ impl Ascent {
         let free = Forecast { queue: 0.0, longest: 0.0, bottleneck: Bottleneck::endless(), random, ..*forecast };
         (!free.wants_less(utility, floor)).then_some(floor)
     }
+}
+
+/// How many pairs of one RTT would have been sent and answered for in the time of this one. It takes several RTT where few have no
+/// packets enough, and who sends so little must not climb the slower for it.
+fn pairs_of_one_rtt(pair: &Pair, path: &Path) -> f64 {
+    let rtts = pair.seconds_asked() / path.rtt.as_secs_f64().max(1e-6);
+    (rtts.max(1.0) + 1.0) / 2.0
 }
 
 impl RateControl for Ascent {

@@ -45,6 +45,12 @@ impl Pair {
         self.first.duration.as_secs_f64() + self.second.duration.as_secs_f64()
     }
 
+    /// How long both would have lasted had no host paused. Unit: s.
+    pub(super) fn seconds_asked(&self) -> f64 {
+        let seconds = |probe: &Report| probe.sent.get() as f64 / probe.target.bytes_per_sec().max(1.0);
+        seconds(&self.first) + seconds(&self.second)
+    }
+
     /// How fast the queue grew over both. Unit: s/s. What the two rates did to it cancels out. `None` with too few samples.
     pub(super) fn growth(&self) -> Option<Estimate> {
         Some(combined(self.lines()?.map(|line| line.overall())))
