@@ -218,7 +218,7 @@ pub const ROWS: &[Row] = &[
     row("25", "loss there", "rate=100Mbit,rtt=1ms,buffer=375KB", "pcc", Loss, [0.05, 0.02])
         .most()
         .policed("10Mbit", "64kB")
-        .today(0.12),
+        .today(0.155),
     row("25", "policer, 30 ms", "clean", "pcc", Share, [0.85, 0.85]).policed("10Mbit", "64kB"),
     row("25", "loss there", "clean", "pcc", Loss, [0.05, 0.02]).most().policed("10Mbit", "64kB").today(0.09),
     row("26", "Wi-Fi: bursts of 4 ms", "rate=50Mbit,rtt=20ms,buffer=250KB", WIFI, Share, [0.93, 0.95])
