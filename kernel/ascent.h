@@ -272,8 +272,8 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 }
 
 /* How far a pair may go beyond what was carried. It takes several RTT where few have no
- * packets enough, and who sends so little must not climb the slower for it: as far as would
- * have gone what pairs of one RTT could have been sent and answered for in that time, up to
+ * packets enough, and who sends so little must not climb the slower for it: as far as
+ * pairs of one RTT, each sent and answered for in turn, would have gone in that time, up to
  * a doubling.
  */
 PCC_CALL int pcc_set_steps(struct pcc_law *law)
