@@ -116,6 +116,8 @@ struct Told {
     /// Whether the queue's growth answers to our rate.
     answer: Answer,
     queue: Reading,
+    /// The largest step up from here.
+    step: f64,
 }
 
 /// The Ascent law.
@@ -164,10 +166,9 @@ impl Ascent {
             });
         }
         let forecast = self.foresee(&told, length, path);
-        let step = self.largest_step(pairs_of_one_rtt(&told.pair, path));
         let probing = &mut self.probing;
         let carried = probing.bottleneck.capacity();
-        let highest = carried * (1.0 + step);
+        let highest = carried * (1.0 + told.step);
         let best = forecast.climb(utility, carried * (1.0 - self.config.back_off_max), highest);
         let dear = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
         // What may be the path's own is not dear.
@@ -233,7 +234,7 @@ impl Ascent {
         if probing.bottleneck.update(&pair, Fate { carried, excess, beyond, queue, fresh }, steps) {
             probing.launched.iter_mut().for_each(|launched| launched.fresh = false);
         }
-        Some(Told { pair, excess, answer, queue })
+        Some(Told { pair, excess, answer, queue, step })
     }
 
     /// The path as the next rate will find it, after all that is on its way.
