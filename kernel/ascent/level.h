@@ -22,6 +22,11 @@
 #define LEVEL_TELLING n_ratio(5, 10000)
 /* At half of the rate a queue falls so fast for one of sixteen senders. */
 #define LEVEL_LEAST_FALL n_ratio(3, 100)
+/* So many errors of a reading are beyond doubt, and so many are beyond chance where the fall
+ * is the one to expect.
+ */
+#define LEVEL_CERTAIN N_THREE
+#define LEVEL_LIKELY N_TWO
 /* A test that found a queue is not repeated for so many RTT, then twice as many,
  * up to so many seconds.
  */
@@ -207,7 +212,7 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, pcc_num rtt,
 			      u32 probe)
 {
-	pcc_num before, after, enough, first_wait = n_mul(LEVEL_FIRST_WAIT, rtt);
+	pcc_num before, after, seen, enough, lone, first_wait = n_mul(LEVEL_FIRST_WAIT, rtt);
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
@@ -224,8 +229,13 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 	before = level->doubted;
 	after = n_known(pair->least_rtt) ? n_sub(pair->least_rtt, pcc_level_base(level)) : before;
 	/* Whoever fills the queue fills what we leave too, an RTT later. */
-	enough = n_mul(LEVEL_LEAST_FALL, n_min(pair->seconds, rtt));
-	enough = n_max(n_mul(N_THREE, level->noise), enough);
+	seen = n_min(pair->seconds, rtt);
+	enough = n_max(n_mul(LEVEL_CERTAIN, level->noise), n_mul(LEVEL_LEAST_FALL, seen));
+	/* A level that fell by as much as a lone sender's would is hardly the path's, though
+	 * less than that is certain.
+	 */
+	lone = n_min(before, n_div(seen, N_TWO));
+	enough = n_min(enough, n_max(lone, n_mul(LEVEL_LIKELY, level->noise)));
 	if (n_above(n_sub(before, after), enough)) {
 		level->wait = n_min(n_mul(N_TWO, level->wait), LEVEL_LONGEST_WAIT);
 		level->wait = n_max(level->wait, first_wait);

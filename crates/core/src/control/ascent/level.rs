@@ -20,6 +20,9 @@ const TELLING: f64 = 0.0005;
 /// At half of the rate a queue falls by half a second a second for a lone sender, by 1/2n of that for one of n. From this
 /// on it counts: one of sixteen.
 const LEAST_FALL: f64 = 0.03;
+/// So many errors of a reading are beyond doubt, and so many are beyond chance where the fall is the one to expect.
+const CERTAIN: f64 = 3.0;
+const LIKELY: f64 = 2.0;
 /// A test that found a queue is not repeated for so many RTT, then twice as many, up to [`LONGEST_WAIT`].
 const FIRST_WAIT: f64 = 5.0;
 /// Unit: s.
@@ -210,7 +213,11 @@ impl Level {
         self.tested = pair.second.started.as_secs_f64();
         let after = pair.least_rtt().map_or(before, |least| least - self.base());
         // Whoever fills the queue fills what we leave too, an RTT later: a longer pair tells no more than that.
-        let enough = (3.0 * self.noise).max(LEAST_FALL * pair.seconds().min(rtt));
+        let seen = pair.seconds().min(rtt);
+        let enough = (CERTAIN * self.noise).max(LEAST_FALL * seen);
+        // A level that fell by as much as a lone sender's would is hardly the path's, though less than that is certain.
+        let lone = before.min(seen / 2.0);
+        let enough = enough.min(lone.max(LIKELY * self.noise));
         if before - after > enough {
             self.wait = (2.0 * self.wait).min(LONGEST_WAIT).max(FIRST_WAIT * rtt);
             self.anchor = (2.0 * pair.rate(), after.max(0.0));
@@ -328,6 +335,26 @@ mod tests {
         };
         assert_eq!(level.on_tested(6, &long, RTT), Tested::Queue);
         assert!(!level.is_raised(), "{level:?}");
+    }
+
+    #[test]
+    fn a_fall_as_large_as_a_lone_sender_s_is_believed_within_three_errors_and_none_within_two() {
+        // The pair lasts an RTT, in which a lone sender's queue falls by 15 ms.
+        for (before, noise, fall, found) in [
+            (0.02, 0.006, 0.017, Tested::Queue),
+            (0.02, 0.006, 0.014, Tested::Path(12.0e6)),
+            (0.02, 0.009, 0.017, Tested::Path(12.0e6)),
+            (0.02, 0.009, 0.019, Tested::Queue),
+            (0.009, 0.004, 0.0095, Tested::Queue),
+            (0.009, 0.004, 0.0085, Tested::Path(12.0e6)),
+            (0.02, 0.002, 0.007, Tested::Queue),
+            (0.02, 0.006, -0.017, Tested::Queue),
+        ] {
+            let mut level = Level::above(RTT);
+            (level.noise, level.doubt, level.anchor) = (noise, Doubt::Testing(before, 6), (12.0e6, before));
+            let pair = pair(0, 40.0, |_| 0.0, |_| before - fall);
+            assert_eq!(level.on_tested(6, &pair, RTT), found, "{before} fell by {fall}, known to {noise} s");
+        }
     }
 
     #[test]
