@@ -212,8 +212,7 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, pcc_num rtt,
 			      u32 probe)
 {
-	pcc_num before, after, seen, enough, lone, moves, still;
-	pcc_num first_wait = n_mul(LEVEL_FIRST_WAIT, rtt);
+	pcc_num before, after, seen, enough, lone, first_wait = n_mul(LEVEL_FIRST_WAIT, rtt);
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
@@ -245,12 +244,8 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 		return PCC_TESTED_QUEUE;
 	}
 	level->wait = first_wait;
-	/* What rises at half of our rate is filled by somebody else, and what moves meanwhile
-	 * is no path's: that stands still.
-	 */
-	moves = n_abs(pcc_shrunk(pair->growth.mean, pair->growth.variance));
-	still = n_max(n_mul(LEVEL_CERTAIN, n_sqrt(pair->growth.variance)), LEVEL_LEAST_FALL);
-	if (n_above(n_sub(after, before), enough) || n_above(moves, still))
+	/* What rises at half of our rate is filled by somebody else. */
+	if (n_above(n_sub(after, before), enough))
 		return PCC_TESTED_QUEUE;
 	pcc_level_accept(level, pair->rate, before);
 	return PCC_TESTED_PATH;

@@ -199,8 +199,8 @@ impl Level {
         }
     }
 
-    /// What the pair now resolved, which began with this probe and through which the queue grew so fast, found if it was a test.
-    pub(super) fn on_tested(&mut self, probe: u8, pair: &Pair, growth: Estimate, rtt: f64) -> Tested {
+    /// What the pair now resolved, which began with this probe, found if it was a test.
+    pub(super) fn on_tested(&mut self, probe: u8, pair: &Pair, rtt: f64) -> Tested {
         let Doubt::Testing(before, tested) = self.doubt else { return Tested::No };
         if tested != probe {
             // One that left later: of the test's own nothing was heard.
@@ -224,9 +224,8 @@ impl Level {
             return Tested::Queue;
         }
         self.wait = FIRST_WAIT * rtt;
-        // What rises at half of our rate is filled by somebody else, and what moves meanwhile is no path's: that stands still.
-        let moves = growth.shrunk().abs() > (CERTAIN * growth.error()).max(LEAST_FALL);
-        if after - before > enough || moves {
+        // What rises at half of our rate is filled by somebody else.
+        if after - before > enough {
             return Tested::Queue;
         }
         let (rate, _) = self.anchor;
@@ -255,7 +254,6 @@ mod tests {
     use crate::interval::Report;
 
     const STEP: f64 = 0.03;
-    const STILL: Estimate = Estimate { mean: 0.0, variance: 1e-8 };
 
     /// So many pairs at this rate behind this queue; sent at half of it where a test is asked for, through which the queue
     /// is as `tested` says of what it was.
@@ -268,7 +266,7 @@ mod tests {
             let pair = pair(*at, rate * share, |_| 0.0, |_| queue);
             *at += 1;
             reading = level.read(&pair, 0.0, Answer::Unclear).unwrap();
-            if level.on_tested(probe, &pair, STILL, RTT) == Tested::No {
+            if level.on_tested(probe, &pair, RTT) == Tested::No {
                 level.wonder(&pair, Answer::Unclear);
             }
         }
@@ -335,7 +333,7 @@ mod tests {
             first: Box::new(Report { duration: 10 * slow.first.duration, ..(*slow.first).clone() }),
             second: Box::new(Report { duration: 10 * slow.second.duration, ..(*slow.second).clone() }),
         };
-        assert_eq!(level.on_tested(6, &long, STILL, RTT), Tested::Queue);
+        assert_eq!(level.on_tested(6, &long, RTT), Tested::Queue);
         assert!(!level.is_raised(), "{level:?}");
     }
 
@@ -355,24 +353,7 @@ mod tests {
             let mut level = Level::above(RTT);
             (level.noise, level.doubt, level.anchor) = (noise, Doubt::Testing(before, 6), (12.0e6, before));
             let pair = pair(0, 40.0, |_| 0.0, |_| before - fall);
-            assert_eq!(level.on_tested(6, &pair, STILL, RTT), found, "{before} fell by {fall}, known to {noise} s");
-        }
-    }
-
-    #[test]
-    fn what_certainly_moves_through_a_test_is_not_the_path_s() {
-        for (mean, error, found) in [
-            (0.1, 0.03, Tested::Queue),
-            (-0.1, 0.03, Tested::Queue),
-            (0.1, 0.04, Tested::Path(12.0e6)),
-            (0.02, 0.001, Tested::Path(12.0e6)),
-            (0.04, 0.001, Tested::Queue),
-        ] {
-            let mut level = Level::above(RTT);
-            (level.noise, level.doubt, level.anchor) = (0.01, Doubt::Testing(0.02, 6), (12.0e6, 0.02));
-            let growth = Estimate { mean, variance: error * error };
-            let pair = pair(0, 40.0, |_| 0.0, |_| 0.02);
-            assert_eq!(level.on_tested(6, &pair, growth, RTT), found, "{mean} ± {error} s/s");
+            assert_eq!(level.on_tested(6, &pair, RTT), found, "{before} fell by {fall}, known to {noise} s");
         }
     }
 
@@ -423,10 +404,10 @@ mod tests {
         level.doubt = Doubt::Wanted(0.02);
         assert_eq!(level.begin_pair(6).to_bits(), 0.5_f64.to_bits());
         let before = pair(0, 80.0, |_| 0.0, |_| 0.02);
-        assert_eq!(level.on_tested(4, &before, STILL, RTT), Tested::No, "it left before");
+        assert_eq!(level.on_tested(4, &before, RTT), Tested::No, "it left before");
         assert!(!level.is_raised() && level.begin_pair(8).to_bits() == 1.0_f64.to_bits());
         level.anchor = (12.0e6, 0.02);
-        let found = level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), STILL, RTT);
+        let found = level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), RTT);
         assert_eq!(found, Tested::Path(12.0e6), "the rate at which it stood before");
         assert!(level.is_raised(), "{level:?}");
     }
@@ -443,7 +424,7 @@ mod tests {
             level.read(&pair(at, 80.0, |_| 0.0, |_| queue), 0.0, Answer::Unclear);
             level.wonder(&pair(at, 80.0, |_| 0.0, |_| queue), Answer::Unclear);
             level.noise = 0.015;
-            level.on_tested(0, &drained, STILL, RTT);
+            level.on_tested(0, &drained, RTT);
             assert_eq!(level.is_raised(), is_raised, "{level:?}");
         }
     }
@@ -454,7 +435,7 @@ mod tests {
             let mut level = Level::above(RTT);
             level.doubt = Doubt::Wanted(0.02);
             level.begin_pair(254);
-            assert_eq!(level.on_tested(later, &pair(0, 80.0, |_| 0.0, |_| 0.02), STILL, RTT), Tested::No);
+            assert_eq!(level.on_tested(later, &pair(0, 80.0, |_| 0.0, |_| 0.02), RTT), Tested::No);
             assert_eq!(level.in_doubt(), in_doubt, "probe {later}");
         }
     }

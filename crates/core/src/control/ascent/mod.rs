@@ -220,7 +220,7 @@ impl Ascent {
             Answer::Unclear
         };
         let queue = probing.level.read(&pair, growth.shrunk(), answer)?;
-        let tested = probing.level.on_tested(trial.wrapping_sub(1), &pair, growth, path.rtt.as_secs_f64());
+        let tested = probing.level.on_tested(trial.wrapping_sub(1), &pair, path.rtt.as_secs_f64());
         if let Tested::Path(rate) = tested {
             probing.bottleneck.on_no_queue(rate.min(probing.most));
         }
