@@ -246,14 +246,15 @@ mod tests {
     #[test]
     fn a_guest_gives_way_to_everybody_else_and_can_be_killed_with_all_its_processes() {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", "nice; ps -o pgid= -p $$; echo $$; cat /proc/self/autogroup || true"]);
+        command.args(["-c", "nice; cut -d ' ' -f 1,5 /proc/$$/stat; cat /proc/self/autogroup || true"]);
         aside(&mut command, 0);
         let said = String::from_utf8(command.stderr(Stdio::null()).output().unwrap().stdout).unwrap();
         let words: Vec<_> = said.split_whitespace().collect();
-        assert_eq!(words[0], NICE.to_string(), "{said}");
+        // Tests that somebody made nicer still are so.
+        assert!(words[0].parse::<u8>().unwrap() >= NICE, "{said}");
         assert_eq!(words[1], words[2], "it leads its process group: {said}");
         // `/autogroup-17 nice 10`, where the kernel has them.
-        assert!(words.get(5).is_none_or(|nice| *nice == words[0]), "{said}");
+        assert!(words.get(5).is_none_or(|nice| *nice == NICE.to_string()), "{said}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ const TELLING: f64 = 0.0005;
 /// At half of the rate a queue falls by half a second a second for a lone sender, by 1/2n of that for one of n. From this
 /// on it counts: one of sixteen.
 const LEAST_FALL: f64 = 0.03;
-/// So many errors of a reading are beyond doubt, and so many are beyond chance where the fall is the one to expect.
+/// So many errors of a reading are beyond doubt, and so many are beyond chance (97.5 %) where the fall is the one to expect.
 const CERTAIN: f64 = 3.0;
 const LIKELY: f64 = 2.0;
 /// A test that found a queue is not repeated for so many RTT, then twice as many, up to [`LONGEST_WAIT`].
