@@ -130,6 +130,15 @@ PCC_CALL int pcc_resolve(struct pcc_law *law)
 	return 1;
 }
 
+/* A change of growth, no better known than from where on a queue grows at all: an empty
+ * one stands as exactly as clocks go, and the first that did not would weigh nothing
+ * against it.
+ */
+PCC_PART pcc_num pcc_at_best(pcc_num variance)
+{
+	return n_max(variance, n_square(PAIR_TELLING_GROWTH));
+}
+
 /* Learns how the queue's growth answers to our rate. */
 PCC_CALL int pcc_learn_growth(struct pcc_law *law)
 {
@@ -148,11 +157,12 @@ PCC_CALL int pcc_learn_growth(struct pcc_law *law)
 	}
 	if (n_known(pair->growth_step.mean) && n_above(pair->step, N_ZERO))
 		pcc_learn(&probing->share, pair->step, pair->growth_step.mean,
-			  pair->growth_step.variance);
+			  pcc_at_best(pair->growth_step.variance));
 	if (!n_is_zero(probing->last_rate))
 		pcc_learn(&probing->share, n_log(n_div(pair->rate, probing->last_rate)),
 			  n_sub(pair->growth.mean, probing->last_growth.mean),
-			  n_add(pair->growth.variance, probing->last_growth.variance));
+			  pcc_at_best(n_add(pair->growth.variance,
+					    probing->last_growth.variance)));
 	probing->last_rate = pair->rate;
 	probing->last_growth = pair->growth;
 	return 0;
@@ -308,6 +318,8 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
 	pair->answer = pcc_answers(&probing->share, N_ZERO, n_div(N_ONE, ASCENT_CROWD));
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
+	/* Nor is the path's what a rival is known to fill. */
+	pair->stands = pcc_level_may_stand(pair) && !probing->rival.has_floor;
 	if (!pcc_level_read(&probing->level, pair, growth))
 		return 0;
 	stood = n_min(probing->level.anchor_rate, probing->most);

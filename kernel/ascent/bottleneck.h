@@ -12,9 +12,8 @@
 #define BOTTLENECK_DRIFT n_ratio(3, 100)
 /* Variance of ln of what is carried as long as no full bottleneck was seen to carry it. */
 #define BOTTLENECK_UNSURE n_ratio(1, 100)
-/* Losses above this share fill a buffer; growth that does, beyond two errors. */
+/* Losses above this share fill a buffer. */
 #define BOTTLENECK_TELLING_LOSS n_ratio(1, 100)
-#define BOTTLENECK_TELLING_GROWTH n_ratio(2, 1000)
 /* Weight of a loss in what is known of the buffer. */
 #define BOTTLENECK_WEIGHT n_ratio(3, 10)
 /* Below this share of what was carried once, that is forgotten by and by. */
@@ -104,7 +103,7 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 	loses_more = n_above(beyond, n_mul(N_TWO, n_sqrt(pair->loss.variance)));
 	busy = loses || loses_more || n_above(level->queue, packet);
 	if (!busy) {
-		gain = n_add(n_mul(N_TWO, n_sqrt(variance)), BOTTLENECK_TELLING_GROWTH);
+		gain = n_add(n_mul(N_TWO, n_sqrt(variance)), PAIR_TELLING_GROWTH);
 		busy = n_above(pcc_shrunk(growth, variance), gain);
 	}
 	if (busy) {

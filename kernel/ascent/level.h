@@ -162,6 +162,15 @@ PCC_PART void pcc_level_accept(struct pcc_level *level, pcc_num rate, pcc_num mo
 	level->anchor = N_ZERO;
 }
 
+/* Whether a delay through which the queue grew so fast may stand still, as a path's does. */
+PCC_PART bool pcc_level_may_stand(const struct pcc_pair *pair)
+{
+	pcc_num least = n_mul(LEVEL_CERTAIN, n_sqrt(pair->growth.variance));
+	pcc_num moved = n_abs(pcc_shrunk(pair->growth.mean, pair->growth.variance));
+
+	return !n_above(moved, n_max(least, PAIR_TELLING_GROWTH));
+}
+
 /* Reads the level at the end of a pair through which the queue grew so fast. False if
  * the pair saw no RTT.
  */
@@ -198,7 +207,7 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 	/* Nor was one that the level is certainly below. */
 	level->tolerance = n_min(level->tolerance, n_add(above, level->queue_noise));
 	beyond = n_sub(above, level->tolerance);
-	if (pair->answer == PCC_DOES_NOT_ANSWER &&
+	if (pair->stands && pair->answer == PCC_DOES_NOT_ANSWER &&
 	    n_above(beyond, n_max(level->queue_noise, pcc_level_nothing(pair))))
 		pcc_level_accept(level, pair->rate, beyond);
 	level->queue = pcc_shrunk(n_not_negative(n_sub(above, level->tolerance)),
@@ -245,7 +254,7 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 	}
 	level->wait = first_wait;
 	/* What rises at half of our rate is filled by somebody else. */
-	if (n_above(n_sub(after, before), enough))
+	if (n_above(n_sub(after, before), enough) || !pair->stands)
 		return PCC_TESTED_QUEUE;
 	pcc_level_accept(level, pair->rate, before);
 	return PCC_TESTED_PATH;

@@ -10,6 +10,8 @@
 
 /* No RTT is known better than this. Unit: s. */
 #define PAIR_RESOLUTION n_ratio(1, 1000000)
+/* Growth below this is none. Unit: s/s. */
+#define PAIR_TELLING_GROWTH n_ratio(2, 1000)
 
 /* A line through RTTs on the time of sending. */
 struct pcc_line {
@@ -75,6 +77,8 @@ struct pcc_pair {
 	u32 fresh;
 	/* Whether the queue's growth answers to our rate (enum pcc_answer). */
 	u32 answer;
+	/* Whether the level behind it may be the path's. */
+	u32 stands;
 	/* To work with: BPF has no stack for these. */
 	struct pcc_line line;
 	struct pcc_combined sums[3];

@@ -1,7 +1,7 @@
 //! What the bottleneck carries for us, and how much its buffer holds.
 
 use super::level::{Reading, TELLING_PACKETS};
-use super::pair::{Carried, Pair};
+use super::pair::{Carried, Pair, TELLING_GROWTH};
 use super::scatter::Scatter;
 use crate::control::response::Estimate;
 use crate::interval::ACHIEVED_SHARE;
@@ -10,8 +10,6 @@ use crate::interval::ACHIEVED_SHARE;
 const DRIFT: f64 = 0.03;
 /// Losses above this share of the packets fill a buffer.
 const TELLING_LOSS: f64 = 0.01;
-/// Growth that fills a queue, beyond two errors.
-const TELLING_GROWTH: f64 = 0.002;
 /// Variance of ln of what is carried as long as no full bottleneck was seen to carry it.
 const UNSURE: f64 = 0.01;
 /// Weight of a loss in what is known of the buffer.

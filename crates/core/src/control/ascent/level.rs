@@ -6,7 +6,7 @@
 //! is sent at half the rate: a queue falls, or rises where somebody else fills it; what stays as it is, is the path's from then
 //! on, until the level is seen below it.
 
-use super::pair::Pair;
+use super::pair::{Pair, TELLING_GROWTH};
 use crate::control::response::Estimate;
 
 /// So much of the rate must be gone, and the level must be there still, for doubts.
@@ -141,8 +141,8 @@ impl Level {
         self.doubt = Doubt::None;
     }
 
-    /// The level at the end of a pair through which the queue grew so fast.
-    pub(super) fn read(&mut self, pair: &Pair, growth: f64, answer: Answer) -> Option<Reading> {
+    /// The level at the end of a pair through which the queue grew so fast. What `stands` may be the path's.
+    pub(super) fn read(&mut self, pair: &Pair, growth: f64, answer: Answer, stands: bool) -> Option<Reading> {
         let least = pair.least_rtt()?;
         let lowest = pair.first.rtt_least.map_or(least, |first| first.as_secs_f64().min(least));
         self.least = self.least.min(lowest);
@@ -164,7 +164,7 @@ impl Level {
         let noise = 2.0 * self.noise;
         // Nor was one that the level is certainly below.
         self.tolerance = self.tolerance.min(above + noise);
-        if answer == Answer::No && above - self.tolerance > noise.max(nothing(pair)) {
+        if stands && answer == Answer::No && above - self.tolerance > noise.max(nothing(pair)) {
             self.take_for_the_path_s(pair.rate(), above - self.tolerance);
         }
         let level = Estimate { mean: (above - self.tolerance).max(0.0), variance: noise * noise }.shrunk();
@@ -199,8 +199,8 @@ impl Level {
         }
     }
 
-    /// What the pair now resolved, which began with this probe, found if it was a test.
-    pub(super) fn on_tested(&mut self, probe: u8, pair: &Pair, rtt: f64) -> Tested {
+    /// What the pair now resolved, which began with this probe, found if it was a test. What `stands` may be the path's.
+    pub(super) fn on_tested(&mut self, probe: u8, pair: &Pair, stands: bool, rtt: f64) -> Tested {
         let Doubt::Testing(before, tested) = self.doubt else { return Tested::No };
         if tested != probe {
             // One that left later: of the test's own nothing was heard.
@@ -225,7 +225,7 @@ impl Level {
         }
         self.wait = FIRST_WAIT * rtt;
         // What rises at half of our rate is filled by somebody else.
-        if after - before > enough {
+        if after - before > enough || !stands {
             return Tested::Queue;
         }
         let (rate, _) = self.anchor;
@@ -239,6 +239,11 @@ impl Level {
         self.recent = self.tolerance;
         self.anchor = (rate, 0.0);
     }
+}
+
+/// Whether a delay through which the queue grew so fast may stand still, as a path's does.
+pub(super) fn may_stand(growth: Estimate) -> bool {
+    growth.shrunk().abs() <= (CERTAIN * growth.error()).max(TELLING_GROWTH)
 }
 
 /// Levels below this hold us back as little as no queue does. What holds us back must be wondered about, or a path that becomes
@@ -265,8 +270,8 @@ mod tests {
             let queue = if share < 1.0 { tested(queue) } else { queue };
             let pair = pair(*at, rate * share, |_| 0.0, |_| queue);
             *at += 1;
-            reading = level.read(&pair, 0.0, Answer::Unclear).unwrap();
-            if level.on_tested(probe, &pair, RTT) == Tested::No {
+            reading = level.read(&pair, 0.0, Answer::Unclear, true).unwrap();
+            if level.on_tested(probe, &pair, true, RTT) == Tested::No {
                 level.wonder(&pair, Answer::Unclear);
             }
         }
@@ -308,7 +313,7 @@ mod tests {
             let mut level = Level::above(RTT);
             for at in 0..readings {
                 let queue = if at % 2 == 0 { 0.02 } else { 0.022 };
-                level.read(&pair(at, 100.0, |_| 0.0, |_| queue), 0.0, Answer::Unclear);
+                level.read(&pair(at, 100.0, |_| 0.0, |_| queue), 0.0, Answer::Unclear, true);
             }
             assert!((level.noise - 0.002).abs() < 2e-4, "{} after {readings}", level.noise);
         }
@@ -333,7 +338,7 @@ mod tests {
             first: Box::new(Report { duration: 10 * slow.first.duration, ..(*slow.first).clone() }),
             second: Box::new(Report { duration: 10 * slow.second.duration, ..(*slow.second).clone() }),
         };
-        assert_eq!(level.on_tested(6, &long, RTT), Tested::Queue);
+        assert_eq!(level.on_tested(6, &long, true, RTT), Tested::Queue);
         assert!(!level.is_raised(), "{level:?}");
     }
 
@@ -353,7 +358,36 @@ mod tests {
             let mut level = Level::above(RTT);
             (level.noise, level.doubt, level.anchor) = (noise, Doubt::Testing(before, 6), (12.0e6, before));
             let pair = pair(0, 40.0, |_| 0.0, |_| before - fall);
-            assert_eq!(level.on_tested(6, &pair, RTT), found, "{before} fell by {fall}, known to {noise} s");
+            assert_eq!(level.on_tested(6, &pair, true, RTT), found, "{before} fell by {fall}, known to {noise} s");
+        }
+    }
+
+    #[test]
+    fn what_certainly_moves_does_not_stand() {
+        for (mean, error, stands) in [
+            (0.1, 0.03, false),
+            (-0.1, 0.03, false),
+            (0.1, 0.04, true),
+            (0.0019, 1e-5, true),
+            (0.0021, 1e-5, false),
+            (0.0, 1.0, true),
+        ] {
+            assert_eq!(may_stand(Estimate { mean, variance: error * error }), stands, "{mean} ± {error} s/s");
+        }
+    }
+
+    #[test]
+    fn what_does_not_stand_is_not_taken_for_the_path_s() {
+        for (stands, found, raised) in [(true, Tested::Path(12.0e6), true), (false, Tested::Queue, false)] {
+            let mut level = Level::above(RTT);
+            (level.noise, level.doubt, level.anchor) = (0.01, Doubt::Testing(0.02, 6), (12.0e6, 0.02));
+            assert_eq!(level.on_tested(6, &pair(0, 40.0, |_| 0.0, |_| 0.02), stands, RTT), found);
+            assert_eq!(level.is_raised(), raised, "by the experiment");
+            let mut level = Level::above(RTT);
+            for at in 0..20 {
+                level.read(&pair(at, 100.0, |_| 0.0, |_| 0.02), 0.0, Answer::No, stands);
+            }
+            assert_eq!(level.is_raised(), raised, "since it does not answer to our rate");
         }
     }
 
@@ -364,7 +398,7 @@ mod tests {
             for at in 0..40 {
                 let pair = pair(at, if at < 20 { 100.0 } else { rate }, |_| 0.0, |_| 0.02);
                 assert_eq!(level.begin_pair(0).to_bits(), 1.0_f64.to_bits(), "rate {rate}");
-                level.read(&pair, 0.0, answer);
+                level.read(&pair, 0.0, answer, true);
                 level.wonder(&pair, answer);
             }
         }
@@ -373,9 +407,9 @@ mod tests {
     #[test]
     fn what_does_not_answer_is_the_path_s_at_once_beyond_the_noise() {
         let mut level = Level::above(RTT);
-        let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.02), 0.0, Answer::No).unwrap();
+        let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.02), 0.0, Answer::No, true).unwrap();
         assert!((level.base() - RTT - 0.02).abs() < 1e-9 && reading.level < 1e-9, "{level:?} {reading:?}");
-        let reading = level.read(&pair(1, 100.0, |_| 0.0, |_| 0.02002), 0.0, Answer::No).unwrap();
+        let reading = level.read(&pair(1, 100.0, |_| 0.0, |_| 0.02002), 0.0, Answer::No, true).unwrap();
         assert!((level.base() - RTT - 0.02).abs() < 1e-9 && reading.level > 0.0, "{level:?} {reading:?}");
     }
 
@@ -404,10 +438,10 @@ mod tests {
         level.doubt = Doubt::Wanted(0.02);
         assert_eq!(level.begin_pair(6).to_bits(), 0.5_f64.to_bits());
         let before = pair(0, 80.0, |_| 0.0, |_| 0.02);
-        assert_eq!(level.on_tested(4, &before, RTT), Tested::No, "it left before");
+        assert_eq!(level.on_tested(4, &before, true, RTT), Tested::No, "it left before");
         assert!(!level.is_raised() && level.begin_pair(8).to_bits() == 1.0_f64.to_bits());
         level.anchor = (12.0e6, 0.02);
-        let found = level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), RTT);
+        let found = level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), true, RTT);
         assert_eq!(found, Tested::Path(12.0e6), "the rate at which it stood before");
         assert!(level.is_raised(), "{level:?}");
     }
@@ -421,10 +455,10 @@ mod tests {
         for (queue, is_raised) in [(0.02, true), (0.0, false)] {
             let mut level = level;
             level.doubt = Doubt::Testing(0.02, 0);
-            level.read(&pair(at, 80.0, |_| 0.0, |_| queue), 0.0, Answer::Unclear);
+            level.read(&pair(at, 80.0, |_| 0.0, |_| queue), 0.0, Answer::Unclear, true);
             level.wonder(&pair(at, 80.0, |_| 0.0, |_| queue), Answer::Unclear);
             level.noise = 0.015;
-            level.on_tested(0, &drained, RTT);
+            level.on_tested(0, &drained, true, RTT);
             assert_eq!(level.is_raised(), is_raised, "{level:?}");
         }
     }
@@ -435,7 +469,7 @@ mod tests {
             let mut level = Level::above(RTT);
             level.doubt = Doubt::Wanted(0.02);
             level.begin_pair(254);
-            assert_eq!(level.on_tested(later, &pair(0, 80.0, |_| 0.0, |_| 0.02), RTT), Tested::No);
+            assert_eq!(level.on_tested(later, &pair(0, 80.0, |_| 0.0, |_| 0.02), true, RTT), Tested::No);
             assert_eq!(level.in_doubt(), in_doubt, "probe {later}");
         }
     }
@@ -444,7 +478,7 @@ mod tests {
     fn what_was_taken_for_the_path_s_is_given_back_as_soon_as_the_level_is_certainly_below() {
         let mut level = Level::above(RTT);
         level.take_for_the_path_s(100.0, 0.02);
-        let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.005), 0.0, Answer::Yes).unwrap();
+        let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.005), 0.0, Answer::Yes, true).unwrap();
         assert!(level.base() - RTT < 0.005 + reading.noise + 1e-9, "{level:?}");
     }
 }

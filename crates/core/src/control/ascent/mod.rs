@@ -37,7 +37,7 @@ use core::time::Duration;
 use deviation::Look;
 use forecast::Forecast;
 pub(crate) use forecast::OF_A_QUEUE;
-use level::{Answer, Reading, Tested};
+use level::{Answer, Reading, Tested, may_stand};
 use pair::Pair;
 pub use part::Part;
 use probing::{Launched, Probing};
@@ -219,8 +219,10 @@ impl Ascent {
         } else {
             Answer::Unclear
         };
-        let queue = probing.level.read(&pair, growth.shrunk(), answer)?;
-        let tested = probing.level.on_tested(trial.wrapping_sub(1), &pair, path.rtt.as_secs_f64());
+        // Nor is the path's what a rival is known to fill.
+        let stands = may_stand(growth) && !probing.rival.is_there();
+        let queue = probing.level.read(&pair, growth.shrunk(), answer, stands)?;
+        let tested = probing.level.on_tested(trial.wrapping_sub(1), &pair, stands, path.rtt.as_secs_f64());
         if let Tested::Path(rate) = tested {
             probing.bottleneck.on_no_queue(rate.min(probing.most));
         }

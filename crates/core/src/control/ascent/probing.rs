@@ -4,7 +4,7 @@ use super::bottleneck::Bottleneck;
 use super::deviation::Deviation;
 use super::level::Level;
 use super::loss::Loss;
-use super::pair::Pair;
+use super::pair::{Pair, TELLING_GROWTH};
 use super::price::Price;
 use super::rival::Rival;
 use super::{CROWD, Config};
@@ -112,12 +112,18 @@ impl Probing {
         if let Some(step) = pair.growth_step()
             && pair.step() > 0.0
         {
-            self.share.learn(pair.step(), step);
+            self.share.learn(pair.step(), at_best(step));
         }
         if let Some((before, then)) = self.last_growth.replace((pair.rate(), growth)) {
             let change = Estimate { mean: growth.mean - then.mean, variance: growth.variance + then.variance };
-            self.share.learn((pair.rate() / before).ln(), change);
+            self.share.learn((pair.rate() / before).ln(), at_best(change));
         }
         growth
     }
+}
+
+/// A change of growth, no better known than from where on a queue grows at all: an empty one stands as exactly as clocks go, and
+/// the first that did not would weigh nothing against it.
+fn at_best(change: Estimate) -> Estimate {
+    Estimate { variance: change.variance.max(TELLING_GROWTH * TELLING_GROWTH), ..change }
 }

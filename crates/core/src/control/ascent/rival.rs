@@ -73,6 +73,11 @@ pub(super) struct Rival {
 }
 
 impl Rival {
+    /// Whether somebody is known to fill the queue.
+    pub(super) const fn is_there(&self) -> bool {
+        self.cubic.is_some()
+    }
+
     /// The floor under the rate, if there is one, in packets an RTT.
     pub(super) fn update(&mut self, seen: Seen) -> Option<f64> {
         let Seen { at, rtt, queue, crowded, lost, window, most } = seen;
@@ -120,13 +125,20 @@ pub(super) struct Seen {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     const RTT: f64 = 0.03;
 
     fn seen(at: f64, crowded: bool, lost: bool) -> Seen {
         Seen { at, rtt: RTT, queue: 0.01, crowded, lost, window: 50.0, most: 100.0 }
+    }
+
+    /// One that is known.
+    pub(in crate::control::ascent) fn there() -> Rival {
+        let mut rival = Rival::default();
+        pairs(&mut rival, 1.0, 60, true);
+        rival
     }
 
     /// Pairs of an RTT each, from `from` on.

@@ -111,6 +111,49 @@ fn a_level_that_turns_out_to_be_the_path_s_costs_nothing_any_more() {
 }
 
 #[test]
+fn a_delay_that_a_rival_is_known_to_make_is_not_the_path_s() {
+    for has_rival in [false, true] {
+        let (mut law, fair, mut rng) = (probing(), Fair::default(), Rng::new(1));
+        for i in 0..80 {
+            if i == 40 && has_rival {
+                law.probing.rival = rival::tests::there();
+            }
+            // Twenty milliseconds that certainly do not answer to our rate.
+            let late = if i < 40 { Duration::ZERO } else { Duration::from_millis(20) };
+            let slot = law.next(&path(), &mut rng);
+            let plain = carried(slot, Duration::from_millis(15) * i, 1e6);
+            let report = Report {
+                rtt: plain.rtt.map(|rtt| rtt + late),
+                rtt_least: plain.rtt_least.map(|rtt| rtt + late),
+                ..plain
+            };
+            law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+        }
+        assert_eq!(law.probing.level.is_raised(), !has_rival, "{:?}", law.probing.level);
+    }
+}
+
+#[test]
+fn an_empty_path_does_not_outweigh_the_first_queue_that_answers() {
+    // It stood to the microsecond; how a queue grows is known to three milliseconds a second.
+    let mut probing = probing().probing;
+    let mut learn = |pairs: u64, steeper: f64, error: f64| {
+        for at in 0..pairs {
+            let mut pair = pair::tests::pair(at, 50.0, |_| 0.0, |_| 0.0);
+            for probe in [&mut pair.first, &mut pair.second] {
+                probe.rtt_gradient = Some(steeper * (probe.target.mbit() / 50.0 - 1.0));
+                probe.rtt_gradient_error = error;
+            }
+            probing.growth(&pair);
+        }
+        probing.share
+    };
+    assert!(learn(200, 0.0, 1e-8).is_below(ALONE), "it did not answer");
+    let share = learn(60, 1.0, 3e-3);
+    assert!(share.at_least(ERRORS) > 0.5, "{share:?}");
+}
+
+#[test]
 fn a_probe_short_of_data_takes_its_pair_with_it_and_the_rate_within_reach() {
     let mut law = Driver::new(Law::Ascent(Config::default()), Rate::from_mbit(50.0));
     law.back_off(Rate::from_mbit(50.0));
