@@ -144,3 +144,13 @@ fn after_another_start_the_law_knows_what_it_knew_of_itself() {
     assert_eq!(learnt(&driver), before);
     assert!(driver.rate() > Rate::from_mbit(80.0), "and begins where start-up ended: {}", driver.rate());
 }
+
+#[test]
+fn who_is_told_to_begin_again_looks_for_the_rate_anew() {
+    for law in laws() {
+        let mut driver = Driver::new(law.clone(), Rate::from_mbit(50.0));
+        driver.back_off(Rate::from_mbit(20.0));
+        driver.begin(Rate::from_mbit(5.0), &path());
+        assert_eq!((driver.state(), driver.rate()), ("Starting", Rate::from_mbit(5.0)), "{law:?}");
+    }
+}
