@@ -1,3 +1,5 @@
+mod joins;
+
 use super::*;
 use crate::control::{Driver, Law};
 use crate::monitor;
