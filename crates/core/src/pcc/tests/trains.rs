@@ -20,7 +20,8 @@ fn only_ascent_s_first_packets_leave_in_trains_and_not_where_they_are_left_out()
         [("ascent", 6), ("ascent,without=drain", 6), ("ascent,without=trains", 1), ("allegro", 1), ("vivace", 1)]
     {
         let (mut pcc, now) = first_sample(law);
-        assert_eq!(pcc.train_packets(), packets, "{law}");
+        assert_eq!((pcc.train_packets(), pcc.state()), (packets, "Starting"), "{law}");
+        assert_eq!(pcc.send_quantum(), Bytes::new(u64::from(packets) * 1200), "{law}");
         // And who changes the law has none any more.
         pcc.steer(now, pcc.config.utility.clone(), Some("allegro,paper".parse().unwrap()));
         assert_eq!(pcc.train_packets(), 1, "{law}");
