@@ -270,4 +270,24 @@ pub(super) mod tests {
         };
         assert!(!crowded(0.0015) && crowded(0.0025), "0.5 ms times the root of 16");
     }
+
+    #[test]
+    fn a_queue_longer_than_the_buffer_loses_packets_at_any_rate() {
+        // 2 ms are the longest: behind 5.5 ms as much as 3.5 ms are lost in 30.
+        let forecast = Forecast { bottleneck: Bottleneck::new(12.5e6, 0.002), ..forecast() };
+        let loss = |report: &Report| report.achieved.mbit() * (1.0 - 11.0 * report.loss());
+        for (queue, share) in [(0.001, 2.0), (0.0055, 0.5)] {
+            let found = forecast.climb_behind(queue, &loss, 0.5 * 12.5e6, 2.0 * 12.5e6) / 12.5e6;
+            assert!((found / share - 1.0).abs() < 1e-3, "behind {queue} s: {found}");
+        }
+    }
+
+    #[test]
+    fn what_rounding_makes_of_equal_worths_is_not_more() {
+        for (one, other, more) in
+            [(1e3 + 1e-7, 1e3, false), (1e3 + 1e-5, 1e3, true), (1e3, 1e3 + 1e-5, false), (-1e3 + 1e-7, -1e3, false)]
+        {
+            assert_eq!(is_more(one, other), more, "{one} and {other}");
+        }
+    }
 }

@@ -213,4 +213,21 @@ mod tests {
         let after = (1..12).map(|i| rival.update(fast(yielding + f64::from(i) * RTT))).last().flatten().unwrap();
         assert!((grown..1.2 * grown).contains(&after), "{grown} became {after}");
     }
+
+    #[test]
+    fn who_loses_before_it_was_where_it_lost_last_leaves_more_room() {
+        // RFC 9438 §4.7. After a loss at 100 packets it begins at 70, and is at 103.2 two seconds after K.
+        let cubic = Cubic { largest: 100.0, began: 0.0, low: 70.0, yields: (0.0, 0.0) };
+        let k = (30.0_f64 / C).cbrt();
+        for (at, sent, largest, low) in [
+            (0.0, 100.0, 0.85 * 70.0, 0.7 * 70.0),
+            (k + 2.0, 100.0, 103.2, 0.7 * 103.2),
+            // What is not sent does not grow.
+            (k + 2.0, 30.0, 0.85 * 60.0, 0.7 * 60.0),
+        ] {
+            let reduced = cubic.reduced(at, 1.0, sent);
+            assert!((reduced.largest - largest).abs() < 1e-9 && (reduced.low - low).abs() < 1e-9, "{reduced:?}");
+            assert!((reduced.began - at).abs() < 1e-9);
+        }
+    }
 }
