@@ -9,7 +9,7 @@ use crate::utility::{Fair, Utility};
 
 const RTT: Duration = Duration::from_millis(30);
 
-fn path() -> Path {
+pub(super) fn path() -> Path {
     Path {
         rtt: RTT,
         queue: Duration::ZERO,
