@@ -248,6 +248,9 @@ fn nothing(pair: &Pair) -> f64 {
 }
 
 #[cfg(test)]
+mod readings;
+
+#[cfg(test)]
 mod tests {
     use super::super::pair::tests::{RTT, pair};
     use super::*;
@@ -257,7 +260,13 @@ mod tests {
 
     /// So many pairs at this rate behind this queue; sent at half of it where a test is asked for, through which the queue
     /// is as `tested` says of what it was.
-    fn pairs(level: &mut Level, at: &mut u64, rate: f64, queue: f64, tested: impl Fn(f64) -> f64) -> Reading {
+    pub(super) fn pairs(
+        level: &mut Level,
+        at: &mut u64,
+        rate: f64,
+        queue: f64,
+        tested: impl Fn(f64) -> f64,
+    ) -> Reading {
         let mut reading = Reading { level: 0.0, noise: 0.0 };
         for _ in 0..20 {
             let probe = 2 * *at as u8;

@@ -124,6 +124,7 @@ impl Probing {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pair::tests::pair;
     use super::super::tests::path;
     use super::*;
     use crate::utility::tests::report;
@@ -165,5 +166,16 @@ mod tests {
             let found = probing.carried_for_all(6.25e6, shared);
             assert!((found / all - 1.0).abs() < 1e-3, "{found}, not {all}");
         }
+    }
+
+    #[test]
+    fn a_queue_that_grows_by_as_much_more_as_the_rate_of_the_next_pair_is_all_ours() {
+        let mut probing = probing();
+        for (at, mbit, growth) in [(0, 50.0, 0.1), (1, 60.0, 0.3)] {
+            let pair = pair(at, mbit, |_| 0.0, |at| growth * at);
+            probing.growth(&pair);
+        }
+        let found = probing.share.at_least(0.0);
+        assert!((0.8..1.2).contains(&found), "{found}");
     }
 }

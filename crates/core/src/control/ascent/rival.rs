@@ -230,4 +230,27 @@ mod tests {
             assert!((reduced.began - at).abs() < 1e-9);
         }
     }
+
+    #[test]
+    fn who_rests_goes_on_from_where_it_is_and_who_begins_aims_at_twice_what_it_sends_at_least() {
+        let cubic = Cubic { largest: 100.0, began: 0.0, low: 70.0, yields: (0.0, 0.0) };
+        let resting = cubic.resting(0.0, 1.0, 100.0);
+        assert!((resting.largest - 70.0).abs() < 1e-9 && (resting.low - 70.0).abs() < 1e-9, "{resting:?}");
+        for (most, largest) in [(0.0, 100.0), (300.0, 300.0)] {
+            let mut rival = Rival { crowded: 0.9, ..Rival::default() };
+            rival.update(Seen { most, ..seen(1.0, true, false) });
+            assert!(rival.cubic.is_some_and(|cubic| (cubic.largest - largest).abs() < 1e-9), "{rival:?}");
+        }
+    }
+
+    #[test]
+    fn a_queue_that_is_short_is_drained_by_us_from_an_rtt_after_we_gave_way_on() {
+        for (rtts, is_there) in [(0.5, true), (0.9, true), (1.1, false)] {
+            let mut rival = Rival::default();
+            pairs(&mut rival, 1.0, 60, true);
+            rival.update(seen(2.8, true, true));
+            rival.update(seen(2.8 + rtts * RTT, false, false));
+            assert_eq!(rival.cubic.is_some(), is_there, "{rtts} RTT after");
+        }
+    }
 }
