@@ -235,3 +235,56 @@ fn the_best_delivery_of_five_round_trips_is_remembered_for_five_more() {
     assert_eq!([best(0, 10.0, RTT), best(151, 4.0, RTT), best(302, 3.0, RTT)], [10.0, 10.0, 4.0]);
     assert_eq!([best(353, 2.0, ms(1)), best(404, 1.0, ms(1))], [3.0, 2.0], "but for 50 ms at least");
 }
+
+#[derive(Debug, Default)]
+struct Lasted(Mutex<Vec<Duration>>);
+
+impl Observer for Lasted {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::Interval { report, .. } = event {
+            self.0.lock().unwrap().push(report.duration);
+        }
+    }
+}
+
+#[test]
+fn a_pause_that_pacing_wants_is_nobody_s_limit() {
+    for (gaps, by) in [(1, LimitedBy::Network), (4, LimitedBy::Application)] {
+        let mut flow = Flow::new();
+        let law = "allegro".parse().unwrap();
+        flow.pcc = Pcc::new(Config { law: Some(law), ..Config::default() }, flow.now);
+        flow.pcc.on_packet_sent(flow.now, 0, PACKET);
+        let known = flow.now + RTT;
+        flow.pcc.on_ack(known, 0);
+        flow.pcc.on_end_acks(known);
+        let mut now = known;
+        for packet in 1..=60 {
+            flow.pcc.on_packet_sent(now, packet, PACKET);
+            flow.pcc.on_limited(now, LimitedBy::Application);
+            now = now + flow.pcc.rate().time_for(PACKET) * gaps;
+            flow.pcc.on_ack(now, packet);
+            flow.pcc.on_end_acks(now);
+        }
+        assert_eq!(flow.pcc.limited_by(), by, "a packet each {gaps} gaps");
+    }
+}
+
+#[test]
+fn an_interval_lasts_until_the_next_packet_where_the_host_was_late_and_not_where_there_was_nothing_to_send() {
+    let lasted = [LimitedBy::Host, LimitedBy::Application].map(|by| {
+        let (mut flow, lasted) = (Flow::new(), Arc::new(Lasted::default()));
+        flow.pcc = Pcc::new(Config { observer: Some(lasted.clone()), ..Config::default() }, flow.now);
+        flow.pcc.on_packet_sent(flow.now, 0, PACKET);
+        let known = flow.now + RTT;
+        flow.pcc.on_ack(known, 0);
+        flow.pcc.on_end_acks(known);
+        (1..=3).for_each(|packet| flow.pcc.on_packet_sent(known + ms(5) * packet, packet.into(), PACKET));
+        flow.pcc.on_limited(known + ms(15), by);
+        flow.pcc.on_timer(known + ms(60));
+        flow.pcc.on_packet_sent(known + ms(100), 4, PACKET);
+        (1..=3).for_each(|packet| flow.pcc.on_ack(known + ms(101), packet));
+        flow.pcc.on_end_acks(known + ms(101));
+        lasted.0.lock().unwrap().last().copied()
+    });
+    assert_eq!(lasted, [Some(ms(95)), Some(ms(30))]);
+}
