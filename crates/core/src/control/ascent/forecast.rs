@@ -186,6 +186,10 @@ pub(super) mod tests {
         let excess = 0.6 + (0.0003 - 0.01) / 0.03;
         near(over.excess_loss.unwrap(), excess);
         near(over.lost.get() as f64 / over.sent.get() as f64, 0.01 + excess);
+        for refused in [over.packets_lost, over.loss_bursts] {
+            let share = f64::from(refused) / f64::from(over.packets);
+            assert!((share - 0.01 - excess).abs() < 1e-5, "{refused} packets");
+        }
         near(over.marked(), 0.1);
         near(over.delivery_rate.unwrap().bytes_per_sec() / 20e6, (0.99 - excess) / 1.6);
         near(over.rtt_gradient.unwrap(), 0.6);
