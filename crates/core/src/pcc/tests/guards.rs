@@ -288,3 +288,24 @@ fn an_interval_lasts_until_the_next_packet_where_the_host_was_late_and_not_where
     });
     assert_eq!(lasted, [Some(ms(95)), Some(ms(30))]);
 }
+
+#[derive(Debug, Default)]
+struct Known(Mutex<Vec<(Option<Duration>, bool)>>);
+
+impl Observer for Known {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::Interval { report, .. } = event {
+            self.0.lock().unwrap().push((report.rtt_base, report.previous.is_some()));
+        }
+    }
+}
+
+#[test]
+fn a_report_has_the_least_rtt_and_what_the_interval_before_it_achieved() {
+    let (mut flow, known) = (Flow::new(), Arc::new(Known::default()));
+    flow.pcc = Pcc::new(Config { observer: Some(known.clone()), ..Config::default() }, flow.now);
+    flow.sends_for(ms(400));
+    let (seen, base) = (known.0.lock().unwrap(), flow.pcc.rtt().min());
+    assert!(base.is_some() && seen.len() > 2 && !seen[0].1);
+    assert!(seen[1..].iter().all(|(rtt_base, previous)| *rtt_base == base && *previous), "{seen:?}");
+}

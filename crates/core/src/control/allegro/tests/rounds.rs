@@ -266,3 +266,9 @@ fn to_the_paper_no_loss_is_chance_and_equal_worth_decides_nothing() {
     let alike = Better::of(&high, &low, &|_| 5.0, &Config::paper()).direction(&high, &low);
     assert_eq!(alike, 0.0);
 }
+
+#[test]
+fn the_paper_s_parameters_are_the_paper_s() {
+    let Config { step_min, step_max, interval_rtts, paper, .. } = Config::paper();
+    assert_eq!((step_min, step_max, interval_rtts, paper), (0.01, 0.5, (1.7, 2.2), true));
+}
