@@ -425,3 +425,11 @@ fn with_two_results_awaited_nothing_faster_is_tried_and_an_eighth_of_an_rtt_late
     let asked = slots.map(|slot| (slot.rate.mbit().round(), slot.trial, slot.rtts));
     assert_eq!(asked, [(10.0, Some(0), (1.0, 1.0)), (20.0, Some(0), (1.0, 1.0)), (20.0, None, WAIT)]);
 }
+
+#[test]
+fn while_results_are_late_the_best_one_so_far_goes_on() {
+    let mut starting = after(&report(10.0, 0.0));
+    assert_eq!(judged(&mut starting, &report(20.0, 0.0)), Judgement::Good { awaited: false });
+    let rates = [0, 1, 2].map(|_| starting.next(1.0, &path()).rate.mbit().round());
+    assert_eq!(rates, [20.0, 40.0, 20.0]);
+}

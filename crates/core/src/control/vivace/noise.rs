@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn the_paper_s_filter_is_a_dead_band_and_what_is_beyond_it_counts_in_full() {
         let config = Config::default();
-        for (growth, counted) in [(0.0099, 0.0), (0.0101, 0.0101), (-0.0099, 0.0), (-0.2, -0.2)] {
+        for (growth, counted) in [(0.0, 0.0), (0.0099, 0.0), (0.0101, 0.0101), (-0.0099, 0.0), (-0.2, -0.2)] {
             let report = Noise::default().counted(&seen(growth, 100_000, 30.0), &config);
             assert_eq!((report.rtt_gradient, report.rtt_deviation), (Some(counted), Duration::from_micros(400)));
             assert!((report.queue_growth() - counted).abs() < 1e-12);

@@ -82,6 +82,18 @@ fn loss_is_no_panic_in_an_interval_that_only_fills_time() {
 }
 
 #[test]
+fn a_utility_whose_panic_level_is_all_never_panics() {
+    let utility = "let panic_loss = 1; x".parse::<crate::utility::Expression>().unwrap();
+    let mut flow = Flow::new();
+    flow.pcc = Pcc::new(Config { utility: Arc::new(utility), ..Config::default() }, flow.now);
+    flow.sends_for(ms(250));
+    flow.pcc.on_persistent_congestion(flow.now); // Starting has its own answer to loss
+    let before = flow.pcc.law.rate();
+    flow.pcc.judge(flow.now, Slot { trial: Some(0), ..Slot::filler(before) }, &report(before.mbit(), 1.0));
+    assert_eq!(flow.pcc.law.rate(), before);
+}
+
+#[test]
 fn a_trial_whose_packets_are_all_discarded_is_void_and_what_only_filled_time_is_not_missed() {
     for is_trial in [true, false] {
         let mut flow = Flow::new();
