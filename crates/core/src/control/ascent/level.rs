@@ -301,17 +301,6 @@ mod tests {
     }
 
     #[test]
-    fn a_level_of_a_few_packets_that_stays_is_the_path_s_too_and_less_is_nothing() {
-        // Three packets of 100 bytes take 24 µs.
-        for (queue, is_raised) in [(0.0004, true), (0.0001, true), (0.00002, false)] {
-            let (mut level, mut at) = (Level::above(RTT), 0);
-            pairs(&mut level, &mut at, 100.0, queue, |queue| queue);
-            pairs(&mut level, &mut at, 80.0, queue, |queue| queue);
-            assert_eq!(level.is_raised(), is_raised, "{queue} s: {level:?}");
-        }
-    }
-
-    #[test]
     fn few_readings_tell_their_noise_as_well_as_many() {
         for readings in [3, 8, 60] {
             let mut level = Level::above(RTT);

@@ -80,6 +80,17 @@ fn a_test_on_its_way_whose_level_is_gone_goes_on_with_none() {
 }
 
 #[test]
+fn a_level_of_a_few_packets_that_stays_is_the_path_s_too_and_less_is_nothing() {
+    // Three packets of 100 bytes take 24 µs.
+    for (queue, is_raised) in [(0.0004, true), (0.0001, true), (0.00002, false)] {
+        let (mut level, mut at) = (Level::above(RTT), 0);
+        pairs(&mut level, &mut at, 100.0, queue, |queue| queue);
+        pairs(&mut level, &mut at, 80.0, queue, |queue| queue);
+        assert_eq!(level.is_raised(), is_raised, "{queue} s: {level:?}");
+    }
+}
+
+#[test]
 fn a_queue_is_asked_again_after_five_rtts_then_ten_then_twenty() {
     let (mut level, mut at) = (Level::above(RTT), 0);
     pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
