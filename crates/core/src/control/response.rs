@@ -138,4 +138,42 @@ mod tests {
         assert!(shrunk(0.1) < 0.002 && shrunk(-0.1) > -0.002 && shrunk(10.0) > 9.8 && shrunk(-10.0) < -9.8);
         assert!((shrunk(1.0) - 0.5).abs() < 1e-12);
     }
+
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-3, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn the_error_is_that_of_the_scatter_or_what_the_pairs_claim_whichever_is_more() {
+        // Slopes of 1, −1 and 1, of which the older ones count 0.95 and 0.9025: in the mean 0.9525 / 2.8525.
+        let (mut response, mut agreeing) = (Response::default(), Response::default());
+        for slope in [1.0, -1.0, 1.0] {
+            response.learn(0.1, Estimate { mean: 0.1 * slope, variance: 1e-4 });
+            agreeing.learn(0.1, Estimate { mean: 0.1, variance: 1.0 });
+        }
+        let (slope, error) = (0.3339, 0.6926);
+        near(response.at_least(0.0), slope);
+        // Their squares, 1 each, less that of the mean, by one pair less than there are.
+        near(response.error(), error);
+        near(response.at_least(0.4), slope - 0.4 * error);
+        near(response.at_most(), slope + (2.0 + 6.0 / 1.8525_f64.powf(1.5)) * error);
+        assert!(response.is_below(3.37) && !response.is_below(3.36));
+        // Ten for each pair of 0.1 whose error is 1, by the root of their number.
+        near(agreeing.error(), 10.0 / 2.8525_f64.sqrt());
+        near(agreeing.at_least(0.0), 1.0);
+    }
+
+    #[test]
+    fn of_pairs_that_are_known_to_less_than_a_millionth_none_counts_more_than_another() {
+        let mut response = Response::default();
+        response.learn(0.1, Estimate { mean: 0.1, variance: 1e-30 });
+        response.learn(0.1, Estimate { mean: 0.0, variance: 0.0 });
+        near(response.at_least(0.0), 0.95 / 1.95);
+    }
+
+    #[test]
+    fn nothing_of_which_all_is_known_is_nothing() {
+        assert_eq!(Estimate { mean: 0.0, variance: 0.0 }.shrunk().to_bits(), 0.0_f64.to_bits());
+        assert_eq!(Estimate { mean: 2.0, variance: 0.0 }.shrunk().to_bits(), 2.0_f64.to_bits());
+    }
 }

@@ -329,4 +329,31 @@ mod tests {
         }
         assert!(mbit(&bottleneck) < 20.0, "{bottleneck:?}");
     }
+
+    #[test]
+    fn what_is_known_from_outside_is_the_capacity_and_steps_begin_anew() {
+        let mut bottleneck = at(100.0);
+        bottleneck.headroom = 0.1;
+        bottleneck.on_back_off(5e6);
+        assert!((mbit(&bottleneck) - 40.0).abs() < 1e-9 && bottleneck.headroom <= 0.0, "{bottleneck:?}");
+    }
+
+    #[test]
+    fn each_loss_brings_what_the_buffer_holds_three_tenths_nearer_to_half_of_the_queue_then() {
+        let mut bottleneck = at(110.0);
+        let lossy = pair(0, 110.0, |_| 0.1, |_| 0.0);
+        for room in [0.0041, 0.003_47] {
+            update(&mut bottleneck, &lossy, NOTHING, (0.1, Estimate { mean: 0.1, variance: 1e-6 }, 0.004));
+            assert!((bottleneck.room - room).abs() < 1e-9, "{bottleneck:?}");
+        }
+    }
+
+    #[test]
+    fn a_growth_of_two_thousandths_fills_no_queue_however_well_it_is_known() {
+        for (mean, tries) in [(0.001, true), (0.003, false)] {
+            let growth = Estimate { mean, variance: 1e-12 };
+            let pair = pair(0, 100.0, |_| 0.0, |_| 0.0);
+            assert_eq!(update(&mut at(100.0), &pair, growth, (0.0, NOTHING, 0.0)), tries, "{mean} s/s");
+        }
+    }
 }

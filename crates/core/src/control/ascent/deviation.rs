@@ -135,4 +135,17 @@ mod tests {
         (0..60).for_each(|at| seldom.learn(look(f64::from(at), sawtooth(f64::from(at)), LITTLE)));
         assert!((often / seldom.seconds() - 1.0).abs() < 0.4, "{often} {}", seldom.seconds());
     }
+
+    #[test]
+    fn what_goes_through_the_queue_is_forgotten_while_it_is_ours_and_what_others_send_comes_to_it_by_and_by() {
+        let mut deviation = Deviation::default();
+        deviation.learn(Look { shared: false, ..look(0.0, 0.0, (1.0, 200.0)) });
+        let alone = Look { alone: true, shared: false, ..look(0.0, 0.0, (1.0, 50.0)) };
+        (0..70).for_each(|_| deviation.learn(alone));
+        assert!((deviation.through - 200.0 * FORGETTING.powi(70)).abs() < 1e-6, "{deviation:?}");
+        // A quarter of what goes through is 50.
+        let before = deviation.through;
+        deviation.learn(look(0.0, 0.0, (0.25, 50.0)));
+        assert!((deviation.through - before - WEIGHT * (200.0 - before)).abs() < 1e-9, "{deviation:?}");
+    }
 }

@@ -186,6 +186,10 @@ pub(super) mod tests {
         let excess = 0.6 + (0.0003 - 0.01) / 0.03;
         near(over.excess_loss.unwrap(), excess);
         near(over.lost.get() as f64 / over.sent.get() as f64, 0.01 + excess);
+        for refused in [over.packets_lost, over.loss_bursts] {
+            let share = f64::from(refused) / f64::from(over.packets);
+            assert!((share - 0.01 - excess).abs() < 1e-5, "{refused} packets");
+        }
         near(over.marked(), 0.1);
         near(over.delivery_rate.unwrap().bytes_per_sec() / 20e6, (0.99 - excess) / 1.6);
         near(over.rtt_gradient.unwrap(), 0.6);
@@ -269,5 +273,25 @@ pub(super) mod tests {
             Forecast { queue, ..forecast() }.wants_less(&|report: &Report| fair.evaluate(report), 12.5e6 / 16.0)
         };
         assert!(!crowded(0.0015) && crowded(0.0025), "0.5 ms times the root of 16");
+    }
+
+    #[test]
+    fn a_queue_longer_than_the_buffer_loses_packets_at_any_rate() {
+        // 2 ms are the longest: behind 5.5 ms as much as 3.5 ms are lost in 30.
+        let forecast = Forecast { bottleneck: Bottleneck::new(12.5e6, 0.002), ..forecast() };
+        let loss = |report: &Report| report.achieved.mbit() * (1.0 - 11.0 * report.loss());
+        for (queue, share) in [(0.001, 2.0), (0.0055, 0.5)] {
+            let found = forecast.climb_behind(queue, &loss, 0.5 * 12.5e6, 2.0 * 12.5e6) / 12.5e6;
+            assert!((found / share - 1.0).abs() < 1e-3, "behind {queue} s: {found}");
+        }
+    }
+
+    #[test]
+    fn what_rounding_makes_of_equal_worths_is_not_more() {
+        for (one, other, more) in
+            [(1e3 + 1e-7, 1e3, false), (1e3 + 1e-5, 1e3, true), (1e3, 1e3 + 1e-5, false), (-1e3 + 1e-7, -1e3, false)]
+        {
+            assert_eq!(is_more(one, other), more, "{one} and {other}");
+        }
     }
 }

@@ -253,6 +253,9 @@ fn nothing(pair: &Pair) -> f64 {
 }
 
 #[cfg(test)]
+mod readings;
+
+#[cfg(test)]
 mod tests {
     use super::super::pair::tests::{RTT, pair};
     use super::*;
@@ -262,7 +265,13 @@ mod tests {
 
     /// So many pairs at this rate behind this queue; sent at half of it where a test is asked for, through which the queue
     /// is as `tested` says of what it was.
-    fn pairs(level: &mut Level, at: &mut u64, rate: f64, queue: f64, tested: impl Fn(f64) -> f64) -> Reading {
+    pub(super) fn pairs(
+        level: &mut Level,
+        at: &mut u64,
+        rate: f64,
+        queue: f64,
+        tested: impl Fn(f64) -> f64,
+    ) -> Reading {
         let mut reading = Reading { level: 0.0, noise: 0.0 };
         for _ in 0..20 {
             let probe = 2 * *at as u8;
@@ -294,17 +303,6 @@ mod tests {
         assert!((level.base() - RTT - 0.02).abs() < 1e-3 && level.is_raised(), "{level:?}");
         let reading = pairs(&mut level, &mut at, 80.0, 0.023, |queue| queue);
         assert!((reading.level - 0.003).abs() < 1e-3, "what comes on top is a queue again: {reading:?}");
-    }
-
-    #[test]
-    fn a_level_of_a_few_packets_that_stays_is_the_path_s_too_and_less_is_nothing() {
-        // Three packets of 100 bytes take 24 µs.
-        for (queue, is_raised) in [(0.0004, true), (0.0001, true), (0.00002, false)] {
-            let (mut level, mut at) = (Level::above(RTT), 0);
-            pairs(&mut level, &mut at, 100.0, queue, |queue| queue);
-            pairs(&mut level, &mut at, 80.0, queue, |queue| queue);
-            assert_eq!(level.is_raised(), is_raised, "{queue} s: {level:?}");
-        }
     }
 
     #[test]
@@ -359,35 +357,6 @@ mod tests {
             (level.noise, level.doubt, level.anchor) = (noise, Doubt::Testing(before, 6), (12.0e6, before));
             let pair = pair(0, 40.0, |_| 0.0, |_| before - fall);
             assert_eq!(level.on_tested(6, &pair, true, RTT), found, "{before} fell by {fall}, known to {noise} s");
-        }
-    }
-
-    #[test]
-    fn what_certainly_moves_does_not_stand() {
-        for (mean, error, stands) in [
-            (0.1, 0.03, false),
-            (-0.1, 0.03, false),
-            (0.1, 0.04, true),
-            (0.0019, 1e-5, true),
-            (0.0021, 1e-5, false),
-            (0.0, 1.0, true),
-        ] {
-            assert_eq!(may_stand(Estimate { mean, variance: error * error }), stands, "{mean} ± {error} s/s");
-        }
-    }
-
-    #[test]
-    fn what_does_not_stand_is_not_taken_for_the_path_s() {
-        for (stands, found, raised) in [(true, Tested::Path(12.0e6), true), (false, Tested::Queue, false)] {
-            let mut level = Level::above(RTT);
-            (level.noise, level.doubt, level.anchor) = (0.01, Doubt::Testing(0.02, 6), (12.0e6, 0.02));
-            assert_eq!(level.on_tested(6, &pair(0, 40.0, |_| 0.0, |_| 0.02), stands, RTT), found);
-            assert_eq!(level.is_raised(), raised, "by the experiment");
-            let mut level = Level::above(RTT);
-            for at in 0..20 {
-                level.read(&pair(at, 100.0, |_| 0.0, |_| 0.02), 0.0, Answer::No, stands);
-            }
-            assert_eq!(level.is_raised(), raised, "since it does not answer to our rate");
         }
     }
 

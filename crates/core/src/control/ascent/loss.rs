@@ -203,4 +203,32 @@ mod tests {
         own(&mut loss, 90.0, 30);
         assert!(own(&mut loss, 100.0, 10) > 0.005, "the faster probe loses 2 % more");
     }
+
+    #[test]
+    fn the_slope_of_losses_is_that_of_least_squares_and_errs_by_those_that_were_not_in_a_row() {
+        let line = Line { packets: 100.0, lost: 8.0, bursts: 4.0, x: 10.0, xx: 5.0, xy: 2.0 };
+        let slope = line.slope();
+        assert!((slope.mean - (2.0 - 10.0 * 0.08) / (5.0 - 1.0)).abs() < 1e-12, "{slope:?}");
+        let loss = 9.0 / 102.0;
+        assert!((slope.variance - loss * (1.0 - loss) * 2.0 / 4.0).abs() < 1e-12, "{slope:?}");
+    }
+
+    #[test]
+    fn what_the_slower_probe_lost_bounds_what_is_random_where_losses_are_ours() {
+        for (lost, random, ours) in [(0.01, 0.046, 0.0), (0.09, 0.05, 0.04)] {
+            let mut loss = Loss { random: 0.05, ..Loss::without(Some(Part::RandomLoss)) };
+            let found = loss.update(&pair(0, 50.0, |_| lost, |_| 0.0));
+            assert!((found - ours).abs() < 1e-9 && (loss.random() - random).abs() < 1e-9, "{found} of {loss:?}");
+        }
+    }
+
+    #[test]
+    fn without_one_way_of_blaming_the_other_has_all() {
+        for (without, ours, random) in [(Part::OwnLoss, 0.0, 0.07..0.12), (Part::RandomLoss, 0.09, 0.0..0.011)] {
+            let mut loss = Loss::without(Some(without));
+            own(&mut loss, 90.0, 30);
+            let found = own(&mut loss, 110.0, 20);
+            assert!((found - ours).abs() < 0.02 && random.contains(&loss.random()), "{found} of {loss:?}");
+        }
+    }
 }

@@ -295,7 +295,7 @@ impl Ascent {
             most: probing.most * rtt / packet,
         })?;
         let (floor, random) = (window * packet / rtt, probing.loss.mean());
-        let free = Forecast { queue: 0.0, longest: 0.0, bottleneck: Bottleneck::endless(), random, ..*forecast };
+        let free = Forecast { queue: 0.0, bottleneck: Bottleneck::endless(), random, ..*forecast };
         (!free.wants_less(utility, floor)).then_some(floor)
     }
 }

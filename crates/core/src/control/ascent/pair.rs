@@ -326,4 +326,52 @@ pub(super) mod tests {
         pair.second.rtt_gradient_error = f64::INFINITY;
         assert!(pair.growth().is_none());
     }
+
+    #[test]
+    fn of_two_probes_that_began_at_once_or_were_not_looked_at_nothing_is_known() {
+        for change in [
+            |pair: &mut Pair| pair.first.rtt_span = Duration::ZERO,
+            |pair: &mut Pair| pair.second.rtt_span = Duration::ZERO,
+            |pair: &mut Pair| pair.second.started = pair.first.started,
+        ] {
+            let mut pair = pair(0, 100.0, |_| 0.0, |_| 0.0);
+            (pair.first.rtt_pause, pair.second.rtt_pause) = (Duration::ZERO, Duration::ZERO);
+            assert!(pair.growth().is_some());
+            change(&mut pair);
+            assert!(pair.growth().is_none());
+        }
+    }
+
+    #[test]
+    fn the_line_through_two_means_is_as_uncertain_as_they_are_and_as_where_they_belong() {
+        let mut pair = pair(0, 100.0, |_| 0.0, |_| 0.0);
+        // Nine and twelve of fifteen milliseconds, to an error of a hundredth; the means are 3 ms apart.
+        for (probe, seen_ms, rtt_ms) in [(&mut pair.first, 9, 30), (&mut pair.second, 12, 33)] {
+            (probe.rtt_span, probe.rtt_pause) = (Duration::from_millis(seen_ms), Duration::ZERO);
+            (probe.rtt, probe.rtt_gradient_error) = (Some(Duration::from_millis(rtt_ms)), 0.01);
+        }
+        let [_, _, means] = pair.lines().unwrap();
+        let (place, mean) = ((6.0_f64.powi(2) + 3.0_f64.powi(2)) / (12.0 * 15.0 * 15.0), 0.2);
+        assert!((means.place / place - 1.0).abs() < 1e-9, "{means:?}");
+        let readings = (0.09_f64.powi(2) + 0.12_f64.powi(2)) / 2.0 / (6.0 * 15.0 * 15.0);
+        assert!((means.growth.variance / (readings + mean * mean * place) - 1.0).abs() < 1e-6, "{means:?}");
+    }
+
+    #[test]
+    fn a_line_seen_in_part_tells_of_the_rest_as_much_as_can_be() {
+        let growth = Estimate { mean: 0.5, variance: 0.09 };
+        let line = Line { growth, rate: 3e6, part: 0.6, place: 0.045 };
+        let (all, carried) = (line.overall(), line.carried());
+        assert!((all.mean - 0.3).abs() < 1e-12 && (all.variance - (0.36 * 0.09 + 0.16 / 3.0)).abs() < 1e-12);
+        assert!((carried.mean.exp() - 2e6).abs() < 1e-3 && (carried.variance - 0.135 / 2.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_faster_probe_s_queue_is_compared_with_the_slower_one_s_whichever_came_first() {
+        for (at, first, second) in [(0, 0.3, 0.1), (1, 0.1, 0.3)] {
+            let mut pair = pair(at, 100.0, |_| 0.0, |_| 0.0);
+            (pair.first.rtt_gradient, pair.second.rtt_gradient) = (Some(first), Some(second));
+            assert!((pair.growth_step().unwrap().mean - 0.2).abs() < 1e-9, "{:?}", pair.growth_step());
+        }
+    }
 }

@@ -127,3 +127,61 @@ impl Probing {
 fn at_best(change: Estimate) -> Estimate {
     Estimate { variance: change.variance.max(TELLING_GROWTH * TELLING_GROWTH), ..change }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::pair::tests::pair;
+    use super::super::tests::path;
+    use super::*;
+    use crate::utility::tests::report;
+
+    fn probing() -> Probing {
+        Probing::new(Rate::from_mbit(50.0), &path(), &Config::default())
+    }
+
+    #[test]
+    fn a_pair_begins_with_an_even_probe_also_after_one_was_given_up() {
+        for (next, begins) in [(4, 6), (5, 6), (254, 0), (255, 0)] {
+            let mut probing = probing();
+            probing.trial = next;
+            probing.forget_pairs();
+            assert_eq!(probing.trial, begins, "after {next}");
+        }
+    }
+
+    #[test]
+    fn a_pair_is_fresh_if_its_second_probe_is_and_what_left_before_it_is_not_awaited_any_more() {
+        let mut probing = probing();
+        for (trial, fresh) in [(0, true), (1, false), (2, false), (3, true), (4, true)] {
+            probing.launched.push_back(Launched { trial, fresh, rate: 6.25e6, seconds: 0.015 });
+        }
+        let pairs = [0, 1, 2, 3].map(|trial| probing.resolve(trial, &report(50.0, 0.0)).map(|(_, fresh)| fresh));
+        assert_eq!(pairs, [None, Some(false), None, Some(true)]);
+        assert_eq!(probing.launched.iter().map(|sent| sent.trial).collect::<Vec<_>>(), [4]);
+        assert!(probing.resolve(5, &report(50.0, 0.0)).is_none(), "the first one was not heard of");
+    }
+
+    #[test]
+    fn what_is_carried_for_all_is_what_was_for_us_or_what_our_share_tells_where_there_are_others() {
+        // Half of what is sent is ours; none, as far as can be seen, is a sixteenth.
+        for (share, shared, all) in [(0.5, true, 12.5e6), (0.5, false, 8e6), (0.0, true, 100e6), (1.0, true, 8e6)] {
+            let mut probing = probing();
+            probing.most = 8e6;
+            assert!((probing.carried_for_all(6.25e6, true) - 8e6).abs() < 1.0, "nothing is known");
+            (0..20).for_each(|_| probing.share.learn(0.04, Estimate { mean: 0.04 * share, variance: 1e-12 }));
+            let found = probing.carried_for_all(6.25e6, shared);
+            assert!((found / all - 1.0).abs() < 1e-3, "{found}, not {all}");
+        }
+    }
+
+    #[test]
+    fn a_queue_that_grows_by_as_much_more_as_the_rate_of_the_next_pair_is_all_ours() {
+        let mut probing = probing();
+        for (at, mbit, growth) in [(0, 50.0, 0.1), (1, 60.0, 0.3)] {
+            let pair = pair(at, mbit, |_| 0.0, |at| growth * at);
+            probing.growth(&pair);
+        }
+        let found = probing.share.at_least(0.0);
+        assert!((0.8..1.2).contains(&found), "{found}");
+    }
+}

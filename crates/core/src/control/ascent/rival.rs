@@ -225,4 +225,44 @@ pub(super) mod tests {
         let after = (1..12).map(|i| rival.update(fast(yielding + f64::from(i) * RTT))).last().flatten().unwrap();
         assert!((grown..1.2 * grown).contains(&after), "{grown} became {after}");
     }
+
+    #[test]
+    fn who_loses_before_it_was_where_it_lost_last_leaves_more_room() {
+        // RFC 9438 §4.7. After a loss at 100 packets it begins at 70, and is at 103.2 two seconds after K.
+        let cubic = Cubic { largest: 100.0, began: 0.0, low: 70.0, yields: (0.0, 0.0) };
+        let k = (30.0_f64 / C).cbrt();
+        for (at, sent, largest, low) in [
+            (0.0, 100.0, 0.85 * 70.0, 0.7 * 70.0),
+            (k + 2.0, 100.0, 103.2, 0.7 * 103.2),
+            // What is not sent does not grow.
+            (k + 2.0, 30.0, 0.85 * 60.0, 0.7 * 60.0),
+        ] {
+            let reduced = cubic.reduced(at, 1.0, sent);
+            assert!((reduced.largest - largest).abs() < 1e-9 && (reduced.low - low).abs() < 1e-9, "{reduced:?}");
+            assert!((reduced.began - at).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn who_rests_goes_on_from_where_it_is_and_who_begins_aims_at_twice_what_it_sends_at_least() {
+        let cubic = Cubic { largest: 100.0, began: 0.0, low: 70.0, yields: (0.0, 0.0) };
+        let resting = cubic.resting(0.0, 1.0, 100.0);
+        assert!((resting.largest - 70.0).abs() < 1e-9 && (resting.low - 70.0).abs() < 1e-9, "{resting:?}");
+        for (most, largest) in [(0.0, 100.0), (300.0, 300.0)] {
+            let mut rival = Rival { crowded: 0.9, ..Rival::default() };
+            rival.update(Seen { most, ..seen(1.0, true, false) });
+            assert!(rival.cubic.is_some_and(|cubic| (cubic.largest - largest).abs() < 1e-9), "{rival:?}");
+        }
+    }
+
+    #[test]
+    fn a_queue_that_is_short_is_drained_by_us_from_an_rtt_after_we_gave_way_on() {
+        for (rtts, is_there) in [(0.5, true), (0.9, true), (1.1, false)] {
+            let mut rival = Rival::default();
+            pairs(&mut rival, 1.0, 60, true);
+            rival.update(seen(2.8, true, true));
+            rival.update(seen(2.8 + rtts * RTT, false, false));
+            assert_eq!(rival.cubic.is_some(), is_there, "{rtts} RTT after");
+        }
+    }
 }

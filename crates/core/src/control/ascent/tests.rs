@@ -1,3 +1,5 @@
+mod joins;
+
 use super::*;
 use crate::control::{Driver, Law};
 use crate::monitor;
@@ -7,7 +9,7 @@ use crate::utility::{Fair, Utility};
 
 const RTT: Duration = Duration::from_millis(30);
 
-fn path() -> Path {
+pub(super) fn path() -> Path {
     Path {
         rtt: RTT,
         queue: Duration::ZERO,
@@ -209,4 +211,25 @@ fn what_is_on_its_way_is_bounded() {
         law.next(&path(), &mut Rng::new(1));
     });
     assert_eq!(law.probing.launched.len(), MAX_LAUNCHED);
+}
+
+#[test]
+fn a_base_rtt_found_to_be_longer_is_told_until_the_path_is_looked_for_anew() {
+    let (mut driver, mut rng, fair) =
+        (Driver::new(Law::default(), Rate::from_mbit(50.0)), Rng::new(1), Fair::default());
+    driver.back_off(Rate::from_mbit(50.0));
+    driver.next(&path(), &mut rng);
+    assert_eq!(driver.base_rtt(), None, "nothing drains any more, nothing is known yet");
+    for at in 0..20 {
+        let slot = driver.next(&path(), &mut rng);
+        let plain = carried(slot, Duration::from_millis(15) * at, 1000.0);
+        // Steady at any rate: it does not answer to ours.
+        let longer = Some(RTT + Duration::from_millis(20));
+        let report = Report { rtt: longer, rtt_least: longer, ..plain };
+        driver.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+    }
+    let found = driver.base_rtt().unwrap();
+    assert!(found.abs_diff(Duration::from_millis(50)) < Duration::from_micros(1), "{found:?}");
+    driver.start(Rate::from_mbit(50.0));
+    assert_eq!(driver.base_rtt(), None);
 }

@@ -144,3 +144,28 @@ fn after_another_start_the_law_knows_what_it_knew_of_itself() {
     assert_eq!(learnt(&driver), before);
     assert!(driver.rate() > Rate::from_mbit(80.0), "and begins where start-up ended: {}", driver.rate());
 }
+
+#[test]
+fn who_is_told_to_begin_again_looks_for_the_rate_anew() {
+    for law in laws() {
+        let mut driver = Driver::new(law.clone(), Rate::from_mbit(50.0));
+        driver.back_off(Rate::from_mbit(20.0));
+        driver.begin(Rate::from_mbit(5.0), &path());
+        assert_eq!((driver.state(), driver.rate()), ("Starting", Rate::from_mbit(5.0)), "{law:?}");
+    }
+}
+
+#[test]
+fn a_utility_that_prices_no_queue_is_steered_by_the_law_that_needs_none_priced() {
+    for (utility, law) in [("fair", "ascent"), ("scavenger", "ascent"), ("safe", "allegro"), ("vivace", "allegro")] {
+        assert_eq!(Law::suited_to(&*crate::utility::parse(utility).unwrap()).name(), law, "{utility}");
+    }
+}
+
+#[test]
+fn a_doubling_takes_an_rtt_or_as_many_as_allegro_is_told() {
+    for (law, rtts) in [("ascent", 1.0), ("vivace,interval_rtts=2", 1.0), ("allegro,starting_rtts=3", 3.0)] {
+        let slot = Driver::new(law.parse().unwrap(), Rate::from_mbit(50.0)).next(&path(), &mut Rng::new(7));
+        assert_eq!(slot.rtts, (rtts, rtts), "{law}");
+    }
+}

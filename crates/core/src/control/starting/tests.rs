@@ -417,3 +417,19 @@ fn a_queue_of_its_own_counts_as_far_as_it_surely_grew_and_stands_above_what_the_
     let others = Report { rtt_gradient: Some(0.0), ..based };
     assert!(!starting.ends_early(&others, &fair, &path()));
 }
+
+#[test]
+fn with_two_results_awaited_nothing_faster_is_tried_and_an_eighth_of_an_rtt_later_is_looked_again() {
+    let mut starting = Starting::at(Rate::from_mbit(10.0));
+    let slots = [0, 1, 2].map(|_| starting.next(1.0, &path()));
+    let asked = slots.map(|slot| (slot.rate.mbit().round(), slot.trial, slot.rtts));
+    assert_eq!(asked, [(10.0, Some(0), (1.0, 1.0)), (20.0, Some(0), (1.0, 1.0)), (20.0, None, WAIT)]);
+}
+
+#[test]
+fn while_results_are_late_the_best_one_so_far_goes_on() {
+    let mut starting = after(&report(10.0, 0.0));
+    assert_eq!(judged(&mut starting, &report(20.0, 0.0)), Judgement::Good { awaited: false });
+    let rates = [0, 1, 2].map(|_| starting.next(1.0, &path()).rate.mbit().round());
+    assert_eq!(rates, [20.0, 40.0, 20.0]);
+}

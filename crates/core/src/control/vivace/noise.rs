@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn the_paper_s_filter_is_a_dead_band_and_what_is_beyond_it_counts_in_full() {
         let config = Config::default();
-        for (growth, counted) in [(0.0099, 0.0), (0.0101, 0.0101), (-0.0099, 0.0), (-0.2, -0.2)] {
+        for (growth, counted) in [(0.0, 0.0), (0.0099, 0.0), (0.0101, 0.0101), (-0.0099, 0.0), (-0.2, -0.2)] {
             let report = Noise::default().counted(&seen(growth, 100_000, 30.0), &config);
             assert_eq!((report.rtt_gradient, report.rtt_deviation), (Some(counted), Duration::from_micros(400)));
             assert!((report.queue_growth() - counted).abs() < 1e-12);
@@ -251,5 +251,18 @@ mod tests {
         assert_eq!(often, Some(29), "then the path has changed");
         assert!(!Deviation { known: true, ..Deviation::default() }.is_unusual(LEAST_DEVIATION * 0.999));
         assert!(Deviation { known: true, ..Deviation::default() }.is_unusual(LEAST_DEVIATION * 1.001));
+    }
+
+    #[test]
+    fn a_deviation_out_of_the_usual_counts_though_no_growth_does_and_what_counts_is_believed() {
+        let (mut noise, config) = (Noise::default(), Config::proteus());
+        let mut counted = |deviation| {
+            let rtt_deviation = Duration::from_micros(deviation);
+            noise.counted(&Report { rtt_deviation, ..seen(0.001, 5000, 30.0) }, &config)
+        };
+        (0..20).for_each(|_| assert_eq!(counted(400).rtt_deviation, Duration::ZERO));
+        let unusual = counted(20_000);
+        assert_eq!((unusual.rtt_deviation, unusual.rtt_gradient), (Duration::from_millis(20), Some(0.0)));
+        assert_eq!((unusual.rtt_residual, unusual.rtt_gradient_error), (Duration::ZERO, 0.0));
     }
 }

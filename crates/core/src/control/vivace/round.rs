@@ -158,15 +158,17 @@ mod tests {
     #[test]
     fn each_pair_probes_both_sides_and_either_may_come_first() {
         let mut rng = Rng::new(1);
-        let mut high_first = 0;
+        let (mut high_first, mut alike) = ([0; 2], 0);
         for _ in 0..100 {
             let mut round = Round::new(2);
             let launched: Vec<_> = core::iter::from_fn(|| round.launch(&mut rng)).collect();
             let [(0, a), (1, b), (2, c), (3, d)] = launched[..] else { panic!("{launched:?}") };
             assert!(a != b && c != d);
-            high_first += u32::from(a);
+            high_first = [high_first[0] + u32::from(a), high_first[1] + u32::from(c)];
+            alike += u32::from(a == c);
         }
-        assert!((30..70).contains(&high_first), "{high_first} of 100");
+        let halves = [high_first[0], high_first[1], alike];
+        assert!(halves.iter().all(|half| (30..70).contains(half)), "{halves:?} of 100");
     }
 
     #[test]

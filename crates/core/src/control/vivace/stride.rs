@@ -92,6 +92,10 @@ mod tests {
         assert_eq!(stride.widened, 4.0);
         stride.change(-2.0, 100.0, &config); // m(4) is 5: 10 %, for which one increment is enough
         assert_eq!((stride.repeats, stride.widened), (4, 1.0));
+        // m(3) is 3: 31 %, for which three are enough.
+        let mut four = Stride { direction: -1.0, repeats: 2, widened: 4.0 };
+        assert!((four.change(-31.0 / 3.0, 100.0, &config) + 31.0).abs() < 1e-9);
+        assert_eq!(four.widened, 3.0);
         assert!((stride.change(900.0, 100.0, &config) - 5.0).abs() < 1e-9);
         assert_eq!(stride, Stride { direction: 1.0, repeats: 0, widened: 1.0 });
     }
@@ -116,5 +120,20 @@ mod tests {
         let mut stride = Stride::default();
         assert!((stride.change(1e-6, 100.0, &config) - 0.5).abs() < 1e-9);
         assert!((stride.change(-1e-6, 100.0, &config) + 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_gradient_is_worth_what_it_is_converted_to_and_steps_without_probes_have_an_amplifier_of_their_own() {
+        let third = |config: &Config| {
+            let mut stride = Stride::default();
+            (0..3).map(|_| stride.change(0.5, 100.0, config)).last()
+        };
+        for (config, change) in [
+            (Config::default(), 1.0),
+            (Config { conversion: 2.0, ..Config::default() }, 2.0),
+            (Config { moves: 1, ..Config::default() }, 0.5 * 2.0_f64.powf(1.2)),
+        ] {
+            assert!(third(&config).is_some_and(|found| (found - change).abs() < 1e-9), "{config:?}");
+        }
     }
 }

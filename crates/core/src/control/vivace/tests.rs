@@ -137,3 +137,47 @@ fn a_slow_path_is_probed_by_a_packet_at_least() {
     // An interval has 10 packets but lasts 4 RTT at the most: 7.5 packets here.
     assert!(((probe / 0.6 - 1.0).abs() - 1.0 / 7.5).abs() < 1e-3, "{probe}");
 }
+
+#[test]
+fn proteus_is_vivace_with_other_parameters() {
+    let Config { pairs, boundary_step, least_change, moves, burst_ratio, tolerance, latency_filter, .. } =
+        Config::proteus();
+    assert_eq!((pairs, moves), (3, u8::MAX));
+    assert_eq!([boundary_step, least_change, burst_ratio], [0.05, 0.5, 50.0]);
+    assert_eq!([tolerance, latency_filter], [1.0, 0.0]);
+}
+
+#[test]
+fn a_decision_of_proteus_begins_at_the_better_probe_and_goes_on_without_probes_as_long_as_that_helps() {
+    let config = Config { moves: 3, ..Config::default() };
+    let clean = |slot: Slot| carried(slot, 1e5);
+    // 5 % to the probe, and from there by the gradient of 0.609, or by all that the boundary lets through.
+    for (capacity, expected) in [(1e5, 52.5 + 0.609), (40.0, 47.5 * 0.95)] {
+        let mut law = probing(config.clone());
+        run(&mut law, 2, |slot| carried(slot, capacity));
+        assert!((law.rate().mbit() - expected).abs() < 2e-3 && law.state() == "Moving", "{}", law.rate());
+    }
+    let mut law = probing(config);
+    run(&mut law, 2, clean);
+    let mut rates = vec![law.rate().mbit()];
+    for said in ["step helped", "step helped", "step helped"] {
+        assert_eq!(run(&mut law, 1, clean), Verdict::Realign(said));
+        rates.push(law.rate().mbit());
+    }
+    assert!(rates[1] > rates[0] + 0.5 && rates[2] > rates[1] + 0.5, "{rates:?}");
+    assert_eq!((rates[3].to_bits(), law.state()), (rates[2].to_bits(), "Probing"), "three are enough");
+    // What is worth less is taken back.
+    run(&mut law, 2, clean);
+    let before = law.rate().mbit();
+    assert_eq!(run(&mut law, 1, |slot| carried(slot, 40.0)), Verdict::Realign("step did not help"));
+    assert!(law.rate().mbit() < before - 0.5 && law.state() == "Probing", "{before} became {}", law.rate());
+}
+
+#[test]
+fn who_begins_anew_begins_there_and_knows_nothing_of_the_path() {
+    let mut law = probing(Config::proteus());
+    run(&mut law, 20, |slot| carried(slot, 1e5));
+    law.begin(Rate::from_mbit(20.0), &path());
+    assert_eq!((law.rate(), law.stride, law.state()), (Rate::from_mbit(20.0), Stride::default(), "Probing"));
+    assert_eq!(format!("{:?}", law.noise), format!("{:?}", Noise::default()));
+}

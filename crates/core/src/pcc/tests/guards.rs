@@ -82,6 +82,18 @@ fn loss_is_no_panic_in_an_interval_that_only_fills_time() {
 }
 
 #[test]
+fn a_utility_whose_panic_level_is_all_never_panics() {
+    let utility = "let panic_loss = 1; x".parse::<crate::utility::Expression>().unwrap();
+    let mut flow = Flow::new();
+    flow.pcc = Pcc::new(Config { utility: Arc::new(utility), ..Config::default() }, flow.now);
+    flow.sends_for(ms(250));
+    flow.pcc.on_persistent_congestion(flow.now); // Starting has its own answer to loss
+    let before = flow.pcc.law.rate();
+    flow.pcc.judge(flow.now, Slot { trial: Some(0), ..Slot::filler(before) }, &report(before.mbit(), 1.0));
+    assert_eq!(flow.pcc.law.rate(), before);
+}
+
+#[test]
 fn a_trial_whose_packets_are_all_discarded_is_void_and_what_only_filled_time_is_not_missed() {
     for is_trial in [true, false] {
         let mut flow = Flow::new();
@@ -234,4 +246,78 @@ fn the_best_delivery_of_five_round_trips_is_remembered_for_five_more() {
     };
     assert_eq!([best(0, 10.0, RTT), best(151, 4.0, RTT), best(302, 3.0, RTT)], [10.0, 10.0, 4.0]);
     assert_eq!([best(353, 2.0, ms(1)), best(404, 1.0, ms(1))], [3.0, 2.0], "but for 50 ms at least");
+}
+
+#[derive(Debug, Default)]
+struct Lasted(Mutex<Vec<Duration>>);
+
+impl Observer for Lasted {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::Interval { report, .. } = event {
+            self.0.lock().unwrap().push(report.duration);
+        }
+    }
+}
+
+#[test]
+fn a_pause_that_pacing_wants_is_nobody_s_limit() {
+    for (gaps, by) in [(1, LimitedBy::Network), (4, LimitedBy::Application)] {
+        let mut flow = Flow::new();
+        let law = "allegro".parse().unwrap();
+        flow.pcc = Pcc::new(Config { law: Some(law), ..Config::default() }, flow.now);
+        flow.pcc.on_packet_sent(flow.now, 0, PACKET);
+        let known = flow.now + RTT;
+        flow.pcc.on_ack(known, 0);
+        flow.pcc.on_end_acks(known);
+        let mut now = known;
+        for packet in 1..=60 {
+            flow.pcc.on_packet_sent(now, packet, PACKET);
+            flow.pcc.on_limited(now, LimitedBy::Application);
+            now = now + flow.pcc.rate().time_for(PACKET) * gaps;
+            flow.pcc.on_ack(now, packet);
+            flow.pcc.on_end_acks(now);
+        }
+        assert_eq!(flow.pcc.limited_by(), by, "a packet each {gaps} gaps");
+    }
+}
+
+#[test]
+fn an_interval_lasts_until_the_next_packet_where_the_host_was_late_and_not_where_there_was_nothing_to_send() {
+    let lasted = [LimitedBy::Host, LimitedBy::Application].map(|by| {
+        let (mut flow, lasted) = (Flow::new(), Arc::new(Lasted::default()));
+        flow.pcc = Pcc::new(Config { observer: Some(lasted.clone()), ..Config::default() }, flow.now);
+        flow.pcc.on_packet_sent(flow.now, 0, PACKET);
+        let known = flow.now + RTT;
+        flow.pcc.on_ack(known, 0);
+        flow.pcc.on_end_acks(known);
+        (1..=3).for_each(|packet| flow.pcc.on_packet_sent(known + ms(5) * packet, packet.into(), PACKET));
+        flow.pcc.on_limited(known + ms(15), by);
+        flow.pcc.on_timer(known + ms(60));
+        flow.pcc.on_packet_sent(known + ms(100), 4, PACKET);
+        (1..=3).for_each(|packet| flow.pcc.on_ack(known + ms(101), packet));
+        flow.pcc.on_end_acks(known + ms(101));
+        lasted.0.lock().unwrap().last().copied()
+    });
+    assert_eq!(lasted, [Some(ms(95)), Some(ms(30))]);
+}
+
+#[derive(Debug, Default)]
+struct Known(Mutex<Vec<(Option<Duration>, bool)>>);
+
+impl Observer for Known {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::Interval { report, .. } = event {
+            self.0.lock().unwrap().push((report.rtt_base, report.previous.is_some()));
+        }
+    }
+}
+
+#[test]
+fn a_report_has_the_least_rtt_and_what_the_interval_before_it_achieved() {
+    let (mut flow, known) = (Flow::new(), Arc::new(Known::default()));
+    flow.pcc = Pcc::new(Config { observer: Some(known.clone()), ..Config::default() }, flow.now);
+    flow.sends_for(ms(400));
+    let (seen, base) = (known.0.lock().unwrap(), flow.pcc.rtt().min());
+    assert!(base.is_some() && seen.len() > 2 && !seen[0].1);
+    assert!(seen[1..].iter().all(|(rtt_base, previous)| *rtt_base == base && *previous), "{seen:?}");
 }

@@ -1,6 +1,7 @@
 mod guards;
 mod silence;
 mod steer;
+mod trains;
 
 use super::silence::LONG_IDLE;
 use super::*;

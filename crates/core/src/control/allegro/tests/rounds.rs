@@ -266,3 +266,30 @@ fn to_the_paper_no_loss_is_chance_and_equal_worth_decides_nothing() {
     let alike = Better::of(&high, &low, &|_| 5.0, &Config::paper()).direction(&high, &low);
     assert_eq!(alike, 0.0);
 }
+
+#[test]
+fn the_paper_s_parameters_are_the_paper_s() {
+    let Config { step_min, step_max, interval_rtts, paper, .. } = Config::paper();
+    assert_eq!((step_min, step_max, interval_rtts, paper), (0.01, 0.5, (1.7, 2.2), true));
+}
+
+#[test]
+fn two_intervals_as_one_have_the_marks_of_both_and_the_least_rtt_of_either() {
+    let one = |marked, least_ms| Report {
+        packets_marked: marked,
+        rtt_least: Some(Duration::from_millis(least_ms)),
+        ..crate::utility::tests::report(50.0, 0.0)
+    };
+    for (a, b) in [(one(3, 30), one(4, 29)), (one(4, 29), one(3, 30))] {
+        let both = merged(&a, &b);
+        assert_eq!((both.packets_marked, both.rtt_least), (7, Some(Duration::from_millis(29))));
+    }
+}
+
+#[test]
+fn a_mark_is_not_counted_as_a_loss_beside_itself() {
+    // Three per cent are marked, and five may be.
+    let marked = Report { packets_marked: 30, ..crate::utility::tests::report(50.0, 0.0) };
+    assert_eq!(worthless_loss(&marked, &marked, &|report| 0.05 - report.loss(), 2.0), None);
+    assert_eq!(worthless_loss(&marked, &marked, &|report| 0.02 - report.loss(), 2.0), Some(0.03));
+}

@@ -1,0 +1,132 @@
+//! What single readings do to the level, to its noise, to its doubts.
+
+use super::super::pair::tests::{RTT, pair};
+use super::tests::pairs;
+use super::*;
+
+fn near(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-8, "{found}, not {expected}");
+}
+
+/// Takes in a pair at this rate in Mbit/s behind this queue.
+fn read(level: &mut Level, at: u64, mbit: f64, queue: f64, answer: Answer) -> Pair {
+    let pair = pair(at, mbit, |_| 0.0, |_| queue);
+    level.read(&pair, 0.0, answer, true);
+    pair
+}
+
+#[test]
+fn what_is_read_is_what_is_above_the_path_s_own_noise_and_all() {
+    let mut level = Level::above(RTT);
+    near(level.unfiltered(), 0.0);
+    for (above, tolerance, left) in [(0.02, 0.0, 0.02), (0.02, 0.005, 0.015), (0.02, 0.03, 0.0)] {
+        (level.last, level.tolerance) = (Some((above, 1.0)), tolerance);
+        near(level.unfiltered(), left);
+    }
+}
+
+#[test]
+fn a_queue_that_grows_as_it_is_known_to_is_no_noise() {
+    let mut level = Level::above(RTT);
+    for at in 0..10 {
+        level.read(&pair(at, 100.0, |_| 0.0, |at| 0.1 * at), 0.1, Answer::Yes, true);
+    }
+    near(level.noise, 0.0);
+}
+
+#[test]
+fn the_mean_is_that_of_ten_readings() {
+    let mut level = Level::above(RTT);
+    for (at, mean) in [(0, 0.002), (1, 0.0038), (2, 0.005_42)] {
+        read(&mut level, at, 100.0, 0.02, Answer::Yes);
+        near(level.mean, mean);
+    }
+}
+
+#[test]
+fn what_does_not_answer_comes_to_what_is_the_path_s_already() {
+    let mut level = Level::above(RTT);
+    level.take_for_the_path_s(100.0, 0.02);
+    read(&mut level, 0, 100.0, 0.03, Answer::No);
+    near(level.base(), RTT + 0.03);
+}
+
+#[test]
+fn what_is_the_path_s_is_not_wondered_about_and_a_level_that_fell_is_the_one_to_compare_with() {
+    let mut level = Level::above(RTT);
+    level.take_for_the_path_s(20e6, 0.02);
+    let slower = read(&mut level, 0, 80.0, 0.02, Answer::Unclear);
+    level.wonder(&slower, Answer::Unclear);
+    assert!(!level.in_doubt() && level.anchor == (slower.rate(), 0.0), "{level:?}");
+    // Of 20 ms 13 are left.
+    level = Level { anchor: (20e6, 0.02), recent: 0.013, ..Level::above(RTT) };
+    let pair = pair(0, 80.0, |_| 0.0, |_| 0.013);
+    level.wonder(&pair, Answer::Unclear);
+    assert!(!level.in_doubt() && level.anchor == (pair.rate(), 0.013), "{level:?}");
+}
+
+#[test]
+fn a_test_on_its_way_whose_level_is_gone_goes_on_with_none() {
+    for (doubt, then) in [
+        (Doubt::Testing(0.02, 6), Doubt::Testing(0.0, 6)),
+        (Doubt::Wanted(0.02), Doubt::None),
+        (Doubt::None, Doubt::None),
+    ] {
+        let mut level = Level { doubt, ..Level::above(RTT) };
+        let drained = read(&mut level, 0, 80.0, 0.0, Answer::Unclear);
+        level.wonder(&drained, Answer::Unclear);
+        assert_eq!(level.doubt, then);
+    }
+}
+
+#[test]
+fn a_level_of_a_few_packets_that_stays_is_the_path_s_too_and_less_is_nothing() {
+    // Three packets of 100 bytes take 24 µs.
+    for (queue, is_raised) in [(0.0004, true), (0.0001, true), (0.00002, false)] {
+        let (mut level, mut at) = (Level::above(RTT), 0);
+        pairs(&mut level, &mut at, 100.0, queue, |queue| queue);
+        pairs(&mut level, &mut at, 80.0, queue, |queue| queue);
+        assert_eq!(level.is_raised(), is_raised, "{queue} s: {level:?}");
+    }
+}
+
+#[test]
+fn a_queue_is_asked_again_after_five_rtts_then_ten_then_twenty() {
+    let (mut level, mut at) = (Level::above(RTT), 0);
+    pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
+    for (rate, wait) in [(80.0, 0.15), (70.0, 0.3), (60.0, 0.6), (50.0, 1.2)] {
+        pairs(&mut level, &mut at, rate, 0.02, |queue| queue - 0.0075);
+        near(level.wait, wait);
+        // From here on it is compared with what the test left at twice the test's rate.
+        let (anchor, left) = level.anchor;
+        assert!((anchor * 8e-6 / rate - 1.0).abs() < 1e-3 && (left - 0.0125).abs() < 1e-3, "{level:?}");
+    }
+}
+#[test]
+fn what_certainly_moves_does_not_stand() {
+    for (mean, error, stands) in [
+        (0.1, 0.03, false),
+        (-0.1, 0.03, false),
+        (0.1, 0.04, true),
+        (0.0019, 1e-5, true),
+        (0.0021, 1e-5, false),
+        (0.0, 1.0, true),
+    ] {
+        assert_eq!(may_stand(Estimate { mean, variance: error * error }), stands, "{mean} ± {error} s/s");
+    }
+}
+
+#[test]
+fn what_does_not_stand_is_not_taken_for_the_path_s() {
+    for (stands, found, raised) in [(true, Tested::Path(12.0e6), true), (false, Tested::Queue, false)] {
+        let mut level = Level::above(RTT);
+        (level.noise, level.doubt, level.anchor) = (0.01, Doubt::Testing(0.02, 6), (12.0e6, 0.02));
+        assert_eq!(level.on_tested(6, &pair(0, 40.0, |_| 0.0, |_| 0.02), stands, RTT), found);
+        assert_eq!(level.is_raised(), raised, "by the experiment");
+        let mut level = Level::above(RTT);
+        for at in 0..20 {
+            level.read(&pair(at, 100.0, |_| 0.0, |_| 0.02), 0.0, Answer::No, stands);
+        }
+        assert_eq!(level.is_raised(), raised, "since it does not answer to our rate");
+    }
+}

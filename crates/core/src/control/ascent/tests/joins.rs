@@ -1,0 +1,305 @@
+//! What the parts make of a pair, each by itself: the forecast, the floor beside a rival, what others have of the queue.
+
+use super::super::pair::tests::pair;
+use super::*;
+
+const SECONDS: f64 = 0.03;
+
+fn near(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-6 * expected.abs().max(1e-3), "{found}, not {expected}");
+}
+
+fn without(part: &str) -> Ascent {
+    let config = Config { without: Part::by_name(part), ..Config::default() };
+    Ascent::new(config, Rate::from_mbit(50.0), &path())
+}
+
+/// A pair at 50 Mbit/s without a loss, behind a queue that was read as so long.
+fn told(level: f64) -> Told {
+    let queue = Reading { level, noise: 1e-4 };
+    Told { pair: pair(0, 50.0, |_| 0.0, |_| 0.0), excess: 0.0, answer: Answer::Yes, queue, step: 0.25 }
+}
+
+#[test]
+fn one_part_is_left_out_and_no_other() {
+    for (left_out, _) in Part::ALL {
+        let config = Config { without: Some(left_out), ..Config::default() };
+        for (part, _) in Part::ALL {
+            assert_eq!(config.has(part), part != left_out, "{part} without {left_out}");
+            assert!(Config::default().has(part));
+        }
+    }
+}
+
+#[test]
+fn the_path_is_foreseen_as_a_pair_left_it() {
+    let (mut law, mut told) = (probing(), told(0.002));
+    law.probing.bottleneck = Bottleneck::new(6.25e6, 0.008);
+    (told.pair.first.packets_marked, told.pair.second.packets_marked) = (1000, 3000);
+    let forecast = law.foresee(&told, 0.015, &path());
+    near(forecast.queue, 0.002);
+    near(forecast.longest, 0.008);
+    near(forecast.horizon, SECONDS);
+    near(forecast.swing, 0.02 * 0.015);
+    near(forecast.marked, 0.2);
+    near(forecast.quiet, 4.0 * 1500.0 / SECONDS);
+    told.queue.level = 0.02;
+    near(law.foresee(&told, 0.015, &path()).longest, 0.02);
+    for (rtt, horizon) in [(100, 0.1), (10, SECONDS)] {
+        let path = Path { rtt: Duration::from_millis(rtt), ..path() };
+        near(law.foresee(&told, 0.015, &path).horizon, horizon);
+    }
+    law.config.horizon_rtts = 3.0;
+    near(law.foresee(&told, 0.015, &path()).horizon, 3.0 * SECONDS);
+}
+
+#[test]
+fn what_is_left_out_of_a_forecast_is_the_noise_the_buffer_s_end_or_what_is_on_its_way() {
+    for (part, queue, is_endless) in
+        [("price", 0.003, false), ("noise", 0.006, false), ("room", 0.003, true), ("on-its-way", 0.002, false)]
+    {
+        let mut law = without(part);
+        law.probing.bottleneck = Bottleneck::new(6.25e6, 0.03);
+        // Read as 5 ms, of which 2 stand out of the noise; a probe on its way adds one.
+        law.probing.level.read(&pair(0, 50.0, |_| 0.0, |_| 0.005), 0.0, Answer::Yes, true);
+        law.probing.launched.push_back(Launched { trial: 0, fresh: true, rate: 6.25e6 * 1.1, seconds: 0.01 });
+        let forecast = law.foresee(&told(0.002), 0.015, &path());
+        near(forecast.queue, queue);
+        assert_eq!(forecast.bottleneck.room == f64::MAX, is_endless, "{part}");
+    }
+}
+
+/// What is asked of the floor of a law at 50 Mbit/s, beside others on 100: the last of so many answers, an RTT apart.
+struct Beside {
+    law: Ascent,
+    told: Told,
+    shared: bool,
+    packet: u64,
+    forecast: Forecast,
+    at: u64,
+}
+
+impl Beside {
+    fn queue(level: f64) -> Self {
+        let mut law = probing();
+        law.probing.most = 12.5e6;
+        let told = told(level);
+        let forecast = law.foresee(&told, 0.015, &path());
+        Self { law, told, shared: true, packet: 1500, forecast, at: 0 }
+    }
+
+    fn floors(&mut self, pairs: u64, utility: Evaluate<'_>) -> Option<f64> {
+        let path = Path { packet: Bytes::new(self.packet), ..path() };
+        let mut floor = None;
+        for _ in 0..pairs {
+            self.at += 1;
+            self.told.pair.second.started = crate::units::Timestamp::ZERO + RTT * self.at as u32;
+            floor = self.law.floor(&self.told, self.shared, &self.forecast, utility, &path);
+        }
+        floor
+    }
+
+    fn fair(&mut self, pairs: u64) -> Option<f64> {
+        self.floors(pairs, &|report| Fair::default().evaluate(report))
+    }
+}
+
+#[test]
+fn a_floor_is_put_under_the_rate_where_a_crowd_would_keep_a_shorter_queue_and_each_has_a_packet_in_it() {
+    // Fair's sixteenth of 100 Mbit/s wants 2 ms; sixteen packets take 1.92 ms, those of 100 bytes a fifteenth of it.
+    let fair = |report: &Report| Fair::default().evaluate(report);
+    // Behind any queue of more than a tenth of a millisecond this one wants less.
+    let strict = |report: &Report| {
+        let queue = report.standing_queue().unwrap_or_default().as_secs_f64();
+        report.achieved.mbit() * (1.0 - 1e4 * queue)
+    };
+    for (level, packet, shared, utility, is_floor) in [
+        (0.0025, 1500, true, &fair as Evaluate<'_>, true),
+        (0.0025, 1500, false, &fair, false),
+        (0.0025, 100, true, &fair, true),
+        (0.0015, 100, true, &fair, false),
+        (0.0025, 1500, true, &strict, true),
+        (0.0015, 1500, true, &strict, false),
+    ] {
+        let mut beside = Beside { shared, packet, ..Beside::queue(level) };
+        let floor = beside.floors(60, utility);
+        assert_eq!(floor.is_some(), is_floor, "{level} s of queue, packets of {packet}, shared {shared}");
+    }
+}
+
+#[test]
+fn whether_there_is_a_crowd_does_not_hang_on_what_is_lost_or_marked_nor_on_the_queue_to_come() {
+    for (level, is_floor) in [(0.0025, true), (0.0015, false)] {
+        for change in [
+            |forecast: &mut Forecast| forecast.queue = 0.0,
+            |forecast: &mut Forecast| forecast.queue = 0.01,
+            |forecast: &mut Forecast| forecast.random = 0.3,
+            // Costs as much as 0.6 ms: too much for a sixteenth behind 1.5 ms, and not for a half behind nothing.
+            |forecast: &mut Forecast| forecast.marked = 0.006,
+        ] {
+            let mut beside = Beside { packet: 100, ..Beside::queue(level) };
+            change(&mut beside.forecast);
+            assert_eq!(beside.fair(60).is_some(), is_floor, "{level} s: {:?}", beside.forecast);
+        }
+    }
+}
+
+#[test]
+fn the_floor_grows_from_the_rate_as_cubic_s_window_does_towards_the_most_that_was_carried() {
+    let mut beside = Beside::queue(0.005);
+    beside.law.probing.most = 18.75e6;
+    let began = (1..100).find(|_| beside.fair(1).is_some()).unwrap();
+    for pairs in [1, 20, 79] {
+        // From 125 packets an RTT to 375.
+        let floor = beside.fair(pairs).unwrap();
+        let t = (beside.at - began) as f64 * SECONDS;
+        let window = 375.0 + 0.4 * (t - (250.0_f64 / 0.4).cbrt()).powi(3);
+        near(floor, window * 1500.0 / SECONDS);
+    }
+}
+
+#[test]
+fn a_loss_beyond_what_is_random_or_of_ours_takes_the_floor_away() {
+    // Two per cent are lost at random; of 20 000 packets that is known to a tenth of it.
+    for (lost, excess, stays) in [(0.02, 0.0, true), (0.03, 0.0, false), (0.02, 0.001, false)] {
+        let mut beside = Beside::queue(0.005);
+        let lossy = |lost: f64| pair(0, 50.0, |_| lost, |_| 0.0);
+        (0..100).for_each(|_| {
+            beside.law.probing.loss.update(&lossy(0.02));
+        });
+        beside.told.pair = lossy(0.02);
+        assert!(beside.fair(60).is_some());
+        (beside.told.pair, beside.told.excess) = (lossy(lost), excess);
+        assert_eq!(beside.fair(1).is_some(), stays, "{lost}, {excess} of ours");
+    }
+}
+
+#[test]
+fn a_floor_is_none_where_not_even_a_free_queue_would_be_worth_the_loss() {
+    for (lost, is_floor) in [(0.0, true), (0.03, true), (0.2, false)] {
+        let mut beside = Beside::queue(0.005);
+        (0..100).for_each(|_| {
+            beside.law.probing.loss.update(&pair(0, 50.0, |_| lost, |_| 0.0));
+        });
+        // Neither what is carried now nor the queue to come has a say in it.
+        beside.forecast = Forecast { bottleneck: Bottleneck::new(1e6, 0.01), queue: 0.02, ..beside.forecast };
+        assert_eq!(beside.fair(60).is_some(), is_floor, "{lost} lost of late");
+    }
+}
+
+/// Pairs of a law at 50 Mbit/s, to which it is brought back before each: the queue is as `queue` says of the pair, and grows by
+/// so much for each e-fold of the rate, which is known to `error`.
+fn pairs(
+    law: &mut Ascent,
+    pairs: u32,
+    queue: impl Fn(u32) -> f64,
+    (answers, error): (f64, f64),
+    utility: Evaluate<'_>,
+) {
+    let mut rng = Rng::new(1);
+    for at in 0..2 * pairs {
+        if at % 2 == 0 {
+            law.limit(Rate::from_mbit(50.0));
+        }
+        let slot = law.next(&path(), &mut rng);
+        let rtt = Some(RTT + Duration::from_secs_f64(queue(at / 2)));
+        let report = Report {
+            rtt,
+            rtt_least: rtt,
+            rtt_gradient: Some(answers * (slot.rate.mbit() / 50.0).ln()),
+            rtt_gradient_error: error,
+            ..carried(slot, Duration::from_millis(15) * at, 1000.0)
+        };
+        law.on_report(slot, &report, utility, &path());
+    }
+}
+
+#[test]
+fn what_others_do_to_the_queue_is_learnt_where_it_is_certainly_shared_and_the_most_forgotten_where_it_is_ours() {
+    // 5 ms for ten pairs, and then 25 for ten: half of it is ours, or all, or not certainly less.
+    let queue = |pair: u32| if (pair / 10).is_multiple_of(2) { 0.005 } else { 0.025 };
+    for (answers, error, deviation, alone) in
+        [(0.5, 1e-4, 0.003..0.008, false), (0.5, 0.012, 0.0..1e-6, false), (1.0, 1e-4, 0.0..1e-6, true)]
+    {
+        let mut law = probing();
+        law.probing.most = 1e9;
+        // Worth most at the rate where it is.
+        pairs(&mut law, 200, queue, (answers, error), &|report| -(report.achieved.mbit() - 50.0).powi(2));
+        let (found, kept) = (law.probing.deviation.seconds(), law.probing.most / 1e9);
+        assert!(deviation.contains(&found), "{found} s where a response of {answers} is known to {error}");
+        let expected = if alone { 0.1..0.25 } else { 1.0..1.0001 };
+        assert!(expected.contains(&kept), "{kept} where a response of {answers} is known to {error}");
+    }
+}
+
+#[test]
+fn a_queue_that_is_dear_in_the_mean_lowers_the_rate_only_if_it_certainly_is_one() {
+    let fair = |report: &Report| Fair::default().evaluate(report);
+    for (error, falls) in [(1e-4, true), (0.5, false)] {
+        let rates = ["price", "rival"].map(|part| {
+            let mut law = without(part);
+            pairs(&mut law, 20, |_| 0.002, (0.5, error), &fair);
+            law.rate().mbit()
+        });
+        assert_eq!(rates[1] < rates[0], falls, "known to {error}: {rates:?}");
+    }
+}
+
+#[test]
+fn a_step_down_is_half_of_what_is_carried_at_the_most_and_one_up_a_quarter() {
+    for (sign, share) in [(-1.0, 0.5), (1.0, 1.25)] {
+        let (mut law, mut rng) = (probing(), Rng::new(1));
+        for at in 0..2 {
+            let slot = law.next(&path(), &mut rng);
+            let length = Duration::from_millis(15);
+            let report = Report { sent: slot.rate * length, ..carried(slot, length * at, 1000.0) };
+            law.on_report(slot, &report, &|report| sign * report.achieved.mbit(), &path());
+        }
+        let found = law.rate().bytes_per_sec() / law.probing.bottleneck.capacity();
+        assert!((found / share - 1.0).abs() < 1e-3, "{found}, not {share}");
+    }
+}
+
+#[test]
+fn a_pair_of_several_rtts_may_go_as_far_as_those_of_one_would_have_gone_and_no_further_than_a_doubling() {
+    let law = probing();
+    for (pairs, step) in [(1.0, 0.25), (2.0, 0.5625), (3.0, 0.953_125), (4.0, 1.0)] {
+        near(law.largest_step(pairs), step);
+    }
+    // A megabyte in each probe takes 0.32 s.
+    let pair = pair(0, 50.0, |_| 0.0, |_| 0.0);
+    for (rtt_ms, pairs) in [(1000, 1.0), (320, 1.0002), (100, 2.1006), (10, 16.5064)] {
+        let path = Path { rtt: Duration::from_millis(rtt_ms), ..path() };
+        assert!((pairs_of_one_rtt(&pair, &path) - pairs).abs() < 1e-3, "{rtt_ms} ms");
+    }
+}
+
+#[test]
+fn without_its_part_a_pair_is_taken_at_its_word_or_counts_though_it_left_before() {
+    for (part, is_believed, counts) in [("price", false, false), ("errors", true, false), ("news", false, true)] {
+        // Of a slope that may as well be none.
+        let (mut law, mut wild) = (without(part), pair(0, 50.0, |_| 0.0, |_| 0.0));
+        for probe in [&mut wild.first, &mut wild.second] {
+            (probe.rtt_gradient, probe.rtt_gradient_error) = (Some(0.1), 2.0);
+        }
+        law.take(wild, false, 1, &path());
+        assert_eq!(law.probing.bottleneck.capacity() < 6.2e6, is_believed, "without {part}");
+        let mut law = without(part);
+        law.probing.launched.push_back(Launched { trial: 2, fresh: true, rate: 6.25e6, seconds: 0.015 });
+        law.take(pair(0, 50.0, |_| 0.0, |_| 0.0), false, 1, &path());
+        assert_eq!(law.probing.launched.iter().all(|sent| !sent.fresh), counts, "without {part}");
+    }
+}
+
+#[test]
+fn who_begins_knows_nothing_and_who_restarts_only_forgets_what_is_on_its_way() {
+    let mut law = probing();
+    run(&mut law, 41, 60.0);
+    let most = law.probing.most;
+    law.restart();
+    assert!(law.probing.second.is_none() && law.probing.launched.is_empty() && law.probing.first.is_none());
+    assert_eq!(law.probing.most.to_bits(), most.to_bits());
+    law.begin(Rate::from_mbit(20.0), &path());
+    assert_eq!((law.rate(), law.probing.most), (Rate::from_mbit(20.0), 2.5e6));
+    assert!(law.probing.share.at_most().is_infinite());
+}

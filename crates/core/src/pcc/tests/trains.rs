@@ -1,0 +1,67 @@
+//! What the first packets tell, by law, and what is sent on their word.
+
+use super::*;
+use crate::control::Law;
+
+/// A sender by this law that knows its path's RTT, and when.
+fn first_sample(law: &str) -> (Pcc, Timestamp) {
+    let law: Option<Law> = Some(law.parse().unwrap());
+    let mut pcc = Pcc::new(Config { law, ..Config::default() }, Timestamp::ZERO);
+    pcc.on_packet_sent(Timestamp::ZERO, 0, PACKET);
+    let now = Timestamp::ZERO + RTT;
+    pcc.on_ack(now, 0);
+    pcc.on_end_acks(now);
+    (pcc, now)
+}
+
+#[test]
+fn only_ascent_s_first_packets_leave_in_trains_and_not_where_they_are_left_out() {
+    for (law, packets) in
+        [("ascent", 6), ("ascent,without=drain", 6), ("ascent,without=trains", 1), ("allegro", 1), ("vivace", 1)]
+    {
+        let (mut pcc, now) = first_sample(law);
+        assert_eq!((pcc.train_packets(), pcc.state()), (packets, "Starting"), "{law}");
+        assert_eq!(pcc.send_quantum(), Bytes::new(u64::from(packets) * 1200), "{law}");
+        // And who changes the law has none any more.
+        pcc.steer(now, pcc.config.utility.clone(), Some("allegro,paper".parse().unwrap()));
+        assert_eq!(pcc.train_packets(), 1, "{law}");
+    }
+}
+
+/// Three trains, each when the one before has passed a bottleneck that takes so long for a packet.
+fn told(each: Duration) -> Pcc {
+    let (mut pcc, first) = first_sample("ascent");
+    for train in 0..3 {
+        let sent = first + each * 6 * train;
+        (1..=6).for_each(|packet| pcc.on_packet_sent(sent, u64::from(6 * train + packet), PACKET));
+    }
+    for packet in 1..=18 {
+        let arrives = first + RTT + each * packet;
+        pcc.on_ack(arrives, packet.into());
+        pcc.on_end_acks(arrives);
+    }
+    pcc
+}
+
+#[test]
+fn once_trains_have_told_of_more_the_window_is_the_path_s_though_it_answered_for_little() {
+    // Begun at 6.4 Mbit/s: 9.6 are more, 4.8 are not.
+    for (each, mbit, is_wide) in [(ms(1), 9.6, true), (ms(2), 4.8, false)] {
+        let pcc = told(each);
+        let found = pcc.trains.told().unwrap().mbit();
+        assert!((found / mbit - 1.0).abs() < 0.01 && pcc.law.is_starting(), "{found} Mbit/s, not {mbit}");
+        let holds = pcc.law.rate().max(pcc.rate()) * (RTT * 5 / 2) + Bytes::new(12_000);
+        assert_eq!(pcc.congestion_window() == holds, is_wide, "{}, not {holds}", pcc.congestion_window());
+    }
+}
+
+#[test]
+fn bursts_are_left_out_where_the_law_asks_for_it_from_the_first_packet_on_or_from_when_it_takes_over() {
+    let ratio = |pcc: &Pcc| format!("{:?}", pcc.monitor).contains("ratio: 50.0");
+    let (mut pcc, now) = first_sample("vivace,proteus");
+    assert!(ratio(&pcc));
+    for (law, leaves_out) in [("vivace", false), ("vivace,burst_ratio=50", true), ("ascent", false)] {
+        pcc.steer(now, pcc.config.utility.clone(), Some(law.parse().unwrap()));
+        assert_eq!(ratio(&pcc), leaves_out, "{law}");
+    }
+}
