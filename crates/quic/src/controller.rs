@@ -260,6 +260,7 @@ impl Controller for PccController {
     }
 
     fn on_cwnd_limited(&mut self) {
+        self.gate.on_window_full();
         self.behind.on_window_full();
         self.silence.on_blocked();
     }

@@ -66,7 +66,7 @@ impl Behind {
     ) -> Option<(Timestamp, LostTo)> {
         let full = core::mem::take(&mut self.full);
         let departure = match core::mem::take(self.asked.get_mut()) {
-            _ if now == self.left => Departure::Followed,
+            _ if now == self.left => Departure::Followed { ready: now },
             // Data was left, and had to wait for another call.
             2.. if !had_none && !full => Departure::Waited { woken: now },
             _ => Departure::Fresh,

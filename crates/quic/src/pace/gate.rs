@@ -39,6 +39,8 @@ pub(crate) struct Gate {
     /// The turn in which the last packet left, and how many did in it.
     sent_in: u64,
     sent: u32,
+    /// Since when the next packet, which would have followed, has waited for room in the window.
+    blocked: Option<Timestamp>,
 }
 
 impl Gate {
@@ -77,10 +79,27 @@ impl Gate {
         if self.held.load(Relaxed) {
             let waited_on = reopened != Timestamp::ZERO && self.reopened_in.load(Relaxed) != turn;
             Departure::Waited { woken: if waited_on { reopened } else { now } }
+        } else if let Some(ready) = self.blocked {
+            Departure::Followed { ready }
         } else if turn == self.sent_in || (turn == self.sent_in + 1 && self.sent >= LONG_TURN) {
-            Departure::Followed
+            Departure::Followed { ready: now }
         } else {
             Departure::Fresh
+        }
+    }
+
+    /// There is data, and it has to wait for room in the window: from now on its delay is the path's, but what the host owed
+    /// before is owed still. After a stop the acknowledgements wait with the sender, and are often read only when what the
+    /// window had room for has left.
+    pub(crate) fn on_window_full(&mut self) {
+        if let Some(turn) = turn::number() {
+            self.on_window_full_in(turn, turn::now());
+        }
+    }
+
+    fn on_window_full_in(&mut self, turn: u64, now: Timestamp) {
+        if let Departure::Followed { ready } = self.departure(turn, now) {
+            self.blocked = Some(ready);
         }
     }
 
@@ -109,6 +128,7 @@ impl Gate {
         self.sent = if turn == self.sent_in { self.sent.saturating_add(1) } else { 1 };
         self.sent_in = turn;
         *self.held.get_mut() = false;
+        self.blocked = None;
         if let Some(next) = self.schedule.on_sent(now, bytes, departure, pace) {
             *self.closed_until.get_mut() = next.as_nanos();
             *self.reopened.get_mut() = 0;

@@ -56,8 +56,8 @@ pub(crate) struct Pace {
 pub(crate) enum Departure {
     /// It was ready before its time, and the host found at `woken` that it may leave.
     Waited { woken: Timestamp },
-    /// It was ready when the packet in front of it left.
-    Followed,
+    /// It was ready when the packet in front of it left, and could follow it until `ready`: now, or since when the window was full.
+    Followed { ready: Timestamp },
     /// It came when nothing was waiting: if it is late, nobody owes it anything.
     Fresh,
 }
@@ -120,7 +120,7 @@ impl Schedule {
                 let since = self.end_of_grace();
                 (woken > since).then_some((since, LostTo::Host))
             }
-            Departure::Followed => None,
+            Departure::Followed { .. } => None,
             Departure::Fresh => {
                 let since = self.free_from(rate);
                 (now > since + SHORTEST_SILENCE).then_some((since, LostTo::Application))
@@ -163,7 +163,7 @@ impl Schedule {
                 woken.since(self.due)
             }
             // Allowed at once, to catch up: what is owed is owed still.
-            Departure::Followed => now.since(self.due),
+            Departure::Followed { ready } => ready.since(self.due),
             Departure::Fresh => Duration::ZERO,
         };
         let owed = owed.min(self.grace);

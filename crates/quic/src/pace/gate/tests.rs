@@ -127,6 +127,67 @@ fn time_lost_to_a_full_window_is_not_the_host_s() {
 }
 
 #[test]
+fn what_is_owed_survives_a_full_window_and_the_wait_for_it_is_not_added() {
+    let due_after = |full: bool| {
+        let mut used = Turned::used();
+        assert_eq!(used.next_turn().asked(1), Err(96));
+        used.next_turn().sends(3096); // 3 ms late
+        if full {
+            used.gate.on_window_full_in(used.turn, us(3100));
+            used.gate.on_window_full_in(used.turn, us(3900));
+        }
+        used.next_turn().sends(4000);
+        micros(used.gate.schedule.end_of_grace()) - 5000
+    };
+    // Two packets' time after 96, and 900 µs without room.
+    assert_eq!((due_after(true), due_after(false)), (96 + 192 + 900, 4000 + 96));
+}
+
+#[test]
+fn a_full_window_lends_an_application_nothing() {
+    let mut used = Turned::used();
+    used.next_turn().gate.on_window_full_in(2, us(4000)); // it has just written
+    used.next_turn().sends(4100);
+    assert_eq!(used.closed_until(), 4100 + 96);
+}
+
+/// A sender that others keep from its processor for 20 ms again and again, and whose acknowledgements waited as long: it reads
+/// them only when it has filled its window.
+#[test]
+fn a_stopped_sender_that_fills_its_window_keeps_its_rate() {
+    const STOP: u64 = 20_000;
+    const WINDOW: u64 = 150; // of the 208 packets of a stop
+    let mut used = Turned::used();
+    let (mut now, mut sent) = (0, Vec::new());
+    for _ in 0..500 {
+        now += STOP;
+        used.next_turn();
+        let mut room = WINDOW;
+        let woken = now;
+        while used.asked(now).is_ok() {
+            if room == 0 && now == woken {
+                used.gate.on_window_full_in(used.turn, us(now));
+                (now, room) = (now + 60, WINDOW);
+                used.next_turn().next_turn(); // the first one reads nothing
+            } else if room == 0 {
+                break;
+            }
+            used.sends(now);
+            sent.push(now);
+            room -= 1;
+        }
+    }
+    let kept = sent.len() as f64 * 96.0 / now as f64;
+    assert!(kept > 0.97, "{kept} of the rate");
+    let in_a_second = |(first, from): (usize, &u64)| sent.partition_point(|at| *at < from + 1_000_000) - first;
+    let most = sent.iter().enumerate().map(in_a_second).max();
+    assert!(
+        most < Some(10_417 * 105 / 100),
+        "{most:?} packets in a second: more than the 50 ms that are made good at most"
+    );
+}
+
+#[test]
 fn lost_time_is_counted_once() {
     let mut used = Turned::used();
     assert!(used.asked(10).is_err());

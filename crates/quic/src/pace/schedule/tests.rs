@@ -36,7 +36,7 @@ impl Sender {
             self.now = self.due + delay;
             Departure::Waited { woken: self.now }
         } else {
-            Departure::Followed
+            Departure::Followed { ready: self.now }
         };
         self.departures.push(self.now);
         if let Some(next) = self.schedule.on_sent(self.now, PACKET, departure, pace) {
