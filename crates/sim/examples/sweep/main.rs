@@ -5,6 +5,7 @@
 //! cargo run --release -p pcc-sim --example sweep ascent >docs/sweeps/ascent.md     # the whole page
 //! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
 //! cargo run --release -p pcc-sim --example sweep allegro                          # its table
+//! cargo run --release -p pcc-sim --example sweep links                            # 60 radio links: PCC, BBR, CUBIC
 //! cargo run --release -p pcc-sim --example sweep ascent epsilon=0.03 fair,level=0.01   # the defaults and these instead
 //! ```
 //!
@@ -13,13 +14,14 @@
 
 mod allegro;
 mod ascent;
+mod links;
 mod measure;
 mod page;
 mod trains;
 
 use std::process::ExitCode;
 
-const HELP: &str = "usage: sweep ascent|trains|allegro [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
+const HELP: &str = "usage: sweep ascent|links|trains|allegro [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
                     fair,level=0.01";
 
 fn main() -> ExitCode {
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let page = match law.as_deref() {
         Some("ascent") if variants.is_empty() => ascent::page(),
         Some("ascent") => ascent::table(&variants),
+        Some("links") => links::table(),
         Some("trains") => trains::page(),
         Some("allegro") => allegro::table(&variants),
         _ => Err(HELP.to_owned()),
