@@ -66,8 +66,9 @@ struct Shared {
 pub(crate) fn relay(options: Options) -> anyhow::Result<Handle> {
     // Refuses an impossible path now and not when the first client comes.
     options.path.links(options.seed)?;
-    let (front, warning) =
-        Socket::bind(options.listen).with_context(|| format!("cannot listen at {}", options.listen))?;
+    let (front, warning) = Socket::bind(options.listen).with_context(|| {
+        format!("cannot listen at {}: choose another with --listen, port 0 takes a free one", options.listen)
+    })?;
     let addr = front.inner().local_addr().context("the socket has no address")?;
     let shared = Arc::new(Shared::default());
     let engine = Engine::new(options, front, Arc::clone(&shared));

@@ -35,7 +35,13 @@ impl Course {
     ///
     /// Errors: what is wrong with it.
     pub(super) fn parse(written: &str, seed: u64) -> anyhow::Result<Self> {
-        let path: Path = written.parse().map_err(|error| anyhow::anyhow!("{error}; and no file has that name"))?;
+        let path: Path = written.parse().map_err(|error| {
+            if std::path::Path::new(written).is_file() {
+                anyhow::anyhow!("{written} is a file, and the path comes first: pcc race PATH {written}")
+            } else {
+                anyhow::anyhow!("{error}; and no file has that name")
+            }
+        })?;
         path.links(seed)?;
         Ok(Self { name: written.to_owned(), path, seed })
     }
@@ -83,6 +89,16 @@ impl fmt::Display for Course {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_in_the_path_s_place_is_told_where_it_belongs() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let name = file.path().to_str().unwrap();
+        let wrong = Course::parse(name, 1).unwrap_err().to_string();
+        assert!(wrong.ends_with(&format!("the path comes first: pcc race PATH {name}")), "{wrong}");
+        let neither = Course::parse("film.mkv", 1).unwrap_err().to_string();
+        assert!(neither.ends_with("no file has that name"), "{neither}");
+    }
 
     #[test]
     fn a_perfect_sender_moves_the_rate_without_loss_and_headers() {

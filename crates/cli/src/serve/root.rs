@@ -55,7 +55,9 @@ impl Root {
     /// Errors: it is not a directory, or not ours to read.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let dir = Dir::open_ambient_dir(path, ambient_authority()).with_context(|| {
-            format!("could not open {} as a directory to serve: `mkdir` it first, or name another", path.display())
+            let remedy =
+                if path.is_file() { "serve the one that the file is in" } else { "`mkdir` it first, or name another" };
+            format!("could not open {} as a directory to serve: {remedy}", path.display())
         })?;
         Ok(Self { dir: Arc::new(dir) })
     }
@@ -144,6 +146,15 @@ mod tests {
     }
 
     #[cfg(unix)]
+    #[test]
+    fn what_is_no_directory_is_told_what_would_be() {
+        let (dir, _root) = served();
+        for (name, remedy) in [("secret", "serve the one that the file is in"), ("nothing", "`mkdir` it first")] {
+            let wrong = Root::open(&dir.path().join(name)).err().map(|error| format!("{error:#}")).unwrap_or_default();
+            assert!(wrong.contains(remedy), "{wrong}");
+        }
+    }
+
     #[test]
     fn links_are_followed_inside_and_refused_outside() {
         let (dir, root) = served();
