@@ -138,8 +138,7 @@ impl Ascent {
 
     /// Length of a probe. Unit: s.
     fn length(&self, path: &Path) -> f64 {
-        // After an outage the smoothed RTT has it in it for as many round trips as few packets take to make it forget.
-        let rtt = path.rtt.as_secs_f64().min(self.probing.latest_rtt).max(1e-6);
+        let rtt = path.rtt.as_secs_f64().max(1e-6);
         let packets = self.config.interval_packets * path.packet.get() as f64 / self.rate.bytes_per_sec().max(1.0);
         (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(rtt.max(0.001))
     }
@@ -220,7 +219,6 @@ impl Ascent {
         } else {
             Answer::Unclear
         };
-        probing.latest_rtt = pair.second.rtt.map_or(probing.latest_rtt, |rtt| rtt.as_secs_f64());
         // Nor is the path's what a rival is known to fill.
         let stands = may_stand(growth) && !probing.rival.is_there();
         let queue = probing.level.read(&pair, growth.shrunk(), answer, stands)?;
