@@ -130,3 +130,11 @@ fn what_does_not_stand_is_not_taken_for_the_path_s() {
         assert_eq!(level.is_raised(), raised, "since it does not answer to our rate");
     }
 }
+
+#[test]
+fn what_was_taken_for_the_path_s_is_given_back_as_soon_as_the_level_is_certainly_below() {
+    let mut level = Level::above(RTT);
+    level.take_for_the_path_s(100.0, 0.02);
+    let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.005), 0.0, Answer::Yes, true).unwrap();
+    assert!(level.base() - RTT < 0.005 + reading.noise + 1e-9, "{level:?}");
+}
