@@ -275,7 +275,6 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 		return best;
 	pcc_bottleneck_new(&forecast->bottleneck, FORECAST_ENDLESS, FORECAST_ENDLESS);
 	forecast->queue = N_ZERO;
-	forecast->longest = N_ZERO;
 	forecast->random = law->probing.losses.mean;
 	forecast->marked = law->pair.marked;
 	return pcc_wants_less(forecast, program, floor) ? best : floor;
@@ -318,7 +317,7 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
 	pair->answer = pcc_answers(&probing->share, N_ZERO, n_div(N_ONE, ASCENT_CROWD));
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
-	/* Nor is the path's what a rival is known to fill. */
+	/* A path's delay does, and what a rival is known to fill is no path's. */
 	pair->stands = pcc_level_may_stand(pair) && !probing->rival.has_floor;
 	if (!pcc_level_read(&probing->level, pair, growth))
 		return 0;

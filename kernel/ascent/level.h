@@ -5,7 +5,8 @@
  * is none. Where that is not clear, the level is longer than our kind would keep it,
  * and the rate fell and the level did not, one pair is sent at half of the rate: a
  * queue falls, or rises where somebody else fills it; what stays as it is, is the
- * path's from then on, until the level is seen below it.
+ * path's from then on, until the level is seen below it. What certainly moves is not,
+ * nor what a rival is known to fill.
  * crates/core/src/control/ascent/level.rs.
  */
 #ifndef PCC_LEVEL_H

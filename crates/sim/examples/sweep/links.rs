@@ -1,15 +1,12 @@
 //! Radio links drawn at random, and what senders make of them: the page `docs/sweeps/links.md`.
 
+use crate::measure::each;
 use core::time::Duration;
 use pcc::units::Rate;
 use pcc_link::{Change, Path, Rng, Rule};
 use pcc_sim::{Control, Flow, Results, Scenario, run};
-use std::num::NonZero;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 const LINKS: u64 = 60;
-const SECONDS: u64 = 200;
 /// As the lab draws them (`scenarios/cellular.toml`), after Sprout (NSDI 2013 §3.1): a Brownian motion between these rates, with
 /// this standard deviation after a second, and an outage of a second in the mean where it reaches zero. Unit: Mbit/s.
 const MOST: f64 = 11.0;
@@ -17,6 +14,8 @@ const WANDER: f64 = 2.4;
 /// A queue cannot have no rate at all.
 const OUTAGE: f64 = 0.08;
 const EVERY: Duration = Duration::from_millis(200);
+/// So often it changes: 200 s.
+const CHANGES: u32 = 1000;
 
 /// About normal, of mean zero and standard deviation one: a sum of uniform numbers is the same on every platform.
 fn normal(rng: &mut Rng) -> f64 {
@@ -33,7 +32,7 @@ fn link(seed: u64) -> Result<Path, String> {
     let mut path: Path = "rate=5.5Mbit,rtt=50ms,buffer=750kB".parse().map_err(|error| format!("{error}"))?;
     let (mut rng, mut rate, mut dark) = (Rng::new(seed), MOST / 2.0, 0.0);
     let step = WANDER * EVERY.as_secs_f64().sqrt();
-    for number in 0..u32::try_from(SECONDS * 1000 / 200).unwrap_or(0) {
+    for number in 0..CHANGES {
         let now = if dark > 0.0 {
             dark -= EVERY.as_secs_f64();
             0.0
@@ -52,24 +51,8 @@ fn link(seed: u64) -> Result<Path, String> {
 }
 
 fn once(control: Control, seed: u64) -> Result<Results, String> {
-    let scenario = Scenario::new(link(seed)?, vec![Flow::of(control)], seed, Duration::from_secs(SECONDS));
+    let scenario = Scenario::new(link(seed)?, vec![Flow::of(control)], seed, EVERY * CHANGES);
     run(&scenario).map_err(|error| format!("{error}"))
-}
-
-/// All links, two at a time or as many as there are processors.
-fn all(control: Control) -> Result<Vec<Results>, String> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mine =
-            core::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed) as u64 + 1).filter(|n| *n <= LINKS));
-        mine.map(|seed| once(control, seed)).collect::<Result<Vec<_>, _>>()
-    };
-    let workers = thread::available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let done = workers.into_iter().map(|one| one.join().map_err(|_| "a simulation panicked".to_owned())?);
-        Ok(done.collect::<Result<Vec<_>, String>>()?.concat())
-    })
 }
 
 fn line(name: &str, results: &[Results]) -> String {
@@ -90,11 +73,13 @@ fn line(name: &str, results: &[Results]) -> String {
 }
 
 pub(crate) fn table() -> Result<String, String> {
+    let seeds: Vec<_> = (1..=LINKS).collect();
     let senders = [("PCC", Control::Pcc), ("BBR", Control::Bbr), ("CUBIC", Control::Cubic)];
-    let lines = senders.iter().map(|(name, control)| Ok(line(name, &all(*control)?)));
+    let lines = senders.iter().map(|(name, control)| Ok(line(name, &each(&seeds, |seed| once(*control, *seed))?)));
     let lines = lines.collect::<Result<Vec<_>, String>>()?.join("\n");
     Ok(format!(
-        "| {LINKS} links of {SECONDS} s | share | RTT added p50, ms | p95, geometric mean | p95, mean | p95, worst link | loss, % |\n\
-         |---|--:|--:|--:|--:|--:|--:|\n{lines}"
+        "| {LINKS} links of {} s | share | RTT added p50, ms | p95, geometric mean | p95, mean | p95, worst link | loss, % |\n\
+         |---|--:|--:|--:|--:|--:|--:|\n{lines}",
+        (EVERY * CHANGES).as_secs(),
     ))
 }

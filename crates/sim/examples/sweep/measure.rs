@@ -102,30 +102,41 @@ pub(crate) fn measure(cases: &[Case], variants: &[Variant]) -> Result<Vec<Vec<Fi
         .flat_map(|variant| (0..cases.len()).map(move |case| (variant, case)))
         .flat_map(|(variant, case)| (1..=cases[case].seeds).map(move |seed| (variant, case, seed)))
         .collect();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mine = core::iter::from_fn(|| tasks.get(next.fetch_add(1, Ordering::Relaxed)));
-        mine.map(|&(variant, case, seed)| Ok((variant, case, once(&cases[case], &variants[variant], seed)?)))
-            .collect::<Result<Vec<_>, String>>()
-    };
-    let workers = thread::available_parallelism().map_or(1, NonZero::get);
-    let done = thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .map(|one| one.join().map_err(|_| "a simulation panicked".to_owned())?)
-            .collect::<Result<Vec<_>, _>>()
-    })?;
+    let done =
+        each(&tasks, |&(variant, case, seed)| Ok((variant, case, once(&cases[case], &variants[variant], seed)?)))?;
     let empty: Vec<Figure> = names(cases).iter().map(|_| Figure::default()).collect();
     let mut rows = vec![empty; variants.len()];
     let first = |case: usize| cases[..case].iter().map(|case| case.figures.len()).sum::<usize>();
-    for (variant, case, figures) in done.into_iter().flatten() {
+    for (variant, case, figures) in done {
         for (place, value) in (first(case)..).zip(figures) {
             rows[variant][place].0.push(value);
         }
     }
     rows.iter_mut().flatten().for_each(|figure| figure.0.sort_by(f64::total_cmp));
     Ok(rows)
+}
+
+/// What becomes of each, in their order; as many at a time as there are processors.
+pub(crate) fn each<T: Sync, R: Send>(
+    tasks: &[T],
+    simulate: impl Fn(&T) -> Result<R, String> + Sync,
+) -> Result<Vec<R>, String> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mine = core::iter::from_fn(|| {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            Some((number, tasks.get(number)?))
+        });
+        mine.map(|(number, task)| Ok((number, simulate(task)?))).collect::<Result<Vec<_>, String>>()
+    };
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut done = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let parts = workers.into_iter().map(|one| one.join().map_err(|_| "a simulation panicked".to_owned())?);
+        Ok::<_, String>(parts.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect::<Vec<_>>())
+    })?;
+    done.sort_by_key(|(number, _)| *number);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
 fn once(case: &Case, variant: &Variant, seed: u64) -> Result<Vec<f64>, String> {

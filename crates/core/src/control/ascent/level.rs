@@ -4,7 +4,7 @@
 //! a queue that never empties; whether it is one is found out by experiment. A queue grows faster in the faster probe of each
 //! pair: if this one certainly does not, it is none. Where that is not clear, and the rate fell and the level did not, one pair
 //! is sent at half the rate: a queue falls, or rises where somebody else fills it; what stays as it is, is the path's from then
-//! on, until the level is seen below it.
+//! on, until the level is seen below it. What certainly moves is not, nor what a rival is known to fill.
 
 use super::pair::{Pair, TELLING_GROWTH};
 use crate::control::response::Estimate;
@@ -20,7 +20,8 @@ const TELLING: f64 = 0.0005;
 /// At half of the rate a queue falls by half a second a second for a lone sender, by 1/2n of that for one of n. From this
 /// on it counts: one of sixteen.
 const LEAST_FALL: f64 = 0.03;
-/// So many errors of a reading are beyond doubt, and so many are beyond chance (97.5 %) where the fall is the one to expect.
+/// So many errors of a reading are beyond doubt, and so many are beyond chance (97.5 %) where the fall is the one to expect
+/// (`docs/sweeps/links.md`).
 const CERTAIN: f64 = 3.0;
 const LIKELY: f64 = 2.0;
 /// A test that found a queue is not repeated for so many RTT, then twice as many, up to [`LONGEST_WAIT`].

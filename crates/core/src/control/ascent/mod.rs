@@ -219,7 +219,7 @@ impl Ascent {
         } else {
             Answer::Unclear
         };
-        // Nor is the path's what a rival is known to fill.
+        // A path's delay does, and what a rival is known to fill is no path's.
         let stands = may_stand(growth) && !probing.rival.is_there();
         let queue = probing.level.read(&pair, growth.shrunk(), answer, stands)?;
         let tested = probing.level.on_tested(trial.wrapping_sub(1), &pair, stands, path.rtt.as_secs_f64());

@@ -12,7 +12,7 @@ pub(super) struct Pair {
 
 /// No RTT is known better than this. Unit: s.
 const RESOLUTION: f64 = 1e-6;
-/// Growth below this is none. Unit: s/s.
+/// Growth below this is none (`docs/sweeps/links.md`). Unit: s/s.
 pub(super) const TELLING_GROWTH: f64 = 0.002;
 
 impl Pair {
