@@ -38,6 +38,11 @@ PCC_PART pcc_num pcc_probe_length(const struct pcc_law *law)
 	packets = n_mul(law->parameters.interval_packets, law->path.packet);
 	packets = n_div(packets, n_max(law->rate, N_ONE));
 	length = n_min(n_mul(rtt, law->parameters.interval_rtts), ASCENT_LONG_ENOUGH);
+	/* After an outage the smoothed RTT has it in it for as many round trips as few packets
+	 * take to make it forget.
+	 */
+	if (n_known(law->probing.latest_rtt))
+		rtt = n_min(rtt, law->probing.latest_rtt);
 	return n_min(n_max(length, packets), n_max(rtt, ASCENT_SHORT_RTT));
 }
 
@@ -57,6 +62,7 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	probing->price = N_ZERO;
 	probing->rival = (struct pcc_rival){ .crowded = N_ZERO };
 	probing->most = law->rate;
+	probing->latest_rtt = N_UNKNOWN;
 	probing->trial = 0;
 	probing->has_second = 0;
 	probing->has_first = 0;
@@ -317,6 +323,8 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
 	pair->answer = pcc_answers(&probing->share, N_ZERO, n_div(N_ONE, ASCENT_CROWD));
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
+	if (n_known(pair->rtt))
+		probing->latest_rtt = pair->rtt;
 	/* A path's delay does, and what a rival is known to fill is no path's. */
 	pair->stands = pcc_level_may_stand(pair) && !probing->rival.has_floor;
 	if (!pcc_level_read(&probing->level, pair, growth))

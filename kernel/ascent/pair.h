@@ -68,7 +68,8 @@ struct pcc_pair {
 	/* The least RTT at the end of the pair, and of its first probe. */
 	pcc_num least_rtt;
 	pcc_num first_least_rtt;
-	/* Of the second probe: start, length, residual, bytes of a packet. */
+	/* Of the second probe: mean RTT, start, length, residual, bytes of a packet. */
+	pcc_num rtt;
 	pcc_num started;
 	pcc_num duration;
 	pcc_num residual;
@@ -317,6 +318,7 @@ PCC_CALL int pcc_pair_read(struct pcc_pair *pair, const struct pcc_report *a,
 	pair->started = n_mul(n_from(b->started), PCC_NANOSECOND);
 	pair->duration = b->duration;
 	pair->residual = b->rtt_residual;
+	pair->rtt = b->rtt;
 	pair->packet = n_div(b->sent, n_from(b->packets ? b->packets : 1));
 	pcc_pair_growth(pair, a, b);
 	return pcc_pair_loss(pair, a, b);

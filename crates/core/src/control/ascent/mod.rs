@@ -140,7 +140,9 @@ impl Ascent {
     fn length(&self, path: &Path) -> f64 {
         let rtt = path.rtt.as_secs_f64().max(1e-6);
         let packets = self.config.interval_packets * path.packet.get() as f64 / self.rate.bytes_per_sec().max(1.0);
-        (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(rtt.max(0.001))
+        // After an outage the smoothed RTT has it in it for as many round trips as few packets take to make it forget.
+        let most = rtt.min(self.probing.latest_rtt).max(0.001);
+        (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(most)
     }
 
     fn on_probe(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
@@ -219,6 +221,7 @@ impl Ascent {
         } else {
             Answer::Unclear
         };
+        probing.latest_rtt = pair.second.rtt.map_or(probing.latest_rtt, |rtt| rtt.as_secs_f64());
         // A path's delay does, and what a rival is known to fill is no path's.
         let stands = may_stand(growth) && !probing.rival.is_there();
         let queue = probing.level.read(&pair, growth.shrunk(), answer, stands)?;

@@ -47,6 +47,8 @@ pub(super) struct Probing {
     pub(super) rival: Rival,
     /// The most that was ever carried.
     pub(super) most: f64,
+    /// Mean RTT of the latest pair's second probe; infinite as long as there is none. Unit: s.
+    pub(super) latest_rtt: f64,
 }
 
 impl Probing {
@@ -65,6 +67,7 @@ impl Probing {
             price: Price::new(config.price_gain),
             rival: Rival::default(),
             most: capacity.bytes_per_sec(),
+            latest_rtt: f64::INFINITY,
         }
     }
 

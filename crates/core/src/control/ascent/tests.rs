@@ -205,6 +205,17 @@ fn probes_are_half_a_round_trip_long_and_have_time_for_their_packets_within_one(
 }
 
 #[test]
+fn an_outage_that_is_still_in_the_smoothed_rtt_makes_no_probe_longer() {
+    let (mut law, after) = (probing(), Path { rtt: Duration::from_secs(4), ..path() });
+    law.rate = Rate::from_mbit(0.3);
+    assert!((law.length(&after) - 1.6).abs() < 1e-9, "forty packets");
+    run(&mut law, 2, 1000.0);
+    law.rate = Rate::from_mbit(0.3);
+    assert!((law.length(&after) - RTT.as_secs_f64()).abs() < 1e-9, "{}", law.length(&after));
+    assert!((law.length(&Path { rtt: RTT / 2, ..after }) - 0.015).abs() < 1e-9, "nor a longer one shorter");
+}
+
+#[test]
 fn what_is_on_its_way_is_bounded() {
     let mut law = probing();
     (0..10_000).for_each(|_| {
