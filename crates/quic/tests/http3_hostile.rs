@@ -27,10 +27,13 @@ async fn flood(mut stream: SendStream, beginning: Vec<u8>) {
     while stream.write_all(&[0; 16 << 10]).await.is_ok() {}
 }
 
-/// Whether `attacker` hears that it asked too much.
+/// Whether `attacker` hears that it asked too much, or that its peer has forgotten it. A closed connection is remembered for
+/// three probe time-outs, here some milliseconds: who slept through them, as on a busy host one may, is answered by a reset
+/// (RFC 9000 §10.2 and §10.3).
 async fn is_turned_away(attacker: &Connection) -> Result<(), String> {
     match timeout(PATIENCE, attacker.closed()).await {
         Ok(ConnectionError::ApplicationClosed(close)) if close.error_code == code() => Ok(()),
+        Ok(ConnectionError::Reset) => Ok(()),
         other => Err(format!("{other:?}")),
     }
 }
