@@ -39,12 +39,7 @@ impl Pcc {
     pub(super) fn safe_window(&self) -> Bytes {
         // As BBR's (`cwnd_gain`): one bandwidth-delay product for the pipe, and one for acknowledgements that are late or come
         // together. Of the path without its queue: with the queue in it, the bound would grow with what it is to bound.
-        let base = self
-            .law
-            .base_rtt()
-            .or(self.rtt.min())
-            .unwrap_or(self.rtt.smoothed_or_assumed())
-            .max(SHORTEST);
+        let base = self.law.base_rtt().or(self.rtt.min()).unwrap_or(self.rtt.smoothed_or_assumed()).max(SHORTEST);
         let time = base * 2;
         let window = self.law.rate().max(self.slot.rate) * time + initial_window(self.packet);
         let is_told = self.trains.told().is_some_and(|rate| rate > self.law.rate());
