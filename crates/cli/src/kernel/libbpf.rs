@@ -153,6 +153,12 @@ impl Loaded {
             if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES)) && !super::rights::may_load() {
                 return Err(super::rights::missing(&error));
             }
+            if part == Part::Watch && error.kind() == io::ErrorKind::PermissionDenied {
+                bail!(
+                    "the kernel lets nobody look at its connections: it refuses a BPF iterator, also to who may load PCC \
+                     ({error}); `ss -tin` shows what TCP knows of each"
+                );
+            }
             bail!("the kernel refused {}: {error}{}", object.origin(), said());
         }
         Ok(loaded)
