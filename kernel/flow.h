@@ -96,10 +96,10 @@ PCC_CALL int pcc_update_path(struct pcc_flow *flow)
 	return 0;
 }
 
-/* A host's timers and interrupts are no better than this. Unit: s. */
-#define PCC_SHORTEST_RTT n_ratio(5, 4000)
+/* No RTT is taken for shorter. Unit: s. */
+#define PCC_SHORTEST_RTT n_ratio(1, 1000)
 
-/* Two bandwidth-delay products of the path without its queue, and ten packets: a bound
+/* 2.5 bandwidth-delay products of the path without its queue, and ten packets: a bound
  * for what a path that falls silent is sent. In Starting also what the path has answered
  * for allows.
  */
@@ -117,7 +117,7 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 	if (flow->law.state == PCC_PROBING && flow->law.which != PCC_VIVACE &&
 	    n_above(flow->law.probing.level.tolerance, N_ZERO))
 		time = pcc_level_base(&flow->law.probing.level);
-	time = n_mul(n_max(time, PCC_SHORTEST_RTT), n_from(2));
+	time = n_mul(n_max(time, PCC_SHORTEST_RTT), n_ratio(5, 2));
 	rate = n_max(flow->law.rate, flow->law.slot.rate);
 	window = n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet)));
 	window += PCC_INITIAL_WINDOW;

@@ -12,9 +12,6 @@ const INITIAL_WINDOW: u64 = 10;
 /// exactly 1; the rest lets it go on through reordering, jitter and delayed acknowledgements.
 const STARTING_LEAD: f64 = 1.5;
 
-/// A host's timers and interrupts are no better than this.
-const SHORTEST: Duration = Duration::from_micros(1250);
-
 /// Where Starting began: the bytes whose fate was known, and how many more may be in flight at once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
@@ -37,10 +34,16 @@ impl Pcc {
     }
 
     pub(super) fn safe_window(&self) -> Bytes {
-        // As BBR's (`cwnd_gain`): one bandwidth-delay product for the pipe, and one for acknowledgements that are late or come
-        // together. Of the path without its queue: with the queue in it, the bound would grow with what it is to bound.
-        let base = self.law.base_rtt().or(self.rtt.min()).unwrap_or(self.rtt.smoothed_or_assumed()).max(SHORTEST);
-        let time = base * 2;
+        // 2.5 bandwidth-delay products of the path without its queue: with the queue in it, the bound would grow with what
+        // it is to bound. Less makes the queues of radio links shorter, and leaves CUBIC more of a deep buffer
+        // (`docs/sweeps/links.md`).
+        let base = self
+            .law
+            .base_rtt()
+            .or(self.rtt.min())
+            .unwrap_or(self.rtt.smoothed_or_assumed())
+            .max(Duration::from_millis(1));
+        let time = base * 5 / 2;
         let window = self.law.rate().max(self.slot.rate) * time + initial_window(self.packet);
         let is_told = self.trains.told().is_some_and(|rate| rate > self.law.rate());
         if !self.law.is_starting() || is_told {

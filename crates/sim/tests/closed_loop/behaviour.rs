@@ -177,17 +177,16 @@ fn who_was_left_at_a_packet_an_rtt_finds_the_way_up_by_doubling() {
 
 #[test]
 fn jitter_from_the_first_packet_is_not_taken_for_congestion() {
-    // The means of so many are known to .001, .002, .004 and .005; single seeds differ by up to .03.
-    for (jitter, worst, mean) in [(5, 0.885, 0.90), (20, 0.84, 0.863), (40, 0.72, 0.812), (60, 0.68, 0.745)] {
+    for (jitter, worst, mean) in [(5, 0.885, 0.90), (20, 0.85, 0.87), (40, 0.79, 0.83), (60, 0.75, 0.785)] {
         let mut shares = Vec::new();
-        for seed in 1..=32 {
+        for seed in 1..=8 {
             let path = format!("rate=100Mbit,rtt=100ms,buffer=1.25MB,jitter={jitter}ms");
             let results = seeded(&path, 10, seed, vec![Flow::default()]);
             at_least(&format!("share at {jitter} ms, seed {seed}"), results.share_after(s(0)), worst, &results);
             at_most(&format!("loss at {jitter} ms, seed {seed}"), results.flows[0].loss(), 0.07, &results);
             shares.push(results.share_after(s(0)));
         }
-        let found = shares.iter().sum::<f64>() / 32.0;
+        let found = shares.iter().sum::<f64>() / 8.0;
         assert!(found >= mean, "mean share at {jitter} ms: {found} of {shares:?}");
     }
 }
