@@ -150,6 +150,24 @@ PCC_PART bool pcc_law_ends_early(struct pcc_law *law, const struct pcc_program *
 	return pcc_overloads(&law->starting, &law->report, &law->path, program);
 }
 
+/* The RTT that no rate of ours would shorten, where the law knows that it is longer than
+ * the least one seen: of the path without a queue, or with the queue that somebody else
+ * fills; NaN where it does not. Unit: s.
+ */
+PCC_PART pcc_num pcc_law_standing_rtt(const struct pcc_law *law)
+{
+	const struct pcc_level *level = &law->probing.level;
+	pcc_num filled = N_ZERO;
+
+	if (law->state != PCC_PROBING || law->which == PCC_VIVACE)
+		return N_UNKNOWN;
+	if (law->probing.rival.has_floor)
+		filled = pcc_level_unfiltered(level);
+	if (!n_above(level->tolerance, N_ZERO) && !n_above(filled, N_ZERO))
+		return N_UNKNOWN;
+	return n_add(pcc_level_base(level), filled);
+}
+
 /* which is one of enum pcc_law_kind, or else Ascent. */
 PCC_PART void pcc_law_new(struct pcc_law *law, u32 which, pcc_num rate, u64 seed)
 {

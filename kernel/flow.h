@@ -99,9 +99,9 @@ PCC_CALL int pcc_update_path(struct pcc_flow *flow)
 /* No RTT is taken for shorter. Unit: s. */
 #define PCC_SHORTEST_RTT n_ratio(1, 1000)
 
-/* 2.5 bandwidth-delay products of the path without its queue, and ten packets: a bound
- * for what a path that falls silent is sent. In Starting also what the path has answered
- * for allows.
+/* Two bandwidth-delay products of the path without a queue of ours, and ten packets: a
+ * bound for what a path that falls silent is sent. In Starting also what the path has
+ * answered for allows.
  */
 PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 {
@@ -113,11 +113,10 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 	least = pcc_rtt_least(&flow->rtt);
 	if (!least)
 		least = RTT_ASSUMED;
-	time = n_seconds(least);
-	if (flow->law.state == PCC_PROBING && flow->law.which != PCC_VIVACE &&
-	    n_above(flow->law.probing.level.tolerance, N_ZERO))
-		time = pcc_level_base(&flow->law.probing.level);
-	time = n_mul(n_max(time, PCC_SHORTEST_RTT), n_ratio(5, 2));
+	time = pcc_law_standing_rtt(&flow->law);
+	if (!n_known(time))
+		time = n_seconds(least);
+	time = n_mul(n_max(time, PCC_SHORTEST_RTT), N_TWO);
 	rate = n_max(flow->law.rate, flow->law.slot.rate);
 	window = n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet)));
 	window += PCC_INITIAL_WINDOW;

@@ -138,6 +138,11 @@ u64 pcc_lib_law_rate(const struct pcc_law *law)
 	return law->rate;
 }
 
+u64 pcc_lib_law_standing_rtt(const struct pcc_law *law)
+{
+	return pcc_law_standing_rtt(law);
+}
+
 u32 pcc_lib_law_state(const struct pcc_law *law)
 {
 	return law->state;

@@ -118,6 +118,7 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_law_back_off(law: *mut u64, rate: u64);
     pub(crate) fn pcc_lib_law_restart(law: *mut u64);
     pub(crate) fn pcc_lib_law_rate(law: *const u64) -> u64;
+    pub(crate) fn pcc_lib_law_standing_rtt(law: *const u64) -> u64;
     pub(crate) fn pcc_lib_law_state(law: *const u64) -> u32;
     pub(crate) fn pcc_lib_read_rtt(now: u64, sent: u64, taken: i64, is_retrans: bool, is_delayed: bool) -> u32;
     pub(crate) fn pcc_lib_flow_size() -> u32;

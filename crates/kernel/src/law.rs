@@ -3,6 +3,7 @@
 use crate::ffi;
 use crate::program::Program;
 use crate::report::Report;
+use core::time::Duration;
 use pcc::control::{self, Slot};
 use pcc::interval;
 use pcc::units::Rate;
@@ -112,6 +113,13 @@ impl Law {
     pub fn rate(&self) -> Rate {
         // SAFETY: the state lives through the call.
         Rate::from_bytes_per_sec(f64::from_bits(unsafe { ffi::pcc_lib_law_rate(self.state.as_ptr()) }))
+    }
+
+    /// As [`control::RateControl::standing_rtt`].
+    pub fn standing_rtt(&self) -> Option<Duration> {
+        // SAFETY: the state lives through the call.
+        let seconds = f64::from_bits(unsafe { ffi::pcc_lib_law_standing_rtt(self.state.as_ptr()) });
+        Duration::try_from_secs_f64(seconds).ok()
     }
 
     /// The state's name, as [`control::RateControl::state`].

@@ -207,6 +207,9 @@ impl Both {
         self.same("verdict", verdict, same, self.core.state());
         self.agree("rate", self.core.rate(), self.kernel.rate());
         self.same("state", self.core.state(), self.kernel.state(), "");
+        let standing = |rtt: Option<Duration>| rtt.map_or(0.0, |rtt| rtt.as_secs_f64());
+        let (core, kernel) = (standing(self.core.standing_rtt()), standing(self.kernel.standing_rtt()));
+        self.same("standing RTT", true, (core - kernel).abs() <= 1e-3 * core, &format!("{core} and {kernel} s"));
         verdict
     }
 }

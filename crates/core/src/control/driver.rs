@@ -175,9 +175,9 @@ impl RateControl for Driver {
         }
     }
 
-    fn base_rtt(&self) -> Option<Duration> {
+    fn standing_rtt(&self) -> Option<Duration> {
         match &self.phase {
-            Phase::Steered(law) => law.base_rtt(),
+            Phase::Steered(law) => law.standing_rtt(),
             _ => None,
         }
     }

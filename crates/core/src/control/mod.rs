@@ -141,8 +141,9 @@ pub trait RateControl: Debug + Send + Sync {
     /// The base rate, around which is probed.
     fn rate(&self) -> Rate;
 
-    /// The RTT of the path without a queue, where the law has found out that it is longer than the least one seen.
-    fn base_rtt(&self) -> Option<Duration> {
+    /// The RTT that no rate of ours would shorten, where the law has found out that it is longer than the least one seen: of
+    /// the path without a queue, or with the queue that somebody else fills.
+    fn standing_rtt(&self) -> Option<Duration> {
         None
     }
 

@@ -34,16 +34,16 @@ impl Pcc {
     }
 
     pub(super) fn safe_window(&self) -> Bytes {
-        // 2.5 bandwidth-delay products of the path without its queue: with the queue in it, the bound would grow with what
-        // it is to bound. Less makes the queues of radio links shorter, and leaves CUBIC more of a deep buffer
+        // Two bandwidth-delay products of the path without its queue: with the queue in it, the bound would grow with what
+        // it is to bound. But what somebody else fills is there whatever we do: without it the bound would hold the rate back
         // (`docs/sweeps/links.md`).
         let base = self
             .law
-            .base_rtt()
+            .standing_rtt()
             .or(self.rtt.min())
             .unwrap_or(self.rtt.smoothed_or_assumed())
             .max(Duration::from_millis(1));
-        let time = base * 5 / 2;
+        let time = base * 2;
         let window = self.law.rate().max(self.slot.rate) * time + initial_window(self.packet);
         let is_told = self.trains.told().is_some_and(|rate| rate > self.law.rate());
         if !self.law.is_starting() || is_told {

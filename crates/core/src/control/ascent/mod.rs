@@ -353,9 +353,10 @@ impl RateControl for Ascent {
         self.probing.forget_pairs();
     }
 
-    fn base_rtt(&self) -> Option<Duration> {
-        let level = &self.probing.level;
-        level.is_raised().then(|| Duration::try_from_secs_f64(level.base()).ok())?
+    fn standing_rtt(&self) -> Option<Duration> {
+        let Probing { level, rival, .. } = &self.probing;
+        let filled = if rival.is_there() { level.unfiltered() } else { 0.0 };
+        (level.is_raised() || filled > 0.0).then(|| Duration::try_from_secs_f64(level.base() + filled).ok())?
     }
 
     fn rate(&self) -> Rate {

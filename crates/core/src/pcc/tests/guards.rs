@@ -174,12 +174,12 @@ fn a_ping_now_and_then_does_not_keep_a_rate_of_long_ago() {
 }
 
 #[test]
-fn the_window_is_two_and_a_half_times_what_an_empty_path_holds_and_ten_packets() {
+fn the_window_is_twice_what_an_empty_path_holds_and_ten_packets() {
     let mut flow = Flow::new();
     flow.sends_for(ms(200));
     flow.pcc.on_persistent_congestion(flow.now);
     let base = flow.pcc.rtt().min().unwrap();
-    let holds = flow.pcc.law.rate().max(flow.pcc.rate()) * (base * 5 / 2);
+    let holds = flow.pcc.law.rate().max(flow.pcc.rate()) * (base * 2);
     assert_eq!(flow.pcc.congestion_window(), holds + Bytes::new(12_000));
 }
 
