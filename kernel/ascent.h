@@ -16,8 +16,11 @@
 
 /* Where the RTT is long, probes need be no longer than this. Unit: s. */
 #define ASCENT_LONG_ENOUGH n_ratio(25, 1000)
-/* A probe is no shorter than this, and no longer than an RTT. Unit: s. */
-#define ASCENT_SHORT_RTT n_ratio(1, 1000)
+/* Four RTT are no long time to anybody if they are shorter than this: a probe may take them
+ * for the sake of its packets. Unit: s.
+ */
+#define ASCENT_SHORT n_ratio(5, 1000)
+#define ASCENT_SHORTEST n_ratio(1, 1000)
 /* Of the most that was ever carried, so much is remembered from pair to pair as long as
  * we are alone. Who sends less than this share of what goes through the queue is not.
  */
@@ -43,7 +46,8 @@ PCC_PART pcc_num pcc_probe_length(const struct pcc_law *law)
 	 */
 	if (n_known(law->probing.latest_rtt))
 		rtt = n_min(rtt, law->probing.latest_rtt);
-	return n_min(n_max(length, packets), n_max(rtt, ASCENT_SHORT_RTT));
+	rtt = n_max(rtt, n_min(n_mul(N_FOUR, rtt), ASCENT_SHORT));
+	return n_min(n_max(length, packets), n_max(rtt, ASCENT_SHORTEST));
 }
 
 PCC_PART void pcc_probing_begin(struct pcc_law *law)
@@ -98,6 +102,7 @@ PCC_CALL int pcc_next_probe(struct pcc_law *law)
 	rtts = n_div(length, n_max(law->path.rtt, n_ratio(1, 1000000)));
 	law->slot.rtts_least = rtts;
 	law->slot.rtts_most = rtts;
+	law->slot.is_stretched = 0;
 	return 0;
 }
 

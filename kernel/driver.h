@@ -34,6 +34,7 @@ PCC_CALL int pcc_law_next(struct pcc_law *law)
 		law->slot.rtts_least = N_ONE;
 		law->slot.rtts_most = N_ONE;
 		law->slot.trial = PCC_FILLER;
+		law->slot.is_stretched = 1;
 		return 0;
 	}
 	if (law->state == PCC_DRAINING && law->look_again) {

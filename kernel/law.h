@@ -17,7 +17,8 @@ struct pcc_slot {
 	pcc_num rtts_most;
 	/* Which of the law's questions it answers, 0 to 255, or PCC_FILLER. */
 	s32 trial;
-	u32 reserved;
+	/* Whether it lasts as long as MONITOR_LEAST_PACKETS take, if that is longer. */
+	u32 is_stretched;
 };
 
 /* What a law may know of the path when it decides. Rates in byte/s. */

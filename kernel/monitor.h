@@ -116,7 +116,7 @@ PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_s
 	packets = n_to(n_mul(n_div(volume, slot->rate), N_BILLION));
 	if (packets > 4 * path->rtt_ns)
 		packets = 4 * path->rtt_ns;
-	if (length < packets)
+	if (slot->is_stretched && length < packets)
 		length = packets;
 	if (slot->trial >= 0 && length < MONITOR_SHORTEST_TRIAL)
 		length = MONITOR_SHORTEST_TRIAL;

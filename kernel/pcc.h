@@ -47,6 +47,7 @@ PCC_CALL int pcc_plan_next(struct pcc_flow *flow)
 		slot->rtts_least = N_ONE;
 		slot->rtts_most = N_ONE;
 		slot->trial = PCC_FILLER;
+		slot->is_stretched = 1;
 	}
 	slot->rate = pcc_clamp(&flow->law.path, slot->rate);
 	flow->rate = n_to(slot->rate);

@@ -91,6 +91,7 @@ PCC_PART void pcc_starting_next(struct pcc_starting *starting, const struct pcc_
 {
 	bool first = !starting->has_best && !starting->unknown;
 
+	slot->is_stretched = 1;
 	if (starting->unknown > 1) {
 		/* The results are late, so perhaps the path is full: on with the
 		 * last rate known to be good, and not for long.

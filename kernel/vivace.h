@@ -63,6 +63,7 @@ PCC_CALL int pcc_vivace_next(struct pcc_law *law)
 	law->slot.rate = law->rate;
 	law->slot.rtts_least = N_ONE;
 	law->slot.rtts_most = N_ONE;
+	law->slot.is_stretched = 1;
 	law->slot.trial = pcc_round_launch(&law->vivace.round, &law->random);
 	if (law->slot.trial < 0)
 		return 0;

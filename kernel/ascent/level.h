@@ -246,6 +246,7 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 	 */
 	lone = n_min(before, n_div(seen, N_TWO));
 	enough = n_min(enough, n_max(lone, n_mul(LEVEL_LIKELY, level->noise)));
+	enough = n_sub(enough, PAIR_RESOLUTION);
 	if (n_above(n_sub(before, after), enough)) {
 		level->wait = n_min(n_mul(N_TWO, level->wait), LEVEL_LONGEST_WAIT);
 		level->wait = n_max(level->wait, first_wait);

@@ -31,11 +31,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// How long an interval at this rate is meant to last if the law asks for `by_time`.
-    pub(crate) fn length(&self, rate: Rate, judged: bool, by_time: Duration, packet: Bytes, rtt: Duration) -> Duration {
+    /// How long this interval is meant to last if the law asks for `by_time`.
+    pub(crate) fn length(&self, slot: &Slot, by_time: Duration, packet: Bytes, rtt: Duration) -> Duration {
         let volume = Bytes::new(packet.get().saturating_mul(u64::from(self.min_packets)));
-        let by_packets = rate.time_for(volume).min(4 * rtt);
-        let by_trains = if judged { SHORTEST_TRIAL } else { Duration::ZERO };
+        let by_packets = if slot.is_stretched { slot.rate.time_for(volume).min(4 * rtt) } else { Duration::ZERO };
+        let by_trains = if slot.trial.is_some() { SHORTEST_TRIAL } else { Duration::ZERO };
         by_time.max(by_packets).max(by_trains)
     }
 }
@@ -165,7 +165,7 @@ impl Monitor {
     pub(crate) fn open(&mut self, now: Timestamp, slot: Slot, packet: Bytes, rtt: Duration, rng: &mut Rng) {
         let (shortest, longest) = slot.rtts;
         let by_time = rtt.mul_f64(shortest + (longest - shortest) * rng.unit());
-        let length = self.config.length(slot.rate, slot.trial.is_some(), by_time, packet, rtt);
+        let length = self.config.length(&slot, by_time, packet, rtt);
         self.intervals.push_back(Interval::new(self.next_interval, slot, length, now));
         self.next_interval += 1;
     }

@@ -11,7 +11,7 @@ pub(crate) struct Slot {
     pub(crate) rtts_least: u64,
     pub(crate) rtts_most: u64,
     pub(crate) trial: i32,
-    pub(crate) reserved: u32,
+    pub(crate) is_stretched: u32,
 }
 
 /// `struct pcc_path`.

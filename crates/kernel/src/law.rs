@@ -49,7 +49,7 @@ fn slot(slot: Slot) -> ffi::Slot {
         rtts_least: slot.rtts.0.to_bits(),
         rtts_most: slot.rtts.1.to_bits(),
         trial: slot.trial.map_or(-1, i32::from),
-        reserved: 0,
+        is_stretched: slot.is_stretched.into(),
     }
 }
 
@@ -74,6 +74,7 @@ impl Law {
             rate: Rate::from_bytes_per_sec(f64::from_bits(next.rate)),
             trial: u8::try_from(next.trial).ok(),
             rtts: (f64::from_bits(next.rtts_least), f64::from_bits(next.rtts_most)),
+            is_stretched: next.is_stretched != 0,
         }
     }
 

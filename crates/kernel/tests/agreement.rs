@@ -188,6 +188,7 @@ impl Both {
         let (core, kernel) = (self.core.next(path, &mut self.rng), self.kernel.next(path));
         self.same("trial", core.trial, kernel.trial, self.core.state());
         self.agree("rate of the next interval", core.rate, kernel.rate);
+        self.same("stretched", core.is_stretched, kernel.is_stretched, "");
         self.same("length", true, (core.rtts.0 / kernel.rtts.0 - 1.0).abs() < 1e-3, "");
         core
     }

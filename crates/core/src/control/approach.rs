@@ -32,7 +32,7 @@ impl Approach {
 
     /// What to try next, in intervals of so many RTT; only a step is judged.
     pub(super) fn next(&mut self, rtts: f64) -> Slot {
-        let slot = |rate, trial, rtts| Slot { rate, trial, rtts: (rtts, rtts) };
+        let slot = |rate, trial, rtts| Slot { trial, rtts: (rtts, rtts), ..Slot::filler(rate) };
         let is_doubling = |step: Rate| step <= self.proven * DOUBLING;
         match self.taken {
             None => {

@@ -32,12 +32,15 @@ pub struct Slot {
     pub trial: Option<u8>,
     /// Shortest and longest duration in RTT; drawn uniformly between, so that competing senders do not probe in step.
     pub rtts: (f64, f64),
+    /// Whether it lasts as long as [`monitor::Config::min_packets`] take, if that is longer; not where the law has seen to it
+    /// itself that the interval tells enough.
+    pub is_stretched: bool,
 }
 
 impl Slot {
     /// An interval that is not judged.
     pub const fn filler(rate: Rate) -> Self {
-        Self { rate, trial: None, rtts: (1.0, 1.0) }
+        Self { rate, trial: None, rtts: (1.0, 1.0), is_stretched: true }
     }
 }
 
@@ -86,7 +89,8 @@ impl Path {
 
     /// How long a judged interval of so many RTT lasts at this rate.
     pub fn interval(&self, rate: Rate, rtts: f64) -> Duration {
-        let length = self.monitor.length(rate, true, self.rtt.mul_f64(rtts), self.packet, self.rtt);
+        let slot = Slot { trial: Some(0), ..Slot::filler(rate) };
+        let length = self.monitor.length(&slot, self.rtt.mul_f64(rtts), self.packet, self.rtt);
         length.min(monitor::longest_interval(self.rtt))
     }
 }

@@ -123,7 +123,7 @@ impl Starting {
             self.rate = path.clamp(self.rate * 2.0);
         }
         self.unknown += 1;
-        Slot { rate: self.rate, trial: Some(0), rtts: (rtts, rtts) }
+        Slot { trial: Some(0), rtts: (rtts, rtts), ..Slot::filler(self.rate) }
     }
 
     pub(super) fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Judgement {

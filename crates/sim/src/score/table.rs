@@ -231,8 +231,8 @@ pub const ROWS: &[Row] = &[
     row("27", "CUBIC beside, 4 BDP", "clean,buffer=1.5MB", CUBIC, LastPart, [0.25, 0.40]).long([30, 60], [2, 5]),
     row("27", "no more, 4 BDP", "clean,buffer=1.5MB", CUBIC, LastPart, [0.60, 0.60])
         .most()
-        .long([30, 60], [2, 5])
-        .today(0.68),
+        .long([30, 60], [8, 8])
+        .today(0.72),
     row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [2, 5]).today(0.66),
     row("27", "no more, 1/4 BDP", "clean,buffer=94KB", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [2, 5]),
 ];

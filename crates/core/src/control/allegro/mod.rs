@@ -211,13 +211,13 @@ impl RateControl for Allegro {
                 let Some((trial, high)) = trials.launch(self.config.paper, rng) else { return Slot::filler(self.rate) };
                 let epsilon = self.visible(epsilon, path);
                 let rate = self.rate * (if high { 1.0 + epsilon } else { 1.0 - epsilon });
-                Slot { rate, trial: Some(trial), rtts }
+                Slot { trial: Some(trial), rtts, ..Slot::filler(rate) }
             }
             State::RateAdjusting(adjusting) => {
                 if core::mem::replace(&mut adjusting.launched, true) {
                     return Slot::filler(self.rate);
                 }
-                Slot { rate: self.rate, trial: Some(0), rtts }
+                Slot { trial: Some(0), rtts, ..Slot::filler(self.rate) }
             }
         }
     }

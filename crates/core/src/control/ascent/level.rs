@@ -6,7 +6,7 @@
 //! is sent at half the rate: a queue falls, or rises where somebody else fills it; what stays as it is, is the path's from then
 //! on, until the level is seen below it. What certainly moves is not, nor what a rival is known to fill.
 
-use super::pair::{Pair, TELLING_GROWTH};
+use super::pair::{Pair, RESOLUTION, TELLING_GROWTH};
 use crate::control::response::Estimate;
 
 /// So much of the rate must be gone, and the level must be there still, for doubts.
@@ -218,7 +218,7 @@ impl Level {
         let enough = (CERTAIN * self.noise).max(LEAST_FALL * seen);
         // A level that fell by as much as a lone sender's would is hardly the path's, though less than that is certain.
         let lone = before.min(seen / 2.0);
-        let enough = enough.min(lone.max(LIKELY * self.noise));
+        let enough = enough.min(lone.max(LIKELY * self.noise)) - RESOLUTION;
         if before - after > enough {
             self.wait = (2.0 * self.wait).min(LONGEST_WAIT).max(FIRST_WAIT * rtt);
             self.anchor = (2.0 * pair.rate(), after.max(0.0));

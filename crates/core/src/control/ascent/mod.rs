@@ -55,7 +55,7 @@ pub struct Config {
     pub back_off_max: f64,
     /// Length of a probe. Unit: RTT.
     pub interval_rtts: f64,
-    /// A probe has at least the time of so many packets, within an RTT.
+    /// A probe has at least the time of so many packets, within an RTT, or four short ones (`docs/sweeps/ascent.md`).
     pub interval_packets: f64,
     /// How far ahead the queue is foreseen. Unit: RTT, of which one passes before a rate is heard of.
     pub horizon_rtts: f64,
@@ -90,6 +90,8 @@ impl Default for Config {
 /// Where the RTT is long, many short probes say more than a long one: they need be no longer than this, if that is time for
 /// enough packets.
 const LONG_ENOUGH: Duration = Duration::from_millis(25);
+/// Four RTT are no long time to anybody if they are shorter than this: a probe may take them for the sake of its packets.
+const SHORT: Duration = Duration::from_millis(5);
 /// A response of the queue to our rate is certain from so many errors on (97.5 %).
 const ERRORS: f64 = 2.0;
 /// Of the most that was ever carried, so much is remembered from pair to pair as long as we are alone: half of it after 70.
@@ -141,7 +143,8 @@ impl Ascent {
         let rtt = path.rtt.as_secs_f64().max(1e-6);
         let packets = self.config.interval_packets * path.packet.get() as f64 / self.rate.bytes_per_sec().max(1.0);
         // After an outage the smoothed RTT has it in it for as many round trips as few packets take to make it forget.
-        let most = rtt.min(self.probing.latest_rtt).max(0.001);
+        let most = rtt.min(self.probing.latest_rtt);
+        let most = most.max((4.0 * most).min(SHORT.as_secs_f64())).max(0.001);
         (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(most)
     }
 
@@ -328,7 +331,7 @@ impl RateControl for Ascent {
         }
         probing.launched.push_back(Launched { trial, fresh: true, rate: rate.bytes_per_sec(), seconds: length });
         let rtts = length / path.rtt.as_secs_f64().max(1e-6);
-        Slot { rate, trial: Some(trial), rtts: (rtts, rtts) }
+        Slot { rate, trial: Some(trial), rtts: (rtts, rtts), is_stretched: false }
     }
 
     fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {

@@ -11,7 +11,7 @@ pub(super) struct Pair {
 }
 
 /// No RTT is known better than this. Unit: s.
-const RESOLUTION: f64 = 1e-6;
+pub(super) const RESOLUTION: f64 = 1e-6;
 /// Growth below this is none (`docs/sweeps/links.md`). Unit: s/s.
 pub(super) const TELLING_GROWTH: f64 = 0.002;
 

@@ -203,8 +203,17 @@ fn probes_are_half_a_round_trip_long_and_have_time_for_their_packets_within_one(
     let at = |rtt: u64| law.length(&Path { rtt: Duration::from_millis(rtt), ..path() });
     assert!((at(30) - 0.015).abs() < 1e-9);
     assert!((at(800) - 0.025).abs() < 1e-9, "no longer than is enough");
-    assert!((at(12) - 0.0096).abs() < 1e-9, "forty packets at 50 Mbit/s");
-    assert!((at(2) - 0.002).abs() < 1e-9, "but within an RTT");
+    let at = |mbit: f64, rtt: u64| {
+        let mut law = probing();
+        law.rate = Rate::from_mbit(mbit);
+        law.length(&Path { rtt: Duration::from_millis(rtt), ..path() })
+    };
+    assert!((at(20.0, 30) - 0.024).abs() < 1e-9, "forty packets");
+    assert!((at(2.0, 30) - 0.03).abs() < 1e-9, "but within an RTT");
+    assert!((at(2.0, 1) - 0.004).abs() < 1e-9 && (at(2.0, 3) - 0.005).abs() < 1e-9, "or four, up to 5 ms");
+    assert!((at(200.0, 1) - 0.0024).abs() < 1e-9, "if it takes them");
+    let slot = probing().next(&path(), &mut Rng::new(1));
+    assert!(!slot.is_stretched, "that is long enough");
 }
 
 #[test]

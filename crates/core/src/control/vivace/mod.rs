@@ -185,7 +185,7 @@ impl RateControl for Vivace {
         let rtts = (self.config.interval_rtts, self.config.interval_rtts);
         if let Some(moving) = &mut self.moving {
             return if moving.launch() {
-                Slot { rate: self.rate, trial: Some(0), rtts }
+                Slot { trial: Some(0), rtts, ..Slot::filler(self.rate) }
             } else {
                 Slot::filler(self.rate)
             };
@@ -193,7 +193,7 @@ impl RateControl for Vivace {
         let Some((trial, high)) = self.round.launch(rng) else { return Slot::filler(self.rate) };
         let step = self.epsilon(path);
         let rate = self.rate * (if high { 1.0 + step } else { 1.0 - step });
-        Slot { rate: path.clamp(rate), trial: Some(trial), rtts }
+        Slot { trial: Some(trial), rtts, ..Slot::filler(path.clamp(rate)) }
     }
 
     fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
