@@ -151,9 +151,8 @@ PCC_PART bool pcc_law_ends_early(struct pcc_law *law, const struct pcc_program *
 	return pcc_overloads(&law->starting, &law->report, &law->path, program);
 }
 
-/* The RTT that no rate of ours would shorten, where the law knows that it is longer than
- * the least one seen: of the path without a queue, or with the queue that somebody else
- * fills; NaN where it does not. Unit: s.
+/* The RTT that no rate of ours would shorten: of the path without a queue, or with the
+ * queue that somebody else fills; NaN where the law does not know it. Unit: s.
  */
 PCC_PART pcc_num pcc_law_standing_rtt(const struct pcc_law *law)
 {
@@ -164,8 +163,6 @@ PCC_PART pcc_num pcc_law_standing_rtt(const struct pcc_law *law)
 		return N_UNKNOWN;
 	if (law->probing.rival.has_floor)
 		filled = pcc_level_unfiltered(level);
-	if (!n_above(level->tolerance, N_ZERO) && !n_above(filled, N_ZERO))
-		return N_UNKNOWN;
 	return n_add(pcc_level_base(level), filled);
 }
 

@@ -145,8 +145,8 @@ pub trait RateControl: Debug + Send + Sync {
     /// The base rate, around which is probed.
     fn rate(&self) -> Rate;
 
-    /// The RTT that no rate of ours would shorten, where the law has found out that it is longer than the least one seen: of
-    /// the path without a queue, or with the queue that somebody else fills.
+    /// The RTT that no rate of ours would shorten, where the law knows it: of the path without a queue, or with the queue that
+    /// somebody else fills.
     fn standing_rtt(&self) -> Option<Duration> {
         None
     }

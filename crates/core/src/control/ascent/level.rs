@@ -117,6 +117,7 @@ impl Level {
     }
 
     /// Whether it is more than the least RTT.
+    #[cfg(test)]
     pub(super) fn is_raised(&self) -> bool {
         self.tolerance > 0.0
     }

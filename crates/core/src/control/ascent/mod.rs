@@ -359,7 +359,7 @@ impl RateControl for Ascent {
     fn standing_rtt(&self) -> Option<Duration> {
         let Probing { level, rival, .. } = &self.probing;
         let filled = if rival.is_there() { level.unfiltered() } else { 0.0 };
-        (level.is_raised() || filled > 0.0).then(|| Duration::try_from_secs_f64(level.base() + filled).ok())?
+        Duration::try_from_secs_f64(level.base() + filled).ok()
     }
 
     fn rate(&self) -> Rate {

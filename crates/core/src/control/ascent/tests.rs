@@ -237,12 +237,12 @@ fn what_is_on_its_way_is_bounded() {
 }
 
 #[test]
-fn a_base_rtt_found_to_be_longer_is_told_until_the_path_is_looked_for_anew() {
+fn a_base_rtt_is_told_while_the_law_is_at_work_and_also_that_it_became_longer() {
     let (mut driver, mut rng, fair) =
         (Driver::new(Law::default(), Rate::from_mbit(50.0)), Rng::new(1), Fair::default());
     driver.back_off(Rate::from_mbit(50.0));
     driver.next(&path(), &mut rng);
-    assert_eq!(driver.standing_rtt(), None, "nothing drains any more, nothing is known yet");
+    assert_eq!(driver.standing_rtt(), None, "it drains, and no law is at work");
     for at in 0..20 {
         let slot = driver.next(&path(), &mut rng);
         let plain = carried(slot, Duration::from_millis(15) * at, 1000.0);
