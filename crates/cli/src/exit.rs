@@ -17,6 +17,12 @@ pub(crate) enum Failure {
     Integrity = 4,
     /// The peer could not be reached, or was lost for too long (5).
     Unreachable = 5,
+    /// The command to run is none that can be started (126, as shells count).
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "pcc shell is Linux's"))]
+    NotExecutable = 126,
+    /// There is no such command (127, as shells count).
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "pcc shell is Linux's"))]
+    NoCommand = 127,
     /// The user pressed Ctrl-C (130: 128 and the signal's number, as shells count).
     Interrupted = 130,
     /// Nobody reads the output any more, as in `pcc emulate --list | head` (141).
@@ -34,6 +40,8 @@ impl std::fmt::Display for Failure {
             Self::Partial => "only partly done",
             Self::Integrity => "data damaged",
             Self::Unreachable => "peer unreachable",
+            Self::NotExecutable => "not executable",
+            Self::NoCommand => "no such command",
             Self::Interrupted => "interrupted",
             Self::Unread => "output not read",
             Self::Terminated => "told to end",

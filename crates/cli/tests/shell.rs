@@ -106,9 +106,13 @@ fn it_ends_as_the_command_does_and_leaves_nothing_behind() {
         let done = shell(dir.path(), &[], &[&link[..], &["--", "sh", "-c", line]].concat());
         assert_eq!(done.status.code(), Some(code), "{line}: {done:?}");
     }
-    let done = shell(dir.path(), &[], &[&link[..], &["--", "no-such-command"]].concat());
-    let error = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.code() == Some(1) && error.contains("could not start no-such-command"), "{done:?}");
+    std::fs::write(dir.path().join("text"), "no program").unwrap();
+    for (command, code) in [("no-such-command", 127), ("./text", 126)] {
+        let done = shell(dir.path(), &[], &[&link[..], &["--", command]].concat());
+        let error = String::from_utf8_lossy(&done.stderr);
+        let said = format!("could not start {command}");
+        assert!(done.status.code() == Some(code) && error.contains(&said), "{done:?}");
+    }
     // What runs outside ends with the command.
     let line = "until test -s pid; do sleep 0.05; done";
     let outside = "echo $$ > pid; sleep 1000";

@@ -1,4 +1,5 @@
-use super::object::Source;
+use super::libbpf::{Loaded, Part};
+use super::object::{Object, Source};
 use super::{libbpf, object, rights, variant};
 use anyhow::bail;
 use serde_json::json;
@@ -77,6 +78,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             missing("object", found, format!("{problem:#}"))
         }
     });
+    if rights::may_load() {
+        findings.extend(args.source.object().ok().map(|object| watching(&object)));
+    }
     let lacking = findings.iter().filter(|finding| finding.grade == Grade::Missing).count();
     let mut out = io::stdout().lock();
     if args.json {
@@ -98,6 +102,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         0 => Ok(()),
         1 => bail!("PCC cannot be loaded here: one thing is missing"),
         _ => bail!("PCC cannot be loaded here: {lacking} things are missing"),
+    }
+}
+
+/// Whether `pcc kernel top` will see the connections: some hosts refuse it to everybody, which only trying tells.
+fn watching(object: &Object) -> Finding {
+    match Loaded::load(object, Part::Watch) {
+        Ok(_) => good("watching", "pcc kernel top sees each connection"),
+        Err(problem) => note("watching", "pcc kernel top will not work", format!("{problem:#}")),
     }
 }
 

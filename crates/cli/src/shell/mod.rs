@@ -21,7 +21,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use pcc_link::Path;
 use record::Record;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // SAFETY: between fork and exec it makes one system call, and takes no lock and no memory.
     unsafe { command.pre_exec(enter) };
     end_with_us(&mut command);
-    let mut child = command.spawn().with_context(|| format!("could not start {}", name.display()))?;
+    let mut child = command.spawn().map_err(|error| not_started(error, &name))?;
     attend(&mut child, &cable, record, &interrupt).map(code)
 }
 
@@ -143,6 +143,16 @@ fn end_with_us(command: &mut Command) {
 #[expect(clippy::print_stderr, reason = "standard output is the command's")]
 fn say(line: &str) {
     eprintln!("pcc: {line}");
+}
+
+/// With the exit code that shells have for it.
+fn not_started(error: io::Error, name: &OsStr) -> anyhow::Error {
+    let failure = match error.kind() {
+        io::ErrorKind::NotFound => Failure::NoCommand,
+        io::ErrorKind::PermissionDenied => Failure::NotExecutable,
+        _ => Failure::Error,
+    };
+    anyhow::Error::new(error).context(failure).context(format!("could not start {}", name.display()))
 }
 
 /// As shells tell it.
