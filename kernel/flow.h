@@ -37,8 +37,8 @@ struct pcc_flow {
 	pcc_num delivery_before;
 	u64 delivery_half;
 	struct pcc_previous previous;
-	/* When it was last seen what the path carried, by an interval full of packets: a
-	 * packet now and then tells nothing of it. Unit: ns.
+	/* When it was last seen what the path carried, by as many packets on end as an
+	 * interval has: a packet now and then tells nothing of it. Unit: ns.
 	 */
 	u64 filled;
 	/* For whoever watches: the utility of the latest interval, what limited it, its
@@ -48,6 +48,8 @@ struct pcc_flow {
 	pcc_num loss;
 	u32 limited_by;
 	u32 intervals;
+	/* Packets of intervals that followed each other since `filled`. */
+	u32 on_end;
 	u32 silences;
 	u32 panics;
 	struct pcc_sample sample;

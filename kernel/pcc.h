@@ -141,8 +141,11 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, const struct pcc_program *program)
 	flow->loss = flow->previous.loss;
 	flow->limited_by = report->limited_by;
 	flow->intervals++;
-	if (!report->app_limited && report->packets >= MONITOR_LEAST_PACKETS)
+	flow->on_end = report->app_limited ? 0 : flow->on_end + report->packets;
+	if (flow->on_end >= MONITOR_LEAST_PACKETS) {
 		flow->filled = flow->sample.now;
+		flow->on_end = 0;
+	}
 	pcc_update_path(flow);
 	if (!trial)
 		return 0;
@@ -372,6 +375,7 @@ PCC_CALL int pcc_on_resumption(struct pcc_flow *flow)
 		pause = PCC_HOST_PAUSE;
 	if (idle <= pause || !flow->rtt.smoothed)
 		return 0;
+	flow->on_end = 0;
 	pcc_update_path(flow);
 	if (flow->sample.now - flow->filled > PCC_LONG_IDLE) {
 		flow->filled = flow->sample.now;

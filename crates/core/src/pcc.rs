@@ -84,8 +84,11 @@ pub struct Pcc {
     limited: Option<(Timestamp, LimitedBy)>,
     limited_by: LimitedBy,
     last_sent: Option<Timestamp>,
-    /// When it was last seen what the path carried, by an interval full of packets: a ping now and then tells nothing of it.
+    /// When it was last seen what the path carried, by as many packets on end as an interval has: a ping now and then tells
+    /// nothing of it.
     filled: Option<Timestamp>,
+    /// Packets of intervals that followed each other since then.
+    on_end: u32,
     delivery: DeliveryRate,
     /// The latest interval whose fate is known.
     previous: Option<Previous>,
@@ -116,6 +119,7 @@ impl Pcc {
             limited_by: LimitedBy::Network,
             last_sent: None,
             filled: None,
+            on_end: 0,
             delivery: DeliveryRate::default(),
             previous: None,
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, ended: None },

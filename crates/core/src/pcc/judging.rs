@@ -53,8 +53,9 @@ impl Pcc {
 
     pub(super) fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report) {
         self.previous = Some(report.summary());
-        if !report.app_limited && report.packets >= self.config.monitor.min_packets {
-            self.filled = Some(now);
+        self.on_end = if report.app_limited { 0 } else { self.on_end.saturating_add(report.packets) };
+        if self.on_end >= self.config.monitor.min_packets.max(1) {
+            (self.filled, self.on_end) = (Some(now), 0);
         }
         if !(self.law.is_starting() && slot.trial.is_some()) {
             // Not for an interval that only drains the queue or fills time: Starting's own overshoot is lost in it.

@@ -110,7 +110,7 @@ impl Pcc {
         if idle <= pause {
             return;
         }
-        self.limited = None;
+        (self.limited, self.on_end) = (None, 0);
         if now.since(self.filled.unwrap_or(last)) > LONG_IDLE && self.rtt.smoothed().is_some() {
             self.filled = Some(now);
             let fresh = self.initial_rate(self.rtt.smoothed_or_assumed()) * 4.0;

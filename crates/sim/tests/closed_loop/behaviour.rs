@@ -271,6 +271,17 @@ fn a_path_that_becomes_longer_is_filled_again_once_the_old_minimum_is_forgotten(
 }
 
 #[test]
+fn a_slow_sender_s_pause_is_no_long_idle_however_few_packets_an_interval_has() {
+    for path in ["rate=2Mbit,rtt=30ms,buffer=30KB", "rate=10Mbit,rtt=5ms,buffer=30KB"] {
+        let flow = Flow { pauses: vec![(s(15), ms(300))], ..Flow::default() };
+        let results = seeded(path, 18, 1, vec![flow]);
+        let late = results.flows[0].series.iter().filter(|sample| sample.at > s(15));
+        assert!(late.clone().count() > 20 && late.clone().all(|sample| sample.state == "Probing"), "{path}");
+        at_least("share after it", results.share(s(16), s(18)), 0.9, &results);
+    }
+}
+
+#[test]
 fn a_telephone_modem_is_filled_and_not_flooded() {
     for seed in 1..=5 {
         let results = seeded("modem", 60, seed, vec![Flow::default()]);
