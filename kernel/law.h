@@ -53,7 +53,7 @@ struct pcc_parameters {
 	pcc_num step_max;
 	pcc_num back_off_max;
 	/* Length of a probe in RTT; it has at least the time of so many packets,
-	 * within an RTT.
+	 * within an RTT, or within the lesser of four RTT and ASCENT_SHORT.
 	 */
 	pcc_num interval_rtts;
 	pcc_num interval_packets;

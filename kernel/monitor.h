@@ -37,7 +37,9 @@
  * longer. Unit: ns.
  */
 #define MONITOR_LONGEST 250000000ULL
-/* It has at least the time of so many packets at its rate, but not beyond 4 RTT. */
+/* It has at least the time of so many packets at its rate, but not beyond 4 RTT, if it is
+ * stretched.
+ */
 #define MONITOR_LEAST_PACKETS 10
 /* One that is judged has at least the time of ten trains. Unit: ns. */
 #define MONITOR_SHORTEST_TRIAL 1000000ULL

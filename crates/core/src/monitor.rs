@@ -25,8 +25,8 @@ const LATENESS_FORGOTTEN: u32 = 4;
 /// Lengths of monitor intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT; one
-    /// that is judged at least 1 ms, the time of ten trains.
+    /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT, unless the
+    /// law chose its length with them in mind ([`Slot::is_stretched`]); one that is judged at least 1 ms, the time of ten trains.
     pub min_packets: u32,
 }
 

@@ -152,6 +152,17 @@ fn a_few_packets_now_and_then_do_not_keep_a_rate_of_long_ago() {
 }
 
 #[test]
+fn a_pause_is_no_long_idle_though_an_interval_has_few_packets() {
+    let mut tcp = Tcp::over(Path { mbit: 2.0, buffer: 30, ..Path::default() });
+    tcp.run(12 * SECOND);
+    tcp.path.idle = (tcp.age(), tcp.age() + 300 * MS);
+    for _ in 0..500 {
+        tcp.run(MS);
+        assert!(!tcp.flow.is_starting(), "{:?} at {} ms", tcp.flow.told(), tcp.age() / MS);
+    }
+}
+
+#[test]
 fn when_no_acknowledgement_tells_the_rtt_tcp_s_own_is_enough_to_decide() {
     for (untold, mbit, then) in [(2 * SECOND, 2.0, 0.4), (2 * SECOND, 20.0, 2.0), (0, 20.0, 20.0)] {
         let mut tcp = Tcp::over(Path { mbit, then, buffer: 20, untold, ..Path::default() });

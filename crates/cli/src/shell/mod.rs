@@ -149,8 +149,7 @@ fn say(line: &str) {
 fn not_started(error: io::Error, name: &OsStr) -> anyhow::Error {
     let failure = match error.kind() {
         io::ErrorKind::NotFound => Failure::NoCommand,
-        io::ErrorKind::PermissionDenied => Failure::NotExecutable,
-        _ => Failure::Error,
+        _ => Failure::NotExecutable,
     };
     anyhow::Error::new(error).context(failure).context(format!("could not start {}", name.display()))
 }

@@ -55,7 +55,7 @@ pub struct Config {
     pub back_off_max: f64,
     /// Length of a probe. Unit: RTT.
     pub interval_rtts: f64,
-    /// A probe has at least the time of so many packets, within an RTT, or four short ones (`docs/sweeps/ascent.md`).
+    /// A probe has at least the time of so many packets, within an RTT, or the lesser of four and 5 ms (`docs/sweeps/ascent.md`).
     pub interval_packets: f64,
     /// How far ahead the queue is foreseen. Unit: RTT, of which one passes before a rate is heard of.
     pub horizon_rtts: f64,
@@ -306,8 +306,8 @@ impl Ascent {
     }
 }
 
-/// How many pairs of one RTT would have been sent and answered for in the time of this one. It takes several RTT where few have no
-/// packets enough, and who sends so little must not climb the slower for it.
+/// How many pairs of one RTT would have been sent and answered for in the time of this one. It takes two RTT or
+/// several short ones where one has no packets enough, and who sends so little must not climb the slower for it.
 fn pairs_of_one_rtt(pair: &Pair, path: &Path) -> f64 {
     let rtts = pair.seconds_asked() / path.rtt.as_secs_f64().max(1e-6);
     (rtts.max(1.0) + 1.0) / 2.0

@@ -48,6 +48,15 @@ fn intervals_are_numbered_and_each_closes_at_its_time() {
 }
 
 #[test]
+fn an_interval_is_stretched_to_ten_packets_within_four_round_trips_unless_the_law_says_no() {
+    for (mbit, is_stretched, expected) in [(10.0, true, 12), (1.0, true, 120), (0.1, true, 120), (1.0, false, 10)] {
+        let slot = Slot { trial: Some(0), is_stretched, ..Slot::filler(Rate::from_mbit(mbit)) };
+        let length = crate::monitor::Config::default().length(&slot, ms(10), Bytes::new(1500), ms(30));
+        assert_eq!(length, ms(expected), "{mbit} Mbit/s, {is_stretched}");
+    }
+}
+
+#[test]
 fn a_number_that_was_used_is_ignored_and_a_gap_is_not() {
     let (mut monitor, _) = sent_ten();
     monitor.on_packet_sent(at(30), 9, PACKET, false);

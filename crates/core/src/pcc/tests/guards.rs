@@ -174,6 +174,24 @@ fn a_ping_now_and_then_does_not_keep_a_rate_of_long_ago() {
 }
 
 #[test]
+fn a_pause_is_no_long_idle_though_an_interval_has_few_packets() {
+    let mut flow = Flow::new();
+    flow.pcc.config.max_rate = Some(Rate::from_mbit(2.0));
+    // Six packets an RTT, and a probe lasts for one at the most.
+    flow.sends_for(ms(12_000));
+    flow.story.0.lock().unwrap().clear();
+    flow.answers = true;
+    for (at, packet) in std::mem::take(&mut flow.awaited) {
+        flow.pcc.on_ack(at, packet);
+        flow.pcc.on_end_acks(at);
+    }
+    flow.now = flow.now + ms(300);
+    flow.sends_for(ms(100));
+    let story = flow.story.0.lock().unwrap().join("\n");
+    assert!(!story.contains("long idle"), "{story}");
+}
+
+#[test]
 fn the_window_is_twice_what_an_empty_path_holds_and_ten_packets() {
     let mut flow = Flow::new();
     flow.sends_for(ms(200));
