@@ -11,7 +11,8 @@ use core::time::Duration;
 
 /// Trains: what leaves back to back. Shorter ones cost CPU, longer ones lose packets in shallow buffers.
 pub(crate) const TRAIN: Duration = Duration::from_micros(100);
-/// On a fast path a judged interval has at least ten departures of trains. A shorter one sees one or two acknowledgements, and of them the time at which a host handled them.
+/// On a fast path a judged interval has at least ten departures of trains. A shorter one sees one or two acknowledgements, and of
+/// them the time at which a host handled them.
 pub(crate) const SHORTEST_TRIAL: Duration = Duration::from_micros(10 * TRAIN.as_micros() as u64);
 /// A share of the interval without data to send above which it says nothing about the rate.
 const LIMITED_SHARE: f64 = 0.1;

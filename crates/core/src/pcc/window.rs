@@ -37,7 +37,7 @@ impl Pcc {
         // Two bandwidth-delay products of the path without its queue: with the queue in it, the bound would grow with what
         // it is to bound. But what somebody else fills is there whatever we do: without it the bound would hold the rate back
         // (`docs/sweeps/links.md`).
-        // The law does not forget it either, as the least RTT of late is forgotten behind a queue of ours that a dark link keeps.
+        // Nor does the law forget the base, as the least RTT of late is forgotten behind a queue of ours that a dark link keeps.
         let base = self
             .law
             .standing_rtt()

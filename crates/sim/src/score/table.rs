@@ -232,7 +232,7 @@ pub const ROWS: &[Row] = &[
     row("27", "no more, 4 BDP", "clean,buffer=1.5MB", CUBIC, LastPart, [0.60, 0.60])
         .most()
         .long([30, 60], [8, 8])
-        .today(0.72),
+        .today(0.68),
     row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [2, 5]).today(0.66),
     row("27", "no more, 1/4 BDP", "clean,buffer=94KB", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [2, 5]),
 ];

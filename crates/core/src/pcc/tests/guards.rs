@@ -180,7 +180,6 @@ fn a_pause_is_no_long_idle_though_an_interval_has_few_packets() {
     // Six packets an RTT, and a probe lasts for one at the most.
     flow.sends_for(ms(12_000));
     flow.story.0.lock().unwrap().clear();
-    flow.answers = true;
     for (at, packet) in std::mem::take(&mut flow.awaited) {
         flow.pcc.on_ack(at, packet);
         flow.pcc.on_end_acks(at);
