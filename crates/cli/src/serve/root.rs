@@ -6,9 +6,11 @@ use crate::disk;
 use anyhow::Context;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
+use core::time::Duration;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A directory that is opened once; everything else is opened relative to it by the system, which follows symbolic
 /// links only as long as they stay below.
@@ -37,6 +39,10 @@ pub(super) struct Opened {
     /// Its size when it was opened.
     pub(super) size: u64,
 }
+
+/// A kernel writes down the time of a change before the size that it gives, and a writer may be interrupted in between,
+/// on a busy host for long: a log that grows would pass for a file that was rewritten.
+const WRITE: Duration = Duration::from_secs(1);
 
 /// What became of an open file since it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,15 +100,22 @@ impl Root {
 }
 
 impl Opened {
-    /// What the file has become.
+    /// What the file has become. Blocks, for [`WRITE`] where it seems to be another of the same length.
     pub(super) fn standing(&self) -> io::Result<Standing> {
-        let now = Version::of(&self.file)?;
-        Ok(match self.version {
-            Some(version) if now.has_content_of(&version) => Standing::Same,
-            _ if now.size > self.size => Standing::Grown,
-            None if now.size == self.size => Standing::Unsettled,
-            _ => Standing::Changed,
-        })
+        let begun = Instant::now();
+        loop {
+            let now = Version::of(&self.file)?;
+            return Ok(match self.version {
+                Some(version) if now.has_content_of(&version) => Standing::Same,
+                _ if now.size > self.size => Standing::Grown,
+                None if now.size == self.size => Standing::Unsettled,
+                Some(_) if now.size == self.size && begun.elapsed() < WRITE => {
+                    std::thread::sleep(Duration::from_millis(5));
+                    continue;
+                }
+                _ => Standing::Changed,
+            });
+        }
     }
 
     /// The same file with a version, if its writers let it rest. Blocks, for 20 ms at most.
@@ -129,6 +142,7 @@ impl Opened {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     /// `secret` beside the served directory `served`, which holds `inside/file` and the links that the test makes.
@@ -236,5 +250,17 @@ mod tests {
         assert_eq!(opened.standing().unwrap(), Standing::Changed);
         std::fs::write(dir.path().join("served/inside/file"), "public, and more").unwrap();
         assert_eq!(opened.standing().unwrap(), Standing::Grown);
+    }
+
+    #[test]
+    fn a_log_whose_time_is_written_before_its_size_is_no_other_file() {
+        let (dir, root) = served();
+        let Found::File(opened) = find(&root, "/inside/file").unwrap() else { panic!("not a file") };
+        let mut file = std::fs::File::options().append(true).open(dir.path().join("served/inside/file")).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        let look = std::thread::spawn(move || opened.standing().unwrap());
+        std::thread::sleep(Duration::from_millis(30));
+        file.write_all(b", and more").unwrap();
+        assert_eq!(look.join().unwrap(), Standing::Grown);
     }
 }
