@@ -41,7 +41,21 @@ fn begin(target: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".pcc-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
-    builder.tempfile_in(folder)
+    builder.tempfile_in(folder).map_err(without_name)
+}
+
+/// Without the name that was made up, which nobody asked for; what is rare keeps it.
+fn without_name(error: io::Error) -> io::Error {
+    use io::ErrorKind as Kind;
+    match error.kind() {
+        kind @ (Kind::NotFound
+        | Kind::NotADirectory
+        | Kind::PermissionDenied
+        | Kind::ReadOnlyFilesystem
+        | Kind::StorageFull
+        | Kind::QuotaExceeded) => kind.into(),
+        _ => error,
+    }
 }
 
 #[cfg(test)]
@@ -65,6 +79,7 @@ mod tests {
         for wrong in [dir.path().to_owned(), dir.path().join("no/race.html")] {
             let error = format!("{:#}", Reserved::at(&wrong, "--html").map(|_| ()).unwrap_err());
             assert!(error.contains("--html FILE") && error.contains(&*wrong.to_string_lossy()), "{error}");
+            assert!(!error.contains(".pcc-"), "a name that nobody gave: {error}");
         }
     }
 }

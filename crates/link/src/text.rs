@@ -72,6 +72,10 @@ impl ParsePathError {
         }
     }
 
+    fn no_rate(side: &str) -> Self {
+        Self(format!("no `{side}rate` is given; write {side}rate=42Mbit, or begin with a preset: satellite,…"))
+    }
+
     fn impossible(side: &str, impossible: &Impossible) -> Self {
         Self::new(&format!("{side}{}={}", impossible.key, impossible.value), impossible.rule, impossible.key)
     }
@@ -121,6 +125,9 @@ impl FromStr for Path {
             }
         }
         let rtt = up.delay.saturating_add(down.delay);
+        if !up.has_rate() && !down.has_rate() {
+            return Err(ParsePathError::no_rate(""));
+        }
         Ok(Self { up: up.finish("up.", rtt)?, down: down.finish("down.", rtt)? })
     }
 }
@@ -177,14 +184,16 @@ impl Side {
         Ok(())
     }
 
+    fn has_rate(&self) -> bool {
+        self.rate.is_some() || self.rules.iter().any(|rule| matches!(rule, Rule::Replay(_)))
+    }
+
     fn finish(self, side: &'static str, rtt: Duration) -> Result<OneWay, ParsePathError> {
         let recorded = self.rules.iter().rev().find_map(|rule| match rule {
             Rule::Replay(replay) => Some(replay.mean_rate()),
             _ => None,
         });
-        let rate = self.rate.or(recorded).ok_or_else(|| {
-            ParsePathError(format!("no `{side}rate` is given; write rate=42Mbit, or begin with a preset: satellite,…"))
-        })?;
+        let rate = self.rate.or(recorded).ok_or_else(|| ParsePathError::no_rate(side))?;
         let loss = match (self.loss.unwrap_or(Loss::NONE), self.burst) {
             (loss, None) => loss,
             (Loss::Bernoulli(mean), Some(burst)) => Loss::in_bursts(mean, burst).ok_or_else(|| {
