@@ -52,6 +52,8 @@ struct pcc_flow {
 	u32 on_end;
 	u32 silences;
 	u32 panics;
+	/* Whether the latest acknowledgement told of a packet that arrived. */
+	u32 answers;
 	struct pcc_sample sample;
 	struct pcc_monitor monitor;
 	struct pcc_law law;
@@ -98,6 +100,15 @@ PCC_CALL int pcc_update_path(struct pcc_flow *flow)
 	return 0;
 }
 
+/* From here on what is in flight grows from this by what the path answers for. */
+PCC_PART void pcc_open_start_window(struct pcc_flow *flow, u64 packets)
+{
+	flow->start_settled = flow->monitor.settled;
+	flow->start_volume = packets < PCC_INITIAL_WINDOW ? PCC_INITIAL_WINDOW
+			     : packets < 1U << 30	  ? packets
+							  : 1U << 30;
+}
+
 /* No RTT is taken for shorter. Unit: s. */
 #define PCC_SHORTEST_RTT n_ratio(1, 1000)
 
@@ -130,6 +141,9 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 		stale = flow->silence_sent - flow->monitor.settled;
 		if (stale > flow->in_flight)
 			stale = 0;
+		/* Whom its application limits may start for days: the counters wrap. */
+		if (flow->monitor.settled - flow->start_settled >= 1U << 30)
+			pcc_open_start_window(flow, 1U << 30);
 		paced = flow->start_volume + (flow->monitor.settled - flow->start_settled);
 		paced += paced / 2;
 		if (paced < PCC_INITIAL_WINDOW)

@@ -180,10 +180,10 @@ void pcc_lib_flow_on_ack(struct pcc_flow *flow, const struct pcc_program *progra
 	pcc_on_ack(flow, program);
 }
 
-void pcc_lib_flow_on_resumption(struct pcc_flow *flow, const struct pcc_sample *sample)
+int pcc_lib_flow_on_resumption(struct pcc_flow *flow, const struct pcc_sample *sample)
 {
 	flow->sample = *sample;
-	pcc_on_resumption(flow);
+	return pcc_on_resumption(flow);
 }
 
 u64 pcc_lib_flow_rate(const struct pcc_flow *flow)
@@ -191,9 +191,12 @@ u64 pcc_lib_flow_rate(const struct pcc_flow *flow)
 	return flow->rate;
 }
 
-u32 pcc_lib_flow_window(const struct pcc_flow *flow)
+/* TCP's congestion window, which was this one before. */
+u32 pcc_lib_flow_window(const struct pcc_flow *flow, u32 before)
 {
-	return flow->window;
+	struct tcp_sock tp = { .snd_cwnd = before, .snd_cwnd_clamp = ~0U };
+
+	return pcc_window_of(flow, &tp);
 }
 
 /* crates/kernel/src/ffi.rs */

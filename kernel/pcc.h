@@ -66,15 +66,6 @@ PCC_PART int pcc_replan(struct pcc_flow *flow)
 	return pcc_plan_next(flow);
 }
 
-/* From here on what is in flight grows from this by what the path answers for. */
-PCC_PART void pcc_open_start_window(struct pcc_flow *flow, u64 packets)
-{
-	flow->start_settled = flow->monitor.settled;
-	flow->start_volume = packets < PCC_INITIAL_WINDOW ? PCC_INITIAL_WINDOW
-			     : packets < 1U << 30	  ? packets
-							  : 1U << 30;
-}
-
 /* Looks for the path's rate by doubling, from this one on. */
 PCC_PART void pcc_flow_start(struct pcc_flow *flow, pcc_num rate)
 {
@@ -298,6 +289,7 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
 	flow->start_settled = flow->monitor.settled;
 	flow->start_volume = PCC_INITIAL_WINDOW;
 	flow->silence_sent = flow->monitor.settled;
+	flow->answers = 1;
 	flow->utility = N_UNKNOWN;
 	flow->previous = (struct pcc_previous){ N_UNKNOWN, N_UNKNOWN, N_UNKNOWN, N_UNKNOWN };
 	rate = n_from((u64)PCC_INITIAL_WINDOW * flow->sample.packet);
@@ -328,6 +320,7 @@ PCC_PART void pcc_on_ack(struct pcc_flow *flow, const struct pcc_program *progra
 	bool closes;
 	u32 i;
 
+	flow->answers = answers;
 	if (answers && flow->in_flight && flow->rtt.smoothed)
 		pcc_end_silence(flow);
 	if (answers || !flow->in_flight)
@@ -367,6 +360,9 @@ PCC_CALL int pcc_on_resumption(struct pcc_flow *flow)
 		return 0;
 	idle = flow->sample.now - flow->progress;
 	flow->progress = flow->sample.now;
+	/* Something is from now on: if the path is silent, it is so from now on. */
+	flow->in_flight = 1;
+	flow->answers = 1;
 	pause = pcc_rtt_smoothed(&flow->rtt);
 	/* Two packets at this rate: below 2^47 for packets below 64 KiB. */
 	if (pause < 2000000000ULL * flow->sample.packet / flow->rate)

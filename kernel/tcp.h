@@ -54,10 +54,17 @@ PCC_PART void pcc_read_ack(struct pcc_sample *sample, const struct tcp_sock *tp,
 	sample->app_limited = rs->is_app_limited;
 }
 
-/* The window, as far as a route or an application lets it grow. */
+/* The window, as far as a route or an application lets it grow. TCP's time-out leaves one
+ * packet in flight: until one arrives no other acknowledgement, as for the peer's own data,
+ * opens it again.
+ */
 PCC_PART u32 pcc_window_of(const struct pcc_flow *flow, const struct tcp_sock *tp)
 {
-	return flow->window < tp->snd_cwnd_clamp ? flow->window : tp->snd_cwnd_clamp;
+	u32 most = tp->snd_cwnd_clamp;
+
+	if (!flow->answers && tp->snd_cwnd < most)
+		most = tp->snd_cwnd;
+	return flow->window < most ? flow->window : most;
 }
 
 /* The highest rate, of the connection's own limit and one for all, in byte/s. ~0 is no

@@ -29,10 +29,10 @@ impl Flow {
         unsafe { ffi::pcc_lib_flow_on_ack(self.state.as_mut_ptr(), &self.program, sample) }
     }
 
-    /// Something is sent, and nothing was in flight.
-    pub fn on_resumption(&mut self, sample: &Sample) {
+    /// Something is sent, and nothing was in flight: whether rate and window are others now.
+    pub fn on_resumption(&mut self, sample: &Sample) -> bool {
         // SAFETY: both live through the call.
-        unsafe { ffi::pcc_lib_flow_on_resumption(self.state.as_mut_ptr(), sample) }
+        unsafe { ffi::pcc_lib_flow_on_resumption(self.state.as_mut_ptr(), sample) != 0 }
     }
 
     /// The rate at which packets should leave. Unit: byte/s.
@@ -41,10 +41,10 @@ impl Flow {
         unsafe { ffi::pcc_lib_flow_rate(self.state.as_ptr()) }
     }
 
-    /// How many packets may be in flight.
-    pub fn window(&self) -> u32 {
+    /// How many packets may be in flight, where TCP's window was this one before.
+    pub fn window(&self, before: u32) -> u32 {
         // SAFETY: the state lives through the call.
-        unsafe { ffi::pcc_lib_flow_window(self.state.as_ptr()) }
+        unsafe { ffi::pcc_lib_flow_window(self.state.as_ptr(), before) }
     }
 
     /// What it did so far.

@@ -117,6 +117,54 @@ fn what_a_silence_swallowed_keeps_nothing_from_leaving_though_tcp_takes_it_for_i
 }
 
 #[test]
+fn what_the_peer_sends_of_its_own_does_not_open_the_window_that_a_time_out_closed() {
+    let silent = (5 * SECOND, 9 * SECOND);
+    let mut tcp = Tcp::over(Path { silent, chatter: 20 * MS, ..Path::default() });
+    tcp.run(silent.0 - MS);
+    assert!(tcp.window > 300, "{} packets", tcp.window);
+    while tcp.time_outs == 0 {
+        tcp.run(MS);
+    }
+    let lost = tcp.lost;
+    tcp.run(silent.1 - tcp.age());
+    assert_eq!(tcp.lost - lost, u64::from(tcp.time_outs) - 1, "a packet for each time that the path was asked");
+    let (mbit, ..) = tcp.run(SECOND).measured(2 * SECOND);
+    assert!(mbit > 90.0, "{mbit} Mbit/s once it answers again");
+}
+
+#[test]
+fn a_path_that_fell_silent_in_a_pause_is_known_to_have_been_silent() {
+    let (idle, silent) = ((3 * SECOND, 4 * SECOND), (3500 * MS, 8 * SECOND));
+    let mut tcp = Tcp::over(Path { idle, silent, then: 10.0, ..Path::default() });
+    tcp.run(idle.0);
+    assert!(tcp.flow.rate() < 15 * 125_000 && tcp.flow.told().silences == 0);
+    tcp.run(silent.1 - tcp.age());
+    while tcp.flow.told().silences == 0 {
+        tcp.run(MS);
+        assert!(tcp.age() < silent.1 + 3 * SECOND, "it was not noticed");
+    }
+}
+
+#[test]
+fn who_starts_for_days_keeps_a_window_when_the_counters_wrap() {
+    let mut tcp = Tcp::over(Path { source: 5.0, ..Path::default() });
+    tcp.run(2 * SECOND);
+    let mut jump = |packets: u32| {
+        for counter in [&mut tcp.sample.sent, &mut tcp.sample.delivered] {
+            *counter = counter.wrapping_add(packets);
+        }
+        for _ in 0..100 {
+            tcp.run(MS);
+            assert!(tcp.flow.is_starting() && tcp.window > 20, "{} packets", tcp.window);
+        }
+        tcp.delivered as u32
+    };
+    let before = (0..31).map(|_| jump(1 << 27)).last().unwrap();
+    // As many as at first.
+    jump((1 << 27) - before);
+}
+
+#[test]
 fn the_least_rtt_is_of_more_than_the_running_half_of_ten_seconds() {
     let mut tcp = Tcp::over(Path { longer: 20 * MS, ..Path::default() });
     let least = |tcp: &Tcp| tcp.flow.told().least_rtt / MS;

@@ -135,7 +135,7 @@ fn equal_events_give_equal_decisions_and_the_window_is_two_products_and_no_limit
     let run = || {
         let mut tcp = Tcp::over(Path { loss: 0.02, ..Path::default() });
         tcp.run(5 * SECOND);
-        (tcp.flow.rate(), tcp.flow.window(), tcp.delivered)
+        (tcp.flow.rate(), tcp.window, tcp.delivered)
     };
     let first = run();
     assert_eq!(first, run());

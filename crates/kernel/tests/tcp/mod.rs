@@ -55,6 +55,8 @@ pub(crate) struct Path {
     pub(crate) undone: bool,
     /// From then on acknowledgements tell no RTT, and only TCP has one.
     pub(crate) untold: u64,
+    /// So often the peer sends something of its own, which acknowledges what had arrived before.
+    pub(crate) chatter: u64,
 }
 
 impl Default for Path {
@@ -78,6 +80,7 @@ impl Default for Path {
             last_lost: 0,
             undone: false,
             untold: u64::MAX,
+            chatter: u64::MAX,
         }
     }
 }
@@ -102,6 +105,10 @@ pub(crate) struct Tcp {
     pub(crate) sample: Sample,
     pub(crate) rng: Rng,
     pub(crate) now: u64,
+    /// TCP's window. Unit: packets.
+    pub(crate) window: u32,
+    /// When the peer sends something of its own next.
+    chatters: u64,
     /// When the path answered last, or was asked anew.
     heard: u64,
     /// When the bottleneck has sent all that it has.
@@ -153,9 +160,11 @@ impl Tcp {
         };
         let flow = Flow::new(law_number(law).unwrap(), program, &sample, 7);
         Self {
+            now: sample.now,
+            window: flow.window(10),
+            chatters: BEGIN.saturating_add(path.chatter),
             path,
             flow,
-            now: sample.now,
             heard: sample.now,
             busy: 0,
             train_time: 0,
@@ -225,7 +234,9 @@ impl Tcp {
         self.sample.next_sent = self.sample.next_sent.max(self.now);
         self.sample.in_flight = 0;
         self.heard = self.now;
-        self.flow.on_resumption(&self.sample);
+        if self.flow.on_resumption(&self.sample) {
+            self.window = self.flow.window(self.window);
+        }
     }
 
     /// The packet that arrives next, by its place.
@@ -269,13 +280,29 @@ impl Tcp {
         let smoothed = self.sample.taken_rtt;
         self.sample.taken_rtt = if smoothed == 0 { rtt } else { (7 * smoothed + rtt) / 8 };
         self.sample.rtt = if self.age() < self.path.untold { rtt } else { 0 };
-        self.sample.window = self.flow.window();
+        self.sample.window = self.window;
         self.sample.peer_limited = u32::from(self.path.slow_peer);
         let before = self.flow.intervals();
         self.flow.on_ack(&self.sample);
+        self.window = self.flow.window(self.window);
         if self.flow.intervals() > before {
             self.reported.push(self.flow.loss());
         }
+    }
+
+    /// What the peer sends of its own tells nothing new of what was sent to it.
+    fn hear(&mut self) {
+        self.chatters = self.now.saturating_add(self.path.chatter);
+        // Linux asks only while something is to be answered for.
+        if self.flying.is_empty() {
+            return;
+        }
+        self.sample.now = self.now;
+        self.sample.in_flight = self.in_flight();
+        self.sample.rtt = 0;
+        self.sample.window = self.window;
+        self.flow.on_ack(&self.sample);
+        self.window = self.flow.window(self.window);
     }
 
     /// Nothing came for long: all is lost, and one packet is sent (RFC 6298 §5).
@@ -288,8 +315,9 @@ impl Tcp {
         self.heard = self.now;
         // Linux tells of it as of what is sent after a pause, and has one packet leave however much the window holds.
         self.sample.now = self.now;
+        self.window = 1;
         self.sample.outstanding = 1;
-        self.flow.on_resumption(&self.sample);
+        assert!(!self.flow.on_resumption(&self.sample), "it is no pause that ends");
         self.sample.outstanding = 0;
         self.send();
     }
@@ -297,9 +325,7 @@ impl Tcp {
     pub(crate) fn run(&mut self, time: u64) -> &mut Self {
         let end = self.now + time;
         loop {
-            // After a time-out TCP sends one packet at a time.
-            let window = if self.timed_out.is_empty() { self.flow.window() } else { 1 };
-            let open = self.in_flight() < window;
+            let open = self.in_flight() < self.window;
             let mut leaves = if open { self.sample.next_sent.max(self.now) } else { u64::MAX };
             if (self.path.idle.0..self.path.idle.1).contains(&(leaves.saturating_sub(BEGIN))) {
                 leaves = BEGIN + self.path.idle.1;
@@ -307,7 +333,7 @@ impl Tcp {
             let (place, arrives) = self.next_arrival().unwrap_or((0, u64::MAX));
             let time_out =
                 if self.flying.is_empty() { u64::MAX } else { self.heard + (2 * self.path.rtt).max(200 * MS) };
-            let next = arrives.min(leaves).min(time_out).max(self.now);
+            let next = arrives.min(leaves).min(time_out).min(self.chatters).max(self.now);
             self.now = next.min(end);
             if next >= end {
                 return self;
@@ -315,6 +341,8 @@ impl Tcp {
             if arrives <= next {
                 self.heard = next;
                 self.receive(place);
+            } else if self.chatters <= next {
+                self.hear();
             } else if leaves <= next {
                 if self.flying.is_empty() {
                     self.resume();
