@@ -16,7 +16,8 @@ use std::process::{Command, Stdio};
 /// What the kernel must be able to do, beyond the defaults of user-mode Linux.
 const CONFIG: &str = include_str!("../kernel/lab.config");
 /// What is changed of the kernel itself; each says why.
-const PATCHES: [(&str, &str); 2] = [
+const PATCHES: [(&str, &str); 3] = [
+    ("clock.patch", include_str!("../kernel/clock.patch")),
     ("randomness.patch", include_str!("../kernel/randomness.patch")),
     ("registers.patch", include_str!("../kernel/registers.patch")),
 ];
