@@ -69,7 +69,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     object.register_as(name, args.allow)?;
     let loaded = Loaded::load(&object, Part::Control)?;
-    let before = sysctl::default()?;
+    let before = Some(sysctl::default()?).filter(|before| before != name);
+    // A default whose congestion control was taken out is still one, by name.
+    let before = before.map_or_else(|| sysctl::available().map(|there| sysctl::usual(&there, name)), Ok)?;
     let maps = [".data", ".bss"].map(|map| loaded.map_fd(map).and_then(|fd| Ok(super::bpf::Map::of(fd)?)));
     let variables = Variables::of(maps.into_iter().collect::<anyhow::Result<_>>()?)?;
     variables.write("utility", &aim.program.bytes())?;
@@ -127,6 +129,12 @@ pub(super) fn set_law(variables: &Variables, law: &str) -> anyhow::Result<()> {
 
 /// Errors: a congestion control of that name is there already.
 fn clash(name: &str) -> anyhow::Result<()> {
+    if sysctl::is_of_linux(name) {
+        // Who asks for it must not get another one, and its module could not be loaded any more.
+        bail!(
+            "{name} is what Linux calls one of its own, which `modprobe tcp_{name}` loads: choose another --name, like pcc_{name}"
+        );
+    }
     if !sysctl::available()?.iter().any(|one| one == name) {
         return Ok(());
     }
@@ -148,6 +156,14 @@ fn taken(name: &str) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_one_of_linux_s_own_is_refused_though_it_is_not_loaded() {
+        for name in ["bbr", "cubic", "yeah"] {
+            let error = clash(name).unwrap_err().to_string();
+            assert!(error.contains(&format!("`modprobe tcp_{name}`")) && error.contains("--name"), "{error}");
+        }
+    }
 
     #[test]
     fn names_are_those_that_the_kernel_takes() {

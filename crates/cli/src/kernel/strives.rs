@@ -1,9 +1,9 @@
 //! What a variant strives for: a utility's text becomes the program that the kernel runs.
 
 use crate::exit::Failure;
-use crate::utility::{Choice, Setting};
+use crate::utility::{Choice, Setting, formula, named};
 use anyhow::{Context, anyhow};
-use pcc::utility::{About, Expression, built_in, parse_with};
+use pcc::utility::parse_with;
 use pcc_kernel::Program;
 
 /// The utility, and values for its parameters.
@@ -52,25 +52,13 @@ impl Strives {
         let misuse = |problem: String| anyhow!(problem).context(Failure::Usage);
         parse_with(text, &settings).map_err(|error| misuse(format!("{}: {error}", written.unwrap_or(text))))?;
         let given = settings.clone();
-        let (formula, settings) = match about(text) {
-            Some((about, own)) => (about.text, [own, settings].concat()),
-            None => (text, settings),
-        };
-        let constants = Expression::constants(formula);
-        if let Some((key, _)) = settings.iter().find(|(key, _)| !constants.contains(key)) {
-            return Err(misuse(format!(
-                "{key} cannot be set in the kernel, which runs the formula that `pcc utility show` prints: {text} has {}; write \
-                 a formula of your own",
-                constants.join(", ")
-            )));
-        }
-        let expression = Expression::with(formula, &settings).map_err(|error| misuse(error.to_string()))?;
+        let expression = formula(text, settings).map_err(misuse)?;
         let program = Program::new(expression.program());
         if !program.is_valid() {
             return Err(anyhow!("the kernel could not run {text}: {}", expression.program())).context(Failure::Usage);
         }
         let set = given.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",");
-        let text = match about(text) {
+        let text = match named(text) {
             _ if set.is_empty() => text.to_owned(),
             Some(_) => format!("{text},{set}"),
             None => format!("{text} [{set}]"),
@@ -86,18 +74,10 @@ fn without_settings(text: &str) -> (&str, Vec<(String, String)>) {
     parts.map_or((text, Vec::new()), |(formula, set)| (formula, set.split(',').filter_map(pair).collect()))
 }
 
-/// A built-in utility by `NAME` or `NAME,KEY=VALUE,...`, and those values.
-fn about(text: &str) -> Option<(&'static About, Vec<(String, String)>)> {
-    let (name, rest) = text.split_once(',').unwrap_or((text, ""));
-    let about = built_in().find(|about| about.name == name.trim())?;
-    let pairs = rest.split(',').filter_map(|pair| pair.split_once('='));
-    Some((about, pairs.map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).collect()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc::utility::parameters;
+    use pcc::utility::{Expression, built_in, parameters};
 
     fn strives(utility: &str, set: &[&str]) -> Strives {
         let set = set.iter().map(|one| one.parse().unwrap()).collect();

@@ -43,10 +43,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.interval < SHORTEST {
         return Err(anyhow!("--interval: not below 10ms").context(Failure::Usage));
     }
-    let watcher = Watcher::of(&args.names, &args.source)?;
     if let Some(address) = args.prometheus {
-        return prometheus::serve(address, &watcher);
+        return prometheus::serve(address, Watcher::of_whatever_comes(&args.names, &args.source)?);
     }
+    let mut watcher = Watcher::of(&args.names, &args.source)?;
     let (mut before, mut looks) = (watcher.look()?, 0);
     let clears = io::stdout().is_terminal();
     while args.count.is_none_or(|count| looks < count) {

@@ -15,7 +15,9 @@ use std::path::PathBuf;
 /// Choose who gets it: by control group, port or destination
 ///
 /// For connections that begin from then on, of applications that know nothing of it; of all network namespaces. A connection
-/// must match all that is given. A rule lasts until it is removed, its control group is, or what it names is unloaded.
+/// must match all that is given. Where several rules match, the one of the outermost control group decides (without --cgroup
+/// that is the root), and of those of one group the latest. A rule lasts until it is removed, its control group is, or what it
+/// names is unloaded.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Any congestion control that the kernel has
@@ -62,8 +64,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     rights::check()?;
     let available = sysctl::available()?;
     if !available.contains(&args.name) {
+        // A rule's program cannot bring the kernel's own either: they are loaded first.
+        let load = if sysctl::is_of_linux(&args.name) { "modprobe tcp_" } else { "pcc kernel load --name " };
         bail!(
-            "the kernel has no congestion control called {}: there are {}; `pcc kernel load --name {0}` loads one",
+            "the kernel has no congestion control called {}: there are {}; `{load}{0}` loads one",
             args.name,
             available.join(", ")
         );

@@ -1,6 +1,6 @@
 //! The connections that have PCC, read from the kernel: what TCP counts, and where PCC is.
 
-use super::bpf::{self, Iterator, Map};
+use super::bpf::{self, Iterator as Passes, Map, STRUCT_OPS_MAP};
 use super::btf::{Btf, Field};
 use super::libbpf::{Loaded, Part};
 use super::object::Source;
@@ -11,13 +11,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Looks at the connections of some variants, as often as one likes.
+/// Looks at the connections of some variants, as often as one likes, whatever is loaded and unloaded meanwhile.
 pub(super) struct Watcher {
-    of: Vec<(String, Iterator, Layout)>,
+    /// Of these only, if there are any.
+    names: Vec<String>,
+    source: Source,
+    /// The maps that the kernel has for congestion controls: others than these, and it looks for variants anew.
+    controls: Vec<u32>,
+    variants: Vec<Watched>,
+}
+
+/// A variant whose connections are looked at.
+struct Watched {
+    name: String,
+    is_registered: bool,
+    iterator: Passes,
+    layout: Layout,
     /// Bytes about one connection.
     record: usize,
-    /// Holds the program.
-    _loaded: Loaded,
 }
 
 /// One connection at one moment.
@@ -87,18 +98,38 @@ impl Watcher {
     ///
     /// Errors: none is loaded, or one by another version of PCC, unless that was unloaded and is not asked for by its name.
     pub(super) fn of(names: &[String], source: &Source) -> anyhow::Result<Self> {
-        let variants = Variant::all()?;
         for name in names {
             Variant::find(Some(name))?;
         }
-        if variants.is_empty() {
+        let watcher = Self::of_whatever_comes(names, source)?;
+        if watcher.variants.is_empty() {
             bail!("PCC is not loaded: `pcc kernel load` loads it");
         }
-        let loaded = Loaded::load(&source.object()?, Part::Watch)?;
+        Ok(watcher)
+    }
+
+    /// The same, though none may be loaded yet.
+    pub(super) fn of_whatever_comes(names: &[String], source: &Source) -> anyhow::Result<Self> {
+        let mut watcher =
+            Self { names: names.to_vec(), source: source.clone(), controls: Vec::new(), variants: Vec::new() };
+        watcher.controls = controls()?;
+        watcher.variants = watcher.find()?;
+        Ok(watcher)
+    }
+
+    fn find(&self) -> anyhow::Result<Vec<Watched>> {
+        let names = &self.names;
+        let all = Variant::all()?.into_iter().filter(|one| names.is_empty() || names.contains(&one.name));
+        let variants: Vec<_> = all.collect();
+        if variants.is_empty() {
+            return Ok(Vec::new());
+        }
+        // The iterators hold the program.
+        let loaded = Loaded::load(&self.source.object()?, Part::Watch)?;
         let program = loaded.program_fd(c"pcc_watch")?;
         let size = Map::of(loaded.map_fd("pcc_flows")?)?.value_size;
-        let mut of = Vec::new();
-        for variant in variants.into_iter().filter(|one| names.is_empty() || names.contains(&one.name)) {
+        let mut found = Vec::new();
+        for variant in variants {
             let flows = variant.flows.filter(|flows| flows.value_size == size && flows.btf != 0);
             let layout = |flows: &Map| -> anyhow::Result<_> {
                 Ok(Layout::of(&Btf::read(bpf::btf(flows.btf)?)?, Btf::whole(flows.value_type)))
@@ -115,28 +146,49 @@ impl Watcher {
                 }
                 bail!("{} was loaded by another version of PCC: unload it, and load it with this one", variant.name);
             };
-            let iterator = Iterator::over(program.as_fd(), &flows).context("cannot look at the connections")?;
-            of.push((variant.name, iterator, layout));
+            let iterator = Passes::over(program.as_fd(), &flows).context("cannot look at the connections")?;
+            let Variant { name, is_registered, .. } = variant;
+            found.push(Watched { name, is_registered, iterator, layout, record: HEAD + size });
         }
-        Ok(Self { of, record: HEAD + size, _loaded: loaded })
+        Ok(found)
+    }
+
+    /// Names of those that new connections can have.
+    pub(super) fn loaded(&self) -> impl Iterator<Item = &str> {
+        self.variants.iter().filter(|one| one.is_registered).map(|one| one.name.as_str())
     }
 
     /// All connections as they are now.
-    pub(super) fn look(&self) -> anyhow::Result<Vec<Connection>> {
+    pub(super) fn look(&mut self) -> anyhow::Result<Vec<Connection>> {
+        let controls = controls()?;
+        if controls != self.controls {
+            self.variants = self.find()?;
+            self.controls = controls;
+        }
         let mut all = Vec::new();
-        for (name, iterator, layout) in &self.of {
+        for Watched { name, iterator, layout, record, .. } in &self.variants {
             let mut bytes = Vec::new();
             iterator
                 .pass()
                 .and_then(|mut pass| pass.read_to_end(&mut bytes))
                 .context("cannot look at the connections")?;
-            let read = bytes.chunks_exact(self.record).filter_map(|record| connection(record, *layout));
+            let read = bytes.chunks_exact(*record).filter_map(|record| connection(record, *layout));
             // Whoever has another congestion control by now is not ours.
             all.extend(read.filter(|one| one.name == *name));
         }
         all.sort_by_key(|one| (one.local, one.remote));
         Ok(all)
     }
+}
+
+/// Numbers of the kernel's maps that stand for congestion controls and the like.
+fn controls() -> anyhow::Result<Vec<u32>> {
+    let mut controls = Vec::new();
+    for id in Map::ids().context("cannot ask the kernel for its BPF maps")? {
+        let map = Map::by_id(id).with_context(|| format!("cannot look at BPF map {id}"))?;
+        controls.extend(map.filter(|map| map.kind == STRUCT_OPS_MAP).map(|_| id));
+    }
+    Ok(controls)
 }
 
 fn connection(record: &[u8], layout: Layout) -> Option<Connection> {
