@@ -110,6 +110,9 @@ pub(crate) enum DialError {
     /// Anything else that ends a handshake.
     #[error("could not connect to {}: {reason}", at(peer, *address))]
     Handshake { peer: Peer, address: SocketAddr, reason: ConnectionError },
+    /// What the peer's certificate is checked by, or what ours is, can't be used.
+    #[error(transparent)]
+    Trust(anyhow::Error),
     /// This side cannot even try.
     #[error("could not open a UDP socket to {peer}")]
     Local { peer: Peer, source: anyhow::Error },
@@ -128,6 +131,7 @@ impl DialError {
             Self::WrongCertificate { .. }
             | Self::Untrusted { .. }
             | Self::WrongProtocol { .. }
+            | Self::Trust(_)
             | Self::Local { .. } => Failure::Error,
         }
     }
@@ -196,7 +200,7 @@ impl Dialer {
 
     async fn attempt(&self, peer: &Peer, address: SocketAddr) -> Result<Dialed, DialError> {
         let local = |source| DialError::Local { peer: peer.clone(), source };
-        let (tls, refusal) = tls::client(&self.trust, self.alpn).map_err(local)?;
+        let (tls, refusal) = tls::client(&self.trust, self.alpn).map_err(DialError::Trust)?;
         let (endpoint, warning) = open(address, self.family, self.endpoint.clone()).map_err(local)?;
         let mut config = ClientConfig::new(Arc::new(tls));
         config.transport_config(self.transport.clone());

@@ -22,6 +22,7 @@ mod perf;
 mod put;
 mod race;
 mod reserved;
+mod say;
 mod sender;
 mod serve;
 mod session;
@@ -39,7 +40,7 @@ mod url;
 mod utility;
 mod wire;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 use tokio::runtime::Builder;
 
@@ -96,8 +97,28 @@ impl Command {
     }
 }
 
+/// All that can be written behind `pcc`.
+fn command() -> clap::Command {
+    values_may_begin_with_a_hyphen(Cli::command())
+}
+
+/// Who writes `--limit -5Mbit` is to hear what is wrong with -5Mbit, not that there is no option -5.
+fn values_may_begin_with_a_hyphen(command: clap::Command) -> clap::Command {
+    let must_have_one = |arg: &clap::Arg| arg.get_num_args().is_none_or(|number| number.min_values() > 0);
+    let command = command.mut_args(|arg| {
+        let has_value = !arg.is_positional() && arg.get_action().takes_values() && must_have_one(&arg);
+        if has_value { arg.allow_hyphen_values(true) } else { arg }
+    });
+    command.mut_subcommands(values_may_begin_with_a_hyphen)
+}
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    #[cfg(target_os = "linux")]
+    if let Some(error) = lab::guest() {
+        return failed(&error);
+    }
+    let parsed = Cli::from_arg_matches(&command().get_matches());
+    let cli = parsed.unwrap_or_else(|error| error.format(&mut command()).exit());
     // Before there is any other thread: a user namespace is for a process of one. And the kernel answers at once.
     #[cfg(target_os = "linux")]
     let cli = match cli.command {
@@ -147,7 +168,37 @@ fn failed(error: &anyhow::Error) -> ExitCode {
     failure.into()
 }
 
-#[expect(clippy::print_stderr, reason = "the one place where an error reaches the user")]
+/// The one place where an error reaches the user.
 fn complain(error: &anyhow::Error) {
-    eprintln!("pcc: {error:#}");
+    // Everything else that fails says what it tried.
+    let is_full = |error: &std::io::Error| {
+        use std::io::ErrorKind as Kind;
+        matches!(error.kind(), Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge)
+    };
+    let bare = error.downcast_ref::<std::io::Error>().filter(|_| error.chain().count() == 1);
+    let place = if bare.is_some_and(is_full) { "could not write to standard output: " } else { "" };
+    say::say(format_args!("pcc: {place}{error:#}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_negative_value_is_refused_for_what_it_is() {
+        for words in ["serve --limit -5Mbit .", "emulate --seed -1", "perf -c x -t -1", "race --size -5MB"] {
+            let words = ["pcc"].into_iter().chain(words.split(' '));
+            let error = command().try_get_matches_from(words).unwrap_err().to_string();
+            assert!(error.starts_with("error: invalid value '-"), "{error}");
+        }
+        assert!(command().try_get_matches_from(["pcc", "race", "--html", "-x"]).is_ok());
+    }
+
+    #[test]
+    fn what_is_for_the_lab_s_guest_is_offered_to_nobody() {
+        let mut script = Vec::new();
+        clap_complete::generate(clap_complete::Shell::Bash, &mut command(), "pcc", &mut script);
+        let script = String::from_utf8(script).unwrap();
+        assert!(script.contains("emulate") && !script.contains("guest"), "{script}");
+    }
 }

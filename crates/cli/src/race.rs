@@ -124,6 +124,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     }
     kernel::check(&carriers)?;
     let (path, file) = args.course_and_file();
+    if file.is_some() && args.size.is_some() {
+        return Err(anyhow::anyhow!("--size is of the file that is made, and one is given").context(Failure::Usage));
+    }
+    if args.svg.as_ref() == Some(&args.html) {
+        return Err(anyhow::anyhow!("--html and --svg name the same file").context(Failure::Usage));
+    }
     let course = Arc::new(Course::parse(path, args.seed).context(Failure::Usage)?);
     let interrupt = Interrupt::listen(1)?;
     // Whatever can fail fails now, and not after a minute of racing.

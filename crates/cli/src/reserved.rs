@@ -9,29 +9,33 @@ use tempfile::NamedTempFile;
 /// nothing is left of it if it never is.
 pub(crate) struct Reserved {
     target: PathBuf,
+    option: String,
 }
 
 impl Reserved {
     /// Finds out whether the file that `option` named can be written.
     pub(crate) fn at(target: &Path, option: &str) -> anyhow::Result<Self> {
-        let advice = || format!("cannot write {}: choose another place with {option} FILE", target.display());
-        ensure!(!target.is_dir(), "{}: it is a directory", advice());
+        ensure!(!target.is_dir(), "{}: it is a directory", advice(target, option));
         // Gone again at once: whoever is interrupted in the minutes until it is written has no time to clean up.
-        begin(target).with_context(advice)?;
-        Ok(Self { target: target.to_owned() })
+        begin(target).map_err(without_name).with_context(|| advice(target, option))?;
+        Ok(Self { target: target.to_owned(), option: option.to_owned() })
     }
 
     /// Writes it.
     pub(crate) fn write(self, text: &str) -> anyhow::Result<()> {
         let write = || {
             let mut begun = begin(&self.target)?;
-            begun.write_all(text.as_bytes())?;
+            begun.as_file_mut().write_all(text.as_bytes())?;
             begun.as_file().sync_all()?;
             begun.persist(&self.target)?;
             io::Result::Ok(())
         };
-        write().with_context(|| format!("cannot write {}", self.target.display()))
+        write().map_err(without_name).with_context(|| advice(&self.target, &self.option))
     }
+}
+
+fn advice(target: &Path, option: &str) -> String {
+    format!("cannot write {}: choose another place with {option} FILE", target.display())
 }
 
 /// Another name in the same folder, for what is not complete.
@@ -41,7 +45,7 @@ fn begin(target: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".pcc-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
-    builder.tempfile_in(folder).map_err(without_name)
+    builder.tempfile_in(folder)
 }
 
 /// Without the name that was made up, which nobody asked for; what is rare keeps it.

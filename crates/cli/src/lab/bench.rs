@@ -82,6 +82,10 @@ impl Stored {
     pub(super) fn open(&self, names: &[String]) -> anyhow::Result<(Vec<Scenario>, Store, Program)> {
         let mut scenarios = load(names, &self.wanted, &[])?;
         let dir = results(self.results.as_deref());
+        // One that was named is meant to be there; the usual one is made by the first run.
+        if self.results.is_some() && !dir.is_dir() {
+            bail!("--results {}: there is no such directory", dir.display());
+        }
         // What is noted of programs is the same for every kernel.
         let program = self.program(&Store::at(&dir, ""))?;
         let module = self.wanted.module_identity(&scenarios)?;

@@ -7,6 +7,7 @@ mod progress;
 mod report;
 pub(crate) mod run;
 
+use crate::exit::Failure;
 use clap::Subcommand;
 use pcc_lab::scenario::{self, Options};
 use pcc_lab::{cost, guest, kernel};
@@ -34,14 +35,6 @@ enum Command {
     Check(check::Args),
     Report(report::Args),
     Merge(merge::Args),
-    /// The guest's first process
-    #[command(hide = true)]
-    GuestInit {
-        dir: PathBuf,
-        /// User-mode Linux adds words of its own for its first process
-        #[arg(hide = true)]
-        of_the_kernel: Vec<String>,
-    },
 }
 
 #[derive(clap::Args, Debug)]
@@ -49,6 +42,21 @@ struct Build {
     /// Source of Linux 6.12: a directory or a tarball [default: Debian's package linux-source-6.12]
     #[arg(long, value_name = "DIR|TARBALL")]
     source: Option<PathBuf>,
+}
+
+/// Says to the guest's kernel what to begin with: this program, as [`guest`]. User-mode Linux adds words of its own.
+pub(crate) const GUEST: [&str; 2] = ["lab", "guest-init"];
+
+/// Is the guest's first process, if the command line says so: a command for nobody else, and in no help or completion.
+///
+/// Errors: this is no guest.
+pub(crate) fn guest() -> Option<anyhow::Error> {
+    let mut words = std::env::args_os().skip(1);
+    if !GUEST.iter().all(|word| words.next().is_some_and(|given| given == *word)) {
+        return None;
+    }
+    let dir = PathBuf::from(words.next().unwrap_or_default());
+    Some(anyhow::Error::new(guest::run_as_init(&dir)).context(Failure::Usage))
 }
 
 /// Runs it. Blocking: the lab is a work queue of processes and needs the async runtime for signals only.
@@ -63,7 +71,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         Command::Check(args) => check::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Merge(args) => merge::run(&args),
-        Command::GuestInit { dir, .. } => guest::run_as_init(&dir),
     }
 }
 
@@ -78,9 +85,8 @@ fn list() -> anyhow::Result<()> {
     Ok(())
 }
 
-#[expect(clippy::print_stderr, reason = "progress of a command is for the user")]
 fn say(line: &str) {
-    eprintln!("{line}");
+    crate::say::say(format_args!("{line}"));
 }
 
 #[cfg(test)]

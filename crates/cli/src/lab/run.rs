@@ -98,7 +98,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         kernel,
         init,
         program,
-        init_arguments: vec!["lab".into(), "guest-init".into()],
+        init_arguments: super::GUEST.map(Into::into).to_vec(),
         timeout: args.timeout.into(),
         memory: memory_for(args.processors().len())?,
     };

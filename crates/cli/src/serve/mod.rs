@@ -74,12 +74,12 @@ pub(crate) struct Args {
     key: Option<PathBuf>,
 
     /// Connections at a time; more are refused
-    #[arg(long, value_name = "NUMBER", default_value_t = 256, help_heading = "Listening")]
-    max_connections: usize,
+    #[arg(long, value_name = "NUMBER", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Listening")]
+    max_connections: u32,
 
     /// Connections at a time from one address (IPv6: from one /64 network)
-    #[arg(long, value_name = "NUMBER", default_value_t = 64, help_heading = "Listening")]
-    max_per_address: usize,
+    #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Listening")]
+    max_per_address: u32,
 
     /// Serve only below an address that nobody can guess: who is given it can read, who finds the server can not
     ///
@@ -136,7 +136,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         privacy: name.as_deref().map_or(Privacy::Public, Privacy::below),
         token,
         transport,
-        guests: Guests::new(args.max_connections, args.max_per_address),
+        guests: Guests::new(args.max_connections as usize, args.max_per_address as usize),
         log,
     })?;
     let announcer = Announcer { json: args.json, pinned, dir: &args.dir, name, secret: secret.as_deref() };

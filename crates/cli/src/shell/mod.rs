@@ -140,9 +140,9 @@ fn end_with_us(command: &mut Command) {
     unsafe { command.pre_exec(ask) };
 }
 
-#[expect(clippy::print_stderr, reason = "standard output is the command's")]
+/// Standard output is the command's.
 fn say(line: &str) {
-    eprintln!("pcc: {line}");
+    crate::say::say(format_args!("pcc: {line}"));
 }
 
 /// With the exit code that shells have for it.

@@ -126,7 +126,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         if run.flows.is_some() || run.time.is_some() || run.queue.is_some() || run.ecn || run.policer.is_some() {
             return misuse(format!(
                 "`{what}` is a scenario, which says itself who sends over what: --flows, --time, --queue, --ecn and --policer \
-                 are about paths; --path takes the path of that name"
+                 are about paths; {}",
+                if what.parse::<pcc_link::Path>().is_ok() {
+                    "--path takes the path of that name"
+                } else {
+                    "`pcc emulate --list` shows them"
+                }
             ));
         }
         return scenarios::run(&what, run);
@@ -137,9 +142,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     custom::run(&what, run)
 }
 
-#[expect(clippy::print_stderr, reason = "remarks beside the result are for the user")]
 fn say(line: &str) {
-    eprintln!("{line}");
+    crate::say::say(format_args!("{line}"));
 }
 
 #[cfg(test)]

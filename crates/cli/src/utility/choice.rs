@@ -36,16 +36,22 @@ fn is_file(written: &str) -> bool {
     written.ends_with(ENDING) || ["/", "./", "../"].iter().any(|begin| written.starts_with(begin))
 }
 
+impl Choice {
+    /// What was written, or the file holds that it names.
+    pub(crate) fn text_of(written: &str) -> Result<String, ChoiceError> {
+        if !is_file(written) {
+            return Ok(written.to_owned());
+        }
+        read(written).map_err(|problem| ChoiceError::File { file: written.to_owned(), problem })
+    }
+}
+
 impl FromStr for Choice {
     type Err = ChoiceError;
 
     fn from_str(written: &str) -> Result<Self, Self::Err> {
-        let (text, file) = if is_file(written) {
-            let text = read(written).map_err(|problem| ChoiceError::File { file: written.to_owned(), problem })?;
-            (text, format!("{written}, "))
-        } else {
-            (written.to_owned(), String::new())
-        };
+        let text = Self::text_of(written)?;
+        let file = if is_file(written) { format!("{written}, ") } else { String::new() };
         let utility = pcc::utility::parse(&text).map_err(|problem| {
             let forgotten = file.is_empty() && Path::new(written).is_file();
             let hint =

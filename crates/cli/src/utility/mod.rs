@@ -6,12 +6,15 @@ mod choice;
 mod course;
 mod findings;
 mod list;
+mod named;
 mod objective;
 mod plot;
 mod rehearsal;
 mod show;
 
 pub(crate) use choice::Choice;
+#[cfg(target_os = "linux")]
+pub(crate) use named::{formula, named};
 #[cfg(target_os = "linux")]
 pub(crate) use objective::Setting;
 pub(crate) use objective::{Aim, Objective};

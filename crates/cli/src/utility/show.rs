@@ -1,6 +1,8 @@
+use super::course::misuse;
+use super::named::{formula, named};
 use super::{Choice, list};
 use pcc::control::Law;
-use pcc::utility::{About, Expression, built_in, parameters};
+use pcc::utility::parameters;
 use serde_json::json;
 use std::io::Write as _;
 
@@ -17,12 +19,18 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
+    let text = Choice::text_of(&args.utility).map_err(misuse)?;
+    let (text, named) = (text.trim(), named(&text));
     // Also one that lacks what it cannot do without: it is shown with an example of it.
-    if let Some(about) = about(&args.utility) {
-        let program: Expression = about.text.parse()?;
+    let choice = match &named {
+        Some((_, settings)) if settings.is_empty() => None,
+        _ => Some(args.utility.parse::<Choice>().map_err(misuse)?),
+    };
+    let program = formula(text, Vec::new()).map_err(misuse)?.program().to_string();
+    if let Some((about, _)) = named {
         if args.json {
             let mut told = list::json(about);
-            told["program"] = program.program().to_string().into();
+            told["program"] = program.into();
             writeln!(out, "{told}")?;
             return Ok(());
         }
@@ -38,29 +46,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         for trap in about.traps {
             writeln!(out, "trap        {trap}")?;
         }
-        writeln!(out, "\n{}\n\n{}", about.text.trim_end(), program.program())?;
+        let given = if choice.is_some() { format!("\n\nwith parameters as in {text}:") } else { String::new() };
+        writeln!(out, "\n{}{given}\n\n{program}", about.text.trim_end())?;
         return Ok(());
     }
-    let choice: Choice = args.utility.parse().map_err(super::course::misuse)?;
-    let program: Expression = choice.text.parse()?;
-    let law = Law::suited_to(&*choice.utility).name();
-    let constants = parameters(&choice.text);
+    let law = choice.map(|choice| Law::suited_to(&*choice.utility).name()).unwrap_or_default();
+    let constants = parameters(text);
     if args.json {
-        let told = json!({ "text": choice.text, "parameters": constants, "law": law, "program": program.program().to_string() });
-        writeln!(out, "{told}")?;
+        writeln!(out, "{}", json!({ "text": text, "parameters": constants, "law": law, "program": program }))?;
         return Ok(());
     }
-    writeln!(out, "{}\n", choice.text.trim_end())?;
+    writeln!(out, "{text}\n")?;
     if !constants.is_empty() {
         writeln!(out, "parameters  {}", constants.join(", "))?;
     }
     writeln!(out, "law         {law}")?;
-    writeln!(out, "\n{}", program.program())?;
+    writeln!(out, "\n{program}")?;
     Ok(())
-}
-
-/// Of the built-in utility that this names, with or without parameters.
-pub(super) fn about(written: &str) -> Option<&'static About> {
-    let name = written.split(',').next()?.trim();
-    built_in().find(|about| about.name == name)
 }
