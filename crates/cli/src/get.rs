@@ -38,7 +38,7 @@ use crate::exit::Failure;
 use crate::session::{Moved, SessionArgs, missing, tell_end};
 use crate::url::Url;
 use anyhow::anyhow;
-use display::{Display, say};
+use display::Display;
 use serde_json::json;
 use source::Source;
 use std::path::{Path, PathBuf};
@@ -173,13 +173,9 @@ fn object(event: &str, file: Option<&Path>, fetched: &Fetched) -> serde_json::Va
 fn file_done(target: &Target, fetched: &Fetched, display: &Display) {
     let file = if let Target::File(path) = target { Some(path.as_path()) } else { None };
     display.line(&object("done", file, fetched));
-    if !display.speaks() {
-        return;
-    }
     let name = file.map_or("standard output".into(), Path::to_string_lossy);
     let check = if fetched.verified { "verified by BLAKE3" } else { "not verified: the server gives no digest" };
-    display.clear();
-    say(&moved(fetched).told(&name, None, check));
+    display.conclude(&moved(fetched).told(&name, None, check));
 }
 
 const fn moved(fetched: &Fetched) -> Moved {
@@ -200,14 +196,11 @@ fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<
         "verified": tree.unverified == 0,
         "file": dir.to_string_lossy(),
     }));
-    display.clear();
-    if display.speaks() {
-        let check = match tree.unverified {
-            0 => "verified by BLAKE3".to_owned(),
-            some => format!("{some} not verified: the server gives no digest"),
-        };
-        say(&moved.told(&dir.display().to_string(), Some(tree.files), &check));
-    }
+    let check = match tree.unverified {
+        0 => "verified by BLAKE3".to_owned(),
+        some => format!("{some} not verified: the server gives no digest"),
+    };
+    display.conclude(&moved.told(&dir.display().to_string(), Some(tree.files), &check));
     match tree.failed {
         0 => Ok(()),
         some => {

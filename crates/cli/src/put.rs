@@ -17,8 +17,9 @@ mod tree;
 mod upload;
 
 use crate::exit::{Failure, failure_of};
-use crate::get::display::{Display, say};
+use crate::get::display::Display;
 use crate::get::source::Source;
+use crate::get::watch::Missing;
 use crate::session::{Moved, SessionArgs, missing, tell_end};
 use crate::token;
 use crate::url::Url;
@@ -125,10 +126,7 @@ impl Plan {
         };
         let uploaded = upload::upload(source, content, &Target { url: url.clone(), token: token.to_owned() }).await?;
         display.line(&object("done", &uploaded, url));
-        display.clear();
-        if display.speaks() {
-            say(&moved(&uploaded).told(&url.short(), None, "verified by BLAKE3"));
-        }
+        display.conclude(&moved(&uploaded).told(&url.short(), None, "verified by BLAKE3"));
         Ok(())
     }
 }
@@ -138,8 +136,8 @@ async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display:
     let (root, begun) = (dir.to_owned(), std::time::Instant::now());
     let tree = tokio::task::spawn_blocking(move || tree::list(&root)).await.context("a thread for files failed")?;
     let mut failed = tree.skipped.len();
-    for reason in &tree.skipped {
-        source.watch().note(reason);
+    for (file, reason) in &tree.skipped {
+        source.watch().missing(Missing { file, entries: 1, reason });
     }
     let to = |path: &Path| -> anyhow::Result<Target> {
         let names = path.components().map(|part| part.as_os_str().to_str().context("its name is not UTF-8"));
@@ -157,11 +155,11 @@ async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display:
                 let content = Content::file(&dir.join(file), &target.url)?;
                 Ok::<_, anyhow::Error>((upload::upload(source, content, &target).await?, target.url))
             };
-            outcome.await.with_context(|| format!("{} is not there", file.display()))
+            (file, outcome.await.with_context(|| format!("{} is not there", file.display())))
         })
         .buffer_unordered(SIDE_BY_SIDE);
     let (mut files, mut bytes, mut resumed_from, mut damaged) = (0u64, 0, 0, false);
-    while let Some(outcome) = done.next().await {
+    while let Some((file, outcome)) = done.next().await {
         match outcome {
             Ok((uploaded, to)) => {
                 files += 1;
@@ -173,7 +171,7 @@ async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display:
             Err(error) => {
                 failed += 1;
                 damaged |= failure_of(&error) == Failure::Integrity;
-                source.watch().note(&format!("{error:#}"));
+                source.watch().missing(Missing { file: &dir.join(file), entries: 1, reason: &format!("{error:#}") });
             }
         }
     }
@@ -182,10 +180,7 @@ async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display:
     let goodput = moved.goodput().bits_per_sec() / 1e6;
     display.line(&json!({"event": "done", "bytes": bytes, "seconds": seconds, "goodput_mbps": goodput,
         "resumed_from": resumed_from, "files": files, "failed": failed, "verified": true, "url": url.short()}));
-    display.clear();
-    if display.speaks() {
-        say(&moved.told(&url.short(), Some(files), "verified by BLAKE3"));
-    }
+    display.conclude(&moved.told(&url.short(), Some(files), "verified by BLAKE3"));
     match failed {
         0 => Ok(()),
         some => {

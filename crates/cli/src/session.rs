@@ -55,11 +55,7 @@ impl SessionArgs {
     /// Begins to tell what happens, in the way that was asked for.
     pub(crate) fn display(&self) -> Arc<Display> {
         self.log.start();
-        Arc::new(Display::new(match (self.json, self.log.quiet) {
-            (true, _) => Style::Json,
-            (_, true) => Style::Quiet,
-            _ => Style::Human,
-        }))
+        Arc::new(Display::new(Style { quiet: self.log.quiet, json: self.json }))
     }
 
     /// The server of this URL, reached when something is asked of it.

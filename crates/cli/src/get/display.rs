@@ -1,8 +1,9 @@
-//! What the user sees of a download: a bar, lines of JSON, or nothing.
+//! What the user sees of a transfer: a bar, messages, lines of JSON, or nothing but errors.
 
 use super::names::shown;
 use super::source::Source;
-use super::watch::{Started, Watch};
+use super::watch::{Missing, Started, Watch};
+use crate::say;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// How often the bar moves.
@@ -26,20 +27,26 @@ const TICKS_OF_RATE: usize = 12;
 /// Share of the time that must be spent waiting for the disk, or for input, before that is to blame.
 const WAITING_SHARE: f64 = 0.3;
 
+/// Messages about entries that are missing; the rest is counted.
+const MOST_MESSAGES: u64 = 100;
+
 /// How to show it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
-    /// Errors only.
-    Quiet,
-    /// A bar if standard error is a terminal, and messages.
-    Human,
-    /// One JSON object a line on standard output, messages on standard error.
-    Json,
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Style {
+    /// People hear of nothing but errors.
+    pub(crate) quiet: bool,
+    /// Programs get one JSON object a line; people see no bar.
+    pub(crate) json: bool,
 }
 
-/// Shows a download.
+type Programs = Box<dyn Fn(&Value) + Send + Sync>;
+type People = Box<dyn Fn(&str) + Send + Sync>;
+
+/// Shows a transfer.
 pub(crate) struct Display {
     style: Style,
+    programs: Programs,
+    people: People,
     bar: Option<ProgressBar>,
     begun: Instant,
     /// Whether a file has begun to arrive.
@@ -52,24 +59,37 @@ pub(crate) struct Display {
     total: AtomicU64,
     /// Files that did not say their size.
     unsized_files: AtomicU64,
+    /// Times that something was missing.
+    missing: AtomicU64,
     disk_waited_ns: AtomicU64,
     input_waited_ns: AtomicU64,
-    /// Bytes here at the last ticks, for the rate.
-    past: Mutex<VecDeque<(Instant, u64)>>,
+    past: Mutex<Past>,
 }
 
 impl Display {
     pub(crate) fn new(style: Style) -> Self {
-        let bar = (style == Style::Human && std::io::stderr().is_terminal()).then(bar);
+        let programs = |line: &Value| {
+            // Who closes the pipe does not want to read it.
+            let _ = writeln!(std::io::stdout().lock(), "{line}");
+        };
+        let people = |text: &str| say::say(format_args!("pcc: {text}"));
+        let bar = (!style.quiet && !style.json && std::io::stderr().is_terminal()).then(bar);
+        Self { bar, ..Self::to(style, Box::new(programs), Box::new(people)) }
+    }
+
+    fn to(style: Style, programs: Programs, people: People) -> Self {
         Self {
             style,
-            bar,
+            programs,
+            people,
+            bar: None,
             begun: Instant::now(),
             started: AtomicBool::new(false),
             fleeting: AtomicBool::new(false),
             here: AtomicU64::new(0),
             total: AtomicU64::new(0),
             unsized_files: AtomicU64::new(0),
+            missing: AtomicU64::new(0),
             disk_waited_ns: AtomicU64::new(0),
             input_waited_ns: AtomicU64::new(0),
             past: Mutex::default(),
@@ -83,18 +103,18 @@ impl Display {
         let mut limit = Limit::default();
         for ticks in 1.. {
             tick.tick().await;
-            let rate = self.rate();
-            limit.look(self, source, rate);
             if !self.started.load(Ordering::Relaxed) {
                 if let Some(bar) = &self.bar {
                     bar.set_message(format!("connecting to {}", source.peer()));
                 }
                 continue;
             }
+            let rate = self.rate(Instant::now());
+            limit.look(self, source, rate);
             if let Some(bar) = &self.bar {
                 self.draw(bar, rate, limit.now());
             }
-            if self.style == Style::Json && ticks % TICKS_A_LINE == 0 {
+            if self.style.json && ticks % TICKS_A_LINE == 0 {
                 self.line(&self.progress(rate, limit.now()));
             }
         }
@@ -116,9 +136,10 @@ impl Display {
         }
     }
 
-    /// Whether there is anybody to say how it went.
-    pub(crate) fn speaks(&self) -> bool {
-        self.style != Style::Quiet
+    /// Says how it went.
+    pub(crate) fn conclude(&self, text: &str) {
+        self.clear();
+        self.note(text);
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
@@ -127,24 +148,25 @@ impl Display {
 
     /// Writes an object for programs, if one listens.
     pub(crate) fn line(&self, value: &Value) {
-        if self.style == Style::Json {
-            // Who closes the pipe does not want to read it.
-            let _ = writeln!(std::io::stdout().lock(), "{value}");
+        if self.style.json {
+            (self.programs)(value);
         }
     }
 
-    fn rate(&self) -> Rate {
-        let (now, here) = (Instant::now(), self.here.load(Ordering::Relaxed));
-        let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
-        past.push_back((now, here));
-        if past.len() > TICKS_OF_RATE {
-            past.pop_front();
+    /// Tells people, above the bar.
+    fn tell(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| (self.people)(text)),
+            None => (self.people)(text),
         }
-        let moved = past.front().map(|(then, before)| (now.duration_since(*then), here.saturating_sub(*before)));
-        match moved {
-            Some((time, bytes)) if !time.is_zero() => Rate::from_bytes_per_sec(bytes as f64 / time.as_secs_f64()),
-            _ => Rate::from_bytes_per_sec(0.0),
-        }
+    }
+
+    fn past(&self) -> MutexGuard<'_, Past> {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rate(&self, now: Instant) -> Rate {
+        self.past().look(now, self.here.load(Ordering::Relaxed))
     }
 
     fn total(&self) -> Option<u64> {
@@ -181,14 +203,19 @@ impl Display {
 
 impl Watch for Display {
     fn started(&self, started: Started<'_>) {
-        self.started.store(true, Ordering::Relaxed);
-        self.here.fetch_add(started.resumed_from, Ordering::Relaxed);
+        let is_first = !self.started.swap(true, Ordering::Relaxed);
+        {
+            let mut past = self.past();
+            past.found(started.resumed_from);
+            let here = self.here.fetch_add(started.resumed_from, Ordering::Relaxed) + started.resumed_from;
+            if is_first {
+                past.look(Instant::now(), here);
+            }
+        }
         match started.size {
             Some(size) => self.total.fetch_add(size, Ordering::Relaxed),
             None => self.unsized_files.fetch_add(1, Ordering::Relaxed),
         };
-        // What was there before is no rate.
-        self.past.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.line(&json!({
             "event": "start",
             "url": started.url,
@@ -220,11 +247,47 @@ impl Watch for Display {
         self.note(&format!("{reason}; trying again in {seconds:.1} s"));
     }
 
+    fn missing(&self, missing: Missing<'_>) {
+        let Missing { file, entries, reason } = missing;
+        let (file, reason) = (file.to_string_lossy(), shown(reason));
+        self.line(&json!({"event": "missing", "file": file, "entries": entries, "reason": reason}));
+        // An error, also for who wants to hear of nothing else. A server may list what it likes, but not fill a terminal.
+        match self.missing.fetch_add(1, Ordering::Relaxed) {
+            ..MOST_MESSAGES => self.tell(&reason),
+            MOST_MESSAGES => self.tell("further missing entries are counted only; --json names them all"),
+            _ => {}
+        }
+    }
+
     fn note(&self, text: &str) {
-        match (&self.bar, self.style) {
-            (_, Style::Quiet) => {}
-            (Some(bar), _) => bar.suspend(|| say(text)),
-            (None, _) => say(text),
+        if !self.style.quiet {
+            self.tell(text);
+        }
+    }
+}
+
+/// Bytes that were here at the last ticks.
+#[derive(Debug, Default)]
+struct Past(VecDeque<(Instant, u64)>);
+
+impl Past {
+    /// So many bytes turn out to have been here before: they are no rate.
+    fn found(&mut self, bytes: u64) {
+        for (_, here) in &mut self.0 {
+            *here += bytes;
+        }
+    }
+
+    /// At what rate they became as many as are `here` now.
+    fn look(&mut self, now: Instant, here: u64) -> Rate {
+        self.0.push_back((now, here));
+        if self.0.len() > TICKS_OF_RATE {
+            self.0.pop_front();
+        }
+        let moved = self.0.front().map(|(then, before)| (now.duration_since(*then), here.saturating_sub(*before)));
+        match moved {
+            Some((time, bytes)) if !time.is_zero() => Rate::from_bytes_per_sec(bytes as f64 / time.as_secs_f64()),
+            _ => Rate::from_bytes_per_sec(0.0),
         }
     }
 }
@@ -257,6 +320,8 @@ struct Limit {
     input_waited_ns: u64,
     input: bool,
     window: bool,
+    /// Whether this is not the first look: right after its beginning a transfer has no rate that would say anything.
+    looked: bool,
     silent: bool,
     user: bool,
 }
@@ -273,7 +338,8 @@ impl Limit {
         self.disk = much(&display.disk_waited_ns, &mut self.disk_waited_ns);
         self.input = much(&display.input_waited_ns, &mut self.input_waited_ns);
         self.window = source.was_flow_blocked();
-        self.silent = rate.bytes_per_sec() <= 0.0;
+        self.silent = self.looked && rate.bytes_per_sec() <= 0.0;
+        self.looked = true;
         self.user = source.limit().is_some_and(|limit| rate >= limit * LIMIT_SHARE);
     }
 
@@ -299,15 +365,10 @@ fn bar() -> ProgressBar {
     ProgressBar::no_length().with_style(style)
 }
 
-/// Tells the user.
-#[expect(clippy::print_stderr, reason = "messages for people belong on standard error")]
-pub(crate) fn say(text: &str) {
-    eprintln!("pcc: {text}");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::{Arc, mpsc};
 
     #[test]
     fn the_longest_line_fits_into_80_columns() {
@@ -318,13 +379,88 @@ mod tests {
         assert!(BAR + 1 + message.len() < 80, "{}", message.len());
     }
 
+    fn started(display: &Display, resumed_from: u64) {
+        display.started(Started { url: "", file: None, size: None, resumed_from });
+    }
+
     #[test]
     fn the_advice_after_an_interruption_is_about_what_is_there() {
-        let display = Display::new(Style::Quiet);
+        let display = Display::new(Style::default());
         assert!(display.advice().contains("before the server had answered"));
-        display.started(Started { url: "", file: None, size: None, resumed_from: 0 });
+        started(&display, 0);
         assert!(display.advice().contains("go on where it stopped"));
         display.fleeting();
         assert!(display.advice().contains("start anew"));
+    }
+
+    #[test]
+    fn the_rate_of_many_files_is_that_of_the_last_three_seconds() {
+        let display = Display::new(Style::default());
+        started(&display, 0);
+        let begun = Instant::now();
+        for tick in 1..=2 * TICKS_OF_RATE as u32 {
+            display.moved(100_000);
+            started(&display, 1_000_000); // the next file, of which much is there
+            let rate = display.rate(begun + TICK * tick);
+            assert!(rate.bytes_per_sec() > 0.0, "tick {tick}");
+            if tick > TICKS_OF_RATE as u32 {
+                assert_eq!(rate.bytes_per_sec(), 400_000.0, "tick {tick}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_is_silent_when_nothing_comes_and_not_when_nothing_could_have_come_yet() {
+        let display = Arc::new(Display::new(Style::default()));
+        let transport = Arc::new(noq::TransportConfig::default());
+        let dialer = crate::get::transfer::dialer(crate::tls::Trust::System, transport);
+        let peer = crate::url::Peer { host: "host".to_owned(), port: 1 };
+        let source = Source::new(dialer, peer, Duration::MAX, display.clone());
+        let (mut limit, nothing) = (Limit::default(), Rate::from_bytes_per_sec(0.0));
+        for limited_by in ["network", "server", "server"] {
+            limit.look(&display, &source, nothing);
+            assert_eq!(limit.now(), limited_by);
+        }
+        limit.look(&display, &source, Rate::from_mbit(1.0));
+        assert_eq!(limit.now(), "network");
+    }
+
+    /// What programs and people hear.
+    fn heard(style: Style, happen: impl FnOnce(&Display)) -> (Vec<Value>, Vec<String>) {
+        let ((to_programs, programs), (to_people, people)) = (mpsc::channel(), mpsc::channel());
+        let to_programs = Box::new(move |line: &Value| to_programs.send(line.clone()).unwrap());
+        let to_people = Box::new(move |text: &str| to_people.send(text.to_owned()).unwrap());
+        happen(&Display::to(style, to_programs, to_people));
+        (programs.iter().collect(), people.iter().collect())
+    }
+
+    fn lacks(display: &Display, entries: u64) {
+        display.missing(Missing { file: Path::new("many/bad"), entries, reason: "`bad` is no\nfile" });
+    }
+
+    #[test]
+    fn whoever_wants_errors_only_hears_of_what_is_missing_and_of_nothing_else() {
+        for (quiet, json) in [(false, false), (false, true), (true, false), (true, true)] {
+            let (programs, people) = heard(Style { quiet, json }, |display| {
+                started(display, 0);
+                display.note("by the way");
+                lacks(display, 3);
+                display.conclude("well done");
+            });
+            let all = ["by the way", "`bad` is no\\nfile", "well done"];
+            assert_eq!(people, if quiet { &all[1..2] } else { &all[..] }, "quiet {quiet}, json {json}");
+            let lacking = json!({"event": "missing", "file": "many/bad", "entries": 3, "reason": all[1]});
+            assert_eq!(programs.len(), if json { 2 } else { 0 }, "quiet {quiet}, json {json}");
+            assert_eq!(programs.last(), json.then_some(&lacking));
+        }
+    }
+
+    #[test]
+    fn no_server_fills_a_terminal_with_what_is_missing_and_programs_hear_all() {
+        let (programs, people) = heard(Style { quiet: true, json: true }, |display| {
+            (0..2 * MOST_MESSAGES).for_each(|_| lacks(display, 1));
+        });
+        assert_eq!((programs.len() as u64, people.len() as u64), (2 * MOST_MESSAGES, MOST_MESSAGES + 1));
+        assert!(people.last().unwrap().contains("counted only"));
     }
 }

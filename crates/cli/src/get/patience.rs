@@ -36,12 +36,12 @@ impl Meter {
         Self { since: now, bytes: 0 }
     }
 
-    /// Whether `bytes` more are enough, at the least rate, for `window` of time.
-    fn count(&mut self, bytes: u64, now: Instant, window: Duration) -> bool {
+    /// Whether `bytes` more, which came at that time, are enough, at the least rate, for `window` of time.
+    fn count(&mut self, bytes: u64, at: Instant, window: Duration) -> bool {
         self.bytes = self.bytes.saturating_add(bytes);
         let enough = self.bytes as f64 >= LEAST_RATE * window.as_secs_f64();
         if enough {
-            *self = Self::new(now);
+            *self = Self::new(at.max(self.since));
         }
         enough
     }
@@ -76,16 +76,16 @@ impl Clock {
         counted.max(self.asked + LEAST_PATIENCE)
     }
 
-    fn arrived(&mut self, bytes: u64) -> bool {
-        let progressed = self.progress.count(bytes, Instant::now(), self.window());
+    fn arrived(&mut self, bytes: u64, at: Instant) -> bool {
+        let progressed = self.progress.count(bytes, at, self.window());
         if progressed {
             self.backoff.reset();
         }
         progressed
     }
 
-    fn repeated(&mut self, bytes: u64) {
-        self.repeated.count(bytes, Instant::now(), self.window());
+    fn repeated(&mut self, bytes: u64, at: Instant) {
+        self.repeated.count(bytes, at, self.window());
     }
 
     fn excuse(&mut self, time: Duration) {
@@ -119,14 +119,24 @@ impl<'a> Patience<'a> {
 
     /// New bytes came.
     pub(crate) fn arrived(&mut self, bytes: u64) {
-        if self.clock.arrived(bytes) {
+        self.arrived_by(bytes, Instant::now());
+    }
+
+    /// New bytes turn out to have come by that time.
+    pub(crate) fn arrived_by(&mut self, bytes: u64, at: Instant) {
+        if self.clock.arrived(bytes, at) {
             self.source.progressed_at(self.clock.progress.since);
         }
     }
 
     /// Bytes came that were here before.
     pub(crate) fn repeated(&mut self, bytes: u64) {
-        self.clock.repeated(bytes);
+        self.repeated_by(bytes, Instant::now());
+    }
+
+    /// Such bytes turn out to have come by that time.
+    pub(crate) fn repeated_by(&mut self, bytes: u64, at: Instant) {
+        self.clock.repeated(bytes, at);
     }
 
     /// It is done.
@@ -187,7 +197,7 @@ mod tests {
         let begun = Instant::now();
         for _ in 0..59 {
             pass(Duration::from_secs(1)).await;
-            assert!(!clock.arrived(10));
+            assert!(!clock.arrived(10, Instant::now()));
         }
         assert_eq!(clock.deadline(), begun + MINUTE);
         assert!(clock.next(0.0).is_some());
@@ -200,7 +210,7 @@ mod tests {
         let mut clock = Clock::new(MINUTE);
         for _ in 0..600 {
             pass(Duration::from_secs(1)).await;
-            clock.arrived(1200);
+            clock.arrived(1200, Instant::now());
             assert!(clock.deadline() > Instant::now() + MINUTE / 2);
         }
     }
@@ -210,10 +220,23 @@ mod tests {
         let mut clock = Clock::new(MINUTE);
         for _ in 0..120 {
             pass(Duration::from_secs(1)).await;
-            clock.repeated(1_000_000);
+            clock.repeated(1_000_000, Instant::now());
         }
         assert!(clock.deadline() > Instant::now());
         assert_eq!(clock.next(0.0), None, "no new byte in two minutes");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_learnt_late_came_when_it_came() {
+        let mut clock = Clock::new(MINUTE);
+        pass(MINUTE / 3).await;
+        let heard = Instant::now();
+        pass(MINUTE / 3).await;
+        clock.repeated(1_000_000, heard);
+        assert!(clock.arrived(1_000_000, heard));
+        assert_eq!(clock.deadline(), heard + MINUTE);
+        assert!(clock.arrived(1_000_000, heard - MINUTE / 3));
+        assert_eq!(clock.deadline(), heard + MINUTE, "and what is learnt last does not count for less");
     }
 
     #[tokio::test(start_paused = true)]

@@ -77,6 +77,12 @@ impl Session {
         self.send_window.bytes().get()
     }
 
+    /// Acknowledgements that have come: while there are no more, nothing more has arrived.
+    pub(crate) fn acknowledgements(&self) -> u64 {
+        let heard = self.dialed.connection.stats().frame_rx;
+        heard.acks.saturating_add(heard.path_acks)
+    }
+
     pub(crate) fn requests(&self) -> Requests {
         self.requests.clone()
     }
@@ -231,7 +237,7 @@ impl Source {
 
     pub(super) fn progressed_at(&self, now: Instant) {
         let mut state = self.state();
-        state.progressed = now;
+        state.progressed = now.max(state.progressed);
         state.backoff.reset();
     }
 

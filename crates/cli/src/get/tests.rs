@@ -155,13 +155,16 @@ async fn a_directory_arrives_whole_and_a_second_run_moves_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hostile_listing_writes_nothing_outside_and_the_rest_arrives() {
-    let listing = r#"[{"name":"../evil","type":"file","size":1},{"name":"..","type":"directory"},
+    let listing = r#"{"omitted":7,"entries":[{"name":"../evil","type":"file","size":1},{"name":"..","type":"directory"},
         {"name":"/tmp/evil","type":"file","size":1},{"name":"good","type":"file","size":4},
-        {"name":"gone","type":"file","size":4},{"name":"pipe","type":"other"}]"#;
+        {"name":"gone","type":"file","size":4},{"name":"sub","type":"directory"},{"name":"pipe","type":"other"}]}"#;
     let server = Fake::new([("/d/", Page::of(listing)), ("/d/good", Page::of("good")), ("/evil", Page::of("x"))]);
     let place = Place::new();
     let tree = server.tree("/d/", &place).await.unwrap();
-    assert_eq!((tree.files, tree.failed), (1, 5));
+    assert_eq!((tree.files, tree.failed), (1, 13));
+    // Each by its name here; whatever has none is missing in the directory.
+    let (top, below) = (|entries| (place.file(), entries), |name| (place.file().join(name), 1));
+    assert_eq!(server.lacking(), [top(1), top(1), top(1), top(7), below("gone"), below("pipe"), below("sub")]);
     assert_eq!(place.names(), ["file"]);
     let names: Vec<_> = place.file().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["good"]);

@@ -11,6 +11,7 @@ use super::request::{self, Changed, Refused, Room};
 use super::source::{Source, is_lost};
 use super::store::Target;
 use super::transfer::{Fetched, transfer};
+use super::watch::Missing;
 use crate::exit::{Failure, failure_of};
 use crate::filename;
 use crate::percent;
@@ -38,9 +39,6 @@ const DEEPEST: usize = 64;
 /// Files and directories in all: some 200 MB while they wait.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// Messages about single entries; the rest is counted.
-const MOST_MESSAGES: u64 = 100;
-
 /// What a directory download came to.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
@@ -59,16 +57,10 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Counts `entries` that could not be had.
-    fn fail(&mut self, source: &Source, entries: u64, error: &anyhow::Error) {
-        if self.failed < MOST_MESSAGES {
-            source.watch().note(&format!("{error:#}"));
-        }
-        let before = self.failed;
-        self.failed = before.saturating_add(entries);
-        if before < MOST_MESSAGES && self.failed >= MOST_MESSAGES {
-            source.watch().note("further entries that cannot be had are counted only");
-        }
+    /// Counts `entries` that could not be had: `file`, or what would have been in it.
+    fn fail(&mut self, source: &Source, file: &Path, entries: u64, error: &anyhow::Error) {
+        source.watch().missing(Missing { file, entries, reason: &format!("{error:#}") });
+        self.failed = self.failed.saturating_add(entries);
         self.damaged |= failure_of(error) == Failure::Integrity;
     }
 
@@ -135,8 +127,10 @@ pub(super) async fn fetch_tree(
             Some(Done::Listed(directory, Ok(listing))) => unfold(directory, listing, source, &mut tree, &mut waiting)?,
             // Without the top there is nothing.
             Some(Done::Listed(Directory { depth: 0, .. }, Err(error))) => return Err(error),
-            Some(Done::Listed(_, Err(error)) | Done::Fetched(_, Err(error))) if concerns_one(&error) => {
-                tree.fail(source, 1, &error);
+            Some(Done::Listed(Directory { path, .. }, Err(error)) | Done::Fetched(path, Err(error)))
+                if concerns_one(&error) =>
+            {
+                tree.fail(source, &path, 1, &error);
             }
             Some(Done::Listed(_, Err(error)) | Done::Fetched(_, Err(error))) => return Err(error),
         }
@@ -225,16 +219,18 @@ fn unfold(
         if directory.depth == 0 {
             return Err(error);
         }
-        tree.fail(source, 1, &left_out("everything".to_owned(), format!("{error:#}")));
+        tree.fail(source, &directory.path, 1, &left_out("everything".to_owned(), format!("{error:#}")));
         return Ok(());
     }
     if listing.omitted > 0 {
         let why = "the server cannot list them".to_owned();
-        tree.fail(source, listing.omitted, &left_out(format!("{} entries", listing.omitted), why));
+        let error = left_out(format!("{} entries", listing.omitted), why);
+        tree.fail(source, &directory.path, listing.omitted, &error);
     }
     if listing.beyond > 0 {
         let why = format!("one download has at most {MOST_ENTRIES}: fetch parts of it");
-        tree.fail(source, listing.beyond, &left_out(format!("{} entries", listing.beyond), why));
+        let error = left_out(format!("{} entries", listing.beyond), why);
+        tree.fail(source, &directory.path, listing.beyond, &error);
     }
     let directory = Arc::new(directory);
     let (mut names, mut files) = (HashSet::new(), Vec::new());
@@ -248,7 +244,10 @@ fn unfold(
             Ok(None) => {
                 files.push(Job::Fetch(Wanted { directory: directory.clone(), name: entry.name, size: entry.size }));
             }
-            Err(why) => tree.fail(source, 1, &bad(why)),
+            Err(why) => {
+                let path = names::check(&entry.name).map(|name| directory.path.join(name));
+                tree.fail(source, path.as_ref().unwrap_or(&directory.path), 1, &bad(why));
+            }
         }
     }
     // Taken from the end: its files in their order, then its directories.

@@ -1,4 +1,4 @@
-//! What a download tells of itself while it runs.
+//! What a transfer tells of itself while it runs.
 
 use core::time::Duration;
 use std::path::Path;
@@ -16,6 +16,17 @@ pub(crate) struct Started<'a> {
     pub(crate) resumed_from: u64,
 }
 
+/// Entries of a directory that are not where they should be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Missing<'a> {
+    /// What each is on this side; of those that have no name here, the directory around them.
+    pub(crate) file: &'a Path,
+    /// How many.
+    pub(crate) entries: u64,
+    /// Why, with the name.
+    pub(crate) reason: &'a str,
+}
+
 /// Hears of what happens.
 pub(crate) trait Watch: Send + Sync {
     /// A file begins.
@@ -30,6 +41,8 @@ pub(crate) trait Watch: Send + Sync {
     fn input_waited(&self, _time: Duration) {}
     /// The `attempt`-th attempt in a row failed; the next comes after `wait`.
     fn retry(&self, _attempt: u32, _wait: Duration, _reason: &anyhow::Error) {}
+    /// Something is missing, while the rest goes on.
+    fn missing(&self, _missing: Missing<'_>) {}
     /// Something the user should know.
     fn note(&self, _text: &str) {}
 }

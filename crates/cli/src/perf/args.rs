@@ -61,35 +61,35 @@ pub(crate) struct Args {
     pub(super) ipv6: bool,
 
     /// The server's certificate, as it prints it; without it, an authority must vouch for the server
-    #[arg(long, value_name = "sha256=HEX", requires = "client", help_heading = "Role")]
+    #[arg(long, value_name = "sha256=HEX", conflicts_with = "server", help_heading = "Role")]
     pub(super) fingerprint: Option<Fingerprint>,
 
     /// Certificate authorities to trust, in PEM form
-    #[arg(long, value_name = "FILE", requires = "client", conflicts_with = "fingerprint", help_heading = "Role")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "fingerprint"], help_heading = "Role")]
     pub(super) ca: Option<PathBuf>,
 
     /// Measure to whoever answers, whatever its certificate: a test holds no secrets, but its results may be anybody's
-    #[arg(long, requires = "client", conflicts_with_all = ["fingerprint", "ca"], help_heading = "Role")]
+    #[arg(long, conflicts_with_all = ["server", "fingerprint", "ca"], help_heading = "Role")]
     pub(super) insecure: bool,
 
     /// Seconds to send, without the omitted ones [default: 10]
-    #[arg(short = 't', long, value_name = "SECONDS", value_parser = some_seconds, conflicts_with = "bytes", help_heading = "Test")]
+    #[arg(short = 't', long, value_name = "SECONDS", value_parser = some_seconds, conflicts_with_all = ["server", "bytes"], help_heading = "Test")]
     pub(super) time: Option<Duration>,
 
     /// Bytes to send instead, over all streams
-    #[arg(short = 'n', long, value_name = "SIZE", help_heading = "Test")]
+    #[arg(short = 'n', long, value_name = "SIZE", conflicts_with = "server", help_heading = "Test")]
     pub(super) bytes: Option<Bytes>,
 
     /// Parallel streams, of one connection
-    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=32), help_heading = "Test")]
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=32), conflicts_with = "server", help_heading = "Test")]
     pub(super) parallel: u32,
 
     /// Download: the server sends, with its own -C; a server of ours takes the -C given here, any other does not
-    #[arg(short = 'R', long, conflicts_with = "bidir", help_heading = "Test")]
+    #[arg(short = 'R', long, conflicts_with_all = ["server", "bidir"], help_heading = "Test")]
     pub(super) reverse: bool,
 
     /// Upload and download at the same time
-    #[arg(long, help_heading = "Test")]
+    #[arg(long, conflicts_with = "server", help_heading = "Test")]
     pub(super) bidir: bool,
 
     /// Most to send, all streams together (iperf3 counts each stream), for example 100M (bits); of a server, to each
@@ -99,15 +99,15 @@ pub(crate) struct Args {
 
     /// The application has no more to send than this, all streams together: an application-limited source; PCC may
     /// still choose any rate
-    #[arg(long, value_name = "RATE", conflicts_with_all = ["reverse", "bidir"], help_heading = "Test")]
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["server", "reverse", "bidir"], help_heading = "Test")]
     pub(super) source: Option<Rate>,
 
     /// Send right after the handshake, without measuring the idle path: what a short transfer would do
-    #[arg(long, requires = "client", help_heading = "Test")]
+    #[arg(long, conflicts_with = "server", help_heading = "Test")]
     pub(super) at_once: bool,
 
     /// Seconds at the beginning to leave out of the result
-    #[arg(short = 'O', long, value_name = "SECONDS", value_parser = seconds, default_value = "0", conflicts_with = "bytes", help_heading = "Test")]
+    #[arg(short = 'O', long, value_name = "SECONDS", value_parser = seconds, default_value = "0", conflicts_with_all = ["server", "bytes"], help_heading = "Test")]
     pub(super) omit: Duration,
 
     /// Flow-control window and largest send buffer [default: enough for 1 Gbit/s and 200 ms]
@@ -127,7 +127,7 @@ pub(crate) struct Args {
     pub(super) objective: Objective,
 
     /// Turns of each algorithm, if there are several
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Congestion control")]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "server", help_heading = "Congestion control")]
     pub(super) rounds: u32,
 
     /// Seconds between two lines of results; 0 for none
@@ -151,23 +151,23 @@ pub(crate) struct Args {
     pub(super) verbose: bool,
 
     /// Tell at the end what the server counted, if it is one of ours
-    #[arg(long, requires = "client", help_heading = "Output")]
+    #[arg(long, conflicts_with = "server", help_heading = "Output")]
     pub(super) get_server_output: bool,
 
     /// End after one client
-    #[arg(short = '1', long, requires = "server", help_heading = "Server")]
+    #[arg(short = '1', long, conflicts_with = "client", help_heading = "Server")]
     pub(super) one_off: bool,
 
     /// Clients at a time
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Server")]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "client", help_heading = "Server")]
     pub(super) max_clients: u32,
 
     /// Bytes to send and receive in one connection
-    #[arg(long, value_name = "SIZE", default_value = "1TB", value_parser = parse::<Bytes>, help_heading = "Server")]
+    #[arg(long, value_name = "SIZE", default_value = "1TB", value_parser = parse::<Bytes>, conflicts_with = "client", help_heading = "Server")]
     pub(super) max_bytes: Bytes,
 
     /// Seconds that one connection may take
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3600", help_heading = "Server")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3600", conflicts_with = "client", help_heading = "Server")]
     pub(super) max_time: Duration,
 }
 
@@ -216,4 +216,55 @@ where
     T::Err: std::fmt::Display,
 {
     written.parse().map_err(|error: T::Err| error.to_string())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser, Debug)]
+    struct Alone {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    /// What `pcc perf` is asked with these words.
+    pub(in crate::perf) fn asked(words: &str) -> Result<Args, clap::Error> {
+        Alone::try_parse_from(core::iter::once("perf").chain(words.split_whitespace())).map(|alone| alone.args)
+    }
+
+    #[test]
+    fn what_only_the_other_role_heeds_is_refused() {
+        let fingerprint = format!("--fingerprint sha256={}", "0".repeat(64));
+        let of_a_client = [
+            "-t 1",
+            "-n 1MB",
+            "-P 1",
+            "-R",
+            "--bidir",
+            "--source 1Mbit",
+            "--at-once",
+            "-O 0",
+            "--rounds 3",
+            &fingerprint,
+            "--ca file",
+            "--insecure",
+            "--get-server-output",
+        ];
+        let of_a_server = ["-1", "--max-clients 100", "--max-bytes 1TB", "--max-time 3600"];
+        let of_both = ["-b 1Mbit", "-w 1MiB", "-M 1300", "-C cubic", "-p 5", "-B ::1", "-4", "-6", "-J", "-V", "-i 1"];
+        for (options, client, server) in
+            [(&of_a_client[..], true, false), (&of_a_server, false, true), (&of_both, true, true)]
+        {
+            for option in options {
+                let (as_client, as_server) = (asked(&format!("-c host {option}")), asked(&format!("-s {option}")));
+                assert_eq!((as_client.is_ok(), as_server.is_ok()), (client, server), "{option}");
+                for refused in [as_client.err(), as_server.err()].into_iter().flatten() {
+                    let said = refused.to_string();
+                    assert!(said.contains("cannot be used with") && refused.exit_code() == 2, "{option}: {said}");
+                }
+            }
+        }
+    }
 }

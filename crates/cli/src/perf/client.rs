@@ -11,7 +11,7 @@ use super::spread::Spread;
 use super::windows;
 use crate::interrupt::Interrupt;
 use crate::throttle::Throttle;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use noq::Connection;
 use pcc::units::Rate;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ pub(super) async fn run(
     let reported = listen(connection, meter, dialect, &mut background);
     // Without a first report the server has received nothing yet.
     let unreported = (plan.at_once && dialect == Dialect::Reporting).then(Side::default);
-    let mut view = View { connection, meter, reported, unreported, began: Instant::now() };
+    let mut view = View { connection, meter, reported, unreported, began: Instant::now(), heard: Heard::default() };
     let connect = meter.age();
     let idle_rtt = if plan.at_once {
         connection.path_stats(noq::PathId::ZERO).unwrap_or_default().rtt
@@ -130,7 +130,8 @@ pub(super) async fn run(
     let cut_short = course.follow(&mut view, &mut tasks, interrupt).await.err();
     let ended = view.now();
     course.tell_last(&ended, view.meter);
-    let (last, delivered) = settle(&mut view, tasks, &phase, dialect).await;
+    let Settled { last, delivered, silent_from } = settle(&mut view, tasks, &phase, dialect).await;
+    let silence = silent_from.map(|from| anyhow!("the server has not answered since second {:.1}", from.as_secs_f64()));
     let end = End { ended: &ended, last: &last, delivered };
     Ok(Outcome {
         flows: plan.load.ways.iter().map(|&way| (way, Flow::whole(way, &start, &course.counted_from, &end))).collect(),
@@ -141,7 +142,7 @@ pub(super) async fn run(
         cpu_here: cpu(&start.client, &ended.client),
         cpu_there: start.server.as_ref().zip(last.server.as_ref()).map(|(from, to)| cpu(from, to)),
         there: view.reported.borrow().as_ref().map(|report| report.side.clone()),
-        cut_short,
+        cut_short: cut_short.or(silence),
     })
 }
 
@@ -172,6 +173,15 @@ struct View<'a> {
     /// What is known of the server before it reports.
     unreported: Option<Side>,
     began: Instant,
+    heard: Heard,
+}
+
+/// What has come from the server, of whatever kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Heard {
+    datagrams: u64,
+    /// When the latest of them was noticed, since the load began.
+    at: Duration,
 }
 
 impl View<'_> {
@@ -185,11 +195,21 @@ impl View<'_> {
         }
     }
 
-    /// Waits for a report that is `enough`; not long, and not at all if none will come.
-    async fn wait_for_report(&mut self, enough: impl Fn(&Side) -> bool) {
+    /// Waits for a report that is `enough`; not long, and not at all if none will come. Answers whether it came.
+    async fn wait_for_report(&mut self, enough: impl Fn(&Side) -> bool) -> bool {
         let enough = self.reported.wait_for(|report| report.as_ref().is_some_and(|report| enough(&report.side)));
-        if tokio::time::timeout(GRACE, enough).await.is_err() {
+        let came = matches!(tokio::time::timeout(GRACE, enough).await, Ok(Ok(_)));
+        if !came {
             tracing::debug!("the server's report did not come in time");
+        }
+        came
+    }
+
+    /// Notices whether something has come from the server.
+    fn listen(&mut self) {
+        let datagrams = self.connection.stats().udp_rx.datagrams;
+        if datagrams != self.heard.datagrams {
+            self.heard = Heard { datagrams, at: self.began.elapsed() };
         }
     }
 }
@@ -245,7 +265,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    fn sample(&mut self, view: &View<'_>) {
+    fn sample(&mut self, view: &mut View<'_>) {
+        view.listen();
         let path = view.connection.path_stats(noq::PathId::ZERO).unwrap_or_default();
         windows::fit_send_window(view.connection, path.cwnd, self.plan.send_window);
         let at = view.began.elapsed();
@@ -290,15 +311,26 @@ impl<'a> Course<'a> {
     }
 }
 
-/// Ends the load and hears the server out: what is known at last, and whether all data was delivered.
+/// What is known at last.
+struct Settled {
+    last: Moment,
+    /// Whether everything that was sent has arrived.
+    delivered: bool,
+    /// From when on the server, which should have answered, was silent.
+    silent_from: Option<Duration>,
+}
+
+/// Ends the load and hears the server out.
 async fn settle(
     view: &mut View<'_>,
     mut tasks: JoinSet<anyhow::Result<()>>,
     phase: &watch::Sender<Phase>,
     dialect: Dialect,
-) -> (Moment, bool) {
+) -> Settled {
     let lost = view.connection.close_reason().is_some();
     let mut delivered = tasks.is_empty() && !lost;
+    view.listen();
+    let heard = view.heard;
     if !delivered && dialect == Dialect::Plain && !lost {
         // Only the end of its answer tells that the server has received everything.
         phase.send_replace(Phase::Finish);
@@ -306,13 +338,20 @@ async fn settle(
     }
     let done = view.now();
     phase.send_replace(Phase::Abort);
-    if dialect == Dialect::Reporting && !lost {
-        let begun = view.meter.streams_begun();
-        view.wait_for_report(move |side| side.streams_done >= begun).await;
-    }
+    let answered = match dialect {
+        Dialect::Plain => delivered,
+        Dialect::Reporting if lost => false,
+        Dialect::Reporting => {
+            let begun = view.meter.streams_begun();
+            view.wait_for_report(move |side| side.streams_done >= begun).await
+        }
+    };
+    view.listen();
+    // Who is there acknowledges at least, be its answer behind a long queue or lost on its way.
+    let silent = !lost && !answered && view.heard == heard;
     let mut last = view.now();
     last.at = done.at;
-    (last, delivered)
+    Settled { last, delivered, silent_from: silent.then_some(heard.at) }
 }
 
 /// Waits for all tasks; whether none failed.

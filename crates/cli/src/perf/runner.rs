@@ -86,6 +86,11 @@ impl Test {
     fn from_args(args: &Args) -> anyhow::Result<Self> {
         let host = args.client.as_deref().unwrap_or_default();
         let peer = Peer::parse(host, args.port).context(Failure::Usage)?;
+        if peer.port == 0 {
+            let problem =
+                anyhow!("`-p 0` is no valid port (1 to 65535) of a server; one that is started with it takes any");
+            return Err(problem.context(Failure::Usage));
+        }
         let ways = match (args.reverse, args.bidir) {
             (true, _) => vec![Way::Down],
             (_, true) => vec![Way::Up, Way::Down],
@@ -368,8 +373,19 @@ fn listening(args: &Args, address: SocketAddr, identity: &Identity) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::exit::failure_of;
+    use crate::perf::args::tests::asked;
     use crate::perf::cpu::Cpu;
     use crate::perf::flow::Counted;
+
+    #[test]
+    fn no_server_has_port_zero() {
+        let test = |words| Test::from_args(&asked(words).unwrap());
+        let error = test("-c ::1 -p 0").unwrap_err();
+        assert_eq!(failure_of(&error), Failure::Usage);
+        assert!(format!("{error:#}").contains("no valid port (1 to 65535)"), "{error:#}");
+        assert_eq!(test("-c [::1]:5 -p 0").unwrap().peer.port, 5, "it has one");
+    }
 
     /// A run of one second that moved data at `mbit` Mbit/s.
     pub(in crate::perf) fn run(algorithm: &'static str, round: u32, mbit: f64) -> Run {

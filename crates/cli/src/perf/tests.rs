@@ -72,7 +72,13 @@ impl Pair {
     }
 
     async fn measure(&self, load: Load) -> (Dialect, Outcome) {
-        let (_endpoint, connection) = self.connect().await.unwrap();
+        self.measure_by(self.server.local_addr().unwrap(), load).await
+    }
+
+    /// The same, with the server or a way to it at this address.
+    async fn measure_by(&self, address: SocketAddr, load: Load) -> (Dialect, Outcome) {
+        let (_endpoint, connecting) = self.begin(address);
+        let connection = connecting.await.unwrap();
         let meter = Arc::new(Meter::new("cubic", None));
         let plan = Plan {
             load,
@@ -87,6 +93,34 @@ impl Pair {
         let outcome = client::run(&connection, &meter, dialect, &plan, &interrupt, &mut |_| {}).await.unwrap();
         (dialect, outcome)
     }
+}
+
+/// A way to `server` that carries so many bytes, and from then on nothing.
+async fn way_to(server: SocketAddr, bytes: usize) -> SocketAddr {
+    let here = || tokio::net::UdpSocket::bind("127.0.0.1:0");
+    let (front, back) = (here().await.unwrap(), here().await.unwrap());
+    let address = front.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut up, mut down, mut carried, mut client) = ([0; 2000], [0; 2000], 0, None);
+        while carried < bytes {
+            tokio::select! {
+                Ok((length, from)) = front.recv_from(&mut up) => {
+                    client = Some(from);
+                    let _ = back.send_to(&up[..length], server).await;
+                    carried += length;
+                }
+                Ok((length, _)) = back.recv_from(&mut down) => {
+                    let Some(client) = client else { continue };
+                    let _ = front.send_to(&down[..length], client).await;
+                    carried += length;
+                }
+            }
+        }
+        // Open sockets: a closed one would be answered for.
+        std::future::pending::<()>().await;
+        drop((front, back));
+    });
+    address
 }
 
 fn endpoint(largest: Option<LargestDatagram>) -> Endpoint {
@@ -121,6 +155,25 @@ async fn a_timed_upload_to_such_a_server_counts_what_it_confirmed() {
     let (flow, sent) = (&outcome.flows[0].1, outcome.streams[0].1);
     assert_eq!((flow.bytes, flow.counted), (sent, Counted::Receiver));
     assert!(sent > 0 && outcome.cut_short.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_falls_silent_is_lost_whatever_was_measured_before() {
+    let silent = |alpn: &'static [&'static [u8]], way| async move {
+        let pair = Pair::new(alpn, ROOMY);
+        let load = Load { ways: vec![way], streams: 1, until: Until::Time(Duration::from_millis(600)) };
+        let address = way_to(pair.server.local_addr().unwrap(), 100_000).await;
+        let (_, outcome) = pair.measure_by(address, load).await;
+        let reason = format!("{:#}", outcome.cut_short.expect("nobody was there at the end"));
+        assert!(reason.contains("the server has not answered since second 0."), "{way:?}: {reason}");
+    };
+    let plain: &[&[u8]] = &[b"perf"];
+    tokio::join!(
+        silent(protocol::SERVER_ALPN, Way::Up),
+        silent(protocol::SERVER_ALPN, Way::Down),
+        silent(plain, Way::Up),
+        silent(plain, Way::Down),
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,7 +3,7 @@
 use super::stdin::Stdin;
 use crate::blocking::{Wanted, while_wanted};
 use crate::url::Url;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use blake3::Hash;
 use bytes::Bytes;
 use std::fs::{File, Metadata};
@@ -39,6 +39,11 @@ struct Open {
     size: u64,
     modified: Option<SystemTime>,
 }
+
+/// The file is not what it was when it was opened.
+#[derive(Debug, thiserror::Error)]
+#[error("{} changed under way: run the command again, it starts anew", .0.display())]
+pub(super) struct Changed(PathBuf);
 
 /// The bytes from some position on.
 pub(super) enum Pieces<'a> {
@@ -182,7 +187,7 @@ impl Open {
     }
 
     fn changed(&self) -> anyhow::Error {
-        anyhow!("{} changed under way: run the command again, it starts anew", self.path.display())
+        Changed(self.path.clone()).into()
     }
 }
 

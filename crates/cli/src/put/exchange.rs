@@ -64,24 +64,33 @@ impl<'a> Exchange<'a> {
     }
 
     /// Ends the body, and answers a success.
-    pub(super) async fn finish(self, patience: &Patience<'_>) -> Result<Response<()>, Trouble> {
-        let url = self.target.url.short();
-        let found = self.find(patience).await?;
-        found.ok_or_else(|| Trouble::Final(anyhow!("the server does not know {url} (404 Not Found)")))
+    pub(super) async fn finish(mut self, patience: &Patience<'_>) -> Result<Response<()>, Trouble> {
+        self.end(patience).await?;
+        self.success().await
     }
 
     /// The same; `None` if the server knows of nothing there.
     pub(super) async fn find(mut self, patience: &Patience<'_>) -> Result<Option<Response<()>>, Trouble> {
+        self.end(patience).await?;
+        match &self.answer {
+            Some(answer) if answer.status() == StatusCode::NOT_FOUND => Ok(None),
+            _ => self.success().await.map(Some),
+        }
+    }
+
+    async fn end(&mut self, patience: &Patience<'_>) -> Result<(), Trouble> {
         patience
             .wait(async {
                 // A stream that the server stopped cannot be finished; its answer says why it stopped.
                 let _ = self.stream.finish().await;
                 self.answered().await
             })
-            .await?;
+            .await
+    }
+
+    async fn success(&mut self) -> Result<Response<()>, Trouble> {
         match &self.answer {
-            Some(answer) if answer.status().is_success() => Ok(Some(answer.clone())),
-            Some(answer) if answer.status() == StatusCode::NOT_FOUND => Ok(None),
+            Some(answer) if answer.status().is_success() => Ok(answer.clone()),
             Some(answer) => {
                 let (status, elsewhere) = (answer.status(), answer.headers().contains_key(wire::UPLOAD_OFFSET));
                 Err(self.refusal(status, elsewhere).await)
@@ -103,6 +112,10 @@ impl<'a> Exchange<'a> {
             StatusCode::CONFLICT => anyhow!("{url}: {reason}"),
             StatusCode::SERVICE_UNAVAILABLE => {
                 return Trouble::Passing(anyhow!("{url}: the server is busy: {reason}"));
+            }
+            // What is not there yet is made; what cannot be made has something in its way.
+            StatusCode::NOT_FOUND => {
+                anyhow!("the server refused {url} ({status}): {reason}; perhaps a file is where a directory is needed")
             }
             _ => anyhow!("the server refused {url} ({status}): {reason}"),
         })

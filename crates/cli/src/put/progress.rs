@@ -2,12 +2,51 @@
 
 use crate::get::patience::Patience;
 use crate::get::source::Source;
+use core::pin::pin;
 use core::time::Duration;
+use tokio::time::{Instant, timeout};
+
+/// How often to look for acknowledgements while nothing else happens.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// When the server was heard last. How far an upload has come shows only later: this side knows how much it may have
+/// written ahead of the acknowledgements, so it learns of bytes when it can write more, and that it can also because it
+/// may write further ahead than before, when the server is long gone.
+pub(super) struct Heard {
+    acknowledgements: u64,
+    at: Instant,
+}
+
+impl Heard {
+    fn new() -> Self {
+        Self { acknowledgements: 0, at: Instant::now() }
+    }
+
+    /// So many acknowledgements have come over the present connection.
+    pub(super) fn look(&mut self, acknowledgements: u64) {
+        if self.acknowledgements != acknowledgements {
+            *self = Self { acknowledgements, at: Instant::now() };
+        }
+    }
+
+    /// Looks while `work` is done, and at its end.
+    pub(super) async fn during<T>(&mut self, work: impl Future<Output = T>, acknowledgements: impl Fn() -> u64) -> T {
+        let mut work = pin!(work);
+        loop {
+            let done = timeout(LOOK, work.as_mut()).await;
+            self.look(acknowledgements());
+            if let Ok(done) = done {
+                return done;
+            }
+        }
+    }
+}
 
 /// Of one upload, over all its connections.
 pub(super) struct Progress<'a> {
     source: &'a Source,
     pub(super) patience: Patience<'a>,
+    pub(super) heard: Heard,
     /// The highest position that the server is known to have reached; `None` before it was asked.
     highest: Option<u64>,
     /// Where it is known to be now.
@@ -16,7 +55,7 @@ pub(super) struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     pub(super) fn new(source: &'a Source) -> Self {
-        Self { source, patience: source.patience(), highest: None, position: 0 }
+        Self { source, patience: source.patience(), heard: Heard::new(), highest: None, position: 0 }
     }
 
     /// The server says that it goes on from there.
@@ -24,7 +63,10 @@ impl<'a> Progress<'a> {
         self.position = position;
         match self.highest {
             None => self.highest = Some(position),
-            Some(highest) => self.tell(position.saturating_sub(highest)),
+            Some(highest) => {
+                self.heard.at = Instant::now();
+                self.tell(position.saturating_sub(highest));
+            }
         }
     }
 
@@ -34,7 +76,7 @@ impl<'a> Progress<'a> {
         let Some(more) = position.checked_sub(self.position).filter(|more| *more > 0) else { return };
         self.position = position;
         let new = position.saturating_sub(self.highest.unwrap_or(0));
-        self.patience.repeated(more.saturating_sub(new));
+        self.patience.repeated_by(more.saturating_sub(new), self.heard.at);
         self.tell(new);
     }
 
@@ -42,7 +84,7 @@ impl<'a> Progress<'a> {
         if new > 0 {
             self.highest = Some(self.highest.unwrap_or(0) + new);
             self.source.watch().moved(new);
-            self.patience.arrived(new);
+            self.patience.arrived_by(new, self.heard.at);
         }
     }
 
@@ -54,5 +96,27 @@ impl<'a> Progress<'a> {
         } else {
             self.source.watch().disk_waited(time);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::cell::Cell;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_was_heard_when_its_last_acknowledgement_came_however_long_the_work_lasts() {
+        let (begun, acknowledgements, mut heard) = (Instant::now(), Cell::new(0), Heard::new());
+        let work = async {
+            for _ in 0..3 {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                acknowledgements.set(acknowledgements.get() + 1);
+            }
+            tokio::time::sleep(Duration::from_secs(60)).await;
+        };
+        heard.during(work, || acknowledgements.get()).await;
+        assert_eq!(begun.elapsed().as_secs(), 63);
+        let after = heard.at - begun;
+        assert!((Duration::from_secs(3)..Duration::from_secs(3) + LOOK).contains(&after), "{after:?}");
     }
 }

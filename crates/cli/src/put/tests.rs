@@ -2,12 +2,13 @@
 
 use super::content::Content;
 use super::stdin::Stdin;
-use super::upload::{One, Target, Uploaded, upload};
-use super::{below, name_of};
+use super::upload::{One, Target, Uploaded, make_directory, upload};
+use super::{below, directory, name_of};
 use crate::exit::{Failure, failure_of};
+use crate::get::display::{Display, Style};
 use crate::get::source::Source;
 use crate::get::transfer;
-use crate::get::watch::Watch;
+use crate::get::watch::{Missing, Watch};
 use crate::serve::{Guests, Log, Options, Privacy, Server, Token, start};
 use crate::tls::{self, Identity, Trust};
 use crate::url::Url;
@@ -19,19 +20,24 @@ use noq::{Endpoint, EndpointConfig, ServerConfig};
 use pcc_quic::http3::ResponseStream;
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PacedRuntime, http3, socket};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Instant, SystemTime};
 
 /// Longer than any test takes on a busy machine; what never ends is found out by it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Counts what moved.
+/// Counts what moved, and notes what did not.
 #[derive(Default)]
-struct Count(AtomicU64);
+struct Count(AtomicU64, Mutex<Vec<PathBuf>>);
 
 impl Watch for Count {
     fn moved(&self, bytes: u64) {
         self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn missing(&self, missing: Missing<'_>) {
+        self.1.lock().unwrap().push(missing.file.to_owned());
     }
 }
 
@@ -108,6 +114,73 @@ async fn a_file_that_is_there_already_is_not_sent_and_another_of_its_size_is() {
         assert_eq!((uploaded.bytes, uploaded.bytes - uploaded.resumed_from), (1_000_000, moved));
         assert_eq!(count.0.load(Ordering::Relaxed), moved);
         assert!(std::fs::read(served_dir.join("file")).unwrap() == sent);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_stays_of_a_file_that_changes_under_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let (served_dir, path) = (dir.path().join("served"), dir.path().join("source"));
+    std::fs::create_dir(&served_dir).unwrap();
+    let (_server, url) = served(&served_dir);
+    // The one is found out at its end, the other while its body is sent.
+    for (what, now) in [("rewritten", data(3_000_000)), ("truncated", data(2_000_000))] {
+        std::fs::write(&path, data(3_000_000)).unwrap();
+        let content = Content::file(&path, &url).unwrap();
+        std::fs::write(&path, now).unwrap();
+        let later = SystemTime::now() + Duration::from_secs(10); // in whatever steps the clock goes
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+        let source = source(&url, PATIENCE, &Arc::default());
+        let error = upload(&source, content, &target(&url)).await.err().expect(what);
+        assert!(error.to_string().contains("changed under way"), "{what}: {error:#}");
+        let asked = Instant::now();
+        while std::fs::read_dir(&served_dir).unwrap().count() > 0 {
+            assert!(asked.elapsed() < PATIENCE, "{what}: it stays, and nobody can go on with it");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_missing_of_a_directory_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let (served_dir, tree) = (dir.path().join("served"), dir.path().join("tree"));
+    std::fs::create_dir_all(served_dir.join("file/taken")).unwrap();
+    std::fs::create_dir(&tree).unwrap();
+    for name in ["good", "taken"] {
+        std::fs::write(tree.join(name), name).unwrap();
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("good", tree.join("link")).unwrap();
+    let (_server, url) = served(&served_dir);
+    let count = Arc::new(Count::default());
+    let source = source(&url, PATIENCE, &count);
+    let display = Display::new(Style { quiet: true, ..Style::default() });
+    let error = directory(&tree, &url, &source, "token", &display).await.unwrap_err();
+    assert_eq!(failure_of(&error), Failure::Partial, "{error:#}");
+    let missing = if cfg!(unix) { &["link", "taken"][..] } else { &["taken"] };
+    assert_eq!(*count.1.lock().unwrap(), missing.iter().map(|name| tree.join(name)).collect::<Vec<_>>());
+    assert_eq!(std::fs::read(served_dir.join("file/good")).unwrap(), b"good");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_in_the_place_of_a_directory_is_named_as_what_is_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    let (served_dir, path) = (dir.path().join("served"), dir.path().join("source"));
+    std::fs::create_dir(&served_dir).unwrap();
+    for path in [&path, &served_dir.join("file")] {
+        std::fs::write(path, "x").unwrap();
+    }
+    let (_server, url) = served(&served_dir);
+    let source = source(&url, PATIENCE, &Arc::default());
+    let below = below(&url, "new").unwrap();
+    let content = Content::file(&path, &below).unwrap();
+    for error in [
+        make_directory(&source, &target(&below)).await.unwrap_err(),
+        upload(&source, content, &target(&below)).await.err().expect("there is no room for it"),
+    ] {
+        let error = format!("{error:#}");
+        assert!(error.contains("/file/new") && error.contains("a file is where a directory is needed"), "{error}");
     }
 }
 

@@ -11,8 +11,8 @@ pub(super) struct Tree {
     /// Itself first, parents before children.
     pub(super) directories: Vec<PathBuf>,
     pub(super) files: Vec<PathBuf>,
-    /// What is left out, and why.
-    pub(super) skipped: Vec<String>,
+    /// What is left out, as it is found from here, and why.
+    pub(super) skipped: Vec<(PathBuf, String)>,
 }
 
 /// Lists everything below `root`, in the order of names. Links are not followed: they may lead anywhere.
@@ -25,11 +25,13 @@ pub(super) fn list(root: &Path) -> Tree {
         let mut entries = match entries {
             Ok(entries) if depth < DEEPEST => entries,
             Ok(_) => {
-                tree.skipped.push(format!("{} is nested too deeply: skipped", full.display()));
+                let why = format!("{} is nested too deeply: skipped", full.display());
+                tree.skipped.push((full, why));
                 continue;
             }
             Err(error) => {
-                tree.skipped.push(format!("could not read {}: {error}; skipped", full.display()));
+                let why = format!("could not read {}: {error}; skipped", full.display());
+                tree.skipped.push((full, why));
                 continue;
             }
         };
@@ -40,8 +42,14 @@ pub(super) fn list(root: &Path) -> Tree {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => open.push((path, depth + 1)),
                 Ok(kind) if kind.is_file() => tree.files.push(path),
-                Ok(_) => tree.skipped.push(format!("{} is no plain file: skipped", entry.path().display())),
-                Err(error) => tree.skipped.push(format!("could not read {}: {error}; skipped", entry.path().display())),
+                Ok(_) => {
+                    let why = format!("{} is no plain file: skipped", entry.path().display());
+                    tree.skipped.push((entry.path(), why));
+                }
+                Err(error) => {
+                    let why = format!("could not read {}: {error}; skipped", entry.path().display());
+                    tree.skipped.push((entry.path(), why));
+                }
             }
         }
     }
@@ -63,6 +71,7 @@ mod tests {
         let tree = list(dir.path());
         assert_eq!(tree.files, [Path::new("top"), Path::new("a/b/file")]);
         assert_eq!(tree.directories, [Path::new(""), Path::new("a"), Path::new("a/b")]);
-        assert_eq!(tree.skipped.len(), usize::from(cfg!(unix)), "{:?}", tree.skipped);
+        let skipped: Vec<_> = tree.skipped.iter().map(|(path, _)| path.strip_prefix(dir.path()).unwrap()).collect();
+        assert_eq!(skipped, if cfg!(unix) { vec![Path::new("link")] } else { vec![] });
     }
 }

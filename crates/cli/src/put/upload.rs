@@ -1,6 +1,6 @@
 //! One file, from the question how much of it is there to its final name. `docs/http.md` has the protocol.
 
-use super::content::{Content, Pieces};
+use super::content::{Changed, Content, Pieces};
 use super::exchange::Exchange;
 use super::progress::Progress;
 use crate::exit::Failure;
@@ -62,6 +62,12 @@ pub(super) async fn upload(source: &Source, content: Content, target: &Target) -
                 one.progress.patience.done();
                 let (seconds, resumed_from) = (begun.elapsed().as_secs_f64(), one.resumed_from.unwrap_or(0));
                 return Ok(Uploaded { bytes, digest, seconds, resumed_from });
+            }
+            Err(Trouble::Final(error)) if error.is::<Changed>() => {
+                if let Err(Trouble::Passing(why) | Trouble::Final(why)) = one.withdraw(&session).await {
+                    tracing::debug!("what is there of a file that changed stays a while: {why:#}");
+                }
+                return Err(error);
             }
             Err(trouble) => one.progress.patience.pause(trouble).await?,
         }
@@ -180,17 +186,23 @@ impl<'a> One<'a> {
         }
     }
 
+    /// Has the server remove what it has of a file that is another one now: nobody could ever go on with it.
+    async fn withdraw(&mut self, session: &Session) -> Result<(), Trouble> {
+        let There::Part(at) = self.there(session).await? else { return Ok(()) };
+        let request = fleeting(self.part(at, false)?, Duration::ZERO);
+        let request = request.body(()).context("could not form the request")?;
+        let patience = &mut self.progress.patience;
+        Exchange::open(patience, session, self.target, request).await?.finish(patience).await?;
+        Ok(())
+    }
+
     fn part(&self, at: u64, complete: bool) -> anyhow::Result<request::Builder> {
         let builder = self
             .request(Method::PATCH)?
             .header(http::header::CONTENT_TYPE, wire::PARTIAL_UPLOAD_TYPE)
             .header(wire::UPLOAD_OFFSET, at)
             .header(wire::UPLOAD_COMPLETE, if complete { "?1" } else { "?0" });
-        if self.content.outlives_us() {
-            return Ok(builder);
-        }
-        let patience = self.source.give_up().as_secs();
-        Ok(builder.header(wire::UPLOAD_KEEP, "?0").header(wire::UPLOAD_PATIENCE, patience))
+        Ok(if self.content.outlives_us() { builder } else { fleeting(builder, self.source.give_up()) })
     }
 
     /// Sends the bytes from `at` to the end; returns where that is.
@@ -204,17 +216,19 @@ impl<'a> One<'a> {
         let mut exchange = Exchange::open(&mut progress.patience, session, self.target, request).await?;
         let mut pieces = self.content.pieces(at);
         let mut sent = at;
-        'all: while let Some(mut piece) = next(&mut pieces, &mut exchange, progress, for_input).await? {
+        'all: while let Some(mut piece) = next(&mut pieces, &mut exchange, session, progress, for_input).await? {
             while !piece.is_empty() {
                 let part = piece.split_to(piece.len().min(PART));
                 sent += part.len() as u64;
-                if !exchange.send(part, &progress.patience).await? {
+                let sending = exchange.send(part, &progress.patience);
+                if !progress.heard.during(sending, || session.acknowledgements()).await? {
                     break 'all;
                 }
                 progress.reaches(sent.saturating_sub(session.unacknowledged()));
             }
         }
-        let response = exchange.finish(&progress.patience).await?;
+        let finishing = exchange.finish(&progress.patience);
+        let response = progress.heard.during(finishing, || session.acknowledgements()).await?;
         match wire::number(response.headers(), wire::UPLOAD_OFFSET) {
             Some(there) if there == sent => {
                 progress.reaches(sent);
@@ -241,10 +255,16 @@ impl<'a> One<'a> {
     }
 }
 
+/// The same part of a file that is of no use once nobody has come back with more for so long.
+fn fleeting(part: request::Builder, patience: Duration) -> request::Builder {
+    part.header(wire::UPLOAD_KEEP, "?0").header(wire::UPLOAD_PATIENCE, patience.as_secs())
+}
+
 /// The next piece; `None` at the end, or when the server has answered already.
 async fn next(
     pieces: &mut Pieces<'_>,
     exchange: &mut Exchange<'_>,
+    session: &Session,
     progress: &mut Progress<'_>,
     for_input: bool,
 ) -> Result<Option<Bytes>, Trouble> {
@@ -257,6 +277,7 @@ async fn next(
             () = tokio::time::sleep(TELL) => None,
         };
         progress.waited(asked.elapsed(), for_input);
+        progress.heard.look(session.acknowledgements());
         if let Some(next) = next {
             return next.map(|piece| piece.filter(|piece| !piece.is_empty()));
         }

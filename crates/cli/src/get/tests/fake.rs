@@ -5,7 +5,7 @@ use super::super::source::Source;
 use super::super::store::Target;
 use super::super::transfer::{self, Fetched, transfer};
 use super::super::tree::{Tree, fetch_tree};
-use super::super::watch::{Started, Watch};
+use super::super::watch::{Missing, Watch};
 use crate::tls::{self, Identity, Trust};
 use crate::url::Url;
 use bytes::Bytes;
@@ -80,8 +80,21 @@ pub(super) struct Site {
 
 type Shared = Arc<Mutex<Site>>;
 
+/// Hears which entries are missing, and how many each time.
+#[derive(Default)]
+pub(super) struct Lacking(Mutex<Vec<(PathBuf, u64)>>);
+
+impl Watch for Lacking {
+    fn moved(&self, _bytes: u64) {}
+
+    fn missing(&self, missing: Missing<'_>) {
+        self.0.lock().unwrap().push((missing.file.to_owned(), missing.entries));
+    }
+}
+
 pub(super) struct Fake {
     pub(super) site: Shared,
+    lacking: Arc<Lacking>,
     url: String,
     _endpoint: Endpoint,
 }
@@ -99,7 +112,7 @@ impl Fake {
         let pages = pages.into_iter().map(|(path, page)| (path.to_owned(), page)).collect();
         let site = Arc::new(Mutex::new(Site { pages, ..Site::default() }));
         tokio::spawn(serve(endpoint.clone(), site.clone()));
-        Self { site, url, _endpoint: endpoint }
+        Self { site, lacking: Arc::default(), url, _endpoint: endpoint }
     }
 
     pub(super) fn url(&self, path: &str) -> Url {
@@ -108,6 +121,13 @@ impl Fake {
 
     pub(super) fn set(&self, path: &str, page: Page) {
         self.site.lock().unwrap().pages.insert(path.to_owned(), page);
+    }
+
+    /// What was missing, in the order of names.
+    pub(super) fn lacking(&self) -> Vec<(PathBuf, u64)> {
+        let mut lacking = self.lacking.0.lock().unwrap().clone();
+        lacking.sort();
+        lacking
     }
 
     pub(super) fn answered_from(&self) -> Vec<usize> {
@@ -131,14 +151,9 @@ impl Fake {
     }
 
     fn source_within(&self, give_up: Duration, url: &Url) -> Source {
-        struct Silent;
-        impl Watch for Silent {
-            fn started(&self, _started: Started<'_>) {}
-            fn moved(&self, _bytes: u64) {}
-        }
         let transport = Arc::new(transport::config(&Algorithm::default(), &Windows::default()));
         let dialer = transfer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
-        Source::new(dialer, url.peer.clone(), give_up, Arc::new(Silent))
+        Source::new(dialer, url.peer.clone(), give_up, self.lacking.clone())
     }
 
     pub(super) async fn tree(&self, path: &str, place: &Place) -> anyhow::Result<Tree> {

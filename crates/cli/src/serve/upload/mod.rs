@@ -215,6 +215,7 @@ async fn refuse_disk(stream: &mut ResponseStream, error: &io::Error) -> Result<O
         io::ErrorKind::IsADirectory => {
             (StatusCode::CONFLICT, "a directory of that name exists: end the URL with / to upload into it")
         }
+        io::ErrorKind::NotADirectory => (StatusCode::CONFLICT, "a file is where a directory is needed"),
         _ => answer::status_of(error),
     };
     tracing::info!(%error, %status, "an upload failed");
