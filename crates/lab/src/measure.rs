@@ -58,7 +58,7 @@ pub enum Measure {
     Incast,
     /// Time from the end of a black-out until the flow is back at 80 % of its goodput before it. Unit: RTT.
     Recovered,
-    /// How fast it would send at the end of a black-out: PCC's rate, for others what they sent in the last sampled step.
+    /// What was sent in the last sampled step of a black-out: a rate that PCC tells may be of the moment after.
     /// Unit: packets an RTT.
     BlackoutRate,
     /// The highest rate that PCC tried in the second half of the run, over the rate of an application that has no more
@@ -412,9 +412,6 @@ impl<'a> View<'a> {
         let [.., before, last] = samples.as_slice() else { return None };
         let packet = if spec.algorithm.starts_with(PREFIX) { QUIC_PACKET - 42 } else { TCP_PAYLOAD };
         let rtt = (blackout.rtt + spec.extra_rtt).max(1) as f64;
-        if last.rate > 0 {
-            return Some(last.rate as f64 / 8e9 * rtt / packet as f64);
-        }
         let rtts = (last.at - before.at) as f64 / rtt;
         Some(last.sent.saturating_sub(before.sent) as f64 / packet as f64 / rtts)
     }

@@ -231,10 +231,9 @@ fn a_black_out_is_over_for_a_flow_when_it_has_80_percent_of_its_goodput_again() 
     outcome.flows[0].samples[22].sent = outcome.flows[0].samples[21].sent + 10 * TCP_PAYLOAD;
     let rate = Measure::BlackoutRate.of(&spec, &outcome).unwrap();
     assert!((rate - 10.0 * 0.03).abs() < 1e-9, "{rate}");
-    // PCC says itself how fast it would send.
+    // What PCC says of its rate may be of the moment after.
     outcome.flows[0].samples[22].rate = 8 * TCP_PAYLOAD * 100;
-    let rate = Measure::BlackoutRate.of(&spec, &outcome).unwrap();
-    assert!((rate - 100.0 * 0.03).abs() < 1e-9, "{rate}");
+    assert_eq!(Measure::BlackoutRate.of(&spec, &outcome), Some(rate));
 }
 
 #[test]
