@@ -44,7 +44,7 @@ struct Build {
     source: Option<PathBuf>,
 }
 
-/// Says to the guest's kernel what to begin with: this program, as [`guest`]. User-mode Linux adds words of its own.
+/// Says to the guest's kernel what to begin with: this program, as [`guest()`]. User-mode Linux adds words of its own.
 pub(crate) const GUEST: [&str; 2] = ["lab", "guest-init"];
 
 /// Is the guest's first process, if the command line says so: a command for nobody else, and in no help or completion.
