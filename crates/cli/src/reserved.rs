@@ -17,7 +17,7 @@ impl Reserved {
     pub(crate) fn at(target: &Path, option: &str) -> anyhow::Result<Self> {
         ensure!(!target.is_dir(), "{}: it is a directory", advice(target, option));
         // Gone again at once: whoever is interrupted in the minutes until it is written has no time to clean up.
-        begin(target).map_err(without_name).with_context(|| advice(target, option))?;
+        begin(target).with_context(|| advice(target, option))?;
         Ok(Self { target: target.to_owned(), option: option.to_owned() })
     }
 
@@ -30,7 +30,7 @@ impl Reserved {
             begun.persist(&self.target)?;
             io::Result::Ok(())
         };
-        write().map_err(without_name).with_context(|| advice(&self.target, &self.option))
+        write().with_context(|| advice(&self.target, &self.option))
     }
 }
 
@@ -45,7 +45,7 @@ fn begin(target: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".pcc-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
-    builder.tempfile_in(folder)
+    builder.tempfile_in(folder).map_err(without_name)
 }
 
 /// Without the name that was made up, which nobody asked for; what is rare keeps it.

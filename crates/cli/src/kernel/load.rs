@@ -69,9 +69,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     object.register_as(name, args.allow)?;
     let loaded = Loaded::load(&object, Part::Control)?;
-    let before = Some(sysctl::default()?).filter(|before| before != name);
-    // A default whose congestion control was taken out is still one, by name.
-    let before = before.map_or_else(|| sysctl::available().map(|there| sysctl::usual(&there, name)), Ok)?;
+    let mut before = sysctl::default()?;
+    if before == *name {
+        // A default whose congestion control was taken out is still one, by name.
+        before = sysctl::usual(&sysctl::available()?, name);
+    }
     let maps = [".data", ".bss"].map(|map| loaded.map_fd(map).and_then(|fd| Ok(super::bpf::Map::of(fd)?)));
     let variables = Variables::of(maps.into_iter().collect::<anyhow::Result<_>>()?)?;
     variables.write("utility", &aim.program.bytes())?;

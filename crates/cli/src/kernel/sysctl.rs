@@ -1,6 +1,7 @@
 //! Which congestion controls this network namespace has, and which one connections get.
 
 use anyhow::Context;
+use pcc_lab::scenario::KERNEL_ALGORITHMS;
 use std::fs;
 use std::path::Path;
 
@@ -47,30 +48,9 @@ pub(super) fn may_be_default(name: &str) -> anyhow::Result<bool> {
     Ok(is_first_network() || names(ALLOWED)?.iter().any(|one| one == name))
 }
 
-/// What Linux calls those of its own, of which the modules are `tcp_` and that.
-const OF_LINUX: [&str; 17] = [
-    "bbr",
-    "bic",
-    "cdg",
-    "cubic",
-    "dctcp",
-    "highspeed",
-    "htcp",
-    "hybla",
-    "illinois",
-    "lp",
-    "nv",
-    "reno",
-    "scalable",
-    "vegas",
-    "veno",
-    "westwood",
-    "yeah",
-];
-
-/// Whether Linux has one of its own of that name, loaded or not.
+/// Whether Linux has one of its own of that name, loaded or not; its module is `tcp_` and that.
 pub(super) fn is_of_linux(name: &str) -> bool {
-    OF_LINUX.contains(&name)
+    KERNEL_ALGORITHMS.contains(&name)
 }
 
 /// What to go back to where nobody remembers: the kernel's usual one, or that which each kernel has.

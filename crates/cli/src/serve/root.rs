@@ -104,17 +104,22 @@ impl Opened {
     pub(super) fn standing(&self) -> io::Result<Standing> {
         let begun = Instant::now();
         loop {
-            let now = Version::of(&self.file)?;
-            return Ok(match self.version {
-                Some(version) if now.has_content_of(&version) => Standing::Same,
-                _ if now.size > self.size => Standing::Grown,
-                None if now.size == self.size => Standing::Unsettled,
-                Some(_) if now.size == self.size && begun.elapsed() < WRITE => {
-                    std::thread::sleep(Duration::from_millis(5));
-                    continue;
-                }
-                _ => Standing::Changed,
-            });
+            match self.judge(Version::of(&self.file)?) {
+                Some(standing) => return Ok(standing),
+                None if begun.elapsed() >= WRITE => return Ok(Standing::Changed),
+                None => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
+    /// What the file is with this version. `None`: another of the same length, or one whose new length is still to come.
+    fn judge(&self, now: Version) -> Option<Standing> {
+        match self.version {
+            Some(version) if now.has_content_of(&version) => Some(Standing::Same),
+            _ if now.size > self.size => Some(Standing::Grown),
+            None if now.size == self.size => Some(Standing::Unsettled),
+            Some(_) if now.size == self.size => None,
+            _ => Some(Standing::Changed),
         }
     }
 
@@ -258,9 +263,9 @@ mod tests {
         let Found::File(opened) = find(&root, "/inside/file").unwrap() else { panic!("not a file") };
         let mut file = std::fs::File::options().append(true).open(dir.path().join("served/inside/file")).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-        let look = std::thread::spawn(move || opened.standing().unwrap());
-        std::thread::sleep(Duration::from_millis(30));
+        let judged = || opened.judge(Version::of(&opened.file).unwrap());
+        assert_eq!(judged(), None, "its length may be still to come");
         file.write_all(b", and more").unwrap();
-        assert_eq!(look.join().unwrap(), Standing::Grown);
+        assert_eq!(judged(), Some(Standing::Grown));
     }
 }
