@@ -40,7 +40,7 @@
 		{ PCC_GET, 1, 0 }, \
 		{ PCC_IF, 0, 0 }, \
 		{ PCC_SET, 2, 0 }, \
-		{ PCC_PUSH, 0, 0x3f847ae147ae147b }, /* 0.01 */ \
+		{ PCC_PUSH, 0, 0x3f889374bc6a7efa }, /* 0.012 */ \
 		{ PCC_LOAD, PCC_X, 0 }, \
 		{ PCC_SQRT, 0, 0 }, \
 		{ PCC_MUL, 0, 0 }, \
@@ -54,7 +54,7 @@
 		{ PCC_ADD, 0, 0 }, \
 		{ PCC_MUL, 0, 0 }, \
 		{ PCC_SUB, 0, 0 }, \
-		{ PCC_PUSH, 0, 0x4014000000000000 }, /* 5.0 */ \
+		{ PCC_PUSH, 0, 0x4018000000000000 }, /* 6.0 */ \
 		{ PCC_GET, 2, 0 }, \
 		{ PCC_MUL, 0, 0 }, \
 		{ PCC_SUB, 0, 0 }, \

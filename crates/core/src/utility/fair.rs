@@ -7,7 +7,7 @@ use crate::interval::Report;
 ///
 /// The reward grows with the root of the rate, and each Mbit/s costs the queueing delay q that it stands in: the best rate is
 /// (A/q)², the same for all who see the same queue, whatever their RTT. A lone sender on C Mbit/s keeps a queue of A/√C,
-/// each of n equal ones A·√(n/C): with the default 0.5 ms on 100 Mbit/s, and 1.6 ms for ten. Source: price-taking senders,
+/// each of n equal ones A·√(n/C): with the default 0.6 ms on 100 Mbit/s, and 1.9 ms for ten. Source: price-taking senders,
 /// proportional fairness (F. Kelly, 1998), here with the exponent 1/2, that lets the queue grow with √n instead of n.
 ///
 /// Marks M cost as much as c seconds of queue, losses L do beyond 5 % whoever causes them, and those that our own rate
@@ -28,7 +28,7 @@ pub struct Fair {
 
 impl Default for Fair {
     fn default() -> Self {
-        Self { level: 0.005, loss_price: 0.1, loss_cap: 0.05, sureness: 1000.0 }
+        Self { level: 0.006, loss_price: 0.1, loss_cap: 0.05, sureness: 1000.0 }
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_best_rate_is_the_square_of_the_level_by_the_queue() {
-        for (queue_us, best) in [(500, 100.0), (1000, 25.0), (5000, 1.0)] {
+        for (queue_us, best) in [(600, 100.0), (1200, 25.0), (6000, 1.0)] {
             let queue = Duration::from_micros(queue_us);
             let at = behind(best, queue);
             assert!(at > behind(best * 1.02, queue) && at > behind(best * 0.98, queue), "{queue_us} µs");
@@ -100,15 +100,15 @@ mod tests {
     fn losses_below_five_percent_count_only_if_they_are_ours() {
         let utility =
             |loss: f64, own: Option<f64>| Fair::default().evaluate(&Report { excess_loss: own, ..report(100.0, loss) });
-        assert!((utility(0.0, None) - 0.1).abs() < 1e-12, "2 · 0.005 · √100");
-        assert!((utility(0.04, None) - 0.1).abs() < 1e-12 && (utility(0.04, Some(0.0)) - 0.1).abs() < 1e-12);
-        assert!((utility(0.04, Some(0.01)) - 0.05).abs() < 1e-12, "K·A a share");
-        assert!((utility(0.06, None) - (0.1 - 0.1 - 0.05)).abs() < 1e-9, "1 % beyond costs x·c and K·A of it");
+        assert!((utility(0.0, None) - 0.12).abs() < 1e-12, "2 · 0.006 · √100");
+        assert!((utility(0.04, None) - 0.12).abs() < 1e-12 && (utility(0.04, Some(0.0)) - 0.12).abs() < 1e-12);
+        assert!((utility(0.04, Some(0.01)) - 0.06).abs() < 1e-12, "K·A a share");
+        assert!((utility(0.06, None) - (0.12 - 0.1 - 0.06)).abs() < 1e-9, "1 % beyond costs x·c and K·A of it");
     }
 
     #[test]
     fn marks_count_at_once() {
         let marked = Fair::default().evaluate(&Report { packets_marked: 10, ..report(100.0, 0.0) });
-        assert!((marked - (0.1 - 100.0 * 0.1 * 0.01)).abs() < 1e-12, "{marked}");
+        assert!((marked - (0.12 - 100.0 * 0.1 * 0.01)).abs() < 1e-12, "{marked}");
     }
 }

@@ -206,7 +206,7 @@ const PARAMETERS: [Parameter; 11] = [
     ),
     fair(
         "level",
-        "0.005",
+        "0.006",
         &["0.0025", "0.01"],
         "It is the queue that is wanted: 0.5 ms for one flow on 100 Mbit/s, times the root of the number of flows.",
     ),

@@ -1,10 +1,13 @@
 //! Radio links drawn at random, and what senders make of them: the page `docs/sweeps/links.md`.
 
-use crate::measure::each;
+use crate::measure::{Variant, each};
 use core::time::Duration;
+use pcc::control::{Law, ascent};
 use pcc::units::Rate;
+use pcc::utility::Fair;
 use pcc_link::{Change, Path, Rng, Rule};
 use pcc_sim::{Control, Flow, Results, Scenario, run};
+use std::sync::Arc;
 
 const LINKS: u64 = 60;
 /// As the lab draws them (`scenarios/cellular.toml`), after Sprout (NSDI 2013 §3.1): a Brownian motion between these rates, with
@@ -50,8 +53,16 @@ fn link(seed: u64) -> Result<Path, String> {
     Ok(path)
 }
 
-fn once(control: Control, seed: u64) -> Result<Results, String> {
-    let scenario = Scenario::new(link(seed)?, vec![Flow::of(control)], seed, EVERY * CHANGES);
+fn once(sender: &Sender, seed: u64) -> Result<Results, String> {
+    let flow = match sender {
+        Sender::Pcc(variant) => {
+            let mut flow = Flow::of(Control::Pcc);
+            (flow.config.law, flow.config.utility) = (Some(variant.law.clone()), variant.utility.clone());
+            flow
+        }
+        Sender::Peer(control) => Flow::of(*control),
+    };
+    let scenario = Scenario::new(link(seed)?, vec![flow], seed, EVERY * CHANGES);
     run(&scenario).map_err(|error| format!("{error}"))
 }
 
@@ -72,10 +83,33 @@ fn line(name: &str, results: &[Results]) -> String {
     )
 }
 
-pub(crate) fn table() -> Result<String, String> {
+/// What a queue may cost: A of `fair`, from a tenth of its default to forty times it. The frontier of rate and delay.
+const LEVELS: [&str; 7] = [
+    "fair,level=0.0005",
+    "fair,level=0.002",
+    "fair,level=0.01",
+    "fair,level=0.02",
+    "fair,level=0.05",
+    "fair,level=0.1",
+    "fair,level=0.2",
+];
+
+enum Sender {
+    Pcc(Variant),
+    Peer(Control),
+}
+
+/// PCC's defaults, then each variant instead of them, then the peers.
+pub(crate) fn table(asked: &[String]) -> Result<String, String> {
+    let base =
+        Variant { name: "PCC".into(), law: Law::Ascent(ascent::Config::default()), utility: Arc::new(Fair::default()) };
+    let variants = if asked.is_empty() { LEVELS.map(str::to_owned).to_vec() } else { asked.to_vec() };
+    let variants = variants.iter().map(|written| Variant::of(&base, written)).collect::<Result<Vec<_>, _>>()?;
+    let ours = core::iter::once(base).chain(variants).map(|variant| (variant.name.clone(), Sender::Pcc(variant)));
+    let peers = [("BBR", Control::Bbr), ("CUBIC", Control::Cubic)];
+    let senders = ours.chain(peers.map(|(name, control)| (name.to_owned(), Sender::Peer(control))));
     let seeds: Vec<_> = (1..=LINKS).collect();
-    let senders = [("PCC", Control::Pcc), ("BBR", Control::Bbr), ("CUBIC", Control::Cubic)];
-    let lines = senders.iter().map(|(name, control)| Ok(line(name, &each(&seeds, |seed| once(*control, *seed))?)));
+    let lines = senders.map(|(name, sender)| Ok(line(&name, &each(&seeds, |seed| once(&sender, *seed))?)));
     let lines = lines.collect::<Result<Vec<_>, String>>()?.join("\n");
     Ok(format!(
         "| {LINKS} links of {} s | share | RTT added p50, ms | p95, geometric mean | p95, mean | p95, worst link | loss, % |\n\

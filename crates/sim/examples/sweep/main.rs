@@ -5,7 +5,7 @@
 //! cargo run --release -p pcc-sim --example sweep ascent >docs/sweeps/ascent.md     # the whole page
 //! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
 //! cargo run --release -p pcc-sim --example sweep allegro                          # its table
-//! cargo run --release -p pcc-sim --example sweep links                            # 60 radio links: PCC, BBR, CUBIC
+//! cargo run --release -p pcc-sim --example sweep links                            # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
 //! cargo run --release -p pcc-sim --example sweep ascent epsilon=0.03 fair,level=0.01   # the defaults and these instead
 //! ```
 //!
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let page = match law.as_deref() {
         Some("ascent") if variants.is_empty() => ascent::page(),
         Some("ascent") => ascent::table(&variants),
-        Some("links") => links::table(),
+        Some("links") => links::table(&variants),
         Some("trains") => trains::page(),
         Some("allegro") => allegro::table(&variants),
         _ => Err(HELP.to_owned()),

@@ -58,7 +58,7 @@ mod tests {
 
     const GAIN: f64 = 0.03;
 
-    /// At 50 of 100 Mbit/s, where `fair` wants a queue of 0.71 ms.
+    /// At 50 of 100 Mbit/s, where `fair` wants a queue of 0.85 ms.
     fn half() -> Forecast {
         Forecast { bottleneck: Bottleneck::new(6.25e6, 0.03), ..forecast() }
     }
@@ -76,10 +76,10 @@ mod tests {
     #[test]
     fn a_dear_queue_lowers_the_rate_and_a_cheap_one_raises_it() {
         let half_of_the_way = |ratio: f64| ratio.powf(GAIN);
-        assert!((followed(0.000_707, 1e-5, 100) - 1.0).abs() < 1e-3);
+        assert!((followed(0.000_848_5, 1e-5, 100) - 1.0).abs() < 1e-3);
         // The wanted rate goes with the square of the price.
-        for queue in [0.0006, 0.0008] {
-            let expected = half_of_the_way((0.000_707_f64 / queue).powi(2));
+        for queue in [0.0007, 0.001] {
+            let expected = half_of_the_way((0.000_848_5_f64 / queue).powi(2));
             assert!((followed(queue, 1e-5, 100) - expected).abs() < 1e-4, "behind {queue} s");
         }
     }
@@ -104,7 +104,7 @@ mod tests {
             follow(0.0002);
             follow(0.0018);
         });
-        let expected = (0.000_707_f64 / 0.001).powi(2).powf(GAIN);
+        let expected = (0.000_848_5_f64 / 0.001).powi(2).powf(GAIN);
         let (short, long) = (follow(0.0002), follow(0.0018));
         assert!(
             (short - expected).abs() < 6e-3 && (long - expected).abs() < 6e-3,

@@ -151,9 +151,9 @@ mod tests {
 
     #[test]
     fn fair_bears_the_queue_that_its_rate_is_worth_and_losses_that_are_not_its_own() {
-        is_near(bears("fair", Disturbance::Queue, 100.0), 0.5e-3, 0.01);
-        is_near(bears("fair", Disturbance::Loss, 100.0), 0.05 + 0.005, 0.01);
-        is_near(bears("fair", Disturbance::Marks, 100.0), 0.005, 0.01);
+        is_near(bears("fair", Disturbance::Queue, 100.0), 0.6e-3, 0.01);
+        is_near(bears("fair", Disturbance::Loss, 100.0), 0.05 + 0.006, 0.01);
+        is_near(bears("fair", Disturbance::Marks, 100.0), 0.006, 0.01);
     }
 
     #[test]
