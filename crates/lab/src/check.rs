@@ -36,6 +36,9 @@ pub struct Target {
     pub less: Option<f64>,
     /// They reach it at this point instead.
     pub over_at: Option<String>,
+    /// Held against the peer's seed by seed, where each seed is another path: of those figures the mean or median counts.
+    #[serde(default)]
+    pub paired: bool,
     /// Of the seeds the median counts, not the mean.
     #[serde(default)]
     pub median: bool,
@@ -59,6 +62,8 @@ pub enum Across {
     P5,
     /// Their 95th percentile.
     P95,
+    /// The one that speaks most against the promise.
+    Worst,
 }
 
 /// One promise and what was measured for it.
@@ -149,6 +154,7 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
     };
     let metric = target.over_at.iter().fold(metric, |metric, point| format!("{metric} at {point}"));
     let metric = if target.median { format!("median {metric}") } else { metric };
+    let metric = if target.paired { format!("{metric}, seed by seed") } else { metric };
     let key = &scenario.key;
     let case = match (target.across, points) {
         // Without a sweep the scenario is its only case.
@@ -167,7 +173,8 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
         Err(lacks) => return not_judged(lacks),
     };
     let figures: Vec<_> = each.iter().map(|(figure, _)| *figure).collect();
-    let Some(figure) = target.across.map_or(figures.first().copied(), |across| across.of(&figures)) else {
+    let Some(figure) = target.across.map_or(figures.first().copied(), |across| across.of(&figures, target.at_most))
+    else {
         return not_judged(format!("more points than {} for an interval", figures.len()));
     };
     let goal = target.goal.unwrap_or(target.must);
@@ -197,6 +204,17 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
 
 /// The target's measure at a point, and on how many runs it stands; or what is lacking.
 fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(Interval, usize), String> {
+    if let ([peer], true) = (target.over.as_slice(), target.paired) {
+        let own = values(target, cells, &target.algorithm, point)?;
+        let others = values(target, cells, peer, point)?;
+        let times = |(own, other): (&f64, &f64)| match target.less {
+            Some(times) => own - times * other,
+            // As for intervals: by far, but not by infinity.
+            None => own / if *other == 0.0 { 1e-9 } else { *other },
+        };
+        let each: Vec<f64> = own.iter().zip(&others).map(times).collect();
+        return figure(target, each, &format!("{} and {peer}", target.algorithm), point);
+    }
     let (own, mut seeds) = of(target, cells, &target.algorithm, point)?;
     let peers_at = target.over_at.as_deref().unwrap_or(point);
     let peers = target.over.iter().map(|peer| of(target, cells, peer, peers_at)).collect::<Result<Vec<_>, _>>()?;
@@ -210,10 +228,15 @@ fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(Interval, usi
     Ok((best.map_or(own, held_against), seeds))
 }
 
-/// A measure of one algorithm over all of its seeds: a seed left out might be the one that would have decided.
+/// A measure of one algorithm over all of its seeds.
 fn of(target: &Target, cells: &[Cell<'_>], algorithm: &str, point: &str) -> Result<(Interval, usize), String> {
-    // Without a sweep there is no point to name.
-    let place = if point.is_empty() { String::new() } else { format!(" at {point}") };
+    figure(target, values(target, cells, algorithm, point)?, algorithm, point)
+}
+
+/// The measure of each seed, in the scenario's order, and of none but all: a seed left out might be the one that would
+/// have decided.
+fn values(target: &Target, cells: &[Cell<'_>], algorithm: &str, point: &str) -> Result<Vec<f64>, String> {
+    let place = place(point);
     let found = cells.iter().find(|cell| cell.point == point && cell.algorithm == algorithm);
     let Some(cell) = found.filter(|cell| !cell.runs.is_empty() || !cell.rejected.is_empty()) else {
         return Err(format!("{algorithm}{place}"));
@@ -228,12 +251,27 @@ fn of(target: &Target, cells: &[Cell<'_>], algorithm: &str, point: &str) -> Resu
     if values.len() < cell.wanted {
         return Err(format!("{} of {} seeds of {algorithm}{place}", cell.wanted - values.len(), cell.wanted));
     }
+    Ok(values)
+}
+
+/// What the seeds come to, and how many they are.
+fn figure(target: &Target, values: Vec<f64>, whose: &str, point: &str) -> Result<(Interval, usize), String> {
     let count = values.len();
-    let figure = if target.median { Interval::of_quantile(values, 0.5) } else { Interval::of_mean(&values) };
+    let figure = match values.as_slice() {
+        // Of a sample it is the points that lie apart, and one run of each is enough.
+        &[one] if target.across.is_some_and(|across| across != Across::Mean) => Some(Interval::exactly(one)),
+        values if !target.median => Interval::of_mean(values),
+        _ => Interval::of_quantile(values, 0.5),
+    };
     figure.map(|figure| (figure, count)).ok_or_else(|| {
         let seeds = if count == 1 { "one has" } else { "so few have" };
-        format!("more seeds than {count} of {algorithm}{place}: {seeds} no confidence interval")
+        format!("more seeds than {count} of {whose}{}: {seeds} no confidence interval", place(point))
     })
+}
+
+/// Without a sweep there is no point to name.
+fn place(point: &str) -> String {
+    if point.is_empty() { String::new() } else { format!(" at {point}") }
 }
 
 /// How an algorithm is called in results: ours over QUIC, which most of them are about, without its prefix.
@@ -251,16 +289,18 @@ impl Across {
             Self::Median => "median",
             Self::P5 => "5th percentile",
             Self::P95 => "95th percentile",
+            Self::Worst => "worst",
         }
     }
 
-    fn of(self, figures: &[Interval]) -> Option<Interval> {
+    fn of(self, figures: &[Interval], at_most: bool) -> Option<Interval> {
         let quantile = |quantile| Interval::of_quantile(figures.iter().map(|one| one.middle).collect(), quantile);
         match self {
             Self::Mean => Interval::mean_of(figures),
             Self::Median => quantile(0.5),
             Self::P5 => quantile(0.05),
             Self::P95 => quantile(0.95),
+            Self::Worst => figures.iter().copied().reduce(|one, other| one.worse(other, at_most)),
         }
     }
 }
@@ -281,6 +321,12 @@ pub(crate) fn problem(targets: &[Target], points: &[&str], algorithms: &[&str]) 
         let key = [("over_at", target.over_at.is_some()), ("less", target.less.is_some())];
         if let Some((key, _)) = key.iter().find(|(_, is_there)| *is_there && target.over.is_empty()) {
             return Some(format!("a target of row {} has `{key}` without `over`", target.row));
+        }
+        if target.paired && (target.over.len() != 1 || target.over_at.is_some()) {
+            return Some(format!(
+                "a target of row {} is `paired`: name one peer with `over`, and no `over_at`",
+                target.row
+            ));
         }
         let goal = target.goal.unwrap_or(target.must);
         if (target.at_most && goal > target.must) || (!target.at_most && goal < target.must) {

@@ -15,6 +15,11 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
+    /// A figure that is what it is.
+    pub(crate) const fn exactly(value: f64) -> Self {
+        Self { low: value, middle: value, high: value }
+    }
+
     /// The mean of independent values, by Student's t; none of fewer than two.
     pub(crate) fn of_mean(values: &[f64]) -> Option<Self> {
         let summary::Mean { mean, margin } = summary::mean(values);
@@ -42,6 +47,13 @@ impl Interval {
         let apart = |from: fn(&Self) -> f64| figures.iter().map(|one| from(one).powi(2)).sum::<f64>().sqrt() / count;
         let (down, up) = (apart(|one| one.middle - one.low), apart(|one| one.high - one.middle));
         (!figures.is_empty()).then_some(Self { low: middle - down, middle, high: middle + up })
+    }
+
+    /// The lower of two figures, or the higher one: each end by itself.
+    pub(crate) fn worse(self, other: Self, is_higher: bool) -> Self {
+        let worse = if is_higher { f64::max } else { f64::min };
+        let end = |from: fn(&Self) -> f64| worse(from(&self), from(&other));
+        Self { low: end(|one| one.low), middle: end(|one| one.middle), high: end(|one| one.high) }
     }
 
     /// What is left of it without so many times another, independent figure: their errors add up as squares.

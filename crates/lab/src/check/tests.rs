@@ -92,6 +92,8 @@ fn points_are_judged_one_by_one_or_together() {
         rows.iter().map(|row| row.as_ref().unwrap()).map(|row| (row.case.as_str(), row.verdict)).collect();
     assert_eq!(cases, [("loss=0.01", Verdict::Pass), ("loss=0.02", Verdict::Miss)], "one row a point");
     verdict("across = 'mean'\nmust = 1.0", &runs, ("goodput", 45.0, Verdict::Pass, true));
+    verdict("across = 'worst'\nmust = 1.0", &runs, ("goodput", 30.0, Verdict::Pass, true));
+    verdict("across = 'worst'\nat_most = true\nmust = 50.0", &runs, ("goodput", 60.0, Verdict::Miss, false));
     for across in ["median", "p5", "p95"] {
         let rows =
             checked(&format!("[[target]]\nrow = '1'\nmeasure = 'goodput'\nmust = 1.0\nacross = '{across}'"), &runs);
@@ -116,6 +118,54 @@ fn the_median_over_the_seeds_leaves_an_outlier_out() {
         let rows = check(&scenario, &cells(&scenario, &outcomes));
         let row = rows[0].as_ref().unwrap_or_else(|row| panic!("{row:?}"));
         assert_eq!((row.metric.as_str(), row.measured.round()), (metric, expected));
+    }
+}
+
+#[test]
+fn of_a_sample_of_points_one_run_of_each_is_enough() {
+    let values: Vec<f64> = (1..=12).map(|number| f64::from(number) / 100.0).collect();
+    let text = SCENARIO.replace("[1, 2]", "[1]").replace("[0.01, 0.02]", &format!("{values:?}"));
+    let judged = |across: &str| {
+        let target = format!("[[target]]\nrow = '1'\nmeasure = 'goodput'\nmust = 5.5\nacross = '{across}'");
+        let scenario = scenario::parse("small", &format!("{text}\n{target}")).unwrap();
+        let outcome = |run: &scenario::Run| {
+            let at = run.spec.duration;
+            let mbit = run.point.parse::<f64>().unwrap() * 100.0;
+            let sample = FlowSample { at, delivered: (mbit * at as f64 / 8e3) as u64, ..FlowSample::default() };
+            let flow = FlowOutcome { samples: vec![sample], ..FlowOutcome::default() };
+            Some(Outcome { flows: vec![flow], ..Outcome::default() })
+        };
+        let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
+        check(&scenario, &cells(&scenario, &outcomes)).remove(0).map(|row| (row.measured.round(), row.verdict))
+    };
+    assert_eq!(judged("worst").unwrap(), (1.0, Verdict::Miss));
+    // Between the third and the tenth.
+    assert_eq!(judged("median").unwrap().1, Verdict::Open);
+    assert!(judged("mean").unwrap_err().lacks.contains("one has no confidence interval"));
+}
+
+#[test]
+fn where_each_seed_is_another_path_seeds_are_held_against_each_other() {
+    // Twice what the peer has on every path, and the paths differ by far more than that.
+    for (line, metric, measured, verdict) in [
+        ("must = 1.5", "goodput/cubic", 2.0, Verdict::Open),
+        ("must = 1.5\npaired = true", "goodput/cubic, seed by seed", 2.0, Verdict::Pass),
+        ("must = 0.0\nat_most = true\nless = 2.0\npaired = true", "goodput-2*cubic, seed by seed", 0.0, Verdict::Pass),
+    ] {
+        let target = "[[target]]\nrow = '1'\nmeasure = 'goodput'\nat = ['0.01']\nover = ['cubic']";
+        let scenario = scenario::parse("small", &format!("{SCENARIO}\n{target}\n{line}")).unwrap();
+        let outcome = |run: &scenario::Run| {
+            let mbit = if run.spec.seed == 1 { 1 } else { 20 } * if run.algorithm == "cubic" { 1 } else { 2 };
+            let at = run.spec.duration;
+            let sample = FlowSample { at, delivered: mbit * at / 8000, ..FlowSample::default() };
+            let flow = FlowOutcome { samples: vec![sample], ..FlowOutcome::default() };
+            Some(Outcome { flows: vec![flow], ..Outcome::default() })
+        };
+        let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
+        let rows = check(&scenario, &cells(&scenario, &outcomes));
+        let row = rows[0].as_ref().unwrap_or_else(|row| panic!("{row:?}"));
+        assert_eq!((row.metric.as_str(), row.verdict), (metric, verdict), "{row:?}");
+        assert!((row.measured - measured).abs() < 1e-9 && row.seeds == 2, "{row:?}");
     }
 }
 
@@ -197,6 +247,8 @@ fn a_target_that_nothing_could_reach_is_refused() {
         ("over = ['cubic']\nover_at = '0.03'\nmust = 1.0", "no value of the sweep"),
         ("over_at = '0.02'\nmust = 1.0", "`over_at` without `over`"),
         ("less = 2.0\nmust = 1.0", "`less` without `over`"),
+        ("paired = true\nmust = 1.0", "name one peer"),
+        ("paired = true\nover = ['cubic', 'bbr']\nmust = 1.0", "name one peer"),
         ("must = 1.0\ngoal = 0.5", "easier"),
         ("must = 1.0\ngoal = 2.0\nat_most = true", "easier"),
     ] {
