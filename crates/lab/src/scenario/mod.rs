@@ -19,8 +19,9 @@ use quantity::nanos;
 use std::path::Path;
 
 /// The scenarios that come with the program: name and text.
-const SUPPLIED: [(&str, &str); 33] = [
+const SUPPLIED: [(&str, &str); 36] = [
     ("application-limited", include_str!("../../../../scenarios/application-limited.toml")),
+    ("beside-cubic", include_str!("../../../../scenarios/beside-cubic.toml")),
     ("black-out", include_str!("../../../../scenarios/black-out.toml")),
     ("busy-host", include_str!("../../../../scenarios/busy-host.toml")),
     ("cellular", include_str!("../../../../scenarios/cellular.toml")),
@@ -38,6 +39,7 @@ const SUPPLIED: [(&str, &str); 33] = [
     ("inter-dc", include_str!("../../../../scenarios/inter-dc.toml")),
     ("jitter", include_str!("../../../../scenarios/jitter.toml")),
     ("kernel-random-loss", include_str!("../../../../scenarios/kernel-random-loss.toml")),
+    ("late-newcomer", include_str!("../../../../scenarios/late-newcomer.toml")),
     ("loss-at-convergence", include_str!("../../../../scenarios/loss-at-convergence.toml")),
     ("power", include_str!("../../../../scenarios/power.toml")),
     ("random-loss", include_str!("../../../../scenarios/random-loss.toml")),
@@ -51,6 +53,7 @@ const SUPPLIED: [(&str, &str); 33] = [
     ("self-inflicted-latency", include_str!("../../../../scenarios/self-inflicted-latency.toml")),
     ("shallow-buffer", include_str!("../../../../scenarios/shallow-buffer.toml")),
     ("short-flows", include_str!("../../../../scenarios/short-flows.toml")),
+    ("two-flows", include_str!("../../../../scenarios/two-flows.toml")),
     ("waste", include_str!("../../../../scenarios/waste.toml")),
     ("wild-internet", include_str!("../../../../scenarios/wild-internet.toml")),
 ];
