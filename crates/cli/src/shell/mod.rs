@@ -40,8 +40,8 @@ use std::time::{Duration, Instant};
                   sudo pcc shell --link satellite -- curl -o /dev/null http://198.18.0.1:8000/big.iso\n  \
                   pcc shell --link rate=20Mbit,rtt=40ms -- pcc shell --link rate=1Gbit,rtt=10ms,loss=1% -- bash\n  \
                   pcc emulate --list                     the presets and the parameters\n\n\
-                  Exit codes: that of the command (128 and the signal's number if one ended it); 1 no such command or no such \
-                  network, 2 misused. docs/shell.md is the guide.")]
+                  Exit codes: that of the command (128 and the signal's number if one ended it); 127 no such command, \
+                  126 one that cannot be started, 1 no network to be had, 2 misused. docs/shell.md is the guide.")]
 pub(crate) struct Args {
     /// The path: the name of a preset, parameters like rate=42Mbit,rtt=800ms,loss=0.74%, or a preset and what differs from
     /// it: satellite,loss=2%
