@@ -424,7 +424,7 @@
 	}, \
 }
 
-/* interactive video: slows down before the RTT reaches a ceiling, and rather pauses than exceeds it */
+/* interactive video: slows down before the RTT reaches a ceiling, to its lowest rate if need be */
 #define PCC_UTILITY_DEADLINE { \
 	.length = 81, \
 	.loads = 0x1ea5, \

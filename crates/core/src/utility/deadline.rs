@@ -4,8 +4,8 @@ use super::{Proteus, Scavenger, Utility};
 use crate::interval::Report;
 use core::time::Duration;
 
-/// [`Proteus`] that would rather pause than let the RTT pass a ceiling, for interactive video: less w·x·v² for an RTT
-/// that comes near it, and less d·x·σ for jitter.
+/// [`Proteus`] that would rather go down to its lowest rate than let the RTT pass a ceiling, for interactive video:
+/// less w·x·v² for an RTT that comes near it, and less d·x·σ for jitter.
 ///
 /// v is where the RTT of all but a few packets (mean + 2σ) lies between a comfortable RTT, v = 0, and the ceiling,
 /// v = 1; at most 2. The price is proportional to x: one that is not would be the same for both rates of a pair,
@@ -74,7 +74,7 @@ impl Utility for Deadline {
 impl BuiltIn for Deadline {
     const ABOUT: About = About {
         name: "deadline",
-        summary: "interactive video: slows down before the RTT reaches a ceiling, and rather pauses than exceeds it",
+        summary: "interactive video: slows down before the RTT reaches a ceiling, to its lowest rate if need be",
         formula: "proteus - w*x*v^2 - d*x*sigma*; v = (rtt + 2*sigma - comfort)/(ceiling - comfort), from 0 to 2; \
                   ceiling = 120ms, comfort = 80ms (or rtt_base + 10ms), w = 10, d = 500, jitter = 1ms",
         unit: "(Mbit/s)^t",
