@@ -9,7 +9,7 @@
  * its utility: docs/algorithm.md. The law is in pcc.h and what that includes; here is what
  * binds it to TCP. It is the text of tcp_pcc.bpf.c but for what BPF cannot do:
  *
- *  - Trains of segments last 100 us instead of 1 ms, and may be of one segment, so that
+ *  - Trains of segments last 122 us instead of 1 ms, and may be of one segment, so that
  *    queues of a few packets are enough (sk_pacing_shift, min_tso_segs). As much less may
  *    wait in the queueing discipline and the card (tcp_small_queue_check).
  *  - ss -ti shows what PCC thinks (get_info).
