@@ -3,6 +3,31 @@
 //! It ends when doubling brought less than a quarter of what it added, when the queue it builds grows beyond doubt, or
 //! when even the most favourable reading of an interval is worth less than what a lower rate brought. Where trains told the
 //! bottleneck's rate it goes there in larger steps (`approach.rs`), and ends when that has passed.
+//!
+//! ```text
+//!             good: r := 2r, with one doubling at the most ahead of the results
+//!                 ┌────┐
+//!                 │    ▼
+//!  begins ────▶ DOUBLING ──▶ intervals at r, of an RTT each
+//!                 │  ▲
+//!                 │  ├── two results are late: an eighth of an RTT at the best rate so far, again until one is there
+//!                 │  ├── short of data, or a host did not make the doubling: r once more, within reach of what arrived
+//!                 │  ├── trains that told no rate, and may be worth less than nothing, with no queue: the same
+//!                 │  ├── idle, nothing told: begins anew at the last good rate
+//!                 │  │
+//!                 │  │ trains told a rate above r              short of data, or a host did not make the step
+//!                 │  └─────────────────────────▶ APPROACHING ───────────────────────────────────────────────▶ DOUBLING
+//!                 │                                │  │  ▲
+//!                 │                                │  └──┘ good: a step of eight for a quarter of an RTT, twice what
+//!                 │                                │       was proven until its answer; at the end the rate told
+//!                 ├────────────────────────────────┘
+//!                 ├── too much: r := what the path carried; its queue drains. Once more from there, if a growing RTT
+//!                 │   without loss ended it where it began
+//!                 ├── the rate that trains told has passed for an RTT, or the highest that is allowed: r := that
+//!                 └── back off: r := the rate that the path still carries
+//! ```
+//!
+//! What follows, drains and steers is `driver.rs`.
 
 use super::approach::Approach;
 use super::{Path, Slot, within_reach};

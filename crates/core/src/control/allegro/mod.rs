@@ -2,23 +2,28 @@
 //! direction. Source: `NSDI 2015` §3.2.
 //!
 //! ```text
-//!            grew: r := 2r
-//!             ┌────┐
-//!             │    ▼           stopped growing
-//!  start ──▶ STARTING ────────────────────────▶ DRAINING
-//!               ▲                                  │ an interval below what the path delivered
-//!               │                                  ▼
-//!               │ inconclusive: ε += ε_min   DECISION MAKING ────────── both pairs agree ──▶ RATE ADJUSTING ──┐
-//!               │                   ┌──────▶ r(1+ε), r(1−ε), r(1−ε), r(1+ε)                     │   │    ▲    │
-//!               │                   └──────────┘   ▲   or the other way round                   │   │    └────┘
-//!               │                                  └───── not better: ε := ε_min, last rate ────┘   │  better: n := n + 1,
-//!               │                                                                                   │  r := r(1 ± n·step_min)
-//!               └────── not in the paper: steps up added half of the rate, nearly all of it arrived ┘
+//!         the pairs disagree: ε := ε + ε_min, within ε_max
+//!                     ┌────┐
+//!                     │    ▼
+//!  start-up ───▶ DECISION MAKING ──▶ r(1+ε), r(1−ε), r(1−ε), r(1+ε), or the other way round; then r till all are known
+//!     ▲               │  ▲
+//!     │               │  ├── short of data: the same ε once more, at r within reach of what arrived
+//!     │               │  ├── from both states, idle or nothing told: a new trial at r, ε := ε_min
+//!     │               │  └── from both states, back off: a new trial at that rate, ε := ε_min
+//!     │               │
+//!     │               │ both pairs agree: n := 1,         not better, or as far as r may go: the rate before it,
+//!     │               │ r := r(1 ± ε)(1 ± n·step_min)     ε := ε_min
+//!     │               └──────────────▶ RATE ADJUSTING ───────────────────────────────────────────▶ DECISION MAKING
+//!     │                                   │  │  ▲
+//!     │                                   │  └──┘ better: n := n + 1, or by the elasticity; r := r(1 ± n·step_min),
+//!     │                                   │       within step_max; short of data: the same step once more
+//!     │                                   │
+//!     └───────────────────────────────────┘ steps up added half of the rate, nearly all of it arrived (ours)
 //! ```
 //!
-//! A trial or a step that was short of data is repeated, within reach of what was delivered. [`Config::paper`] is the law as
-//! published. What this project adds to it is one file each: what counts as better (`better.rs`), by how much the steps grow
-//! (`elasticity.rs`), and what sends a law back to doubling (`origin.rs`).
+//! Where a host was the limit, r is kept within reach of what arrived too, and the trial or step goes on.
+//! [`Config::paper`] is the law as published. What this project adds to it is one file each: what counts as better
+//! (`better.rs`), by how much the steps grow (`elasticity.rs`), and what sends a law back to doubling (`origin.rs`).
 
 mod better;
 mod elasticity;
