@@ -22,7 +22,7 @@ pub(crate) struct Objective {
     pub(crate) scavenger: bool,
 
     /// How PCC gets there, if not by the law that suits the utility: ascent, allegro or vivace, with parameters if need be
-    /// (allegro,epsilon_min=0.02); docs/algorithm.md has their names and units
+    /// (allegro,epsilon_min=0.02); docs/algorithm.md and docs/laws.md have their names and units
     #[arg(long, value_name = "LAW[,KEY=VALUE]")]
     pub(crate) law: Option<LawChoice>,
 
