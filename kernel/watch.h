@@ -74,7 +74,10 @@ struct bpf_iter__bpf_sk_storage_map {
 	void *value;
 } __attribute__((preserve_access_index));
 
-SEC("iter/bpf_sk_storage_map")
+/* Loaded only if asked for: some kernels refuse iterators, and bpftool, which loads what is
+ * not marked so, could not register the rest there.
+ */
+SEC("?iter/bpf_sk_storage_map")
 int pcc_watch(struct bpf_iter__bpf_sk_storage_map *ctx)
 {
 	const struct tcp_congestion_ops___watch *ops;

@@ -153,7 +153,8 @@ impl Loaded {
             if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES)) && !super::rights::may_load() {
                 return Err(super::rights::missing(&error));
             }
-            if part == Part::Watch && error.kind() == io::ErrorKind::PermissionDenied {
+            // What the verifier finds wrong is EACCES or EINVAL.
+            if part == Part::Watch && error.raw_os_error() == Some(libc::EPERM) {
                 bail!(
                     "the kernel lets nobody look at its connections: it refuses a BPF iterator, also to who may load PCC \
                      ({error}); `ss -tin` shows what TCP knows of each"
