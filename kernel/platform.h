@@ -28,8 +28,8 @@ typedef _Bool bool;
 #define PCC_PART static inline __attribute__((always_inline, unused))
 #elif defined(__KERNEL__)
 #include <linux/types.h>
-#define PCC_CALL static noinline __attribute__((unused))
-#define PCC_PART static inline __attribute__((always_inline, unused))
+#define PCC_CALL static noinline __maybe_unused
+#define PCC_PART static __always_inline __maybe_unused
 #else
 #include <stdbool.h>
 #include <stdint.h>

@@ -35,7 +35,7 @@ struct sock_common___watch {
 	__u16 skc_dport;
 	__u16 skc_num;
 	unsigned short skc_family;
-	volatile unsigned char skc_state;
+	unsigned char skc_state;
 	struct in6_addr___watch skc_v6_daddr;
 	struct in6_addr___watch skc_v6_rcv_saddr;
 } __attribute__((preserve_access_index));
