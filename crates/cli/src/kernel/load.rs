@@ -1,6 +1,6 @@
 use super::libbpf::{Loaded, Part};
 use super::object::Source;
-use super::strives::Strives;
+use super::strives::{self, Strives};
 use super::variant::{Variables, Variant};
 use super::{rights, sysctl, trial};
 use crate::exit::Failure;
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         return Err(anyhow!("--for: a trial takes a second at the least").context(Failure::Usage));
     }
     let name = &args.name;
-    let aim = args.strives.aim(None)?;
+    let aim = args.strives.aim(Some(strives::usual(name)))?;
     let mut object = args.source.object()?;
     rights::check()?;
     clash(name)?;

@@ -9,7 +9,7 @@ use pcc_kernel::Program;
 /// The utility, and values for its parameters.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(super) struct Strives {
-    /// What PCC strives for [default: fair]: a name of `pcc utility list`, with parameters if need be (vivace,b=2); a
+    /// What PCC strives for [default: fair; of pcc_bulk safe, of pcc_scav scavenger]: a name of `pcc utility list`, with parameters if need be (vivace,b=2); a
     /// formula of your own ('x^0.9 - 11.35*x*L'); or a file with one (mine.utility). `pcc utility check` says what it does
     #[arg(long, value_name = "NAME|FORMULA|FILE")]
     utility: Option<Choice>,
@@ -26,6 +26,14 @@ pub(super) struct Aim {
 }
 
 const USUAL: &str = "fair";
+
+/// Names that say what it is for, and what is striven for under them. The module's `pcc_bulk` is of the same mind.
+const BY_NAME: [(&str, &str); 2] = [("pcc_bulk", "safe"), ("pcc_scav", "scavenger")];
+
+/// What a congestion control of that name strives for unless something else is asked for.
+pub(super) fn usual(name: &str) -> &'static str {
+    BY_NAME.iter().find(|(known, _)| *known == name).map_or(USUAL, |(_, utility)| utility)
+}
 
 impl Strives {
     /// Settings without a utility: for the one that is striven for so far.
@@ -98,6 +106,16 @@ mod tests {
         }
         let fair = Strives::default().aim(None).unwrap();
         assert_eq!((fair.text.as_str(), &fair.program), ("fair", &strives("fair", &[]).aim(None).unwrap().program));
+    }
+
+    #[test]
+    fn a_name_that_says_what_it_is_for_is_enough() {
+        for (name, utility) in [("pcc", "fair"), ("pcc_bulk", "safe"), ("pcc_scav", "scavenger"), ("pcc_bulky", "fair")]
+        {
+            let aim = Strives::default().aim(Some(usual(name))).unwrap();
+            assert_eq!((aim.text.as_str(), aim.program), (utility, strives(utility, &[]).aim(None).unwrap().program));
+        }
+        assert_eq!(strives("vivace", &[]).aim(Some(usual("pcc_bulk"))).unwrap().text, "vivace");
     }
 
     #[test]
