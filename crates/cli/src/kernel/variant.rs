@@ -9,6 +9,8 @@ use std::fs;
 pub(super) const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 /// The program by which a congestion control is known to be ours: `pcc_cong_control`, of which the kernel keeps 15 letters.
 const OURS: &str = "pcc_cong_contro";
+/// The functions of a `struct tcp_congestion_ops` that PCC has: the one with that program first.
+const FUNCTIONS: [&str; 6] = ["cong_control", "init", "release", "ssthresh", "undo_cwnd", "cwnd_event"];
 /// The map of the connections' states.
 const FLOWS: &str = "pcc_flows";
 
@@ -21,6 +23,7 @@ pub(super) struct Variant {
     pub(super) is_registered: bool,
     /// How many connections, and network namespaces whose default it is, hold it.
     pub(super) held: u32,
+    /// What connections run, what steers them first.
     pub(super) programs: Vec<Program>,
     pub(super) variables: Variables,
     /// Its connections' states.
@@ -119,7 +122,6 @@ impl Variant {
     /// None if it is something else, or on its way out.
     fn of(map: Map, types: &Btf) -> anyhow::Result<Option<Self>> {
         let whole = Btf::whole(map.kernel_type);
-        let Some(control) = types.member(whole, "data.cong_control") else { return Ok(None) };
         let value = map.read().with_context(|| format!("cannot read BPF map {}", map.id))?;
         let within = |path: &str| types.member(whole, path).and_then(|field| value.get(field.offset..));
         let number = |path: &str| {
@@ -127,13 +129,14 @@ impl Variant {
             bytes.map_or(0, u32::from_ne_bytes)
         };
         // Where functions would be there are the numbers of programs.
-        let id = value.get(control.offset..control.offset + 8).and_then(|bytes| bytes.try_into().ok());
-        let Some(id) = id.map(u64::from_ne_bytes) else { return Ok(None) };
-        let Some(program) = Program::by_id(id as u32).ok().flatten().filter(|program| program.name == OURS) else {
-            return Ok(None);
+        let program = |function: &&str| {
+            let id = within(&format!("data.{function}"))?.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))?;
+            Program::by_id(u32::try_from(id).ok()?).ok().flatten()
         };
+        let programs: Vec<_> = FUNCTIONS.iter().filter_map(program).collect();
+        let Some(control) = programs.first().filter(|program| program.name == OURS) else { return Ok(None) };
         let mut maps = Vec::new();
-        for id in &program.maps {
+        for id in &control.maps {
             maps.extend(Map::by_id(*id)?);
         }
         let flows = maps.iter().position(|map| map.name == FLOWS).map(|place| maps.remove(place));
@@ -144,7 +147,7 @@ impl Variant {
         let is_registered = number(state) == 1;
         let held = number(refcnt).saturating_sub(u32::from(is_registered));
         let variables = Variables::of(maps)?;
-        Ok(Some(Self { name, map, is_registered, held, programs: vec![program], variables, flows }))
+        Ok(Some(Self { name, map, is_registered, held, programs, variables, flows }))
     }
 
     /// The one of that name; without a name, the only one.
