@@ -45,7 +45,7 @@ mutants: ## Which changes of the core's decisions no test notices; needs cargo-m
 soak: ## Ten minutes of clients that come and go, politely or not: a server must hold nothing of them at the end
 	@$(with_rust) .ci/soak
 
-kernel-soak: ## The step `kernel` with 2,000 connections in the virtual machine: nothing may be left of them
+kernel-soak: ## The step `kernel` with 2,000 connections of module and BPF in the virtual machine: nothing may be left
 	@$(with_rust) .ci/steps kernel_soak
 
 clean: ## Remove everything that was built
