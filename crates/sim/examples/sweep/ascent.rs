@@ -207,8 +207,9 @@ const PARAMETERS: [Parameter; 11] = [
     fair(
         "level",
         "0.006",
-        &["0.0025", "0.01"],
-        "It is the queue that is wanted: 0.5 ms for one flow on 100 Mbit/s, times the root of the number of flows.",
+        &["0.003", "0.005", "0.0075", "0.01", "0.02"],
+        "It is the queue that is wanted: 0.6 ms for one flow on 100 Mbit/s, times the root of the number of flows. Shorter \
+         ones drown in what a base RTT is known to, longer ones favour the longer of two paths.",
     ),
     fair(
         "loss_price",
