@@ -1,7 +1,7 @@
 //! How this side sends: the options that all commands which move files share.
 
 use crate::exit::Failure;
-use crate::utility::Objective;
+use crate::utility::{Objective, heeds_something};
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use noq::TransportConfig;
@@ -42,7 +42,9 @@ impl SenderArgs {
             }
             return Ok(self.congestion.clone());
         };
-        self.objective.aim()?.apply(&mut core);
+        let aim = self.objective.aim()?;
+        heeds_something(&aim.written, aim.utility.panic_loss(), self.limit.is_some())?;
+        aim.apply(&mut core);
         core.max_rate = self.limit;
         core.observer = observer;
         Ok(Algorithm::Pcc(core.into()))
@@ -96,6 +98,18 @@ mod tests {
         let args = parse("--utility linear --limit 12.5MB").unwrap();
         let Algorithm::Pcc(pcc) = args.algorithm(None).unwrap() else { panic!("not PCC") };
         assert_eq!((pcc.core.utility.name(), pcc.core.max_rate), ("linear", Some(Rate::from_mbit(100.0))));
+    }
+
+    #[test]
+    fn who_bears_any_loss_has_a_limit() {
+        let error = parse("--utility loss-resilient").unwrap().algorithm(None).unwrap_err();
+        assert_eq!(crate::exit::failure_of(&error), Failure::Usage);
+        assert!(format!("{error:#}").contains("--limit 50Mbit"), "{error:#}");
+        let Algorithm::Pcc(pcc) = parse("--utility loss-resilient --limit 50Mbit").unwrap().algorithm(None).unwrap()
+        else {
+            panic!("not PCC")
+        };
+        assert_eq!((pcc.core.utility.name(), pcc.core.max_rate), ("loss-resilient", Some(Rate::from_mbit(50.0))));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::strives::{self, Strives};
 use super::variant::{Variables, Variant};
 use super::{rights, sysctl, trial};
 use crate::exit::Failure;
+use crate::utility::heeds_something;
 use anyhow::{Context, anyhow, bail};
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
@@ -60,6 +61,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let name = &args.name;
     let aim = args.strives.aim(Some(strives::usual(name)))?;
+    heeds_something(&aim.text, aim.panic_loss, args.limit.is_some())?;
     let mut object = args.source.object()?;
     rights::check()?;
     clash(name)?;

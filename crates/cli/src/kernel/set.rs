@@ -1,8 +1,10 @@
 use super::load::{name, set_law, set_limit};
 use super::rule;
+use super::status;
 use super::strives::Strives;
 use super::variant::Variant;
 use crate::exit::Failure;
+use crate::utility::heeds_something;
 use anyhow::{Context, anyhow};
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
@@ -43,8 +45,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let variant = Variant::find(args.name.as_deref())?;
     let (name, variables) = (&variant.name, &variant.variables);
     let mut out = io::stdout().lock();
+    let limited = if args.limit.is_some() { limit.is_some() } else { status::limit(&variant)?.is_some() };
+    let aim = args.strives.aim(Some(&variables.text::<256>("utility_text")?));
+    // A text that was too long to be kept whole can be no utility's.
+    if let Ok(aim) = &aim {
+        heeds_something(&aim.text, aim.panic_loss, limited)?;
+    }
     if args.strives.is_given() {
-        let aim = args.strives.aim(Some(&variables.text::<256>("utility_text")?))?;
+        let aim = aim?;
         variables.write("utility", &aim.program.bytes())?;
         variables.write_text::<256>("utility_text", &aim.text)?;
         writeln!(out, "{name} strives for {}", aim.text)?;

@@ -64,7 +64,7 @@ fn text(variant: &Variant, default: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn limit(variant: &Variant) -> anyhow::Result<Option<u64>> {
+pub(super) fn limit(variant: &Variant) -> anyhow::Result<Option<u64>> {
     Ok(Some(variant.variables.number("limits.most")?).filter(|most| *most > 0))
 }
 

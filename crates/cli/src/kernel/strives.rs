@@ -23,6 +23,8 @@ pub(super) struct Aim {
     /// As people wrote it.
     pub(super) text: String,
     pub(super) program: Program,
+    /// From this share of loss on its senders back off, whatever they strive for.
+    pub(super) panic_loss: f64,
 }
 
 const USUAL: &str = "fair";
@@ -58,7 +60,8 @@ impl Strives {
             settings.push((key, value));
         }
         let misuse = |problem: String| anyhow!(problem).context(Failure::Usage);
-        parse_with(text, &settings).map_err(|error| misuse(format!("{}: {error}", written.unwrap_or(text))))?;
+        let utility = parse_with(text, &settings);
+        let utility = utility.map_err(|error| misuse(format!("{}: {error}", written.unwrap_or(text))))?;
         let given = settings.clone();
         let expression = formula(text, settings).map_err(misuse)?;
         let program = Program::new(expression.program());
@@ -71,7 +74,7 @@ impl Strives {
             Some(_) => format!("{text},{set}"),
             None => format!("{text} [{set}]"),
         };
-        Ok(Aim { text, program })
+        Ok(Aim { text, program, panic_loss: utility.panic_loss() })
     }
 }
 

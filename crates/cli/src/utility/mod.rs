@@ -19,6 +19,23 @@ pub(crate) use named::{formula, named};
 pub(crate) use objective::Setting;
 pub(crate) use objective::{Aim, Objective};
 
+use crate::exit::Failure;
+use anyhow::anyhow;
+
+/// Whoever bears any loss goes on until nearly all is lost, for everybody in the same queue: something else has to end it.
+///
+/// Errors: such a utility without a limit of the rate.
+pub(crate) fn heeds_something(utility: &str, panic_loss: f64, limited: bool) -> anyhow::Result<()> {
+    if panic_loss < 1.0 || limited {
+        return Ok(());
+    }
+    Err(anyhow!(
+        "{utility} backs off for no loss, and in a queue that it shares nothing would end it: say how fast it may send at \
+         the most, for example --limit 50Mbit"
+    )
+    .context(Failure::Usage))
+}
+
 /// Utilities: what PCC strives for
 ///
 /// A utility makes one number of what an interval of sending achieved, and PCC moves to the rates where that number is

@@ -34,7 +34,7 @@ impl BuiltIn for LossResilient {
         source: "NSDI 2015, section 4.4.2",
         traps: &[
             "without fair queueing three or more of them raise their rates without bound: congestion collapse",
-            "no loss makes it back off; set --limit",
+            "no loss makes it back off: `pcc` sends with it only below a --limit",
         ],
         text: include_str!("text/loss-resilient.utility"),
     };
