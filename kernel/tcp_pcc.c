@@ -12,7 +12,7 @@
  *  - Trains of segments last 122 us instead of 1 ms, and may be of one segment, so that
  *    queues of a few packets are enough (sk_pacing_shift, min_tso_segs). As much less may
  *    wait in the queueing discipline and the card (tcp_small_queue_check).
- *  - ss -ti shows what PCC thinks (get_info).
+ *  - ss -ti shows around which rate PCC probes (get_info).
  *  - pcc_bulk is a second congestion control with a utility of its own.
  *
  * Papers: PCC (NSDI 2015), PCC Vivace (NSDI 2018), PCC in the Linux kernel (NetDev 0x12).
@@ -52,10 +52,8 @@ struct pcc_connection {
 	/* Memory is asked for again once this was delivered. */
 	u32 ask_again;
 	u32 intervals;
-	u32 state;	/* enum pcc_state */
-	u32 rate;	/* the base rate, kbit/s */
-	u32 loss;	/* of the latest interval, in 10^-6 */
-	u32 growth;	/* of its queueing delay, us/s */
+	u32 min_rtt;	/* us */
+	u64 rate;	/* around which it probes, byte/s; 0 before the first interval */
 };
 
 /* What connections strive for. It may be replaced while they run. */
@@ -232,17 +230,12 @@ static void pcc_set_rate(struct sock *sk, const struct pcc_flow *flow)
 	WRITE_ONCE(sk->sk_pacing_rate, flow->rate);
 }
 
-/* For get_info, once an interval: decimal numbers cost divisions. */
+/* For get_info, once an interval. */
 static void pcc_show(struct pcc_connection *pcc, const struct pcc_flow *flow)
 {
-	pcc_num million = n_from(1000000), growth;
-
-	growth = pcc_queue_growth(&flow->law.report);
 	pcc->intervals = flow->intervals;
-	pcc->state = flow->law.state;
-	pcc->rate = min_t(u64, n_to(n_div(flow->law.rate, n_from(125))), U32_MAX);
-	pcc->loss = n_to(n_mul(flow->loss, million));
-	pcc->growth = min_t(u64, n_to(n_mul(growth, million)), U32_MAX);
+	WRITE_ONCE(pcc->min_rtt, div_u64(pcc_rtt_least(&flow->rtt), NSEC_PER_USEC));
+	WRITE_ONCE(pcc->rate, n_to(flow->law.rate));
 }
 
 /* May be in a softirq. An attempt that fails is no news: Reno goes on. */
@@ -384,23 +377,24 @@ static u32 pcc_min_tso_segs(struct sock *sk)
 	return 1;
 }
 
-/* ss has no form for PCC. The four numbers of DCTCP's are shown as they are, under names
- * that are not theirs: docs/kernel.md.
+/* ss has no form for PCC. In BBR's each of these numbers is what its name says; one for the
+ * utility, which has a sign and a fraction, none has.
  */
 static size_t pcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_info *info)
 {
 	const struct pcc_connection *pcc = inet_csk_ca(sk);
+	u64 rate = READ_ONCE(pcc->rate), now = READ_ONCE(sk->sk_pacing_rate);
 
-	if (!(ext & (1 << (INET_DIAG_DCTCPINFO - 1) | 1 << (INET_DIAG_VEGASINFO - 1))))
+	if (!rate || !(ext & (1 << (INET_DIAG_BBRINFO - 1) | 1 << (INET_DIAG_VEGASINFO - 1))))
 		return 0;
-	memset(&info->dctcp, 0, sizeof(info->dctcp));
-	info->dctcp.dctcp_enabled = 1;
-	info->dctcp.dctcp_ce_state = pcc->state;
-	info->dctcp.dctcp_alpha = pcc->loss;
-	info->dctcp.dctcp_ab_ecn = pcc->growth;
-	info->dctcp.dctcp_ab_tot = pcc->rate;
-	*attr = INET_DIAG_DCTCPINFO;
-	return sizeof(info->dctcp);
+	memset(&info->bbr, 0, sizeof(info->bbr));
+	info->bbr.bbr_bw_lo = lower_32_bits(rate);
+	info->bbr.bbr_bw_hi = upper_32_bits(rate);
+	info->bbr.bbr_min_rtt = READ_ONCE(pcc->min_rtt);
+	/* Below 2^37, the product fits. */
+	info->bbr.bbr_pacing_gain = min_t(u64, div64_u64(now << 8, rate), U32_MAX);
+	*attr = INET_DIAG_BBRINFO;
+	return sizeof(info->bbr);
 }
 
 #define PCC_OPS(own_name, begin, on_sample)		\
