@@ -192,7 +192,7 @@ impl Observer for Trace {
         match event {
             Event::Interval { at, report, utility } => println!(
                 "{:12.6} {flow} interval {:6} target {:9.4} achieved {:9.4} goodput {:9.4} Mbit/s, {:5} packets in \
-                 {:9.3} ms, loss {:7.3} %, RTT {:9.3} ms, gradient {:8.5}, utility {}{}{}",
+                 {:9.3} ms, loss {:7.3} %, marked {:7.3} %, RTT {:9.3} ms, gradient {:8.5}, utility {}{}{}",
                 at.as_secs_f64(),
                 report.id,
                 report.target.mbit(),
@@ -200,7 +200,8 @@ impl Observer for Trace {
                 report.throughput().mbit(),
                 report.packets,
                 report.duration.as_secs_f64() * 1e3,
-                report.loss() * 100.0,
+                (report.loss() - report.marked()) * 100.0,
+                report.marked() * 100.0,
                 report.rtt.unwrap_or_default().as_secs_f64() * 1e3,
                 report.rtt_gradient.unwrap_or(f64::NAN),
                 utility.map_or("-".to_owned(), |utility| format!("{utility:.4}")),

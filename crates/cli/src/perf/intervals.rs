@@ -15,8 +15,10 @@ pub(crate) struct MonitorInterval {
     pub(crate) target_bps: f64,
     /// The rate that acknowledgements confirmed; none with fewer than two of them.
     pub(crate) delivered_bps: Option<f64>,
-    /// Share of its bytes declared lost.
+    /// Share of its bytes declared lost, or marked.
     pub(crate) loss: f64,
+    /// Share of its packets that routers marked (ECN).
+    pub(crate) marked: f64,
     /// Mean RTT of its packets.
     pub(crate) rtt_ms: Option<f64>,
     /// The utility function's verdict; none if it was not judged.
@@ -35,6 +37,7 @@ impl MonitorInterval {
             target_bps: report.target.bits_per_sec(),
             delivered_bps: report.delivery_rate.map(|rate| rate.bits_per_sec()),
             loss: report.loss(),
+            marked: report.marked(),
             rtt_ms: report.rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
             utility_value: utility.filter(|value| value.is_finite()),
             state,
@@ -93,11 +96,19 @@ mod tests {
             target_bps: 1e6,
             delivered_bps: None,
             loss: 0.0,
+            marked: 0.0,
             rtt_ms: None,
             utility_value: None,
             state: "Starting",
             limited_by: "network",
         }
+    }
+
+    #[test]
+    fn what_was_marked_is_told_by_itself_and_counts_as_lost() {
+        let report = Report { packets_marked: 5, ..crate::utility::objective::tests::pcc_report() };
+        let interval = MonitorInterval::new(Timestamp::ZERO, &report, None, "Probing");
+        assert!((interval.marked - 0.05).abs() < 1e-12 && (interval.loss - 0.15).abs() < 1e-12, "{interval:?}");
     }
 
     #[test]

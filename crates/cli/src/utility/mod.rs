@@ -7,7 +7,7 @@ mod course;
 mod findings;
 mod list;
 mod named;
-mod objective;
+pub(crate) mod objective;
 mod plot;
 mod rehearsal;
 mod show;

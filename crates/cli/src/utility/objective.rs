@@ -164,7 +164,7 @@ impl Aim {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use clap::Parser;
 
@@ -245,7 +245,8 @@ mod tests {
         }
     }
 
-    fn pcc_report() -> pcc::interval::Report {
+    /// Of 100 packets, of which ten were lost.
+    pub(crate) fn pcc_report() -> pcc::interval::Report {
         use pcc::units::{Bytes, Rate, Timestamp};
         let ms = std::time::Duration::from_millis;
         let rate = Rate::from_mbit(50.0);
