@@ -3,9 +3,9 @@
 SHELL := /bin/bash
 with_rust := .ci/with-rust
 # Two at a time once `lint` is through: what takes longest begins first.
-steps := format lint tests kernel lab stranger licences docs fuzz wasm windows
+steps := format lint tests kernel lab stranger licences docs fuzz packages wasm windows
 
-.PHONY: help demo figures test $(steps) build install bench busy soak kernel-soak mutants clean
+.PHONY: help demo figures test $(steps) build install deb bench busy soak kernel-soak mutants clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ build: ## Build target/release/pcc, with PCC for the kernel where clang is
 
 install: ## Install pcc into ~/.cargo/bin
 	$(with_rust) .ci/with-object cargo install --locked --path crates/cli
+
+deb: build ## Make Debian packages of the tool and of the kernel's module (DKMS), in target/packages
+	@packaging/deb
 
 bench: build ## Cost of one packet in the core: time, allocations, memory, instructions; then `make busy`
 	@$(with_rust) .ci/bench
