@@ -6,8 +6,8 @@ use core::time::Duration;
 use pcc::units::{Bytes, Rate};
 use pcc_link::duration;
 
-/// More would be a slip of the pen.
-const MOST: usize = 1000;
+/// More would be a slip of the pen: what each is told of costs memory.
+const MOST: usize = 10_000;
 /// Rates of a sender whom nobody steers: beyond, its packets are too close for a clock of nanoseconds, and time would stand
 /// still. Unit: Mbit/s.
 const SLOWEST: f64 = 1e-3;
@@ -169,8 +169,8 @@ mod tests {
         for (text, expected) in [
             ("", "nobody sends"),
             ("vegas", "choose from pcc, reno, cubic, bbr"),
-            ("pcc*0", "1 to 1000"),
-            ("pcc*600 pcc*600", "1200 flows"),
+            ("pcc*0", "1 to 10000"),
+            ("pcc*6000 pcc*6000", "12000 flows"),
             ("cubic/linear", "only pcc"),
             ("pcc/fastest", "no utility"),
             ("pcc:begin=5s", "choose from start"),

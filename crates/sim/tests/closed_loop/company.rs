@@ -1,7 +1,7 @@
 //! PCC beside other flows: of its own kind, with other round-trip times, and CUBIC.
 
 use crate::behaviour::{at_least, at_most, flows, ms, s, seeded};
-use pcc_sim::{Control, Flow, Queue, Results, Scenario, Source, run};
+use pcc_sim::{Cast, Control, Flow, Queue, Results, Scenario, Source, run};
 
 /// The last flow's part of what all delivered from this second on.
 fn part_of_the_last(results: &Results, from: u64, to: u64) -> f64 {
@@ -198,4 +198,15 @@ fn who_comes_to_a_full_queue_does_not_double_into_it() {
         let mean = lost.sum::<f64>() / 6.0;
         assert!(mean < most, "{newcomers} lose {mean} of what they send");
     }
+}
+
+#[test]
+fn ten_thousand_flows_with_room_for_all_have_what_they_want() {
+    let Cast(mut flows) = "pcc*10000:stagger=20us:rate=200kbit".parse().unwrap();
+    (0..).zip(&mut flows).for_each(|(number, flow)| flow.config.seed = number);
+    let results = run(&Scenario::new("rate=4Gbit,rtt=20ms,buffer=10MB".parse().unwrap(), flows, 1, s(2))).unwrap();
+    // 17 packets a second, for 1.8 seconds at least.
+    let packets = || results.flows.iter().map(|flow| flow.delivered.packets);
+    assert_eq!((packets().count(), results.drops()), (10_000, 0));
+    assert!(packets().all(|packets| (29..=35).contains(&packets)), "{:?} to {:?}", packets().min(), packets().max());
 }
