@@ -3,3 +3,4 @@
 mod behaviour;
 mod company;
 mod laws;
+mod replay;
