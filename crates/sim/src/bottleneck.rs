@@ -1,7 +1,6 @@
-//! What all packets go through: a policer if there is one, the queue, and the link behind it.
+//! What packets go through: a policer if there is one, the queue, and the link behind it.
 
-use crate::queue::{Bucket, Discipline, Packet, discipline};
-use crate::scenario::Scenario;
+use crate::queue::{Bucket, Discipline, Packet, Policer, Queue, discipline};
 use pcc::units::{Bytes, Timestamp};
 use pcc_link::{Conditions, Link, Outcome};
 
@@ -27,10 +26,9 @@ pub(crate) struct Bottleneck {
 }
 
 impl Bottleneck {
-    pub(crate) fn new(scenario: &Scenario, link: Link) -> Self {
-        let buffer = scenario.path.down.conditions.buffer;
-        let queue = discipline(scenario.queue, buffer, scenario.seed);
-        let policer = scenario.policer.map(Bucket::new);
+    pub(crate) fn new(link: Link, queue: Queue, policer: Option<Policer>, seed: u64) -> Self {
+        let queue = discipline(queue, link.conditions().buffer, seed);
+        let policer = policer.map(Bucket::new);
         Self { link, policer, queue, dropped: 0, marked: 0, is_awaited: false }
     }
 

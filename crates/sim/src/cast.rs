@@ -31,7 +31,7 @@ impl core::error::Error for ParseCastError {}
 
 /// What stands behind a colon, for messages.
 const KEYS: &str =
-    "start, stop, stagger, rtt, rate, size, on, off, burners, pause, bursts, ackbursts, ackevery, ackloss, law";
+    "start, stop, stagger, rtt, via, rate, size, on, off, burners, pause, bursts, ackbursts, ackevery, ackloss, law";
 
 impl Control {
     /// Names of what can send, beside rates.
@@ -112,6 +112,7 @@ fn set(flow: &mut Flow, stagger: &mut Duration, key: &str, value: &str) -> Resul
         "stop" => flow.stop = Some(duration(value)?),
         "stagger" => *stagger = duration(value)?,
         "rtt" => flow.extra_rtt = duration(value.strip_prefix('+').ok_or("write what is added, like rtt=+40ms")?)?,
+        "via" => flow.via = via(value).ok_or("bottlenecks count from 1: write via=1..2, or via=2")?,
         "rate" => flow.source = Source::At(value.parse::<Rate>().map_err(|error| error.to_string())?),
         "size" => flow.source = Source::Volume(bytes()?),
         "on" => flow.source = Source::OnOff { on: duration(value)?, off: on_off(flow.source).1 },
@@ -136,6 +137,13 @@ fn set(flow: &mut Flow, stagger: &mut Duration, key: &str, value: &str) -> Resul
     Ok(())
 }
 
+/// The first bottleneck and the last, counted from zero.
+fn via(value: &str) -> Option<(usize, usize)> {
+    let (first, last) = value.split_once("..").unwrap_or((value, value));
+    let number = |text: &str| text.parse::<usize>().ok()?.checked_sub(1);
+    Some((number(first)?, number(last)?)).filter(|(first, last)| first <= last)
+}
+
 /// An hour of pauses at even distances.
 fn pauses(every: Duration, length: Duration) -> Result<Vec<(Duration, Duration)>, String> {
     if length >= every || every < Duration::from_millis(1) {
@@ -151,7 +159,8 @@ mod tests {
 
     #[test]
     fn a_line_says_who_sends_and_how() {
-        let flows = "pcc*3:stagger=5s:start=1s bbr:size=100kB reno+paced 20Mbit:rtt=+40ms pcc/linear:on=1s:off=2s";
+        let flows =
+            "pcc*3:stagger=5s:start=1s bbr:size=100kB reno+paced 20Mbit:rtt=+40ms pcc/linear:on=1s:off=2s:via=2..3";
         let Cast(flows) = flows.parse().unwrap();
         let starts: Vec<_> = flows.iter().map(|flow| flow.start.as_secs()).collect();
         assert_eq!(starts, [1, 6, 11, 0, 0, 0, 0]);
@@ -161,6 +170,7 @@ mod tests {
         assert_eq!(flows[5].control, Control::Fixed(Rate::from_mbit(20.0)));
         assert_eq!(flows[5].extra_rtt, Duration::from_millis(40));
         assert_eq!(flows[6].config.utility.name(), "linear");
+        assert_eq!((flows[5].via, flows[6].via), ((0, usize::MAX), (1, 2)));
         assert_eq!(flows[6].source, Source::OnOff { on: Duration::from_secs(1), off: Duration::from_secs(2) });
     }
 
@@ -180,6 +190,8 @@ mod tests {
             ("1000000Gbit", "between 1kbit and 1Tbit"),
             ("1bit", "between 1kbit and 1Tbit"),
             ("pcc:rtt=40ms", "rtt=+40ms"),
+            ("pcc:via=0", "from 1"),
+            ("pcc:via=2..1", "via=1..2"),
             ("pcc:law=epsilon=1", "`1` is no epsilon"),
             ("pcc:pause=1ms/2ms", "shorter"),
         ] {

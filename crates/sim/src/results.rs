@@ -3,7 +3,7 @@
 use crate::account::Sent;
 use core::time::Duration;
 use pcc::units::{Bytes, Rate, Timestamp};
-use pcc_link::{Count, Counters, Path};
+use pcc_link::{Count, Counters, OneWay};
 
 /// The usual grain of time series.
 pub const SAMPLE: Duration = Duration::from_millis(100);
@@ -47,6 +47,8 @@ pub struct FlowResult {
     /// Sorted RTT samples.
     pub(crate) rtts: Vec<u32>,
     pub(crate) base_rtt: Duration,
+    /// The first bottleneck that it went through, and the last.
+    pub(crate) way: (u16, u16),
     /// A sample each step.
     pub series: Vec<Sample>,
 }
@@ -87,16 +89,18 @@ impl FlowResult {
 pub struct Results {
     /// One of each flow, in the scenario's order.
     pub flows: Vec<FlowResult>,
-    /// The bottleneck's counters; with a discipline of its own all but what that dropped.
+    /// The bottleneck's counters, of several the first one's; with a discipline of its own all but what that dropped.
     pub link: Counters,
-    /// Packets dropped by the policer or by a queue discipline.
+    /// Those of the bottlenecks behind it.
+    pub beyond: Vec<Counters>,
+    /// Packets dropped by the policer or by any queue discipline.
     pub dropped: u64,
     /// Packets marked.
     pub marked: u64,
-    /// How long a packet would have waited at the bottleneck, each [`WAIT`]. Unit: µs.
+    /// How long a packet would have waited at the bottleneck, at all of several together, each [`WAIT`]. Unit: µs.
     pub waits: Vec<u32>,
-    pub(crate) path: Path,
-    pub(crate) seed: u64,
+    /// The links of the data's way and their seeds.
+    pub(crate) ways: Vec<(OneWay, u64)>,
     pub(crate) duration: Duration,
     /// Events of the simulation.
     pub events: u64,
@@ -111,15 +115,22 @@ impl Results {
         if capacity > 0.0 { delivered / capacity } else { 0.0 }
     }
 
-    /// What a perfect sender would have delivered between two moments, by time: headers included.
+    /// What a perfect sender would have delivered between two moments, by time: headers included. Of several bottlenecks
+    /// the narrowest counts.
     pub fn capacity(&self, from: Duration, to: Duration) -> Rate {
-        let until = |end| self.path.down.capacity(self.seed, Timestamp::ZERO + end).delivered.get();
-        Rate::from_volume(Bytes::new(until(to).saturating_sub(until(from))), to.saturating_sub(from))
+        narrowest(&self.ways, from, to)
     }
 
-    /// Packets that the bottleneck dropped for whatever reason.
+    /// The same for the flow of this number: of the bottlenecks that it goes through.
+    pub fn capacity_for(&self, flow: usize, from: Duration, to: Duration) -> Rate {
+        let way = self.flows.get(flow).map_or(0..=0, |flow| usize::from(flow.way.0)..=usize::from(flow.way.1));
+        narrowest(self.ways.get(way).unwrap_or(&[]), from, to)
+    }
+
+    /// Packets that bottlenecks dropped for whatever reason.
     pub fn drops(&self) -> u64 {
-        self.link.dropped().packets + self.dropped
+        let by_links = core::iter::once(&self.link).chain(&self.beyond).map(|link| link.dropped().packets);
+        by_links.sum::<u64>() + self.dropped
     }
 
     /// [`Self::share`] from this moment to the end.
@@ -139,6 +150,14 @@ impl Results {
         };
         (0..windows).map(index).sum::<f64>() / f64::from(windows)
     }
+}
+
+fn narrowest(ways: &[(OneWay, u64)], from: Duration, to: Duration) -> Rate {
+    let of = |(way, seed): &(OneWay, u64)| {
+        let until = |end| way.capacity(*seed, Timestamp::ZERO + end).delivered.get();
+        Bytes::new(until(to).saturating_sub(until(from)))
+    };
+    Rate::from_volume(ways.iter().map(of).min().unwrap_or_default(), to.saturating_sub(from))
 }
 
 #[cfg(test)]

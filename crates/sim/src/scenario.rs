@@ -3,6 +3,7 @@
 use crate::queue::{Policer, Queue};
 use crate::results::SAMPLE;
 use core::time::Duration;
+use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate};
 use pcc_link::Path;
 
@@ -80,6 +81,8 @@ pub struct Flow {
     pub stop: Option<Duration>,
     /// Added to the path's RTT for this flow alone.
     pub extra_rtt: Duration,
+    /// From which bottleneck on, counted from zero, and to which: those that there are.
+    pub via: (usize, usize),
     /// Packets of PCC and of fixed rates leave anywhere within a packet's time after they are due, a millisecond at most,
     /// as those of real hosts do. Without it, flows of equal rates take turns at a full queue for ever: who comes first each time loses
     /// nothing.
@@ -112,6 +115,7 @@ impl Default for Flow {
             start: Duration::ZERO,
             stop: None,
             extra_rtt: Duration::ZERO,
+            via: (0, usize::MAX),
             dither: true,
             paced: false,
             ecn: false,
@@ -152,11 +156,14 @@ impl Flow {
 /// A simulation to run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The path that all flows share.
+    /// The path that flows share.
     pub path: Path,
-    /// What becomes of packets that wait at its bottleneck.
+    /// More of them behind it, one after the other: what leaves a bottleneck comes to the next one, as far as its flow
+    /// goes. Acknowledgements take the same way back.
+    pub beyond: Vec<Path>,
+    /// What becomes of packets that wait at each bottleneck.
     pub queue: Queue,
-    /// What stands before the bottleneck and lets through no more than a contract says.
+    /// What stands before the first bottleneck and lets through no more than a contract says.
     pub policer: Option<Policer>,
     /// The flows.
     pub flows: Vec<Flow>,
@@ -171,6 +178,30 @@ pub struct Scenario {
 impl Scenario {
     /// These flows over this path, through a drop-tail queue.
     pub fn new(path: Path, flows: Vec<Flow>, seed: u64, duration: Duration) -> Self {
-        Self { path, queue: Queue::DropTail, policer: None, flows, seed, duration, step: SAMPLE }
+        Self { path, beyond: Vec::new(), queue: Queue::DropTail, policer: None, flows, seed, duration, step: SAMPLE }
+    }
+
+    /// All bottlenecks, in their order.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        core::iter::once(&self.path).chain(&self.beyond)
+    }
+
+    /// The first and the last that this flow goes through.
+    pub(crate) fn way(&self, flow: &Flow) -> (u16, u16) {
+        let there = |at: usize| u16::try_from(at.min(self.beyond.len())).unwrap_or(u16::MAX);
+        let last = there(flow.via.1);
+        (there(flow.via.0).min(last), last)
+    }
+
+    /// The RTT of the empty paths at time zero that this flow goes over.
+    pub(crate) fn base_rtt(&self, flow: &Flow) -> Duration {
+        let (first, last) = self.way(flow);
+        flow.extra_rtt
+            + self.paths().skip(first.into()).take(usize::from(last - first) + 1).map(Path::rtt).sum::<Duration>()
+    }
+
+    /// Of the path of that number: that of the first is the scenario's.
+    pub(crate) fn seed_of(&self, path: usize) -> u64 {
+        if path == 0 { self.seed } else { Rng::new(self.seed ^ ((path as u64) << 32)).next_u64() }
     }
 }

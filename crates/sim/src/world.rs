@@ -25,8 +25,12 @@ enum What {
     AckDue { flow: u32 },
     /// The sender's timer.
     Wake { flow: u32 },
-    /// The link is free and packets wait.
-    Serve,
+    /// A packet has come through one bottleneck and reaches the next, of this number.
+    Onward { at: u16, flow: u32, number: u64, marked: bool },
+    /// An acknowledgement on its way back reaches the link of this number.
+    Back { at: u16, flow: u32, slot: u32 },
+    /// The link of this number is free and packets wait.
+    Serve { at: u16 },
     /// Time for a sample of everything.
     Sample,
     /// Time to see how long a packet waits.
@@ -39,6 +43,8 @@ struct Peer {
     host: Host,
     packet: Bytes,
     ecn: bool,
+    /// The first bottleneck that it goes through, and the last.
+    way: (u16, u16),
     extra: Duration,
     bursts: Duration,
     ack_bursts: Duration,
@@ -53,8 +59,9 @@ struct Peer {
 struct World {
     now: Timestamp,
     agenda: Agenda<What>,
-    down: Bottleneck,
-    up: Link,
+    /// One after the other, and the links of the way back in the same order.
+    downs: Vec<Bottleneck>,
+    ups: Vec<Link>,
     acks: Vec<Ack>,
     free_acks: Vec<u32>,
     peers: Vec<Peer>,
@@ -64,12 +71,19 @@ struct World {
 
 /// Runs it. An error if there can be no such path.
 pub fn run(scenario: &Scenario) -> Result<Results, Impossible> {
-    let (up, down) = scenario.path.links(scenario.seed)?;
+    let (mut ups, mut downs) = (Vec::new(), Vec::new());
+    for (number, path) in scenario.paths().enumerate() {
+        let seed = scenario.seed_of(number);
+        let (up, down) = path.links(seed)?;
+        let policer = scenario.policer.filter(|_| number == 0);
+        ups.push(up);
+        downs.push(Bottleneck::new(down, scenario.queue, policer, seed));
+    }
     let mut world = World {
         now: Timestamp::ZERO,
-        agenda: Agenda::new(2 * scenario.flows.len()),
-        down: Bottleneck::new(scenario, down),
-        up,
+        agenda: Agenda::new(2 * (scenario.flows.len() + downs.len())),
+        downs,
+        ups,
         acks: Vec::new(),
         free_acks: Vec::new(),
         peers: scenario.flows.iter().map(|flow| Peer::new(flow, scenario)).collect(),
@@ -100,6 +114,7 @@ impl Peer {
             host: Host::new(flow, seed),
             packet: flow.packet(),
             ecn: flow.ecn,
+            way: scenario.way(flow),
             extra: flow.extra_rtt / 2,
             bursts: flow.bursts,
             ack_bursts: flow.acks.bursts,
@@ -157,18 +172,24 @@ impl World {
                     self.send(flow);
                 }
             }
-            What::Serve => {
-                if let Some(passed) = self.down.serve(now) {
-                    self.forward(passed);
+            What::Onward { at, flow, number, marked } => {
+                self.offer(at, flow, number, marked);
+                self.see_to_the_queue(at);
+            }
+            What::Back { at, flow, slot } => self.carry_back(at, flow, slot),
+            What::Serve { at } => {
+                if let Some(passed) = self.downs[usize::from(at)].serve(now) {
+                    self.forward(at, passed);
                 }
-                self.see_to_the_queue();
+                self.see_to_the_queue(at);
             }
             What::Sample => {
                 self.peers.iter_mut().for_each(|peer| peer.sample(now));
                 self.agenda.plan(now + self.step, What::Sample);
             }
             What::Wait => {
-                self.waits.push(u32::try_from(self.down.delay(now).as_micros()).unwrap_or(u32::MAX));
+                let wait: Duration = self.downs.iter_mut().map(|down| down.delay(now)).sum();
+                self.waits.push(u32::try_from(wait.as_micros()).unwrap_or(u32::MAX));
                 self.agenda.plan(now + WAIT, What::Wait);
             }
         }
@@ -197,14 +218,11 @@ impl World {
             return;
         }
         let late = self.peers[place].host.late(now);
+        let (first, _) = self.peers[place].way;
         while let Some(number) = self.peers[place].sender.next_packet(now, late) {
-            let peer = &self.peers[place];
-            let packet = Packet { flow, number, size: peer.packet.get(), came: now, ecn: peer.ecn, marked: false };
-            if let Some(passed) = self.down.offer(now, packet) {
-                self.forward(passed);
-            }
+            self.offer(first, flow, number, false);
         }
-        self.see_to_the_queue();
+        self.see_to_the_queue(first);
         let peer = &mut self.peers[place];
         if let Some(wake) = peer.sender.next_wake(now)
             && peer.wake_at.is_none_or(|at| wake < at)
@@ -214,38 +232,77 @@ impl World {
         }
     }
 
-    /// What the bottleneck let through is on its way.
-    fn forward(&mut self, passed: Passed) {
-        let Packet { flow, number, marked, .. } = passed.packet;
-        let peer = &self.peers[flow as usize];
-        let (extra, bursts) = (peer.extra, peer.bursts);
-        for at in [Some(passed.at), passed.duplicate].into_iter().flatten() {
-            self.agenda.plan_on(2 * flow, gathered(at + extra, bursts), What::Data { flow, number, marked });
+    /// A packet comes to a bottleneck.
+    fn offer(&mut self, at: u16, flow: u32, number: u64, marked: bool) {
+        let (now, peer) = (self.now, &self.peers[flow as usize]);
+        let packet = Packet { flow, number, size: peer.packet.get(), came: now, ecn: peer.ecn, marked };
+        if let Some(passed) = self.downs[usize::from(at)].offer(now, packet) {
+            self.forward(at, passed);
         }
     }
 
-    fn see_to_the_queue(&mut self) {
-        if let Some(at) = self.down.wants_service(self.now) {
-            self.agenda.plan(at, What::Serve);
+    /// What a bottleneck let through is on its way.
+    fn forward(&mut self, at: u16, passed: Passed) {
+        let Packet { flow, number, marked, .. } = passed.packet;
+        let peer = &self.peers[flow as usize];
+        let (extra, bursts, (_, last)) = (peer.extra, peer.bursts, peer.way);
+        for time in [Some(passed.at), passed.duplicate].into_iter().flatten() {
+            if at < last {
+                let next = What::Onward { at: at + 1, flow, number, marked };
+                self.agenda.plan_on(self.line_from(at), time, next);
+            } else {
+                self.agenda.plan_on(2 * flow, gathered(time + extra, bursts), What::Data { flow, number, marked });
+            }
+        }
+    }
+
+    /// The line on which data leaves a bottleneck for the next; that of acknowledgements that leave its other link follows it.
+    fn line_from(&self, at: u16) -> u32 {
+        2 * (self.peers.len() as u32 + u32::from(at))
+    }
+
+    fn see_to_the_queue(&mut self, at: u16) {
+        if let Some(time) = self.downs[usize::from(at)].wants_service(self.now) {
+            self.agenda.plan(time, What::Serve { at });
         }
     }
 
     fn acknowledge(&mut self, flow: u32) {
         let now = self.now;
         let peer = &mut self.peers[flow as usize];
-        let (extra, bursts) = (peer.extra, peer.ack_bursts);
+        let (_, last) = peer.way;
         let Some(ack) = peer.receiver.take_ack(now) else { return };
         if peer.receiver.loses_ack() {
             return;
         }
-        if let Outcome::Delivered { at, duplicate } = self.up.send(now, ACK_SIZE) {
-            for at in [Some(at), duplicate].into_iter().flatten() {
-                let slot = self.free_acks.pop().unwrap_or_else(|| {
-                    self.acks.push(Ack::default());
-                    self.acks.len() as u32 - 1
-                });
-                self.acks[slot as usize] = ack;
-                self.agenda.plan_on(2 * flow + 1, gathered(at + extra, bursts), What::Ack { flow, slot });
+        let slot = self.keep(ack);
+        self.carry_back(last, flow, slot);
+    }
+
+    /// Where an acknowledgement is until it arrives.
+    fn keep(&mut self, ack: Ack) -> u32 {
+        let slot = self.free_acks.pop().unwrap_or_else(|| {
+            self.acks.push(Ack::default());
+            self.acks.len() as u32 - 1
+        });
+        self.acks[slot as usize] = ack;
+        slot
+    }
+
+    /// An acknowledgement comes to the link of this number.
+    fn carry_back(&mut self, at: u16, flow: u32, slot: u32) {
+        let peer = &self.peers[flow as usize];
+        let (extra, bursts, (first, _)) = (peer.extra, peer.ack_bursts, peer.way);
+        let Outcome::Delivered { at: arrives, duplicate } = self.ups[usize::from(at)].send(self.now, ACK_SIZE) else {
+            return self.free_acks.push(slot);
+        };
+        let copy = duplicate.map(|time| (time, self.keep(self.acks[slot as usize])));
+        for (time, slot) in [Some((arrives, slot)), copy].into_iter().flatten() {
+            if at > first {
+                let next = What::Back { at: at - 1, flow, slot };
+                self.agenda.plan_on(self.line_from(at) + 1, time, next);
+            } else {
+                self.agenda.plan_on(2 * flow + 1, gathered(time + extra, bursts), What::Ack { flow, slot });
             }
         }
     }
@@ -262,18 +319,19 @@ impl World {
                 start: flow.start,
                 finished: account.finished.map(|at| at.since(Timestamp::ZERO)),
                 rtts,
-                base_rtt: scenario.path.rtt() + flow.extra_rtt,
+                base_rtt: scenario.base_rtt(flow),
+                way: peer.way,
                 series: peer.series,
             }
         });
         Results {
             flows: flows.collect(),
-            link: *self.down.link.counters(),
-            dropped: self.down.dropped,
-            marked: self.down.marked,
+            link: *self.downs[0].link.counters(),
+            beyond: self.downs[1..].iter().map(|down| *down.link.counters()).collect(),
+            dropped: self.downs.iter().map(|down| down.dropped).sum(),
+            marked: self.downs.iter().map(|down| down.marked).sum(),
             waits: self.waits,
-            path: scenario.path.clone(),
-            seed: scenario.seed,
+            ways: scenario.paths().enumerate().map(|(at, path)| (path.down.clone(), scenario.seed_of(at))).collect(),
             duration: scenario.duration,
             events: self.agenda.count(),
         }

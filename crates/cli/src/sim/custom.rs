@@ -18,6 +18,8 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let path: Path = what.parse().map_err(|error| {
         misuse(format!("`{what}` is neither a scenario (`pcc lab list`) nor a path (`pcc emulate --list`): {error}"))
     })?;
+    let then = |text: &String| text.parse::<Path>().map_err(|error| misuse(format!("--then {text}: {error}")));
+    let beyond = args.then.iter().map(then).collect::<anyhow::Result<Vec<_>>>()?;
     let written = args.flows.as_deref().unwrap_or("pcc");
     let Cast(mut flows) = written.parse().map_err(|error| misuse(format!("--flows: {error}")))?;
     let ours = Ours::of(&args.objective)?;
@@ -25,6 +27,14 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         && flows.iter().all(|flow| flow.control != Control::Pcc)
     {
         return Err(misuse(format!("{given} steers PCC, which --flows does not name: leave out one of the two")));
+    }
+    let there = beyond.len() + 1;
+    if let Some(flow) = flows.iter().find(|flow| flow.via.1 != usize::MAX && flow.via.1 >= there) {
+        return Err(misuse(format!(
+            "--flows: via={}..{}, and there are {there} bottlenecks: --then adds one",
+            flow.via.0 + 1,
+            flow.via.1 + 1
+        )));
     }
     for flow in &mut flows {
         flow.ecn = args.ecn;
@@ -45,7 +55,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
             for (number, flow) in (0..).zip(&mut flows) {
                 flow.config.seed = seed.wrapping_mul(1000).wrapping_add(number);
             }
-            Scenario { queue, policer, ..Scenario::new(path.clone(), flows, seed, time) }
+            Scenario { beyond: beyond.clone(), queue, policer, ..Scenario::new(path.clone(), flows, seed, time) }
         })
         .collect();
     let results = jobs::all(&scenarios, pcc_sim::run);
@@ -61,7 +71,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     } else {
         for (scenario, results) in scenarios.iter().zip(&results) {
             let lines = table::lines(scenario, results, &names);
-            writeln!(out, "{}, {:?}, seed {}", scenario.path, scenario.duration, scenario.seed)?;
+            writeln!(out, "{}, {:?}, seed {}", way(scenario), scenario.duration, scenario.seed)?;
             write!(out, "{}", table::text(scenario, results, &lines))?;
         }
     }
@@ -69,6 +79,11 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         page.write(&page::render(scenario, results, &names))?;
     }
     Ok(())
+}
+
+/// The path, and those behind it.
+pub(super) fn way(scenario: &Scenario) -> String {
+    scenario.beyond.iter().fold(scenario.path.to_string(), |way, path| format!("{way}, then {path}"))
 }
 
 /// What the command line calls each flow.

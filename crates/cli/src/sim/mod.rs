@@ -56,6 +56,10 @@ struct Run {
     /// For how long over a path, in virtual time [default: 30s]
     #[arg(long, value_name = "TIME")]
     time: Option<humantime::Duration>,
+    /// Another path behind it, with a bottleneck of its own; of several, one after the other. Flows go through all, or as
+    /// they say with via=1..2
+    #[arg(long, value_name = "PATH")]
+    then: Vec<String>,
     /// What a path's bottleneck does with packets that wait [default: droptail]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(pcc_sim::Queue::NAMES.map(|(name, _)| name)))]
     queue: Option<String>,
@@ -123,10 +127,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let run = &args.run;
     let misuse = |problem: String| Err(anyhow!(problem).context(Failure::Usage));
     if is_scenario && !run.path {
-        if run.flows.is_some() || run.time.is_some() || run.queue.is_some() || run.ecn || run.policer.is_some() {
+        if run.flows.is_some()
+            || !run.then.is_empty()
+            || run.time.is_some()
+            || run.queue.is_some()
+            || run.ecn
+            || run.policer.is_some()
+        {
             return misuse(format!(
-                "`{what}` is a scenario, which says itself who sends over what: --flows, --time, --queue, --ecn and --policer \
-                 are about paths; {}",
+                "`{what}` is a scenario, which says itself who sends over what: --flows, --then, --time, --queue, --ecn and \
+                 --policer are about paths; {}",
                 if what.parse::<pcc_link::Path>().is_ok() {
                     "--path takes the path of that name"
                 } else {
@@ -157,6 +167,9 @@ mod tests {
             (&["satellite", "--flows", "cubic"][..], "--path takes the path of that name"),
             (&["random-loss", "--time", "1s"], "is a scenario"),
             (&["random-loss", "--ecn"], "is a scenario"),
+            (&["random-loss", "--then", "clean"], "is a scenario"),
+            (&["clean", "--then", "nowhere"], "--then nowhere"),
+            (&["clean", "--then", "clean", "--flows", "pcc pcc:via=2..3"], "there are 2 bottlenecks"),
             (&["clean", "--point", "1"], "is a path"),
             (&["clean", "--flows", "cubic 20Mbit", "--utility", "safe"], "steers PCC"),
             (&["score", "--row", "9999"], "choose from 1, 2"),

@@ -29,7 +29,7 @@ pub(super) fn lines(scenario: &Scenario, results: &Results, names: &[String]) ->
     let line = |(place, name): (usize, &String)| {
         let flow = &results.flows[place];
         let (from, to) = life(scenario, results, place);
-        let allowed = results.capacity(from, to).mbit();
+        let allowed = results.capacity_for(place, from, to).mbit();
         let goodput = flow.goodput(from, to).mbit();
         Line {
             name: name.clone(),
@@ -98,6 +98,7 @@ pub(super) fn json(scenario: &Scenario, results: &Results, lines: &[Line]) -> Va
     json!({
         "seed": scenario.seed,
         "path": scenario.path.to_string(),
+        "then": scenario.beyond.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "seconds": scenario.duration.as_secs_f64(),
         "flows": lines.iter().map(one).collect::<Vec<_>>(),
         "share": results.share_after(Duration::ZERO),

@@ -210,3 +210,37 @@ fn ten_thousand_flows_with_room_for_all_have_what_they_want() {
     assert_eq!((packets().count(), results.drops()), (10_000, 0));
     assert!(packets().all(|packets| (29..=35).contains(&packets)), "{:?} to {:?}", packets().min(), packets().max());
 }
+
+/// Two bottlenecks of 100 Mbit/s in a row, and who sends over them.
+fn parking_lot(cast: &str, seed: u64) -> Results {
+    let Cast(mut flows) = cast.parse().unwrap();
+    (0..).zip(&mut flows).for_each(|(number, flow)| flow.config.seed = seed * 100 + number);
+    let path = || "rate=100Mbit,rtt=20ms,buffer=250KB".parse().unwrap();
+    run(&Scenario { beyond: vec![path()], ..Scenario::new(path(), flows, seed, s(20)) }).unwrap()
+}
+
+#[test]
+fn what_leaves_a_bottleneck_comes_to_the_next_as_far_as_its_flow_goes() {
+    // At the first the long flow has its half of 160 Mbit/s; at the second, its 50 of 130.
+    let results = parking_lot("80Mbit 80Mbit:via=1 80Mbit:via=2", 1);
+    let part = |flow: usize| results.flows[flow].goodput(s(5), s(20)).mbit();
+    assert!((48.0..52.0).contains(&part(1)) && (36.0..41.0).contains(&part(0)), "{} and {}", part(1), part(0));
+    assert!((99.0..100.1).contains(&(part(0) + part(2))), "{} and {}", part(0), part(2));
+    // Each waits at every full queue of its way, 20 ms at either, in a fresh path's RTT of 40 or 20 ms.
+    let added = |flow: usize| results.flows[flow].added_rtt(0.5).as_secs_f64() * 1e3;
+    assert!((38.0..43.0).contains(&added(0)) && (18.0..23.0).contains(&added(1)), "{} and {}", added(0), added(1));
+    let lossless = parking_lot("40Mbit 50Mbit:via=1 50Mbit:via=2", 1);
+    assert!(lossless.drops() == 0 && lossless.flows.iter().all(|flow| flow.added_rtt(0.5) < ms(1)));
+}
+
+#[test]
+fn a_flow_over_two_bottlenecks_is_not_starved_by_one_at_each() {
+    // Both queues are in its price, and twice the price is worth a quarter of the rate: 20 by the formula, 28 to 34 here.
+    for seed in 1..=4 {
+        let results = parking_lot("pcc pcc:via=1 pcc:via=2", seed);
+        let part = |flow: usize| results.flows[flow].goodput(s(8), s(20)).mbit();
+        let carried = [part(0) + part(1), part(0) + part(2)];
+        assert!(carried.iter().all(|sum| *sum > 95.0), "{carried:?}");
+        assert!((20.0..50.0).contains(&part(0)), "{}", part(0));
+    }
+}
