@@ -172,7 +172,7 @@ mod tests {
             (&["clean", "--then", "clean", "--flows", "pcc pcc:via=2..3"], "there are 2 bottlenecks"),
             (&["clean", "--point", "1"], "is a path"),
             (&["clean", "--flows", "cubic 20Mbit", "--utility", "safe"], "steers PCC"),
-            (&["score", "--row", "9999"], "choose from 1, 2"),
+            (&["score", "--row", "9999"], "choose from 1, 1k, 2"),
             (&["nowhere.toml"], "nowhere.toml"),
             (&["random-loss", "--point", "0.5"], "has no point `0.5`"),
             (&["random-loss", "--algorithm", "swift"], "has no algorithm `swift`"),

@@ -95,7 +95,7 @@ fn table(judged: &[Judged]) -> String {
     for row in judged {
         let (promise, sign) = (&row.row, if row.row.at_most { "≤" } else { "≥" });
         let beside = |value: f64| number_beside(value, promise.must);
-        let range = row.range.map_or(String::new(), |range| range.map(number).join(" to "));
+        let range = row.range().map_or(String::new(), |range| range.map(number).join(" to "));
         let peers: Vec<_> =
             row.peers.iter().filter_map(|(name, value)| Some(format!("{name} {}", number((*value)?)))).collect();
         text += &format!(
@@ -123,7 +123,7 @@ fn json(row: &Judged) -> serde_json::Value {
         "metric": metric(&row.row),
         "algorithm": "pcc",
         "measured": row.measured,
-        "interval": row.range,
+        "interval": row.range(),
         "seeds": row.row.seeds,
         "must": row.row.must,
         "goal": row.row.goal,

@@ -2,10 +2,10 @@
 
 use crate::measure::{Case, Metric, Variant, measure, names};
 use crate::page::number;
-use Metric::{Convergence, Deviation, JainLate, Lost, Of};
+use Metric::{Deviation, JainLate, Lost, Of};
 use pcc::control::Law;
 use pcc::utility::Safe;
-use pcc_sim::score::Measure::{Added, AddedP95, Share};
+use pcc_sim::score::Measure::{Added, AddedP95, Convergence, Share};
 use std::sync::Arc;
 
 /// What several flows do with each other differs more from seed to seed.
@@ -61,7 +61,7 @@ const CASES: [Case; 9] = [
         seconds: 70,
         seeds: TOGETHER,
         figures: &[
-            ("a second flow converges in, s", Convergence),
+            ("a second flow converges in, s", Of(Convergence)),
             ("deviation then, %", Deviation),
             ("loss of 2 flows, %", Lost),
         ],

@@ -14,9 +14,7 @@ use std::thread;
 #[derive(Clone, Copy)]
 pub(crate) enum Metric {
     Of(Measure),
-    /// Until the second flow is within a quarter of its half for five seconds (`NSDI 2015` §4.2.2). Unit: s.
-    Convergence,
-    /// Standard deviation of the second flow's rate once it has its half. Unit: % of that.
+    /// Standard deviation of the second flow's rate once it has its half of 100 Mbit/s. Unit: % of that.
     Deviation,
     /// What flows lose of what they send, in their mean. Unit: %.
     Lost,
@@ -158,8 +156,7 @@ impl Metric {
     fn of(self, scenario: &Scenario, results: &Results) -> f64 {
         match self {
             Self::Of(measure) => measure.of(scenario, results).unwrap_or(f64::NAN),
-            Self::Convergence => converged(&second_flow(results, scenario.duration)) as f64,
-            Self::Deviation => deviation(&second_flow(results, scenario.duration)),
+            Self::Deviation => 2.0 * Measure::Deviation.of(scenario, results).unwrap_or(f64::NAN),
             Self::Lost => {
                 100.0 * results.flows.iter().map(pcc_sim::FlowResult::loss).sum::<f64>() / results.flows.len() as f64
             }
@@ -168,24 +165,4 @@ impl Metric {
             }
         }
     }
-}
-
-/// Goodput of the second flow in each second of its life. Unit: Mbit/s.
-fn second_flow(results: &Results, end: Duration) -> Vec<f64> {
-    let flow = &results.flows[1];
-    (flow.start.as_secs()..end.as_secs())
-        .map(|second| flow.goodput(Duration::from_secs(second), Duration::from_secs(second + 1)).mbit())
-        .collect()
-}
-
-/// The second from which on a flow of 100 Mbit/s has its half.
-fn converged(rates: &[f64]) -> usize {
-    rates.windows(5).position(|five| five.iter().all(|rate| (37.5..=62.5).contains(rate))).unwrap_or(rates.len())
-}
-
-fn deviation(rates: &[f64]) -> f64 {
-    let then = &rates[converged(rates).min(rates.len() / 2)..];
-    let mean = then.iter().sum::<f64>() / then.len() as f64;
-    let variance = then.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / then.len() as f64;
-    100.0 * variance.sqrt() / 50.0
 }

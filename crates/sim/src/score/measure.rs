@@ -32,6 +32,14 @@ pub enum Measure {
     Jain(u32),
     /// The faster flow's goodput over the slower one's while both are there.
     Imbalance,
+    /// How long the last flow needs until its goodput stays within 25 % of its fair part for five seconds (NSDI 2015,
+    /// section 4.2.2), in whole seconds; the rest of the run if it never does. Unit: s.
+    Convergence,
+    /// Standard deviation of its goodput per second in the minute after that, or in all of its life if it never does.
+    /// Unit: Mbit/s.
+    Deviation,
+    /// All flows' goodput over the mean of their smoothed RTTs. Unit: Mbit/s per second.
+    Power,
     /// The last flow's part of what all deliver while it is there.
     LastPart,
     /// Packets an RTT at the end of the black-out.
@@ -59,6 +67,9 @@ impl Measure {
             Self::AddedP95 => "RTT added p95, ms".into(),
             Self::Jain(seconds) => format!("Jain over {seconds} s"),
             Self::Imbalance => "faster flow / slower".into(),
+            Self::Convergence => "converged after, s".into(),
+            Self::Deviation => "deviation then, Mbit/s".into(),
+            Self::Power => "Mbit/s / mean RTT".into(),
             Self::LastPart => "part of the last flow".into(),
             Self::DarkRate => "packets an RTT in the dark".into(),
             Self::Recovered => "RTTs until 80 % is back".into(),
@@ -101,6 +112,19 @@ impl Measure {
                 let (one, other) = (goodput(0, arrived)?, goodput(last, arrived)?);
                 (one.max(other) / one.min(other)).min(1000.0)
             }
+            Self::Convergence => convergence(scenario, results)?.0 as f64,
+            Self::Deviation => {
+                let (seconds, has_converged) = convergence(scenario, results)?;
+                let rates = each_second(results.flows.last()?, end);
+                let settled = rates.iter().skip(if has_converged { seconds } else { 0 }).take(60);
+                deviation(&settled.copied().collect::<Vec<_>>())?
+            }
+            Self::Power => {
+                let series = results.flows.iter().flat_map(|flow| &flow.series);
+                let rtts: Vec<f64> = series.filter_map(|sample| Some(sample.rtt?.as_secs_f64())).collect();
+                let all: f64 = results.flows.iter().map(|flow| flow.goodput(Duration::ZERO, end).mbit()).sum();
+                (!rtts.is_empty()).then(|| all / (rtts.iter().sum::<f64>() / rtts.len() as f64))?
+            }
             Self::LastPart => {
                 let all: f64 = (0..=last).filter_map(|place| goodput(place, arrived)).sum();
                 goodput(last, arrived)? / all
@@ -133,6 +157,32 @@ fn completion(results: &Results, share: f64) -> Option<f64> {
     let mut took: Vec<f64> = results.flows.iter().filter_map(took).collect();
     took.sort_by(f64::total_cmp);
     took.get(((results.flows.len() - 1) as f64 * share).ceil() as usize).copied()
+}
+
+/// Goodput in each whole second of a flow's life. Unit: Mbit/s.
+fn each_second(flow: &FlowResult, end: Duration) -> Vec<f64> {
+    let second = |number| flow.start + Duration::from_secs(number);
+    (0..)
+        .take_while(|number| second(number + 1) <= end)
+        .map(|n| flow.goodput(second(n), second(n + 1)).mbit())
+        .collect()
+}
+
+/// Seconds until the last flow has its fair part, and whether it ever has.
+fn convergence(scenario: &Scenario, results: &Results) -> Option<(usize, bool)> {
+    let (flow, end) = (results.flows.last()?, scenario.duration);
+    let fair = results.capacity(flow.start, end).mbit() / results.flows.len() as f64;
+    let rates = each_second(flow, end);
+    let is_near = |rate: &f64| (rate / fair - 1.0).abs() <= 0.25;
+    let found = rates.windows(5).position(|five| five.iter().all(is_near));
+    Some((found.unwrap_or(rates.len()), found.is_some()))
+}
+
+/// Standard deviation of a sample.
+fn deviation(values: &[f64]) -> Option<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
 /// When the first black-out begins, and how long it is.

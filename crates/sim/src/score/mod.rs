@@ -38,14 +38,17 @@ pub struct Row {
     pub worst: bool,
     /// The measure is divided by what this peer reaches in PCC's place.
     pub over: Option<&'static str>,
+    /// That peer has this queue instead.
+    pub over_behind: Option<Queue>,
     /// What must be reached.
     pub must: f64,
     /// What is wanted.
     pub goal: f64,
     /// Both are upper limits.
     pub at_most: bool,
-    /// What the short form must not fall behind, so that a change that costs something is noticed; `None` where that is
-    /// `must`.
+    /// What the short form must not fall behind, so that a change that costs something is noticed: what the worst of its
+    /// seeds and of 14 more come to, as many of them as it has, rounded to two digits. About one harmless change in fifty
+    /// falls below that. `None` where `must` is harder. The example `sweep bounds` prints it.
     pub today: Option<f64>,
 }
 
@@ -93,8 +96,10 @@ pub struct Judged {
     pub row: Row,
     /// Median or worst of the seeds, divided by the peer's where the row says so; `None` if there was nothing to measure.
     pub measured: Option<f64>,
-    /// Smallest and largest seed, divided by the same.
-    pub range: Option<[f64; 2]>,
+    /// What each seed came to, divided by the same; sorted.
+    pub seeds: Vec<f64>,
+    /// What they are divided by, where the row says so.
+    pub by: Option<f64>,
     /// The same measure with each peer in PCC's place.
     pub peers: Vec<(&'static str, Option<f64>)>,
     /// Why it could not be judged.
@@ -102,9 +107,14 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// Smallest and largest seed.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        Some([*self.seeds.first()?, *self.seeds.last()?])
+    }
+
     /// Whether a limit is kept; not if nothing was measured.
     pub fn keeps(&self, limit: f64) -> bool {
-        self.measured.is_some_and(|value| if self.row.at_most { value <= limit } else { value >= limit })
+        self.measured.is_some_and(|value| self.row.is_kept_by(limit, value))
     }
 }
 
@@ -151,11 +161,29 @@ impl Row {
         Ok(Scenario { queue: self.queue, policer, ..Scenario::new(path, flows, seed, duration) })
     }
 
-    fn senders(&self, peers: &[&'static str]) -> Vec<&'static str> {
-        let mut senders = vec!["pcc"];
-        senders.extend(peers.iter().copied());
-        senders.extend(self.over.filter(|over| !peers.contains(over)));
-        senders
+    /// Who takes PCC's place, PCC itself first, and the row as each has it.
+    fn senders(&self, peers: &[&'static str]) -> Vec<(&'static str, Self)> {
+        let here = [&["pcc"], peers].concat().into_iter().map(|sender| (sender, *self));
+        here.chain(self.over.map(|over| (over, self.of_the_other()))).collect()
+    }
+
+    /// The row as the peer has it that the measure is divided by.
+    fn of_the_other(&self) -> Self {
+        Self { queue: self.over_behind.unwrap_or(self.queue), ..*self }
+    }
+
+    /// Whether such a figure keeps this limit.
+    pub fn is_kept_by(&self, limit: f64, value: f64) -> bool {
+        if self.at_most { value <= limit } else { value >= limit }
+    }
+
+    /// What so many seeds, sorted, come to.
+    pub fn figure(&self, sorted: &[f64]) -> Option<f64> {
+        match (self.worst, self.at_most) {
+            (false, _) => median(sorted),
+            (true, true) => sorted.last().copied(),
+            (true, false) => sorted.first().copied(),
+        }
     }
 }
 
@@ -163,11 +191,13 @@ impl Row {
 pub fn plan(rows: &[Row], size: Size, peers: &[&'static str], ours: &dyn Fn(&mut Flow)) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
     for row in rows {
-        for sender in row.senders(peers) {
+        for (sender, row) in row.senders(peers) {
             for seed in 1..=row.seeds[size.place()] {
                 let key = row.key(sender, size, seed);
                 if let Some(task) = tasks.iter_mut().find(|task| task.key == key) {
-                    task.measures.push(row.measure);
+                    if !task.measures.contains(&row.measure) {
+                        task.measures.push(row.measure);
+                    }
                 } else if let Ok(scenario) = row.scenario(sender, size, seed, ours) {
                     tasks.push(Task { key, scenario, measures: vec![row.measure] });
                 }
@@ -180,7 +210,7 @@ pub fn plan(rows: &[Row], size: Size, peers: &[&'static str], ours: &dyn Fn(&mut
 /// The rows, judged by the figures of their tasks.
 pub fn judge(rows: &[Row], size: Size, peers: &[&'static str], figures: &[Figures]) -> Vec<Judged> {
     let one = |row: &Row| {
-        let of = |sender: &str| {
+        let of = |sender: &str, row: &Row| {
             let seeds = (1..=row.seeds[size.place()]).filter_map(|seed| {
                 let key = row.key(sender, size, seed);
                 let found = figures.iter().find(|figures| figures.key == key)?;
@@ -190,17 +220,15 @@ pub fn judge(rows: &[Row], size: Size, peers: &[&'static str], figures: &[Figure
             values.sort_by(f64::total_cmp);
             values
         };
-        let middle = |values: &[f64]| median(values);
-        let own = of("pcc");
-        let worst = if row.at_most { own.last().copied() } else { own.first().copied() };
-        let measured = if row.worst { worst } else { middle(&own) };
-        let by = row.over.map_or(Some(1.0), |peer| middle(&of(peer)).filter(|peer| *peer > 0.0));
-        let divided = |value: Option<f64>| Some(value? / by?);
+        let other = |peer| median(&of(peer, &row.of_the_other())).filter(|by| *by > 0.0);
+        let by = row.over.map_or(Some(1.0), other);
+        let seeds: Vec<f64> = by.map_or(Vec::new(), |by| of("pcc", row).iter().map(|value| value / by).collect());
         Judged {
             row: *row,
-            measured: divided(measured),
-            range: divided(own.first().copied()).zip(divided(own.last().copied())).map(<[f64; 2]>::from),
-            peers: peers.iter().map(|peer| (*peer, middle(&of(peer)))).collect(),
+            measured: row.figure(&seeds),
+            seeds,
+            by: by.filter(|_| row.over.is_some()),
+            peers: peers.iter().map(|peer| (*peer, row.figure(&of(peer, row)))).collect(),
             problem: row.scenario("pcc", size, 1, &|_| {}).err(),
         }
     };
@@ -252,7 +280,7 @@ mod tests {
         let row = Row { seeds: [3, 3], over: Some("bbr"), at_most: false, worst: false, ..ROWS[0] };
         let figures = [three(&row, "pcc", [0.9, 0.6, 0.75]), three(&row, "bbr", [0.5, 0.4, 0.6])].concat();
         let judged = &judge(&[row], Size::Short, &[], &figures)[0];
-        assert_eq!((judged.measured, judged.range), (Some(1.5), Some([1.2, 1.8])));
+        assert_eq!((judged.measured, judged.range()), (Some(1.5), Some([1.2, 1.8])));
     }
 
     fn three(row: &Row, sender: &str, values: [f64; 3]) -> Vec<Figures> {
