@@ -81,10 +81,19 @@ fn verdict(row: &Judged) -> &'static str {
     }
 }
 
-fn metric(row: &Row) -> String {
+/// The measure as a table has it.
+fn measure(row: &Row) -> String {
     let measure = row.measure.name();
     let measure = row.over.map_or(measure.clone(), |peer| format!("{measure} / {peer}'s"));
     if row.worst { format!("worst {measure}") } else { measure }
+}
+
+/// The measure as programs have it: as `pcc lab check` writes it.
+fn metric(row: &Row) -> String {
+    let metric = row.over.map_or(row.measure.metric(), |peer| format!("{}/{peer}", row.measure.metric()));
+    let behind = row.over_behind.and_then(pcc_sim::Queue::name);
+    let metric = behind.map_or(metric.clone(), |queue| format!("{metric} at {queue}"));
+    if row.worst { format!("worst {metric}") } else { metric }
 }
 
 fn table(judged: &[Judged]) -> String {
@@ -102,7 +111,7 @@ fn table(judged: &[Judged]) -> String {
             "{:3} {:28} {:28} {:>9} {:>17} {:>8} {:>8}  {:10}  {}\n",
             promise.number,
             promise.case,
-            metric(promise),
+            measure(promise),
             row.measured.map_or("-".to_owned(), beside),
             range,
             format!("{sign} {}", number(promise.must)),
@@ -124,7 +133,7 @@ fn json(row: &Judged) -> serde_json::Value {
         "algorithm": "pcc",
         "measured": row.measured,
         "interval": row.range(),
-        "seeds": row.row.seeds,
+        "seeds": row.seeds.len(),
         "must": row.row.must,
         "goal": row.row.goal,
         "at_most": row.row.at_most,
@@ -132,4 +141,43 @@ fn json(row: &Judged) -> serde_json::Value {
         "peers": peers,
         "problem": row.problem,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcc_lab::measure::Measure;
+
+    /// What the lab has no measure for.
+    const OURS_ALONE: [&str; 3] = ["fair-part", "first-share", "last-part"];
+
+    #[test]
+    fn programs_read_the_lab_s_names() {
+        for row in ROWS {
+            let name = row.measure.metric();
+            assert!(name.parse::<Measure>().is_ok() != OURS_ALONE.contains(&name.as_str()), "{name}");
+        }
+        let of = |number: &str| metric(ROWS.iter().find(|row| row.number == number).unwrap());
+        assert_eq!(
+            (of("1"), of("10"), of("11")),
+            ("share".into(), "fct/cubic".into(), "power/cubic at fq_codel".into())
+        );
+    }
+
+    #[test]
+    fn a_row_for_programs_says_on_how_many_seeds_it_stands_and_between_which_values() {
+        let judged = Judged {
+            row: ROWS[0],
+            measured: Some(0.97),
+            seeds: vec![0.96, 0.97, 0.98],
+            by: None,
+            peers: vec![("bbr", Some(0.9))],
+            problem: None,
+        };
+        let expected = serde_json::json!({
+            "row": "1", "case": "no loss", "metric": "share", "algorithm": "pcc", "measured": 0.97, "interval": [0.96, 0.98],
+            "seeds": 3, "must": 0.95, "goal": 0.95, "at_most": false, "verdict": "PASS", "peers": {"bbr": 0.9}, "problem": null,
+        });
+        assert_eq!(json(&judged), expected);
+    }
 }

@@ -47,6 +47,11 @@ impl Queue {
     pub fn by_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, queue)| *queue)
     }
+
+    /// Its name, if it has one.
+    pub fn name(self) -> Option<&'static str> {
+        Self::NAMES.iter().find(|(_, queue)| *queue == self).map(|(name, _)| *name)
+    }
 }
 
 /// A packet that waits.

@@ -78,6 +78,32 @@ impl Measure {
         }
     }
 
+    /// Its name for programs: the lab's, where the lab has it.
+    pub fn metric(self) -> String {
+        let name = match self {
+            Self::Share => "share",
+            Self::FairPart => "fair-part",
+            Self::FirstShare => "first-share",
+            Self::Completion => "fct",
+            Self::CompletionP95 => "fct-p95",
+            Self::Loss => "loss",
+            Self::Waste => "waste",
+            Self::Added => "rtt-added",
+            Self::AddedP95 => "rtt-added-p95",
+            Self::Jain(seconds) => return format!("jain@{seconds}s"),
+            Self::Imbalance => "imbalance",
+            Self::Convergence => "convergence",
+            Self::Deviation => "deviation",
+            Self::Power => "power",
+            Self::LastPart => "last-part",
+            Self::DarkRate => "blackout-rate",
+            Self::Recovered => "recovered",
+            Self::Headroom => "headroom",
+            Self::Incast => "incast",
+        };
+        name.to_owned()
+    }
+
     /// The figure of a run; `None` if there is nothing to measure.
     pub fn of(self, scenario: &Scenario, results: &Results) -> Option<f64> {
         let (end, first) = (scenario.duration, results.flows.first()?);
