@@ -6,6 +6,7 @@
 //! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
 //! cargo run --release -p pcc-sim --example sweep allegro                          # its table
 //! cargo run --release -p pcc-sim --example sweep links                            # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
+//! cargo run --release -p pcc-sim --example sweep laws >docs/sweeps/laws.md         # each law by what is promised
 //! cargo run --release -p pcc-sim --example sweep bounds                           # what `pcc sim score` must not fall behind
 //! cargo run --release -p pcc-sim --example sweep ascent epsilon=0.03 fair,level=0.01   # the defaults and these instead
 //! ```
@@ -16,6 +17,7 @@
 mod allegro;
 mod ascent;
 mod bounds;
+mod laws;
 mod links;
 mod measure;
 mod page;
@@ -23,7 +25,7 @@ mod trains;
 
 use std::process::ExitCode;
 
-const HELP: &str = "usage: sweep ascent|links|trains|allegro|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
+const HELP: &str = "usage: sweep ascent|links|trains|allegro|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
                     fair,level=0.01";
 
 fn main() -> ExitCode {
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Some("ascent") => ascent::table(&variants),
         Some("links") => links::table(&variants),
         Some("trains") => trains::page(),
+        Some("laws") => laws::page(),
         Some("bounds") => bounds::table(&variants),
         Some("allegro") => allegro::table(&variants),
         _ => Err(HELP.to_owned()),
