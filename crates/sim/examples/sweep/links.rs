@@ -83,10 +83,11 @@ fn line(name: &str, results: &[Results]) -> String {
     )
 }
 
-/// What a queue may cost: A of `fair`, from a tenth of its default to forty times it. The frontier of rate and delay.
-const LEVELS: [&str; 7] = [
+/// What a queue may cost: A of `fair`, from a twelfth of its default to thirty-three times it. The frontier of rate and delay.
+const LEVELS: [&str; 8] = [
     "fair,level=0.0005",
     "fair,level=0.002",
+    "fair,level=0.005",
     "fair,level=0.01",
     "fair,level=0.02",
     "fair,level=0.05",
