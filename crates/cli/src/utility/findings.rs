@@ -254,7 +254,7 @@ mod tests {
         }
         let ten = text.lines().find(|line| line.trim_start().starts_with("10 ")).unwrap();
         let words: Vec<_> = ten.split_whitespace().collect();
-        assert_eq!(words, ["10", "10.0", "0.00", "1.58", "yes", "yes"], "{text}");
+        assert_eq!(words, ["10", "10.0", "0.00", "1.90", "yes", "yes"], "{text}");
     }
 
     #[test]
