@@ -255,8 +255,12 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 		return PCC_TESTED_QUEUE;
 	}
 	level->wait = first_wait;
-	/* What rises at half of our rate is filled by somebody else. */
-	if (n_above(n_sub(after, before), enough) || !pair->stands)
+	/* What rises at half of our rate is filled by somebody else. And where less was sent
+	 * than that, it was not the rate that kept it: a window keeps a queue as it is, at
+	 * any rate.
+	 */
+	if (n_above(n_sub(after, before), enough) || !pair->stands ||
+	    n_less(pair->rate, n_mul(REPORT_ACHIEVED_SHARE, pair->target)))
 		return PCC_TESTED_QUEUE;
 	pcc_level_accept(level, pair->rate, before);
 	return PCC_TESTED_PATH;

@@ -8,6 +8,7 @@
 
 use super::pair::{Pair, RESOLUTION, TELLING_GROWTH};
 use crate::control::response::Estimate;
+use crate::interval::ACHIEVED_SHARE;
 
 /// So much of the rate must be gone, and the level must be there still, for doubts.
 const SUSPICIOUS_FALL: f64 = 0.93;
@@ -226,8 +227,9 @@ impl Level {
             return Tested::Queue;
         }
         self.wait = FIRST_WAIT * rtt;
-        // What rises at half of our rate is filled by somebody else.
-        if after - before > enough || !stands {
+        // What rises at half of our rate is filled by somebody else. And where less was sent than that, it was not the rate that
+        // kept it: a window keeps a queue as it is, at any rate.
+        if after - before > enough || !stands || pair.rate() < ACHIEVED_SHARE * pair.target() {
             return Tested::Queue;
         }
         let (rate, _) = self.anchor;

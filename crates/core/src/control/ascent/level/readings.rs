@@ -3,6 +3,7 @@
 use super::super::pair::tests::{RTT, pair};
 use super::tests::pairs;
 use super::*;
+use crate::units::Rate;
 
 fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-8, "{found}, not {expected}");
@@ -137,4 +138,27 @@ fn what_was_taken_for_the_path_s_is_given_back_as_soon_as_the_level_is_certainly
     level.take_for_the_path_s(100.0, 0.02);
     let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.005), 0.0, Answer::Yes, true).unwrap();
     assert!(level.base() - RTT < 0.005 + reading.noise + 1e-9, "{level:?}");
+}
+
+#[test]
+fn what_a_window_keeps_as_it_is_is_not_the_path_s_however_long_it_stands() {
+    for (held_back_to, is_the_path_s) in [(0.85, false), (0.95, true)] {
+        let mut level = Level::above(RTT);
+        let mut at = 0;
+        pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
+        for _ in 0..40 {
+            let probe = 2 * at as u8;
+            let share = level.begin_pair(probe);
+            let mut pair = pair(at, 80.0 * share, |_| 0.0, |_| 0.02);
+            for report in [&mut pair.first, &mut pair.second] {
+                report.achieved = Rate::from_mbit(held_back_to * report.target.mbit());
+            }
+            at += 1;
+            level.read(&pair, 0.0, Answer::Unclear, true);
+            if level.on_tested(probe, &pair, true, RTT) == Tested::No {
+                level.wonder(&pair, Answer::Unclear);
+            }
+        }
+        assert_eq!(level.is_raised(), is_the_path_s, "{held_back_to} of what was asked for: {level:?}");
+    }
 }
