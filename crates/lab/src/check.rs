@@ -204,15 +204,12 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
 
 /// The target's measure at a point, and on how many runs it stands; or what is lacking.
 fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(Interval, usize), String> {
+    let held_against = |own: Interval, peer| target.less.map_or_else(|| own.over(peer), |times| own.less(times, peer));
     if let ([peer], true) = (target.over.as_slice(), target.paired) {
         let own = values(target, cells, &target.algorithm, point)?;
         let others = values(target, cells, peer, point)?;
-        let times = |(own, other): (&f64, &f64)| match target.less {
-            Some(times) => own - times * other,
-            // As for intervals: by far, but not by infinity.
-            None => own / if *other == 0.0 { 1e-9 } else { *other },
-        };
-        let each: Vec<f64> = own.iter().zip(&others).map(times).collect();
+        let one = |(own, other): (&f64, &f64)| held_against(Interval::exactly(*own), Interval::exactly(*other)).middle;
+        let each: Vec<f64> = own.iter().zip(&others).map(one).collect();
         return figure(target, each, &format!("{} and {peer}", target.algorithm), point);
     }
     let (own, mut seeds) = of(target, cells, &target.algorithm, point)?;
@@ -224,8 +221,7 @@ fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(Interval, usi
         seeds = seeds.min(its_seeds);
         best = Some(best.filter(|best| !is_better(&peer, best)).unwrap_or(peer));
     }
-    let held_against = |peer| target.less.map_or_else(|| own.over(peer), |times| own.less(times, peer));
-    Ok((best.map_or(own, held_against), seeds))
+    Ok((best.map_or(own, |best| held_against(own, best)), seeds))
 }
 
 /// A measure of one algorithm over all of its seeds.

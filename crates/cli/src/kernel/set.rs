@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let limited = if args.limit.is_some() { limit.is_some() } else { status::limit(&variant)?.is_some() };
     let aim = args.strives.aim(Some(&variables.text::<256>("utility_text")?));
     // A text that was too long to be kept whole can be no utility's.
-    if let Ok(aim) = &aim {
+    if let (Ok(aim), true) = (&aim, args.strives.is_given() || args.limit.is_some()) {
         heeds_something(&aim.text, aim.panic_loss, limited)?;
     }
     if args.strives.is_given() {

@@ -9,8 +9,9 @@ use pcc_kernel::Program;
 /// The utility, and values for its parameters.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(super) struct Strives {
-    /// What PCC strives for [default: fair; of pcc_bulk safe, of pcc_scav scavenger]: a name of `pcc utility list`, with parameters if need be (vivace,b=2); a
-    /// formula of your own ('x^0.9 - 11.35*x*L'); or a file with one (mine.utility). `pcc utility check` says what it does
+    /// What PCC strives for [default: fair; of pcc_bulk safe, of pcc_scav scavenger]: a name of `pcc utility list`, with
+    /// parameters if need be (vivace,b=2); a formula of your own ('x^0.9 - 11.35*x*L'); or a file with one (mine.utility).
+    /// `pcc utility check` says what it does
     #[arg(long, value_name = "NAME|FORMULA|FILE")]
     utility: Option<Choice>,
     /// Another value for a parameter of the utility, or for a constant of your formula, with its unit: --set ceiling=80ms

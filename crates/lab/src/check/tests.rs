@@ -15,13 +15,18 @@ const SCENARIO: &str = r#"
 
 /// The scenario with these targets, and a run of each algorithm with its goodput in Mbit/s at both points.
 fn checked(targets: &str, goodputs: &[(&str, [f64; 2])]) -> Vec<Result<Checked, NotJudged>> {
-    let scenario =
-        scenario::parse("small", &format!("{SCENARIO}\n{targets}")).unwrap_or_else(|error| panic!("{error}"));
-    let outcome = |run: &scenario::Run| {
+    of_runs(&format!("{SCENARIO}\n{targets}"), |run| {
         let (_, goodput) = goodputs.iter().find(|(name, _)| *name == run.algorithm)?;
-        let mbit = goodput[usize::from(run.point == "0.02")];
+        Some(goodput[usize::from(run.point == "0.02")])
+    })
+}
+
+/// A scenario whose runs have so many Mbit/s; `None` for those that were not made.
+fn of_runs(text: &str, mbit: impl Fn(&scenario::Run) -> Option<f64>) -> Vec<Result<Checked, NotJudged>> {
+    let scenario = scenario::parse("small", text).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = |run: &scenario::Run| {
         let at = run.spec.duration;
-        let sample = FlowSample { at, delivered: (mbit * at as f64 / 8e3) as u64, ..FlowSample::default() };
+        let sample = FlowSample { at, delivered: (mbit(run)? * at as f64 / 8e3) as u64, ..FlowSample::default() };
         let flow = FlowOutcome { samples: vec![sample], ..FlowOutcome::default() };
         Some(Outcome { flows: vec![flow], ..Outcome::default() })
     };
@@ -106,16 +111,8 @@ fn the_median_over_the_seeds_leaves_an_outlier_out() {
     let text = SCENARIO.replace("[1, 2]", "[1, 2, 3, 4, 5, 6]");
     let target = "[[target]]\nrow = '1'\nmeasure = 'goodput'\nat = ['0.01']\nmust = 1.0";
     for (lines, metric, expected) in [("", "goodput", 25.0), ("median = true", "median goodput", 10.0)] {
-        let scenario = scenario::parse("small", &format!("{text}\n{target}\n{lines}")).unwrap();
-        let outcome = |run: &scenario::Run| {
-            let mbit = if run.spec.seed == 3 { 100 } else { 10 };
-            let at = run.spec.duration;
-            let sample = FlowSample { at, delivered: mbit * at / 8000, ..FlowSample::default() };
-            let flow = FlowOutcome { samples: vec![sample], ..FlowOutcome::default() };
-            Some(Outcome { flows: vec![flow], ..Outcome::default() })
-        };
-        let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
-        let rows = check(&scenario, &cells(&scenario, &outcomes));
+        let rows =
+            of_runs(&format!("{text}\n{target}\n{lines}"), |run| Some(if run.spec.seed == 3 { 100.0 } else { 10.0 }));
         let row = rows[0].as_ref().unwrap_or_else(|row| panic!("{row:?}"));
         assert_eq!((row.metric.as_str(), row.measured.round()), (metric, expected));
     }
@@ -125,23 +122,15 @@ fn the_median_over_the_seeds_leaves_an_outlier_out() {
 fn of_a_sample_of_points_one_run_of_each_is_enough() {
     let values: Vec<f64> = (1..=12).map(|number| f64::from(number) / 100.0).collect();
     let text = SCENARIO.replace("[1, 2]", "[1]").replace("[0.01, 0.02]", &format!("{values:?}"));
-    let judged = |across: &str| {
+    let across = |across: &str| {
         let target = format!("[[target]]\nrow = '1'\nmeasure = 'goodput'\nmust = 5.5\nacross = '{across}'");
-        let scenario = scenario::parse("small", &format!("{text}\n{target}")).unwrap();
-        let outcome = |run: &scenario::Run| {
-            let at = run.spec.duration;
-            let mbit = run.point.parse::<f64>().unwrap() * 100.0;
-            let sample = FlowSample { at, delivered: (mbit * at as f64 / 8e3) as u64, ..FlowSample::default() };
-            let flow = FlowOutcome { samples: vec![sample], ..FlowOutcome::default() };
-            Some(Outcome { flows: vec![flow], ..Outcome::default() })
-        };
-        let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
-        check(&scenario, &cells(&scenario, &outcomes)).remove(0).map(|row| (row.measured.round(), row.verdict))
+        let mut rows = of_runs(&format!("{text}\n{target}"), |run| Some(run.point.parse::<f64>().unwrap() * 100.0));
+        rows.remove(0).map(|row| (row.measured.round(), row.verdict))
     };
-    assert_eq!(judged("worst").unwrap(), (1.0, Verdict::Miss));
+    assert_eq!(across("worst").unwrap(), (1.0, Verdict::Miss));
     // Between the third and the tenth.
-    assert_eq!(judged("median").unwrap().1, Verdict::Open);
-    assert!(judged("mean").unwrap_err().lacks.contains("one has no confidence interval"));
+    assert_eq!(across("median").unwrap().1, Verdict::Open);
+    assert!(across("mean").unwrap_err().lacks.contains("one has no confidence interval"));
 }
 
 #[test]
@@ -153,16 +142,10 @@ fn where_each_seed_is_another_path_seeds_are_held_against_each_other() {
         ("must = 0.0\nat_most = true\nless = 2.0\npaired = true", "goodput-2*cubic, seed by seed", 0.0, Verdict::Pass),
     ] {
         let target = "[[target]]\nrow = '1'\nmeasure = 'goodput'\nat = ['0.01']\nover = ['cubic']";
-        let scenario = scenario::parse("small", &format!("{SCENARIO}\n{target}\n{line}")).unwrap();
-        let outcome = |run: &scenario::Run| {
-            let mbit = if run.spec.seed == 1 { 1 } else { 20 } * if run.algorithm == "cubic" { 1 } else { 2 };
-            let at = run.spec.duration;
-            let sample = FlowSample { at, delivered: mbit * at / 8000, ..FlowSample::default() };
-            let flow = FlowOutcome { samples: vec![sample], ..FlowOutcome::default() };
-            Some(Outcome { flows: vec![flow], ..Outcome::default() })
-        };
-        let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
-        let rows = check(&scenario, &cells(&scenario, &outcomes));
+        let rows = of_runs(&format!("{SCENARIO}\n{target}\n{line}"), |run| {
+            let path = if run.spec.seed == 1 { 1.0 } else { 20.0 };
+            Some(path * if run.algorithm == "cubic" { 1.0 } else { 2.0 })
+        });
         let row = rows[0].as_ref().unwrap_or_else(|row| panic!("{row:?}"));
         assert_eq!((row.metric.as_str(), row.verdict), (metric, verdict), "{row:?}");
         assert!((row.measured - measured).abs() < 1e-9 && row.seeds == 2, "{row:?}");

@@ -27,7 +27,12 @@ pub(crate) const MODULE: &str = "module.ko";
 
 /// Runs as process 1 of the guest and never returns. The run is described by `spec.json` in `dir`; the answer is
 /// `outcome.json` or `error.txt` there.
-pub fn run_as_init(dir: &Path) -> ! {
+///
+/// Anywhere else it says so and does nothing: it would switch off the computer.
+pub fn run_as_init(dir: &Path) -> io::Error {
+    if std::process::id() != 1 {
+        return io::Error::other("this command is for the first process of the lab's guest: `pcc lab run` starts it");
+    }
     // The name leads through the host's /proc, which is about to be covered by the guest's.
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let answer = serve(&dir.join("spec.json"));
@@ -41,16 +46,13 @@ pub fn run_as_init(dir: &Path) -> ! {
     // Nobody is left to tell if writing failed; the host notices that there is no answer.
     let _ = written;
     loop {
-        // SAFETY: as process 1 of a virtual machine this ends the machine; elsewhere it lacks the right to do harm.
+        // SAFETY: this is process 1 of a virtual machine, which it ends.
         unsafe { libc::reboot(libc::RB_POWER_OFF) };
         std::thread::sleep(Duration::from_secs(1));
     }
 }
 
 fn serve(path: &Path) -> io::Result<Outcome> {
-    if std::process::id() != 1 {
-        return Err(io::Error::other("this command is for the first process of the lab's guest"));
-    }
     let at = |step: &'static str| move |error| io::Error::other(format!("{step}: {error}"));
     mount(c"/proc", c"proc").map_err(at("mounting /proc"))?;
     // SAFETY: no pointers. Without this the kernel may delay a wake-up by 50 µs to merge it with another.
