@@ -292,8 +292,13 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
 	flow->answers = 1;
 	flow->utility = N_UNKNOWN;
 	flow->previous = (struct pcc_previous){ N_UNKNOWN, N_UNKNOWN, N_UNKNOWN, N_UNKNOWN };
-	rate = n_from((u64)PCC_INITIAL_WINDOW * flow->sample.packet);
-	rate = n_min(n_div(rate, n_seconds(RTT_ASSUMED)), pcc_flow_ceiling(flow));
+	/* The tenth packet asks for a pause by this before any is acknowledged. */
+	if (flow->sample.taken_rtt)
+		rate = pcc_initial_rate(flow, flow->sample.taken_rtt * 1000ULL);
+	else
+		rate = n_div(n_from((u64)PCC_INITIAL_WINDOW * flow->sample.packet),
+			     n_seconds(RTT_ASSUMED));
+	rate = n_min(rate, pcc_flow_ceiling(flow));
 	pcc_law_new(&flow->law, which, rate, seed);
 	pcc_plan_next(flow);
 	return pcc_update_window(flow);

@@ -10,8 +10,9 @@
  * binds it to TCP. It is the text of tcp_pcc.bpf.c but for what BPF cannot do:
  *
  *  - Trains of segments last 122 us instead of 1 ms, and may be of one segment, so that
- *    queues of a few packets are enough (sk_pacing_shift, min_tso_segs). As much less may
- *    wait in the queueing discipline and the card (tcp_small_queue_check).
+ *    queues of a few packets are enough (sk_pacing_shift, min_tso_segs); also where the round
+ *    trip is short, for which TCP makes them up to 64 kB (sk_gso_max_segs). As much less
+ *    may wait in the queueing discipline and the card (tcp_small_queue_check).
  *  - ss -ti shows around which rate PCC probes (get_info).
  *  - pcc_bulk is a second congestion control with a utility of its own.
  *
@@ -224,10 +225,27 @@ static void pcc_read(struct sock *sk, struct pcc_flow *flow)
 	flow->most = pcc_most_rate(READ_ONCE(sk->sk_max_pacing_rate), READ_ONCE(pcc_most));
 }
 
+/* tcp_tso_autosize() adds 64 kB >> min_rtt / 512 us to what is sent in 1 / 2^shift s: below
+ * half a millisecond a train is 64 kB at any rate, half of what a port of a switch holds.
+ * Nothing but the bound of the device makes it less, which is set anew with each route.
+ */
+static void pcc_limit_trains(struct sock *sk, u64 segments)
+{
+	const struct dst_entry *route = __sk_dst_get(sk);
+
+	if (!route)
+		return;
+	segments = min_t(u64, segments, READ_ONCE(route->dev->gso_max_segs));
+	WRITE_ONCE(sk->sk_gso_max_segs, max_t(u64, segments, 1));
+}
+
 static void pcc_set_rate(struct sock *sk, const struct pcc_flow *flow)
 {
-	tcp_snd_cwnd_set(tcp_sk(sk), pcc_window_of(flow, tcp_sk(sk)));
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	tcp_snd_cwnd_set(tcp_sk(sk), pcc_window_of(flow, tp));
 	WRITE_ONCE(sk->sk_pacing_rate, flow->rate);
+	pcc_limit_trains(sk, (flow->rate >> PCC_PACING_SHIFT) / max(tp->mss_cache, 1U));
 }
 
 /* For get_info, once an interval. */
@@ -285,6 +303,7 @@ static void pcc_release(struct sock *sk)
 		kmem_cache_free(pcc_flows, pcc->flow);
 	pcc->flow = NULL;
 	sk_pacing_shift_update(sk, 10);
+	pcc_limit_trains(sk, U16_MAX);
 }
 
 /* Without memory for more, once a round trip asks for it again. */
