@@ -1,4 +1,4 @@
-//! Three small scenarios on the guest kernel, with what is known of them: the kernel's TCPs as textbooks and papers
+//! Four small scenarios on the guest kernel, with what is known of them: the kernel's TCPs as textbooks and papers
 //! describe them, and PCC. Virtual time and fixed seeds: the same figures on every machine.
 //! `cargo test -p pcc-cli --test lab_smoke -- --ignored` after `pcc lab build`.
 #![cfg(target_os = "linux")]
@@ -62,4 +62,18 @@ fn two_equal_flows_share_a_link() {
     for algorithm in ["quic:pcc", "reno"] {
         assert!(figure(&rows, algorithm, "share") > 0.85, "{rows:#?}");
     }
+}
+
+/// TCP would make trains of 64 kB where a round trip is this short, and half of each would not fit into the port.
+#[test]
+#[ignore = "boots the guest kernel: run `pcc lab build` first"]
+fn many_senders_in_the_kernel_meet_at_a_port() {
+    let rows = rows(
+        "duration = '1s'\nseeds = [1, 2]\nalgorithms = ['pcc', 'cubic']\n\
+         path = { rate = '1Gbit', rtt = '100us', buffer = '64kB' }\n\
+         [[flow]]\nsize = '256kB'\n[sweep]\nparameter = 'flows'\nvalues = [10]\n",
+    );
+    let incast = |algorithm| figure(&rows, algorithm, "incast");
+    assert!(incast("pcc") > 0.8 * incast("cubic") && incast("cubic") > 0.3, "{rows:#?}");
+    assert!(figure(&rows, "pcc", "waste") < 1.25, "{rows:#?}");
 }
