@@ -233,7 +233,7 @@ static void pcc_limit_trains(struct sock *sk, u64 segments)
 {
 	const struct dst_entry *route = __sk_dst_get(sk);
 
-	if (!route)
+	if (!route || !sk_can_gso(sk))
 		return;
 	segments = min_t(u64, segments, READ_ONCE(route->dev->gso_max_segs));
 	WRITE_ONCE(sk->sk_gso_max_segs, max_t(u64, segments, 1));
