@@ -65,7 +65,7 @@ fn deviations(path: &PathSpec, probe: &Probe) -> Vec<String> {
         }
     };
     // Two small packets' time on the wire, and what the luckiest one of many waited.
-    let slack = (0.15 * packet + 0.02 * path.jitter as f64) / 1e6;
+    let slack = (0.15 * packet + 0.02 * (path.jitter + path.reverse_jitter) as f64) / 1e6;
     expect("the base RTT", "ms", path.rtt as f64 / 1e6, probe.rtt as f64 / 1e6, slack);
     if probe.sent == 0 {
         return found; // no more was measured: the path is known from another run

@@ -94,9 +94,16 @@ pub struct PathSpec {
     /// What the bottleneck does with packets that wait.
     #[serde(default, skip_serializing_if = "is_default")]
     pub queue: Queue,
+    /// Bytes that the bottleneck lets pass at once after a pause, more than a packet: with a buffer of a packet it is a
+    /// policer.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub burst: u64,
     /// Longest time that a packet waits on the line for others to leave together with. Unit: ns.
     #[serde(default, skip_serializing_if = "is_default")]
     pub jitter: u64,
+    /// The same for the packets on the way back.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reverse_jitter: u64,
     /// Share of the data packets that overtake those sent up to an eighth of a round trip before them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reorder: f64,

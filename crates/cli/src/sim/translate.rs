@@ -5,7 +5,7 @@ use core::time::Duration;
 use pcc::units::{Bytes, Rate};
 use pcc_lab::spec::{self, FlowSpec, PACKET, PathSpec, QUIC_DATAGRAM, QUIC_PACKET, QUIC_PAYLOAD, Spec, TCP_PAYLOAD};
 use pcc_link::{Change, Conditions, Loss, OneWay, Path, Rule, Schedule};
-use pcc_sim::{Control, Flow, Queue, Scenario, Source};
+use pcc_sim::{Control, Flow, Policer, Queue, Scenario, Source};
 
 /// A queue that marks does so above a seventh of the bandwidth-delay product, or above what takes a train: as the lab's.
 const MARKING_SHARE: u64 = 7;
@@ -24,8 +24,10 @@ pub(super) fn control(flow: &FlowSpec) -> Option<Control> {
     })
 }
 
-/// The simulation, and to which of the lab's flows each of its flows belongs; `None` if one of them has no model.
+/// The simulation, and to which of the lab's flows each of its flows belongs; `None` if one of them, or the bottleneck, has no
+/// model.
 pub(super) fn scenario(spec: &Spec, ours: &Ours) -> Option<(Scenario, Vec<usize>)> {
+    let policer = policer(&spec.path)?;
     let (mut flows, mut owners) = (Vec::new(), Vec::new());
     for (place, told) in spec.flows.iter().enumerate() {
         let control = control(told)?;
@@ -45,6 +47,7 @@ pub(super) fn scenario(spec: &Spec, ours: &Ours) -> Option<(Scenario, Vec<usize>
     }
     let scenario = Scenario {
         queue: queue(&spec.path),
+        policer,
         step: Duration::from_nanos(spec.step),
         ..Scenario::new(path(&spec.path), flows, spec.seed, Duration::from_nanos(spec.duration))
     };
@@ -64,6 +67,7 @@ fn one(told: &FlowSpec, control: Control, spec: &Spec, start: u64, connection: u
     flow.paced = told.paced;
     flow.ecn = spec.path.ecn;
     flow.bursts = Duration::from_nanos(spec.path.jitter);
+    flow.acks.bursts = Duration::from_nanos(spec.path.reverse_jitter);
     flow.pauses =
         told.pauses.iter().map(|(from, to)| (Duration::from_nanos(*from), Duration::from_nanos(*to))).collect();
     let (connections, number) = (u64::from(told.connections.max(1)), u64::from(connection));
@@ -99,6 +103,17 @@ pub(super) fn payload(control: Control) -> u64 {
     }
 }
 
+/// What a bottleneck is that lets bursts through; `None` if it holds a queue besides, or becomes another one: the simulator's
+/// token bucket has none and stays.
+fn policer(path: &PathSpec) -> Option<Option<Policer>> {
+    let (rate, burst) = (Rate::from_bytes_per_sec(path.rate as f64 / 8.0), Bytes::new(path.burst));
+    let fits = path.buffer < 2 * PACKET && path.changes.iter().all(|change| change.rate.is_none());
+    match path.burst {
+        0 => Some(None),
+        _ => fits.then_some(Some(Policer { rate, burst })),
+    }
+}
+
 fn queue(path: &PathSpec) -> Queue {
     match path.queue {
         spec::Queue::DropTail if path.ecn => {
@@ -118,6 +133,10 @@ fn path(told: &PathSpec) -> Path {
     let way = |nanos: u64| Duration::from_nanos(nanos / 2);
     let mut down = Conditions::new(rate(told.rate), way(told.rtt));
     down.buffer = Bytes::new(told.buffer);
+    if told.burst > 0 {
+        // The line behind a policer.
+        (down.rate, down.buffer) = (Rate::from_mbit(100_000.0), Bytes::new(1 << 31));
+    }
     down.loss = Loss::Bernoulli(told.loss);
     if told.reorder > 0.0 {
         // A packet that overtakes is told as one that the others are late by.

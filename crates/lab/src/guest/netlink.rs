@@ -254,13 +254,15 @@ fn queue_message(index: u32, place: Place, kind: &str) -> Message {
     Message::new(libc::RTM_NEWQDISC, libc::NLM_F_CREATE | libc::NLM_F_REPLACE).raw(&header).string(libc::TCA_KIND, kind)
 }
 
-/// Parameters of a bottleneck (`tbf`) that lets single packets through.
+/// Parameters of a bottleneck (`tbf`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bottleneck {
     /// Unit: bit/s.
     pub(super) rate: u64,
     /// Size of the drop-tail queue. Unit: bytes.
     pub(super) limit: u64,
+    /// What passes at once after a pause, at least a packet. Unit: bytes.
+    pub(super) burst: u64,
 }
 
 const TBF_PARMS: u16 = 1;
@@ -272,16 +274,17 @@ impl Bottleneck {
         const TBF_BURST: u16 = 6;
         const LINKLAYER_ETHERNET: u8 = 1;
         /// One full packet, with room for a VLAN tag's worth of headers.
-        const BURST: u32 = 1600;
+        const LEAST_BURST: u32 = 1600;
         let bytes_per_sec = self.rate / 8;
         let low = u32::try_from(bytes_per_sec).unwrap_or(u32::MAX);
         let limit = u32::try_from(self.limit).map_err(|_| io::Error::other("a queue cannot hold 4 GB or more"))?;
+        let burst = u32::try_from(self.burst).unwrap_or(u32::MAX).max(LEAST_BURST);
         let mut options = vec![0; 36];
         options[1] = LINKLAYER_ETHERNET;
         options[8..12].copy_from_slice(&low.to_ne_bytes());
         options[24..28].copy_from_slice(&limit.to_ne_bytes());
         netlink.request(queue_message(index, Place::Root, "tbf").nest(libc::TCA_OPTIONS, |nest| {
-            let nest = nest.attribute(TBF_PARMS, &options).attribute(TBF_BURST, &BURST.to_ne_bytes());
+            let nest = nest.attribute(TBF_PARMS, &options).attribute(TBF_BURST, &burst.to_ne_bytes());
             if low == u32::MAX { nest.attribute(TBF_RATE64, &bytes_per_sec.to_ne_bytes()) } else { nest }
         }))
     }

@@ -96,27 +96,30 @@ pub(super) fn probe(spec: &Spec, hosts: &Hosts) -> io::Result<Probe> {
     // Time on the wire of a full packet.
     let packet = PACKET as f64 * 8e9 / spec.path.rate as f64;
 
-    let one_way = |way: &Way| {
+    let one_way = |way: &Way, jitter: u64| {
         // A lossy path may swallow a ping, and on one with jitter nearly all wait: the patience of the receiver bounds
         // the wait for the last.
-        let gap = (2.0 * packet).max(spec.path.jitter as f64 / 3.0);
-        let arrivals = way.stream(if spec.path.jitter > 0 { JITTERED_PINGS } else { PINGS }, 8, gap)?;
+        let gap = (2.0 * packet).max(jitter as f64 / 3.0);
+        let arrivals = way.stream(if jitter > 0 { JITTERED_PINGS } else { PINGS }, 8, gap)?;
         let mut delays: Vec<_> = arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent)).collect();
         delays.sort_unstable();
         // With jitter the shortest counts; without, all are the same but for those that overtake others.
-        let typical = if spec.path.jitter > 0 { 0 } else { delays.len() / 2 };
+        let typical = if jitter > 0 { 0 } else { delays.len() / 2 };
         delays.get(typical).copied().ok_or_else(|| io::Error::other("no packet of the probe arrived"))
     };
-    let rtt = (one_way(&forward)? + one_way(&back)?).saturating_sub(extra);
+    let rtt = (one_way(&forward, spec.path.jitter)? + one_way(&back, spec.path.reverse_jitter)?).saturating_sub(extra);
     if !spec.flows.is_empty() {
         return Ok(Probe { rtt, ..Probe::default() });
     }
 
-    let fills = (spec.path.buffer as f64 / PACKET as f64 / (1.0 - 1.0 / OVERLOAD)) as u64;
-    let arrivals = forward.stream(fills + steady_packets(&spec.path), FULL, packet / OVERLOAD)?;
+    // Packets until so many bytes more were sent than may pass: those of a burst, which arrive as they were sent, then
+    // those of the buffer.
+    let until = |bytes: u64| (bytes as f64 / PACKET as f64 / (1.0 - 1.0 / OVERLOAD)) as u64;
+    let (bursts, fills) = (until(spec.path.burst), until(spec.path.buffer));
+    let arrivals = forward.stream(bursts + fills + steady_packets(&spec.path), FULL, packet / OVERLOAD)?;
     let delays = arrivals.iter().map(|arrival| arrival.arrived.saturating_sub(arrival.sent));
     let (least, most) = (delays.clone().min().unwrap_or(0), delays.max().unwrap_or(0));
-    let steady = arrivals.get(arrivals.len() / 2..).unwrap_or_default();
+    let steady = arrivals.get((arrivals.len() / 2).max(bursts as usize)..).unwrap_or_default();
     let rate = match steady {
         [first, .., last] if last.arrived > first.arrived => {
             // What the line lost behind the bottleneck had passed it.

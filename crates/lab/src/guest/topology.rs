@@ -213,7 +213,7 @@ impl Network {
         netlink::add_route(&mut self.far.netlink, None, [10, 0, 0, 1])?;
         netlink::add_route(&mut self.near.netlink, None, [10, 0, 0, 2])?;
         let Self { path, near, .. } = self;
-        Bottleneck { rate: path.rate, limit: path.buffer }.apply(&mut near.netlink, near.port)?;
+        Bottleneck { rate: path.rate, limit: path.buffer, burst: path.burst }.apply(&mut near.netlink, near.port)?;
         match discipline(path) {
             Some(discipline) => {
                 let packets = u32::try_from((path.buffer / PACKET).max(1)).unwrap_or(u32::MAX);
@@ -267,7 +267,7 @@ impl Network {
         let in_order = path.changes.iter().any(|change| change.rtt.is_some()) && path.reorder == 0.0;
         let overtaken = if path.reorder > 0.0 { path.rtt / OVERTAKEN } else { 0 };
         let there = Line { delay: delay - overtaken, loss: path.loss, jitter: path.jitter, in_order, seed };
-        let back = Line { delay, loss: path.reverse_loss, jitter: 0, in_order, seed: seed + 1 };
+        let back = Line { delay, loss: path.reverse_loss, jitter: path.reverse_jitter, in_order, seed: seed + 1 };
         (there, back)
     }
 
@@ -289,7 +289,7 @@ impl Network {
         if let Some(rate) = change.rate {
             self.path.rate = rate;
             let Self { path, near, .. } = self;
-            Bottleneck { rate, limit: path.buffer }.apply(&mut near.netlink, near.port)?;
+            Bottleneck { rate, limit: path.buffer, burst: path.burst }.apply(&mut near.netlink, near.port)?;
             // Its timer was set at the old rate; a packet makes it look again.
             near.namespace.enter()?;
             let nudge = std::net::UdpSocket::bind("10.0.0.1:0")?;

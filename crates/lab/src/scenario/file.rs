@@ -80,7 +80,9 @@ pub(super) struct PathTable {
     pub(super) reverse_loss: f64,
     #[serde(default = "droptail")]
     pub(super) queue: String,
+    pub(super) burst: Option<String>,
     pub(super) jitter: Option<String>,
+    pub(super) reverse_jitter: Option<String>,
     #[serde(default)]
     pub(super) reorder: f64,
     #[serde(default)]

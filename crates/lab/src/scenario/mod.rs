@@ -19,7 +19,7 @@ use quantity::nanos;
 use std::path::Path;
 
 /// The scenarios that come with the program: name and text.
-const SUPPLIED: [(&str, &str); 36] = [
+const SUPPLIED: [(&str, &str); 38] = [
     ("application-limited", include_str!("../../../../scenarios/application-limited.toml")),
     ("beside-cubic", include_str!("../../../../scenarios/beside-cubic.toml")),
     ("black-out", include_str!("../../../../scenarios/black-out.toml")),
@@ -41,6 +41,7 @@ const SUPPLIED: [(&str, &str); 36] = [
     ("kernel-random-loss", include_str!("../../../../scenarios/kernel-random-loss.toml")),
     ("late-newcomer", include_str!("../../../../scenarios/late-newcomer.toml")),
     ("loss-at-convergence", include_str!("../../../../scenarios/loss-at-convergence.toml")),
+    ("policer", include_str!("../../../../scenarios/policer.toml")),
     ("power", include_str!("../../../../scenarios/power.toml")),
     ("random-loss", include_str!("../../../../scenarios/random-loss.toml")),
     ("reactiveness", include_str!("../../../../scenarios/reactiveness.toml")),
@@ -55,6 +56,7 @@ const SUPPLIED: [(&str, &str); 36] = [
     ("short-flows", include_str!("../../../../scenarios/short-flows.toml")),
     ("two-flows", include_str!("../../../../scenarios/two-flows.toml")),
     ("waste", include_str!("../../../../scenarios/waste.toml")),
+    ("wifi", include_str!("../../../../scenarios/wifi.toml")),
     ("wild-internet", include_str!("../../../../scenarios/wild-internet.toml")),
 ];
 
@@ -472,6 +474,9 @@ mod tests {
         for (from, to, expected) in [
             ("\"1bdp\"", "\"1bdp\", reorder = 0.01, jitter = \"31ms\"", "cannot exceed the RTT"),
             ("100Mbit\", rtt = \"30ms\"", "1Mbit\", reorder = 0.01, rtt = \"30ms\"", "fewer than 4"),
+            ("\"1bdp\"", "\"1bdp\", reverse_jitter = \"31ms\"", "`reverse_jitter` is 31ms: it cannot exceed"),
+            ("\"1bdp\"", "\"1bdp\", burst = \"3kB\"", "two have 3028 bytes"),
+            ("\"1bdp\"", "\"1bdp\", burst = \"3GB\"", "2 GB is the most"),
             ("\"1bdp\"", "\"1bdp\", queue = \"red\"", "choose from droptail"),
         ] {
             let error = read(&SMALL.replace(from, to)).unwrap_err();

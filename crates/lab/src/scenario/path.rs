@@ -2,7 +2,7 @@
 
 use super::draw;
 use super::file::{File, Parameter, PathTable};
-use super::quantity::{buffer, nanos, queue, rate, round_trip, share};
+use super::quantity::{buffer, burst, nanos, queue, rate, round_trip, share};
 use crate::spec::{Change, PACKET, PathSpec};
 use std::path::Path;
 
@@ -77,7 +77,9 @@ fn constant(table: &PathTable) -> Result<PathSpec, String> {
         loss: share("loss", table.loss, false)?,
         reverse_loss: share("reverse_loss", table.reverse_loss, false)?,
         queue: queue(&table.queue)?,
+        burst: table.burst.as_deref().map_or(Ok(0), burst)?,
         jitter: table.jitter.as_deref().map_or(Ok(0), |text| round_trip("jitter", text))?,
+        reverse_jitter: table.reverse_jitter.as_deref().map_or(Ok(0), |text| round_trip("reverse_jitter", text))?,
         reorder: share("reorder", table.reorder, false)?,
         ecn: table.ecn,
         changes: Vec::new(),
@@ -89,8 +91,10 @@ fn constant(table: &PathTable) -> Result<PathSpec, String> {
             table.rtt, table.rate
         ));
     }
-    if path.jitter > rtt {
-        return Err(format!("`jitter` is {:?}: it cannot exceed the RTT of {}", time(path.jitter), table.rtt));
+    for (key, jitter) in [("jitter", path.jitter), ("reverse_jitter", path.reverse_jitter)] {
+        if jitter > rtt {
+            return Err(format!("`{key}` is {:?}: it cannot exceed the RTT of {}", time(jitter), table.rtt));
+        }
     }
     Ok(path)
 }

@@ -49,6 +49,15 @@ pub(super) fn buffer(text: &str, rate: u64, rtt: u64) -> Result<u64, String> {
     if buffer > 1 << 31 { Err(format!("`buffer` is {text}: 2 GB is the most")) } else { Ok(buffer) }
 }
 
+/// What a bottleneck lets pass at once, in bytes.
+pub(super) fn burst(text: &str) -> Result<u64, String> {
+    let burst = bytes("burst", text)?;
+    if burst < 2 * PACKET {
+        return Err(format!("`burst` is {text}: without it single packets pass, and two have {} bytes", 2 * PACKET));
+    }
+    if burst > 1 << 31 { Err(format!("`burst` is {text}: 2 GB is the most")) } else { Ok(burst) }
+}
+
 /// A share of packets that are lost or otherwise touched; all of them only where that makes sense.
 pub(super) fn share(key: &str, value: f64, may_be_all: bool) -> Result<f64, String> {
     let fine = (0.0..1.0).contains(&value) || (may_be_all && value == 1.0);
