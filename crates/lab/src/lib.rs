@@ -41,3 +41,4 @@ pub mod spec;
 pub mod store;
 #[cfg(target_os = "linux")]
 pub mod summary;
+pub mod utility_file;

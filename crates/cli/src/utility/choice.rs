@@ -1,6 +1,6 @@
 use pcc::utility::{ParseUtilityError, Utility};
-use std::fs::File;
-use std::io::{self, Read};
+use pcc_lab::utility_file::{is_file, read};
+use std::io;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -26,23 +26,13 @@ pub(crate) enum ChoiceError {
     File { file: String, problem: io::Error },
 }
 
-/// A file with a utility has this ending, or its name begins like a path.
-const ENDING: &str = ".utility";
-/// No utility is longer; the core says so too, but must not be given a whole disk.
-const LONGEST: u64 = 65 << 10;
-
-/// Whether this means a file: what does never depends on which files there are, since `x/rtt` is a formula too.
-fn is_file(written: &str) -> bool {
-    written.ends_with(ENDING) || ["/", "./", "../"].iter().any(|begin| written.starts_with(begin))
-}
-
 impl Choice {
     /// What was written, or the file holds that it names.
     pub(crate) fn text_of(written: &str) -> Result<String, ChoiceError> {
         if !is_file(written) {
             return Ok(written.to_owned());
         }
-        read(written).map_err(|problem| ChoiceError::File { file: written.to_owned(), problem })
+        read(Path::new(written)).map_err(|problem| ChoiceError::File { file: written.to_owned(), problem })
     }
 }
 
@@ -60,14 +50,6 @@ impl FromStr for Choice {
         })?;
         Ok(Self { written: written.to_owned(), text, utility })
     }
-}
-
-fn read(path: &str) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
-    let no_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it holds no text (UTF-8)");
-    let text = String::from_utf8(bytes).map_err(no_text)?;
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 #[cfg(test)]

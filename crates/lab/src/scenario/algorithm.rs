@@ -1,9 +1,11 @@
 //! Names of what sends: `cubic`, `reno+paced`, `cubic*10`, `pcc/safe`, `quic:pcc/safe`, `quic:pcc+allegro+epsilon_min=0.02`,
-//! `app`.
+//! `quic:pcc/mine.utility`, `app`.
 
 use crate::spec::FlowSpec;
+use crate::utility_file;
 use pcc::control::Law;
 use pcc::utility::{Expression, built_in};
+use std::path::Path;
 
 /// The congestion controls of the guest kernel.
 pub const KERNEL_ALGORITHMS: [&str; 17] = [
@@ -43,8 +45,9 @@ pub const APP: &str = "app";
 /// More connections than this in a bundle are likelier a slip of the pen than a plan.
 const MOST_CONNECTIONS: u32 = 1000;
 
-/// A flow of the algorithm of that name: who sends, in how many connections, how; the rest is for the caller to fill in.
-pub(super) fn flow_of(name: &str) -> Result<FlowSpec, String> {
+/// A flow of the algorithm of that name: who sends, in how many connections, how; the rest is for the caller to fill in. A
+/// file with a utility is looked for in `dir`.
+pub(super) fn flow_of(name: &str, dir: &Path) -> Result<FlowSpec, String> {
     let (base, connections) = match name.rsplit_once('*') {
         Some((base, count)) => {
             let count = count.parse().ok().filter(|count| (1..=MOST_CONNECTIONS).contains(count));
@@ -61,6 +64,10 @@ pub(super) fn flow_of(name: &str) -> Result<FlowSpec, String> {
         None => (base, None),
     };
     let (base, utility) = match base.split_once('/') {
+        Some((base, file)) if utility_file::is_file(file) => {
+            let text = utility_file::read(&dir.join(file));
+            (base, Some(text.map_err(|error| format!("`{name}`: could not read {}: {error}", dir.join(file).display()))?))
+        }
         Some((base, utility)) => (base, Some(utility.to_owned())),
         None => (base, None),
     };
@@ -137,7 +144,7 @@ mod tests {
             ("pcc+vivace", "pcc", 1, false, None, Some("vivace")),
             ("pcc/vivace+vivace*2", "pcc", 2, false, Some("vivace"), Some("vivace")),
         ] {
-            let flow = flow_of(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let flow = flow_of(name, Path::new("")).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(
                 (flow.algorithm.as_str(), flow.connections, flow.paced),
                 (algorithm, connections, paced),
@@ -156,6 +163,7 @@ mod tests {
             ("quic:pcc*10", "only kernel TCP"),
             ("quic:bbr+paced", "only kernel TCP"),
             ("quic:pcc/fastest", "`fastest` is no utility; choose from fair"),
+            ("quic:pcc/no.utility", "could not read no.utility: No such file"),
             ("quic:pcc/hybrid", "write it like hybrid,needed=20Mbit"),
             ("quic:cubic/safe", "only pcc and quic:pcc have a utility"),
             ("pcc/fastest", "`fastest` is no utility; choose from fair"),
@@ -169,8 +177,20 @@ mod tests {
             ("quic:cubic+epsilon_min=0.02", "only quic:pcc has a control law"),
             ("cubic+fast", "only quic:pcc has a control law"),
         ] {
-            let error = flow_of(name).unwrap_err();
+            let error = flow_of(name, Path::new("")).unwrap_err();
             assert!(error.contains(expected), "{name}: {error}");
         }
+    }
+
+    #[test]
+    fn a_utility_may_stand_in_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("mine.utility"), "# mine\nlet b = 5;\nx - b*x*L\n").unwrap();
+        for name in ["quic:pcc/mine.utility", "pcc/./mine.utility+vivace"] {
+            let flow = flow_of(name, dir.path()).unwrap();
+            assert!(flow.utility.unwrap().ends_with("x - b*x*L\n"));
+        }
+        std::fs::write(dir.path().join("mine.utility"), "x - los").unwrap();
+        assert!(flow_of("quic:pcc/mine.utility", dir.path()).unwrap_err().contains("`los` is no measurement"));
     }
 }

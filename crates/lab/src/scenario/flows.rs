@@ -5,6 +5,7 @@ use super::draw;
 use super::file::{File, FlowTable, HostTable, Parameter};
 use super::quantity::{bytes, nanos, rate, round_trip};
 use crate::spec::{App, FlowSpec, PACKET, PathSpec, QUIC_PACKET, QUIC_PAYLOAD, TCP_PAYLOAD};
+use std::path::Path;
 use std::time::Duration;
 
 /// More would not fit the guest's addresses.
@@ -20,6 +21,10 @@ pub(super) struct Occasion<'a> {
     pub(super) duration: u64,
     pub(super) path: &'a PathSpec,
     pub(super) app: Option<&'a App>,
+    /// Where files are that the scenario names.
+    pub(super) dir: &'a Path,
+    /// Where those are that the algorithm names.
+    pub(super) algorithm_dir: &'a Path,
 }
 
 /// The flows of a run, in the order of their tables.
@@ -75,11 +80,12 @@ fn swept(file: &File, table: &FlowTable, number: usize, occasion: &Occasion<'_>)
 
 /// The flows of one table.
 fn one_table(table: &FlowTable, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>, String> {
-    let name = table.algorithm.as_deref().unwrap_or(occasion.algorithm);
-    let mut flow = algorithm::flow_of(name)?;
+    let of_all = (occasion.algorithm, occasion.algorithm_dir);
+    let (name, dir) = table.algorithm.as_deref().map_or(of_all, |own| (own, occasion.dir));
+    let mut flow = algorithm::flow_of(name, dir)?;
     if let Some(connections) = table.connections {
         let bundle = format!("{name}*{connections}");
-        flow = algorithm::flow_of(&bundle).map_err(|error| format!("`connections` is {connections}: {error}"))?;
+        flow = algorithm::flow_of(&bundle, dir).map_err(|error| format!("`connections` is {connections}: {error}"))?;
     }
     if flow.algorithm == APP {
         let app = occasion.app.ok_or("an `app` flow runs a program of yours: say which with --app")?;

@@ -211,7 +211,7 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
             file.algorithms.push(name.clone());
         }
     }
-    let runs = expand(&file, dir, options.app.as_ref())
+    let runs = expand(&file, dir, options)
         .map_err(|problem| ScenarioError::Impossible { name: name.to_owned(), problem })?;
     let points: Vec<_> = runs.iter().map(|run| run.point.as_str()).collect();
     let algorithms: Vec<_> = file.algorithms.iter().map(String::as_str).collect();
@@ -237,7 +237,7 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
 const MOST_RUNS: usize = 100_000;
 const LONGEST: u64 = 3_600_000_000_000;
 
-fn expand(file: &File, dir: &Path, app: Option<&App>) -> Result<Vec<Run>, String> {
+fn expand(file: &File, dir: &Path, options: &Options) -> Result<Vec<Run>, String> {
     let points: Vec<String> = match &file.sweep {
         Some(sweep) => sweep.values.iter().map(written).collect(),
         // Without anything to vary there is one point, which needs no name.
@@ -268,8 +268,11 @@ fn expand(file: &File, dir: &Path, app: Option<&App>) -> Result<Vec<Run>, String
         let paths = file.seeds.iter().map(|&seed| path::path_at(file, point, seed, duration, dir));
         let paths = paths.collect::<Result<Vec<_>, _>>()?;
         for algorithm in &file.algorithms {
+            let algorithm_dir = if options.algorithms.contains(algorithm) { Path::new("") } else { dir };
             for (path, &seed) in paths.iter().zip(&file.seeds) {
-                let flows = flows::flows(file, &Occasion { point, algorithm, seed, duration, path, app })?;
+                let app = options.app.as_ref();
+                let occasion = Occasion { point, algorithm, seed, duration, path, app, dir, algorithm_dir };
+                let flows = flows::flows(file, &occasion)?;
                 let spec = Spec { path: path.clone(), flows, duration, step, seed, program: None, module: None };
                 runs.push(Run { algorithm: algorithm.clone(), point: point.clone(), spec });
             }
