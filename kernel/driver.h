@@ -151,6 +151,21 @@ PCC_PART bool pcc_law_ends_early(struct pcc_law *law, const struct pcc_program *
 	return pcc_overloads(&law->starting, &law->report, &law->path, program);
 }
 
+/* Into law->report what the law has found out of the path by trying, as no single interval
+ * can: the RTT without any queue, and by how much more was lost than whatever is sent.
+ */
+PCC_PART void pcc_law_tells(struct pcc_law *law)
+{
+	struct pcc_report *report = &law->report;
+	pcc_num excess;
+
+	if (law->state != PCC_PROBING || law->which == PCC_VIVACE)
+		return;
+	report->rtt_base = n_whole_nanoseconds(pcc_level_base(&law->probing.level));
+	excess = n_sub(pcc_undelivered(report), law->probing.losses.random);
+	report->excess_loss = n_not_negative(excess);
+}
+
 /* The RTT that no rate of ours would shorten: of the path without a queue, or with the
  * queue that somebody else fills; NaN where the law does not know it. Unit: s.
  */

@@ -168,15 +168,18 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, const struct pcc_program *program)
 PCC_CALL int pcc_report_oldest(struct pcc_flow *flow)
 {
 	struct pcc_interval *oldest;
+	struct pcc_report *report;
 	u64 least;
 
 	PCC_NEEDS(flow, 0);
+	report = &flow->law.report;
 	oldest = pcc_interval(&flow->monitor, 0);
 	flow->law.judged = oldest->slot;
-	pcc_interval_report(oldest, &flow->law.report);
+	pcc_interval_report(oldest, report);
 	least = pcc_rtt_least(&flow->rtt);
-	flow->law.report.rtt_base = least ? n_seconds(least) : N_UNKNOWN;
-	flow->law.report.previous = flow->previous;
+	report->rtt_base = least ? n_seconds(least) : N_UNKNOWN;
+	pcc_law_tells(&flow->law);
+	report->previous = flow->previous;
 	return 0;
 }
 

@@ -19,8 +19,12 @@ pub(crate) struct MonitorInterval {
     pub(crate) loss: f64,
     /// Share of its packets that routers marked (ECN).
     pub(crate) marked: f64,
+    /// Share of its bytes that were lost because of the rate, where the law knows that.
+    pub(crate) own_loss: Option<f64>,
     /// Mean RTT of its packets.
     pub(crate) rtt_ms: Option<f64>,
+    /// RTT of the path without a queue, as far as it was known then.
+    pub(crate) base_rtt_ms: Option<f64>,
     /// The utility function's verdict; none if it was not judged.
     pub(crate) utility_value: Option<f64>,
     /// The control law's state when it was resolved.
@@ -38,7 +42,9 @@ impl MonitorInterval {
             delivered_bps: report.delivery_rate.map(|rate| rate.bits_per_sec()),
             loss: report.loss(),
             marked: report.marked(),
+            own_loss: report.excess_loss,
             rtt_ms: report.rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+            base_rtt_ms: report.rtt_base.map(|rtt| rtt.as_secs_f64() * 1e3),
             utility_value: utility.filter(|value| value.is_finite()),
             state,
             limited_by: report.limited_by.as_str(),
@@ -97,7 +103,9 @@ mod tests {
             delivered_bps: None,
             loss: 0.0,
             marked: 0.0,
+            own_loss: None,
             rtt_ms: None,
+            base_rtt_ms: None,
             utility_value: None,
             state: "Starting",
             limited_by: "network",

@@ -12,7 +12,7 @@
 //! ```
 
 use super::starting::{Evaluate, Judgement, Starting};
-use super::{Law, Path, RateControl, Slot, Verdict, within_reach};
+use super::{Known, Law, Path, RateControl, Slot, Verdict, within_reach};
 use crate::interval::{LimitedBy, Report};
 use crate::rng::Rng;
 use crate::units::Rate;
@@ -179,6 +179,13 @@ impl RateControl for Driver {
         match &self.phase {
             Phase::Steered(law) => law.standing_rtt(),
             _ => None,
+        }
+    }
+
+    fn known(&self) -> Known {
+        match &self.phase {
+            Phase::Steered(law) => law.known(),
+            _ => Known::default(),
         }
     }
 

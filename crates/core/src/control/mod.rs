@@ -151,8 +151,22 @@ pub trait RateControl: Debug + Send + Sync {
         None
     }
 
+    /// What it has found out of the path.
+    fn known(&self) -> Known {
+        Known::default()
+    }
+
     /// The state's name in the paper.
     fn state(&self) -> &'static str;
+}
+
+/// What a law has found out of the path by trying: what no single interval can tell, and so no monitor.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Known {
+    /// RTT without any queue, also if the path became longer or shorter.
+    pub base_rtt: Option<Duration>,
+    /// The share of packets that are lost whatever is sent.
+    pub random_loss: Option<f64>,
 }
 
 /// Which control law steers, with its parameters.

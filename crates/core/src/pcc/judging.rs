@@ -13,10 +13,7 @@ impl Pcc {
     pub(super) fn take_reports(&mut self, now: Timestamp) {
         while let Some((slot, report)) = self.monitor.pop(now) {
             match report {
-                Some(report) => {
-                    let report = Report { rtt_base: self.rtt.min(), previous: self.previous, ..report };
-                    self.take_report(now, slot, &report);
-                }
+                Some(report) => self.take_report(now, slot, &self.knowing(report)),
                 None if slot.trial.is_some() => {
                     self.law.restart();
                     self.replan(now, "trial void");
@@ -25,6 +22,14 @@ impl Pcc {
             }
         }
         self.judge_early(now);
+    }
+
+    /// With what only several intervals tell: the base RTT has one owner, the law once it knows it, and until then the least
+    /// RTT of the last ten seconds.
+    fn knowing(&self, report: Report) -> Report {
+        let known = self.law.known();
+        let excess_loss = known.random_loss.map(|random| (report.undelivered() - random).max(0.0));
+        Report { excess_loss, rtt_base: known.base_rtt.or(self.rtt.min()), previous: self.previous, ..report }
     }
 
     fn take_report(&mut self, now: Timestamp, slot: Slot, report: &Report) {
@@ -41,7 +46,7 @@ impl Pcc {
     /// its own queue grows while its first packets are answered for.
     fn judge_early(&mut self, now: Timestamp) {
         let Some((slot, report)) = self.monitor.so_far().filter(|_| self.law.is_starting()) else { return };
-        let report = Report { rtt_base: self.rtt.min(), previous: self.previous, ..report };
+        let report = self.knowing(report);
         let utility = |report: &Report| finite(self.config.utility.evaluate(report));
         if !report.app_limited && self.law.ends_early(&report, &utility, &self.path()) {
             let utility = defined(self.config.utility.evaluate(&report));

@@ -66,7 +66,10 @@ pub(super) fn flow_of(name: &str, dir: &Path) -> Result<FlowSpec, String> {
     let (base, utility) = match base.split_once('/') {
         Some((base, file)) if utility_file::is_file(file) => {
             let text = utility_file::read(&dir.join(file));
-            (base, Some(text.map_err(|error| format!("`{name}`: could not read {}: {error}", dir.join(file).display()))?))
+            (
+                base,
+                Some(text.map_err(|error| format!("`{name}`: could not read {}: {error}", dir.join(file).display()))?),
+            )
         }
         Some((base, utility)) => (base, Some(utility.to_owned())),
         None => (base, None),

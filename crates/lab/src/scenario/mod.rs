@@ -211,8 +211,8 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
             file.algorithms.push(name.clone());
         }
     }
-    let runs = expand(&file, dir, options)
-        .map_err(|problem| ScenarioError::Impossible { name: name.to_owned(), problem })?;
+    let runs =
+        expand(&file, dir, options).map_err(|problem| ScenarioError::Impossible { name: name.to_owned(), problem })?;
     let points: Vec<_> = runs.iter().map(|run| run.point.as_str()).collect();
     let algorithms: Vec<_> = file.algorithms.iter().map(String::as_str).collect();
     if let Some(problem) = check::problem(&file.target, &points, &algorithms) {

@@ -28,7 +28,7 @@ mod rival;
 mod scatter;
 
 use super::starting::Evaluate;
-use super::{Path, RateControl, Slot, Verdict};
+use super::{Known, Path, RateControl, Slot, Verdict};
 use crate::interval::Report;
 use crate::rng::Rng;
 use crate::units::Rate;
@@ -354,6 +354,11 @@ impl RateControl for Ascent {
 
     fn restart(&mut self) {
         self.probing.forget_pairs();
+    }
+
+    fn known(&self) -> Known {
+        let base_rtt = Duration::try_from_secs_f64(self.probing.level.base()).ok();
+        Known { base_rtt, random_loss: Some(self.probing.loss.random()) }
     }
 
     fn standing_rtt(&self) -> Option<Duration> {
