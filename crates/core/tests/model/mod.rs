@@ -394,6 +394,8 @@ fn flaw(report: &Report, utility: Option<f64>) -> Option<String> {
         "a quantity is not finite or negative"
     } else if report.loss() > 1.0 || report.lost > report.sent || report.packets_lost > report.packets {
         "more was lost than sent"
+    } else if report.excess_loss.is_some_and(|own| !(0.0..=report.loss()).contains(&own)) {
+        "more was lost because of the rate than was lost"
     } else if report.packets == 0 {
         "nothing was sent"
     } else if report.throughput() > report.achieved * 2.0 {

@@ -2,5 +2,6 @@
 
 mod behaviour;
 mod company;
+mod known;
 mod laws;
 mod replay;
