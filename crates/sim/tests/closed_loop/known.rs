@@ -1,4 +1,5 @@
 //! What reports tell that only a law can find out.
+#![expect(clippy::disallowed_types, reason = "an observer is shared")]
 
 use super::behaviour::{ms, s};
 use pcc::interval::Report;
