@@ -166,7 +166,8 @@ const USUAL_RTT: f64 = 0.03;
 /// What [`Utility::prices_queue`] says of a utility that somebody wrote.
 ///
 /// A queue alone, without loss and without growth, makes a sender want less that wants more on an empty path: so it settles
-/// before packets are lost, if its law foresees the queue. One whose price begins at a longer queue but who pays for growth at
+/// before packets are lost, if its law foresees the queue. So does one that is worth less behind a queue, as by its RTT, and
+/// wants less on a full path by what the queue will have become in a round trip. One whose price begins at a longer queue but who pays for growth at
 /// once is better served by a law that compares rates: `deadline` on 100 Mbit/s and 30 ms keeps 0.3 ms by Allegro, and
 /// two of them 0.6 ms, by Ascent 2.7 and 25.9 ms (`pcc utility check deadline --law ascent`).
 pub(super) fn prices_queue(utility: &dyn Utility) -> bool {
@@ -186,7 +187,20 @@ pub(super) fn prices_queue(utility: &dyn Utility) -> bool {
         let [less, more] = around(rate, queue, growth);
         more - less
     };
-    let settles = |rate: f64| QUEUES.into_iter().any(|queue| wish(rate, queue) == Wish::Less);
+    let foresees = |rate: f64, queue: f64| {
+        let after = |change: f64| {
+            let clear = Sight::clear(rate * (1.0 + change), USUAL_RTT);
+            let ends = (queue, queue + change * (USUAL_RTT + queue));
+            utility.evaluate(&Sight { queue: ends, growth: Some(change), own_loss: Some(0.0), ..clear }.report())
+        };
+        let standing = |queue: f64| {
+            let clear = Sight::clear(rate, USUAL_RTT);
+            utility.evaluate(&Sight { queue: (queue, queue), growth: Some(0.0), own_loss: Some(0.0), ..clear }.report())
+        };
+        let (empty, worth) = (standing(0.0), standing(queue));
+        empty - worth > SIDE * empty.abs() && Wish::between(after(-SIDE), after(SIDE)) == Wish::Less
+    };
+    let settles = |rate: f64| QUEUES.into_iter().any(|queue| wish(rate, queue) == Wish::Less || foresees(rate, queue));
     let compares = |rate: f64| {
         let clear = slope(rate, 0.0, 0.0);
         slope(rate, 0.0, GROWTH) < clear * (1.0 - SIDE) && slope(rate, QUEUES[0], 0.0) >= clear * (1.0 - SIDE)
@@ -208,8 +222,10 @@ mod tests {
             ("x*exp(-q*(x/1Mbit)/20ms)", true),
             ("if(q > 20ms, -x, x)", true),
             ("x^0.9 - 900*x*max(0, g) - 11.35*x*L", false),
-            ("T/rtt", false),
-            ("log(x) - 5*q", false),
+            ("T/rtt", true),
+            ("x/rtt", false),
+            ("log(x) - 5*q", true),
+            ("log(x) - 0.5*q", false),
             ("-x*q", false),
             ("1/q", false),
             ("x*(1 - 0.1*q/1s)", false),
