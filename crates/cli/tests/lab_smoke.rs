@@ -69,9 +69,9 @@ fn two_equal_flows_share_a_link() {
 #[ignore = "boots the guest kernel: run `pcc lab build` first"]
 fn many_senders_in_the_kernel_meet_at_a_port() {
     let rows = rows(
-        "duration = '1s'\nseeds = [1, 2]\nalgorithms = ['pcc', 'cubic']\n\
-         path = { rate = '1Gbit', rtt = '100us', buffer = '64kB' }\n\
-         [[flow]]\nsize = '256kB'\n[sweep]\nparameter = 'flows'\nvalues = [10]\n",
+        "duration = '1s'\nstep = '10ms'\nseeds = [1, 2]\nalgorithms = ['pcc', 'cubic']\n\
+         path = { rate = '1Gbit', rtt = '100us', buffer = '64kB', ecn = true }\n\
+         [[flow]]\nsize = '256kB'\n[sweep]\nparameter = 'flows'\nvalues = [10]\n[[figure]]\ny = 'incast'\n",
     );
     let incast = |algorithm| figure(&rows, algorithm, "incast");
     assert!(incast("pcc") > 0.8 * incast("cubic") && incast("cubic") > 0.3, "{rows:#?}");
