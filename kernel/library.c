@@ -227,3 +227,8 @@ u64 pcc_lib_flow_loss(const struct pcc_flow *flow)
 {
 	return flow->loss;
 }
+
+u64 pcc_lib_flow_utility(const struct pcc_flow *flow)
+{
+	return flow->utility;
+}

@@ -129,4 +129,5 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_flow_window(flow: *const u64, before: u32) -> u32;
     pub(crate) fn pcc_lib_flow_told(flow: *const u64, told: *mut Told);
     pub(crate) fn pcc_lib_flow_loss(flow: *const u64) -> u64;
+    pub(crate) fn pcc_lib_flow_utility(flow: *const u64) -> u64;
 }

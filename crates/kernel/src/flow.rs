@@ -70,4 +70,10 @@ impl Flow {
         // SAFETY: the state lives through the call.
         f64::from_bits(unsafe { ffi::pcc_lib_flow_loss(self.state.as_ptr()) })
     }
+
+    /// What the latest interval was worth; NaN before the first.
+    pub fn utility(&self) -> f64 {
+        // SAFETY: the state lives through the call.
+        f64::from_bits(unsafe { ffi::pcc_lib_flow_utility(self.state.as_ptr()) })
+    }
 }

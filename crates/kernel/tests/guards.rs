@@ -2,6 +2,8 @@
 
 mod tcp;
 
+use pcc::utility::Expression;
+use pcc_kernel::{Flow, Program, Sample};
 use tcp::{MS, Path, SECOND, Tcp};
 
 #[test]
@@ -219,5 +221,18 @@ fn when_no_acknowledgement_tells_the_rtt_tcp_s_own_is_enough_to_decide() {
         let rate = tcp.flow.rate() as f64 * 8e-6;
         assert!(before > 0.8 * mbit && goodput > 0.8 * then, "{before} of {mbit} Mbit/s, {goodput} of {then}");
         assert!(rate < 1.3 * then, "{rate} Mbit/s where {then} arrive");
+    }
+}
+
+/// By the rate after its tenth packet TCP waits before anything is acknowledged.
+#[test]
+fn the_first_rate_is_by_the_round_trip_of_the_handshake_where_tcp_knows_one() {
+    let utility: Expression = "x".parse().unwrap();
+    // In us; of half a millisecond ten packets would be a burst.
+    for (rtt, seconds) in [(0, 0.1), (100, 0.001), (2000, 0.001), (60_000, 0.03)] {
+        let sample = Sample { packet: 1448, taken_rtt: rtt, window: 10, ..Sample::default() };
+        let rate = Flow::new(0, Program::new(utility.program()), &sample, 1).rate() as f64;
+        // A probe may be a step off.
+        assert!((rate * seconds / 14_480.0 - 1.0).abs() < 0.06, "{rtt} us: {rate} byte/s");
     }
 }

@@ -44,6 +44,18 @@ fn a_path_that_becomes_a_little_longer_is_not_taken_for_a_queue() {
     }
 }
 
+/// The path is 20 ms longer from 2 s on: by the least RTT of ten seconds that would be a queue, worth 570 less.
+#[test]
+fn what_an_interval_is_worth_is_by_what_the_law_knows_of_the_path() {
+    let path = Path { longer: 20 * MS, ..Path::default() };
+    let mut tcp = Tcp::steered("ascent", "x^0.9 - 0.57*x*q/2ms + if(known(E), 1000 - 3000*E, 0)", path);
+    tcp.run(6 * SECOND);
+    for _ in 0..20 {
+        let worth = tcp.run(100 * MS).flow.utility();
+        assert!((950.0..1070.0).contains(&worth), "{worth}");
+    }
+}
+
 #[test]
 fn what_a_radio_holds_back_and_lets_go_at_once_is_not_taken_for_a_queue_that_grows() {
     // BPF cannot but send trains of 1 ms.

@@ -113,9 +113,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_marked_is_told_by_itself_and_counts_as_lost() {
+    fn what_a_report_knows_is_told_and_marks_count_as_lost_too() {
+        let told = |report| MonitorInterval::new(Timestamp::ZERO, &report, None, "Probing");
+        let known = told(Report { excess_loss: Some(0.02), ..crate::utility::objective::tests::pcc_report() });
+        assert_eq!((known.own_loss, known.base_rtt_ms), (Some(0.02), Some(30.0)));
         let report = Report { packets_marked: 5, ..crate::utility::objective::tests::pcc_report() };
-        let interval = MonitorInterval::new(Timestamp::ZERO, &report, None, "Probing");
+        let interval = told(report);
         assert!((interval.marked - 0.05).abs() < 1e-12 && (interval.loss - 0.15).abs() < 1e-12, "{interval:?}");
     }
 

@@ -131,20 +131,19 @@ fn queue(path: &PathSpec) -> Queue {
 fn path(told: &PathSpec) -> Path {
     let rate = |bits: u64| Rate::from_bytes_per_sec(bits as f64 / 8.0);
     let way = |nanos: u64| Duration::from_nanos(nanos / 2);
-    let mut down = Conditions::new(rate(told.rate), way(told.rtt));
-    down.buffer = Bytes::new(told.buffer);
-    if told.burst > 0 {
-        // The line behind a policer.
-        (down.rate, down.buffer) = (Rate::from_mbit(100_000.0), Bytes::new(1 << 31));
+    // As the lab's way back, and its line behind a policer.
+    let no_bottleneck =
+        Conditions { buffer: Bytes::new(1 << 31), ..Conditions::new(Rate::from_mbit(100_000.0), way(told.rtt)) };
+    let mut down = no_bottleneck.clone();
+    if told.burst == 0 {
+        (down.rate, down.buffer) = (rate(told.rate), Bytes::new(told.buffer));
     }
     down.loss = Loss::Bernoulli(told.loss);
     if told.reorder > 0.0 {
         // A packet that overtakes is told as one that the others are late by.
         (down.reorder, down.reorder_delay) = (told.reorder, Duration::from_nanos(told.rtt) / OVERTAKEN);
     }
-    // The way back has no bottleneck in the lab.
-    let mut up = Conditions::new(Rate::from_mbit(100_000.0), way(told.rtt));
-    up.buffer = Bytes::new(1 << 31);
+    let mut up = no_bottleneck;
     up.loss = Loss::Bernoulli(told.reverse_loss);
     let rules = |is_down: bool| {
         let rule = |change: &spec::Change| {

@@ -163,9 +163,9 @@ pub trait RateControl: Debug + Send + Sync {
 /// What a law has found out of the path by trying: what no single interval can tell, and so no monitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Known {
-    /// RTT without any queue, also if the path became longer or shorter.
+    /// RTT without any queue, also if the path became longer or shorter; `None` before it probes.
     pub base_rtt: Option<Duration>,
-    /// The share of packets that are lost whatever is sent.
+    /// The share of what is sent that is lost at any rate, 0 to 1: 0 until it has seen some of it.
     pub random_loss: Option<f64>,
 }
 

@@ -167,18 +167,18 @@ const USUAL_RTT: f64 = 0.03;
 ///
 /// A queue alone, without loss and without growth, makes a sender want less that wants more on an empty path: so it settles
 /// before packets are lost, if its law foresees the queue. So does one that is worth less behind a queue, as by its RTT, and
-/// wants less on a full path by what the queue will have become in a round trip. One whose price begins at a longer queue but who pays for growth at
-/// once is better served by a law that compares rates: `deadline` on 100 Mbit/s and 30 ms keeps 0.3 ms by Allegro, and
-/// two of them 0.6 ms, by Ascent 2.7 and 25.9 ms (`pcc utility check deadline --law ascent`).
+/// wants less on a full path by what the queue will have become in a round trip. One whose price begins at a longer queue but
+/// who pays for growth at once is better served by a law that compares rates: `deadline` on 100 Mbit/s and 30 ms keeps 0.3 ms
+/// by Allegro, and two of them 0.6 ms, by Ascent 2.7 and 25.9 ms (`pcc utility check deadline --law ascent`).
 pub(super) fn prices_queue(utility: &dyn Utility) -> bool {
-    let around = |rate: f64, queue: f64, growth: f64| {
-        [1.0 - SIDE, 1.0 + SIDE].map(|factor| {
-            let clear = Sight::clear(rate * factor, USUAL_RTT);
-            let foreseen = OF_A_QUEUE * queue;
-            let sight = Sight { queue: (queue, queue), growth: Some(growth), own_loss: Some(0.0), foreseen, ..clear };
-            utility.evaluate(&sight.report())
-        })
+    let worth = |rate: f64, queue: f64, after: f64, growth: f64| {
+        let (ends, foreseen) = ((queue, after), OF_A_QUEUE * queue);
+        let clear = Sight::clear(rate, USUAL_RTT);
+        let sight = Sight { queue: ends, growth: Some(growth), own_loss: Some(0.0), foreseen, ..clear };
+        utility.evaluate(&sight.report())
     };
+    let around =
+        |rate: f64, queue: f64, growth: f64| [-SIDE, SIDE].map(|side| worth(rate * (1.0 + side), queue, queue, growth));
     let wish = |rate: f64, queue: f64| {
         let [less, more] = around(rate, queue, 0.0);
         Wish::between(less, more)
@@ -188,17 +188,9 @@ pub(super) fn prices_queue(utility: &dyn Utility) -> bool {
         more - less
     };
     let foresees = |rate: f64, queue: f64| {
-        let after = |change: f64| {
-            let clear = Sight::clear(rate * (1.0 + change), USUAL_RTT);
-            let ends = (queue, queue + change * (USUAL_RTT + queue));
-            utility.evaluate(&Sight { queue: ends, growth: Some(change), own_loss: Some(0.0), ..clear }.report())
-        };
-        let standing = |queue: f64| {
-            let clear = Sight::clear(rate, USUAL_RTT);
-            utility.evaluate(&Sight { queue: (queue, queue), growth: Some(0.0), own_loss: Some(0.0), ..clear }.report())
-        };
-        let (empty, worth) = (standing(0.0), standing(queue));
-        empty - worth > SIDE * empty.abs() && Wish::between(after(-SIDE), after(SIDE)) == Wish::Less
+        let after = |side: f64| worth(rate * (1.0 + side), queue, queue + side * (USUAL_RTT + queue), side);
+        let (empty, standing) = (worth(rate, 0.0, 0.0, 0.0), worth(rate, queue, queue, 0.0));
+        empty - standing > SIDE * empty.abs() && Wish::between(after(-SIDE), after(SIDE)) == Wish::Less
     };
     let settles = |rate: f64| QUEUES.into_iter().any(|queue| wish(rate, queue) == Wish::Less || foresees(rate, queue));
     let compares = |rate: f64| {
