@@ -134,7 +134,7 @@ fn path(told: &PathSpec) -> Path {
     // As the lab's way back, and its line behind a policer.
     let no_bottleneck =
         Conditions { buffer: Bytes::new(1 << 31), ..Conditions::new(Rate::from_mbit(100_000.0), way(told.rtt)) };
-    let mut down = no_bottleneck.clone();
+    let mut down = no_bottleneck;
     if told.burst == 0 {
         (down.rate, down.buffer) = (rate(told.rate), Bytes::new(told.buffer));
     }
