@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const SEEDS: u64 = 4;
 
-const CASES: [Case; 19] = [
+pub(crate) const CASES: [Case; 19] = [
     Case {
         path: "clean",
         flows: "pcc",

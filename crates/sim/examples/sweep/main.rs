@@ -3,6 +3,7 @@
 //!
 //! ```sh
 //! cargo run --release -p pcc-sim --example sweep ascent >docs/sweeps/ascent.md     # the whole page
+//! cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md   # what nobody can set: an hour
 //! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
 //! cargo run --release -p pcc-sim --example sweep allegro                          # its table
 //! cargo run --release -p pcc-sim --example sweep links                            # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
@@ -17,6 +18,7 @@
 mod allegro;
 mod ascent;
 mod bounds;
+mod constants;
 mod laws;
 mod links;
 mod measure;
@@ -25,7 +27,7 @@ mod trains;
 
 use std::process::ExitCode;
 
-const HELP: &str = "usage: sweep ascent|links|trains|allegro|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
+const HELP: &str = "usage: sweep ascent|constants|links|trains|allegro|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
                     fair,level=0.01";
 
 fn main() -> ExitCode {
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
     let page = match law.as_deref() {
         Some("ascent") if variants.is_empty() => ascent::page(),
         Some("ascent") => ascent::table(&variants),
+        Some("constants") => constants::page(),
+        Some("figures") => constants::figures(),
         Some("links") => links::table(&variants),
         Some("trains") => trains::page(),
         Some("laws") => laws::page(),

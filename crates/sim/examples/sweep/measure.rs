@@ -66,7 +66,19 @@ impl Variant {
 #[derive(Clone, Default)]
 pub(crate) struct Figure(Vec<f64>);
 
+impl FromIterator<f64> for Figure {
+    fn from_iter<T: IntoIterator<Item = f64>>(seeds: T) -> Self {
+        let mut seeds: Vec<_> = seeds.into_iter().collect();
+        seeds.sort_by(f64::total_cmp);
+        Self(seeds)
+    }
+}
+
 impl Figure {
+    pub(crate) fn seeds(&self) -> &[f64] {
+        &self.0
+    }
+
     pub(crate) fn median(&self) -> f64 {
         let last = self.0.len().saturating_sub(1);
         self.0.get(last / 2).zip(self.0.get(self.0.len() / 2)).map_or(f64::NAN, |(a, b)| f64::midpoint(*a, *b))

@@ -11,7 +11,7 @@ pub(crate) fn number(value: f64) -> String {
 const ALIKE: f64 = 0.01;
 
 /// Whether a figure is out of the range of the defaults' seeds by half of that range, and by a hundredth.
-fn moved(usual: &Figure, found: &Figure) -> bool {
+pub(crate) fn moved(usual: &Figure, found: &Figure) -> bool {
     let ((low, high), found) = (usual.range(), found.median());
     let room = ((high - low) / 2.0).max(ALIKE * usual.median().abs());
     found.is_nan() || found < low - room || found > high + room
