@@ -13,15 +13,19 @@ use pcc::monitor;
 use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate, Timestamp};
 use pcc::utility::expression::Program;
-use pcc::utility::{Expression, Utility, built_in};
+use pcc::utility::{Expression, built_in};
 use pcc_kernel::{Law, law_number};
 use std::collections::{BTreeMap, VecDeque};
 
-/// File, law, utility.
-const FILES: [(&str, &str, &str); 3] =
-    [("ascent-fair", "ascent", "fair"), ("ascent-scavenger", "ascent", "scavenger"), ("vivace", "vivace", "vivace")];
-/// Lives of a sender a file: with packets of each size.
-const LIVES: [u64; 3] = [1448, 536, 8948];
+/// File, law, utility, and seeds of the lives in it: of 300 some of those in which somebody else fills the queue, a level is tried by
+/// a test and goes, so that other values of what decides it are noticed.
+const FILES: [(&str, &str, &str, [u64; 3]); 3] = [
+    ("ascent-fair", "ascent", "fair", [150, 94, 254]),
+    ("ascent-scavenger", "ascent", "scavenger", [165, 163, 254]),
+    ("vivace", "vivace", "vivace", [0, 1, 2]),
+];
+/// Packets' sizes, one a life.
+const PACKETS: [u64; 3] = [1448, 536, 8948];
 /// What is told in one life.
 const REPORTS: u64 = 60;
 
@@ -332,7 +336,8 @@ fn alike(expected: &str, got: &str, within: f64) -> bool {
 }
 
 /// A life of a sender, as the core lives it.
-fn write(text: &mut String, law_name: &str, utility_name: &str, packet: u64, seed: u64) {
+fn write(text: &mut String, law_name: &str, utility_name: &str, seed: u64) {
+    let packet = PACKETS[(seed % 3) as usize];
     let (mut law, mut network) = (core(law_name, utility_name, seed), Network::new(seed ^ 0x5eed));
     writeln!(text, "\nlaw name={law_name} utility={utility_name} seed={seed} initial={INITIAL}").unwrap();
     let (mut slots, mut sent, mut delivery, mut last) = (0, VecDeque::new(), 1e5, String::new());
@@ -378,13 +383,11 @@ fn write(text: &mut String, law_name: &str, utility_name: &str, packet: u64, see
 
 #[test]
 fn both_decide_what_the_vectors_say() {
-    for (place, (file, law_name, utility_name)) in (0..).zip(FILES) {
+    for (file, law_name, utility_name, seeds) in FILES {
         let name = format!("{}/../../vectors/laws/{file}.txt", env!("CARGO_MANIFEST_DIR"));
         if std::env::var_os("PCC_WRITE_VECTORS").is_some() {
             let mut text = HEAD.to_owned();
-            for (life, packet) in (0..).zip(LIVES) {
-                write(&mut text, law_name, utility_name, packet, 10 * place + life);
-            }
+            seeds.into_iter().for_each(|seed| write(&mut text, law_name, utility_name, seed));
             std::fs::write(&name, text).unwrap();
         }
         let text = std::fs::read_to_string(&name).unwrap();

@@ -2,6 +2,12 @@
 //!
 //! A constant cannot be set from outside, and building the core once a value would take hours. So the workspace is copied, each
 //! constant made a function there that a variable of the environment can turn, and that copy built once.
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "it builds a program, asks it, and says how far it is"
+)]
 
 use crate::ascent::{self, CASES};
 use crate::measure::{Figure, measure, names};
@@ -167,7 +173,8 @@ fn rewritten(file: &str, text: &str, own: &BTreeSet<String>, all: &BTreeSet<Stri
     let code = text.split_once("#[cfg(test)]\nmod ").map_or(text, |(code, _)| code);
     let (mut used, mut out, mut importing) = (own.clone(), String::new(), false);
     for line in code.lines() {
-        importing |= line.split_once("use ").is_some_and(|(visible, _)| visible.is_empty() || visible.starts_with("pub"));
+        importing |=
+            line.split_once("use ").is_some_and(|(visible, _)| visible.is_empty() || visible.starts_with("pub"));
         if importing {
             let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
             used.extend(words.filter(|word| all.contains(*word)).map(str::to_owned));
@@ -175,7 +182,8 @@ fn rewritten(file: &str, text: &str, own: &BTreeSet<String>, all: &BTreeSet<Stri
             out += line;
         } else if line.trim_start().starts_with("//") {
             out += line;
-        } else if let Some((visible, name, kind, value)) = definition(line).filter(|(_, name, ..)| own.contains(*name)) {
+        } else if let Some((visible, name, kind, value)) = definition(line).filter(|(_, name, ..)| own.contains(*name))
+        {
             let value = with_calls(value, &used, all);
             out += &format!(
                 "#[allow(non_snake_case)]\n{visible}fn {name}() -> {kind} {{\n    \
