@@ -1,12 +1,41 @@
 //! What happens next. Packets on a line arrive in the order in which they left, so each line is a queue of its own and
 //! only its head takes part in the sorting: what is pending is the lines, not the packets on them.
 
-use core::cmp::Reverse;
+use core::cmp::Ordering;
+use core::mem;
 use pcc::units::Timestamp;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::binary_heap::{BinaryHeap, PeekMut};
 
-/// An event: when, the how-manieth that was planned, what.
-type Entry<T> = (Timestamp, u64, Option<u32>, T);
+/// An event: when, the how-manieth that was planned, over which line, what.
+#[derive(Debug)]
+struct Entry<T> {
+    time: Timestamp,
+    number: u64,
+    line: Option<u32>,
+    what: T,
+}
+
+/// The heap's greatest comes first: the earliest, of those the one that was planned first. No two have the same number.
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.time, other.number).cmp(&(self.time, self.number))
+    }
+}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl<T> Eq for Entry<T> {}
 
 #[derive(Debug)]
 struct Line<T> {
@@ -19,12 +48,12 @@ struct Line<T> {
 /// Events in the order of time; those of one moment in the order in which they were planned.
 #[derive(Debug)]
 pub(crate) struct Agenda<T> {
-    heap: BinaryHeap<Reverse<Entry<T>>>,
+    heap: BinaryHeap<Entry<T>>,
     lines: Vec<Line<T>>,
     count: u64,
 }
 
-impl<T: Ord> Agenda<T> {
+impl<T> Agenda<T> {
     pub(crate) fn new(lines: usize) -> Self {
         let line = || Line { busy: false, last: Timestamp::ZERO, waiting: VecDeque::new() };
         Self { heap: BinaryHeap::new(), lines: (0..lines).map(|_| line()).collect(), count: 0 }
@@ -37,7 +66,7 @@ impl<T: Ord> Agenda<T> {
 
     pub(crate) fn plan(&mut self, time: Timestamp, what: T) {
         self.count += 1;
-        self.heap.push(Reverse((time, self.count, None, what)));
+        self.heap.push(Entry { time, number: self.count, line: None, what });
     }
 
     /// The same for what comes over a line.
@@ -49,23 +78,26 @@ impl<T: Ord> Agenda<T> {
         }
         self.count += 1;
         line.last = time;
-        let entry = (time, self.count, Some(number), what);
+        let entry = Entry { time, number: self.count, line: Some(number), what };
         if line.busy {
             line.waiting.push_back(entry);
         } else {
             line.busy = true;
-            self.heap.push(Reverse(entry));
+            self.heap.push(entry);
         }
     }
 
     pub(crate) fn next(&mut self) -> Option<(Timestamp, T)> {
-        let Reverse((time, _, number, what)) = self.heap.pop()?;
-        if let Some(line) = number.and_then(|number| self.lines.get_mut(number as usize)) {
-            match line.waiting.pop_front() {
-                Some(entry) => self.heap.push(Reverse(entry)),
-                None => line.busy = false,
+        let mut head = self.heap.peek_mut()?;
+        if let Some(line) = head.line.and_then(|number| self.lines.get_mut(number as usize)) {
+            if let Some(next) = line.waiting.pop_front() {
+                // The next on its line takes its place, and both are sorted at once.
+                let Entry { time, what, .. } = mem::replace(&mut *head, next);
+                return Some((time, what));
             }
+            line.busy = false;
         }
+        let Entry { time, what, .. } = PeekMut::pop(head);
         Some((time, what))
     }
 }

@@ -4,7 +4,7 @@
 const RANGES: usize = 32;
 
 /// Packet numbers that arrived: inclusive ranges, the newest first.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
     list: [(u64, u64); RANGES],
     len: usize,
@@ -19,10 +19,16 @@ impl Ranges {
         self.as_slice().first().map(|range| range.1)
     }
 
-    /// Of `later`, what these do not have, from `..` to `..`, the newest first: so that the work follows what is new.
-    pub(crate) fn fresh(&self, later: &Self) -> Vec<(u64, u64)> {
+    /// Becomes what another is, at the cost of what that holds.
+    pub(crate) fn assign(&mut self, other: &Self) {
+        self.list[..other.len].copy_from_slice(other.as_slice());
+        self.len = other.len;
+    }
+
+    /// Puts into `fresh` what `later` has and these do not, from `..` to `..`, the newest first: so that the work follows what is new.
+    pub(crate) fn fresh(&self, later: &Self, fresh: &mut Vec<(u64, u64)>) {
         let mut known = self.as_slice().iter().peekable();
-        let mut fresh = Vec::new();
+        fresh.clear();
         for &(low, high) in later.as_slice() {
             let mut end = high + 1;
             while let Some(&&(known_low, known_high)) = known.peek()
@@ -36,7 +42,6 @@ impl Ranges {
             }
             fresh.push((low, end));
         }
-        fresh
     }
 
     /// Adds `number`; false if it was there, or is so old that nobody knows.

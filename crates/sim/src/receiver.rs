@@ -12,7 +12,7 @@ pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 pub(crate) const TCP_ACK_DELAY: Duration = Duration::from_millis(40);
 
 /// An acknowledgement.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ack {
     pub(crate) ranges: Ranges,
     /// How long the receiver held it back.
@@ -66,11 +66,19 @@ impl Receiver {
         new
     }
 
-    /// The acknowledgement that is due by now.
-    pub(crate) fn take_ack(&mut self, now: Timestamp) -> Option<Ack> {
-        self.ack_at.take_if(|at| *at <= now)?;
-        self.unacknowledged = 0;
-        Some(Ack { ranges: self.ranges, delay: now.since(self.largest_at), marked: self.marked, came: None })
+    /// Whether an acknowledgement is due by now. Whoever asks sends it.
+    pub(crate) fn takes_ack(&mut self, now: Timestamp) -> bool {
+        let is_due = self.ack_at.take_if(|at| *at <= now).is_some();
+        if is_due {
+            self.unacknowledged = 0;
+        }
+        is_due
+    }
+
+    /// Writes down what an acknowledgement says now.
+    pub(crate) fn write(&self, now: Timestamp, ack: &mut Ack) {
+        ack.ranges.assign(&self.ranges);
+        (ack.delay, ack.marked, ack.came) = (now.since(self.largest_at), self.marked, None);
     }
 
     /// Whether the network loses an acknowledgement; without such loss nothing is drawn.
@@ -92,7 +100,7 @@ mod tests {
         let mut receiver = Receiver::new(policy, 1, None);
         let mut answers = |number: u64| {
             receiver.on_packet(at(number), number, false);
-            receiver.take_ack(at(number)).is_some()
+            receiver.takes_ack(at(number))
         };
         (0..50).filter(|number| answers(*number)).collect()
     }
@@ -108,7 +116,7 @@ mod tests {
     fn a_held_acknowledgement_is_due_after_the_longest_delay() {
         let mut receiver = Receiver::new(Acks::default(), 1, None);
         receiver.on_packet(at(0), 0, false);
-        assert!(receiver.take_ack(at(0)).is_some());
+        assert!(receiver.takes_ack(at(0)));
         receiver.on_packet(at(1), 1, false);
         assert_eq!(receiver.ack_at, Some(at(26)));
     }
@@ -118,7 +126,7 @@ mod tests {
         let mut receiver = Receiver::new(Acks::default(), 1, Some(4));
         let mut at_once = |number: u64| {
             receiver.on_packet(at(number), number, false);
-            receiver.take_ack(at(number)).is_some()
+            receiver.takes_ack(at(number))
         };
         // The first, as the handshake's; the third, as a second one; the fourth is the odd one.
         assert_eq!([0, 1, 2, 3].map(&mut at_once), [true, false, true, true]);
@@ -129,7 +137,7 @@ mod tests {
         let mut receiver = Receiver::new(Acks { every: 100, ..Acks::default() }, 1, None);
         for (number, is_marked, at_once) in [(0, false, true), (1, false, false), (3, false, true), (4, true, true)] {
             receiver.on_packet(at(number), number, is_marked);
-            assert_eq!(receiver.take_ack(at(number)).is_some(), at_once, "{number}");
+            assert_eq!(receiver.takes_ack(at(number)), at_once, "{number}");
         }
     }
 }

@@ -60,8 +60,9 @@ pub(crate) struct Sender {
     train: u32,
     probe_count: u32,
     probes: u32,
-    /// Scratch for newly lost packets.
+    /// Scratch for newly lost packets, and for what an acknowledgement tells.
     newly_lost: Vec<(u64, Timestamp)>,
+    fresh: Vec<(u64, u64)>,
 }
 
 impl Sender {
@@ -91,6 +92,7 @@ impl Sender {
             probe_count: 0,
             probes: 0,
             newly_lost: Vec::new(),
+            fresh: Vec::new(),
         }
     }
 
@@ -226,8 +228,9 @@ impl Sender {
     }
 
     pub(crate) fn on_ack(&mut self, now: Timestamp, ack: &Ack) {
-        let mut newest = None;
-        for (from, to) in self.known.fresh(&ack.ranges) {
+        let (mut newest, mut fresh) = (None, core::mem::take(&mut self.fresh));
+        self.known.fresh(&ack.ranges, &mut fresh);
+        for &(from, to) in &fresh {
             for number in (from.max(self.base)..to).rev() {
                 if let Some(sent) = self.acknowledge(now, number) {
                     newest = newest.max(Some((number, sent)));
@@ -235,8 +238,9 @@ impl Sender {
             }
         }
         if ack.ranges.largest() > self.known.largest() {
-            self.known = ack.ranges;
+            self.known.assign(&ack.ranges);
         }
+        self.fresh = fresh;
         if let Some((number, sent)) = newest {
             if Some(number) == self.known.largest() {
                 self.sample(now.since(sent), ack.delay);

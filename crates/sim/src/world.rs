@@ -15,7 +15,7 @@ use pcc_link::{Count, Impossible, Link, Outcome};
 /// An acknowledgement on the wire.
 const ACK_SIZE: Bytes = Bytes::new(60 + HEADERS);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 enum What {
     /// A packet reaches the receiver.
     Data { flow: u32, number: u64, marked: bool },
@@ -271,22 +271,20 @@ impl World {
         let now = self.now;
         let peer = &mut self.peers[flow as usize];
         let (_, last) = peer.way;
-        let Some(ack) = peer.receiver.take_ack(now) else { return };
-        if peer.receiver.loses_ack() {
+        if !peer.receiver.takes_ack(now) || peer.receiver.loses_ack() {
             return;
         }
-        let slot = self.keep(ack);
+        let slot = self.free_slot();
+        self.peers[flow as usize].receiver.write(now, &mut self.acks[slot as usize]);
         self.carry_back(last, flow, slot);
     }
 
     /// Where an acknowledgement is until it arrives.
-    fn keep(&mut self, ack: Ack) -> u32 {
-        let slot = self.free_acks.pop().unwrap_or_else(|| {
+    fn free_slot(&mut self) -> u32 {
+        self.free_acks.pop().unwrap_or_else(|| {
             self.acks.push(Ack::default());
             self.acks.len() as u32 - 1
-        });
-        self.acks[slot as usize] = ack;
-        slot
+        })
     }
 
     /// An acknowledgement comes to the link of this number.
@@ -296,7 +294,11 @@ impl World {
         let Outcome::Delivered { at: arrives, duplicate } = self.ups[usize::from(at)].send(self.now, ACK_SIZE) else {
             return self.free_acks.push(slot);
         };
-        let copy = duplicate.map(|time| (time, self.keep(self.acks[slot as usize])));
+        let copy = duplicate.map(|time| {
+            let copy = self.free_slot();
+            self.acks[copy as usize] = self.acks[slot as usize].clone();
+            (time, copy)
+        });
         for (time, slot) in [Some((arrives, slot)), copy].into_iter().flatten() {
             if at > first {
                 let next = What::Back { at: at - 1, flow, slot };

@@ -47,6 +47,8 @@ pub(crate) struct Tcp {
     sampler: Sampler,
     train: Train,
     known: Ranges,
+    /// Scratch for what an acknowledgement tells.
+    fresh: Vec<(u64, u64)>,
     marked: u32,
     ecn: bool,
     smoothed: Option<Duration>,
@@ -82,6 +84,7 @@ impl Tcp {
             recovery: Recovery::default(),
             sampler: Sampler::default(),
             known: Ranges::default(),
+            fresh: Vec::new(),
             marked: 0,
             ecn: flow.ecn && flow.control != Which::Bbr,
             smoothed: None,
@@ -254,8 +257,9 @@ impl Tcp {
     pub(crate) fn on_ack(&mut self, now: Timestamp, ack: &Ack) {
         self.sampler.begin();
         let una = self.board.una();
-        let (mut newest, mut acked) = (None, 0);
-        for (from, to) in self.known.fresh(&ack.ranges) {
+        let (mut newest, mut acked, mut fresh) = (None, 0, core::mem::take(&mut self.fresh));
+        self.known.fresh(&ack.ranges, &mut fresh);
+        for &(from, to) in &fresh {
             for number in (from..to).rev() {
                 match self.board.acknowledge(number) {
                     None => {}
@@ -275,8 +279,9 @@ impl Tcp {
             }
         }
         if ack.ranges.largest() > self.known.largest() {
-            self.known = ack.ranges;
+            self.known.assign(&ack.ranges);
         }
+        self.fresh = fresh;
         let rtt = newest.map(|(number, fate): (u64, Fate)| {
             let rtt = now.since(fate.stamp.sent);
             self.board.heard_of(number, fate.stamp.sent, rtt);
@@ -365,7 +370,7 @@ mod tests {
                 ranges.insert(number);
             }
             now = now + Duration::from_millis(20);
-            let ack = Ack { ranges, marked, ..Ack::default() };
+            let ack = Ack { ranges: ranges.clone(), marked, ..Ack::default() };
             tcp.on_ack(now, &ack);
             ack
         };
