@@ -5,11 +5,14 @@
  *	bpftool struct_ops register tcp_pcc.bpf.o
  *	sysctl -w net.ipv4.tcp_congestion_control=pcc	# or setsockopt(TCP_CONGESTION)
  *
- * What it cannot do: ss -ti shows rate and window only, since BPF has no get_info; and
+ * What it cannot do: ss -ti shows rate and window only, since BPF has no get_info; a socket has
+ * room for an eighth of the intervals, so that on very long paths they are longer; and
  * trains of segments last a millisecond, eight segments at 100 Mbit/s, since sk_pacing_shift
  * may not be written. That they may be shorter (min_tso_segs) helps nothing then: in the
  * lab the module with such trains fills shallow buffers as badly with 1 as with 2.
  */
+/* More do not fit into a socket: pcc_flows. */
+#define MONITOR_INTERVALS 8
 #include "pcc.h"
 #include "programs.h"
 
@@ -64,7 +67,8 @@ struct rate_sample {
 	_Bool is_ack_delayed;
 } __attribute__((preserve_access_index));
 
-enum tcp_ca_event { CA_EVENT_TX_START };
+/* Besides an event a name, so that the object has it: pcc_cwnd_event. */
+enum tcp_ca_event { CA_EVENT_TX_START, cwnd_event_tx_start };
 
 /* A loader may write the first two. */
 struct tcp_congestion_ops {
@@ -87,6 +91,8 @@ struct tcp_congestion_ops {
  * the sample of the rate.
  */
 #define SAMPLE_COMES_LAST ((6 << 16) + (10 << 8))
+/* Since this one CA_EVENT_TX_START is told by cwnd_event_tx_start, and no more by cwnd_event. */
+#define STARTS_ARE_TOLD_APART ((7 << 16) + (1 << 8))
 
 #include "tcp.h"
 
@@ -120,11 +126,11 @@ static const char usual[16] = "reno";
 #include "choose.h"
 #include "watch.h"
 
-/* What a socket may have in storage: net.core.optmem_max is 20480 before Linux 6.8, and 400
- * of that are the storage's own. A connection that has no room for its state goes on with
- * another congestion control.
+/* What a socket may have in storage: since Linux 7 it comes from kmalloc_nolock(), which has 8
+ * KB at the most, the storage's own included; and net.core.optmem_max is 20480 before 6.8. A
+ * connection that has no room for its state goes on with another congestion control.
  */
-_Static_assert(sizeof(struct pcc_flow) <= 20480 - 400, "a socket has no room for its state");
+_Static_assert(sizeof(struct pcc_flow) <= 8192 - 192, "a socket has no room for its state");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -237,19 +243,35 @@ int pcc_cong_control(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/pcc_cwnd_event")
-void BPF_PROG(pcc_cwnd_event, struct sock *sk, int event)
+/* Where the kernel has cwnd_event_tx_start, which has no second argument, `pcc kernel` gives the
+ * member that refers to this program that name. Without it, as bpftool registers it there,
+ * only pauses are noticed after which TCP forgets its window.
+ */
+static __always_inline bool is_start(u64 *ctx)
 {
+	u64 event;
+
+	if (LINUX_KERNEL_VERSION >= STARTS_ARE_TOLD_APART)
+		return true;
+	asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(event) : "r"(ctx));
+	return (u32)event == CA_EVENT_TX_START;
+}
+
+SEC("struct_ops/pcc_cwnd_event")
+int pcc_cwnd_event(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
 	struct pcc_flow *flow;
 
-	if (event != CA_EVENT_TX_START)
-		return;
+	if (!is_start(ctx))
+		return 0;
 	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
 	if (!flow)
-		return;
+		return 0;
 	read_counters(flow, sk);
 	if (pcc_on_resumption(flow))
 		set_rate(flow, sk);
+	return 0;
 }
 
 /* Loss is the utility's business. */

@@ -364,16 +364,29 @@ static void pcc_bulk_cong_control(struct sock *sk, PCC_ACK const struct rate_sam
 	pcc_on_sample(sk, rs, PCC_BULK);
 }
 
-static void pcc_cwnd_event(struct sock *sk, enum tcp_ca_event event)
+static void pcc_cwnd_event_tx_start(struct sock *sk)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
 
-	if (event != CA_EVENT_TX_START || !pcc->flow)
+	if (!pcc->flow)
 		return;
 	pcc_read(sk, pcc->flow);
 	if (pcc_on_resumption(pcc->flow))
 		pcc_set_rate(sk, pcc->flow);
 }
+
+/* Since 7.1 TCP tells this event apart. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
+#define PCC_TX_START .cwnd_event_tx_start = pcc_cwnd_event_tx_start
+#else
+#define PCC_TX_START .cwnd_event = pcc_cwnd_event
+
+static void pcc_cwnd_event(struct sock *sk, enum tcp_ca_event event)
+{
+	if (event == CA_EVENT_TX_START)
+		pcc_cwnd_event_tx_start(sk);
+}
+#endif
 
 /* Loss is the utility's business. */
 static u32 pcc_ssthresh(struct sock *sk)
@@ -424,7 +437,7 @@ static size_t pcc_get_info(struct sock *sk, u32 ext, int *attr, union tcp_cc_inf
 	.init		= begin,			\
 	.release	= pcc_release,			\
 	.cong_control	= on_sample,			\
-	.cwnd_event	= pcc_cwnd_event,		\
+	PCC_TX_START,					\
 	.ssthresh	= pcc_ssthresh,			\
 	.undo_cwnd	= pcc_undo_cwnd,		\
 	.min_tso_segs	= pcc_min_tso_segs,		\

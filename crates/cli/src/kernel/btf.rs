@@ -99,6 +99,25 @@ impl Btf {
         })
     }
 
+    /// The structure of this name, as a field at the beginning.
+    pub(super) fn structure(&self, name: &str) -> Option<Field> {
+        let is_it = |at: &usize| self.word(at + 4) >> 24 & 0x1f == STRUCT && self.name(*at) == name.as_bytes();
+        let kind = self.types.iter().skip(1).position(is_it)? + 1;
+        Some(Self::whole(u32::try_from(kind).ok()?))
+    }
+
+    /// Where the name of a member of that structure stands, and what stands there for another that is somewhere in here: where in
+    /// these bytes, and the four to write there. `None` if it has no such member, or there is no such name.
+    pub(super) fn renaming(&self, structure: &str, member: &str, name: &str) -> Option<(usize, [u8; 4])> {
+        let (at, _, members) = self.resolve(self.structure(structure)?.kind)?;
+        let entry = (0..members).map(|index| at + 12 + 12 * index).find(|at| self.name(*at) == member.as_bytes())?;
+        let wanted = [b"\0", name.as_bytes(), b"\0"].concat();
+        let length = self.word(20) as usize;
+        let strings = self.bytes.get(self.strings..self.strings.checked_add(length)?)?;
+        let place = strings.windows(wanted.len()).position(|part| part == wanted)? + 1;
+        Some((entry, u32::try_from(place).ok()?.to_ne_bytes()))
+    }
+
     /// The structure with this number, as a field at the beginning.
     pub(super) const fn whole(kind: u32) -> Field {
         Field { offset: 0, kind }
@@ -169,11 +188,27 @@ mod tests {
     }
 
     #[test]
+    fn a_member_gets_a_name_that_is_there() {
+        let mut bytes = example();
+        let btf = Btf::read(bytes.clone()).unwrap();
+        assert_eq!(btf.structure("flow"), Some(Btf::whole(3)));
+        assert_eq!(btf.structure("u32"), None, "it is no structure");
+        assert_eq!(btf.renaming("flow", "rate", "stat"), None, "a part of a name is none");
+        assert_eq!(btf.renaming("flow", "state", "law"), None, "that is a member of a member");
+        let (at, name) = btf.renaming("flow", "rate", "state").unwrap();
+        bytes[at..at + 4].copy_from_slice(&name);
+        let btf = Btf::read(bytes).unwrap();
+        let offset = |name| btf.member(Btf::whole(3), name).map(|field| field.offset);
+        assert_eq!([offset("state"), offset("rate"), offset("law.state")], [Some(0), None, Some(4)]);
+    }
+
+    #[test]
     fn what_is_cut_or_damaged_is_refused_or_misses_fields_and_never_panics() {
         let whole = example();
         for end in 0..whole.len() {
             if let Ok(btf) = Btf::read(whole[..end].to_vec()) {
                 let _ = btf.variable(5, "flow").and_then(|flow| btf.member(flow, "law.state"));
+                let _ = btf.renaming("flow", "rate", "state");
             }
         }
         for at in 0..whole.len() {
@@ -182,6 +217,8 @@ mod tests {
                 damaged[at] ^= by;
                 if let Ok(btf) = Btf::read(damaged) {
                     let _ = btf.variable(5, "flow").and_then(|flow| btf.member(flow, "law.state"));
+                    let _ = btf.renaming("flow", "rate", "state");
+                    let _ = btf.renaming("flow", "rate", "state");
                 }
             }
         }

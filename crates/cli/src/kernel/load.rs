@@ -1,7 +1,8 @@
+use super::btf::Btf;
 use super::libbpf::{Loaded, Part};
 use super::object::Source;
 use super::strives::{self, Strives};
-use super::variant::{Variables, Variant};
+use super::variant::{KERNEL_TYPES, Variables, Variant};
 use super::{rights, sysctl, trial};
 use crate::exit::Failure;
 use crate::utility::heeds_something;
@@ -70,6 +71,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         bail!("in this network namespace, which is not the first one, --default takes --allow too: nothing was loaded");
     }
     object.register_as(name, args.allow)?;
+    // Of types that cannot be read libbpf tells more.
+    if let Some(kernel) = std::fs::read(KERNEL_TYPES).ok().and_then(|types| Btf::read(types).ok()) {
+        object.fit(&kernel)?;
+    }
     let loaded = Loaded::load(&object, Part::Control)?;
     let mut before = sysctl::default()?;
     if before == *name {

@@ -1,5 +1,6 @@
 //! The BPF object: that which is built into the tool, or a file; and under which name it registers.
 
+use super::btf::Btf;
 use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,9 @@ const HOW: &str = "this pcc was built without PCC's BPF object: with clang 14 or
 /// Where the name of the congestion control stands, and how long it may be with the zero after it.
 const SECTION: &str = ".struct_ops";
 const NAME: usize = 16;
+/// What Linux calls its congestion controls, and the member that is told that something is sent with nothing in flight.
+const OPS: &str = "tcp_congestion_ops";
+const TX_START: &str = "cwnd_event_tx_start";
 /// `TCP_CONG_NON_RESTRICTED`: who has no rights may choose it too.
 const NON_RESTRICTED: u32 = 1;
 
@@ -83,6 +87,24 @@ impl Object {
     }
 }
 
+impl Object {
+    /// Has it notice each pause also where the kernel, by these types, tells of the event at its end apart: since Linux 7.1.
+    ///
+    /// Errors: the object is not one of ours.
+    pub(super) fn fit(&mut self, kernel: &Btf) -> anyhow::Result<()> {
+        let is_told_apart = kernel.structure(OPS).and_then(|ops| kernel.member(ops, TX_START)).is_some();
+        if !is_told_apart {
+            return Ok(());
+        }
+        let strange = || anyhow!("{} is not PCC's BPF object: kernel/build makes it", self.origin);
+        let begin = section(&self.bytes, ".BTF").ok_or_else(strange)?;
+        let types = Btf::read(self.bytes.get(begin..).ok_or_else(strange)?.to_vec())?;
+        let (at, name) = types.renaming(OPS, "cwnd_event", TX_START).ok_or_else(strange)?;
+        self.bytes[begin + at..begin + at + name.len()].copy_from_slice(&name);
+        Ok(())
+    }
+}
+
 /// Where a section of this name begins in an ELF file of 64 bits, in this machine's byte order.
 fn section(elf: &[u8], name: &str) -> Option<usize> {
     let number = |at: usize, size: usize| {
@@ -112,17 +134,19 @@ fn section(elf: &[u8], name: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// An ELF file with one section of that content, and its names.
-    fn elf(content: &[u8]) -> Vec<u8> {
-        let names = b"\0.struct_ops\0";
+    /// An ELF file with a section of that content, one of types, and their names.
+    fn elf_with(content: &[u8], types: &[u8]) -> Vec<u8> {
+        let names = b"\0.struct_ops\0.BTF\0";
         let mut file = vec![0; 0x40];
         file[..5].copy_from_slice(b"\x7fELF\x02");
         let contents = file.len();
         file.extend(content);
+        let described = file.len();
+        file.extend(types);
         let strings = file.len();
         file.extend(names);
         let headers = file.len();
-        for (name, at) in [(1_u32, contents), (0, strings)] {
+        for (name, at) in [(1_u32, contents), (0, strings), (13, described)] {
             let mut header = vec![0; 0x40];
             header[..4].copy_from_slice(&name.to_ne_bytes());
             header[0x18..0x20].copy_from_slice(&(at as u64).to_ne_bytes());
@@ -130,9 +154,21 @@ mod tests {
         }
         file[0x28..0x30].copy_from_slice(&(headers as u64).to_ne_bytes());
         file[0x3a..0x3c].copy_from_slice(&0x40_u16.to_ne_bytes());
-        file[0x3c..0x3e].copy_from_slice(&2_u16.to_ne_bytes());
+        file[0x3c..0x3e].copy_from_slice(&3_u16.to_ne_bytes());
         file[0x3e..0x40].copy_from_slice(&1_u16.to_ne_bytes());
         file
+    }
+
+    fn elf(content: &[u8]) -> Vec<u8> {
+        elf_with(content, &[])
+    }
+
+    /// `struct tcp_congestion_ops` with one member of that name, as BTF.
+    fn types(member: &str) -> Vec<u8> {
+        let strings = format!("\0tcp_congestion_ops\0{member}\0enum\0cwnd_event_tx_start\0");
+        let types = [1, 4 << 24 | 1, 8, 20, 0, 0];
+        let header = [0x1_eb9f, 24, 0, 24, 24, strings.len() as u32];
+        header.iter().chain(&types).flat_map(|word: &u32| word.to_ne_bytes()).chain(strings.bytes()).collect()
     }
 
     fn object(bytes: Vec<u8>) -> Object {
@@ -149,6 +185,23 @@ mod tests {
         assert_eq!(&ours.bytes[at..at + 16], b"pcc_scav\0\0\0\0\0\0\0\0");
         assert_eq!(ours.bytes[at + 16..at + 20], NON_RESTRICTED.to_ne_bytes());
         assert_eq!((&ours.bytes[..at], &ours.bytes[at + 20..]), (&before[..at], &before[at + 20..]));
+    }
+
+    #[test]
+    fn a_pause_is_told_where_the_kernel_tells_of_its_end() {
+        let before = elf_with(b"pcc", &types("cwnd_event"));
+        let kernel = |member| Btf::read(types(member)).unwrap();
+        let mut ours = object(before.clone());
+        ours.fit(&kernel("cwnd_event")).unwrap();
+        assert_eq!(ours.bytes, before, "as Linux was until 7.0");
+        ours.fit(&kernel(TX_START)).unwrap();
+        let at = section(&ours.bytes, ".BTF").unwrap();
+        let told = Btf::read(ours.bytes[at..].to_vec()).unwrap();
+        assert!(told.member(told.structure(OPS).unwrap(), TX_START).is_some());
+        let changed = ours.bytes.iter().zip(&before).filter(|(new, old)| new != old).count();
+        assert!(changed <= 4 && ours.bytes.len() == before.len());
+        let error = object(elf(b"pcc")).fit(&kernel(TX_START)).map_err(|error| error.to_string());
+        assert!(error.is_err(), "it has no types");
     }
 
     #[test]
