@@ -115,7 +115,7 @@ fn watching(object: &Object) -> Finding {
 
 /// What PCC takes of a socket's room at the most: `struct pcc_flow`, which `kernel/tcp_pcc.bpf.c` bounds, and what is the storage's
 /// own. Unit: byte.
-const STATE: u64 = 8192;
+pub(super) const STATE: u64 = 8192;
 
 /// A computer, as its files below /proc and /sys tell of it.
 struct System {

@@ -1,4 +1,5 @@
 use super::btf::Btf;
+use super::doctor::STATE;
 use super::libbpf::{Loaded, Part};
 use super::object::Source;
 use super::strives::{self, Strives};
@@ -10,7 +11,9 @@ use anyhow::{Context, anyhow, bail};
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
 use pcc_kernel::{LAWS, law_number};
+use socket2::{Domain, Socket, Type};
 use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 /// Load PCC, and make it the default if asked
@@ -96,6 +99,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         _ => anyhow!("the kernel did not register {name}: {error}"),
     })?;
     let finish = || -> anyhow::Result<()> {
+        if let Some(got) = given_to(name).filter(|got| got != name) {
+            bail!(
+                "a connection that asked for {name} got {got}: this kernel gives a socket no room for what PCC knows of it, up to \
+                 {STATE} bytes; `pcc kernel doctor` says whether a setting is why"
+            );
+        }
         if until.is_some() {
             trial::attend(name, map.id, args.trial.unwrap_or_default())?;
         }
@@ -129,6 +138,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 pub(super) fn set_limit(variables: &Variables, limit: Option<Rate>) -> anyhow::Result<()> {
     let most = limit.map_or(0, |rate| (rate.bytes_per_sec() as u64).max(1));
     variables.write("limits.most", &most.to_ne_bytes())
+}
+
+/// What a connection of this host with itself has that asks for this: another one's, where there is no room for its state. `None`
+/// where there can be no such connection.
+fn given_to(name: &str) -> Option<String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).ok()?;
+    socket.set_tcp_congestion(name.as_bytes()).ok()?;
+    socket.connect_timeout(&listener.local_addr().ok()?.into(), Duration::from_secs(1)).ok()?;
+    let got = socket.tcp_congestion().ok()?;
+    Some(String::from_utf8_lossy(&got).trim_end_matches('\0').to_owned())
 }
 
 /// Of connections that begin from then on.
@@ -172,6 +192,15 @@ mod tests {
             let error = clash(name).unwrap_err().to_string();
             assert!(error.contains(&format!("`modprobe tcp_{name}`")) && error.contains("--name"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_connection_tells_what_it_was_given() {
+        // Every Linux has it; where there is no loopback there is nothing to tell.
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).is_ok() {
+            assert_eq!(given_to("reno").as_deref(), Some("reno"));
+        }
+        assert_eq!(given_to("no-such"), None);
     }
 
     #[test]
