@@ -10,7 +10,8 @@ pub(super) const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 /// The program by which a congestion control is known to be ours: `pcc_cong_control`, of which the kernel keeps 15 letters.
 const OURS: &str = "pcc_cong_contro";
 /// The functions of a `struct tcp_congestion_ops` that PCC has: the one with that program first.
-const FUNCTIONS: [&str; 6] = ["cong_control", "init", "release", "ssthresh", "undo_cwnd", "cwnd_event"];
+const FUNCTIONS: [&str; 7] =
+    ["cong_control", "init", "release", "ssthresh", "undo_cwnd", "cwnd_event", "cwnd_event_tx_start"];
 /// The map of the connections' states.
 const FLOWS: &str = "pcc_flows";
 
