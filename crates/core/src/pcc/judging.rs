@@ -45,7 +45,11 @@ impl Pcc {
     /// outstanding cannot change it: if the interval is worth less than nothing even when all of those arrive, or if
     /// its own queue grows while its first packets are answered for.
     fn judge_early(&mut self, now: Timestamp) {
-        let Some((slot, report)) = self.monitor.so_far().filter(|_| self.law.is_starting()) else { return };
+        // Asked for with each acknowledgement: whoever does not start makes no report for it.
+        if !self.law.is_starting() {
+            return;
+        }
+        let Some((slot, report)) = self.monitor.so_far() else { return };
         let report = self.knowing(report);
         let utility = |report: &Report| finite(self.config.utility.evaluate(report));
         if !report.app_limited && self.law.ends_early(&report, &utility, &self.path()) {
