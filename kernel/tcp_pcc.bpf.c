@@ -126,9 +126,10 @@ static const char usual[16] = "reno";
 #include "choose.h"
 #include "watch.h"
 
-/* What a socket may have in storage: since Linux 7 it comes from kmalloc_nolock(), which has 8
- * KB at the most, the storage's own included; and net.core.optmem_max is 20480 before 6.8. A
- * connection that has no room for its state goes on with another congestion control.
+/* What a socket may have in storage: in new kernels (tried: 7.3, but not yet 6.18) it comes from
+ * kmalloc_nolock(), which has 8 KB at the most, the storage's own included; and
+ * net.core.optmem_max is 20480 before 6.8. A connection that has no room for its state goes
+ * on with another congestion control.
  */
 _Static_assert(sizeof(struct pcc_flow) <= 8192 - 192, "a socket has no room for its state");
 
@@ -245,7 +246,8 @@ int pcc_cong_control(u64 *ctx)
 
 /* Where the kernel has cwnd_event_tx_start, which has no second argument, `pcc kernel` gives the
  * member that refers to this program that name. Without it, as bpftool registers it there,
- * only pauses are noticed after which TCP forgets its window.
+ * what tells of the end of a pause is whatever else happens with nothing in flight: mostly that
+ * TCP forgets its window.
  */
 static __always_inline bool is_start(u64 *ctx)
 {

@@ -218,7 +218,6 @@ mod tests {
                 if let Ok(btf) = Btf::read(damaged) {
                     let _ = btf.variable(5, "flow").and_then(|flow| btf.member(flow, "law.state"));
                     let _ = btf.renaming("flow", "rate", "state");
-                    let _ = btf.renaming("flow", "rate", "state");
                 }
             }
         }

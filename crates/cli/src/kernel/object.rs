@@ -71,12 +71,11 @@ impl Object {
     ///
     /// Errors: the object is not one of ours.
     pub(super) fn register_as(&mut self, name: &str, allow: bool) -> anyhow::Result<()> {
-        let strange = || anyhow!("{} is not PCC's BPF object: kernel/build makes it", self.origin);
-        let at = section(&self.bytes, SECTION).ok_or_else(strange)?;
+        let at = section(&self.bytes, SECTION).ok_or_else(|| self.strange())?;
         // The first members of `pcc`, the first congestion control in there, are its name and its flags.
         let is_ours = |place: &&mut [u8]| place.starts_with(b"pcc\0") && place[NAME..] == [0; 4];
         if self.bytes.get_mut(at..at + NAME + 4).filter(is_ours).is_none() {
-            return Err(strange());
+            return Err(self.strange());
         }
         let mut written = [0; NAME + 4];
         let letters = name.len().min(NAME - 1);
@@ -85,9 +84,11 @@ impl Object {
         self.bytes[at..at + NAME + 4].copy_from_slice(&written);
         Ok(())
     }
-}
 
-impl Object {
+    fn strange(&self) -> anyhow::Error {
+        anyhow!("{} is not PCC's BPF object: kernel/build makes it", self.origin)
+    }
+
     /// Has it notice each pause also where the kernel, by these types, tells of the event at its end apart: since Linux 7.1.
     ///
     /// Errors: the object is not one of ours.
@@ -96,10 +97,9 @@ impl Object {
         if !is_told_apart {
             return Ok(());
         }
-        let strange = || anyhow!("{} is not PCC's BPF object: kernel/build makes it", self.origin);
-        let begin = section(&self.bytes, ".BTF").ok_or_else(strange)?;
-        let types = Btf::read(self.bytes.get(begin..).ok_or_else(strange)?.to_vec())?;
-        let (at, name) = types.renaming(OPS, "cwnd_event", TX_START).ok_or_else(strange)?;
+        let begin = section(&self.bytes, ".BTF").ok_or_else(|| self.strange())?;
+        let types = Btf::read(self.bytes.get(begin..).ok_or_else(|| self.strange())?.to_vec())?;
+        let (at, name) = types.renaming(OPS, "cwnd_event", TX_START).ok_or_else(|| self.strange())?;
         self.bytes[begin + at..begin + at + name.len()].copy_from_slice(&name);
         Ok(())
     }
