@@ -39,6 +39,7 @@ use crate::session::{Moved, SessionArgs, missing, tell_end};
 use crate::url::Url;
 use anyhow::anyhow;
 use display::Display;
+use request::Refused;
 use serde_json::json;
 use source::Source;
 use std::path::{Path, PathBuf};
@@ -59,7 +60,7 @@ Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing, 4
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What to download, as `pcc serve` prints it; one that ends in `/` is a directory
+    /// What to download, as `pcc serve` prints it: a file, or a directory
     ///
     /// Any HTTP/3 server will do. The part from # on names the server's certificate; without it the certificate must
     /// come from an authority this computer trusts. Mind the quotes: shells take # and ? for their own.
@@ -88,8 +89,22 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
 }
 
 async fn download(args: &Args, display: &Arc<Display>) -> anyhow::Result<()> {
-    let place = Place::of(args)?;
-    args.session.carry_out(&args.url, display, async |source| place.fill(source, &args.url, display).await).await
+    let place = Place::of(args, &args.url)?;
+    let work = async |source: &Source| {
+        let outcome = place.fill(source, &args.url, display).await;
+        match outcome.as_ref().err().and_then(|error| slashed(&args.url, error)) {
+            Some(directory) => Place::of(args, &directory)?.fill(source, &directory, display).await,
+            None => outcome,
+        }
+    };
+    args.session.carry_out(&args.url, display, work).await
+}
+
+/// The directory that was meant, if the server says that this URL lacks but the slash of one.
+fn slashed(url: &Url, error: &anyhow::Error) -> Option<Url> {
+    let Some(Refused::Moved { to, .. }) = error.downcast_ref() else { return None };
+    let is_its_own = to.strip_suffix('/') == Some(url.path.as_str());
+    is_its_own.then(|| to.parse().ok()).flatten().map(|path| url.with_path(path))
 }
 
 /// Where a download goes.
@@ -99,33 +114,31 @@ enum Place {
 }
 
 impl Place {
-    fn of(args: &Args) -> anyhow::Result<Self> {
+    fn of(args: &Args, url: &Url) -> anyhow::Result<Self> {
         let usage = |text: String| Err(anyhow!(text).context(Failure::Usage));
         let stdout = args.output.as_deref() == Some(Path::new("-"));
         if stdout && args.session.json {
             return usage("`--json` and `-o -` both want standard output: leave out one".to_owned());
         }
-        if names::is_directory(&args.url) {
+        if names::is_directory(url) {
             return match &args.output {
-                Some(_) if stdout => usage(format!("{} is a directory: give one with -o DIR", args.url.short())),
-                Some(dir) if dir.exists() && !dir.is_dir() => usage(format!(
-                    "{} is a file, and {} a directory: give one with -o DIR",
-                    dir.display(),
-                    args.url.short()
-                )),
+                Some(_) if stdout => usage(format!("{} is a directory: give one with -o DIR", url.short())),
+                Some(dir) if dir.exists() && !dir.is_dir() => {
+                    usage(format!("{} is a file, and {} a directory: give one with -o DIR", dir.display(), url.short()))
+                }
                 // Where the user says may be a link; what is below is the server's choice.
                 Some(dir) => Ok(Self::Directory(dir.canonicalize().unwrap_or_else(|_| dir.clone()))),
-                None => Ok(Self::Directory(names::of_url(&args.url)?.into())),
+                None => Ok(Self::Directory(names::of_url(url)?.into())),
             };
         }
         let path = match &args.output {
             Some(_) if stdout => return Ok(Self::File(Target::Stdout)),
-            Some(path) if path.is_dir() => path.join(names::of_url(&args.url)?),
+            Some(path) if path.is_dir() => path.join(names::of_url(url)?),
             Some(path) if path.file_name().is_none() || ends_with_separator(path) => {
                 return usage(format!("there is no directory {}: make it first", path.display()));
             }
             Some(path) => path.clone(),
-            None => names::of_url(&args.url)?.into(),
+            None => names::of_url(url)?.into(),
         };
         match std::fs::metadata(&path) {
             Ok(found) if found.is_dir() => {
@@ -139,7 +152,14 @@ impl Place {
     async fn fill(&self, source: &Source, url: &Url, display: &Display) -> anyhow::Result<()> {
         match self {
             Self::File(target) => {
-                let fetched = transfer::transfer(source, url, target).await?;
+                let here = match target {
+                    Target::File(path) => already::already(source, url, path, None).await?,
+                    Target::Stdout => None,
+                };
+                let fetched = match here {
+                    Some(here) => here,
+                    None => transfer::transfer(source, url, target).await?,
+                };
                 file_done(target, &fetched, display);
                 Ok(())
             }

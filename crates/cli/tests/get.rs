@@ -119,3 +119,35 @@ fn two_downloads_to_one_name_never_leave_a_mixture() {
         std::fs::remove_file(bench.path("client/target")).unwrap();
     }
 }
+
+#[test]
+fn what_is_here_already_does_not_come_again_and_what_only_is_as_long_does() {
+    let bench = Bench::new();
+    let content = bench.write("served/file", 300_000);
+    let server = bench.serve(&[]);
+    let get = || bench::last_json(&bench.run(&["get", &server.url("file"), "--json"]));
+    assert_eq!(get()["resumed_from"], 0);
+    let again = get();
+    assert_eq!((&again["resumed_from"], &again["verified"]), (&json!(300_000), &json!(true)));
+    bench.write("client/file", 300_000 - 1);
+    assert_eq!(get()["resumed_from"], 0, "another length");
+    let mut other = content.clone();
+    other[299_999] ^= 1;
+    std::fs::write(bench.path("client/file"), &other).unwrap();
+    assert_eq!(get()["resumed_from"], 0, "one bit is another");
+    assert!(std::fs::read(bench.path("client/file")).unwrap() == content);
+}
+
+#[test]
+fn a_directory_without_its_slash_is_one_all_the_same() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("served/a dir")).unwrap();
+    let content = bench.write("served/a dir/b", 2000);
+    let server = bench.serve(&[]);
+    let got = bench.run(&["get", &server.url("a%20dir")]);
+    assert!(got.status.success(), "{}", said(&got));
+    assert!(std::fs::read(bench.path("client/a dir/b")).unwrap() == content);
+    let piped = bench.run(&["get", &server.url("a%20dir"), "-o", "-"]);
+    assert_eq!(piped.status.code(), Some(2), "{}", said(&piped));
+    assert!(said(&piped).contains("is a directory: give one with -o DIR"), "{}", said(&piped));
+}

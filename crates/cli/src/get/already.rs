@@ -5,17 +5,30 @@ use super::transfer::{Fetched, ask};
 use crate::blocking::{Wanted, while_wanted};
 use crate::url::Url;
 use blake3::{Hash, Hasher};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// Read at a time: between two pieces an interrupt is heard.
 const PIECE: usize = 1 << 20;
 
-/// The file at `path`, if its BLAKE3 is the one that the server has; `None` too if it cannot be read or the server has
-/// no digests.
-pub(super) async fn already(source: &Source, url: &Url, path: &Path) -> anyhow::Result<Option<Fetched>> {
+/// The file at `path`, if it has the size and the BLAKE3 that the server has; `None` too if it cannot be read, or the server
+/// has no digests. `size` is what a listing said, if there was one that did.
+pub(super) async fn already(
+    source: &Source,
+    url: &Url,
+    path: &Path,
+    size: Option<u64>,
+) -> anyhow::Result<Option<Fetched>> {
     let begun = std::time::Instant::now();
+    let here = tokio::fs::symlink_metadata(path).await.ok().filter(Metadata::is_file).map(|here| here.len());
+    if here.is_none() {
+        return Ok(None);
+    }
+    let there = if size.is_some() { size } else { ask(source, url, false).await?.version.size };
+    if here != there {
+        return Ok(None);
+    }
     let path = path.to_owned();
     let Ok((bytes, digest)) = while_wanted(move |wanted| hash(&path, wanted)).await else { return Ok(None) };
     let same = ask(source, url, true).await?.digest == Some(digest);

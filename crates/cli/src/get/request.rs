@@ -45,7 +45,7 @@ pub(crate) enum Refused {
     /// 401 and 403.
     #[error("the server does not allow reading {url} ({status}): ask whoever runs it")]
     Forbidden { url: String, status: StatusCode },
-    /// 3xx, which we do not follow: the certificate was pinned for this server.
+    /// 3xx, which we do not follow but to a directory of that name: the certificate was pinned for this server.
     #[error("{url} has moved to {to}: ask for that")]
     Moved { url: String, to: String },
     /// Any other.

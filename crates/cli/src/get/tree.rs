@@ -300,16 +300,13 @@ impl Wanted {
     async fn fetch(&self, source: &Source, path: &Path) -> anyhow::Result<Fetched> {
         let bad = |why| BadEntry { what: format!("`{}`", self.name), directory: self.directory.url.short(), why };
         let url = child(&self.directory.url, &self.name, "").map_err(bad)?;
-        let here = tokio::fs::symlink_metadata(path).await.ok();
-        if here.as_ref().is_some_and(|here| here.is_dir()) {
+        if tokio::fs::symlink_metadata(path).await.is_ok_and(|here| here.is_dir()) {
             return Err(bad("a directory of that name is in the way".to_owned()).into());
         }
-        let same_size =
-            self.size.is_some() && here.filter(std::fs::Metadata::is_file).map(|here| here.len()) == self.size;
-        if same_size && let Some(fetched) = already(source, &url, path).await? {
-            return Ok(fetched);
+        match already(source, &url, path, self.size).await? {
+            Some(fetched) => Ok(fetched),
+            None => transfer(source, &url, &Target::File(path.to_owned())).await,
         }
-        transfer(source, &url, &Target::File(path.to_owned())).await
     }
 }
 
