@@ -1,4 +1,5 @@
 mod guards;
+mod judging;
 mod silence;
 mod steer;
 mod trains;

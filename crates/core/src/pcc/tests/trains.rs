@@ -4,7 +4,7 @@ use super::*;
 use crate::control::Law;
 
 /// A sender by this law that knows its path's RTT, and when.
-fn first_sample(law: &str) -> (Pcc, Timestamp) {
+pub(super) fn first_sample(law: &str) -> (Pcc, Timestamp) {
     let law: Option<Law> = Some(law.parse().unwrap());
     let mut pcc = Pcc::new(Config { law, ..Config::default() }, Timestamp::ZERO);
     pcc.on_packet_sent(Timestamp::ZERO, 0, PACKET);
