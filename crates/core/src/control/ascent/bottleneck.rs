@@ -86,6 +86,11 @@ impl Bottleneck {
         }
     }
 
+    /// The next pair does not follow the latest one.
+    pub(super) const fn interrupt(&mut self) {
+        self.scatter.interrupt();
+    }
+
     /// A pair was carried. Returns whether more is tried now.
     pub(super) fn update(&mut self, pair: &Pair, fate: Fate, steps: Steps) -> bool {
         let Fate { carried: Carried { growth, ln_rate }, excess, beyond, queue, fresh } = fate;
@@ -103,7 +108,9 @@ impl Bottleneck {
         if loses || loses_more || stands || grows {
             // The bottleneck is busy: what it carried is what it can carry.
             let ln_rate = if loses || loses_more { overflowing(ln_rate, rate.ln(), beyond.mean) } else { ln_rate };
-            let carried = ln_rate.mean.exp() * (1.0 - beyond.mean);
+            // A packet at the least: without one there would be no RTT, and no reading of the queue.
+            let kept = (1.0 - beyond.mean).max(1.0 / pair.packets());
+            let carried = ln_rate.mean.exp() * kept;
             self.scatter.learn(carried.ln());
             self.variance += DRIFT * DRIFT;
             let noise = (ln_rate.variance + beyond.variance).max(self.scatter.variance());
@@ -297,6 +304,23 @@ mod tests {
             (known.mean - 2.0).abs() < 1e-6 && (known.variance - 1e-8).abs() < 1e-12,
             "where it is known, as it is"
         );
+    }
+
+    #[test]
+    fn of_a_pair_that_lost_all_but_what_told_the_rtt_a_packet_was_carried_and_more_is_found_again() {
+        let mut bottleneck = at(100.0);
+        let lost = Estimate { mean: 1.0, variance: 1e-6 };
+        for i in 0..3 {
+            let pair = pair(i, 100.0, |_| 1.0, |_| 0.0);
+            update(&mut bottleneck, &pair, NOTHING, (1.0, lost, 0.0));
+            assert!(mbit(&bottleneck) > 0.5 * 100.0 / pair.packets(), "{bottleneck:?}");
+        }
+        let rate = mbit(&bottleneck);
+        (3..40).for_each(|i| {
+            let rate = mbit(&bottleneck);
+            update(&mut bottleneck, &pair(i, rate, |_| 0.0, |_| 0.0), NOTHING, (0.0, NOTHING, 0.0));
+        });
+        assert!(mbit(&bottleneck) > 100.0 * rate, "{bottleneck:?}");
     }
 
     #[test]

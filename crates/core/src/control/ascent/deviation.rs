@@ -38,6 +38,8 @@ pub(super) struct Look {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deviation {
     last: Option<(f64, f64)>,
+    /// Whether the next look follows that one: time of which nothing was seen counts for none.
+    follows: bool,
     mean: f64,
     /// What goes through the queue, ours and theirs, as far as it was seen.
     through: f64,
@@ -57,9 +59,15 @@ impl Deviation {
         // Others have no more than is left, of the queue as of what goes through it.
         let theirs = above * (1.0 - ours.max(carried / self.through)).max(0.0);
         let (mean, then) = self.last.unwrap_or((theirs, at));
+        let then = if self.follows { then } else { at };
         let weight = ((at - then) / MEMORY).clamp(0.0, 1.0);
         self.mean += weight * ((theirs - mean).abs() - self.mean);
-        self.last = Some((mean + weight * (theirs - mean), at));
+        (self.last, self.follows) = (Some((mean + weight * (theirs - mean), at)), true);
+    }
+
+    /// The next look does not follow the latest one.
+    pub(super) const fn interrupt(&mut self) {
+        self.follows = false;
     }
 
     pub(super) const fn seconds(&self) -> f64 {
@@ -126,6 +134,21 @@ mod tests {
         seconds(&mut deviation, 0, 10, |_| 0.005, (1.0, 100.0));
         let drained = seconds(&mut deviation, 10, 20, |_| 0.0, LITTLE);
         assert!(drained < 1e-12, "{drained}");
+    }
+
+    #[test]
+    fn after_a_pause_one_look_is_not_the_mean() {
+        for (interrupted, is_kept) in [(true, true), (false, false)] {
+            let mut deviation = Deviation::default();
+            let before = seconds(&mut deviation, 0, 60, sawtooth, LITTLE);
+            if interrupted {
+                deviation.interrupt();
+            }
+            deviation.learn(look(70.0, 0.05, LITTLE));
+            assert_eq!((deviation.seconds() - before).abs() < 1e-12, is_kept, "{before}: {deviation:?}");
+            deviation.learn(look(70.1, 0.05, LITTLE));
+            assert!((deviation.seconds() - before).abs() > 1e-5, "the next one follows it");
+        }
     }
 
     #[test]

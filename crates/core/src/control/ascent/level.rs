@@ -85,6 +85,9 @@ pub(super) struct Level {
     /// So many of those are known, as far as it matters.
     differences: f64,
     last: Option<(f64, f64)>,
+    /// Whether the next reading follows that one: after a pause a queue may be any, and that tells nothing of how far readings
+    /// are off.
+    follows: bool,
     recent: f64,
     mean: f64,
     /// The rate and the level that the present ones are compared with.
@@ -103,6 +106,7 @@ impl Level {
             noise: 0.0,
             differences: 0.0,
             last: None,
+            follows: false,
             recent: 0.0,
             mean: 0.0,
             anchor: (0.0, 0.0),
@@ -139,8 +143,9 @@ impl Level {
         self.doubt != Doubt::None
     }
 
-    /// What was under test is not known any more.
-    pub(super) fn forget_test(&mut self) {
+    /// The next reading does not follow the latest one, and what was under test is not known any more.
+    pub(super) fn interrupt(&mut self) {
+        self.follows = false;
         self.doubt = Doubt::None;
     }
 
@@ -153,13 +158,13 @@ impl Level {
         let above = (least - self.least + growth.max(0.0) * pair.second.duration.as_secs_f64()).max(0.0);
         let at = pair.second.started.as_secs_f64();
         let residual = pair.second.rtt_residual.as_secs_f64();
-        if let Some((before, then)) = self.last {
+        if let Some((before, then)) = self.last.filter(|_| self.follows) {
             let unexpected = (above - before - growth * (at - then)).abs();
             // As long as there are few, each counts alike: who began with none for their mean would be too sure of the first.
             self.differences = (self.differences + 1.0).min(MANY);
             self.noise += (unexpected.max(residual) - self.noise) / self.differences;
         }
-        self.last = Some((above, at));
+        (self.last, self.follows) = (Some((above, at)), true);
         self.recent += RECENT * (above - self.recent);
         self.mean += (above - self.mean) / MANY;
         // A level that is gone most of the time was not the path's.
@@ -208,7 +213,7 @@ impl Level {
         if tested != probe {
             // One that left later: of the test's own nothing was heard.
             if probe.wrapping_sub(tested) < u8::MAX / 2 {
-                self.forget_test();
+                self.doubt = Doubt::None;
             }
             return Tested::No;
         }
@@ -227,6 +232,10 @@ impl Level {
             return Tested::Queue;
         }
         self.wait = FIRST_WAIT * rtt;
+        // What was gone before the test says nothing of a path that is longer: that less was sent was no mistake.
+        if before <= 0.0 {
+            return Tested::Queue;
+        }
         // What rises at half of our rate is filled by somebody else. And where less was sent than that, it was not the rate that
         // kept it: a window keeps a queue as it is, at any rate.
         if after - before > enough || !stands || pair.rate() < ACHIEVED_SHARE * pair.target() {
@@ -417,33 +426,5 @@ mod tests {
         let found = level.on_tested(6, &pair(1, 40.0, |_| 0.0, |_| 0.02), true, RTT);
         assert_eq!(found, Tested::Path(12.0e6), "the rate at which it stood before");
         assert!(level.is_raised(), "{level:?}");
-    }
-
-    #[test]
-    fn a_level_that_is_gone_before_it_was_tested_is_not_the_path_s() {
-        // A queue that was there for long, and is drained at once; half of it is remembered.
-        let (mut level, mut at) = (Level::above(RTT), 0);
-        pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
-        let drained = pair(at + 1, 80.0, |_| 0.0, |_| 0.0);
-        for (queue, is_raised) in [(0.02, true), (0.0, false)] {
-            let mut level = level;
-            level.doubt = Doubt::Testing(0.02, 0);
-            level.read(&pair(at, 80.0, |_| 0.0, |_| queue), 0.0, Answer::Unclear, true);
-            level.wonder(&pair(at, 80.0, |_| 0.0, |_| queue), Answer::Unclear);
-            level.noise = 0.015;
-            level.on_tested(0, &drained, true, RTT);
-            assert_eq!(level.is_raised(), is_raised, "{level:?}");
-        }
-    }
-
-    #[test]
-    fn a_test_of_which_nothing_is_heard_is_forgotten() {
-        for (later, in_doubt) in [(250, true), (252, true), (0, false), (2, false)] {
-            let mut level = Level::above(RTT);
-            level.doubt = Doubt::Wanted(0.02);
-            level.begin_pair(254);
-            assert_eq!(level.on_tested(later, &pair(0, 80.0, |_| 0.0, |_| 0.02), true, RTT), Tested::No);
-            assert_eq!(level.in_doubt(), in_doubt, "probe {later}");
-        }
     }
 }

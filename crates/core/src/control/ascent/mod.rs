@@ -151,8 +151,7 @@ impl Ascent {
     fn on_probe(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         let Some(trial) = slot.trial else { return Verdict::Wait };
         if report.app_limited {
-            self.probing.first = None;
-            self.probing.level.forget_test();
+            self.probing.interrupt();
             return Verdict::Wait;
         }
         let length = self.length(path);

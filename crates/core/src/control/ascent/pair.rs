@@ -26,6 +26,11 @@ impl Pair {
         self.second.sent.get() as f64 / f64::from(self.second.packets.max(1)) / self.rate()
     }
 
+    /// Packets of both.
+    pub(super) fn packets(&self) -> f64 {
+        f64::from(self.first.packets) + f64::from(self.second.packets.max(1))
+    }
+
     /// Geometric mean of the rates asked for. Unit: byte/s.
     pub(super) fn target(&self) -> f64 {
         (self.first.target.bytes_per_sec() * self.second.target.bytes_per_sec()).sqrt()

@@ -76,10 +76,18 @@ impl Probing {
         self.trial = self.trial.wrapping_add(2) & !1;
         self.second = None;
         self.launched.clear();
+        self.interrupt();
+    }
+
+    /// Between the pair before and the next one more changed than the rate, and time passed of which nothing is known. What the
+    /// first probe of a pair told is no half of one any more.
+    pub(super) fn interrupt(&mut self) {
         self.first = None;
-        // Between a pair before and one after, more has changed than the rate.
         self.last_growth = None;
-        self.level.forget_test();
+        self.level.interrupt();
+        self.bottleneck.interrupt();
+        self.deviation.interrupt();
+        self.rival.interrupt();
     }
 
     /// The result of a probe; a pair, if it is the second of one, and whether it left since more was tried.
@@ -133,6 +141,7 @@ fn at_best(change: Estimate) -> Estimate {
 
 #[cfg(test)]
 mod tests {
+    use super::super::level::Answer;
     use super::super::pair::tests::pair;
     use super::super::tests::path;
     use super::*;
@@ -149,6 +158,25 @@ mod tests {
             probing.trial = next;
             probing.forget_pairs();
             assert_eq!(probing.trial, begins, "after {next}");
+        }
+    }
+
+    #[test]
+    fn after_an_interruption_no_part_takes_what_comes_next_for_what_follows() {
+        let interrupted = |probing: &Probing| format!("{probing:?}").matches("follows: false").count();
+        for forgets in [true, false] {
+            let mut probing = probing();
+            let pair = pair(0, 50.0, |_| 0.0, |_| 0.0);
+            probing.level.read(&pair, 0.0, Answer::Yes, true);
+            probing.growth(&pair);
+            assert_eq!((interrupted(&probing), probing.last_growth.is_some()), (2, true));
+            probing.first = Some((0, Box::new(report(50.0, 0.0))));
+            if forgets {
+                probing.forget_pairs()
+            } else {
+                probing.interrupt()
+            }
+            assert_eq!((interrupted(&probing), probing.last_growth, probing.first.is_some()), (3, None, false));
         }
     }
 

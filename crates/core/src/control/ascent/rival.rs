@@ -58,6 +58,11 @@ impl Cubic {
         Self { largest: now, began: at, low: now, ..*self }
     }
 
+    /// As it was, so much later: time in which nothing is sent is none in which it grows (RFC 9438 §5.8).
+    fn later(self, by: f64) -> Self {
+        Self { began: self.began + by, yields: (self.yields.0 + by, self.yields.1 + by), ..self }
+    }
+
     fn yielding(self, at: f64, rtt: f64, queue: f64) -> Self {
         Self { yields: (at, at + YIELD_RTTS * rtt + 2.0 * queue), ..self }
     }
@@ -69,6 +74,8 @@ pub(super) struct Rival {
     /// How often the queue was too long of late, 0 to 1.
     crowded: f64,
     seen: Option<f64>,
+    /// Whether the next moment follows that one.
+    follows: bool,
     cubic: Option<Cubic>,
 }
 
@@ -78,10 +85,19 @@ impl Rival {
         self.cubic.is_some()
     }
 
+    /// The next moment does not follow the latest one: what was seen meanwhile is not known.
+    pub(super) const fn interrupt(&mut self) {
+        self.follows = false;
+    }
+
     /// The floor under the rate, if there is one, in packets an RTT.
     pub(super) fn update(&mut self, seen: Seen) -> Option<f64> {
         let Seen { at, rtt, queue, crowded, lost, window, most } = seen;
-        let since = self.seen.replace(at).map_or(0.0, |seen| at - seen);
+        let mut since = self.seen.replace(at).map_or(0.0, |seen| at - seen);
+        if !std::mem::replace(&mut self.follows, true) {
+            self.cubic = self.cubic.map(|cubic| cubic.later(since));
+            since = 0.0;
+        }
         let weight = (since / (MEMORY_RTTS * rtt).max(MEMORY)).clamp(0.0, 1.0);
         self.crowded += weight * (f64::from(u8::from(crowded)) - self.crowded);
         self.cubic = match self.cubic {
@@ -191,6 +207,28 @@ pub(super) mod tests {
             assert_eq!(rival.update(seen(from + 2.0 * RTT, false, false)), None);
             assert_eq!(pairs(&mut rival, from + 0.2, 8, true), None, "and it does not come back at once");
         }
+    }
+
+    #[test]
+    fn time_of_which_nothing_is_known_brings_no_floor_takes_none_away_and_lets_none_grow() {
+        let mut rival = Rival::default();
+        pairs(&mut rival, 1.0, 60, false);
+        rival.interrupt();
+        assert_eq!(rival.update(seen(5.0, true, false)), None);
+        assert!(!rival.is_there() && rival.crowded < 1e-9, "{rival:?}");
+
+        let mut rival = there();
+        let before = pairs(&mut rival, 2.8, 5, true).unwrap();
+        for pause in [20.0, 40.0] {
+            rival.interrupt();
+            let after = rival.update(seen(2.92 + pause, false, false)).unwrap();
+            assert!((after / before - 1.0).abs() < 1e-9, "{before} became {after}");
+        }
+        // Nor is a time to give way over.
+        assert_eq!(rival.update(seen(43.0, true, true)), None);
+        rival.interrupt();
+        assert_eq!(rival.update(seen(60.0, true, false)), None);
+        assert!(rival.update(seen(60.2, true, false)).is_some());
     }
 
     #[test]

@@ -162,3 +162,47 @@ fn what_a_window_keeps_as_it_is_is_not_the_path_s_however_long_it_stands() {
         assert_eq!(level.is_raised(), is_the_path_s, "{held_back_to} of what was asked for: {level:?}");
     }
 }
+
+#[test]
+fn what_a_queue_became_in_a_pause_is_no_noise() {
+    for (interrupted, expected) in [(true, 0.0), (false, 0.01)] {
+        let mut level = Level::above(RTT);
+        (0..10).for_each(|at| drop(read(&mut level, at, 100.0, 0.01, Answer::Yes)));
+        if interrupted {
+            level.interrupt();
+        }
+        // An RTT and a half a pair: as though the queue had emptied by itself.
+        read(&mut level, 1000, 100.0, 0.0, Answer::Yes);
+        near(level.noise, expected / 10.0);
+        read(&mut level, 1001, 100.0, 0.01, Answer::Yes);
+        assert!(level.noise > 0.0009, "the next one follows it: {level:?}");
+    }
+}
+
+#[test]
+fn a_level_that_is_gone_before_it_was_tested_is_not_the_path_s() {
+    // A queue that was there for long, and is drained at once; half of it is remembered.
+    let (mut level, mut at) = (Level::above(RTT), 0);
+    pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
+    let drained = pair(at + 1, 80.0, |_| 0.0, |_| 0.0);
+    for (queue, is_raised) in [(0.02, true), (0.0, false)] {
+        let mut level = level;
+        level.doubt = Doubt::Testing(0.02, 0);
+        level.read(&pair(at, 80.0, |_| 0.0, |_| queue), 0.0, Answer::Unclear, true);
+        level.wonder(&pair(at, 80.0, |_| 0.0, |_| queue), Answer::Unclear);
+        level.noise = 0.015;
+        let found = level.on_tested(0, &drained, true, RTT);
+        assert_eq!((level.is_raised(), matches!(found, Tested::Path(_))), (is_raised, is_raised), "{level:?}");
+    }
+}
+
+#[test]
+fn a_test_of_which_nothing_is_heard_is_forgotten() {
+    for (later, in_doubt) in [(250, true), (252, true), (0, false), (2, false)] {
+        let mut level = Level::above(RTT);
+        level.doubt = Doubt::Wanted(0.02);
+        level.begin_pair(254);
+        assert_eq!(level.on_tested(later, &pair(0, 80.0, |_| 0.0, |_| 0.02), true, RTT), Tested::No);
+        assert_eq!(level.in_doubt(), in_doubt, "probe {later}");
+    }
+}
