@@ -42,6 +42,8 @@ pub(crate) struct Interval {
     latest_lost: Option<(u64, Timestamp)>,
     pub(crate) outstanding: u32,
     sent: Bytes,
+    /// What left and is no evidence.
+    discarded: Bytes,
     lost: Bytes,
     rtt: Slope,
     acks: AckSpan,
@@ -68,6 +70,7 @@ impl Interval {
             latest_lost: None,
             outstanding: 0,
             sent: Bytes::ZERO,
+            discarded: Bytes::ZERO,
             lost: Bytes::ZERO,
             rtt: Slope::default(),
             acks: AckSpan::default(),
@@ -100,6 +103,11 @@ impl Interval {
         self.latest_lost = Some((packet, now));
     }
 
+    /// Bytes of its latest packets that left at one time.
+    pub(crate) const fn latest_train(&self) -> Bytes {
+        self.last_train
+    }
+
     /// So many of its packets arrived marked.
     pub(crate) fn on_marked(&mut self, packets: u32) {
         self.packets_marked = self.packets_marked.saturating_add(packets).min(self.packets);
@@ -113,11 +121,12 @@ impl Interval {
         self.acks.on_acked(now, bytes);
     }
 
-    /// A packet whose fate nobody will report: as if it had never been sent.
+    /// A packet whose fate nobody will report: it is no evidence, but it left, and the rate was what it was.
     pub(crate) fn on_discarded(&mut self, bytes: Bytes) {
         self.outstanding = self.outstanding.saturating_sub(1);
         self.packets = self.packets.saturating_sub(1);
         self.sent -= bytes;
+        self.discarded += bytes;
     }
 
     pub(crate) fn on_rtt(&mut self, sent_at: Timestamp, rtt: Duration) {
@@ -163,6 +172,8 @@ impl Interval {
         self.lost += outstanding;
         self.outstanding = 0;
         self.timed_out = true;
+        // It is over now: what the transport says of its packets from here on is told of nobody, and nothing waits for it.
+        self.latest_lost = None;
     }
 
     /// When the fate of all its packets is known for good, if it is: a loss of late may yet turn out to be none, on a
@@ -181,7 +192,7 @@ impl Interval {
         // n trains span n gaps: without the last one's own time the rate of a short interval would look too high.
         let sending = self.last_sent.since(self.started) + self.slot.rate.time_for(self.last_train);
         let duration = self.ended.map_or(sending, |end| end.since(self.started).max(sending));
-        let achieved = Rate::from_volume(self.sent, duration);
+        let achieved = Rate::from_volume(self.sent + self.discarded, duration);
         let idle = self.limited.time().as_secs_f64() > LIMITED_SHARE * duration.as_secs_f64();
         let short = achieved < self.slot.rate * ACHIEVED_SHARE;
         let limited_by = match (idle, short) {

@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 
 /// Packets remembered at the most; a transport that has more outstanding loses the attribution of the oldest.
 const MAX_PACKETS: usize = 1 << 20;
+/// So many may be in flight: of more, what became of the older half would not be known.
+pub(crate) const MAX_IN_FLIGHT: u64 = MAX_PACKETS as u64 / 2;
 /// A jump in packet numbers beyond this starts afresh instead of filling the gap.
 const MAX_GAP: u64 = 1 << 16;
 /// Intervals waiting for the fate of their packets at the most.
@@ -76,11 +78,11 @@ const fn micros(at: Timestamp) -> u32 {
 }
 
 impl Sent {
-    /// How long ago it was sent.
-    const fn age(&self, now: Timestamp) -> Duration {
+    /// How long ago it was sent; `None` if the clock stepped back, or if that is longer than anybody waits.
+    fn age(&self, now: Timestamp) -> Option<Duration> {
         let age = micros(now).wrapping_sub(self.at_us);
-        // Beyond half of the circle it is the clock that stepped back.
-        Duration::from_micros(if age > u32::MAX / 2 { 0 } else { age as u64 })
+        // Beyond half of the circle one cannot tell which of the two it is.
+        (age <= u32::MAX / 2).then(|| Duration::from_micros(age.into()))
     }
 }
 
@@ -164,7 +166,8 @@ impl Monitor {
     /// Opens an interval for the packet about to be recorded.
     pub(crate) fn open(&mut self, now: Timestamp, slot: Slot, packet: Bytes, rtt: Duration, rng: &mut Rng) {
         let (shortest, longest) = slot.rtts;
-        let by_time = rtt.mul_f64(shortest + (longest - shortest) * rng.unit());
+        let rtts = shortest + (longest - shortest) * rng.unit();
+        let by_time = Duration::try_from_secs_f64(rtt.as_secs_f64() * rtts).unwrap_or(rtt);
         let length = self.config.length(&slot, by_time, packet, rtt);
         self.intervals.push_back(Interval::new(self.next_interval, slot, length, now));
         self.next_interval += 1;
@@ -173,6 +176,7 @@ impl Monitor {
     /// Closes the open interval if it has lasted long enough; true if it did. `limited` is what the transport says
     /// keeps it from sending.
     pub(crate) fn close_if_due(&mut self, now: Timestamp, rtt: &RttEstimator, limited: Option<LimitedBy>) -> bool {
+        self.forget_overtaken(now, stall_period(rtt));
         if self.is_full() {
             return false;
         }
@@ -247,7 +251,8 @@ impl Monitor {
             }
             Fate::Lost => {
                 // No more than a quarter of an RTT, by which RFC 9002 §6.1.2 and RACK (RFC 8985 §6.2) wait for packets.
-                let late = was.age(now).saturating_sub(self.latest_rtt).min(self.latest_rtt / 4);
+                let age = was.age(now).unwrap_or_default();
+                let late = age.saturating_sub(self.latest_rtt).min(self.latest_rtt / 4);
                 self.lateness = self.lateness.max(late);
                 self.was_late = true;
                 if let Some(interval) = self.interval_of(was) {
@@ -258,23 +263,29 @@ impl Monitor {
         if self.largest_acked.is_none_or(|largest| packet > largest) {
             (self.largest_acked, self.newest_acked) = (Some(packet), Some((packet, was)));
         }
-        Some(Acked { sent_at: now - was.age(now), bytes })
+        Some(Acked { sent_at: now - was.age(now).unwrap_or_default(), bytes })
     }
 
     /// Ends the reading of an acknowledgement: the RTT of its newest packet, if it moved the largest one.
     pub(crate) fn on_end_acks(&mut self, now: Timestamp) -> Option<Duration> {
         let (_, newest) = self.newest_acked.take()?;
         let marks = core::mem::take(&mut self.marks);
-        let rtt = newest.age(now);
-        self.latest_rtt = rtt;
-        let of_the_path = self.bursts.is_of_the_path(now, rtt);
         if let Some(interval) = self.interval_of(newest) {
             interval.on_marked(marks);
-            if of_the_path {
-                interval.on_rtt(now - rtt, rtt);
-            }
+        }
+        let rtt = newest.age(now)?;
+        self.latest_rtt = rtt;
+        if self.bursts.is_of_the_path(now, rtt)
+            && let Some(interval) = self.interval_of(newest)
+        {
+            interval.on_rtt(now - rtt, rtt);
         }
         Some(rtt)
+    }
+
+    /// Whether an acknowledgement is being read: its RTT and its marks are told of at its end.
+    pub(crate) const fn reads_an_acknowledgement(&self) -> bool {
+        self.newest_acked.is_some()
     }
 
     /// So many packets arrived marked: most likely the newest ones of this acknowledgement, or of the next one that has
@@ -382,6 +393,25 @@ impl Monitor {
     fn interval_of(&mut self, sent: Sent) -> Option<&mut Interval> {
         let front = self.intervals.front()?.id as u32;
         self.intervals.get_mut(sent.interval.wrapping_sub(front) as usize)
+    }
+
+    /// Settles what is in no interval and was overtaken so long ago: the transport forgot it.
+    fn forget_overtaken(&mut self, now: Timestamp, long: Duration) {
+        self.trim();
+        while let Some(&front) = self.packets.front()
+            && front.fate == Fate::Outstanding
+            && self.largest_acked.is_some_and(|largest| self.first < largest)
+            && front.age(now).is_none_or(|age| age > long)
+            && self.interval_of(front).is_none()
+        {
+            self.discard_below(self.first + 1);
+            self.trim();
+        }
+    }
+
+    /// Bytes of the latest packets that left at one time.
+    pub(crate) fn latest_train(&self) -> Bytes {
+        self.intervals.back().map_or(Bytes::ZERO, Interval::latest_train)
     }
 
     /// Drops settled packets from the front, and lost ones whose interval has been judged.

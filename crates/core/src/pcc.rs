@@ -1,5 +1,6 @@
 //! The facade a transport holds: packet events in, rate and window out.
 
+mod clock;
 mod delivery;
 mod judging;
 mod silence;
@@ -14,6 +15,7 @@ use crate::rtt::RttEstimator;
 use crate::trains::Trains;
 use crate::units::{Bytes, Rate, Timestamp};
 use crate::utility::{Fair, Utility};
+use clock::Clock;
 use core::time::Duration;
 use delivery::DeliveryRate;
 use silence::Stall;
@@ -99,6 +101,7 @@ pub struct Pcc {
     due: Timestamp,
     /// [`Pcc::congestion_window`], made anew when RTT or rate change.
     window: Bytes,
+    clock: Clock,
 }
 
 impl Pcc {
@@ -122,11 +125,12 @@ impl Pcc {
             on_end: 0,
             delivery: DeliveryRate::default(),
             previous: None,
-            stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, ended: None },
+            stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, starting: true, ended: None },
             start: Start { settled: Bytes::ZERO, volume: initial_window(packet) },
             trains: Trains::none(),
             due: now,
             window: Bytes::ZERO,
+            clock: Clock::new(now),
             config,
         }
         .ready()
@@ -140,6 +144,7 @@ impl Pcc {
 
     /// A packet that will be acknowledged or declared lost leaves now. Numbers must increase; gaps are fine.
     pub fn on_packet_sent(&mut self, now: Timestamp, packet: u64, bytes: Bytes) {
+        let now = self.clock.read(now);
         self.end_idle(now);
         self.tick(now);
         let limited = self.limited.take();
@@ -156,7 +161,10 @@ impl Pcc {
             self.due = now;
         }
         if self.monitor.bytes_in_flight() == Bytes::ZERO {
-            self.stall.progress = now;
+            // A silence lasts until the path answers, also where the transport takes all that it sent for lost meanwhile.
+            if self.stall.halvings == 0 {
+                self.stall.progress = now;
+            }
             self.due = now;
         }
         let window_limited = self.monitor.bytes_in_flight() + self.packet + self.packet > self.window;
@@ -167,6 +175,7 @@ impl Pcc {
 
     /// That packet was acknowledged. [`Pcc::on_end_acks`] follows after the last one of an acknowledgement.
     pub fn on_ack(&mut self, now: Timestamp, packet: u64) {
+        let now = self.clock.read(now);
         if let Some(acked) = self.monitor.on_ack(now, packet) {
             self.trains.on_ack(packet, acked.bytes);
             self.end_stall(now, acked.sent_at);
@@ -175,6 +184,7 @@ impl Pcc {
 
     /// All packets of one acknowledgement were reported: samples are taken and decisions made.
     pub fn on_end_acks(&mut self, now: Timestamp) {
+        let now = self.clock.read(now);
         if let Some(sample) = self.monitor.on_end_acks(now) {
             let first = self.rtt.smoothed().is_none();
             // The handshake's sample contains what both hosts computed. On a short path that is most of it, and the
@@ -203,15 +213,19 @@ impl Pcc {
         self.monitor.on_marked(packets);
     }
 
-    /// That packet was declared lost.
+    /// That packet was declared lost: before [`Pcc::on_end_acks`] or after it.
     pub fn on_loss(&mut self, now: Timestamp, packet: u64) {
+        let now = self.clock.read(now);
         self.monitor.on_loss(now, packet);
         self.trains.on_loss(packet);
-        self.take_reports(now);
+        if !self.monitor.reads_an_acknowledgement() {
+            self.take_reports(now);
+        }
     }
 
     /// The fate of all packets numbered below `packet` will never be reported: keys or path were discarded.
     pub fn on_discarded(&mut self, now: Timestamp, packet: u64) {
+        let now = self.clock.read(now);
         self.monitor.discard_below(packet);
         self.trains.discard_below(packet);
         self.take_reports(now);
@@ -219,6 +233,7 @@ impl Pcc {
 
     /// Everything sent over several probe time-outs was lost (RFC 9002 §7.6).
     pub fn on_persistent_congestion(&mut self, now: Timestamp) {
+        let now = self.clock.read(now);
         // A transport learns of it by the acknowledgement that ends the silence; the silence was answered already.
         let answered = self.stall.ended.is_some_and(|ended| now.since(ended) <= self.rtt.smoothed_or_assumed());
         if answered {
@@ -229,6 +244,7 @@ impl Pcc {
 
     /// The transport may send but does not, for this reason; the next packet sent ends it.
     pub fn on_limited(&mut self, now: Timestamp, by: LimitedBy) {
+        let now = self.clock.read(now);
         self.limited.get_or_insert((now, by));
     }
 
@@ -238,6 +254,7 @@ impl Pcc {
     /// parameters stay the same, what it knows of the path stays too. A sender that still looks for the path's rate goes on
     /// doing so.
     pub fn steer(&mut self, now: Timestamp, utility: Arc<dyn Utility>, law: Option<Law>) {
+        let now = self.clock.read(now);
         let before = self.config.law();
         (self.config.utility, self.config.law) = (utility, law);
         let law = self.config.law();
@@ -266,6 +283,7 @@ impl Pcc {
 
     /// Does what is due by now: closes intervals, gives up on packets, notices a stall. Every event does it too.
     pub fn on_timer(&mut self, now: Timestamp) {
+        let now = self.clock.read(now);
         self.due = now;
         self.tick(now);
     }
@@ -283,7 +301,7 @@ impl Pcc {
                     self.tell_decision(now, "interval over");
                 }
             }
-            self.due = self.next_timer().unwrap_or(now);
+            self.due = self.next_due().unwrap_or(now);
             self.take_reports(now);
         }
     }
@@ -291,6 +309,10 @@ impl Pcc {
     /// When [`Pcc::on_timer`] should be called at the latest. A transport with no timer to spare may leave it to the
     /// next event.
     pub fn next_timer(&self) -> Option<Timestamp> {
+        self.next_due().map(|due| self.clock.told_at(due))
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
         let stall = (self.monitor.bytes_in_flight() > Bytes::ZERO).then(|| self.stall.next(&self.rtt));
         [stall, self.monitor.next_deadline(&self.rtt)].into_iter().flatten().min()
     }
@@ -324,9 +346,9 @@ impl Pcc {
         Bytes::new(self.packet.get() * u64::from(self.train_packets()))
     }
 
-    /// The time for which pacing keeps a sender silent.
+    /// The time for which pacing keeps a sender silent: that of what left last.
     fn gap(&self) -> Duration {
-        self.slot.rate.time_for(self.train())
+        self.slot.rate.time_for(self.train().max(self.monitor.latest_train()))
     }
 
     /// Bytes sent and not yet acknowledged, lost or discarded.

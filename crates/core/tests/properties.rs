@@ -39,7 +39,9 @@ fn op() -> impl Strategy<Value = Op> {
         8 => Just(Op::EndAcks),
         5 => packet().prop_map(|packet| Op::Lose { packet }),
         1 => packet().prop_map(|below| Op::Discard { below }),
+        2 => (0..40u32, any::<u32>()).prop_map(|(bits, packets)| Op::Marked { packets: packets.checked_shr(bits).unwrap_or(0) }),
         3 => any::<u8>().prop_map(|why| Op::Limited { why }),
+        1 => (any::<u8>(), any::<u8>()).prop_map(|(law, utility)| Op::Steer { law, utility }),
         1 => Just(Op::PersistentCongestion),
         4 => Just(Op::Timer),
         8 => Just(Op::AwaitTimer),
@@ -82,6 +84,19 @@ fn what_only_a_spurious_loss_overtook_may_be_given_up() {
         transfer(65, 169, 0),
     ];
     run(&setup, &ops, u32::MAX);
+}
+
+#[test]
+fn a_clock_that_was_far_ahead_for_a_moment_keeps_no_law_from_judging() {
+    for law in 0..LAWS.len() as u8 {
+        // So slow that a transfer takes seconds.
+        let max_rate = Some(20_000.0);
+        let setup = Setup { seed: 1, law, utility: 0, max_datagram_size: Size::Usual, max_rate };
+        let transfer = Op::Transfer { packets: 255, rtt_ms: 30, lose_every: 0 };
+        let hour = 3_600_000_000_000;
+        let ahead = [transfer, transfer, Op::Jump { nanos: 2 * hour }, transfer, Op::Jump { nanos: hour }];
+        run(&setup, &[&ahead[..], &[transfer; 8]].concat(), u32::MAX);
+    }
 }
 
 /// A path of 20 ms to 100 ms that loses what is too much, for long enough to leave Starting and to probe; then it stalls and

@@ -14,13 +14,14 @@ pub(super) const LONG_IDLE: Duration = Duration::from_secs(10);
 pub(super) const HOST_PAUSE: Duration = Duration::from_millis(10);
 
 /// When the path last answered, how often the rate was halved since, what it was before; when the last silence was
-/// noticed and when it ended.
+/// noticed, whether the path's rate was still looked for then, and when it ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stall {
     pub(super) progress: Timestamp,
     pub(super) halvings: u64,
     pub(super) before: Rate,
     pub(super) noticed: Timestamp,
+    pub(super) starting: bool,
     pub(super) ended: Option<Timestamp>,
 }
 
@@ -63,6 +64,7 @@ impl Pcc {
             }
             if self.stall.halvings == 0 {
                 (self.stall.before, self.stall.noticed) = (self.law.rate(), now);
+                self.stall.starting = self.law.is_starting();
             }
             self.stall.halvings += 1;
             let (rate, knocking) = (self.law.rate(), self.knocking_rate());
@@ -84,7 +86,12 @@ impl Pcc {
         self.stall.ended = Some(now);
         if sent_at < self.stall.noticed {
             // What was sent before the silence was noticed arrived: the path became longer, nothing else.
-            self.law.back_off(self.path().clamp(self.stall.before));
+            let before = self.path().clamp(self.stall.before);
+            if self.stall.starting {
+                self.start(before);
+            } else {
+                self.law.back_off(before);
+            }
             return self.replan(now, "late answer");
         }
         // Little is known of the path now: look for its rate by doubling again, from a quarter of the old one if the
@@ -113,6 +120,8 @@ impl Pcc {
         (self.limited, self.on_end) = (None, 0);
         if now.since(self.filled.unwrap_or(last)) > LONG_IDLE && self.rtt.smoothed().is_some() {
             self.filled = Some(now);
+            // Nor is a silence before it the path's any more.
+            (self.stall.halvings, self.stall.progress) = (0, now);
             let fresh = self.initial_rate(self.rtt.smoothed_or_assumed()) * 4.0;
             self.start(self.law.rate().min(fresh));
             self.replan(now, "long idle");

@@ -104,8 +104,12 @@ pub enum Op {
     Lose { packet: Packet },
     /// All packets below this one are forgotten.
     Discard { below: Packet },
+    /// So many packets of the acknowledgement arrived marked.
+    Marked { packets: u32 },
     /// There is nothing to send, or it cannot be sent.
     Limited { why: u8 },
+    /// The user wants something else, by the law that [`LAWS`] has at this place.
+    Steer { law: u8, utility: u8 },
     /// Everything of late was lost.
     PersistentCongestion,
     /// Somebody asks for what is due.
@@ -187,6 +191,11 @@ impl World {
             Op::EndAcks => self.sender.on_end_acks(self.now),
             Op::Lose { packet } => self.lose(self.number(packet)),
             Op::Discard { below } => self.discard(self.number(below)),
+            Op::Marked { packets } => self.sender.on_congestion_experienced(packets),
+            Op::Steer { law, utility } => {
+                let (law, utility) = chosen(law, utility);
+                self.sender.steer(self.now, utility, law);
+            }
             Op::Limited { why } => self.sender.on_limited(self.now, reason(why)),
             Op::PersistentCongestion => self.sender.on_persistent_congestion(self.now),
             Op::Timer => self.sender.on_timer(self.now),
@@ -273,6 +282,8 @@ impl World {
         let mut on_the_way: VecDeque<(Timestamp, u64)> = VecDeque::new();
         let packets = self.to_transfer.min(u32::from(packets));
         self.to_transfer -= packets;
+        let (began, before, patience) = (self.now, self.audit.told(), self.patience());
+        let is_awaited = !self.in_flight.is_empty();
         for n in 0..packets {
             let gap = self.sender.rate().time_for(Bytes::new(self.datagram)).min(Duration::from_secs(10));
             self.wait(gap);
@@ -297,6 +308,20 @@ impl World {
             self.ack(packet);
             self.sender.on_end_acks(self.now);
         }
+        // However its clock went and whatever was told before, a path that answers is judged; what was forgotten is waited for
+        // by the RTT that was known then. Datagrams larger than there are leave too seldom for the rate, with pauses between them.
+        let answers = lose_every != 1 && self.datagram <= u16::MAX.into();
+        let patience = patience.max(self.patience()) + 4 * rtt;
+        let end_of_time = self.now == Timestamp::from_nanos(u64::MAX);
+        let may_wait = !answers || is_awaited || end_of_time || self.now.since(began) < patience;
+        assert!(may_wait || self.audit.told() > before, "nothing was told in {patience:?} of {packets} packets");
+    }
+
+    /// So long an interval may last at the most, with all that comes before it.
+    fn patience(&self) -> Duration {
+        let rtt = self.sender.rtt();
+        let interval = Duration::from_millis(250).max(4 * rtt.smoothed_or_assumed());
+        4 * (interval + 2 * rtt.pto())
     }
 
     /// What holds at every moment.
@@ -351,11 +376,17 @@ struct Audit {
 
 #[derive(Debug, Default)]
 struct Seen {
+    /// Intervals and decisions.
+    told: u64,
     last_interval: Option<u64>,
     complaint: Option<String>,
 }
 
 impl Audit {
+    fn told(&self) -> u64 {
+        self.seen.lock().unwrap().told
+    }
+
     fn check(&self) {
         let complaint = self.seen.lock().unwrap().complaint.take();
         assert!(complaint.is_none(), "{}", complaint.unwrap_or_default());
@@ -365,6 +396,7 @@ impl Audit {
 impl Observer for Audit {
     fn on_event(&self, event: &Event<'_>) {
         let mut seen = self.seen.lock().unwrap();
+        seen.told += 1;
         let complaint = match event {
             Event::Interval { report, utility, .. } => {
                 let repeated = seen.last_interval.is_some_and(|last| report.id <= last);

@@ -3,6 +3,7 @@
 use crate::interval::Report;
 use crate::rng::Rng;
 use crate::units::Rate;
+use core::time::Duration;
 
 /// Trials of a round: two pairs.
 const TRIALS: usize = 4;
@@ -73,13 +74,15 @@ impl Results {
     }
 }
 
-/// Two intervals at the same rate as one report.
+/// Two intervals at the same rate as one report, of twice the packets: what such an interval is in the mean. The slopes are of the
+/// time that one of them lasted, and so is all that is measured against them.
 pub(super) fn merged(a: &Report, b: &Report) -> Report {
-    let (sent, duration) = (a.sent + b.sent, a.duration + b.duration);
+    let sent = a.sent + b.sent;
     let mean = |a: Option<f64>, b: Option<f64>| Some((a? + b?) / 2.0);
+    let residual = a.rtt_residual.as_secs_f64().hypot(b.rtt_residual.as_secs_f64()) / core::f64::consts::SQRT_2;
     Report {
-        duration,
-        achieved: Rate::from_volume(sent, duration),
+        duration: (a.duration + b.duration) / 2,
+        achieved: Rate::from_volume(sent, a.duration + b.duration),
         packets: a.packets.saturating_add(b.packets),
         packets_lost: a.packets_lost.saturating_add(b.packets_lost),
         loss_bursts: a.loss_bursts.saturating_add(b.loss_bursts),
@@ -90,6 +93,9 @@ pub(super) fn merged(a: &Report, b: &Report) -> Report {
         rtt_least: a.rtt_least.zip(b.rtt_least).map(|(a, b)| a.min(b)),
         rtt_gradient: mean(a.rtt_gradient, b.rtt_gradient),
         rtt_gradient_error: a.rtt_gradient_error.hypot(b.rtt_gradient_error) / 2.0,
+        rtt_span: (a.rtt_span + b.rtt_span) / 2,
+        rtt_pause: (a.rtt_pause + b.rtt_pause) / 2,
+        rtt_residual: Duration::try_from_secs_f64(residual).unwrap_or(a.rtt_residual),
         rtt_deviation: (a.rtt_deviation + b.rtt_deviation) / 2,
         rtt_samples: a.rtt_samples.saturating_add(b.rtt_samples),
         ..a.clone()

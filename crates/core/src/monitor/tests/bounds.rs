@@ -177,3 +177,63 @@ fn an_interval_tells_early_if_it_is_closed_and_judged_and_lost_something() {
         assert!(monitor.intervals.is_empty());
     }
 }
+
+#[test]
+fn what_is_lost_of_an_interval_that_was_given_up_is_lost_once() {
+    let (mut monitor, rtt) = sent_ten();
+    // Losses are believed after 7 ms only.
+    monitor.lateness = ms(7);
+    monitor.close_if_due(at(30), &rtt, None);
+    monitor.on_ack(at(40), 0);
+    let deadline = monitor.next_deadline(&rtt).unwrap();
+    monitor.on_loss(deadline - ms(3), 1);
+    let report = popped(&mut monitor, deadline);
+    assert_eq!((report.packets_lost, report.lost, report.timed_out), (9, Bytes::new(9000), true));
+    (2..10).for_each(|packet| monitor.on_loss(deadline, packet));
+    assert_eq!((monitor.bytes_in_flight(), monitor.pop(deadline + ms(100)).is_none()), (Bytes::ZERO, true));
+}
+
+#[test]
+fn what_the_transport_forgot_of_no_interval_leaves_the_flight_once_it_is_overtaken_for_long() {
+    let (mut monitor, rtt) = sent_ten();
+    monitor.realign();
+    (0..10).filter(|packet| *packet != 3 && *packet != 4).for_each(|packet| {
+        monitor.on_ack(at(60), packet);
+    });
+    let long = at(9) + stall_period(&rtt);
+    for (now, left) in [(long, 2000), (long + ms(1), 1000), (long + ms(3), 1000), (long + ms(4), 0)] {
+        monitor.close_if_due(now, &rtt, None);
+        assert_eq!(monitor.bytes_in_flight(), Bytes::new(left), "{now:?}");
+    }
+    // What nothing overtook may be all that the path holds.
+    let (mut monitor, rtt) = sent_ten();
+    monitor.realign();
+    monitor.close_if_due(at(100_000), &rtt, None);
+    assert_eq!(monitor.bytes_in_flight(), Bytes::new(10_000));
+}
+
+#[test]
+fn a_packet_that_nobody_reports_on_is_no_evidence_and_the_rate_is_what_left() {
+    let (mut monitor, rtt) = sent_ten();
+    monitor.close_if_due(at(30), &rtt, None);
+    monitor.discard_below(2);
+    (2..10).for_each(|packet| {
+        monitor.on_ack(at(60), packet);
+    });
+    let report = popped(&mut monitor, at(60));
+    assert_eq!((report.packets, report.sent, report.limited_by), (8, Bytes::new(8000), LimitedBy::Network));
+    assert!((report.achieved.mbit() * 3.0 / 8.0 - 1.0).abs() < 1e-9, "{report:?}");
+}
+
+#[test]
+fn a_packet_that_was_acknowledged_before_it_was_sent_tells_its_marks_and_no_rtt() {
+    let (mut monitor, rtt) = sent_ten();
+    monitor.close_if_due(at(30), &rtt, None);
+    (0..10).for_each(|packet| {
+        monitor.on_ack(at(20), packet);
+    });
+    monitor.on_marked(3);
+    assert_eq!(monitor.on_end_acks(at(20)), None);
+    let report = popped(&mut monitor, at(31));
+    assert_eq!((report.packets_marked, report.rtt_samples), (3, 0));
+}

@@ -41,3 +41,113 @@ fn no_law_is_sent_by_more_than_the_limit_nor_by_less_than_the_floor() {
         }
     }
 }
+
+/// Counts and lengths of the intervals that were reported.
+#[derive(Debug, Default)]
+struct Reports(Mutex<Vec<crate::interval::Report>>);
+
+impl Observer for Reports {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::Interval { report, .. } = event {
+            self.0.lock().unwrap().push((*report).clone());
+        }
+    }
+}
+
+/// A sender that tells its reports.
+fn reporting(law: &str) -> (Flow, Arc<Reports>) {
+    let (mut flow, reports) = (Flow::new(), Arc::new(Reports::default()));
+    let config = Config { law: Some(law.parse().unwrap()), observer: Some(reports.clone()), ..Config::default() };
+    flow.pcc = Pcc::new(config, flow.now);
+    (flow, reports)
+}
+
+#[test]
+fn an_acknowledgement_tells_its_rtt_and_its_marks_whether_its_losses_come_before_its_end_or_after_it() {
+    for loss_first in [true, false] {
+        let (mut flow, reports) = reporting("ascent,without=trains");
+        flow.sends_for(RTT + ms(1));
+        // An interval whose packets are all answered for at once, but for the first, which is lost by that.
+        let first = flow.next;
+        let sent = flow.now;
+        let end = sends(&mut flow.pcc, sent, first..first + 40);
+        let now = end + RTT;
+        for (_, packet) in std::mem::take(&mut flow.awaited) {
+            flow.pcc.on_ack(end, packet);
+        }
+        flow.pcc.on_end_acks(end);
+        reports.0.lock().unwrap().clear();
+        (first + 1..first + 40).for_each(|packet| flow.pcc.on_ack(now, packet));
+        flow.pcc.on_congestion_experienced(8);
+        if loss_first {
+            flow.pcc.on_loss(now, first);
+            flow.pcc.on_end_acks(now);
+        } else {
+            flow.pcc.on_end_acks(now);
+            flow.pcc.on_loss(now, first);
+        }
+        flow.pcc.on_packet_sent(now + ms(1), first + 40, PACKET);
+        flow.pcc.on_ack(now + RTT, first + 40);
+        flow.pcc.on_end_acks(now + RTT);
+        let reports = reports.0.lock().unwrap();
+        let sum = |of: fn(&crate::interval::Report) -> u32| reports.iter().map(of).sum::<u32>();
+        assert_eq!(sum(|report| report.packets_marked), 8, "loss first: {loss_first}");
+        assert!(sum(|report| report.rtt_samples) >= 1, "loss first: {loss_first}");
+    }
+}
+
+#[test]
+fn a_clock_that_was_an_hour_ahead_for_a_moment_does_not_keep_the_sender_waiting() {
+    let hour = Duration::from_secs(3600);
+    let (mut flow, reports) = reporting("ascent");
+    flow.sends_for(ms(300));
+    let rate = flow.pcc.rate();
+    flow.now = flow.now + hour;
+    flow.awaited.iter_mut().for_each(|(due, _)| *due = *due + hour);
+    flow.sends_for(ms(200));
+    flow.now = flow.now - hour;
+    (flow.due, flow.probed) = (flow.now, flow.now);
+    flow.awaited.iter_mut().for_each(|(due, _)| *due = *due - hour);
+    reports.0.lock().unwrap().clear();
+    flow.sends_for(ms(1000));
+    assert!(reports.0.lock().unwrap().len() > 10, "of the second after it");
+    assert!(flow.pcc.rate() > rate, "{rate} became {}", flow.pcc.rate());
+}
+
+#[test]
+fn a_train_that_left_on_time_leaves_no_pause_that_the_application_made() {
+    let (mut flow, reports) = reporting("allegro");
+    flow.sends_for(ms(400));
+    reports.0.lock().unwrap().clear();
+    // What may leave at once does, and then there is nothing more until it is time for the next.
+    let max = Rate::from_mbit(200.0);
+    flow.pcc.config.max_rate = Some(max);
+    for _ in 0..20_000 {
+        while flow.awaited.front().is_some_and(|(due, _)| *due <= flow.now) {
+            let (_, packet) = flow.awaited.pop_front().unwrap();
+            flow.pcc.on_ack(flow.now, packet);
+            flow.pcc.on_end_acks(flow.now);
+        }
+        let train = (flow.pcc.send_quantum().get() / PACKET.get()).max(1);
+        for _ in 0..train {
+            flow.pcc.on_packet_sent(flow.now, flow.next, PACKET);
+            flow.awaited.push_back((flow.now + RTT, flow.next));
+            flow.next += 1;
+        }
+        flow.pcc.on_limited(flow.now, LimitedBy::Application);
+        flow.now = flow.now + flow.pcc.rate().time_for(Bytes::new(train * PACKET.get()));
+    }
+    let reports = reports.0.lock().unwrap();
+    let (all, limited) = (reports.len(), reports.iter().filter(|report| report.app_limited).count());
+    assert!(all > 20 && limited * 20 <= all, "{limited} of {all}");
+    assert!(flow.pcc.rate() > max * 0.9, "{}", flow.pcc.rate());
+}
+
+#[test]
+fn no_more_may_be_in_flight_than_is_known_of() {
+    let (mut pcc, now) = first_sample("ascent");
+    pcc.law.back_off(Rate::from_mbit(1e6));
+    pcc.replan(now, "as though it was found");
+    let known = PACKET.get() * crate::monitor::MAX_IN_FLIGHT;
+    assert_eq!(pcc.congestion_window(), Bytes::new(known));
+}

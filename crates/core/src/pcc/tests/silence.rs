@@ -123,3 +123,47 @@ fn a_path_that_returns_is_begun_at_a_quarter_of_its_rate_unless_it_was_away_for_
         assert!((rate.mbit() / expected.mbit() - 1.0).abs() < 0.01, "{silence} ms: {rate}, not {expected}");
     }
 }
+
+#[test]
+fn a_hiccup_while_the_path_s_rate_is_looked_for_does_not_end_that() {
+    let mut flow = Flow::new();
+    flow.sends_for(ms(80));
+    assert!(flow.pcc.law.is_starting());
+    let before = flow.pcc.law.rate();
+    // The path holds everything back for a while.
+    flow.now = flow.now + ms(300);
+    flow.pcc.on_timer(flow.now);
+    flow.tells("no acknowledgement");
+    flow.due = flow.now;
+    flow.sends_for(ms(1)).tells("late answer, Starting");
+    assert_eq!(flow.pcc.law.rate(), before);
+    flow.sends_for(ms(1000));
+    assert!(flow.pcc.law.rate() > before * 100.0, "{before}, and a second later {}", flow.pcc.law.rate());
+}
+
+#[test]
+fn a_silence_lasts_while_the_transport_takes_all_for_lost_and_asks_again_and_is_nobody_s_after_long_idle() {
+    for (idle, begins) in [(false, "path returned"), (true, "long idle")] {
+        let (mut flow, before) = silent();
+        let noticed = flow.pcc.stall.progress;
+        // As with a retransmission time-out: everything is lost, and one packet sent anew.
+        for _ in 0..4 {
+            flow.awaited.drain(..).for_each(|(_, packet)| flow.pcc.on_loss(flow.now, packet));
+            assert_eq!(flow.pcc.bytes_in_flight(), Bytes::ZERO);
+            flow.now = flow.now + ms(200);
+            flow.pcc.on_packet_sent(flow.now, flow.next, PACKET);
+            flow.awaited.push_back((flow.now + RTT, flow.next));
+            flow.next += 1;
+            assert_eq!(flow.pcc.stall.progress, noticed, "nothing was answered");
+        }
+        if idle {
+            flow.awaited.drain(..).for_each(|(_, packet)| flow.pcc.on_loss(flow.now, packet));
+            flow.now = flow.now + Duration::from_secs(3600);
+            (flow.due, flow.probed) = (flow.now, flow.now);
+        }
+        flow.sends_for(RTT + ms(2)).tells(begins);
+        let story = flow.story.0.lock().unwrap().join("\n");
+        assert!(idle || flow.pcc.rate() < before * 0.51, "{before}, and then {}:\n{story}", flow.pcc.rate());
+        assert_eq!(story.contains("path returned"), !idle, "{story}");
+    }
+}

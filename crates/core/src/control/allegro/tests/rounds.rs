@@ -155,7 +155,7 @@ fn two_intervals_at_the_same_rate_are_one_of_their_sums_and_means() {
         ..crate::utility::tests::report(40.0, 0.3)
     };
     let both = merged(&a, &b);
-    assert_eq!((both.duration, both.sent, both.lost), (ms(400), Bytes::new(3_000_000), Bytes::new(400_000)));
+    assert_eq!((both.duration, both.sent, both.lost), (ms(200), Bytes::new(3_000_000), Bytes::new(400_000)));
     assert_eq!((both.packets, both.packets_lost, both.loss_bursts, both.rtt_samples), (2000, 400, 400, 2000));
     assert_eq!((both.rtt, both.rtt_least, both.rtt_deviation), (Some(ms(35)), Some(ms(28)), ms(3)));
     assert!((both.achieved.mbit() - 60.0).abs() < 1e-9, "{both:?}");
@@ -292,4 +292,34 @@ fn a_mark_is_not_counted_as_a_loss_beside_itself() {
     let marked = Report { packets_marked: 30, ..crate::utility::tests::report(50.0, 0.0) };
     assert_eq!(worthless_loss(&marked, &marked, &|report| 0.05 - report.loss(), 2.0), None);
     assert_eq!(worthless_loss(&marked, &marked, &|report| 0.02 - report.loss(), 2.0), Some(0.03));
+}
+
+#[test]
+fn two_equal_intervals_are_worth_as_one_what_each_is_by_every_utility() {
+    let ms = Duration::from_millis;
+    let one = Report {
+        rtt: Some(ms(31)),
+        rtt_least: Some(ms(30)),
+        rtt_base: Some(ms(30)),
+        rtt_gradient: Some(0.005),
+        rtt_gradient_error: 1e-5,
+        rtt_span: ms(95),
+        rtt_pause: ms(2),
+        rtt_residual: Duration::from_micros(700),
+        rtt_deviation: ms(1),
+        sent: Bytes::new(625_000),
+        lost: Bytes::new(6250),
+        ..crate::utility::tests::report(50.0, 0.01)
+    };
+    for name in crate::utility::NAMES {
+        let written = match name {
+            "weighted" => "weighted,share=0.5",
+            "hybrid" => "hybrid,needed=20Mbit",
+            "rate-limiter" => "rate-limiter,limit=20Mbit",
+            name => name,
+        };
+        let utility = crate::utility::parse(written).unwrap();
+        let (each, both) = (utility.evaluate(&one), utility.evaluate(&merged(&one, &one)));
+        assert!((each - both).abs() < 1e-6 * each.abs().max(1.0), "{name}: {each}, and both {both}");
+    }
 }
