@@ -55,7 +55,7 @@ pub struct Path {
     pub packet: Bytes,
     /// The lengths of monitor intervals.
     pub monitor: monitor::Config,
-    /// The lowest rate: a packet in the longest interval.
+    /// The lowest rate: a packet an RTT, or each 250 ms where that is longer.
     pub floor: Rate,
     /// What any sender may begin with: the initial window in half an RTT.
     pub initial: Rate,
@@ -122,7 +122,8 @@ pub enum Verdict {
 /// A control law. One of them holds the base rate of a connection and plans its monitor intervals, once start-up has found
 /// the rate's order of magnitude.
 pub trait RateControl: Debug + Send + Sync {
-    /// What the next interval is for. Called when the previous one closes and after each verdict but [`Verdict::Wait`].
+    /// What the next interval is for. Called when the previous one closes, after each verdict but [`Verdict::Wait`], and wherever
+    /// something else than the law ended what was being tried: a guard, a pause, another objective.
     /// What is decided by chance `rng` decides.
     fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot;
 

@@ -10,7 +10,8 @@ use crate::units::Rate;
 /// Units: R in Mbit/s.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateLimiter {
-    /// The rate R above which more is worth less. No default.
+    /// The rate R above which more is worth less. No default: with the 0 that `default()` leaves here it is defined for no
+    /// interval, and its sender decides nothing.
     pub limit: Rate,
     /// What it is without a limit.
     pub primary: Proteus,

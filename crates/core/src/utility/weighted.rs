@@ -16,7 +16,8 @@ const LEAST_ARRIVED: f64 = 1e-6;
 /// of an interval cannot be told from nothing, and it is worth less than anything else that may happen at that rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weighted {
-    /// The share s of the link's capacity that this sender is to have, 0 to 1. No default.
+    /// The share s of the link's capacity that this sender is to have, 0 to 1. No default: with the 0 that `default()` leaves here it is
+    /// defined for no interval, and its sender decides nothing.
     pub share: f64,
 }
 
