@@ -309,8 +309,8 @@ impl World {
             self.sender.on_end_acks(self.now);
         }
         // However its clock went and whatever was told before, a path that answers is judged; what was forgotten is waited for
-        // by the RTT that was known then. Datagrams larger than there are leave too seldom for the rate, with pauses between them.
-        let answers = lose_every != 1 && self.datagram <= u16::MAX.into();
+        // by the RTT that was known then. A few packets close no interval, and datagrams larger than there are leave too seldom.
+        let answers = packets >= 10 && lose_every != 1 && self.datagram <= u16::MAX.into();
         let patience = patience.max(self.patience()) + 4 * rtt;
         let end_of_time = self.now == Timestamp::from_nanos(u64::MAX);
         let may_wait = !answers || is_awaited || end_of_time || self.now.since(began) < patience;
