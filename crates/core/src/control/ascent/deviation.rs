@@ -42,7 +42,7 @@ pub(super) struct Deviation {
     follows: bool,
     mean: f64,
     /// What goes through the queue, ours and theirs, as far as it was seen.
-    through: f64,
+    pub(super) through: f64,
 }
 
 impl Deviation {

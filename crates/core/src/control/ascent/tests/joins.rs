@@ -233,6 +233,16 @@ fn what_others_do_to_the_queue_is_learnt_where_it_is_certainly_shared_and_the_mo
 }
 
 #[test]
+fn where_no_queue_is_nobody_s_part_goes_through_it() {
+    for (queue, is_shared) in [(0.0, false), (0.005, true)] {
+        let mut law = probing();
+        pairs(&mut law, 100, |_| queue, (0.5, 1e-4), &|report| -(report.achieved.mbit() - 50.0).powi(2));
+        let through = law.probing.deviation.through / Rate::from_mbit(50.0).bytes_per_sec();
+        assert_eq!(through > 1.5, is_shared, "{through} of what we sent, behind {queue} s");
+    }
+}
+
+#[test]
 fn a_queue_that_is_dear_in_the_mean_lowers_the_rate_only_if_it_certainly_is_one() {
     let fair = |report: &Report| Fair::default().evaluate(report);
     for (error, falls) in [(1e-4, true), (0.5, false)] {
