@@ -141,8 +141,11 @@ fn at_best(change: Estimate) -> Estimate {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bottleneck::{Fate, Steps};
+    use super::super::deviation::Look;
     use super::super::level::Answer;
     use super::super::pair::tests::pair;
+    use super::super::rival::Seen;
     use super::super::tests::path;
     use super::*;
     use crate::utility::tests::report;
@@ -163,20 +166,31 @@ mod tests {
 
     #[test]
     fn after_an_interruption_no_part_takes_what_comes_next_for_what_follows() {
-        let interrupted = |probing: &Probing| format!("{probing:?}").matches("follows: false").count();
+        let follow = |probing: &Probing| {
+            let told = format!("{probing:?}");
+            let scatter = format!("{:?}", probing.bottleneck).contains("scatter: Scatter { last: Some");
+            (told.matches("follows: true").count(), scatter, probing.last_growth.is_some(), probing.first.is_some())
+        };
         for forgets in [true, false] {
             let mut probing = probing();
-            let pair = pair(0, 50.0, |_| 0.0, |_| 0.0);
-            probing.level.read(&pair, 0.0, Answer::Yes, true);
-            probing.growth(&pair);
-            assert_eq!((interrupted(&probing), probing.last_growth.is_some()), (2, true));
+            let pair = pair(0, 50.0, |_| 0.0, |_| 0.01);
+            let growth = probing.growth(&pair);
+            let queue = probing.level.read(&pair, 0.0, Answer::Yes, true).unwrap();
+            let (beyond, carried) = (Estimate { mean: 0.0, variance: 1e-8 }, pair.carried());
+            let fate = Fate { carried, excess: 0.0, beyond, queue, fresh: true };
+            probing.bottleneck.update(&pair, fate, Steps { first: 0.02, largest: 0.25, doublings: 1.0 });
+            let look = Look { at: 1.0, above: 0.01, carried: 6e6, ours: 1.0, alone: true, shared: false };
+            probing.deviation.learn(look);
+            let seen = Seen { at: 1.0, rtt: 0.03, queue: 0.01, crowded: false, lost: false, window: 50.0, most: 100.0 };
+            probing.rival.update(seen);
             probing.first = Some((0, Box::new(report(50.0, 0.0))));
+            assert_eq!(follow(&probing), (3, true, true, true), "{growth:?}");
             if forgets {
                 probing.forget_pairs()
             } else {
                 probing.interrupt()
             }
-            assert_eq!((interrupted(&probing), probing.last_growth, probing.first.is_some()), (3, None, false));
+            assert_eq!(follow(&probing), (0, false, false, false));
         }
     }
 

@@ -176,6 +176,18 @@ fn a_probe_short_of_data_takes_its_pair_with_it_and_the_rate_within_reach() {
 }
 
 #[test]
+fn a_probe_short_of_data_interrupts_all_that_follows_from_pair_to_pair() {
+    let (mut law, fair) = (probing(), Fair::default());
+    run(&mut law, 20, 50.0);
+    let interrupted = |law: &Ascent| format!("{law:?}").contains("follows: false");
+    assert!(!interrupted(&law));
+    let slot = law.next(&path(), &mut Rng::new(1));
+    let report = Report { app_limited: true, ..carried(slot, Duration::from_secs(1), 1000.0) };
+    law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+    assert!(interrupted(&law));
+}
+
+#[test]
 fn results_of_a_plan_that_was_given_up_are_not_paired_with_later_ones() {
     let mut law = probing();
     let fair = Fair::default();
