@@ -293,10 +293,7 @@ impl<'a> SendStream<'a> {
                 stream = %self.id, max_data = self.state.max_data, data_sent = self.state.data_sent,
                 "write blocked by connection-level flow control or send window"
             );
-            if !stream.connection_blocked {
-                stream.connection_blocked = true;
-                self.state.connection_blocked.push(self.id);
-            }
+            self.state.wait_in_line(self.id);
             return Err(WriteError::Blocked);
         }
 
@@ -304,10 +301,12 @@ impl<'a> SendStream<'a> {
         let written = stream.write(source, limit)?;
         self.state.data_sent += written.bytes as u64;
         self.state.unacked_data += written.bytes as u64;
+        stream.place_in_line = None;
         trace!(stream = %self.id, "wrote {} bytes", written.bytes);
         if !was_pending {
             self.state.pending.push_pending(self.id, stream.priority);
         }
+        self.state.first_was_told = false;
         Ok(written)
     }
 
@@ -365,6 +364,7 @@ impl<'a> SendStream<'a> {
         // send. We leave flow control alone because the peer's responsible for issuing additional
         // credit based on the final offset communicated in the RESET_STREAM frame we send.
         self.state.unacked_data -= stream.pending.unacked();
+        self.state.first_was_told = false;
         stream.reset();
         self.pending.reset_stream.push((self.id, error_code));
 

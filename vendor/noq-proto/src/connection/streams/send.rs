@@ -20,6 +20,8 @@ pub(super) struct Send {
     pub(super) fin_pending: bool,
     /// Whether this stream is in the `connection_blocked` list of `Streams`
     pub(super) connection_blocked: bool,
+    /// PCC: its place in that line, from when it began to wait until it writes
+    pub(super) place_in_line: Option<u64>,
     /// The reason the peer wants us to stop, if `STOP_SENDING` was received
     pub(super) stop_reason: Option<VarInt>,
 }
@@ -33,6 +35,7 @@ impl Send {
             priority: 0,
             fin_pending: false,
             connection_blocked: false,
+            place_in_line: None,
             stop_reason: None,
         })
     }

@@ -1,4 +1,8 @@
-use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, VecDeque},
+    vec::Vec,
+};
 use core::{convert::TryFrom, mem};
 
 use tracing::{debug, trace};
@@ -104,7 +108,13 @@ pub struct StreamsState {
     /// Streams blocked on connection-level flow control or stream window space
     ///
     /// Streams are only added to this list when a write fails.
-    pub(super) connection_blocked: Vec<StreamId>,
+    ///
+    /// PCC: by the place in line that each got when it began to wait, and keeps until it has written.
+    connection_blocked: BTreeMap<u64, StreamId>,
+    /// PCC: the next place in line.
+    next_place: u64,
+    /// PCC: whether the first in line was told that it can write, and nothing has been written or freed since.
+    pub(super) first_was_told: bool,
     /// Connection-level flow control budget dictated by the peer
     pub(super) max_data: u64,
     /// The initial receive window
@@ -166,7 +176,9 @@ impl StreamsState {
             send_streams: 0,
             pending: PendingStreamsQueue::new(),
             events: VecDeque::new(),
-            connection_blocked: Vec::new(),
+            connection_blocked: BTreeMap::new(),
+            next_place: 0,
+            first_was_told: false,
             max_data: 0,
             receive_window: receive_window.into(),
             local_max_data: receive_window.into(),
@@ -235,6 +247,24 @@ impl StreamsState {
         self.send_streams = 0;
         self.data_sent = 0;
         self.connection_blocked.clear();
+        self.first_was_told = false;
+    }
+
+    /// PCC: puts a stream in line for what the connection may write, at the place it had if it did not get anything
+    /// when it was told that it could write.
+    pub(super) fn wait_in_line(&mut self, id: StreamId) {
+        let Some(stream) = self.send.get_mut(&id).and_then(|s| s.as_mut()) else {
+            return;
+        };
+        if stream.connection_blocked {
+            return;
+        }
+        stream.connection_blocked = true;
+        let place = *stream.place_in_line.get_or_insert_with(|| {
+            self.next_place += 1;
+            self.next_place
+        });
+        self.connection_blocked.insert(place, id);
     }
 
     /// Process incoming stream frame
@@ -606,6 +636,7 @@ impl StreamsState {
         }
         let id = frame.id;
         self.unacked_data -= frame.offsets.end - frame.offsets.start;
+        self.first_was_told = false;
         if !stream.ack(frame) {
             // The stream is unfinished or may still need retransmits
             return;
@@ -672,6 +703,7 @@ impl StreamsState {
     /// Handle increase to connection-level flow control limit
     pub(crate) fn received_max_data(&mut self, n: VarInt) {
         self.max_data = self.max_data.max(n.into());
+        self.first_was_told = false;
     }
 
     pub(crate) fn received_max_stream_data(
@@ -703,8 +735,7 @@ impl StreamsState {
                     // The stream is still blocked on the connection flow control
                     // window. In order to get unblocked when the window relaxes
                     // it needs to be in the connection blocked list.
-                    ss.connection_blocked = true;
-                    self.connection_blocked.push(id);
+                    self.wait_in_line(id);
                 }
             }
         } else if id.initiator() == self.side && self.is_local_unopened(id) {
@@ -731,8 +762,11 @@ impl StreamsState {
             return Some(StreamEvent::Opened { dir });
         }
 
-        if self.write_limit() > 0 {
-            while let Some(id) = self.connection_blocked.pop() {
+        // PCC: who waits longest is told first, and alone: who writes takes all there is, so of several that are told at a
+        // time the one that happens to run first gets everything, and always the same one may. It may have lost interest;
+        // then the next one's turn comes with the next acknowledgement, and with nothing left to be acknowledged at once.
+        if self.write_limit() > 0 && (!self.first_was_told || self.unacked_data == 0) {
+            while let Some((_, id)) = self.connection_blocked.pop_first() {
                 let Some(stream) = self.send.get_mut(&id).and_then(|s| s.as_mut()) else {
                     continue;
                 };
@@ -743,6 +777,7 @@ impl StreamsState {
                 // If it's no longer sensible to write to a stream (even to detect an error) then
                 // don't report it.
                 if stream.is_writable() && stream.max_data > stream.offset() {
+                    self.first_was_told = true;
                     return Some(StreamEvent::Writable { id });
                 }
             }
@@ -810,6 +845,7 @@ impl StreamsState {
 
     pub(crate) fn set_send_window(&mut self, send_window: u64) {
         self.send_window = send_window;
+        self.first_was_told = false;
     }
 
     /// Set the receive_window and returns whether the receive_window has been
