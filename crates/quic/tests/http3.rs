@@ -187,6 +187,23 @@ async fn an_upload_that_is_refused_stops_and_the_answer_is_still_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn to_go_on_with_a_refused_upload_fails_that_request_and_no_other() {
+    let mut session = Session::start().await;
+    let mut stream = session.ask("/refuses-body").await;
+    let refused = async { while stream.send_data(Bytes::from_static(&[0; 50_000])).await.is_ok() {} };
+    timeout(PATIENCE, refused).await.unwrap();
+    let more = stream.send_data(Bytes::from_static(b"more")).await;
+    assert!(matches!(more, Err(StreamError::RemoteTerminate { code: Code::H3_NO_ERROR, .. })), "{more:?}");
+    let _ = stream.finish().await; // as well as may be
+    let response = timeout(PATIENCE, stream.recv_response()).await.unwrap().unwrap();
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
+    let mut stream = session.ask("/file").await;
+    end(&mut stream).await;
+    timeout(PATIENCE, stream.recv_response()).await.unwrap().unwrap();
+    assert_eq!(session.client.close_reason(), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_loses_interest_stops_the_server() {
     let mut session = Session::start().await;
     let mut stream = session.ask("/file").await;

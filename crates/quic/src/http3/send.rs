@@ -41,9 +41,16 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
             if !frame.has_remaining() {
                 break;
             }
-            let written = self.poll_write(cx, &mut frame);
-            self.frame = Some(frame);
-            ready!(written)?;
+            match self.poll_write(cx, &mut frame) {
+                // The rest of what the peer does not want is dropped: a frame behind it fails as this one did, and with it
+                // this stream. To leave it would look like a frame that was not waited for, which ends the connection.
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Ready(Ok(_)) => self.frame = Some(frame),
+                Poll::Pending => {
+                    self.frame = Some(frame);
+                    return Poll::Pending;
+                }
+            }
         }
         Poll::Ready(Ok(()))
     }
