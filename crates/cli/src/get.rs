@@ -35,9 +35,10 @@ pub(crate) mod watch;
 use transfer::Fetched;
 
 use crate::exit::Failure;
+use crate::link;
 use crate::session::{Moved, SessionArgs, missing, tell_end};
 use crate::url::Url;
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use display::Display;
 use request::Refused;
 use serde_json::json;
@@ -131,7 +132,7 @@ impl Place {
                 None => Ok(Self::Directory(names::of_url(url)?.into())),
             };
         }
-        let path = match &args.output {
+        let named = match &args.output {
             Some(_) if stdout => return Ok(Self::File(Target::Stdout)),
             Some(path) if path.is_dir() => path.join(names::of_url(url)?),
             Some(path) if path.file_name().is_none() || ends_with_separator(path) => {
@@ -140,12 +141,18 @@ impl Place {
             Some(path) => path.clone(),
             None => names::of_url(url)?.into(),
         };
-        match std::fs::metadata(&path) {
+        match std::fs::metadata(&named) {
             Ok(found) if found.is_dir() => {
-                usage(format!("{} is a directory: choose another name with -o FILE", path.display()))
+                usage(format!("{} is a directory: choose another name with -o FILE", named.display()))
             }
-            Ok(found) if !found.is_file() => usage(format!("{} is no plain file: use `-o - > {0}`", path.display())),
-            _ => Ok(Self::File(Target::File(path))),
+            Ok(found) if !found.is_file() => usage(format!("{} is no plain file: use `-o - > {0}`", named.display())),
+            // Where the user says may be a link: what it leads to is replaced, and that is where the data waits.
+            _ => {
+                let followed = link::followed(&named).with_context(|| {
+                    format!("could not follow the link {}: choose another place with -o FILE", named.display())
+                })?;
+                Ok(Self::File(Target::File(followed)))
+            }
         }
     }
 

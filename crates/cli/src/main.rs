@@ -14,11 +14,13 @@ mod interrupt;
 mod kernel;
 #[cfg(target_os = "linux")]
 mod lab;
+mod link;
 mod log;
 mod manual;
 mod page;
 mod percent;
 mod perf;
+mod permissions;
 mod put;
 mod race;
 mod reserved;

@@ -1,6 +1,9 @@
 //! Files that are complete or not there at all.
 
+use crate::link;
+use crate::permissions::Permissions;
 use anyhow::{Context as _, ensure};
+use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -8,30 +11,80 @@ use tempfile::NamedTempFile;
 /// A file that will be written, and that could be when it was named: nothing is seen of it until it is complete, and
 /// nothing is left of it if it never is.
 pub(crate) struct Reserved {
-    target: PathBuf,
+    named: PathBuf,
+    place: Place,
     option: String,
+}
+
+/// What the name leads to.
+enum Place {
+    /// A file, or none yet: replaced once the other is complete.
+    File(PathBuf),
+    /// A device, a pipe or a socket: something that is written to, and that no file is to replace.
+    Through,
+    /// Where this program writes anyway.
+    Stdout,
 }
 
 impl Reserved {
     /// Finds out whether the file that `option` named can be written.
-    pub(crate) fn at(target: &Path, option: &str) -> anyhow::Result<Self> {
-        ensure!(!target.is_dir(), "{}: it is a directory", advice(target, option));
-        // Gone again at once: whoever is interrupted in the minutes until it is written has no time to clean up.
-        begin(target).with_context(|| advice(target, option))?;
-        Ok(Self { target: target.to_owned(), option: option.to_owned() })
+    pub(crate) fn at(named: &Path, option: &str) -> anyhow::Result<Self> {
+        ensure!(!named.is_dir(), "{}: it is a directory", advice(named, option));
+        let place = Place::of(named).with_context(|| advice(named, option))?;
+        if let Place::File(target) = &place {
+            // Gone again at once: whoever is interrupted in the minutes until it is written has no time to clean up.
+            begin(target).with_context(|| advice(named, option))?;
+        }
+        Ok(Self { named: named.to_owned(), place, option: option.to_owned() })
     }
 
     /// Writes it.
     pub(crate) fn write(self, text: &str) -> anyhow::Result<()> {
-        let write = || {
-            let mut begun = begin(&self.target)?;
-            begun.as_file_mut().write_all(text.as_bytes())?;
-            begun.as_file().sync_all()?;
-            begun.persist(&self.target)?;
-            io::Result::Ok(())
+        let written = match &self.place {
+            Place::File(target) => replace(target, text),
+            Place::Through => write_through(&self.named, text),
+            Place::Stdout => io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()),
         };
-        write().with_context(|| advice(&self.target, &self.option))
+        written.with_context(|| advice(&self.named, &self.option))
     }
+}
+
+impl Place {
+    fn of(named: &Path) -> io::Result<Self> {
+        match named.metadata() {
+            Ok(found) if is_stdout(&found) => Ok(Self::Stdout),
+            Ok(found) if !found.is_file() => Ok(Self::Through),
+            _ => link::followed(named).map(Self::File),
+        }
+    }
+}
+
+/// Whether it is this program's standard output, under another name like `/dev/stdout`: what was written there stays only
+/// if this comes behind it.
+#[cfg(unix)]
+fn is_stdout(found: &Metadata) -> bool {
+    use std::os::{fd::AsFd as _, unix::fs::MetadataExt as _};
+    let stdout = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| std::fs::File::from(stdout).metadata());
+    stdout.is_ok_and(|stdout| (stdout.dev(), stdout.ino()) == (found.dev(), found.ino()))
+}
+
+#[cfg(windows)]
+fn is_stdout(_: &Metadata) -> bool {
+    false
+}
+
+fn replace(target: &Path, text: &str) -> io::Result<()> {
+    let mut begun = begin(target)?;
+    begun.as_file_mut().write_all(text.as_bytes())?;
+    Permissions::of(target).give(begun.as_file());
+    begun.as_file().sync_all()?;
+    begun.persist(target)?;
+    Ok(())
+}
+
+/// Waits for the other end of a pipe, as whatever writes into one does.
+fn write_through(named: &Path, text: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).open(named)?.write_all(text.as_bytes())
 }
 
 fn advice(target: &Path, option: &str) -> String {
@@ -75,6 +128,34 @@ mod tests {
         assert_eq!(files(), 0, "whoever is killed now leaves nothing");
         reserved.write("all of it").unwrap();
         assert_eq!((files(), std::fs::read_to_string(&target).unwrap().as_str()), (1, "all of it"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_written_to_and_stays_and_a_link_leads_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let (fifo, rights) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), fifo, rights, 0).unwrap();
+        std::fs::write(at("file"), "old").unwrap();
+        for (link, to) in [("to pipe", "pipe"), ("to file", "file"), ("to nothing", "new")] {
+            std::os::unix::fs::symlink(to, at(link)).unwrap();
+        }
+        let write = |name| Reserved::at(&at(name), "--html").unwrap().write("text").unwrap();
+        for name in ["pipe", "to pipe"] {
+            let reader = std::thread::spawn({
+                let pipe = at("pipe");
+                move || std::fs::read_to_string(pipe).unwrap()
+            });
+            write(name);
+            assert_eq!(reader.join().unwrap(), "text", "{name}");
+        }
+        for (link, to) in [("to file", "file"), ("to nothing", "new")] {
+            write(link);
+            assert_eq!(std::fs::read_to_string(at(to)).unwrap(), "text", "{link}");
+            assert!(at(link).is_symlink(), "{link}");
+        }
+        assert_eq!(dir.path().read_dir().unwrap().count(), 6, "nothing else is left");
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub(super) use left::{Left, left};
 
 use super::journal::{self, BLOCK, Header, Mark};
 use super::{claim, names};
+use crate::permissions::Permissions;
 use anyhow::Context;
 use core::time::Duration;
 use std::fs::File;
@@ -85,6 +86,8 @@ impl Store {
             Target::File(target) => {
                 let (path, journal) = names::part_and_journal(target);
                 let file = claim::make(&path)?;
+                // What replaces a private file is private as soon as there is something in it.
+                Permissions::of(target).protect(&file);
                 file.set_len(0).with_context(|| cannot_write(&path, false))?;
                 remove(&journal)?;
                 remove(&names::unwritten(&journal))?;
@@ -170,6 +173,7 @@ impl Part {
             // Not every file system keeps every time, and the content is right without it.
             tracing::debug!(%error, path = %self.path.display(), "the time of modification is another");
         }
+        Permissions::of(&self.target).give(&self.file);
         self.file.sync_all().with_context(|| cannot_write(&self.path, self.keep))?;
         self.keep = true; // complete, whatever becomes of its name
         // In this order: of a run that is killed in between, a complete file is left that the server's digest tells to be

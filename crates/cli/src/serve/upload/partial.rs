@@ -1,6 +1,7 @@
 //! A file that is being uploaded: it has a hidden name in its directory until all of it is there and proven right.
 
 use crate::disk;
+use crate::permissions::Permissions;
 use crate::serve::path::{HIDDEN_PREFIX, SafePath};
 use crate::serve::root::Root;
 use crate::serve::version::Version;
@@ -8,6 +9,7 @@ use blake3::{Hash, Hasher};
 use cap_std::fs::{Dir, File, OpenOptions};
 use core::time::Duration;
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::SystemTime;
 
 /// An unfinished upload that nobody continued for so long is removed when something is uploaded beside it.
@@ -70,6 +72,8 @@ impl Partial {
         }
         let file = dir.open_with(&hidden, OpenOptions::new().read(true).write(true).create(true).truncate(true))?;
         let partial = Self { dir, hidden, name, file, size: 0, hasher: Some(Hasher::new()) };
+        // What replaces a private file is private as soon as there is something in it.
+        partial.replaced().protect(&partial.file);
         if let Some(length) = length
             && let Err(error) = disk::has_room(&partial.file, length)
         {
@@ -108,10 +112,16 @@ impl Partial {
             self.discard();
             return Err(FinishError::Damaged { expected, found });
         }
+        self.replaced().give(&self.file);
         self.file.sync_all()?;
         self.dir.rename(&self.hidden, &self.dir, &self.name)?;
         disk::sync_dir(&self.dir)?;
         Ok((found, Version::of(&self.file)?))
+    }
+
+    /// Who may read and write what has the name now.
+    fn replaced(&self) -> Permissions {
+        Permissions::within(&self.dir, Path::new(&self.name))
     }
 
     fn read_hash(&self) -> io::Result<Hash> {
