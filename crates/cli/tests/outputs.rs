@@ -133,3 +133,29 @@ fn an_upload_is_as_private_as_what_it_replaces() {
     assert!(std::fs::read(bench.path("served/file")).unwrap() == content);
     assert_eq!(mode(&bench.path("served/file")), 0o600, "and nothing of it runs as another user");
 }
+
+/// A link to a file elsewhere in the served directory, and one to a directory.
+#[test]
+fn links_within_the_served_directory_are_listed_as_they_are_served() {
+    let bench = Bench::new();
+    for dir in ["served/a", "served/b"] {
+        std::fs::create_dir(bench.path(dir)).unwrap();
+    }
+    let content = bench.write("served/file", 1000);
+    bench.write("served/b/other", 2000);
+    symlink("../file", bench.path("served/a/link")).unwrap();
+    symlink("../b", bench.path("served/a/dir")).unwrap();
+    let server = bench.serve(&[]);
+    let got = bench.run(&["get", &server.url(""), "-o", "all"]);
+    assert!(got.status.success(), "{}", said(&got));
+    assert!(std::fs::read(bench.path("client/all/a/link")).unwrap() == content);
+    assert!(std::fs::read(bench.path("client/all/a/dir/other")).unwrap() == data(2000, 0));
+
+    // A way back to where it lies would be gone for ever.
+    symlink("..", bench.path("served/a/up")).unwrap();
+    symlink(".", bench.path("served/self")).unwrap();
+    let got = bench.run(&["get", &server.url(""), "-o", "again"]);
+    assert!(got.status.code() == Some(3) && said(&got).contains("2 entries are missing"), "{}", said(&got));
+    assert_eq!(bench.names("client/again"), ["a", "b", "file"]);
+    assert_eq!(bench.names("client/again/a"), ["dir", "link"]);
+}

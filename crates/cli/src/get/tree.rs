@@ -274,7 +274,10 @@ fn place(
             let (url, path) = (child(&directory.url, name, "/")?, directory.path.join(name));
             Ok(Some(Directory { url, path, depth: directory.depth + 1 }))
         }
-        Kind::Other => Err("it is neither a file nor a directory that the server can read".to_owned()),
+        Kind::Other => {
+            Err("it is neither a file nor a directory that the server can read, or a link back to where it lies"
+                .to_owned())
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::answer::{self, Broken, Outcome, response};
 use super::body::{self, Sent};
 use super::conditions::{Current, Plan, plan};
 use super::connection::Asker;
-use super::listing;
+use super::listing::{Form, Listing, Place};
 use super::part::Part;
 use super::path::SafePath;
 use super::root::{Found, Opened, Root};
@@ -13,7 +13,6 @@ use super::server::Service;
 use crate::wire;
 use blake3::Hash;
 use bytes::Bytes;
-use cap_std::fs::Dir;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::response::Builder;
 use http::{Method, Request, StatusCode};
@@ -38,7 +37,10 @@ pub(super) async fn answer(
             reply.send(stream).await
         }
         Ok(Found::Directory(_)) if !path.directory => redirect(stream, request).await,
-        Ok(Found::Directory(dir)) => list(request.headers(), &path, dir, stream, head_only).await,
+        Ok(Found::Directory(dir)) => {
+            let place = Place::new(dir, service.root.clone(), path.to_path());
+            list(request.headers(), &path, place, stream, head_only).await
+        }
         Ok(Found::Other) => answer::refuse(stream, StatusCode::FORBIDDEN, "neither a file nor a directory").await,
         Err(error) => {
             let (status, why) = answer::status_of(&error);
@@ -63,14 +65,14 @@ async fn redirect(stream: &mut ResponseStream, request: &Request<()>) -> Result<
 async fn list(
     headers: &HeaderMap,
     path: &SafePath,
-    dir: Dir,
+    place: Place,
     stream: &mut ResponseStream,
     head_only: bool,
 ) -> Result<Outcome, Broken> {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("");
-    let form = listing::Form::accepted(accept);
+    let form = Form::accepted(accept);
     let title = path.shown();
-    let opened = tokio::task::spawn_blocking(move || listing::Listing::open(dir, form, &title)).await;
+    let opened = tokio::task::spawn_blocking(move || Listing::open(place, form, &title)).await;
     let listing = match opened.unwrap_or_else(|error| Err(error.into())) {
         Ok(listing) => listing,
         Err(error) => {

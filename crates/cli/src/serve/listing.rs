@@ -6,11 +6,14 @@ mod page;
 use super::answer::Broken;
 use super::body::Pieces;
 use super::path::is_hidden;
+use super::root::Root;
 use bytes::{BufMut, BytesMut};
 use cap_std::fs::{Dir, Metadata, ReadDir};
+use core::cell::OnceCell;
 use page::Page;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// Something in a directory.
@@ -37,7 +40,8 @@ pub(crate) enum Kind {
     File,
     /// A directory.
     Directory,
-    /// Neither, or a link that leads nowhere or out of the served directory: nothing that could be downloaded.
+    /// Neither, or a link that leads nowhere, out of the served directory or back to where it lies: nothing that could be
+    /// downloaded, or that a download would ever come to the end of.
     #[serde(other)]
     Other,
 }
@@ -57,6 +61,61 @@ const JSON: [&str; 2] = ["application/vnd.pcc.listing+json", "application/json"]
 /// Bytes in a piece, about.
 const PIECE: usize = 32 << 10;
 
+/// A directory that is listed, and the way to it.
+pub(super) struct Place {
+    dir: Dir,
+    /// Links lead as far as they do in requests: anywhere below this.
+    root: Root,
+    path: PathBuf,
+    /// The directories on the way, this one included: looked at when a link may lead back to one of them.
+    way: OnceCell<Vec<Identity>>,
+}
+
+/// Device and number of a directory.
+#[derive(Debug, PartialEq, Eq)]
+#[cfg_attr(windows, allow(dead_code, reason = "none is told there"))]
+struct Identity(u64, u64);
+
+impl Identity {
+    #[cfg(unix)]
+    fn of(found: &Metadata) -> Option<Self> {
+        use cap_std::fs::MetadataExt as _;
+        Some(Self(found.dev(), found.ino()))
+    }
+
+    /// Links are rare there, and a download has an end anyway.
+    #[cfg(windows)]
+    fn of(_: &Metadata) -> Option<Self> {
+        None
+    }
+}
+
+impl Place {
+    /// The directory `dir`, which is at `path` below `root`.
+    pub(super) fn new(dir: Dir, root: Root, path: PathBuf) -> Self {
+        Self { dir, root, path, way: OnceCell::new() }
+    }
+
+    /// What an entry is, links followed; `None` for what can't be downloaded. Blocks.
+    fn look(&self, name: &str) -> Option<Metadata> {
+        let found = self.dir.symlink_metadata(name).ok()?;
+        if !found.is_symlink() {
+            return Some(found);
+        }
+        let led_to = self.root.dir().metadata(self.path.join(name)).ok()?;
+        (!led_to.is_dir() || !self.is_on_the_way(&led_to)).then_some(led_to)
+    }
+
+    fn is_on_the_way(&self, dir: &Metadata) -> bool {
+        let identify = |path: &Path| {
+            let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+            Identity::of(&self.root.dir().metadata(path).ok()?)
+        };
+        let way = self.way.get_or_init(|| self.path.ancestors().filter_map(identify).collect());
+        Identity::of(dir).is_some_and(|dir| way.contains(&dir))
+    }
+}
+
 /// A directory's listing on its way to a client.
 pub(super) enum Listing {
     Entries(Entries),
@@ -65,7 +124,7 @@ pub(super) enum Listing {
 
 /// The listing for programs.
 pub(super) struct Entries {
-    dir: Dir,
+    place: Place,
     /// `None` after the last.
     names: Option<ReadDir>,
     /// Whether the text began, and whether an entry did.
@@ -91,13 +150,13 @@ impl Form {
 
 impl Listing {
     /// Of this directory; `title` is its path. Blocks.
-    pub(super) fn open(dir: Dir, form: Form, title: &str) -> io::Result<Self> {
-        let names = dir.entries()?;
+    pub(super) fn open(place: Place, form: Form, title: &str) -> io::Result<Self> {
+        let names = place.dir.entries()?;
         Ok(match form {
             Form::Json(_) => {
-                Self::Entries(Entries { dir, names: Some(names), begun: false, separate: false, omitted: 0 })
+                Self::Entries(Entries { place, names: Some(names), begun: false, separate: false, omitted: 0 })
             }
-            Form::Html => Self::Page(Page::read(dir, names, title)?),
+            Form::Html => Self::Page(Page::read(place, names, title)?),
         })
     }
 }
@@ -133,7 +192,7 @@ impl Entries {
                     if core::mem::replace(&mut self.separate, true) {
                         buffer.put_u8(b',');
                     }
-                    serde_json::to_writer(buffer.writer(), &Entry::of(&self.dir, name))?;
+                    serde_json::to_writer(buffer.writer(), &Entry::of(&self.place, name))?;
                 }
                 Err(_) => self.omitted += 1,
             }
@@ -143,12 +202,12 @@ impl Entries {
 }
 
 impl Entry {
-    fn of(dir: &Dir, name: String) -> Self {
-        match dir.metadata(&name) {
-            Ok(metadata) if metadata.is_file() => {
+    fn of(place: &Place, name: String) -> Self {
+        match place.look(&name) {
+            Some(metadata) if metadata.is_file() => {
                 Self { name, kind: Kind::File, size: Some(metadata.len()), modified: modified(&metadata) }
             }
-            Ok(metadata) if metadata.is_dir() => {
+            Some(metadata) if metadata.is_dir() => {
                 Self { name, kind: Kind::Directory, size: None, modified: modified(&metadata) }
             }
             _ => Self { name, kind: Kind::Other, size: None, modified: None },
@@ -165,15 +224,13 @@ fn modified(metadata: &Metadata) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cap_std::ambient_authority;
-    use std::path::Path;
-
     /// The text of the listing of a directory made so.
     fn listed(form: Form, make: impl Fn(&Path)) -> String {
         let dir = tempfile::tempdir().unwrap();
         make(dir.path());
-        let dir = Dir::open_ambient_dir(dir.path(), ambient_authority()).unwrap();
-        let mut listing = Listing::open(dir, form, "/a<b").unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        let place = Place::new(root.dir().try_clone().unwrap(), root, ".".into());
+        let mut listing = Listing::open(place, form, "/a<b").unwrap();
         let (mut text, mut piece) = (Vec::new(), BytesMut::new());
         loop {
             piece.clear();

@@ -1,10 +1,10 @@
 //! The listing that browsers show.
 
-use super::{Entry, Kind, PIECE};
+use super::{Entry, Kind, PIECE, Place};
 use crate::percent;
 use crate::serve::path::is_hidden;
 use bytes::{BufMut, BytesMut};
-use cap_std::fs::{Dir, ReadDir};
+use cap_std::fs::ReadDir;
 use core::time::Duration;
 use pcc::units::Bytes;
 use std::io;
@@ -16,7 +16,7 @@ const MOST: usize = 10_000;
 
 /// A page on its way.
 pub(in crate::serve) struct Page {
-    dir: Dir,
+    place: Place,
     /// Goes in front of the first row.
     head: Option<String>,
     /// Whether it is a directory, and the name: directories first.
@@ -27,14 +27,14 @@ pub(in crate::serve) struct Page {
 
 impl Page {
     /// Blocks.
-    pub(super) fn read(dir: Dir, found: ReadDir, title: &str) -> io::Result<Self> {
+    pub(super) fn read(place: Place, found: ReadDir, title: &str) -> io::Result<Self> {
         let (mut names, mut more) = (Vec::new(), 0u64);
         for entry in found {
             let entry = entry?;
             match entry.file_name().into_string() {
                 Ok(name) if is_hidden(&name) => {}
                 Ok(name) if names.len() < MOST => {
-                    let is_file = !dir.metadata(&name).is_ok_and(|metadata| metadata.is_dir());
+                    let is_file = !place.look(&name).is_some_and(|metadata| metadata.is_dir());
                     names.push((is_file, name));
                 }
                 _ => more += 1,
@@ -46,7 +46,7 @@ impl Page {
             more => format!("<tr><td>and {more} more that are not shown here</td></tr>\n"),
         };
         let foot = Some(foot + "</table></body></html>\n");
-        Ok(Self { dir, head: Some(head(title)), names: names.into_iter(), foot })
+        Ok(Self { place, head: Some(head(title)), names: names.into_iter(), foot })
     }
 
     /// The next rows. Blocks.
@@ -56,7 +56,7 @@ impl Page {
         }
         while buffer.len() < PIECE {
             match self.names.next() {
-                Some((_, name)) => buffer.put_slice(row(&Entry::of(&self.dir, name)).as_bytes()),
+                Some((_, name)) => buffer.put_slice(row(&Entry::of(&self.place, name)).as_bytes()),
                 None => return buffer.put_slice(self.foot.take().unwrap_or_default().as_bytes()),
             }
         }
