@@ -9,7 +9,7 @@ use anyhow::Context;
 use core::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use noq::{ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, TransportConfig};
+use noq::{ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, TransportConfig, TransportErrorCode};
 use pcc_quic::{PacedRuntime, socket};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -107,6 +107,12 @@ pub(crate) enum DialError {
     /// Some other server.
     #[error("{peer} does not speak {wanted}: is it the right port?")]
     WrongProtocol { peer: Peer, wanted: String },
+    /// The server is there, and has no place.
+    #[error(
+        "{peer} is full: it serves as many connections as it may; try again later, or ask whoever runs it for more \
+         (`pcc serve --max-connections`, --max-per-address)"
+    )]
+    Full { peer: Peer },
     /// Anything else that ends a handshake.
     #[error("could not connect to {}: {reason}", at(peer, *address))]
     Handshake { peer: Peer, address: SocketAddr, reason: ConnectionError },
@@ -130,6 +136,7 @@ impl DialError {
             | Self::Handshake { .. } => Failure::Unreachable,
             Self::WrongCertificate { .. }
             | Self::Untrusted { .. }
+            | Self::Full { .. }
             | Self::WrongProtocol { .. }
             | Self::Trust(_)
             | Self::Local { .. } => Failure::Error,
@@ -138,12 +145,17 @@ impl DialError {
 
     /// Whether the same attempt may succeed later.
     pub(crate) fn may_pass(&self) -> bool {
-        self.failure() == Failure::Unreachable && !matches!(self, Self::NoAddress { .. })
+        match self {
+            Self::Full { .. } => true,
+            Self::NoAddress { .. } => false,
+            _ => self.failure() == Failure::Unreachable,
+        }
     }
 
     /// How much this error explains, when several addresses failed in different ways.
     fn weight(&self) -> u8 {
         match self {
+            Self::Full { .. } => 3,
             Self::Refused { .. } => 2,
             Self::NoRoute { .. } => 0,
             _ => 1,
@@ -167,7 +179,7 @@ impl Dialer {
         while let Some(outcome) = attempts.next().await {
             match outcome {
                 Ok(dialed) => return Ok(dialed),
-                Err(error) if error.failure() != Failure::Unreachable => return Err(error),
+                Err(error) if !error.may_pass() => return Err(error),
                 Err(error) if told.as_ref().is_none_or(|told| told.weight() < error.weight()) => told = Some(error),
                 Err(_) => {}
             }
@@ -234,6 +246,9 @@ impl Dialer {
                     self.alpn.iter().map(|name| String::from_utf8_lossy(name)).collect::<Vec<_>>().join(" or ");
                 DialError::WrongProtocol { peer, wanted }
             }
+            ConnectionError::ConnectionClosed(close) if close.error_code == TransportErrorCode::CONNECTION_REFUSED => {
+                DialError::Full { peer }
+            }
             reason => DialError::Handshake { peer, address, reason },
         }
     }
@@ -244,7 +259,7 @@ const NO_APPLICATION_PROTOCOL: u8 = 120;
 
 /// Whether the handshake ended with this TLS alert, on either side.
 fn is_alert(error: &ConnectionError, alert: u8) -> bool {
-    let alert = noq::TransportErrorCode::crypto(alert);
+    let alert = TransportErrorCode::crypto(alert);
     match error {
         ConnectionError::TransportError(error) => error.code == alert,
         ConnectionError::ConnectionClosed(close) => close.error_code == alert,

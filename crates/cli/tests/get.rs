@@ -151,3 +151,16 @@ fn a_directory_without_its_slash_is_one_all_the_same() {
     assert_eq!(piped.status.code(), Some(2), "{}", said(&piped));
     assert!(said(&piped).contains("is a directory: give one with -o DIR"), "{}", said(&piped));
 }
+
+#[test]
+fn a_server_that_is_full_is_there_and_waited_for_once_it_was_reached() {
+    let bench = Bench::new();
+    bench.write("served/file", 3_000_000);
+    let server = bench.serve(&["--max-connections", "1", "--limit", "4Mbit"]);
+    let mut first = bench::Ended(bench.pcc(&["get", &server.url("file"), "-q", "-o", "first"]).spawn().unwrap());
+    bench::until(|| bench.path("client/.first.pcc-part").exists());
+    let refused = bench.run(&["get", &server.url("file"), "-o", "second"]);
+    let text = said(&refused);
+    assert!(refused.status.code() == Some(1) && text.contains("full") && text.contains("--max-connections"), "{text}");
+    assert!(first.0.wait().unwrap().success());
+}

@@ -367,3 +367,42 @@ fn we_measure_a_server_on_aioquic_to_the_byte() {
     let echoes = streams.iter().filter(|stream| stream["asked"] == 1).count() as u64;
     assert_eq!(total("asked") - echoes, 1_000_001);
 }
+
+#[test]
+fn what_one_client_moves_stays_within_the_servers_limit_of_bytes() {
+    const MOST: u64 = 3_000_000;
+    for arguments in
+        [&["-t", "5", "-P", "4"][..], &["-R", "-n", "50MB", "-P", "4"], &["-n", "50MB"], &["--bidir", "-t", "5"]]
+    {
+        let mut server = Server::start(&["-1", "--max-bytes", "3MB"]);
+        let (code, error) = fails(server.client(&[arguments, &["-C", "cubic"]].concat()));
+        assert!(
+            code == 1 && error.contains("limit of bytes") && error.contains("--max-bytes"),
+            "{arguments:?}: {code}: {error}"
+        );
+        assert!(server.child.wait().unwrap().success());
+        let mut rest = String::new();
+        server.child.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
+        let served: Value = serde_json::from_str(rest.trim()).unwrap();
+        let count = |name: &str| served["data"]["side"][name].as_u64().unwrap();
+        let moved = count("sent") + count("received");
+        assert!((MOST / 2..=MOST).contains(&moved), "{arguments:?}: {moved} bytes");
+    }
+    let server = Server::start(&["--max-bytes", "3MB"]);
+    server.measure(&["-n", "2MB"]);
+}
+
+#[test]
+fn a_server_that_has_no_place_or_no_time_left_is_there_and_says_so() {
+    let server = Server::start(&["--max-clients", "1", "--max-time", "3"]);
+    let mut first = server.client(&["-t", "600", "-i", "0.1", "-b", "1M", "-C", "cubic"]);
+    let mut first = first.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
+    lines.find(|line| line.as_ref().unwrap().contains("-0.1")).expect("an interval").unwrap();
+    let (code, error) = fails(server.client(&["-n", "1MB"]));
+    assert!(code == 1 && error.contains("full") && error.contains("--max-clients"), "{code}: {error}");
+    lines.for_each(drop);
+    let output = first.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && error.contains("--max-time"), "{}", told(&output));
+}

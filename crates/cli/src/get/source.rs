@@ -24,6 +24,9 @@ const GOODBYE: Duration = Duration::from_millis(500);
 /// HTTP/3's code for "all went well" (RFC 9114 §8.1).
 const NO_ERROR: noq::VarInt = noq::VarInt::from_u32(0x100);
 
+/// HTTP/3's code for "too much to do" (RFC 9114 §8.1).
+const EXCESSIVE_LOAD: noq::VarInt = noq::VarInt::from_u32(0x107);
+
 /// A server, reached over one connection at a time.
 pub(crate) struct Source {
     dialer: Dialer,
@@ -59,7 +62,8 @@ impl Session {
     async fn open(dialer: &Dialer, peer: &Peer, windows: Windows) -> Result<Self, Trouble> {
         let dialed = dialer.dial(peer).await.map_err(|error| {
             let (failure, may_pass) = (error.failure(), error.may_pass());
-            let error = anyhow::Error::new(error).context(failure);
+            let error = anyhow::Error::new(error);
+            let error = if failure == Failure::Unreachable { error.context(failure) } else { error };
             if may_pass { Trouble::Passing(error) } else { Trouble::Final(error) }
         })?;
         let send_window = SendWindow::new(dialed.connection.weak_handle(), windows);
@@ -101,6 +105,9 @@ impl Session {
         match self.dialed.connection.close_reason() {
             Some(noq::ConnectionError::Reset) => anyhow!("lost the connection: the server was restarted"),
             Some(noq::ConnectionError::TimedOut) => anyhow!("lost the connection: the server fell silent"),
+            Some(noq::ConnectionError::ApplicationClosed(close)) if close.error_code == EXCESSIVE_LOAD => {
+                anyhow!("the server is full: it serves as many connections as it may")
+            }
             Some(reason) => anyhow!("lost the connection: {reason}"),
             None => anyhow!("lost the connection: {error}"),
         }
@@ -219,9 +226,10 @@ impl Source {
             let left = self.give_up.saturating_sub(state.progressed.elapsed());
             if left.is_zero() {
                 let given_up = humantime::format_duration(self.give_up);
-                return Err(reason
-                    .context(format!("no progress for {given_up} (--give-up)"))
-                    .context(Failure::Unreachable));
+                // Who refuses is there.
+                let is_there = matches!(reason.downcast_ref(), Some(DialError::Full { .. }));
+                let reason = reason.context(format!("no progress for {given_up} (--give-up)"));
+                return Err(if is_there { reason } else { reason.context(Failure::Unreachable) });
             }
             (state.backoff.next(random()).min(left), state.backoff.failures())
         };

@@ -8,7 +8,7 @@
 use super::side::Counter;
 use crate::throttle::Throttle;
 use noq::crypto::rustls::HandshakeData;
-use noq::{Connection, ReadError, ReadExactError, RecvStream, SendStream, VarInt, WriteError};
+use noq::{Connection, ConnectionError, ReadError, ReadExactError, RecvStream, SendStream, VarInt, WriteError};
 use pcc_quic::Algorithm;
 use std::pin::pin;
 use std::time::Duration;
@@ -27,6 +27,46 @@ pub(super) const UNLIMITED: u64 = u64::MAX;
 
 /// Closes streams and connections that ended as planned.
 pub(super) const NO_ERROR: VarInt = VarInt::from_u32(0);
+
+/// Closes a connection that went beyond a limit of the server, with the limit as its reason.
+pub(super) const OVER_LIMIT: VarInt = VarInt::from_u32(1);
+
+/// A limit of the server that ends a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum OverLimit {
+    /// Bytes.
+    #[error(
+        "over the server's limit of bytes for one connection: move less with -n or -t, or ask whoever runs it for more \
+         (`pcc perf -s --max-bytes`)"
+    )]
+    Bytes,
+    /// Seconds.
+    #[error(
+        "over the server's limit of time for one connection: take less with -t or -n, or ask whoever runs it for more \
+         (`pcc perf -s --max-time`)"
+    )]
+    Time,
+}
+
+impl OverLimit {
+    /// As the server says it.
+    pub(super) const fn reason(self) -> &'static str {
+        match self {
+            Self::Bytes => "over the limit of bytes",
+            Self::Time => "over the limit of time",
+        }
+    }
+}
+
+/// The limit of the server, if it closed the connection for one.
+pub(super) fn over_limit(connection: &Connection) -> Option<OverLimit> {
+    match connection.close_reason()? {
+        ConnectionError::ApplicationClosed(close) if close.error_code == OVER_LIMIT => {
+            [OverLimit::Bytes, OverLimit::Time].into_iter().find(|limit| close.reason == limit.reason().as_bytes())
+        }
+        _ => None,
+    }
+}
 
 /// Handed to the transport at a time.
 pub(super) const CHUNK: usize = 64 << 10;
@@ -134,7 +174,15 @@ pub(super) async fn drain(
             read = stream.read_chunk(CHUNK) => read?,
         };
         match read {
-            Some(chunk) => counter.received(chunk.bytes.len() as u64),
+            Some(chunk) => {
+                let bytes = chunk.bytes.len() as u64;
+                let allowed = counter.claim(bytes);
+                counter.received(allowed);
+                if allowed < bytes {
+                    aborted.await;
+                    return Ok(());
+                }
+            }
             None => return Ok(()),
         }
     }
@@ -152,7 +200,12 @@ pub(super) async fn fill(
     let chunk = throttle.map_or(CHUNK, |throttle| throttle.chunk(CHUNK));
     let mut left = size;
     while left > 0 {
-        let part = usize::try_from(left).unwrap_or(chunk).min(chunk);
+        let wanted = usize::try_from(left).unwrap_or(chunk).min(chunk);
+        let part = usize::try_from(counter.claim(wanted as u64)).unwrap_or(wanted);
+        if part == 0 {
+            finished.await;
+            return Ok(());
+        }
         let write = async {
             if let Some(throttle) = throttle {
                 throttle.wait(part).await;
@@ -165,6 +218,7 @@ pub(super) async fn fill(
             written = write => written? as u64,
         };
         counter.sent(written);
+        counter.give_back(part as u64 - written);
         if size != UNLIMITED {
             left = left.saturating_sub(written);
         }

@@ -6,7 +6,7 @@ use super::datagram::{self, LargestDatagram};
 use super::flow::{Flow, Way};
 use super::load::{Load, Until};
 use super::output::Output;
-use super::protocol;
+use super::protocol::{self, OverLimit};
 use super::server::{Limits, Served, Server, watched};
 use super::side::Meter;
 use super::text;
@@ -179,11 +179,18 @@ impl Test {
             }
         };
         let outcome = client::run(&connection, &meter, dialect, &self.plan, interrupt, &mut tell).await;
+        let over_limit = protocol::over_limit(&connection);
         connection.close(protocol::NO_ERROR, b"");
         // The goodbye is sent at once; waiting for its answer would only delay the next turn on a long path.
         let _ = tokio::time::timeout(GOODBYE, endpoint.wait_idle()).await;
         failed?;
-        Ok(Run { turn, outcome: outcome? })
+        // Whatever failed then, failed of that.
+        let outcome = match (outcome, over_limit) {
+            (Ok(outcome), Some(over)) => Outcome { cut_short: Some(over.into()), ..outcome },
+            (Err(_), Some(over)) => return Err(over.into()),
+            (outcome, None) => outcome?,
+        };
+        Ok(Run { turn, outcome })
     }
 }
 
@@ -242,9 +249,13 @@ fn explain(error: DialError) -> anyhow::Error {
             address.port(),
             address.ip()
         ),
+        DialError::Full { peer } => anyhow!(
+            "{peer} is full: it serves as many clients as it may; try again later, or ask whoever runs it for more \
+             (`pcc perf -s --max-clients`)"
+        ),
         other => other.into(),
     };
-    error.context(failure)
+    if failure == Failure::Unreachable { error.context(failure) } else { error }
 }
 
 /// `pcc perf -c`.
@@ -271,12 +282,15 @@ async fn turns(test: &Test, output: &mut Output, interrupt: &Interrupt, runs: &m
             let turn = Turn { algorithm: algorithm.name(), round };
             let run = test.run(algorithm, turn, output, interrupt).await?;
             output.ran(&run)?;
-            let stopped = run.outcome.cut_short.as_ref().map(|reason| format!("{reason:#}"));
+            let stopped =
+                run.outcome.cut_short.as_ref().map(|reason| (format!("{reason:#}"), reason.is::<OverLimit>()));
             runs.push(run);
-            if let Some(reason) = stopped {
+            if let Some((reason, is_there)) = stopped {
+                let reason = anyhow!("the test was cut short: {reason}");
                 return Err(match interrupt.is_heard() {
                     Some(how) => anyhow!("the test was cut short").context(how),
-                    None => anyhow!("the test was cut short: {reason}").context(Failure::Unreachable),
+                    None if is_there => reason,
+                    None => reason.context(Failure::Unreachable),
                 });
             }
         }

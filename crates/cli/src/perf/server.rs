@@ -1,12 +1,12 @@
 //! The server's end: any number of clients, each within limits.
 
 use super::datagram::LargestDatagram;
-use super::protocol::{self, Dialect, NO_ERROR, Phase, UNLIMITED};
+use super::protocol::{self, Dialect, NO_ERROR, OVER_LIMIT, OverLimit, Phase, UNLIMITED};
 use super::reports;
 use super::side::{Counter, Meter, Side};
 use super::watch::Watch;
 use super::windows;
-use noq::{Connection, Endpoint, Incoming, ServerConfig, VarInt};
+use noq::{Connection, Endpoint, Incoming, ServerConfig};
 use pcc::units::Rate;
 use pcc_quic::Algorithm;
 use std::net::SocketAddr;
@@ -25,9 +25,6 @@ pub(super) struct Limits {
     /// Length of one connection.
     pub(super) time: Duration,
 }
-
-/// Closes a connection that went beyond a limit.
-const OVER_LIMIT: VarInt = VarInt::from_u32(1);
 
 /// How a server serves.
 pub(super) struct Server {
@@ -132,7 +129,7 @@ impl Server {
         // A client that is silent for longer than the idle time-out shall not be kept.
         transport.keep_alive_interval(None);
         config.transport_config(Arc::new(transport));
-        let meter = Arc::new(Meter::new(algorithm.name(), watch));
+        let meter = Arc::new(Meter::within(self.limits.bytes, algorithm.name(), watch));
         let client = Client { from: incoming.remote_address(), send_window: self.windows.bytes(), meter };
         let accepted = incoming.accept_with(Arc::new(config));
         async move { Ok((accepted?.await?, client)) }
@@ -161,7 +158,7 @@ async fn serve(connection: Connection, client: Client, limits: Limits) -> Served
     }
     let end = tokio::select! {
         end = serve_streams(&connection, &meter, &phases, &mut tasks) => end,
-        end = over_limit(&connection, &meter, limits) => end,
+        end = over_limit(&connection, &meter, limits.time) => end,
         end = windows::keep_fitting(connection.clone(), send_window) => end,
     };
     phase.send_replace(Phase::Abort);
@@ -222,18 +219,11 @@ async fn answer(
 }
 
 /// Resolves when the connection went beyond a limit, and was closed for it.
-async fn over_limit(connection: &Connection, meter: &Meter, limits: Limits) -> String {
-    let over = async {
-        let mut ticks = tokio::time::interval(protocol::REPORT_INTERVAL);
-        loop {
-            ticks.tick().await;
-            let side = meter.read(connection);
-            if side.received.saturating_add(side.sent) > limits.bytes {
-                return "over the limit of bytes";
-            }
-        }
+async fn over_limit(connection: &Connection, meter: &Meter, time: Duration) -> String {
+    let over = match tokio::time::timeout(time, meter.exhausted()).await {
+        Ok(()) => OverLimit::Bytes,
+        Err(_) => OverLimit::Time,
     };
-    let reason = tokio::time::timeout(limits.time, over).await.unwrap_or("over the limit of time");
-    connection.close(OVER_LIMIT, reason.as_bytes());
-    reason.to_owned()
+    connection.close(OVER_LIMIT, over.reason().as_bytes());
+    over.reason().to_owned()
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 
 /// One end of a connection at one moment. It travels as a line of JSON in a server's reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -72,10 +73,14 @@ struct Total {
     latest_us: AtomicU64,
     sent: AtomicU64,
     streams_done: AtomicU32,
+    /// Bytes that may still be sent or received.
+    left: AtomicU64,
+    /// Told when more was wanted than that.
+    exhausted: Notify,
 }
 
 impl Total {
-    fn new() -> Self {
+    fn new(most: u64) -> Self {
         Self {
             began: Instant::now(),
             received: AtomicU64::new(0),
@@ -83,6 +88,8 @@ impl Total {
             latest_us: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             streams_done: AtomicU32::new(0),
+            left: AtomicU64::new(most),
+            exhausted: Notify::new(),
         }
     }
 
@@ -104,10 +111,15 @@ impl Meter {
 
     /// Starts counting at a connection that sends with `algorithm`; `watch` follows it if that is PCC.
     pub(super) fn new(algorithm: &'static str, watch: Option<Arc<Watch>>) -> Self {
+        Self::within(u64::MAX, algorithm, watch)
+    }
+
+    /// The same for a connection that may move `most` bytes, both ways together.
+    pub(super) fn within(most: u64, algorithm: &'static str, watch: Option<Arc<Watch>>) -> Self {
         Self {
             algorithm,
             watch,
-            total: Arc::new(Total::new()),
+            total: Arc::new(Total::new(most)),
             streams: Mutex::default(),
             streams_begun: AtomicU32::new(0),
         }
@@ -127,6 +139,11 @@ impl Meter {
     /// Streams counted so far.
     pub(super) fn streams_begun(&self) -> u32 {
         self.streams_begun.load(Ordering::Relaxed)
+    }
+
+    /// Ends when a stream wants to move more than is allowed.
+    pub(super) async fn exhausted(&self) {
+        self.total.exhausted.notified().await;
     }
 
     /// Bytes of stream data received so far.
@@ -174,6 +191,22 @@ pub(super) struct Counter {
 }
 
 impl Counter {
+    /// Of `wanted` bytes that are to be moved, how many may be: none once all that is allowed was, or is about to be.
+    pub(super) fn claim(&self, wanted: u64) -> u64 {
+        let take = |left: u64| Some(left.saturating_sub(wanted));
+        // There is always a number less.
+        let left = self.total.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or(0);
+        if left < wanted {
+            self.total.exhausted.notify_one();
+        }
+        left.min(wanted)
+    }
+
+    /// So many of those bytes were not moved after all.
+    pub(super) fn give_back(&self, bytes: u64) {
+        self.total.left.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// That many bytes of data arrived.
     pub(super) fn received(&self, bytes: u64) {
         let now = self.total.age_us();
@@ -200,6 +233,18 @@ impl Drop for Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn streams_together_claim_what_is_allowed_and_not_a_byte_more() {
+        let meter = Meter::within(100, "pcc", None);
+        let [one, other] = [0_u32, 4].map(|id| meter.stream(noq::VarInt::from_u32(id).into()));
+        let exhausted = || futures_util::FutureExt::now_or_never(meter.exhausted()).is_some();
+        assert_eq!((one.claim(60), other.claim(40)), (60, 40));
+        assert!(!exhausted(), "all of it is no more than that");
+        one.give_back(10);
+        assert_eq!((other.claim(60), one.claim(1)), (10, 0));
+        assert!(exhausted());
+    }
 
     #[test]
     fn a_report_with_fields_of_tomorrow_is_still_read() {

@@ -209,7 +209,9 @@ async fn a_client_beyond_the_limit_of_bytes_is_cut_off_and_named() {
     assert!(reason.contains("limit of bytes"), "{reason}");
     let served = pair.served.lock().unwrap();
     assert_eq!(served.len(), 1);
-    assert!(served[0].end.contains("limit of bytes") && served[0].side.sent > 500_000, "{:?}", served[0]);
+    let Served { end, side, .. } = &served[0];
+    assert!(end.contains("limit of bytes"), "{end}");
+    assert_eq!(side.sent + side.received, 500_000, "that much, and not a byte more");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
