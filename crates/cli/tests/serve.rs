@@ -101,6 +101,48 @@ fn a_directory_with_a_name_that_is_no_text_is_not_downloaded_whole() {
     assert_eq!(std::fs::read_to_string(bench.client("served dir/file")).unwrap(), "content");
 }
 
+/// What `pcc serve --writable` with these arguments prints.
+fn printed(arguments: &[&str], token: Option<&str>) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("my token"), "secret-of-the-file").unwrap();
+    let mut command = pcc(&dir);
+    command.current_dir(dir.path()).args(["serve", "--writable", "-l", "localhost:0"]).args(arguments);
+    match token {
+        Some(token) => command.env("PCC_TOKEN", token),
+        None => command.env_remove("PCC_TOKEN"),
+    };
+    let mut server = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut text = String::new();
+    for line in BufReader::new(server.stdout.take().unwrap()).lines().map_while(Result::ok) {
+        text += &format!("{line}\n");
+        if line.contains("pcc put") {
+            break;
+        }
+        if line.contains("pcc get") {
+            // Nothing else comes from one that forgets how to upload.
+            let pid = rustix::process::Pid::from_child(&server);
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_secs(5));
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            });
+        }
+    }
+    let _ = server.kill();
+    let _ = server.wait();
+    text
+}
+
+#[test]
+fn how_to_upload_is_printed_wherever_the_token_comes_from_and_a_known_one_is_not() {
+    let made = printed(&[], None);
+    assert!(made.contains("PCC_TOKEN=") && made.contains("pcc put FILE 'https://"), "{made}");
+    let given = printed(&[], Some("secret-of-the-variable"));
+    assert!(given.contains("pcc put FILE 'https://") && given.contains("PCC_TOKEN"), "{given}");
+    let file = printed(&["--token-file", "my token"], None);
+    assert!(file.contains("pcc put FILE 'https://") && file.contains("my token"), "{file}");
+    assert!(!format!("{given}{file}").contains("secret-of"), "{given}{file}");
+}
+
 #[test]
 fn a_log_that_never_rests_is_downloaded_as_long_as_it_was_and_verified() {
     let line = b"another line of this log\n";

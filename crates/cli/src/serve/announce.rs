@@ -13,8 +13,17 @@ pub(super) struct Announcer<'a> {
     pub(super) dir: &'a Path,
     /// Below which name it is found, if that is private.
     pub(super) name: Option<String>,
-    /// The token for uploads, if it was made here.
-    pub(super) secret: Option<&'a str>,
+    /// The token for uploads, if there are any.
+    pub(super) token: Option<Source<'a>>,
+}
+
+/// Where the token for uploads comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source<'a> {
+    /// It was made here, and nobody knows it yet.
+    Made(&'a str),
+    File(&'a Path),
+    Variable,
 }
 
 /// The first line of `pcc serve --json`.
@@ -37,15 +46,16 @@ impl Announcer<'_> {
         let mut out = io::stdout().lock();
         if self.json {
             let fingerprint = server.fingerprint.to_string();
-            let (address, token) = (server.address, self.secret);
+            let address = server.address;
+            let token = if let Some(Source::Made(token)) = self.token { Some(token) } else { None };
             line(&mut out, &Listening { event: "listening", address, urls: &urls, fingerprint, token })?;
         } else {
             writeln!(out, "Serving {} over HTTP/3 at", self.dir.display())?;
             urls.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
             let url = urls.first().map_or("", String::as_str);
             writeln!(out, "Download all of it with\n  pcc get '{url}' -o {}", quoted(&self.copy()))?;
-            if let Some(secret) = self.secret {
-                writeln!(out, "Upload with\n  {}={secret} pcc put FILE '{url}'", crate::token::VARIABLE)?;
+            if let Some(token) = self.token {
+                writeln!(out, "{} pcc put FILE '{url}'", token.given())?;
             }
         }
         out.flush()
@@ -56,6 +66,20 @@ impl Announcer<'_> {
         let full = self.dir.canonicalize().unwrap_or_else(|_| self.dir.to_owned());
         let name = full.file_name().and_then(|name| name.to_str()).filter(|name| !name.contains(char::is_control));
         name.unwrap_or("downloaded").to_owned()
+    }
+}
+
+impl Source<'_> {
+    /// How an upload is given it: the secret only if nobody could know it else.
+    fn given(self) -> String {
+        let variable = crate::token::VARIABLE;
+        match self {
+            Self::Made(token) => format!("Upload with\n  {variable}={token}"),
+            Self::File(file) => {
+                format!("Upload, with what the first line of {} is for TOKEN, with\n  {variable}=TOKEN", file.display())
+            }
+            Self::Variable => format!("Upload, with what {variable} is here for TOKEN, with\n  {variable}=TOKEN"),
+        }
     }
 }
 

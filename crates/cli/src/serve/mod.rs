@@ -31,7 +31,7 @@ use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
 use crate::sender::SenderArgs;
 use crate::tls::Identity;
-use announce::Announcer;
+use announce::{Announcer, Source};
 use anyhow::anyhow;
 use listen::Listen;
 use log::Lines;
@@ -139,7 +139,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         guests: Guests::new(args.max_connections as usize, args.max_per_address as usize),
         log,
     })?;
-    let announcer = Announcer { json: args.json, pinned, dir: &args.dir, name, secret: secret.as_deref() };
+    let token = args.writable.then(|| match (&secret, &args.token_file) {
+        (Some(made), _) => Source::Made(made),
+        (None, Some(file)) => Source::File(file),
+        (None, None) => Source::Variable,
+    });
+    let announcer = Announcer { json: args.json, pinned, dir: &args.dir, name, token };
     announcer.announce(&server)?;
     interrupt.heard().await;
     if server.is_in_use() {
