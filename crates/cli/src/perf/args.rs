@@ -94,7 +94,7 @@ pub(crate) struct Args {
 
     /// Most to send, all streams together (iperf3 counts each stream), for example 100M (bits); of a server, to each
     /// client, whatever congestion control it asks for
-    #[arg(short = 'b', long, value_name = "RATE", conflicts_with_all = ["reverse", "bidir"], help_heading = "Test")]
+    #[arg(short = 'b', long, value_name = "RATE", help_heading = "Test")]
     pub(super) bitrate: Option<Rate>,
 
     /// The application has no more to send than this, all streams together: an application-limited source; PCC may

@@ -91,6 +91,16 @@ impl Test {
                 anyhow!("`-p 0` is no valid port (1 to 65535) of a server; one that is started with it takes any");
             return Err(problem.context(Failure::Usage));
         }
+        if let Some(option) =
+            [("-R", args.reverse), ("--bidir", args.bidir)].iter().find_map(|(option, is)| is.then_some(option))
+            && args.bitrate.is_some()
+        {
+            let problem = anyhow!(
+                "-b limits what this end sends, and with {option} the server sends: limit that where it runs, with \
+                 `pcc perf -s -b RATE`, and leave out one of the two here"
+            );
+            return Err(problem.context(Failure::Usage));
+        }
         let ways = match (args.reverse, args.bidir) {
             (true, _) => vec![Way::Down],
             (_, true) => vec![Way::Up, Way::Down],
@@ -392,13 +402,27 @@ pub(super) mod tests {
     use crate::perf::cpu::Cpu;
     use crate::perf::flow::Counted;
 
+    /// The test that these words ask for.
+    pub(in crate::perf) fn test(words: &str) -> Test {
+        Test::from_args(&asked(words).unwrap()).unwrap()
+    }
+
     #[test]
     fn no_server_has_port_zero() {
-        let test = |words| Test::from_args(&asked(words).unwrap());
-        let error = test("-c ::1 -p 0").unwrap_err();
+        let error = Test::from_args(&asked("-c ::1 -p 0").unwrap()).unwrap_err();
         assert_eq!(failure_of(&error), Failure::Usage);
         assert!(format!("{error:#}").contains("no valid port (1 to 65535)"), "{error:#}");
-        assert_eq!(test("-c [::1]:5 -p 0").unwrap().peer.port, 5, "it has one");
+        assert_eq!(test("-c [::1]:5 -p 0").peer.port, 5, "it has one");
+    }
+
+    #[test]
+    fn what_the_server_sends_is_limited_where_it_runs() {
+        for option in ["-R", "--bidir"] {
+            let error = Test::from_args(&asked(&format!("-c host -b 5M {option}")).unwrap()).unwrap_err();
+            assert_eq!(failure_of(&error), Failure::Usage);
+            let told = format!("{error:#}");
+            assert!(told.contains(option) && told.contains("pcc perf -s -b"), "{told}");
+        }
     }
 
     /// A run of one second that moved data at `mbit` Mbit/s.
