@@ -4,7 +4,7 @@ use super::cpu::Cpu;
 use super::flow::{End, Flow, Moment, Way};
 use super::intervals::MonitorInterval;
 use super::load::{self, Load, Stream, Until};
-use super::protocol::{Dialect, Phase};
+use super::protocol::{Dialect, Phase, REPORT_INTERVAL};
 use super::reports::{self, Report};
 use super::side::{Meter, Side};
 use super::spread::Spread;
@@ -225,13 +225,18 @@ struct Course<'a> {
     /// From here on it counts: the start, or the end of the omitted time.
     counted_from: Moment,
     rtts: Vec<f64>,
+    /// When the interval under way is to end.
+    due: Duration,
+    /// The latest report that was noticed.
+    reported: Option<u64>,
     tell: &'a mut (dyn FnMut(&Interval) + Send),
 }
 
 impl<'a> Course<'a> {
     fn new(plan: &'a Plan, streams: Vec<Stream>, start: Moment, tell: &'a mut (dyn FnMut(&Interval) + Send)) -> Self {
         let stream_bytes = vec![0; streams.len()];
-        Self { plan, streams, stream_bytes, told: start.clone(), counted_from: start, rtts: Vec::new(), tell }
+        let (told, due) = (start.clone(), plan.interval);
+        Self { plan, streams, stream_bytes, told, counted_from: start, rtts: Vec::new(), due, reported: None, tell }
     }
 
     /// Follows the test to its end: its time is over, or its data has arrived.
@@ -280,9 +285,20 @@ impl<'a> Course<'a> {
         };
         self.rtts.push(rtt.as_secs_f64() * 1e3);
         let interval = self.plan.interval;
-        if !interval.is_zero() && at >= self.told.at + interval {
+        if !interval.is_zero() && at >= self.due + self.delay(view) {
             self.tell_until(&view.now(), view.meter);
+            // What one lasts longer the next is shorter; but a host that stood still is not made up for.
+            self.due = if at < self.due + interval { self.due } else { at } + interval;
         }
+    }
+
+    /// How much longer an interval lasts, so that it ends with a report: what arrived is known then, and not what had
+    /// arrived up to a tenth of a second before. No longer than until the next report is due.
+    fn delay(&mut self, view: &View<'_>) -> Duration {
+        let reported = view.reported.borrow().as_ref().map(|report| report.side.at_us);
+        let is_fresh = core::mem::replace(&mut self.reported, reported) != reported;
+        let is_worth_it = self.plan.load.ways.contains(&Way::Up) && self.plan.interval > REPORT_INTERVAL;
+        if is_fresh || reported.is_none() || !is_worth_it { Duration::ZERO } else { REPORT_INTERVAL }
     }
 
     fn tell_until(&mut self, now: &Moment, meter: &Meter) {
@@ -293,7 +309,7 @@ impl<'a> Course<'a> {
             start: self.told.at.as_secs_f64(),
             end: now.at.as_secs_f64(),
             omitted: now.at <= self.plan.omit,
-            flows: self.plan.load.ways.iter().map(|&way| (way, Flow::between(way, &self.told, now))).collect(),
+            flows: self.plan.load.ways.iter().map(|&way| (way, Flow::during(way, &self.told, now))).collect(),
             streams: self.streams.iter().copied().zip(moved).collect(),
             monitor_intervals: meter.take_intervals(),
         };

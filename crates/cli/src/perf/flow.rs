@@ -110,6 +110,12 @@ impl Flow {
         flow
     }
 
+    /// What went `way` in an interval that is told: what was heard of in it, in the time that is told with it. By the
+    /// clock of the end that counted it would be another time, and a row would contradict itself.
+    pub(super) fn during(way: Way, from: &Moment, to: &Moment) -> Self {
+        Self { seconds: to.at.saturating_sub(from.at).as_secs_f64(), ..Self::between(way, from, to) }
+    }
+
     /// What went `way` between two moments.
     pub(super) fn between(way: Way, from: &Moment, to: &Moment) -> Self {
         let (sender_from, sender_to) = match way {
@@ -287,6 +293,16 @@ mod tests {
         assert_eq!((flow.bytes, flow.counted), (4_000, Counted::Receiver));
         assert!((flow.bits_per_second() - 64_000.0).abs() < 1e-6, "{flow:?}");
         assert_eq!(flow.waste(), Some(2.25), "9000 bytes on the wire for 4000 that arrived");
+    }
+
+    #[test]
+    fn an_interval_moves_its_bytes_in_its_own_time() {
+        let server = |at_us, received| Some(Side { at_us, received, ..Side::default() });
+        let at = Duration::from_millis;
+        let from = Moment { at: at(1010), server: server(900_000, 0), ..Moment::default() };
+        let to = Moment { at: at(2020), server: server(1_997_000, 2_660_000), ..Moment::default() };
+        let flow = Flow::during(Way::Up, &from, &to);
+        assert!((flow.bits_per_second() - 8.0 * 2.66e6 / 1.01).abs() < 1.0, "{flow:?}");
     }
 
     #[test]

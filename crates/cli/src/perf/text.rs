@@ -20,7 +20,7 @@ pub(super) fn start(test: &Test) -> String {
         _ => "upload and download",
     };
     let until = match load.until {
-        Until::Time(time) => format!("for {:.0?}", time),
+        Until::Time(time) => format!("for {time:?}"),
         Until::Volume(bytes) => format!("of {}", Bytes::new(bytes)),
     };
     let streams = if load.streams == 1 { String::new() } else { format!(" in {} streams", load.streams) };

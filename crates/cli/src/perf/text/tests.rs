@@ -1,7 +1,7 @@
 //! Rows fit the terminals that people have.
 
 use super::super::load::Stream;
-use super::super::runner::tests::run;
+use super::super::runner::tests::{run, test};
 use super::super::watch::PccState;
 use super::*;
 
@@ -49,6 +49,16 @@ fn no_row_is_wider_than_80_columns() {
                 fits(&interval(&row, true));
             }
         }
+    }
+}
+
+#[test]
+fn a_time_is_told_as_it_was_asked_for() {
+    for (asked_for, told) in
+        [("-t 1.5", "upload for 1.5s,"), ("-t 10", "upload for 10s,"), ("-n 5MB -P 2", "of 5.00 MB in 2 ")]
+    {
+        let test = test(&format!("-c host {asked_for}"));
+        assert!(start(&test).contains(told), "{}", start(&test));
     }
 }
 
