@@ -154,7 +154,7 @@ impl Test {
         output: &mut Output,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Run> {
-        let (algorithm, watch) = watched(algorithm.clone(), self.recording);
+        let (algorithm, watch) = watched(algorithm.clone(), self.recording, self.max_rate);
         let wish = self.named && self.plan.load.ways.contains(&Way::Down);
         let mut transport = self.windows.transport(&algorithm);
         if let Some(largest) = self.largest_datagram {

@@ -117,7 +117,7 @@ impl Server {
             .and_then(|hello| hello.alpns()?.map_while(Result::ok).find_map(|alpn| protocol::wished_algorithm(&alpn)));
         // Who wishes for what this server sends with anyway gets it as it is set up here.
         let wish = wish.filter(|wish| wish.name() != self.algorithm.name());
-        let (algorithm, watch) = watched(wish.unwrap_or_else(|| self.algorithm.clone()), false);
+        let (algorithm, watch) = watched(wish.unwrap_or_else(|| self.algorithm.clone()), false, self.max_rate);
         let mut config = self.config.clone();
         let mut transport = self.windows.transport(&algorithm);
         if let Some(largest) = self.largest_datagram {
@@ -136,11 +136,13 @@ impl Server {
     }
 }
 
-/// The algorithm with somebody watching it, if it is PCC; `recording` its intervals one by one.
-pub(super) fn watched(algorithm: Algorithm, recording: bool) -> (Algorithm, Option<Arc<Watch>>) {
+/// The algorithm with somebody watching it, if it is PCC; `recording` its intervals one by one. It will be let send
+/// `limit`.
+pub(super) fn watched(algorithm: Algorithm, recording: bool, limit: Option<Rate>) -> (Algorithm, Option<Arc<Watch>>) {
     match algorithm {
         Algorithm::Pcc(mut config) => {
-            let watch = Arc::new(if recording { Watch::recording() } else { Watch::default() });
+            let watch = if recording { Watch::recording() } else { Watch::default() };
+            let watch = Arc::new(watch.within(limit));
             config.core.observer = Some(watch.clone());
             (Algorithm::Pcc(config), Some(watch))
         }

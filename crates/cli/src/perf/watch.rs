@@ -1,7 +1,9 @@
 //! Follows a PCC sender: where it stands after its latest interval and decision.
 
 use super::intervals::{Log, MonitorInterval};
+use pcc::interval::LimitedBy;
 use pcc::observe::{Event, Observer};
+use pcc::units::Rate;
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, PoisonError};
 
@@ -51,7 +53,12 @@ pub(crate) struct Watch {
     log: Option<Mutex<Log>>,
     /// The state after the latest decision.
     state: Mutex<&'static str>,
+    /// The most that the user lets it send.
+    limit: Option<Rate>,
 }
+
+/// A base rate so near to the user's limit is there because of it.
+const AT_LIMIT: f64 = 0.99;
 
 impl Watch {
     /// One that also keeps the intervals.
@@ -59,9 +66,19 @@ impl Watch {
         Self { log: Some(Mutex::default()), ..Self::default() }
     }
 
+    /// One that knows of a limit by the user: the law takes it for what the path carries.
+    pub(crate) fn within(self, limit: Option<Rate>) -> Self {
+        Self { limit, ..self }
+    }
+
     /// Where the sender stands now.
     pub(crate) fn read(&self) -> PccState {
-        lock(&self.now).clone()
+        let mut now = lock(&self.now).clone();
+        let at_limit = self.limit.is_some_and(|limit| now.rate_bps >= AT_LIMIT * limit.bits_per_sec());
+        if at_limit && now.limited_by == LimitedBy::Network.as_str() {
+            now.limited_by = "limit".to_owned();
+        }
+        now
     }
 
     /// The intervals since the last call; `None` if none are kept.
@@ -108,7 +125,8 @@ fn replace(old: &mut String, new: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc::units::{Rate, Timestamp};
+    use pcc::interval::Report;
+    use pcc::units::Timestamp;
 
     #[test]
     fn a_decision_changes_state_and_rate() {
@@ -116,5 +134,21 @@ mod tests {
         let at = Timestamp::ZERO;
         watch.on_event(&Event::Decision { at, state: "Starting", rate: Rate::from_mbit(8.0), reason: "test" });
         assert_eq!(watch.read(), PccState { state: "Starting".into(), rate_bps: 8e6, ..PccState::default() });
+    }
+
+    #[test]
+    fn who_sends_as_much_as_the_user_allows_is_limited_by_that() {
+        for (mbit, report, limited_by) in [
+            (10.0, LimitedBy::Network, "limit"),
+            (8.0, LimitedBy::Network, "network"),
+            (10.0, LimitedBy::Application, "application"),
+        ] {
+            let watch = Watch::default().within(Some(Rate::from_mbit(10.0)));
+            let at = Timestamp::ZERO;
+            let report = Report { limited_by: report, ..crate::utility::objective::tests::pcc_report() };
+            watch.on_event(&Event::Interval { at, report: &report, utility: None });
+            watch.on_event(&Event::Decision { at, state: "Probing", rate: Rate::from_mbit(mbit), reason: "test" });
+            assert_eq!(watch.read().limited_by, limited_by, "at {mbit} Mbit/s");
+        }
     }
 }
