@@ -1,9 +1,13 @@
 //! Where a server and something on it are found.
 
 use crate::tls::Fingerprint;
+use clap::builder::{TypedValueParser, ValueParserFactory};
+use clap::error::ErrorKind;
+use clap::{Arg, Command};
 use core::fmt;
 use core::str::FromStr;
 use http::uri::{Authority, PathAndQuery, Scheme};
+use std::ffi::OsStr;
 
 /// The name or address of a host, and a UDP port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,14 +26,14 @@ impl Peer {
         if let Ok(address) = written.parse::<std::net::IpAddr>() {
             return Ok(Self { host: address.to_string(), port: default_port });
         }
-        let error = |problem| ParseUrlError { written: written.to_owned(), problem, example: "host:4433" };
+        let error = |problem| ParseUrlError::new(written, problem, "host:4433");
         let authority: Authority = written.parse().map_err(|_| error("is not a host and port"))?;
         Self::of(&authority, default_port).map_err(error)
     }
 
     fn of(authority: &Authority, default_port: u16) -> Result<Self, &'static str> {
         if authority.as_str().contains('@') {
-            return Err("holds a user name, which nobody asks for");
+            return Err(USER);
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
         if host.is_empty() {
@@ -111,13 +115,32 @@ pub(crate) struct ParseUrlError {
     example: &'static str,
 }
 
+const USER: &str = "holds a user name or a password, which nobody asks for: leave out what is in front of the @";
+
+impl ParseUrlError {
+    fn new(written: &str, problem: &'static str, example: &'static str) -> Self {
+        Self { written: without_user(written), problem, example }
+    }
+}
+
+/// Without what stands in front of an @ in the place of the host: it may be a secret.
+fn without_user(written: &str) -> String {
+    let (scheme, rest) = written.split_once("://").map_or(("", written), |(scheme, rest)| (scheme, rest));
+    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    match authority.rfind('@') {
+        Some(at) if scheme.is_empty() => format!("…{}", &rest[at..]),
+        Some(at) => format!("{scheme}://…{}", &rest[at..]),
+        None => written.to_owned(),
+    }
+}
+
 const URL_EXAMPLE: &str = "https://host:4433/path#sha256=… (the part from # on as `pcc serve` prints it)";
 
 impl FromStr for Url {
     type Err = anyhow::Error;
 
     fn from_str(written: &str) -> anyhow::Result<Self> {
-        let error = |problem| ParseUrlError { written: written.to_owned(), problem, example: URL_EXAMPLE };
+        let error = |problem| ParseUrlError::new(written, problem, URL_EXAMPLE);
         let (address, pin) = match written.split_once('#') {
             Some((address, fragment)) => (address, Some(fragment.parse::<Fingerprint>()?)),
             None => (written, None),
@@ -129,9 +152,12 @@ impl FromStr for Url {
         };
         let split = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(split);
+        if authority.contains('@') {
+            return Err(error(USER).into());
+        }
         if !authority.starts_with('[') && authority.matches(':').count() > 1 {
-            let (written, example) = (written.to_owned(), "https://[::1]:4433/path");
-            return Err(ParseUrlError { written, problem: "has an IPv6 address without brackets", example }.into());
+            let problem = "has an IPv6 address without brackets";
+            return Err(ParseUrlError::new(written, problem, "https://[::1]:4433/path").into());
         }
         let authority: Authority = authority.parse().map_err(|_| error("has no valid host and port"))?;
         let peer = Peer::of(&authority, HTTPS_PORT).map_err(error)?;
@@ -140,6 +166,29 @@ impl FromStr for Url {
         let encoded = crate::percent::encode_typed(&path);
         let path = encoded.parse().map_err(|_| error("has no valid path"))?;
         Ok(Self { peer, path, pin })
+    }
+}
+
+impl ValueParserFactory for Url {
+    type Parser = Written;
+
+    fn value_parser() -> Written {
+        Written
+    }
+}
+
+/// Reads a URL of the command line. What is wrong with it names it already, but for what may be secret in it; clap by itself
+/// would repeat it whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written;
+
+impl TypedValueParser for Written {
+    type Value = Url;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<Url, clap::Error> {
+        let refused = |problem: String| clap::Error::raw(ErrorKind::ValueValidation, problem + "\n").with_cmd(command);
+        let written = value.to_str().ok_or_else(|| refused("the URL is not UTF-8".to_owned()))?;
+        written.parse().map_err(|error: anyhow::Error| refused(format!("{error:#}")))
     }
 }
 
@@ -175,16 +224,7 @@ mod tests {
 
     #[test]
     fn what_is_no_url_is_refused_with_its_value_and_an_example() {
-        for wrong in [
-            "",
-            "host/file",
-            "http://host/",
-            "https://",
-            "https:///a",
-            "https://h:0/",
-            "https://h:99999/",
-            "https://u@h/",
-        ] {
+        for wrong in ["", "host/file", "http://host/", "https://", "https:///a", "https://h:0/", "https://h:99999/"] {
             let error = wrong.parse::<Url>().unwrap_err().to_string();
             assert!(error.contains(&format!("`{wrong}`")) && error.contains("https://host:4433"), "{wrong}: {error}");
         }
@@ -199,6 +239,28 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn a_password_is_named_for_what_it_is_and_not_repeated() {
+        for (wrong, shown) in [
+            ("https://me:secret@host:4433/a", "`https://…@host:4433/a`"),
+            ("https://secret@h/", "`https://…@h/`"),
+            ("https://me:se:cr@et@h/a@b?c", "`https://…@h/a@b?c`"),
+        ] {
+            let error = wrong.parse::<Url>().unwrap_err().to_string();
+            assert!(error.contains(shown) && error.contains("password") && !error.contains("brackets"), "{error}");
+        }
+        for wrong in ["http://me:secret@h/", "me:secret@h/a"] {
+            let error = wrong.parse::<Url>().unwrap_err().to_string();
+            assert!(!error.contains("secret") && error.contains("https://host:4433"), "{error}");
+        }
+        let error = Peer::parse("me:secret@h", 1).unwrap_err().to_string();
+        assert!(!error.contains("secret") && error.contains("password"), "{error}");
+        let cli = <crate::Cli as clap::Parser>::try_parse_from(["pcc", "get", "https://me:secret@h/"]);
+        let Err(error) = cli else { panic!("it is refused") };
+        assert!(error.exit_code() == 2 && !error.to_string().contains("secret"), "{error}");
+        assert!(error.to_string().contains("error: `https://…@h/` holds a user name or a password"), "{error}");
     }
 
     proptest! {
