@@ -97,6 +97,15 @@ enum Plan {
 
 impl Plan {
     fn of(args: &Args) -> anyhow::Result<Self> {
+        if let Some(query) = args.url.path.query() {
+            let (peer, path) = (&args.url.peer, args.url.encoded_path());
+            return Err(anyhow!(
+                "{} has a query, `?{query}`, and uploads have none: leave it out, or write the name's `?` as %3F, like \
+                 https://{peer}{path}%3F{query}",
+                args.url.short()
+            )
+            .context(Failure::Usage));
+        }
         let into_directory = args.url.encoded_path().ends_with('/');
         if args.source == Path::new("-") {
             if into_directory {

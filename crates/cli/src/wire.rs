@@ -30,6 +30,9 @@ pub(crate) const UPLOAD_PATIENCE: HeaderName = HeaderName::from_static("upload-p
 /// Media type of a part of an upload.
 pub(crate) const PARTIAL_UPLOAD_TYPE: &str = "application/partial-upload";
 
+/// What the server says of a name that leads nowhere.
+pub(crate) const NO_SUCH_FILE: &str = "no such file";
+
 /// The value of [`REPR_DIGEST`].
 pub(crate) fn digest_field(digest: &blake3::Hash) -> String {
     format!("blake3=:{}:", STANDARD.encode(digest.as_bytes()))

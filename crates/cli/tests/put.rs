@@ -84,6 +84,52 @@ fn a_file_is_not_put_in_the_place_of_a_directory_nor_tried_again() {
 }
 
 #[test]
+fn a_file_that_is_refused_disturbs_no_other() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    std::fs::create_dir_all(bench.path("client/tree")).unwrap();
+    for name in ["a", "b", "c", "d"] {
+        bench.write(&format!("client/tree/{name}"), 3_000_000);
+    }
+    std::fs::create_dir_all(bench.path("served/tree/b")).unwrap();
+    let put = bench.run(&["put", "tree", &server.url(""), "--json"]);
+    assert_eq!(put.status.code(), Some(3), "{}", said(&put));
+    assert!(lines(&put).iter().all(|line| line["event"] != "retry"), "{}", said(&put));
+    assert!(said(&put).contains("a directory of that name exists"), "{}", said(&put));
+}
+
+#[test]
+fn a_name_that_the_server_keeps_for_itself_or_that_leads_elsewhere_is_refused_for_what_it_is() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    bench.write("client/file", 1000);
+    for (path, expected) in [
+        (".pcc-upload-x", "choose another name"),
+        ("sub/.PCC-upload-x", "choose another name"),
+        ("../x", "must not hold `.`, `..`"),
+        ("a//x", "must not hold `.`, `..`"),
+    ] {
+        let put = bench.run(&["put", "file", &server.url(path)]);
+        let said = said(&put);
+        assert!(put.status.code() == Some(1) && said.contains(expected), "{path}: {said}");
+        assert!(!said.contains("perhaps a file"), "{path}: {said}");
+    }
+}
+
+#[test]
+fn a_question_mark_in_an_uploads_url_is_no_part_of_the_name_unless_it_is_written_so() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    bench.write("client/file", 1000);
+    let put = bench.run(&["put", "file", &server.url("why?")]);
+    assert!(put.status.code() == Some(2) && said(&put).contains("%3F"), "{}", said(&put));
+    let put = bench.run(&["put", "file", &server.url("why?x=1")]);
+    assert!(put.status.code() == Some(2) && said(&put).contains("/why%3Fx=1"), "{}", said(&put));
+    last(&bench.run(&["put", "file", &server.url("why%3F"), "--json"]));
+    assert!(bench.path("served/why?").exists());
+}
+
+#[test]
 fn refused_uploads_keep_nobody_out() {
     // More than uploads can be under way.
     const FILES: usize = 1100;

@@ -114,8 +114,10 @@ impl<'a> Exchange<'a> {
                 return Trouble::Passing(anyhow!("{url}: the server is busy: {reason}"));
             }
             // What is not there yet is made; what cannot be made has something in its way.
-            StatusCode::NOT_FOUND => {
-                anyhow!("the server refused {url} ({status}): {reason}; perhaps a file is where a directory is needed")
+            StatusCode::NOT_FOUND if reason == wire::NO_SUCH_FILE => {
+                anyhow!(
+                    "the server refused {url} ({status}): {reason}; perhaps a file is where a directory is needed, or the URL is not the one that the server prints"
+                )
             }
             _ => anyhow!("the server refused {url} ({status}): {reason}"),
         })

@@ -1,6 +1,7 @@
 //! Responses: their fields, and how one is sent.
 
 use super::body::STALL;
+use crate::wire;
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use http::header::{self, HeaderMap, HeaderValue};
@@ -125,7 +126,7 @@ pub(super) async fn refuse_with(stream: &mut ResponseStream, builder: Builder, w
 pub(super) fn status_of(error: &io::Error) -> (StatusCode, &'static str) {
     use io::ErrorKind as Kind;
     match error.kind() {
-        Kind::NotFound | Kind::NotADirectory | Kind::InvalidFilename => (StatusCode::NOT_FOUND, "no such file"),
+        Kind::NotFound | Kind::NotADirectory | Kind::InvalidFilename => (StatusCode::NOT_FOUND, wire::NO_SUCH_FILE),
         Kind::PermissionDenied => (StatusCode::FORBIDDEN, "the server may not read or write that"),
         Kind::IsADirectory | Kind::DirectoryNotEmpty => (StatusCode::CONFLICT, "a directory of that name exists"),
         Kind::AlreadyExists => (StatusCode::CONFLICT, "a file is where a directory is needed"),
@@ -133,7 +134,7 @@ pub(super) fn status_of(error: &io::Error) -> (StatusCode, &'static str) {
             (StatusCode::INSUFFICIENT_STORAGE, "the server's disk is full")
         }
         Kind::ReadOnlyFilesystem => (StatusCode::FORBIDDEN, "the server's file system is read-only"),
-        _ if error.raw_os_error() == Some(LINK_LOOP) => (StatusCode::NOT_FOUND, "no such file"),
+        _ if error.raw_os_error() == Some(LINK_LOOP) => (StatusCode::NOT_FOUND, wire::NO_SUCH_FILE),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "the server could not read or write that"),
     }
 }

@@ -4,7 +4,7 @@ use super::answer::{self, Broken, Outcome};
 use super::files;
 use super::guests::{Guest, network};
 use super::log::Served;
-use super::path::SafePath;
+use super::path::{SafePath, Unsafe};
 use super::server::{HANDSHAKE, Service, told};
 use super::upload;
 use core::net::{IpAddr, SocketAddr};
@@ -184,6 +184,10 @@ async fn answer(
     let Some(path) = path else { return answer::refuse(stream, StatusCode::NOT_FOUND, "no such file").await };
     let path = match SafePath::parse(path) {
         Ok(path) => path,
+        Err(Unsafe::Hidden) if matches!(*request.method(), Method::PUT | Method::PATCH) => {
+            let why = "names that begin with `.pcc-upload-` are those of unfinished uploads: choose another name";
+            return answer::refuse(stream, StatusCode::NOT_FOUND, why).await;
+        }
         Err(refused) => return answer::refuse(stream, StatusCode::NOT_FOUND, &refused.to_string()).await,
     };
     match *request.method() {
