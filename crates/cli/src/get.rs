@@ -200,7 +200,7 @@ fn object(event: &str, file: Option<&Path>, fetched: &Fetched) -> serde_json::Va
 fn file_done(target: &Target, fetched: &Fetched, display: &Display) {
     let file = if let Target::File(path) = target { Some(path.as_path()) } else { None };
     display.line(&object("done", file, fetched));
-    let name = file.map_or("standard output".into(), Path::to_string_lossy);
+    let name = file.map_or("standard output".into(), |file| names::shown(&file.to_string_lossy()));
     let check = if fetched.verified { "verified by BLAKE3" } else { "not verified: the server gives no digest" };
     display.conclude(&moved(fetched).told(&name, None, check));
 }
@@ -227,12 +227,12 @@ fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<
         0 => "verified by BLAKE3".to_owned(),
         some => format!("{some} not verified: the server gives no digest"),
     };
-    display.conclude(&moved.told(&dir.display().to_string(), Some(tree.files), &check));
+    display.conclude(&moved.told(&names::shown(&dir.to_string_lossy()), Some(tree.files), &check));
     match tree.failed {
         0 => Ok(()),
         some => {
             let failure = if tree.damaged { Failure::Integrity } else { Failure::Partial };
-            Err(anyhow!("{}, named above; the rest is in {}", missing(some), dir.display()).context(failure))
+            Err(anyhow!("{}, as told above; the rest is in {}", missing(some), dir.display()).context(failure))
         }
     }
 }

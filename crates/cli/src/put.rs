@@ -194,7 +194,7 @@ async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display:
         0 => Ok(()),
         some => {
             let failure = if damaged { Failure::Integrity } else { Failure::Partial };
-            Err(anyhow!("{} there, named above", missing(some as u64)).context(failure))
+            Err(anyhow!("{} there, as told above", missing(some as u64)).context(failure))
         }
     }
 }

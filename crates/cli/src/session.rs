@@ -147,7 +147,12 @@ impl Moved {
 
 /// That a directory lacks so many entries.
 pub(crate) fn missing(entries: u64) -> String {
-    if entries == 1 { "1 entry is missing".to_owned() } else { format!("{entries} entries are missing") }
+    format!("{} {} missing", counted(entries), if entries == 1 { "is" } else { "are" })
+}
+
+/// So many entries, in words.
+pub(crate) fn counted(entries: u64) -> String {
+    if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") }
 }
 
 /// How long somebody wants to go on trying.

@@ -159,3 +159,16 @@ fn links_within_the_served_directory_are_listed_as_they_are_served() {
     assert_eq!(bench.names("client/again"), ["a", "b", "file"]);
     assert_eq!(bench.names("client/again/a"), ["dir", "link"]);
 }
+
+#[test]
+fn no_name_reaches_the_terminal_as_a_command() {
+    let bench = Bench::new();
+    bench.write("served/\u{1b}[31mred", 1000);
+    let server = bench.serve(&[]);
+    let got = bench.run(&["get", &server.url("%1B%5B31mred")]);
+    assert!(got.status.success(), "{}", said(&got));
+    let text = said(&got);
+    assert!(!text.contains('\u{1b}') && text.contains("red: 1.00 kB in"), "{text:?}");
+    let got = bench.run(&["get", &server.url(""), "-o", "\u{1b}[31mdir"]);
+    assert!(got.status.success() && !said(&got).contains('\u{1b}'), "{}", said(&got));
+}

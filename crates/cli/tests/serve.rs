@@ -97,7 +97,10 @@ fn a_directory_with_a_name_that_is_no_text_is_not_downloaded_whole() {
     });
     let got = bench.run_what_was_printed();
     let said = String::from_utf8_lossy(&got.stderr);
-    assert!(got.status.code() == Some(3) && said.contains("1 entries"), "{got:?}");
+    assert!(
+        got.status.code() == Some(3) && said.contains("1 entry") && said.contains("UTF-8") && !said.contains("named"),
+        "{got:?}"
+    );
     assert_eq!(std::fs::read_to_string(bench.client("served dir/file")).unwrap(), "content");
 }
 

@@ -15,6 +15,7 @@ use super::watch::Missing;
 use crate::exit::{Failure, failure_of};
 use crate::filename;
 use crate::percent;
+use crate::session::counted;
 use crate::url::Url;
 use anyhow::{Context, anyhow};
 use core::cell::Cell;
@@ -223,13 +224,13 @@ fn unfold(
         return Ok(());
     }
     if listing.omitted > 0 {
-        let why = "the server cannot list them".to_owned();
-        let error = left_out(format!("{} entries", listing.omitted), why);
+        let why = "a listing has no names that are not UTF-8: whoever runs the server can rename them".to_owned();
+        let error = left_out(counted(listing.omitted), why);
         tree.fail(source, &directory.path, listing.omitted, &error);
     }
     if listing.beyond > 0 {
         let why = format!("one download has at most {MOST_ENTRIES}: fetch parts of it");
-        let error = left_out(format!("{} entries", listing.beyond), why);
+        let error = left_out(counted(listing.beyond), why);
         tree.fail(source, &directory.path, listing.beyond, &error);
     }
     let directory = Arc::new(directory);
