@@ -98,12 +98,23 @@ struct Side {
 impl FromStr for Path {
     type Err = ParsePathError;
 
-    /// Reads `PRESET`, `KEY=VALUE,…` or `PRESET,KEY=VALUE,…`; the last of two equal keys counts, and rules add up.
+    /// Reads `PRESET`, `KEY=VALUE,…` or `PRESET,KEY=VALUE,…`: what is written counts for more than the preset, and
+    /// rules add up. Of two equal keys nobody could say which one is meant.
     fn from_str(written: &str) -> Result<Self, Self::Err> {
         let (mut up, mut down) = (Side::default(), Side::default());
+        let mut given = Vec::new();
         for (place, item) in written.split(',').map(str::trim).enumerate() {
             match (item.split_once('='), preset(item)) {
-                (Some((key, value)), _) => set_in(&mut up, &mut down, key.trim(), value.trim(), item)?,
+                (Some((key, value)), _) => {
+                    let key = key.trim();
+                    if given.contains(&key) && !is_rule(key) {
+                        return Err(ParsePathError(format!(
+                            "`{item}`: `{key}` is given twice; leave out one of the two"
+                        )));
+                    }
+                    given.push(key);
+                    set_in(&mut up, &mut down, key, value.trim(), item)?;
+                }
                 (None, Some(preset)) if place == 0 => {
                     for item in preset.parameters.split(',') {
                         let (key, value) = item.split_once('=').unwrap_or((item, ""));
@@ -130,6 +141,12 @@ impl FromStr for Path {
         }
         Ok(Self { up: up.finish("up.", rtt)?, down: down.finish("down.", rtt)? })
     }
+}
+
+/// Whether a key says what happens at some time, so that several of it add up.
+fn is_rule(key: &str) -> bool {
+    let key = key.strip_prefix("up.").or_else(|| key.strip_prefix("down.")).unwrap_or(key);
+    ["at", "blackout", "vary"].contains(&key)
 }
 
 fn set_in(up: &mut Side, down: &mut Side, key: &str, value: &str, item: &str) -> Result<(), ParsePathError> {

@@ -101,7 +101,14 @@ fn group(word: &str) -> Result<Vec<Flow>, String> {
         set(&mut flow, &mut stagger, key, value).map_err(|problem| format!("{key}={value}: {problem}"))?;
     }
     let count = u32::try_from(count).unwrap_or(u32::MAX);
-    Ok((0..count).map(|number| Flow { start: flow.start + stagger * number, ..flow.clone() }).collect())
+    let flows: Vec<Flow> =
+        (0..count).map(|number| Flow { start: flow.start + stagger * number, ..flow.clone() }).collect();
+    match flows.iter().find(|flow| flow.stop.is_some_and(|stop| stop <= flow.start)) {
+        Some(Flow { start, stop: Some(stop), .. }) => {
+            Err(format!("what starts at {start:?} and stops at {stop:?} never sends: write a later stop"))
+        }
+        _ => Ok(flows),
+    }
 }
 
 fn set(flow: &mut Flow, stagger: &mut Duration, key: &str, value: &str) -> Result<(), String> {
@@ -194,6 +201,8 @@ mod tests {
             ("pcc:via=2..1", "via=1..2"),
             ("pcc:law=epsilon=1", "`1` is no epsilon"),
             ("pcc:pause=1ms/2ms", "shorter"),
+            ("pcc:start=5s:stop=3s", "never sends"),
+            ("pcc*3:stagger=5s:stop=10s", "starts at 10s and stops at 10s"),
         ] {
             let error = text.parse::<Cast>().unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

@@ -47,6 +47,13 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     if time.is_zero() {
         return Err(misuse("--time 0 simulates nothing: write it like 60s".to_owned()));
     }
+    if let Some((flow, name)) = flows.iter().zip(&names).find(|(flow, _)| flow.start >= time) {
+        return Err(misuse(format!(
+            "--flows: {name} begins at {:?}, when the simulation is over after {time:?}: simulate longer with --time, or \
+             have it start earlier",
+            flow.start
+        )));
+    }
     let seeds = if args.seed.is_empty() { vec![1] } else { args.seed.clone() };
     let scenarios: Vec<Scenario> = seeds
         .iter()
