@@ -93,7 +93,7 @@ pub(crate) struct Args {
     pub(super) bidir: bool,
 
     /// Most to send, all streams together (iperf3 counts each stream), for example 100M (bits); of a server, to each
-    /// client, whatever congestion control it asks for
+    /// client, whatever congestion control it asks for: with -R and --bidir only there
     #[arg(short = 'b', long, value_name = "RATE", help_heading = "Test")]
     pub(super) bitrate: Option<Rate>,
 

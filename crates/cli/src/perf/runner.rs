@@ -91,10 +91,8 @@ impl Test {
                 anyhow!("`-p 0` is no valid port (1 to 65535) of a server; one that is started with it takes any");
             return Err(problem.context(Failure::Usage));
         }
-        if let Some(option) =
-            [("-R", args.reverse), ("--bidir", args.bidir)].iter().find_map(|(option, is)| is.then_some(option))
-            && args.bitrate.is_some()
-        {
+        if args.bitrate.is_some() && (args.reverse || args.bidir) {
+            let option = if args.reverse { "-R" } else { "--bidir" };
             let problem = anyhow!(
                 "-b limits what this end sends, and with {option} the server sends: limit that where it runs, with \
                  `pcc perf -s -b RATE`, and leave out one of the two here"
