@@ -389,8 +389,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	u32 share;
 
 	if (law->report.app_limited) {
-		probing->has_first = 0;
-		probing->level.doubt = PCC_NO_DOUBT;
+		pcc_interrupt(probing);
 		return PCC_WAIT;
 	}
 	law->forecast.swing = n_mul(parameters->epsilon, pcc_probe_length(law));

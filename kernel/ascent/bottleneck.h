@@ -82,7 +82,7 @@ PCC_PART void pcc_overflowing(struct pcc_estimate *carried, pcc_num sent, pcc_nu
 PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const struct pcc_pair *pair,
 				   const struct pcc_level *level, pcc_num excess, pcc_num beyond)
 {
-	pcc_num rate, packet, gain, growth, variance, carried;
+	pcc_num rate, packet, gain, growth, variance, carried, kept;
 	bool loses, loses_more, busy;
 	struct pcc_estimate seen;
 
@@ -111,7 +111,11 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 		seen = pair->ln_carried;
 		if (loses || loses_more)
 			pcc_overflowing(&seen, n_log(rate), beyond);
-		carried = n_mul(n_exp(seen.mean), n_sub(N_ONE, beyond));
+		/* A packet at the least: without one there would be no RTT, and no
+		 * reading of the queue.
+		 */
+		kept = n_max(n_sub(N_ONE, beyond), n_div(N_ONE, pair->packets));
+		carried = n_mul(n_exp(seen.mean), kept);
 		variance = seen.variance;
 		bottleneck->variance = n_add(bottleneck->variance, n_square(BOTTLENECK_DRIFT));
 		pcc_scatter_learn(&bottleneck->scatter, n_log(carried));
@@ -155,7 +159,7 @@ PCC_CALL int pcc_bottleneck_idle(struct pcc_bottleneck *bottleneck, const struct
 		return 0;
 	carried = n_max(bottleneck->capacity, n_min(pair->rate, pair->target));
 	bottleneck->capacity = n_mul(carried, n_add(N_ONE, bottleneck->headroom));
-	bottleneck->scatter.last = N_UNKNOWN;
+	pcc_scatter_interrupt(&bottleneck->scatter);
 	headroom = n_max(bottleneck->headroom, n_div(steps->first, N_TWO));
 	headroom = n_mul(headroom, n_pow(N_TWO, steps->doublings));
 	bottleneck->headroom = n_min(headroom, steps->largest);

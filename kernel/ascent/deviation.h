@@ -17,9 +17,10 @@
 /* Weight of a pair that says how much others send. */
 #define DEVIATION_WEIGHT n_ratio(3, 100)
 
-/* Of others' part of the queue: its mean, when it was taken in last, NaN before the first,
- * and by how much it differs from the mean in the mean, all in s; and what goes through
- * the queue, ours and theirs, as far as it was seen, in byte/s.
+/* Of others' part of the queue: its mean, NaN before the first look; when that was, NaN where
+ * the next one does not follow it, so that time of which nothing was seen counts for none; and
+ * by how much it differs from the mean in the mean, all in s; and what goes through the queue,
+ * ours and theirs, as far as it was seen, in byte/s.
  */
 struct pcc_deviation {
 	pcc_num theirs;
@@ -55,15 +56,21 @@ PCC_PART void pcc_deviation_learn(struct pcc_deviation *deviation, pcc_num above
 
 	ours = n_max(ours, n_div(carried, deviation->through));
 	theirs = n_mul(above, n_not_negative(n_sub(N_ONE, ours)));
-	if (n_known(deviation->theirs))
-		weight = n_clamp(n_div(n_sub(at, deviation->at), DEVIATION_MEMORY), N_ZERO, N_ONE);
-	else
+	if (!n_known(deviation->theirs))
 		deviation->theirs = theirs;
+	else if (n_known(deviation->at))
+		weight = n_clamp(n_div(n_sub(at, deviation->at), DEVIATION_MEMORY), N_ZERO, N_ONE);
 	apart = n_sub(theirs, deviation->theirs);
 	deviation->mean = n_add(deviation->mean,
 				n_mul(weight, n_sub(n_abs(apart), deviation->mean)));
 	deviation->theirs = n_add(deviation->theirs, n_mul(weight, apart));
 	deviation->at = at;
+}
+
+/* The next look does not follow the latest one. */
+PCC_PART void pcc_deviation_interrupt(struct pcc_deviation *deviation)
+{
+	deviation->at = N_UNKNOWN;
 }
 
 #endif

@@ -61,7 +61,10 @@ struct pcc_level {
 	pcc_num noise;
 	/* So many of those are known, as far as it matters. */
 	pcc_num differences;
-	/* The last reading and its time; NaN before the first. */
+	/* The last reading, NaN before the first, and its time, NaN where the next one does
+	 * not follow it: after a pause a queue may be any, and that tells nothing of how far
+	 * readings are off.
+	 */
 	pcc_num last;
 	pcc_num last_at;
 	pcc_num recent;
@@ -88,7 +91,17 @@ PCC_PART void pcc_level_above(struct pcc_level *level, pcc_num least)
 	*level = (struct pcc_level){
 		.least = least,
 		.last = N_UNKNOWN,
+		.last_at = N_UNKNOWN,
 	};
+}
+
+/* The next reading does not follow the latest one, and what was under test is not known any
+ * more.
+ */
+PCC_PART void pcc_level_interrupt(struct pcc_level *level)
+{
+	level->last_at = N_UNKNOWN;
+	level->doubt = PCC_NO_DOUBT;
 }
 
 /* RTT of the path without a queue. */
@@ -187,7 +200,7 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 	/* The least of an interval through which the queue grew was at its beginning. */
 	above = n_mul(n_not_negative(growth), pair->duration);
 	above = n_not_negative(n_add(n_sub(pair->least_rtt, level->least), above));
-	if (n_known(level->last)) {
+	if (n_known(level->last_at)) {
 		unexpected = n_mul(growth, n_sub(pair->started, level->last_at));
 		unexpected = n_abs(n_sub(n_sub(above, level->last), unexpected));
 		unexpected = n_max(unexpected, pair->residual);
@@ -255,6 +268,11 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 		return PCC_TESTED_QUEUE;
 	}
 	level->wait = first_wait;
+	/* What was gone before the test says nothing of a path that is longer: that less was
+	 * sent was no mistake.
+	 */
+	if (n_at_most(before, N_ZERO))
+		return PCC_TESTED_QUEUE;
 	/* What rises at half of our rate is filled by somebody else. And where less was sent
 	 * than that, it was not the rate that kept it: a window keeps a queue as it is, at
 	 * any rate.

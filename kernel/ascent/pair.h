@@ -63,6 +63,8 @@ struct pcc_pair {
 	struct pcc_estimate loss;
 	pcc_num low_loss;
 	struct pcc_lost lost[2];
+	/* Packets of both. */
+	pcc_num packets;
 	/* Mean share of marks. */
 	pcc_num marked;
 	/* The least RTT at the end of the pair, and of its first probe. */
@@ -320,6 +322,7 @@ PCC_CALL int pcc_pair_read(struct pcc_pair *pair, const struct pcc_report *a,
 	pair->residual = b->rtt_residual;
 	pair->rtt = b->rtt;
 	pair->packet = n_div(b->sent, n_from(b->packets ? b->packets : 1));
+	pair->packets = n_add(n_from(a->packets), n_from(b->packets ? b->packets : 1));
 	pcc_pair_growth(pair, a, b);
 	return pcc_pair_loss(pair, a, b);
 }

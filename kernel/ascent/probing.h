@@ -62,16 +62,26 @@ struct pcc_probing {
 	struct pcc_report first;
 };
 
+/* Between the pair before and the next one more changed than the rate, and time passed of
+ * which nothing is known. What the first probe of a pair told is no half of one any more.
+ */
+PCC_PART void pcc_interrupt(struct pcc_probing *probing)
+{
+	probing->has_first = 0;
+	probing->last_rate = N_ZERO;
+	pcc_level_interrupt(&probing->level);
+	pcc_scatter_interrupt(&probing->bottleneck.scatter);
+	pcc_deviation_interrupt(&probing->deviation);
+	pcc_rival_interrupt(&probing->rival);
+}
+
 /* Begins a pair anew; what was on its way is not known any more. */
 PCC_PART void pcc_forget_pairs(struct pcc_probing *probing)
 {
 	probing->trial = (probing->trial + 2) & 0xfe;
 	probing->has_second = 0;
-	probing->has_first = 0;
 	probing->on_their_way = 0;
-	/* Between a pair before and one after, more has changed than the rate. */
-	probing->last_rate = N_ZERO;
-	probing->level.doubt = PCC_NO_DOUBT;
+	pcc_interrupt(probing);
 }
 
 PCC_PART void pcc_launch(struct pcc_probing *probing, u32 trial, pcc_num rate, pcc_num seconds)

@@ -41,7 +41,8 @@ struct pcc_rival {
 	pcc_num low;
 	pcc_num yields_from;
 	pcc_num yields_to;
-	u32 has_seen;
+	/* Whether the next moment follows the one seen. */
+	u32 follows;
 	u32 has_floor;
 };
 
@@ -95,17 +96,36 @@ PCC_PART void pcc_rival_yields(struct pcc_rival *rival, const struct pcc_seen *s
 	rival->yields_to = n_add(end, n_mul(N_TWO, seen->queue));
 }
 
+/* The window as it was, so much later: time in which nothing is sent is none in which it
+ * grows (RFC 9438 5.8).
+ */
+PCC_PART void pcc_rival_later(struct pcc_rival *rival, pcc_num by)
+{
+	rival->began = n_add(rival->began, by);
+	rival->yields_from = n_add(rival->yields_from, by);
+	rival->yields_to = n_add(rival->yields_to, by);
+}
+
+/* The next moment does not follow the latest one: what was seen meanwhile is not known. */
+PCC_PART void pcc_rival_interrupt(struct pcc_rival *rival)
+{
+	rival->follows = 0;
+}
+
 /* The floor under the rate, in packets an RTT; NaN if there is none. */
 PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen *seen)
 {
-	pcc_num since = N_ZERO, weight;
+	pcc_num since, weight;
 
 	PCC_NEEDS(rival, N_UNKNOWN);
 	PCC_NEEDS(seen, N_UNKNOWN);
-	if (rival->has_seen)
-		since = n_sub(seen->at, rival->seen);
+	since = n_sub(seen->at, rival->seen);
+	if (!rival->follows) {
+		pcc_rival_later(rival, since);
+		since = N_ZERO;
+	}
 	rival->seen = seen->at;
-	rival->has_seen = 1;
+	rival->follows = 1;
 	weight = n_div(since, n_max(n_mul(RIVAL_MEMORY_RTTS, seen->rtt), RIVAL_MEMORY));
 	weight = n_clamp(weight, N_ZERO, N_ONE);
 	since = n_sub(seen->crowded ? N_ONE : N_ZERO, rival->crowded);

@@ -12,8 +12,8 @@
 #define SCATTER_WEIGHT n_ratio(1, 10)
 
 struct pcc_scatter {
-	/* The latest reading, NaN before the first, and its difference from the
-	 * one before it.
+	/* The latest reading, NaN where the next one follows none, and its
+	 * difference from the one before it.
 	 */
 	pcc_num last;
 	pcc_num change;
@@ -34,6 +34,12 @@ PCC_PART void pcc_scatter_learn(struct pcc_scatter *scatter, pcc_num reading)
 	scatter->product = n_add(scatter->product, n_mul(SCATTER_WEIGHT, product));
 	scatter->last = reading;
 	scatter->change = change;
+}
+
+/* The next reading does not follow the latest one. */
+PCC_PART void pcc_scatter_interrupt(struct pcc_scatter *scatter)
+{
+	scatter->last = N_UNKNOWN;
 }
 
 /* Variance of a reading's error. */
