@@ -102,7 +102,11 @@ PCC_CALL int pcc_slope_report(const struct pcc_slope *slope, struct pcc_report *
 	report->rtt_gradient_error = N_INFINITY;
 	report->rtt_residual = N_ZERO;
 	report->rtt_deviation = N_ZERO;
-	report->rtt_span = n_mul(n_signed(slope->last_t), SLOPE_MICROSECOND);
+	/* Where packets overtake each other the last sample may be of one that left before the
+	 * first one's.
+	 */
+	report->rtt_span = n_mul(n_signed(slope->last_t > 0 ? slope->last_t : 0),
+				 SLOPE_MICROSECOND);
 	report->rtt_pause = n_mul(n_signed(slope->pause), SLOPE_MICROSECOND);
 	if (!slope->samples)
 		return 0;

@@ -134,6 +134,15 @@ static void any_sample(struct pcc_sample *sample)
 	sample->taken_rtt = below(3) ? 1000 + below(100000) : (u32)any();
 }
 
+/* Whether the law's capacity is a rate: from none, and from what is no number, none comes back. */
+static int is_a_capacity(const struct pcc_law *law)
+{
+	pcc_num capacity = law->probing.bottleneck.capacity;
+
+	return law->which == PCC_VIVACE || law->state != PCC_PROBING ||
+	       (n_finite(capacity) && n_above(capacity, N_ZERO));
+}
+
 /* The whole sender, told anything: whether what it wants can be sent. */
 static int storm_of_samples(u64 events)
 {
@@ -157,9 +166,11 @@ static int storm_of_samples(u64 events)
 			pcc_lib_flow_on_ack(&flow, &program, &sample);
 		else
 			pcc_lib_flow_on_resumption(&flow, &sample);
-		if (!flow.rate || !flow.window || flow.monitor.count > MONITOR_INTERVALS) {
-			printf("sample %llu: rate %llu, window %u\n", (unsigned long long)i,
-			       (unsigned long long)flow.rate, flow.window);
+		if (!flow.rate || !flow.window || flow.monitor.count > MONITOR_INTERVALS ||
+		    !is_a_capacity(&flow.law)) {
+			printf("sample %llu: rate %llu, window %u, capacity %016llx\n",
+			       (unsigned long long)i, (unsigned long long)flow.rate, flow.window,
+			       (unsigned long long)flow.law.probing.bottleneck.capacity);
 			return 1;
 		}
 	}
