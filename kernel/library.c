@@ -188,6 +188,17 @@ int pcc_lib_flow_on_resumption(struct pcc_flow *flow, const struct pcc_sample *s
 	return pcc_on_resumption(flow);
 }
 
+void pcc_lib_flow_on_undo(struct pcc_flow *flow, u32 lost)
+{
+	pcc_on_undo(flow, lost);
+}
+
+/* The highest rate, 0 for none. */
+void pcc_lib_flow_limit(struct pcc_flow *flow, u64 most)
+{
+	flow->most = most;
+}
+
 u64 pcc_lib_flow_rate(const struct pcc_flow *flow)
 {
 	return flow->rate;

@@ -353,6 +353,15 @@ PCC_PART void pcc_on_ack(struct pcc_flow *flow, const struct pcc_program *progra
 		pcc_update_window(flow);
 }
 
+/* TCP found that what it took for lost was not, and comes to pcc_on_ack next. So many packets
+ * it has taken for lost by now, which it never takes back: of a path that froze for a moment,
+ * all that were in flight at the time-out.
+ */
+PCC_PART void pcc_on_undo(struct pcc_flow *flow, u32 lost)
+{
+	flow->monitor.lost = lost;
+}
+
 /* Something is sent again, and nothing was in flight: whether rate and window are others now.
  * After a pause that a busy host does not explain what was being measured is void; after a
  * long one so is the rate. What TCP sends again after a time-out ends no pause: the path is

@@ -286,6 +286,10 @@ __u32 BPF_PROG(pcc_ssthresh, struct sock *sk)
 SEC("struct_ops/pcc_undo_cwnd")
 __u32 BPF_PROG(pcc_undo_cwnd, struct sock *sk)
 {
+	struct pcc_flow *flow = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
+
+	if (flow)
+		pcc_on_undo(flow, tcp_sk(sk)->lost);
 	return tcp_sk(sk)->snd_cwnd;
 }
 

@@ -398,9 +398,12 @@ static u32 pcc_ssthresh(struct sock *sk)
 
 static u32 pcc_undo_cwnd(struct sock *sk)
 {
-	const struct pcc_connection *pcc = inet_csk_ca(sk);
+	struct pcc_connection *pcc = inet_csk_ca(sk);
 
-	return pcc->flow ? tcp_snd_cwnd(tcp_sk(sk)) : tcp_reno_undo_cwnd(sk);
+	if (!pcc->flow)
+		return tcp_reno_undo_cwnd(sk);
+	pcc_on_undo(pcc->flow, tcp_sk(sk)->lost);
+	return tcp_snd_cwnd(tcp_sk(sk));
 }
 
 /* A train may be of a single segment. */

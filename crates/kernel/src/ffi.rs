@@ -125,6 +125,8 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_flow_new(flow: *mut u64, which: u32, sample: *const Sample, seed: u64);
     pub(crate) fn pcc_lib_flow_on_ack(flow: *mut u64, program: *const Program, sample: *const Sample);
     pub(crate) fn pcc_lib_flow_on_resumption(flow: *mut u64, sample: *const Sample) -> i32;
+    pub(crate) fn pcc_lib_flow_on_undo(flow: *mut u64, lost: u32);
+    pub(crate) fn pcc_lib_flow_limit(flow: *mut u64, most: u64);
     pub(crate) fn pcc_lib_flow_rate(flow: *const u64) -> u64;
     pub(crate) fn pcc_lib_flow_window(flow: *const u64, before: u32) -> u32;
     pub(crate) fn pcc_lib_flow_told(flow: *const u64, told: *mut Told);

@@ -35,6 +35,18 @@ impl Flow {
         unsafe { ffi::pcc_lib_flow_on_resumption(self.state.as_mut_ptr(), sample) != 0 }
     }
 
+    /// TCP takes back that packets were lost, of which it has counted so many so far.
+    pub fn on_undo(&mut self, lost: u32) {
+        // SAFETY: the state lives through the call.
+        unsafe { ffi::pcc_lib_flow_on_undo(self.state.as_mut_ptr(), lost) }
+    }
+
+    /// The socket's highest rate is this from now on. Unit: byte/s; 0 for none.
+    pub fn limit(&mut self, most: u64) {
+        // SAFETY: the state lives through the call.
+        unsafe { ffi::pcc_lib_flow_limit(self.state.as_mut_ptr(), most) }
+    }
+
     /// The rate at which packets should leave. Unit: byte/s.
     pub fn rate(&self) -> u64 {
         // SAFETY: the state lives through the call.

@@ -119,6 +119,18 @@ fn what_a_silence_swallowed_keeps_nothing_from_leaving_though_tcp_takes_it_for_i
 }
 
 #[test]
+fn a_path_that_froze_for_a_moment_has_lost_nothing_though_tcp_counted_all_as_lost() {
+    // Longer than TCP waits, shorter than a silence of four RTT.
+    let frozen = (5 * SECOND, 5 * SECOND + 300 * MS);
+    let mut tcp = Tcp::over(Path { mbit: 50.0, rtt: 100 * MS, frozen, undone: true, buffer: 5000, ..Path::default() });
+    tcp.run(frozen.1);
+    assert!(tcp.time_outs > 0 && tcp.flow.told().panics == 0);
+    let (mbit, ..) = tcp.run(300 * MS).measured(SECOND);
+    let panics = tcp.flow.told().panics;
+    assert!(panics == 0 && mbit > 45.0, "{mbit} Mbit/s after it, {panics} panics");
+}
+
+#[test]
 fn what_the_peer_sends_of_its_own_does_not_open_the_window_that_a_time_out_closed() {
     let silent = (5 * SECOND, 9 * SECOND);
     let mut tcp = Tcp::over(Path { silent, chatter: 20 * MS, ..Path::default() });

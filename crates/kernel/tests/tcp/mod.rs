@@ -17,9 +17,11 @@ const BEGIN: u64 = 77 * SECOND;
 /// Of packets that come together Linux acknowledges one after the other what is read at once, as the lab shows it: 64 kB. The
 /// rest gets one acknowledgement, when that is read.
 const READ_AT_ONCE: u32 = 46;
+/// A packet that so many overtook is lost, as long as none was seen to be late.
+const OVERTAKEN: u32 = 3;
 
 /// A bottleneck with a queue, and what of a TCP there is besides congestion control: selective acknowledgements, and losses
-/// found once three later packets arrived.
+/// found once three later packets arrived, or one that left a quarter of the RTT later.
 pub(crate) struct Path {
     pub(crate) mbit: f64,
     pub(crate) rtt: u64,
@@ -32,6 +34,8 @@ pub(crate) struct Path {
     pub(crate) accurate: bool,
     /// Nothing arrives from the first to the second of these.
     pub(crate) silent: (u64, u64),
+    /// Nothing leaves the bottleneck from the first to the second of these.
+    pub(crate) frozen: (u64, u64),
     /// At most so many Mbit/s are there to be sent.
     pub(crate) source: f64,
     /// Share of the time between two packets by which a pacer is late.
@@ -57,6 +61,8 @@ pub(crate) struct Path {
     pub(crate) untold: u64,
     /// So often the peer sends something of its own, which acknowledges what had arrived before.
     pub(crate) chatter: u64,
+    /// By so many packets one was late once, as TCP tells. From more than three on it finds losses by time instead (RACK).
+    pub(crate) reordering: u32,
 }
 
 impl Default for Path {
@@ -69,6 +75,7 @@ impl Default for Path {
             marks: 0.0,
             accurate: false,
             silent: (0, 0),
+            frozen: (0, 0),
             source: f64::MAX,
             late: 0.0,
             train: 0,
@@ -81,6 +88,7 @@ impl Default for Path {
             undone: false,
             untold: u64::MAX,
             chatter: u64::MAX,
+            reordering: OVERTAKEN,
         }
     }
 }
@@ -153,7 +161,7 @@ impl Tcp {
             lost: near,
             marked: near,
             packet: PACKET as u32,
-            reordering: 3,
+            reordering: path.reordering,
             window: 10,
             accurate: path.accurate.into(),
             ..Sample::default()
@@ -204,6 +212,9 @@ impl Tcp {
         let arrives = queue / time < self.path.buffer && !silent;
         let arrival = arrives.then(|| {
             self.busy = self.busy.max(self.now) + time;
+            if (self.path.frozen.0..self.path.frozen.1).contains(&(self.busy - BEGIN)) {
+                self.busy = BEGIN + self.path.frozen.1 + time;
+            }
             self.queued += queue;
             while self.slot < self.busy && self.path.jitter > 0 {
                 self.slot += (self.rng.unit() * self.path.jitter as f64) as u64;
@@ -239,13 +250,35 @@ impl Tcp {
         }
     }
 
-    /// The packet that arrives next, by its place.
+    /// The packet that arrives next, by its place among those that may.
     pub(crate) fn next_arrival(&self) -> Option<(usize, u64)> {
+        let timed_out = self.timed_out.iter().filter(|_| self.path.undone);
         // Packets keep their order.
-        self.flying.iter().enumerate().find_map(|(place, packet)| packet.arrives.map(|at| (place, at)))
+        let mut all = timed_out.chain(&self.flying).enumerate();
+        all.find_map(|(place, packet)| packet.arrives.map(|at| (place, at)))
     }
 
-    pub(crate) fn receive(&mut self, mut place: usize) {
+    /// Something arrives after time-outs: what they took for lost is in flight again, or it is lost.
+    fn answer_to_time_outs(&mut self) {
+        if self.path.undone && !self.timed_out.is_empty() {
+            self.flow.on_undo(self.sample.lost);
+            self.timed_out.append(&mut self.flying);
+            self.flying = core::mem::take(&mut self.timed_out);
+        }
+        self.timed_out.clear();
+    }
+
+    /// Whether this one, which is not here, counts as lost since one that left then is.
+    fn is_overtaken(&self, packet: &Packet, sent: u64) -> bool {
+        if self.path.reordering == OVERTAKEN {
+            packet.overtaken >= OVERTAKEN
+        } else {
+            packet.sent + self.path.rtt / 4 <= sent
+        }
+    }
+
+    pub(crate) fn receive(&mut self, place: usize) {
+        self.answer_to_time_outs();
         let packet = self.flying.remove(place).unwrap();
         let next = self.flying.get(place).map_or(packet.interval, |next| next.interval);
         if self.path.last_lost > 0 && packet.interval.is_multiple_of(self.path.last_lost) && next > packet.interval {
@@ -253,18 +286,11 @@ impl Tcp {
             return;
         }
         let sent = packet.sent;
-        if self.path.undone {
-            // They never arrive.
-            place += self.timed_out.len();
-            self.timed_out.append(&mut self.flying);
-            self.flying = core::mem::take(&mut self.timed_out);
-        }
-        self.timed_out.clear();
         self.ecn.on_arrival(packet.answers, packet.marked);
         self.sample.delivered = self.sample.delivered.wrapping_add(1);
         self.delivered += 1;
         self.flying.iter_mut().take(place).for_each(|hole| hole.overtaken += 1);
-        while self.flying.front().is_some_and(|packet| packet.overtaken >= self.sample.reordering) {
+        while self.flying.front().is_some_and(|packet| self.is_overtaken(packet, sent)) {
             self.flying.pop_front();
             self.sample.lost = self.sample.lost.wrapping_add(1);
             self.lost += 1;
