@@ -47,6 +47,8 @@
 #define MONITOR_LEAST_PACKETS 10
 /* One that is judged has at least the time of ten trains. Unit: ns. */
 #define MONITOR_SHORTEST_TRIAL 1000000ULL
+/* A packet is lost that so many overtook, at the least. */
+#define MONITOR_OVERTAKEN 3
 /* A share of an interval without data to send above which it tells nothing of rates. */
 #define MONITOR_LIMITED_SHARE 10 /* a tenth */
 
@@ -228,6 +230,19 @@ PCC_PART void pcc_take_deliveries(struct pcc_interval *interval, const struct pc
 		interval->app_limited += packets;
 }
 
+/* Once so many later packets are settled a lost one is found. What TCP tells is by how many one
+ * was ever late, which after a change of route may be hundreds; but it finds losses by time
+ * (RACK, RFC 8985 6.2): once what left a quarter of the RTT later arrived.
+ */
+PCC_PART u32 pcc_reordering(const struct pcc_sample *sample)
+{
+	u32 most = sample->in_flight / 4;
+
+	if (most < MONITOR_OVERTAKEN)
+		most = MONITOR_OVERTAKEN;
+	return sample->reordering < most ? sample->reordering : most;
+}
+
 /* Takes in what an acknowledgement settled. Deliveries come in the order of sending,
  * losses are those of packets that so many others overtook.
  */
@@ -282,7 +297,7 @@ PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sa
 	if (!lost)
 		return 0;
 	/* It is settled itself. */
-	at = settled - sample->reordering - 1;
+	at = settled - pcc_reordering(sample) - 1;
 	for (i = 0; i < MONITOR_INTERVALS; i++) {
 		if (i >= monitor->count)
 			break;
@@ -362,7 +377,7 @@ PCC_PART bool pcc_is_resolved(struct pcc_monitor *monitor, const struct pcc_samp
 
 	if (!monitor->count || !interval->to || !pcc_reached(monitor->settled, interval->end))
 		return false;
-	return pcc_reached(monitor->settled - sample->reordering, interval->end) ||
+	return pcc_reached(monitor->settled - pcc_reordering(sample), interval->end) ||
 	       !sample->in_flight;
 }
 

@@ -92,6 +92,20 @@ fn the_loss_that_intervals_report_is_the_path_s_without_bias() {
 }
 
 #[test]
+fn what_was_late_once_by_hundreds_of_packets_does_not_keep_intervals_open() {
+    for (mbit, rtt) in [(2.0, 30 * MS), (10.0, 30 * MS), (100.0, 100 * MS)] {
+        let mut tcp = Tcp::over(Path { mbit, rtt, reordering: 300, loss: 0.01, buffer: 1000, ..Path::default() });
+        let (goodput, _, queue) = tcp.run(SECOND).measured(SECOND);
+        assert!(goodput > 0.9 * mbit && queue < 40.0, "{mbit} Mbit/s: {goodput} in the second second, {queue} ms");
+        tcp.reported.clear();
+        let (goodput, lost, _) = tcp.measured(40 * SECOND);
+        let reported = tcp.reported.iter().sum::<f64>() / tcp.reported.len() as f64;
+        assert!(goodput > 0.95 * mbit, "{goodput} of {mbit} Mbit/s");
+        assert!((reported / lost - 1.0).abs() < 0.02, "{mbit} Mbit/s: {reported} of {lost}");
+    }
+}
+
+#[test]
 fn the_marks_that_intervals_report_are_the_path_s_however_they_are_told() {
     for (marks, accurate) in [(0.005, false), (0.1, false), (0.5, false), (0.005, true), (0.5, true)] {
         let reported = |seed: u64| {
