@@ -99,6 +99,7 @@ struct pcc_monitor {
 	u32 settled;
 	u32 delivered;
 	u32 lost;
+	u32 packet;
 	struct pcc_marks marks;
 	/* The oldest interval that is not reported, and how many there are; the newest
 	 * one may be open.
@@ -258,12 +259,16 @@ PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sa
 	if (!pcc_reached(settled, monitor->settled))
 		settled = monitor->settled;
 	delivered = sample->delivered - monitor->delivered;
-	lost = sample->lost - monitor->lost;
+	/* When TCP learns that packets are too large for the path it takes all of them for lost
+	 * (tcp_simple_retransmit): that says nothing of the rate.
+	 */
+	lost = sample->packet < monitor->packet ? 0 : sample->lost - monitor->lost;
 	marks = pcc_take_marks(&monitor->marks, sample, delivered, settled);
 	at = monitor->settled;
 	monitor->settled = settled;
 	monitor->delivered = sample->delivered;
 	monitor->lost = sample->lost;
+	monitor->packet = sample->packet;
 	for (i = 0; i < MONITOR_SETTLED; i++) {
 		if (monitor->settling >= monitor->count)
 			break;

@@ -288,6 +288,7 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
 	flow->monitor.settled = flow->sample.sent - flow->sample.in_flight;
 	flow->monitor.delivered = flow->sample.delivered;
 	flow->monitor.lost = flow->sample.lost;
+	flow->monitor.packet = flow->sample.packet;
 	flow->monitor.marks.counter = flow->sample.marked;
 	flow->start_settled = flow->monitor.settled;
 	flow->start_volume = PCC_INITIAL_WINDOW;

@@ -131,6 +131,18 @@ fn a_path_that_froze_for_a_moment_has_lost_nothing_though_tcp_counted_all_as_los
 }
 
 #[test]
+fn what_was_too_large_for_a_new_route_was_not_lost_to_the_rate() {
+    let mut tcp = Tcp::over(Path { mbit: 50.0, ..Path::default() });
+    tcp.run(5 * SECOND);
+    // A router tells that packets are too large: TCP sends all again in smaller ones, having counted them as lost.
+    tcp.sample.packet -= 100;
+    tcp.sample.lost = tcp.sample.lost.wrapping_add(tcp.in_flight());
+    let (mbit, ..) = tcp.measured(SECOND);
+    let panics = tcp.flow.told().panics;
+    assert!(panics == 0 && mbit > 45.0, "{mbit} Mbit/s after it, {panics} panics");
+}
+
+#[test]
 fn what_the_peer_sends_of_its_own_does_not_open_the_window_that_a_time_out_closed() {
     let silent = (5 * SECOND, 9 * SECOND);
     let mut tcp = Tcp::over(Path { silent, chatter: 20 * MS, ..Path::default() });
