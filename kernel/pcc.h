@@ -248,7 +248,7 @@ PCC_CALL int pcc_end_silence(struct pcc_flow *flow)
 	pcc_num rate, before, knocking;
 
 	PCC_NEEDS(flow, 0);
-	noticed = pcc_rtt_silence(&flow->rtt);
+	noticed = pcc_rtt_silence(&flow->rtt, flow->in_flight);
 	silence = flow->sample.now - flow->progress;
 	if (silence < noticed)
 		return 0;
@@ -317,7 +317,7 @@ PCC_PART void pcc_rtt_or_tcp_s(struct pcc_flow *flow)
 {
 	if (flow->sample.rtt)
 		flow->told_rtt = flow->sample.now;
-	else if (flow->sample.now - flow->told_rtt > pcc_rtt_silence(&flow->rtt))
+	else if (flow->sample.now - flow->told_rtt > pcc_rtt_silence(&flow->rtt, 0))
 		flow->sample.rtt = flow->sample.taken_rtt;
 }
 

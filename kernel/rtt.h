@@ -9,6 +9,10 @@
 #define RTT_ASSUMED 100000000ULL
 /* The longest a peer may sit on an acknowledgement, as RFC 9000 has it. */
 #define RTT_MOST_ACK_DELAY 25000000ULL
+/* That of a packet by itself, in TCP: Linux takes as much (TCP_DELACK_MAX), others may take more
+ * (RFC 9293 3.8.6.3) and seldom do.
+ */
+#define RTT_LONE_ACK_DELAY 200000000ULL
 /* The minimum is of the last one or two of these. */
 #define RTT_HALF_WINDOW 5000000000ULL
 
@@ -66,14 +70,15 @@ PCC_PART u64 pcc_rtt_pto(const struct pcc_rtt *rtt)
 	return pcc_rtt_smoothed(rtt) + variation + RTT_MOST_ACK_DELAY;
 }
 
-/* How long to wait for an acknowledgement before the path counts as silent: four RTT
- * (NSDI 2018), and until a transport has asked twice.
+/* How long to wait for an acknowledgement of so many packets before the path counts as silent:
+ * four RTT (NSDI 2018), and until a transport has asked twice. With a lone one the peer may
+ * wait too, for another or for something of its own to send.
  */
-PCC_PART u64 pcc_rtt_silence(const struct pcc_rtt *rtt)
+PCC_PART u64 pcc_rtt_silence(const struct pcc_rtt *rtt, u32 packets)
 {
 	u64 rtts = 4 * pcc_rtt_smoothed(rtt), asked = 2 * pcc_rtt_pto(rtt);
 
-	return rtts > asked ? rtts : asked;
+	return (rtts > asked ? rtts : asked) + (packets == 1 ? RTT_LONE_ACK_DELAY : 0);
 }
 
 #endif

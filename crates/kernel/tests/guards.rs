@@ -143,6 +143,21 @@ fn what_was_too_large_for_a_new_route_was_not_lost_to_the_rate() {
 }
 
 #[test]
+fn whoever_waits_before_it_acknowledges_a_lone_packet_is_no_path_that_fell_silent() {
+    let mut tcp = Tcp::over(Path { rtt: 40 * MS, ..Path::default() });
+    tcp.run(3 * SECOND);
+    let before = tcp.flow.rate();
+    (tcp.path.longer, tcp.path.untold) = (150 * MS, tcp.age());
+    for _ in 0..5 {
+        tcp.path.idle = (tcp.age(), tcp.age() + SECOND);
+        tcp.run(SECOND + 10_000);
+        assert_eq!(tcp.in_flight(), 1);
+    }
+    let (after, silences) = (tcp.flow.rate(), tcp.flow.told().silences);
+    assert!(silences == 0 && after > before / 2, "{before} byte/s before, {after} after, {silences} silences");
+}
+
+#[test]
 fn what_the_peer_sends_of_its_own_does_not_open_the_window_that_a_time_out_closed() {
     let silent = (5 * SECOND, 9 * SECOND);
     let mut tcp = Tcp::over(Path { silent, chatter: 20 * MS, ..Path::default() });
