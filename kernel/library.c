@@ -201,7 +201,7 @@ void pcc_lib_flow_limit(struct pcc_flow *flow, u64 most)
 
 u64 pcc_lib_flow_rate(const struct pcc_flow *flow)
 {
-	return flow->rate;
+	return pcc_pacing_rate(flow);
 }
 
 /* TCP's congestion window, which was this one before. */

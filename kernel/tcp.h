@@ -67,6 +67,12 @@ PCC_PART u32 pcc_window_of(const struct pcc_flow *flow, const struct tcp_sock *t
 	return flow->window < most ? flow->window : most;
 }
 
+/* What the socket is paced at. The rate is within a new limit from the next interval on. */
+PCC_PART u64 pcc_pacing_rate(const struct pcc_flow *flow)
+{
+	return flow->most && flow->rate > flow->most ? flow->most : flow->rate;
+}
+
 /* The highest rate, of the connection's own limit and one for all, in byte/s. ~0 is no
  * limit of TCP's, 0 none of ours.
  */

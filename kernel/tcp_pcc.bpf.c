@@ -154,7 +154,7 @@ static __always_inline void read_counters(struct pcc_flow *flow, struct sock *sk
 static __always_inline void set_rate(struct pcc_flow *flow, struct sock *sk)
 {
 	tcp_sk(sk)->snd_cwnd = pcc_window_of(flow, tcp_sk(sk));
-	sk->sk_pacing_rate = flow->rate;
+	sk->sk_pacing_rate = pcc_pacing_rate(flow);
 }
 
 static __always_inline void begin(struct pcc_flow *flow, struct sock *sk)

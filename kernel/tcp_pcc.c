@@ -244,7 +244,7 @@ static void pcc_set_rate(struct sock *sk, const struct pcc_flow *flow)
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	tcp_snd_cwnd_set(tcp_sk(sk), pcc_window_of(flow, tp));
-	WRITE_ONCE(sk->sk_pacing_rate, flow->rate);
+	WRITE_ONCE(sk->sk_pacing_rate, pcc_pacing_rate(flow));
 	pcc_limit_trains(sk, (flow->rate >> PCC_PACING_SHIFT) / max(tp->mss_cache, 1U));
 }
 
@@ -311,7 +311,7 @@ static void pcc_be_reno(struct sock *sk, const struct rate_sample *rs, enum pcc_
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
-	u64 rate;
+	u64 rate, most;
 
 	if (!before(rs->prior_delivered, pcc->ask_again)) {
 		if (pcc_begin(sk, variant))
@@ -324,7 +324,9 @@ static void pcc_be_reno(struct sock *sk, const struct rate_sample *rs, enum pcc_
 		tcp_reno_cong_avoid(sk, tp->snd_una, max(rs->acked_sacked, 0));
 	/* Twice a window a round trip: no train is longer than half of one. */
 	rate = (u64)tcp_snd_cwnd(tp) * tp->mss_cache * 2 * USEC_PER_SEC;
-	WRITE_ONCE(sk->sk_pacing_rate, div64_u64(rate, max(tp->srtt_us >> 3, 1U)));
+	rate = div64_u64(rate, max(tp->srtt_us >> 3, 1U));
+	most = pcc_most_rate(READ_ONCE(sk->sk_max_pacing_rate), READ_ONCE(pcc_most));
+	WRITE_ONCE(sk->sk_pacing_rate, most ? min(rate, most) : rate);
 }
 
 static void pcc_on_sample(struct sock *sk, const struct rate_sample *rs, enum pcc_variant variant)

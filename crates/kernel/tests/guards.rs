@@ -158,6 +158,20 @@ fn whoever_waits_before_it_acknowledges_a_lone_packet_is_no_path_that_fell_silen
 }
 
 #[test]
+fn a_new_highest_rate_holds_from_then_on() {
+    let mut tcp = Tcp::over(Path::default());
+    tcp.run(3 * SECOND);
+    let before = tcp.flow.rate();
+    tcp.flow.limit(1_000_000);
+    assert!(before > 10_000_000 && tcp.flow.rate() == 1_000_000, "{} byte/s", tcp.flow.rate());
+    let (mbit, ..) = tcp.run(SECOND).measured(SECOND);
+    assert!((7.0..8.1).contains(&mbit), "{mbit} Mbit/s");
+    tcp.flow.limit(0);
+    let (mbit, ..) = tcp.run(3 * SECOND).measured(SECOND);
+    assert!(mbit > 90.0, "{mbit} Mbit/s without a limit");
+}
+
+#[test]
 fn what_the_peer_sends_of_its_own_does_not_open_the_window_that_a_time_out_closed() {
     let silent = (5 * SECOND, 9 * SECOND);
     let mut tcp = Tcp::over(Path { silent, chatter: 20 * MS, ..Path::default() });
