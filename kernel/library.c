@@ -67,6 +67,20 @@ int pcc_lib_read(struct pcc_program *program, const char *text, u32 length)
 	return pcc_program_read(program, text, length, &bad);
 }
 
+/* Where a text that is no program has a word that means nothing, and so many bytes of it; ~0 if
+ * that is not the reason.
+ */
+u32 pcc_lib_bad_word(const char *text, u32 length, u32 *word)
+{
+	struct pcc_program program;
+	struct pcc_text bad;
+
+	if (pcc_program_read(&program, text, length, &bad) == PCC_VALID || !bad.at)
+		return ~0U;
+	*word = bad.end - bad.at;
+	return bad.at - text;
+}
+
 u64 pcc_lib_run(const struct pcc_program *program, const u64 measured[PCC_MEASUREMENTS])
 {
 	struct pcc_machine machine;

@@ -223,8 +223,10 @@ PCC_PART enum pcc_invalid pcc_program_read(struct pcc_program *program, const ch
 		*bad = word = pcc_next_word(&rest);
 		if (word.at == word.end)
 			break;
-		if (program->length >= PCC_MOST_OPS)
+		if (program->length >= PCC_MOST_OPS) {
+			*bad = (struct pcc_text){ 0 };
 			return PCC_TOO_LONG;
+		}
 		if (!pcc_read_op(program, &program->ops[program->length], word))
 			return PCC_MALFORMED;
 		program->length++;

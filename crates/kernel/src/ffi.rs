@@ -96,6 +96,7 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_seconds(nanoseconds: u64) -> u64;
     pub(crate) fn pcc_lib_check(program: *const Program) -> i32;
     pub(crate) fn pcc_lib_read(program: *mut Program, text: *const u8, length: u32) -> i32;
+    pub(crate) fn pcc_lib_bad_word(text: *const u8, length: u32, word: *mut u32) -> u32;
     pub(crate) fn pcc_lib_run(program: *const Program, measured: *const u64) -> u64;
     pub(crate) fn pcc_lib_utility(program: *const Program, report: *const Report) -> u64;
     pub(crate) fn pcc_lib_law_size() -> u32;

@@ -58,6 +58,14 @@ impl Program {
         (invalid == 0).then_some(program)
     }
 
+    /// The word of a text that keeps the kernel from reading it as a program, if it is one word's fault.
+    pub fn bad_word(text: &str) -> Option<&str> {
+        let (length, mut word) = (u32::try_from(text.len()).ok()?, 0);
+        // SAFETY: all live through the call.
+        let at = unsafe { ffi::pcc_lib_bad_word(text.as_ptr(), length, &raw mut word) } as usize;
+        text.get(at..at.checked_add(word as usize)?)
+    }
+
     /// As it lies in the kernel's memory.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(size_of::<Self>());

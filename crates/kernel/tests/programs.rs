@@ -120,6 +120,9 @@ fn a_text_that_is_no_program_the_kernel_refuses() {
     let long = format!("pcc-utility/1 panic_loss=0.5 x{}", " x add".repeat(128));
     assert_eq!(Program::read(&long), None);
     assert!(Program::read(&long[..long.len() - 6]).is_some(), "256 operations and no more");
+    assert_eq!(Program::bad_word(&long), None, "its 257th word is a word");
+    assert_eq!(Program::bad_word("pcc-utility/1 panic_loss=0.5 x times"), Some("times"));
+    assert_eq!(Program::bad_word("pcc-utility/1 panic_loss=0.5 x mul"), None);
     let deep =
         |values: usize| format!("pcc-utility/1 panic_loss=0.5{}{}", " x".repeat(values), " add".repeat(values - 1));
     assert_eq!((Program::read(&deep(16)).is_some(), Program::read(&deep(17))), (true, None));
