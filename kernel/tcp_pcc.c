@@ -299,6 +299,11 @@ static void pcc_release(struct sock *sk)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
 
+	/* A socket of MPTCP's that only hands the choice on is no TCP connection, and was never
+	 * begun (mptcp_ca_reset).
+	 */
+	if (!pcc->ready)
+		return;
 	if (pcc->flow)
 		kmem_cache_free(pcc_flows, pcc->flow);
 	pcc->flow = NULL;
