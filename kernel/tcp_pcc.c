@@ -173,6 +173,15 @@ static int pcc_param_get(char *buffer, const struct kernel_param *param)
 	return length;
 }
 
+/* When the module goes, or cannot be loaded: nobody reads the parameter any more. */
+static void pcc_param_free(void *arg)
+{
+	struct pcc_striving __rcu **place = arg;
+
+	kfree(rcu_dereference_protected(*place, true));
+	RCU_INIT_POINTER(*place, NULL);
+}
+
 static const char *const pcc_laws[PCC_LAWS] = {
 	[PCC_ASCENT] = "ascent",
 	[PCC_VIVACE] = "vivace",
@@ -206,6 +215,7 @@ static const struct kernel_param_ops pcc_law_ops = {
 static const struct kernel_param_ops pcc_param_ops = {
 	.set = pcc_param_set,
 	.get = pcc_param_get,
+	.free = pcc_param_free,
 };
 
 module_param_cb(utility, &pcc_param_ops, &pcc_striving[PCC_DEFAULT], 0644);
@@ -459,16 +469,6 @@ static struct tcp_congestion_ops pcc_ops[PCC_VARIANTS] __read_mostly = {
 	[PCC_BULK] = PCC_OPS("pcc_bulk", pcc_bulk_init, pcc_bulk_cong_control),
 };
 
-static void pcc_free(void)
-{
-	int i;
-
-	for (i = 0; i < PCC_VARIANTS; i++)
-		kfree(rcu_dereference_protected(pcc_striving[i], true));
-	/* It complains of connections that were not released. */
-	kmem_cache_destroy(pcc_flows);
-}
-
 static int __init pcc_register(void)
 {
 	static const char *const usual[PCC_VARIANTS] = { "fair", "safe" };
@@ -487,7 +487,7 @@ static int __init pcc_register(void)
 			tcp_unregister_congestion_control(&pcc_ops[PCC_DEFAULT]);
 	}
 	if (error)
-		pcc_free();
+		kmem_cache_destroy(pcc_flows);
 	return error;
 }
 
@@ -497,7 +497,8 @@ static void __exit pcc_unregister(void)
 
 	for (i = 0; i < PCC_VARIANTS; i++)
 		tcp_unregister_congestion_control(&pcc_ops[i]);
-	pcc_free();
+	/* It complains of connections that were not released. */
+	kmem_cache_destroy(pcc_flows);
 }
 
 module_init(pcc_register);
