@@ -469,6 +469,9 @@ static struct tcp_congestion_ops pcc_ops[PCC_VARIANTS] __read_mostly = {
 	[PCC_BULK] = PCC_OPS("pcc_bulk", pcc_bulk_init, pcc_bulk_cong_control),
 };
 
+/* So many of them are registered, from the first on. */
+static int pcc_registered;
+
 static int __init pcc_register(void)
 {
 	static const char *const usual[PCC_VARIANTS] = { "fair", "safe" };
@@ -481,10 +484,15 @@ static int __init pcc_register(void)
 	for (i = 0; i < PCC_VARIANTS && !error; i++)
 		if (!rcu_access_pointer(pcc_striving[i]))
 			error = pcc_set_striving(&pcc_striving[i], usual[i]);
-	for (i = 0; i < PCC_VARIANTS && !error; i++) {
-		error = tcp_register_congestion_control(&pcc_ops[i]);
-		if (error && i)
-			tcp_unregister_congestion_control(&pcc_ops[PCC_DEFAULT]);
+	while (pcc_registered < PCC_VARIANTS && !error) {
+		error = tcp_register_congestion_control(&pcc_ops[pcc_registered]);
+		pcc_registered += !error;
+	}
+	/* Connections may have what is registered: it stays, and goes with the module. */
+	if (error && pcc_registered) {
+		pr_warn("there is no %s, whose name may be taken: error %d\n",
+			pcc_ops[pcc_registered].name, error);
+		error = 0;
 	}
 	if (error)
 		kmem_cache_destroy(pcc_flows);
@@ -495,7 +503,7 @@ static void __exit pcc_unregister(void)
 {
 	int i;
 
-	for (i = 0; i < PCC_VARIANTS; i++)
+	for (i = 0; i < pcc_registered; i++)
 		tcp_unregister_congestion_control(&pcc_ops[i]);
 	/* It complains of connections that were not released. */
 	kmem_cache_destroy(pcc_flows);
