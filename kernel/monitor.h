@@ -30,10 +30,11 @@
 #include "slope.h"
 
 /* Intervals whose packets are awaited, at the most; a power of two. Of half an RTT four are; on
- * a path of 800 ms, where they have 25 ms, 32. Where there are more the last one goes on.
+ * a path of 800 ms, where they have 25 ms, 32. Where there are more the last one goes on. With
+ * more than these a connection would take 32 kB of memory for 16.
  */
 #ifndef MONITOR_INTERVALS
-#define MONITOR_INTERVALS 64
+#define MONITOR_INTERVALS 32
 #endif
 /* An acknowledgement's deliveries are attributed to so many intervals at the most. */
 #define MONITOR_SETTLED 8

@@ -28,7 +28,7 @@ struct pcc_slope {
 	s64 step_tt;
 	s64 step_tr;
 	s64 step_rr;
-	/* Less than 2^22 from the first one; there are 64 of these in a connection. */
+	/* Less than 2^22 from the first one; there are 32 of these in a connection. */
 	s32 last_t;
 	s32 last_r;
 	/* The longest time between two neighbours. */

@@ -6,7 +6,7 @@
  *	sysctl -w net.ipv4.tcp_congestion_control=pcc	# or setsockopt(TCP_CONGESTION)
  *
  * What it cannot do: ss -ti shows rate and window only, since BPF has no get_info; a socket has
- * room for an eighth of the intervals, so that on very long paths they are longer; and
+ * room for a quarter of the intervals, so that on very long paths they are longer; and
  * trains of segments last a millisecond, eight segments at 100 Mbit/s, since sk_pacing_shift
  * may not be written. That they may be shorter (min_tso_segs) helps nothing then: in the
  * lab the module with such trains fills shallow buffers as badly with 1 as with 2.

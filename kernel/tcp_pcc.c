@@ -478,7 +478,8 @@ static int __init pcc_register(void)
 	int i, error = 0;
 
 	BUILD_BUG_ON(sizeof(struct pcc_connection) > ICSK_CA_PRIV_SIZE);
-	pcc_flows = KMEM_CACHE(pcc_flow, 0);
+	/* Anyone may choose it: what that takes counts as theirs, where the kernel knows whose. */
+	pcc_flows = KMEM_CACHE(pcc_flow, SLAB_ACCOUNT);
 	if (!pcc_flows)
 		error = -ENOMEM;
 	for (i = 0; i < PCC_VARIANTS && !error; i++)

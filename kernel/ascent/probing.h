@@ -11,7 +11,9 @@
 #include "price.h"
 #include "rival.h"
 
-/* Probes on their way at the most; as many as the monitor holds intervals. */
+/* Probes on their way at the most: twice as many as the monitor holds intervals, since those
+ * that were short of data are not missed until a later one comes.
+ */
 #define ASCENT_MOST_LAUNCHED 64
 
 /* A probe on its way. */
