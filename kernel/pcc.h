@@ -240,7 +240,7 @@ PCC_PART void pcc_judge_early(struct pcc_flow *flow, const struct pcc_program *p
 /* The path answers after a silence. Halves the rate for the time that it was silent, and
  * looks for it anew by doubling, from a quarter of the old one if that was short: unless
  * what was sent before the silence was noticed arrives now, for then the path became
- * longer, nothing else.
+ * longer, nothing else: who looked for its rate goes on.
  */
 PCC_CALL int pcc_end_silence(struct pcc_flow *flow)
 {
@@ -257,7 +257,11 @@ PCC_CALL int pcc_end_silence(struct pcc_flow *flow)
 	pcc_update_path(flow);
 	before = flow->law.rate;
 	if (flow->sample.rtt && (u64)flow->sample.rtt * 1000 > silence - noticed) {
-		pcc_law_back_off(&flow->law, pcc_clamp(&flow->law.path, before));
+		before = pcc_clamp(&flow->law.path, before);
+		if (flow->law.state == PCC_STARTING)
+			pcc_flow_start(flow, before);
+		else
+			pcc_law_back_off(&flow->law, before);
 		return pcc_replan(flow);
 	}
 	pto = pcc_rtt_pto(&flow->rtt);

@@ -83,6 +83,19 @@ fn a_path_that_became_longer_was_not_silent() {
 }
 
 #[test]
+fn a_path_that_froze_while_its_rate_was_looked_for_is_looked_at_further() {
+    let frozen = (70 * MS, 300 * MS);
+    let mut tcp = Tcp::over(Path { frozen, undone: true, buffer: 5000, ..Path::default() });
+    while tcp.flow.told().silences == 0 {
+        tcp.run(MS);
+        assert!(tcp.flow.is_starting() && tcp.age() < SECOND, "at {} ms", tcp.age() / MS);
+    }
+    assert!(tcp.flow.is_starting(), "what was sent before it was noticed arrived");
+    let (mbit, ..) = tcp.run(700 * MS).measured(SECOND);
+    assert!(mbit > 80.0, "{mbit} Mbit/s");
+}
+
+#[test]
 fn after_a_short_silence_a_quarter_is_kept_and_after_a_long_one_nothing() {
     for (seconds, least, most) in [(2, 20.0, 30.0), (12, 0.0, 3.0)] {
         let silent = (5 * SECOND, (5 + seconds) * SECOND);
