@@ -185,6 +185,10 @@ impl Pcc {
     /// All packets of one acknowledgement were reported: samples are taken and decisions made.
     pub fn on_end_acks(&mut self, now: Timestamp) {
         let now = self.clock.read(now);
+        self.end_acks(now);
+    }
+
+    fn end_acks(&mut self, now: Timestamp) {
         if let Some(sample) = self.monitor.on_end_acks(now) {
             let first = self.rtt.smoothed().is_none();
             // The handshake's sample contains what both hosts computed. On a short path that is most of it, and the
@@ -213,14 +217,16 @@ impl Pcc {
         self.monitor.on_marked(packets);
     }
 
-    /// That packet was declared lost: before [`Pcc::on_end_acks`] or after it.
+    /// That packet was declared lost: after the packets that an acknowledgement covers, before [`Pcc::on_end_acks`] or after it.
     pub fn on_loss(&mut self, now: Timestamp, packet: u64) {
         let now = self.clock.read(now);
+        // An acknowledgement tells its RTT and its marks before the losses that follow from it.
+        if self.monitor.reads_an_acknowledgement() {
+            self.end_acks(now);
+        }
         self.monitor.on_loss(now, packet);
         self.trains.on_loss(packet);
-        if !self.monitor.reads_an_acknowledgement() {
-            self.take_reports(now);
-        }
+        self.take_reports(now);
     }
 
     /// The fate of all packets numbered below `packet` will never be reported: keys or path were discarded.
@@ -369,11 +375,6 @@ impl Pcc {
     /// What limited the latest resolved interval.
     pub const fn limited_by(&self) -> LimitedBy {
         self.limited_by
-    }
-
-    /// The initial window in half an RTT; in less than a millisecond that would be a burst.
-    fn initial_rate(&self, rtt: Duration) -> Rate {
-        Rate::from_volume(initial_window(self.packet), (rtt / 2).max(Duration::from_millis(1)))
     }
 
     fn path(&self) -> Path {

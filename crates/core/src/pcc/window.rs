@@ -3,7 +3,7 @@
 use super::Pcc;
 use crate::control::RateControl;
 use crate::monitor::MAX_IN_FLIGHT;
-use crate::units::Bytes;
+use crate::units::{Bytes, Rate};
 use core::time::Duration;
 
 /// Packets sent at once on a new path (RFC 9002 §7.2). PCC spreads them over half an RTT, as Linux does in slow start
@@ -32,6 +32,11 @@ impl Pcc {
         } else {
             self.window
         }
+    }
+
+    /// The initial window in half an RTT; in less than a millisecond that would be a burst.
+    pub(super) fn initial_rate(&self, rtt: Duration) -> Rate {
+        Rate::from_volume(initial_window(self.packet), (rtt / 2).max(Duration::from_millis(1)))
     }
 
     pub(super) fn safe_window(&self) -> Bytes {
