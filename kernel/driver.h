@@ -132,12 +132,14 @@ PCC_PART void pcc_law_back_off(struct pcc_law *law, pcc_num rate)
 /* The sender was idle, or a trial told nothing: keep the rate, compare afresh. */
 PCC_PART void pcc_law_restart(struct pcc_law *law)
 {
-	if (law->state == PCC_STARTING)
+	if (law->state == PCC_STARTING) {
 		pcc_starting_at(&law->starting, law->rate);
-	else if (law->state == PCC_PROBING && law->which == PCC_VIVACE)
+	} else if (law->state == PCC_PROBING && law->which == PCC_VIVACE) {
 		pcc_round_begin(&law->vivace.round);
-	else if (law->state == PCC_PROBING)
+	} else if (law->state == PCC_PROBING) {
 		pcc_forget_pairs(&law->probing);
+		pcc_interrupt(&law->probing);
+	}
 }
 
 /* Whether law->report, as though all that is outstanding of it arrived, is enough to

@@ -95,13 +95,10 @@ PCC_PART void pcc_level_above(struct pcc_level *level, pcc_num least)
 	};
 }
 
-/* The next reading does not follow the latest one, and what was under test is not known any
- * more.
- */
+/* The next reading does not follow the latest one. */
 PCC_PART void pcc_level_interrupt(struct pcc_level *level)
 {
 	level->last_at = N_UNKNOWN;
-	level->doubt = PCC_NO_DOUBT;
 }
 
 /* RTT of the path without a queue. */

@@ -64,13 +64,23 @@ struct pcc_probing {
 	struct pcc_report first;
 };
 
-/* Between the pair before and the next one more changed than the rate, and time passed of
- * which nothing is known. What the first probe of a pair told is no half of one any more.
+/* What the first probe of a pair told is no half of one any more, and between a pair before
+ * and one after more changes than the rate.
  */
-PCC_PART void pcc_interrupt(struct pcc_probing *probing)
+PCC_PART void pcc_forget_first(struct pcc_probing *probing)
 {
 	probing->has_first = 0;
 	probing->last_rate = N_ZERO;
+	probing->level.doubt = PCC_NO_DOUBT;
+}
+
+/* There was nothing to send: of that time nothing is known, and a queue may have become any.
+ * Of a path that fell silent that is not so: we sent, and what it did unforeseen is how far
+ * readings are off.
+ */
+PCC_PART void pcc_interrupt(struct pcc_probing *probing)
+{
+	pcc_forget_first(probing);
 	pcc_level_interrupt(&probing->level);
 	pcc_scatter_interrupt(&probing->bottleneck.scatter);
 	pcc_deviation_interrupt(&probing->deviation);
@@ -83,7 +93,7 @@ PCC_PART void pcc_forget_pairs(struct pcc_probing *probing)
 	probing->trial = (probing->trial + 2) & 0xfe;
 	probing->has_second = 0;
 	probing->on_their_way = 0;
-	pcc_interrupt(probing);
+	pcc_forget_first(probing);
 }
 
 PCC_PART void pcc_launch(struct pcc_probing *probing, u32 trial, pcc_num rate, pcc_num seconds)

@@ -143,9 +143,13 @@ impl Level {
         self.doubt != Doubt::None
     }
 
-    /// The next reading does not follow the latest one, and what was under test is not known any more.
-    pub(super) fn interrupt(&mut self) {
+    /// The next reading does not follow the latest one.
+    pub(super) const fn interrupt(&mut self) {
         self.follows = false;
+    }
+
+    /// What was under test is not known any more.
+    pub(super) const fn forget_test(&mut self) {
         self.doubt = Doubt::None;
     }
 

@@ -353,6 +353,7 @@ impl RateControl for Ascent {
 
     fn restart(&mut self) {
         self.probing.forget_pairs();
+        self.probing.interrupt();
     }
 
     fn known(&self) -> Known {

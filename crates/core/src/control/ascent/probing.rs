@@ -76,14 +76,21 @@ impl Probing {
         self.trial = self.trial.wrapping_add(2) & !1;
         self.second = None;
         self.launched.clear();
-        self.interrupt();
+        self.forget_first();
     }
 
-    /// Between the pair before and the next one more changed than the rate, and time passed of which nothing is known. What the
-    /// first probe of a pair told is no half of one any more.
-    pub(super) fn interrupt(&mut self) {
+    /// What the first probe of a pair told is no half of one any more, and between a pair before and one after more changes than
+    /// the rate.
+    fn forget_first(&mut self) {
         self.first = None;
         self.last_growth = None;
+        self.level.forget_test();
+    }
+
+    /// There was nothing to send: of that time nothing is known, and a queue may have become any. Of a path that fell silent that is
+    /// not so: we sent, and what it did unforeseen is how far readings are off.
+    pub(super) fn interrupt(&mut self) {
+        self.forget_first();
         self.level.interrupt();
         self.bottleneck.interrupt();
         self.deviation.interrupt();
@@ -190,7 +197,8 @@ mod tests {
             } else {
                 probing.interrupt()
             }
-            assert_eq!(follow(&probing), (0, false, false, false));
+            let expected = if forgets { (3, true, false, false) } else { (0, false, false, false) };
+            assert_eq!(follow(&probing), expected);
         }
     }
 
