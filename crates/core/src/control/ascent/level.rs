@@ -217,7 +217,7 @@ impl Level {
         if tested != probe {
             // One that left later: of the test's own nothing was heard.
             if probe.wrapping_sub(tested) < u8::MAX / 2 {
-                self.doubt = Doubt::None;
+                self.forget_test();
             }
             return Tested::No;
         }

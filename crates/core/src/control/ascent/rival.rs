@@ -94,7 +94,7 @@ impl Rival {
     pub(super) fn update(&mut self, seen: Seen) -> Option<f64> {
         let Seen { at, rtt, queue, crowded, lost, window, most } = seen;
         let mut since = self.seen.replace(at).map_or(0.0, |seen| at - seen);
-        if !std::mem::replace(&mut self.follows, true) {
+        if !core::mem::replace(&mut self.follows, true) {
             self.cubic = self.cubic.map(|cubic| cubic.later(since));
             since = 0.0;
         }

@@ -185,6 +185,17 @@ fn a_probe_short_of_data_interrupts_all_that_follows_from_pair_to_pair() {
     let report = Report { app_limited: true, ..carried(slot, Duration::from_secs(1), 1000.0) };
     law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
     assert!(interrupted(&law));
+    // So does whatever begins anew, but for a path that fell silent: we sent meanwhile.
+    for (silent, expected) in [(true, false), (false, true)] {
+        let mut law = probing();
+        run(&mut law, 20, 50.0);
+        if silent {
+            law.back_off(Rate::from_mbit(20.0))
+        } else {
+            law.restart()
+        }
+        assert_eq!(interrupted(&law), expected);
+    }
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn what_a_queue_became_in_a_pause_is_no_noise() {
         if interrupted {
             level.interrupt();
         }
-        // An RTT and a half a pair: as though the queue had emptied by itself.
+        // Long after: the queue emptied by itself.
         read(&mut level, 1000, 100.0, 0.0, Answer::Yes);
         near(level.noise, expected / 10.0);
         read(&mut level, 1001, 100.0, 0.01, Answer::Yes);
