@@ -61,6 +61,7 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	probing->losses = (struct pcc_losses){ .random = N_ZERO };
 	pcc_bottleneck_new(&probing->bottleneck, law->rate, law->path.queue);
 	probing->share = (struct pcc_response){ .xx = N_ZERO };
+	probing->standing = (struct pcc_response){ .xx = N_ZERO };
 	probing->last_rate = N_ZERO;
 	probing->deviation = (struct pcc_deviation){ .theirs = N_UNKNOWN };
 	probing->price = N_ZERO;
@@ -150,6 +151,17 @@ PCC_PART pcc_num pcc_at_best(pcc_num variance)
 	return n_max(variance, n_square(PAIR_TELLING_GROWTH));
 }
 
+/* Growth that differs by dy, at rates dx apart in ln x. */
+PCC_CALL int pcc_learn_share(struct pcc_probing *probing, pcc_num dx, pcc_num dy,
+			     pcc_num variance)
+{
+	PCC_NEEDS(probing, 0);
+	variance = pcc_at_best(variance);
+	pcc_learn(&probing->share, dx, dy, variance);
+	pcc_learn(&probing->standing, dx, dy, variance);
+	return 0;
+}
+
 /* Learns how the queue's growth answers to our rate. */
 PCC_CALL int pcc_learn_growth(struct pcc_law *law)
 {
@@ -167,13 +179,13 @@ PCC_CALL int pcc_learn_growth(struct pcc_law *law)
 		return 0;
 	}
 	if (n_known(pair->growth_step.mean) && n_above(pair->step, N_ZERO))
-		pcc_learn(&probing->share, pair->step, pair->growth_step.mean,
-			  pcc_at_best(pair->growth_step.variance));
+		pcc_learn_share(probing, pair->step, pair->growth_step.mean,
+				pair->growth_step.variance);
 	if (!n_is_zero(probing->last_rate))
-		pcc_learn(&probing->share, n_log(n_div(pair->rate, probing->last_rate)),
-			  n_sub(pair->growth.mean, probing->last_growth.mean),
-			  pcc_at_best(n_add(pair->growth.variance,
-					    probing->last_growth.variance)));
+		pcc_learn_share(probing, n_log(n_div(pair->rate, probing->last_rate)),
+				n_sub(pair->growth.mean, probing->last_growth.mean),
+				n_add(pair->growth.variance,
+				      probing->last_growth.variance));
 	probing->last_rate = pair->rate;
 	probing->last_growth = pair->growth;
 	return 0;
@@ -325,8 +337,14 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pair = &law->pair;
 	pcc_set_steps(law);
 	pcc_learn_growth(law);
+	/* An empty queue answers to nothing, and says nothing of one that comes after it. */
+	if (!pcc_level_stands_out(&probing->level))
+		probing->standing = (struct pcc_response){ .xx = N_ZERO };
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
-	pair->answer = pcc_answers(&probing->share, N_ZERO, n_div(N_ONE, ASCENT_CROWD));
+	pair->answer = pcc_answers(&probing->share, N_ZERO, N_ZERO);
+	if (pair->answer != PCC_ANSWERS)
+		pair->answer = pcc_answers(&probing->standing, N_INFINITY,
+					   n_div(N_ONE, ASCENT_CROWD));
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
 	if (n_known(pair->rtt))
 		probing->latest_rtt = pair->rtt;
@@ -377,6 +395,7 @@ PCC_PART void pcc_go_to(struct pcc_law *law, pcc_num rate)
 	pcc_num change = n_log(n_div(rate, law->rate));
 
 	pcc_response_fades(&law->probing.share, change);
+	pcc_response_fades(&law->probing.standing, change);
 	law->rate = rate;
 }
 

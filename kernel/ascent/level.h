@@ -107,6 +107,18 @@ PCC_PART pcc_num pcc_level_base(const struct pcc_level *level)
 	return n_add(level->least, level->tolerance);
 }
 
+/* The level as it was read, noise and all. Unit: s. */
+PCC_PART pcc_num pcc_level_unfiltered(const struct pcc_level *level)
+{
+	return n_not_negative(n_sub(level->last, level->tolerance));
+}
+
+/* Whether what was read last stands out of the noise. */
+PCC_PART bool pcc_level_stands_out(const struct pcc_level *level)
+{
+	return n_above(pcc_level_unfiltered(level), n_mul(N_TWO, level->noise));
+}
+
 /* A pair begins with this probe: the share of the rate to send it at. */
 PCC_PART pcc_num pcc_level_begin_pair(struct pcc_level *level, u32 probe)
 {

@@ -21,12 +21,6 @@
 /* No rate farther than twice or half of ours is looked at. */
 #define PRICE_FARTHEST N_TWO
 
-/* The level as it was read, noise and all. Unit: s. */
-PCC_PART pcc_num pcc_level_unfiltered(const struct pcc_level *level)
-{
-	return n_not_negative(n_sub(level->last, level->tolerance));
-}
-
 /* The mean of the queueing delay, once it took in the level's latest reading. */
 PCC_PART pcc_num pcc_price_follow(pcc_num mean, const struct pcc_level *level)
 {

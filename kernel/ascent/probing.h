@@ -36,6 +36,8 @@ struct pcc_probing {
 	 * rate, 0 if there was none, and its growth.
 	 */
 	struct pcc_response share;
+	/* The same, learnt since the present level stands. */
+	struct pcc_response standing;
 	pcc_num last_rate;
 	struct pcc_estimate last_growth;
 	struct pcc_deviation deviation;

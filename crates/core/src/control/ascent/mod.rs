@@ -203,6 +203,7 @@ impl Ascent {
     fn go_to(&mut self, rate: Rate) {
         let change = (rate.bytes_per_sec() / self.rate.bytes_per_sec()).ln();
         self.probing.share.on_rate_change(change);
+        self.probing.standing.on_rate_change(change);
         self.rate = rate;
     }
 
@@ -218,7 +219,7 @@ impl Ascent {
         let excess = probing.loss.update(&pair);
         let answer = if probing.share.at_least(ERRORS) > 0.0 {
             Answer::Yes
-        } else if probing.share.is_below(1.0 / CROWD) {
+        } else if probing.standing.is_below(1.0 / CROWD) {
             Answer::No
         } else {
             Answer::Unclear

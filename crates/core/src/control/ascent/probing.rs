@@ -41,6 +41,8 @@ pub(super) struct Probing {
     pub(super) bottleneck: Bottleneck,
     /// How the queue's growth answers to our rate: our share of what is sent through a full queue.
     pub(super) share: Response,
+    /// The same, learnt since the present level stands.
+    pub(super) standing: Response,
     pub(super) last_growth: Option<(f64, Estimate)>,
     pub(super) deviation: Deviation,
     pub(super) price: Price,
@@ -62,6 +64,7 @@ impl Probing {
             loss: Loss::without(config.without),
             bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
             share: Response::default(),
+            standing: Response::default(),
             last_growth: None,
             deviation: Deviation::default(),
             price: Price::new(config.price_gain),
@@ -123,6 +126,15 @@ impl Probing {
 
     /// How fast the queue grew through a pair. Learns how that answers to our rate.
     pub(super) fn growth(&mut self, pair: &Pair) -> Estimate {
+        let growth = self.learn_growth(pair);
+        // An empty queue answers to nothing, and says nothing of one that comes after it.
+        if !self.level.stands_out() {
+            self.standing = Response::default();
+        }
+        growth
+    }
+
+    fn learn_growth(&mut self, pair: &Pair) -> Estimate {
         let Some(growth) = pair.growth() else {
             self.last_growth = None;
             return Estimate { mean: 0.0, variance: 1.0 };
@@ -130,13 +142,19 @@ impl Probing {
         if let Some(step) = pair.growth_step()
             && pair.step() > 0.0
         {
-            self.share.learn(pair.step(), at_best(step));
+            self.learn(pair.step(), at_best(step));
         }
         if let Some((before, then)) = self.last_growth.replace((pair.rate(), growth)) {
             let change = Estimate { mean: growth.mean - then.mean, variance: growth.variance + then.variance };
-            self.share.learn((pair.rate() / before).ln(), at_best(change));
+            self.learn((pair.rate() / before).ln(), at_best(change));
         }
         growth
+    }
+
+    /// Growth that differs by `dy`, at rates `dx` apart in ln x.
+    fn learn(&mut self, dx: f64, dy: Estimate) {
+        self.share.learn(dx, dy);
+        self.standing.learn(dx, dy);
     }
 }
 
@@ -225,6 +243,24 @@ mod tests {
             let found = probing.carried_for_all(6.25e6, shared);
             assert!((found / all - 1.0).abs() < 1e-3, "{found}, not {all}");
         }
+    }
+
+    #[test]
+    fn what_an_empty_queue_answered_says_nothing_of_one_that_comes_after_it() {
+        let mut probing = probing();
+        let mut stand = |behind: f64, pairs: std::ops::Range<u64>| {
+            for at in pairs {
+                let pair = pair(at, 50.0, |_| 0.0, |_| behind);
+                probing.growth(&pair);
+                probing.level.read(&pair, 0.0, Answer::Unclear, true);
+            }
+            (probing.share.is_below(1.0 / CROWD), probing.standing.is_below(1.0 / CROWD))
+        };
+        assert_eq!(stand(0.0, 0..20), (true, false), "nothing stands");
+        assert_eq!(stand(0.02, 20..22), (true, false), "of this one one pair told so far, while it may still come");
+        assert_eq!(stand(0.02, 22..40), (true, true), "it stands, and does not answer");
+        assert_eq!(stand(0.0, 40..44), (true, false), "it is gone, and what it answered too");
+        assert_eq!(stand(0.03, 44..46), (true, false), "another one");
     }
 
     #[test]
