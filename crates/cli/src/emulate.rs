@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOST:PORT", required_unless_present = "list")]
     to: Option<String>,
     /// Seed of everything random: equal seeds and equal packets give an equal fate
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
     seed: u64,
     /// Stop after this time (like 90s or 10min); without it, Ctrl-C ends the relay
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]

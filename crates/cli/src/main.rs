@@ -25,6 +25,7 @@ mod put;
 mod race;
 mod reserved;
 mod say;
+mod seed;
 mod sender;
 mod serve;
 mod session;

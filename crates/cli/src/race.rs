@@ -82,7 +82,7 @@ pub(crate) struct Args {
     #[arg(long)]
     serial: bool,
     /// Seed of everything random: the path's losses, PCC's trials, the file that is made
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
     seed: u64,
     /// Where the page with the timelines goes
     #[arg(long, value_name = "FILE", default_value = "pcc-race.html")]

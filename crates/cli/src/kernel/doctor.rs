@@ -65,7 +65,9 @@ fn missing(what: &'static str, found: impl Into<String>, remedy: impl Into<Strin
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let system = System { root: "/".into() };
     let mut findings = system.findings();
-    findings.push(match libbpf::check() {
+    let library = libbpf::check();
+    let has_library = library.is_ok();
+    findings.push(match library {
         Ok(()) => good("libbpf", "libbpf.so.1"),
         Err(problem) => missing("libbpf", "not found", problem),
     });
@@ -78,7 +80,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             missing("object", found, format!("{problem:#}"))
         }
     });
-    if rights::may_load() {
+    if rights::may_load() && has_library {
         findings.extend(args.source.object().ok().map(|object| watching(&object)));
     }
     let lacking = findings.iter().filter(|finding| finding.grade == Grade::Missing).count();

@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "VALUE", value_delimiter = ',')]
     point: Vec<String>,
     /// Only these seeds
-    #[arg(long, value_name = "SEED", value_delimiter = ',')]
+    #[arg(long, value_name = "SEED", value_delimiter = ',', value_parser = crate::seed::parse)]
     seed: Vec<u64>,
     /// Only so many seeds of each point
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]

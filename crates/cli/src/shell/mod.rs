@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PRESET|PARAMETERS")]
     link: Path,
     /// Seed of everything random: equal seeds and equal packets give an equal fate
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
     seed: u64,
     /// A command for the far end of the path, by `sh -c`: it starts first, and is ended with the command
     #[arg(long, value_name = "COMMAND")]

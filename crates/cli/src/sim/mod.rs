@@ -70,7 +70,7 @@ struct Run {
     #[arg(long, value_name = "RATE:BYTES")]
     policer: Option<String>,
     /// Seeds, separated by commas [default: 1, or those of the scenario]
-    #[arg(long, value_name = "SEED", value_delimiter = ',')]
+    #[arg(long, value_name = "SEED", value_delimiter = ',', value_parser = crate::seed::parse)]
     seed: Vec<u64>,
     /// Only these algorithms of a scenario
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

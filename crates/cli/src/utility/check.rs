@@ -21,7 +21,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
     /// Seed of everything random in the simulation
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
     seed: u64,
     /// Print one JSON document
     #[arg(long)]
