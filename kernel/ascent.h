@@ -338,7 +338,7 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pcc_set_steps(law);
 	pcc_learn_growth(law);
 	/* An empty queue answers to nothing, and says nothing of one that comes after it. */
-	if (!pcc_level_stands_out(&probing->level))
+	if (!pcc_level_stands_out(&probing->level, pair))
 		probing->standing = (struct pcc_response){ .xx = N_ZERO };
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
 	pair->answer = pcc_answers(&probing->share, N_ZERO, N_ZERO);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* The level of the queue: the RTT above that of the empty path. The path's RTT is
  * the least that was seen, and what an experiment found to be no queue. A queue
- * grows faster in the faster probe of each pair: if this one certainly does not, it
- * is none. Where that is not clear, the level is longer than our kind would keep it,
- * and the rate fell and the level did not, one pair is sent at half of the rate: a
- * queue falls, or rises where somebody else fills it; what stays as it is, is the
- * path's from then on, until the level is seen below it. What certainly moves is not,
- * nor what a rival is known to fill.
+ * grows faster in the faster probe of each pair: if this one certainly does not, by
+ * what was learnt since it stands, it is none. Where that is not clear, and the rate
+ * fell and the level did not, one pair is sent at half of the rate: a queue falls, or
+ * rises where somebody else fills it; what stays as it is, is the path's from then on,
+ * until the level is seen below it. What certainly moves is not, nor what a rival is
+ * known to fill.
  * crates/core/src/control/ascent/level.rs.
  */
 #ifndef PCC_LEVEL_H
@@ -113,12 +113,6 @@ PCC_PART pcc_num pcc_level_unfiltered(const struct pcc_level *level)
 	return n_not_negative(n_sub(level->last, level->tolerance));
 }
 
-/* Whether what was read last stands out of the noise. */
-PCC_PART bool pcc_level_stands_out(const struct pcc_level *level)
-{
-	return n_above(pcc_level_unfiltered(level), n_mul(N_TWO, level->noise));
-}
-
 /* A pair begins with this probe: the share of the rate to send it at. */
 PCC_PART pcc_num pcc_level_begin_pair(struct pcc_level *level, u32 probe)
 {
@@ -137,6 +131,14 @@ PCC_PART pcc_num pcc_level_nothing(const struct pcc_pair *pair)
 	pcc_num packets = n_mul(LEVEL_TELLING_PACKETS, n_div(pair->packet, pair->rate));
 
 	return n_min(packets, LEVEL_TELLING);
+}
+
+/* Whether what was read last, before this pair, stands out of the noise and is not nothing. */
+PCC_PART bool pcc_level_stands_out(const struct pcc_level *level, const struct pcc_pair *pair)
+{
+	pcc_num least = n_max(n_mul(N_TWO, level->noise), pcc_level_nothing(pair));
+
+	return n_above(pcc_level_unfiltered(level), least);
 }
 
 /* Asks for a test if the rate fell and the level, if it is not nothing, did not. */

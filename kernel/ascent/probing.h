@@ -83,6 +83,7 @@ PCC_PART void pcc_forget_first(struct pcc_probing *probing)
 PCC_PART void pcc_interrupt(struct pcc_probing *probing)
 {
 	pcc_forget_first(probing);
+	probing->standing = (struct pcc_response){ .xx = N_ZERO };
 	pcc_level_interrupt(&probing->level);
 	pcc_scatter_interrupt(&probing->bottleneck.scatter);
 	pcc_deviation_interrupt(&probing->deviation);

@@ -2,9 +2,10 @@
 //!
 //! The path's RTT is the least that was seen. A path that became longer, or a radio that holds every packet back, looks like
 //! a queue that never empties; whether it is one is found out by experiment. A queue grows faster in the faster probe of each
-//! pair: if this one certainly does not, as long as it stands, it is none. Where that is not clear, and the rate fell and the
-//! level did not, one pair is sent at half the rate: a queue falls, or rises where somebody else fills it; what stays as it is,
-//! is the path's from then on, until the level is seen below it. What certainly moves is not, nor what a rival is known to fill.
+//! pair: if this one certainly does not, by what was learnt since it stands, it is none. Where that is not clear, and the rate
+//! fell and the level did not, one pair is sent at half the rate: a queue falls, or rises where somebody else fills it; what
+//! stays as it is, is the path's from then on, until the level is seen below it. What certainly moves is not, nor what a rival
+//! is known to fill.
 
 use super::pair::{Pair, RESOLUTION, TELLING_GROWTH};
 use crate::control::response::Estimate;
@@ -183,9 +184,9 @@ impl Level {
         Some(Reading { level, noise })
     }
 
-    /// Whether what was read last stands out of the noise.
-    pub(super) fn stands_out(&self) -> bool {
-        self.unfiltered() > 2.0 * self.noise
+    /// Whether what was read last, before this pair, stands out of the noise and is not nothing.
+    pub(super) fn stands_out(&self, pair: &Pair) -> bool {
+        self.unfiltered() > (2.0 * self.noise).max(nothing(pair))
     }
 
     /// The level as it was read, noise and all. Unit: s.

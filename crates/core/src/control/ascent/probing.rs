@@ -94,6 +94,7 @@ impl Probing {
     /// not so: we sent, and what it did unforeseen is how far readings are off.
     pub(super) fn interrupt(&mut self) {
         self.forget_first();
+        self.standing = Response::default();
         self.level.interrupt();
         self.bottleneck.interrupt();
         self.deviation.interrupt();
@@ -128,7 +129,7 @@ impl Probing {
     pub(super) fn growth(&mut self, pair: &Pair) -> Estimate {
         let growth = self.learn_growth(pair);
         // An empty queue answers to nothing, and says nothing of one that comes after it.
-        if !self.level.stands_out() {
+        if !self.level.stands_out(pair) {
             self.standing = Response::default();
         }
         growth
@@ -245,22 +246,56 @@ mod tests {
         }
     }
 
+    /// Pairs behind so much queue; whether what they tell, all of them and since a level stands, is that nothing answers.
+    fn stand(probing: &mut Probing, behind: f64, pairs: core::ops::Range<u64>) -> (bool, bool) {
+        for at in pairs {
+            let pair = pair(at, 50.0, |_| 0.0, |_| behind);
+            probing.growth(&pair);
+            probing.level.read(&pair, 0.0, Answer::Unclear, true);
+        }
+        (probing.share.is_below(1.0 / CROWD), probing.standing.is_below(1.0 / CROWD))
+    }
+
     #[test]
     fn what_an_empty_queue_answered_says_nothing_of_one_that_comes_after_it() {
         let mut probing = probing();
-        let mut stand = |behind: f64, pairs: std::ops::Range<u64>| {
-            for at in pairs {
-                let pair = pair(at, 50.0, |_| 0.0, |_| behind);
-                probing.growth(&pair);
-                probing.level.read(&pair, 0.0, Answer::Unclear, true);
-            }
-            (probing.share.is_below(1.0 / CROWD), probing.standing.is_below(1.0 / CROWD))
-        };
+        let mut stand = |behind, pairs| stand(&mut probing, behind, pairs);
         assert_eq!(stand(0.0, 0..20), (true, false), "nothing stands");
         assert_eq!(stand(0.02, 20..22), (true, false), "of this one one pair told so far, while it may still come");
         assert_eq!(stand(0.02, 22..40), (true, true), "it stands, and does not answer");
         assert_eq!(stand(0.0, 40..44), (true, false), "it is gone, and what it answered too");
         assert_eq!(stand(0.03, 44..46), (true, false), "another one");
+    }
+
+    #[test]
+    fn what_is_nothing_or_within_the_noise_does_not_stand() {
+        // Three packets of 100 bytes take 48 µs.
+        for (behind, noise, stands) in [(4e-5, 0.0, false), (6e-5, 0.0, true), (0.01, 0.01, false), (0.01, 0.004, true)]
+        {
+            let mut probing = probing();
+            for at in 0..40 {
+                let pair = pair(at, 50.0, |_| 0.0, |_| behind + if at % 2 == 0 { noise } else { -noise } / 2.0);
+                probing.growth(&pair);
+                probing.level.read(&pair, 0.0, Answer::Unclear, true);
+            }
+            assert_eq!(probing.standing.at_most().is_finite(), stands, "{behind} ± {noise} s: {:?}", probing.level);
+        }
+    }
+
+    #[test]
+    fn what_a_level_answered_ends_with_it_also_where_no_growth_is_told_and_with_an_interruption() {
+        let mut probing = probing();
+        assert_eq!(stand(&mut probing, 0.02, 0..20), (true, true));
+        let mut interrupted = probing.clone();
+        interrupted.interrupt();
+        assert!(!interrupted.standing.is_below(1.0 / CROWD) && interrupted.share.is_below(1.0 / CROWD));
+        for at in 20..22 {
+            let mut gone = pair(at, 50.0, |_| 0.0, |_| 0.0);
+            gone.first.rtt_gradient = None;
+            probing.growth(&gone);
+            probing.level.read(&gone, 0.0, Answer::Unclear, true);
+        }
+        assert!(!probing.standing.is_below(1.0 / CROWD) && probing.share.is_below(1.0 / CROWD));
     }
 
     #[test]
