@@ -133,7 +133,7 @@ PCC_PART pcc_num pcc_level_nothing(const struct pcc_pair *pair)
 	return n_min(packets, LEVEL_TELLING);
 }
 
-/* Whether what was read last, before this pair, stands out of the noise and is not nothing. */
+/* Whether what was read last stands out of the noise and is not nothing. */
 PCC_PART bool pcc_level_stands_out(const struct pcc_level *level, const struct pcc_pair *pair)
 {
 	pcc_num least = n_max(n_mul(N_TWO, level->noise), pcc_level_nothing(pair));
@@ -201,7 +201,7 @@ PCC_PART bool pcc_level_may_stand(const struct pcc_pair *pair)
  */
 PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair, pcc_num growth)
 {
-	pcc_num above, beyond, unexpected;
+	pcc_num above, unexpected;
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
@@ -231,10 +231,9 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 	level->queue_noise = n_mul(N_TWO, level->noise);
 	/* Nor was one that the level is certainly below. */
 	level->tolerance = n_min(level->tolerance, n_add(above, level->queue_noise));
-	beyond = n_sub(above, level->tolerance);
 	if (pair->stands && pair->answer == PCC_DOES_NOT_ANSWER &&
-	    n_above(beyond, n_max(level->queue_noise, pcc_level_nothing(pair))))
-		pcc_level_accept(level, pair->rate, beyond);
+	    pcc_level_stands_out(level, pair))
+		pcc_level_accept(level, pair->rate, n_sub(above, level->tolerance));
 	level->queue = pcc_shrunk(n_not_negative(n_sub(above, level->tolerance)),
 				  n_square(level->queue_noise));
 	return 1;

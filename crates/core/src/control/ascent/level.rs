@@ -177,14 +177,14 @@ impl Level {
         let noise = 2.0 * self.noise;
         // Nor was one that the level is certainly below.
         self.tolerance = self.tolerance.min(above + noise);
-        if stands && answer == Answer::No && above - self.tolerance > noise.max(nothing(pair)) {
+        if stands && answer == Answer::No && self.stands_out(pair) {
             self.take_for_the_path_s(pair.rate(), above - self.tolerance);
         }
         let level = Estimate { mean: (above - self.tolerance).max(0.0), variance: noise * noise }.shrunk();
         Some(Reading { level, noise })
     }
 
-    /// Whether what was read last, before this pair, stands out of the noise and is not nothing.
+    /// Whether what was read last stands out of the noise and is not nothing.
     pub(super) fn stands_out(&self, pair: &Pair) -> bool {
         self.unfiltered() > (2.0 * self.noise).max(nothing(pair))
     }
