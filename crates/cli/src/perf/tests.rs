@@ -13,15 +13,17 @@ use crate::tls::{self, Identity, Trust};
 use noq::{ClientConfig, Connecting, Connection, Endpoint, PathId, ServerConfig};
 use pcc_quic::{Algorithm, socket};
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
 
 /// A server within `limits` that speaks only `alpn`, and a client of it.
 struct Pair {
     largest_datagram: Option<LargestDatagram>,
     identity: Identity,
     server: Endpoint,
-    served: Arc<Mutex<Vec<Served>>>,
+    /// The server's connections that ended, in the order in which they did.
+    served: mpsc::UnboundedReceiver<Served>,
 }
 
 const ROOMY: Limits = Limits { clients: 10, bytes: u64::MAX, time: Duration::from_secs(600) };
@@ -35,7 +37,7 @@ impl Pair {
         let identity = Identity::generate().unwrap();
         let config = ServerConfig::with_crypto(Arc::new(tls::server(&identity, alpn).unwrap()));
         let endpoint = endpoint(largest_datagram);
-        let served = Arc::new(Mutex::new(Vec::new()));
+        let (ended, served) = mpsc::unbounded_channel();
         let server = Server {
             endpoint: endpoint.clone(),
             config,
@@ -46,8 +48,8 @@ impl Pair {
             limits,
             once: false,
         };
-        let log = Arc::clone(&served);
-        tokio::spawn(server.run(move |ended| log.lock().unwrap().push(ended.clone())));
+        // A test that is over before its server listens no more.
+        tokio::spawn(server.run(move |connection| drop(ended.send(connection.clone()))));
         Self { largest_datagram, identity, server: endpoint, served }
     }
 
@@ -201,15 +203,14 @@ async fn a_stream_that_ends_before_its_size_is_ignored() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_beyond_the_limit_of_bytes_is_cut_off_and_named() {
-    let pair = Pair::new(protocol::SERVER_ALPN, Limits { bytes: 500_000, ..ROOMY });
+    let mut pair = Pair::new(protocol::SERVER_ALPN, Limits { bytes: 500_000, ..ROOMY });
     let load = Load { ways: vec![Way::Down], streams: 1, until: Until::Time(Duration::from_secs(600)) };
     let (dialect, outcome) = pair.measure(load).await;
     assert_eq!(dialect, Dialect::Reporting);
     let reason = format!("{:#}", outcome.cut_short.expect("it ended long before its time"));
     assert!(reason.contains("limit of bytes"), "{reason}");
-    let served = pair.served.lock().unwrap();
-    assert_eq!(served.len(), 1);
-    let Served { end, side, .. } = &served[0];
+    // The server tells of it once it has closed the connection, which the client may hear of before.
+    let Served { end, side, .. } = pair.served.recv().await.unwrap();
     assert!(end.contains("limit of bytes"), "{end}");
     assert_eq!(side.sent + side.received, 500_000, "that much, and not a byte more");
 }
