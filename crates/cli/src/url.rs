@@ -8,6 +8,7 @@ use core::fmt;
 use core::str::FromStr;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use std::ffi::OsStr;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// The name or address of a host, and a UDP port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ impl Peer {
     ///
     /// Errors: what is wrong, with an example.
     pub(crate) fn parse(written: &str, default_port: u16) -> Result<Self, ParseUrlError> {
-        if let Ok(address) = written.parse::<std::net::IpAddr>() {
+        if let Ok(address) = written.parse::<IpAddr>() {
             return Ok(Self { host: address.to_string(), port: default_port });
         }
         let error = |problem| ParseUrlError::new(written, problem, "host:4433");
@@ -35,7 +36,12 @@ impl Peer {
         if authority.as_str().contains('@') {
             return Err(USER);
         }
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        let host = authority.host();
+        let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+            Some(address) if address.parse::<Ipv6Addr>().is_ok() => address,
+            None if !host.contains(['[', ']']) => host,
+            _ => return Err("has brackets, which are for an IPv6 address"),
+        };
         if host.is_empty() {
             return Err("names no host");
         }
@@ -238,6 +244,16 @@ mod tests {
                 error.contains(wrong) && error.contains("brackets") && error.contains("https://[::1]:4433/"),
                 "{error}"
             );
+        }
+    }
+
+    #[test]
+    fn brackets_hold_an_ipv6_address_and_nothing_else() {
+        for wrong in ["[]", "=[]", "[::1]]", "[[::1]", "[host]", "[1.2.3.4]", "[::1", "::1]", "h[::1]"] {
+            let refused = |error: &dyn fmt::Display| error.to_string().contains(wrong);
+            assert!(Peer::parse(wrong, 1).is_err_and(|error| refused(&error)), "{wrong}");
+            let url = format!("https://{wrong}/");
+            assert!(url.parse::<Url>().is_err_and(|error| refused(&error)), "{url}");
         }
     }
 
