@@ -168,7 +168,11 @@ fn concave(place: &str, shape: &Shape) -> String {
     let at = |rate: Rate| short(rate.mbit());
     let peaks = shape.peaks.iter().map(|rate| at(*rate)).collect::<Vec<_>>().join(", ");
     let plural = if shape.peaks.len() == 1 { "" } else { "s" };
-    let best = format!("best rate{plural} of one before {place}: {peaks} Mbit/s");
+    let best = if peaks.is_empty() {
+        format!("no best rate of one before {place}")
+    } else {
+        format!("best rate{plural} of one before {place}: {peaks} Mbit/s")
+    };
     match shape.convex {
         _ if shape.undefined => format!("unknown: not defined at some rates; {best}"),
         None => format!("yes; {best}"),

@@ -74,12 +74,13 @@ pub trait Utility: Debug + Send + Sync {
 /// Reads a utility as people write it: a built-in one, `NAME` or `NAME,key=value,...` with parameters other than its
 /// defaults, or an [`Expression`]. [`built_in`] lists the first.
 ///
-/// Errors: no such name, no such parameter, a value that a parameter cannot have, or no expression.
+/// Errors: no such name, no such parameter, a value that a parameter cannot have, no expression, or one that is defined for no
+/// interval that a sender may begin with.
 pub fn parse(written: &str) -> Result<Arc<dyn Utility>, ParseUtilityError> {
     if let Some(utility) = named(written.trim()) {
         return utility;
     }
-    written.parse::<Expression>().map(|utility| Arc::new(utility) as Arc<dyn Utility>).map_err(|error| {
+    written.parse::<Expression>().and_then(defined_somewhere).map_err(|error| {
         // A misspelt name is an expression of unknown measurements.
         let name = written.split(',').next().unwrap_or_default().trim();
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
@@ -105,7 +106,15 @@ pub fn parse_with(written: &str, settings: &[(String, String)]) -> Result<Arc<dy
     }
     // What is no utility at all is best said without them.
     parse(written)?;
-    Expression::with(written, settings).map(|utility| Arc::new(utility) as Arc<dyn Utility>)
+    Expression::with(written, settings).and_then(defined_somewhere)
+}
+
+/// Errors: a sender with this utility would never hear of anything better than its first rate.
+fn defined_somewhere(utility: Expression) -> Result<Arc<dyn Utility>, ParseUtilityError> {
+    match analysis::nowhere(&utility) {
+        Some(problem) => Err(ParseUtilityError::new(problem.to_owned())),
+        None => Ok(Arc::new(utility)),
+    }
 }
 
 /// The names of the parameters that can be set of a utility as people write it: those of a built-in one, or the constants

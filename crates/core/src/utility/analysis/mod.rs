@@ -9,12 +9,14 @@
 //! law does beyond that, its steps and its noise, is not: that is what simulations are for.
 
 mod bears;
+mod defined;
 mod settle;
 mod shape;
 mod sight;
 mod traps;
 
 pub use bears::{Bears, Disturbance};
+pub(super) use defined::nowhere;
 pub use settle::{Equilibria, Settled};
 pub use shape::Shape;
 pub use traps::Trap;

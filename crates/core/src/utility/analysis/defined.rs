@@ -1,0 +1,70 @@
+//! Whether a utility that somebody wrote is defined anywhere: a sender that is told nothing keeps its first rate.
+
+use super::sight::Sight;
+use crate::utility::Utility;
+
+/// What is wrong with a utility that is defined for no interval that a sender may begin with; `None` if it is for one.
+///
+/// The first interval of all has none before it, the second one has; which losses are its own no law knows yet.
+pub(in crate::utility) fn nowhere(utility: &dyn Utility) -> Option<&'static str> {
+    let clear = Sight::clear(10.0, super::USUAL_RTT);
+    let before = Sight { rate: 5.0, ..clear }.report().summary();
+    let kinds = [
+        clear,
+        Sight { queue: (0.01, 0.01), noise: 0.001, ..clear },
+        Sight { queue: (0.0, 0.01), ..clear },
+        Sight { loss: 0.02, marks: 0.01, ..clear },
+        Sight { queue: (0.01, 0.02), noise: 0.001, loss: 0.02, marks: 0.01, ..clear },
+    ];
+    let is_defined = |own_loss| {
+        let mut sights = kinds.into_iter().map(|kind| Sight { own_loss, previous: Some(before), ..kind });
+        sights.any(|sight| utility.evaluate(&sight.report()).is_finite())
+    };
+    match (is_defined(None), is_defined(Some(0.01))) {
+        (true, _) => None,
+        (false, true) => Some(
+            "it is not defined where E is not known, as while a sender begins, and it is never known to the laws allegro and \
+             vivace: its first rate would be its last; write if(known(E), E, L)",
+        ),
+        (false, false) => Some("it is not defined for any interval: the first rate of a sender would be its last"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::utility::{Expression, parse, parse_with};
+
+    #[test]
+    fn what_is_defined_for_no_interval_of_one_who_begins_is_refused_with_what_helps() {
+        for (written, help) in [
+            ("x^0.9 - 11.35*x*E", Some("if(known(E), E, L)")),
+            ("x - 10*x*L - 3*sqrt(E)", Some("if(known(E), E, L)")),
+            ("x/(L - L)", Some("any interval")),
+            ("log(-x) + E", Some("any interval")),
+            ("x^0.9 - 11.35*x*if(known(E), E, L)", None),
+            ("if(known(E), x - 9*x*E, x - 9*x*L)", None),
+            ("T*prev_rtt/rtt - x*L", None),
+            ("x/(q/1ms)", None),
+            ("x - x*log(sigma/1ms)", None),
+            ("x - x*log(marks)", None),
+            ("x/L", None),
+            ("x/g", None),
+            ("-x", None),
+        ] {
+            let formula: Expression = written.parse().unwrap();
+            assert_eq!(nowhere(&formula).is_some(), help.is_some(), "{written}");
+            for read in [parse(written), parse_with(&format!("let b = 1; b*({written})"), &[("b".into(), "2".into())])]
+            {
+                match (read, help) {
+                    (Ok(_), None) => {}
+                    (Err(error), Some(help)) => assert!(error.to_string().contains(help), "{written}: {error}"),
+                    (read, _) => panic!("{written}: {read:?}"),
+                }
+            }
+        }
+        for about in crate::utility::built_in() {
+            assert_eq!(nowhere(&about.text.parse::<Expression>().unwrap()), None, "{}", about.name);
+        }
+    }
+}
