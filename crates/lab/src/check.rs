@@ -39,15 +39,28 @@ pub struct Target {
     /// Held against the peer's seed by seed, where each seed is another path: of those figures the mean or median counts.
     #[serde(default)]
     pub paired: bool,
-    /// Of the seeds the median counts, not the mean.
+    /// What counts of the seeds.
     #[serde(default)]
-    pub median: bool,
+    pub seeds: OfSeeds,
     /// The points are judged together, not one by one.
     pub across: Option<Across>,
 }
 
 fn ours() -> String {
     "quic:pcc".into()
+}
+
+/// How several seeds make one figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OfSeeds {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// Their median.
+    Median,
+    /// The one of these seeds that speaks most against the promise: of others it says nothing.
+    Worst,
 }
 
 /// How several points make one figure.
@@ -77,7 +90,7 @@ pub struct Checked {
     pub metric: String,
     /// Whose flow it is; PCC over QUIC is just `pcc`.
     pub algorithm: String,
-    /// The mean over the seeds, or their median.
+    /// The mean over the seeds, their median, or the worst of them.
     pub measured: f64,
     /// Between which values it lies with 95 % confidence.
     pub interval: [f64; 2],
@@ -153,7 +166,11 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
         (Some(peers), Some(times)) => format!("{}-{times}*{peers}", target.measure),
     };
     let metric = target.over_at.iter().fold(metric, |metric, point| format!("{metric} at {point}"));
-    let metric = if target.median { format!("median {metric}") } else { metric };
+    let metric = match target.seeds {
+        OfSeeds::Mean => metric,
+        OfSeeds::Median => format!("median {metric}"),
+        OfSeeds::Worst => format!("worst {metric}"),
+    };
     let metric = if target.paired { format!("{metric}, seed by seed") } else { metric };
     let key = &scenario.key;
     let case = match (target.across, points) {
@@ -256,8 +273,14 @@ fn figure(target: &Target, values: Vec<f64>, whose: &str, point: &str) -> Result
     let figure = match values.as_slice() {
         // Of a sample it is the points that lie apart, and one run of each is enough.
         &[one] if target.across.is_some_and(|across| across != Across::Mean) => Some(Interval::exactly(one)),
-        values if !target.median => Interval::of_mean(values),
-        _ => Interval::of_quantile(values, 0.5),
+        values => match target.seeds {
+            OfSeeds::Mean => Interval::of_mean(values),
+            OfSeeds::Median => Interval::of_quantile(values.to_vec(), 0.5),
+            OfSeeds::Worst => {
+                let all = values.iter().copied().map(Interval::exactly);
+                all.reduce(|one, other| one.worse(other, target.at_most))
+            }
+        },
     };
     figure.map(|figure| (figure, count)).ok_or_else(|| {
         let seeds = if count == 1 { "one has" } else { "so few have" };

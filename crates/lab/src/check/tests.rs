@@ -107,10 +107,15 @@ fn points_are_judged_one_by_one_or_together() {
 }
 
 #[test]
-fn the_median_over_the_seeds_leaves_an_outlier_out() {
+fn the_median_over_the_seeds_leaves_an_outlier_out_and_the_worst_is_one() {
     let text = SCENARIO.replace("[1, 2]", "[1, 2, 3, 4, 5, 6]");
     let target = "[[target]]\nrow = '1'\nmeasure = 'goodput'\nat = ['0.01']\nmust = 1.0";
-    for (lines, metric, expected) in [("", "goodput", 25.0), ("median = true", "median goodput", 10.0)] {
+    for (lines, metric, expected) in [
+        ("", "goodput", 25.0),
+        ("seeds = 'median'", "median goodput", 10.0),
+        ("seeds = 'worst'", "worst goodput", 10.0),
+        ("seeds = 'worst'\nat_most = true", "worst goodput", 100.0),
+    ] {
         let rows =
             of_runs(&format!("{text}\n{target}\n{lines}"), |run| Some(if run.spec.seed == 3 { 100.0 } else { 10.0 }));
         let row = rows[0].as_ref().unwrap_or_else(|row| panic!("{row:?}"));
@@ -218,7 +223,7 @@ fn a_promise_without_all_of_its_seeds_is_not_judged_and_says_what_is_lacking() {
     ] {
         assert_eq!(judged("must = 90.0", goodputs), Err(expected.to_owned()));
     }
-    let few = judged("must = 90.0\nmedian = true", &[Some(95.0); 5]);
+    let few = judged("must = 90.0\nseeds = 'median'", &[Some(95.0); 5]);
     assert_eq!(few.unwrap_err(), "more seeds than 5 of quic:pcc at 0.01: so few have no confidence interval");
 }
 
