@@ -161,6 +161,10 @@ pub const ROWS: &[Row] = &[
         .today(0.80),
     row("13", "800 Mbit/s, 9 ms", "rate=800Mbit,rtt=9ms,buffer=100KB", "pcc", Share, [0.90, 0.97]),
     row("13", "800 Mbit/s, 38 ms", "rate=800Mbit,rtt=38ms,buffer=100KB", "pcc", Share, [0.90, 0.97]),
+    row("13", "1 Gbit/s, 5 ms, 64 KB", "rate=1Gbit,rtt=5ms,buffer=64KB", "pcc", Share, [0.967, 0.98])
+        .long([6, 20], [2, 5]),
+    row("13", "300 Mbit/s, 90 ms, 0.3 %", "rate=300Mbit,rtt=90ms,buffer=30KB,loss=0.3%", "pcc", Share, [0.956, 0.97])
+        .long([30, 60], [2, 5]),
     row("14", "vivace, 2 KB", "clean,buffer=2KB", "pcc/vivace", Share, [0.90, 0.95]),
     row("14", "vivace, 1 MB", "clean,buffer=1MB", "pcc/vivace", Share, [0.90, 0.95]),
     row("14", "RTT added there", "clean,buffer=1MB", "pcc/vivace", Added, [2.0, 1.0]).most(),
@@ -224,7 +228,7 @@ pub const ROWS: &[Row] = &[
         .over("bbr")
         .long([10, 10], [6, 8])
         .today(0.88),
-    row("24", "the worst seed there", "rate=100Mbit,rtt=100ms,buffer=1.25MB,jitter=60ms", "pcc", Share, [0.8, 1.0])
+    row("24", "the worst seed there", "rate=100Mbit,rtt=100ms,buffer=1.25MB,jitter=60ms", "pcc", Share, [0.9, 1.0])
         .over("bbr")
         .worst()
         .long([10, 10], [6, 8]),
