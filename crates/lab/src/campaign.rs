@@ -7,6 +7,7 @@ use crate::machine::{Machine, RunError};
 use crate::scenario::{Run, Scenario};
 use crate::spec::Spec;
 use crate::store::Store;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,22 +137,41 @@ pub fn plan<'a>(scenarios: &'a [Scenario], store: &Store) -> Plan<'a> {
     Plan { calibrations, runs, stored, cost, model }
 }
 
+/// What of a scenario no two shards share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// A run: what shards stored is put together afterwards.
+    Run,
+    /// All seeds and senders of a point, whose figures a shard so knows by itself.
+    Point,
+}
+
 /// Keeps of the scenarios only what the shard `number` (from 1) of `count` is to run. Every machine that is given the
 /// same scenarios divides them alike, whatever it has stored; the shards cost about the same.
-pub fn shard(scenarios: &mut [Scenario], number: usize, count: usize) {
-    let costs = scenarios.iter().enumerate().flat_map(|(place, scenario)| {
-        scenario.runs.iter().enumerate().map(move |(run, what)| (cost::estimate(&what.spec), (place, run)))
-    });
-    let mut costs: Vec<_> = costs.collect();
+pub fn shard(scenarios: &mut [Scenario], number: usize, count: usize, whole: Whole) {
+    let mut costs: Vec<(f64, Vec<(usize, usize)>)> = Vec::new();
+    for (place, scenario) in scenarios.iter().enumerate() {
+        let mut points = BTreeMap::new();
+        for (run, what) in scenario.runs.iter().enumerate() {
+            let own = costs.len();
+            let part = if whole == Whole::Point { *points.entry(&what.point).or_insert(own) } else { own };
+            if part == own {
+                costs.push((0.0, Vec::new()));
+            }
+            let (cost, runs) = &mut costs[part];
+            *cost += cost::estimate(&what.spec);
+            runs.push((place, run));
+        }
+    }
     // The longest first, each to whoever has least; equal ones keep their order.
     costs.sort_by(|one, other| other.0.total_cmp(&one.0));
     let mut loads = vec![0.0_f64; count.max(1)];
     let mut mine = Vec::new();
-    for (cost, place) in costs {
+    for (cost, runs) in costs {
         let least = (0..loads.len()).min_by(|one, other| loads[*one].total_cmp(&loads[*other])).unwrap_or(0);
         loads[least] += cost;
         if least + 1 == number {
-            mine.push(place);
+            mine.extend(runs);
         }
     }
     for (place, scenario) in scenarios.iter_mut().enumerate() {
@@ -309,6 +329,7 @@ mod tests {
     use super::*;
     use crate::scenario;
     use crate::spec::Outcome;
+    use std::collections::BTreeSet;
 
     #[test]
     fn shards_are_all_of_it_once_and_cost_about_the_same() {
@@ -317,7 +338,7 @@ mod tests {
         let mut costs = Vec::new();
         for number in 1..=5 {
             let mut mine = all();
-            shard(&mut mine, number, 5);
+            shard(&mut mine, number, 5, Whole::Run);
             total += mine.iter().map(|scenario| scenario.runs.len()).sum::<usize>();
             let runs = mine.iter().flat_map(|scenario| &scenario.runs);
             costs.push(runs.map(|run| cost::estimate(&run.spec)).sum::<f64>());
@@ -325,6 +346,22 @@ mod tests {
         assert_eq!(total, all().iter().map(|scenario| scenario.runs.len()).sum::<usize>());
         let (least, most) = (costs.iter().copied().fold(f64::MAX, f64::min), costs.iter().copied().fold(0.0, f64::max));
         assert!(most < 1.2 * least, "{costs:?}");
+    }
+
+    #[test]
+    fn where_points_are_whole_each_is_in_one_shard_with_all_of_its_runs() {
+        let whole = scenario::load("shallow-buffer", &Default::default()).unwrap();
+        let mut runs = Vec::new();
+        for number in 1..=3 {
+            let mut mine = [whole.clone()];
+            shard(&mut mine, number, 3, Whole::Point);
+            assert!(!mine[0].runs.is_empty() && mine[0].runs.len() < whole.runs.len());
+            runs.extend(mine[0].runs.iter().map(|run| (run.point.clone(), number)));
+        }
+        assert_eq!(runs.len(), whole.runs.len());
+        let shards: BTreeSet<_> = runs.iter().collect();
+        let points: BTreeSet<_> = runs.iter().map(|(point, _)| point).collect();
+        assert_eq!(shards.len(), points.len(), "none is in two");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::say;
 use crate::exit::Failure as Exit;
 use crate::interrupt::Interrupt;
 use anyhow::Context as _;
-use pcc_lab::campaign::{self, Campaign, Failure};
+use pcc_lab::campaign::{self, Campaign, Failure, Whole};
 use pcc_lab::kernel;
 use pcc_lab::machine::{Machine, memory_for};
 use pcc_lab::measure::Measure;
@@ -85,7 +85,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: args.seeds };
     selection.apply(&mut scenarios).context(Exit::Usage)?;
     if let Some((number, count)) = args.shard {
-        campaign::shard(&mut scenarios, number, count);
+        campaign::shard(&mut scenarios, number, count, Whole::Run);
     }
     let init = bench::this_program()?;
     let program = match &args.program {

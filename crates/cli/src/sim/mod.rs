@@ -10,6 +10,7 @@ mod table;
 mod translate;
 
 use crate::exit::Failure;
+use crate::lab::bench;
 use crate::utility::{Aim, Objective};
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
@@ -81,9 +82,10 @@ struct Run {
     /// The paper's size of a scenario instead of the standard one
     #[arg(long)]
     full: bool,
-    /// Only the I-th of N parts of a scenario, for N machines
-    #[arg(long, value_name = "I/N")]
-    shard: Option<String>,
+    /// Only the I-th of N parts of a scenario, for N machines: each has whole points of the sweep, so that what the parts print is
+    /// the whole
+    #[arg(long, value_name = "I/N", value_parser = bench::parse_shard)]
+    shard: Option<(usize, usize)>,
     #[command(flatten)]
     objective: Objective,
     /// Write a page: of a path everything over time, by the first seed; of a scenario as `pcc lab report` does
@@ -181,7 +183,6 @@ mod tests {
             (&["random-loss", "--point", "0.5"], "has no point `0.5`"),
             (&["random-loss", "--algorithm", "swift"], "has no algorithm `swift`"),
             (&["random-loss", "--seed", "99"], "has no seed 99"),
-            (&["random-loss", "--shard", "3/2"], "there is no shard 3 of 2"),
             (&["random-loss", "--algorithm", "illinois"], "there are models of"),
         ] {
             let cli = crate::Cli::try_parse_from([&["pcc", "sim"], args].concat()).unwrap();

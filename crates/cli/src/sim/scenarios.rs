@@ -3,10 +3,10 @@
 use super::outcome::{self, KERNEL};
 use super::{Run, jobs, say, translate};
 use crate::exit::Failure;
-use crate::lab::bench::{self, Selection};
+use crate::lab::bench::Selection;
 use crate::reserved::Reserved;
 use anyhow::{Context as _, anyhow};
-use pcc_lab::campaign;
+use pcc_lab::campaign::{self, Whole};
 use pcc_lab::check::{self, Checked, Verdict};
 use pcc_lab::report::{self, Origin, Section};
 use pcc_lab::scenario::{self, Options, Scenario, Size};
@@ -23,12 +23,15 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
     let selection =
         Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: None };
     selection.apply(&mut scenarios).context(Failure::Usage)?;
-    if let Some(shard) = &args.shard {
-        let (number, count) = bench::parse_shard(shard).context(Failure::Usage)?;
-        campaign::shard(&mut scenarios, number, count);
+    // Before they are divided: each part says what is missing, and has some of the rest.
+    leave_out(&mut scenarios[0])?;
+    if let Some((number, count)) = args.shard {
+        campaign::shard(&mut scenarios, number, count, Whole::Point);
     }
-    let [mut scenario] = scenarios;
-    leave_out(&mut scenario)?;
+    let [scenario] = scenarios;
+    if scenario.runs.is_empty() {
+        say("nothing falls to this part: there are more of them than points");
+    }
     let ours = super::Ours::of(&args.objective)?;
     let outcomes = jobs::all(&scenario.runs, |run| outcome::of(&run.spec, &ours));
     let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;

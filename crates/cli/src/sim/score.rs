@@ -19,7 +19,7 @@ const PEERS: [&str; 3] = ["cubic", "bbr", "reno"];
                   Example: pcc sim score --short --row 7,21 --law epsilon=0.02"
 )]
 pub(super) struct Args {
-    /// Fewer seeds and shorter runs: minutes instead of an hour
+    /// Fewer seeds and shorter runs: two minutes instead of ten
     #[arg(long)]
     short: bool,
     /// Only these rows
