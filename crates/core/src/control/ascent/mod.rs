@@ -1,14 +1,25 @@
 //! Ascent: climbs a utility that prices the queue, by continuous probing.
 //!
 //! ```text
-//!               each pair: r := where the forecast utility stops rising, and 3 % an RTT towards what the mean queue's price
-//!                 ┌────┐     says (down: of what certainly is a queue); not below a rival's floor; not lower while the level
-//!                 │    ▼     is in doubt
-//!  start-up ───▶ PROBING ──▶ r(1 ± ε), r(1 ∓ ε), in random order, half an RTT each; r/2 twice, if the rate fell and the
-//!                 │    ▲     level did not: does it fall, rise or stay?
-//!                 │    ├── short of data, idle: within reach of what arrived, pairs and tests on their way are forgotten
-//!                 └────┴── back off: the rate that the path still carries, the same is forgotten
+//!  start-up ───▶ PROBING ──▶ r(1 ± ε), r(1 ∓ ε) in random order, half an RTT each, or the time of 40 packets, or 25 ms; two at
+//!                 │    ▲     r/2 instead, if the rate fell and the level did not: does it fall, rise or stay?
+//!                 │    │
+//!                 │    ├── a pair ended:
+//!                 │    │     no RTT of it came back, or it was a test     r stays
+//!                 │    │     C was offered, and all of it carried         C := C(1 + h), then h := ε, 2ε, 4ε .. step_max an RTT
+//!                 │    │     a queue stood or grew, or ours was lost      C := by what was carried, h := 0
+//!                 │    │     less than 0.7 C was sent                     C := 0.95 C
+//!                 │    │     then r := where the forecast utility stops rising, within C(1 − back_off_max) .. C(1 + step),
+//!                 │    │          step: (1 + step_max)^RTTs − 1, a doubling at the most
+//!                 │    │       then 3 % an RTT of the way to what the mean queue's price says: down of what certainly is a
+//!                 │    │          queue, up no further than C(1 + step), nor to where loss is certain
+//!                 │    │       then not below the floor beside a rival (`rival.rs`)
+//!                 │    │       then not lower than r, while the level is in doubt
+//!                 │    ├── short of data, idle: within reach of what arrived; pairs and tests on their way are forgotten
+//!                 └────┴── back off: r and C := the rate that the path still carries; the same is forgotten
 //! ```
+//!
+//! C is what the bottleneck carries for us, h the headroom beyond it.
 //!
 //! A pair says how fast the queue grows (`pair.rs`), how long it is (`level.rs`), which losses are ours (`loss.rs`), and so
 //! what the bottleneck carries for us (`bottleneck.rs`). From these and from what is on its way it follows what an interval
