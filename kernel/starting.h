@@ -144,21 +144,24 @@ PCC_PART bool pcc_starting_is_in_doubt(const struct pcc_starting *starting,
 }
 
 /* The queue that is certainly there, and ours: half of what surely grew through the interval,
- * as far as not even its least RTT was one that the path showed at the first rate. Others
- * drain theirs for who fills it: who does not count his own takes most of a shared path, and
- * loses that slowly. Of a radio the one or the other stays below its noise. Unit: s.
+ * no faster than we sent beyond what has passed before, and as far as not even its least RTT
+ * was one that the path showed at the first rate. Others drain theirs for who fills it: who
+ * does not count his own takes most of a shared path, and loses that slowly. Of a radio the
+ * one or the other stays below its noise. Unit: s.
  */
 PCC_CALL pcc_num pcc_own_queue(const struct pcc_starting *starting,
 			       const struct pcc_report *report)
 {
-	pcc_num stands;
+	pcc_num stands, rise;
 
 	PCC_NEEDS(starting, N_ZERO);
 	PCC_NEEDS(report, N_ZERO);
 	if (!n_known(report->rtt_least) || !n_known(starting->first_rtt))
 		return N_ZERO;
 	stands = n_sub(report->rtt_least, starting->first_rtt);
-	return n_max(n_min(n_div(pcc_sure_rise(report), N_TWO), stands), N_ZERO);
+	rise = n_sub(n_div(report->achieved, n_max(starting->delivered, N_ONE)), N_ONE);
+	rise = n_min(pcc_sure_rise(report), n_mul(rise, report->rtt_span));
+	return n_max(n_min(n_div(rise, N_TWO), stands), N_ZERO);
 }
 
 /* Whether the interval is one too many, given how it looks in its favour. */

@@ -247,12 +247,14 @@ impl Starting {
         stands && (passed < DOUBLED_DELIVERS || self.is_worse(report, utility(&favour)))
     }
 
-    /// The queue that is certainly there, and ours: half of what surely grew through the interval, as far as not even its least
-    /// RTT was one that the path showed at the first rate. Others drain theirs for who fills it: who does not count his own takes
+    /// The queue that is certainly there, and ours: half of what surely grew through the interval, no faster than we sent beyond
+    /// what has passed before, and as far as not even its least RTT was one that the path showed at the first rate. Others drain theirs for who fills it: who does not count his own takes
     /// most of a shared path, and loses that slowly. Of a radio the one or the other stays below its noise. Unit: s.
     fn own_queue(&self, report: &Report) -> f64 {
         let (Some(least), Some(first)) = (report.rtt_least, self.first_rtt) else { return 0.0 };
-        (report.sure_rise() / 2.0).min(least.as_secs_f64() - first).max(0.0)
+        let beyond = report.achieved.bytes_per_sec() / self.delivered.bytes_per_sec().max(1.0) - 1.0;
+        let rise = report.sure_rise().min(beyond * report.rtt_span.as_secs_f64());
+        (rise / 2.0).min(least.as_secs_f64() - first).max(0.0)
     }
 
     /// Whether a doubling brought next to nothing. What the path did not deliver is in its queue or was dropped; where

@@ -95,6 +95,8 @@ impl Network {
         let share = (self.loss + overflow).min(1.0);
         let lost = (f64::from(packets) * share * 2.0 * self.rng.unit()).min(packets.into()) as u32;
         let noise = self.noise * (self.rng.unit() - 0.5);
+        // A radio lets go of what it held: for a moment the RTT grows faster than any queue.
+        let leap = if self.one_in(6) { self.between(0.5, 5.0) } else { 0.0 };
         let rtt = |queue: f64| Some(Duration::from_secs_f64((self.base + queue + noise.abs()).max(1e-6)));
         let samples = packets.min(1000) * u32::from(lost < packets);
         let seen = |time: Option<Duration>| time.filter(|_| samples > 0);
@@ -105,7 +107,7 @@ impl Network {
             _ => LimitedBy::Network,
         };
         // A host that stops sends what piled up in a small part of an interval.
-        let seen_for = if self.rng.unit() < 0.1 { length * self.rng.unit() } else { length * 0.95 };
+        let seen_for = if self.rng.unit() < 0.1 || leap > 0.0 { length * self.rng.unit() } else { length * 0.95 };
         self.now += length;
         Report {
             id: 0,
@@ -124,7 +126,7 @@ impl Network {
             rtt: seen(rtt((before + self.queue) / 2.0)),
             rtt_least: seen(rtt(before.min(self.queue))),
             rtt_base: Some(path.rtt.saturating_sub(path.queue)),
-            rtt_gradient: (samples > 1).then(|| (self.queue - before + noise) / length),
+            rtt_gradient: (samples > 1).then(|| (self.queue - before + noise) / length + leap),
             rtt_gradient_error: if samples > 2 {
                 self.noise / length / f64::from(samples).sqrt()
             } else {

@@ -403,6 +403,11 @@ fn a_queue_of_its_own_counts_as_far_as_it_surely_grew_and_stands_above_what_the_
         ("half of 8 ms less five errors of 0.4 ms", growing.clone(), 0.003),
         ("no more than it stands", Report { rtt_least: Some(ms(36)), ..growing.clone() }, 0.001),
         ("a radio's least RTT", Report { rtt_least: Some(ms(34)), ..growing.clone() }, 0.0),
+        (
+            "a radio's leap of 9.5 ms, where twice of what had passed was sent for 5 ms",
+            Report { rtt_gradient: Some(2.0), rtt_span: ms(5), ..growing.clone() },
+            0.0025,
+        ),
         ("a growth in doubt", Report { rtt_gradient_error: 0.08, ..growing.clone() }, 0.0),
         ("a queue of others", Report { rtt_gradient: Some(0.0), ..growing.clone() }, 0.0),
     ] {
