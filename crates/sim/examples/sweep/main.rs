@@ -5,7 +5,7 @@
 //! cargo run --release -p pcc-sim --example sweep ascent >docs/sweeps/ascent.md     # the whole page
 //! cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md   # what nobody can set: an hour
 //! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
-//! cargo run --release -p pcc-sim --example sweep allegro                          # its table
+//! cargo run --release -p pcc-sim --example sweep allegro                          # its table; or vivace
 //! cargo run --release -p pcc-sim --example sweep links                            # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
 //! cargo run --release -p pcc-sim --example sweep laws >docs/sweeps/laws.md         # each law by what is promised
 //! cargo run --release -p pcc-sim --example sweep bounds                           # what `pcc sim score` must not fall behind
@@ -15,7 +15,6 @@
 //! Virtual time: the same figures on every machine.
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
-mod allegro;
 mod ascent;
 mod bounds;
 mod constants;
@@ -23,11 +22,12 @@ mod laws;
 mod links;
 mod measure;
 mod page;
+mod papers;
 mod trains;
 
 use std::process::ExitCode;
 
-const HELP: &str = "usage: sweep ascent|constants|links|trains|allegro|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
+const HELP: &str = "usage: sweep ascent|constants|links|trains|allegro|vivace|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
                     fair,level=0.01";
 
 fn main() -> ExitCode {
@@ -43,7 +43,8 @@ fn main() -> ExitCode {
         Some("trains") => trains::page(),
         Some("laws") => laws::page(),
         Some("bounds") => bounds::table(&variants),
-        Some("allegro") => allegro::table(&variants),
+        Some("allegro") => papers::allegro(&variants),
+        Some("vivace") => papers::vivace(&variants),
         _ => Err(HELP.to_owned()),
     };
     match page {

@@ -1,12 +1,11 @@
-//! Allegro with the utility of its paper: the table of `docs/sweeps/allegro.md`.
+//! Allegro and Vivace, each with the utility of its paper: the tables of `docs/sweeps/allegro.md` and `vivace.md`.
 
 use crate::measure::{Case, Metric, Variant, measure, names};
 use crate::page::number;
 use Metric::{Deviation, JainLate, Lost, Of};
 use pcc::control::Law;
-use pcc::utility::Safe;
+use pcc::utility;
 use pcc_sim::score::Measure::{Added, AddedP95, Convergence, Share};
-use std::sync::Arc;
 
 /// What several flows do with each other differs more from seed to seed.
 const ALONE: u64 = 4;
@@ -69,8 +68,8 @@ const CASES: [Case; 9] = [
     Case { path: "clean", flows: "pcc*10", seconds: 70, seeds: TOGETHER, figures: &[("loss of 10 flows, %", Lost)] },
 ];
 
-/// What is varied when nothing else is asked for.
-const VARIANTS: [&str; 17] = [
+/// What is varied of a law when nothing else is asked for.
+const ALLEGRO: [&str; 17] = [
     "paper",
     "epsilon_min=0.005",
     "epsilon_min=0.02",
@@ -90,17 +89,47 @@ const VARIANTS: [&str; 17] = [
     "least_gain=0.6",
 ];
 
-/// A row a variant, a column a figure: means of the seeds.
-pub(crate) fn table(asked: &[String]) -> Result<String, String> {
-    let law: Law = "allegro".parse().map_err(|error| format!("{error}"))?;
-    let base = Variant { name: "defaults".into(), law, utility: Arc::new(Safe::default()) };
+const VIVACE: [&str; 20] = [
+    "proteus",
+    "epsilon=0.025",
+    "epsilon=0.1",
+    "conversion=0.5",
+    "conversion=2",
+    "boundary=0.025",
+    "boundary=0.1",
+    "boundary_step=0.05",
+    "boundary_step=0.2",
+    "step_min=0.005",
+    "latency_filter=0",
+    "latency_filter=0.05",
+    "tolerance=1",
+    "pairs=2",
+    "pairs=3",
+    "least_change=0.5",
+    "moves=255",
+    "burst_ratio=50",
+    "interval_rtts=0.5",
+    "interval_rtts=2",
+];
+
+/// Of `allegro`: a row a variant, a column a figure, means of the seeds.
+pub(crate) fn allegro(asked: &[String]) -> Result<String, String> {
+    table("allegro", "safe", &ALLEGRO, asked)
+}
+
+/// The same of `vivace`.
+pub(crate) fn vivace(asked: &[String]) -> Result<String, String> {
+    table("vivace", "vivace", &VIVACE, asked)
+}
+
+fn table(law: &str, utility: &str, usual: &[&str], asked: &[String]) -> Result<String, String> {
+    let law: Law = law.parse().map_err(|error| format!("{error}"))?;
+    let utility = utility::parse(utility).map_err(|error| error.to_string())?;
+    let base = Variant { name: "defaults".into(), law, utility };
     let mut variants = vec![base.clone()];
-    match asked {
-        [] => variants
-            .extend(VARIANTS.map(|written| Variant::of(&base, written)).into_iter().collect::<Result<Vec<_>, _>>()?),
-        asked => {
-            variants.extend(asked.iter().map(|written| Variant::of(&base, written)).collect::<Result<Vec<_>, _>>()?)
-        }
+    let usual: Vec<_> = usual.iter().map(ToString::to_string).collect();
+    for written in if asked.is_empty() { &usual } else { asked } {
+        variants.push(Variant::of(&base, written)?);
     }
     let names = names(&CASES);
     let mut lines =
