@@ -231,7 +231,8 @@ pub const ROWS: &[Row] = &[
     row("24", "the worst seed there", "rate=100Mbit,rtt=100ms,buffer=1.25MB,jitter=60ms", "pcc", Share, [0.9, 1.0])
         .over("bbr")
         .worst()
-        .long([10, 10], [6, 8]),
+        .long([10, 10], [6, 8])
+        .today(0.8),
     row("25", "policer, 1 ms", "rate=100Mbit,rtt=1ms,buffer=375KB", "pcc", Share, [0.85, 0.85])
         .policed("10Mbit", "64kB"),
     row("25", "loss there", "rate=100Mbit,rtt=1ms,buffer=375KB", "pcc", Loss, [0.05, 0.02])
