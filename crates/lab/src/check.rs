@@ -276,10 +276,7 @@ fn figure(target: &Target, values: Vec<f64>, whose: &str, point: &str) -> Result
         values => match target.seeds {
             OfSeeds::Mean => Interval::of_mean(values),
             OfSeeds::Median => Interval::of_quantile(values.to_vec(), 0.5),
-            OfSeeds::Worst => {
-                let all = values.iter().copied().map(Interval::exactly);
-                all.reduce(|one, other| one.worse(other, target.at_most))
-            }
+            OfSeeds::Worst => Interval::worst(values.iter().copied().map(Interval::exactly), target.at_most),
         },
     };
     figure.map(|figure| (figure, count)).ok_or_else(|| {
@@ -319,7 +316,7 @@ impl Across {
             Self::Median => quantile(0.5),
             Self::P5 => quantile(0.05),
             Self::P95 => quantile(0.95),
-            Self::Worst => figures.iter().copied().reduce(|one, other| one.worse(other, at_most)),
+            Self::Worst => Interval::worst(figures.iter().copied(), at_most),
         }
     }
 }

@@ -50,10 +50,15 @@ impl Interval {
     }
 
     /// The lower of two figures, or the higher one: each end by itself.
-    pub(crate) fn worse(self, other: Self, is_higher: bool) -> Self {
+    fn worse(self, other: Self, is_higher: bool) -> Self {
         let worse = if is_higher { f64::max } else { f64::min };
         let end = |from: fn(&Self) -> f64| worse(from(&self), from(&other));
         Self { low: end(|one| one.low), middle: end(|one| one.middle), high: end(|one| one.high) }
+    }
+
+    /// The worst of several figures; none of none.
+    pub(crate) fn worst(figures: impl IntoIterator<Item = Self>, is_higher: bool) -> Option<Self> {
+        figures.into_iter().reduce(|one, other| one.worse(other, is_higher))
     }
 
     /// What is left of it without so many times another, independent figure: their errors add up as squares.

@@ -248,8 +248,9 @@ impl Starting {
     }
 
     /// The queue that is certainly there, and ours: half of what surely grew through the interval, no faster than we sent beyond
-    /// what has passed before, and as far as not even its least RTT was one that the path showed at the first rate. Others drain theirs for who fills it: who does not count his own takes
-    /// most of a shared path, and loses that slowly. Of a radio the one or the other stays below its noise. Unit: s.
+    /// what has passed before, and as far as not even its least RTT was one that the path showed at the first rate. Others
+    /// drain theirs for who fills it: who does not count his own takes most of a shared path, and loses that slowly. Of a radio the
+    /// one or the other stays below its noise. Unit: s.
     fn own_queue(&self, report: &Report) -> f64 {
         let (Some(least), Some(first)) = (report.rtt_least, self.first_rtt) else { return 0.0 };
         let beyond = report.achieved.bytes_per_sec() / self.delivered.bytes_per_sec().max(1.0) - 1.0;

@@ -89,6 +89,7 @@ const ALLEGRO: [&str; 17] = [
     "least_gain=0.6",
 ];
 
+/// The same of Vivace: halves, doubles, and what Proteus has.
 const VIVACE: [&str; 20] = [
     "proteus",
     "epsilon=0.025",

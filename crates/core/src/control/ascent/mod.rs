@@ -6,6 +6,7 @@
 //!                 │    │
 //!                 │    ├── a pair ended:
 //!                 │    │     no RTT of it came back, or it was a test     r stays
+//!                 │    │     a test's level stayed: it is the path's      C := the rate of before
 //!                 │    │     C was offered, and all of it carried         C := C(1 + h), then h := ε, 2ε, 4ε .. step_max an RTT
 //!                 │    │     a queue stood or grew, or ours was lost      C := by what was carried, h := 0
 //!                 │    │     less than 0.7 C was sent                     C := 0.95 C

@@ -7,6 +7,7 @@ use crate::utility::Utility;
 ///
 /// The first interval of all has none before it, the second one has; which losses are its own no law knows yet.
 pub(in crate::utility) fn nowhere(utility: &dyn Utility) -> Option<&'static str> {
+    // Of each kind one: what is defined depends on what is there, and hardly on how much of it.
     let clear = Sight::clear(10.0, super::USUAL_RTT);
     let before = Sight { rate: 5.0, ..clear }.report().summary();
     let kinds = [
