@@ -23,6 +23,11 @@
 
 /* So many packets must be lost for a panic: fewer may be a neighbour's burst. */
 #define PCC_PANIC_PACKETS 20
+/* And in so many runs, as acknowledgements tell of them: a burst that has nothing to do with
+ * the rate is one, or two in an interval. At eight times the bottleneck's rate, which three
+ * halvings answer, one packet passes after each seven lost: 20 lost ones are three runs.
+ */
+#define PCC_PANIC_RUNS 3
 /* After so long the old rate says nothing of the path any more. Unit: ns. */
 #define PCC_LONG_IDLE 10000000000ULL
 /* For so long a busy host may stop a sender or its peer. Unit: ns. */
@@ -141,6 +146,7 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, const struct pcc_program *program)
 	if (!trial)
 		return 0;
 	if (!started && report->packets_lost >= PCC_PANIC_PACKETS &&
+	    report->loss_bursts >= PCC_PANIC_RUNS &&
 	    n_above(flow->loss, program->panic_loss)) {
 		/* What still arrived is what there is; but one interval may be wrong, so
 		 * at most three halvings at once.

@@ -2,6 +2,7 @@
 
 mod tcp;
 
+use pcc::rng::Rng;
 use pcc::utility::Expression;
 use pcc_kernel::{Flow, Program, Sample};
 use tcp::{MS, Path, SECOND, Tcp};
@@ -69,6 +70,19 @@ fn at_a_panic_the_rate_is_at_once_what_still_arrives() {
     }
     let mbit = tcp.flow.rate() as f64 * 8e-6;
     assert!((12.0..32.0).contains(&mbit), "{mbit} Mbit/s where 20 arrive");
+}
+
+#[test]
+fn a_burst_of_losses_in_an_interval_is_no_panic() {
+    for seed in 1..=5 {
+        let path = Path { mbit: 12.0, rtt: 500 * MS, buffer: 600, loss: 0.024, burst: 24, ..Path::default() };
+        let mut tcp = Tcp::over(path);
+        tcp.rng = Rng::new(seed);
+        let (mbit, lost, queue) = tcp.run(10 * SECOND).measured(50 * SECOND);
+        let panics = tcp.flow.told().panics;
+        assert_eq!(panics, 0, "seed {seed}: {mbit} Mbit/s, {lost} lost, {queue} ms");
+        assert!(mbit > 9.0 && lost < 0.04 && queue < 40.0, "seed {seed}: {mbit} Mbit/s, {lost} lost, {queue} ms");
+    }
 }
 
 #[test]

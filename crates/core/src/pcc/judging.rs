@@ -8,6 +8,10 @@ use crate::units::Timestamp;
 
 /// So many packets must be lost for a panic: fewer may be a neighbour's burst.
 const PANIC_PACKETS: u32 = 20;
+/// And in so many runs. A burst that has nothing to do with the rate (fading, rain, a handover) is one run, or two where an
+/// interval has the end of one and the beginning of the next. A queue that overflows lets packets pass in between: at eight
+/// times the bottleneck's rate, which three halvings answer, one after each seven lost, and 20 lost packets are ⌈20 / 7⌉ runs.
+const PANIC_RUNS: u32 = 3;
 
 impl Pcc {
     pub(super) fn take_reports(&mut self, now: Timestamp) {
@@ -68,7 +72,8 @@ impl Pcc {
         }
         if !(self.law.is_starting() && slot.trial.is_some()) {
             // Not for an interval that only drains the queue or fills time: Starting's own overshoot is lost in it.
-            let judged = slot.trial.is_some() && report.packets_lost >= PANIC_PACKETS;
+            let judged =
+                slot.trial.is_some() && report.packets_lost >= PANIC_PACKETS && report.loss_bursts >= PANIC_RUNS;
             if judged && report.loss() > self.config.utility.panic_loss() {
                 // What still arrived is what there is; but one interval may be wrong, so at most three halvings at once.
                 let rate = self.law.rate();

@@ -64,8 +64,8 @@ pub trait Utility: Debug + Send + Sync {
     }
 
     /// The loss rate above which the sender falls back at once to the rate at which data arrived, without asking the
-    /// utility further, by three halvings at most; 1 turns the guard off. Marks count as losses here, and no fewer than twenty lost
-    /// packets are a panic: fewer may be a neighbour's burst.
+    /// utility further, by three halvings at most; 1 turns the guard off. Marks count as losses here. No fewer than
+    /// twenty lost packets in three runs are a panic: others may be a burst of the path's own.
     fn panic_loss(&self) -> f64 {
         0.5
     }

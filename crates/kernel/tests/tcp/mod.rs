@@ -28,6 +28,8 @@ pub(crate) struct Path {
     /// Unit: packets.
     pub(crate) buffer: u64,
     pub(crate) loss: f64,
+    /// So many are lost in a row, of what arrives at the bottleneck: `loss` is the share of all.
+    pub(crate) burst: u32,
     /// Share of the packets that the bottleneck marks.
     pub(crate) marks: f64,
     /// The receiver tells how many were marked.
@@ -72,6 +74,7 @@ impl Default for Path {
             rtt: 30 * MS,
             buffer: 250,
             loss: 0.0,
+            burst: 1,
             marks: 0.0,
             accurate: false,
             silent: (0, 0),
@@ -112,6 +115,8 @@ pub(crate) struct Tcp {
     pub(crate) flow: Flow,
     pub(crate) sample: Sample,
     pub(crate) rng: Rng,
+    /// So many more are lost in a row.
+    fading: u32,
     pub(crate) now: u64,
     /// TCP's window. Unit: packets.
     pub(crate) window: u32,
@@ -181,6 +186,7 @@ impl Tcp {
             ecn: Ecn::default(),
             sample,
             rng: Rng::new(3),
+            fading: 0,
             timed_out: VecDeque::new(),
             time_outs: 0,
             flying: VecDeque::new(),
@@ -199,6 +205,16 @@ impl Tcp {
 
     pub(crate) fn in_flight(&self) -> u32 {
         self.flying.len() as u32
+    }
+
+    /// Whether a packet is lost on its way, whatever the queue is.
+    fn fades(&mut self) -> bool {
+        if self.fading == 0 && self.rng.unit() < self.path.loss / f64::from(self.path.burst) {
+            self.fading = self.path.burst;
+        }
+        let fades = self.fading > 0;
+        self.fading = self.fading.saturating_sub(1);
+        fades
     }
 
     pub(crate) fn send(&mut self) {
@@ -221,7 +237,7 @@ impl Tcp {
             }
             self.busy.max(self.slot) + self.path.rtt + if later { self.path.longer } else { 0 }
         });
-        let arrival = arrival.filter(|_| self.rng.unit() >= self.path.loss);
+        let arrival = arrival.filter(|_| !self.fades());
         let interval = self.flow.told().opened;
         let marked = self.path.marks > 0.0 && self.rng.unit() < self.path.marks;
         let answers = self.ecn.on_sent();

@@ -1,6 +1,7 @@
 //! PCC over the paths that the papers tested it on, and over those that break senders: in virtual time.
 
 mod behaviour;
+mod bursts;
 mod company;
 mod known;
 mod laws;

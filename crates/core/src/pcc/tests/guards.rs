@@ -2,6 +2,7 @@
 
 use super::silence::silent;
 use super::*;
+use crate::interval::Report;
 use crate::utility::tests::report;
 
 #[derive(Debug, Default)]
@@ -65,6 +66,22 @@ fn a_path_that_loses_more_than_the_utility_s_panic_level_is_sent_what_arrived() 
         loses(&mut flow, ms(400), of_ten);
         let story = flow.story.0.lock().unwrap().join("\n");
         assert_eq!(story.contains("panic loss"), panics, "{of_ten} of ten lost:\n{story}");
+    }
+}
+
+#[test]
+fn a_burst_of_losses_or_two_are_no_panic_and_three_are() {
+    for (lost, runs, panics) in [(1000, 1, false), (600, 2, false), (600, 3, true), (20, 3, true), (19, 3, false)] {
+        let mut flow = Flow::new();
+        flow.sends_for(ms(250));
+        flow.pcc.on_persistent_congestion(flow.now); // Starting has its own answer to loss
+        let before = flow.pcc.law.rate();
+        let packets = if lost < 100 { 30 } else { 1000 };
+        let share = f64::from(lost) / f64::from(packets);
+        let seen = Report { packets, packets_lost: lost, loss_bursts: runs, ..report(before.mbit(), share) };
+        flow.pcc.judge(flow.now, Slot { trial: Some(0), ..Slot::filler(before) }, &seen);
+        let story = flow.story.0.lock().unwrap().join("\n");
+        assert_eq!(story.contains("panic loss"), panics, "{lost} of {packets} lost in {runs} runs:\n{story}");
     }
 }
 
