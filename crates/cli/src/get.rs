@@ -224,6 +224,7 @@ fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<
         "file": dir.to_string_lossy(),
     }));
     let check = match tree.unverified {
+        _ if tree.files == 0 => "nothing to verify".to_owned(),
         0 => "verified by BLAKE3".to_owned(),
         some => format!("{some} not verified: the server gives no digest"),
     };

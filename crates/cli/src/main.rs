@@ -41,6 +41,7 @@ mod token;
 mod tun;
 mod url;
 mod utility;
+mod version;
 mod wire;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};

@@ -112,6 +112,10 @@ impl Plan {
                 let url = args.url.short();
                 return Err(anyhow!("standard input has no name: give one, like {url}NAME").context(Failure::Usage));
             }
+            if stdin::is_closed() {
+                let why = "standard input is closed, so there is nothing to upload: use `pcc put - URL < FILE`";
+                return Err(anyhow!(why).context(Failure::Usage));
+            }
             return Ok(Self::Stdin(args.url.clone()));
         }
         let path = &args.source;
@@ -122,8 +126,7 @@ impl Plan {
         } else if found.is_file() {
             Ok(Self::File(path.clone(), url))
         } else {
-            let path = path.display();
-            Err(anyhow!("{path} is no plain file: use `pcc put - URL < {path}`").context(Failure::Usage))
+            Err(anyhow!("{} is no plain file: use `{}`", path.display(), piped(path)).context(Failure::Usage))
         }
     }
 
@@ -189,7 +192,8 @@ async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display:
     let goodput = moved.goodput().bits_per_sec() / 1e6;
     display.line(&json!({"event": "done", "bytes": bytes, "seconds": seconds, "goodput_mbps": goodput,
         "resumed_from": resumed_from, "files": files, "failed": failed, "verified": true, "url": url.short()}));
-    display.conclude(&moved.told(&url.short(), Some(files), "verified by BLAKE3"));
+    let check = if files == 0 { "nothing to verify" } else { "verified by BLAKE3" };
+    display.conclude(&moved.told(&url.short(), Some(files), check));
     match failed {
         0 => Ok(()),
         some => {
@@ -214,6 +218,15 @@ fn object(event: &str, uploaded: &Uploaded, url: &Url) -> serde_json::Value {
         "verified": true,
         "url": url.short(),
     })
+}
+
+/// How to upload what is no plain file. The name that a shell gives to `<(COMMAND)` is gone with this command.
+fn piped(path: &Path) -> String {
+    let descriptors = ["/dev/fd", "/proc/self/fd"];
+    if descriptors.iter().any(|dir| path.starts_with(dir)) {
+        return "COMMAND | pcc put - URL".to_owned();
+    }
+    format!("pcc put - URL < {}", path.display())
 }
 
 /// The entry `name` of a directory's URL.

@@ -38,14 +38,29 @@ pub(crate) fn digest_field(digest: &blake3::Hash) -> String {
     format!("blake3=:{}:", STANDARD.encode(digest.as_bytes()))
 }
 
-/// The BLAKE3 digest among those that [`REPR_DIGEST`] lists; `None` without one.
-pub(crate) fn digest_of(headers: &HeaderMap) -> Option<blake3::Hash> {
-    let value = |field: &str| -> Option<blake3::Hash> {
-        let encoded = field.trim().strip_prefix("blake3=:")?.strip_suffix(':')?;
+/// [`REPR_DIGEST`] names BLAKE3, and what stands there is none, or there are two.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("malformed BLAKE3 digest")]
+pub(crate) struct MalformedDigest;
+
+/// The BLAKE3 digest among those that [`REPR_DIGEST`] lists; `None` without one. Others are none of ours.
+pub(crate) fn digest_of(headers: &HeaderMap) -> Result<Option<blake3::Hash>, MalformedDigest> {
+    let value = |member: &str| -> Option<blake3::Hash> {
+        let encoded = member.strip_prefix("blake3=:")?.strip_suffix(':')?;
         let bytes: [u8; 32] = STANDARD.decode(encoded).ok()?.try_into().ok()?;
         Some(bytes.into())
     };
-    headers.get_all(REPR_DIGEST).iter().find_map(|line| line.to_str().ok()?.split(',').find_map(value))
+    let mut ours = None;
+    for line in headers.get_all(REPR_DIGEST) {
+        let members = line.to_str().map_err(|_| MalformedDigest)?.split(',').map(str::trim);
+        for member in members.filter(|member| member.split(['=', ';']).next() == Some("blake3")) {
+            let only = ours.replace(value(member).ok_or(MalformedDigest)?).is_none();
+            if !only {
+                return Err(MalformedDigest);
+            }
+        }
+    }
+    Ok(ours)
 }
 
 /// Whether the peer wants a BLAKE3 digest: its key is listed, with a preference above zero.
@@ -78,15 +93,21 @@ mod tests {
     fn a_digest_is_found_among_others() {
         let digest = blake3::hash(b"abc");
         let field = format!("sha-256=:AAAA:, {}", digest_field(&digest));
-        assert_eq!(digest_of(&headers(REPR_DIGEST, &field)), Some(digest));
+        assert_eq!(digest_of(&headers(REPR_DIGEST, &field)), Ok(Some(digest)));
     }
 
     #[test]
-    fn what_is_no_blake3_digest_counts_as_none() {
-        for field in ["", "blake3=", "blake3=::", "blake3=:AAAA:", "sha-256=:AAAA:", "blake3=:not base64:"] {
-            assert_eq!(digest_of(&headers(REPR_DIGEST, field)), None, "{field}");
+    fn a_malformed_digest_is_not_taken_for_none() {
+        let one = digest_field(&blake3::hash(b"a"));
+        for field in
+            ["blake3", "blake3=", "blake3=::", "blake3=:AAAA:", "md5=::, blake3=:not base64:", &format!("{one},{one}")]
+        {
+            assert_eq!(digest_of(&headers(REPR_DIGEST, field)), Err(MalformedDigest), "{field}");
         }
-        assert_eq!(digest_of(&HeaderMap::new()), None);
+        for field in ["", "sha-256=:AAAA:", "blake3x=1"] {
+            assert_eq!(digest_of(&headers(REPR_DIGEST, field)), Ok(None), "{field}");
+        }
+        assert_eq!(digest_of(&HeaderMap::new()), Ok(None));
     }
 
     #[test]
@@ -106,16 +127,19 @@ mod tests {
         ) {
             let digest = blake3::Hash::from(bytes);
             let field = format!("sha-256=:{before}:, {}", digest_field(&digest));
-            prop_assert_eq!(digest_of(&headers(REPR_DIGEST, &field)), Some(digest));
+            prop_assert_eq!(digest_of(&headers(REPR_DIGEST, &field)), Ok(Some(digest)));
         }
 
         #[test]
         fn any_field_is_a_digest_or_none(value in "[ -~]{0,80}", bytes in any::<[u8; 32]>(), cut in 0..60usize) {
             let _ = wants_digest(&headers(WANT_REPR_DIGEST, &value));
-            let _ = digest_of(&headers(REPR_DIGEST, &value));
+            if let Ok(Some(digest)) = digest_of(&headers(REPR_DIGEST, &value)) {
+                prop_assert!(value.contains(&digest_field(&digest)));
+            }
             let whole = digest_field(&bytes.into());
             let part = whole.get(..cut.min(whole.len() - 1)).unwrap_or_default();
-            prop_assert_eq!(digest_of(&headers(REPR_DIGEST, part)), None, "a part of a digest");
+            let read = digest_of(&headers(REPR_DIGEST, part));
+            prop_assert!(!matches!(read, Ok(Some(_))), "{}, a part of a digest", part);
         }
 
         #[test]

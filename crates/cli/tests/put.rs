@@ -246,3 +246,45 @@ fn nothing_stays_of_a_pipe_whose_reader_was_killed() {
     wait_until("what nobody can go on with is removed", || bench.unfinished().is_empty());
     drop(input);
 }
+
+#[cfg(unix)]
+#[test]
+fn an_upload_that_was_stopped_goes_on() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let data = bench.write("client/file", 3_000_000);
+    let arguments = ["put", "file", &server.url(""), "--json", "--limit", "8Mbit", "--give-up", "3s"];
+    let put = bench.pcc(&arguments).spawn().unwrap();
+    wait_until("the upload begins", || bench.unfinished_bytes() > 0);
+    let process = rustix::process::Pid::from_child(&put);
+    rustix::process::kill_process(process, rustix::process::Signal::STOP).unwrap();
+    std::thread::sleep(Duration::from_secs(7));
+    rustix::process::kill_process(process, rustix::process::Signal::CONT).unwrap();
+    last(&put.wait_with_output().unwrap());
+    assert!(std::fs::read(bench.path("served/file")).unwrap() == data);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_input_that_cannot_be_read_is_told_what_can() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let shell = |script: &str| {
+        let pcc = env!("CARGO_BIN_EXE_pcc");
+        let script = script.replace("PCC", pcc).replace("URL", &format!("'{}'", server.url("new")));
+        let mut command = bench.pcc(&[]);
+        let environment: Vec<_> =
+            command.get_envs().filter_map(|(key, value)| Some((key.to_owned(), value?.to_owned()))).collect();
+        command = Command::new("bash");
+        command.envs(environment).current_dir(bench.path("client")).args(["-c", &script]);
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    let closed = shell("PCC put - URL <&-");
+    assert!(closed.status.code() == Some(2) && said(&closed).contains("standard input is closed"), "{}", said(&closed));
+    assert!(!bench.path("served/new").exists());
+    let substituted = shell("PCC put <(echo hello) URL");
+    assert!(said(&substituted).contains("`COMMAND | pcc put - URL`"), "{}", said(&substituted));
+    let empty = shell("PCC put - URL </dev/null");
+    assert!(empty.status.success(), "{}", said(&empty));
+    assert_eq!(std::fs::read(bench.path("served/new")).unwrap(), b"");
+}

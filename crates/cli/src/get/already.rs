@@ -4,8 +4,11 @@ use super::source::Source;
 use super::transfer::{Fetched, ask};
 use crate::blocking::{Wanted, while_wanted};
 use crate::url::Url;
+use crate::version::Version;
+use anyhow::ensure;
 use blake3::{Hash, Hasher};
-use std::fs::{File, Metadata};
+use cap_std::fs::File;
+use std::fs::Metadata;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
@@ -37,17 +40,22 @@ pub(super) async fn already(
 }
 
 /// Size and BLAKE3 of a file. Blocks.
+///
+/// Errors: of the file system; something happened to the file meanwhile, so that it may never have been what was read.
 fn hash(path: &Path, wanted: &Wanted) -> anyhow::Result<(u64, Hash)> {
-    let (mut file, mut hasher, mut piece) = (File::open(path)?, Hasher::new(), vec![0; PIECE]);
+    let mut file = File::from_std(std::fs::File::open(path)?);
+    let (before, mut hasher, mut piece) = (Version::settled(&file)?, Hasher::new(), vec![0; PIECE]);
     loop {
         wanted.still()?;
         match file.read(&mut piece) {
-            Ok(0) => return Ok((hasher.count(), hasher.finalize())),
+            Ok(0) => break,
             Ok(read) => hasher.update(&piece[..read]),
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Err(error.into()),
         };
     }
+    ensure!(before == Some(Version::of(&file)?), "it changed while it was read");
+    Ok((hasher.count(), hasher.finalize()))
 }
 
 #[cfg(test)]
@@ -64,7 +72,7 @@ mod tests {
         Wanted::always(|wanted| {
             assert_eq!(hash(&path, wanted).unwrap(), (data.len() as u64, blake3::hash(&data)));
         });
-        File::create(&path).unwrap().set_len(1 << 40).unwrap(); // takes minutes to read
+        std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap(); // takes minutes to read
         assert!(ends_when_nobody_waits(while_wanted(move |wanted| hash(&path, wanted))));
     }
 }

@@ -324,7 +324,13 @@ struct Limit {
     looked: bool,
     silent: bool,
     user: bool,
+    packets: Option<u64>,
+    /// When the last of them came.
+    heard: Option<Instant>,
 }
+
+/// A server that is there answers the question for that, which comes each second, in less.
+const HEARD: Duration = Duration::from_millis(2500);
 
 /// A rate from this share of the user's limit on is there because of it.
 const LIMIT_SHARE: f64 = 0.9;
@@ -338,9 +344,18 @@ impl Limit {
         self.disk = much(&display.disk_waited_ns, &mut self.disk_waited_ns);
         self.input = much(&display.input_waited_ns, &mut self.input_waited_ns);
         self.window = source.was_flow_blocked();
-        self.silent = self.looked && rate.bytes_per_sec() <= 0.0;
+        let is_there = self.hears(source.packets(), Instant::now());
+        self.silent = self.looked && rate.bytes_per_sec() <= 0.0 && is_there;
         self.looked = true;
         self.user = source.limit().is_some_and(|limit| rate >= limit * LIMIT_SHARE);
+    }
+
+    /// Whether the server is heard: so many packets have come over the connection, if there is one.
+    fn hears(&mut self, packets: Option<u64>, now: Instant) -> bool {
+        if packets != self.packets {
+            (self.packets, self.heard) = (packets, Some(now));
+        }
+        packets.is_some() && self.heard.is_some_and(|heard| now.duration_since(heard) < HEARD)
     }
 
     fn now(&self) -> &'static str {
@@ -410,16 +425,28 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_silent_when_nothing_comes_and_not_when_nothing_could_have_come_yet() {
+    fn a_server_is_idle_only_while_it_is_heard() {
+        let (mut limit, begun) = (Limit::default(), Instant::now());
+        let after = |seconds: u64| begun + Duration::from_secs(seconds);
+        assert!(!limit.hears(None, begun), "not connected");
+        for second in 1..9 {
+            assert!(limit.hears(Some(second), after(second)), "it answers each second");
+        }
+        assert!(limit.hears(Some(8), after(9)) && !limit.hears(Some(8), after(11)), "the path is dead");
+        assert!(!limit.hears(None, after(12)) && limit.hears(Some(1), after(13)), "connected again");
+    }
+
+    #[test]
+    fn without_a_connection_it_is_the_network_that_limits() {
         let display = Arc::new(Display::new(Style::default()));
         let transport = Arc::new(noq::TransportConfig::default());
         let dialer = crate::get::transfer::dialer(crate::tls::Trust::System, transport);
         let peer = crate::url::Peer { host: "host".to_owned(), port: 1 };
         let source = Source::new(dialer, peer, Duration::MAX, display.clone());
         let (mut limit, nothing) = (Limit::default(), Rate::from_bytes_per_sec(0.0));
-        for limited_by in ["network", "server", "server"] {
+        for _ in 0..3 {
             limit.look(&display, &source, nothing);
-            assert_eq!(limit.now(), limited_by);
+            assert_eq!(limit.now(), "network");
         }
         limit.look(&display, &source, Rate::from_mbit(1.0));
         assert_eq!(limit.now(), "network");

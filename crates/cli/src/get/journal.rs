@@ -10,14 +10,14 @@ use super::{names, plain};
 use crate::url::Url;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 /// Bytes between marks: what a damaged byte costs to fetch again.
 pub(super) const BLOCK: u64 = 4 << 20;
 
-/// Larger journals are not read: 64 MiB are the marks of terabytes.
-const LARGEST: u64 = 64 << 20;
+/// Bytes of a line: more than the longest URL.
+const LONGEST_LINE: u64 = 128 << 10;
 
 /// Where the file comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,39 +52,43 @@ impl Header {
 pub(super) struct Mark {
     /// Offset of the byte after the last one it covers.
     pub(super) end: u64,
-    /// BLAKE3 of what it covers, hexadecimal.
-    pub(super) blake3: String,
+    /// BLAKE3 of what it covers.
+    #[serde(with = "hexadecimal")]
+    pub(super) blake3: blake3::Hash,
 }
 
-impl Mark {
-    /// Whether `hash` is that of the covered bytes.
-    pub(super) fn fits(&self, hash: &blake3::Hash) -> bool {
-        blake3::Hash::from_hex(&self.blake3).is_ok_and(|ours| ours == *hash)
+mod hexadecimal {
+    use blake3::Hash;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(hash: &Hash, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&hash.to_hex())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Hash, D::Error> {
+        Hash::from_hex(String::deserialize(from)?).map_err(D::Error::custom)
     }
 }
 
-/// Reads a journal: its header, and the marks at the end of each block and the last one.
-/// `None` if there is none, or one that is not ours.
-pub(super) fn read(path: &Path) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
-    let mut text = Vec::new();
+/// Reads the journal of a partial file of `length` bytes: its header, and the marks at the end of each block and the last
+/// one. Marks beyond the file are of no use, so that all of them take 10 MB for each terabyte that is here, whatever the
+/// journal's size. `None` if there is none, or one that is not ours.
+pub(super) fn read(path: &Path, length: u64) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
     match plain::open(path, OpenOptions::new().read(true)) {
-        Ok(file) => file.take(LARGEST).read_to_end(&mut text)?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    Ok(parse(&text))
+        Ok(file) => parse(BufReader::new(file), length),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
-fn parse(text: &[u8]) -> Option<(Header, Vec<Mark>)> {
-    let mut lines = text.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
-    let header: Header = serde_json::from_slice(lines.next()?).ok()?;
-    if header.mark_each != BLOCK {
-        return None;
-    }
+fn parse(mut text: impl BufRead, length: u64) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
+    let Some(header) = next::<Header>(&mut text)?.filter(|header| header.mark_each == BLOCK) else { return Ok(None) };
     let mut marks: Vec<Mark> = Vec::new();
-    for mark in lines.map_while(|line| serde_json::from_slice::<Mark>(line).ok()) {
+    while let Some(mark) = next::<Mark>(&mut text)? {
         let before = marks.last().map_or(0, |last| last.end);
-        if mark.end <= before || mark.end > header.size {
+        // One beyond the file shows that its end is missing.
+        if mark.end <= before || mark.end > header.size || before > length {
             break;
         }
         if !before.is_multiple_of(BLOCK) {
@@ -92,7 +96,14 @@ fn parse(text: &[u8]) -> Option<(Header, Vec<Mark>)> {
         }
         marks.push(mark);
     }
-    Some((header, marks))
+    Ok(Some((header, marks)))
+}
+
+/// What the next line holds; `None` if it is torn, too long or something else.
+fn next<T: for<'de> Deserialize<'de>>(text: &mut impl BufRead) -> std::io::Result<Option<T>> {
+    let mut line = Vec::new();
+    text.take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+    Ok(line.strip_suffix(b"\n").and_then(|line| serde_json::from_slice(line).ok()))
 }
 
 /// Appends to a journal.
@@ -136,7 +147,11 @@ mod tests {
     }
 
     fn mark(end: u64) -> Mark {
-        Mark { end, blake3: blake3::hash(&end.to_le_bytes()).to_hex().to_string() }
+        Mark { end, blake3: blake3::hash(&end.to_le_bytes()) }
+    }
+
+    fn parse(text: &[u8]) -> Option<(Header, Vec<Mark>)> {
+        super::parse(text, u64::MAX).unwrap()
     }
 
     fn journal(marks: &[Mark]) -> Vec<u8> {
@@ -152,10 +167,10 @@ mod tests {
         let mut writer = Writer::create(&path, &header(10 * BLOCK), &[mark(BLOCK)]).unwrap();
         writer.add(&mark(BLOCK + 5)).unwrap();
         writer.add(&mark(BLOCK + 9)).unwrap();
-        let (read_header, marks) = read(&path).unwrap().unwrap();
+        let (read_header, marks) = read(&path, u64::MAX).unwrap().unwrap();
         assert_eq!(read_header, header(10 * BLOCK));
         assert_eq!(marks, [mark(BLOCK), mark(BLOCK + 9)]);
-        assert_eq!(read(&dir.path().join("none")).unwrap(), None);
+        assert_eq!(read(&dir.path().join("none"), u64::MAX).unwrap(), None);
     }
 
     #[test]
@@ -200,9 +215,65 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_a_journal_or_none(text in prop::collection::vec(any::<u8>(), 0..200)) {
-            parse(&text);
+        fn bytes_that_no_run_wrote_add_no_mark(
+            before in prop::collection::vec(any::<u8>(), 0..200),
+            behind in prop::collection::vec(any::<u8>(), 0..200),
+            marks in 0..4u64,
+        ) {
+            let known: Vec<_> = (1..=marks).map(|number| mark(number * BLOCK)).collect();
+            let ours = journal(&known);
+            let then = [ours.clone(), behind].concat();
+            prop_assert_eq!(parse(&then), Some((header(10 * BLOCK), known)));
+            // In front of the header they are in its line, or are the first.
+            prop_assert_eq!(parse(&before), None);
+            let blank = before.iter().all(|byte| b" \t\r".contains(byte));
+            let first = [before, ours.clone()].concat();
+            prop_assert_eq!(parse(&first).is_some(), blank);
         }
+    }
+
+    /// Marks without end, and how many were read.
+    struct Endless {
+        line: Vec<u8>,
+        read: usize,
+    }
+
+    impl Endless {
+        fn new() -> Self {
+            let mut header = header(0);
+            header.size = u64::MAX;
+            Self { line: line(&header).unwrap(), read: 0 }
+        }
+    }
+
+    impl Read for Endless {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            unreachable!("it has a buffer")
+        }
+    }
+
+    impl BufRead for Endless {
+        fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+            if self.line.is_empty() {
+                self.read += 1;
+                self.line = line(&mark(self.read as u64 * BLOCK)).unwrap();
+            }
+            Ok(&self.line)
+        }
+
+        fn consume(&mut self, bytes: usize) {
+            self.line.drain(..bytes);
+        }
+    }
+
+    #[test]
+    fn a_journal_is_read_no_further_than_its_file_reaches() {
+        let mut text = Endless::new();
+        let (_, marks) = super::parse(&mut text, 10 * BLOCK + 5).unwrap().unwrap();
+        assert_eq!((marks.len(), marks.last().map(|last| last.end)), (11, Some(11 * BLOCK)));
+        assert!(text.read <= 12, "{} lines", text.read);
+        let endless_line = BufReader::new(std::io::repeat(b'{'));
+        assert_eq!(super::parse(endless_line, 1).unwrap(), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::request::{Refused, Trouble};
 use super::source::Source;
 use crate::exit::Failure;
 use anyhow::anyhow;
+use core::pin::pin;
 use core::time::Duration;
 use tokio::time::Instant;
 
@@ -17,6 +18,12 @@ const LEAST_RATE: f64 = 100.0;
 /// A request is answered within the time to give up, or this if that is shorter: with `--give-up 0s` only a broken
 /// connection ends the attempt.
 const LEAST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Between two looks at the clock. One that comes much later shows that this program did not run.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// So much later a look may come on a busy machine.
+const LATE: Duration = Duration::from_secs(2);
 
 /// There was no progress for as long as the user wants to wait.
 #[derive(Debug, thiserror::Error)]
@@ -151,10 +158,29 @@ impl<'a> Patience<'a> {
     }
 
     /// Waits for an answer, or a part of one, no longer than the user wants to.
-    pub(crate) async fn wait<T>(&self, answer: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
-        match tokio::time::timeout_at(self.clock.deadline(), answer).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Trouble::Passing(anyhow!("the server is connected but sends nothing, or next to nothing"))),
+    /// Time in which this program did not run, since it was stopped or the computer slept, is no silence of the server.
+    pub(crate) async fn wait<T>(&mut self, answer: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+        let mut answer = pin!(answer);
+        loop {
+            let look = Instant::now() + LOOK;
+            let outcome = tokio::time::timeout_at(look.min(self.clock.deadline()), answer.as_mut()).await;
+            self.excuse_stop(look);
+            match outcome {
+                Ok(outcome) => return outcome,
+                Err(_) if Instant::now() < self.clock.deadline() => {}
+                Err(_) => {
+                    let silence = "the server is connected but sends nothing, or next to nothing";
+                    return Err(Trouble::Passing(anyhow!(silence)));
+                }
+            }
+        }
+    }
+
+    /// This should be no later than `look`.
+    fn excuse_stop(&mut self, look: Instant) {
+        let late = look.elapsed();
+        if late > LATE {
+            self.excuse(late);
         }
     }
 
@@ -176,7 +202,9 @@ impl<'a> Patience<'a> {
             return Err(if alone { error } else { error.context(Failure::Unreachable) });
         };
         self.source.watch().retry(self.clock.backoff.failures(), wait, &reason);
-        tokio::time::sleep(wait).await;
+        let over = Instant::now() + wait;
+        tokio::time::sleep_until(over).await;
+        self.excuse_stop(over);
         Ok(())
     }
 }
@@ -245,6 +273,26 @@ mod tests {
         pass(10 * MINUTE).await;
         clock.excuse(10 * MINUTE);
         assert!(clock.deadline() == Instant::now() + MINUTE && clock.next(0.0).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn time_in_which_the_program_was_stopped_is_no_silence() {
+        struct Deaf;
+        impl crate::get::watch::Watch for Deaf {
+            fn moved(&self, _: u64) {}
+        }
+        let transport = std::sync::Arc::new(noq::TransportConfig::default());
+        let dialer = crate::get::transfer::dialer(crate::tls::Trust::System, transport);
+        let peer = crate::url::Peer { host: "host".to_owned(), port: 1 };
+        let source = Source::new(dialer, peer, MINUTE, std::sync::Arc::new(Deaf));
+        let (mut patience, begun) = (source.patience(), Instant::now());
+        patience.ask();
+        let nothing = core::future::pending::<Result<(), Trouble>>();
+        let (outcome, ()) = tokio::join!(patience.wait(nothing), pass(10 * MINUTE));
+        let Err(trouble) = outcome else { panic!("nothing came") };
+        let waited = begun.elapsed();
+        assert!(waited >= 11 * MINUTE - 2 * LOOK && waited <= 11 * MINUTE + LOOK, "{waited:?}");
+        assert!(patience.pause(trouble).await.is_err(), "a minute of silence is one");
     }
 
     #[tokio::test(start_paused = true)]

@@ -51,6 +51,9 @@ pub(crate) enum Refused {
     /// Any other.
     #[error("the server answered {status} for {url}")]
     Other { url: String, status: StatusCode },
+    /// In words of its own.
+    #[error("{0}")]
+    Told(String),
 }
 
 /// The source is not what it was when the download began.
@@ -61,6 +64,17 @@ pub(crate) struct Changed {
     pub(crate) url: String,
     /// What the user can do.
     pub(crate) next: String,
+}
+
+/// The server answers the question for a part of a file with another one, or with none: it may have the whole.
+#[derive(Debug, thiserror::Error)]
+#[error("the server sent another part of {0} than was asked for, which no server should")]
+pub(crate) struct OtherPart(String);
+
+impl From<OtherPart> for Trouble {
+    fn from(error: OtherPart) -> Self {
+        Self::Final(error.into())
+    }
 }
 
 /// What tells one state of a file from another.
@@ -166,7 +180,7 @@ pub(crate) async fn head(session: &Session, url: &Url, digest: bool) -> Result<H
     }
     let (response, _) = ask(session, url, request).await?;
     let headers = response.headers();
-    Ok(Head { version: Version::of(headers, length(headers, url)?), digest: digest_of(headers) })
+    Ok(Head { version: Version::of(headers, length(headers, url)?), digest: digest_of(headers, &url.short())? })
 }
 
 /// Asks for a file from the byte `from` on, of the state `known` if that is given.
@@ -178,7 +192,10 @@ pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&
             request = request.header(IF_RANGE, validator);
         }
     }
-    let (response, body) = ask(session, url, request).await?;
+    let (response, body) = ask(session, url, request).await.map_err(|trouble| match trouble {
+        Trouble::Final(error) if from > 0 && is_unsatisfiable(&error) => OtherPart(url.short()).into(),
+        trouble => trouble,
+    })?;
     let headers = response.headers();
     if let Some(encoding) = text(headers, &CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
         let (url, encoding) = (url.short(), brief(encoding));
@@ -189,14 +206,13 @@ pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&
     let length = length(headers, url)?;
     let (first, size) = if response.status() == StatusCode::PARTIAL_CONTENT {
         let range = text(headers, &CONTENT_RANGE).and_then(content_range);
-        // A part that was not asked for may lack its end, and a size that it does not tell.
-        range.filter(|(first, _)| from > 0 && *first == from).with_context(|| {
-            format!("the server sent another part of {} than was asked for, which no server should", url.short())
-        })?
+        // One that begins earlier may be sent (RFC 9110 §15.3.7). A part that was not asked for may lack its end, and a
+        // size that it does not tell.
+        range.filter(|(first, _)| from > 0 && *first <= from).ok_or_else(|| OtherPart(url.short()))?
     } else {
         (0, length)
     };
-    let digest = digest_of(headers);
+    let digest = digest_of(headers, &url.short())?;
     let follows = text(headers, &TRAILER).is_some_and(|fields| fields.contains(wire::REPR_DIGEST.as_str()));
     let has_digest = digest.is_some() || follows;
     Ok(Answer { version: Version::of(headers, size), from: first, has_digest, digest, body, url: url.short() })
@@ -245,12 +261,17 @@ impl Answer {
     }
 
     /// After the end of the body: the digest of the whole file that came in front of it or behind.
-    pub(crate) async fn digest(&mut self) -> Option<blake3::Hash> {
-        if self.digest.is_none() && self.has_digest {
+    ///
+    /// Errors: what came is none.
+    pub(crate) async fn digest(&mut self) -> Result<Option<blake3::Hash>, Trouble> {
+        if self.digest.is_none()
+            && self.has_digest
             // Without it the file is asked about once more.
-            self.digest = self.body.recv_trailers().await.ok().flatten().as_ref().and_then(digest_of);
+            && let Ok(Some(trailers)) = self.body.recv_trailers().await
+        {
+            self.digest = digest_of(&trailers, &self.url)?;
         }
-        self.digest
+        Ok(self.digest)
     }
 }
 
@@ -319,6 +340,11 @@ fn trouble(session: &Session, url: &str, error: StreamError) -> Trouble {
         StreamError::HeaderTooBig { actual_size, .. } => {
             Trouble::Final(anyhow!("the server's answer for {url} has {actual_size} bytes of header, too many"))
         }
+        _ if session.ended_it() => {
+            session.retire();
+            let text = "is none that HTTP/3 allows, or has too many bytes of header";
+            Trouble::Final(Refused::Told(format!("the server's answer for {url} {text}: {error}")).into())
+        }
         StreamError::ConnectionError { .. } | StreamError::RemoteClosing { .. } | StreamError::Undefined { .. } => {
             session.retire();
             Trouble::Passing(session.explain(&error))
@@ -360,9 +386,20 @@ fn content_range(written: &str) -> Option<(u64, Option<u64>)> {
 
 /// The BLAKE3 digest of the whole file: RFC 9530's `repr-digest: blake3=:<base64>:`, whose registry does not have the
 /// algorithm, or `pcc-digest: blake3=<hexadecimal>`.
-fn digest_of(headers: &HeaderMap) -> Option<blake3::Hash> {
-    let hexadecimal = || blake3::Hash::from_hex(text(headers, &wire::PCC_DIGEST)?.trim().strip_prefix("blake3=")?).ok();
-    wire::digest_of(headers).or_else(hexadecimal)
+///
+/// Errors: one is named, and is none. What damages that may damage the file.
+fn digest_of(headers: &HeaderMap, url: &str) -> anyhow::Result<Option<blake3::Hash>> {
+    let malformed = || format!("the server gives {url} a malformed BLAKE3 digest, so nobody can verify what it sends");
+    if let Some(digest) = wire::digest_of(headers).with_context(malformed)? {
+        return Ok(Some(digest));
+    }
+    let hexadecimal = text(headers, &wire::PCC_DIGEST).and_then(|field| field.trim().strip_prefix("blake3="));
+    hexadecimal.map(|digits| blake3::Hash::from_hex(digits).with_context(malformed)).transpose()
+}
+
+/// Whether the server said that it has no such part.
+fn is_unsatisfiable(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Refused::Other { status: StatusCode::RANGE_NOT_SATISFIABLE, .. }))
 }
 
 #[cfg(test)]

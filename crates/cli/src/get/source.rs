@@ -87,6 +87,10 @@ impl Session {
         heard.acks.saturating_add(heard.path_acks)
     }
 
+    fn packets(&self) -> u64 {
+        self.dialed.connection.stats().udp_rx.datagrams
+    }
+
     pub(crate) fn requests(&self) -> Requests {
         self.requests.clone()
     }
@@ -98,6 +102,11 @@ impl Session {
     /// No more requests on it: the server is leaving, or is gone.
     pub(crate) fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether this side ended the connection, because of what the server sent.
+    pub(crate) fn ended_it(&self) -> bool {
+        matches!(self.dialed.connection.close_reason(), Some(noq::ConnectionError::LocallyClosed))
     }
 
     /// Why the connection is gone, as well as is known.
@@ -266,6 +275,12 @@ impl Source {
         let blocked = slot.as_ref().map_or(0, |session| session.flow_blocked());
         let before = core::mem::replace(&mut self.state().flow_blocked, blocked);
         blocked > before
+    }
+
+    /// Packets that came over the present connection; `None` without one.
+    pub(crate) fn packets(&self) -> Option<u64> {
+        let slot = self.session.try_lock().ok()?;
+        slot.as_ref().filter(|session| session.alive()).map(|session| session.packets())
     }
 
     /// Says goodbye.

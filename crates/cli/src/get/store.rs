@@ -6,6 +6,7 @@ pub(super) use left::{Left, left};
 
 use super::journal::{self, BLOCK, Header, Mark};
 use super::{claim, names};
+use crate::disk;
 use crate::permissions::Permissions;
 use anyhow::Context;
 use core::time::Duration;
@@ -40,18 +41,21 @@ enum Out {
     Stdout,
 }
 
-/// A file that is not complete. Dropped without having been published, it stays for a later run, or goes if none could
-/// use it.
+/// A file that has no name yet. Dropped without one, it stays if it is complete or a later run can go on with it, and goes
+/// otherwise.
 struct Part {
     target: PathBuf,
     path: PathBuf,
     /// Locked until the file has its name or is gone.
     file: File,
     journal: Journal,
-    keep: bool,
+    /// Whether a later run can go on with what is marked.
+    resumable: bool,
+    complete: bool,
 }
 
-/// Made at the first mark: most small files never need one.
+/// Made at the first mark, since most small files never need one; of a large file before its first byte, so that there is
+/// room for it.
 struct Journal {
     path: PathBuf,
     header: Option<Header>,
@@ -91,7 +95,9 @@ impl Store {
                 file.set_len(0).with_context(|| cannot_write(&path, false))?;
                 remove(&journal)?;
                 remove(&names::unwritten(&journal))?;
-                Out::Part(Part::new(target.clone(), path, file, Journal::new(journal, header, 0)))
+                let mut part = Part::new(target.clone(), path, file, Journal::new(journal, header, 0));
+                part.journal.begin()?;
+                Out::Part(part)
             }
         };
         Ok(Self { out, whole: blake3::Hasher::new(), at: 0 })
@@ -102,6 +108,15 @@ impl Store {
         self.at
     }
 
+    /// Whether there is room for what is missing of `size` bytes.
+    pub(super) fn has_room(&self, size: u64) -> anyhow::Result<()> {
+        match &self.out {
+            Out::Part(part) => disk::has_room(&part.file, size.saturating_sub(self.at))
+                .with_context(|| cannot_write(&part.path, part.resumable)),
+            Out::Stdout => Ok(()),
+        }
+    }
+
     /// Writes everything that comes, until the sender is dropped, and gives the batches back empty. Blocks.
     pub(super) fn drain(
         mut self,
@@ -109,7 +124,13 @@ impl Store {
         give_back: mpsc::Sender<Vec<u8>>,
     ) -> anyhow::Result<Self> {
         while let Some(mut batch) = batches.blocking_recv() {
-            self.write(&batch)?;
+            if let Err(error) = self.write(&batch) {
+                if let Out::Part(part) = &mut self.out {
+                    // What was written before is good; a full disk may have room for these few bytes.
+                    let _ = part.journal.mark(self.at, &self.whole, true);
+                }
+                return Err(error);
+            }
             batch.clear();
             let _ = give_back.try_send(batch); // nobody needs it, then
         }
@@ -125,7 +146,9 @@ impl Store {
             let room = usize::try_from(BLOCK - self.at % BLOCK).unwrap_or(usize::MAX);
             let (now, later) = data.split_at(room.min(data.len()));
             match &mut self.out {
-                Out::Part(part) => part.file.write_all(now).with_context(|| cannot_write(&part.path, part.keep))?,
+                Out::Part(part) => {
+                    part.file.write_all(now).with_context(|| cannot_write(&part.path, part.resumable))?
+                }
                 Out::Stdout => std::io::stdout().lock().write_all(now).context("could not write to standard output")?,
             }
             self.whole.update(now);
@@ -155,15 +178,15 @@ impl Store {
     /// Throws everything away, so that the next run starts anew. Blocks.
     pub(super) fn discard(mut self) {
         if let Out::Part(part) = &mut self.out {
-            part.keep = false;
+            part.resumable = false;
         }
     }
 }
 
 impl Part {
     fn new(target: PathBuf, path: PathBuf, file: File, journal: Journal) -> Box<Self> {
-        let keep = journal.header.is_some();
-        Box::new(Self { target, path, file, journal, keep })
+        let resumable = journal.header.is_some();
+        Box::new(Self { target, path, file, journal, resumable, complete: false })
     }
 
     fn publish(&mut self, modified: Option<SystemTime>) -> anyhow::Result<()> {
@@ -174,8 +197,8 @@ impl Part {
             tracing::debug!(%error, path = %self.path.display(), "the time of modification is another");
         }
         Permissions::of(&self.target).give(&self.file);
-        self.file.sync_all().with_context(|| cannot_write(&self.path, self.keep))?;
-        self.keep = true; // complete, whatever becomes of its name
+        self.file.sync_all().with_context(|| cannot_write(&self.path, self.resumable))?;
+        self.complete = true;
         // In this order: of a run that is killed in between, a complete file is left that the server's digest tells to be
         // one, and not a journal that belongs to nothing. The file stays locked until it has its name: until then nobody
         // else may take it for a partial one.
@@ -193,7 +216,8 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        if !self.keep {
+        let is_of_use = self.complete || self.resumable && self.journal.marked > 0;
+        if !is_of_use {
             // What cannot be removed is only in the way; the next download to this name empties it.
             let _ = remove(&self.journal.path).and_then(|()| remove(&self.path));
         }
@@ -205,6 +229,15 @@ impl Journal {
         Self { path, header, writer: None, last_mark: Instant::now(), marked }
     }
 
+    /// Makes it now, if the file is so large that it needs one for certain.
+    fn begin(&mut self) -> anyhow::Result<()> {
+        if let Some(header) = self.header.as_ref().filter(|header| header.size > BLOCK) {
+            let made = journal::Writer::create(&self.path, header, &[]);
+            self.writer = Some(made.with_context(|| cannot_write(&self.path, true))?);
+        }
+        Ok(())
+    }
+
     /// Notes that the file is good up to `at`, if it is time to, or anyway when this is the end of the run.
     fn mark(&mut self, at: u64, whole: &blake3::Hasher, last: bool) -> anyhow::Result<()> {
         let due = at.is_multiple_of(BLOCK) || self.last_mark.elapsed() >= MARK_INTERVAL || last;
@@ -212,7 +245,7 @@ impl Journal {
         else {
             return Ok(());
         };
-        let mark = Mark { end: at, blake3: whole.finalize().to_hex().to_string() };
+        let mark = Mark { end: at, blake3: whole.finalize() };
         let done = match &mut self.writer {
             Some(writer) => writer.add(&mark),
             None => journal::Writer::create(&self.path, header, &[mark]).map(|writer| self.writer = Some(writer)),

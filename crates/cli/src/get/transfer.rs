@@ -3,7 +3,7 @@
 use super::journal::Header;
 use super::names;
 use super::patience::Patience;
-use super::request::{self, Changed, Head, Trouble, Version};
+use super::request::{self, Changed, Head, OtherPart, Trouble, Version};
 use super::source::{Session, Source};
 use super::store::{self, Left, Store, Target};
 use super::watch::Started;
@@ -74,7 +74,10 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
         target,
         version: known,
         at: resumed_from,
+        resumed_from,
         told: false,
+        without_ranges: false,
+        anew: false,
         store,
         disk: None,
         sent_digest: None,
@@ -90,7 +93,7 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
         (Err(error), Ok(_)) => return Err(error),
     };
     let (bytes, digest) = (store.at(), store.digest());
-    let promised = arriving.promised().await?;
+    let promised = arriving.promised(digest).await?;
     let verified = promised.is_some();
     if promised.is_some_and(|promised| promised != digest) {
         store.discard();
@@ -100,7 +103,7 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
     }
     let modified = arriving.version.as_ref().and_then(Version::modified_at);
     off_thread(move || store.publish(modified)).await?;
-    Ok(Fetched { bytes, digest, verified, seconds: begun.elapsed().as_secs_f64(), resumed_from })
+    Ok(Fetched { bytes, digest, verified, seconds: begun.elapsed().as_secs_f64(), resumed_from: arriving.resumed_from })
 }
 
 /// Goes on with what an earlier run left, if the source is still the same.
@@ -116,7 +119,7 @@ async fn resumed(source: &Source, url: &Url, target: &Target) -> anyhow::Result<
         (None, None) => false,
         (Some(header), whole) if whole.as_ref() == Some(header) => false,
         (Some(_), _) => {
-            source.watch().note(&format!("{} is not what was downloaded in part: starting anew", url.short()));
+            source.watch().note(&anew(url));
             return Ok(None);
         }
     };
@@ -129,6 +132,10 @@ async fn resumed(source: &Source, url: &Url, target: &Target) -> anyhow::Result<
             .note(&format!("the partial file of {path} is damaged in the block at byte {place}: going on from there"));
     }
     Ok(Some((checked.store, version)))
+}
+
+fn anew(url: &Url) -> String {
+    format!("{} is not what was downloaded in part: starting anew", url.short())
 }
 
 /// Whether what is left may be all of the file, as a run leaves it that is killed before the last step: it is as long, and
@@ -170,7 +177,13 @@ struct Arriving<'a> {
     version: Option<Version>,
     /// Bytes here, the disk's queue included.
     at: u64,
+    /// Bytes that were here before.
+    resumed_from: u64,
     told: bool,
+    /// Whether the server does not know how to send a part: then all of it comes again.
+    without_ranges: bool,
+    /// Whether what an earlier run left was of no use after all.
+    anew: bool,
     /// Before the first byte.
     store: Option<Store>,
     /// From then on.
@@ -204,9 +217,26 @@ impl Arriving<'_> {
             let session = self.source.session().await?;
             match self.some(&session).await {
                 Ok(()) => return Ok(()),
+                Err(Trouble::Final(error)) if error.is::<OtherPart>() && !self.without_ranges => {
+                    self.without_ranges = true;
+                }
+                Err(Trouble::Final(error)) if error.is::<Changed>() && self.may_start_anew() => self.start_anew(),
                 Err(trouble) => self.patience.pause(trouble).await?,
             }
         }
+    }
+
+    /// Whether only an earlier run brought anything, and nothing was said of it yet.
+    fn may_start_anew(&self) -> bool {
+        !self.anew && !self.told && self.at > 0 && matches!(self.target, Target::File(_))
+    }
+
+    /// Does without what an earlier run left: the server sends another file than it spoke of.
+    fn start_anew(&mut self) {
+        self.source.watch().note(&anew(self.url));
+        self.store = None;
+        self.version = None;
+        (self.at, self.resumed_from, self.anew) = (0, 0, true);
     }
 
     /// Receives what is missing, over one connection.
@@ -217,7 +247,7 @@ impl Arriving<'_> {
         }
         // Without a validator nobody can say whether the rest belongs to what is here: then all of it comes again, and
         // what is here must be its beginning.
-        let validated = self.version.as_ref().is_some_and(Version::is_validated);
+        let validated = !self.without_ranges && self.version.as_ref().is_some_and(Version::is_validated);
         let from = if validated { self.at } else { 0 };
         self.patience.ask();
         let known = self.version.as_ref();
@@ -254,7 +284,7 @@ impl Arriving<'_> {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => {
                     self.pass_on(&mut batch).await?;
-                    self.sent_digest = self.patience.wait(async { Ok(answer.digest().await) }).await?;
+                    self.sent_digest = self.patience.wait(answer.digest()).await?;
                     break;
                 }
                 Err(trouble) => {
@@ -322,6 +352,9 @@ impl Arriving<'_> {
                 Some(store) => store,
                 None => off_thread(move || Store::new(&target, header)).await?,
             };
+            if let Some(size) = self.version.as_ref().and_then(|version| version.size) {
+                store.has_room(size)?;
+            }
             let (queue, batches) = mpsc::channel(WAITING);
             let (give_back, done) = mpsc::channel(WAITING);
             let stored = self.target.spawn(move || store.drain(batches, give_back)).context("no thread for writing")?;
@@ -392,8 +425,8 @@ impl Arriving<'_> {
         Ok(Beginning { digest, left: self.at, hasher: blake3::Hasher::new() })
     }
 
-    /// The digest the server promised; `None` if it knows none.
-    async fn promised(&mut self) -> anyhow::Result<Option<blake3::Hash>> {
+    /// The digest the server promised; `None` if it knows none. `here` is that of what arrived.
+    async fn promised(&mut self, here: blake3::Hash) -> anyhow::Result<Option<blake3::Hash>> {
         if self.sent_digest.is_some() {
             return Ok(self.sent_digest);
         }
@@ -412,6 +445,8 @@ impl Arriving<'_> {
             Err(Trouble::Final(error)) => return Err(error),
         };
         match &self.version {
+            // Whatever befell the file there: what arrived is what it holds.
+            _ if head.digest == Some(here) => Ok(head.digest),
             Some(known) if !known.fits(&head.version) => Err(self.changed()),
             _ => Ok(head.digest),
         }

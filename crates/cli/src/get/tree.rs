@@ -6,12 +6,12 @@
 use super::already::already;
 use super::listing::{self, Kind, Listing};
 use super::names::{self, brief};
-use super::patience::GaveUp;
-use super::request::{self, Changed, Refused, Room};
+use super::request::{self, Room};
 use super::source::{Source, is_lost};
 use super::store::Target;
 use super::transfer::{Fetched, transfer};
 use super::watch::Missing;
+use crate::disk;
 use crate::exit::{Failure, failure_of};
 use crate::filename;
 use crate::percent;
@@ -19,9 +19,11 @@ use crate::session::counted;
 use crate::url::Url;
 use anyhow::{Context, anyhow};
 use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, Ordering};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::collections::HashSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -80,6 +82,23 @@ struct Directory {
     path: PathBuf,
     /// Levels above it.
     depth: usize,
+    made: AtomicBool,
+}
+
+impl Directory {
+    fn new(url: Url, path: PathBuf, depth: usize) -> Self {
+        Self { url, path, depth, made: AtomicBool::new(false) }
+    }
+
+    /// Makes sure that it is here, and those above it up to the one that was asked for.
+    fn make(&self) -> anyhow::Result<()> {
+        if !self.made.load(Ordering::Relaxed) {
+            let levels: Vec<_> = self.path.ancestors().take(self.depth + 1).collect();
+            levels.into_iter().rev().try_for_each(make_dir)?;
+            self.made.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
 }
 
 /// A file to be fetched.
@@ -111,7 +130,7 @@ pub(super) async fn fetch_tree(
     let mut tree = Tree::default();
     let bounds = Bounds::new(MOST_ENTRIES);
     // The last one first: depth before breadth, so that less waits.
-    let mut waiting = vec![Job::List(Directory { url: url.clone(), path: into.to_owned(), depth: 0 })];
+    let mut waiting = vec![Job::List(Directory::new(url.clone(), into.to_owned(), 0))];
     let mut under_way = FuturesUnordered::new();
     loop {
         while under_way.len() < AT_A_TIME
@@ -125,7 +144,9 @@ pub(super) async fn fetch_tree(
                 tree.add(&fetched);
                 done(&path, &fetched);
             }
-            Some(Done::Listed(directory, Ok(listing))) => unfold(directory, listing, source, &mut tree, &mut waiting)?,
+            Some(Done::Listed(directory, Ok(listing))) => {
+                waiting.extend(unfold(directory, listing, source, &mut tree)?);
+            }
             // Without the top there is nothing.
             Some(Done::Listed(Directory { depth: 0, .. }, Err(error))) => return Err(error),
             Some(Done::Listed(Directory { path, .. }, Err(error)) | Done::Fetched(path, Err(error)))
@@ -138,14 +159,9 @@ pub(super) async fn fetch_tree(
     }
 }
 
-/// Whether the others can still be had.
+/// Whether the others can still be had: the server is there, and neither this disk nor this process is at its end.
 fn concerns_one(error: &anyhow::Error) -> bool {
-    !is_lost(error)
-        && (error.is::<Refused>()
-            || error.is::<Changed>()
-            || error.is::<BadEntry>()
-            || error.is::<GaveUp>()
-            || failure_of(error) == Failure::Integrity)
+    !is_lost(error) && !disk::concerns_all(error)
 }
 
 /// An entry that is not fetched.
@@ -207,21 +223,28 @@ async fn list(source: &Source, directory: &Directory, bounds: &Bounds) -> anyhow
     Ok(listing)
 }
 
-/// Adds what a directory holds to what waits.
-fn unfold(
-    directory: Directory,
-    listing: Listing,
-    source: &Source,
-    tree: &mut Tree,
-    waiting: &mut Vec<Job>,
-) -> anyhow::Result<()> {
+/// What a directory holds, the last first. The one that was asked for is made at once, and so is one that holds nothing;
+/// any other with the first file that arrives in it or below: so a tree of directories without end leaves none here.
+fn unfold(directory: Directory, listing: Listing, source: &Source, tree: &mut Tree) -> anyhow::Result<Vec<Job>> {
     let left_out = |what: String, why: String| BadEntry { what, directory: directory.url.short(), why }.into();
-    if let Err(error) = make_dir(&directory.path) {
-        if directory.depth == 0 {
+    let is_empty = listing.entries.is_empty() && listing.omitted == 0 && listing.beyond == 0;
+    let made = if directory.depth == 0 {
+        has_room(&directory, &listing)?;
+        directory.make()
+    } else if is_empty {
+        directory.make()
+    } else {
+        is_free(&directory.path)
+    };
+    if let Err(error) = made {
+        if directory.depth == 0 || disk::concerns_all(&error) {
             return Err(error);
         }
         tree.fail(source, &directory.path, 1, &left_out("everything".to_owned(), format!("{error:#}")));
-        return Ok(());
+        return Ok(Vec::new());
+    }
+    if directory.depth > 0 {
+        has_room(&directory, &listing)?;
     }
     if listing.omitted > 0 {
         let why = "a listing has no names that are not UTF-8: whoever runs the server can rename them".to_owned();
@@ -234,14 +257,13 @@ fn unfold(
         tree.fail(source, &directory.path, listing.beyond, &error);
     }
     let directory = Arc::new(directory);
-    let (mut names, mut files) = (HashSet::new(), Vec::new());
-    let below = waiting.len();
+    let (mut names, mut files, mut below) = (HashSet::new(), Vec::new(), Vec::new());
     for entry in listing.entries {
         let bad = |why: String| {
             BadEntry { what: format!("`{}`", brief(&entry.name)), directory: directory.url.short(), why }.into()
         };
         match place(&directory, &entry.name, entry.kind, &mut names) {
-            Ok(Some(sub)) => waiting.push(Job::List(sub)),
+            Ok(Some(sub)) => below.push(Job::List(sub)),
             Ok(None) => {
                 files.push(Job::Fetch(Wanted { directory: directory.clone(), name: entry.name, size: entry.size }));
             }
@@ -252,9 +274,29 @@ fn unfold(
         }
     }
     // Taken from the end: its files in their order, then its directories.
-    waiting[below..].reverse();
-    waiting.extend(files.into_iter().rev());
-    Ok(())
+    below.reverse();
+    below.extend(files.into_iter().rev());
+    Ok(below)
+}
+
+/// Whether there is room for what is missing of the files that are listed with their sizes.
+fn has_room(directory: &Directory, listing: &Listing) -> anyhow::Result<()> {
+    let length = |path: &Path| path.symlink_metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len());
+    let missing = |(name, size): (&str, u64)| {
+        let path = directory.path.join(name);
+        match length(&path) {
+            // It may be the same.
+            Some(here) if here == size => 0,
+            _ => size.saturating_sub(length(&names::part_and_journal(&path).0).unwrap_or(0)),
+        }
+    };
+    let files = listing.entries.iter().filter(|entry| entry.kind == Kind::File);
+    let sized = files.filter_map(|entry| Some((names::check(&entry.name).ok()?, entry.size?)));
+    let needed = sized.map(missing).fold(0, u64::saturating_add);
+    disk::has_room_at(&directory.path, needed).with_context(|| {
+        let path = directory.path.display();
+        format!("could not download all of {path}: make room or choose another place with -o, and run again")
+    })
 }
 
 /// Where an entry belongs: `None` for a file in `directory`. Or why it is left out.
@@ -273,7 +315,7 @@ fn place(
         Kind::Directory if directory.depth + 1 >= DEEPEST => Err(format!("it is more than {DEEPEST} levels deep")),
         Kind::Directory => {
             let (url, path) = (child(&directory.url, name, "/")?, directory.path.join(name));
-            Ok(Some(Directory { url, path, depth: directory.depth + 1 }))
+            Ok(Some(Directory::new(url, path, directory.depth + 1)))
         }
         Kind::Other => {
             Err("it is neither a file nor a directory that the server can read, or a link back to where it lies"
@@ -291,12 +333,19 @@ fn child(url: &Url, name: &str, end: &str) -> Result<Url, String> {
 /// Makes sure that there is a directory, and not a link to one: below the place that was asked for, names are the
 /// server's choice.
 fn make_dir(path: &Path) -> anyhow::Result<()> {
-    match std::fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => Ok(()),
-        Ok(_) => Err(anyhow!("{} is in the way: it is not a directory", path.display())),
-        Err(_) => std::fs::create_dir(path).with_context(|| {
+    match std::fs::create_dir(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error).with_context(|| {
             format!("could not make the directory {}: choose a place that can be written with -o", path.display())
         }),
+        _ => is_free(path),
+    }
+}
+
+/// Whether a directory is there, or could be made.
+fn is_free(path: &Path) -> anyhow::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.is_dir() => Err(anyhow!("{} is in the way: it is not a directory", path.display())),
+        _ => Ok(()),
     }
 }
 
@@ -309,7 +358,10 @@ impl Wanted {
         }
         match already(source, &url, path, self.size).await? {
             Some(fetched) => Ok(fetched),
-            None => transfer(source, &url, &Target::File(path.to_owned())).await,
+            None => {
+                self.directory.make()?;
+                transfer(source, &url, &Target::File(path.to_owned())).await
+            }
         }
     }
 }
@@ -319,7 +371,7 @@ mod tests {
     use super::*;
 
     fn top() -> Directory {
-        Directory { url: "https://h/top/".parse().unwrap(), path: "here".into(), depth: 0 }
+        Directory::new("https://h/top/".parse().unwrap(), "here".into(), 0)
     }
 
     fn place_of(name: &str, kind: Kind, depth: usize) -> Result<Option<PathBuf>, String> {

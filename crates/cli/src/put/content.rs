@@ -2,15 +2,17 @@
 
 use super::stdin::Stdin;
 use crate::blocking::{Wanted, while_wanted};
+use crate::disk;
 use crate::url::Url;
+use crate::version::Version;
 use anyhow::Context;
 use blake3::Hash;
 use bytes::Bytes;
-use std::fs::{File, Metadata};
-use std::io::{Read, Seek, SeekFrom};
+use cap_std::fs::File;
+use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Read at a time: large enough for a disk, small enough that several fit into a cache.
@@ -25,19 +27,19 @@ pub(super) enum Content {
     Stdin(Stdin),
 }
 
+/// How often a file is read for its digest, if each time something happens to it meanwhile.
+const LOOKS: usize = 4;
+
 /// A file in the state in which it was opened.
 pub(super) struct FileContent {
-    path: PathBuf,
-    open: Arc<Mutex<Open>>,
-    size: u64,
+    open: Arc<Open>,
     id: String,
 }
 
 struct Open {
     path: PathBuf,
     file: File,
-    size: u64,
-    modified: Option<SystemTime>,
+    version: Version,
 }
 
 /// The file is not what it was when it was opened.
@@ -54,11 +56,12 @@ pub(super) enum Pieces<'a> {
 impl Content {
     /// The file at `path`, to be uploaded to `url`.
     pub(super) fn file(path: &Path, url: &Url) -> anyhow::Result<Self> {
-        let file = File::open(path).with_context(|| format!("could not read {}", path.display()))?;
-        let found = file.metadata().with_context(|| format!("could not read {}", path.display()))?;
-        let (path, id, size) = (path.to_owned(), identity(path, &found, url), found.len());
-        let open = Open { path: path.clone(), file, size, modified: found.modified().ok() };
-        Ok(Self::File(FileContent { path, open: Arc::new(Mutex::new(open)), size, id }))
+        let unreadable = || format!("could not read {}", path.display());
+        let file = std::fs::File::open(path).with_context(unreadable)?;
+        let id = identity(path, &file.metadata().with_context(unreadable)?, url);
+        let file = File::from_std(file);
+        let version = Version::of(&file).with_context(unreadable)?;
+        Ok(Self::File(FileContent { open: Arc::new(Open { path: path.to_owned(), file, version }), id }))
     }
 
     /// The same for the same file in the same state, so that a later run finds what an earlier one uploaded.
@@ -71,7 +74,7 @@ impl Content {
 
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
-            Self::File(file) => Some(&file.path),
+            Self::File(file) => Some(&file.open.path),
             Self::Stdin(_) => None,
         }
     }
@@ -84,7 +87,7 @@ impl Content {
     /// Bytes in all, as soon as that is known.
     pub(super) fn size(&self) -> Option<u64> {
         match self {
-            Self::File(file) => Some(file.size),
+            Self::File(file) => Some(file.open.version.size),
             Self::Stdin(stdin) => stdin.size(),
         }
     }
@@ -104,7 +107,7 @@ impl Content {
         match self {
             Self::File(file) => {
                 let open = file.open.clone();
-                while_wanted(move |wanted| locked(&open).digest(wanted)).await
+                while_wanted(move |wanted| open.digest(wanted)).await
             }
             Self::Stdin(stdin) => stdin.digest(),
         }
@@ -131,10 +134,6 @@ fn identity(path: &Path, found: &Metadata, url: &Url) -> String {
     blake3::hash(state.as_bytes()).to_hex()[..32].to_owned()
 }
 
-fn locked(open: &Mutex<Open>) -> std::sync::MutexGuard<'_, Open> {
-    open.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl FileContent {
     /// Read on another thread, a little ahead of the network.
     fn pieces(&self, mut at: u64) -> mpsc::Receiver<anyhow::Result<Bytes>> {
@@ -142,7 +141,7 @@ impl FileContent {
         let open = self.open.clone();
         tokio::task::spawn_blocking(move || {
             loop {
-                let piece = locked(&open).read(at);
+                let piece = open.read(at);
                 let read = piece.as_ref().map_or(0, Bytes::len);
                 // At the end, after an error, and as soon as nobody waits for it any more.
                 if pieces.blocking_send(piece).is_err() || read == 0 {
@@ -157,33 +156,48 @@ impl FileContent {
 
 impl Open {
     /// The next bytes from position `at` on; empty at the end. Blocks.
-    fn read(&mut self, at: u64) -> anyhow::Result<Bytes> {
-        let left = usize::try_from(self.size.saturating_sub(at)).unwrap_or(usize::MAX).min(PIECE);
-        let mut piece = vec![0; left];
-        let read = self.file.seek(SeekFrom::Start(at)).and_then(|_| self.file.read_exact(&mut piece));
-        match read {
-            Ok(()) => Ok(piece.into()),
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(self.changed()),
-            Err(error) => Err(error).with_context(|| format!("could not read {}", self.path.display())),
+    fn read(&self, at: u64) -> anyhow::Result<Bytes> {
+        let left = usize::try_from(self.version.size.saturating_sub(at)).unwrap_or(usize::MAX).min(PIECE);
+        let (mut piece, mut filled) = (vec![0; left], 0);
+        while filled < left {
+            match disk::read_at(&self.file, &mut piece[filled..], at + filled as u64) {
+                Ok(0) => return Err(self.changed()),
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error).with_context(|| self.unreadable()),
+            }
         }
+        Ok(piece.into())
     }
 
-    /// Blocks. What was sent is read once more: a file that is rewritten under way within one tick of the clock keeps its
-    /// times, but not its content.
-    fn digest(&mut self, wanted: &Wanted) -> anyhow::Result<Hash> {
-        let mut hasher = blake3::Hasher::new();
-        let mut at = 0;
-        while at < self.size {
-            wanted.still()?;
-            let piece = self.read(at)?;
-            at += piece.len() as u64;
-            hasher.update(&piece);
+    /// Blocks. What was sent is read once more, and nothing may happen to the file meanwhile: whoever rewrites it can set
+    /// its time of modification back. Another name or other permissions only have it read again.
+    fn digest(&self, wanted: &Wanted) -> anyhow::Result<Hash> {
+        for _ in 0..LOOKS {
+            let before = self.standing()?;
+            let mut hasher = blake3::Hasher::new();
+            while hasher.count() < self.version.size {
+                wanted.still()?;
+                hasher.update(&self.read(hasher.count())?);
+            }
+            if self.standing()? == before {
+                return Ok(hasher.finalize());
+            }
         }
-        let now = self.file.metadata().with_context(|| format!("could not read {}", self.path.display()))?;
-        if now.len() != self.size || now.modified().ok() != self.modified {
-            return Err(self.changed());
-        }
-        Ok(hasher.finalize())
+        Err(self.changed())
+    }
+
+    /// The version that the file has now. Blocks, for 20 ms at most.
+    ///
+    /// Errors: it is another file.
+    fn standing(&self) -> anyhow::Result<Version> {
+        let now = Version::settled(&self.file).with_context(|| self.unreadable())?;
+        let now = now.filter(|now| now.may_hold_the_same_as(&self.version));
+        now.ok_or_else(|| self.changed())
+    }
+
+    fn unreadable(&self) -> String {
+        format!("could not read {}", self.path.display())
     }
 
     fn changed(&self) -> anyhow::Error {
@@ -212,11 +226,27 @@ mod tests {
         assert!(content.digest().await.unwrap_err().to_string().contains("changed under way"));
     }
 
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_source_whose_time_is_set_back_has_the_digest_of_what_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, vec![7; 300_000]).unwrap();
+        let content = Content::file(&path, &"https://host/file".parse().unwrap()).unwrap();
+        std::fs::hard_link(&path, dir.path().join("link")).unwrap();
+        assert_eq!(content.digest().await.unwrap(), blake3::hash(&vec![7; 300_000]), "another name is nothing");
+        let modified = path.metadata().unwrap().modified().unwrap();
+        std::fs::write(&path, vec![8; 300_000]).unwrap();
+        assert!(content.digest().await.is_err(), "its time tells");
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        assert_eq!(content.digest().await.unwrap(), blake3::hash(&vec![8; 300_000]));
+    }
+
     #[test]
     fn nobody_waits_for_the_digest_of_a_file_that_is_not_wanted_any_more() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        File::create(&path).unwrap().set_len(1 << 40).unwrap(); // takes minutes to read
+        std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap(); // takes minutes to read
         let content = Content::file(&path, &"https://host/file".parse().unwrap()).unwrap();
         assert!(crate::blocking::ends_when_nobody_waits(async move { content.digest().await }));
     }

@@ -3,7 +3,7 @@
 use super::upload::Target;
 use crate::exit::Failure;
 use crate::get::patience::Patience;
-use crate::get::request::Trouble;
+use crate::get::request::{Refused, Trouble};
 use crate::get::source::Session;
 use crate::wire;
 use anyhow::anyhow;
@@ -49,7 +49,7 @@ impl<'a> Exchange<'a> {
 
     /// Sends a part of the body; answers whether the server takes more. If not, its answer tells why, or the lost
     /// connection does.
-    pub(super) async fn send(&mut self, part: Bytes, patience: &Patience<'_>) -> Result<bool, Trouble> {
+    pub(super) async fn send(&mut self, part: Bytes, patience: &mut Patience<'_>) -> Result<bool, Trouble> {
         patience.wait(async { Ok(self.stream.send_data(part).await.is_ok()) }).await
     }
 
@@ -64,13 +64,13 @@ impl<'a> Exchange<'a> {
     }
 
     /// Ends the body, and answers a success.
-    pub(super) async fn finish(mut self, patience: &Patience<'_>) -> Result<Response<()>, Trouble> {
+    pub(super) async fn finish(mut self, patience: &mut Patience<'_>) -> Result<Response<()>, Trouble> {
         self.end(patience).await?;
         self.success().await
     }
 
     /// The same; `None` if the server knows of nothing there.
-    pub(super) async fn find(mut self, patience: &Patience<'_>) -> Result<Option<Response<()>>, Trouble> {
+    pub(super) async fn find(mut self, patience: &mut Patience<'_>) -> Result<Option<Response<()>>, Trouble> {
         self.end(patience).await?;
         match &self.answer {
             Some(answer) if answer.status() == StatusCode::NOT_FOUND => Ok(None),
@@ -78,7 +78,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    async fn end(&mut self, patience: &Patience<'_>) -> Result<(), Trouble> {
+    async fn end(&mut self, patience: &mut Patience<'_>) -> Result<(), Trouble> {
         patience
             .wait(async {
                 // A stream that the server stopped cannot be finished; its answer says why it stopped.
@@ -108,10 +108,12 @@ impl<'a> Exchange<'a> {
             StatusCode::UNPROCESSABLE_ENTITY => {
                 anyhow!("{url} arrived damaged: {reason}; run the command again").context(Failure::Integrity)
             }
-            StatusCode::CONFLICT if elsewhere => return Trouble::Passing(anyhow!("{url}: {reason}")),
+            StatusCode::CONFLICT if elsewhere => {
+                return Trouble::Passing(Refused::Told(format!("{url} goes on elsewhere: {reason}")).into());
+            }
             StatusCode::CONFLICT => anyhow!("{url}: {reason}"),
             StatusCode::SERVICE_UNAVAILABLE => {
-                return Trouble::Passing(anyhow!("{url}: the server is busy: {reason}"));
+                return Trouble::Passing(Refused::Told(format!("{url}: the server is busy: {reason}")).into());
             }
             // What is not there yet is made; what cannot be made has something in its way.
             StatusCode::NOT_FOUND if reason == wire::NO_SUCH_FILE => {
@@ -136,7 +138,8 @@ impl<'a> Exchange<'a> {
         })
         .await; // what has come until then will do
         self.stream.stop_sending(Code::H3_NO_ERROR);
-        String::from_utf8_lossy(&text).trim().replace(|c: char| c.is_control(), " ")
+        let text = String::from_utf8_lossy(&text).trim().replace(|c: char| c.is_control(), " ");
+        if text.is_empty() { "it gives no reason".to_owned() } else { text }
     }
 }
 

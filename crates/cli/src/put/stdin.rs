@@ -88,6 +88,21 @@ impl Stdin {
     }
 }
 
+/// Whether the program was started without standard input. The standard library then opens the null device for reading and
+/// writing in its place; who redirects standard input from there opens it for reading.
+#[cfg(unix)]
+pub(super) fn is_closed() -> bool {
+    use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
+    let is_null = || Some(fstat(io::stdin()).ok()?.st_rdev == stat("/dev/null").ok()?.st_rdev);
+    let writes = || Some(fcntl_getfl(io::stdin()).ok()? & OFlags::RWMODE == OFlags::RDWR);
+    is_null() == Some(true) && writes() == Some(true)
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_closed() -> bool {
+    false
+}
+
 fn pump(mut input: impl Read, events: &mpsc::Sender<Event>) {
     let (mut buffer, mut hasher) = (vec![0; PIECE], Hasher::new());
     loop {

@@ -196,6 +196,8 @@ enum Mood {
     AlwaysElsewhere,
     /// Takes all, and has nothing.
     Loses,
+    /// Takes all, and does not say how much it has, like any server that knows nothing of resumable uploads.
+    SaysNothing,
     EndlessReason,
     DrippingReason,
     OnlyInforms,
@@ -251,6 +253,7 @@ async fn answer(mood: Mood, request: &Request<()>, mut stream: ResponseStream) -
         _ if !patch => (StatusCode::NOT_FOUND, None),
         Mood::AlwaysElsewhere => (StatusCode::CONFLICT, Some(0)),
         Mood::Loses => (StatusCode::NO_CONTENT, Some(0)),
+        Mood::SaysNothing => (StatusCode::CREATED, None),
         Mood::EndlessReason | Mood::DrippingReason => (StatusCode::FORBIDDEN, None),
         Mood::OnlyInforms => (StatusCode::PROCESSING, None),
         _ => (StatusCode::NO_CONTENT, Some(arrived)),
@@ -289,22 +292,25 @@ async fn put_to(mood: Mood, give_up: Duration) -> anyhow::Result<Uploaded> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_waits_longer_for_a_server_than_the_user_wants_to() {
     use Mood::{
-        AlwaysElsewhere, Deaf, DrippingReason, EndlessReason, Loses, OnlyInforms, SilentEnd, SilentHead, SilentPatch,
+        AlwaysElsewhere, Deaf, DrippingReason, EndlessReason, Loses, OnlyInforms, SaysNothing, SilentEnd, SilentHead,
+        SilentPatch,
     };
     let moods = [
         (SilentHead, Failure::Unreachable),
         (SilentPatch, Failure::Unreachable),
         (SilentEnd, Failure::Unreachable),
         (Deaf, Failure::Unreachable),
-        (AlwaysElsewhere, Failure::Unreachable),
-        (Loses, Failure::Unreachable),
+        (AlwaysElsewhere, Failure::Error),
+        (Loses, Failure::Error),
+        (SaysNothing, Failure::Error),
         (OnlyInforms, Failure::Unreachable),
         (EndlessReason, Failure::Error),
         (DrippingReason, Failure::Error),
     ];
     let puts = moods.map(|(mood, failure)| {
         // Who was refused need not wait at all.
-        let give_up = if failure == Failure::Error { PATIENCE } else { Duration::from_millis(1500) };
+        let refuses = failure == Failure::Error && mood != AlwaysElsewhere;
+        let give_up = if refuses { PATIENCE } else { Duration::from_millis(1500) };
         let put = tokio::spawn(async move { tokio::time::timeout(PATIENCE, put_to(mood, give_up)).await });
         (mood, failure, put)
     });
@@ -315,6 +321,15 @@ async fn nobody_waits_longer_for_a_server_than_the_user_wants_to() {
             Err(_) => panic!("{mood:?}: the upload does not end"),
         };
         assert_eq!(failure_of(&error), failure, "{mood:?}: {error:#}");
+        let text = format!("{error:#}");
+        assert!(!text.contains("None") && !text.contains("Some(") && !text.contains(": ;"), "{mood:?}: {text}");
+        let told = match mood {
+            AlwaysElsewhere => "it gives no reason",
+            Loses => "2000000 bytes were sent, and the server has 0",
+            SaysNothing => "does not say how many it has",
+            _ => "",
+        };
+        assert!(text.contains(told), "{mood:?}: {text}");
     }
 }
 

@@ -4,7 +4,7 @@ use super::content::{Changed, Content, Pieces};
 use super::exchange::Exchange;
 use super::progress::Progress;
 use crate::exit::Failure;
-use crate::get::request::Trouble;
+use crate::get::request::{Refused, Trouble};
 use crate::get::source::{Session, Source};
 use crate::get::watch::Started;
 use crate::url::Url;
@@ -20,6 +20,9 @@ use std::time::Instant;
 
 /// Handed to the connection at a time: with less than this a minute a server is slow, not dead.
 const PART: usize = 32 << 10;
+
+/// A whole file is sent this often to a server that does not keep it: the first time may be an accident.
+const MOST_FRUITLESS: u8 = 2;
 
 /// How often a wait for input is told.
 const TELL: Duration = Duration::from_millis(100);
@@ -83,7 +86,7 @@ pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::
         let session = source.session().await?;
         let request = target.request(Method::PUT, &url).body(()).context("could not form the request")?;
         let outcome = match Exchange::open(&mut patience, &session, target, request).await {
-            Ok(exchange) => exchange.finish(&patience).await,
+            Ok(exchange) => exchange.finish(&mut patience).await,
             Err(trouble) => Err(trouble),
         };
         match outcome {
@@ -110,11 +113,13 @@ pub(super) struct One<'a> {
     /// Bytes that were there when the first answer came.
     resumed_from: Option<u64>,
     progress: Progress<'a>,
+    /// How often the server took all that was sent and had something else.
+    fruitless: u8,
 }
 
 impl<'a> One<'a> {
     pub(super) fn new(source: &'a Source, content: Content, target: &'a Target) -> Self {
-        Self { source, target, content, resumed_from: None, progress: Progress::new(source) }
+        Self { source, target, content, resumed_from: None, progress: Progress::new(source), fruitless: 0 }
     }
 
     /// Goes on with it over this connection, to the end: its size and digest.
@@ -172,10 +177,11 @@ impl<'a> One<'a> {
         let exchange = Exchange::open(patience, session, self.target, request).await?;
         let Some(response) = exchange.find(patience).await? else { return Ok(There::Nothing) };
         let complete = response.headers().get(wire::UPLOAD_COMPLETE).is_some_and(|value| value == "?1");
-        if complete && let Some(digest) = wire::digest_of(response.headers()) {
+        let peer = &self.target.url.peer;
+        let digest = wire::digest_of(response.headers()).with_context(|| format!("{peer} sent what is no digest"))?;
+        if complete && let Some(digest) = digest {
             return Ok(There::Whole(digest));
         }
-        let peer = &self.target.url.peer;
         let offset = wire::number(response.headers(), wire::UPLOAD_OFFSET)
             .with_context(|| format!("{peer} is no server that takes uploads of ours"))?;
         match self.content.size() {
@@ -220,22 +226,38 @@ impl<'a> One<'a> {
             while !piece.is_empty() {
                 let part = piece.split_to(piece.len().min(PART));
                 sent += part.len() as u64;
-                let sending = exchange.send(part, &progress.patience);
+                let sending = exchange.send(part, &mut progress.patience);
                 if !progress.heard.during(sending, || session.acknowledgements()).await? {
                     break 'all;
                 }
                 progress.reaches(sent.saturating_sub(session.unacknowledged()));
             }
         }
-        let finishing = exchange.finish(&progress.patience);
+        let finishing = exchange.finish(&mut progress.patience);
         let response = progress.heard.during(finishing, || session.acknowledgements()).await?;
         match wire::number(response.headers(), wire::UPLOAD_OFFSET) {
             Some(there) if there == sent => {
                 progress.reaches(sent);
                 Ok(sent)
             }
-            there => Err(Trouble::Passing(anyhow!("{sent} bytes were sent, and the server has {there:?}"))),
+            there => Err(self.fruitless(sent, there)),
         }
+    }
+
+    /// The server took everything up to `sent`, and says that it has something else: tried again once.
+    fn fruitless(&mut self, sent: u64, there: Option<u64>) -> Trouble {
+        self.fruitless += 1;
+        let has = match there {
+            Some(there) => format!("has {there}"),
+            None => "does not say how many it has".to_owned(),
+        };
+        let url = self.target.url.short();
+        let told = Refused::Told(format!("{url}: {sent} bytes were sent, and the server {has}"));
+        if self.fruitless < MOST_FRUITLESS {
+            return Trouble::Passing(told.into());
+        }
+        let advice = "the server takes uploads and does not keep them: is it `pcc serve --writable`?";
+        Trouble::Final(anyhow::Error::new(told).context(advice))
     }
 
     /// Sends the digest, with which the file gets its name.
@@ -245,7 +267,7 @@ impl<'a> One<'a> {
         let request = request.body(()).context("could not form the request")?;
         let patience = &mut self.progress.patience;
         let response = Exchange::open(patience, session, self.target, request).await?.finish(patience).await?;
-        if wire::digest_of(response.headers()) != Some(digest) {
+        if wire::digest_of(response.headers()) != Ok(Some(digest)) {
             let url = self.target.url.short();
             return Err(anyhow!("{url}: the server did not confirm the BLAKE3 of the file")
                 .context(Failure::Integrity)

@@ -228,10 +228,40 @@ mod tests {
         }
 
         #[test]
-        fn any_conditions_have_an_answer(fields in prop::collection::vec((0..5usize, "[ -~]{0,30}"), 0..5)) {
-            let names = [IF_MATCH, IF_NONE_MATCH, IF_RANGE, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE];
-            let fields: Vec<_> = fields.iter().map(|(name, text)| (names[*name].clone(), text.as_str())).collect();
-            planned(&fields);
+        fn any_conditions_have_the_answer_that_they_ask_for(
+            fields in prop::collection::vec((0..6usize, "(\"now\"|W/\"now\"|\\*|\"then\"|Fri, 02 Jan 1970 00:00:00 GMT|Thu, 01 Jan 1970 00:00:00 GMT|bytes=5-|[ -~]{0,30})"), 0..5),
+        ) {
+            const NAMES: [HeaderName; 6] =
+                [IF_MATCH, IF_NONE_MATCH, IF_RANGE, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE, RANGE];
+            // Of several fields of one name the first counts.
+            let fields: Vec<_> = fields.iter().map(|(name, text)| (NAMES[*name].clone(), text.as_str())).collect();
+            let said = |name: HeaderName| fields.iter().find(|(said, _)| *said == name).map(|(_, text)| *text);
+            let tagged = |name, strong: bool| {
+                let tags = said(name)?.trim();
+                let weak = |tag: &str| !strong && tag == "W/\"now\"";
+                Some(tags == "*" || tags.split(',').map(str::trim).any(|tag| tag == "\"now\"" || weak(tag)))
+            };
+            let later = |name| {
+                let date = httpdate::parse_http_date(said(name)?).ok()?;
+                Some(date >= SystemTime::UNIX_EPOCH + Duration::from_secs(86_400))
+            };
+            let wrong = tagged(IF_MATCH, true).map_or(later(IF_UNMODIFIED_SINCE) == Some(false), |fits| !fits);
+            let known = tagged(IF_NONE_MATCH, false).unwrap_or(later(IF_MODIFIED_SINCE) == Some(true));
+            let of_this = said(IF_RANGE).is_none_or(|tag| tag.trim() == "\"now\"");
+            match planned(&fields) {
+                Plan::OtherVersion => prop_assert!(wrong),
+                Plan::NotModified => prop_assert!(!wrong && known),
+                Plan::Whole => prop_assert!(!wrong && !known),
+                Plan::Part(part) => {
+                    prop_assert!(!wrong && !known && of_this && said(RANGE).is_some());
+                    prop_assert!(part.start < part.end && part.end <= 100);
+                }
+                Plan::Unsatisfiable => prop_assert!(!wrong && !known && of_this && said(RANGE).is_some()),
+            }
+            if said(RANGE) == Some("bytes=5-") && !wrong && !known {
+                let expected = if of_this { Plan::Part(5..100) } else { Plan::Whole };
+                prop_assert_eq!(planned(&fields), expected);
+            }
         }
     }
 }

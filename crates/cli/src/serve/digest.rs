@@ -3,7 +3,7 @@
 mod turns;
 
 use super::root::{Opened, Standing};
-use super::version::Version;
+use crate::version::Version;
 use blake3::{Hash, Hasher};
 use core::net::IpAddr;
 use std::collections::{HashMap, VecDeque};
@@ -181,13 +181,17 @@ mod tests {
 
     #[cfg(unix)]
     #[tokio::test]
-    async fn a_file_that_got_another_name_has_its_digest_still() {
+    async fn no_digest_is_filed_under_a_version_that_went() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        std::fs::write(&path, "content").unwrap();
-        let before = opened(&path);
-        std::fs::hard_link(&path, dir.path().join("link")).unwrap();
-        assert_eq!(Digests::default().of(&before, ONE).await.unwrap(), Some(blake3::hash(b"content")));
+        std::fs::write(&path, "before").unwrap();
+        let (before, digests) = (opened(&path), Digests::default());
+        std::fs::write(&path, "behind").unwrap();
+        let modified = before.version.unwrap().modified();
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        assert_eq!(digests.of(&before, ONE).await.unwrap(), None, "its time was set back");
+        assert_eq!(digests.known(&before.version.unwrap()), None);
+        assert_eq!(digests.of(&opened(&path), ONE).await.unwrap(), Some(blake3::hash(b"behind")));
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

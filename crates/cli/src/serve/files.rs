@@ -22,6 +22,9 @@ use std::io;
 /// Files whose digest comes with the first answer, because hashing them takes less than a round trip.
 const QUICKLY_HASHED: u64 = 1 << 20;
 
+/// How often a file is opened for its digest, if each time it changes before that is known.
+const TRIES: usize = 3;
+
 pub(super) async fn answer(
     service: &Service,
     asker: &Asker,
@@ -109,7 +112,8 @@ struct Reply<'a> {
 }
 
 impl Reply<'_> {
-    async fn send(&self, stream: &mut ResponseStream) -> Result<Outcome, Broken> {
+    async fn send(mut self, stream: &mut ResponseStream) -> Result<Outcome, Broken> {
+        let digest = self.digest().await;
         let etag = self.opened.version.map(|version| version.etag());
         let modified = self.opened.version.map(|version| version.modified());
         let size = self.opened.size;
@@ -141,7 +145,6 @@ impl Reply<'_> {
                 return answer::refuse_with(stream, builder, "the range lies behind the end of the file").await;
             }
         };
-        let digest = self.digest().await;
         let whole = range == (0..size);
         let builder = match digest {
             None if whole && !self.head_only && wire::wants_digest(self.headers) => {
@@ -158,32 +161,66 @@ impl Reply<'_> {
             return Ok(Outcome { status, bytes: 0, cut: None });
         }
         let mut sent = body::send(stream, Part::new(self.opened.clone(), range)).await;
-        let held_back = sent.outcome.as_mut().ok().and_then(Part::held_back);
+        let held_back = sent.outcome.as_mut().ok().and_then(|part| Some((part.held_back()?, part.digest())));
+        let rested = held_back.is_none();
         let settled = match held_back {
-            Some(look) => body::send_last(stream, &mut sent, self.finish(look)).await,
+            Some((look, sent_digest)) => {
+                let known = digest.or_else(|| self.known());
+                let piece = self.finish(look, known, whole.then_some(sent_digest));
+                body::send_last(stream, &mut sent, piece).await
+            }
             None => Ok(()),
         };
         let outcome = match (sent.outcome, settled) {
             (Err(cut), _) | (_, Err(cut)) => Err(cut),
-            (Ok(part), Ok(())) if whole => self.end_whole(stream, digest, part.digest()).await,
+            (Ok(part), Ok(())) if whole => {
+                if let Some(version) = self.opened.version.filter(|_| rested) {
+                    self.service.digests.learn(version, part.digest());
+                }
+                self.end_whole(stream, digest, part.digest()).await
+            }
             (Ok(_), Ok(())) => answer::finish(stream).await,
         };
         Ok(Outcome { status, bytes: sent.bytes, cut: outcome.err() })
     }
 
-    /// The piece that was held back, if the client waits for it.
-    async fn finish(&self, look: SecondLook) -> Result<Bytes, Broken> {
+    /// The piece that was held back, if the client waits for it. `known` is the digest of the version that the answer
+    /// names, `sent` that of what was sent, if it is all of the file.
+    ///
+    /// Errors: what was sent is not that version, or no version at all.
+    async fn finish(&self, look: SecondLook, known: Option<Hash>, sent: Option<Hash>) -> Result<Bytes, Broken> {
+        let queue = || self.service.digests.queue(self.asker.network());
+        let finished = async {
+            match (known, sent) {
+                (Some(known), Some(sent)) if known == sent => Ok(look.spare()),
+                (Some(_), Some(_)) => Err(Broken::Changed),
+                // A part is put together with others of its version.
+                (Some(known), None) => {
+                    SecondLook::at_all(&self.opened, known).finish(queue()).await?;
+                    look.finish(queue()).await
+                }
+                (None, None) if self.names_a_version() => Err(Broken::Changed),
+                (None, _) => look.finish(queue()).await,
+            }
+        };
         tokio::select! {
-            finished = look.finish(self.service.digests.queue(self.asker.network())) => finished,
+            finished = finished => finished,
             _ = self.asker.connection.closed() => Err(Broken::Left),
         }
     }
 
+    /// Whether the client wants this version and no other.
+    fn names_a_version(&self) -> bool {
+        self.headers.contains_key(header::IF_RANGE) || self.headers.contains_key(header::IF_MATCH)
+    }
+
+    /// The digest of the version that was opened, if it is known by now.
+    fn known(&self) -> Option<Hash> {
+        self.service.digests.known(&self.opened.version?)
+    }
+
     /// Ends the answer that carried all of the file, with the digest of what was sent where it could not stand in front.
     async fn end_whole(&self, stream: &mut ResponseStream, told: Option<Hash>, digest: Hash) -> Result<(), Broken> {
-        if let Some(version) = self.opened.version {
-            self.service.digests.learn(version, digest);
-        }
         if told.is_none() && wire::wants_digest(self.headers) {
             let trailers =
                 with_digest(Builder::new(), Some(digest)).body(()).map(|trailers| trailers.into_parts().0.headers);
@@ -208,22 +245,36 @@ impl Reply<'_> {
     }
 
     /// The digest, where it is wanted: at once if it is known or quickly computed, and after reading all of the file
-    /// only for HEAD, so that the first byte of a large file does not wait for the last.
-    async fn digest(&self) -> Option<Hash> {
+    /// only for HEAD, so that the first byte of a large file does not wait for the last. A file that changed meanwhile is
+    /// opened anew; what changes each time has neither digest nor version.
+    async fn digest(&mut self) -> Option<Hash> {
         if !wire::wants_digest(self.headers) {
             return None;
         }
-        let known = self.opened.version.and_then(|version| self.service.digests.known(&version));
-        if known.is_some() || !(self.head_only || self.opened.size <= QUICKLY_HASHED) {
-            return known;
+        for _ in 0..TRIES {
+            let known = self.known();
+            if known.is_some() || !(self.head_only || self.opened.size <= QUICKLY_HASHED) {
+                return known;
+            }
+            let computed = tokio::select! {
+                digest = self.service.digests.of(&self.opened, self.asker.network()) => digest,
+                _ = self.asker.connection.closed() => return None, // nobody waits for it any more
+            };
+            match computed {
+                Ok(None) => {}
+                Ok(digest) => return digest,
+                Err(error) => {
+                    tracing::warn!(%error, path = %self.path.to_path().display(), "could not compute a digest");
+                    return None;
+                }
+            }
+            match find(&self.service.root, self.path.clone()).await {
+                Ok(Found::File(opened)) => self.opened = opened,
+                _ => break,
+            }
         }
-        tokio::select! {
-            digest = self.service.digests.of(&self.opened, self.asker.network()) => digest.unwrap_or_else(|error| {
-                tracing::warn!(%error, path = %self.path.to_path().display(), "could not compute a digest");
-                None
-            }),
-            _ = self.asker.connection.closed() => None, // nobody waits for it any more
-        }
+        self.opened.version = None;
+        None
     }
 }
 

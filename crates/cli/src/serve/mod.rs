@@ -18,7 +18,6 @@ mod root;
 mod second_look;
 mod server;
 mod upload;
-mod version;
 
 pub(crate) use guests::Guests;
 pub(crate) use log::Log;

@@ -15,7 +15,7 @@ const CHUNK: u64 = 512 << 10;
 /// Bytes of a file, hashed as they are read.
 ///
 /// The last piece is given out only once it is certain that all of them were in the file at one time: either the times
-/// of the file say so, or, where it grew or had just been written, that piece is held back for a [`SecondLook`].
+/// of the file say so, or that piece is held back for a [`SecondLook`].
 #[derive(Debug)]
 pub(super) struct Part {
     opened: Opened,
@@ -40,9 +40,17 @@ impl Part {
         self.held_back.take()
     }
 
-    /// The same from its beginning, of a file that may have got a version meanwhile.
-    fn again(&self, opened: Opened) -> Self {
-        Self::new(opened, self.range.clone())
+    /// The same from its beginning.
+    fn again(&self) -> Self {
+        Self::new(self.opened.clone(), self.range.clone())
+    }
+
+    /// The same from its beginning, of the file with the version that it has now. Blocks, for 20 ms at most.
+    ///
+    /// Errors: it is written to right now.
+    pub(super) fn settled(&self) -> Result<Self, Broken> {
+        let opened = self.opened.settle().map_err(Broken::Read)?.ok_or(Broken::Changed)?;
+        Ok(Self::new(opened, self.range.clone()))
     }
 
     pub(super) fn is_read(&self) -> bool {
@@ -57,13 +65,10 @@ impl Part {
     ///
     /// Errors: it cannot be whole any more.
     fn hold_back(&mut self, standing: Standing, last: BytesMut) -> Result<(), Broken> {
-        let opened = match standing {
-            Standing::Unsettled => self.opened.settle().map_err(Broken::Read)?.ok_or(Broken::Changed)?,
-            _ => self.opened.clone(),
-        };
         // A log: what it held at first is still there, or it isn't one. What rests now must rest until it is read.
         let must_rest = standing == Standing::Unsettled;
-        self.held_back = Some(SecondLook::new(self.again(opened), self.digest(), must_rest, last.freeze()));
+        let again = if must_rest { self.settled()? } else { self.again() };
+        self.held_back = Some(SecondLook::new(again, self.digest(), must_rest, last.freeze()));
         Ok(())
     }
 
@@ -172,6 +177,21 @@ mod tests {
         let mode = std::fs::Permissions::from_mode(0o600);
         assert!(Bench::new().sent(|bench| std::fs::set_permissions(&bench.path, mode).unwrap()).unwrap());
         assert!(Bench::new().sent(|bench| std::fs::remove_file(&bench.path).unwrap()).unwrap());
+    }
+
+    #[test]
+    fn a_rewrite_whose_time_is_set_back_is_found_out() {
+        let rewritten = |content: fn(&Bench) -> Vec<u8>| {
+            Bench::new().sent(|bench| {
+                let (mut file, content) = (bench.edit(), content(bench));
+                let modified = file.metadata().unwrap().modified().unwrap();
+                file.write_all(&content).unwrap();
+                file.set_modified(modified).unwrap();
+            })
+        };
+        let outcome = rewritten(|_| vec![7; SIZE]);
+        assert!(matches!(outcome, Err(Broken::Changed)), "{outcome:?}");
+        assert!(rewritten(|bench| bench.content.clone()).unwrap(), "with the same");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The served directory, and no way out of it.
 
 use super::path::SafePath;
-use super::version::Version;
 use crate::disk;
+use crate::version::Version;
 use anyhow::Context;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
@@ -47,11 +47,12 @@ const WRITE: Duration = Duration::from_secs(1);
 /// What became of an open file since it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It holds what it held. Names, permissions and links may be others.
+    /// Nothing happened to it.
     Same,
     /// It is longer.
     Grown,
-    /// It was being written to then, and whether it still is its times can't tell yet.
+    /// It may hold what it held, and its times can't tell: it was being written to then, or only the time of the inode's
+    /// last change is another, as after `chmod`, `ln`, or a rewrite whose time of modification was set back.
     Unsettled,
     /// It is another.
     Changed,
@@ -115,7 +116,8 @@ impl Opened {
     /// What the file is with this version. `None`: another of the same length, or one whose new length is still to come.
     fn judge(&self, now: Version) -> Option<Standing> {
         match self.version {
-            Some(version) if now.has_content_of(&version) => Some(Standing::Same),
+            Some(version) if now == version => Some(Standing::Same),
+            Some(version) if now.may_hold_the_same_as(&version) => Some(Standing::Unsettled),
             _ if now.size > self.size => Some(Standing::Grown),
             None if now.size == self.size => Some(Standing::Unsettled),
             Some(_) if now.size == self.size => None,

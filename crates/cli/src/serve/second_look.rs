@@ -1,4 +1,4 @@
-//! The second look at a file that was written to while it was sent: all of it is read again before its last piece goes.
+//! The second look at a file that may have changed while it was sent: all of it is read again before its last piece goes.
 //!
 //! A log may be of any size, and anybody may ask for it, so this is done as digests are computed: a slice in each turn,
 //! in turns with what others wait for, and only as long as somebody waits.
@@ -6,7 +6,7 @@
 use super::answer::Broken;
 use super::digest::{Queue, SLICE};
 use super::part::Part;
-use super::root::Standing;
+use super::root::{Opened, Standing};
 use blake3::Hash;
 use bytes::{Bytes, BytesMut};
 
@@ -18,13 +18,28 @@ pub(super) struct SecondLook {
     /// Whether nothing may happen to the file meanwhile. Otherwise every byte that had its value both before and after
     /// the moment when this begins had it then.
     must_rest: bool,
+    /// How often it may begin anew because something happened meanwhile.
+    looks: u8,
     last: Bytes,
 }
+
+/// A backup that links a whole tree, or a `chmod -R`, touches a file once or twice.
+const LOOKS: u8 = 4;
 
 impl SecondLook {
     /// Whether `again`, of which nothing was read yet, still is what gave `first`.
     pub(super) fn new(again: Part, first: Hash, must_rest: bool, last: Bytes) -> Self {
-        Self { again: Box::new(again), first, must_rest, last }
+        Self { again: Box::new(again), first, must_rest, looks: LOOKS, last }
+    }
+
+    /// Whether the whole file still is what has this digest. It holds no piece back.
+    pub(super) fn at_all(opened: &Opened, digest: Hash) -> Self {
+        Self::new(Part::new(opened.clone(), 0..opened.size), digest, false, Bytes::new())
+    }
+
+    /// The piece that was held back, for whoever knows already that what was read is right.
+    pub(super) fn spare(self) -> Bytes {
+        self.last
     }
 
     /// The piece that was held back.
@@ -55,8 +70,23 @@ impl SecondLook {
         if !self.again.is_read() {
             return Ok(());
         }
-        let rests = || Ok(!self.must_rest || self.again.opened().standing()? == Standing::Same);
-        if self.again.digest() == self.first && rests().map_err(Broken::Read)? { Ok(()) } else { Err(Broken::Changed) }
+        if self.again.digest() != self.first {
+            return Err(Broken::Changed);
+        }
+        if self.must_rest { self.end_or_begin_anew() } else { Ok(()) }
+    }
+
+    /// The bytes are the same: done, unless something happened while they were read. Blocks, for 20 ms at most.
+    fn end_or_begin_anew(&mut self) -> Result<(), Broken> {
+        match self.again.opened().standing().map_err(Broken::Read)? {
+            Standing::Same => Ok(()),
+            Standing::Unsettled if self.looks > 1 => {
+                self.looks -= 1;
+                *self.again = self.again.settled()?;
+                Ok(())
+            }
+            _ => Err(Broken::Changed),
+        }
     }
 }
 

@@ -23,17 +23,24 @@ fn ranges_are_read_and_impossible_ones_refused() {
 }
 
 #[test]
-fn a_digest_is_read_in_both_forms_and_anything_else_is_none() {
-    let headers = |name, value: &str| HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())]);
+fn a_digest_is_read_in_both_forms_and_refused_if_malformed() {
+    let read = |name, value: &str| {
+        digest_of(&HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())]), "https://h/a")
+    };
     let digest = blake3::hash(b"abc");
     let hexadecimal = format!("blake3={}", digest.to_hex());
-    assert_eq!(digest_of(&headers(wire::PCC_DIGEST, &hexadecimal)), Some(digest));
+    assert_eq!(read(wire::PCC_DIGEST, &hexadecimal).unwrap(), Some(digest));
     let base64 = "blake3=:ZDezrDhGUTP/tjt1JzqNtUjFWEZdedsD/TWcbNW9nYU=:";
-    assert_eq!(digest_of(&headers(wire::REPR_DIGEST, base64)), Some(digest));
-    assert_eq!(digest_of(&headers(wire::REPR_DIGEST, &format!("sha-256=:AAAA:, {base64}"))), Some(digest));
-    for wrong in ["", "blake3=", "blake3=abc", "sha256=00", "blake3=:AAAA:", "blake3=:::"] {
-        assert_eq!(digest_of(&headers(wire::PCC_DIGEST, wrong)), None, "{wrong}");
-        assert_eq!(digest_of(&headers(wire::REPR_DIGEST, wrong)), None, "{wrong}");
+    assert_eq!(read(wire::REPR_DIGEST, base64).unwrap(), Some(digest));
+    assert_eq!(read(wire::REPR_DIGEST, &format!("sha-256=:AAAA:, {base64}")).unwrap(), Some(digest));
+    for name in [wire::PCC_DIGEST, wire::REPR_DIGEST] {
+        for other in ["", "sha256=00"] {
+            assert_eq!(read(name.clone(), other).unwrap(), None, "{other}");
+        }
+        for wrong in ["blake3=", "blake3=abc", "blake3=:AAAA:", "blake3=:::"] {
+            let error = read(name.clone(), wrong).unwrap_err().to_string();
+            assert!(error.contains("https://h/a a malformed BLAKE3"), "{wrong}: {error}");
+        }
     }
 }
 
@@ -115,7 +122,10 @@ proptest! {
         let fields = fields.map(|(name, text)| (name, HeaderValue::from_str(text).unwrap()));
         let headers = HeaderMap::from_iter(fields);
         let version = Version::of(&headers, None);
-        let _ = (version.modified_at(), digest_of(&headers), length(&headers, &"https://h/a".parse().unwrap()).is_ok());
+        if let Ok(Some(length)) = length(&headers, &"https://h/a".parse().unwrap()) {
+            prop_assert_eq!(time.trim_start_matches('0').parse().unwrap_or(0), length);
+        }
+        prop_assert!(version.modified_at().is_none_or(|at| httpdate::parse_http_date(&time).ok() == Some(at)));
         prop_assert!(!version.etag.is_some_and(|tag| tag.starts_with("W/")));
     }
 }

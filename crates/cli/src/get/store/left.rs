@@ -35,7 +35,8 @@ pub(in crate::get) fn left(target: &Target) -> anyhow::Result<Option<Left>> {
     let Target::File(target) = target else { return Ok(None) };
     let (part, journal) = names::part_and_journal(target);
     let Some(file) = claim::existing(&part)? else { return Ok(None) };
-    let journal = journal::read(&journal).with_context(|| format!("could not read {}", journal.display()))?;
+    let length = file.metadata().with_context(|| format!("could not read {}", part.display()))?.len();
+    let journal = journal::read(&journal, length).with_context(|| format!("could not read {}", journal.display()))?;
     Ok(Some(Left { file, journal }))
 }
 
@@ -52,7 +53,7 @@ impl Left {
 
     /// Takes it for the whole file, if it turns out to have this digest.
     pub(in crate::get) fn take_for(&mut self, whole: Header, digest: &blake3::Hash) {
-        let mark = Mark { end: whole.size, blake3: digest.to_hex().to_string() };
+        let mark = Mark { end: whole.size, blake3: *digest };
         self.journal = Some((whole, vec![mark]));
     }
 
@@ -101,7 +102,7 @@ impl Good {
                     Err(error) => return Err(error.into()),
                 };
             }
-            if hasher.count() < mark.end || !mark.fits(&hasher.finalize()) {
+            if hasher.count() < mark.end || mark.blake3 != hasher.finalize() {
                 self.damaged_at = Some(self.hasher.count());
                 break;
             }

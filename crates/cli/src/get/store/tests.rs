@@ -133,6 +133,15 @@ fn what_nobody_can_resume_is_not_left_behind() {
 }
 
 #[test]
+fn what_has_no_mark_is_not_left_behind() {
+    let place = Place::new();
+    let store = store(&place.target(), &data()[..1000]);
+    assert_eq!(place.names().len(), 2, "a large file has a journal before its first byte");
+    drop(store);
+    assert_eq!(place.names(), Vec::<String>::new(), "a later run would begin anew");
+}
+
+#[test]
 fn a_disk_that_fails_leaves_only_what_can_be_resumed() {
     for (header, left) in [(None, 0), (Some(header()), 2)] {
         let place = Place::new();
@@ -210,7 +219,7 @@ fn nobody_waits_for_the_check_of_a_file_that_is_not_wanted_any_more() {
     std::fs::File::options().write(true).open(&part).unwrap().set_len(1 << 40).unwrap();
     let mut huge = header();
     huge.size = 1 << 40;
-    let mark = Mark { end: 1 << 40, blake3: blake3::hash(b"").to_hex().to_string() };
+    let mark = Mark { end: 1 << 40, blake3: blake3::hash(b"") };
     drop(journal::Writer::create(&journal, &huge, &[mark]).unwrap());
     let left = left(&place.target()).unwrap().expect("a partial file");
     assert!(ends_when_nobody_waits(while_wanted(move |wanted| left.check(&path, wanted))));

@@ -35,6 +35,21 @@ pub(super) struct Page {
     /// Answers before the answer.
     pub(super) interim: usize,
     pub(super) manner: Manner,
+    pub(super) odd: Odd,
+}
+
+/// How a part that was asked for is answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Odd {
+    No,
+    /// With a part that begins so many bytes earlier.
+    Earlier(usize),
+    /// With the whole as a part, without saying which.
+    Unnamed,
+    /// 416.
+    Unsatisfiable,
+    /// With another tag than HEAD has, each time.
+    OtherTag,
 }
 
 /// How a body is sent.
@@ -62,6 +77,7 @@ impl Page {
             fields: Vec::new(),
             interim: 0,
             manner: Manner::Whole,
+            odd: Odd::No,
         }
     }
 }
@@ -203,12 +219,26 @@ async fn answer(
     let from: usize = range.filter(|_| page.ranges && fits && !head).unwrap_or(0);
     let size = page.body.len();
     let mut response = Response::builder().status(page.status);
+    let from = match page.odd {
+        Odd::Earlier(bytes) => from.saturating_sub(bytes),
+        Odd::Unsatisfiable if from > 0 => {
+            stream.send_response(Response::builder().status(StatusCode::RANGE_NOT_SATISFIABLE).body(())?).await?;
+            return Ok(stream.finish().await?);
+        }
+        Odd::Unnamed if from > 0 => {
+            response = response.status(StatusCode::PARTIAL_CONTENT);
+            0
+        }
+        Odd::OtherTag if !head => 0,
+        _ => from,
+    };
     if from > 0 {
         let range = format!("bytes {from}-{}/{size}", size - 1);
         response = response.status(StatusCode::PARTIAL_CONTENT).header(header::CONTENT_RANGE, range);
     }
     if let Some(etag) = &page.etag {
-        response = response.header(header::ETAG, etag);
+        let other = page.odd == Odd::OtherTag && !head;
+        response = response.header(header::ETAG, if other { "\"other\"" } else { etag });
     }
     if let Some(digest) =
         page.digest.filter(|_| head && header(header::HeaderName::from_static("want-digest")).is_some())

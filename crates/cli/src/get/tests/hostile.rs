@@ -1,8 +1,9 @@
 //! Servers that break, stall, drip, lie and change.
 
+use super::super::names;
 use super::super::store::Target;
 use super::super::transfer::transfer;
-use super::fake::{Fake, MIB, Manner, Page, Place, data, part_of};
+use super::fake::{Fake, MIB, Manner, Odd, Page, Place, data, part_of};
 use crate::exit::{Failure, failure_of};
 use core::time::Duration;
 use http::StatusCode;
@@ -141,6 +142,126 @@ async fn a_part_is_not_taken_for_the_file_that_was_asked_for() {
         assert!(error.contains("another part"), "{error}");
         assert_eq!(place.names(), Vec::<String>::new());
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn odd_answers_to_a_range_end_with_the_file_all_the_same() {
+    for odd in [Odd::Earlier(1000), Odd::Unnamed, Odd::Unsatisfiable] {
+        let page = Page { odd, ..Page::of(data(6 * MIB)) };
+        // Within one run, and in the next one.
+        for give_up in [SECOND * 30, Duration::ZERO] {
+            let (server, place) = (Fake::new([("/a", page.clone())]), Place::new());
+            server.site.lock().unwrap().break_at = Some(5 * MIB);
+            let first = server.fetch_within(give_up, "/a", &place).await;
+            assert_eq!(first.is_ok(), give_up > Duration::ZERO, "{odd:?}: {first:?}");
+            let fetched = server.fetch("/a", &place).await.unwrap();
+            assert!(fetched.verified && place.read() == data(6 * MIB), "{odd:?}");
+            assert_eq!(place.names(), ["file"], "{odd:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_of_no_use_after_all_is_fetched_anew_in_the_same_run() {
+    let (server, place) = (Fake::new([("/a", Page::of(data(6 * MIB)))]), Place::new());
+    server.site.lock().unwrap().break_at = Some(5 * MIB);
+    assert!(server.fetch_within(Duration::ZERO, "/a", &place).await.is_err());
+    server.set("/a", Page { odd: Odd::OtherTag, ..Page::of(data(6 * MIB)) });
+    let fetched = server.fetch("/a", &place).await.unwrap();
+    assert_eq!((fetched.resumed_from, fetched.verified), (0, true));
+    assert!(place.read() == data(6 * MIB));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_malformed_digest_is_refused() {
+    for (name, value) in [("repr-digest", "blake3=:AAAA:"), ("pcc-digest", "blake3=abc")] {
+        let page = Page { fields: vec![(name, value)], digest: None, ..Page::of(data(1000)) };
+        let (server, place) = (Fake::new([("/a", page)]), Place::new());
+        let error = format!("{:#}", server.fetch("/a", &place).await.unwrap_err());
+        assert!(error.contains("malformed BLAKE3"), "{error}");
+        assert_eq!(place.names(), Vec::<String>::new());
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_fits_on_no_disk_is_refused_before_a_byte_is_written() {
+    let page = Page { fields: vec![("content-length", "4000000000000000000")], ..Page::of(data(1000)) };
+    let entries = r#"[{"name":"a","type":"file","size":1000},{"name":"b","type":"file","size":4000000000000000000}]"#;
+    let server = Fake::new([("/a", page), ("/d/", Page::of(entries)), ("/d/a", Page::of(data(1000)))]);
+    let place = Place::new();
+    let error = server.fetch("/a", &place).await.unwrap_err();
+    let text = format!("{error:#}");
+    assert!(failure_of(&error) == Failure::Error && text.contains("the disk has room for"), "{text}");
+    assert_eq!(place.names(), Vec::<String>::new());
+    let text = format!("{:#}", server.tree("/d/", &place).await.unwrap_err());
+    assert!(text.contains("could not download all of") && text.contains("the disk has room for"), "{text}");
+    assert_eq!(place.names(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tree_without_end_leaves_no_directories_here() {
+    let sub = r#"[{"name":"sub","type":"directory"}]"#;
+    let top = r#"[{"name":"sub","type":"directory"},{"name":"empty","type":"directory"}]"#;
+    let server = Fake::new([("/d/", Page::of(top)), ("/d/empty/", Page::of("[]"))]);
+    for depth in 1..70 {
+        server.set(&format!("/d/{}", "sub/".repeat(depth)), Page::of(sub));
+    }
+    let place = Place::new();
+    let tree = server.tree("/d/", &place).await.unwrap();
+    assert_eq!((tree.files, tree.failed), (0, 1), "the deepest is left out");
+    let made: Vec<_> = place.file().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(made, ["empty"]);
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn trouble_here_with_one_entry_costs_no_other() {
+    let (server, place) = (Fake::new([("/d/", listing(&["busy", "directory", "good", "link", "pipe"]))]), Place::new());
+    for name in ["busy", "directory", "good", "link", "pipe"] {
+        server.set(&format!("/d/{name}"), Page::of(data(1000)));
+    }
+    std::fs::create_dir(place.file()).unwrap();
+    let part = |name: &str| names::part_and_journal(&place.file().join(name)).0;
+    let busy = std::fs::File::create(part("busy")).unwrap();
+    busy.lock().unwrap();
+    std::fs::create_dir(part("directory")).unwrap();
+    std::os::unix::fs::symlink("good", part("link")).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        part("pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
+    let tree = server.tree("/d/", &place).await.unwrap();
+    assert_eq!((tree.files, tree.failed), (1, 4));
+    let lacking: Vec<_> = ["busy", "directory", "link", "pipe"].map(|name| (place.file().join(name), 1)).into();
+    assert_eq!(server.lacking(), lacking);
+    assert_eq!(std::fs::read(place.file().join("good")).unwrap(), data(1000));
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_path_too_long_for_this_computer_is_one_missing_entry() {
+    let long = "n".repeat(200);
+    let top = format!(r#"[{{"name":"{long}","type":"directory"}},{{"name":"good","type":"file","size":4}}]"#);
+    let sub = format!(r#"[{{"name":"{long}","type":"file","size":4}}]"#);
+    let server = Fake::new([("/d/", Page::of(top)), ("/d/good", Page::of("good"))]);
+    server.set(&format!("/d/{long}/"), Page::of(sub));
+    server.set(&format!("/d/{long}/{long}"), Page::of("long"));
+    let place = Place::new();
+    let mut deep = place.file();
+    std::fs::create_dir(&deep).unwrap();
+    while deep.as_os_str().len() < 3900 - long.len() {
+        deep.push("d".repeat(50));
+        std::fs::create_dir(&deep).unwrap();
+    }
+    let url = server.url("/d/");
+    let tree = super::super::tree::fetch_tree(&server.source(&url), &url, &deep, &|_, _| {}).await.unwrap();
+    assert_eq!((tree.files, tree.failed), (1, 1));
+    assert_eq!(std::fs::read(deep.join("good")).unwrap(), b"good");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

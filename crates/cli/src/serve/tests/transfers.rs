@@ -57,6 +57,43 @@ async fn another_name_for_a_file_does_not_end_its_download_and_another_content_d
     }
 }
 
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_part_goes_out_whole_only_as_one_of_the_version_it_names() {
+    use std::os::unix::fs::{FileExt, PermissionsExt};
+    let bench = Bench::new();
+    let data = bench.write("file", 12_000_000);
+    let path = bench.path("file");
+    // With the digest known, other permissions are no other content; without it nobody can tell.
+    for (known, rewritten, is_whole) in [(true, false, true), (false, false, false), (true, true, false)] {
+        let mut client = bench.slow_client().await;
+        let asked: &[(&str, &str)] = if known { &WANTS_DIGEST } else { &[] };
+        let etag = client.ask("HEAD", "/file", asked).await.unwrap().headers["etag"].to_str().unwrap().to_owned();
+        let fields = [("range", "bytes=2000000-"), ("if-range", etag.as_str())];
+        let mut stream = client.begin("GET", "/file", &fields).await.unwrap();
+        let head = timeout(PATIENCE, stream.recv_response()).await.unwrap().unwrap();
+        assert_eq!(head.status(), StatusCode::PARTIAL_CONTENT);
+        if rewritten {
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            let modified = file.metadata().unwrap().modified().unwrap();
+            file.write_all_at(b"in front of the part", 0).unwrap();
+            file.set_modified(modified).unwrap();
+        } else {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        }
+        let rest = timeout(PATIENCE, async {
+            let mut body = Vec::new();
+            while let Some(part) = stream.recv_data().await? {
+                body.extend_from_slice(&take(part));
+            }
+            Ok::<_, StreamError>(body)
+        });
+        let rest = rest.await.expect("an end");
+        assert_eq!(rest.is_ok(), is_whole, "{known}, {rewritten}");
+        assert!(rest.is_err() || rest.unwrap() == data[2_000_000..]);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_left_leaves_its_place_whatever_it_asked_for() {
     let bench = Bench::with(Guests::new(1, 1), Privacy::Public, &Algorithm::default());

@@ -1,7 +1,7 @@
 //! Uploads that are done: a client whose last answer was lost on its way asks again, and must not send it all again.
 
 use crate::serve::path::SafePath;
-use crate::serve::version::Version;
+use crate::version::Version;
 use blake3::Hash;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

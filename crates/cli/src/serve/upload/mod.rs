@@ -26,7 +26,7 @@ use super::connection::Asker;
 use super::path::SafePath;
 use super::root::Found;
 use super::server::Service;
-use super::version::Version;
+use crate::version::Version;
 use crate::wire;
 use blake3::Hash;
 use core::time::Duration;

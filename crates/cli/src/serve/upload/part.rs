@@ -45,7 +45,7 @@ pub(super) struct Malformed(HeaderName);
 impl Part {
     pub(super) fn of(request: &Request<()>) -> Result<Self, Malformed> {
         let headers = request.headers();
-        let digest = digest(headers)?;
+        let digest = wire::digest_of(headers).map_err(|_| Malformed(wire::REPR_DIGEST))?;
         let body = field(headers, header::CONTENT_LENGTH, number)?;
         let Some(id) = id(request) else {
             // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
@@ -107,21 +107,6 @@ fn boolean(text: &str) -> Option<bool> {
         "?1" => Some(true),
         "?0" => Some(false),
         _ => None,
-    }
-}
-
-/// The BLAKE3 among the digests that are given. Others are none of ours.
-fn digest(headers: &HeaderMap) -> Result<Option<Hash>, Malformed> {
-    let is_ours = |member: &str| member.trim().split(['=', ';']).next() == Some("blake3");
-    let malformed = || Malformed(wire::REPR_DIGEST);
-    let mut ours = 0;
-    for line in headers.get_all(wire::REPR_DIGEST) {
-        ours += line.to_str().map_err(|_| malformed())?.split(',').filter(|member| is_ours(member)).count();
-    }
-    match (ours, wire::digest_of(headers)) {
-        (0, _) => Ok(None),
-        (1, Some(digest)) => Ok(Some(digest)),
-        _ => Err(malformed()),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::disk;
 use crate::permissions::Permissions;
 use crate::serve::path::{HIDDEN_PREFIX, SafePath};
 use crate::serve::root::Root;
-use crate::serve::version::Version;
+use crate::version::Version;
 use blake3::{Hash, Hasher};
 use cap_std::fs::{Dir, File, OpenOptions};
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! Which version of a file is there: what strong entity tags are made of.
+//! Which version of a file is there: what strong entity tags are made of, and what tells that a file is another one.
 
 #[cfg(windows)]
 mod windows;
@@ -44,7 +44,7 @@ impl Version {
     /// The version of an open file that may be trusted: a file changed a moment ago could change again within the same
     /// tick, unnoticed, so this waits until that has passed. Blocks, for 20 ms at most; `None` if the file was changed
     /// again meanwhile.
-    pub(super) fn settled(file: &File) -> io::Result<Option<Self>> {
+    pub(crate) fn settled(file: &File) -> io::Result<Option<Self>> {
         let version = Self::of(file)?;
         let age = version.age();
         if age >= TICK {
@@ -54,10 +54,9 @@ impl Version {
         Ok((Self::of(file)? == version).then_some(version))
     }
 
-    /// Whether a file with this version holds the same bytes as when it had the other one: all but the time of the last
-    /// change of the inode is the same, which a new name (`ln`) or other permissions change too. Only for a file that
-    /// stays open and for versions that are old enough: programs can set the time of modification.
-    pub(super) fn has_content_of(&self, other: &Self) -> bool {
+    /// Whether only the time of the last change of the inode differs. A new name (`ln`) or other permissions do that, and
+    /// so does whoever rewrites the file and sets its time of modification back: the bytes tell, nothing else does.
+    pub(crate) fn may_hold_the_same_as(&self, other: &Self) -> bool {
         Self { changed: other.changed, ..*self } == *other
     }
 
@@ -75,7 +74,7 @@ impl Version {
     }
 
     /// When the content was last modified.
-    pub(super) fn modified(&self) -> SystemTime {
+    pub(crate) fn modified(&self) -> SystemTime {
         u64::try_from(self.modified).map_or(UNIX_EPOCH, |nanos| UNIX_EPOCH + Duration::from_nanos(nanos))
     }
 }
