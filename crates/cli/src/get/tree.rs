@@ -4,6 +4,7 @@
 //! so what waits is bounded, however much a server says it has.
 
 use super::already::already;
+use super::display::SIDE_BY_SIDE;
 use super::listing::{self, Kind, Listing};
 use super::names::{self, brief};
 use super::patience::GaveUp;
@@ -24,9 +25,6 @@ use futures_util::stream::FuturesUnordered;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Requests under way at a time, on one connection: enough to fill the path with small files.
-const AT_A_TIME: usize = 8;
 
 /// Bytes of a listing as most are.
 const USUAL_LISTING: usize = 1 << 20;
@@ -113,19 +111,25 @@ pub(super) async fn fetch_tree(
     // The last one first: depth before breadth, so that less waits.
     let mut waiting = vec![Job::List(Directory { url: url.clone(), path: into.to_owned(), depth: 0 })];
     let mut under_way = FuturesUnordered::new();
+    // Directories whose listing has not come.
+    let mut unlisted = 1;
     loop {
-        while under_way.len() < AT_A_TIME
+        while under_way.len() < SIDE_BY_SIDE
             && let Some(job) = waiting.pop()
         {
             under_way.push(job.carry_out(source, &bounds));
         }
-        match under_way.next().await {
+        let next = under_way.next().await;
+        let is_listing = matches!(next, Some(Done::Listed(..)));
+        match next {
             None => return Ok(tree),
             Some(Done::Fetched(path, Ok(fetched))) => {
                 tree.add(&fetched);
                 done(&path, &fetched);
             }
-            Some(Done::Listed(directory, Ok(listing))) => unfold(directory, listing, source, &mut tree, &mut waiting)?,
+            Some(Done::Listed(directory, Ok(listing))) => {
+                unlisted += unfold(directory, listing, source, &mut tree, &mut waiting)?;
+            }
             // Without the top there is nothing.
             Some(Done::Listed(Directory { depth: 0, .. }, Err(error))) => return Err(error),
             Some(Done::Listed(Directory { path, .. }, Err(error)) | Done::Fetched(path, Err(error)))
@@ -134,6 +138,10 @@ pub(super) async fn fetch_tree(
                 tree.fail(source, &path, 1, &error);
             }
             Some(Done::Listed(_, Err(error)) | Done::Fetched(_, Err(error))) => return Err(error),
+        }
+        unlisted -= usize::from(is_listing);
+        if is_listing && unlisted == 0 {
+            source.watch().found_all();
         }
     }
 }
@@ -207,21 +215,21 @@ async fn list(source: &Source, directory: &Directory, bounds: &Bounds) -> anyhow
     Ok(listing)
 }
 
-/// Adds what a directory holds to what waits.
+/// Adds what a directory holds to what waits; answers how many directories.
 fn unfold(
     directory: Directory,
     listing: Listing,
     source: &Source,
     tree: &mut Tree,
     waiting: &mut Vec<Job>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<usize> {
     let left_out = |what: String, why: String| BadEntry { what, directory: directory.url.short(), why }.into();
     if let Err(error) = make_dir(&directory.path) {
         if directory.depth == 0 {
             return Err(error);
         }
         tree.fail(source, &directory.path, 1, &left_out("everything".to_owned(), format!("{error:#}")));
-        return Ok(());
+        return Ok(0);
     }
     if listing.omitted > 0 {
         let why = "a listing has no names that are not UTF-8: whoever runs the server can rename them".to_owned();
@@ -243,6 +251,7 @@ fn unfold(
         match place(&directory, &entry.name, entry.kind, &mut names) {
             Ok(Some(sub)) => waiting.push(Job::List(sub)),
             Ok(None) => {
+                source.watch().found(entry.size);
                 files.push(Job::Fetch(Wanted { directory: directory.clone(), name: entry.name, size: entry.size }));
             }
             Err(why) => {
@@ -253,8 +262,9 @@ fn unfold(
     }
     // Taken from the end: its files in their order, then its directories.
     waiting[below..].reverse();
+    let directories = waiting.len() - below;
     waiting.extend(files.into_iter().rev());
-    Ok(())
+    Ok(directories)
 }
 
 /// Where an entry belongs: `None` for a file in `directory`. Or why it is left out.
@@ -307,10 +317,15 @@ impl Wanted {
         if tokio::fs::symlink_metadata(path).await.is_ok_and(|here| here.is_dir()) {
             return Err(bad("a directory of that name is in the way".to_owned()).into());
         }
-        match already(source, &url, path, self.size).await? {
-            Some(fetched) => Ok(fetched),
-            None => transfer(source, &url, &Target::File(path.to_owned())).await,
-        }
+        let fetched = match already(source, &url, path, self.size).await? {
+            Some(fetched) => {
+                source.watch().kept(fetched.bytes);
+                fetched
+            }
+            None => transfer(source, &url, &Target::File(path.to_owned())).await?,
+        };
+        source.watch().complete(self.size, fetched.bytes);
+        Ok(fetched)
     }
 }
 
