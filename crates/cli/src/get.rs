@@ -14,9 +14,10 @@
 //! | `plain` | how files are opened |
 //! | `names` | which names are safe |
 //! | `patience`, `backoff` | how long to go on trying, and to wait in between |
-//! | `watch`, `display` | what the user sees |
+//! | `watch`, `display`, `amount` | what the user sees |
 
 mod already;
+mod amount;
 mod backoff;
 mod claim;
 pub(crate) mod display;

@@ -17,7 +17,7 @@ mod tree;
 mod upload;
 
 use crate::exit::{Failure, failure_of};
-use crate::get::display::Display;
+use crate::get::display::{Display, SIDE_BY_SIDE};
 use crate::get::source::Source;
 use crate::get::watch::Missing;
 use crate::session::{Moved, SessionArgs, missing, tell_end};
@@ -66,9 +66,6 @@ pub(crate) struct Args {
     #[command(flatten)]
     session: SessionArgs,
 }
-
-/// Files of a directory that are on their way at a time: enough to hide a round trip for each of many small ones.
-const SIDE_BY_SIDE: usize = 8;
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
@@ -156,18 +153,23 @@ async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display:
         let url = names.map(|name| name.map(str::to_owned)).try_fold(url.clone(), |url, name| below(&url, &name?))?;
         Ok(Target { url, token: token.to_owned() })
     };
+    tree.files.iter().for_each(|file| source.watch().found(file.size));
+    source.watch().found_all();
     for sub in &tree.directories {
         upload::make_directory(source, &to(sub)?).await?;
     }
     let to = &to;
     let mut done = stream::iter(&tree.files)
         .map(|file| async move {
+            let tree::File { path, size } = file;
             let outcome = async {
-                let target = to(file)?;
-                let content = Content::file(&dir.join(file), &target.url)?;
-                Ok::<_, anyhow::Error>((upload::upload(source, content, &target).await?, target.url))
+                let target = to(path)?;
+                let content = Content::file(&dir.join(path), &target.url)?;
+                let uploaded = upload::upload(source, content, &target).await?;
+                source.watch().complete(*size, uploaded.bytes);
+                Ok::<_, anyhow::Error>((uploaded, target.url))
             };
-            (file, outcome.await.with_context(|| format!("{} is not there", file.display())))
+            (path, outcome.await.with_context(|| format!("{} is not there", path.display())))
         })
         .buffer_unordered(SIDE_BY_SIDE);
     let (mut files, mut bytes, mut resumed_from, mut damaged) = (0u64, 0, 0, false);

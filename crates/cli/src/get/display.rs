@@ -1,5 +1,6 @@
 //! What the user sees of a transfer: a bar, messages, lines of JSON, or nothing but errors.
 
+use super::amount::Amount;
 use super::names::shown;
 use super::source::Source;
 use super::watch::{Missing, Started, Watch};
@@ -7,7 +8,7 @@ use crate::say;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
-use pcc::units::{Bytes, Rate};
+use pcc::units::Rate;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
@@ -21,11 +22,21 @@ const TICK: Duration = Duration::from_millis(250);
 /// Ticks between two lines of JSON: one second.
 const TICKS_A_LINE: u32 = 4;
 
+/// Ticks between two lines for people where no bar can move, as in the log of a service: ten seconds.
+const TICKS_A_REPORT: u32 = 40;
+
 /// Ticks that the shown rate covers: three seconds, calm enough to read.
 const TICKS_OF_RATE: usize = 12;
 
 /// Share of the time that must be spent waiting for the disk, or for input, before that is to blame.
 const WAITING_SHARE: f64 = 0.3;
+
+/// Files of a directory that are on their way at a time, on one connection: enough to hide a round trip for each of many
+/// small ones.
+pub(crate) const SIDE_BY_SIDE: usize = 8;
+
+/// Share of the time of all files that are under way which bare round trips take, before those are to blame.
+const ROUND_TRIPS_SHARE: f64 = 0.5;
 
 /// Messages about entries that are missing; the rest is counted.
 const MOST_MESSAGES: u64 = 100;
@@ -55,10 +66,7 @@ pub(crate) struct Display {
     fleeting: AtomicBool,
     /// Bytes that are here, those of earlier runs included.
     here: AtomicU64,
-    /// Bytes of all files whose size is known.
-    total: AtomicU64,
-    /// Files that did not say their size.
-    unsized_files: AtomicU64,
+    amount: Mutex<Amount>,
     /// Times that something was missing.
     missing: AtomicU64,
     disk_waited_ns: AtomicU64,
@@ -87,8 +95,7 @@ impl Display {
             started: AtomicBool::new(false),
             fleeting: AtomicBool::new(false),
             here: AtomicU64::new(0),
-            total: AtomicU64::new(0),
-            unsized_files: AtomicU64::new(0),
+            amount: Mutex::default(),
             missing: AtomicU64::new(0),
             disk_waited_ns: AtomicU64::new(0),
             input_waited_ns: AtomicU64::new(0),
@@ -111,8 +118,10 @@ impl Display {
             }
             let rate = self.rate(Instant::now());
             limit.look(self, source, rate);
-            if let Some(bar) = &self.bar {
-                self.draw(bar, rate, limit.now());
+            match &self.bar {
+                Some(bar) => self.draw(bar, rate, limit.now()),
+                None if !self.style.json && ticks % TICKS_A_REPORT == 0 => self.note(&self.report(rate, limit.now())),
+                None => {}
             }
             if self.style.json && ticks % TICKS_A_LINE == 0 {
                 self.line(&self.progress(rate, limit.now()));
@@ -169,33 +178,50 @@ impl Display {
         self.past().look(now, self.here.load(Ordering::Relaxed))
     }
 
-    fn total(&self) -> Option<u64> {
-        let total = self.total.load(Ordering::Relaxed);
-        (self.unsized_files.load(Ordering::Relaxed) == 0 && total > 0).then_some(total)
+    fn amount(&self) -> MutexGuard<'_, Amount> {
+        self.amount.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn here(&self) -> u64 {
+        self.here.load(Ordering::Relaxed)
     }
 
     fn left(&self, rate: Rate) -> Option<Duration> {
-        let left = self.total()?.saturating_sub(self.here.load(Ordering::Relaxed));
+        let left = self.amount().total()?.saturating_sub(self.here());
         Duration::try_from_secs_f64(left as f64 / rate.bytes_per_sec()).ok()
     }
 
+    fn report(&self, rate: Rate, limit: &str) -> String {
+        let amount = *self.amount();
+        let left = self.left(rate);
+        message(self.here(), &amount, rate, left, limit)
+    }
+
     fn draw(&self, bar: &ProgressBar, rate: Rate, limit: &str) {
-        let (here, total) = (self.here.load(Ordering::Relaxed), self.total());
-        if let Some(total) = total {
+        let amount = *self.amount();
+        if let Some(total) = amount.total() {
             bar.set_length(total);
         }
-        bar.set_message(message(here, total, rate, self.left(rate), limit));
-        bar.set_position(here);
+        // The counts of a directory say how far it is, and need the room.
+        if amount.files().is_some() {
+            bar.set_style(style(0));
+        }
+        bar.set_message(self.report(rate, limit));
+        bar.set_position(self.here());
     }
 
     fn progress(&self, rate: Rate, limit: &str) -> Value {
+        let amount = *self.amount();
+        let left = self.left(rate);
         json!({
             "event": "progress",
             "seconds": self.elapsed().as_secs_f64(),
-            "bytes": self.here.load(Ordering::Relaxed),
-            "total": self.total(),
+            "bytes": self.here(),
+            "total": amount.total(),
+            "files": amount.files(),
+            "files_total": amount.files_total(),
             "rate_mbps": rate.bits_per_sec() / 1e6,
-            "eta_seconds": self.left(rate).map(|left| left.as_secs_f64()),
+            "eta_seconds": left.map(|left| left.as_secs_f64()),
             "limited_by": limit,
         })
     }
@@ -212,10 +238,7 @@ impl Watch for Display {
                 past.look(Instant::now(), here);
             }
         }
-        match started.size {
-            Some(size) => self.total.fetch_add(size, Ordering::Relaxed),
-            None => self.unsized_files.fetch_add(1, Ordering::Relaxed),
-        };
+        self.amount().begin(started.size);
         self.line(&json!({
             "event": "start",
             "url": started.url,
@@ -223,6 +246,24 @@ impl Watch for Display {
             "bytes": started.size,
             "resumed_from": started.resumed_from,
         }));
+    }
+
+    fn found(&self, size: Option<u64>) {
+        self.amount().find(size);
+    }
+
+    fn found_all(&self) {
+        self.amount().find_no_more();
+    }
+
+    fn kept(&self, bytes: u64) {
+        self.past().found(bytes);
+        self.here.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn complete(&self, listed: Option<u64>, bytes: u64) {
+        self.started.store(true, Ordering::Relaxed);
+        self.amount().complete(listed, bytes);
     }
 
     fn fleeting(&self) {
@@ -292,13 +333,9 @@ impl Past {
     }
 }
 
-/// The text beside the bar: the two fit into a line of 80 columns.
-fn message(here: u64, total: Option<u64>, rate: Rate, left: Option<Duration>, limit: &str) -> String {
-    let mut text = Bytes::new(here).to_string();
-    if let Some(total) = total {
-        text.push_str(&format!(" of {}", Bytes::new(total)));
-    }
-    text.push_str(&format!("  {rate}"));
+/// The text beside the bar: of a single file the two fit into a line of 80 columns.
+fn message(here: u64, amount: &Amount, rate: Rate, left: Option<Duration>, limit: &str) -> String {
+    let mut text = format!("{}  {rate}", amount.of_which(here));
     if let Some(left) = left {
         let left = humantime::format_duration(Duration::from_secs(left.as_secs())).to_string();
         // Hours and minutes, or minutes and seconds: nobody can know more.
@@ -320,6 +357,7 @@ struct Limit {
     input_waited_ns: u64,
     input: bool,
     window: bool,
+    round_trips: RoundTrips,
     /// Whether this is not the first look: right after its beginning a transfer has no rate that would say anything.
     looked: bool,
     silent: bool,
@@ -344,6 +382,8 @@ impl Limit {
         self.disk = much(&display.disk_waited_ns, &mut self.disk_waited_ns);
         self.input = much(&display.input_waited_ns, &mut self.input_waited_ns);
         self.window = source.was_flow_blocked();
+        let (requests, rtt) = source.requests();
+        self.round_trips.look(requests, rtt, display.amount().files().is_some());
         let is_there = self.hears(source.packets(), Instant::now());
         self.silent = self.looked && rate.bytes_per_sec() <= 0.0 && is_there;
         self.looked = true;
@@ -365,8 +405,33 @@ impl Limit {
             Self { silent: true, .. } => "server",
             Self { user: true, .. } => "--limit",
             Self { window: true, .. } => "receiver window",
+            Self { round_trips: RoundTrips { rule: true, .. }, .. } => "round trips",
             _ => "network",
         }
+    }
+}
+
+/// Whether files are so small that asking for each takes longer than its bytes.
+#[derive(Debug, Default)]
+struct RoundTrips {
+    /// Requests that had been made at the last looks.
+    requests: VecDeque<u64>,
+    rule: bool,
+}
+
+impl RoundTrips {
+    /// A request costs a round trip, and so many files wait for theirs at a time.
+    fn look(&mut self, requests: u64, rtt: Duration, is_directory: bool) {
+        self.requests.push_back(requests);
+        if self.requests.len() > TICKS_OF_RATE {
+            self.requests.pop_front();
+        }
+        let ticks = self.requests.len() - 1;
+        // A new connection counts anew.
+        let made = requests.saturating_sub(self.requests.front().copied().unwrap_or(0));
+        let waited = made as f64 * rtt.as_secs_f64();
+        let time = ticks as f64 * TICK.as_secs_f64() * SIDE_BY_SIDE as f64;
+        self.rule = is_directory && ticks > 0 && waited >= ROUND_TRIPS_SHARE * time;
     }
 }
 
@@ -374,10 +439,14 @@ impl Limit {
 const BAR: usize = 8;
 
 fn bar() -> ProgressBar {
+    ProgressBar::no_length().with_style(style(BAR))
+}
+
+/// A bar of so many columns, and the message.
+fn style(columns: usize) -> ProgressStyle {
     let colour = if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) { "" } else { ".cyan" };
-    let style = ProgressStyle::with_template(&format!("{{bar:{BAR}{colour}}} {{wide_msg}}"))
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::no_length().with_style(style)
+    let bar = if columns > 0 { format!("{{bar:{columns}{colour}}} ") } else { String::new() };
+    ProgressStyle::with_template(&format!("{bar}{{wide_msg}}")).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 #[cfg(test)]
@@ -388,10 +457,53 @@ mod tests {
     #[test]
     fn the_longest_line_fits_into_80_columns() {
         let left = Duration::from_secs(11 * 3600 + 59 * 60 + 59);
-        let (here, total) = (9_990_000_000, Some(9_990_000_000_000));
-        let message = message(here, total, Rate::from_mbit(9.99), Some(left), "receiver window");
+        let mut amount = Amount::default();
+        amount.begin(Some(9_990_000_000_000));
+        let message = message(9_990_000_000, &amount, Rate::from_mbit(9.99), Some(left), "receiver window");
         assert_eq!(message, "9.99 GB of 9.99 TB  9.99 Mbit/s  11h 59m left  limit: receiver window");
         assert!(BAR + 1 + message.len() < 80, "{}", message.len());
+    }
+
+    #[test]
+    fn the_line_of_a_thousand_files_fits_into_80_columns() {
+        let mut amount = Amount::default();
+        (0..1000).for_each(|_| amount.find(Some(9_990_000)));
+        amount.find_no_more();
+        (0..999).for_each(|_| amount.complete(Some(9_990_000), 9_990_000));
+        let left = Duration::from_secs(59 * 60 + 59);
+        let line = message(999_000_000, &amount, Rate::from_mbit(9.99), Some(left), "network");
+        assert_eq!(line, "999/1000 files  999 MB of 9.99 GB  9.99 Mbit/s  59m 59s left  limit: network");
+        assert!(line.len() < 80, "{}", line.len());
+    }
+
+    #[test]
+    fn round_trips_limit_small_files_and_not_large_ones() {
+        let rtt = Duration::from_millis(50);
+        // Each of eight files side by side needs a round trip a request: 160 a second at most.
+        for (a_second, is_directory, rules) in [(130, true, true), (40, true, false), (130, false, false)] {
+            let mut round_trips = RoundTrips::default();
+            for tick in 0..2 * TICKS_OF_RATE as u64 {
+                round_trips.look(a_second * tick / 4, rtt, is_directory);
+            }
+            assert_eq!(round_trips.rule, rules, "{a_second} a second, directory: {is_directory}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_terminal_a_line_comes_each_ten_seconds() {
+        for (quiet, json, lines) in [(false, false, 3), (true, false, 0), (false, true, 0)] {
+            let (display, _programs, people) = listened_to(Style { quiet, json });
+            let display = Arc::new(display);
+            display.found(Some(10_000));
+            display.found_all();
+            started(&display, 4_000);
+            let source = nowhere(&display);
+            assert!(tokio::time::timeout(Duration::from_secs(35), display.run(&source)).await.is_err());
+            drop((source, display));
+            let told: Vec<_> = people.iter().collect();
+            assert_eq!(told.len(), lines, "{told:?}");
+            assert!(told.iter().all(|line| line.starts_with("0/1 files  4.00 kB of 10.0 kB  ")), "{told:?}");
+        }
     }
 
     fn started(display: &Display, resumed_from: u64) {
@@ -439,10 +551,7 @@ mod tests {
     #[test]
     fn without_a_connection_it_is_the_network_that_limits() {
         let display = Arc::new(Display::new(Style::default()));
-        let transport = Arc::new(noq::TransportConfig::default());
-        let dialer = crate::get::transfer::dialer(crate::tls::Trust::System, transport);
-        let peer = crate::url::Peer { host: "host".to_owned(), port: 1 };
-        let source = Source::new(dialer, peer, Duration::MAX, display.clone());
+        let source = nowhere(&display);
         let (mut limit, nothing) = (Limit::default(), Rate::from_bytes_per_sec(0.0));
         for _ in 0..3 {
             limit.look(&display, &source, nothing);
@@ -452,12 +561,27 @@ mod tests {
         assert_eq!(limit.now(), "network");
     }
 
-    /// What programs and people hear.
-    fn heard(style: Style, happen: impl FnOnce(&Display)) -> (Vec<Value>, Vec<String>) {
+    /// A server that was never reached.
+    fn nowhere(display: &Arc<Display>) -> Source {
+        let transport = Arc::new(noq::TransportConfig::default());
+        let dialer = crate::get::transfer::dialer(crate::tls::Trust::System, transport);
+        let peer = crate::url::Peer { host: "host".to_owned(), port: 1 };
+        Source::new(dialer, peer, Duration::MAX, display.clone())
+    }
+
+    /// A display, and where programs and people hear of it.
+    fn listened_to(style: Style) -> (Display, mpsc::Receiver<Value>, mpsc::Receiver<String>) {
         let ((to_programs, programs), (to_people, people)) = (mpsc::channel(), mpsc::channel());
         let to_programs = Box::new(move |line: &Value| to_programs.send(line.clone()).unwrap());
         let to_people = Box::new(move |text: &str| to_people.send(text.to_owned()).unwrap());
-        happen(&Display::to(style, to_programs, to_people));
+        (Display::to(style, to_programs, to_people), programs, people)
+    }
+
+    /// What programs and people hear.
+    fn heard(style: Style, happen: impl FnOnce(&Display)) -> (Vec<Value>, Vec<String>) {
+        let (display, programs, people) = listened_to(style);
+        happen(&display);
+        drop(display);
         (programs.iter().collect(), people.iter().collect())
     }
 

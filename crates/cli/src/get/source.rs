@@ -9,9 +9,10 @@ use crate::exit::Failure;
 use crate::throttle::Throttle;
 use crate::url::Peer;
 use anyhow::anyhow;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use h3::error::StreamError;
+use noq::PathId;
 use pcc::units::Rate;
 use pcc_quic::http3::{self, Requests};
 use pcc_quic::transport::{SendWindow, Windows};
@@ -56,6 +57,8 @@ pub(crate) struct Session {
     requests: Requests,
     send_window: SendWindow,
     retired: AtomicBool,
+    /// How many requests were made of it.
+    asked: AtomicU64,
 }
 
 impl Session {
@@ -73,7 +76,7 @@ impl Session {
             .map_err(|_| Trouble::Passing(anyhow!("{peer} did not begin to speak HTTP/3")))?
             .map_err(|error| Trouble::Passing(anyhow!("lost the connection to {peer}: {error}")))?;
         tokio::spawn(driver);
-        Ok(Self { dialed, requests, send_window, retired: AtomicBool::new(false) })
+        Ok(Self { dialed, requests, send_window, retired: AtomicBool::new(false), asked: AtomicU64::new(0) })
     }
 
     /// Of what was written at most so much is not acknowledged.
@@ -91,7 +94,9 @@ impl Session {
         self.dialed.connection.stats().udp_rx.datagrams
     }
 
+    /// What one request is made with.
     pub(crate) fn requests(&self) -> Requests {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         self.requests.clone()
     }
 
@@ -128,6 +133,10 @@ impl Session {
         [stats.frame_rx, stats.frame_tx].iter().fold(0u64, |sum, frames| {
             sum.saturating_add(frames.data_blocked).saturating_add(frames.stream_data_blocked)
         })
+    }
+
+    fn rtt(&self) -> Duration {
+        self.dialed.connection.rtt(PathId::ZERO).unwrap_or_default()
     }
 
     async fn close(&self) {
@@ -281,6 +290,13 @@ impl Source {
     pub(crate) fn packets(&self) -> Option<u64> {
         let slot = self.session.try_lock().ok()?;
         slot.as_ref().filter(|session| session.alive()).map(|session| session.packets())
+    }
+
+    /// How many requests were made over the present connection, and its round-trip time.
+    pub(crate) fn requests(&self) -> (u64, Duration) {
+        let Ok(slot) = self.session.try_lock() else { return Default::default() };
+        let asked = |session: &Arc<Session>| (session.asked.load(Ordering::Relaxed), session.rtt());
+        slot.as_ref().map(asked).unwrap_or_default()
     }
 
     /// Says goodbye.

@@ -4,6 +4,7 @@
 //! so what waits is bounded, however much a server says it has.
 
 use super::already::already;
+use super::display::SIDE_BY_SIDE;
 use super::listing::{self, Kind, Listing};
 use super::names::{self, brief};
 use super::request::{self, Room};
@@ -26,9 +27,6 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Requests under way at a time, on one connection: enough to fill the path with small files.
-const AT_A_TIME: usize = 8;
 
 /// Bytes of a listing as most are.
 const USUAL_LISTING: usize = 1 << 20;
@@ -132,20 +130,26 @@ pub(super) async fn fetch_tree(
     // The last one first: depth before breadth, so that less waits.
     let mut waiting = vec![Job::List(Directory::new(url.clone(), into.to_owned(), 0))];
     let mut under_way = FuturesUnordered::new();
+    // Directories whose listing has not come.
+    let mut unlisted = 1;
     loop {
-        while under_way.len() < AT_A_TIME
+        while under_way.len() < SIDE_BY_SIDE
             && let Some(job) = waiting.pop()
         {
             under_way.push(job.carry_out(source, &bounds));
         }
-        match under_way.next().await {
+        let next = under_way.next().await;
+        let is_listing = matches!(next, Some(Done::Listed(..)));
+        match next {
             None => return Ok(tree),
             Some(Done::Fetched(path, Ok(fetched))) => {
                 tree.add(&fetched);
                 done(&path, &fetched);
             }
             Some(Done::Listed(directory, Ok(listing))) => {
-                waiting.extend(unfold(directory, listing, source, &mut tree)?);
+                let below = unfold(directory, listing, source, &mut tree)?;
+                unlisted += below.iter().filter(|job| matches!(job, Job::List(_))).count();
+                waiting.extend(below);
             }
             // Without the top there is nothing.
             Some(Done::Listed(Directory { depth: 0, .. }, Err(error))) => return Err(error),
@@ -155,6 +159,10 @@ pub(super) async fn fetch_tree(
                 tree.fail(source, &path, 1, &error);
             }
             Some(Done::Listed(_, Err(error)) | Done::Fetched(_, Err(error))) => return Err(error),
+        }
+        unlisted -= usize::from(is_listing);
+        if is_listing && unlisted == 0 {
+            source.watch().found_all();
         }
     }
 }
@@ -265,6 +273,7 @@ fn unfold(directory: Directory, listing: Listing, source: &Source, tree: &mut Tr
         match place(&directory, &entry.name, entry.kind, &mut names) {
             Ok(Some(sub)) => below.push(Job::List(sub)),
             Ok(None) => {
+                source.watch().found(entry.size);
                 files.push(Job::Fetch(Wanted { directory: directory.clone(), name: entry.name, size: entry.size }));
             }
             Err(why) => {
@@ -356,13 +365,18 @@ impl Wanted {
         if tokio::fs::symlink_metadata(path).await.is_ok_and(|here| here.is_dir()) {
             return Err(bad("a directory of that name is in the way".to_owned()).into());
         }
-        match already(source, &url, path, self.size).await? {
-            Some(fetched) => Ok(fetched),
+        let fetched = match already(source, &url, path, self.size).await? {
+            Some(fetched) => {
+                source.watch().kept(fetched.bytes);
+                fetched
+            }
             None => {
                 self.directory.make()?;
-                transfer(source, &url, &Target::File(path.to_owned())).await
+                transfer(source, &url, &Target::File(path.to_owned())).await?
             }
-        }
+        };
+        source.watch().complete(self.size, fetched.bytes);
+        Ok(fetched)
     }
 }
 

@@ -31,6 +31,14 @@ pub(crate) struct Missing<'a> {
 pub(crate) trait Watch: Send + Sync {
     /// A file begins.
     fn started(&self, _started: Started<'_>) {}
+    /// A directory holds a file of this size. It is told of before any of its files begins.
+    fn found(&self, _size: Option<u64>) {}
+    /// All files that a directory holds were found.
+    fn found_all(&self) {}
+    /// All of a file, so many bytes, was there already: it does not begin.
+    fn kept(&self, _bytes: u64) {}
+    /// A file of a directory is complete; the listing may have had another size.
+    fn complete(&self, _listed: Option<u64>, _bytes: u64) {}
     /// If the command is interrupted, what of this file has arrived is lost.
     fn fleeting(&self) {}
     /// So many more bytes arrived.

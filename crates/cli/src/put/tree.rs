@@ -10,9 +10,17 @@ const DEEPEST: usize = 64;
 pub(super) struct Tree {
     /// Itself first, parents before children.
     pub(super) directories: Vec<PathBuf>,
-    pub(super) files: Vec<PathBuf>,
+    pub(super) files: Vec<File>,
     /// What is left out, as it is found from here, and why.
     pub(super) skipped: Vec<(PathBuf, String)>,
+}
+
+/// A plain file.
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) path: PathBuf,
+    /// When it was listed, if that could be told.
+    pub(super) size: Option<u64>,
 }
 
 /// Lists everything below `root`, in the order of names. Links are not followed: they may lead anywhere.
@@ -41,7 +49,10 @@ pub(super) fn list(root: &Path) -> Tree {
             let path = dir.join(entry.file_name());
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => open.push((path, depth + 1)),
-                Ok(kind) if kind.is_file() => tree.files.push(path),
+                Ok(kind) if kind.is_file() => {
+                    let size = entry.metadata().ok().map(|found| found.len());
+                    tree.files.push(File { path, size });
+                }
                 Ok(_) => {
                     let why = format!("{} is no plain file: skipped", entry.path().display());
                     tree.skipped.push((entry.path(), why));
@@ -65,11 +76,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("a/b")).unwrap();
         std::fs::write(dir.path().join("a/b/file"), "x").unwrap();
-        std::fs::write(dir.path().join("top"), "y").unwrap();
+        std::fs::write(dir.path().join("top"), "yy").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
         let tree = list(dir.path());
-        assert_eq!(tree.files, [Path::new("top"), Path::new("a/b/file")]);
+        let files: Vec<_> = tree.files.iter().map(|file| (file.path.as_path(), file.size)).collect();
+        assert_eq!(files, [(Path::new("top"), Some(2)), (Path::new("a/b/file"), Some(1))]);
         assert_eq!(tree.directories, [Path::new(""), Path::new("a"), Path::new("a/b")]);
         let skipped: Vec<_> = tree.skipped.iter().map(|(path, _)| path.strip_prefix(dir.path()).unwrap()).collect();
         assert_eq!(skipped, if cfg!(unix) { vec![Path::new("link")] } else { vec![] });
