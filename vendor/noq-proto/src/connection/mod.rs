@@ -1277,11 +1277,7 @@ impl Connection {
         Transmit {
             destination: network_path.remote,
             size: transmit.len(),
-            ecn: if self.path_data(path_id).sending_ecn {
-                Some(EcnCodepoint::Ect0)
-            } else {
-                None
-            },
+            ecn: self.path_data_mut(path_id).take_ecn(),
             segment_size: match transmit.num_datagrams() {
                 1 => None,
                 _ => Some(transmit.segment_size()),
@@ -3013,6 +3009,8 @@ impl Connection {
         }
 
         let mut ack_eliciting_acked = false;
+        // PCC: only what was marked can be told to have been.
+        let mut ect_acked = 0;
         for packet in newly_acked.elts() {
             if let Some(info) = self.spaces[space].for_path(path).take(packet) {
                 for (acked_path_id, acked_pn) in info.largest_acked.iter() {
@@ -3026,6 +3024,7 @@ impl Connection {
                     }
                 }
                 ack_eliciting_acked |= info.ack_eliciting;
+                ect_acked += u64::from(info.ect);
 
                 // Notify MTU discovery that a packet was acked, because it might be an MTU probe
                 let path_data = self.path_data_mut(path);
@@ -3055,7 +3054,7 @@ impl Connection {
             Some(ecn) if path_data.sending_ecn && new_largest_pn.is_some() => {
                 let marked = self.spaces[space]
                     .for_path(path)
-                    .detect_ecn(newly_acked.range_count() as u64, ecn);
+                    .detect_ecn(ect_acked, ecn);
                 Some(marked)
             }
             _ => None,
@@ -3106,6 +3105,10 @@ impl Connection {
             self.path_data_mut(path).pto_count = 0;
         }
 
+        if ect_acked > 0 {
+            self.path_data_mut(path).marked_timeouts = 0; // PCC
+        }
+
         // Explicit congestion notification
         // TODO(@divma): this code is a good example of logic that should be contained in a single
         // place but it's split between the path data and the packet number space data, we should
@@ -3129,7 +3132,7 @@ impl Connection {
                         largest_sent_pn,
                     );
                 }
-            } else {
+            } else if ect_acked > 0 {
                 // We always start out sending ECN, so any ack that doesn't acknowledge it disables
                 // it.
                 debug!("ECN not acknowledged by peer");
@@ -3306,6 +3309,7 @@ impl Connection {
         pns.loss_probes = pns.loss_probes.saturating_add(count);
         let path_data = self.path_data_mut(path_id);
         path_data.pto_count = path_data.pto_count.saturating_add(1);
+        path_data.doubt_ecn();
         self.set_loss_detection_timer(now, path_id);
     }
 

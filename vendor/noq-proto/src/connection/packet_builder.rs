@@ -295,12 +295,18 @@ impl<'a, 'b> PacketBuilder<'a, 'b> {
             path_stats.sent_plpmtud_probes += is_mtud_probe as u64;
         }
 
+        // PCC: a lost packet that asks for no acknowledgement is noticed by nobody, so it is not marked.
+        let path = &mut conn.paths.get_mut(&path_id).unwrap().data;
+        path.asks_for_ack |= ack_eliciting;
+        let ect = path.sending_ecn && ack_eliciting;
+
         let packet = SentPacket {
             path_generation: conn.paths.get_mut(&path_id).unwrap().data.generation(),
             largest_acked: sent.largest_acked,
             time_sent: now,
             size,
             ack_eliciting,
+            ect,
             retransmits: sent.retransmits,
             path_retransmits: sent.path_retransmits,
             stream_frames: sent.stream_frames,

@@ -1,8 +1,8 @@
 use alloc::{boxed::Box, vec::Vec};
-use core::{cmp, net::SocketAddr};
+use core::{cmp, mem, net::SocketAddr};
 
 use thiserror::Error;
-use tracing::{debug, trace};
+use tracing::{debug, info, trace};
 
 use super::{
     PathStats, SpaceKind,
@@ -11,7 +11,7 @@ use super::{
     spaces::{PacketNumberSpace, SentPacket},
 };
 use crate::{
-    ConnectionId, Duration, FourTuple, Instant, IntMap, TIMER_GRANULARITY, TransportConfig,
+    ConnectionId, Duration, EcnCodepoint, FourTuple, Instant, IntMap, TIMER_GRANULARITY, TransportConfig,
     TransportErrorCode, VarInt,
     coding::{self, Decodable, Encodable},
     congestion,
@@ -98,6 +98,10 @@ impl<T: Into<u32>> From<T> for PathId {
     }
 }
 
+/// PCC: Probe timeouts in a row after which nothing is marked any more. One may be a lost packet;
+/// with three a handshake would take seven seconds.
+const MARKED_TIMEOUTS: u8 = 2;
+
 /// State needed for a single path ID.
 ///
 /// A single path ID can migrate according to the rules in RFC9000 §9, either voluntary or
@@ -164,6 +168,10 @@ pub(super) struct PathData {
     pub(super) rtt: RttEstimator,
     /// Whether we're enabling ECN on outgoing packets
     pub(super) sending_ecn: bool,
+    /// PCC: Probe timeouts in a row at which nothing but marked packets was lost
+    pub(super) marked_timeouts: u8,
+    /// PCC: Whether a packet of the transmit that is being built asks for an acknowledgement
+    pub(super) asks_for_ack: bool,
     /// Congestion controller state
     pub(super) congestion: Box<dyn congestion::Controller>,
     /// Pacing state
@@ -303,6 +311,8 @@ impl PathData {
             network_path,
             rtt: RttEstimator::new(config.initial_rtt),
             sending_ecn: true,
+            marked_timeouts: 0,
+            asks_for_ack: false,
             pacing: Pacer::new(
                 config.initial_rtt,
                 congestion.initial_window(),
@@ -371,7 +381,10 @@ impl PathData {
                 prev.pacing.max_bytes_per_second(),
                 now,
             ),
-            sending_ecn: true,
+            // PCC: what was found out about this peer's path holds for its next address, too.
+            sending_ecn: prev.sending_ecn,
+            marked_timeouts: 0,
+            asks_for_ack: false,
             congestion,
             app_limited: false,
             unconfirmed_challenges: Default::default(),
@@ -401,6 +414,25 @@ impl PathData {
     /// Whether we're in the process of validating this path with PATH_CHALLENGEs
     pub(super) fn is_validating_path(&self) -> bool {
         !self.unconfirmed_challenges.is_empty() || self.pending_challenge
+    }
+
+    /// PCC: Of which kind the transmit is that has been built
+    pub(super) fn take_ecn(&mut self) -> Option<EcnCodepoint> {
+        let asks_for_ack = mem::take(&mut self.asks_for_ack);
+        (asks_for_ack && self.sending_ecn).then_some(EcnCodepoint::Ect0)
+    }
+
+    /// PCC: Nothing came back for a probe timeout. From the second time in a row on nothing is marked:
+    /// some networks drop every marked packet, which no acknowledgement tells (RFC 9000 §13.4.2, A.4)
+    pub(super) fn doubt_ecn(&mut self) {
+        if !self.sending_ecn || self.in_flight.ack_eliciting == 0 {
+            return;
+        }
+        self.marked_timeouts += 1;
+        if self.marked_timeouts == MARKED_TIMEOUTS {
+            info!("nothing arrives that is marked for ECN: sending without on this path");
+            self.sending_ecn = false;
+        }
     }
 
     /// Indicates whether we're a server that hasn't validated the peer's address and hasn't
