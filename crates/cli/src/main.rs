@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod allocated;
 mod blocking;
+mod command_line;
 mod dial;
 mod disk;
 mod emulate;

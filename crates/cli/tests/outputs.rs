@@ -172,3 +172,21 @@ fn no_name_reaches_the_terminal_as_a_command() {
     let got = bench.run(&["get", &server.url(""), "-o", "\u{1b}[31mdir"]);
     assert!(got.status.success() && !said(&got).contains('\u{1b}'), "{}", said(&got));
 }
+
+#[test]
+fn a_page_of_a_simulated_scenario_names_its_own_command() {
+    let bench = Bench::new();
+    let scenario = "title = \"Mine\"\nsource = \"me\"\nalgorithms = [\"cubic\", \"quic:pcc\"]\nduration = \"2s\"\nstep = \"1s\"\n\
+                    seeds = [1]\npath = { rate = \"10Mbit\", rtt = \"20ms\", buffer = \"1bdp\" }\n";
+    std::fs::write(bench.path("client/mine.toml"), scenario).unwrap();
+    let done = bench.run(&["sim", "mine.toml", "-o", "page.html"]);
+    assert!(done.status.success(), "{}", said(&done));
+    let page = std::fs::read_to_string(bench.path("client/page.html")).unwrap();
+    assert!(
+        page.contains("<title>Simulated: Mine</title>") && page.contains("pcc sim mine.toml -o page.html"),
+        "{page}"
+    );
+    for claim in ["real Linux", "pcc lab run", "Kernels", "promises kept", "Linux simulated"] {
+        assert!(!page.contains(claim), "{claim}");
+    }
+}

@@ -29,6 +29,7 @@ pub mod machine;
 pub mod measure;
 #[cfg(target_os = "linux")]
 pub mod program;
+pub mod provenance;
 #[cfg(target_os = "linux")]
 pub mod report;
 #[cfg(target_os = "linux")]

@@ -1,10 +1,12 @@
 //! What the lab's subcommands have in common: scenarios, the program under test, and where results are kept.
 
 use super::say;
+use crate::command_line::quote;
 use crate::exit::Failure;
 use anyhow::{Context as _, bail, ensure};
 use pcc_lab::kernel::{self, Kernel, Module};
 use pcc_lab::program::{HASH, Program};
+use pcc_lab::provenance::{Build, CHANGED};
 use pcc_lab::scenario::{self, Options, Scenario, Size};
 use pcc_lab::spec::{App, Outcome};
 use pcc_lab::store::Store;
@@ -78,6 +80,18 @@ pub(super) struct Stored {
 }
 
 impl Stored {
+    /// The command that measures a scenario's runs.
+    pub(super) fn command(&self, scenario: &Scenario) -> String {
+        let mut command = format!("pcc lab run {}", quote(&scenario.written));
+        command += if self.wanted.full { " --full" } else { "" };
+        let module = self.wanted.module.as_ref().map(|path| path.to_string_lossy().into_owned());
+        let named = [("app", &self.wanted.app), ("app-server", &self.wanted.app_server), ("module", &module)];
+        for (option, value) in named.into_iter().filter_map(|(option, value)| Some((option, value.as_ref()?))) {
+            command += &format!(" --{option} {}", quote(value));
+        }
+        command
+    }
+
     /// The scenarios, the store, and the program that the QUIC flows ran.
     pub(super) fn open(&self, names: &[String]) -> anyhow::Result<(Vec<Scenario>, Store, Program)> {
         let mut scenarios = load(names, &self.wanted, &[])?;
@@ -201,6 +215,13 @@ pub(super) fn this_program() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("could not find this program's own file")
 }
 
+/// This program.
+pub(crate) fn this_build() -> anyhow::Result<Build> {
+    let path = this_program()?;
+    let program = Program::read(&path).with_context(|| format!("could not read {}", path.display()))?.hash;
+    Ok(Build { version: env!("CARGO_PKG_VERSION").into(), program, commit: commit_of(&path) })
+}
+
 /// The commit of the source tree that a program lies in, if it lies in one and git is there to ask.
 pub(super) fn commit_of(program: &Path) -> Option<String> {
     let folder = program.parent()?;
@@ -210,7 +231,7 @@ pub(super) fn commit_of(program: &Path) -> Option<String> {
     };
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     let is_changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|changes| !changes.is_empty());
-    Some(if is_changed { format!("{commit} with changes") } else { commit })
+    Some(if is_changed { format!("{commit}{CHANGED}") } else { commit })
 }
 
 /// A shard as it is written: `2/8`.

@@ -3,7 +3,8 @@
 use super::bench::{self, Stored};
 use crate::reserved::Reserved;
 use anyhow::Context as _;
-use pcc_lab::report::{self, Origin, Section};
+use pcc_lab::provenance::{Build, Provenance, Source};
+use pcc_lab::report::{self, Section};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -34,18 +35,27 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let (scenarios, store, program) = args.stored.open(&args.names)?;
     let outcomes: Vec<_> = scenarios.iter().map(|scenario| bench::outcomes(scenario, &store)).collect();
     let together = scenarios.iter().zip(&outcomes);
-    let sections: Vec<_> = together.map(|(scenario, outcomes)| Section::of(scenario, outcomes, &store)).collect();
-    let origin = Origin {
+    let sections: Vec<_> = together
+        .map(|(scenario, outcomes)| Section::of(scenario, outcomes, &store, args.stored.command(scenario)))
+        .collect();
+    let build = Build {
         version: env!("CARGO_PKG_VERSION").into(),
         commit: store.program(&program.hash).1,
         program: program.hash,
     };
-    page.write(&report::page(&sections, &origin))?;
+    if let Some(doubt) = build.doubt() {
+        super::say(&format!(
+            "{doubt}: the page says so on top. `pcc lab run all --commit COMMIT --program PATH` notes the commit of a program"
+        ));
+    }
+    let command = crate::command_line::this();
+    let provenance = Provenance { source: Source::Lab, build, command, seeds: Vec::new() };
+    page.write(&report::page(&sections, &provenance))?;
     for section in sections.iter().filter(|section| section.runs().0 > 0) {
         if let Some(dir) = &args.csv {
-            put(dir, &format!("{}.csv", section.scenario.name), &section.csv(), "--csv")?;
+            put(dir, &format!("{}.csv", section.scenario.name), &section.csv(&provenance), "--csv")?;
         }
-        for (name, picture) in args.pictures.iter().flat_map(|_| section.pictures()) {
+        for (name, picture) in args.pictures.iter().flat_map(|_| section.pictures(&provenance)) {
             put(args.pictures.as_deref().unwrap_or(Path::new(".")), &name, &picture, "--pictures")?;
         }
     }

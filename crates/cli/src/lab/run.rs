@@ -108,6 +108,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     bench::identify(&mut scenarios, &program, module.as_deref());
     let store = Store::at(&bench::results(args.results.as_deref()), &machine.kernel.identity);
     let commit = args.commit.clone().or_else(|| bench::commit_of(&machine.program));
+    if commit.is_none() {
+        say("no commit is recorded of this program: --commit COMMIT notes it for the report");
+    }
     store
         .keep_origin(&program, commit.as_deref())
         .context("could not store which commit the program is of: choose a place that can be written with --results")?;

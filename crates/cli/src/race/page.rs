@@ -11,7 +11,7 @@ pub(super) fn render(summary: &Summary<'_>) -> String {
     let end = summary.traces.iter().map(|trace| trace.time).max().unwrap_or_default();
     let data = json!({
         "summary": summary.json(),
-        "command": command_line(),
+        "command": crate::command_line::this(),
         "file": summary.source.describe(),
         "rtt_ms": summary.course.path.rtt().as_secs_f64() * 1e3,
         "capacity": capacity(summary.course, end),
@@ -19,14 +19,4 @@ pub(super) fn render(summary: &Summary<'_>) -> String {
     });
     // `</script>` in a file name must not end the data; JSON knows the escape, and `<` stands only in strings.
     TEMPLATE.replacen("{{data}}", &data.to_string().replace('<', "\\u003c"), 1)
-}
-
-/// How the race can be run again.
-fn command_line() -> String {
-    let quote = |word: String| {
-        let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=,:%".contains(c)) && !word.is_empty();
-        if plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
-    };
-    let words = std::env::args_os().skip(1).map(|word| quote(word.to_string_lossy().into_owned()));
-    core::iter::once("pcc".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }

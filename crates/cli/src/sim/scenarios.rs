@@ -3,12 +3,13 @@
 use super::outcome::{self, KERNEL};
 use super::{Run, jobs, say, translate};
 use crate::exit::Failure;
-use crate::lab::bench::Selection;
+use crate::lab::bench::{self, Selection};
 use crate::reserved::Reserved;
 use anyhow::{Context as _, anyhow};
 use pcc_lab::campaign::{self, Whole};
 use pcc_lab::check::{self, Checked, Verdict};
-use pcc_lab::report::{self, Origin, Section};
+use pcc_lab::provenance::{Provenance, Source};
+use pcc_lab::report::{self, Section};
 use pcc_lab::scenario::{self, Options, Scenario, Size};
 use pcc_lab::spec::Outcome;
 use pcc_lab::store::Store;
@@ -38,9 +39,12 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
     print(&scenario, &outcomes, args.json)?;
     if let Some(page) = page {
         // Nothing is stored: a store of its own has no times of earlier runs.
-        let section = Section::of(&scenario, &outcomes, &Store::at(Path::new(""), KERNEL));
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        page.write(&report::page(&[section], &Origin { version, program: KERNEL.into(), commit: None }))?;
+        let command = crate::command_line::this();
+        let store = Store::at(Path::new(""), KERNEL);
+        let section = Section::of(&scenario, &outcomes, &store, command.clone());
+        let (source, build) = (Source::Simulator, bench::this_build()?);
+        let provenance = Provenance { source, build, command, seeds: Vec::new() };
+        page.write(&report::page(&[section], &provenance))?;
     }
     Ok(())
 }

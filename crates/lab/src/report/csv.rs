@@ -3,10 +3,13 @@
 use super::Section;
 use super::plot::Plot;
 use crate::measure::Measure;
+use crate::provenance::{Provenance, Source};
+use crate::scenario::Run;
+use crate::spec::Outcome;
 
 /// A line for every run: its point of the sweep, empty without one, and its measures. What is swept is no column's name, since some
 /// of it is a measure's.
-pub(super) fn runs(section: &Section<'_>) -> String {
+pub(super) fn runs(section: &Section<'_>, provenance: &Provenance) -> String {
     // What no run has is no column.
     let has = |measure: &Measure| {
         let runs = section.cells.iter().flat_map(|cell| &cell.runs);
@@ -16,7 +19,7 @@ pub(super) fn runs(section: &Section<'_>) -> String {
     let mut table = line(&["scenario", "point", "algorithm", "seed"]);
     table.pop();
     table.extend(measures.iter().map(|measure| format!(",{measure}")));
-    table.push('\n');
+    table += ",measured_by,program,commit\n";
     for cell in &section.cells {
         for (run, outcome) in &cell.runs {
             let seed = run.spec.seed.to_string();
@@ -25,19 +28,33 @@ pub(super) fn runs(section: &Section<'_>) -> String {
                 let value = measure.of(&run.spec, outcome);
                 table += &value.map_or(",".into(), |value| format!(",{value:.6}"));
             }
-            table.push('\n');
+            table += &format!(",{}", line(&made(run, outcome, provenance).each_ref().map(String::as_str)));
         }
     }
     table
 }
 
+/// Who measured a run, with which program, of which commit. A run of kernel TCP alone depends on no program, and one of the QUIC
+/// stack without PCC on its source alone, whose hash is no program's.
+fn made(run: &Run, outcome: &Outcome, provenance: &Provenance) -> [String; 3] {
+    let build = &provenance.build;
+    let (by, program) = match provenance.source {
+        Source::Lab => (format!("Linux {}", outcome.kernel), run.spec.program.clone().unwrap_or_default()),
+        _ => (provenance.source.word().to_lowercase(), build.program.clone()),
+    };
+    let commit = build.commit.clone().filter(|_| program == build.program).unwrap_or_default();
+    [by, program, commit]
+}
+
 /// What a plot shows, a line a point.
-pub(super) fn plot(plot: &Plot) -> String {
-    let mut table = line(&["series", &plot.x.label, &plot.y.label, "margin"]);
+pub(super) fn plot(plot: &Plot, source: Source) -> String {
+    let mut table = line(&["series", &plot.x.label, &plot.y.label, "margin", "measured_by"]);
+    let by = source.word().to_lowercase();
     for series in &plot.series {
         for point in &series.points {
             let margin = point.y.margin.map_or(String::new(), |margin| format!("{margin:.6}"));
-            table += &line(&[&series.name, &format!("{:.6}", point.x), &format!("{:.6}", point.y.mean), &margin]);
+            let (x, y) = (format!("{:.6}", point.x), format!("{:.6}", point.y.mean));
+            table += &line(&[&series.name, &x, &y, &margin, &by]);
         }
     }
     table

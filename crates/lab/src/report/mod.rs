@@ -10,6 +10,7 @@ mod timeline;
 
 use crate::check::{self, Checked, NotJudged};
 use crate::figure::Figure;
+use crate::provenance::Provenance;
 use crate::scenario::Scenario;
 use crate::spec::Outcome;
 use crate::store::Store;
@@ -27,12 +28,14 @@ pub struct Section<'a> {
     pub checked: Vec<Result<Checked, NotJudged>>,
     /// Real time that its runs took, as far as it is known. Unit: s.
     pub real_seconds: f64,
+    /// The command that measures it again.
+    pub command: String,
     plots: Vec<Plot>,
 }
 
 impl<'a> Section<'a> {
     /// Looks at the outcomes of a scenario's runs.
-    pub fn of(scenario: &'a Scenario, outcomes: &'a [Option<Outcome>], store: &Store) -> Self {
+    pub fn of(scenario: &'a Scenario, outcomes: &'a [Option<Outcome>], store: &Store, command: String) -> Self {
         let cells = summary::cells(scenario, outcomes);
         let times = store.times();
         let known = scenario.runs.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_some());
@@ -41,7 +44,7 @@ impl<'a> Section<'a> {
         let figures = if scenario.figures.is_empty() { &default[..] } else { &scenario.figures };
         let plots = figures.iter().flat_map(|figure| plot::plots(scenario, figure, &cells)).collect();
         let checked = check::check(scenario, &cells);
-        Self { scenario, cells, checked, real_seconds, plots }
+        Self { scenario, cells, checked, real_seconds, command, plots }
     }
 
     /// How many of its runs are there, rejected ones included, and how many there should be.
@@ -51,35 +54,25 @@ impl<'a> Section<'a> {
     }
 
     /// A line for every run, with a heading.
-    pub fn csv(&self) -> String {
-        csv::runs(self)
+    pub fn csv(&self, provenance: &Provenance) -> String {
+        csv::runs(self, provenance)
     }
 
     /// Its figures as SVG on white cards, with the names of their files.
-    pub fn pictures(&self) -> Vec<(String, String)> {
+    pub fn pictures(&self, provenance: &Provenance) -> Vec<(String, String)> {
         let name = |place: usize| match place {
             0 => format!("{}.svg", self.scenario.name),
             place => format!("{}-{}.svg", self.scenario.name, place + 1),
         };
-        let draw = |(place, plot)| (name(place), svg::card(plot, &self.scenario.source));
+        let footer = provenance.line(&self.command);
+        let draw = |(place, plot)| (name(place), svg::card(plot, &self.scenario.source, &footer));
         self.plots.iter().enumerate().map(draw).collect()
     }
 }
 
-/// What made the results.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    /// Version of the lab.
-    pub version: String,
-    /// Hash of the program that QUIC flows ran.
-    pub program: String,
-    /// The commit it was built from, if that is known.
-    pub commit: Option<String>,
-}
-
 /// Everything as one page that needs nothing else, neither a network nor scripts.
-pub fn page(sections: &[Section<'_>], origin: &Origin) -> String {
-    page::render(sections, origin)
+pub fn page(sections: &[Section<'_>], provenance: &Provenance) -> String {
+    page::render(sections, provenance)
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 use super::ink::{self, Ground};
 use super::plot::Plot;
 use super::svg::{self, Size};
-use super::{Origin, Section, csv, overview};
+use super::{Section, csv, overview};
 use crate::chart::{escape, number, number_beside};
 use crate::check::{Checked, NotJudged, Verdict, short};
 use crate::measure::Measure;
+use crate::provenance::{self, Provenance, Source};
+use crate::scenario;
 use crate::summary::Mean;
 use core::fmt::Write as _;
 
@@ -55,61 +57,93 @@ fn cards(columns: &[Column], rows: impl Iterator<Item = Vec<String>>) -> String 
     text + "</tbody></table></div>\n"
 }
 
-pub(super) fn render(sections: &[Section<'_>], origin: &Origin) -> String {
+pub(super) fn render(sections: &[Section<'_>], provenance: &Provenance) -> String {
     let (light, dark) = (ink::style(false), ink::style(true));
+    let title = escape(&provenance.title(&heading_of(sections)));
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>PCC lab: results</title>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
          <style>\n:root {{ color-scheme: light dark; {LIGHT}{light} }}\n\
          @media (prefers-color-scheme: dark) {{ :root {{ {DARK}{dark} }} }}\n{CSS}</style>\n</head>\n<body>\n<main>\n"
     );
-    page += &head(sections, origin);
+    page += &head(sections, provenance);
     for section in sections {
         page += &match section.runs() {
             (0, _) => not_run(section),
-            _ => scenario(section, origin),
+            _ => scenario(section, provenance),
         };
     }
     page += "</main>\n</body>\n</html>\n";
     page
 }
 
-fn head(sections: &[Section<'_>], origin: &Origin) -> String {
+/// What the page is about.
+fn heading_of(sections: &[Section<'_>]) -> String {
+    match sections {
+        [one] => one.scenario.title.clone(),
+        all if all.iter().all(|one| scenario::names().any(|name| name == one.scenario.written)) => {
+            "PCC against today's TCPs, on the paths of the papers".into()
+        }
+        _ => "PCC against today's TCPs".into(),
+    }
+}
+
+fn head(sections: &[Section<'_>], provenance: &Provenance) -> String {
+    let is_promised = sections.iter().any(|section| !section.checked.is_empty());
+    let mut text = format!(
+        "<h1>{}</h1>\n<p class=\"dim\">{} Points are means over seeds.</p>\n",
+        escape(&provenance.title(&heading_of(sections))),
+        provenance.source.statement()
+    );
+    if let Some(doubt) = provenance.build.doubt() {
+        let _ = writeln!(text, "<p class=\"verdict miss\">Not reproducible: {}.</p>", escape(&doubt));
+    }
+    text += "<section>";
+    if is_promised {
+        let _ = writeln!(text, "<h2>{}</h2>", score(sections));
+    }
+    text += &overview(sections, provenance.source);
+    if is_promised {
+        text += promises(provenance.source);
+        let columns =
+            [left("figure"), left("verdict"), right("promises kept"), right("goals reached"), right("number")];
+        text += &cards(&columns, sections.iter().map(summary));
+    }
+    let real: f64 = sections.iter().map(|section| section.real_seconds).sum();
+    if provenance.source == Source::Lab {
+        let time = if real > 0.0 { format!("{}, added over all runs", time(real)) } else { "not recorded".into() };
+        let kernels = escape(&kernels(sections).join(", "));
+        let _ = write!(text, "<dl><dt>Kernels</dt><dd>{kernels}</dd><dt>Real time</dt><dd>{time}</dd></dl>");
+    }
+    text + &provenance.list() + "</section>\n"
+}
+
+/// How many promises are kept.
+fn score(sections: &[Section<'_>]) -> String {
     let all = || sections.iter().flat_map(|section| &section.checked);
     let count = |verdict| all().flatten().filter(|row| row.verdict == verdict).count();
     let reached = all().flatten().filter(|row| row.reaches_goal).count();
-    let (promises, not_judged) = (all().count(), all().filter(|row| row.is_err()).count());
-    let real: f64 = sections.iter().map(|section| section.real_seconds).sum();
-    let mut score = format!("{} of {promises} promises kept", count(Verdict::Pass));
+    let not_judged = all().filter(|row| row.is_err()).count();
+    let mut score = format!("{} of {} promises kept", count(Verdict::Pass), all().count());
     for (count, what) in [(count(Verdict::Miss), "missed"), (count(Verdict::Open), "open"), (not_judged, "not judged")]
     {
         if count > 0 {
             let _ = write!(score, ", {count} {what}");
         }
     }
-    let mut text = format!(
-        "<h1>PCC against today's TCPs, on the paths of the papers</h1>\n<p class=\"dim\">Measured on a real Linux network \
-         stack in virtual time; points are means over seeds.</p>\n<section><h2>{score}; {reached} {} reached</h2>\n",
-        if reached == 1 { "goal" } else { "goals" }
-    );
-    text += &overview(sections);
-    text += "<p class=\"dim\">A promise is a measure of a scenario and what it must reach; its goal is what we want it to \
-             reach. It is kept if the whole 95 % confidence interval of all seeds reaches it, missed if no part does, \
-             and open between; without all seeds it is not judged. The numbers are those of the list of promises, in \
-             which one promise may have several cases.</p>\n";
-    let columns = [left("figure"), left("verdict"), right("promises kept"), right("goals reached"), right("number")];
-    text += &cards(&columns, sections.iter().map(summary));
-    text += "<dl>";
-    let program = format!("<code>{}</code>{}", escape(&origin.program), commit(origin));
-    for (name, value) in [
-        ("QUIC flows ran", program),
-        ("Kernels", escape(&kernels(sections).join(", "))),
-        ("Real time", if real > 0.0 { format!("{}, added over all runs", time(real)) } else { "not recorded".into() }),
-        ("Lab", format!("pcc {}", escape(&origin.version))),
-    ] {
-        let _ = write!(text, "<dt>{name}</dt><dd>{value}</dd>");
+    format!("{score}; {reached} {} reached", if reached == 1 { "goal" } else { "goals" })
+}
+
+/// What a promise is.
+fn promises(source: Source) -> &'static str {
+    if source == Source::Simulator {
+        return "<p class=\"dim\">The promises are made of the lab's measurements (pcc lab check). Here simulated figures are held \
+                against them.</p>\n";
     }
-    text + "</dl></section>\n"
+    "<p class=\"dim\">A promise is a measure of a scenario and what it must reach; its goal is what we want it to reach. It is \
+     kept if the whole 95 % confidence interval of all seeds reaches it, missed if no part does, and open between; without all \
+     seeds it is not judged. The numbers are those of the list of promises, in which one promise may have several \
+     cases.</p>\n"
 }
 
 /// A scenario's line of the table on top.
@@ -140,14 +174,14 @@ fn summary(section: &Section<'_>) -> Vec<String> {
 }
 
 /// PCC's goodput by its peers', over all scenarios.
-fn overview(sections: &[Section<'_>]) -> String {
+fn overview(sections: &[Section<'_>], source: Source) -> String {
     let rows = overview::rows(sections);
     if rows.is_empty() {
         return String::new();
     }
-    let mut text = String::from(
-        "<figure><figcaption>Goodput of PCC, times that of the kernel's CUBIC and BBR: above 1 PCC moves more\
-         </figcaption>\n",
+    let mut text = format!(
+        "<figure><figcaption>Goodput of PCC, times that of {}: above 1 PCC moves more</figcaption>\n",
+        source.usual_peers()
     );
     text += &overview::legend();
     for (class, size) in SIZES {
@@ -157,10 +191,11 @@ fn overview(sections: &[Section<'_>]) -> String {
     text + "</figure>\n"
 }
 
-fn commit(origin: &Origin) -> String {
-    match &origin.commit {
-        Some(commit) => format!(" of commit <code>{}</code>", escape(commit)),
-        None => ", of which no commit is recorded".into(),
+/// Who measured a scenario.
+fn measured_by(section: &Section<'_>, source: Source) -> String {
+    match source {
+        Source::Lab => escape(&kernels(std::slice::from_ref(section)).join(", ")),
+        _ => source.statement().into(),
     }
 }
 
@@ -205,15 +240,15 @@ fn heading(section: &Section<'_>) -> String {
 }
 
 fn not_run(section: &Section<'_>) -> String {
-    let command = format!("pcc lab run {}", section.scenario.name);
-    format!("{}<p>{} <code>{}</code></p></section>\n", heading(section), badge("none", "not run"), escape(&command))
+    let command = escape(&section.command);
+    format!("{}<p>{} <code>{command}</code></p></section>\n", heading(section), badge("none", "not run"))
 }
 
-fn scenario(section: &Section<'_>, origin: &Origin) -> String {
+fn scenario(section: &Section<'_>, provenance: &Provenance) -> String {
     let mut text = heading(section);
     text += "<div class=\"figures\">";
     for plot in &section.plots {
-        text += &figure(plot);
+        text += &figure(plot, provenance.source);
     }
     text += "</div>\n";
     if section.plots.iter().any(Plot::shows_seeds) {
@@ -225,13 +260,15 @@ fn scenario(section: &Section<'_>, origin: &Origin) -> String {
     }
     text += &verdicts(&section.checked);
     text += &table(section);
-    text += &provenance(section, origin);
+    text += &made(section, provenance);
     text + "</section>\n"
 }
 
-fn figure(plot: &Plot) -> String {
+fn figure(plot: &Plot, source: Source) -> String {
+    let of = if source == Source::Simulator { " (simulated)" } else { "" };
     let class = if plot.is_small() { " class=\"small\"" } else { "" };
-    let mut text = format!("<figure{class}><figcaption>{}</figcaption>\n<div class=\"legend\">", escape(&plot.title));
+    let mut text =
+        format!("<figure{class}><figcaption>{}{of}</figcaption>\n<div class=\"legend\">", escape(&plot.title));
     for (series, is_reference) in svg::entries(plot) {
         text += "<span><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\">";
         let _ = svg::key(&mut text, series, &svg::look(series, Ground::Page), is_reference);
@@ -321,35 +358,29 @@ fn table(section: &Section<'_>) -> String {
     text + "</tbody></table></div></details>\n"
 }
 
-fn provenance(section: &Section<'_>, origin: &Origin) -> String {
+fn made(section: &Section<'_>, provenance: &Provenance) -> String {
     let scenario = section.scenario;
     let (done, wanted) = section.runs();
-    let mut seeds: Vec<_> = scenario.runs.iter().map(|run| run.spec.seed).collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    let seeds = match seeds.as_slice() {
-        [first, .., last] if seeds.len() as u64 == last - first + 1 => format!("{first} to {last}"),
-        all => all.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
-    };
+    let seeds = provenance::range(scenario.runs.iter().map(|run| run.spec.seed).collect());
     let longest = scenario.runs.iter().map(|run| run.spec.duration).max().unwrap_or_default();
     let rejected: Vec<_> = section.cells.iter().filter(|cell| !cell.rejected.is_empty()).collect();
     let name = escape(&scenario.name);
     let link = |file: &str, words: &str, table: &str| {
         format!("<a download=\"{file}\" href=\"{}\">{words}</a>", csv::address(table))
     };
-    let mut data = vec![link(&format!("{name}.csv"), "every run", &section.csv())];
+    let mut data = vec![link(&format!("{name}.csv"), "every run", &section.csv(provenance))];
     for (place, plot) in section.plots.iter().enumerate().filter(|(_, plot)| plot.x.marks.is_empty()) {
         data.push(link(
             &format!("{name}-figure-{}.csv", place + 1),
             &format!("figure {}", place + 1),
-            &csv::plot(plot),
+            &csv::plot(plot, provenance.source),
         ));
     }
     let mut rows = vec![
-        ("Command", format!("<code>pcc lab run {name}</code>")),
+        ("Command", format!("<code>{}</code>", escape(&section.command))),
         ("Runs", format!("{done} of {wanted}; seeds {seeds}; {} s of virtual time each", number(longest as f64 / 1e9))),
-        ("Kernel", escape(&kernels(std::slice::from_ref(section)).join(", "))),
-        ("Program", format!("<code>{}</code>{}", escape(&origin.program), commit(origin))),
+        ("Measured by", measured_by(section, provenance.source)),
+        ("Program", escape(&provenance.build.describe())),
         ("Data", data.join(", ")),
     ];
     if section.real_seconds > 0.0 {

@@ -85,7 +85,7 @@ pub(super) fn draw(plot: &Plot, size: Size, ground: Ground) -> String {
 }
 
 /// The plot with its title and legend on a card of its own colour, so that it is legible on any page.
-pub(super) fn card(plot: &Plot, source: &str) -> String {
+pub(super) fn card(plot: &Plot, source: &str, footer: &str) -> String {
     let (width, letter) = (840.0, 7.0);
     let mut legend = String::new();
     let (mut x, mut y) = (64.0, 82.0);
@@ -103,7 +103,8 @@ pub(super) fn card(plot: &Plot, source: &str) -> String {
         x += needed;
     }
     let top = y + 18.0;
-    let height = top + 330.0;
+    let below = top + 330.0;
+    let (height, footer) = foot(footer, below);
     let title = escape(&plot.title);
     let mut svg = format!(
         concat!(
@@ -122,9 +123,29 @@ pub(super) fn card(plot: &Plot, source: &str) -> String {
         source = escape(source),
         legend = legend,
     );
-    let _ = body(&mut svg, plot, top, Size { width, height }, Ground::Card);
-    svg.push_str("</svg>\n");
-    svg
+    let _ = body(&mut svg, plot, top, Size { width, height: below }, Ground::Card);
+    svg + &footer + "</svg>\n"
+}
+
+/// Where a card ends that has these words at its foot, and the words.
+fn foot(words: &str, below: f64) -> (f64, String) {
+    const LETTERS: usize = 118;
+    let mut lines = vec![String::new()];
+    for word in words.split_whitespace() {
+        if lines.last().is_some_and(|line| line.len() + word.len() > LETTERS) {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            *line += if line.is_empty() { "" } else { " " };
+            *line += word;
+        }
+    }
+    let (mut text, mut y) = (String::new(), below);
+    for line in lines {
+        y += 17.0;
+        let _ = write!(text, r##"<text x="24" y="{y:.1}" font-size="12" fill="#555">{}</text>"##, escape(&line));
+    }
+    (y + 12.0, text)
 }
 
 /// How a series is drawn.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::provenance::{Build, Source};
 use crate::scenario;
 use crate::spec::{FlowOutcome, FlowSample, Spec};
 
@@ -77,15 +78,16 @@ fn with_section<T>(look: impl FnOnce(&Section<'_>) -> T) -> T {
     for run in &scenario.runs {
         store.keep(&Spec { ..run.spec.clone() }, &Outcome::default(), 10.0).unwrap();
     }
-    look(&Section::of(&scenario, &outcomes, &store))
+    look(&Section::of(&scenario, &outcomes, &store, "pcc lab run small".into()))
 }
 
-fn origin() -> Origin {
-    Origin { version: "0.1.0".into(), program: "5ea1b523".into(), commit: Some("abc1234".into()) }
+fn provenance(source: Source) -> Provenance {
+    let build = Build { version: "0.1.0".into(), program: "5ea1b523".into(), commit: Some("abc1234".into()) };
+    Provenance { source, build, command: "pcc makes this page".into(), seeds: Vec::new() }
 }
 
 fn rendered() -> String {
-    with_section(|section| page(std::slice::from_ref(section), &origin()))
+    with_section(|section| page(std::slice::from_ref(section), &provenance(Source::Lab)))
 }
 
 /// Panics unless every tag is closed in its turn.
@@ -141,7 +143,7 @@ fn the_page_says_what_was_measured_promised_and_published_and_how_it_was_made() 
         ("the command", "<code>pcc lab run small</code>"),
         ("the runs", "18 of 27; seeds 1 to 3; 10 s of virtual time each"),
         ("the kernel", "Linux 6.12.1"),
-        ("the program", "<code>5ea1b523</code> of commit <code>abc1234</code>"),
+        ("the program", "commit abc1234, program 5ea1b523"),
         ("the real time", "<dt>Real time</dt><dd>3 min</dd>"),
         ("the data", "download=\"small.csv\""),
     ] {
@@ -154,11 +156,11 @@ fn a_scenario_without_results_is_shown_as_not_run() {
     let scenario = scenario::parse("small", SCENARIO).unwrap();
     let outcomes: Vec<_> = scenario.runs.iter().map(|_| None).collect();
     let dir = tempfile::tempdir().unwrap();
-    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"));
-    let page = page(std::slice::from_ref(&section), &origin());
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc lab run small".into());
+    let page = page(std::slice::from_ref(&section), &provenance(Source::Lab));
     assert_well_formed(&page);
     assert!(page.contains("not run") && page.contains("pcc lab run small") && !page.contains("PASS"));
-    assert!(section.pictures().is_empty());
+    assert!(section.pictures(&provenance(Source::Lab)).is_empty());
 }
 
 #[test]
@@ -197,7 +199,7 @@ fn marks_of_a_frontier_that_share_a_colour_have_shapes_of_their_own() {
     };
     let outcomes: Vec<_> = scenario.runs.iter().map(run).collect();
     let dir = tempfile::tempdir().unwrap();
-    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"));
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc lab run small".into());
     let marks: Vec<_> = section.plots[2].series.iter().map(|one| (one.name.as_str(), one.alike)).collect();
     assert_eq!(marks, [("pcc", 0), ("cubic", 0), ("pcc+allegro+least_gain=0", 1), ("quic:cubic", 1)]);
 }
@@ -210,7 +212,7 @@ fn without_a_sweep_each_algorithm_has_a_place_of_its_own() {
     let scenario = scenario::parse("small", &format!("{text}\n{target}")).unwrap_or_else(|error| panic!("{error}"));
     let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
     let dir = tempfile::tempdir().unwrap();
-    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"));
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc lab run small".into());
     let places: Vec<_> = section.plots[0].series.iter().map(|one| (one.name.as_str(), one.points[0].x)).collect();
     assert_eq!(places, [("pcc", 0.0), ("cubic", 1.0)]);
     assert_eq!(section.plots[0].limits.len(), 1);
@@ -226,7 +228,7 @@ fn where_points_are_names_what_must_be_reached_stands_where_it_is_measured() {
     let scenario = scenario::parse("small", &format!("{text}\n{target}")).unwrap_or_else(|error| panic!("{error}"));
     let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
     let dir = tempfile::tempdir().unwrap();
-    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"));
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc lab run small".into());
     let plot = &section.plots[0];
     let places = |number: usize| plot.series[number].points.iter().map(|point| point.x).collect::<Vec<_>>();
     assert_eq!(plot.limits.iter().map(|limit| limit.x).collect::<Vec<_>>(), places(0));
@@ -241,12 +243,15 @@ fn where_points_are_names_what_must_be_reached_stands_where_it_is_measured() {
 #[test]
 fn the_table_has_a_line_for_every_run_and_only_columns_with_values() {
     with_section(|section| {
-        let table = section.csv();
+        let table = section.csv(&provenance(Source::Lab));
         let lines: Vec<_> = table.lines().collect();
         assert_eq!(lines.len(), 1 + 18);
-        assert_eq!(lines[0], "scenario,point,algorithm,seed,goodput,share,rtt,rtt-added,loss,waste");
+        assert_eq!(
+            lines[0],
+            "scenario,point,algorithm,seed,goodput,share,rtt,rtt-added,loss,waste,measured_by,program,commit"
+        );
         assert!(lines[1].starts_with("small,0.0,quic:pcc,1,81.0"), "{}", lines[1]);
-        assert!(lines.iter().all(|line| line.split(',').count() == 10));
+        assert!(lines.iter().all(|line| line.split(',').count() == 13));
     });
 }
 
@@ -283,7 +288,7 @@ fn an_interval_below_a_logarithmic_axis_stays_within_it() {
 #[test]
 fn pictures_stand_alone() {
     with_section(|section| {
-        let pictures = section.pictures();
+        let pictures = section.pictures(&provenance(Source::Lab));
         let names: Vec<_> = pictures.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["small.svg", "small-2.svg", "small-3.svg", "small-4.svg"]);
         for (_, picture) in &pictures {
@@ -291,4 +296,35 @@ fn pictures_stand_alone() {
             assert!(picture.contains("xmlns") && !picture.contains("var("), "colours of its own");
         }
     });
+}
+
+#[test]
+fn a_simulated_page_claims_no_measurement() {
+    let page = with_section(|section| page(std::slice::from_ref(section), &provenance(Source::Simulator)));
+    assert_well_formed(&page);
+    assert!(page.contains("<title>Simulated: Loss &amp; &lt;blood&gt;</title>") && page.contains("no network stack"));
+    for claim in ["real Linux", "the kernel's CUBIC", "Kernels", "the papers"] {
+        assert!(!page.contains(claim), "{claim}");
+    }
+    assert!(page.contains("pcc makes this page") && page.contains("models of Linux"));
+}
+
+#[test]
+fn without_promises_no_score_is_told() {
+    let text = SCENARIO.split("    [[target]]").next().unwrap();
+    let scenario = scenario::parse("small", text).unwrap();
+    let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc lab run small.toml".into());
+    let page = page(&[section], &provenance(Source::Lab));
+    assert!(!page.contains("promises kept") && page.contains("pcc lab run small.toml"), "{page:.3000}");
+}
+
+#[test]
+fn a_page_without_a_commit_says_so_on_top() {
+    let mut unknown = provenance(Source::Lab);
+    unknown.build.commit = None;
+    let page = with_section(|section| page(std::slice::from_ref(section), &unknown));
+    assert!(page.contains("Not reproducible: no commit is recorded of the program 5ea1b523"));
+    assert!(!rendered().contains("Not reproducible"));
 }

@@ -102,6 +102,8 @@ pub enum ScenarioError {
 pub struct Scenario {
     /// The file's name without its ending.
     pub name: String,
+    /// How a command names it: a supplied one by its name, another by its file.
+    pub written: String,
     /// What it shows, in a few words.
     pub title: String,
     /// Which figure of which paper.
@@ -185,7 +187,8 @@ pub fn load(name: &str, options: &Options) -> Result<Scenario, ScenarioError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| ScenarioError::Unreadable { path: name.to_owned(), error })?;
         let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy());
-        return understand(&stem, &text, path.parent().unwrap_or(Path::new("")), options);
+        let scenario = understand(&stem, &text, path.parent().unwrap_or(Path::new("")), options)?;
+        return Ok(Scenario { written: name.to_owned(), ..scenario });
     }
     match SUPPLIED.iter().find(|(known, _)| *known == name) {
         Some((name, text)) => understand(name, text, Path::new(""), options),
@@ -221,6 +224,7 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
     let (parameter, key) = file.sweep.as_ref().map_or(("", ""), |sweep| sweep.parameter.names());
     Ok(Scenario {
         name: name.to_owned(),
+        written: name.to_owned(),
         title: file.title,
         source: file.source,
         published: file.published,
