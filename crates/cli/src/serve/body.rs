@@ -1,10 +1,13 @@
-//! Sends a body piece by piece, making the next one while the network takes the last.
+//! Sends a body piece by piece; of one that moves the next piece is made while the network takes the last.
 
 use super::answer::Broken;
+use super::budget::{Budget, Lease};
 use bytes::{Bytes, BytesMut};
+use core::net::IpAddr;
 use core::time::Duration;
 use h3::error::Code;
 use pcc_quic::http3::ResponseStream;
+use std::time::Instant;
 use tokio::task::JoinHandle;
 
 /// A client that takes not even a [`PART`] in so long has gone or means harm. Longer than the longest black-out that a
@@ -15,12 +18,49 @@ pub(super) const STALL: Duration = Duration::from_secs(60);
 /// each is taken when as much was acknowledged: 4.4 kbit/s will do.
 const PART: usize = 32 << 10;
 
+/// A piece of a body that moves: a trip to another thread costs as much as hashing or sending some 20 KB.
+pub(super) const LARGE: usize = 512 << 10;
+
+/// Read-ahead that all bodies may hold. Unit: bytes.
+pub(super) const MOST_AHEAD: u64 = 128 << 20;
+
+/// A client that took a piece in this time will take the next one: [`PART`] in it are 1 Mbit/s.
+const QUICK: Duration = Duration::from_millis(250);
+
 /// What a body is made of.
 pub(super) trait Pieces: Send + 'static {
-    /// Puts the next piece into the empty `buffer`, or nothing at the end. Blocks.
+    /// Puts the next piece of about `size` bytes into the empty `buffer`, or nothing at the end. Blocks.
     ///
     /// Errors: what was announced can't be sent.
-    fn next(&mut self, buffer: &mut BytesMut) -> Result<(), Broken>;
+    fn next(&mut self, buffer: &mut BytesMut, size: usize) -> Result<(), Broken>;
+}
+
+/// How much of a body is in memory: a large piece and the next one, where there is room for them and the client takes
+/// them, or else one small piece.
+#[derive(Debug)]
+pub(super) struct Ahead<'a> {
+    budget: &'a Budget,
+    network: IpAddr,
+    lease: Option<Lease>,
+}
+
+impl<'a> Ahead<'a> {
+    /// For a client of that network, who has not taken anything yet.
+    pub(super) fn new(budget: &'a Budget, network: IpAddr) -> Self {
+        Self { budget, network, lease: None }
+    }
+
+    fn size(&self) -> usize {
+        if self.lease.is_some() { LARGE } else { PART }
+    }
+
+    /// A piece was taken in that time.
+    fn took(&mut self, time: Duration) {
+        let held = self.lease.take();
+        if time < QUICK {
+            self.lease = held.or_else(|| self.budget.lease(self.network, 2 * LARGE as u64));
+        }
+    }
 }
 
 /// How far a body got.
@@ -32,29 +72,39 @@ pub(super) struct Sent<P> {
 }
 
 /// Sends everything but the end of the stream. What can't be completed is cut off, so that nobody takes it for all.
-pub(super) async fn send<P: Pieces>(stream: &mut ResponseStream, pieces: P) -> Sent<P> {
+pub(super) async fn send<P: Pieces>(stream: &mut ResponseStream, pieces: P, ahead: Ahead<'_>) -> Sent<P> {
     let mut bytes = 0;
-    let outcome = pump(stream, pieces, &mut bytes).await;
+    let outcome = pump(stream, pieces, ahead, &mut bytes).await;
     if outcome.is_err() {
         stream.stop_stream(Code::H3_INTERNAL_ERROR);
     }
     Sent { bytes, outcome }
 }
 
-async fn pump<P: Pieces>(stream: &mut ResponseStream, pieces: P, bytes: &mut u64) -> Result<P, Broken> {
-    let mut ahead = make(pieces, BytesMut::new());
+async fn pump<P: Pieces>(
+    stream: &mut ResponseStream,
+    pieces: P,
+    mut ahead: Ahead<'_>,
+    bytes: &mut u64,
+) -> Result<P, Broken> {
+    let (mut pieces, mut piece) = made(make(pieces, BytesMut::new(), PART)).await?;
     // What was sent is filled again: new memory would have to be cleared, by the kernel and once more by us.
     let mut spare = BytesMut::new();
-    loop {
-        let (pieces, piece) = ahead.await.map_err(|error| Broken::Read(error.into()))?;
-        let piece = piece?;
-        if piece.is_empty() {
-            return Ok(pieces);
-        }
-        ahead = make(pieces, spare);
-        give(stream, piece.clone(), bytes).await?;
-        spare = piece.try_into_mut().unwrap_or_default();
+    while !piece.is_empty() {
+        let begun = Instant::now();
+        (pieces, spare, piece) = if ahead.lease.is_some() {
+            let next = make(pieces, spare, ahead.size());
+            give(stream, piece.clone(), bytes).await?;
+            let (pieces, next) = made(next).await?;
+            (pieces, piece.try_into_mut().unwrap_or_default(), next)
+        } else {
+            give(stream, piece, bytes).await?;
+            let (pieces, next) = made(make(pieces, BytesMut::new(), ahead.size())).await?;
+            (pieces, BytesMut::new(), next)
+        };
+        ahead.took(begun.elapsed());
     }
+    Ok(pieces)
 }
 
 /// Sends a last piece behind what was sent, once it is there; cut off, too, if that cannot be.
@@ -87,11 +137,19 @@ async fn give(stream: &mut ResponseStream, mut piece: Bytes, bytes: &mut u64) ->
     Ok(())
 }
 
+/// A piece that is being made, and what is left.
+type Making<P> = JoinHandle<(P, Result<Bytes, Broken>)>;
+
 /// Begins to make the next piece.
-fn make<P: Pieces>(mut pieces: P, mut buffer: BytesMut) -> JoinHandle<(P, Result<Bytes, Broken>)> {
+fn make<P: Pieces>(mut pieces: P, mut buffer: BytesMut, size: usize) -> Making<P> {
     tokio::task::spawn_blocking(move || {
         buffer.clear();
-        let made = pieces.next(&mut buffer);
+        let made = pieces.next(&mut buffer, size);
         (pieces, made.map(|()| buffer.freeze()))
     })
+}
+
+async fn made<P>(making: Making<P>) -> Result<(P, Bytes), Broken> {
+    let (pieces, piece) = making.await.map_err(|error| Broken::Read(error.into()))?;
+    Ok((pieces, piece?))
 }

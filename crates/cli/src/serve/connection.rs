@@ -39,7 +39,10 @@ const GOODBYE: Duration = Duration::from_secs(10);
 const STOPPED: &[u8] = b"the server was stopped";
 
 /// Said to a client whose place another gets.
-const OTHERS_WAIT: &[u8] = b"others wait, and nothing was asked for";
+const OTHERS_WAIT: &[u8] = b"others wait for this place";
+
+/// When to ask again where too many requests are under way. Unit: s.
+const ASK_AGAIN: u32 = 5;
 
 /// Whom an answer is for.
 pub(super) struct Asker {
@@ -110,7 +113,7 @@ pub(super) async fn serve(
                 guest.rests();
             },
             () = guest.must_leave() => {
-                tracing::info!(%peer, "closed: it asked for nothing, and others want its place");
+                tracing::info!(%peer, "closed: others want its place");
                 return asker.connection.close(code(Code::H3_NO_ERROR), OTHERS_WAIT);
             }
             () = told(&mut closing), if !leaving => {
@@ -181,6 +184,12 @@ async fn answer(
     path: Option<&str>,
     stream: &mut ResponseStream,
 ) -> Result<Outcome, Broken> {
+    let Some(_lease) = service.requests.lease(asker.network(), 1) else {
+        let builder = answer::response(StatusCode::SERVICE_UNAVAILABLE).header(header::RETRY_AFTER, ASK_AGAIN);
+        let why =
+            "as many requests from this network as the server can answer at a time are under way: ask again later";
+        return answer::refuse_with(stream, builder, why).await;
+    };
     let Some(path) = path else { return answer::refuse(stream, StatusCode::NOT_FOUND, "no such file").await };
     let path = match SafePath::parse(path) {
         Ok(path) => path,

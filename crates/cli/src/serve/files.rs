@@ -1,7 +1,7 @@
 //! Answers GET and HEAD.
 
 use super::answer::{self, Broken, Outcome, response};
-use super::body::{self, Sent};
+use super::body::{self, Ahead, Sent};
 use super::conditions::{Current, Plan, plan};
 use super::connection::Asker;
 use super::listing::{Form, Listing, Place};
@@ -42,7 +42,8 @@ pub(super) async fn answer(
         Ok(Found::Directory(_)) if !path.directory => redirect(stream, request).await,
         Ok(Found::Directory(dir)) => {
             let place = Place::new(dir, service.root.clone(), path.to_path());
-            list(request.headers(), &path, place, stream, head_only).await
+            let ahead = Ahead::new(&service.ahead, asker.network());
+            list(request.headers(), &path, place, ahead, stream, head_only).await
         }
         Ok(Found::Other) => answer::refuse(stream, StatusCode::FORBIDDEN, "neither a file nor a directory").await,
         Err(error) => {
@@ -69,6 +70,7 @@ async fn list(
     headers: &HeaderMap,
     path: &SafePath,
     place: Place,
+    ahead: Ahead<'_>,
     stream: &mut ResponseStream,
     head_only: bool,
 ) -> Result<Outcome, Broken> {
@@ -93,7 +95,7 @@ async fn list(
         answer::finish(stream).await?;
         return Ok(Outcome { status, bytes: 0, cut: None });
     }
-    let Sent { bytes, outcome } = body::send(stream, listing).await;
+    let Sent { bytes, outcome } = body::send(stream, listing, ahead).await;
     let outcome = match outcome {
         Ok(_) => answer::finish(stream).await,
         Err(cut) => Err(cut),
@@ -160,7 +162,8 @@ impl Reply<'_> {
             answer::finish(stream).await?;
             return Ok(Outcome { status, bytes: 0, cut: None });
         }
-        let mut sent = body::send(stream, Part::new(self.opened.clone(), range)).await;
+        let ahead = Ahead::new(&self.service.ahead, self.asker.network());
+        let mut sent = body::send(stream, Part::new(self.opened.clone(), range), ahead).await;
         let held_back = sent.outcome.as_mut().ok().and_then(|part| Some((part.held_back()?, part.digest())));
         let rested = held_back.is_none();
         let settled = match held_back {

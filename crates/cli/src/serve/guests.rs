@@ -63,7 +63,7 @@ pub(super) struct Guest {
 }
 
 impl Guests {
-    /// At most `most` connections, and of them `most_of_one` from one address (IPv6: one /64 network).
+    /// At most `most` connections, and of them `most_of_one` from one address (IPv6: one /56 network).
     pub(crate) fn new(most: usize, most_of_one: usize) -> Self {
         Self { most, most_of_one, book: Arc::default() }
     }
@@ -109,11 +109,33 @@ impl Book {
             .filter(|(_, present)| present.proven && in_the_way(present))
             .filter_map(|(number, present)| Some((present.resting_since?, *number)))
             .filter(|(since, _)| since.elapsed() >= RESTED);
-        let Some((_, number)) = rested.min() else { return false };
+        let rested = rested.min().map(|(_, number)| number);
+        let Some(number) = rested.or_else(|| (of_one < guests.most_of_one).then(|| self.of_the_largest(of_one))?)
+        else {
+            return false;
+        };
         if let Some(present) = self.present.remove(&number) {
             present.leave.notify_one();
         }
         true
+    }
+}
+
+impl Book {
+    /// Of the network that has most connections the one that rests longest, or else the newest: if it has so many more
+    /// than the `own` of who wants in that it is not its turn next.
+    fn of_the_largest(&self, own: usize) -> Option<u64> {
+        let known = || self.present.iter().filter(|(_, present)| present.proven);
+        let mut counts = HashMap::<IpAddr, usize>::new();
+        known().for_each(|(_, present)| *counts.entry(present.network).or_default() += 1);
+        let (network, count) = counts.into_iter().max_by_key(|(network, count)| (*count, *network))?;
+        if count < own + 2 {
+            return None;
+        }
+        let order = |(number, present): &(&u64, &Present)| {
+            (present.resting_since.is_none(), present.resting_since, core::cmp::Reverse(**number))
+        };
+        known().filter(|(_, present)| present.network == network).min_by_key(order).map(|(number, _)| *number)
     }
 }
 
@@ -165,10 +187,10 @@ impl Drop for Guest {
     }
 }
 
-/// What one user can hold many addresses of: an IPv6 /64.
+/// What one user can hold many addresses of: an IPv6 /56.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 72 << 72).into(),
         v4 => v4,
     }
 }
@@ -202,9 +224,9 @@ mod tests {
         let _second = enter(&guests, "10.0.0.1").unwrap();
         assert!(enter(&guests, "10.0.0.1").is_none(), "two of one address");
         let _third = enter(&guests, "10.0.0.2").unwrap();
-        assert!(enter(&guests, "10.0.0.3").is_none(), "three in all");
+        assert!(enter(&guests, "10.0.0.2").is_none(), "three in all");
         drop(first);
-        assert!(enter(&guests, "10.0.0.1").is_some(), "a place is free again");
+        assert!(enter(&guests, "10.0.0.2").is_some(), "a place is free again");
     }
 
     #[tokio::test(start_paused = true)]
@@ -212,7 +234,8 @@ mod tests {
         let guests = Guests::new(10, 1);
         let _guest = enter(&guests, "2001:db8::1").unwrap();
         assert!(enter(&guests, "2001:db8::2").is_none());
-        assert!(enter(&guests, "2001:db8:0:1::2").is_some());
+        assert!(enter(&guests, "2001:db8:0:ff::2").is_none(), "the same /56");
+        assert!(enter(&guests, "2001:db8:0:100::2").is_some());
         let _mapped = enter(&guests, "::ffff:10.0.0.1").unwrap();
         assert!(enter(&guests, "10.0.0.1").is_none(), "the same IPv4 address");
     }
@@ -233,6 +256,20 @@ mod tests {
         let _fifth = enter(&guests, "10.0.0.5").unwrap();
         assert!(has_left(&second).await && !has_left(&fourth).await && !has_left(&working).await);
         assert!(enter(&guests, "10.0.0.6").is_none(), "those who came lately stay");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_server_takes_a_place_from_who_has_most() {
+        let guests = Guests::new(4, 4);
+        let many = [(); 3].map(|()| enter(&guests, "10.0.0.1").unwrap());
+        many.iter().for_each(Guest::works);
+        let one = enter(&guests, "10.0.0.2").unwrap();
+        one.works();
+        assert!(enter(&guests, "10.0.0.1").is_none(), "they have enough");
+        let new = [3, 4].map(|last| enter(&guests, &format!("10.0.0.{last}")).expect("there is a place"));
+        assert!(has_left(&many[2]).await && has_left(&many[1]).await, "the newest of who has most");
+        assert!(!has_left(&many[0]).await && !has_left(&one).await && !has_left(&new[0]).await);
+        assert!(enter(&guests, "10.0.0.5").is_none(), "each has one");
     }
 
     #[tokio::test(start_paused = true)]

@@ -162,7 +162,7 @@ impl Listing {
 }
 
 impl Pieces for Listing {
-    fn next(&mut self, buffer: &mut BytesMut) -> Result<(), Broken> {
+    fn next(&mut self, buffer: &mut BytesMut, _size: usize) -> Result<(), Broken> {
         match self {
             Self::Entries(entries) => entries.next(buffer).map_err(Broken::Read),
             Self::Page(page) => {
@@ -234,7 +234,7 @@ mod tests {
         let (mut text, mut piece) = (Vec::new(), BytesMut::new());
         loop {
             piece.clear();
-            listing.next(&mut piece).unwrap();
+            listing.next(&mut piece, 0).unwrap();
             assert!(piece.len() < 2 * PIECE, "{} bytes at once", piece.len());
             if piece.is_empty() {
                 return String::from_utf8(text).unwrap();

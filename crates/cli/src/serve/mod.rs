@@ -3,11 +3,13 @@
 mod announce;
 mod answer;
 mod body;
+mod budget;
 mod conditions;
 mod connection;
 mod digest;
 mod files;
 mod guests;
+mod limits;
 mod listen;
 mod listing;
 mod log;
@@ -76,7 +78,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Listening")]
     max_connections: u32,
 
-    /// Connections at a time from one address (IPv6: from one /64 network)
+    /// Connections at a time from one address (IPv6: from one /56 network)
     #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Listening")]
     max_per_address: u32,
 

@@ -9,9 +9,6 @@ use bytes::BytesMut;
 use core::ops::Range;
 use std::io;
 
-/// Read at once: a trip to another thread costs as much as hashing or sending some 20 KB.
-const CHUNK: u64 = 512 << 10;
-
 /// Bytes of a file, hashed as they are read.
 ///
 /// The last piece is given out only once it is certain that all of them were in the file at one time: either the times
@@ -73,8 +70,8 @@ impl Part {
     }
 
     /// Reads and hashes the next chunk; `false` if the file ends before.
-    pub(super) fn read(&mut self, buffer: &mut BytesMut) -> io::Result<bool> {
-        let wanted = (self.range.end - self.position).min(CHUNK) as usize;
+    pub(super) fn read(&mut self, buffer: &mut BytesMut, size: usize) -> io::Result<bool> {
+        let wanted = (self.range.end - self.position).min(size as u64) as usize;
         buffer.resize(wanted, 0);
         let read = self.opened.read(self.position, buffer)?;
         self.hasher.update(&buffer[..read]);
@@ -84,11 +81,11 @@ impl Part {
 }
 
 impl Pieces for Part {
-    fn next(&mut self, buffer: &mut BytesMut) -> Result<(), Broken> {
+    fn next(&mut self, buffer: &mut BytesMut, size: usize) -> Result<(), Broken> {
         if self.is_read() {
             return Ok(());
         }
-        if !self.read(buffer).map_err(Broken::Read)? {
+        if !self.read(buffer, size).map_err(Broken::Read)? {
             return Err(Broken::Changed);
         }
         match self.opened.standing().map_err(Broken::Read)? {
@@ -103,6 +100,7 @@ impl Pieces for Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serve::body::LARGE;
     use crate::serve::digest::Digests;
     use crate::serve::path::SafePath;
     use crate::serve::root::{Found, Root};
@@ -110,7 +108,7 @@ mod tests {
     use std::io::{Seek, SeekFrom, Write};
     use std::path::PathBuf;
 
-    const SIZE: usize = 3 * CHUNK as usize;
+    const SIZE: usize = 3 * LARGE;
 
     /// A file of three chunks, and the whole of it as a part.
     struct Bench {
@@ -137,11 +135,11 @@ mod tests {
         /// All that the part gives out, with `meanwhile` after the first piece.
         fn sent(mut self, meanwhile: impl FnOnce(&Self)) -> Result<bool, Broken> {
             let (mut sent, mut piece) = (Vec::new(), BytesMut::new());
-            self.part.next(&mut piece)?;
+            self.part.next(&mut piece, LARGE)?;
             sent.extend_from_slice(&piece);
             meanwhile(&self);
             while !self.part.is_read() {
-                self.part.next(&mut piece)?;
+                self.part.next(&mut piece, LARGE)?;
                 sent.extend_from_slice(&piece);
             }
             if let Some(look) = self.part.held_back() {

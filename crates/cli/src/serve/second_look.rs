@@ -4,6 +4,7 @@
 //! in turns with what others wait for, and only as long as somebody waits.
 
 use super::answer::Broken;
+use super::body::LARGE;
 use super::digest::{Queue, SLICE};
 use super::part::Part;
 use super::root::{Opened, Standing};
@@ -62,7 +63,7 @@ impl SecondLook {
     fn go_on(&mut self) -> Result<(), Broken> {
         let (mut buffer, mut left) = (BytesMut::new(), SLICE);
         while left > 0 && !self.again.is_read() {
-            if !self.again.read(&mut buffer).map_err(Broken::Read)? {
+            if !self.again.read(&mut buffer, LARGE).map_err(Broken::Read)? {
                 return Err(Broken::Changed);
             }
             left = left.saturating_sub(buffer.len() as u64);
@@ -116,7 +117,7 @@ mod tests {
         let mut part = Part::new(opened, 0..size);
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"another line").unwrap();
         while !part.is_read() {
-            part.next(&mut BytesMut::new()).unwrap();
+            part.next(&mut BytesMut::new(), LARGE).unwrap();
         }
         part.held_back().expect("it grew")
     }

@@ -1,8 +1,11 @@
 //! Accepts connections and their requests, within limits.
 
+use super::body;
+use super::budget::Budget;
 use super::connection;
 use super::digest::Digests;
 use super::guests::{Admission, Guests};
+use super::limits;
 use super::log::Log;
 use super::privacy::Privacy;
 use super::root::Root;
@@ -64,6 +67,10 @@ pub(super) struct Service {
     pub(super) root: Root,
     pub(super) privacy: Privacy,
     pub(super) digests: Digests,
+    /// Requests that are answered at a time.
+    pub(super) requests: Budget,
+    /// Bytes read ahead of what clients have taken.
+    pub(super) ahead: Budget,
     pub(super) uploads: Option<Uploads>,
     pub(super) log: Log,
 }
@@ -83,6 +90,8 @@ pub(crate) fn start(options: Options) -> anyhow::Result<Server> {
         root: Root::open(&options.root)?,
         privacy: options.privacy,
         digests: Digests::default(),
+        requests: Budget::new(limits::requests()),
+        ahead: Budget::new(body::MOST_AHEAD),
         uploads: options.token.map(Uploads::new),
         log: options.log,
     });

@@ -1,0 +1,239 @@
+//! A server under attack: what it holds while clients ask for much and take nothing, and what is left for others.
+#![cfg(target_os = "linux")]
+
+use bytes::Buf;
+use http::{Request, Response};
+use noq::crypto::rustls::QuicClientConfig;
+use noq::{ClientConfig, Connection, Endpoint, EndpointConfig, VarInt};
+use pcc_quic::http3::{self, RequestStream, Requests};
+use pcc_quic::transport::{self, Windows};
+use pcc_quic::{Algorithm, PacedRuntime, socket};
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// As many as a server takes of one address, and as many requests as it answers at a time on each.
+const CONNECTIONS: usize = 64;
+const REQUESTS: usize = 16;
+
+/// Addresses that attack: together they have every place.
+const ATTACKERS: u8 = 4;
+
+/// What docs/transfer.md promises.
+const MOST_MEMORY_KB: u64 = 500_000; // 512 MB
+
+/// The limit of descriptors that services have by default, and one that a server may raise it to.
+const SOFT_LIMIT: usize = 1024;
+const HARD_LIMIT: usize = 4096;
+
+/// A download that is measured.
+const LARGE: usize = 30_000_000;
+
+/// Far longer than anything here takes, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Server {
+    process: Child,
+    address: SocketAddr,
+    /// How clients connect that take all they get, and those that take next to nothing.
+    eager: ClientConfig,
+    stalled: ClientConfig,
+    _dir: tempfile::TempDir,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Server {
+    /// Serves `large`, and `many/` with so many files.
+    fn start(many: usize) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let served = dir.path().join("served");
+        std::fs::create_dir_all(served.join("many")).unwrap();
+        std::fs::write(served.join("large"), vec![8; LARGE]).unwrap();
+        (0..many).for_each(|number| std::fs::write(served.join(format!("many/{number:0>200}")), "").unwrap());
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let (cert, key) = (dir.path().join("cert.pem"), dir.path().join("key.pem"));
+        std::fs::write(&cert, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let mut process = limited(&dir.path().join("served"), &cert, &key);
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let first: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        std::thread::spawn(move || lines.for_each(drop));
+        let mut trusted = rustls::RootCertStore::empty();
+        trusted.add(made.cert.der().clone()).unwrap();
+        let mut tls = rustls::ClientConfig::builder().with_root_certificates(trusted).with_no_client_auth();
+        tls.alpn_protocols = vec![http3::ALPN.to_vec()];
+        let tls = Arc::new(QuicClientConfig::try_from(tls).unwrap());
+        let mut eager = ClientConfig::new(tls.clone());
+        eager.transport_config(Arc::new(transport::config(&Algorithm::default(), &Windows::default())));
+        let mut tiny = transport::config(&Algorithm::default(), &Windows::default());
+        tiny.stream_receive_window(VarInt::from_u32(256)).receive_window(VarInt::from_u32(8 << 10));
+        let mut stalled = ClientConfig::new(tls);
+        stalled.transport_config(Arc::new(tiny));
+        let address = first["address"].as_str().unwrap().parse().unwrap();
+        Self { process, address, eager, stalled, _dir: dir }
+    }
+
+    fn status(&self, field: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("the server runs");
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.process.id())).unwrap().count()
+    }
+
+    /// A new connection from that address, if there is a place.
+    async fn enter(&self, endpoint: &Endpoint, config: &ClientConfig) -> Option<(Requests, Connection)> {
+        let connecting = endpoint.connect_with(config.clone(), self.address, "localhost").unwrap();
+        let connection = timeout(PATIENCE, connecting).await.ok()?.ok()?;
+        let (driver, requests) = http3::client(connection.clone()).await.ok()?;
+        tokio::spawn(driver);
+        Some((requests, connection))
+    }
+
+    /// Bytes a second of a download by somebody who takes what there is; `None` if the server has no place for them.
+    async fn goodput(&self) -> Option<f64> {
+        let endpoint = endpoint(Ipv4Addr::LOCALHOST);
+        let (mut requests, connection) = self.enter(&endpoint, &self.eager).await?;
+        let begun = Instant::now();
+        let read = timeout(PATIENCE, async { read(ask(&mut requests, "/large", "*/*").await?).await });
+        let (response, bytes) = read.await.ok()?.ok()?;
+        let took = begun.elapsed();
+        connection.close(0u32.into(), b"");
+        (response.status() == 200 && bytes == LARGE).then(|| bytes as f64 / took.as_secs_f64())
+    }
+
+    /// The best of several, since other work beside it only ever slows a download down.
+    async fn best_goodput(&self, tries: usize) -> Option<f64> {
+        let mut best = None;
+        for _ in 0..tries {
+            best = best.max_by_value(self.goodput().await);
+        }
+        best
+    }
+}
+
+trait Best {
+    fn max_by_value(self, other: Self) -> Self;
+}
+
+impl Best for Option<f64> {
+    fn max_by_value(self, other: Self) -> Self {
+        match (self, other) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+fn limited(served: &Path, cert: &Path, key: &Path) -> Child {
+    let limits = format!("ulimit -Sn {SOFT_LIMIT} && ulimit -Hn {HARD_LIMIT} && exec \"$@\"");
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(limits).arg("sh").arg(env!("CARGO_BIN_EXE_pcc"));
+    command.args(["serve", "-l", "127.0.0.1:0", "--json", "-q", "--cert"]).arg(cert).arg("--key").arg(key);
+    command.arg(served).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+fn endpoint(ip: Ipv4Addr) -> Endpoint {
+    let bound = socket::bind((ip, 0).into()).unwrap();
+    Endpoint::new(EndpointConfig::default(), None, bound.socket, PacedRuntime::new().unwrap()).unwrap()
+}
+
+async fn ask(requests: &mut Requests, path: &str, accept: &str) -> anyhow::Result<RequestStream> {
+    let request = Request::get(format!("https://localhost{path}")).header("accept", accept).body(())?;
+    let mut stream = requests.send_request(request).await?;
+    stream.finish().await?;
+    Ok(stream)
+}
+
+/// Reads the answer and counts its body.
+async fn read(mut stream: RequestStream) -> anyhow::Result<(Response<()>, usize)> {
+    let response = stream.recv_response().await?;
+    let mut bytes = 0;
+    while let Some(part) = stream.recv_data().await? {
+        bytes += part.remaining();
+    }
+    Ok((response, bytes))
+}
+
+/// Everything that attackers have open.
+struct Attack {
+    _endpoints: Vec<Endpoint>,
+    connections: Vec<(Requests, Connection)>,
+    _streams: Vec<RequestStream>,
+}
+
+/// Each of so many addresses opens all the connections it gets, and on each all requests that are answered at a time.
+async fn attack(server: &Arc<Server>, path: &'static str, accept: &'static str) -> Attack {
+    let endpoints: Vec<_> = (1..=ATTACKERS).map(|last| endpoint(Ipv4Addr::new(127, 0, 1, last))).collect();
+    let (mut connections, mut streams) = (Vec::new(), Vec::new());
+    for endpoint in &endpoints {
+        let entering = (0..CONNECTIONS).map(|_| {
+            let (server, endpoint) = (server.clone(), endpoint.clone());
+            tokio::spawn(async move {
+                let (mut requests, connection) = server.enter(&endpoint, &server.stalled).await?;
+                let mut streams = Vec::new();
+                for _ in 0..REQUESTS {
+                    streams.push(ask(&mut requests, path, accept).await.ok()?);
+                }
+                Some((requests, connection, streams))
+            })
+        });
+        for entered in entering.collect::<Vec<_>>() {
+            if let Ok(Some((requests, connection, asked))) = entered.await {
+                connections.push((requests, connection));
+                streams.extend(asked);
+            }
+        }
+    }
+    Attack { _endpoints: endpoints, connections, _streams: streams }
+}
+
+#[expect(clippy::print_stderr, reason = "the figures are for whoever reads the log")]
+async fn withstands(path: &'static str, accept: &'static str, many: usize) {
+    let server = Arc::new(Server::start(many));
+    let alone = server.best_goodput(3).await.expect("nobody else is there");
+    let idle = (server.status("VmRSS:"), server.descriptors());
+    let attack = attack(&server, path, accept).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let descriptors = server.descriptors();
+    let beside = server.best_goodput(3).await;
+    let peak = server.status("VmHWM:");
+    let present = attack.connections.iter().filter(|(_, connection)| connection.close_reason().is_none()).count();
+    eprintln!(
+        "{path} {accept}: {} connections, {present} now; idle {idle:?}; peak {peak} kB, {descriptors} descriptors; \
+         goodput alone {alone:.3e} B/s, beside {beside:?}",
+        attack.connections.len(),
+    );
+    assert!(attack.connections.len() >= usize::from(ATTACKERS) * CONNECTIONS * 9 / 10, "most of them came in");
+    assert!(peak <= MOST_MEMORY_KB, "{peak} kB");
+    assert!(descriptors < HARD_LIMIT * 9 / 10, "{descriptors} descriptors");
+    let beside = beside.expect("a newcomer has a place and an answer");
+    assert!(beside >= alone / 2.0, "{beside} of {alone} bytes a second");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stalled_downloads_leave_room_for_others() {
+    withstands("/large", "*/*", 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stalled_listings_leave_room_for_others() {
+    withstands("/many/", "application/json", 2000).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stalled_pages_leave_room_for_others() {
+    withstands("/many/", "text/html", 2000).await;
+}
