@@ -6,8 +6,10 @@
 #include "driver.h"
 #include "rtt.h"
 
-/* Packets sent at once on a new path (RFC 9002 7.2), spread over half an RTT. */
+/* Packets sent at once on a path of which nothing is known (RFC 6928). */
 #define PCC_INITIAL_WINDOW 10
+/* Counters of packets wrap at four times of this. */
+#define PCC_LARGEST_WINDOW (1U << 30)
 /* No path is faster. Unit: byte/s. */
 #define PCC_FASTEST n_ratio(125000000000, 1)
 
@@ -25,6 +27,10 @@ struct pcc_flow {
 	u64 progress;
 	/* In flight at that time. */
 	u32 in_flight;
+	/* What may be in flight before the first RTT sample, and is spread over half an RTT.
+	 * Packets.
+	 */
+	u32 initial_window;
 	/* What was settled when Starting began, and what may be in flight beyond 1.5
 	 * times of what was settled since. Packets.
 	 */
@@ -69,12 +75,34 @@ PCC_PART u64 pcc_half_rtt(u64 rtt)
 	return rtt / 2 > 1000000 ? rtt / 2 : 1000000;
 }
 
-/* Ten packets in half an RTT; in less than a millisecond that would be a burst. */
+/* The window of a connection that has sent nothing is what its route (initcwnd) or a BPF program
+ * (TCP_BPF_IW) asks for, by default ten packets: TCP sets it before it calls for a congestion
+ * control. Of one that has sent something it is another congestion control's.
+ */
+PCC_PART u32 pcc_initial_window(const struct pcc_sample *sample)
+{
+	u32 most = sample->sent ? PCC_INITIAL_WINDOW : PCC_LARGEST_WINDOW;
+	u32 window = sample->window < most ? sample->window : most;
+
+	return window ? window : 1;
+}
+
+PCC_PART pcc_num pcc_initial_volume(const struct pcc_flow *flow)
+{
+	return n_from((u64)flow->initial_window * flow->sample.packet);
+}
+
+/* The initial window in half an RTT; in less than a millisecond that would be a burst. */
 PCC_PART pcc_num pcc_initial_rate(const struct pcc_flow *flow, u64 rtt)
 {
-	pcc_num packets = n_from((u64)PCC_INITIAL_WINDOW * flow->sample.packet);
+	return n_div(pcc_initial_volume(flow), n_seconds(pcc_half_rtt(rtt)));
+}
 
-	return n_div(packets, n_seconds(pcc_half_rtt(rtt)));
+/* Starting looks for the path's rate from a window of at least this on. Packets. */
+PCC_PART u32 pcc_least_start(const struct pcc_flow *flow)
+{
+	return flow->initial_window < PCC_INITIAL_WINDOW ? flow->initial_window
+							 : PCC_INITIAL_WINDOW;
 }
 
 /* What the law may know of the path. */
@@ -103,18 +131,20 @@ PCC_CALL int pcc_update_path(struct pcc_flow *flow)
 /* From here on what is in flight grows from this by what the path answers for. */
 PCC_PART void pcc_open_start_window(struct pcc_flow *flow, u64 packets)
 {
+	u32 least = pcc_least_start(flow);
+
 	flow->start_settled = flow->monitor.settled;
-	flow->start_volume = packets < PCC_INITIAL_WINDOW ? PCC_INITIAL_WINDOW
-			     : packets < 1U << 30	  ? packets
-							  : 1U << 30;
+	flow->start_volume = packets < least		    ? least
+			     : packets < PCC_LARGEST_WINDOW ? packets
+							    : PCC_LARGEST_WINDOW;
 }
 
 /* No RTT is taken for shorter. Unit: s. */
 #define PCC_SHORTEST_RTT n_ratio(1, 1000)
 
-/* Two bandwidth-delay products of the path without a queue of ours, and ten packets: a
- * bound for what a path that falls silent is sent. In Starting also what the path has
- * answered for allows.
+/* The initial window before the first RTT sample. Then two bandwidth-delay products of the path
+ * without a queue of ours, and ten packets: a bound for what a path that falls silent is sent.
+ * In Starting also what the path has answered for allows.
  */
 PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 {
@@ -123,9 +153,11 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 	u32 stale;
 
 	PCC_NEEDS(flow, 0);
+	if (!flow->rtt.smoothed) {
+		flow->window = flow->initial_window;
+		return 0;
+	}
 	least = pcc_rtt_least(&flow->rtt);
-	if (!least)
-		least = RTT_ASSUMED;
 	time = pcc_law_standing_rtt(&flow->law);
 	if (!n_known(time))
 		time = n_seconds(least);
@@ -142,17 +174,17 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 		if (stale > flow->in_flight)
 			stale = 0;
 		/* Whom its application limits may start for days: the counters wrap. */
-		if (flow->monitor.settled - flow->start_settled >= 1U << 30)
-			pcc_open_start_window(flow, 1U << 30);
+		if (flow->monitor.settled - flow->start_settled >= PCC_LARGEST_WINDOW)
+			pcc_open_start_window(flow, PCC_LARGEST_WINDOW);
 		paced = flow->start_volume + (flow->monitor.settled - flow->start_settled);
 		paced += paced / 2;
-		if (paced < PCC_INITIAL_WINDOW)
-			paced = PCC_INITIAL_WINDOW;
+		if (paced < pcc_least_start(flow))
+			paced = pcc_least_start(flow);
 		if (window > paced)
 			window = paced;
 		window += stale;
 	}
-	flow->window = window < (1U << 30) ? window : 1U << 30;
+	flow->window = window < PCC_LARGEST_WINDOW ? window : PCC_LARGEST_WINDOW;
 	return 0;
 }
 

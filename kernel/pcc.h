@@ -81,8 +81,8 @@ PCC_PART void pcc_flow_start(struct pcc_flow *flow, pcc_num rate)
 	pcc_law_start(&flow->law, rate);
 }
 
-/* Takes in an RTT sample. Starts, if it is the first one, or so much shorter that ten
- * packets could leave twice as fast: the handshake's contains what both hosts computed.
+/* Takes in an RTT sample. Starts, if it is the first one, or so much shorter that the
+ * initial window could leave twice as fast: the handshake's contains what both hosts computed.
  */
 PCC_CALL int pcc_flow_rtt(struct pcc_flow *flow)
 {
@@ -301,17 +301,17 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
 	flow->monitor.packet = flow->sample.packet;
 	flow->monitor.marks.counter = flow->sample.marked;
 	flow->start_settled = flow->monitor.settled;
-	flow->start_volume = PCC_INITIAL_WINDOW;
+	flow->initial_window = pcc_initial_window(&flow->sample);
+	flow->start_volume = flow->initial_window;
 	flow->silence_sent = flow->monitor.settled;
 	flow->answers = 1;
 	flow->utility = N_UNKNOWN;
 	flow->previous = (struct pcc_previous){ N_UNKNOWN, N_UNKNOWN, N_UNKNOWN, N_UNKNOWN };
-	/* The tenth packet asks for a pause by this before any is acknowledged. */
+	/* TCP paces by this from the tenth packet on, before any is acknowledged. */
 	if (flow->sample.taken_rtt)
 		rate = pcc_initial_rate(flow, flow->sample.taken_rtt * 1000ULL);
 	else
-		rate = n_div(n_from((u64)PCC_INITIAL_WINDOW * flow->sample.packet),
-			     n_seconds(RTT_ASSUMED));
+		rate = n_div(pcc_initial_volume(flow), n_seconds(RTT_ASSUMED));
 	rate = n_min(rate, pcc_flow_ceiling(flow));
 	pcc_law_new(&flow->law, which, rate, seed);
 	pcc_plan_next(flow);
