@@ -165,7 +165,7 @@ PCC_PART struct pcc_interval *pcc_interval_at(struct pcc_monitor *monitor, u64 l
 		if (!interval->to || left < interval->to)
 			return interval;
 	}
-	return 0;
+	return NULL;
 }
 
 /* Attributes the sample that waits to the interval in which its packet left. */

@@ -24,14 +24,19 @@ typedef long long s64;
 typedef _Bool bool;
 #define true 1
 #define false 0
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
 #define PCC_CALL __attribute__((noinline))
 #define PCC_PART static inline __attribute__((always_inline, unused))
 #elif defined(__KERNEL__)
+#include <linux/stddef.h>
 #include <linux/types.h>
 #define PCC_CALL static noinline __maybe_unused
 #define PCC_PART static __always_inline __maybe_unused
 #else
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 typedef uint8_t u8;
 typedef uint16_t u16;
