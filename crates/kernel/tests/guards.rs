@@ -347,3 +347,16 @@ fn the_initial_window_is_the_routes_until_the_rtt_is_known() {
         assert!((expected..=2 * expected).contains(&after), "{after} packets after the first of {expected}");
     }
 }
+
+#[test]
+fn a_pause_of_ten_milliseconds_is_a_busy_hosts() {
+    let mut tcp = Tcp::over(Path { rtt: 2 * MS, ..Path::default() });
+    tcp.run(SECOND);
+    tcp.path.idle = (tcp.age(), 2 * SECOND);
+    tcp.run(200 * MS);
+    assert_eq!(tcp.in_flight(), 0);
+    for (pause, is_one) in [(9900, false), (10_100, true)] {
+        let sample = Sample { now: tcp.sample.now + pause * 1000, outstanding: 0, ..tcp.sample };
+        assert_eq!(tcp.flow.clone().on_resumption(&sample), is_one, "{pause} us");
+    }
+}
