@@ -1,6 +1,7 @@
 //! Tells the program what its QUIC flows without PCC depend on, see `stack.rs`; and puts PCC's BPF object into it, if the
 //! environment says where that is.
 
+mod commit;
 mod stack;
 
 use std::path::Path;
@@ -18,10 +19,12 @@ fn main() -> std::io::Result<()> {
     for name in ["Cargo.lock", "Cargo.toml", "vendor", "crates/core/src/units.rs", "crates/quic/src"] {
         println!("cargo::rerun-if-changed={}", root.join(name).display());
     }
-    for name in ["build.rs", "stack.rs", "Cargo.toml", "../quic/Cargo.toml", "../core/Cargo.toml", "src"] {
+    for name in ["build.rs", "commit.rs", "stack.rs", "Cargo.toml", "../quic/Cargo.toml", "../core/Cargo.toml", "src"] {
         println!("cargo::rerun-if-changed={name}");
     }
     embed_object(&variable(OBJECT), &Path::new(&variable("OUT_DIR")).join("tcp_pcc.bpf.o"))?;
+    let commit = commit::of_build(&root, &variable("PROFILE"), &variable(commit::NAMED));
+    println!("cargo::rustc-env=PCC_COMMIT={commit}");
     println!("cargo::rustc-env=PCC_STACK={}", stack::hash(&root, &how)?.unwrap_or_default());
     Ok(())
 }

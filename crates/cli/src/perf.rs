@@ -6,6 +6,7 @@ mod compare;
 pub(crate) mod cpu;
 mod datagram;
 mod flow;
+mod habits;
 pub(crate) mod intervals;
 mod json;
 mod load;
@@ -30,5 +31,8 @@ use windows::Windows;
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     LogArgs::default().start(); // for warnings of what this host cannot do
+    if let Some(answer) = args.habits.answer() {
+        return Err(anyhow::anyhow!(answer).context(crate::exit::Failure::Usage));
+    }
     if args.server { runner::serve(args).await } else { runner::measure(args).await }
 }

@@ -73,6 +73,15 @@ fn a_report_is_a_page_with_every_scenario_and_its_tables_and_pictures() {
     assert!(page.len() < 4_000_000, "{} bytes are too much for a phone", page.len());
 }
 
+#[test]
+fn a_dry_run_needs_no_kernel() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pcc = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    let done = pcc.args(["lab", "run", "satellite", "--dry-run"]).env("XDG_CACHE_HOME", dir.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.contains("runs to do (0 stored)"), "{said}");
+}
+
 /// Asks the page about itself, at a given width: what is wrong with it, an empty list if nothing is.
 const INSPECTOR: &str = r#"<!DOCTYPE html><html><body style="margin:0">
 <iframe id="page" src="page.html" width="WIDTH" height="900" style="border:0"></iframe><pre id="result"></pre>

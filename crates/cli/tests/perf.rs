@@ -406,3 +406,18 @@ fn a_server_that_has_no_place_or_no_time_left_is_there_and_says_so() {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(1) && error.contains("--max-time"), "{}", told(&output));
 }
+
+#[test]
+fn iperf3_python_reads_every_kind_of_result() {
+    let server = Server::start(&[]);
+    let script = "import iperf3,sys\nr=iperf3.TestResult(sys.stdin.read())\n\
+                  print(r.error is None and r.sent_Mbps>0 and r.received_Mbps>0 and r.retransmits is not None)";
+    for words in ["-n 200KB", "-n 200KB -R", "-n 200KB --bidir", "-n 200KB -P 3", "-n 200KB --rounds 1 -C cubic,reno"] {
+        let document = server.measure(&words.split(' ').collect::<Vec<_>>()).to_string();
+        let mut python =
+            Command::new("python3").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut python.stdin.take().unwrap(), document.as_bytes()).unwrap();
+        let output = python.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "True", "{words}: {}", told(&output));
+    }
+}

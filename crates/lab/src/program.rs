@@ -1,6 +1,7 @@
 //! Which build of `pcc` a run depends on: one in which PCC sends, on all of it; one in which only CUBIC, BBR or New Reno
 //! of its QUIC stack do, on its source without PCC. So a change of PCC leaves what its peers did as it is.
 
+use crate::provenance::CHANGED;
 use crate::spec::Spec;
 use std::fs;
 use std::io;
@@ -19,6 +20,23 @@ pub struct Program {
     pub hash: String,
     /// Hash of its source without PCC; that of the file if the program does not tell it.
     pub stack: String,
+}
+
+/// What stands in a program before the commit that it was built from.
+const COMMIT: &[u8] = b"pcc-commit:";
+
+/// The commit that a program carries; none if it carries none.
+pub fn commit_in(path: &Path) -> io::Result<Option<String>> {
+    let bytes = fs::read(path)?;
+    let commit = |place: usize| {
+        let rest = bytes.get(place + COMMIT.len()..)?;
+        let end = rest.iter().take(60).position(|&byte| byte == BEHIND)?;
+        let text = core::str::from_utf8(&rest[..end]).ok()?;
+        let digits = text.strip_suffix(CHANGED).unwrap_or(text);
+        (digits.len() >= 7 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| text.to_owned())
+    };
+    let starts = (0..bytes.len()).filter(|&place| bytes[place..].starts_with(COMMIT));
+    Ok(starts.into_iter().find_map(commit))
 }
 
 impl Program {
@@ -61,6 +79,21 @@ mod tests {
     fn spec(algorithms: &[&str]) -> Spec {
         let flow = |name: &&str| FlowSpec { algorithm: (*name).into(), ..FlowSpec::default() };
         Spec { flows: algorithms.iter().map(flow).collect(), ..Spec::default() }
+    }
+
+    #[test]
+    fn a_program_carries_its_commit() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("program");
+        for (bytes, commit) in [
+            (&b"pcc-commit:\0 code pcc-commit:0123456789ab; the rest"[..], Some("0123456789ab")),
+            (b"pcc-commit:0123456789ab+changes;", Some("0123456789ab+changes")),
+            (b"pcc-commit:; the rest", None),
+            (b"an older one", None),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(commit_in(&path).unwrap().as_deref(), commit);
+        }
     }
 
     #[test]

@@ -93,14 +93,14 @@ pub enum ParseAlgorithmError {
 impl FromStr for Algorithm {
     type Err = ParseAlgorithmError;
 
-    /// Reads `pcc`, `cubic`, `bbr`, `newreno` and `fixed:100Mbit`, case aside.
+    /// Reads `pcc`, `cubic`, `bbr`, `newreno` (or `reno`) and `fixed:100Mbit`, case aside.
     fn from_str(written: &str) -> Result<Self, Self::Err> {
         let (name, rate) = written.trim().split_once(':').map_or((written.trim(), None), |(n, r)| (n, Some(r)));
         match (name.to_ascii_lowercase().as_str(), rate) {
             ("pcc", None) => Ok(Self::Pcc(PccConfig::default())),
             ("cubic", None) => Ok(Self::Cubic),
             ("bbr", None) => Ok(Self::Bbr),
-            ("newreno", None) => Ok(Self::NewReno),
+            ("newreno" | "reno", None) => Ok(Self::NewReno),
             ("fixed", rate) => Ok(Self::Fixed(rate.unwrap_or_default().parse()?)),
             _ => Err(ParseAlgorithmError::Unknown(written.to_owned())),
         }

@@ -41,7 +41,7 @@ impl Control {
     pub fn by_name(name: &str) -> Option<Self> {
         Some(match name {
             "pcc" => Self::Pcc,
-            "reno" => Self::Reno,
+            "reno" | "newreno" => Self::Reno,
             "cubic" => Self::Cubic,
             "bbr" => Self::Bbr,
             rate => Self::Fixed(rate.parse().ok()?),

@@ -6,12 +6,11 @@ use crate::exit::Failure;
 use anyhow::{Context as _, bail, ensure};
 use pcc_lab::kernel::{self, Kernel, Module};
 use pcc_lab::program::{HASH, Program};
-use pcc_lab::provenance::{Build, CHANGED};
+use pcc_lab::provenance::Build;
 use pcc_lab::scenario::{self, Options, Scenario, Size};
 use pcc_lab::spec::{App, Outcome};
 use pcc_lab::store::Store;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The name that stands for all supplied scenarios.
 const ALL: &str = "all";
@@ -219,19 +218,8 @@ pub(super) fn this_program() -> anyhow::Result<PathBuf> {
 pub(crate) fn this_build() -> anyhow::Result<Build> {
     let path = this_program()?;
     let program = Program::read(&path).with_context(|| format!("could not read {}", path.display()))?.hash;
-    Ok(Build { version: env!("CARGO_PKG_VERSION").into(), program, commit: commit_of(&path) })
-}
-
-/// The commit of the source tree that a program lies in, if it lies in one and git is there to ask.
-pub(super) fn commit_of(program: &Path) -> Option<String> {
-    let folder = program.parent()?;
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let is_changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|changes| !changes.is_empty());
-    Some(if is_changed { format!("{commit}{CHANGED}") } else { commit })
+    let commit = Some(env!("PCC_COMMIT")).filter(|commit| !commit.is_empty()).map(Into::into);
+    Ok(Build { version: env!("CARGO_PKG_VERSION").into(), program, commit })
 }
 
 /// A shard as it is written: `2/8`.

@@ -18,6 +18,10 @@ use std::path::PathBuf;
 #[used]
 static STACK: &str = concat!("pcc-stack:", env!("PCC_STACK"), ";");
 
+/// By this it finds the commit of the build.
+#[used]
+static COMMIT: &str = concat!("pcc-commit:", env!("PCC_COMMIT"), ";");
+
 /// Arguments of `pcc lab`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

@@ -6,16 +6,17 @@ use super::say;
 use crate::exit::Failure as Exit;
 use crate::interrupt::Interrupt;
 use anyhow::Context as _;
-use pcc_lab::campaign::{self, Campaign, Failure, Whole};
+use pcc_lab::campaign::{self, Campaign, Failure, Plan, Whole};
 use pcc_lab::kernel;
 use pcc_lab::machine::{Machine, memory_for};
 use pcc_lab::measure::Measure;
+use pcc_lab::program::{self, Program};
 use pcc_lab::scenario::{Run, Scenario};
 use pcc_lab::sight;
 use pcc_lab::store::Store;
 use pcc_lab::summary::{self, Cell, Mean};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -58,7 +59,7 @@ pub(super) struct Args {
     program: Option<PathBuf>,
     #[command(flatten)]
     wanted: Wanted,
-    /// The commit that it was built from, for the report [default: that of the source tree it lies in]
+    /// The commit that it was built from, for the report [default: what the program itself says]
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
     /// Where results are kept, by content: what is there is not run again [default: ~/.cache/pcc/lab/results]
@@ -92,6 +93,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Some(path) => path.canonicalize().with_context(|| format!("could not find the program {}", path.display()))?,
         None => init.clone(),
     };
+    if args.dry_run {
+        return foretell(args, &mut scenarios, &program);
+    }
     let kernel = kernel::find(&kernel::cache_dir())?;
     let machine = Machine {
         module: args.wanted.module(&scenarios, &kernel)?,
@@ -107,7 +111,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let module = args.wanted.module_identity(&scenarios)?;
     bench::identify(&mut scenarios, &program, module.as_deref());
     let store = Store::at(&bench::results(args.results.as_deref()), &machine.kernel.identity);
-    let commit = args.commit.clone().or_else(|| bench::commit_of(&machine.program));
+    let carried = program::commit_in(&machine.program).context("could not read the program under test")?;
+    if let (Some(carried), Some(named)) = (&carried, &args.commit)
+        && !carried.starts_with(named.as_str())
+        && !named.starts_with(carried.as_str())
+    {
+        let problem = format!("--commit {named}: the program says itself that it is of {carried}");
+        return Err(anyhow::anyhow!(problem).context(Exit::Usage));
+    }
+    let commit = carried.or_else(|| args.commit.clone());
     if commit.is_none() {
         say("no commit is recorded of this program: --commit COMMIT notes it for the report");
     }
@@ -115,13 +127,34 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         .keep_origin(&program, commit.as_deref())
         .context("could not store which commit the program is of: choose a place that can be written with --results")?;
     let (failures, is_stopped) = carry_out(args, &scenarios, &machine, &store)?;
-    if args.dry_run {
-        return Ok(());
-    }
     if !is_stopped {
         print_all(args, &scenarios, &store, &machine.kernel.release)?;
     }
     conclude(&failures, is_stopped, args)
+}
+
+/// Says what there is to do, also where no kernel was built yet.
+fn foretell(args: &Args, scenarios: &mut [Scenario], program: &Path) -> anyhow::Result<()> {
+    let program = Program::read(program).context("could not read the program under test")?;
+    let module = args.wanted.module_identity(scenarios)?;
+    bench::identify(scenarios, &program, module.as_deref());
+    let dir = bench::results(args.results.as_deref());
+    let kernel = kernel::find(&kernel::cache_dir()).ok().map(|kernel| kernel.identity);
+    let kernel = kernel.or_else(|| Store::usual_kernel(&dir)).unwrap_or_default();
+    announce(&campaign::plan(scenarios, &Store::at(&dir, &kernel)), args.processors().len());
+    Ok(())
+}
+
+fn announce(plan: &Plan<'_>, processors: usize) {
+    say(&match plan.missing() {
+        0 => format!("all {} runs are stored", plan.stored),
+        missing => format!(
+            "{missing} runs to do ({} stored), about {} with {} at a time",
+            plan.stored,
+            about(plan.time(processors)),
+            processors
+        ),
+    });
 }
 
 /// Runs what is missing; answers what failed, and whether it was stopped.
@@ -133,16 +166,8 @@ fn carry_out(
 ) -> anyhow::Result<(Vec<Failure>, bool)> {
     let processors = args.processors();
     let plan = campaign::plan(scenarios, store);
-    say(&match plan.missing() {
-        0 => format!("all {} runs are stored", plan.stored),
-        missing => format!(
-            "{missing} runs to do ({} stored), about {} with {} at a time",
-            plan.stored,
-            about(plan.time(processors.len())),
-            processors.len()
-        ),
-    });
-    if args.dry_run || plan.missing() == 0 {
+    announce(&plan, processors.len());
+    if plan.missing() == 0 {
         return Ok((Vec::new(), false));
     }
     let stop = stop_on_signals()?;

@@ -1,6 +1,7 @@
 //! What can be asked of `pcc perf`. The letters are iperf3's.
 
 use super::datagram::LargestDatagram;
+use super::habits::Habits;
 use crate::dial::Family;
 use crate::tls::Fingerprint;
 use crate::utility::Objective;
@@ -81,7 +82,7 @@ pub(crate) struct Args {
     pub(super) bytes: Option<Bytes>,
 
     /// Parallel streams, of one connection
-    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=32), conflicts_with = "server", help_heading = "Test")]
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = streams, conflicts_with = "server", help_heading = "Test")]
     pub(super) parallel: u32,
 
     /// Download: the server sends, with its own -C; a server of ours takes the -C given here, any other does not
@@ -93,9 +94,9 @@ pub(crate) struct Args {
     pub(super) bidir: bool,
 
     /// Most to send, all streams together (iperf3 counts each stream), for example 100M (bits); of a server, to each
-    /// client, whatever congestion control it asks for: with -R and --bidir only there
-    #[arg(short = 'b', long, value_name = "RATE", help_heading = "Test")]
-    pub(super) bitrate: Option<Rate>,
+    /// client, whatever congestion control it asks for: with -R and --bidir only there; 0 for no limit
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = bitrate, help_heading = "Test")]
+    pub(super) bitrate: Option<Bitrate>,
 
     /// The application has no more to send than this, all streams together: an application-limited source; PCC may
     /// still choose any rate
@@ -119,7 +120,7 @@ pub(crate) struct Args {
     #[arg(short = 'M', long, value_name = "SIZE", help_heading = "Test")]
     pub(super) set_mss: Option<LargestDatagram>,
 
-    /// The sender's congestion control: pcc, cubic, bbr or newreno; several (a,b,c) take turns [default: pcc]
+    /// The sender's congestion control: pcc, cubic, bbr or newreno (reno); several (a,b,c) take turns [default: pcc]
     #[arg(short = 'C', long, value_name = "NAME[,NAME]", value_delimiter = ',', help_heading = "Congestion control")]
     pub(super) congestion: Vec<Algorithm>,
 
@@ -158,6 +159,9 @@ pub(crate) struct Args {
     #[arg(short = '1', long, conflicts_with = "client", help_heading = "Server")]
     pub(super) one_off: bool,
 
+    #[command(flatten)]
+    pub(super) habits: Habits,
+
     /// Clients at a time
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "client", help_heading = "Server")]
     pub(super) max_clients: u32,
@@ -171,7 +175,16 @@ pub(crate) struct Args {
     pub(super) max_time: Duration,
 }
 
+/// The most that may be sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bitrate(Option<Rate>);
+
 impl Args {
+    /// The most that may be sent; none without a limit.
+    pub(super) fn max_rate(&self) -> Option<Rate> {
+        self.bitrate.and_then(|Bitrate(rate)| rate)
+    }
+
     /// Whether this is the side that runs the test.
     pub(crate) const fn is_client(&self) -> bool {
         self.client.is_some()
@@ -203,6 +216,17 @@ fn some_seconds(written: &str) -> Result<Duration, String> {
     seconds(written).and_then(|time| {
         if time.is_zero() { Err("a test takes some time; -t 86400 is a day".to_owned()) } else { Ok(time) }
     })
+}
+
+/// A rate; 0 is no limit, as for iperf3.
+fn bitrate(written: &str) -> Result<Bitrate, String> {
+    if written == "0" { Ok(Bitrate(None)) } else { parse(written).map(Some).map(Bitrate) }
+}
+
+/// So many streams as one connection has here.
+fn streams(written: &str) -> Result<u32, String> {
+    let count = written.parse().ok().filter(|count| (1..=32).contains(count));
+    count.ok_or_else(|| "choose 1 to 32: a test has at most 32 streams".to_owned())
 }
 
 /// A window that a transport can work with.

@@ -20,6 +20,7 @@ pub(super) fn start(test: &Test, connected: &[(SocketAddr, SocketAddr)]) -> Valu
         Until::Time(time) => (time.as_secs_f64(), 0),
         Until::Volume(bytes) => (0.0, bytes),
     };
+    let rate = test.max_rate.map_or(0.0, |rate| rate.bits_per_sec());
     let connected = connected.iter().enumerate().map(|(socket, (local, remote))| {
         json!({
             "socket": socket,
@@ -36,9 +37,13 @@ pub(super) fn start(test: &Test, connected: &[(SocketAddr, SocketAddr)]) -> Valu
             "timesecs": now.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
         },
         "connecting_to": { "host": test.peer.host, "port": test.peer.port },
-        "target_bitrate": test.max_rate.map_or(0.0, |rate| rate.bits_per_sec()),
+        "cookie": "", "tcp_mss_default": 0, "sock_bufsize": 0, "sndbuf_actual": 0, "rcvbuf_actual": 0,
+        "target_bitrate": rate,
         "test_start": {
-            "protocol": "QUIC",
+            // What iperf3 calls a reliable stream: its readers know TCP and UDP alone, and look for these figures under TCP.
+            "protocol": "TCP",
+            "blksize": 0, "blocks": 0, "tos": 0,
+            "target_bitrate": rate,
             "num_streams": load.streams,
             "omit": test.plan.omit.as_secs_f64(),
             "duration": duration,
@@ -49,6 +54,7 @@ pub(super) fn start(test: &Test, connected: &[(SocketAddr, SocketAddr)]) -> Valu
         },
         "pcc": {
             "schema_version": SCHEMA_VERSION,
+            "transport": "QUIC",
             "algorithms": test.names(),
             "rounds": test.rounds,
             "utility": test.aim.written,
@@ -89,10 +95,12 @@ pub(super) fn interval(test: &Test, turn: Turn, interval: &Interval) -> Value {
 /// `end`: what came of one run, or of several runs of one algorithm added up. Ratios and states are the last one's.
 pub(super) fn end(test: &Test, runs: &[&Run]) -> Value {
     let Some(run) = runs.last() else { return json!({}) };
+    let congestion = run.outcome.flows.first().and_then(|(_, flow)| flow.algorithm.clone());
     let mut value = json!({
         "streams": runs.iter().flat_map(|run| streams(&run.outcome)).collect::<Vec<_>>(),
         "cpu_utilization_percent": cpu_percent(&run.outcome),
-        "sender_congestion": run.outcome.flows.first().and_then(|(_, flow)| flow.algorithm.clone()),
+        "sender_congestion": congestion,
+        "sender_tcp_congestion": congestion, "receiver_tcp_congestion": congestion,
         "cut_short": run.outcome.cut_short.as_ref().map(|reason| format!("{reason:#}")),
     });
     for (index, &way) in test.plan.load.ways.iter().enumerate() {

@@ -91,7 +91,7 @@ impl Test {
                 anyhow!("`-p 0` is no valid port (1 to 65535) of a server; one that is started with it takes any");
             return Err(problem.context(Failure::Usage));
         }
-        if args.bitrate.is_some() && (args.reverse || args.bidir) {
+        if args.max_rate().is_some() && (args.reverse || args.bidir) {
             let option = if args.reverse { "-R" } else { "--bidir" };
             let problem = anyhow!(
                 "-b limits what this end sends, and with {option} the server sends: limit that where it runs, with \
@@ -124,7 +124,7 @@ impl Test {
             rounds: if algorithms.len() > 1 { args.rounds } else { 1 },
             algorithms,
             aim,
-            max_rate: args.bitrate,
+            max_rate: args.max_rate(),
             largest_datagram: args.set_mss,
             windows,
             trust: match (&args.fingerprint, &args.ca) {
@@ -331,7 +331,7 @@ pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
         algorithm,
         windows: Windows(args.window),
         largest_datagram: args.set_mss,
-        max_rate: args.bitrate,
+        max_rate: args.max_rate(),
         limits: Limits { clients: args.max_clients as usize, bytes: args.max_bytes.get(), time: args.max_time },
         once: args.one_off,
     };

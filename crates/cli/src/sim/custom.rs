@@ -2,8 +2,10 @@
 
 use super::{Ours, Run, jobs, page, table};
 use crate::exit::Failure;
+use crate::lab::bench;
 use crate::reserved::Reserved;
 use anyhow::anyhow;
+use pcc_lab::provenance::{Provenance, Source};
 use pcc_link::Path;
 use pcc_sim::{Cast, Control, Policer, Queue, Results, Scenario};
 use std::io::Write as _;
@@ -83,7 +85,10 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         }
     }
     if let (Some(page), Some(scenario), Some(results)) = (page, scenarios.first(), results.first()) {
-        page.write(&page::render(scenario, results, &names))?;
+        let (source, build) = (Source::Simulator, bench::this_build()?);
+        let command = crate::command_line::this();
+        let provenance = Provenance { source, build, command, seeds: vec![scenario.seed] };
+        page.write(&page::render(scenario, results, &names, &provenance))?;
     }
     Ok(())
 }

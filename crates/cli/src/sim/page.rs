@@ -4,6 +4,7 @@ use crate::page::page;
 use core::fmt::Write as _;
 use core::time::Duration;
 use pcc_lab::chart::{escape, number, ticks};
+use pcc_lab::provenance::Provenance;
 use pcc_sim::{Results, Scenario, WAIT};
 
 const WIDTH: f64 = 900.0;
@@ -16,7 +17,7 @@ const POINTS: usize = 600;
 const COLOURS: [&str; 8] = ["#0b6fa4", "#c0392b", "#2e8b57", "#8e44ad", "#d68910", "#16a085", "#7f8c8d", "#34495e"];
 
 /// The whole page, of one run.
-pub(super) fn render(scenario: &Scenario, results: &Results, names: &[String]) -> String {
+pub(super) fn render(scenario: &Scenario, results: &Results, names: &[String], provenance: &Provenance) -> String {
     let end = scenario.duration.as_secs_f64();
     let lines = names.iter().zip(&results.flows).map(|(name, flow)| {
         let window = (scenario.duration / POINTS as u32).max(Duration::from_millis(500));
@@ -37,8 +38,12 @@ pub(super) fn render(scenario: &Scenario, results: &Results, names: &[String]) -
     let table = escape(&super::table::text(scenario, results, &super::table::lines(scenario, results, names)));
     let goodput = chart("Goodput, Mbit/s, headers included", end, &lines.collect::<Vec<_>>());
     let waits = chart("Longest wait at the bottleneck, ms", end, &[("wait".to_owned(), waits.collect())]);
-    let body = format!("<h1>{title}</h1>\n<pre>{table}</pre>\n{goodput}{waits}");
-    page("pcc sim", "svg{overflow:visible}text{font-size:12px;fill:#444}", &body)
+    let body = format!("<h1>Simulated: {title}</h1>\n<pre>{table}</pre>\n{goodput}{waits}{}", provenance.list());
+    page(
+        &provenance.title(&format!("{}, seed {}", super::custom::way(scenario), scenario.seed)),
+        "svg{overflow:visible}code{overflow-wrap:anywhere}dd{margin:0 0 6px}text{font-size:12px;fill:#444}",
+        &body,
+    )
 }
 
 /// Lines over time, from zero to their largest value.
@@ -81,6 +86,7 @@ fn chart(title: &str, end: f64, lines: &[(String, Vec<(f64, f64)>)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pcc_lab::provenance::{Build, Source};
     use pcc_sim::Cast;
 
     #[test]
@@ -89,7 +95,11 @@ mod tests {
         let path = "rate=40Mbit,rtt=20ms,buffer=100KB".parse().unwrap();
         let scenario = Scenario::new(path, flows, 1, Duration::from_secs(5));
         let results = pcc_sim::run(&scenario).unwrap();
-        let page = render(&scenario, &results, &["slow".into(), "a<b".into()]);
+        let build = Build { version: "1".into(), program: "5ea1".into(), commit: None };
+        let command = "pcc sim here --utility mine.utility".to_owned();
+        let provenance = Provenance { source: Source::Simulator, build, command, seeds: vec![1] };
+        let page = render(&scenario, &results, &["slow".into(), "a<b".into()], &provenance);
+        assert!(page.contains("<title>Simulated: ") && page.contains("pcc sim here --utility mine.utility"));
         assert_eq!(page.matches("<polyline").count(), 3);
         assert!(page.contains("<title>slow</title>") && page.contains("a&lt;b") && !page.contains("a<b"));
         assert!(!page.contains("http"), "needs no network");
