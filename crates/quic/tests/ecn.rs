@@ -1,210 +1,141 @@
-//! Paths that drop whatever is marked for ECN.
+//! Paths that drop packets because they are marked for ECN, and paths that drop packets.
 
 mod loopback;
+mod two_ends;
 
-use core::num::NonZeroUsize;
-use core::pin::Pin;
-use core::task::{Context, Poll};
-use loopback::{PATIENCE, connect, endpoint, pattern};
-use noq::udp::{RecvMeta, Transmit};
-use noq::{AsyncTimer, AsyncUdpSocket, Connection, Endpoint, Runtime, UdpSender};
-use pcc_quic::{Algorithm, PacedRuntime, socket};
-use std::io::{self, IoSliceMut};
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
-use tokio::time::timeout;
+use pcc::rng::Rng;
+use std::time::Duration;
+use two_ends::{SECOND, Sent, TwoEnds, Who, usual};
 
-/// What the path does to packets, and has done.
-#[derive(Debug, Default)]
-struct Path {
-    drops_marked: AtomicBool,
-    /// All that is sent.
-    is_down: AtomicBool,
-    dropped: AtomicU64,
-    marked: AtomicU64,
-    unmarked: AtomicU64,
+const PIECE: usize = 300_000;
+
+fn drops_marked(sent: &Sent) -> bool {
+    !sent.marked
 }
 
-impl Path {
-    fn takes(&self, transmit: &Transmit<'_>) -> bool {
-        let is_marked = transmit.ecn.is_some();
-        let is_lost = self.is_down.load(Relaxed) || is_marked && self.drops_marked.load(Relaxed);
-        let count = match (is_lost, is_marked) {
-            (true, _) => &self.dropped,
-            (false, true) => &self.marked,
-            (false, false) => &self.unmarked,
-        };
-        count.fetch_add(1, Relaxed);
-        !is_lost
-    }
-
-    fn marked(&self) -> u64 {
-        self.marked.load(Relaxed)
-    }
+fn delivers_all(_: &Sent) -> bool {
+    true
 }
 
-/// Endpoints on both ends of a path.
-#[derive(Debug)]
-struct OverPath {
-    inner: Arc<dyn Runtime>,
-    path: Arc<Path>,
+/// A connection over a path that does nothing wrong yet.
+fn connected() -> TwoEnds {
+    let mut ends = TwoEnds::connect(usual(), delivers_all);
+    assert!(ends.run_until(SECOND, TwoEnds::is_connected));
+    ends
 }
 
-impl Runtime for OverPath {
-    fn new_timer(&self, at: Instant) -> Pin<Box<dyn AsyncTimer>> {
-        self.inner.new_timer(at)
-    }
-
-    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        self.inner.spawn(future);
-    }
-
-    fn wrap_udp_socket(&self, socket: std::net::UdpSocket) -> io::Result<Box<dyn AsyncUdpSocket>> {
-        Ok(Box::new(Socket { inner: self.inner.wrap_udp_socket(socket)?, path: Arc::clone(&self.path) }))
-    }
-
-    fn now(&self) -> Instant {
-        self.inner.now()
-    }
+/// How many of this end's datagrams since then were marked, and how many there were.
+fn marked(ends: &TwoEnds, by: Who, since: Duration) -> (usize, usize) {
+    let those = ends.sent.iter().filter(|sent| sent.by == by && sent.at >= since);
+    (those.clone().filter(|sent| sent.marked).count(), those.count())
 }
 
-#[derive(Debug)]
-struct Socket {
-    inner: Box<dyn AsyncUdpSocket>,
-    path: Arc<Path>,
+/// Whether this end marks what it sends now.
+fn marks(ends: &mut TwoEnds, by: Who) -> bool {
+    let since = ends.elapsed();
+    assert!(ends.deliver(by, PIECE, 60 * SECOND), "{:?}", ends.lost());
+    let (marked, all) = marked(ends, by, since);
+    assert!(marked == 0 || marked * 4 > all * 3, "{marked} of {all}");
+    marked > 0
 }
 
-impl AsyncUdpSocket for Socket {
-    fn create_sender(&self) -> Pin<Box<dyn UdpSender>> {
-        Box::pin(Sender { inner: self.inner.create_sender(), path: Arc::clone(&self.path) })
-    }
+#[test]
+fn a_handshake_gets_through_where_marked_packets_do_not() {
+    let mut ends = TwoEnds::connect(usual(), drops_marked);
+    assert!(ends.run_until(5 * SECOND, TwoEnds::is_connected), "not connected within 5 s");
+}
 
-    fn poll_recv(
-        &mut self,
-        cx: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-        meta: &mut [RecvMeta],
-    ) -> Poll<io::Result<usize>> {
-        self.inner.poll_recv(cx, buffers, meta)
+#[test]
+fn both_ends_stop_marking_for_good_where_it_loses_packets() {
+    let mut ends = TwoEnds::connect(usual(), drops_marked);
+    for who in [Who::Client, Who::Server] {
+        assert!(ends.deliver(who, PIECE, 20 * SECOND), "{:?}", ends.lost());
+        assert!(ends.deliver(who, PIECE, 20 * SECOND), "{:?}", ends.lost());
+        assert!(!marks(&mut ends, who), "{who:?}");
+        let (marked, _) = marked(&ends, who, Duration::ZERO);
+        assert!(marked < 40, "{who:?}: {marked} of its packets were lost so");
     }
+    // A path that has stopped to drop them is of no interest any more.
+    ends.set_path(delivers_all);
+    assert!(!marks(&mut ends, Who::Server));
+}
 
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.inner.local_addr()
-    }
-
-    fn max_receive_segments(&self) -> NonZeroUsize {
-        self.inner.max_receive_segments()
-    }
-
-    fn may_fragment(&self) -> bool {
-        self.inner.may_fragment()
+#[test]
+fn a_path_that_begins_to_drop_marked_packets_is_noticed() {
+    for (who, other) in [(Who::Client, Who::Server), (Who::Server, Who::Client)] {
+        let mut ends = connected();
+        assert!(marks(&mut ends, who));
+        ends.set_path(drops_marked);
+        assert!(ends.deliver(who, 10 * PIECE, 20 * SECOND), "{who:?}: {:?}", ends.lost());
+        assert!(!marks(&mut ends, who), "{who:?}");
+        assert!(ends.deliver(other, PIECE, 20 * SECOND), "{other:?}: {:?}", ends.lost());
     }
 }
 
-#[derive(Debug)]
-struct Sender {
-    inner: Pin<Box<dyn UdpSender>>,
-    path: Arc<Path>,
+/// The receiver has nothing of its own under way whose loss it could notice.
+#[test]
+fn acknowledgements_alone_are_not_marked() {
+    let mut ends = connected();
+    let begins = ends.elapsed();
+    ends.set_path(|sent| sent.by == Who::Server || drops_marked(sent));
+    assert!(ends.deliver(Who::Server, 10 * PIECE, 5 * SECOND), "{:?}", ends.lost());
+    let (marked, all) = marked(&ends, Who::Client, begins);
+    assert!(marked * 10 < all, "{marked} of {all}");
 }
 
-impl UdpSender for Sender {
-    fn poll_send(mut self: Pin<&mut Self>, transmit: &Transmit<'_>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if !self.path.takes(transmit) {
-            return Poll::Ready(Ok(()));
+#[test]
+fn a_path_that_drops_marked_packets_after_a_rebinding_is_noticed() {
+    for who in [Who::Client, Who::Server] {
+        let mut ends = connected();
+        assert!(marks(&mut ends, who));
+        ends.rebind();
+        ends.set_path(drops_marked);
+        ends.send(Who::Client, 1000); // the server hears of the new address
+        assert!(ends.deliver(who, 10 * PIECE, 20 * SECOND), "{who:?}: {:?}", ends.lost());
+        assert!(!marks(&mut ends, who), "{who:?}");
+    }
+}
+
+#[test]
+fn a_path_after_a_rebinding_is_tried_anew() {
+    let mut ends = TwoEnds::connect(usual(), drops_marked);
+    assert!(ends.deliver(Who::Server, PIECE, 20 * SECOND), "{:?}", ends.lost());
+    assert!(!marks(&mut ends, Who::Server));
+    ends.rebind();
+    ends.set_path(delivers_all);
+    ends.send(Who::Client, 1000);
+    assert!(ends.deliver(Who::Server, PIECE, 20 * SECOND), "{:?}", ends.lost());
+    assert!(marks(&mut ends, Who::Server));
+}
+
+/// Loss at random, with a time-out after nearly every piece that is sent.
+#[test]
+fn a_path_that_merely_loses_packets_keeps_its_marks() {
+    for seed in 0..4 {
+        let mut rng = Rng::new(seed);
+        let mut ends = connected();
+        ends.set_path(move |_| rng.unit() >= 0.3);
+        for _ in 0..500 {
+            assert!(ends.deliver(Who::Client, 3000, 100 * SECOND), "{:?}", ends.lost());
         }
-        self.inner.as_mut().poll_send(transmit, cx)
-    }
-
-    fn max_transmit_segments(&self) -> NonZeroUsize {
-        self.inner.max_transmit_segments()
+        ends.set_path(delivers_all);
+        assert!(ends.deliver(Who::Client, PIECE, 60 * SECOND));
+        assert!(marks(&mut ends, Who::Client), "seed {seed}");
     }
 }
 
-fn ends(path: &Arc<Path>) -> [Endpoint; 2] {
-    let inner = PacedRuntime::new().unwrap();
-    [(); 2].map(|()| {
-        let runtime = OverPath { inner: Arc::clone(&inner), path: Arc::clone(path) };
-        endpoint(&Algorithm::default(), Arc::new(runtime))
-    })
-}
-
-/// Sends data one way and checks what arrives.
-async fn moves(from: &Connection, to: &Connection) {
-    let data = pattern(300_000);
-    let send = async {
-        let mut stream = from.open_uni().await.unwrap();
-        stream.write_all(&data).await.unwrap();
-        stream.finish().unwrap();
-        stream.stopped().await.unwrap();
-    };
-    let receive = async { to.accept_uni().await.unwrap().read_to_end(data.len()).await.unwrap() };
-    let ((), received) = timeout(PATIENCE, async { tokio::join!(send, receive) }).await.expect("arrives in time");
-    assert!(received == data);
-}
-
-async fn moves_both_ways(client: &Connection, server: &Connection) {
-    moves(client, server).await;
-    moves(server, client).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_path_that_drops_marked_packets_carries_a_connection() {
-    let path = Arc::new(Path::default());
-    path.drops_marked.store(true, Relaxed);
-    let ends = ends(&path);
-    let (client, server) = timeout(PATIENCE, connect(&ends[0], &ends[1])).await.expect("connects");
-    moves_both_ways(&client, &server).await;
-    assert_eq!(path.marked(), 0);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_path_that_comes_to_drop_marked_packets_goes_on() {
-    let path = Arc::new(Path::default());
-    let ends = ends(&path);
-    let (client, server) = connect(&ends[0], &ends[1]).await;
-    moves_both_ways(&client, &server).await;
-    assert!(path.marked() > 100, "packets are marked while they arrive: {path:?}");
-    path.drops_marked.store(true, Relaxed);
-    moves_both_ways(&client, &server).await;
-    let dropped = path.dropped.load(Relaxed);
-    moves_both_ways(&client, &server).await;
-    assert_eq!(path.dropped.load(Relaxed), dropped, "for good");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_such_a_path_a_client_may_get_another_address() {
-    let path = Arc::new(Path::default());
-    path.drops_marked.store(true, Relaxed);
-    let ends = ends(&path);
-    let (client, server) = timeout(PATIENCE, connect(&ends[0], &ends[1])).await.expect("connects");
-    moves_both_ways(&client, &server).await;
-    let dropped = path.dropped.load(Relaxed);
-    for _ in 0..3 {
-        ends[0].rebind(socket::bind("127.0.0.1:0".parse().unwrap()).unwrap().socket).unwrap();
-        moves_both_ways(&client, &server).await;
-    }
-    assert_eq!(path.dropped.load(Relaxed), dropped, "what is known of the path holds for its next address");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_packet_or_two_leave_the_marks() {
-    let path = Arc::new(Path::default());
-    let ends = ends(&path);
-    let (client, server) = connect(&ends[0], &ends[1]).await;
-    for _ in 0..20 {
-        moves_both_ways(&client, &server).await;
-        // A time-out is due once a few hundred microseconds and the acknowledgement's delay have passed.
-        path.is_down.store(true, Relaxed);
-        client.open_uni().await.unwrap().write_all(b"lost at first").await.unwrap();
-        while path.dropped.swap(0, Relaxed) == 0 {
-            tokio::task::yield_now().await;
-        }
-        path.is_down.store(false, Relaxed);
-        let _ = server.accept_uni().await.unwrap();
-    }
-    let (marked, unmarked) = (path.marked(), path.unmarked.load(Relaxed));
-    moves(&client, &server).await;
-    assert!(path.marked() > marked + 20, "{marked} marked, {unmarked} not; now {path:?}");
+#[test]
+fn a_path_that_was_dead_keeps_its_marks_and_does_not_flap() {
+    let mut ends = connected();
+    assert!(marks(&mut ends, Who::Client));
+    let dead = ends.elapsed();
+    ends.set_path(|_| false);
+    assert!(!ends.deliver(Who::Client, PIECE, 20 * SECOND));
+    // What was on its way first, then nothing marked until something is heard again.
+    let all: Vec<_> = ends.sent.iter().filter(|sent| sent.by == Who::Client && sent.at >= dead).collect();
+    assert!(all.iter().any(|sent| !sent.marked), "{} packets", all.len());
+    assert!(all.is_sorted_by_key(|sent| !sent.marked), "it went to and fro");
+    ends.set_path(delivers_all);
+    assert!(ends.run_until(20 * SECOND, |ends| ends.received(Who::Server) >= 2 * PIECE), "{:?}", ends.lost());
+    assert!(marks(&mut ends, Who::Client));
 }

@@ -5,7 +5,7 @@ pub(crate) mod notes;
 pub(crate) mod relay;
 
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq::{ClientConfig, Connection, Endpoint, Runtime, ServerConfig, TokioRuntime};
+use noq::{ClientConfig, Connection, Endpoint, Runtime, ServerConfig, TokioRuntime, TransportConfig};
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PacedRuntime, http3, socket};
 use std::net::SocketAddr;
@@ -49,6 +49,20 @@ pub(crate) fn endpoint(algorithm: &Algorithm, runtime: Arc<dyn Runtime>) -> Endp
 
 /// The same with other windows.
 pub(crate) fn endpoint_with(algorithm: &Algorithm, windows: &Windows, runtime: Arc<dyn Runtime>) -> Endpoint {
+    let (server, client) = configured(transport::config(algorithm, windows));
+    let bound = socket::bind("127.0.0.1:0".parse().expect("an address")).expect("a socket");
+    let endpoint = Endpoint::new(Default::default(), Some(server), bound.socket, runtime).expect("an endpoint");
+    endpoint.set_default_client_config(client);
+    endpoint
+}
+
+/// Both ends with this transport; they trust each other.
+pub(crate) fn configured(transport: TransportConfig) -> (ServerConfig, ClientConfig) {
+    configured_with(transport, 1)
+}
+
+/// The same with a chain of so many certificates, which are some 400 bytes each.
+pub(crate) fn configured_with(transport: TransportConfig, certificates: usize) -> (ServerConfig, ClientConfig) {
     let certificate = CERTIFIED.cert.der().clone();
     let key = rustls_pki_types::PrivatePkcs8KeyDer::from(CERTIFIED.signing_key.serialize_der()).into();
     let mut trusted = rustls::RootCertStore::empty();
@@ -56,22 +70,18 @@ pub(crate) fn endpoint_with(algorithm: &Algorithm, windows: &Windows, runtime: A
 
     let mut server_tls = rustls::ServerConfig::builder()
         .with_no_client_auth()
-        .with_single_cert(vec![certificate], key)
+        .with_single_cert(vec![certificate; certificates], key)
         .expect("the key fits the certificate");
     server_tls.alpn_protocols = vec![http3::ALPN.to_vec()];
     let mut client_tls = rustls::ClientConfig::builder().with_root_certificates(trusted).with_no_client_auth();
     client_tls.alpn_protocols = vec![http3::ALPN.to_vec()];
 
-    let transport = Arc::new(transport::config(algorithm, windows));
+    let transport = Arc::new(transport);
     let mut server = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(server_tls).expect("TLS 1.3")));
     server.transport_config(Arc::clone(&transport));
     let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(client_tls).expect("TLS 1.3")));
     client.transport_config(transport);
-
-    let bound = socket::bind("127.0.0.1:0".parse().expect("an address")).expect("a socket");
-    let endpoint = Endpoint::new(Default::default(), Some(server), bound.socket, runtime).expect("an endpoint");
-    endpoint.set_default_client_config(client);
-    endpoint
+    (server, client)
 }
 
 /// Connects `from` to `to`.

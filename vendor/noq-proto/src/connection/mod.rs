@@ -69,6 +69,9 @@ mod datagrams;
 use datagrams::DatagramState;
 pub use datagrams::{Datagrams, SendDatagramError};
 
+mod ecn;
+use ecn::Ecn;
+
 mod mtud;
 mod pacing;
 
@@ -1257,6 +1260,14 @@ impl Connection {
             "must not be called with an empty transmit buffer"
         );
 
+        // PCC: to tell what became of a marked packet of which we are not sure that it arrives.
+        if transmit.ect {
+            let next = self.spaces[SpaceId::Data]
+                .for_path(path_id)
+                .peek_tx_number();
+            self.path_data_mut(path_id).ecn.on_marked_sent(next);
+        }
+
         let network_path = self.path_data(path_id).network_path;
         trace!(
             segment_size = transmit.segment_size(),
@@ -1277,7 +1288,7 @@ impl Connection {
         Transmit {
             destination: network_path.remote,
             size: transmit.len(),
-            ecn: self.path_data_mut(path_id).take_ecn(),
+            ecn: transmit.ect.then_some(EcnCodepoint::Ect0),
             segment_size: match transmit.num_datagrams() {
                 1 => None,
                 _ => Some(transmit.segment_size()),
@@ -1364,9 +1375,18 @@ impl Connection {
             }
             None => max_datagrams,
         };
+        // PCC: what is marked to find out whether that arrives goes alone.
+        let max_datagrams = match path.ecn.is_trial_due() {
+            true => NonZeroUsize::MIN,
+            false => max_datagrams,
+        };
 
         // Set the segment size to this path's MTU for on-path data.
-        let pmtu = path.current_mtu().into();
+        // PCC: a datagram is not larger than what anti-amplification leaves.
+        let pmtu = cmp::min(
+            path.current_mtu().into(),
+            self.anti_amplification_budget(path_id),
+        );
         let mut transmit = TransmitBuf::new(buf, max_datagrams, pmtu);
 
         // Iterate over the available spaces.
@@ -1958,15 +1978,15 @@ impl Connection {
         now: Instant,
     ) -> PathBlocked {
         // Anti-amplification is only based on `total_sent`, which gets updated after
-        // the transmit is sent. Therefore we pass the amount of bytes for datagrams
-        // that are already created, as well as 1 byte for starting another datagram. If
-        // there is any anti-amplification budget left, we always allow a full MTU to be
-        // sent (see https://github.com/quinn-rs/quinn/issues/1082).
-        if self.side().is_server()
-            && self
-                .path_data(path_id)
-                .anti_amplification_blocked(transmit.len() as u64 + 1)
-        {
+        // the transmit is sent. Therefore we add the amount of bytes for datagrams
+        // that are already created. PCC: what is left must hold a whole datagram, where
+        // before one byte sufficed: RFC 9000 §8.1 has no exception. A client that hears
+        // nothing sends again (RFC 9002 §6.2.2.1), which brings three times as much.
+        let needed = cmp::max(
+            transmit.segment_size(),
+            self.smallest_datagram(path_id, can_send.close),
+        );
+        if self.anti_amplification_budget(path_id) < transmit.len() + needed {
             trace!(?space_id, %path_id, "blocked by anti-amplification");
             return PathBlocked::AntiAmplification;
         }
@@ -2005,6 +2025,29 @@ impl Connection {
         }
 
         PathBlocked::No
+    }
+
+    /// PCC: Bytes that may be sent before the peer's address is validated or the peer sends more.
+    fn anti_amplification_budget(&self, path_id: PathId) -> usize {
+        match self.side() {
+            Side::Client => usize::MAX,
+            Side::Server => self.path_data(path_id).anti_amplification_budget(),
+        }
+    }
+
+    /// PCC: A smaller datagram than this is not begun. In the handshake those with Initial packets
+    /// are padded to this size (RFC 9000 §14.1), and ACK and CONNECTION_CLOSE frames are written
+    /// without a look at the room. After a migration nothing goes to the new address before it is
+    /// validated but a few small frames, first of all PATH_CHALLENGE, and an acknowledgement that
+    /// comes from there may allow no more than them.
+    fn smallest_datagram(&self, path_id: PathId, is_close: bool) -> usize {
+        if self.path_data(path_id).validated {
+            0
+        } else if self.is_handshaking() || is_close {
+            MIN_INITIAL_SIZE.into()
+        } else {
+            MIN_PACKET_SPACE
+        }
     }
 
     /// Send PATH_CHALLENGE for a previous path if necessary
@@ -2268,7 +2311,8 @@ impl Connection {
 
                 let was_anti_amplification_blocked = self
                     .path(path_id)
-                    .map(|path| path.anti_amplification_blocked(1))
+                    // PCC: `1` before, as in all places that ask this.
+                    .map(|path| path.anti_amplification_blocked(MIN_INITIAL_SIZE.into()))
                     // We never tried to send on an non-existing (new) path so have not been
                     // anti-amplification blocked for it previously.
                     .unwrap_or(false);
@@ -2594,6 +2638,7 @@ impl Connection {
                             trace!(?path.data.lost_challenge_count, "path challenge deemed lost");
                             path.data.pending_challenge = true;
                             path.data.lost_challenge_count += 1;
+                            path.data.ecn.on_timeout(); // PCC
                             self.timers.set(
                                 Timer::PerPath(path_id, PathTimer::PathChallengeLost),
                                 now + path.data.on_path_challenge_pto(),
@@ -3009,8 +3054,7 @@ impl Connection {
         }
 
         let mut ack_eliciting_acked = false;
-        // PCC: only what was marked can be told to have been.
-        let mut ect_acked = 0;
+        let mut ect_acked = 0; // PCC
         for packet in newly_acked.elts() {
             if let Some(info) = self.spaces[space].for_path(path).take(packet) {
                 for (acked_path_id, acked_pn) in info.largest_acked.iter() {
@@ -3024,7 +3068,17 @@ impl Connection {
                     }
                 }
                 ack_eliciting_acked |= info.ack_eliciting;
+
+                // PCC: whether what is marked arrives
                 ect_acked += u64::from(info.ect);
+                let path_data = self.path_data_mut(path);
+                if info.path_generation == path_data.generation() {
+                    if info.ect {
+                        path_data.ecn.on_marked_acked();
+                    } else if space == SpaceId::Data {
+                        path_data.ecn.on_unmarked_acked(packet);
+                    }
+                }
 
                 // Notify MTU discovery that a packet was acked, because it might be an MTU probe
                 let path_data = self.path_data_mut(path);
@@ -3051,10 +3105,9 @@ impl Connection {
         // PCC: counted before the end of the acknowledgements, so that a controller knows of which
         // packets these are; what noq does about them follows below, where it always did.
         let ecn = match ack.ecn {
-            Some(ecn) if path_data.sending_ecn && new_largest_pn.is_some() => {
-                let marked = self.spaces[space]
-                    .for_path(path)
-                    .detect_ecn(ect_acked, ecn);
+            Some(ecn) if path_data.ecn != Ecn::Off && new_largest_pn.is_some() => {
+                let ect_acked = cmp::min(newly_acked.range_count() as u64, ect_acked);
+                let marked = self.spaces[space].for_path(path).detect_ecn(ect_acked, ecn);
                 Some(marked)
             }
             _ => None,
@@ -3105,15 +3158,11 @@ impl Connection {
             self.path_data_mut(path).pto_count = 0;
         }
 
-        if ect_acked > 0 {
-            self.path_data_mut(path).marked_timeouts = 0; // PCC
-        }
-
         // Explicit congestion notification
         // TODO(@divma): this code is a good example of logic that should be contained in a single
         // place but it's split between the path data and the packet number space data, we should
         // find a way to make this work without two lookups
-        if self.path_data(path).sending_ecn {
+        if self.path_data(path).ecn != Ecn::Off {
             if ack.ecn.is_some() {
                 // We only examine ECN counters from ACKs that we are certain we received in
                 // transmit order, allowing us to compute an increase in ECN counts
@@ -3136,7 +3185,7 @@ impl Connection {
                 // We always start out sending ECN, so any ack that doesn't acknowledge it disables
                 // it.
                 debug!("ECN not acknowledged by peer");
-                self.path_data_mut(path).sending_ecn = false;
+                self.path_data_mut(path).ecn.on_invalid();
             }
         }
 
@@ -3194,7 +3243,7 @@ impl Connection {
             Err(e) => {
                 debug!("halting ECN due to verification failure: {}", e);
 
-                self.path_data_mut(path).sending_ecn = false;
+                self.path_data_mut(path).ecn.on_invalid();
                 // Wipe out the existing value because it might be garbage and could interfere with
                 // future attempts to use ECN on new paths.
                 self.spaces[space].for_path(path).ecn_feedback = frame::EcnCounts::ZERO;
@@ -3309,7 +3358,7 @@ impl Connection {
         pns.loss_probes = pns.loss_probes.saturating_add(count);
         let path_data = self.path_data_mut(path_id);
         path_data.pto_count = path_data.pto_count.saturating_add(1);
-        path_data.doubt_ecn();
+        path_data.ecn.on_timeout(); // PCC
         self.set_loss_detection_timer(now, path_id);
     }
 
@@ -3705,7 +3754,8 @@ impl Connection {
             // doesn't fire before the response has had time to arrive.
             let pto = last_ack_eliciting + duration;
             if result.is_none_or(|(earliest_pto, _)| pto < earliest_pto) {
-                if path.anti_amplification_blocked(1) {
+                let needed = self.smallest_datagram(path_id, false) as u64; // PCC: `1` before
+                if path.anti_amplification_blocked(needed) {
                     // Nothing would be able to be sent.
                     continue;
                 }
@@ -6226,8 +6276,8 @@ impl Connection {
             && !self.state.is_closed()
             && builder.frame_space_remaining() > frame::PathChallenge::SIZE_BOUND
             // An on-path PATH_CHALLENGE must be part of datagrams expanded to the
-            // MIN_INITIAL_SIZE (1200 bytes).
-            && builder.buf.segment_size() >= usize::from(MIN_INITIAL_SIZE)
+            // MIN_INITIAL_SIZE (1200 bytes). PCC: unless anti-amplification forbids.
+            && (builder.buf.segment_size() >= usize::from(MIN_INITIAL_SIZE) || !path.validated)
         {
             path.pending_challenge = false;
 
@@ -6266,8 +6316,8 @@ impl Connection {
             && space_id == SpaceId::Data
             && builder.frame_space_remaining() > frame::PathResponse::SIZE_BOUND
             // An on-path PATH_RESPONSE must be part of datagrams expanded to the
-            // MIN_INITIAL_SIZE (1200 bytes).
-            && builder.buf.segment_size() >= usize::from(MIN_INITIAL_SIZE)
+            // MIN_INITIAL_SIZE (1200 bytes). PCC: unless anti-amplification forbids.
+            && (builder.buf.segment_size() >= usize::from(MIN_INITIAL_SIZE) || !path.validated)
             && let Some(token) = space.for_path(path_id).pending_path_responses.pop_on_path(path.network_path)
         {
             let response = frame::PathResponse(token);
@@ -6907,7 +6957,7 @@ impl Connection {
     /// Whether explicit congestion notification is in use on outgoing packets.
     #[cfg(test)]
     pub(crate) fn using_ecn(&self) -> bool {
-        self.path_data(PathId::ZERO).sending_ecn
+        self.path_data(PathId::ZERO).ecn.marks()
     }
 
     /// The number of received bytes in the current path

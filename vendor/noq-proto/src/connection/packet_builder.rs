@@ -274,11 +274,17 @@ impl<'a, 'b> PacketBuilder<'a, 'b> {
             PadDatagram::No => (),
             PadDatagram::ToSize(size) => self.pad_to(size),
             PadDatagram::ToSegmentSize => self.pad_to(self.buf.segment_size() as u16),
-            PadDatagram::ToMinMtu => self.pad_to(MIN_INITIAL_SIZE),
+            // PCC: or to what anti-amplification leaves, after a migration (RFC 9000 §8.2.1)
+            PadDatagram::ToMinMtu => {
+                let room = self.buf.datagram_max_offset() - self.buf.datagram_start_offset();
+                self.pad_to(MIN_INITIAL_SIZE.min(room as u16))
+            }
         }
         let ack_eliciting = self.ack_eliciting;
         let packet_number = self.packet_number;
         let space_id = self.space;
+        let ect = ack_eliciting && conn.path_data(path_id).ecn.marks();
+        self.buf.ect |= ect;
         let (size, padded, sent) = self.finish(conn, now);
 
         let size = match padded || ack_eliciting {
@@ -294,11 +300,6 @@ impl<'a, 'b> PacketBuilder<'a, 'b> {
             path_stats.sent_bytes += size as u64;
             path_stats.sent_plpmtud_probes += is_mtud_probe as u64;
         }
-
-        // PCC: a lost packet that asks for no acknowledgement is noticed by nobody, so it is not marked.
-        let path = &mut conn.paths.get_mut(&path_id).unwrap().data;
-        path.asks_for_ack |= ack_eliciting;
-        let ect = path.sending_ecn && ack_eliciting;
 
         let packet = SentPacket {
             path_generation: conn.paths.get_mut(&path_id).unwrap().data.generation(),

@@ -1,17 +1,18 @@
 use alloc::{boxed::Box, vec::Vec};
-use core::{cmp, mem, net::SocketAddr};
+use core::{cmp, net::SocketAddr};
 
 use thiserror::Error;
-use tracing::{debug, info, trace};
+use tracing::{debug, trace};
 
 use super::{
     PathStats, SpaceKind,
+    ecn::Ecn,
     mtud::MtuDiscovery,
     pacing::Pacer,
     spaces::{PacketNumberSpace, SentPacket},
 };
 use crate::{
-    ConnectionId, Duration, EcnCodepoint, FourTuple, Instant, IntMap, TIMER_GRANULARITY, TransportConfig,
+    ConnectionId, Duration, FourTuple, Instant, IntMap, TIMER_GRANULARITY, TransportConfig,
     TransportErrorCode, VarInt,
     coding::{self, Decodable, Encodable},
     congestion,
@@ -98,10 +99,6 @@ impl<T: Into<u32>> From<T> for PathId {
     }
 }
 
-/// PCC: Probe timeouts in a row after which nothing is marked any more. One may be a lost packet;
-/// with three a handshake would take seven seconds.
-const MARKED_TIMEOUTS: u8 = 2;
-
 /// State needed for a single path ID.
 ///
 /// A single path ID can migrate according to the rules in RFC9000 §9, either voluntary or
@@ -167,11 +164,9 @@ pub(super) struct PathData {
     pub(super) network_path: FourTuple,
     pub(super) rtt: RttEstimator,
     /// Whether we're enabling ECN on outgoing packets
-    pub(super) sending_ecn: bool,
-    /// PCC: Probe timeouts in a row at which nothing but marked packets was lost
-    pub(super) marked_timeouts: u8,
-    /// PCC: Whether a packet of the transmit that is being built asks for an acknowledgement
-    pub(super) asks_for_ack: bool,
+    ///
+    /// PCC: `sending_ecn: bool` before.
+    pub(super) ecn: Ecn,
     /// Congestion controller state
     pub(super) congestion: Box<dyn congestion::Controller>,
     /// Pacing state
@@ -310,9 +305,7 @@ impl PathData {
         Self {
             network_path,
             rtt: RttEstimator::new(config.initial_rtt),
-            sending_ecn: true,
-            marked_timeouts: 0,
-            asks_for_ack: false,
+            ecn: Ecn::default(),
             pacing: Pacer::new(
                 config.initial_rtt,
                 congestion.initial_window(),
@@ -381,10 +374,7 @@ impl PathData {
                 prev.pacing.max_bytes_per_second(),
                 now,
             ),
-            // PCC: what was found out about this peer's path holds for its next address, too.
-            sending_ecn: prev.sending_ecn,
-            marked_timeouts: 0,
-            asks_for_ack: false,
+            ecn: prev.ecn.anew(),
             congestion,
             app_limited: false,
             unconfirmed_challenges: Default::default(),
@@ -416,29 +406,19 @@ impl PathData {
         !self.unconfirmed_challenges.is_empty() || self.pending_challenge
     }
 
-    /// PCC: Of which kind the transmit is that has been built
-    pub(super) fn take_ecn(&mut self) -> Option<EcnCodepoint> {
-        let asks_for_ack = mem::take(&mut self.asks_for_ack);
-        (asks_for_ack && self.sending_ecn).then_some(EcnCodepoint::Ect0)
-    }
-
-    /// PCC: Nothing came back for a probe timeout. From the second time in a row on nothing is marked:
-    /// some networks drop every marked packet, which no acknowledgement tells (RFC 9000 §13.4.2, A.4)
-    pub(super) fn doubt_ecn(&mut self) {
-        if !self.sending_ecn || self.in_flight.ack_eliciting == 0 {
-            return;
-        }
-        self.marked_timeouts += 1;
-        if self.marked_timeouts == MARKED_TIMEOUTS {
-            info!("nothing arrives that is marked for ECN: sending without on this path");
-            self.sending_ecn = false;
-        }
-    }
-
     /// Indicates whether we're a server that hasn't validated the peer's address and hasn't
     /// received enough data from the peer to permit sending `bytes_to_send` additional bytes
     pub(super) fn anti_amplification_blocked(&self, bytes_to_send: u64) -> bool {
         !self.validated && self.total_recvd * 3 < self.total_sent + bytes_to_send
+    }
+
+    /// PCC: Bytes that may be sent to a peer whose address may be somebody else's
+    pub(super) fn anti_amplification_budget(&self) -> usize {
+        if self.validated {
+            return usize::MAX;
+        }
+        let left = (self.total_recvd * 3).saturating_sub(self.total_sent);
+        usize::try_from(left).unwrap_or(usize::MAX)
     }
 
     /// Returns the path's current MTU

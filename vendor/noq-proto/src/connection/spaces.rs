@@ -522,7 +522,7 @@ pub(super) struct SentPacket {
     pub(super) size: u16,
     /// Whether an acknowledgement is expected directly in response to this packet.
     pub(super) ack_eliciting: bool,
-    /// PCC: Whether the packet was marked for ECN
+    /// PCC: Whether the packet was marked for ECN and asked for an acknowledgement.
     pub(super) ect: bool,
     /// The largest packet number acknowledged by this packet
     pub(super) largest_acked: FxHashMap<PathId, u64>,

@@ -57,6 +57,8 @@ pub(super) struct TransmitBuf<'a> {
     /// the current path MTU. After the first datagram is finished this is reduced to the
     /// size of the first datagram and can no longer change.
     segment_size: usize,
+    /// PCC: Whether a packet in this transmit is to be marked for ECN
+    pub(super) ect: bool,
 }
 
 impl<'a> TransmitBuf<'a> {
@@ -69,6 +71,7 @@ impl<'a> TransmitBuf<'a> {
             max_datagrams,
             num_datagrams: 0,
             segment_size: mtu,
+            ect: false,
         }
     }
 
