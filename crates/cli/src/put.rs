@@ -17,8 +17,8 @@ mod tree;
 mod upload;
 
 use crate::exit::{Failure, failure_of};
-use crate::get::display::{Display, SIDE_BY_SIDE};
-use crate::get::source::Source;
+use crate::get::display::Display;
+use crate::get::source::{SIDE_BY_SIDE, Source};
 use crate::get::watch::Missing;
 use crate::session::{Moved, SessionArgs, missing, tell_end};
 use crate::token;

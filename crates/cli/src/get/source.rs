@@ -19,6 +19,10 @@ use pcc_quic::transport::{SendWindow, Windows};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
+/// Files of a directory that are on their way at a time, on one connection: enough to hide a round trip for each of many
+/// small ones.
+pub(crate) const SIDE_BY_SIDE: usize = 8;
+
 /// How long the goodbye may take.
 const GOODBYE: Duration = Duration::from_millis(500);
 

@@ -4,11 +4,10 @@
 //! so what waits is bounded, however much a server says it has.
 
 use super::already::already;
-use super::display::SIDE_BY_SIDE;
 use super::listing::{self, Kind, Listing};
 use super::names::{self, brief};
 use super::request::{self, Room};
-use super::source::{Source, is_lost};
+use super::source::{SIDE_BY_SIDE, Source, is_lost};
 use super::store::Target;
 use super::transfer::{Fetched, transfer};
 use super::watch::Missing;
@@ -231,8 +230,8 @@ async fn list(source: &Source, directory: &Directory, bounds: &Bounds) -> anyhow
     Ok(listing)
 }
 
-/// What a directory holds, the last first. The one that was asked for is made at once, and so is one that holds nothing;
-/// any other with the first file that arrives in it or below: so a tree of directories without end leaves none here.
+/// The entries of a directory, the last first. The top directory is made at once, and so is an empty one. Any other is made
+/// with the first file in it or below. So an endless tree of directories leaves none here.
 fn unfold(directory: Directory, listing: Listing, source: &Source, tree: &mut Tree) -> anyhow::Result<Vec<Job>> {
     let left_out = |what: String, why: String| BadEntry { what, directory: directory.url.short(), why }.into();
     let is_empty = listing.entries.is_empty() && listing.omitted == 0 && listing.beyond == 0;

@@ -1,0 +1,56 @@
+//! How many files this process may have open, and how many requests that is good for.
+
+/// Descriptors that are no request's: the socket, timers, threads, standard streams, and uploads.
+#[cfg(any(unix, test))]
+const RESERVE: u64 = 128;
+
+/// Descriptors that one request holds at most: a listing needs its directory, an entry and a link.
+#[cfg(any(unix, test))]
+const EACH: u64 = 3;
+
+/// Requests that are answered at a time where descriptors are no limit: two for each of 256 connections.
+const MOST_REQUESTS: u64 = 512;
+
+/// Raises the limit of descriptors as far as this process may, and answers how many requests it is good for.
+#[cfg(unix)]
+pub(super) fn requests() -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let found = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: found.maximum, maximum: found.maximum });
+    let limit = if raised.is_ok() { found.maximum } else { found.current };
+    limit.map_or(MOST_REQUESTS, within)
+}
+
+#[cfg(not(unix))]
+pub(super) fn requests() -> u64 {
+    MOST_REQUESTS
+}
+
+/// What one client has under way when it downloads a directory; a process that is allowed next to nothing answers them.
+#[cfg(any(unix, test))]
+const LEAST_REQUESTS: u64 = 8;
+
+/// Requests for so many descriptors.
+#[cfg(any(unix, test))]
+fn within(descriptors: u64) -> u64 {
+    (descriptors.saturating_sub(RESERVE) / EACH).clamp(LEAST_REQUESTS, MOST_REQUESTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::within;
+
+    #[test]
+    fn a_small_limit_of_descriptors_is_few_requests() {
+        assert_eq!([32, 1024, 4096, 1 << 20].map(within), [8, 298, 512, 512]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_soft_limit_is_raised_to_the_hard_one() {
+        use rustix::process::{Resource, getrlimit};
+        super::requests();
+        let now = getrlimit(Resource::Nofile);
+        assert_eq!(now.current, now.maximum);
+    }
+}
