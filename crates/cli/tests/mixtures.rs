@@ -1,11 +1,12 @@
-//! Files that are rewritten in place while they move, with their time of modification set back, as containers of encrypted
-//! disks are and as `rsync --inplace -t` does: what has a final name is what the file held at one moment, or nothing has it.
+//! Files that are rewritten in place while they move, and whose time of modification is set back. Containers of encrypted
+//! disks and `rsync --inplace -t` do that. A final name stands for what the file held at one moment, or for nothing.
 //!
 //! `PCC_REWRITES=100 cargo test -p pcc-cli --test mixtures` tries each way 100 times instead of 4.
 #![cfg(unix)]
 
 mod upload;
 
+use pcc::rng::Rng;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -27,20 +28,9 @@ fn rewrites() -> u64 {
     std::env::var("PCC_REWRITES").ok().and_then(|number| number.parse().ok()).unwrap_or(4)
 }
 
-/// Equally spread over 0..1, and the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn throw(&mut self) -> f64 {
-        // Knuth's multiplier and increment for 64 bits.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// A moment of a transfer.
-    fn pause(&mut self) -> Duration {
-        Duration::from_secs_f64(1.3 * self.throw())
-    }
+/// A moment of a transfer.
+fn pause(dice: &mut Rng) -> Duration {
+    Duration::from_secs_f64(1.3 * dice.unit())
 }
 
 /// All of it has this byte.
@@ -50,10 +40,10 @@ fn write(path: &Path, byte: u8) {
 }
 
 /// Puts this byte everywhere, from the front to the end, and the time of modification back: after each step or at the end.
-fn rewrite(path: &Path, byte: u8, dice: &mut Dice) {
+fn rewrite(path: &Path, byte: u8, dice: &mut Rng) {
     let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
     let modified = file.metadata().unwrap().modified().unwrap();
-    let (step, each) = if dice.throw() < 0.5 { (SIZE, true) } else { (STEP, dice.throw() < 0.5) };
+    let (step, each) = if dice.unit() < 0.5 { (SIZE, true) } else { (STEP, dice.unit() < 0.5) };
     for at in (0..SIZE).step_by(step) {
         file.write_all_at(&vec![byte; step], at as u64).unwrap();
         if each {
@@ -63,8 +53,8 @@ fn rewrite(path: &Path, byte: u8, dice: &mut Dice) {
     file.set_modified(modified).unwrap();
 }
 
-/// Whether a file that held nothing but one byte, and was then rewritten from the front with the next one, and so on, was
-/// this at one moment: the next byte in so many steps, and the one before it in the rest.
+/// Whether the source ever held this. It held one byte everywhere, and was rewritten from the front with the next one. So
+/// it begins with whole steps of one byte, and the rest is the byte before that.
 fn was_once(content: &[u8]) -> bool {
     let first = content[0];
     let new = content.iter().take_while(|byte| **byte == first).count();
@@ -131,9 +121,9 @@ impl Case {
     }
 
     /// Runs it, with `meanwhile` for each source at some moment.
-    fn run(&self, dice: &mut Dice, meanwhile: impl Fn(&Path, &mut Dice)) -> Output {
+    fn run(&self, dice: &mut Rng, meanwhile: impl Fn(&Path, &mut Rng)) -> Output {
         let running = self.bench.pcc(&self.arguments()).spawn().unwrap();
-        std::thread::sleep(dice.pause());
+        std::thread::sleep(pause(dice));
         for path in &self.sources {
             meanwhile(path, dice);
         }
@@ -158,7 +148,7 @@ fn each_seed(test: impl Fn(u64) + Sync) {
 
 fn no_mixture(way: Way) {
     each_seed(|seed| {
-        let (case, mut dice) = (Case::new(way), Dice(seed));
+        let (case, mut dice) = (Case::new(way), Rng::new(seed));
         let output = case.run(&mut dice, |path, dice| rewrite(path, b'B', dice));
         case.check(&format!("{way:?}, seed {seed}"), &output);
     });
@@ -188,9 +178,9 @@ fn a_rewritten_tree_is_never_put_as_a_mixture() {
 fn an_interrupted_transfer_goes_on_with_no_other_version() {
     for way in [Way::Get, Way::Put] {
         each_seed(|seed| {
-            let (case, mut dice) = (Case::new(way), Dice(seed));
+            let (case, mut dice) = (Case::new(way), Rng::new(seed));
             let mut running = case.bench.spawn(&case.arguments());
-            std::thread::sleep(dice.pause());
+            std::thread::sleep(pause(&mut dice));
             let _ = running.0.kill(); // it may have ended
             drop(running);
             rewrite(&case.sources[0], b'B', &mut dice);
@@ -211,8 +201,8 @@ fn another_name_or_other_permissions_cost_nothing() {
     use std::os::unix::fs::PermissionsExt;
     for way in [Way::Get, Way::Put, Way::GetDirectory, Way::PutDirectory] {
         each_seed(|seed| {
-            let (case, mut dice) = (Case::new(way), Dice(seed));
-            let output = case.run(&mut dice, |path, dice| match (dice.throw() * 4.0) as u8 {
+            let (case, mut dice) = (Case::new(way), Rng::new(seed));
+            let output = case.run(&mut dice, |path, dice| match (dice.unit() * 4.0) as u8 {
                 0 => std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o640)).unwrap(),
                 1 => std::fs::hard_link(path, path.with_extension("link")).unwrap(),
                 // Where a directory is on its way, the name may be asked for yet.
