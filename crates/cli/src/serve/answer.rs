@@ -122,6 +122,15 @@ pub(super) async fn refuse_with(stream: &mut ResponseStream, builder: Builder, w
     send(stream, builder, Bytes::from(format!("{why}\n")), false).await
 }
 
+/// When a client that was refused for now may ask again: a stalled request of another is cut off after twelve times of
+/// this ([`STALL`]). Unit: s.
+const ASK_AGAIN: u32 = 5;
+
+/// Says that there is no room now, and when to ask again (RFC 9110 §10.2.3).
+pub(super) async fn refuse_for_now(stream: &mut ResponseStream, why: &str) -> Result<Outcome, Broken> {
+    refuse_with(stream, response(StatusCode::SERVICE_UNAVAILABLE).header(header::RETRY_AFTER, ASK_AGAIN), why).await
+}
+
 /// How a failure of the file system is told to a client: without paths of this computer.
 pub(super) fn status_of(error: &io::Error) -> (StatusCode, &'static str) {
     use io::ErrorKind as Kind;

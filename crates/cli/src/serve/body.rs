@@ -21,10 +21,10 @@ const PART: usize = 32 << 10;
 /// A piece of a body that moves: a trip to another thread costs as much as hashing or sending some 20 KB.
 pub(super) const LARGE: usize = 512 << 10;
 
-/// Read-ahead that all bodies may hold. Unit: bytes.
+/// What all bodies may hold beyond a small piece each: a quarter of the memory that a server may take. Unit: bytes.
 pub(super) const MOST_AHEAD: u64 = 128 << 20;
 
-/// A client that took a piece in this time will take the next one: [`PART`] in it are 1 Mbit/s.
+/// A client that takes each [`PART`] in this time takes what is read ahead for it, too: 1 Mbit/s.
 const QUICK: Duration = Duration::from_millis(250);
 
 /// What a body is made of.
@@ -54,11 +54,16 @@ impl<'a> Ahead<'a> {
         if self.lease.is_some() { LARGE } else { PART }
     }
 
-    /// A piece was taken in that time.
-    fn took(&mut self, time: Duration) {
+    /// Room for so much more, if there is any.
+    pub(super) fn room(&self, bytes: u64) -> Option<Lease> {
+        self.budget.lease(self.network, bytes)
+    }
+
+    /// A piece of so many bytes was taken in that time.
+    fn took(&mut self, length: usize, time: Duration) {
         let held = self.lease.take();
-        if time < QUICK {
-            self.lease = held.or_else(|| self.budget.lease(self.network, 2 * LARGE as u64));
+        if time < QUICK.mul_f64(length as f64 / PART as f64) {
+            self.lease = held.or_else(|| self.room(2 * LARGE as u64));
         }
     }
 }
@@ -91,7 +96,7 @@ async fn pump<P: Pieces>(
     // What was sent is filled again: new memory would have to be cleared, by the kernel and once more by us.
     let mut spare = BytesMut::new();
     while !piece.is_empty() {
-        let begun = Instant::now();
+        let (begun, length) = (Instant::now(), piece.len());
         (pieces, spare, piece) = if ahead.lease.is_some() {
             let next = make(pieces, spare, ahead.size());
             give(stream, piece.clone(), bytes).await?;
@@ -102,7 +107,7 @@ async fn pump<P: Pieces>(
             let (pieces, next) = made(make(pieces, BytesMut::new(), ahead.size())).await?;
             (pieces, BytesMut::new(), next)
         };
-        ahead.took(begun.elapsed());
+        ahead.took(length, begun.elapsed());
     }
     Ok(pieces)
 }
@@ -152,4 +157,34 @@ fn make<P: Pieces>(mut pieces: P, mut buffer: BytesMut, size: usize) -> Making<P
 async fn made<P>(making: Making<P>) -> Result<(P, Bytes), Broken> {
     let (pieces, piece) = making.await.map_err(|error| Broken::Read(error.into()))?;
     Ok((pieces, piece?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NETWORK: IpAddr = IpAddr::V4(core::net::Ipv4Addr::LOCALHOST);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_body_that_moves_is_read_ahead_and_one_that_stops_is_not() {
+        let budget = Budget::new(MOST_AHEAD);
+        let mut ahead = Ahead::new(&budget, NETWORK);
+        assert_eq!(ahead.size(), PART, "nothing was taken yet");
+        ahead.took(PART, SECOND / 5);
+        assert_eq!(ahead.size(), LARGE);
+        ahead.took(LARGE, 3 * SECOND);
+        assert_eq!(ahead.size(), LARGE, "1.4 Mbit/s");
+        ahead.took(LARGE, 5 * SECOND);
+        assert_eq!(ahead.size(), PART, "0.8 Mbit/s");
+        assert!(budget.lease(NETWORK, MOST_AHEAD / 2).is_some(), "all was given back");
+    }
+
+    #[test]
+    fn without_room_a_body_goes_in_small_pieces() {
+        let budget = Budget::new(4 * LARGE as u64);
+        let mut bodies = [(); 2].map(|()| Ahead::new(&budget, NETWORK));
+        bodies.iter_mut().for_each(|body| body.took(PART, Duration::ZERO));
+        assert_eq!(bodies.map(|body| body.size()), [LARGE, PART]);
+    }
 }

@@ -4,7 +4,7 @@ use core::net::IpAddr;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Something of which there is so much: requests at a time, or bytes read ahead.
+/// Something of which there is so much: requests at a time, or bytes in memory.
 ///
 /// A network may take more as long as it holds less than what is left for all others. One alone gets half; after four
 /// that took all they could get a sixteenth is left.
@@ -46,16 +46,25 @@ impl Budget {
     }
 }
 
-impl Drop for Lease {
-    fn drop(&mut self) {
+impl Lease {
+    /// Gives back what is more than `amount`.
+    pub(super) fn shrink(&mut self, amount: u64) {
+        let back = self.amount.saturating_sub(amount);
+        self.amount -= back;
         let mut held = locked(&self.held);
-        held.all -= self.amount;
+        held.all -= back;
         if let Some(own) = held.by_network.get_mut(&self.network) {
-            *own -= self.amount;
+            *own -= back;
             if *own == 0 {
                 held.by_network.remove(&self.network);
             }
         }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.shrink(0);
     }
 }
 
@@ -83,8 +92,9 @@ mod tests {
     fn what_is_given_back_is_there_for_all() {
         let budget = Budget::new(64);
         drop(all(&budget, 1));
-        let other = all(&budget, 2);
-        assert_eq!(other.len(), 32);
+        let mut other = budget.lease(IpAddr::from([10, 0, 0, 2]), 32).unwrap();
+        other.shrink(4);
+        assert_eq!(all(&budget, 1).len(), 30, "half of the 60 that are left");
         drop(other);
         assert!(locked(&budget.held).by_network.is_empty() && locked(&budget.held).all == 0);
     }

@@ -41,9 +41,6 @@ const STOPPED: &[u8] = b"the server was stopped";
 /// Said to a client whose place another gets.
 const OTHERS_WAIT: &[u8] = b"others wait for this place";
 
-/// When to ask again where too many requests are under way. Unit: s.
-const ASK_AGAIN: u32 = 5;
-
 /// Whom an answer is for.
 pub(super) struct Asker {
     pub(super) connection: Connection,
@@ -135,8 +132,14 @@ pub(super) async fn serve(
             break;
         }
     }
-    while requests.join_next().await.is_some() {}
-    deliver(&asker, &mut deliveries).await;
+    let rest = async {
+        while requests.join_next().await.is_some() {}
+        deliver(&asker, &mut deliveries).await;
+    };
+    tokio::select! {
+        () = rest => {}
+        () = guest.must_leave() => asker.connection.close(code(Code::H3_NO_ERROR), OTHERS_WAIT),
+    }
 }
 
 /// Waits until the client has what was sent, or is gone: the connection, closed, would take it along.
@@ -185,10 +188,8 @@ async fn answer(
     stream: &mut ResponseStream,
 ) -> Result<Outcome, Broken> {
     let Some(_lease) = service.requests.lease(asker.network(), 1) else {
-        let builder = answer::response(StatusCode::SERVICE_UNAVAILABLE).header(header::RETRY_AFTER, ASK_AGAIN);
-        let why =
-            "as many requests from this network as the server can answer at a time are under way: ask again later";
-        return answer::refuse_with(stream, builder, why).await;
+        let why = "too many requests from this network are under way: ask again later";
+        return answer::refuse_for_now(stream, why).await;
     };
     let Some(path) = path else { return answer::refuse(stream, StatusCode::NOT_FOUND, "no such file").await };
     let path = match SafePath::parse(path) {

@@ -77,6 +77,9 @@ async fn list(
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("");
     let form = Form::accepted(accept);
     let title = path.shown();
+    let Some(mut names) = ahead.room(form.most_memory()) else {
+        return answer::refuse_for_now(stream, "too many pages are on their way: ask again later").await;
+    };
     let opened = tokio::task::spawn_blocking(move || Listing::open(place, form, &title)).await;
     let listing = match opened.unwrap_or_else(|error| Err(error.into())) {
         Ok(listing) => listing,
@@ -85,6 +88,7 @@ async fn list(
             return answer::refuse(stream, status, why).await;
         }
     };
+    names.shrink(listing.memory());
     let builder = response(StatusCode::OK)
         .header(header::CONTENT_TYPE, HeaderValue::from_static(form.media_type()))
         .header(header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'")

@@ -140,6 +140,14 @@ impl Form {
         JSON.into_iter().find(|json| accept.contains(json)).map_or(Self::Html, Self::Json)
     }
 
+    /// What a listing holds at most while it is read, beyond a piece. Unit: bytes.
+    pub(super) const fn most_memory(self) -> u64 {
+        match self {
+            Self::Json(_) => 0,
+            Self::Html => page::MOST_MEMORY,
+        }
+    }
+
     pub(super) const fn media_type(self) -> &'static str {
         match self {
             Self::Json(json) => json,
@@ -149,6 +157,14 @@ impl Form {
 }
 
 impl Listing {
+    /// What it holds beyond a piece. Unit: bytes.
+    pub(super) fn memory(&self) -> u64 {
+        match self {
+            Self::Entries(_) => 0,
+            Self::Page(page) => page.memory(),
+        }
+    }
+
     /// Of this directory; `title` is its path. Blocks.
     pub(super) fn open(place: Place, form: Form, title: &str) -> io::Result<Self> {
         let names = place.dir.entries()?;

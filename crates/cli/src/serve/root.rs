@@ -51,8 +51,8 @@ pub(super) enum Standing {
     Same,
     /// It is longer.
     Grown,
-    /// It may hold what it held, and its times can't tell: it was being written to then, or only the time of the inode's
-    /// last change is another, as after `chmod`, `ln`, or a rewrite whose time of modification was set back.
+    /// Its times can't tell whether it holds what it held. It was being written to when it was opened, or only the time of
+    /// the inode's last change differs. `chmod` and `ln` do that, and a rewrite whose time of modification was set back.
     Unsettled,
     /// It is another.
     Changed,

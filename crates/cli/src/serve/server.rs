@@ -3,9 +3,9 @@
 use super::body;
 use super::budget::Budget;
 use super::connection;
+use super::descriptors;
 use super::digest::Digests;
 use super::guests::{Admission, Guests};
-use super::limits;
 use super::log::Log;
 use super::privacy::Privacy;
 use super::root::Root;
@@ -69,7 +69,7 @@ pub(super) struct Service {
     pub(super) digests: Digests,
     /// Requests that are answered at a time.
     pub(super) requests: Budget,
-    /// Bytes read ahead of what clients have taken.
+    /// Bytes held for bodies: read ahead of what clients have taken, and names of pages.
     pub(super) ahead: Budget,
     pub(super) uploads: Option<Uploads>,
     pub(super) log: Log,
@@ -90,7 +90,7 @@ pub(crate) fn start(options: Options) -> anyhow::Result<Server> {
         root: Root::open(&options.root)?,
         privacy: options.privacy,
         digests: Digests::default(),
-        requests: Budget::new(limits::requests()),
+        requests: Budget::new(descriptors::requests()),
         ahead: Budget::new(body::MOST_AHEAD),
         uploads: options.token.map(Uploads::new),
         log: options.log,

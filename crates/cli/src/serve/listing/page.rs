@@ -14,6 +14,9 @@ use std::vec::IntoIter;
 /// Entries of a page: more than people look through. Programs get them all.
 const MOST: usize = 10_000;
 
+/// Memory of a page's names while it is read: each has up to 255 bytes and its place in the list. Unit: bytes.
+pub(in crate::serve) const MOST_MEMORY: u64 = (MOST * (255 + size_of::<(bool, String)>())) as u64;
+
 /// A page on its way.
 pub(in crate::serve) struct Page {
     place: Place,
@@ -47,6 +50,12 @@ impl Page {
         };
         let foot = Some(foot + "</table></body></html>\n");
         Ok(Self { place, head: Some(head(title)), names: names.into_iter(), foot })
+    }
+
+    /// What its names take. Unit: bytes.
+    pub(super) fn memory(&self) -> u64 {
+        let each = |(_, name): &(bool, String)| name.capacity() + size_of::<(bool, String)>();
+        self.names.as_slice().iter().map(each).sum::<usize>() as u64
     }
 
     /// The next rows. Blocks.

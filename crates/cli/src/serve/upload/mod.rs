@@ -203,7 +203,7 @@ fn whole_fields(status: StatusCode, size: u64, digest: &Hash) -> http::response:
 }
 
 async fn crowded(stream: &mut ResponseStream) -> Result<Outcome, Broken> {
-    answer::refuse(stream, StatusCode::SERVICE_UNAVAILABLE, "too many uploads at a time").await
+    answer::refuse_for_now(stream, "too many uploads at a time").await
 }
 
 async fn refuse_malformed(stream: &mut ResponseStream, malformed: &Malformed) -> Result<Outcome, Broken> {
