@@ -4,8 +4,8 @@ use super::Choice;
 use super::objective::{Aim, Objective, Setting};
 use crate::exit::Failure;
 use anyhow::anyhow;
-use pcc::utility::analysis::{Bottleneck, Game};
 use pcc_link::Path;
+use pcc_utility::{Bottleneck, Game};
 use std::fmt::Display;
 
 /// Which utility, on which path.

@@ -4,7 +4,7 @@ use super::course::game;
 use super::objective::Aim;
 use super::rehearsal::Rehearsal;
 use pcc::units::Rate;
-use pcc::utility::analysis::{Bears, Bottleneck, Disturbance, Equilibria, Shape, Trap};
+use pcc_utility::{Bears, Bottleneck, Disturbance, Equilibria, Shape, Trap};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;

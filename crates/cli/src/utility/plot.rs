@@ -7,8 +7,8 @@ use crate::page::page;
 use crate::reserved::Reserved;
 use anyhow::anyhow;
 use pcc::units::Rate;
-use pcc::utility::analysis::{Bears, Bottleneck, Disturbance, Game, Settled};
 use pcc_lab::chart::escape;
+use pcc_utility::{Bears, Bottleneck, Disturbance, Game, Settled};
 use std::path::PathBuf;
 use std::time::Duration;
 

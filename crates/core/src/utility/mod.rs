@@ -3,9 +3,9 @@
 //! [`Fair`] is the default; [`built_in`] tells what each of the others is for.
 
 mod about;
-pub mod analysis;
 mod catalogue;
 mod deadline;
+mod defined;
 mod error;
 pub mod expression;
 mod fair;
@@ -15,11 +15,14 @@ mod linear;
 mod loss_resilient;
 mod nearest;
 mod parameters;
+mod preference;
+mod prices_queue;
 mod proteus;
 mod quantity;
 mod rate_limiter;
 mod safe;
 mod scavenger;
+mod sender_view;
 mod vivace;
 mod vivace_loss;
 mod weighted;
@@ -34,10 +37,12 @@ pub use hybrid::Hybrid;
 pub use interactive::Interactive;
 pub use linear::Linear;
 pub use loss_resilient::LossResilient;
+pub use preference::{Preference, SAME, SIDE};
 pub use proteus::Proteus;
 pub use rate_limiter::RateLimiter;
 pub use safe::Safe;
 pub use scavenger::Scavenger;
+pub use sender_view::{OF_A_QUEUE, SenderView};
 pub use vivace::Vivace;
 pub use vivace_loss::VivaceLoss;
 pub use weighted::Weighted;
@@ -111,7 +116,7 @@ pub fn parse_with(written: &str, settings: &[(String, String)]) -> Result<Arc<dy
 
 /// Errors: a sender with this utility would never hear of anything better than its first rate.
 fn defined_somewhere(utility: Expression) -> Result<Arc<dyn Utility>, ParseUtilityError> {
-    match analysis::nowhere(&utility) {
+    match defined::nowhere(&utility) {
         Some(problem) => Err(ParseUtilityError::new(problem.to_owned())),
         None => Ok(Arc::new(utility)),
     }

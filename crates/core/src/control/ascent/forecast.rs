@@ -4,6 +4,7 @@ use super::bottleneck::Bottleneck;
 use crate::control::starting::Evaluate;
 use crate::interval::{LimitedBy, Report};
 use crate::units::{Bytes, Rate, Timestamp};
+use crate::utility::OF_A_QUEUE;
 use core::time::Duration;
 
 /// Halvings of the range in which the rate is looked for: to 0.01 % of it.
@@ -13,9 +14,6 @@ const SIDE: f64 = 0.001;
 /// Of two worths that are apart by less than this share of them, neither is more: that is what rounding makes of equal ones, as
 /// those of all rates beyond the capacity are to a utility of what arrives.
 const EQUAL: f64 = 1e-9;
-/// A queue came from nothing and goes to nothing: the standard deviation of an RTT that is evenly spread between is this share of
-/// the queue, the root of 1/12.
-pub(crate) const OF_A_QUEUE: f64 = 0.29;
 
 /// The path as it is foreseen to be when the next rate acts. All times in seconds, rates in byte/s.
 #[derive(Clone, Copy, Debug)]

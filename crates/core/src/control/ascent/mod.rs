@@ -48,7 +48,6 @@ use bottleneck::{Bottleneck, Fate, Steps};
 use core::time::Duration;
 use deviation::Look;
 use forecast::Forecast;
-pub(crate) use forecast::OF_A_QUEUE;
 use level::{Answer, Reading, Tested, may_stand};
 use pair::Pair;
 pub use part::Part;

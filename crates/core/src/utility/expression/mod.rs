@@ -19,7 +19,8 @@ pub use operator::Operator;
 pub use program::{MOST_DEPTH, MOST_OPS, MOST_SLOTS, Op, Program};
 pub use variable::Variable;
 
-use super::{ParseUtilityError, Utility, analysis};
+use super::prices_queue::prices_queue;
+use super::{ParseUtilityError, Utility};
 use crate::interval::Report;
 use core::str::FromStr;
 
@@ -43,7 +44,7 @@ impl Expression {
             compile::Failure::Setting(what) => ParseUtilityError::new(what),
         })?;
         let expression = Self { text: text.trim().to_owned(), program, prices_queue: false };
-        let prices_queue = analysis::prices_queue(&expression);
+        let prices_queue = prices_queue(&expression);
         Ok(Self { prices_queue, ..expression })
     }
 

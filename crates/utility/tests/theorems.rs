@@ -2,8 +2,8 @@
 
 use pcc::control::Law;
 use pcc::units::Rate;
-use pcc::utility::analysis::{Bottleneck, Equilibria, Game};
 use pcc::utility::{Utility, parse};
+use pcc_utility::{Bottleneck, Equilibria, Game};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! Where equal senders settle.
 
-use super::{Game, State, Wish};
-use crate::units::Rate;
+use super::{Game, State};
 use core::time::Duration;
+use pcc::units::Rate;
+use pcc::utility::Preference;
 
 /// What equal senders do on a path.
 #[derive(Clone, Debug)]
@@ -66,7 +67,7 @@ impl Game<'_> {
         }
     }
 
-    fn wish_at(&self, level: Level, senders: f64) -> Wish {
+    fn wish_at(&self, level: Level, senders: f64) -> Preference {
         let state = self.state(level);
         self.wish(state.total.mbit() / senders, state.total.mbit(), state.queue.as_secs_f64())
     }
@@ -81,33 +82,33 @@ impl Game<'_> {
         let mut rising = None;
         for (step, pair) in (0..).zip(wishes.windows(2)) {
             match pair {
-                [Wish::More, next] if *next != Wish::More => rising = Some(step),
-                [Wish::Indifferent, Wish::More] | [Wish::Undefined, _] => rising = None,
+                [Preference::More, next] if *next != Preference::More => rising = Some(step),
+                [Preference::Indifferent, Preference::More] | [Preference::Undefined, _] => rising = None,
                 _ => {}
             }
-            if let (Some(from), [_, Wish::Less]) = (rising, pair) {
-                let low = self.boundary(level(from), level(from + 1), n, |wish| wish == Wish::More);
-                let high = self.boundary(level(step), level(step + 1), n, |wish| wish != Wish::Less);
+            if let (Some(from), [_, Preference::Less]) = (rising, pair) {
+                let low = self.boundary(level(from), level(from + 1), n, |wish| wish == Preference::More);
+                let high = self.boundary(level(step), level(step + 1), n, |wish| wish != Preference::Less);
                 stable.push(self.settled(low, high, n));
                 rising = None;
             }
         }
         // They never want less: wherever they stop caring, they stay.
-        if let (Some(from), Some(Wish::Indifferent)) = (rising, wishes.last()) {
-            let low = self.boundary(level(from), level(from + 1), n, |wish| wish == Wish::More);
+        if let (Some(from), Some(Preference::Indifferent)) = (rising, wishes.last()) {
+            let low = self.boundary(level(from), level(from + 1), n, |wish| wish == Preference::More);
             stable.push(self.settled(low, LEVELS, n));
         }
         Equilibria {
             senders: senders.max(1),
             stable,
-            unbounded: wishes.last() == Some(&Wish::More),
-            silent: !matches!(wishes.first(), Some(Wish::More | Wish::Undefined)),
-            undefined: wishes.contains(&Wish::Undefined),
+            unbounded: wishes.last() == Some(&Preference::More),
+            silent: !matches!(wishes.first(), Some(Preference::More | Preference::Undefined)),
+            undefined: wishes.contains(&Preference::Undefined),
         }
     }
 
     /// The last level of which this holds, between one of which it does and one of which it does not.
-    fn boundary(&self, mut low: Level, mut high: Level, senders: f64, holds: impl Fn(Wish) -> bool) -> Level {
+    fn boundary(&self, mut low: Level, mut high: Level, senders: f64, holds: impl Fn(Preference) -> bool) -> Level {
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
             *(if holds(self.wish_at(middle, senders)) { &mut low } else { &mut high }) = middle;
@@ -131,8 +132,8 @@ impl Game<'_> {
         (0..SHARES).all(|step| {
             let own = least * (0.999 * total / least).powf(f64::from(step) / f64::from(SHARES - 1));
             match own / rate {
-                below if below < 1.0 - UNCLEAR => self.wish(own, total, queue) == Wish::More,
-                above if above > 1.0 + UNCLEAR => self.wish(own, total, queue) == Wish::Less,
+                below if below < 1.0 - UNCLEAR => self.wish(own, total, queue) == Preference::More,
+                above if above > 1.0 + UNCLEAR => self.wish(own, total, queue) == Preference::Less,
                 _ => true,
             }
         })
@@ -149,9 +150,9 @@ impl Equilibria {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Law;
-    use crate::utility::analysis::Bottleneck;
-    use crate::utility::parse;
+    use crate::Bottleneck;
+    use pcc::control::Law;
+    use pcc::utility::parse;
 
     fn settle(written: &str, senders: u32) -> Equilibria {
         let path = Bottleneck {

@@ -1,9 +1,9 @@
 //! What a sender bears that is not its doing.
 
-use super::sight::Sight;
-use super::{Game, SIDE, Wish};
-use crate::interval::Previous;
-use crate::units::Rate;
+use super::Game;
+use pcc::interval::Previous;
+use pcc::units::Rate;
+use pcc::utility::{Preference, SIDE, SenderView};
 
 /// What happens to a sender whatever it sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +47,14 @@ impl Disturbance {
     }
 
     /// What an interval at this rate sees of so much.
-    fn sight(self, rate: f64, base: f64, amount: f64) -> Sight {
-        let clear = Sight { own_loss: None, ..Sight::clear(rate, base) };
+    fn sight(self, rate: f64, base: f64, amount: f64) -> SenderView {
+        let clear = SenderView { own_loss: None, ..SenderView::clear(rate, base) };
         match self {
-            Self::Loss => Sight { loss: amount, ..clear },
-            Self::Marks => Sight { marks: amount, ..clear },
-            Self::Growth => Sight { queue: (0.0, amount * clear.seconds), ..clear },
-            Self::Deviation => Sight { noise: amount, ..clear },
-            Self::Queue => Sight { queue: (amount, amount), ..clear },
+            Self::Loss => SenderView { loss: amount, ..clear },
+            Self::Marks => SenderView { marks: amount, ..clear },
+            Self::Growth => SenderView { queue: (0.0, amount * clear.seconds), ..clear },
+            Self::Deviation => SenderView { noise: amount, ..clear },
+            Self::Queue => SenderView { queue: (amount, amount), ..clear },
         }
     }
 }
@@ -68,43 +68,43 @@ impl Game<'_> {
     pub fn bears(&self, what: Disturbance, rate: Rate) -> Bears {
         let wish = |amount: f64| self.wish_under(what, rate.mbit(), amount);
         match wish(0.0) {
-            Wish::More => {}
-            Wish::Undefined => return Bears::Undefined,
-            Wish::Indifferent | Wish::Less => return Bears::Nothing,
+            Preference::More => {}
+            Preference::Undefined => return Bears::Undefined,
+            Preference::Indifferent | Preference::Less => return Bears::Nothing,
         }
         let (least, most) = what.range();
         let amount = |step: u32| least * (most / least).powf(f64::from(step) / f64::from(STEPS));
-        let Some(step) = (0..=STEPS).find(|step| wish(amount(*step)) != Wish::More) else { return Bears::Any };
-        if wish(amount(step)) == Wish::Undefined {
+        let Some(step) = (0..=STEPS).find(|step| wish(amount(*step)) != Preference::More) else { return Bears::Any };
+        if wish(amount(step)) == Preference::Undefined {
             return Bears::Undefined;
         }
         let (mut low, mut high) = (if step == 0 { 0.0 } else { amount(step - 1) }, amount(step));
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
-            *(if wish(middle) == Wish::More { &mut low } else { &mut high }) = middle;
+            *(if wish(middle) == Preference::More { &mut low } else { &mut high }) = middle;
         }
         Bears::UpTo(low)
     }
 
-    fn wish_under(&self, what: Disturbance, rate: f64, amount: f64) -> Wish {
+    fn wish_under(&self, what: Disturbance, rate: f64, amount: f64) -> Preference {
         let base = self.path.base_rtt.as_secs_f64();
         let own_loss = self.foresees.then_some(0.0); // of what happens to it, none is its doing
         let previous: Option<Previous> = Some(what.sight(rate, base, amount).report().summary());
         let at = |factor: f64| {
-            let sight = Sight { own_loss, previous, ..what.sight(rate * factor, base, amount) };
+            let sight = SenderView { own_loss, previous, ..what.sight(rate * factor, base, amount) };
             self.utility.evaluate(&sight.report())
         };
-        Wish::between(at(1.0 - SIDE), at(1.0 + SIDE))
+        Preference::between(at(1.0 - SIDE), at(1.0 + SIDE))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Law;
-    use crate::utility::analysis::Bottleneck;
-    use crate::utility::parse;
+    use crate::Bottleneck;
     use core::time::Duration;
+    use pcc::control::Law;
+    use pcc::utility::parse;
 
     fn bears(written: &str, what: Disturbance, mbit: f64) -> Bears {
         let rate = Rate::from_mbit(mbit);

@@ -1,9 +1,9 @@
 //! What a utility does that one might not expect.
 
-use super::sight::Sight;
-use super::{Bears, Disturbance, Equilibria, Game, SIDE};
+use super::{Bears, Disturbance, Equilibria, Game};
 use core::fmt;
 use core::time::Duration;
+use pcc::utility::{SIDE, SenderView};
 
 /// What somebody who wrote a utility should know of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,16 +37,16 @@ pub enum Trap {
 const MANY: u32 = 10;
 
 /// A measurement that may be zero, and a sight with so much of it.
-type Vanishing = (&'static str, fn(Sight, f64) -> Sight);
+type Vanishing = (&'static str, fn(SenderView, f64) -> SenderView);
 
 /// Of each, what an interval may well report as zero.
 const VANISHING: [Vanishing; 5] = [
-    ("q", |sight, amount| Sight { queue: (amount, amount), ..sight }),
-    ("L", |sight, amount| Sight { loss: amount, ..sight }),
-    ("g", |sight, amount| Sight { growth: Some(amount), ..sight }),
-    ("sigma", |sight, amount| Sight { noise: amount, ..sight }),
+    ("q", |sight, amount| SenderView { queue: (amount, amount), ..sight }),
+    ("L", |sight, amount| SenderView { loss: amount, ..sight }),
+    ("g", |sight, amount| SenderView { growth: Some(amount), ..sight }),
+    ("sigma", |sight, amount| SenderView { noise: amount, ..sight }),
     // No interval that is judged has a rate of nothing at all.
-    ("x", |sight, amount| Sight { rate: amount.max(1e-12), ..sight }),
+    ("x", |sight, amount| SenderView { rate: amount.max(1e-12), ..sight }),
 ];
 /// From here to a thousandth of it nothing that is measured changes, and a utility should not either...
 const NEAR: f64 = 1e-6;
@@ -75,7 +75,7 @@ impl Game<'_> {
         if self.bears(Disturbance::Loss, self.path.capacity) == Bears::Any {
             traps.push(Trap::BearsAnyLoss);
         }
-        let peaks = self.shape(crate::units::Rate::ZERO, Duration::ZERO).peaks.len();
+        let peaks = self.shape(pcc::units::Rate::ZERO, Duration::ZERO).peaks.len();
         traps.extend((peaks > 1).then_some(Trap::Peaks(peaks)));
         traps.extend(self.singular().map(Trap::Singular));
         traps.extend(self.blind());
@@ -83,15 +83,18 @@ impl Game<'_> {
     }
 
     /// A path that is fully used and otherwise as good as can be, after an interval like it.
-    fn usual(&self) -> Sight {
+    fn usual(&self) -> SenderView {
         let own_loss = self.foresees.then_some(0.0);
-        let clear = Sight { own_loss, ..Sight::clear(self.path.capacity.mbit(), self.path.base_rtt.as_secs_f64()) };
-        Sight { previous: Some(clear.report().summary()), ..clear }
+        let clear =
+            SenderView { own_loss, ..SenderView::clear(self.path.capacity.mbit(), self.path.base_rtt.as_secs_f64()) };
+        SenderView { previous: Some(clear.report().summary()), ..clear }
     }
 
     fn singular(&self) -> impl Iterator<Item = &'static str> {
         let usual = self.usual();
-        let value = move |of: &dyn Fn(Sight, f64) -> Sight, amount| self.utility.evaluate(&of(usual, amount).report());
+        let value = move |of: &dyn Fn(SenderView, f64) -> SenderView, amount| {
+            self.utility.evaluate(&of(usual, amount).report())
+        };
         VANISHING.into_iter().filter_map(move |(name, of)| {
             let [zero, nearer, near] = [0.0, NEAR * 1e-3, NEAR].map(|amount| value(&of, amount));
             let grows = nearer.abs() > MUCH * near.abs().max(f64::MIN_POSITIVE);
@@ -109,7 +112,7 @@ impl Game<'_> {
         if !self.utility.evaluate(&report).is_finite() {
             return Vec::new();
         }
-        let silent = crate::interval::Report {
+        let silent = pcc::interval::Report {
             lost: report.sent,
             packets_lost: report.packets,
             rtt: None,
@@ -119,7 +122,7 @@ impl Game<'_> {
             delivery_rate: None,
             ..report.clone()
         };
-        let first = crate::interval::Report { previous: None, ..report };
+        let first = pcc::interval::Report { previous: None, ..report };
         let undefined = |report| !self.utility.evaluate(report).is_finite();
         let mut traps = Vec::new();
         traps.extend(undefined(&silent).then_some(Trap::BlindToSilence));
@@ -176,10 +179,10 @@ impl fmt::Display for Trap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Law;
-    use crate::units::Rate;
-    use crate::utility::analysis::Bottleneck;
-    use crate::utility::{built_in, parse};
+    use crate::Bottleneck;
+    use pcc::control::Law;
+    use pcc::units::Rate;
+    use pcc::utility::{built_in, parse};
 
     fn traps(written: &str) -> Vec<Trap> {
         let path = Bottleneck {

@@ -1,24 +1,24 @@
 //! Whether a utility that somebody wrote is defined anywhere: a sender that is told nothing keeps its first rate.
 
-use super::sight::Sight;
-use crate::utility::Utility;
+use super::prices_queue::USUAL_RTT;
+use super::{SenderView, Utility};
 
 /// What is wrong with a utility that is defined for no interval that a sender may begin with; `None` if it is for one.
 ///
 /// The first interval of all has none before it, the second one has; which losses are its own no law knows yet.
-pub(in crate::utility) fn nowhere(utility: &dyn Utility) -> Option<&'static str> {
+pub(super) fn nowhere(utility: &dyn Utility) -> Option<&'static str> {
     // Of each kind one: what is defined depends on what is there, and hardly on how much of it.
-    let clear = Sight::clear(10.0, super::USUAL_RTT);
-    let before = Sight { rate: 5.0, ..clear }.report().summary();
+    let clear = SenderView::clear(10.0, USUAL_RTT);
+    let before = SenderView { rate: 5.0, ..clear }.report().summary();
     let kinds = [
         clear,
-        Sight { queue: (0.01, 0.01), noise: 0.001, ..clear },
-        Sight { queue: (0.0, 0.01), ..clear },
-        Sight { loss: 0.02, marks: 0.01, ..clear },
-        Sight { queue: (0.01, 0.02), noise: 0.001, loss: 0.02, marks: 0.01, ..clear },
+        SenderView { queue: (0.01, 0.01), noise: 0.001, ..clear },
+        SenderView { queue: (0.0, 0.01), ..clear },
+        SenderView { loss: 0.02, marks: 0.01, ..clear },
+        SenderView { queue: (0.01, 0.02), noise: 0.001, loss: 0.02, marks: 0.01, ..clear },
     ];
     let is_defined = |own_loss| {
-        let mut sights = kinds.into_iter().map(|kind| Sight { own_loss, previous: Some(before), ..kind });
+        let mut sights = kinds.into_iter().map(|kind| SenderView { own_loss, previous: Some(before), ..kind });
         sights.any(|sight| utility.evaluate(&sight.report()).is_finite())
     };
     match (is_defined(None), is_defined(Some(0.01))) {

@@ -1,9 +1,9 @@
 //! Whether a utility is concave in a sender's own rate.
 
-use super::sight::Sight;
-use super::{Game, SAME};
-use crate::units::Rate;
+use super::Game;
 use core::time::Duration;
+use pcc::units::Rate;
+use pcc::utility::{SAME, SenderView};
 
 /// A utility along a sender's own rate, while others and the queue before it stay as they are.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,7 +35,7 @@ impl Game<'_> {
         }
         let (others, begin) = (others.mbit(), queue.as_secs_f64());
         let priced = |rate: f64, queue: f64| {
-            let sight = Sight { queue: (queue, queue), ..self.sight(rate, others, begin, None) };
+            let sight = SenderView { queue: (queue, queue), ..self.sight(rate, others, begin, None) };
             self.utility.evaluate(&sight.report())
         };
         let mut sum = priced(rate(0).mbit(), begin);
@@ -92,9 +92,9 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Law;
-    use crate::utility::analysis::Bottleneck;
-    use crate::utility::parse;
+    use crate::Bottleneck;
+    use pcc::control::Law;
+    use pcc::utility::parse;
 
     fn shape(written: &str) -> Shape {
         let path = Bottleneck {

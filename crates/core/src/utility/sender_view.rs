@@ -4,38 +4,44 @@ use crate::interval::{LimitedBy, Previous, Report};
 use crate::units::{Bytes, Rate, Timestamp};
 use core::time::Duration;
 
-/// What an interval saw. Units: Mbit/s, s.
+/// A queue came from nothing and goes to nothing: the standard deviation of an RTT that is evenly spread between is this share of
+/// the queue, the root of 1/12.
+pub const OF_A_QUEUE: f64 = 0.29;
+
+/// What an interval saw of its path. Units: Mbit/s, s.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sight {
-    pub(super) rate: f64,
+pub struct SenderView {
+    /// Rate at which it was sent.
+    pub rate: f64,
     /// Share that was lost.
-    pub(super) loss: f64,
+    pub loss: f64,
     /// Share that was lost because of the rate, where the law tells it apart.
-    pub(super) own_loss: Option<f64>,
+    pub own_loss: Option<f64>,
     /// Share that was marked.
-    pub(super) marks: f64,
+    pub marks: f64,
     /// RTT of the path without a queue.
-    pub(super) base: f64,
+    pub base: f64,
     /// Queueing delay of the first packet and of the last.
-    pub(super) queue: (f64, f64),
+    pub queue: (f64, f64),
     /// How fast the queue grew, s/s, where that is not what the two delays say.
-    pub(super) growth: Option<f64>,
+    pub growth: Option<f64>,
     /// How long it was sent.
-    pub(super) seconds: f64,
+    pub seconds: f64,
     /// Standard deviation of the RTT around its slope.
-    pub(super) noise: f64,
+    pub noise: f64,
     /// Standard deviation of the RTT that the law foresees of the queue.
-    pub(super) foreseen: f64,
-    pub(super) previous: Option<Previous>,
+    pub foreseen: f64,
+    /// The interval before it.
+    pub previous: Option<Previous>,
 }
 
 /// Counts large enough that rounding does not matter: only ratios do.
 const PACKETS: f64 = 1e9;
 const BYTES: f64 = 1e15;
 
-impl Sight {
+impl SenderView {
     /// At this rate on a path where nothing else happens.
-    pub(super) const fn clear(rate: f64, base: f64) -> Self {
+    pub const fn clear(rate: f64, base: f64) -> Self {
         Self {
             rate,
             loss: 0.0,
@@ -51,7 +57,8 @@ impl Sight {
         }
     }
 
-    pub(super) fn report(&self) -> Report {
+    /// The report on such an interval. Negative times are taken for zero, shares beyond 1 for 1.
+    pub fn report(&self) -> Report {
         let time = |seconds: f64| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
         let (begin, end) = self.queue;
         let growth = self.growth.unwrap_or((end - begin) / self.seconds.max(1e-9));
