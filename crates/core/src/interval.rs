@@ -1,10 +1,11 @@
 //! The monitor interval: a run of packets sent at one target rate and judged together, and the [`Report`] on it.
 
+mod plan;
 mod report;
 
+pub use plan::IntervalPlan;
 pub use report::{LimitedBy, Previous, Report};
 
-use crate::control::Slot;
 use crate::slope::Slope;
 use crate::units::{Bytes, Rate, Timestamp};
 use core::time::Duration;
@@ -23,7 +24,7 @@ pub(crate) const ACHIEVED_SHARE: f64 = 0.9;
 #[derive(Clone, Debug)]
 pub(crate) struct Interval {
     pub(crate) id: u64,
-    pub(crate) slot: Slot,
+    pub(crate) plan: IntervalPlan,
     /// How long it is meant to last at least.
     pub(crate) length: Duration,
     pub(crate) started: Timestamp,
@@ -53,10 +54,10 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    pub(crate) fn new(id: u64, slot: Slot, length: Duration, now: Timestamp) -> Self {
+    pub(crate) fn new(id: u64, plan: IntervalPlan, length: Duration, now: Timestamp) -> Self {
         Self {
             id,
-            slot,
+            plan,
             length,
             started: now,
             last_sent: now,
@@ -146,7 +147,7 @@ impl Interval {
         }
         // Who may or can send no more is silent of itself, and until the end that was meant at the most.
         let end = now.min(self.started + self.length);
-        let silence = end.since(self.last_sent + self.slot.rate.time_for(self.last_train));
+        let silence = end.since(self.last_sent + self.plan.rate.time_for(self.last_train));
         // Between two trains there is a silence that pacing wants.
         if silence > 2 * TRAIN && silence > end.since(self.started).mul_f64(LIMITED_SHARE) {
             self.ended = Some(end);
@@ -190,11 +191,11 @@ impl Interval {
 
     pub(crate) fn report(&self) -> Report {
         // n trains span n gaps: without the last one's own time the rate of a short interval would look too high.
-        let sending = self.last_sent.since(self.started) + self.slot.rate.time_for(self.last_train);
+        let sending = self.last_sent.since(self.started) + self.plan.rate.time_for(self.last_train);
         let duration = self.ended.map_or(sending, |end| end.since(self.started).max(sending));
         let achieved = Rate::from_volume(self.sent + self.discarded, duration);
         let idle = self.limited.time().as_secs_f64() > LIMITED_SHARE * duration.as_secs_f64();
-        let short = achieved < self.slot.rate * ACHIEVED_SHARE;
+        let short = achieved < self.plan.rate * ACHIEVED_SHARE;
         let limited_by = match (idle, short) {
             (true, _) => self.limited.most(),
             (false, true) if !self.window_limited => LimitedBy::Host,
@@ -204,7 +205,7 @@ impl Interval {
             id: self.id,
             started: self.started,
             duration,
-            target: self.slot.rate,
+            target: self.plan.rate,
             achieved,
             packets: self.packets,
             packets_lost: self.packets_lost,

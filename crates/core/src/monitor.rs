@@ -2,7 +2,7 @@
 //! hands over intervals in order once the fate of all their packets is known.
 
 use crate::bursts::Bursts;
-use crate::control::Slot;
+use crate::interval::IntervalPlan;
 use crate::interval::{Interval, LimitedBy, Report, SHORTEST_TRIAL};
 use crate::rng::Rng;
 use crate::rtt::RttEstimator;
@@ -28,16 +28,16 @@ const LATENESS_FORGOTTEN: u32 = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT, unless the
-    /// law chose its length with them in mind ([`Slot::is_stretched`]); one that is judged at least 1 ms, the time of ten trains.
+    /// law chose its length with them in mind ([`IntervalPlan::is_stretched`]); one that is judged at least 1 ms, the time of ten trains.
     pub min_packets: u32,
 }
 
 impl Config {
     /// How long this interval is meant to last if the law asks for `by_time`.
-    pub(crate) fn length(&self, slot: &Slot, by_time: Duration, packet: Bytes, rtt: Duration) -> Duration {
+    pub(crate) fn length(&self, plan: &IntervalPlan, by_time: Duration, packet: Bytes, rtt: Duration) -> Duration {
         let volume = Bytes::new(packet.get().saturating_mul(u64::from(self.min_packets)));
-        let by_packets = if slot.is_stretched { slot.rate.time_for(volume).min(4 * rtt) } else { Duration::ZERO };
-        let by_trains = if slot.trial.is_some() { SHORTEST_TRIAL } else { Duration::ZERO };
+        let by_packets = if plan.is_stretched { plan.rate.time_for(volume).min(4 * rtt) } else { Duration::ZERO };
+        let by_trains = if plan.trial.is_some() { SHORTEST_TRIAL } else { Duration::ZERO };
         by_time.max(by_packets).max(by_trains)
     }
 }
@@ -164,12 +164,12 @@ impl Monitor {
     }
 
     /// Opens an interval for the packet about to be recorded.
-    pub(crate) fn open(&mut self, now: Timestamp, slot: Slot, packet: Bytes, rtt: Duration, rng: &mut Rng) {
-        let (shortest, longest) = slot.rtts;
+    pub(crate) fn open(&mut self, now: Timestamp, plan: IntervalPlan, packet: Bytes, rtt: Duration, rng: &mut Rng) {
+        let (shortest, longest) = plan.rtts;
         let rtts = shortest + (longest - shortest) * rng.unit();
         let by_time = Duration::try_from_secs_f64(rtt.as_secs_f64() * rtts).unwrap_or(rtt);
-        let length = self.config.length(&slot, by_time, packet, rtt);
-        self.intervals.push_back(Interval::new(self.next_interval, slot, length, now));
+        let length = self.config.length(&plan, by_time, packet, rtt);
+        self.intervals.push_back(Interval::new(self.next_interval, plan, length, now));
         self.next_interval += 1;
     }
 
@@ -330,7 +330,7 @@ impl Monitor {
 
     /// What the oldest interval achieved, if it is resolved or its deadline has passed; without a report where all of its
     /// packets were discarded. Each interval that was closed is told of once, in order.
-    pub(crate) fn pop(&mut self, now: Timestamp) -> Option<(Slot, Option<Report>)> {
+    pub(crate) fn pop(&mut self, now: Timestamp) -> Option<(IntervalPlan, Option<Report>)> {
         let front = self.intervals.front()?;
         if front.outstanding > 0 && front.deadline.is_some_and(|deadline| now >= deadline) {
             self.give_up_oldest();
@@ -344,7 +344,7 @@ impl Monitor {
         }
         let interval = self.intervals.pop_front()?;
         let report = (interval.packets > 0).then(|| interval.report());
-        Some((interval.slot, report))
+        Some((interval.plan, report))
     }
 
     /// Gives up what is outstanding of the oldest interval. Where nothing that was sent later has arrived, the path is
@@ -370,10 +370,10 @@ impl Monitor {
 
     /// The oldest interval as far as it is known, as though all that is outstanding arrived, if it is closed and to be
     /// judged and may tell something already. Asked at each acknowledgement.
-    pub(crate) fn so_far(&self) -> Option<(Slot, Report)> {
+    pub(crate) fn so_far(&self) -> Option<(IntervalPlan, Report)> {
         let front = self.intervals.front()?;
-        let may_tell = front.deadline.is_some() && front.slot.trial.is_some() && front.may_tell_early();
-        may_tell.then(|| (front.slot, front.report()))
+        let may_tell = front.deadline.is_some() && front.plan.trial.is_some() && front.may_tell_early();
+        may_tell.then(|| (front.plan, front.report()))
     }
 
     /// Drops the oldest interval: its packets are judged no more.

@@ -6,7 +6,8 @@ mod judging;
 mod silence;
 mod window;
 
-use crate::control::{Driver, Law, Path, RateControl, Slot};
+use crate::control::{Driver, Law, Path, RateControl};
+use crate::interval::IntervalPlan;
 use crate::interval::{LimitedBy, Previous, TRAIN};
 use crate::monitor::{self, Monitor, floor_rate};
 use crate::observe::{Event, Observer};
@@ -78,7 +79,7 @@ pub struct Pcc {
     rtt: RttEstimator,
     law: Driver,
     /// What the open interval, or the next one, is for.
-    slot: Slot,
+    plan: IntervalPlan,
     /// Draws what the law decides by chance.
     chance: Rng,
     /// Draws the lengths of intervals.
@@ -115,7 +116,7 @@ impl Pcc {
             monitor: Monitor::new(config.monitor),
             rtt: RttEstimator::default(),
             law: Driver::new(config.law(), initial),
-            slot: Slot::filler(initial),
+            plan: IntervalPlan::filler(initial),
             chance: Rng::new(config.seed),
             rng: Rng::new(config.seed ^ 0x6d6f_6e69_746f_7200),
             limited: None,
@@ -157,7 +158,7 @@ impl Pcc {
                 self.monitor.last_until(now);
             }
             let rtt = self.rtt.smoothed_or_assumed();
-            self.monitor.open(now, self.slot, self.packet, rtt, &mut self.rng);
+            self.monitor.open(now, self.plan, self.packet, rtt, &mut self.rng);
             self.due = now;
         }
         if self.monitor.bytes_in_flight() == Bytes::ZERO {
@@ -325,7 +326,7 @@ impl Pcc {
 
     /// The rate at which packets should leave now: above zero and finite.
     pub const fn rate(&self) -> Rate {
-        self.slot.rate
+        self.plan.rate
     }
 
     /// Looks for the path's rate by doubling, from this one on.
@@ -354,7 +355,7 @@ impl Pcc {
 
     /// The time for which pacing keeps a sender silent: that of what left last.
     fn gap(&self) -> Duration {
-        self.slot.rate.time_for(self.train().max(self.monitor.latest_train()))
+        self.plan.rate.time_for(self.train().max(self.monitor.latest_train()))
     }
 
     /// Bytes sent and not yet acknowledged, lost or discarded.
@@ -408,8 +409,9 @@ impl Pcc {
         let path = self.path();
         // Before the first RTT sample and while the path is silent no trial can be judged.
         let measurable = self.rtt.smoothed().is_some() && self.stall.halvings == 0;
-        let slot = if measurable { self.law.next(&path, &mut self.chance) } else { Slot::filler(self.law.rate()) };
-        self.slot = Slot { rate: path.clamp(slot.rate), ..slot };
+        let plan =
+            if measurable { self.law.next(&path, &mut self.chance) } else { IntervalPlan::filler(self.law.rate()) };
+        self.plan = IntervalPlan { rate: path.clamp(plan.rate), ..plan };
         if !self.law.is_starting() {
             self.trains = Trains::none();
         }

@@ -6,7 +6,7 @@ use crate::report::Report;
 /// `struct pcc_slot`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub(crate) struct Slot {
+pub(crate) struct IntervalPlan {
     pub(crate) rate: u64,
     pub(crate) rtts_least: u64,
     pub(crate) rtts_most: u64,
@@ -101,12 +101,12 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_utility(program: *const Program, report: *const Report) -> u64;
     pub(crate) fn pcc_lib_law_size() -> u32;
     pub(crate) fn pcc_lib_law_new(law: *mut u64, which: u32, rate: u64, seed: u64);
-    pub(crate) fn pcc_lib_law_next(law: *mut u64, path: *const Path, slot: *mut Slot);
+    pub(crate) fn pcc_lib_law_next(law: *mut u64, path: *const Path, plan: *mut IntervalPlan);
     pub(crate) fn pcc_lib_law_on_report(
         law: *mut u64,
         program: *const Program,
         path: *const Path,
-        slot: *const Slot,
+        plan: *const IntervalPlan,
         report: *const Report,
     ) -> i32;
     pub(crate) fn pcc_lib_law_ends_early(

@@ -4,7 +4,8 @@ use crate::ffi;
 use crate::program::Program;
 use crate::report::Report;
 use core::time::Duration;
-use pcc::control::{self, Slot};
+use pcc::control;
+use pcc::interval::IntervalPlan;
 use pcc::interval;
 use pcc::units::Rate;
 
@@ -43,13 +44,13 @@ fn path(path: &control::Path) -> ffi::Path {
     }
 }
 
-fn slot(slot: Slot) -> ffi::Slot {
-    ffi::Slot {
-        rate: slot.rate.bytes_per_sec().to_bits(),
-        rtts_least: slot.rtts.0.to_bits(),
-        rtts_most: slot.rtts.1.to_bits(),
-        trial: slot.trial.map_or(-1, i32::from),
-        is_stretched: slot.is_stretched.into(),
+fn plan(plan: IntervalPlan) -> ffi::IntervalPlan {
+    ffi::IntervalPlan {
+        rate: plan.rate.bytes_per_sec().to_bits(),
+        rtts_least: plan.rtts.0.to_bits(),
+        rtts_most: plan.rtts.1.to_bits(),
+        trial: plan.trial.map_or(-1, i32::from),
+        is_stretched: plan.is_stretched.into(),
     }
 }
 
@@ -66,11 +67,11 @@ impl Law {
     }
 
     /// As [`control::RateControl::next`].
-    pub fn next(&mut self, on: &control::Path) -> Slot {
-        let mut next = ffi::Slot::default();
+    pub fn next(&mut self, on: &control::Path) -> IntervalPlan {
+        let mut next = ffi::IntervalPlan::default();
         // SAFETY: all three live through the call.
         unsafe { ffi::pcc_lib_law_next(self.state.as_mut_ptr(), &path(on), &mut next) };
-        Slot {
+        IntervalPlan {
             rate: Rate::from_bytes_per_sec(f64::from_bits(next.rate)),
             trial: u8::try_from(next.trial).ok(),
             rtts: (f64::from_bits(next.rtts_least), f64::from_bits(next.rtts_most)),
@@ -79,8 +80,8 @@ impl Law {
     }
 
     /// As [`control::RateControl::on_report`]; whether the plan changed.
-    pub fn on_report(&mut self, judged: Slot, report: &interval::Report, on: &control::Path) -> bool {
-        let (report, on, judged) = (Report::from(report), path(on), slot(judged));
+    pub fn on_report(&mut self, judged: IntervalPlan, report: &interval::Report, on: &control::Path) -> bool {
+        let (report, on, judged) = (Report::from(report), path(on), plan(judged));
         // SAFETY: all live through the call.
         unsafe { ffi::pcc_lib_law_on_report(self.state.as_mut_ptr(), &self.program, &on, &judged, &report) != 0 }
     }

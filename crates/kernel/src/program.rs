@@ -39,8 +39,8 @@ impl Program {
                     loads |= 1 << index;
                     Step { code: 1, index, value: 0 }
                 }
-                Op::Set(slot) => Step { code: 2, index: slot.into(), value: 0 },
-                Op::Get(slot) => Step { code: 3, index: slot.into(), value: 0 },
+                Op::Set(plan) => Step { code: 2, index: plan.into(), value: 0 },
+                Op::Get(plan) => Step { code: 3, index: plan.into(), value: 0 },
                 Op::Apply(operator) => {
                     Step { code: FIRST_OPERATOR as u32 + place(&Operator::ALL, &operator), index: 0, value: 0 }
                 }

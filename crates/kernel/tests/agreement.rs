@@ -6,7 +6,7 @@ mod network;
 
 use core::time::Duration;
 use network::Network;
-use pcc::control::{self, Driver, Path, RateControl, Slot, Verdict};
+use pcc::control::{self, Driver, IntervalPlan, Path, RateControl, Verdict};
 use pcc::interval::Report;
 use pcc::rng::Rng;
 use pcc::units::Rate;
@@ -50,7 +50,7 @@ impl Both {
         assert!(core == kernel, "{what}: the core says {core:?}, the kernel {kernel:?}; {why}, after\n{story}");
     }
 
-    fn next(&mut self, path: &Path) -> Slot {
+    fn next(&mut self, path: &Path) -> IntervalPlan {
         let (core, kernel) = (self.core.next(path, &mut self.rng), self.kernel.next(path));
         self.same("trial", core.trial, kernel.trial, self.core.state());
         self.agree("rate of the next interval", core.rate, kernel.rate);
@@ -59,8 +59,8 @@ impl Both {
         core
     }
 
-    fn on_report(&mut self, slot: Slot, report: &Report, path: &Path) -> bool {
-        self.told.push(format!("{slot:?} {report:?} {path:?}"));
+    fn on_report(&mut self, plan: IntervalPlan, report: &Report, path: &Path) -> bool {
+        self.told.push(format!("{plan:?} {report:?} {path:?}"));
         let program = &self.utility;
         let utility = |report: &Report| {
             let utility = program.run(|variable| variable.of(report));
@@ -69,8 +69,8 @@ impl Both {
         let early = self.core.ends_early(report, &utility, path);
         let same = self.kernel.ends_early(report, path);
         self.same("early end", early, same, "");
-        let verdict = self.core.on_report(slot, report, &utility, path) != Verdict::Wait;
-        let same = self.kernel.on_report(slot, report, path);
+        let verdict = self.core.on_report(plan, report, &utility, path) != Verdict::Wait;
+        let same = self.kernel.on_report(plan, report, path);
         self.same("verdict", verdict, same, self.core.state());
         self.agree("rate", self.core.rate(), self.kernel.rate());
         self.same("state", self.core.state(), self.kernel.state(), "");
@@ -112,12 +112,12 @@ fn live(law: &control::Law, utility: &Program, seed: u64) -> u64 {
         while (sent.len() as u64) < most_sent {
             sent.push_back(both.next(&path));
         }
-        let Some(slot) = sent.pop_front() else { continue };
-        let report = network.carry(slot, packet, &path);
+        let Some(plan) = sent.pop_front() else { continue };
+        let report = network.carry(plan, packet, &path);
         delivery = report.throughput().bytes_per_sec();
-        if slot.trial.is_some() {
+        if plan.trial.is_some() {
             probed += 1;
-            if both.on_report(slot, &report, &path) {
+            if both.on_report(plan, &report, &path) {
                 sent.clear();
             }
         }
@@ -165,8 +165,8 @@ fn a_program_is_worth_what_the_core_s_utility_is() {
         let program = pcc_kernel::Program::new(utility.program());
         for i in 0..300 {
             let path = network.path(1448, 1e6);
-            let slot = Slot { trial: Some(0), ..Slot::filler(Rate::from_mbit(f64::from(i))) };
-            let report = network.carry(slot, 1448, &path);
+            let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(f64::from(i))) };
+            let report = network.carry(plan, 1448, &path);
             let report = Report { previous: (i % 2 == 0).then(|| report.summary()), ..report };
             let (core, kernel) = (utility.evaluate(&report), program.evaluate(&(&report).into()));
             // Of large terms a small difference may be left.

@@ -7,7 +7,7 @@ mod network;
 use core::fmt::Write as _;
 use core::time::Duration;
 use network::Network;
-use pcc::control::{self, Driver, Path, RateControl, Slot, Verdict};
+use pcc::control::{self, Driver, IntervalPlan, Path, RateControl, Verdict};
 use pcc::interval::{LimitedBy, Report};
 use pcc::monitor;
 use pcc::rng::Rng;
@@ -81,8 +81,8 @@ impl Line {
         line
     }
 
-    fn report(slot: usize, report: &Report) -> Self {
-        let mut line = Self(format!("report of={slot} limited_by={}", report.limited_by.as_str().replace(' ', "-")));
+    fn report(plan: usize, report: &Report) -> Self {
+        let mut line = Self(format!("report of={plan} limited_by={}", report.limited_by.as_str().replace(' ', "-")));
         line.count("started", report.started.as_nanos());
         line.time("duration", Some(report.duration));
         line.rate("achieved", report.achieved);
@@ -157,7 +157,7 @@ impl<'a> Said<'a> {
         }
     }
 
-    fn report(&self, slot: Slot) -> Report {
+    fn report(&self, plan: IntervalPlan) -> Report {
         let limits =
             [LimitedBy::Network, LimitedBy::Application, LimitedBy::ReceiverWindow, LimitedBy::Host].into_iter();
         let limited_by = limits.into_iter().find(|limit| limit.as_str().replace(' ', "-") == self.text("limited_by"));
@@ -165,7 +165,7 @@ impl<'a> Said<'a> {
             id: 0,
             started: Timestamp::from_nanos(self.text("started").parse().unwrap()),
             duration: self.time("duration").unwrap(),
-            target: slot.rate,
+            target: plan.rate,
             achieved: self.rate("achieved"),
             packets: self.count("packets"),
             packets_lost: self.count("packets_lost"),
@@ -195,9 +195,9 @@ impl<'a> Said<'a> {
 
 /// A law under test. What it says, as text.
 trait Decides {
-    fn next(&mut self, path: &Path) -> Slot;
+    fn next(&mut self, path: &Path) -> IntervalPlan;
     /// Whether it ends early, and whether the plan changed.
-    fn on_report(&mut self, slot: Slot, report: &Report, path: &Path) -> (bool, bool);
+    fn on_report(&mut self, plan: IntervalPlan, report: &Report, path: &Path) -> (bool, bool);
     fn tell(&mut self, what: &str, rate: Option<Rate>);
     /// Rate, state, standing RTT.
     fn stands(&self) -> (Rate, &'static str, Option<Duration>);
@@ -210,17 +210,17 @@ struct Core {
 }
 
 impl Decides for Core {
-    fn next(&mut self, path: &Path) -> Slot {
+    fn next(&mut self, path: &Path) -> IntervalPlan {
         self.driver.next(path, &mut self.rng)
     }
 
-    fn on_report(&mut self, slot: Slot, report: &Report, path: &Path) -> (bool, bool) {
+    fn on_report(&mut self, plan: IntervalPlan, report: &Report, path: &Path) -> (bool, bool) {
         let utility = |report: &Report| {
             let utility = self.utility.run(|variable| variable.of(report));
             if utility.is_finite() { utility } else { f64::MIN / 4.0 }
         };
         let early = self.driver.ends_early(report, &utility, path);
-        (early, self.driver.on_report(slot, report, &utility, path) != Verdict::Wait)
+        (early, self.driver.on_report(plan, report, &utility, path) != Verdict::Wait)
     }
 
     fn tell(&mut self, what: &str, rate: Option<Rate>) {
@@ -237,12 +237,12 @@ impl Decides for Core {
 }
 
 impl Decides for Law {
-    fn next(&mut self, path: &Path) -> Slot {
+    fn next(&mut self, path: &Path) -> IntervalPlan {
         self.next(path)
     }
 
-    fn on_report(&mut self, slot: Slot, report: &Report, path: &Path) -> (bool, bool) {
-        (self.ends_early(report, path), self.on_report(slot, report, path))
+    fn on_report(&mut self, plan: IntervalPlan, report: &Report, path: &Path) -> (bool, bool) {
+        (self.ends_early(report, path), self.on_report(plan, report, path))
     }
 
     fn tell(&mut self, what: &str, rate: Option<Rate>) {
@@ -275,13 +275,13 @@ fn yes(is: bool) -> &'static str {
     if is { "yes" } else { "no" }
 }
 
-fn slot_line(slot: &Slot) -> String {
+fn slot_line(plan: &IntervalPlan) -> String {
     let mut line = Line("next".to_owned());
-    line.rate("rate", slot.rate);
-    line.number("rtts_least", slot.rtts.0);
-    line.number("rtts_most", slot.rtts.1);
-    slot.trial.into_iter().for_each(|trial| line.count("trial", trial.into()));
-    line.0 + " stretched=" + yes(slot.is_stretched)
+    line.rate("rate", plan.rate);
+    line.number("rtts_least", plan.rtts.0);
+    line.number("rtts_most", plan.rtts.1);
+    plan.trial.into_iter().for_each(|trial| line.count("trial", trial.into()));
+    line.0 + " stretched=" + yes(plan.is_stretched)
 }
 
 fn then_line((early, replanned): (bool, bool), stands: (Rate, &'static str, Option<Duration>)) -> String {
@@ -293,24 +293,24 @@ fn then_line((early, replanned): (bool, bool), stands: (Rate, &'static str, Opti
 
 /// Tells a law what a file tells; each line that says what it decides is compared by `right(expected, got)`.
 fn replay(file: &str, mut new: impl FnMut(&Said<'_>) -> Box<dyn Decides>, right: impl Fn(&str, &str) -> bool) -> u32 {
-    let (mut law, mut path, mut slots, mut told, mut reports) = (None, None, Vec::new(), (false, false), 0);
+    let (mut law, mut path, mut plans, mut told, mut reports) = (None, None, Vec::new(), (false, false), 0);
     for (number, line) in (1..).zip(file.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
         let (what, said) = (line.split(' ').next().unwrap(), Said::of(line));
         let path_now = || path.as_ref().unwrap();
         match what {
-            "law" => (law, slots) = (Some(new(&said)), Vec::new()),
+            "law" => (law, plans) = (Some(new(&said)), Vec::new()),
             "path" => path = Some(said.path()),
             "next" => {
                 let law = law.as_mut().unwrap();
-                let slot = law.next(path_now());
-                let got = slot_line(&slot);
+                let plan = law.next(path_now());
+                let got = slot_line(&plan);
                 assert!(right(line, &got), "line {number}: expected\n{line}\ngot\n{got}");
-                slots.push(slot);
+                plans.push(plan);
             }
             "report" => {
-                let slot: Slot = slots[said.count("of") as usize];
+                let plan: IntervalPlan = plans[said.count("of") as usize];
                 reports += 1;
-                told = law.as_mut().unwrap().on_report(slot, &said.report(slot), path_now());
+                told = law.as_mut().unwrap().on_report(plan, &said.report(plan), path_now());
             }
             "then" => {
                 let got = then_line(told, law.as_ref().unwrap().stands());
@@ -340,7 +340,7 @@ fn write(text: &mut String, law_name: &str, utility_name: &str, seed: u64) {
     let packet = PACKETS[(seed % 3) as usize];
     let (mut law, mut network) = (core(law_name, utility_name, seed), Network::new(seed ^ 0x5eed));
     writeln!(text, "\nlaw name={law_name} utility={utility_name} seed={seed} initial={INITIAL}").unwrap();
-    let (mut slots, mut sent, mut delivery, mut last) = (0, VecDeque::new(), 1e5, String::new());
+    let (mut plans, mut sent, mut delivery, mut last) = (0, VecDeque::new(), 1e5, String::new());
     let most_sent = 1 + network.rng.next_u64() % 8;
     for _ in 0..REPORTS {
         let line = Line::path(&network.path(packet, delivery)).0;
@@ -362,17 +362,17 @@ fn write(text: &mut String, law_name: &str, utility_name: &str, seed: u64) {
             writeln!(text, "{}", line.0).unwrap();
         }
         while (sent.len() as u64) < most_sent {
-            let slot = law.next(&path);
-            writeln!(text, "{}", slot_line(&slot)).unwrap();
-            sent.push_back((slots, slot));
-            slots += 1;
+            let plan = law.next(&path);
+            writeln!(text, "{}", slot_line(&plan)).unwrap();
+            sent.push_back((plans, plan));
+            plans += 1;
         }
-        let Some((number, slot)) = sent.pop_front() else { continue };
-        let report = network.carry(slot, packet, &path);
+        let Some((number, plan)) = sent.pop_front() else { continue };
+        let report = network.carry(plan, packet, &path);
         delivery = report.throughput().bytes_per_sec();
-        if slot.trial.is_some() {
+        if plan.trial.is_some() {
             let line = Line::report(number, &report).0;
-            let told = law.on_report(slot, &Said::of(&line).report(slot), &path);
+            let told = law.on_report(plan, &Said::of(&line).report(plan), &path);
             writeln!(text, "{line}\n{}", then_line(told, law.stands())).unwrap();
             if told.1 {
                 sent.clear();

@@ -5,7 +5,7 @@
 //! proven. What is about a doubling lasts for a round trip. Once the capacity itself, less what a probe takes, has passed for
 //! one, start-up is over without a queue.
 
-use super::Slot;
+use crate::interval::IntervalPlan;
 use crate::units::Rate;
 
 /// How far a step goes, and for how much of a round trip: shorter, longer and smaller ones are in docs/sweeps/trains.md.
@@ -31,18 +31,18 @@ impl Approach {
     }
 
     /// What to try next, in intervals of so many RTT; only a step is judged.
-    pub(super) fn next(&mut self, rtts: f64) -> Slot {
-        let slot = |rate, trial, rtts| Slot { trial, rtts: (rtts, rtts), ..Slot::filler(rate) };
+    pub(super) fn next(&mut self, rtts: f64) -> IntervalPlan {
+        let plan = |rate, trial, rtts| IntervalPlan { trial, rtts: (rtts, rtts), ..IntervalPlan::filler(rate) };
         let is_doubling = |step: Rate| step <= self.proven * DOUBLING;
         match self.taken {
             None => {
                 let step = self.goal.min(self.proven * STEP);
                 let long = is_doubling(step);
                 self.taken = Some(step);
-                slot(step, Some(0), if long { rtts } else { STEP_RTTS })
+                plan(step, Some(0), if long { rtts } else { STEP_RTTS })
             }
-            Some(step) if is_doubling(step) => slot(step, None, rtts),
-            Some(_) => slot(self.goal.min(self.proven * 2.0), None, rtts),
+            Some(step) if is_doubling(step) => plan(step, None, rtts),
+            Some(_) => plan(self.goal.min(self.proven * 2.0), None, rtts),
         }
     }
 
@@ -63,8 +63,8 @@ mod tests {
         Rate::from_mbit(mbit)
     }
 
-    fn told(slot: Slot) -> (f64, bool, f64) {
-        ((slot.rate.mbit() * 10.0).round() / 10.0, slot.trial.is_some(), slot.rtts.0)
+    fn told(plan: IntervalPlan) -> (f64, bool, f64) {
+        ((plan.rate.mbit() * 10.0).round() / 10.0, plan.trial.is_some(), plan.rtts.0)
     }
 
     #[test]

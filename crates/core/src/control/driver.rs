@@ -11,8 +11,11 @@
 //!              └──── the path was silent, idle for long, or the law asks for it ────┘
 //! ```
 
-use super::starting::{Evaluate, Judgement, Starting};
-use super::{Known, Law, Path, RateControl, Slot, Verdict, within_reach};
+use super::path::within_reach;
+use super::rate_control::Evaluate;
+use super::starting::{Judgement, Starting};
+use super::{Law, Path, PathEstimate, RateControl, Verdict};
+use crate::interval::IntervalPlan;
 use crate::interval::{LimitedBy, Report};
 use crate::rng::Rng;
 use crate::units::Rate;
@@ -76,14 +79,14 @@ impl Driver {
     }
 
     /// Judges a doubling.
-    fn on_started(&mut self, judgement: Judgement, slot: Slot, report: &Report, path: &Path) -> Verdict {
+    fn on_started(&mut self, judgement: Judgement, plan: IntervalPlan, report: &Report, path: &Path) -> Verdict {
         match judgement {
             Judgement::Unknown => {
-                self.rate = within_reach(slot.rate, path);
+                self.rate = within_reach(plan.rate, path);
                 Verdict::Wait
             }
             Judgement::Good { awaited } => {
-                self.rate = slot.rate;
+                self.rate = plan.rate;
                 // While a doubling runs already, its interval goes on.
                 if awaited { Verdict::Wait } else { Verdict::Realign("utility grew") }
             }
@@ -104,11 +107,11 @@ impl Driver {
 }
 
 impl RateControl for Driver {
-    fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot {
+    fn next(&mut self, path: &Path, rng: &mut Rng) -> IntervalPlan {
         match &mut self.phase {
             Phase::Starting(starting) => starting.next(self.law.starting_rtts(), path),
             Phase::Draining { share, again } => match share.take().filter(|_| self.law.drains()) {
-                Some(share) => Slot::filler(self.rate * share),
+                Some(share) => IntervalPlan::filler(self.rate * share),
                 None => {
                     self.phase = if *again {
                         Phase::Starting(Starting::again_at(self.rate))
@@ -122,7 +125,7 @@ impl RateControl for Driver {
         }
     }
 
-    fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+    fn on_report(&mut self, plan: IntervalPlan, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         let steered = matches!(self.phase, Phase::Steered(_));
         if report.limited_by == LimitedBy::Host || (steered && report.app_limited) {
             // The rates achieved are judged, not those asked for; but the latter must not run away.
@@ -130,11 +133,11 @@ impl RateControl for Driver {
         }
         let verdict = match &mut self.phase {
             Phase::Starting(starting) => {
-                let judgement = starting.on_report(slot, report, utility, path);
-                self.on_started(judgement, slot, report, path)
+                let judgement = starting.on_report(plan, report, utility, path);
+                self.on_started(judgement, plan, report, path)
             }
             Phase::Draining { .. } => Verdict::Wait,
-            Phase::Steered(law) => law.on_report(slot, report, utility, path),
+            Phase::Steered(law) => law.on_report(plan, report, utility, path),
         };
         if let Verdict::Start(_) = verdict {
             self.start(self.rate());
@@ -182,10 +185,10 @@ impl RateControl for Driver {
         }
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> PathEstimate {
         match &self.phase {
             Phase::Steered(law) => law.known(),
-            _ => Known::default(),
+            _ => PathEstimate::default(),
         }
     }
 

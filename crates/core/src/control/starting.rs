@@ -30,14 +30,13 @@
 //! What follows, drains and steers is `driver.rs`.
 
 use super::approach::Approach;
-use super::{Path, Slot, within_reach};
+use super::path::{Path, within_reach};
+use super::rate_control::Evaluate;
+use crate::interval::IntervalPlan;
 use crate::interval::{LimitedBy, Report, TRAIN};
 use crate::trains::LARGEST_ERROR;
 use crate::units::Rate;
 use core::time::Duration;
-
-/// What a rate that was tried is worth.
-pub(super) type Evaluate<'a> = &'a dyn Fn(&Report) -> f64;
 
 /// Results are compared as a doubling and what came before it from this ratio of the rates achieved on.
 const DOUBLED: f64 = 1.5;
@@ -130,34 +129,40 @@ impl Starting {
         !self.again && carried <= self.first && grows_beyond_doubt(report) && report.loss() <= 0.0
     }
 
-    pub(super) fn next(&mut self, rtts: f64, path: &Path) -> Slot {
+    pub(super) fn next(&mut self, rtts: f64, path: &Path) -> IntervalPlan {
         self.look_for_an_approach(path);
         if let Some(approach) = &mut self.approach {
-            let slot = approach.next(rtts);
-            self.unknown += u8::from(slot.trial.is_some());
-            return slot;
+            let plan = approach.next(rtts);
+            self.unknown += u8::from(plan.trial.is_some());
+            return plan;
         }
         let first = self.best.is_none() && self.unknown == 0;
         if self.unknown > 1 {
             // The results are late, so perhaps the path is full: on with the last rate known to be good, and not for
             // long.
             let good = self.best.map_or(self.rate, |best| self.rate.min(best.target));
-            return Slot { rtts: WAIT, ..Slot::filler(good) };
+            return IntervalPlan { rtts: WAIT, ..IntervalPlan::filler(good) };
         }
         if !first && !self.hold {
             self.rate = path.clamp(self.rate * 2.0);
         }
         self.unknown += 1;
-        Slot { trial: Some(0), rtts: (rtts, rtts), ..Slot::filler(self.rate) }
+        IntervalPlan { trial: Some(0), rtts: (rtts, rtts), ..IntervalPlan::filler(self.rate) }
     }
 
-    pub(super) fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Judgement {
+    pub(super) fn on_report(
+        &mut self,
+        plan: IntervalPlan,
+        report: &Report,
+        utility: Evaluate<'_>,
+        path: &Path,
+    ) -> Judgement {
         self.unknown = self.unknown.saturating_sub(1);
         // A host that did not make this doubling will not make the next one.
         let doubled = report.achieved * DOUBLED > report.target;
         self.hold = report.app_limited || (report.limited_by == LimitedBy::Host && !doubled);
         if self.hold {
-            self.rate = within_reach(slot.rate, path);
+            self.rate = within_reach(plan.rate, path);
             self.approach = None;
         }
         if report.app_limited {
@@ -174,12 +179,12 @@ impl Starting {
         if in_vain && least.packets_refused() > 0 && utility(&least) < 0.0 {
             // No overload, and nothing to compare higher rates with: the same again, until trains are over.
             self.hold = true;
-            self.rate = within_reach(slot.rate, path);
+            self.rate = within_reach(plan.rate, path);
             return Judgement::Unknown;
         }
         self.delivered = self.delivered.max(delivery);
         let tried = Best {
-            target: slot.rate,
+            target: plan.rate,
             achieved: report.achieved,
             utility: utility(report),
             loss: report.loss(),
@@ -194,16 +199,16 @@ impl Starting {
             self.first_rtt = self.first_rtt.or(Some(self.usual_rtt));
         }
         // The bottleneck's rate has passed for a round trip, and there is nothing left to look for.
-        let is_all = |capacity: Rate| slot.rate >= goal(capacity, path) && slot.rate * EXIT_SHARE <= capacity;
-        if slot.rtts.0 >= 1.0 && self.capacity(path).is_some_and(is_all) {
-            return Judgement::Reached(slot.rate.min(report.achieved));
+        let is_all = |capacity: Rate| plan.rate >= goal(capacity, path) && plan.rate * EXIT_SHARE <= capacity;
+        if plan.rtts.0 >= 1.0 && self.capacity(path).is_some_and(is_all) {
+            return Judgement::Reached(plan.rate.min(report.achieved));
         }
         // Nor where nothing higher is allowed: the same rate again and again would be compared with nothing.
-        if slot.rate >= path.ceiling && !self.hold {
-            return Judgement::Reached(slot.rate.min(report.achieved));
+        if plan.rate >= path.ceiling && !self.hold {
+            return Judgement::Reached(plan.rate.min(report.achieved));
         }
         if let Some(approach) = &mut self.approach {
-            approach.on_passed(slot.rate, slot.rate.min(delivery * DOUBLED));
+            approach.on_passed(plan.rate, plan.rate.min(delivery * DOUBLED));
         } else if self.look_for_an_approach(path) {
             // It goes further than the doubling that runs.
             self.unknown = 0;

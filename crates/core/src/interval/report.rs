@@ -64,7 +64,7 @@ pub struct Report {
     /// Bytes of it declared lost.
     pub lost: Bytes,
     /// Share of its bytes that were lost because of the rate: what is lost beyond that happens whatever is sent. `None` until a
-    /// law has found that out ([`Known::random_loss`](crate::control::Known::random_loss)).
+    /// law has found that out ([`PathEstimate::random_loss`](crate::control::PathEstimate::random_loss)).
     pub excess_loss: Option<f64>,
     /// Rate at which its acknowledgements confirmed delivery, never above the achieved rate: what the path carried,
     /// where loss or a growing queue make that less than what was sent. `None` with fewer than two acknowledgements.
@@ -74,7 +74,7 @@ pub struct Report {
     /// Least RTT of its packets: what the queue never fell below while they passed.
     pub rtt_least: Option<Duration>,
     /// RTT of the path without any queue, as far as it was known when the interval was resolved: as the law found it out
-    /// ([`Known::base_rtt`](crate::control::Known::base_rtt)), or else the least of the last ten seconds.
+    /// ([`PathEstimate::base_rtt`](crate::control::PathEstimate::base_rtt)), or else the least of the last ten seconds.
     pub rtt_base: Option<Duration>,
     /// Least-squares slope of RTT against send time, in seconds per second; `None` with fewer than two samples.
     pub rtt_gradient: Option<f64>,

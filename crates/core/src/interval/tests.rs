@@ -10,7 +10,7 @@ const fn at(ms: u64) -> Timestamp {
 
 /// Ten packets of 1000 bytes, one each 10 ms, asked for at 0.8 Mbit/s: exactly the target.
 fn ten_packets() -> Interval {
-    let mut interval = Interval::new(3, Slot::filler(Rate::from_mbit(0.8)), ms(50), at(0));
+    let mut interval = Interval::new(3, IntervalPlan::filler(Rate::from_mbit(0.8)), ms(50), at(0));
     for i in 0..10 {
         interval.on_sent(at(10 * i), Bytes::new(1000), false);
     }
@@ -27,7 +27,7 @@ fn the_achieved_rate_has_no_fence_post_error() {
 
 #[test]
 fn trains_span_as_many_gaps_as_packets_do() {
-    let mut interval = Interval::new(0, Slot::filler(Rate::from_mbit(320.0)), ms(1), at(0));
+    let mut interval = Interval::new(0, IntervalPlan::filler(Rate::from_mbit(320.0)), ms(1), at(0));
     for train in 0..10 {
         for _ in 0..4 {
             interval.on_sent(Timestamp::from_nanos(train * 100_000), Bytes::new(1000), false);
@@ -41,7 +41,7 @@ fn trains_span_as_many_gaps_as_packets_do() {
 #[test]
 fn silence_is_time_that_the_rate_was_not_used_until_the_end_if_data_lacked_and_until_the_next_packet_if_not() {
     let closed = |time, limited| {
-        let mut interval = Interval::new(0, Slot::filler(Rate::from_mbit(8.0)), ms(30), at(0));
+        let mut interval = Interval::new(0, IntervalPlan::filler(Rate::from_mbit(8.0)), ms(30), at(0));
         interval.on_sent(at(0), Bytes::new(1000), false);
         interval.on_sent(at(1), Bytes::new(1000), false); // 1 ms is the gap that was asked for
         interval.close(at(time), at(1000), limited);
@@ -98,7 +98,7 @@ fn delivery_is_slower_than_sending_when_a_queue_grows() {
 #[test]
 fn an_interval_short_of_its_target_says_who_held_it_back() {
     let slow = |window_limited, limited: Option<LimitedBy>| {
-        let mut interval = Interval::new(0, Slot::filler(Rate::from_mbit(8.0)), ms(50), at(0));
+        let mut interval = Interval::new(0, IntervalPlan::filler(Rate::from_mbit(8.0)), ms(50), at(0));
         for i in 0..10 {
             interval.on_sent(at(10 * i), Bytes::new(1000), window_limited);
         }
@@ -159,7 +159,7 @@ fn a_silence_counts_that_is_longer_than_two_trains_and_a_tenth_of_the_interval()
         [(10_000, 8_900, 9_900), (10_000, 8_100, 9_100), (10_000, 7_900, 10_000), (1_250, 100, 1_100)]
     {
         let length = Duration::from_micros(length_us);
-        let mut interval = Interval::new(0, Slot::filler(Rate::from_mbit(8.0)), length, at(0));
+        let mut interval = Interval::new(0, IntervalPlan::filler(Rate::from_mbit(8.0)), length, at(0));
         interval.on_sent(at(0), Bytes::new(1000), false);
         interval.on_sent(us(last_us), Bytes::new(1000), false);
         interval.close(us(length_us), at(1000), Some(LimitedBy::Application));

@@ -1,7 +1,8 @@
 //! From a resolved interval to the law's verdict on it.
 
 use super::Pcc;
-use crate::control::{RateControl, Slot, Verdict};
+use crate::control::{RateControl, Verdict};
+use crate::interval::IntervalPlan;
 use crate::interval::Report;
 use crate::observe::Event;
 use crate::units::Timestamp;
@@ -15,10 +16,10 @@ const PANIC_RUNS: u32 = 3;
 
 impl Pcc {
     pub(super) fn take_reports(&mut self, now: Timestamp) {
-        while let Some((slot, report)) = self.monitor.pop(now) {
+        while let Some((plan, report)) = self.monitor.pop(now) {
             match report {
-                Some(report) => self.take_report(now, slot, &self.knowing(report)),
-                None if slot.trial.is_some() => {
+                Some(report) => self.take_report(now, plan, &self.knowing(report)),
+                None if plan.trial.is_some() => {
                     self.law.restart();
                     self.replan(now, "trial void");
                 }
@@ -36,13 +37,13 @@ impl Pcc {
         Report { excess_loss, rtt_base: known.base_rtt.or(self.rtt.min()), previous: self.previous, ..report }
     }
 
-    fn take_report(&mut self, now: Timestamp, slot: Slot, report: &Report) {
+    fn take_report(&mut self, now: Timestamp, plan: IntervalPlan, report: &Report) {
         self.limited_by = report.limited_by;
         self.trains.forget_what_is_old(now);
         self.delivery.update(now, report.throughput(), self.rtt.smoothed_or_assumed());
-        let utility = slot.trial.and_then(|_| defined(self.config.utility.evaluate(report)));
+        let utility = plan.trial.and_then(|_| defined(self.config.utility.evaluate(report)));
         self.tell(&Event::Interval { at: now, report, utility });
-        self.judge(now, slot, report);
+        self.judge(now, plan, report);
     }
 
     /// Starting overshoots by what it sends until a result is known, so a result is used as soon as the packets still
@@ -53,27 +54,27 @@ impl Pcc {
         if !self.law.is_starting() {
             return;
         }
-        let Some((slot, report)) = self.monitor.so_far() else { return };
+        let Some((plan, report)) = self.monitor.so_far() else { return };
         let report = self.knowing(report);
         let utility = |report: &Report| finite(self.config.utility.evaluate(report));
         if !report.app_limited && self.law.ends_early(&report, &utility, &self.path()) {
             let utility = defined(self.config.utility.evaluate(&report));
             self.tell(&Event::Interval { at: now, report: &report, utility });
             self.monitor.forget_oldest();
-            self.judge(now, slot, &report);
+            self.judge(now, plan, &report);
         }
     }
 
-    pub(super) fn judge(&mut self, now: Timestamp, slot: Slot, report: &Report) {
+    pub(super) fn judge(&mut self, now: Timestamp, plan: IntervalPlan, report: &Report) {
         self.previous = Some(report.summary());
         self.on_end = if report.app_limited { 0 } else { self.on_end.saturating_add(report.packets) };
         if self.on_end >= self.config.monitor.min_packets.max(1) {
             (self.filled, self.on_end) = (Some(now), 0);
         }
-        if !(self.law.is_starting() && slot.trial.is_some()) {
+        if !(self.law.is_starting() && plan.trial.is_some()) {
             // Not for an interval that only drains the queue or fills time: Starting's own overshoot is lost in it.
             let judged =
-                slot.trial.is_some() && report.packets_lost >= PANIC_PACKETS && report.loss_bursts >= PANIC_RUNS;
+                plan.trial.is_some() && report.packets_lost >= PANIC_PACKETS && report.loss_bursts >= PANIC_RUNS;
             if judged && report.loss() > self.config.utility.panic_loss() {
                 // What still arrived is what there is; but one interval may be wrong, so at most three halvings at once.
                 let rate = self.law.rate();
@@ -81,14 +82,14 @@ impl Pcc {
             }
         }
         let path = self.path();
-        if slot.trial.is_some() {
+        if plan.trial.is_some() {
             if defined(self.config.utility.evaluate(report)).is_none() {
                 self.law.restart();
                 return self.replan(now, "utility undefined");
             }
             let utility = |report: &Report| finite(self.config.utility.evaluate(report));
             let rate = self.law.rate();
-            match self.law.on_report(slot, report, &utility, &path) {
+            match self.law.on_report(plan, report, &utility, &path) {
                 Verdict::Realign(reason) => self.replan(now, reason),
                 Verdict::Start(reason) => {
                     self.open_start_window(self.bytes_in_flight());

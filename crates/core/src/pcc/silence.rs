@@ -49,7 +49,7 @@ impl Pcc {
 
     pub(super) fn is_knocking(&self) -> bool {
         self.stall.halvings > 0
-            && self.slot.rate <= self.knocking_rate() * 1.01
+            && self.plan.rate <= self.knocking_rate() * 1.01
             && self.last_sent.is_some_and(|sent| sent.since(self.stall.progress) < LONG_IDLE)
     }
 

@@ -51,7 +51,7 @@ impl Pcc {
             .unwrap_or(self.rtt.smoothed_or_assumed())
             .max(Duration::from_millis(1));
         let time = base * 2;
-        let window = self.law.rate().max(self.slot.rate) * time + initial_window(self.packet);
+        let window = self.law.rate().max(self.plan.rate) * time + initial_window(self.packet);
         let window = window.min(Bytes::new(self.packet.get().saturating_mul(MAX_IN_FLIGHT)));
         let is_told = self.trains.told().is_some_and(|rate| rate > self.law.rate());
         if !self.law.is_starting() || is_told {

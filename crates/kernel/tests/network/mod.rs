@@ -1,7 +1,7 @@
 //! A path that answers a law with reports.
 
 use core::time::Duration;
-use pcc::control::{Path, Slot};
+use pcc::control::{IntervalPlan, Path};
 use pcc::interval::{LimitedBy, Report};
 use pcc::monitor;
 use pcc::rng::Rng;
@@ -80,12 +80,12 @@ impl Network {
     }
 
     /// What an interval sent at this rate achieves, with noise.
-    pub(crate) fn carry(&mut self, slot: Slot, packet: u64, path: &Path) -> Report {
+    pub(crate) fn carry(&mut self, plan: IntervalPlan, packet: u64, path: &Path) -> Report {
         if self.one_in(150) {
             self.change();
         }
-        let length = (path.rtt.as_secs_f64() * slot.rtts.0).max(0.001);
-        let achieved = slot.rate.bytes_per_sec() * if self.one_in(20) { self.rng.unit() } else { 1.0 };
+        let length = (path.rtt.as_secs_f64() * plan.rtts.0).max(0.001);
+        let achieved = plan.rate.bytes_per_sec() * if self.one_in(20) { self.rng.unit() } else { 1.0 };
         let growth = achieved / self.capacity - 1.0;
         let before = self.queue.max(self.others * self.rng.unit());
         self.queue = (before + growth * length).clamp(0.0, self.buffer);
@@ -113,7 +113,7 @@ impl Network {
             id: 0,
             started: Timestamp::from_nanos(((self.now - length) * 1e9) as u64),
             duration: Duration::from_secs_f64(length),
-            target: slot.rate,
+            target: plan.rate,
             achieved: Rate::from_bytes_per_sec(achieved),
             packets,
             packets_lost: lost,

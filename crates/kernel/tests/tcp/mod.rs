@@ -129,7 +129,7 @@ pub(crate) struct Tcp {
     /// The time that the packets of the train take at their rate.
     train_time: u64,
     /// When packets leave together next, on a path with jitter.
-    slot: u64,
+    plan: u64,
     /// Packets that arrived at this moment.
     together: u32,
     ecn: Ecn,
@@ -181,7 +181,7 @@ impl Tcp {
             heard: sample.now,
             busy: 0,
             train_time: 0,
-            slot: BEGIN,
+            plan: BEGIN,
             together: 0,
             ecn: Ecn::default(),
             sample,
@@ -232,10 +232,10 @@ impl Tcp {
                 self.busy = BEGIN + self.path.frozen.1 + time;
             }
             self.queued += queue;
-            while self.slot < self.busy && self.path.jitter > 0 {
-                self.slot += (self.rng.unit() * self.path.jitter as f64) as u64;
+            while self.plan < self.busy && self.path.jitter > 0 {
+                self.plan += (self.rng.unit() * self.path.jitter as f64) as u64;
             }
-            self.busy.max(self.slot) + self.path.rtt + if later { self.path.longer } else { 0 }
+            self.busy.max(self.plan) + self.path.rtt + if later { self.path.longer } else { 0 }
         });
         let arrival = arrival.filter(|_| !self.fades());
         let interval = self.flow.told().opened;

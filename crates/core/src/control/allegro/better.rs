@@ -2,7 +2,7 @@
 //! share of what it adds, or what it adds is a queue; and losses that chance explains are equal where the utility is negative.
 
 use super::Config;
-use crate::control::starting::Evaluate;
+use crate::control::rate_control::Evaluate;
 use crate::interval::Report;
 use crate::units::Bytes;
 

@@ -30,8 +30,9 @@ mod elasticity;
 mod origin;
 mod trials;
 
-use super::starting::Evaluate;
-use super::{Path, RateControl, Slot, Verdict};
+use super::rate_control::Evaluate;
+use super::{Path, RateControl, Verdict};
+use crate::interval::IntervalPlan;
 use crate::interval::Report;
 use crate::rng::Rng;
 use crate::units::Rate;
@@ -148,14 +149,14 @@ impl Allegro {
         path.visible(epsilon, self.rate, self.config.interval_rtts.0)
     }
 
-    fn on_decision(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+    fn on_decision(&mut self, plan: IntervalPlan, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         let State::DecisionMaking(trials) = &mut self.state else { return Verdict::Wait };
         let epsilon = trials.epsilon;
         if report.app_limited {
             self.decide(epsilon);
             return Verdict::Realign("trial short of data");
         }
-        let Some(results) = trials.on_result(slot.trial.unwrap_or(0), report) else { return Verdict::Wait };
+        let Some(results) = trials.on_result(plan.trial.unwrap_or(0), report) else { return Verdict::Wait };
         self.elasticity.learn(&results.high, &results.low);
         let better = Better::of(&results.high, &results.low, utility, &self.config);
         let [first, second] = results.pairs().map(|(high, low)| better.direction(high, low));
@@ -182,7 +183,7 @@ impl Allegro {
         self.state = State::RateAdjusting(Adjusting { origin, direction, step, last: Box::new(last), launched: false });
     }
 
-    fn on_adjusting(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+    fn on_adjusting(&mut self, plan: IntervalPlan, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         let State::RateAdjusting(adjusting) = &mut self.state else { return Verdict::Wait };
         if report.app_limited {
             adjusting.launched = false;
@@ -192,45 +193,47 @@ impl Allegro {
         let (high, low) = if direction > 0.0 { (report, &last.report) } else { (&last.report, report) };
         let better = Better::of(report, &last.report, utility, &self.config).direction(high, low);
         // At a limit of the path's rates there is no further step to take.
-        if better != direction || slot.rate == last.rate {
+        if better != direction || plan.rate == last.rate {
             self.rate = last.rate;
             self.decide(self.config.epsilon_min);
             return Verdict::Realign("step did not help");
         }
         if !self.config.paper && direction > 0.0 && origin.is_far_below(report) {
-            self.rate = slot.rate;
+            self.rate = plan.rate;
             return Verdict::Start("far below the path");
         }
-        let tried = Tried { rate: slot.rate, report: report.clone() };
+        let tried = Tried { rate: plan.rate, report: report.clone() };
         self.adjust(origin, direction, step + self.growth(direction), tried, path);
         Verdict::Realign("step helped")
     }
 }
 
 impl RateControl for Allegro {
-    fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot {
+    fn next(&mut self, path: &Path, rng: &mut Rng) -> IntervalPlan {
         let rtts = self.config.interval_rtts;
         match &mut self.state {
             State::DecisionMaking(trials) => {
                 let epsilon = trials.epsilon;
-                let Some((trial, high)) = trials.launch(self.config.paper, rng) else { return Slot::filler(self.rate) };
+                let Some((trial, high)) = trials.launch(self.config.paper, rng) else {
+                    return IntervalPlan::filler(self.rate);
+                };
                 let epsilon = self.visible(epsilon, path);
                 let rate = self.rate * (if high { 1.0 + epsilon } else { 1.0 - epsilon });
-                Slot { trial: Some(trial), rtts, ..Slot::filler(rate) }
+                IntervalPlan { trial: Some(trial), rtts, ..IntervalPlan::filler(rate) }
             }
             State::RateAdjusting(adjusting) => {
                 if core::mem::replace(&mut adjusting.launched, true) {
-                    return Slot::filler(self.rate);
+                    return IntervalPlan::filler(self.rate);
                 }
-                Slot { trial: Some(0), rtts, ..Slot::filler(self.rate) }
+                IntervalPlan { trial: Some(0), rtts, ..IntervalPlan::filler(self.rate) }
             }
         }
     }
 
-    fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+    fn on_report(&mut self, plan: IntervalPlan, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         match &self.state {
-            State::DecisionMaking(_) => self.on_decision(slot, report, utility, path),
-            State::RateAdjusting(_) => self.on_adjusting(slot, report, utility, path),
+            State::DecisionMaking(_) => self.on_decision(plan, report, utility, path),
+            State::RateAdjusting(_) => self.on_adjusting(plan, report, utility, path),
         }
     }
 

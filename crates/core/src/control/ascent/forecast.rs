@@ -1,7 +1,7 @@
 //! What an interval at another rate would report, and the rate at which the utility stops rising.
 
 use super::bottleneck::Bottleneck;
-use crate::control::starting::Evaluate;
+use crate::control::rate_control::Evaluate;
 use crate::interval::{LimitedBy, Report};
 use crate::units::{Bytes, Rate, Timestamp};
 use crate::utility::OF_A_QUEUE;

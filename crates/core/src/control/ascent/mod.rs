@@ -39,8 +39,9 @@ mod probing;
 mod rival;
 mod scatter;
 
-use super::starting::Evaluate;
-use super::{Known, Path, RateControl, Slot, Verdict};
+use super::rate_control::Evaluate;
+use super::{Path, PathEstimate, RateControl, Verdict};
+use crate::interval::IntervalPlan;
 use crate::interval::Report;
 use crate::rng::Rng;
 use crate::units::Rate;
@@ -159,8 +160,8 @@ impl Ascent {
         (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(most)
     }
 
-    fn on_probe(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        let Some(trial) = slot.trial else { return Verdict::Wait };
+    fn on_probe(&mut self, plan: IntervalPlan, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        let Some(trial) = plan.trial else { return Verdict::Wait };
         if report.app_limited {
             self.probing.interrupt();
             return Verdict::Wait;
@@ -325,7 +326,7 @@ fn pairs_of_one_rtt(pair: &Pair, path: &Path) -> f64 {
 }
 
 impl RateControl for Ascent {
-    fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot {
+    fn next(&mut self, path: &Path, rng: &mut Rng) -> IntervalPlan {
         let (length, probing) = (self.length(path), &mut self.probing);
         let (high, share) = probing.second.take().unwrap_or_else(|| {
             let share = if self.config.has(Part::Test) { probing.level.begin_pair(probing.trial) } else { 1.0 };
@@ -342,11 +343,11 @@ impl RateControl for Ascent {
         }
         probing.launched.push_back(Launched { trial, fresh: true, rate: rate.bytes_per_sec(), seconds: length });
         let rtts = length / path.rtt.as_secs_f64().max(1e-6);
-        Slot { rate, trial: Some(trial), rtts: (rtts, rtts), is_stretched: false }
+        IntervalPlan { rate, trial: Some(trial), rtts: (rtts, rtts), is_stretched: false }
     }
 
-    fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        self.on_probe(slot, report, utility, path)
+    fn on_report(&mut self, plan: IntervalPlan, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+        self.on_probe(plan, report, utility, path)
     }
 
     fn begin(&mut self, rate: Rate, path: &Path) {
@@ -368,9 +369,9 @@ impl RateControl for Ascent {
         self.probing.interrupt();
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> PathEstimate {
         let base_rtt = Duration::try_from_secs_f64(self.probing.level.base()).ok();
-        Known { base_rtt, random_loss: Some(self.probing.loss.random()) }
+        PathEstimate { base_rtt, random_loss: Some(self.probing.loss.random()) }
     }
 
     fn standing_rtt(&self) -> Option<Duration> {

@@ -10,7 +10,7 @@
 //! the other sees, and keep the larger part.
 
 use super::forecast::Forecast;
-use crate::control::starting::Evaluate;
+use crate::control::rate_control::Evaluate;
 
 /// Weight of a pair in the mean: ten pairs, in which the queue answers to what was done ten times.
 const WEIGHT: f64 = 0.1;

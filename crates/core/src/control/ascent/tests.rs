@@ -31,15 +31,15 @@ fn probing() -> Ascent {
 }
 
 /// What a probe achieved on a path that carries this, at this time, behind nothing.
-fn carried(slot: Slot, at: Duration, mbit: f64) -> Report {
-    queued(slot, at, mbit, &mut 0.0)
+fn carried(plan: IntervalPlan, at: Duration, mbit: f64) -> Report {
+    queued(plan, at, mbit, &mut 0.0)
 }
 
 /// The same behind a queue of so many seconds, which it makes longer or shorter.
-fn queued(slot: Slot, at: Duration, mbit: f64, queue: &mut f64) -> Report {
+fn queued(plan: IntervalPlan, at: Duration, mbit: f64, queue: &mut f64) -> Report {
     let length = Duration::from_millis(15);
     let before = *queue;
-    *queue = (before + (slot.rate.mbit() / mbit - 1.0) * length.as_secs_f64()).max(0.0);
+    *queue = (before + (plan.rate.mbit() / mbit - 1.0) * length.as_secs_f64()).max(0.0);
     let rtt = |queue: f64| Some(RTT + Duration::from_secs_f64(queue));
     Report {
         started: crate::units::Timestamp::ZERO + at,
@@ -49,7 +49,7 @@ fn queued(slot: Slot, at: Duration, mbit: f64, queue: &mut f64) -> Report {
         rtt_base: Some(RTT),
         rtt_gradient: Some((*queue - before) / length.as_secs_f64()),
         rtt_gradient_error: 1e-4,
-        ..report(slot.rate.mbit(), 0.0)
+        ..report(plan.rate.mbit(), 0.0)
     }
 }
 
@@ -57,9 +57,9 @@ fn queued(slot: Slot, at: Duration, mbit: f64, queue: &mut f64) -> Report {
 fn run(law: &mut Ascent, probes: u32, mbit: f64) {
     let (fair, mut rng, mut queue) = (Fair::default(), Rng::new(1), 0.0);
     for i in 0..probes {
-        let slot = law.next(&path(), &mut rng);
-        let report = queued(slot, Duration::from_millis(15) * i, mbit, &mut queue);
-        law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+        let plan = law.next(&path(), &mut rng);
+        let report = queued(plan, Duration::from_millis(15) * i, mbit, &mut queue);
+        law.on_report(plan, &report, &|report| fair.evaluate(report), &path());
     }
 }
 
@@ -97,13 +97,13 @@ fn a_queue_that_comes_after_an_empty_one_is_not_the_path_s_for_what_that_one_ans
         run(&mut law, 20, 10_000.0);
         assert!(law.probing.share.is_below(1.0 / CROWD) && !law.probing.level.is_raised());
         for i in 20..20 + after_the_outage {
-            let slot = law.next(&path(), &mut rng);
-            let plain = carried(slot, Duration::from_millis(15) * i, 10_000.0);
+            let plan = law.next(&path(), &mut rng);
+            let plain = carried(plan, Duration::from_millis(15) * i, 10_000.0);
             let late = plain.rtt.map(|rtt| rtt + Duration::from_secs(3));
             // Whether it is told how the queue grows: a path's delay stands at any rate.
             let rtt_gradient = is_the_path_s.then_some(0.0);
             let report = Report { rtt: late, rtt_least: late, rtt_gradient, ..plain };
-            law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+            law.on_report(plan, &report, &|report| fair.evaluate(report), &path());
             if law.probing.level.in_doubt() {
                 law.probing.level.forget_test();
             }
@@ -130,8 +130,8 @@ fn a_level_that_turns_out_to_be_the_path_s_costs_nothing_any_more() {
     let (mut lowest, mut at) = (f64::INFINITY, 0);
     while !law.probing.level.is_raised() && at < 60 {
         lowest = lowest.min(law.probing.bottleneck.capacity() * 8e-6);
-        let slot = law.next(&path(), &mut rng);
-        let plain = carried(slot, Duration::from_millis(15) * at, 1000.0);
+        let plan = law.next(&path(), &mut rng);
+        let plain = carried(plan, Duration::from_millis(15) * at, 1000.0);
         // By and large: too noisy to tell that it does not answer, but by experiment.
         let late = Duration::from_secs_f64(0.018 + 0.004 * rng.unit());
         let report = Report {
@@ -141,7 +141,7 @@ fn a_level_that_turns_out_to_be_the_path_s_costs_nothing_any_more() {
             rtt_gradient_error: 0.5,
             ..plain
         };
-        law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+        law.on_report(plan, &report, &|report| fair.evaluate(report), &path());
         at += 1;
     }
     let carries = law.probing.bottleneck.capacity() * 8e-6;
@@ -158,14 +158,14 @@ fn a_delay_that_a_rival_is_known_to_make_is_not_the_path_s() {
             }
             // Twenty milliseconds that certainly do not answer to our rate.
             let late = if i < 40 { Duration::ZERO } else { Duration::from_millis(20) };
-            let slot = law.next(&path(), &mut rng);
-            let plain = carried(slot, Duration::from_millis(15) * i, 1e6);
+            let plan = law.next(&path(), &mut rng);
+            let plain = carried(plan, Duration::from_millis(15) * i, 1e6);
             let report = Report {
                 rtt: plain.rtt.map(|rtt| rtt + late),
                 rtt_least: plain.rtt_least.map(|rtt| rtt + late),
                 ..plain
             };
-            law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+            law.on_report(plan, &report, &|report| fair.evaluate(report), &path());
         }
         assert_eq!(law.probing.level.is_raised(), !has_rival, "{:?}", law.probing.level);
         // Either way no rate of ours would shorten it, and what may be in flight counts it in.
@@ -201,13 +201,13 @@ fn a_probe_short_of_data_takes_its_pair_with_it_and_the_rate_within_reach() {
     assert_eq!(law.next(&path(), &mut Rng::new(1)).trial, None, "the queue drains first");
     let fair = Fair::default();
     let short = Path { delivery: Rate::from_mbit(10.0), ..path() };
-    let slot = law.next(&path(), &mut Rng::new(1));
-    let report = Report { app_limited: true, ..carried(slot, Duration::ZERO, 1000.0) };
-    law.on_report(slot, &report, &|report| fair.evaluate(report), &short);
+    let plan = law.next(&path(), &mut Rng::new(1));
+    let report = Report { app_limited: true, ..carried(plan, Duration::ZERO, 1000.0) };
+    law.on_report(plan, &report, &|report| fair.evaluate(report), &short);
     assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "{}", law.rate());
-    let slot = law.next(&path(), &mut Rng::new(1));
-    let second = carried(slot, Duration::from_millis(15), 1000.0);
-    law.on_report(slot, &second, &|report| fair.evaluate(report), &path());
+    let plan = law.next(&path(), &mut Rng::new(1));
+    let second = carried(plan, Duration::from_millis(15), 1000.0);
+    law.on_report(plan, &second, &|report| fair.evaluate(report), &path());
     assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "half a pair says nothing: {}", law.rate());
 }
 
@@ -217,9 +217,9 @@ fn a_probe_short_of_data_interrupts_all_that_follows_from_pair_to_pair() {
     run(&mut law, 20, 50.0);
     let interrupted = |law: &Ascent| format!("{law:?}").contains("follows: false");
     assert!(!interrupted(&law));
-    let slot = law.next(&path(), &mut Rng::new(1));
-    let report = Report { app_limited: true, ..carried(slot, Duration::from_secs(1), 1000.0) };
-    law.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+    let plan = law.next(&path(), &mut Rng::new(1));
+    let report = Report { app_limited: true, ..carried(plan, Duration::from_secs(1), 1000.0) };
+    law.on_report(plan, &report, &|report| fair.evaluate(report), &path());
     assert!(interrupted(&law));
     // So does whatever begins anew, but for a path that fell silent: we sent meanwhile.
     for (silent, expected) in [(true, false), (false, true)] {
@@ -241,8 +241,8 @@ fn results_of_a_plan_that_was_given_up_are_not_paired_with_later_ones() {
     let old = law.next(&path(), &mut Rng::new(1));
     law.back_off(Rate::from_mbit(20.0));
     let new = law.next(&path(), &mut Rng::new(1));
-    for slot in [old, new] {
-        law.on_report(slot, &carried(slot, Duration::ZERO, 1000.0), &|report| fair.evaluate(report), &path());
+    for plan in [old, new] {
+        law.on_report(plan, &carried(plan, Duration::ZERO, 1000.0), &|report| fair.evaluate(report), &path());
     }
     assert!((law.rate().mbit() - 20.0).abs() < 1e-9, "{}", law.rate());
 }
@@ -271,8 +271,8 @@ fn probes_are_half_a_round_trip_long_and_have_time_for_their_packets_within_one(
     assert!((at(2.0, 30) - 0.03).abs() < 1e-9, "but within an RTT");
     assert!((at(2.0, 1) - 0.004).abs() < 1e-9 && (at(2.0, 3) - 0.005).abs() < 1e-9, "or four, up to 5 ms");
     assert!((at(200.0, 1) - 0.0024).abs() < 1e-9, "if it takes them");
-    let slot = probing().next(&path(), &mut Rng::new(1));
-    assert!(!slot.is_stretched, "that is long enough");
+    let plan = probing().next(&path(), &mut Rng::new(1));
+    assert!(!plan.is_stretched, "that is long enough");
 }
 
 #[test]
@@ -303,12 +303,12 @@ fn a_base_rtt_is_told_while_the_law_is_at_work_and_also_that_it_became_longer() 
     driver.next(&path(), &mut rng);
     assert_eq!(driver.standing_rtt(), None, "it drains, and no law is at work");
     for at in 0..20 {
-        let slot = driver.next(&path(), &mut rng);
-        let plain = carried(slot, Duration::from_millis(15) * at, 1000.0);
+        let plan = driver.next(&path(), &mut rng);
+        let plain = carried(plan, Duration::from_millis(15) * at, 1000.0);
         // Steady at any rate: it does not answer to ours.
         let longer = Some(RTT + Duration::from_millis(20));
         let report = Report { rtt: longer, rtt_least: longer, ..plain };
-        driver.on_report(slot, &report, &|report| fair.evaluate(report), &path());
+        driver.on_report(plan, &report, &|report| fair.evaluate(report), &path());
     }
     let found = driver.standing_rtt().unwrap();
     assert!(found.abs_diff(Duration::from_millis(50)) < Duration::from_micros(1), "{found:?}");

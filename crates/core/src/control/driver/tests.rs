@@ -25,13 +25,13 @@ fn laws() -> impl Iterator<Item = Law> {
 
 /// An interval, judged before the next one begins, on a path of 100 Mbit/s without a buffer.
 fn step(driver: &mut Driver, rng: &mut Rng) {
-    let slot = driver.next(&path(), rng);
-    if slot.trial.is_some() {
-        let (mbit, vivace) = (slot.rate.mbit(), crate::utility::Vivace::default());
+    let plan = driver.next(&path(), rng);
+    if plan.trial.is_some() {
+        let (mbit, vivace) = (plan.rate.mbit(), crate::utility::Vivace::default());
         let seen = report(mbit, (1.0 - 100.0 / mbit).max(0.0));
-        let sent = slot.rate * seen.duration;
+        let sent = plan.rate * seen.duration;
         let seen = Report { sent, lost: Bytes::new((sent.get() as f64 * seen.loss()) as u64), ..seen };
-        driver.on_report(slot, &seen, &|report| vivace.evaluate(report), &path());
+        driver.on_report(plan, &seen, &|report| vivace.evaluate(report), &path());
     }
 }
 
@@ -61,11 +61,11 @@ fn a_rate_that_trains_told_is_reached_without_a_queue_to_drain() {
     let (mut driver, mut rng) = (Driver::new(law, Rate::from_mbit(1.0)), Rng::new(7));
     let mut rates = Vec::new();
     while driver.is_starting() && rates.len() < 12 {
-        let slot = driver.next(&told, &mut rng);
-        rates.push((slot.rate.mbit() * 10.0).round() / 10.0);
-        if slot.trial.is_some() {
-            let seen = report(slot.rate.mbit(), 0.0);
-            driver.on_report(slot, &seen, &|report| report.target.mbit(), &told);
+        let plan = driver.next(&told, &mut rng);
+        rates.push((plan.rate.mbit() * 10.0).round() / 10.0);
+        if plan.trial.is_some() {
+            let seen = report(plan.rate.mbit(), 0.0);
+            driver.on_report(plan, &seen, &|report| report.target.mbit(), &told);
         }
     }
     assert_eq!(rates, [1.0, 8.0, 64.0, 76.0]);
@@ -80,17 +80,17 @@ fn a_first_interval_through_which_the_rtt_grew_is_looked_at_once_more() {
         let (mut driver, mut rng) = (Driver::new(law.clone(), Rate::from_mbit(20.0)), Rng::new(7));
         let mut states = Vec::new();
         for _ in 0..12 {
-            let slot = driver.next(&path(), &mut rng);
+            let plan = driver.next(&path(), &mut rng);
             states.push(driver.state());
-            if slot.trial.is_some() {
+            if plan.trial.is_some() {
                 let grows = Report {
                     rtt_gradient: Some(1.0),
                     rtt_gradient_error: 0.01,
                     rtt_span: Duration::from_millis(20),
                     rtt_samples: 20,
-                    ..report(slot.rate.mbit(), 0.0)
+                    ..report(plan.rate.mbit(), 0.0)
                 };
-                driver.on_report(slot, &grows, &|report| report.target.mbit(), &path());
+                driver.on_report(plan, &grows, &|report| report.target.mbit(), &path());
             }
         }
         states.retain(|state| *state != "Draining");
@@ -106,7 +106,7 @@ fn a_back_off_ends_starting_and_the_law_begins_there_after_an_interval_at_that_r
         driver.back_off(Rate::from_mbit(20.0));
         assert!(!driver.is_starting());
         driver.restart();
-        assert_eq!(driver.next(&path(), &mut rng), Slot::filler(Rate::from_mbit(20.0)));
+        assert_eq!(driver.next(&path(), &mut rng), IntervalPlan::filler(Rate::from_mbit(20.0)));
         assert!(driver.next(&path(), &mut rng).trial.is_some());
         driver.back_off(Rate::from_mbit(10.0));
         assert_eq!(driver.rate(), Rate::from_mbit(10.0));
@@ -165,7 +165,7 @@ fn a_utility_that_prices_no_queue_is_steered_by_the_law_that_needs_none_priced()
 #[test]
 fn a_doubling_takes_an_rtt_or_as_many_as_allegro_is_told() {
     for (law, rtts) in [("ascent", 1.0), ("vivace,interval_rtts=2", 1.0), ("allegro,starting_rtts=3", 3.0)] {
-        let slot = Driver::new(law.parse().unwrap(), Rate::from_mbit(50.0)).next(&path(), &mut Rng::new(7));
-        assert_eq!(slot.rtts, (rtts, rtts), "{law}");
+        let plan = Driver::new(law.parse().unwrap(), Rate::from_mbit(50.0)).next(&path(), &mut Rng::new(7));
+        assert_eq!(plan.rtts, (rtts, rtts), "{law}");
     }
 }

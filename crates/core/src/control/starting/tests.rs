@@ -42,8 +42,8 @@ fn judged(starting: &mut Starting, report: &Report) -> Judgement {
 }
 
 fn judged_by(starting: &mut Starting, report: &Report, utility: &dyn Fn(&Report) -> f64) -> Judgement {
-    let slot = Slot { trial: Some(0), ..Slot::filler(report.target) };
-    starting.on_report(slot, report, utility, &path())
+    let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(report.target) };
+    starting.on_report(plan, report, utility, &path())
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn it_goes_on_at_what_was_carried_seen_through_the_loss_of_before() {
 fn it_goes_on_at_the_most_that_was_delivered_though_that_was_not_worth_most() {
     let mut starting = Starting::at(Rate::from_mbit(10.0));
     for mbit in [10.0, 14.0, 9.0] {
-        let slot = Slot { trial: Some(0), ..Slot::filler(Rate::from_mbit(mbit)) };
-        let judgement = starting.on_report(slot, &report(mbit, 0.0), &|report| 1.0 / report.target.mbit(), &path());
+        let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(mbit)) };
+        let judgement = starting.on_report(plan, &report(mbit, 0.0), &|report| 1.0 / report.target.mbit(), &path());
         assert_eq!(judgement, Judgement::Good { awaited: false });
     }
     let seen = Report { delivery_rate: Some(Rate::from_mbit(5.0)), ..report(30.0, 0.9) };
@@ -130,8 +130,8 @@ fn what_passed_a_queue_that_surely_grows_is_no_less_than_acknowledgements_that_w
             ..report(30.0, 0.0)
         };
         let worthless = |_: &Report| f64::MIN;
-        let slot = Slot { trial: Some(0), ..Slot::filler(seen.target) };
-        let Judgement::Over(carried) = starting.on_report(slot, &seen, &worthless, &path()) else {
+        let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(seen.target) };
+        let Judgement::Over(carried) = starting.on_report(plan, &seen, &worthless, &path()) else {
             panic!("{starting:?}")
         };
         assert!((carried.mbit() - 0.95 * passed).abs() < 1e-9, "{carried} with an error of {error}");
@@ -200,8 +200,8 @@ fn worse_is_less_than_nothing_or_a_doubling_that_is_worth_no_more() {
 fn of_equal_results_the_first_stays_the_best() {
     let mut starting = Starting::at(Rate::from_mbit(10.0));
     for mbit in [10.0, 14.0] {
-        let slot = Slot { trial: Some(0), ..Slot::filler(Rate::from_mbit(mbit)) };
-        let judgement = starting.on_report(slot, &report(mbit, 0.0), &|_| 1.0, &path());
+        let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(mbit)) };
+        let judgement = starting.on_report(plan, &report(mbit, 0.0), &|_| 1.0, &path());
         assert_eq!(judgement, Judgement::Good { awaited: false });
     }
     assert_eq!(starting.best.map(|best| best.target), Some(Rate::from_mbit(10.0)));
@@ -210,8 +210,8 @@ fn of_equal_results_the_first_stays_the_best() {
 #[test]
 fn one_doubling_runs_ahead_of_the_last_known_result_and_no_more() {
     let mut starting = Starting::at(Rate::from_mbit(10.0));
-    let slots: Vec<_> = (0..4).map(|_| starting.next(1.0, &path())).collect();
-    let rates: Vec<_> = slots.iter().map(|slot| (slot.rate.mbit().round(), slot.trial)).collect();
+    let plans: Vec<_> = (0..4).map(|_| starting.next(1.0, &path())).collect();
+    let rates: Vec<_> = plans.iter().map(|plan| (plan.rate.mbit().round(), plan.trial)).collect();
     assert_eq!(rates, [(10.0, Some(0)), (20.0, Some(0)), (20.0, None), (20.0, None)]);
 }
 
@@ -227,9 +227,9 @@ fn first_trains(rtt: u64, rise: f64, lost: f64) -> Judgement {
         rtt_samples: 4,
         ..report(10.0, lost)
     };
-    let slot = Slot { trial: Some(0), ..Slot::filler(seen.target) };
+    let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(seen.target) };
     let worth = |report: &Report| if report.loss() > 0.2 { -1.0 } else { 1.0 };
-    Starting::at(seen.target).on_report(slot, &seen, &worth, &path)
+    Starting::at(seen.target).on_report(plan, &seen, &worth, &path)
 }
 
 #[test]
@@ -246,8 +246,8 @@ fn what_trains_lose_is_no_congestion_unless_a_queue_stands_behind_them() {
     // The same of an interval in which no train left.
     let later = Path { trains: Some(Timestamp::ZERO), ..path() };
     let seen = Report { started: Timestamp::from_nanos(1), ..report(10.0, 0.5) };
-    let slot = Slot { trial: Some(0), ..Slot::filler(seen.target) };
-    let judged = Starting::at(seen.target).on_report(slot, &seen, &|report| 0.2 - report.loss(), &later);
+    let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(seen.target) };
+    let judged = Starting::at(seen.target).on_report(plan, &seen, &|report| 0.2 - report.loss(), &later);
     assert!(matches!(judged, Judgement::Over(_)), "{judged:?}");
 }
 
@@ -260,8 +260,8 @@ fn a_rate_whose_trains_lost_much_is_tried_once_more_without_them_and_is_no_yards
     let mbits = |starting: &mut Starting, path: &Path| starting.next(1.0, path).rate.mbit().round();
     assert_eq!((mbits(&mut starting, &with_trains), mbits(&mut starting, &with_trains)), (10.0, 20.0));
     for mbit in [10.0, 20.0] {
-        let slot = Slot { trial: Some(0), ..Slot::filler(Rate::from_mbit(mbit)) };
-        let judgement = starting.on_report(slot, &lossy(mbit), &worth, &with_trains);
+        let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(mbit)) };
+        let judgement = starting.on_report(plan, &lossy(mbit), &worth, &with_trains);
         assert_eq!(judgement, Judgement::Unknown, "{mbit} Mbit/s");
         assert!(starting.best.is_none() && starting.delivered == Rate::ZERO);
         assert_eq!(mbits(&mut starting, &with_trains), mbit, "not doubled");
@@ -276,8 +276,8 @@ fn trains_that_lose_much_after_a_good_rate_are_no_doubling_that_brought_nothing(
     let mut starting = after(&report(10.0, 0.0));
     let seen = report(20.0, 0.6);
     let with_trains = Path { trains: Some(seen.started), ..path() };
-    let slot = Slot { trial: Some(0), ..Slot::filler(seen.target) };
-    assert_eq!(starting.on_report(slot, &seen, &|report| 0.2 - report.loss(), &with_trains), Judgement::Unknown);
+    let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(seen.target) };
+    assert_eq!(starting.on_report(plan, &seen, &|report| 0.2 - report.loss(), &with_trains), Judgement::Unknown);
     assert!(matches!(judged(&mut starting, &seen), Judgement::Over(_)), "without trains it is one");
 }
 
@@ -290,8 +290,8 @@ fn trains_that_told_a_rate_passed_though_one_packet_of_few_was_lost() {
     {
         let mut starting = Starting::at(Rate::from_mbit(10.0));
         let with_trains = Path { trains: Some(seen.started), capacity, ..path() };
-        let slot = Slot { trial: Some(0), ..Slot::filler(seen.target) };
-        assert_eq!(starting.on_report(slot, &seen, &worth, &with_trains), judgement, "{capacity:?}");
+        let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(seen.target) };
+        assert_eq!(starting.on_report(plan, &seen, &worth, &with_trains), judgement, "{capacity:?}");
     }
 }
 
@@ -313,9 +313,9 @@ fn a_capacity_is_approached_once_a_rate_has_passed_and_ends_it_when_it_has() {
     let mut starting = Starting::at(Rate::from_mbit(10.0));
     let tried = starting.next(1.0, &told);
     assert_eq!(tried.rate.mbit(), 10.0, "nothing has passed yet");
-    let good = |starting: &mut Starting, slot: Slot| {
-        let mbit = slot.rate.mbit();
-        starting.on_report(slot, &report(mbit, 0.0), &asked_for, &told)
+    let good = |starting: &mut Starting, plan: IntervalPlan| {
+        let mbit = plan.rate.mbit();
+        starting.on_report(plan, &report(mbit, 0.0), &asked_for, &told)
     };
     let doubling = starting.next(1.0, &told);
     assert_eq!(doubling.rate.mbit(), 20.0);
@@ -334,11 +334,11 @@ fn a_capacity_is_approached_once_a_rate_has_passed_and_ends_it_when_it_has() {
 fn a_rate_at_the_capacity_that_passed_is_not_doubled_and_one_far_above_it_proves_the_trains_wrong() {
     for (mbit, reached) in [(94.0, false), (95.5, true), (105.0, true), (106.0, false), (300.0, false)] {
         let told = Path { capacity: Some(Rate::from_mbit(100.0)), ..path() };
-        let slot = Slot { trial: Some(0), ..Slot::filler(Rate::from_mbit(mbit)) };
-        let judged = Starting::at(slot.rate).on_report(slot, &report(mbit, 0.0), &asked_for, &told);
-        assert_eq!(judged == Judgement::Reached(slot.rate), reached, "{mbit}: {judged:?}");
-        let short = Slot { rtts: (0.25, 0.25), ..slot };
-        let judged = Starting::at(slot.rate).on_report(short, &report(mbit, 0.0), &asked_for, &told);
+        let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(mbit)) };
+        let judged = Starting::at(plan.rate).on_report(plan, &report(mbit, 0.0), &asked_for, &told);
+        assert_eq!(judged == Judgement::Reached(plan.rate), reached, "{mbit}: {judged:?}");
+        let short = IntervalPlan { rtts: (0.25, 0.25), ..plan };
+        let judged = Starting::at(plan.rate).on_report(short, &report(mbit, 0.0), &asked_for, &told);
         assert!(!matches!(judged, Judgement::Reached(_)), "{mbit} for a quarter of a round trip: {judged:?}");
     }
 }
@@ -426,8 +426,8 @@ fn a_queue_of_its_own_counts_as_far_as_it_surely_grew_and_stands_above_what_the_
 #[test]
 fn with_two_results_awaited_nothing_faster_is_tried_and_an_eighth_of_an_rtt_later_is_looked_again() {
     let mut starting = Starting::at(Rate::from_mbit(10.0));
-    let slots = [0, 1, 2].map(|_| starting.next(1.0, &path()));
-    let asked = slots.map(|slot| (slot.rate.mbit().round(), slot.trial, slot.rtts));
+    let plans = [0, 1, 2].map(|_| starting.next(1.0, &path()));
+    let asked = plans.map(|plan| (plan.rate.mbit().round(), plan.trial, plan.rtts));
     assert_eq!(asked, [(10.0, Some(0), (1.0, 1.0)), (20.0, Some(0), (1.0, 1.0)), (20.0, None, WAIT)]);
 }
 

@@ -26,8 +26,9 @@ mod noise;
 mod round;
 mod stride;
 
-use super::starting::Evaluate;
-use super::{Path, RateControl, Slot, Verdict};
+use super::rate_control::Evaluate;
+use super::{Path, RateControl, Verdict};
+use crate::interval::IntervalPlan;
 use crate::interval::Report;
 use crate::rng::Rng;
 use crate::units::Rate;
@@ -181,22 +182,22 @@ impl Vivace {
 }
 
 impl RateControl for Vivace {
-    fn next(&mut self, path: &Path, rng: &mut Rng) -> Slot {
+    fn next(&mut self, path: &Path, rng: &mut Rng) -> IntervalPlan {
         let rtts = (self.config.interval_rtts, self.config.interval_rtts);
         if let Some(moving) = &mut self.moving {
             return if moving.launch() {
-                Slot { trial: Some(0), rtts, ..Slot::filler(self.rate) }
+                IntervalPlan { trial: Some(0), rtts, ..IntervalPlan::filler(self.rate) }
             } else {
-                Slot::filler(self.rate)
+                IntervalPlan::filler(self.rate)
             };
         }
-        let Some((trial, high)) = self.round.launch(rng) else { return Slot::filler(self.rate) };
+        let Some((trial, high)) = self.round.launch(rng) else { return IntervalPlan::filler(self.rate) };
         let step = self.epsilon(path);
         let rate = self.rate * (if high { 1.0 + step } else { 1.0 - step });
-        Slot { trial: Some(trial), rtts, ..Slot::filler(path.clamp(rate)) }
+        IntervalPlan { trial: Some(trial), rtts, ..IntervalPlan::filler(path.clamp(rate)) }
     }
 
-    fn on_report(&mut self, slot: Slot, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
+    fn on_report(&mut self, plan: IntervalPlan, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
         if report.app_limited {
             self.probe(None);
             return Verdict::Realign("probe short of data");
@@ -205,7 +206,7 @@ impl RateControl for Vivace {
         if let Some(moving) = self.moving {
             return self.on_step(moving, &seen, utility(&seen), path);
         }
-        match self.round.on_result(slot.trial.unwrap_or(0), &seen, self.rate, utility) {
+        match self.round.on_result(plan.trial.unwrap_or(0), &seen, self.rate, utility) {
             Outcome::Unknown => Verdict::Wait,
             Outcome::Undecided => {
                 self.probe(None);

@@ -2,7 +2,7 @@
 //! check, `SIGCOMM 2020` for several.
 
 use super::Config;
-use crate::control::starting::Evaluate;
+use crate::control::rate_control::Evaluate;
 use crate::interval::Report;
 use crate::rng::Rng;
 use crate::units::Rate;

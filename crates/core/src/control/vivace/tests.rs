@@ -10,19 +10,19 @@ fn probing(config: Config) -> Vivace {
 }
 
 /// What comes of an interval at this rate: what a path of `capacity` Mbit/s cannot carry is lost.
-fn carried(slot: Slot, capacity: f64) -> Report {
-    let mbit = slot.rate.mbit();
+fn carried(plan: IntervalPlan, capacity: f64) -> Report {
+    let mbit = plan.rate.mbit();
     report(mbit, (1.0 - capacity / mbit).max(0.0))
 }
 
 /// Sends intervals and judges each before the next one begins; the last verdict.
-fn run(law: &mut dyn RateControl, intervals: u32, seen: impl Fn(Slot) -> Report) -> Verdict {
+fn run(law: &mut dyn RateControl, intervals: u32, seen: impl Fn(IntervalPlan) -> Report) -> Verdict {
     let (vivace, mut rng) = (utility::Vivace::default(), Rng::new(7));
     let mut verdict = Verdict::Wait;
     for _ in 0..intervals {
-        let slot = law.next(&path(), &mut rng);
-        if slot.trial.is_some() {
-            verdict = law.on_report(slot, &seen(slot), &|report| vivace.evaluate(report), &path());
+        let plan = law.next(&path(), &mut rng);
+        if plan.trial.is_some() {
+            verdict = law.on_report(plan, &seen(plan), &|report| vivace.evaluate(report), &path());
         }
     }
     verdict
@@ -41,7 +41,7 @@ fn an_empty_path_is_climbed_by_the_gradient_and_ever_faster() {
     let mut law = probing(Config::default());
     let mut rates = Vec::new();
     for _ in 0..5 {
-        assert_eq!(run(&mut law, 2, |slot| carried(slot, 1e5)), Verdict::Realign("gradient says up"));
+        assert_eq!(run(&mut law, 2, |plan| carried(plan, 1e5)), Verdict::Realign("gradient says up"));
         rates.push(law.rate().mbit());
     }
     // 0.9·50^−0.1 is 0.609; m is 1, 1, 2, 3, and then 5, of which the boundary leaves 5 % of 54.2.
@@ -54,21 +54,22 @@ fn an_empty_path_is_climbed_by_the_gradient_and_ever_faster() {
 #[test]
 fn a_full_path_is_left_downwards_by_no_more_than_the_boundary() {
     let mut law = probing(Config::default());
-    run(&mut law, 2, |slot| Report { rtt_gradient: Some(0.05), ..carried(slot, 1e5) });
+    run(&mut law, 2, |plan| Report { rtt_gradient: Some(0.05), ..carried(plan, 1e5) });
     assert!((law.rate().mbit() - 47.5).abs() < 1e-9, "both grew, the faster one costs more: {}", law.rate());
     let mut law = probing(Config::default());
-    run(&mut law, 400, |slot| carried(slot, 60.0));
+    run(&mut law, 400, |plan| carried(plan, 60.0));
     assert!((52.0..66.0).contains(&law.rate().mbit()), "{}", law.rate());
 }
 
 #[test]
 fn a_faster_probe_that_lost_less_is_checked_and_the_mean_counts_if_it_says_the_same_again() {
-    let lossy = |slot: Slot| report(slot.rate.mbit(), if slot.rate < Rate::from_mbit(50.0) { 0.01 } else { 0.0 });
-    let clean = |slot: Slot| carried(slot, 1e5);
-    let bad = |slot: Slot| carried(slot, 40.0);
+    let lossy =
+        |plan: IntervalPlan| report(plan.rate.mbit(), if plan.rate < Rate::from_mbit(50.0) { 0.01 } else { 0.0 });
+    let clean = |plan: IntervalPlan| carried(plan, 1e5);
+    let bad = |plan: IntervalPlan| carried(plan, 40.0);
     for (again, check, change) in [
         // What was lost below adds 0.0114·47.5/5 = 1.08 to 0.609 of reward: the mean is 1.15.
-        (clean as fn(Slot) -> Report, "gradient says up", 1.15),
+        (clean as fn(IntervalPlan) -> Report, "gradient says up", 1.15),
         (bad, "gradient says down", -2.5),
     ] {
         let mut law = probing(Config::default());
@@ -95,7 +96,7 @@ fn of_three_pairs_one_may_be_wrong_upwards_and_none_downwards() {
         for pair in 0..3 {
             let other = if capacity > 50.0 { 40.0 } else { 1e5 };
             let seen = if pair < wrong { other } else { capacity };
-            last = run(&mut law, 2, |slot| carried(slot, seen));
+            last = run(&mut law, 2, |plan| carried(plan, seen));
         }
         assert_eq!(last, Verdict::Realign(verdict), "{wrong} wrong at {capacity}");
     }
@@ -107,9 +108,9 @@ fn a_probe_short_of_data_voids_its_round_and_keeps_the_rate_within_reach() {
     law.back_off(Rate::from_mbit(50.0));
     let path = Path { delivery: Rate::from_mbit(10.0), ..path() };
     assert_eq!(law.next(&path, &mut Rng::new(7)).trial, None);
-    let slot = law.next(&path, &mut Rng::new(7));
-    let short = Report { app_limited: true, ..carried(slot, 1e5) };
-    let verdict = law.on_report(slot, &short, &|_| 1.0, &path);
+    let plan = law.next(&path, &mut Rng::new(7));
+    let short = Report { app_limited: true, ..carried(plan, 1e5) };
+    let verdict = law.on_report(plan, &short, &|_| 1.0, &path);
     assert_eq!(verdict, Verdict::Realign("probe short of data"));
     assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "{}", law.rate());
     assert_eq!(law.next(&path, &mut Rng::new(7)).trial, Some(0), "a new round");
@@ -118,7 +119,7 @@ fn a_probe_short_of_data_voids_its_round_and_keeps_the_rate_within_reach() {
 #[test]
 fn a_back_off_forgets_how_confident_it_was_and_a_restart_only_the_round() {
     let mut law = probing(Config::default());
-    run(&mut law, 20, |slot| carried(slot, 1e5));
+    run(&mut law, 20, |plan| carried(plan, 1e5));
     let confident = law.stride;
     assert_ne!(confident, Stride::default());
     law.next(&path(), &mut Rng::new(7));
@@ -150,11 +151,11 @@ fn proteus_is_vivace_with_other_parameters() {
 #[test]
 fn a_decision_of_proteus_begins_at_the_better_probe_and_goes_on_without_probes_as_long_as_that_helps() {
     let config = Config { moves: 3, ..Config::default() };
-    let clean = |slot: Slot| carried(slot, 1e5);
+    let clean = |plan: IntervalPlan| carried(plan, 1e5);
     // 5 % to the probe, and from there by the gradient of 0.609, or by all that the boundary lets through.
     for (capacity, expected) in [(1e5, 52.5 + 0.609), (40.0, 47.5 * 0.95)] {
         let mut law = probing(config.clone());
-        run(&mut law, 2, |slot| carried(slot, capacity));
+        run(&mut law, 2, |plan| carried(plan, capacity));
         assert!((law.rate().mbit() - expected).abs() < 2e-3 && law.state() == "Moving", "{}", law.rate());
     }
     let mut law = probing(config);
@@ -169,14 +170,14 @@ fn a_decision_of_proteus_begins_at_the_better_probe_and_goes_on_without_probes_a
     // What is worth less is taken back.
     run(&mut law, 2, clean);
     let before = law.rate().mbit();
-    assert_eq!(run(&mut law, 1, |slot| carried(slot, 40.0)), Verdict::Realign("step did not help"));
+    assert_eq!(run(&mut law, 1, |plan| carried(plan, 40.0)), Verdict::Realign("step did not help"));
     assert!(law.rate().mbit() < before - 0.5 && law.state() == "Probing", "{before} became {}", law.rate());
 }
 
 #[test]
 fn who_begins_anew_begins_there_and_knows_nothing_of_the_path() {
     let mut law = probing(Config::proteus());
-    run(&mut law, 20, |slot| carried(slot, 1e5));
+    run(&mut law, 20, |plan| carried(plan, 1e5));
     law.begin(Rate::from_mbit(20.0), &path());
     assert_eq!((law.rate(), law.stride, law.state()), (Rate::from_mbit(20.0), Stride::default(), "Probing"));
     assert_eq!(format!("{:?}", law.noise), format!("{:?}", Noise::default()));

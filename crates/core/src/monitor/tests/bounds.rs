@@ -21,11 +21,11 @@ fn times_follow_the_rtt_from_some_length_on() {
 #[test]
 fn lengths_are_drawn_from_the_whole_span_that_the_law_asks_for() {
     let mut rng = Rng::new(1);
-    let slot = Slot { rtts: (1.0, 1.4), ..Slot::filler(Rate::from_mbit(100.0)) };
+    let plan = IntervalPlan { rtts: (1.0, 1.4), ..IntervalPlan::filler(Rate::from_mbit(100.0)) };
     let lengths: Vec<_> = (0..100)
         .map(|_| {
             let mut monitor = Monitor::new(Config::default());
-            monitor.open(at(0), slot, PACKET, ms(30), &mut rng);
+            monitor.open(at(0), plan, PACKET, ms(30), &mut rng);
             monitor.open_interval().unwrap().length
         })
         .collect();
@@ -38,7 +38,7 @@ fn intervals_are_numbered_and_each_closes_at_its_time() {
     let (mut monitor, rtt) = sent_ten();
     assert_eq!(monitor.next_deadline(&rtt), Some(at(30)));
     monitor.close_if_due(at(30), &rtt, None);
-    monitor.open(at(30), Slot::filler(Rate::from_mbit(1.0)), PACKET, ms(30), &mut Rng::new(1));
+    monitor.open(at(30), IntervalPlan::filler(Rate::from_mbit(1.0)), PACKET, ms(30), &mut Rng::new(1));
     monitor.on_packet_sent(at(30), 10, PACKET, false);
     monitor.close_if_due(at(500), &rtt, None);
     (0..11).for_each(|packet| {
@@ -50,8 +50,8 @@ fn intervals_are_numbered_and_each_closes_at_its_time() {
 #[test]
 fn an_interval_is_stretched_to_ten_packets_within_four_round_trips_unless_the_law_says_no() {
     for (mbit, is_stretched, expected) in [(10.0, true, 12), (1.0, true, 120), (0.1, true, 120), (1.0, false, 10)] {
-        let slot = Slot { trial: Some(0), is_stretched, ..Slot::filler(Rate::from_mbit(mbit)) };
-        let length = crate::monitor::Config::default().length(&slot, ms(10), Bytes::new(1500), ms(30));
+        let plan = IntervalPlan { trial: Some(0), is_stretched, ..IntervalPlan::filler(Rate::from_mbit(mbit)) };
+        let length = crate::monitor::Config::default().length(&plan, ms(10), Bytes::new(1500), ms(30));
         assert_eq!(length, ms(expected), "{mbit} Mbit/s, {is_stretched}");
     }
 }
@@ -144,7 +144,7 @@ fn packets_are_waited_for_a_quarter_of_an_rtt_at_most_and_less_with_each_interva
     });
     popped(&mut monitor, at(200));
     assert_eq!(monitor.lateness, ms(37) / 4, "one was late");
-    monitor.open(at(200), Slot::filler(Rate::from_mbit(1.0)), PACKET, ms(30), &mut Rng::new(1));
+    monitor.open(at(200), IntervalPlan::filler(Rate::from_mbit(1.0)), PACKET, ms(30), &mut Rng::new(1));
     monitor.on_packet_sent(at(200), 10, PACKET, false);
     monitor.on_ack(at(230), 10);
     monitor.close_if_due(at(500), &rtt, None);
@@ -163,8 +163,8 @@ fn an_interval_tells_early_if_it_is_closed_and_judged_and_lost_something() {
         let mut rtt = RttEstimator::default();
         rtt.update(at(0), ms(30));
         let mut monitor = Monitor::new(Config::default());
-        let slot = Slot { trial, ..Slot::filler(Rate::from_mbit(100.0)) };
-        monitor.open(at(0), slot, PACKET, ms(30), &mut Rng::new(1));
+        let plan = IntervalPlan { trial, ..IntervalPlan::filler(Rate::from_mbit(100.0)) };
+        monitor.open(at(0), plan, PACKET, ms(30), &mut Rng::new(1));
         (0..3).for_each(|packet| monitor.on_packet_sent(at(0), packet, PACKET, false));
         if closed {
             monitor.close_if_due(at(30), &rtt, None);

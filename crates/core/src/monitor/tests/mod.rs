@@ -12,8 +12,8 @@ const PACKET: Bytes = Bytes::new(1000);
 fn sent_ten() -> (Monitor, RttEstimator) {
     let (mut monitor, mut rtt) = (Monitor::new(Config::default()), RttEstimator::default());
     rtt.update(at(0), Duration::from_millis(30));
-    let slot = Slot { rtts: (1.0, 1.0), ..Slot::filler(Rate::from_mbit(8.0 / 3.0)) };
-    monitor.open(at(0), slot, PACKET, Duration::from_millis(30), &mut Rng::new(1));
+    let plan = IntervalPlan { rtts: (1.0, 1.0), ..IntervalPlan::filler(Rate::from_mbit(8.0 / 3.0)) };
+    monitor.open(at(0), plan, PACKET, Duration::from_millis(30), &mut Rng::new(1));
     for i in 0..10 {
         monitor.on_packet_sent(at(3 * i), i, PACKET, false);
     }
@@ -46,8 +46,8 @@ fn an_interval_is_reported_when_the_fate_of_its_last_packet_is_known() {
 fn an_interval_that_is_judged_has_time_for_ten_trains_however_short_the_path() {
     let lasts = |trial| {
         let mut monitor = Monitor::new(Config::default());
-        let slot = Slot { trial, ..Slot::filler(Rate::from_mbit(1000.0)) };
-        monitor.open(at(0), slot, PACKET, Duration::from_micros(100), &mut Rng::new(1));
+        let plan = IntervalPlan { trial, ..IntervalPlan::filler(Rate::from_mbit(1000.0)) };
+        monitor.open(at(0), plan, PACKET, Duration::from_micros(100), &mut Rng::new(1));
         monitor.open_interval().map(|interval| interval.length)
     };
     assert_eq!(lasts(Some(0)), Some(10 * crate::interval::TRAIN));
@@ -94,7 +94,13 @@ fn only_the_newest_packet_of_an_acknowledgement_gives_an_rtt() {
 fn after_a_realignment_old_packets_are_judged_nowhere_and_still_leave_the_flight() {
     let (mut monitor, rtt) = sent_ten();
     monitor.realign();
-    monitor.open(at(30), Slot::filler(Rate::from_mbit(1.0)), PACKET, Duration::from_millis(30), &mut Rng::new(1));
+    monitor.open(
+        at(30),
+        IntervalPlan::filler(Rate::from_mbit(1.0)),
+        PACKET,
+        Duration::from_millis(30),
+        &mut Rng::new(1),
+    );
     monitor.on_packet_sent(at(30), 10, PACKET, false);
     for i in 0..11 {
         monitor.on_ack(at(60), i);
@@ -134,8 +140,8 @@ fn no_interval_is_given_up_for_want_of_room() {
     for i in 10..200 {
         let now = at(31 * i);
         if monitor.open_interval().is_none() {
-            let slot = Slot::filler(Rate::from_mbit(100.0));
-            monitor.open(now, slot, PACKET, Duration::from_millis(30), &mut Rng::new(1));
+            let plan = IntervalPlan::filler(Rate::from_mbit(100.0));
+            monitor.open(now, plan, PACKET, Duration::from_millis(30), &mut Rng::new(1));
         }
         monitor.on_packet_sent(now, i, PACKET, false);
         closed += u32::from(monitor.close_if_due(now + Duration::from_millis(31), &rtt, None));

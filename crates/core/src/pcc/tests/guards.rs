@@ -79,7 +79,7 @@ fn a_burst_of_losses_or_two_are_no_panic_and_three_are() {
         let packets = if lost < 100 { 30 } else { 1000 };
         let share = f64::from(lost) / f64::from(packets);
         let seen = Report { packets, packets_lost: lost, loss_bursts: runs, ..report(before.mbit(), share) };
-        flow.pcc.judge(flow.now, Slot { trial: Some(0), ..Slot::filler(before) }, &seen);
+        flow.pcc.judge(flow.now, IntervalPlan { trial: Some(0), ..IntervalPlan::filler(before) }, &seen);
         let story = flow.story.0.lock().unwrap().join("\n");
         assert_eq!(story.contains("panic loss"), panics, "{lost} of {packets} lost in {runs} runs:\n{story}");
     }
@@ -93,7 +93,7 @@ fn loss_is_no_panic_in_an_interval_that_only_fills_time() {
         flow.pcc.on_persistent_congestion(flow.now); // Starting has its own answer to loss
         let before = flow.pcc.law.rate();
         let lossy = report(before.mbit(), 0.6);
-        flow.pcc.judge(flow.now, Slot { trial, ..Slot::filler(before) }, &lossy);
+        flow.pcc.judge(flow.now, IntervalPlan { trial, ..IntervalPlan::filler(before) }, &lossy);
         assert_eq!(flow.pcc.law.rate() < before, panics, "{trial:?}: {before} became {}", flow.pcc.law.rate());
     }
 }
@@ -106,7 +106,11 @@ fn a_utility_whose_panic_level_is_all_never_panics() {
     flow.sends_for(ms(250));
     flow.pcc.on_persistent_congestion(flow.now); // Starting has its own answer to loss
     let before = flow.pcc.law.rate();
-    flow.pcc.judge(flow.now, Slot { trial: Some(0), ..Slot::filler(before) }, &report(before.mbit(), 1.0));
+    flow.pcc.judge(
+        flow.now,
+        IntervalPlan { trial: Some(0), ..IntervalPlan::filler(before) },
+        &report(before.mbit(), 1.0),
+    );
     assert_eq!(flow.pcc.law.rate(), before);
 }
 
@@ -118,14 +122,14 @@ fn a_trial_whose_packets_are_all_discarded_is_void_and_what_only_filled_time_is_
         if !is_trial {
             flow.pcc.on_persistent_congestion(flow.now); // and the queue drains first
         }
-        let slot = flow.pcc.slot;
-        assert_eq!(slot.trial.is_some(), is_trial);
+        let plan = flow.pcc.plan;
+        assert_eq!(plan.trial.is_some(), is_trial);
         flow.pcc.monitor.realign();
         let first = flow.next;
-        while flow.pcc.slot == slot && flow.next < first + 1000 {
+        while flow.pcc.plan == plan && flow.next < first + 1000 {
             flow.pcc.on_packet_sent(flow.now, flow.next, PACKET);
             flow.next += 1;
-            flow.now = flow.now + slot.rate.time_for(PACKET);
+            flow.now = flow.now + plan.rate.time_for(PACKET);
         }
         flow.pcc.on_discarded(flow.now, flow.next);
         let story = flow.story.0.lock().unwrap().join("\n");

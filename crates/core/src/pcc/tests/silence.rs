@@ -98,13 +98,13 @@ fn who_waits_for_answers_is_not_idle() {
 #[test]
 fn trials_wait_until_the_path_answers() {
     let (mut flow, _) = silent();
-    assert_eq!(flow.pcc.slot.trial, None);
+    assert_eq!(flow.pcc.plan.trial, None);
     let newest = flow.next;
     flow.pcc.on_packet_sent(flow.now, newest, PACKET);
     flow.now = flow.now + RTT;
     flow.pcc.on_ack(flow.now, newest);
-    assert!(flow.pcc.slot.trial.is_some());
-    assert_eq!(Flow::new().pcc.slot.trial, None, "nor before the first answer");
+    assert!(flow.pcc.plan.trial.is_some());
+    assert_eq!(Flow::new().pcc.plan.trial, None, "nor before the first answer");
 }
 
 #[test]

@@ -13,7 +13,7 @@ struct Flow<L> {
     law: L,
     rng: Rng,
     capacity: f64,
-    slot: Option<Slot>,
+    plan: Option<IntervalPlan>,
     story: Vec<String>,
 }
 
@@ -42,10 +42,10 @@ impl Flow<Allegro> {
 
 impl<L: RateControl> Flow<L> {
     fn of(law: L, capacity: f64) -> Self {
-        Self { law, rng: Rng::new(7), capacity, slot: None, story: Vec::new() }
+        Self { law, rng: Rng::new(7), capacity, plan: None, story: Vec::new() }
     }
 
-    fn next(&mut self) -> Slot {
+    fn next(&mut self) -> IntervalPlan {
         let path = self.path();
         self.law.next(&path, &mut self.rng)
     }
@@ -92,15 +92,15 @@ impl<L: RateControl> Flow<L> {
 
     fn step_as(&mut self, seen: impl Fn(Report) -> Report) -> &mut Self {
         let path = self.path();
-        let slot = match self.slot.take() {
-            Some(slot) => slot,
+        let plan = match self.plan.take() {
+            Some(plan) => plan,
             None => self.law.next(&path, &mut self.rng),
         };
-        let report = seen(self.report(slot.rate));
-        if slot.trial.is_some() {
-            let verdict = self.law.on_report(slot, &report, &|report| Safe::default().evaluate(report), &path);
+        let report = seen(self.report(plan.rate));
+        if plan.trial.is_some() {
+            let verdict = self.law.on_report(plan, &report, &|report| Safe::default().evaluate(report), &path);
             let (state, rate) = (self.law.state(), self.law.rate().mbit());
-            self.story.push(format!("{:.2} Mbit/s: {verdict:?}, {state} at {rate:.2}", slot.rate.mbit()));
+            self.story.push(format!("{:.2} Mbit/s: {verdict:?}, {state} at {rate:.2}", plan.rate.mbit()));
         }
         self
     }
@@ -234,9 +234,9 @@ fn a_utility_that_falls_ends_starting_though_nothing_is_lost() {
     let path = flow.path();
     let queue = |report: &Report| report.achieved.mbit() * (1.0 - 10.0 * report.queue_growth());
     for growth in [0.0, 0.0, 0.3] {
-        let slot = flow.law.next(&path, &mut flow.rng);
-        let report = Report { rtt_gradient: Some(growth), ..flow.report(slot.rate) };
-        flow.law.on_report(slot, &report, &queue, &path);
+        let plan = flow.law.next(&path, &mut flow.rng);
+        let report = Report { rtt_gradient: Some(growth), ..flow.report(plan.rate) };
+        flow.law.on_report(plan, &report, &queue, &path);
     }
     assert_eq!(flow.law.state(), "Draining", "98, 196, then −784");
 }
@@ -268,10 +268,10 @@ fn only_differences_of_utilities_matter() {
         let mut flow = Flow::started_at(50.0, 100.0);
         for _ in 0..100 {
             let path = flow.path();
-            let slot = flow.law.next(&path, &mut flow.rng);
-            let report = flow.report(slot.rate);
-            if slot.trial.is_some() {
-                flow.law.on_report(slot, &report, &|report| Safe::default().evaluate(report) + more, &path);
+            let plan = flow.law.next(&path, &mut flow.rng);
+            let report = flow.report(plan.rate);
+            if plan.trial.is_some() {
+                flow.law.on_report(plan, &report, &|report| Safe::default().evaluate(report) + more, &path);
             }
         }
         let rate = flow.law.rate().mbit();
@@ -296,7 +296,7 @@ fn trials_come_in_blocks_that_cancel_a_drift() {
     for _ in 0..20 {
         let order: Vec<bool> = (0..4).map(|_| flow.next().rate > flow.law.rate()).collect();
         assert!(order == [true, false, false, true] || order == [false, true, true, false], "{order:?}");
-        assert_eq!(flow.next(), Slot::filler(flow.law.rate()), "then the base rate until the results");
+        assert_eq!(flow.next(), IntervalPlan::filler(flow.law.rate()), "then the base rate until the results");
         flow.law.decide(0.01);
     }
 }

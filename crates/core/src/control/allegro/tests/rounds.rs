@@ -6,9 +6,9 @@ use super::*;
 
 /// The next trial's distance from the base rate, in percent; the trial is the next step's.
 fn probe(flow: &mut Flow<Allegro>) -> f64 {
-    let slot = flow.next();
-    flow.slot = Some(slot);
-    (slot.rate.mbit() / flow.law.rate().mbit() - 1.0).abs() * 100.0
+    let plan = flow.next();
+    flow.plan = Some(plan);
+    (plan.rate.mbit() / flow.law.rate().mbit() - 1.0).abs() * 100.0
 }
 
 #[test]
@@ -68,9 +68,9 @@ fn the_queue_that_starting_built_drains_in_a_round_trip_at_half_the_rate_or_more
         let mut flow = Flow::starting_at(1.0, 100.0);
         let path = Path { rtt: Duration::from_millis(40), queue: Duration::from_millis(queue_ms), ..flow.path() };
         for _ in 0..8 {
-            let slot = flow.law.next(&path, &mut flow.rng);
-            let report = flow.report(slot.rate);
-            flow.law.on_report(slot, &report, &|report| Safe::default().evaluate(report), &path);
+            let plan = flow.law.next(&path, &mut flow.rng);
+            let report = flow.report(plan.rate);
+            flow.law.on_report(plan, &report, &|report| Safe::default().evaluate(report), &path);
         }
         assert_eq!(flow.law.state(), "Draining");
         let drain = flow.law.next(&path, &mut flow.rng);
@@ -209,9 +209,9 @@ fn a_rate_that_the_host_does_not_reach_stays_within_reach_of_what_was_delivered(
     for (limited_by, mbit) in [(LimitedBy::Host, 19.0), (LimitedBy::Network, 50.0)] {
         let mut flow = Flow::started_at(50.0, 100.0);
         let path = Path { delivery: Rate::from_mbit(10.0), ..flow.path() };
-        let slot = flow.law.next(&path, &mut flow.rng);
-        let report = Report { limited_by, ..flow.report(slot.rate) };
-        flow.law.on_report(slot, &report, &|_| 1.0, &path);
+        let plan = flow.law.next(&path, &mut flow.rng);
+        let report = Report { limited_by, ..flow.report(plan.rate) };
+        flow.law.on_report(plan, &report, &|_| 1.0, &path);
         assert!((flow.law.rate().mbit() - mbit).abs() < 1e-9, "{} by {limited_by:?}", flow.law.rate());
     }
 }

@@ -201,16 +201,16 @@ fn pairs(
         if at % 2 == 0 {
             law.limit(Rate::from_mbit(50.0));
         }
-        let slot = law.next(&path(), &mut rng);
+        let plan = law.next(&path(), &mut rng);
         let rtt = Some(RTT + Duration::from_secs_f64(queue(at / 2)));
         let report = Report {
             rtt,
             rtt_least: rtt,
-            rtt_gradient: Some(answers * (slot.rate.mbit() / 50.0).ln()),
+            rtt_gradient: Some(answers * (plan.rate.mbit() / 50.0).ln()),
             rtt_gradient_error: error,
-            ..carried(slot, Duration::from_millis(15) * at, 1000.0)
+            ..carried(plan, Duration::from_millis(15) * at, 1000.0)
         };
-        law.on_report(slot, &report, utility, &path());
+        law.on_report(plan, &report, utility, &path());
     }
 }
 
@@ -260,10 +260,10 @@ fn a_step_down_is_half_of_what_is_carried_at_the_most_and_one_up_a_quarter() {
     for (sign, share) in [(-1.0, 0.5), (1.0, 1.25)] {
         let (mut law, mut rng) = (probing(), Rng::new(1));
         for at in 0..2 {
-            let slot = law.next(&path(), &mut rng);
+            let plan = law.next(&path(), &mut rng);
             let length = Duration::from_millis(15);
-            let report = Report { sent: slot.rate * length, ..carried(slot, length * at, 1000.0) };
-            law.on_report(slot, &report, &|report| sign * report.achieved.mbit(), &path());
+            let report = Report { sent: plan.rate * length, ..carried(plan, length * at, 1000.0) };
+            law.on_report(plan, &report, &|report| sign * report.achieved.mbit(), &path());
         }
         let found = law.rate().bytes_per_sec() / law.probing.bottleneck.capacity();
         assert!((found / share - 1.0).abs() < 1e-3, "{found}, not {share}");

@@ -1,0 +1,84 @@
+//! Which control law steers.
+
+use super::path::Path;
+use super::rate_control::RateControl;
+use super::{allegro, ascent, vivace};
+use crate::units::Rate;
+use crate::utility::Utility;
+
+/// Which control law steers, with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Law {
+    /// PCC Allegro, `NSDI 2015`.
+    Allegro(allegro::Config),
+    /// Continuous probing towards what a utility that prices the queue wants.
+    Ascent(ascent::Config),
+    /// PCC Vivace, `NSDI 2018`.
+    Vivace(vivace::Config),
+}
+
+impl Default for Law {
+    fn default() -> Self {
+        Self::Ascent(ascent::Config::default())
+    }
+}
+
+impl Law {
+    /// What users select them by.
+    pub const NAMES: [&str; 3] = ["ascent", "allegro", "vivace"];
+
+    /// The name that users select it by.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Allegro(_) => "allegro",
+            Self::Ascent(_) => "ascent",
+            Self::Vivace(_) => "vivace",
+        }
+    }
+
+    /// The law that suits a utility: Ascent foresees queues, and needs to be told what they cost; Allegro finds out what
+    /// packets that are lost cost.
+    pub fn suited_to(utility: &dyn Utility) -> Self {
+        if utility.prices_queue() {
+            Self::Ascent(ascent::Config::default())
+        } else {
+            Self::Allegro(allegro::Config::default())
+        }
+    }
+
+    /// The law at work, from this rate on.
+    pub(super) fn begin(&self, rate: Rate, path: &Path) -> Box<dyn RateControl> {
+        match self {
+            Self::Ascent(config) => Box::new(ascent::Ascent::new(config.clone(), rate, path)),
+            Self::Allegro(config) => Box::new(allegro::Allegro::new(config.clone(), rate)),
+            Self::Vivace(config) => Box::new(vivace::Vivace::new(config.clone(), rate)),
+        }
+    }
+
+    /// From which ratio of the gaps between acknowledgements on their samples are those of a burst; 0 for never.
+    pub(crate) const fn burst_ratio(&self) -> f64 {
+        match self {
+            Self::Vivace(config) => config.burst_ratio,
+            Self::Allegro(_) | Self::Ascent(_) => 0.0,
+        }
+    }
+
+    /// Length of an interval while the rate is doubled. Unit: RTT.
+    pub(super) const fn starting_rtts(&self) -> f64 {
+        match self {
+            Self::Allegro(config) => config.starting_rtts,
+            Self::Ascent(_) | Self::Vivace(_) => 1.0,
+        }
+    }
+
+    /// Whether the first packets leave in trains: the papers' laws only double.
+    pub(crate) fn measures_by_trains(&self) -> bool {
+        matches!(self, Self::Ascent(config) if config.without != Some(ascent::Part::Trains))
+    }
+
+    /// Whether the queue that start-up built drains before the law begins.
+    pub(super) fn drains(&self) -> bool {
+        !matches!(self, Self::Ascent(config) if config.without == Some(ascent::Part::Drain))
+    }
+}
