@@ -5,8 +5,8 @@ use crate::program::Program;
 use crate::report::Report;
 use core::time::Duration;
 use pcc::control;
-use pcc::interval::IntervalPlan;
 use pcc::interval;
+use pcc::interval::IntervalPlan;
 use pcc::units::Rate;
 
 /// The kernel's laws. Their numbers in C are their places here.

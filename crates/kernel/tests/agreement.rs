@@ -6,7 +6,8 @@ mod network;
 
 use core::time::Duration;
 use network::Network;
-use pcc::control::{self, Driver, IntervalPlan, Path, RateControl, Verdict};
+use pcc::control::{self, Driver, Path, RateControl, Verdict};
+use pcc::interval::IntervalPlan;
 use pcc::interval::Report;
 use pcc::rng::Rng;
 use pcc::units::Rate;

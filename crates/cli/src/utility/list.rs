@@ -1,5 +1,5 @@
 use pcc::control::Law;
-use pcc::utility::{About, built_in, parameters};
+use pcc::utility::{UtilityInfo, built_in, parameters};
 use serde_json::{Value, json};
 use std::io::Write as _;
 
@@ -33,11 +33,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// The law that suits a built-in utility, by the text that is its twin: that has a value for each parameter.
-pub(super) fn law(about: &About) -> &'static str {
+pub(super) fn law(about: &UtilityInfo) -> &'static str {
     pcc::utility::parse(about.text).map_or("", |utility| Law::suited_to(&*utility).name())
 }
 
-pub(super) fn json(about: &About) -> Value {
+pub(super) fn json(about: &UtilityInfo) -> Value {
     json!({
         "name": about.name,
         "summary": about.summary,

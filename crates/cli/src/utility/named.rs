@@ -1,9 +1,9 @@
 //! Built-in utilities by name and parameters, as the formulas that kernels run.
 
-use pcc::utility::{About, Expression, built_in};
+use pcc::utility::{Expression, UtilityInfo, built_in};
 
 /// A built-in utility by `NAME` or `NAME,KEY=VALUE,...`, and those values.
-pub(crate) fn named(text: &str) -> Option<(&'static About, Vec<(String, String)>)> {
+pub(crate) fn named(text: &str) -> Option<(&'static UtilityInfo, Vec<(String, String)>)> {
     let (name, rest) = text.split_once(',').unwrap_or((text, ""));
     let about = built_in().find(|about| about.name == name.trim())?;
     let pairs = rest.split(',').filter_map(|pair| pair.split_once('='));

@@ -1,10 +1,12 @@
 //! The built-in utilities by name.
 
-use super::about::{About, BuiltIn};
-use super::parameters::make;
+use super::built_in::make;
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::error::ParseUtilityError;
+use super::function::Utility;
 use super::{
-    Deadline, Fair, Hybrid, Interactive, Linear, LossResilient, ParseUtilityError, Proteus, RateLimiter, Safe,
-    Scavenger, Utility, Vivace, VivaceLoss, Weighted,
+    Deadline, Fair, Hybrid, Interactive, Linear, LossResilient, Proteus, RateLimiter, Safe, Scavenger, Vivace,
+    VivaceLoss, Weighted,
 };
 use std::sync::Arc;
 
@@ -12,14 +14,14 @@ type Make = fn(Option<&str>) -> Result<Arc<dyn Utility>, ParseUtilityError>;
 
 /// A built-in utility.
 struct Entry {
-    about: About,
+    about: UtilityInfo,
     make: Make,
     parameters: fn() -> Vec<&'static str>,
 }
 
 const fn entry<T: BuiltIn>() -> Entry {
     let parameters = || T::default().parameters().iter().map(|parameter| parameter.name).collect();
-    Entry { about: T::ABOUT, make: make::<T>, parameters }
+    Entry { about: T::INFO, make: make::<T>, parameters }
 }
 
 /// All of them; the default comes first.
@@ -51,7 +53,7 @@ pub const NAMES: [&str; CATALOGUE.len()] = {
 };
 
 /// What there is to know of each built-in utility.
-pub fn built_in() -> impl Iterator<Item = &'static About> {
+pub fn built_in() -> impl Iterator<Item = &'static UtilityInfo> {
     CATALOGUE.iter().map(|entry| &entry.about)
 }
 

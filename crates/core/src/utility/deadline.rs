@@ -1,6 +1,7 @@
-use super::about::{About, BuiltIn};
-use super::parameters::Parameter;
-use super::{Proteus, Scavenger, Utility};
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
+use super::parameter::Parameter;
+use super::{Proteus, Scavenger};
 use crate::interval::Report;
 use core::time::Duration;
 
@@ -67,12 +68,12 @@ impl Utility for Deadline {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for Deadline {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "deadline",
         summary: "interactive video: slows down before the RTT reaches a ceiling, to its lowest rate if need be",
         formula: "proteus - w*x*v^2 - d*x*sigma*; v = (rtt + 2*sigma - comfort)/(ceiling - comfort), from 0 to 2; \

@@ -1,7 +1,8 @@
 //! Whether a utility that somebody wrote is defined anywhere: a sender that is told nothing keeps its first rate.
 
+use super::function::Utility;
 use super::prices_queue::USUAL_RTT;
-use super::{SenderView, Utility};
+use super::sender_view::SenderView;
 
 /// What is wrong with a utility that is defined for no interval that a sender may begin with; `None` if it is for one.
 ///

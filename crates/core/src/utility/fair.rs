@@ -1,6 +1,6 @@
-use super::Utility;
-use super::about::{About, BuiltIn};
-use super::parameters::Parameter;
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
+use super::parameter::Parameter;
 use crate::interval::Report;
 
 /// 2A·√x − x·(q + c·(M + max(0, L − 0.05))) − K·A·E, with x in Mbit/s: high goodput and a short queue, shared fairly.
@@ -47,12 +47,12 @@ impl Utility for Fair {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for Fair {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "fair",
         summary: "high goodput and a short queue, in equal shares: for any path",
         formula: "2A*sqrt(x) - x*(q + c*(M + max(0, L - M - cap))) - K*A*E; q is the standing queue, E the losses of ours",

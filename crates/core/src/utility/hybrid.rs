@@ -1,6 +1,7 @@
-use super::about::{About, BuiltIn};
-use super::parameters::Parameter;
-use super::{Scavenger, Utility};
+use super::Scavenger;
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
+use super::parameter::Parameter;
 use crate::interval::Report;
 use crate::units::Rate;
 use core::time::Duration;
@@ -36,12 +37,12 @@ impl Utility for Hybrid {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for Hybrid {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "hybrid",
         summary: "Proteus-H, for video: proteus up to the rate that is needed, scavenger beyond",
         formula: "proteus where x < needed, else scavenger; needed has no default",

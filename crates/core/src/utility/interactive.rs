@@ -1,6 +1,7 @@
-use super::about::{About, BuiltIn};
-use super::parameters::Parameter;
-use super::{Safe, Utility};
+use super::Safe;
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
+use super::parameter::Parameter;
 use crate::interval::Report;
 use core::time::Duration;
 
@@ -41,12 +42,12 @@ impl Utility for Interactive {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for Interactive {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "interactive",
         summary: "goodput against delay, for paths where fair queueing gives each flow its own queue",
         formula: "(T*S(L - loss_cap)*begin/end - x*L)/rtt, begin and end the RTT at the interval's ends; a negative worth is divided by 100 ms",

@@ -1,5 +1,5 @@
-use super::Utility;
-use super::about::{About, BuiltIn};
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
 use crate::interval::Report;
 
 /// T − x·L: goodput minus what was lost, in Mbit/s. Source: `NSDI 2015` §2.2, the paper's first step.
@@ -15,12 +15,12 @@ impl Utility for Linear {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for Linear {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "linear",
         summary: "goodput minus loss, to explain the idea",
         formula: "T - x*L",

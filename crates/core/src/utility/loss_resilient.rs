@@ -1,5 +1,5 @@
-use super::Utility;
-use super::about::{About, BuiltIn};
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
 use crate::interval::Report;
 
 /// T·(1 − L), in Mbit/s: whatever still arrives is worth sending. Source: `NSDI 2015` §4.4.2.
@@ -21,12 +21,12 @@ impl Utility for LossResilient {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for LossResilient {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "loss-resilient",
         summary: "any loss is borne: only where fair queueing gives each flow its own share",
         formula: "T*(1 - L)",

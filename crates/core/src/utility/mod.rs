@@ -2,19 +2,20 @@
 //!
 //! [`Fair`] is the default; [`built_in`] tells what each of the others is for.
 
-mod about;
+mod built_in;
 mod catalogue;
 mod deadline;
 mod defined;
 mod error;
 pub mod expression;
 mod fair;
+mod function;
 mod hybrid;
 mod interactive;
 mod linear;
 mod loss_resilient;
 mod nearest;
-mod parameters;
+mod parameter;
 mod preference;
 mod prices_queue;
 mod proteus;
@@ -27,12 +28,13 @@ mod vivace;
 mod vivace_loss;
 mod weighted;
 
-pub use about::About;
+pub use built_in::UtilityInfo;
 pub use catalogue::{NAMES, built_in};
 pub use deadline::Deadline;
 pub use error::ParseUtilityError;
 pub use expression::Expression;
 pub use fair::Fair;
+pub use function::Utility;
 pub use hybrid::Hybrid;
 pub use interactive::Interactive;
 pub use linear::Linear;
@@ -47,34 +49,8 @@ pub use vivace::Vivace;
 pub use vivace_loss::VivaceLoss;
 pub use weighted::Weighted;
 
-use crate::interval::Report;
 use catalogue::{named, parameters_of};
-use core::fmt::Debug;
 use std::sync::Arc;
-
-/// Ranks what monitor intervals achieved: the higher, the better.
-pub trait Utility: Debug + Send + Sync {
-    /// The utility of a finished interval. A result that is not finite says that the utility is not defined for this
-    /// interval, for want of a measurement perhaps: the interval is not judged, and the trial is repeated.
-    fn evaluate(&self, report: &Report) -> f64;
-
-    /// The name users select it by.
-    fn name(&self) -> &str;
-
-    /// Whether it falls with the standing queue, or with the deviation of the RTT that a queue stands for, so that it has a
-    /// maximum without packets being lost.
-    /// [`Law::suited_to`](crate::control::Law::suited_to) asks.
-    fn prices_queue(&self) -> bool {
-        false
-    }
-
-    /// The loss rate above which the sender falls back at once to the rate at which data arrived, without asking the
-    /// utility further, by three halvings at most; 1 turns the guard off. Marks count as losses here. No fewer than
-    /// twenty lost packets in three runs are a panic: others may be a burst of the path's own.
-    fn panic_loss(&self) -> f64 {
-        0.5
-    }
-}
 
 /// Reads a utility as people write it: a built-in one, `NAME` or `NAME,key=value,...` with parameters other than its
 /// defaults, or an [`Expression`]. [`built_in`] lists the first.
@@ -136,8 +112,7 @@ pub fn by_name(name: &str) -> Option<Arc<dyn Utility>> {
 }
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::*;
-    use crate::interval::LimitedBy;
+    use crate::interval::{LimitedBy, Report};
     use crate::units::{Bytes, Rate, Timestamp};
     use core::time::Duration;
 

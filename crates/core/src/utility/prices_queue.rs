@@ -1,6 +1,8 @@
 //! Whether a utility that somebody wrote has a price for the queue.
 
-use super::{OF_A_QUEUE, Preference, SIDE, SenderView, Utility};
+use super::function::Utility;
+use super::preference::{Preference, SIDE};
+use super::sender_view::{OF_A_QUEUE, SenderView};
 
 /// Rates and queues at which [`prices_queue`] asks: from a slow access line to a data centre's. Units: Mbit/s, s.
 const RATES: [f64; 4] = [1.0, 10.0, 100.0, 1000.0];

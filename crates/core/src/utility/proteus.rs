@@ -1,6 +1,7 @@
-use super::about::{About, BuiltIn};
-use super::parameters::Parameter;
-use super::{Utility, Vivace};
+use super::Vivace;
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
+use super::parameter::Parameter;
 use crate::interval::Report;
 
 /// Proteus-P, for what should arrive soon: [`Vivace`] where growth of the RTT counts only beyond its noise.
@@ -34,12 +35,12 @@ impl Utility for Proteus {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for Proteus {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "proteus",
         summary: "Proteus-P, for what should arrive soon: vivace that ignores growth within the RTT's noise",
         formula: "x^t - b*x*g* - c*x*L; g* is g where g*duration > residual, else 0; t = 0.9, b = 900, c = 11.35",

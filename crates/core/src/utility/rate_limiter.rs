@@ -1,6 +1,7 @@
-use super::about::{About, BuiltIn};
-use super::parameters::Parameter;
-use super::{Proteus, Utility};
+use super::Proteus;
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
+use super::parameter::Parameter;
 use crate::interval::Report;
 use crate::units::Rate;
 
@@ -25,12 +26,12 @@ impl Utility for RateLimiter {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for RateLimiter {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "rate-limiter",
         summary: "proteus that wants a given rate and no more, without being policed",
         formula: "proteus - t*limit^(t - 1)*x; limit has no default",

@@ -1,6 +1,6 @@
-use super::Utility;
-use super::about::{About, BuiltIn};
-use super::parameters::Parameter;
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
+use super::parameter::Parameter;
 use crate::interval::Report;
 
 /// The safe utility T·S(L − 0.05) − x·L, in Mbit/s: full reward for goodput below 5 % loss, none above.
@@ -39,12 +39,12 @@ impl Utility for Safe {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for Safe {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "safe",
         summary: "shares a path of any kind: full reward for goodput below 5 % loss, none above",
         formula: "T*S(L - loss_cap) - x*L, S(y) = 1/(1 + exp(steepness*y)), with steepness = 100, loss_cap = 5 %",

@@ -1,7 +1,8 @@
-use super::about::{About, BuiltIn};
-use super::parameters::Parameter;
+use super::Proteus;
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
+use super::parameter::Parameter;
 use super::proteus::exceeds_noise;
-use super::{Proteus, Utility};
 use crate::interval::Report;
 use core::time::Duration;
 
@@ -51,12 +52,12 @@ impl Utility for Scavenger {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for Scavenger {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "scavenger",
         summary: "Proteus-S, for what can wait: yields as soon as others make the RTT vary",
         formula: "proteus - d*x*sigma*; sigma* is sigma where sigma >= jitter or growth counts, else 0; d = 15000, jitter = 0.1ms",

@@ -1,6 +1,6 @@
-use super::Utility;
-use super::about::{About, BuiltIn};
-use super::parameters::Parameter;
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
+use super::parameter::Parameter;
 use crate::interval::Report;
 
 /// x^t − b·x·max(0, g) − c·x·L: throughput with diminishing returns, less what it costs in queue and loss.
@@ -42,12 +42,12 @@ impl Utility for Vivace {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for Vivace {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "vivace",
         summary: "general purpose: high throughput, little queue and loss, fair shares",
         formula: "x^t - b*x*max(0, g) - c*x*L, with t = 0.9, b = 900, c = 11.35",

@@ -1,6 +1,7 @@
-use super::about::{About, BuiltIn};
-use super::parameters::Parameter;
-use super::{Utility, Vivace};
+use super::Vivace;
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
+use super::parameter::Parameter;
 use crate::interval::Report;
 
 /// x^t − c·x·L: [`Vivace`] without a price for queues, for paths on which the RTT says nothing.
@@ -28,12 +29,12 @@ impl Utility for VivaceLoss {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for VivaceLoss {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "vivace-loss",
         summary: "like vivace, but queues cost nothing: for paths whose RTT says nothing",
         formula: "x^t - c*x*L, with t = 0.9, c = 11.35",

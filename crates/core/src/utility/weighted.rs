@@ -1,6 +1,6 @@
-use super::Utility;
-use super::about::{About, BuiltIn};
-use super::parameters::Parameter;
+use super::built_in::{BuiltIn, UtilityInfo};
+use super::function::Utility;
+use super::parameter::Parameter;
 use crate::interval::Report;
 
 /// The least share of the data that counts as having arrived.
@@ -28,12 +28,12 @@ impl Utility for Weighted {
     }
 
     fn name(&self) -> &str {
-        Self::ABOUT.name
+        Self::INFO.name
     }
 }
 
 impl BuiltIn for Weighted {
-    const ABOUT: About = About {
+    const INFO: UtilityInfo = UtilityInfo {
         name: "weighted",
         summary: "takes the share of the link that it is given, where all senders are given one",
         formula: "x - x/share*(1/max(1 - L, 1e-6) - 1); share has no default",

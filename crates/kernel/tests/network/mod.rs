@@ -1,7 +1,8 @@
 //! A path that answers a law with reports.
 
 use core::time::Duration;
-use pcc::control::{IntervalPlan, Path};
+use pcc::control::Path;
+use pcc::interval::IntervalPlan;
 use pcc::interval::{LimitedBy, Report};
 use pcc::monitor;
 use pcc::rng::Rng;

@@ -1,13 +1,9 @@
-//! A utility's parameters as people write them after its name: `vivace,b=2` or `rate-limiter,limit=20Mbit`.
+//! A parameter of a built-in utility, and what people write for it.
 
-use super::about::BuiltIn;
-use super::nearest::did_you_mean;
 use super::quantity::{Kind, read};
-use super::{ParseUtilityError, Utility};
 use crate::units::Rate;
 use core::ops::RangeInclusive;
 use core::time::Duration;
-use std::sync::Arc;
 
 /// A parameter: its name, where its value goes, and what it may be. Unit: Mbit/s for rates, s for times.
 pub(super) struct Parameter<'a> {
@@ -49,11 +45,11 @@ impl<'a> Parameter<'a> {
         }
     }
 
-    fn is_set(&self) -> bool {
+    pub(super) fn is_set(&self) -> bool {
         self.range.contains(&self.value())
     }
 
-    fn set(&mut self, written: &str) -> Result<(), String> {
+    pub(super) fn set(&mut self, written: &str) -> Result<(), String> {
         let (name, low, high) = (self.name, self.range.start(), self.range.end());
         let (unit, example) = match self.place {
             Place::Number(_) => ("", ""),
@@ -75,35 +71,4 @@ impl<'a> Parameter<'a> {
         }
         Ok(())
     }
-}
-
-/// Makes a built-in utility with the parameters that are written, `b=2,c=20`; the others keep their defaults.
-pub(super) fn make<T: BuiltIn>(written: Option<&str>) -> Result<Arc<dyn Utility>, ParseUtilityError> {
-    let (mut utility, name) = (T::default(), T::ABOUT.name);
-    for one in written.into_iter().flat_map(|written| written.split(',')) {
-        assign(&mut utility, one).map_err(|problem| ParseUtilityError::parameter(name, &problem))?;
-    }
-    if let Some(missing) = utility.parameters().iter().find(|parameter| !parameter.is_set()) {
-        let example = match missing.place {
-            Place::Number(_) => "0.5",
-            Place::Rate(_) => "20Mbit",
-            Place::Time(_) => "20ms",
-        };
-        let problem = format!("needs its {}: write it like {name},{}={example}", missing.name, missing.name);
-        return Err(ParseUtilityError::parameter(name, &problem));
-    }
-    Ok(Arc::new(utility))
-}
-
-fn assign<T: BuiltIn>(utility: &mut T, written: &str) -> Result<(), String> {
-    let (name, value) = written.split_once('=').ok_or_else(|| format!("`{written}` is not NAME=VALUE"))?;
-    let (name, mut known) = (name.trim(), utility.parameters());
-    let names: Vec<_> = known.iter().map(|parameter| parameter.name).collect();
-    let Some(parameter) = known.iter_mut().find(|parameter| parameter.name == name) else {
-        return Err(match names.join(", ") {
-            none if none.is_empty() => "has no parameters".to_owned(),
-            all => format!("`{name}` is no parameter of it; choose from {all}{}", did_you_mean(name, &names)),
-        });
-    };
-    parameter.set(value.trim())
 }
