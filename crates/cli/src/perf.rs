@@ -16,7 +16,6 @@ mod reports;
 mod runner;
 mod server;
 mod side;
-pub(crate) mod spread;
 mod text;
 pub(crate) mod watch;
 mod windows;

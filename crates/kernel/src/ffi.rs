@@ -94,11 +94,6 @@ pub struct Told {
 unsafe extern "C" {
     pub(crate) fn pcc_lib_apply(code: u32, a: u64, b: u64, c: u64) -> u64;
     pub(crate) fn pcc_lib_seconds(nanoseconds: u64) -> u64;
-    pub(crate) fn pcc_lib_check(program: *const Program) -> i32;
-    pub(crate) fn pcc_lib_read(program: *mut Program, text: *const u8, length: u32) -> i32;
-    pub(crate) fn pcc_lib_bad_word(text: *const u8, length: u32, word: *mut u32) -> u32;
-    pub(crate) fn pcc_lib_run(program: *const Program, measured: *const u64) -> u64;
-    pub(crate) fn pcc_lib_utility(program: *const Program, report: *const Report) -> u64;
     pub(crate) fn pcc_lib_law_size() -> u32;
     pub(crate) fn pcc_lib_law_new(law: *mut u64, which: u32, rate: u64, seed: u64);
     pub(crate) fn pcc_lib_law_next(law: *mut u64, path: *const Path, plan: *mut IntervalPlan);

@@ -1,11 +1,18 @@
 //! A utility's program in the form in which a kernel takes it.
 
-use crate::ffi;
 use crate::report::Report;
 use pcc::utility::expression::{self, Op, Operator, Variable};
 
 /// `PCC_NEG`: where operators begin among the codes of operations.
 pub(crate) const FIRST_OPERATOR: usize = 4;
+
+unsafe extern "C" {
+    fn pcc_lib_check(program: *const Program) -> i32;
+    fn pcc_lib_read(program: *mut Program, text: *const u8, length: u32) -> i32;
+    fn pcc_lib_bad_word(text: *const u8, length: u32, word: *mut u32) -> u32;
+    fn pcc_lib_run(program: *const Program, measured: *const u64) -> u64;
+    fn pcc_lib_utility(program: *const Program, report: *const Report) -> u64;
+}
 
 /// `struct pcc_op`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,8 +46,8 @@ impl Program {
                     loads |= 1 << index;
                     Step { code: 1, index, value: 0 }
                 }
-                Op::Set(plan) => Step { code: 2, index: plan.into(), value: 0 },
-                Op::Get(plan) => Step { code: 3, index: plan.into(), value: 0 },
+                Op::Set(slot) => Step { code: 2, index: slot.into(), value: 0 },
+                Op::Get(slot) => Step { code: 3, index: slot.into(), value: 0 },
                 Op::Apply(operator) => {
                     Step { code: FIRST_OPERATOR as u32 + place(&Operator::ALL, &operator), index: 0, value: 0 }
                 }
@@ -54,7 +61,7 @@ impl Program {
         let mut program = Self { length: 0, loads: 0, panic_loss: 0, ops: [Step::default(); expression::MOST_OPS] };
         let length = u32::try_from(text.len()).ok()?;
         // SAFETY: the structure is laid out as C has it, and both live through the call.
-        let invalid = unsafe { ffi::pcc_lib_read(&raw mut program, text.as_ptr(), length) };
+        let invalid = unsafe { pcc_lib_read(&raw mut program, text.as_ptr(), length) };
         (invalid == 0).then_some(program)
     }
 
@@ -62,7 +69,7 @@ impl Program {
     pub fn bad_word(text: &str) -> Option<&str> {
         let (length, mut word) = (u32::try_from(text.len()).ok()?, 0);
         // SAFETY: all live through the call.
-        let at = unsafe { ffi::pcc_lib_bad_word(text.as_ptr(), length, &raw mut word) } as usize;
+        let at = unsafe { pcc_lib_bad_word(text.as_ptr(), length, &raw mut word) } as usize;
         text.get(at..at.checked_add(word as usize)?)
     }
 
@@ -83,7 +90,7 @@ impl Program {
     /// Whether the kernel's own check finds nothing wrong with it.
     pub fn is_valid(&self) -> bool {
         // SAFETY: the structure is laid out as C has it, and lives through the call.
-        unsafe { ffi::pcc_lib_check(self) == 0 }
+        unsafe { pcc_lib_check(self) == 0 }
     }
 
     /// Its bytes with this one changed, to see what the kernel makes of it.
@@ -109,13 +116,13 @@ impl Program {
     pub fn run(&self, measure: impl Fn(Variable) -> f64) -> f64 {
         let measured = Variable::ALL.map(|variable| measure(variable).to_bits());
         // SAFETY: both live through the call; C reads as many measurements as there are variables.
-        f64::from_bits(unsafe { ffi::pcc_lib_run(self, measured.as_ptr()) })
+        f64::from_bits(unsafe { pcc_lib_run(self, measured.as_ptr()) })
     }
 
     /// The utility of a report; NaN where it is not defined.
     pub fn evaluate(&self, report: &Report) -> f64 {
         // SAFETY: both live through the call.
-        f64::from_bits(unsafe { ffi::pcc_lib_utility(self, report) })
+        f64::from_bits(unsafe { pcc_lib_utility(self, report) })
     }
 }
 

@@ -33,8 +33,8 @@ fn written(op: &Op) -> String {
             let place = Variable::ALL.into_iter().position(|other| other == variable).unwrap();
             format!("{{ PCC_LOAD, PCC_{}, 0 }},", MEASUREMENTS[place])
         }
-        Op::Set(plan) => format!("{{ PCC_SET, {plan}, 0 }},"),
-        Op::Get(plan) => format!("{{ PCC_GET, {plan}, 0 }},"),
+        Op::Set(slot) => format!("{{ PCC_SET, {slot}, 0 }},"),
+        Op::Get(slot) => format!("{{ PCC_GET, {slot}, 0 }},"),
         Op::Apply(operator) => format!("{{ PCC_{}, 0, 0 }},", operator.word().to_uppercase()),
     }
 }

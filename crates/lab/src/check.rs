@@ -1,83 +1,11 @@
 //! What was promised against what is stored.
 
-use crate::guest::quic::PREFIX;
-use crate::interval::Interval;
-use crate::measure::Measure;
+use crate::names::short;
 use crate::scenario::Scenario;
-use crate::scenario::algorithm::MODULE_ALGORITHM;
+use crate::scenario::target::{Across, OfSeeds, Target};
 use crate::summary::Cell;
-use serde::{Deserialize, Serialize};
-
-/// A promise: a measure that an algorithm must reach at some points of the sweep.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Target {
-    /// The number of the promise.
-    pub row: String,
-    /// Whose flow it is about.
-    #[serde(default = "ours")]
-    pub algorithm: String,
-    /// The points, as in the sweep's values. Without any: all.
-    #[serde(default)]
-    pub at: Vec<String>,
-    /// What is measured.
-    pub measure: Measure,
-    /// What must be reached.
-    pub must: f64,
-    /// What we want to reach; `must` if absent.
-    pub goal: Option<f64>,
-    /// The measure must not be above `must`, instead of not below.
-    #[serde(default)]
-    pub at_most: bool,
-    /// The measure is divided by the best that these algorithms reach at the same point.
-    #[serde(default)]
-    pub over: Vec<String>,
-    /// Instead, so many times the best that they reach is taken off.
-    pub less: Option<f64>,
-    /// They reach it at this point instead.
-    pub over_at: Option<String>,
-    /// Held against the peer's seed by seed, where each seed is another path: of those figures the mean or median counts.
-    #[serde(default)]
-    pub paired: bool,
-    /// What counts of the seeds.
-    #[serde(default)]
-    pub seeds: OfSeeds,
-    /// The points are judged together, not one by one.
-    pub across: Option<Across>,
-}
-
-fn ours() -> String {
-    "quic:pcc".into()
-}
-
-/// How several seeds make one figure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OfSeeds {
-    /// Their mean.
-    #[default]
-    Mean,
-    /// Their median.
-    Median,
-    /// The one of these seeds that speaks most against the promise: of others it says nothing.
-    Worst,
-}
-
-/// How several points make one figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Across {
-    /// Their mean.
-    Mean,
-    /// Their median.
-    Median,
-    /// Their fifth percentile.
-    P5,
-    /// Their 95th percentile.
-    P95,
-    /// The one that speaks most against the promise.
-    Worst,
-}
+use pcc_stats::ConfidenceInterval;
+use serde::Serialize;
 
 /// One promise and what was measured for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -220,20 +148,24 @@ fn judge(scenario: &Scenario, target: &Target, cells: &[Cell<'_>], points: &[&st
 }
 
 /// The target's measure at a point, and on how many runs it stands; or what is lacking.
-fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(Interval, usize), String> {
-    let held_against = |own: Interval, peer| target.less.map_or_else(|| own.over(peer), |times| own.less(times, peer));
+fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(ConfidenceInterval, usize), String> {
+    let held_against =
+        |own: ConfidenceInterval, peer| target.less.map_or_else(|| own.over(peer), |times| own.less(times, peer));
     if let ([peer], true) = (target.over.as_slice(), target.paired) {
         let own = values(target, cells, &target.algorithm, point)?;
         let others = values(target, cells, peer, point)?;
-        let one = |(own, other): (&f64, &f64)| held_against(Interval::exactly(*own), Interval::exactly(*other)).middle;
+        let one = |(own, other): (&f64, &f64)| {
+            held_against(ConfidenceInterval::exactly(*own), ConfidenceInterval::exactly(*other)).middle
+        };
         let each: Vec<f64> = own.iter().zip(&others).map(one).collect();
         return figure(target, each, &format!("{} and {peer}", target.algorithm), point);
     }
     let (own, mut seeds) = of(target, cells, &target.algorithm, point)?;
     let peers_at = target.over_at.as_deref().unwrap_or(point);
     let peers = target.over.iter().map(|peer| of(target, cells, peer, peers_at)).collect::<Result<Vec<_>, _>>()?;
-    let is_better = |one: &Interval, other: &Interval| (one.middle < other.middle) == target.at_most;
-    let mut best: Option<Interval> = None;
+    let is_better =
+        |one: &ConfidenceInterval, other: &ConfidenceInterval| (one.middle < other.middle) == target.at_most;
+    let mut best: Option<ConfidenceInterval> = None;
     for (peer, its_seeds) in peers {
         seeds = seeds.min(its_seeds);
         best = Some(best.filter(|best| !is_better(&peer, best)).unwrap_or(peer));
@@ -242,7 +174,12 @@ fn at(target: &Target, cells: &[Cell<'_>], point: &str) -> Result<(Interval, usi
 }
 
 /// A measure of one algorithm over all of its seeds.
-fn of(target: &Target, cells: &[Cell<'_>], algorithm: &str, point: &str) -> Result<(Interval, usize), String> {
+fn of(
+    target: &Target,
+    cells: &[Cell<'_>],
+    algorithm: &str,
+    point: &str,
+) -> Result<(ConfidenceInterval, usize), String> {
     figure(target, values(target, cells, algorithm, point)?, algorithm, point)
 }
 
@@ -268,15 +205,17 @@ fn values(target: &Target, cells: &[Cell<'_>], algorithm: &str, point: &str) -> 
 }
 
 /// What the seeds come to, and how many they are.
-fn figure(target: &Target, values: Vec<f64>, whose: &str, point: &str) -> Result<(Interval, usize), String> {
+fn figure(target: &Target, values: Vec<f64>, whose: &str, point: &str) -> Result<(ConfidenceInterval, usize), String> {
     let count = values.len();
     let figure = match values.as_slice() {
         // Of a sample it is the points that lie apart, and one run of each is enough.
-        &[one] if target.across.is_some_and(|across| across != Across::Mean) => Some(Interval::exactly(one)),
+        &[one] if target.across.is_some_and(|across| across != Across::Mean) => Some(ConfidenceInterval::exactly(one)),
         values => match target.seeds {
-            OfSeeds::Mean => Interval::of_mean(values),
-            OfSeeds::Median => Interval::of_quantile(values.to_vec(), 0.5),
-            OfSeeds::Worst => Interval::worst(values.iter().copied().map(Interval::exactly), target.at_most),
+            OfSeeds::Mean => ConfidenceInterval::of_mean(values),
+            OfSeeds::Median => ConfidenceInterval::of_quantile(values.to_vec(), 0.5),
+            OfSeeds::Worst => {
+                ConfidenceInterval::worst(values.iter().copied().map(ConfidenceInterval::exactly), target.at_most)
+            }
         },
     };
     figure.map(|figure| (figure, count)).ok_or_else(|| {
@@ -290,14 +229,6 @@ fn place(point: &str) -> String {
     if point.is_empty() { String::new() } else { format!(" at {point}") }
 }
 
-/// How an algorithm is called in results: ours over QUIC, which most of them are about, without its prefix.
-pub fn short(algorithm: &str) -> String {
-    if algorithm.starts_with(MODULE_ALGORITHM) {
-        return format!("kernel:{algorithm}");
-    }
-    algorithm.strip_prefix(PREFIX).filter(|name| name.starts_with("pcc")).unwrap_or(algorithm).to_owned()
-}
-
 impl Across {
     fn name(self) -> &'static str {
         match self {
@@ -309,47 +240,17 @@ impl Across {
         }
     }
 
-    fn of(self, figures: &[Interval], at_most: bool) -> Option<Interval> {
-        let quantile = |quantile| Interval::of_quantile(figures.iter().map(|one| one.middle).collect(), quantile);
+    fn of(self, figures: &[ConfidenceInterval], at_most: bool) -> Option<ConfidenceInterval> {
+        let quantile =
+            |quantile| ConfidenceInterval::of_quantile(figures.iter().map(|one| one.middle).collect(), quantile);
         match self {
-            Self::Mean => Interval::mean_of(figures),
+            Self::Mean => ConfidenceInterval::mean_of(figures),
             Self::Median => quantile(0.5),
             Self::P5 => quantile(0.05),
             Self::P95 => quantile(0.95),
-            Self::Worst => Interval::worst(figures.iter().copied(), at_most),
+            Self::Worst => ConfidenceInterval::worst(figures.iter().copied(), at_most),
         }
     }
-}
-
-/// What is wrong with a scenario's targets, if anything: points and algorithms that it does not have.
-pub(crate) fn problem(targets: &[Target], points: &[&str], algorithms: &[&str]) -> Option<String> {
-    for target in targets {
-        if let Some(point) = target.at.iter().chain(&target.over_at).find(|at| !points.contains(&at.as_str())) {
-            return Some(format!(
-                "a target of row {} names the point {point}, which is no value of the sweep",
-                target.row
-            ));
-        }
-        let mut named = target.over.iter().chain([&target.algorithm]);
-        if let Some(name) = named.find(|name| !algorithms.contains(&name.as_str())) {
-            return Some(format!("a target of row {} names {name}, which is none of its algorithms", target.row));
-        }
-        let key = [("over_at", target.over_at.is_some()), ("less", target.less.is_some())];
-        if let Some((key, _)) = key.iter().find(|(_, is_there)| *is_there && target.over.is_empty()) {
-            return Some(format!("a target of row {} has `{key}` without `over`", target.row));
-        }
-        if target.paired && (target.over.len() != 1 || target.over_at.is_some()) {
-            return Some(format!(
-                "a target of row {} is `paired`: name one peer with `over`, and no `over_at`",
-                target.row
-            ));
-        }
-        let goal = target.goal.unwrap_or(target.must);
-        if (target.at_most && goal > target.must) || (!target.at_most && goal < target.must) {
-            return Some(format!("a target of row {} has a `goal` that is easier than its `must`", target.row));
-        }
-    }
-    None
 }
 
 #[cfg(test)]

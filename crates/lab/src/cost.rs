@@ -72,7 +72,7 @@ fn mbit(spec: &Spec, from: u64, to: u64) -> f64 {
 }
 
 fn in_user_space(flow: &FlowSpec) -> bool {
-    flow.app.is_some() || flow.algorithm.starts_with(crate::guest::quic::PREFIX)
+    flow.app.is_some() || flow.algorithm.starts_with(crate::names::QUIC)
 }
 
 /// A run that was carried out: what was estimated and what it took.

@@ -37,6 +37,13 @@ pub struct Figure {
     pub algorithms: Vec<String>,
 }
 
+impl Figure {
+    /// What it shows, in a scenario of this title.
+    pub fn title_of(&self, scenario: &str) -> String {
+        self.title.clone().unwrap_or_else(|| scenario.to_owned())
+    }
+}
+
 fn share() -> Measure {
     Measure::Share
 }

@@ -20,13 +20,13 @@ pub mod figure;
 #[cfg(target_os = "linux")]
 pub mod guest;
 #[cfg(target_os = "linux")]
-mod interval;
 #[cfg(target_os = "linux")]
 pub mod kernel;
 #[cfg(target_os = "linux")]
 pub mod machine;
 #[cfg(target_os = "linux")]
 pub mod measure;
+pub mod names;
 #[cfg(target_os = "linux")]
 pub mod program;
 pub mod provenance;

@@ -1,7 +1,8 @@
 //! The measures: each is one figure of merit, computed from what a run was told and what came of it.
 
-use crate::guest::quic::PREFIX;
+use crate::names::QUIC;
 use crate::spec::{FlowOutcome, FlowSpec, Outcome, PACKET, QUIC_PACKET, QUIC_PAYLOAD, Segment, Spec, TCP_PAYLOAD};
+use pcc_stats::jain;
 use serde::Deserialize;
 use std::fmt;
 use std::str::FromStr;
@@ -179,8 +180,8 @@ impl Measure {
             Self::Jain(seconds) => view.jain(u64::from(seconds) * SECOND),
             Self::Convergence => view.convergence().map(|(time, _)| time as f64 / 1e9),
             Self::Deviation => view.deviation(),
-            Self::Fct => percentile(view.completion_times(), 0.5),
-            Self::FctP95 => percentile(view.completion_times(), 0.95),
+            Self::Fct => pcc_stats::quantile(view.completion_times(), 0.5),
+            Self::FctP95 => pcc_stats::quantile(view.completion_times(), 0.95),
             Self::Power => Some(view.goodput(&view.judged())? / (view.rtt()? / 1e3)),
             Self::Victim => view.goodput(&[view.last()?]),
             Self::VictimShare => view.share(&[view.last()?]),
@@ -248,7 +249,7 @@ impl<'a> View<'a> {
     /// Bytes of payload that a perfect sender with packets like these flows' would have brought over between two
     /// moments.
     fn allowed(&self, flows: &[Pair<'_>], from: u64, to: u64) -> f64 {
-        let is_quic = flows.first().is_some_and(|(spec, _)| spec.algorithm.starts_with(PREFIX));
+        let is_quic = flows.first().is_some_and(|(spec, _)| spec.algorithm.starts_with(QUIC));
         let payload =
             if is_quic { QUIC_PAYLOAD as f64 / QUIC_PACKET as f64 } else { TCP_PAYLOAD as f64 / PACKET as f64 };
         let bytes = |part: &Segment| part.rate as f64 / 8e9 * (1.0 - part.loss) * (part.to - part.from) as f64;
@@ -263,7 +264,7 @@ impl<'a> View<'a> {
             let at = |place: usize| place as u64 * self.spec.duration / delays.len() as u64;
             let is_within = |place: usize| lives.iter().any(|(from, to)| (*from..*to).contains(&at(place)));
             let waits = delays.iter().enumerate().filter(|(place, _)| is_within(*place));
-            return percentile(waits.map(|(_, wait)| f64::from(*wait) / 1e3).collect(), quantile);
+            return pcc_stats::quantile(waits.map(|(_, wait)| f64::from(*wait) / 1e3).collect(), quantile);
         }
         let mut added = Vec::new();
         for (spec, flow) in self.judged() {
@@ -274,7 +275,7 @@ impl<'a> View<'a> {
                 added.push(f64::from(sample.rtt) / 1e3 - base as f64 / 1e6);
             }
         }
-        percentile(added, quantile)
+        pcc_stats::quantile(added, quantile)
     }
 
     fn rtt(&self) -> Option<f64> {
@@ -317,10 +318,7 @@ impl<'a> View<'a> {
             let windows = (to - from + SECOND / 10) / window;
             for at in (0..windows).map(|number| from + number * window).filter(|_| there.len() >= 2) {
                 let moved: Vec<_> = there.iter().map(|(flow, _)| delivered(flow, at, at + window)).collect();
-                let squares: f64 = moved.iter().map(|moved| moved * moved).sum();
-                if squares > 0.0 {
-                    indices.push(moved.iter().sum::<f64>().powi(2) / (moved.len() as f64 * squares));
-                }
+                indices.extend(jain(&moved));
             }
         }
         mean(&indices)
@@ -410,7 +408,7 @@ impl<'a> View<'a> {
         let within = |at: u64| (blackout.from..=blackout.to).contains(&at);
         let samples: Vec<_> = flow.samples.iter().filter(|sample| within(sample.at)).collect();
         let [.., before, last] = samples.as_slice() else { return None };
-        let packet = if spec.algorithm.starts_with(PREFIX) { QUIC_PACKET - 42 } else { TCP_PAYLOAD };
+        let packet = if spec.algorithm.starts_with(QUIC) { QUIC_PACKET - 42 } else { TCP_PAYLOAD };
         let rtt = (blackout.rtt + spec.extra_rtt).max(1) as f64;
         let rtts = (last.at - before.at) as f64 / rtt;
         Some(last.sent.saturating_sub(before.sent) as f64 / packet as f64 / rtts)
@@ -458,14 +456,6 @@ fn delivered_until(flow: &FlowOutcome, at: u64) -> f64 {
 
 fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// The value below which the share `quantile` of all lies; evenly between two neighbours.
-pub fn percentile(mut values: Vec<f64>, quantile: f64) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let place = quantile * values.len().checked_sub(1)? as f64;
-    let (low, high) = (values[place.floor() as usize], values[place.ceil() as usize]);
-    Some(low + (high - low) * place.fract())
 }
 
 #[cfg(test)]

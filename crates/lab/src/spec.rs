@@ -1,6 +1,6 @@
 //! What the host tells the guest to do, and what the guest answers: one JSON file each way.
 
-use crate::scenario::algorithm::{MODULE_ALGORITHM, MODULE_VARIANT};
+use crate::names::{MODULE_ALGORITHM, MODULE_VARIANT};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a full packet on an Ethernet link, as the queues count them: 1500 and a header of 14.
@@ -44,12 +44,12 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl Spec {
     /// Whether the product itself sends in it.
     pub fn has_quic_flows(&self) -> bool {
-        self.flows.iter().any(|flow| flow.algorithm.starts_with(crate::guest::quic::PREFIX))
+        self.flows.iter().any(|flow| flow.algorithm.starts_with(crate::names::QUIC))
     }
 
     /// Whether PCC sends in it over QUIC.
     pub fn has_pcc_flows(&self) -> bool {
-        self.flows.iter().any(|flow| flow.algorithm == crate::guest::quic::PCC)
+        self.flows.iter().any(|flow| flow.algorithm == crate::names::QUIC_PCC)
     }
 
     /// Whether a congestion control sends in it that a kernel module provides.

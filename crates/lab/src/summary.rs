@@ -3,16 +3,8 @@
 use crate::measure::Measure;
 use crate::scenario::{Run, Scenario};
 use crate::spec::Outcome;
+use pcc_stats::Mean;
 use serde::Serialize;
-
-/// A mean and its uncertainty.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Mean {
-    /// The mean over the seeds.
-    pub mean: f64,
-    /// Half the width of its 95 % confidence interval; absent with a single seed.
-    pub margin: Option<f64>,
-}
 
 /// Everything about one algorithm at one point of the figure.
 #[derive(Clone, Debug)]
@@ -33,7 +25,7 @@ impl Cell<'_> {
     /// A measure over the seeds; none if no run has it.
     pub fn mean(&self, measure: Measure) -> Option<Mean> {
         let values = self.values(measure);
-        (!values.is_empty()).then(|| mean(&values))
+        Mean::of(&values)
     }
 
     /// The measure of each run that has it.
@@ -95,38 +87,11 @@ pub fn rows(cells: &[Cell<'_>], measures: &[Measure]) -> Vec<Row> {
     cells.iter().map(row).collect()
 }
 
-/// Student's t for 95 % on both sides, for 1 to 10 degrees of freedom.
-const STUDENT: [f64; 10] = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23];
-
-/// The same beyond: at 11 degrees of freedom 2.20, falling to 1.96.
-fn student(freedom: usize) -> f64 {
-    STUDENT.get(freedom - 1).copied().unwrap_or(1.96 + 2.6 / freedom as f64)
-}
-
-pub(crate) fn mean(values: &[f64]) -> Mean {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count.max(1.0);
-    let margin = (values.len() > 1).then(|| {
-        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        student(values.len() - 1) * (variance / count).sqrt()
-    });
-    Mean { mean, margin }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scenario::{Options, Size};
     use crate::spec::{FlowOutcome, FlowSample};
-
-    #[test]
-    fn the_confidence_interval_of_three_seeds_is_student_s() {
-        let mean = mean(&[1.0, 2.0, 3.0]);
-        assert_eq!(mean.mean, 2.0);
-        assert!((mean.margin.unwrap() - 4.30 / 3_f64.sqrt()).abs() < 1e-9);
-        assert_eq!(super::mean(&[5.0]), Mean { mean: 5.0, margin: None });
-        assert!((student(11) - 2.20).abs() < 0.01 && (student(30) - 2.04).abs() < 0.01, "{}", student(11));
-    }
 
     /// The satellite scenario's runs, all with 10 Mbit/s times their seed, the third of each held back by its hosts.
     fn outcomes(scenario: &Scenario) -> Vec<Option<Outcome>> {

@@ -6,11 +6,6 @@ use core::time::Duration;
 use pcc::rng::Rng;
 use pcc::units::Timestamp;
 
-/// The longest a receiver holds an acknowledgement back (RFC 9000 §18.2).
-pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-/// The same of Linux's TCP (`TCP_DELACK_MIN`).
-pub(crate) const TCP_ACK_DELAY: Duration = Duration::from_millis(40);
-
 /// An acknowledgement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ack {

@@ -145,8 +145,7 @@ impl Results {
             let begin = from + scale * window;
             let rates: Vec<_> =
                 self.flows.iter().map(|flow| flow.goodput(begin, begin + scale).bytes_per_sec()).collect();
-            let (sum, squares) = rates.iter().fold((0.0, 0.0), |(sum, squares), r| (sum + r, squares + r * r));
-            if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 0.0 }
+            pcc_stats::jain(&rates).unwrap_or(0.0)
         };
         (0..windows).map(index).sum::<f64>() / f64::from(windows)
     }

@@ -44,6 +44,11 @@ pub enum Source {
     },
 }
 
+/// The longest a receiver holds an acknowledgement back (RFC 9000 §18.2).
+pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+/// The same of Linux's TCP (`TCP_DELACK_MIN`).
+pub(crate) const TCP_ACK_DELAY: Duration = Duration::from_millis(40);
+
 /// How the receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Acks {
@@ -60,7 +65,7 @@ pub struct Acks {
 impl Default for Acks {
     /// As RFC 9000 §13.2.2 recommends.
     fn default() -> Self {
-        Self { every: 2, max_delay: crate::receiver::MAX_ACK_DELAY, bursts: Duration::ZERO, loss: 0.0 }
+        Self { every: 2, max_delay: MAX_ACK_DELAY, bursts: Duration::ZERO, loss: 0.0 }
     }
 }
 
@@ -134,7 +139,7 @@ impl Flow {
         let mut flow = Self { control, ..Self::default() };
         if matches!(control, Control::Reno | Control::Cubic | Control::Bbr) {
             (flow.config.max_datagram_size, flow.headers) = (Bytes::new(1448), 52);
-            flow.acks.max_delay = crate::receiver::TCP_ACK_DELAY;
+            flow.acks.max_delay = TCP_ACK_DELAY;
         }
         flow
     }

@@ -3,8 +3,9 @@
 
 use crate::account::Account;
 use crate::ranges::Ranges;
-use crate::receiver::{Ack, MAX_ACK_DELAY};
+use crate::receiver::Ack;
 use crate::scenario::Flow;
+use crate::scenario::MAX_ACK_DELAY;
 use crate::steering::Steering;
 use crate::supply::Supply;
 use core::time::Duration;

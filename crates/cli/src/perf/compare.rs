@@ -2,7 +2,7 @@
 //! all; ratios are within a round.
 
 use super::runner::Run;
-use super::spread::Spread;
+use pcc_stats::Spread;
 
 /// All algorithms of a test.
 pub(super) struct Comparison {

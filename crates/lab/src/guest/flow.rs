@@ -1,7 +1,7 @@
 //! The course of a run: flows start and stop, the path changes, everything is sampled.
 
 use super::app::Programs;
-use super::quic::{self, Transfer};
+use super::quic::Transfer;
 use super::tcp::Connections;
 use super::topology::{Hosts, Network};
 use crate::spec::{Completion, FlowOutcome, FlowSample, FlowSpec, Outcome, QueueSample, Spec};
@@ -57,7 +57,7 @@ impl<'a> Running<'a> {
     fn prepare(spec: &'a FlowSpec, number: usize, dir: &Path, hosts: &Arc<Vec<Hosts>>) -> io::Result<Self> {
         let traffic = match &spec.app {
             Some(app) => Traffic::App(Box::new(Programs::prepare(dir, number, &hosts[number], app)?)),
-            None if spec.algorithm.starts_with(quic::PREFIX) => {
+            None if spec.algorithm.starts_with(crate::names::QUIC) => {
                 Traffic::Quic(Transfer::prepare(dir, number, &hosts[number])?)
             }
             None => Traffic::Tcp(Connections::new(hosts, number)),
@@ -251,7 +251,7 @@ fn held_back(spec: &Spec, flows: &[FlowOutcome]) -> Option<String> {
     let percent = |part: u64, flow: &FlowOutcome| 100.0 * part as f64 / flow.busy.max(1) as f64;
     // What ends or is limited by itself is never held back by the path alone.
     let bulk = |(_, (spec, _)): &(usize, (&FlowSpec, &FlowOutcome))| {
-        spec.size.is_none() && spec.rate.is_none() && !spec.algorithm.starts_with(quic::PREFIX)
+        spec.size.is_none() && spec.rate.is_none() && !spec.algorithm.starts_with(crate::names::QUIC)
     };
     let judged = spec.flows.iter().zip(flows).enumerate().filter(bulk);
     let found = judged.filter_map(|(number, (spec, flow))| {

@@ -1,6 +1,7 @@
 //! Loads the kernel module that provides a congestion control of ours.
 
-use crate::scenario::algorithm::{MODULE_ALGORITHM, MODULE_VARIANT, listing};
+use crate::names::{MODULE_ALGORITHM, MODULE_VARIANT};
+use crate::scenario::algorithm::listing;
 use crate::spec::Spec;
 use std::ffi::CString;
 use std::fs::{self, File};

@@ -6,6 +6,7 @@
 
 use super::topology::Hosts;
 use super::wire::Wire;
+use crate::names::QUIC;
 use crate::spec::{
     Completion, FlowOutcome, FlowSample, FlowSpec, MonitorInterval, QUIC_DATAGRAM, QUIC_PACKET, QUIC_PAYLOAD,
 };
@@ -17,10 +18,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How such a flow's algorithm is written: `quic:pcc`.
-pub(crate) const PREFIX: &str = "quic:";
-/// PCC's own, whatever its utility and law.
-pub(crate) const PCC: &str = "quic:pcc";
 const PORT: &str = "4433";
 /// Monitor intervals kept of a flow: as many as a plot of the run can show.
 const MOST_INTERVALS: usize = 400;
@@ -90,7 +87,7 @@ impl Transfer {
     pub(super) fn start(&mut self, hosts: &Hosts, flow: &FlowSpec, at: u64, step: u64) -> io::Result<()> {
         let seconds = |nanos: u64| (nanos as f64 / 1e9).to_string();
         let address = Ipv4Addr::from(hosts.receiver_address).to_string();
-        let algorithm = flow.algorithm.strip_prefix(PREFIX).unwrap_or(&flow.algorithm);
+        let algorithm = flow.algorithm.strip_prefix(QUIC).unwrap_or(&flow.algorithm);
         let output = self.dir.join(format!("{}-output-{}.json", self.name, self.clients.len()));
         hosts.sender.enter()?;
         let mut command = perf(&self.dir, &self.errors())?;

@@ -259,10 +259,3 @@ fn a_run_without_samples_has_no_measures() {
         assert_eq!(measure.of(&spec, &outcome), None, "{name}");
     }
 }
-
-#[test]
-fn percentiles_lie_between_neighbours() {
-    assert_eq!(percentile(vec![3.0, 1.0, 2.0], 0.5), Some(2.0));
-    assert_eq!(percentile(vec![1.0, 2.0], 0.5), Some(1.5));
-    assert_eq!(percentile(vec![], 0.5), None);
-}

@@ -1,6 +1,7 @@
 //! What is stored, as a page, as pictures and as tables: each from the same cells.
 
 mod csv;
+mod figures;
 mod ink;
 mod overview;
 mod page;
@@ -42,7 +43,7 @@ impl<'a> Section<'a> {
         let real_seconds = known.filter_map(|(run, _)| times.get(&store.key(&run.spec).ok()?)).sum();
         let default = [Figure::default()];
         let figures = if scenario.figures.is_empty() { &default[..] } else { &scenario.figures };
-        let plots = figures.iter().flat_map(|figure| plot::plots(scenario, figure, &cells)).collect();
+        let plots = figures.iter().flat_map(|figure| figures::plots(scenario, figure, &cells)).collect();
         let checked = check::check(scenario, &cells);
         Self { scenario, cells, checked, real_seconds, command, plots }
     }

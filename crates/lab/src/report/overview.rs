@@ -3,9 +3,9 @@
 use super::Section;
 use super::ink::{Ground, ink};
 use crate::chart::{escape, number};
-use crate::check::short;
 use crate::figure::Kind;
-use crate::measure::{Measure, percentile};
+use crate::measure::Measure;
+use crate::names::short;
 use core::fmt::{Result, Write};
 
 /// Those whom everybody has.
@@ -116,7 +116,7 @@ fn one(svg: &mut String, row: &Row<'_>, at: &impl Fn(f64) -> f64, top: f64, form
             let path = ink.shape.path(at(*quotient), y, 2.2);
             write!(svg, r#"<path d="{path}" fill="{}" fill-opacity="0.45"/>"#, ink.colour)?;
         }
-        if let Some(median) = percentile(quotients.clone(), 0.5) {
+        if let Some(median) = pcc_stats::quantile(quotients.clone(), 0.5) {
             let (path, text) = (ink.shape.path(at(median), y, 4.4), number(median));
             let words = format!("{}: {text} times {peer}", row.title);
             write!(svg, r#"<path d="{path}" fill="{}"><title>{}</title></path>"#, ink.colour, escape(&words))?;

@@ -5,12 +5,13 @@ use super::plot::Plot;
 use super::svg::{self, Size};
 use super::{Section, csv, overview};
 use crate::chart::{escape, number, number_beside};
-use crate::check::{Checked, NotJudged, Verdict, short};
+use crate::check::{Checked, NotJudged, Verdict};
 use crate::measure::Measure;
+use crate::names::short;
 use crate::provenance::{self, Provenance, Source};
 use crate::scenario;
-use crate::summary::Mean;
 use core::fmt::Write as _;
+use pcc_stats::Mean;
 
 const CSS: &str = include_str!("page.css");
 const LIGHT: &str = "--page:#f6f7f9;--card:#fff;--text:#16181d;--dim:#5c6470;--line:#e2e5ea;--axis:#9aa2ad;\

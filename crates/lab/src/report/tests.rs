@@ -277,7 +277,7 @@ fn an_interval_below_a_logarithmic_axis_stays_within_it() {
         plot.y.scale = crate::figure::Scale::Log;
         let point = &mut plot.series[0].points[0];
         point.seeds.clear();
-        point.y = crate::summary::Mean { mean: 0.5, margin: Some(0.4995) };
+        point.y = pcc_stats::Mean { mean: 0.5, margin: Some(0.4995) };
         let size = svg::Size { width: 450.0, height: 280.0 };
         let drawn = svg::draw(&plot, size, ink::Ground::Page);
         // The axis is as long as the figures need: the lower end of the bar, at 0.0005, lies below it.

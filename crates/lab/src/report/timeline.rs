@@ -1,12 +1,13 @@
 //! Goodput over time, beside what the path could carry.
 
-use super::plot::{Axis, Join, Plot, Point, Series, title};
-use crate::check::short;
+use super::plot::{Axis, Join, Plot, Point, Series};
 use crate::figure::{Figure, Scale};
 use crate::measure::delivered;
+use crate::names::short;
 use crate::scenario::Scenario;
 use crate::spec::{FlowOutcome, Segment, Spec};
-use crate::summary::{Cell, Mean};
+use crate::summary::Cell;
+use pcc_stats::Mean;
 
 /// Samples of a timeline: more would not be seen.
 const MOST_SAMPLES: usize = 250;
@@ -21,7 +22,7 @@ pub(super) fn timelines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>
         let label = figure.y_label.clone().unwrap_or_else(|| "goodput, Mbit/s".into());
         let y = Axis { label, scale: figure.y_scale, marks: Vec::new() };
         let what = what.map_or(String::new(), |what| format!(", {}", short(what)));
-        let title = format!("{}{what} (seed {seed})", title(scenario, figure));
+        let title = format!("{}{what} (seed {seed})", figure.title_of(&scenario.title));
         Plot { title, x, y, series, references: Vec::new(), limits: Vec::new() }
     };
     if runs.iter().all(|(_, (run, _))| run.spec.flows.len() == 1) {

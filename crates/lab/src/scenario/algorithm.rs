@@ -1,6 +1,7 @@
 //! Names of what sends: `cubic`, `reno+paced`, `cubic*10`, `pcc/safe`, `quic:pcc/safe`, `quic:pcc+allegro+epsilon_min=0.02`,
 //! `quic:pcc/mine.utility`, `app`.
 
+use crate::names::MODULE_ALGORITHM;
 use crate::spec::FlowSpec;
 use crate::utility_file;
 use pcc::control::Law;
@@ -30,11 +31,6 @@ pub const KERNEL_ALGORITHMS: [&str; 17] = [
 
 /// Those of `pcc perf`, over QUIC.
 pub const QUIC_ALGORITHMS: [&str; 4] = ["quic:pcc", "quic:cubic", "quic:bbr", "quic:newreno"];
-
-/// What a kernel module of ours provides, for kernel TCP.
-pub const MODULE_ALGORITHM: &str = "pcc";
-/// The same with a utility or a law of its own: one for all such flows of a run.
-pub(crate) const MODULE_VARIANT: &str = "pcc_bulk";
 
 /// The control laws that it knows.
 const MODULE_LAWS: [&str; 2] = ["ascent", "vivace"];

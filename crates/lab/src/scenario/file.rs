@@ -1,6 +1,6 @@
 //! A scenario's file as it is written: TOML with units in its texts. What it means is worked out elsewhere.
 
-use crate::check::Target;
+use super::target::Target;
 use crate::figure::{Figure, Reference};
 use serde::Deserialize;
 

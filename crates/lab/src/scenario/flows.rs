@@ -158,7 +158,7 @@ fn check_times(flow: &FlowSpec, name: &str, duration: u64) -> Result<(), String>
 
 /// When the processes of a flow stand still because their host is busy.
 fn pauses(flow: &FlowSpec, host: &HostTable, occasion: &Occasion<'_>, number: u64) -> Result<Vec<(u64, u64)>, String> {
-    let is_process = flow.algorithm == APP || flow.algorithm.starts_with(crate::guest::quic::PREFIX);
+    let is_process = flow.algorithm == APP || flow.algorithm.starts_with(crate::names::QUIC);
     if !is_process {
         return Err(format!(
             "`host` makes the sender's processes wait, and {} is sent by the guest's kernel: take one over QUIC",
@@ -184,7 +184,7 @@ fn arrivals(flow: &FlowSpec, load: f64, occasion: &Occasion<'_>, number: u64) ->
     if !(0.001..=2.0).contains(&load) {
         return Err(format!("`load` is {load}: it is a share of the path's rate, between 0.001 and 2"));
     }
-    let is_quic = flow.algorithm.starts_with(crate::guest::quic::PREFIX);
+    let is_quic = flow.algorithm.starts_with(crate::names::QUIC);
     let payload = if is_quic { QUIC_PAYLOAD as f64 / QUIC_PACKET as f64 } else { TCP_PAYLOAD as f64 / PACKET as f64 };
     let bits = flow.size.unwrap_or(0) as f64 * 8.0;
     let gap = bits * 1e9 / (load * occasion.path.rate as f64 * payload);

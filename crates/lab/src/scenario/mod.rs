@@ -6,10 +6,10 @@ mod file;
 mod flows;
 mod path;
 mod quantity;
+pub mod target;
 
 pub use algorithm::{KERNEL_ALGORITHMS, QUIC_ALGORITHMS};
 
-use crate::check::{self, Target};
 use crate::figure::{Figure, Reference};
 use crate::measure::Measure;
 use crate::spec::{App, Spec};
@@ -17,6 +17,7 @@ use file::File;
 use flows::Occasion;
 use quantity::nanos;
 use std::path::Path;
+use target::Target;
 
 /// The scenarios that come with the program: name and text.
 const SUPPLIED: [(&str, &str); 38] = [
@@ -218,7 +219,7 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
         expand(&file, dir, options).map_err(|problem| ScenarioError::Impossible { name: name.to_owned(), problem })?;
     let points: Vec<_> = runs.iter().map(|run| run.point.as_str()).collect();
     let algorithms: Vec<_> = file.algorithms.iter().map(String::as_str).collect();
-    if let Some(problem) = check::problem(&file.target, &points, &algorithms) {
+    if let Some(problem) = target::problem(&file.target, &points, &algorithms) {
         return Err(ScenarioError::Impossible { name: name.to_owned(), problem });
     }
     let (parameter, key) = file.sweep.as_ref().map_or(("", ""), |sweep| sweep.parameter.names());

@@ -10,6 +10,7 @@ use crate::cast::Cast;
 use crate::queue::{Policer, Queue};
 use crate::scenario::{Control, Flow, Scenario};
 use core::time::Duration;
+use pcc_stats::quantile_of;
 
 /// A promise: one measure on one path.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +181,7 @@ impl Row {
     /// What so many seeds, sorted, come to.
     pub fn figure(&self, sorted: &[f64]) -> Option<f64> {
         match (self.worst, self.at_most) {
-            (false, _) => median(sorted),
+            (false, _) => quantile_of(sorted, 0.5),
             (true, true) => sorted.last().copied(),
             (true, false) => sorted.first().copied(),
         }
@@ -220,7 +221,7 @@ pub fn judge(rows: &[Row], size: Size, peers: &[&'static str], figures: &[Figure
             values.sort_by(f64::total_cmp);
             values
         };
-        let other = |peer| median(&of(peer, &row.of_the_other())).filter(|by| *by > 0.0);
+        let other = |peer| quantile_of(&of(peer, &row.of_the_other()), 0.5).filter(|by| *by > 0.0);
         let by = row.over.map_or(Some(1.0), other);
         let seeds: Vec<f64> = by.map_or(Vec::new(), |by| of("pcc", row).iter().map(|value| value / by).collect());
         Judged {
@@ -233,11 +234,6 @@ pub fn judge(rows: &[Row], size: Size, peers: &[&'static str], figures: &[Figure
         }
     };
     rows.iter().map(one).collect()
-}
-
-fn median(sorted: &[f64]) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    Some(f64::midpoint(sorted[last / 2], sorted[sorted.len() / 2]))
 }
 
 #[cfg(test)]

@@ -1,47 +1,50 @@
 //! What a figure may be, given how far its seeds lie apart: 95 % confidence intervals.
 
-use crate::measure::percentile;
-use crate::summary;
+use crate::mean::Mean;
+use crate::quantile::quantile_of;
 
 /// Of how many intervals the true value lies within.
 const CONFIDENCE: f64 = 0.95;
 
 /// A figure, and between which values it lies with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Interval {
-    pub(crate) low: f64,
-    pub(crate) middle: f64,
-    pub(crate) high: f64,
+pub struct ConfidenceInterval {
+    /// Its lower end.
+    pub low: f64,
+    /// The figure.
+    pub middle: f64,
+    /// Its upper end.
+    pub high: f64,
 }
 
-impl Interval {
+impl ConfidenceInterval {
     /// A figure that is what it is.
-    pub(crate) const fn exactly(value: f64) -> Self {
+    pub const fn exactly(value: f64) -> Self {
         Self { low: value, middle: value, high: value }
     }
 
     /// The mean of independent values, by Student's t; none of fewer than two.
-    pub(crate) fn of_mean(values: &[f64]) -> Option<Self> {
-        let summary::Mean { mean, margin } = summary::mean(values);
+    pub fn of_mean(values: &[f64]) -> Option<Self> {
+        let Mean { mean, margin } = Mean::of(values)?;
         let margin = margin?;
         Some(Self { low: mean - margin, middle: mean, high: mean + margin })
     }
 
     /// A quantile of independent values: between two of them, whatever their distribution. None of too few: for the
     /// median it takes six, for the fifth percentile 72.
-    pub(crate) fn of_quantile(mut values: Vec<f64>, quantile: f64) -> Option<Self> {
+    pub fn of_quantile(mut values: Vec<f64>, quantile: f64) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let below = at_most(values.len(), quantile);
         let tail = (1.0 - CONFIDENCE) / 2.0;
         // The quantile lies below the value number `n` (from 0) if at most `n` values do.
         let low = (0..values.len()).rev().find(|&n| below[n] <= tail)?;
         let high = (0..values.len()).find(|&n| 1.0 - below[n] <= tail)?;
-        let middle = percentile(values.clone(), quantile)?;
+        let middle = quantile_of(&values, quantile)?;
         Some(Self { low: values[low], middle, high: values[high] })
     }
 
     /// The mean of several figures, each with its own interval.
-    pub(crate) fn mean_of(figures: &[Self]) -> Option<Self> {
+    pub fn mean_of(figures: &[Self]) -> Option<Self> {
         let count = figures.len() as f64;
         let middle = figures.iter().map(|one| one.middle).sum::<f64>() / count;
         let apart = |from: fn(&Self) -> f64| figures.iter().map(|one| from(one).powi(2)).sum::<f64>().sqrt() / count;
@@ -57,12 +60,12 @@ impl Interval {
     }
 
     /// The worst of several figures; none of none.
-    pub(crate) fn worst(figures: impl IntoIterator<Item = Self>, is_higher: bool) -> Option<Self> {
+    pub fn worst(figures: impl IntoIterator<Item = Self>, is_higher: bool) -> Option<Self> {
         figures.into_iter().reduce(|one, other| one.worse(other, is_higher))
     }
 
     /// What is left of it without so many times another, independent figure: their errors add up as squares.
-    pub(crate) fn less(self, times: f64, other: Self) -> Self {
+    pub fn less(self, times: f64, other: Self) -> Self {
         let middle = self.middle - times * other.middle;
         let down = (self.middle - self.low).hypot(times * (other.high - other.middle));
         let up = (self.high - self.middle).hypot(times * (other.middle - other.low));
@@ -70,7 +73,7 @@ impl Interval {
     }
 
     /// The quotient of two independent figures: their relative errors add up as squares.
-    pub(crate) fn over(self, other: Self) -> Self {
+    pub fn over(self, other: Self) -> Self {
         // Whoever beats a peer that moved nothing at all beats it by far, but not by infinity, which JSON lacks.
         let least = |value: f64| if value == 0.0 { 1e-9 } else { value };
         let (own, others) = (least(self.middle).abs(), least(other.middle).abs());
@@ -100,40 +103,44 @@ mod tests {
 
     #[test]
     fn a_mean_needs_two_values_and_narrows_with_more() {
-        assert_eq!(Interval::of_mean(&[5.0]), None);
-        let few = Interval::of_mean(&[4.0, 5.0, 6.0]).unwrap();
+        assert_eq!(ConfidenceInterval::of_mean(&[5.0]), None);
+        let few = ConfidenceInterval::of_mean(&[4.0, 5.0, 6.0]).unwrap();
         // Student's t of two degrees of freedom, a standard deviation of 1, three values.
         assert!((few.high - few.middle - 4.30 / 3.0_f64.sqrt()).abs() < 1e-9, "{few:?}");
-        let many = Interval::of_mean(&[4.0, 5.0, 6.0, 4.0, 5.0, 6.0]).unwrap();
+        let many = ConfidenceInterval::of_mean(&[4.0, 5.0, 6.0, 4.0, 5.0, 6.0]).unwrap();
         assert!(many.high - many.low < few.high - few.low);
     }
 
     #[test]
     fn the_median_of_six_lies_between_the_least_and_the_most() {
         let values: Vec<f64> = (0..6).map(f64::from).collect();
-        assert_eq!(Interval::of_quantile(values[..5].to_vec(), 0.5), None, "one of 16 has them all on one side");
-        let all = Interval::of_quantile(values, 0.5).unwrap();
+        assert_eq!(
+            ConfidenceInterval::of_quantile(values[..5].to_vec(), 0.5),
+            None,
+            "one of 16 has them all on one side"
+        );
+        let all = ConfidenceInterval::of_quantile(values, 0.5).unwrap();
         assert_eq!((all.low, all.middle, all.high), (0.0, 2.5, 5.0));
         // The tables of the binomial distribution: of ten values the second and the ninth.
-        let ten = Interval::of_quantile((0..10).map(f64::from).collect(), 0.5).unwrap();
+        let ten = ConfidenceInterval::of_quantile((0..10).map(f64::from).collect(), 0.5).unwrap();
         assert_eq!((ten.low, ten.high), (1.0, 8.0));
     }
 
     #[test]
     fn the_fifth_percentile_of_a_dozen_is_not_known() {
-        assert_eq!(Interval::of_quantile((0..12).map(f64::from).collect(), 0.05), None);
-        assert!(Interval::of_quantile((0..72).map(f64::from).collect(), 0.05).is_some());
+        assert_eq!(ConfidenceInterval::of_quantile((0..12).map(f64::from).collect(), 0.05), None);
+        assert!(ConfidenceInterval::of_quantile((0..72).map(f64::from).collect(), 0.05).is_some());
     }
 
     #[test]
     fn a_quotient_is_as_uncertain_as_both_together() {
-        let ten = Interval { low: 9.7, middle: 10.0, high: 10.3 };
-        let two = Interval { low: 1.92, middle: 2.0, high: 2.08 };
+        let ten = ConfidenceInterval { low: 9.7, middle: 10.0, high: 10.3 };
+        let two = ConfidenceInterval { low: 1.92, middle: 2.0, high: 2.08 };
         let five = ten.over(two);
         // 3 % and 4 % make 5 %.
         assert!((five.low - 4.75).abs() < 1e-9 && (five.high - 5.25).abs() < 1e-9, "{five:?}");
         let six = ten.less(2.0, two);
         assert!((six.middle - 6.0).abs() < 1e-9 && (six.high - six.middle - 0.34).abs() < 1e-9, "{six:?}");
-        assert!(ten.over(Interval { low: 0.0, middle: 0.0, high: 0.0 }).middle.is_finite());
+        assert!(ten.over(ConfidenceInterval { low: 0.0, middle: 0.0, high: 0.0 }).middle.is_finite());
     }
 }

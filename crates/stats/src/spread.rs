@@ -1,40 +1,33 @@
 //! How a handful of samples spread.
 
+use crate::quantile::quantile_of;
 use serde::Serialize;
 
 /// Minimum, median, 95th percentile and maximum of some samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Spread {
+pub struct Spread {
     /// The smallest.
-    pub(crate) min: f64,
+    pub min: f64,
     /// Half of them are below.
-    pub(crate) median: f64,
+    pub median: f64,
     /// 95 of 100 are below.
-    pub(crate) p95: f64,
+    pub p95: f64,
     /// The largest.
-    pub(crate) max: f64,
+    pub max: f64,
 }
 
 impl Spread {
     /// Of those samples; `None` if there are none. Samples that are not finite are left out.
-    pub(crate) fn of(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub fn of(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = samples.into_iter().filter(|sample| sample.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
         Some(Self {
             min: *sorted.first()?,
-            median: quantile(&sorted, 0.5)?,
-            p95: quantile(&sorted, 0.95)?,
+            median: quantile_of(&sorted, 0.5)?,
+            p95: quantile_of(&sorted, 0.95)?,
             max: *sorted.last()?,
         })
     }
-}
-
-/// Linear between the two samples next to rank `q` (n − 1), as R's type 7 and NumPy do.
-fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
-    let rank = q * sorted.len().checked_sub(1)? as f64;
-    let below = sorted.get(rank.floor() as usize)?;
-    let above = sorted.get(rank.ceil() as usize)?;
-    Some(below + (above - below) * rank.fract())
 }
 
 #[cfg(test)]
