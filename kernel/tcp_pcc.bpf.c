@@ -110,7 +110,10 @@ struct {
 u64 law;
 
 /* What the program in `utility` was made of: for whoever asks later. */
-char utility_text[256] = "fair";
+char utility_text[1024] = "fair";
+
+/* Of the object's bytes, as its loader knows it: whether what is loaded is the same. */
+u64 object_digest;
 
 /* A trial ends by itself, whatever became of whoever began it: connections that begin
  * later get the congestion control that was the default before.

@@ -1,8 +1,11 @@
 //! The system call bpf(2), as far as `pcc kernel` reads the state of the kernel and changes it. What loads programs is
 //! libbpf: [`super::libbpf`].
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Commands of bpf(2), `enum bpf_cmd` of linux/bpf.h.
 #[derive(Clone, Copy)]
@@ -11,6 +14,8 @@ enum Command {
     MapLookup = 1,
     MapUpdate = 2,
     MapDelete = 3,
+    Pin = 6,
+    Pinned = 7,
     ProgAttach = 8,
     ProgDetach = 9,
     ProgNextId = 11,
@@ -20,15 +25,26 @@ enum Command {
     Info = 15,
     BtfById = 19,
     LinkCreate = 28,
+    LinkUpdate = 29,
+    LinkById = 30,
+    LinkNextId = 31,
     IterCreate = 33,
+    LinkDetach = 34,
 }
 
 /// `BPF_MAP_TYPE_STRUCT_OPS` and `BPF_PROG_TYPE_SOCK_OPS`.
 pub(super) const STRUCT_OPS_MAP: u32 = 26;
 pub(super) const SOCK_OPS: u32 = 13;
-/// `BPF_CGROUP_SOCK_OPS` and `BPF_TRACE_ITER` of `enum bpf_attach_type`.
+/// `BPF_F_LINK`: such a `STRUCT_OPS_MAP` is in use as long as a link to it is.
+pub(super) const LINKED: u32 = 1 << 13;
+/// `BPF_LINK_TYPE_STRUCT_OPS`.
+const STRUCT_OPS_LINK: u32 = 9;
+/// `BPF_F_REPLACE`: only if the link still has the map that is to be replaced.
+const REPLACE: u32 = 1 << 2;
+/// `BPF_CGROUP_SOCK_OPS`, `BPF_TRACE_ITER` and `BPF_STRUCT_OPS` of `enum bpf_attach_type`.
 const CGROUP_SOCK_OPS: u32 = 3;
 const TRACE_ITER: u32 = 28;
+const STRUCT_OPS: u32 = 44;
 /// Programs of others on the same control group run too.
 const ALLOW_MULTI: u32 = 2;
 
@@ -77,7 +93,7 @@ impl Attr {
     }
 }
 
-/// What there is of maps or programs at this moment, by number.
+/// What there is of maps, programs or links at this moment, by number.
 fn ids(next: Command) -> io::Result<Vec<u32>> {
     let mut all = Vec::new();
     loop {
@@ -190,6 +206,69 @@ impl Map {
         let key = 0_u32;
         // SAFETY: the key has four bytes.
         unsafe { Attr::new().fd(0, &self.fd).u64(8, (&raw const key) as u64).call(Command::MapDelete) }.map(drop)
+    }
+}
+
+/// A link of the kernel that holds a `STRUCT_OPS_MAP` in use. It goes with its last file descriptor and its last pin.
+pub(super) struct Link {
+    fd: OwnedFd,
+    pub(super) id: u32,
+    /// The map's number.
+    pub(super) map: u32,
+}
+
+impl Link {
+    /// All that there are of this kind.
+    pub(super) fn all() -> io::Result<Vec<Self>> {
+        let links = ids(Command::LinkNextId)?.into_iter().map(Self::by_id);
+        links.filter_map(io::Result::transpose).collect()
+    }
+
+    /// None if there is none (any more), or it is of another kind.
+    pub(super) fn by_id(id: u32) -> io::Result<Option<Self>> {
+        opened(Command::LinkById, id)?.map(Self::of).transpose().map(Option::flatten)
+    }
+
+    /// None if it is a link of another kind.
+    pub(super) fn of(fd: OwnedFd) -> io::Result<Option<Self>> {
+        let mut words = [0; 8];
+        info(&fd, &mut words)?;
+        let is_ours = low(&words, 0) == STRUCT_OPS_LINK;
+        Ok(is_ours.then(|| Self { id: low(&words, 4), map: low(&words, 16), fd }))
+    }
+
+    /// Takes a map into use that has its value.
+    pub(super) fn create(map: &Map) -> io::Result<OwnedFd> {
+        // SAFETY: no pointers.
+        unsafe { Attr::new().fd(0, &map.fd).u32(8, STRUCT_OPS).open(Command::LinkCreate) }
+    }
+
+    /// Takes this map into use instead, in one step.
+    pub(super) fn update(&self, new: &Map, old: &Map) -> io::Result<()> {
+        let mut attr = Attr::new().fd(0, &self.fd).fd(4, &new.fd).u32(8, REPLACE).fd(12, &old.fd);
+        // SAFETY: no pointers.
+        unsafe { attr.call(Command::LinkUpdate) }.map(drop)
+    }
+
+    /// Takes its map out of use, whoever holds the link.
+    pub(super) fn detach(&self) -> io::Result<()> {
+        // SAFETY: no pointers.
+        unsafe { Attr::new().fd(0, &self.fd).call(Command::LinkDetach) }.map(drop)
+    }
+
+    /// Keeps it beyond this process, as this file of a BPF file system.
+    pub(super) fn pin(&self, file: &Path) -> io::Result<()> {
+        let name = CString::new(file.as_os_str().as_bytes())?;
+        // SAFETY: a name with a zero at its end, which lives through the call.
+        unsafe { Attr::new().u64(0, name.as_ptr() as u64).fd(8, &self.fd).call(Command::Pin) }.map(drop)
+    }
+
+    /// What is pinned there, if it is such a link.
+    pub(super) fn pinned(file: &Path) -> io::Result<Option<Self>> {
+        let name = CString::new(file.as_os_str().as_bytes())?;
+        // SAFETY: a name with a zero at its end, which lives through the call.
+        let fd = unsafe { Attr::new().u64(0, name.as_ptr() as u64).open(Command::Pinned)? };
+        Self::of(fd)
     }
 }
 

@@ -1,6 +1,7 @@
+use super::btf::Btf;
 use super::libbpf::{Loaded, Part};
 use super::object::{Object, Source};
-use super::{libbpf, object, rights, variant};
+use super::{libbpf, object, registration, rights, variant};
 use anyhow::bail;
 use serde_json::json;
 use std::fs;
@@ -80,6 +81,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             missing("object", found, format!("{problem:#}"))
         }
     });
+    findings.push(replacement());
     if rights::may_load() && has_library {
         findings.extend(args.source.object().ok().map(|object| watching(&object)));
     }
@@ -105,6 +107,27 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         1 => bail!("PCC cannot be loaded here: one thing is missing"),
         _ => bail!("PCC cannot be loaded here: {lacking} things are missing"),
     }
+}
+
+/// How another version takes the place of one that is loaded.
+fn replacement() -> Finding {
+    const WHAT: &str = "replacement";
+    let kernel = fs::read(variant::KERNEL_TYPES).ok().and_then(|types| Btf::read(types).ok());
+    if !kernel.is_some_and(|kernel| registration::has_links(&kernel)) {
+        return note(
+            WHAT,
+            "another version is loaded a moment after the one before is unloaded",
+            "in one step: Linux 6.4",
+        );
+    }
+    if !registration::can_pin() {
+        return note(
+            WHAT,
+            "another version is loaded a moment after the one before is unloaded",
+            format!("in one step: mount -t bpf bpf {}, in the first mount namespace", registration::FILE_SYSTEM),
+        );
+    }
+    good(WHAT, "another version takes the place of the one before in one step")
 }
 
 /// Whether `pcc kernel top` will see the connections: some hosts refuse it to everybody, which only trying tells.
@@ -145,7 +168,11 @@ impl System {
             self.pacing(),
             self.groups(),
         ]);
-        findings.push(good("bpf file system", "not needed: nothing is pinned"));
+        findings.push(good(
+            "bursts",
+            "1 ms each; where a bottleneck's buffer holds a few packets only, the module loses less: docs/kernel.md, As a \
+             module",
+        ));
         findings
     }
 

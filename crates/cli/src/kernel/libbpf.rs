@@ -1,5 +1,6 @@
 //! Loads a BPF object with libbpf, the system's: found when it is needed, so that this tool is built and runs without it.
 
+use super::bpf::LINKED;
 use super::object::Object;
 use anyhow::{Context, anyhow, bail};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -32,7 +33,9 @@ struct Library {
     map_by_name: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void,
     map_fd: unsafe extern "C" fn(*const c_void) -> c_int,
     set_autocreate: unsafe extern "C" fn(*mut c_void, bool) -> c_int,
+    set_map_flags: unsafe extern "C" fn(*mut c_void, u32) -> c_int,
     attach_struct_ops: unsafe extern "C" fn(*const c_void) -> *mut c_void,
+    link_fd: unsafe extern "C" fn(*const c_void) -> c_int,
     link_disconnect: unsafe extern "C" fn(*mut c_void),
     link_destroy: unsafe extern "C" fn(*mut c_void) -> c_int,
     set_print: unsafe extern "C" fn(Option<Print>) -> Option<Print>,
@@ -83,7 +86,9 @@ impl Library {
                 map_by_name: function(library, c"bpf_object__find_map_by_name")?,
                 map_fd: function(library, c"bpf_map__fd")?,
                 set_autocreate: function(library, c"bpf_map__set_autocreate")?,
+                set_map_flags: function(library, c"bpf_map__set_map_flags")?,
                 attach_struct_ops: function(library, c"bpf_map__attach_struct_ops")?,
+                link_fd: function(library, c"bpf_link__fd")?,
                 link_disconnect: function(library, c"bpf_link__disconnect")?,
                 link_destroy: function(library, c"bpf_link__destroy")?,
                 set_print: function(library, c"libbpf_set_print")?,
@@ -107,8 +112,8 @@ unsafe fn function<T: Copy>(library: NonNull<c_void>, name: &CStr) -> Result<T, 
 /// Which programs of the object are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// The congestion control.
-    Control,
+    /// The congestion control; whether a link is to hold it.
+    Control { linked: bool },
     /// What chooses one for the connections of others.
     Choose,
     /// What shows connections.
@@ -118,7 +123,7 @@ pub(super) enum Part {
 impl Part {
     fn has(self, program: &str) -> bool {
         match self {
-            Self::Control => !matches!(program, "pcc_choose" | "pcc_watch"),
+            Self::Control { .. } => !matches!(program, "pcc_choose" | "pcc_watch"),
             Self::Choose => program == "pcc_choose",
             Self::Watch => program == "pcc_watch",
         }
@@ -182,11 +187,12 @@ impl Loaded {
         if !found {
             bail!("the object has no program for this: build it anew with kernel/build");
         }
-        if part != Part::Control
-            && let Some(map) = self.map(c"pcc")
-        {
-            // SAFETY: the object is not loaded yet.
-            unsafe { (self.library.set_autocreate)(map.as_ptr(), false) };
+        let Some(map) = self.map(c"pcc") else { return Ok(()) };
+        // SAFETY: the object is not loaded yet.
+        match part {
+            Part::Control { linked: false } => {}
+            Part::Control { linked: true } => drop(unsafe { (self.library.set_map_flags)(map.as_ptr(), LINKED) }),
+            Part::Choose | Part::Watch => drop(unsafe { (self.library.set_autocreate)(map.as_ptr(), false) }),
         }
         Ok(())
     }
@@ -221,20 +227,28 @@ impl Loaded {
         }
     }
 
-    /// Registers the congestion control: from here on connections can have it, also when this process has ended.
-    pub(super) fn register(&self) -> io::Result<()> {
+    /// Gives the congestion control's map its value. One that no link holds is registered by that, and stays when this process
+    /// ends. For one that a link is to hold, libbpf makes the link since its version 1.2: then this is it.
+    pub(super) fn attach(&self) -> io::Result<Option<OwnedFd>> {
         let map = self.map(c"pcc").ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?;
         // SAFETY: a struct_ops map of a loaded object.
         let link = unsafe { (self.library.attach_struct_ops)(map.as_ptr()) };
         if link.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the link is ours. Disconnected it leaves what it stands for in place.
+        // SAFETY: the map and the link are there; a link that is none has the map's file descriptor.
+        let fd = unsafe { (self.library.link_fd)(link) };
+        let is_link = fd != unsafe { (self.library.map_fd)(map.as_ptr()) };
+        // SAFETY: the link holds it open while it is copied.
+        let copy = is_link.then(|| unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned());
+        // SAFETY: the link is ours. Disconnected, what stands for a map leaves that in place; a real one closes its own descriptor.
         unsafe {
-            (self.library.link_disconnect)(link);
+            if !is_link {
+                (self.library.link_disconnect)(link);
+            }
             (self.library.link_destroy)(link);
         }
-        Ok(())
+        copy.transpose()
     }
 }
 

@@ -1,12 +1,12 @@
 use super::btf::Btf;
 use super::doctor::STATE;
 use super::libbpf::{Loaded, Part};
-use super::object::Source;
-use super::strives::{self, Strives};
+use super::object::{Object, Source};
+use super::registration::{self, Registration};
+use super::strives::{self, Aim, Strives, UTILITY_TEXT};
 use super::variant::{KERNEL_TYPES, Variables, Variant};
-use super::{rights, sysctl, trial};
+use super::{bpf, rights, rule, sysctl, trial};
 use crate::exit::Failure;
-use crate::utility::heeds_something;
 use anyhow::{Context, anyhow, bail};
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
@@ -20,7 +20,7 @@ use std::time::Duration;
 ///
 /// Connections that begin from then on can have it: by name (setsockopt TCP_CONGESTION, iperf3 -C), by `pcc kernel use`, or
 /// all of them, with --default. Several variants can be loaded beside each other, each under its name and with its utility.
-/// Either all of it is done, or nothing.
+/// Either all of it is done, or nothing. If the same is loaded already, as asked, nothing is left to do.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -40,6 +40,9 @@ pub(super) struct Args {
     /// Let applications without rights choose it by name too
     #[arg(long)]
     allow: bool,
+    /// Take the place of what is loaded under this name: new connections have the new one, running ones keep theirs
+    #[arg(long)]
+    replace: bool,
     /// Only for so long, like 10m: then the default of before is the default again, and PCC is unloaded
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     trial: Option<Duration>,
@@ -63,81 +66,185 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.trial.is_some_and(|time| time < SHORTEST_TRIAL) {
         return Err(anyhow!("--for: a trial takes a second at the least").context(Failure::Usage));
     }
-    let name = &args.name;
-    let aim = args.strives.aim(Some(strives::usual(name)))?;
-    heeds_something(&aim.text, aim.panic_loss, args.limit.is_some())?;
-    let mut object = args.source.object()?;
+    let aim = args.strives.aim(Some(strives::usual(&args.name)))?;
+    aim.check(args.limit.is_some())?;
+    let object = args.source.object()?;
     rights::check()?;
-    clash(name)?;
-    // Linux (6.18 and before) refuses what would be wrong here, but never lets go of it again.
-    if args.default && !args.allow && !sysctl::is_first_network() {
-        bail!("in this network namespace, which is not the first one, --default takes --allow too: nothing was loaded");
+    if sysctl::is_of_linux(&args.name) {
+        return Err(of_linux(&args.name));
     }
-    object.register_as(name, args.allow)?;
-    // Of types that cannot be read libbpf tells more.
-    if let Some(kernel) = std::fs::read(KERNEL_TYPES).ok().and_then(|types| Btf::read(types).ok()) {
-        object.fit(&kernel)?;
+    let wanted = Wanted { args, aim, digest: object.digest() };
+    match wanted.load(object) {
+        // Somebody was faster: what is there now may be what is wanted.
+        Err(error)
+            if error.downcast_ref::<io::Error>().is_some_and(|error| error.raw_os_error() == Some(libc::EEXIST)) =>
+        {
+            wanted.load(args.source.object()?)
+        }
+        done => done,
     }
-    let loaded = Loaded::load(&object, Part::Control)?;
-    let mut before = sysctl::default()?;
-    if before == *name {
-        // A default whose congestion control was taken out is still one, by name.
-        before = sysctl::usual(&sysctl::available()?, name);
+}
+
+/// What is to be loaded.
+struct Wanted<'a> {
+    args: &'a Args,
+    aim: Aim,
+    digest: u64,
+}
+
+impl Wanted<'_> {
+    fn load(&self, object: Object) -> anyhow::Result<()> {
+        let name = &self.args.name;
+        let mut same: Vec<_> = Variant::all()?.into_iter().filter(|variant| variant.name == *name).collect();
+        let old = same.iter().position(|variant| variant.is_registered).map(|place| same.swap_remove(place));
+        match &old {
+            None if sysctl::available()?.contains(name) => return Err(taken(name)),
+            Some(old) if self.is(old)? => return self.tell_of_the_same(),
+            Some(old) if !self.args.replace && trial::remaining(old).ok().flatten() != Some(Duration::ZERO) => {
+                bail!(
+                    "another {name} is loaded already: --replace puts this one in its place, `pcc kernel set {name}` changes \
+                     what it strives for, and --name loads one beside it"
+                );
+            }
+            _ => {}
+        }
+        self.place(object, old.as_ref(), &same)
     }
-    let maps = [".data", ".bss"].map(|map| loaded.map_fd(map).and_then(|fd| Ok(super::bpf::Map::of(fd)?)));
-    let variables = Variables::of(maps.into_iter().collect::<anyhow::Result<_>>()?)?;
-    variables.write("utility", &aim.program.bytes())?;
-    variables.write_text::<256>("utility_text", &aim.text)?;
-    variables.write_text::<16>("trial.before", &before)?;
-    set_limit(&variables, args.limit)?;
-    set_law(&variables, &args.law)?;
-    let until = args.trial.map(trial::in_this_time).transpose()?;
-    variables.write("trial.until", &until.unwrap_or(0).to_ne_bytes())?;
-    let map = super::bpf::Map::of(loaded.map_fd("pcc")?)?;
-    loaded.register().map_err(|error| match error.raw_os_error() {
-        Some(libc::EEXIST) => taken(name),
-        _ => anyhow!("the kernel did not register {name}: {error}"),
-    })?;
-    let finish = || -> anyhow::Result<()> {
-        if let Some(got) = given_to(name).filter(|got| got != name) {
+
+    /// Whether that is all that is asked for.
+    fn is(&self, loaded: &Variant) -> anyhow::Result<bool> {
+        let (args, variables) = (self.args, &loaded.variables);
+        // Other versions may not have all of them.
+        let has = |path: &str, number: u64| variables.number(path).is_ok_and(|there| there == number);
+        let program = self.aim.program.bytes();
+        let is_same = has("object_digest", self.digest)
+            && variables.begins("utility", &program)
+            && has("limits.most", most(args.limit))
+            && has("law", law(&args.law))
+            && has("trial.until", 0);
+        Ok(is_same
+            && args.trial.is_none()
+            && (!args.default || sysctl::default()? == args.name)
+            && (!args.allow || sysctl::is_allowed(&args.name)?))
+    }
+
+    fn tell_of_the_same(&self) -> anyhow::Result<()> {
+        let name = &self.args.name;
+        Ok(writeln!(
+            io::stdout(),
+            "{name} is loaded already, as asked; it strives for {}, by {}",
+            self.aim.text,
+            self.args.law
+        )?)
+    }
+
+    /// Loads it, in the place of `old` if there is one; `stale` are those of its name that were unloaded, and are in use still.
+    fn place(&self, mut object: Object, old: Option<&Variant>, stale: &[Variant]) -> anyhow::Result<()> {
+        let (args, name) = (self.args, &self.args.name);
+        // Who could choose the one before can choose this one.
+        let allow = args.allow || old.is_some() && sysctl::is_allowed(name)?;
+        // Linux (6.18 and before) refuses what would be wrong here, but never lets go of it again.
+        if args.default && !allow && !sysctl::is_first_network() {
             bail!(
-                "a connection that asked for {name} got {got}: this kernel gives a socket no room for what PCC knows of it, up to \
-                 {STATE} bytes; `pcc kernel doctor` says whether a setting is why"
+                "in this network namespace, which is not the first one, --default takes --allow too: nothing was loaded"
             );
         }
-        if until.is_some() {
-            trial::attend(name, map.id, args.trial.unwrap_or_default())?;
+        object.register_as(name, allow)?;
+        // Of types that cannot be read libbpf tells more.
+        let kernel = std::fs::read(KERNEL_TYPES).ok().and_then(|types| Btf::read(types).ok());
+        if let Some(kernel) = &kernel {
+            object.fit(kernel)?;
         }
-        if args.default { sysctl::set_default(name) } else { Ok(()) }
-    };
-    if let Err(error) = finish() {
-        map.clear().with_context(|| format!("{error:#}; and {name} could not be unloaded again"))?;
-        return Err(error.context("nothing was changed"));
+        let can_link = kernel.is_some_and(|kernel| registration::has_links(&kernel));
+        let linked =
+            can_link && old.map_or_else(registration::can_pin, |old| old.link.is_some() || registration::can_pin());
+        let loaded = Loaded::load(&object, Part::Control { linked })?;
+        let (is_default, before) = before(name, old)?;
+        let until = args.trial.map(trial::in_this_time).transpose()?.unwrap_or(0);
+        self.write(&loaded, &before, until)?;
+        let registration = Registration::new(name, &loaded, linked, old)
+            .with_context(|| format!("the kernel did not register {name}"))?;
+        let finish = || -> anyhow::Result<()> {
+            if let Some(got) = given_to(name).filter(|got| got != name) {
+                bail!(
+                    "a connection that asked for {name} got {got}: this kernel gives a socket no room for what PCC knows of \
+                     it, up to {STATE} bytes; `pcc kernel doctor` says whether a setting is why"
+                );
+            }
+            if let Some(time) = args.trial {
+                trial::attend(name, registration.map.id, time)?;
+            }
+            if args.default || is_default { sysctl::set_default(name) } else { Ok(()) }
+        };
+        if let Err(error) = finish() {
+            registration.undo().with_context(|| format!("{error:#}"))?;
+            return Err(error.context("nothing was changed"));
+        }
+        old.into_iter().chain(stale).try_for_each(|variant| variant.retire(name))?;
+        rule::Rule::all()?.iter().filter(|rule| rule.name == *name).try_for_each(|rule| rule.ends(until))?;
+        self.tell(old.is_some(), is_default, &before)
     }
-    let mut out = io::stdout().lock();
-    writeln!(out, "{name} is loaded; it strives for {}, by {}", aim.text, args.law)?;
-    if args.default {
-        writeln!(out, "new connections have it by default, instead of {before}")?;
-    } else {
-        writeln!(
-            out,
-            "connections get it by name, or by `pcc kernel use {name} --port ...`; the default is {before} still"
-        )?;
+
+    fn write(&self, loaded: &Loaded, before: &str, until: u64) -> anyhow::Result<()> {
+        let maps = [".data", ".bss"].map(|map| loaded.map_fd(map).and_then(|fd| Ok(bpf::Map::of(fd)?)));
+        let variables = Variables::of(maps.into_iter().collect::<anyhow::Result<_>>()?)?;
+        variables.write("object_digest", &self.digest.to_ne_bytes())?;
+        variables.write("utility", &self.aim.program.bytes())?;
+        variables.write_text::<UTILITY_TEXT>("utility_text", &self.aim.text)?;
+        variables.write_text::<16>("trial.before", before)?;
+        variables.write("trial.until", &until.to_ne_bytes())?;
+        set_limit(&variables, self.args.limit)?;
+        set_law(&variables, &self.args.law)
     }
-    match args.trial {
-        Some(time) => writeln!(
-            out,
-            "in {} new connections have {before} again, and {name} is unloaded; `pcc kernel set {name} --keep` keeps it",
-            humantime::format_duration(time)
-        )?,
-        None => writeln!(out, "back: pcc kernel unload {name}")?,
+
+    fn tell(&self, replaces: bool, was_default: bool, before: &str) -> anyhow::Result<()> {
+        let (args, name, mut out) = (self.args, &self.args.name, io::stdout().lock());
+        writeln!(out, "{name} is loaded; it strives for {}, by {}", self.aim.text, args.law)?;
+        if replaces {
+            writeln!(out, "new connections have it instead of the {name} of before, which running ones keep")?;
+        }
+        if args.default || was_default {
+            writeln!(out, "new connections have it by default, instead of {before}")?;
+        } else {
+            writeln!(
+                out,
+                "connections get it by name, or by `pcc kernel use {name} --port ...`; the default is {before} still"
+            )?;
+        }
+        match args.trial {
+            Some(time) => writeln!(
+                out,
+                "in {} new connections have {before} again, and {name} is unloaded; `pcc kernel set {name} --keep` keeps it",
+                humantime::format_duration(time)
+            )?,
+            None => writeln!(out, "back: pcc kernel unload {name}")?,
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+/// Whether a congestion control of that name is the default, and what was before, or is.
+fn before(name: &str, old: Option<&Variant>) -> anyhow::Result<(bool, String)> {
+    let default = sysctl::default()?;
+    if default != name {
+        return Ok((false, default));
+    }
+    // A default whose congestion control was taken out is still one, by name.
+    let remembered = old.and_then(|old| old.variables.text("trial.before").ok()).filter(|before| !before.is_empty());
+    Ok((true, remembered.map_or_else(|| Ok(sysctl::usual(&sysctl::available()?, name)), anyhow::Ok)?))
+}
+
+/// Unit: byte/s; 0 for no limit.
+fn most(limit: Option<Rate>) -> u64 {
+    limit.map_or(0, |rate| (rate.bytes_per_sec() as u64).max(1))
+}
+
+fn law(name: &str) -> u64 {
+    u64::from(law_number(name).unwrap_or(0))
 }
 
 pub(super) fn set_limit(variables: &Variables, limit: Option<Rate>) -> anyhow::Result<()> {
-    let most = limit.map_or(0, |rate| (rate.bytes_per_sec() as u64).max(1));
-    variables.write("limits.most", &most.to_ne_bytes())
+    variables.write("limits.most", &most(limit).to_ne_bytes())
 }
 
 /// What a connection of this host with itself has that asks for this: another one's, where there is no room for its state. `None`
@@ -152,28 +259,15 @@ fn given_to(name: &str) -> Option<String> {
 }
 
 /// Of connections that begin from then on.
-pub(super) fn set_law(variables: &Variables, law: &str) -> anyhow::Result<()> {
-    variables.write("law", &u64::from(law_number(law).unwrap_or(0)).to_ne_bytes())
+pub(super) fn set_law(variables: &Variables, name: &str) -> anyhow::Result<()> {
+    variables.write("law", &law(name).to_ne_bytes())
 }
 
-/// Errors: a congestion control of that name is there already.
-fn clash(name: &str) -> anyhow::Result<()> {
-    if sysctl::is_of_linux(name) {
-        // Who asks for it must not get another one, and its module could not be loaded any more.
-        bail!(
-            "{name} is what Linux calls one of its own, which `modprobe tcp_{name}` loads: choose another --name, like pcc_{name}"
-        );
-    }
-    if !sysctl::available()?.iter().any(|one| one == name) {
-        return Ok(());
-    }
-    if Variant::all()?.iter().any(|variant| variant.is_registered && variant.name == name) {
-        bail!(
-            "{name} is loaded already: `pcc kernel set {name}` changes what it strives for, `pcc kernel unload {name}` takes \
-             it out, and --name loads another one beside it"
-        );
-    }
-    Err(taken(name))
+fn of_linux(name: &str) -> anyhow::Error {
+    // Who asks for it must not get another one, and its module could not be loaded any more.
+    anyhow!(
+        "{name} is what Linux calls one of its own, which `modprobe tcp_{name}` loads: choose another --name, like pcc_{name}"
+    )
 }
 
 fn taken(name: &str) -> anyhow::Error {
@@ -185,14 +279,6 @@ fn taken(name: &str) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_name_of_one_of_linux_s_own_is_refused_though_it_is_not_loaded() {
-        for name in ["bbr", "cubic", "yeah"] {
-            let error = clash(name).unwrap_err().to_string();
-            assert!(error.contains(&format!("`modprobe tcp_{name}`")) && error.contains("--name"), "{error}");
-        }
-    }
 
     #[test]
     fn a_connection_tells_what_it_was_given() {

@@ -15,6 +15,7 @@ mod libbpf;
 mod load;
 mod object;
 mod prometheus;
+mod registration;
 mod rights;
 mod rule;
 mod set;

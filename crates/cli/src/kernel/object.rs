@@ -67,6 +67,12 @@ impl Object {
         &self.origin
     }
 
+    /// By which it is told from others. Of the object as it was made, before it is changed for this kernel and name.
+    pub(super) fn digest(&self) -> u64 {
+        let whole = blake3::hash(&self.bytes);
+        whole.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
     /// Has it register under this name, and for applications without rights too if they are allowed.
     ///
     /// Errors: the object is not one of ours.

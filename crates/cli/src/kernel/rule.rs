@@ -135,11 +135,11 @@ impl Rule {
         Ok(None)
     }
 
-    /// What it names is on trial no more.
-    pub(super) fn keep(&self) -> anyhow::Result<()> {
+    /// What it names is on trial until then; 0 for no more.
+    pub(super) fn ends(&self, until: u64) -> anyhow::Result<()> {
         let mut bytes = self.map.read()?;
-        let Some(until) = bytes.get_mut(UNTIL..).and_then(|rest| rest.first_chunk_mut::<8>()) else { return Ok(()) };
-        *until = [0; 8];
+        let Some(place) = bytes.get_mut(UNTIL..).and_then(|rest| rest.first_chunk_mut::<8>()) else { return Ok(()) };
+        *place = until.to_ne_bytes();
         self.map.write(&bytes).with_context(|| format!("could not write rule {}", self.id))
     }
 

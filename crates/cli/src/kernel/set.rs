@@ -1,10 +1,9 @@
 use super::load::{name, set_law, set_limit};
 use super::rule;
 use super::status;
-use super::strives::Strives;
+use super::strives::{Strives, UTILITY_TEXT};
 use super::variant::Variant;
 use crate::exit::Failure;
-use crate::utility::heeds_something;
 use anyhow::{Context, anyhow};
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
@@ -46,15 +45,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let (name, variables) = (&variant.name, &variant.variables);
     let mut out = io::stdout().lock();
     let limited = if args.limit.is_some() { limit.is_some() } else { status::limit(&variant)?.is_some() };
-    let aim = args.strives.aim(Some(&variables.text::<256>("utility_text")?));
-    // A text that was too long to be kept whole can be no utility's.
+    let aim = args.strives.aim(Some(&variables.text("utility_text")?));
+    // A text that another version of the tool cut off can be no utility's.
     if let (Ok(aim), true) = (&aim, args.strives.is_given() || args.limit.is_some()) {
-        heeds_something(&aim.text, aim.panic_loss, limited)?;
+        aim.check(limited)?;
     }
     if args.strives.is_given() {
         let aim = aim?;
         variables.write("utility", &aim.program.bytes())?;
-        variables.write_text::<256>("utility_text", &aim.text)?;
+        variables.write_text::<UTILITY_TEXT>("utility_text", &aim.text)?;
         writeln!(out, "{name} strives for {}", aim.text)?;
     }
     if args.limit.is_some() {
@@ -70,7 +69,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     if args.keep {
         variables.write("trial.until", &0_u64.to_ne_bytes())?;
-        rule::Rule::all()?.iter().filter(|rule| rule.name == *name).try_for_each(rule::Rule::keep)?;
+        rule::Rule::all()?.iter().filter(|rule| rule.name == *name).try_for_each(|rule| rule.ends(0))?;
         writeln!(out, "{name} stays until `pcc kernel unload {name}`, or a reboot")?;
     }
     Ok(())

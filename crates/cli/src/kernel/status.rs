@@ -1,6 +1,6 @@
 use super::rule::Rule;
 use super::variant::Variant;
-use super::{sysctl, trial};
+use super::{rights, sysctl, trial};
 use pcc_kernel::LAWS;
 use serde_json::{Value, json};
 use std::io::{self, Write as _};
@@ -15,8 +15,14 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let (variants, rules, default) = (Variant::all()?, Rule::all()?, sysctl::default()?);
+    let default = sysctl::default()?;
     let mut out = io::stdout().lock();
+    if let (Err(error), false) = (rights::check(), args.json) {
+        let available = sysctl::available()?.join(", ");
+        writeln!(out, "new connections have {default} by default; the kernel has {available}")?;
+        return Err(error.context("the rest is for root"));
+    }
+    let (variants, rules) = (Variant::all()?, Rule::all()?);
     if args.json {
         let variants = variants.iter().map(|variant| told(variant, &default)).collect::<anyhow::Result<Vec<_>>>()?;
         let rules = rules.iter().map(rule).collect::<Vec<_>>();
@@ -40,17 +46,18 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 fn text(variant: &Variant, default: &str) -> anyhow::Result<String> {
     let Variant { name, variables, held, .. } = variant;
     if !variant.is_registered {
-        return Ok(format!("{name} (unloaded; held by {held}: connections, and networks whose default it is)\n"));
+        let what = "connections, sockets that listen, and networks whose default it is";
+        return Ok(format!("{name} (unloaded or replaced; held by {held}: {what})\n"));
     }
     let is_default = if name == default { " (the default)" } else { "" };
-    let mut text = format!("{name}{is_default}\n  strives for  {}\n", variables.text::<256>("utility_text")?.trim());
+    let mut text = format!("{name}{is_default}\n  strives for  {}\n", variables.text("utility_text")?.trim());
     text += &format!("  law          {} (of connections that begin)\n", law(variant)?);
     if let Some(most) = limit(variant)? {
         text += &format!("  limit        {:.3} Mbit/s a connection\n", most as f64 * 8e-6);
     }
     text += &format!("  held by      {held} (connections, and networks whose default it is)\n");
     if let Some(rest) = trial::remaining(variant)? {
-        let before = variables.text::<16>("trial.before")?;
+        let before = variables.text("trial.before")?;
         text += &match rest {
             Duration::ZERO => format!(
                 "  trial        over: new connections get {before}; what ends it is gone, so: pcc kernel unload {name}\n"
@@ -81,14 +88,15 @@ fn told(variant: &Variant, default: &str) -> anyhow::Result<Value> {
     Ok(json!({
         "name": variant.name,
         "id": variant.map.id,
+        "link": variant.link.as_ref().map(|link| link.id),
         "loaded": variant.is_registered,
         "default": variant.is_registered && variant.name == default,
-        "utility": variables.text::<256>("utility_text")?.trim(),
+        "utility": variables.text("utility_text")?.trim(),
         "law": law(variant)?,
         "limit_bps": limit(variant)?.map(|most| most * 8),
         "held": variant.held,
         "trial": rest.map(|rest| -> anyhow::Result<_> {
-            Ok(json!({ "ends_in_s": rest.as_secs_f64(), "before": variables.text::<16>("trial.before")? }))
+            Ok(json!({ "ends_in_s": rest.as_secs_f64(), "before": variables.text("trial.before")? }))
         }).transpose()?,
         "programs": programs.collect::<Vec<_>>(),
     }))

@@ -1,10 +1,11 @@
 //! What a variant strives for: a utility's text becomes the program that the kernel runs.
 
 use crate::exit::Failure;
-use crate::utility::{Choice, Setting, formula, named};
+use crate::utility::{Choice, Setting, formula, gives_way, heeds_something, named};
 use anyhow::{Context, anyhow};
-use pcc::utility::parse_with;
+use pcc::utility::{Utility, parse_with};
 use pcc_kernel::Program;
+use std::sync::Arc;
 
 /// The utility, and values for its parameters.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -24,8 +25,18 @@ pub(super) struct Aim {
     /// As people wrote it.
     pub(super) text: String,
     pub(super) program: Program,
-    /// From this share of loss on its senders back off, whatever they strive for.
-    pub(super) panic_loss: f64,
+    utility: Arc<dyn Utility>,
+}
+
+/// Room for a utility's text in what is loaded, with the zero after it: `utility_text` of `kernel/tcp_pcc.bpf.c`.
+pub(super) const UTILITY_TEXT: usize = 1024;
+
+impl Aim {
+    /// Errors: nothing makes its senders give way, and they are not limited.
+    pub(super) fn check(&self, limited: bool) -> anyhow::Result<()> {
+        heeds_something(&self.text, self.utility.panic_loss(), limited)?;
+        gives_way(&self.text, &*self.utility, limited)
+    }
 }
 
 const USUAL: &str = "fair";
@@ -75,7 +86,14 @@ impl Strives {
             Some(_) => format!("{text},{set}"),
             None => format!("{text} [{set}]"),
         };
-        Ok(Aim { text, program, panic_loss: utility.panic_loss() })
+        if text.len() >= UTILITY_TEXT {
+            return Err(misuse(format!(
+                "the utility's text has {} letters, and the kernel keeps {} of it: shorten it, or leave out its comments",
+                text.len(),
+                UTILITY_TEXT - 1
+            )));
+        }
+        Ok(Aim { text, program, utility })
     }
 }
 

@@ -45,7 +45,12 @@ pub(super) fn is_first_network() -> bool {
 /// Whether this network namespace takes that as its default. Not to be found out by trying: Linux (6.18 and before) refuses
 /// what is for root only, but never lets go of it again.
 pub(super) fn may_be_default(name: &str) -> anyhow::Result<bool> {
-    Ok(is_first_network() || names(ALLOWED)?.iter().any(|one| one == name))
+    Ok(is_first_network() || is_allowed(name)?)
+}
+
+/// Whether who has no rights may choose it, and other network namespaces may have it as their default.
+pub(super) fn is_allowed(name: &str) -> anyhow::Result<bool> {
+    Ok(names(ALLOWED)?.iter().any(|one| one == name))
 }
 
 /// Whether Linux has one of its own of that name, loaded or not; its module is `tcp_` and that.

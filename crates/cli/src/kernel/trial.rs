@@ -77,10 +77,10 @@ pub(super) fn await_end(name: &str, map: u32) -> anyhow::Result<()> {
 /// holds nothing of it: what somebody unloads meanwhile is to go at once.
 fn rest_of(map: u32) -> anyhow::Result<Option<Duration>> {
     let all = Variant::all()?;
-    let Some(variant) = all.into_iter().find(|one| one.map.id == map && one.is_registered) else { return Ok(None) };
+    let Some(mut variant) = all.into_iter().find(|one| one.map.id == map && one.is_registered) else { return Ok(None) };
     let rest = remaining(&variant)?;
     if rest == Some(Duration::ZERO) {
-        unload::variant(&variant, &mut std::io::sink())?;
+        unload::variant(&mut variant, &mut std::io::sink())?;
     }
     Ok(rest.filter(|rest| !rest.is_zero()))
 }

@@ -1,6 +1,5 @@
 use super::variant::Variant;
-use super::{rule, sysctl, trial};
-use anyhow::{Context, bail};
+use super::{registration, rule, sysctl, trial};
 use std::io::{self, Write};
 
 /// Take PCC out of the kernel, also under traffic
@@ -26,52 +25,39 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut out = io::stdout().lock();
     if !args.all {
-        return variant(&Variant::find(args.name.as_deref())?, &mut out);
+        return variant(&mut Variant::find(args.name.as_deref())?, &mut out);
     }
-    let all: Vec<_> = Variant::all()?.into_iter().filter(|variant| variant.is_registered).collect();
+    let mut all: Vec<_> = Variant::all()?.into_iter().filter(|variant| variant.is_registered).collect();
     if all.is_empty() {
         writeln!(out, "PCC is not loaded")?;
     }
-    all.iter().try_for_each(|one| variant(one, &mut out))
+    all.iter_mut().try_for_each(|one| variant(one, &mut out))
 }
 
 /// Takes one out, and tells of it.
-pub(super) fn variant(variant: &Variant, out: &mut impl Write) -> anyhow::Result<()> {
-    let name = &variant.name;
+pub(super) fn variant(variant: &mut Variant, out: &mut impl Write) -> anyhow::Result<()> {
+    let name = variant.name.clone();
     // One that plain bpftool loaded remembers nothing.
-    let before = variant.variables.text::<16>("trial.before").unwrap_or_default();
-    if sysctl::default()? == *name {
-        let default = go_back(name, &before)?;
+    let before = variant.variables.text("trial.before").unwrap_or_default();
+    if sysctl::default()? == name {
+        let default = go_back(&name, &before)?;
         writeln!(out, "new connections have {default} by default again")?;
     }
-    // Who took over from this one has nothing else to go back to.
-    for heir in Variant::all()?.iter().filter(|one| one.is_registered && one.name != *name) {
-        if heir.variables.text::<16>("trial.before").is_ok_and(|name_before| name_before == *name) {
-            heir.variables.write_text::<16>("trial.before", &before)?;
+    // Who took over from this one has nothing else to go back to, nor has who handed over to it.
+    for other in Variant::all()?.iter().filter(|one| one.map.id != variant.map.id) {
+        if other.variables.text("trial.before").is_ok_and(|name_before| name_before == name) {
+            other.variables.write_text::<16>("trial.before", &before)?;
         }
     }
-    for rule in rule::Rule::all()?.iter().filter(|rule| rule.name == *name) {
+    for rule in rule::Rule::all()?.iter().filter(|rule| rule.name == name) {
         if rule.remove()? {
             writeln!(out, "rule {} is removed: {rule}", rule.id)?;
         } else {
             writeln!(out, "rule {} went with its control group", rule.id)?;
         }
     }
-    match variant.map.clear() {
-        Ok(()) => {}
-        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
-            bail!(
-                "{name} was registered through a BPF link by another program: it goes when that ends, or when its link in \
-                 /sys/fs/bpf is removed"
-            );
-        }
-        Err(error) => return Err(error).with_context(|| format!("could not unload {name}")),
-    }
-    // Network namespaces that inherited it as their default, and sockets that listen with it, hold it still, and would give it to
-    // new connections for good: those it hands on to what was before, as after a trial.
-    if variant.variables.number("trial.until").is_ok() {
-        variant.variables.write("trial.until", &1_u64.to_ne_bytes())?;
-    }
+    registration::unregister(variant)?;
+    variant.retire(&before)?;
     writeln!(out, "{name} is unloaded; connections that have it keep it until they end")?;
     Ok(())
 }

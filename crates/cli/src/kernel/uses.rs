@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// For connections that begin from then on, of applications that know nothing of it; of all network namespaces. A connection
 /// must match all that is given. Where several rules match, the one of the outermost control group decides (without --cgroup
 /// that is the root), and of those of one group the latest. A rule lasts until it is removed, its control group is, or what it
-/// names is unloaded.
+/// names is unloaded. A control group takes 64 rules.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Any congestion control that the kernel has
@@ -39,6 +39,9 @@ pub(super) struct Args {
     #[command(flatten)]
     source: Source,
 }
+
+/// What a control group takes of programs of this kind.
+const MOST_RULES: u32 = 64;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
@@ -88,7 +91,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let until = chosen.map_or(Ok(0), |one| one.variables.number("trial.until"))?;
     map.write(&rule::bytes(&args.name, number, &whom, until)).context("could not write the rule")?;
     let program = bpf::Program::of(loaded.program_fd(c"pcc_choose")?)?;
-    let attached = program.attach(cgroup.as_fd());
+    let attached = program.attach(cgroup.as_fd()).map_err(|error| match error.raw_os_error() {
+        // `BPF_CGROUP_MAX_PROGS`, of all who attach such programs there.
+        Some(libc::E2BIG) => anyhow!(
+            "the kernel takes {MOST_RULES} rules on one control group: `pcc kernel use --remove NUMBER` removes one that is \
+             not needed, a --dest with a shorter prefix can stand for several, and --cgroup puts one on another group"
+        ),
+        _ => error.into(),
+    });
     attached.with_context(|| format!("could not attach the rule to {}", directory.display()))?;
     writeln!(out, "rule {}: new connections of this kind have {}", program.id, args.name)?;
     writeln!(out, "back: pcc kernel use --remove {}", program.id)?;

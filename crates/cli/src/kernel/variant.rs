@@ -1,6 +1,6 @@
 //! The variants of PCC that the kernel has, read from the kernel: name, state, variables.
 
-use super::bpf::{self, Map, Program, STRUCT_OPS_MAP};
+use super::bpf::{self, Link, Map, Program, STRUCT_OPS_MAP};
 use super::btf::{Btf, Field};
 use anyhow::{Context, anyhow};
 use std::fs;
@@ -20,6 +20,8 @@ pub(super) struct Variant {
     pub(super) name: String,
     /// The map that stands for it.
     pub(super) map: Map,
+    /// What holds it, if it was not registered plainly.
+    pub(super) link: Option<Link>,
     /// Whether connections can have it; else it was unloaded, and those that have it still are its last.
     pub(super) is_registered: bool,
     /// How many connections, and network namespaces whose default it is, hold it.
@@ -71,8 +73,17 @@ impl Variables {
         self.bytes(path).map(u64::from_ne_bytes)
     }
 
-    pub(super) fn text<const SIZE: usize>(&self, path: &str) -> anyhow::Result<String> {
-        self.bytes::<SIZE>(path).map(|bytes| bpf::text(&bytes))
+    /// Up to its zero: how long the variable is differs from version to version.
+    pub(super) fn text(&self, path: &str) -> anyhow::Result<String> {
+        let (map, field) = self.find(path)?;
+        let value = map.read().with_context(|| format!("cannot read the variable `{path}`"))?;
+        Ok(bpf::text(value.get(field.offset..).unwrap_or_default()))
+    }
+
+    /// Whether it begins with these bytes, as far as it is there.
+    pub(super) fn begins(&self, path: &str, bytes: &[u8]) -> bool {
+        let value = self.find(path).ok().and_then(|(map, field)| Some((map.read().ok()?, field)));
+        value.is_some_and(|(value, field)| value.get(field.offset..).is_some_and(|there| there.starts_with(bytes)))
     }
 
     pub(super) fn write(&self, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
@@ -83,19 +94,17 @@ impl Variables {
         map.write(&value).with_context(|| format!("cannot write the variable `{path}`"))
     }
 
-    /// Text with zeros behind it; what does not fit is left out, and one sees that.
+    /// Text with zeros behind it.
+    ///
+    /// Errors: it does not fit.
     pub(super) fn write_text<const SIZE: usize>(&self, path: &str, text: &str) -> anyhow::Result<()> {
-        self.write(path, &fitting::<SIZE>(text))
+        let mut bytes = [0; SIZE];
+        let place = bytes[..SIZE - 1].get_mut(..text.len());
+        place
+            .with_context(|| format!("no room for `{text}`: at most {} letters", SIZE - 1))?
+            .copy_from_slice(text.as_bytes());
+        self.write(path, &bytes)
     }
-}
-
-fn fitting<const SIZE: usize>(text: &str) -> [u8; SIZE] {
-    let mut bytes = [0; SIZE];
-    let (most, end) = if text.len() < SIZE { (text.len(), "") } else { (SIZE - 4, "...") };
-    let most = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    bytes[..most].copy_from_slice(&text.as_bytes()[..most]);
-    bytes[most..most + end.len()].copy_from_slice(end.as_bytes());
-    bytes
 }
 
 impl Variant {
@@ -104,24 +113,25 @@ impl Variant {
     /// Errors: no rights, or no description of the kernel's types.
     pub(super) fn all() -> anyhow::Result<Vec<Self>> {
         super::rights::check()?;
-        let mut types = None;
-        let mut variants = Vec::new();
+        let mut controls = Vec::new();
         for id in Map::ids().context("cannot ask the kernel for its BPF maps")? {
-            let Some(map) = Map::by_id(id).with_context(|| format!("cannot look at BPF map {id}"))? else { continue };
-            if map.kind != STRUCT_OPS_MAP {
-                continue;
-            }
-            let types = match &types {
-                Some(types) => types,
-                None => types.insert(kernel_types()?),
-            };
-            variants.extend(Self::of(map, types)?);
+            let map = Map::by_id(id).with_context(|| format!("cannot look at BPF map {id}"))?;
+            controls.extend(map.filter(|map| map.kind == STRUCT_OPS_MAP));
+        }
+        if controls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (types, mut links) = (kernel_types()?, Link::all().context("cannot ask the kernel for its BPF links")?);
+        let mut variants = Vec::new();
+        for map in controls {
+            let link = links.iter().position(|link| link.map == map.id).map(|place| links.swap_remove(place));
+            variants.extend(Self::of(map, link, &types)?);
         }
         Ok(variants)
     }
 
     /// None if it is something else, or on its way out.
-    fn of(map: Map, types: &Btf) -> anyhow::Result<Option<Self>> {
+    fn of(map: Map, link: Option<Link>, types: &Btf) -> anyhow::Result<Option<Self>> {
         let whole = Btf::whole(map.kernel_type);
         let value = map.read().with_context(|| format!("cannot read BPF map {}", map.id))?;
         let within = |path: &str| types.member(whole, path).and_then(|field| value.get(field.offset..));
@@ -142,13 +152,25 @@ impl Variant {
         }
         let flows = maps.iter().position(|map| map.name == FLOWS).map(|place| maps.remove(place));
         let name = within("data.name").map(|bytes| bpf::text(&bytes[..bytes.len().min(16)])).unwrap_or_default();
-        // `enum bpf_struct_ops_state`: 1 is in use. Before Linux 6.6 it is not in a structure of its own.
+        // `enum bpf_struct_ops_state`: 1 is in use, which one that a link holds never is. Before Linux 6.6 it is not in a
+        // structure of its own.
         let state = if within("common.state").is_some() { "common.state" } else { "state" };
         let refcnt = if within("common.refcnt").is_some() { "common.refcnt" } else { "refcnt" };
-        let is_registered = number(state) == 1;
+        let is_registered = number(state) == 1 || link.is_some();
         let held = number(refcnt).saturating_sub(u32::from(is_registered));
         let variables = Variables::of(maps)?;
-        Ok(Some(Self { name, map, is_registered, held, programs, variables, flows }))
+        Ok(Some(Self { name, map, link, is_registered, held, programs, variables, flows }))
+    }
+
+    /// Has it hand new connections on to this congestion control, for good: network namespaces whose default it is, and
+    /// sockets that listen with it, hold it also when nobody else can have it any more.
+    pub(super) fn retire(&self, heir: &str) -> anyhow::Result<()> {
+        // One that plain bpftool loaded knows nothing of that.
+        if self.variables.number("trial.until").is_err() {
+            return Ok(());
+        }
+        self.variables.write_text::<16>("trial.before", heir)?;
+        self.variables.write("trial.until", &1_u64.to_ne_bytes())
     }
 
     /// The one of that name; without a name, the only one.
@@ -177,17 +199,4 @@ fn kernel_types() -> anyhow::Result<Btf> {
         )
     })?;
     Ok(Btf::read(bytes)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_that_does_not_fit_ends_in_dots_at_the_end_of_a_letter() {
-        assert_eq!(fitting::<8>("fair"), *b"fair\0\0\0\0");
-        assert_eq!(fitting::<8>("1234567"), *b"1234567\0");
-        assert_eq!(fitting::<8>("12345678"), *b"1234...\0");
-        assert_eq!(bpf::text(&fitting::<8>("123ü5678")), "123...");
-    }
 }

@@ -4,6 +4,7 @@ use super::bpf::{self, Iterator as Passes, Map, STRUCT_OPS_MAP};
 use super::btf::{Btf, Field};
 use super::libbpf::{Loaded, Part};
 use super::object::Source;
+use super::rights;
 use super::variant::Variant;
 use anyhow::{Context, bail};
 use std::io::Read as _;
@@ -98,6 +99,7 @@ impl Watcher {
     ///
     /// Errors: none is loaded, or one by another version of PCC, unless that was unloaded and is not asked for by its name.
     pub(super) fn of(names: &[String], source: &Source) -> anyhow::Result<Self> {
+        rights::check()?;
         for name in names {
             Variant::find(Some(name))?;
         }
@@ -110,6 +112,7 @@ impl Watcher {
 
     /// The same, though none may be loaded yet.
     pub(super) fn of_whatever_comes(names: &[String], source: &Source) -> anyhow::Result<Self> {
+        rights::check()?;
         let mut watcher =
             Self { names: names.to_vec(), source: source.clone(), controls: Vec::new(), variants: Vec::new() };
         watcher.controls = controls()?;
