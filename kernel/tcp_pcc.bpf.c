@@ -127,6 +127,7 @@ struct {
 static const char usual[16] = "reno";
 
 #include "choose.h"
+#include "totals.h"
 #include "watch.h"
 
 /* What a socket may have in storage: in new kernels (tried: 7.3, but not yet 6.18) it comes from
@@ -134,13 +135,13 @@ static const char usual[16] = "reno";
  * net.core.optmem_max is 20480 before 6.8. A connection that has no room for its state goes
  * on with another congestion control.
  */
-_Static_assert(sizeof(struct pcc_flow) <= 8192 - 192, "a socket has no room for its state");
+_Static_assert(sizeof(struct pcc_connection) <= 8192 - 192, "a socket has no room for its state");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct pcc_flow);
+	__type(value, struct pcc_connection);
 } pcc_flows SEC(".maps");
 
 static __always_inline struct tcp_sock *tcp_sk(struct sock *sk)
@@ -160,8 +161,11 @@ static __always_inline void set_rate(struct pcc_flow *flow, struct sock *sk)
 	sk->sk_pacing_rate = pcc_pacing_rate(flow);
 }
 
-static __always_inline void begin(struct pcc_flow *flow, struct sock *sk)
+static __always_inline void begin(struct pcc_connection *one, struct sock *sk)
 {
+	struct pcc_flow *flow = &one->flow;
+
+	totals_begin(one, sk);
 	read_counters(flow, sk);
 	pcc_flow_new(flow, law, ((u64)bpf_get_prandom_u32() << 32) | bpf_get_prandom_u32());
 	/* fq paces, if it is the queueing discipline; otherwise TCP does. */
@@ -184,13 +188,13 @@ static __always_inline int hand_over(struct sock *sk)
 SEC("struct_ops/pcc_init")
 void BPF_PROG(pcc_init, struct sock *sk)
 {
-	struct pcc_flow *flow;
+	struct pcc_connection *one;
 
 	if (trial.until && bpf_ktime_get_boot_ns() > trial.until && !hand_over(sk))
 		return;
-	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (flow)
-		begin(flow, sk);
+	one = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (one)
+		begin(one, sk);
 	else
 		hand_over(sk);
 }
@@ -199,6 +203,10 @@ void BPF_PROG(pcc_init, struct sock *sk)
 SEC("struct_ops/pcc_release")
 void BPF_PROG(pcc_release, struct sock *sk)
 {
+	struct pcc_connection *one = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
+
+	if (one)
+		totals_end(one, sk);
 	bpf_sk_storage_delete(&pcc_flows, sk);
 }
 
@@ -221,11 +229,12 @@ int pcc_cong_control(u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	const struct rate_sample *rs;
+	struct pcc_connection *one;
 	struct pcc_flow *flow;
 
 	rs = rate_sample_of(ctx);
-	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
-	if (!flow) {
+	one = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
+	if (!one) {
 		/* The handshake's acknowledgement comes before init; later there was no
 		 * room when the connection began. Whose window nobody moves would keep
 		 * the single packet of its first time-out.
@@ -233,17 +242,20 @@ int pcc_cong_control(u64 *ctx)
 		if (sk->__sk_common.skc_state == TCP_SYN_SENT ||
 		    sk->__sk_common.skc_state == TCP_SYN_RECV)
 			return 0;
-		flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-		if (flow)
-			begin(flow, sk);
+		one = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+		if (one)
+			begin(one, sk);
 		else
 			hand_over(sk);
 		return 0;
 	}
+	flow = &one->flow;
 	read_counters(flow, sk);
 	pcc_read_ack(&flow->sample, tcp_sk(sk), rs);
 	pcc_on_ack(flow, &utility);
 	set_rate(flow, sk);
+	if (flow->intervals != one->counted.intervals)
+		totals_add(one, sk);
 	return 0;
 }
 

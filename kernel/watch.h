@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* Shows the connections that have PCC, for `pcc kernel top`: an iterator over the map
- * pcc_flows, which writes what TCP knows of each, and after that its struct pcc_flow.
+ * pcc_flows, which writes of each what is shown.
  */
 #ifndef PCC_WATCH_H
 #define PCC_WATCH_H
@@ -21,6 +21,15 @@ struct pcc_watched {
 	u32 packets_lost;
 	u32 rtt_us;
 	u32 window; /* packets */
+	/* Of PCC. */
+	pcc_num utility;
+	pcc_num loss;
+	u32 limited_by;
+	u32 law_state;
+	u32 intervals;
+	u32 silences;
+	u32 panics;
+	u32 netns;
 };
 
 struct in6_addr___watch {
@@ -85,11 +94,13 @@ int pcc_watch(struct bpf_iter__bpf_sk_storage_map *ctx)
 	struct seq_file *seq = ctx->meta->seq;
 	struct pcc_watched watched = {};
 	struct tcp_sock___watch *tp;
-	void *flow = ctx->value;
+	struct pcc_connection *one = ctx->value;
+	struct pcc_flow *flow;
 	int i;
 
-	if (!sk || !flow)
+	if (!sk || !one)
 		return 0;
+	flow = &one->flow;
 	tp = (void *)bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
@@ -121,8 +132,15 @@ int pcc_watch(struct bpf_iter__bpf_sk_storage_map *ctx)
 	watched.packets_lost = tp->lost;
 	watched.rtt_us = tp->srtt_us >> 3;
 	watched.window = tp->snd_cwnd;
+	watched.utility = flow->utility;
+	watched.loss = flow->loss;
+	watched.limited_by = flow->limited_by;
+	watched.law_state = flow->law.state;
+	watched.intervals = flow->intervals;
+	watched.silences = flow->silences;
+	watched.panics = flow->panics;
+	watched.netns = netns_of(sk);
 	bpf_seq_write(seq, &watched, sizeof(watched));
-	bpf_seq_write(seq, flow, sizeof(struct pcc_flow));
 	return 0;
 }
 

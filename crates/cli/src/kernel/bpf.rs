@@ -14,6 +14,7 @@ enum Command {
     MapLookup = 1,
     MapUpdate = 2,
     MapDelete = 3,
+    MapNextKey = 4,
     Pin = 6,
     Pinned = 7,
     ProgAttach = 8,
@@ -183,13 +184,33 @@ impl Map {
 
     /// The value of key 0.
     pub(super) fn read(&self) -> io::Result<Vec<u8>> {
+        self.at(0)
+    }
+
+    fn at(&self, key: u32) -> io::Result<Vec<u8>> {
         // Values of arrays are copied in units of eight bytes.
-        let (key, mut value) = (0_u32, vec![0; self.value_size.next_multiple_of(8)]);
+        let mut value = vec![0; self.value_size.next_multiple_of(8)];
         let mut attr = Attr::new().fd(0, &self.fd).u64(8, (&raw const key) as u64).u64(16, value.as_mut_ptr() as u64);
         // SAFETY: the key has four bytes in all maps that this is used for, and the value as many as the map says.
         unsafe { attr.call(Command::MapLookup)? };
         value.truncate(self.value_size);
         Ok(value)
+    }
+
+    /// All keys that there are at this moment, and their values.
+    pub(super) fn entries(&self) -> io::Result<Vec<(u32, Vec<u8>)>> {
+        let (mut entries, mut key, mut next) = (Vec::new(), None::<u32>, 0_u32);
+        loop {
+            let before = key.as_ref().map_or(0, |key| std::ptr::from_ref(key) as u64);
+            let mut attr = Attr::new().fd(0, &self.fd).u64(8, before).u64(16, (&raw mut next) as u64);
+            // SAFETY: keys have four bytes in all maps that this is used for; no key before means the first.
+            match unsafe { attr.call(Command::MapNextKey) } {
+                Ok(_) => entries.push((next, self.at(next)?)),
+                Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(entries),
+                Err(error) => return Err(error),
+            }
+            key = Some(next);
+        }
     }
 
     pub(super) fn write(&self, value: &[u8]) -> io::Result<()> {

@@ -1,11 +1,11 @@
 //! Loads a BPF object with libbpf, the system's: found when it is needed, so that this tool is built and runs without it.
 
-use super::bpf::LINKED;
+use super::bpf::{LINKED, Map};
 use super::object::Object;
 use anyhow::{Context, anyhow, bail};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::{NonNull, null};
 use std::sync::Mutex;
 
@@ -34,6 +34,8 @@ struct Library {
     map_fd: unsafe extern "C" fn(*const c_void) -> c_int,
     set_autocreate: unsafe extern "C" fn(*mut c_void, bool) -> c_int,
     set_map_flags: unsafe extern "C" fn(*mut c_void, u32) -> c_int,
+    reuse_fd: unsafe extern "C" fn(*mut c_void, c_int) -> c_int,
+    value_size: unsafe extern "C" fn(*const c_void) -> u32,
     attach_struct_ops: unsafe extern "C" fn(*const c_void) -> *mut c_void,
     link_fd: unsafe extern "C" fn(*const c_void) -> c_int,
     link_disconnect: unsafe extern "C" fn(*mut c_void),
@@ -87,6 +89,8 @@ impl Library {
                 map_fd: function(library, c"bpf_map__fd")?,
                 set_autocreate: function(library, c"bpf_map__set_autocreate")?,
                 set_map_flags: function(library, c"bpf_map__set_map_flags")?,
+                reuse_fd: function(library, c"bpf_map__reuse_fd")?,
+                value_size: function(library, c"bpf_map__value_size")?,
                 attach_struct_ops: function(library, c"bpf_map__attach_struct_ops")?,
                 link_fd: function(library, c"bpf_link__fd")?,
                 link_disconnect: function(library, c"bpf_link__disconnect")?,
@@ -139,6 +143,11 @@ pub(super) struct Loaded {
 impl Loaded {
     /// Errors: no libbpf; the kernel's verifier refused the object, or has not all that it needs; no rights.
     pub(super) fn load(object: &Object, part: Part) -> anyhow::Result<Self> {
+        Self::load_with(object, part, None)
+    }
+
+    /// The same, with a map that is there already instead of the object's own of its name, if they have the same size.
+    pub(super) fn load_with(object: &Object, part: Part, shared: Option<&Map>) -> anyhow::Result<Self> {
         let library = Library::open().map_err(|problem| anyhow!(problem))?;
         said();
         // SAFETY: `hear` is a function of that type, and lives as long as this process.
@@ -151,6 +160,9 @@ impl Loaded {
         })?;
         let loaded = Self { library, object: opened };
         loaded.choose(part)?;
+        if let Some(shared) = shared {
+            loaded.share(shared);
+        }
         // SAFETY: an open object that is not loaded yet.
         let done = unsafe { (library.load)(loaded.object.as_ptr()) };
         if done < 0 {
@@ -195,6 +207,16 @@ impl Loaded {
             Part::Choose | Part::Watch => drop(unsafe { (self.library.set_autocreate)(map.as_ptr(), false) }),
         }
         Ok(())
+    }
+
+    fn share(&self, shared: &Map) {
+        let Some(map) = CString::new(shared.name.as_str()).ok().and_then(|name| self.map(&name)) else { return };
+        // SAFETY: a map of an object that is not loaded yet. The library makes a copy of the file descriptor.
+        unsafe {
+            if (self.library.value_size)(map.as_ptr()) as usize == shared.value_size {
+                (self.library.reuse_fd)(map.as_ptr(), shared.fd.as_raw_fd());
+            }
+        }
     }
 
     fn map(&self, name: &CStr) -> Option<NonNull<c_void>> {

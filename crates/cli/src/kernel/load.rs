@@ -158,7 +158,9 @@ impl Wanted<'_> {
         let can_link = kernel.is_some_and(|kernel| registration::has_links(&kernel));
         let linked =
             can_link && old.map_or_else(registration::can_pin, |old| old.link.is_some() || registration::can_pin());
-        let loaded = Loaded::load(&object, Part::Control { linked })?;
+        // Sums go on, whatever version adds to them.
+        let totals = old.and_then(|old| old.totals.as_ref());
+        let loaded = Loaded::load_with(&object, Part::Control { linked }, totals)?;
         let (is_default, before) = before(name, old)?;
         let until = args.trial.map(trial::in_this_time).transpose()?.unwrap_or(0);
         self.write(&loaded, &before, until)?;

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!   utility's text ──▶ strives ──┐
-//!   BPF object ──▶ object ──▶ libbpf ──▶ load ──▶ the kernel: variants of PCC, rules for whom
-//!                                        set, unload, use, trial ◀──▶ variant, rule ◀── status, top
+//!   BPF object ──▶ object ──▶ libbpf ──▶ load, registration ──▶ the kernel: variants of PCC, rules for whom
+//!                                        set, unload, use, trial ◀──▶ variant, rule ◀── status
+//!   connections ──▶ watch ──▶ rows ──▶ table, JSON: top
+//!   what all have done ──▶ totals ──▶ prometheus
 //! ```
 //!
 //! What is loaded, and how it is set, is asked of the kernel each time: no file of ours says it.
@@ -17,12 +19,15 @@ mod object;
 mod prometheus;
 mod registration;
 mod rights;
+mod rows;
 mod rule;
 mod set;
 mod status;
 mod strives;
 mod sysctl;
+mod table;
 mod top;
+mod totals;
 mod trial;
 mod unload;
 mod uses;

@@ -1,130 +1,86 @@
-//! What `pcc kernel top` shows, for Prometheus: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+//! What PCC's connections do, as a file for Prometheus's node_exporter:
+//! <https://prometheus.io/docs/instrumenting/exposition_formats/>. A file, since that exporter is on such hosts anyway, with
+//! its own listener and rights: this tool runs as root, and would have to answer strangers.
 
-use super::watch::{Connection, Watcher};
+use super::rows::{Row, Rows};
+use super::totals::Totals;
 use anyhow::Context;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::{Duration, Instant};
+use std::fs::Permissions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
-/// A request is a line and some headers.
-const LONGEST_REQUEST: usize = 8 << 10;
-/// Who asks slowly, or reads the answer slowly, keeps the others waiting so long.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Answers until this process ends.
-pub(super) fn serve(address: SocketAddr, mut watcher: Watcher) -> anyhow::Result<()> {
-    let listener = TcpListener::bind(address).with_context(|| format!("--prometheus: cannot listen at {address}"))?;
-    let address = listener.local_addr().context("--prometheus: no address")?;
-    writeln!(std::io::stdout().lock(), "metrics at http://{address}/metrics")?;
-    for asked in listener.incoming() {
-        let look = || Ok(metrics(&watcher.look()?, watcher.loaded()));
-        let answered = asked.map_err(Into::into).and_then(|stream| answer(Timed::new(stream, PATIENCE), look));
-        if let Err(error) = answered {
-            tracing::debug!(%error, "somebody asked and was not answered");
-        }
+/// Writes the whole file at once, so that nobody reads half of one; to standard output if it is called `-`.
+pub(super) fn write(to: &Path, text: &str) -> anyhow::Result<()> {
+    if to == Path::new("-") {
+        return io::stdout().lock().write_all(text.as_bytes()).context("cannot write to standard output");
     }
-    Ok(())
+    let failed = || format!("--prometheus: cannot write {}", to.display());
+    let directory = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(directory).with_context(failed)?;
+    file.write_all(text.as_bytes()).with_context(failed)?;
+    // Whoever reads it is not root.
+    file.as_file().set_permissions(Permissions::from_mode(0o644)).with_context(failed)?;
+    file.persist(to).map(drop).with_context(failed)
 }
 
-/// A stream that ends at a moment, however slowly the peer goes on.
-struct Timed {
-    stream: TcpStream,
-    end: Instant,
-}
+/// Of a variant in a network namespace: name, kind, what it is, and its value.
+type Total = (&'static str, &'static str, &'static str, fn(&Totals) -> u64);
 
-impl Timed {
-    fn new(stream: TcpStream, time: Duration) -> Self {
-        Self { stream, end: Instant::now() + time }
-    }
-
-    fn left(&self) -> io::Result<Option<Duration>> {
-        let left = self.end.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
-    }
-}
-
-impl Read for Timed {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(self.left()?)?;
-        self.stream.read(buffer)
-    }
-}
-
-impl Write for Timed {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(self.left()?)?;
-        self.stream.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
-    }
-}
-
-fn answer(mut stream: impl Read + Write, look: impl FnOnce() -> anyhow::Result<String>) -> anyhow::Result<()> {
-    let (mut request, mut part) = (Vec::new(), [0; 1024]);
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < LONGEST_REQUEST {
-        match stream.read(&mut part)? {
-            0 => break,
-            length => request.extend(&part[..length]),
-        }
-    }
-    let (status, body) = match wanted(&request).map(|()| look()) {
-        Some(Ok(metrics)) => ("200 OK", metrics),
-        Some(Err(error)) => ("500 Internal Server Error", format!("{error:#}\n")),
-        None => ("404 Not Found", "metrics are at /metrics\n".to_owned()),
-    };
-    let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: text/plain; version=0.0.4; charset=utf-8\r\ncontent-length: {}\r\nconnection: \
-         close\r\n\r\n",
-        body.len()
-    );
-    stream.write_all((head + &body).as_bytes())?;
-    Ok(())
-}
-
-/// Whether this asks for the metrics.
-fn wanted(request: &[u8]) -> Option<()> {
-    let line = request.split(|byte| *byte == b'\r').next()?;
-    let path = line.strip_prefix(b"GET ")?.split(|byte| matches!(byte, b' ' | b'?')).next()?;
-    (path == b"/metrics").then_some(())
-}
-
-/// A metric: its name, its kind, what it is, and its value for a connection.
-type Metric = (&'static str, &'static str, &'static str, fn(&Connection) -> Option<f64>);
-
-const METRICS: [Metric; 11] = [
-    ("sent_bytes_total", "counter", "Bytes sent, first or again", |one| Some(one.sent as f64)),
-    ("acked_bytes_total", "counter", "Bytes acknowledged", |one| Some(one.acked as f64)),
-    ("sent_packets_total", "counter", "Packets with data sent", |one| Some(one.packets_sent.into())),
-    ("lost_packets_total", "counter", "Packets lost", |one| Some(one.packets_lost.into())),
-    ("intervals_total", "counter", "Monitor intervals judged", |one| Some(one.intervals.into())),
-    ("silences_total", "counter", "Times that the path fell silent", |one| Some(one.silences.into())),
-    ("panics_total", "counter", "Times that loss made it go back at once", |one| Some(one.panics.into())),
-    ("rtt_seconds", "gauge", "Smoothed RTT", |one| Some(one.rtt.as_secs_f64())),
-    ("window_packets", "gauge", "Congestion window", |one| Some(one.window.into())),
-    ("pacing_bytes_per_second", "gauge", "Rate at which it is to send", |one| Some(one.pacing as f64)),
-    ("utility", "gauge", "Utility of the last interval", |one| one.utility),
+const TOTALS: [Total; 9] = [
+    ("connections", "gauge", "Connections that there are", |one| one[0].saturating_sub(one[1])),
+    ("connections_total", "counter", "Connections that began", |one| one[0]),
+    ("sent_bytes_total", "counter", "Bytes sent, first or again", |one| one[2]),
+    ("acked_bytes_total", "counter", "Bytes acknowledged", |one| one[3]),
+    ("sent_packets_total", "counter", "Packets with data sent", |one| one[4]),
+    ("lost_packets_total", "counter", "Packets lost", |one| one[5]),
+    ("intervals_total", "counter", "Monitor intervals judged", |one| one[6]),
+    ("silences_total", "counter", "Times that a path fell silent", |one| one[7]),
+    ("panics_total", "counter", "Times that loss made a connection go back at once", |one| one[8]),
 ];
 
-fn metrics<'a>(connections: &[Connection], loaded: impl Iterator<Item = &'a str>) -> String {
-    let mut text = "# HELP pcc_kernel_loaded Congestion controls that new connections can have\n\
-                    # TYPE pcc_kernel_loaded gauge\n"
-        .to_owned();
+/// Of a connection. These are no counters, since they end with it.
+type Metric = (&'static str, &'static str, fn(&Row<'_>) -> Option<f64>);
+
+const CONNECTION: [Metric; 6] = [
+    ("rate_bits_per_second", "Rate at which it sent since the last look", |row| Some(row.rate)),
+    ("goodput_bits_per_second", "Rate at which data were acknowledged since the last look", |row| Some(row.goodput)),
+    ("loss_ratio", "Packets lost of those sent since the last look", |row| row.loss),
+    ("rtt_seconds", "Smoothed RTT", |row| Some(row.now.rtt.as_secs_f64())),
+    ("window_packets", "Congestion window", |row| Some(row.now.window.into())),
+    ("utility", "Utility of the last interval", |row| row.now.utility),
+];
+
+/// The whole text: which variants new connections can have, the totals, and the rows that are to be told one by one.
+pub(super) fn text(loaded: &[&str], totals: &BTreeMap<(&str, u32), Totals>, rows: &Rows<'_>) -> String {
+    let mut text = head("loaded", "gauge", "Congestion controls that new connections can have");
     for name in loaded {
         let _ = writeln!(text, "pcc_kernel_loaded{{congestion=\"{name}\"}} 1");
     }
-    for (name, kind, what, value) in METRICS {
-        let _ = writeln!(text, "# HELP pcc_kernel_{name} {what}\n# TYPE pcc_kernel_{name} {kind}");
-        for one in connections {
-            let Some(value) = value(one) else { continue };
-            let Connection { name: congestion, local, remote, .. } = one;
-            let labels = format!("congestion=\"{congestion}\",local=\"{local}\",remote=\"{remote}\"");
-            let _ = writeln!(text, "pcc_kernel_{name}{{{labels}}} {value}");
+    for (name, kind, what, value) in TOTALS {
+        text += &head(name, kind, what);
+        for ((congestion, netns), totals) in totals {
+            let labels = format!("congestion=\"{congestion}\",netns=\"{netns}\"");
+            let _ = writeln!(text, "pcc_kernel_{name}{{{labels}}} {}", value(totals));
+        }
+    }
+    for (name, what, value) in CONNECTION.iter().filter(|_| !rows.shown.is_empty()) {
+        text += &head(&format!("connection_{name}"), "gauge", what);
+        for row in &rows.shown {
+            let Some(value) = value(row) else { continue };
+            let now = row.now;
+            let ends = format!("local=\"{}\",remote=\"{}\"", now.local, now.remote);
+            let labels = format!("congestion=\"{}\",netns=\"{}\",{ends}", now.name, now.netns);
+            let _ = writeln!(text, "pcc_kernel_connection_{name}{{{labels}}} {value}");
         }
     }
     text
+}
+
+fn head(name: &str, kind: &str, what: &str) -> String {
+    format!("# HELP pcc_kernel_{name} {what}\n# TYPE pcc_kernel_{name} {kind}\n")
 }
 
 #[cfg(test)]
@@ -133,67 +89,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_metric_is_told_with_its_kind_once_and_a_value_for_each_connection() {
-        let text = metrics(&[example(1, 3000, 2000, (30, 3))], ["pcc"].into_iter());
-        let labels = "{congestion=\"pcc\",local=\"192.0.2.1:5001\",remote=\"192.0.2.1:443\"}";
+    fn each_series_is_told_once_with_its_namespace() {
+        let totals = BTreeMap::from([(("pcc", 7), [3, 1, 3000, 2000, 30, 3, 9, 0, 0]), (("pcc", 8), [1; 9])]);
+        let now = [example(1, 3000, 2000, (30, 3))];
+        let rows = Rows { shown: Row::all(&[], &now), ..Rows::default() };
+        let text = text(&["pcc"], &totals, &rows);
         for expected in [
-            "pcc_kernel_loaded{congestion=\"pcc\"} 1\n".to_owned(),
-            "# TYPE pcc_kernel_sent_bytes_total counter\n".to_owned(),
-            format!("pcc_kernel_sent_bytes_total{labels} 3000\n"),
-            format!("pcc_kernel_rtt_seconds{labels} 0.04\n"),
-            format!("pcc_kernel_utility{labels} 1.5\n"),
+            "pcc_kernel_loaded{congestion=\"pcc\"} 1\n",
+            "# TYPE pcc_kernel_sent_bytes_total counter\n",
+            "pcc_kernel_sent_bytes_total{congestion=\"pcc\",netns=\"7\"} 3000\n",
+            "pcc_kernel_sent_bytes_total{congestion=\"pcc\",netns=\"8\"} 1\n",
+            "pcc_kernel_connections{congestion=\"pcc\",netns=\"7\"} 2\n",
+            "pcc_kernel_connection_utility{congestion=\"pcc\",netns=\"7\",local=\"192.0.2.1:5001\",remote=\"192.0.2.1:443\"} 1.5\n",
         ] {
-            assert_eq!(text.matches(&expected).count(), 1, "{expected}\n{text}");
+            assert_eq!(text.matches(expected).count(), 1, "{expected}\n{text}");
         }
-        assert_eq!(metrics(&[], [].into_iter()).lines().count(), 2 * (METRICS.len() + 1));
+        let series: Vec<_> = text.lines().filter_map(|line| line.rsplit_once(' ')).map(|(series, _)| series).collect();
+        let distinct: std::collections::BTreeSet<_> = series.iter().collect();
+        assert_eq!(distinct.len(), series.len(), "{text}");
     }
 
     #[test]
-    fn who_asks_slowly_is_not_waited_for_beyond_the_time() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut slow = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (stream, _) = listener.accept().unwrap();
-        let drip = std::thread::spawn(move || {
-            while slow.write_all(b"G").is_ok() {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        });
-        let error = answer(Timed::new(stream, Duration::from_millis(200)), || Ok(String::new())).unwrap_err();
-        let kind = error.downcast_ref::<io::Error>().unwrap().kind();
-        assert!(matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{error}");
-        drip.join().unwrap();
+    fn connections_are_told_only_where_they_are_asked_for() {
+        let text = text(&["pcc"], &BTreeMap::from([(("pcc", 7), [1; 9])]), &Rows::default());
+        assert!(!text.contains("connection_") && !text.contains("remote="), "{text}");
     }
 
     #[test]
-    fn what_cannot_be_seen_is_told_as_an_error_and_not_as_nothing() {
-        struct Once(&'static [u8], Vec<u8>);
-        impl Read for Once {
-            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                self.0.read(buffer)
-            }
+    fn the_file_is_replaced_whole_and_others_may_read_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("pcc.prom");
+        for text in ["a long text of before\n", "short\n"] {
+            write(&file, text).unwrap();
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
         }
-        impl Write for Once {
-            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.1.write(bytes)
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        for (look, status) in [(Ok("pcc 1\n".to_owned()), "200 OK"), (Err(anyhow::anyhow!("no rights")), "500 ")] {
-            let mut stream = Once(b"GET /metrics HTTP/1.1\r\n\r\n", Vec::new());
-            answer(&mut stream, || look).unwrap();
-            let told = String::from_utf8(stream.1).unwrap();
-            assert!(told.starts_with(&format!("HTTP/1.1 {status}")), "{told}");
-            assert!(told.ends_with("pcc 1\n") || told.ends_with("no rights\n"), "{told}");
-        }
-    }
-
-    #[test]
-    fn only_the_metrics_are_answered() {
-        assert!(wanted(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n").is_some());
-        for other in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"POST /metrics HTTP/1.1\r\n\r\n", b"", b"\xff"] {
-            assert!(wanted(other).is_none());
-        }
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "something is left beside it");
+        let error = write(Path::new("/nowhere/pcc.prom"), "").unwrap_err();
+        assert!(format!("{error:#}").contains("/nowhere/pcc.prom"), "{error:#}");
     }
 }

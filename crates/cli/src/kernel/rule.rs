@@ -24,6 +24,19 @@ pub(super) struct Network {
     pub(super) prefix: u8,
 }
 
+impl Network {
+    /// Whether an address is one of them.
+    pub(super) fn has(&self, address: IpAddr) -> bool {
+        let bits = |address: IpAddr| match address {
+            IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
+            IpAddr::V6(address) => address.to_bits(),
+        };
+        let differ = bits(address) ^ bits(self.address);
+        address.is_ipv4() == self.address.is_ipv4()
+            && differ.checked_shr(128 - u32::from(self.prefix)).unwrap_or(0) == 0
+    }
+}
+
 impl FromStr for Network {
     type Err = String;
 
@@ -224,6 +237,19 @@ mod tests {
         assert_eq!("192.0.2.7".parse::<Network>().unwrap().prefix, 32);
         for wrong in ["192.0.2.0/33", "::/129", "example.org", "192.0.2/24", "1.2.3.4/", "1.2.3.4/x", ""] {
             assert!(wrong.parse::<Network>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_network_has_the_addresses_that_begin_alike() {
+        for (network, has, has_not) in [
+            ("192.0.2.0/24", "192.0.2.255", "192.0.3.0"),
+            ("192.0.2.7", "192.0.2.7", "192.0.2.6"),
+            ("2001:db8::/32", "2001:db8:ffff::1", "2001:db9::"),
+            ("0.0.0.0/0", "203.0.113.1", "::1"),
+        ] {
+            let network: Network = network.parse().unwrap();
+            assert!(network.has(has.parse().unwrap()) && !network.has(has_not.parse().unwrap()), "{network}");
         }
     }
 

@@ -12,8 +12,9 @@ const OURS: &str = "pcc_cong_contro";
 /// The functions of a `struct tcp_congestion_ops` that PCC has: the one with that program first.
 const FUNCTIONS: [&str; 7] =
     ["cong_control", "init", "release", "ssthresh", "undo_cwnd", "cwnd_event", "cwnd_event_tx_start"];
-/// The map of the connections' states.
+/// The maps of the connections' states, and of what they have done.
 const FLOWS: &str = "pcc_flows";
+pub(super) const TOTALS: &str = "pcc_totals";
 
 /// A congestion control that was loaded from PCC's object, by whomever.
 pub(super) struct Variant {
@@ -31,6 +32,8 @@ pub(super) struct Variant {
     pub(super) variables: Variables,
     /// Its connections' states.
     pub(super) flows: Option<Map>,
+    /// What its connections have done.
+    pub(super) totals: Option<Map>,
 }
 
 /// The variables of a loaded object, by name.
@@ -150,7 +153,8 @@ impl Variant {
         for id in &control.maps {
             maps.extend(Map::by_id(*id)?);
         }
-        let flows = maps.iter().position(|map| map.name == FLOWS).map(|place| maps.remove(place));
+        let mut take = |name: &str| maps.iter().position(|map| map.name == name).map(|place| maps.remove(place));
+        let (flows, totals) = (take(FLOWS), take(TOTALS));
         let name = within("data.name").map(|bytes| bpf::text(&bytes[..bytes.len().min(16)])).unwrap_or_default();
         // `enum bpf_struct_ops_state`: 1 is in use, which one that a link holds never is. Before Linux 6.6 it is not in a
         // structure of its own.
@@ -159,7 +163,7 @@ impl Variant {
         let is_registered = number(state) == 1 || link.is_some();
         let held = number(refcnt).saturating_sub(u32::from(is_registered));
         let variables = Variables::of(maps)?;
-        Ok(Some(Self { name, map, link, is_registered, held, programs, variables, flows }))
+        Ok(Some(Self { name, map, link, is_registered, held, programs, variables, flows, totals }))
     }
 
     /// Has it hand new connections on to this congestion control, for good: network namespaces whose default it is, and

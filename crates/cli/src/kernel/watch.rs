@@ -1,7 +1,7 @@
 //! The connections that have PCC, read from the kernel: what TCP counts, and where PCC is.
 
 use super::bpf::{self, Iterator as Passes, Map, STRUCT_OPS_MAP};
-use super::btf::{Btf, Field};
+use super::btf::Btf;
 use super::libbpf::{Loaded, Part};
 use super::object::Source;
 use super::rights;
@@ -25,11 +25,7 @@ pub(super) struct Watcher {
 /// A variant whose connections are looked at.
 struct Watched {
     name: String,
-    is_registered: bool,
     iterator: Passes,
-    layout: Layout,
-    /// Bytes about one connection.
-    record: usize,
 }
 
 /// One connection at one moment.
@@ -62,37 +58,26 @@ pub(super) struct Connection {
     pub(super) intervals: u32,
     pub(super) silences: u32,
     pub(super) panics: u32,
+    /// The number of its network namespace, as `/proc/PID/ns/net` shows it.
+    pub(super) netns: u32,
 }
 
-/// Where in `struct pcc_flow` what is shown lies.
-#[derive(Clone, Copy, Debug)]
-struct Layout {
-    utility: usize,
-    loss: usize,
-    limited_by: usize,
-    intervals: usize,
-    silences: usize,
-    panics: usize,
-    state: usize,
-}
-
-impl Layout {
-    fn of(types: &Btf, flow: Field) -> Option<Self> {
-        let offset = |path| types.member(flow, path).map(|field| field.offset);
-        Some(Self {
-            utility: offset("utility")?,
-            loss: offset("loss")?,
-            limited_by: offset("limited_by")?,
-            intervals: offset("intervals")?,
-            silences: offset("silences")?,
-            panics: offset("panics")?,
-            state: offset("law.state")?,
-        })
+/// Where what is shown lies in what the kernel keeps of a connection: what reads it was made for one such place each.
+fn layout(flows: &Map) -> anyhow::Result<Option<[usize; 7]>> {
+    const SHOWN: [&str; 7] = ["utility", "loss", "limited_by", "intervals", "silences", "panics", "law.state"];
+    if flows.btf == 0 {
+        return Ok(None);
     }
+    let types = Btf::read(bpf::btf(flows.btf)?)?;
+    let flow = types.member(Btf::whole(flows.value_type), "flow");
+    let places = SHOWN.map(|path| flow.and_then(|flow| types.member(flow, path)).map(|field| field.offset));
+    Ok(places.iter().all(Option::is_some).then(|| places.map(Option::unwrap_or_default)))
 }
 
 /// `sizeof(struct pcc_watched)` of `kernel/watch.h`.
-const HEAD: usize = 104;
+const RECORD: usize = 144;
+/// `TCP_CLOSE`: the connection has ended, but not its socket. Another one may have its addresses by now.
+const CLOSED: u16 = 7;
 
 impl Watcher {
     /// Of these variants, or of all that have connections.
@@ -130,15 +115,11 @@ impl Watcher {
         // The iterators hold the program.
         let loaded = Loaded::load(&self.source.object()?, Part::Watch)?;
         let program = loaded.program_fd(c"pcc_watch")?;
-        let size = Map::of(loaded.map_fd("pcc_flows")?)?.value_size;
+        let own = layout(&Map::of(loaded.map_fd("pcc_flows")?)?)?;
         let mut found = Vec::new();
         for variant in variants {
-            let flows = variant.flows.filter(|flows| flows.value_size == size && flows.btf != 0);
-            let layout = |flows: &Map| -> anyhow::Result<_> {
-                Ok(Layout::of(&Btf::read(bpf::btf(flows.btf)?)?, Btf::whole(flows.value_type)))
-            };
-            let layout = flows.as_ref().map(layout).transpose()?.flatten();
-            let (Some(flows), Some(layout)) = (flows, layout) else {
+            let layout = variant.flows.as_ref().map(layout).transpose()?.flatten();
+            let Some(flows) = variant.flows.filter(|_| layout.is_some() && layout == own) else {
                 if !variant.is_registered && names.is_empty() {
                     // Whoever took a new version into use while connections had the old one cannot unload it any more.
                     tracing::warn!(
@@ -147,18 +128,15 @@ impl Watcher {
                     );
                     continue;
                 }
-                bail!("{} was loaded by another version of PCC: unload it, and load it with this one", variant.name);
+                bail!(
+                    "{} was loaded by another version of PCC: `pcc kernel load --replace` puts this one in its place",
+                    variant.name
+                );
             };
             let iterator = Passes::over(program.as_fd(), &flows).context("cannot look at the connections")?;
-            let Variant { name, is_registered, .. } = variant;
-            found.push(Watched { name, is_registered, iterator, layout, record: HEAD + size });
+            found.push(Watched { name: variant.name, iterator });
         }
         Ok(found)
-    }
-
-    /// Names of those that new connections can have.
-    pub(super) fn loaded(&self) -> impl Iterator<Item = &str> {
-        self.variants.iter().filter(|one| one.is_registered).map(|one| one.name.as_str())
     }
 
     /// All connections as they are now.
@@ -169,17 +147,16 @@ impl Watcher {
             self.controls = controls;
         }
         let mut all = Vec::new();
-        for Watched { name, iterator, layout, record, .. } in &self.variants {
+        for Watched { name, iterator, .. } in &self.variants {
             let mut bytes = Vec::new();
             iterator
                 .pass()
                 .and_then(|mut pass| pass.read_to_end(&mut bytes))
                 .context("cannot look at the connections")?;
-            let read = bytes.chunks_exact(*record).filter_map(|record| connection(record, *layout));
+            let read = bytes.chunks_exact(RECORD).filter_map(connection);
             // Whoever has another congestion control by now is not ours.
             all.extend(read.filter(|one| one.name == *name));
         }
-        all.sort_by_key(|one| (one.local, one.remote));
         Ok(all)
     }
 }
@@ -194,25 +171,23 @@ fn controls() -> anyhow::Result<Vec<u32>> {
     Ok(controls)
 }
 
-fn connection(record: &[u8], layout: Layout) -> Option<Connection> {
-    let (head, flow) = record.split_at_checked(HEAD)?;
-    let u16_at = |at: usize| head.get(at..at + 2)?.try_into().ok().map(u16::from_ne_bytes);
-    let u32_at = |at: usize| head.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
-    let u64_at = |at: usize| head.get(at..at + 8)?.try_into().ok().map(u64::from_ne_bytes);
-    let of_flow = |at: usize| flow.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
-    let number = |at: usize| {
-        let number = flow.get(at..at + 8)?.try_into().ok().map(f64::from_ne_bytes);
-        number.map(|number| number.is_finite().then_some(number))
-    };
+/// None if it is cut off, or the connection has ended.
+fn connection(record: &[u8]) -> Option<Connection> {
+    let u16_at = |at: usize| record.get(at..at + 2)?.try_into().ok().map(u16::from_ne_bytes);
+    let u32_at = |at: usize| record.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
+    let u64_at = |at: usize| record.get(at..at + 8)?.try_into().ok().map(u64::from_ne_bytes);
+    let number = |at: usize| u64_at(at).map(f64::from_bits).map(|number| number.is_finite().then_some(number));
+    let word = |words: &[&'static str], at: usize| Some(words.get(u32_at(at)? as usize).copied().unwrap_or("?"));
     let address = |at: usize, port: usize| -> Option<SocketAddr> {
-        let bytes: [u8; 16] = head.get(at..at + 16)?.try_into().ok()?;
+        let bytes: [u8; 16] = record.get(at..at + 16)?.try_into().ok()?;
         let of_ipv4 = Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]);
         // AF_INET6 is 10.
         let ip = if u16_at(48)? == 10 { Ipv6Addr::from(bytes).to_canonical() } else { IpAddr::V4(of_ipv4) };
         Some(SocketAddr::new(ip, u16_at(port)?))
     };
+    (u16_at(54)? != CLOSED).then_some(())?;
     Some(Connection {
-        name: bpf::text(&head[..16]),
+        name: bpf::text(record.get(..16)?),
         local: address(16, 50)?,
         remote: address(32, 52)?,
         at: Duration::from_nanos(u64_at(56)?),
@@ -223,16 +198,14 @@ fn connection(record: &[u8], layout: Layout) -> Option<Connection> {
         packets_lost: u32_at(92)?,
         rtt: Duration::from_micros(u32_at(96)?.into()),
         window: u32_at(100)?,
-        state: ["Starting", "Draining", "Probing"].get(of_flow(layout.state)? as usize).copied().unwrap_or("?"),
-        utility: number(layout.utility)?,
-        loss: number(layout.loss)?,
-        limited_by: ["network", "application", "receiver", "host"]
-            .get(of_flow(layout.limited_by)? as usize)
-            .copied()
-            .unwrap_or("?"),
-        intervals: of_flow(layout.intervals)?,
-        silences: of_flow(layout.silences)?,
-        panics: of_flow(layout.panics)?,
+        utility: number(104)?,
+        loss: number(112)?,
+        limited_by: word(&["network", "application", "receiver", "host"], 120)?,
+        state: word(&["Starting", "Draining", "Probing"], 124)?,
+        intervals: u32_at(128)?,
+        silences: u32_at(132)?,
+        panics: u32_at(136)?,
+        netns: u32_at(140)?,
     })
 }
 
@@ -254,21 +227,18 @@ pub(super) mod tests {
         for word in [30_u32, 3, 40_000, 17] {
             bytes.extend(word.to_ne_bytes());
         }
-        assert_eq!(bytes.len(), HEAD);
         bytes.extend(1.5_f64.to_ne_bytes());
         bytes.extend(f64::NAN.to_ne_bytes());
-        for word in [1_u32, 9, 0, 0, 2] {
+        for word in [1_u32, 2, 9, 0, 0, 7] {
             bytes.extend(word.to_ne_bytes());
         }
+        assert_eq!(bytes.len(), RECORD);
         bytes
     }
 
-    const LAYOUT: Layout =
-        Layout { utility: 0, loss: 8, limited_by: 16, intervals: 20, silences: 24, panics: 28, state: 32 };
-
     /// A connection that has sent so much at that time.
     pub(crate) fn example(seconds: u64, sent: u64, acked: u64, packets: (u32, u32)) -> Connection {
-        let one = connection(&record(2, [192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), LAYOUT).unwrap();
+        let one = connection(&record(2, [192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])).unwrap();
         let at = Duration::from_secs(seconds);
         Connection { at, sent, acked, packets_sent: packets.0, packets_lost: packets.1, ..one }
     }
@@ -285,12 +255,19 @@ pub(super) mod tests {
     #[test]
     fn an_ipv4_address_in_an_ipv6_socket_is_told_as_what_it_is() {
         let mapped = Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped().octets();
-        assert_eq!(connection(&record(10, mapped), LAYOUT).unwrap().local.to_string(), "192.0.2.1:5001");
+        assert_eq!(connection(&record(10, mapped)).unwrap().local.to_string(), "192.0.2.1:5001");
+    }
+
+    #[test]
+    fn a_socket_that_is_not_closed_yet_is_no_connection() {
+        let mut closed = record(2, [192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        closed[54..56].copy_from_slice(&CLOSED.to_ne_bytes());
+        assert!(connection(&closed).is_none());
     }
 
     #[test]
     fn what_ends_early_is_no_connection() {
         let whole = record(2, [0; 16]);
-        assert!((0..whole.len()).all(|end| connection(&whole[..end], LAYOUT).is_none()));
+        assert!((0..whole.len()).all(|end| connection(&whole[..end]).is_none()));
     }
 }

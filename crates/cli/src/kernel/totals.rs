@@ -1,0 +1,40 @@
+//! What all connections of a variant have done, also those that have ended, by network namespace: the kernel sums it up
+//! (`kernel/totals.h`).
+
+use super::bpf::{self, Map};
+use super::btf::Btf;
+use super::variant::Variant;
+use anyhow::Context;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is summed up, as the members of `struct pcc_totals` are called.
+pub(super) const COUNTERS: [&str; 9] =
+    ["begun", "ended", "sent", "acked", "packets_sent", "packets_lost", "intervals", "silences", "panics"];
+
+/// Of one variant in one network namespace, in the order of [`COUNTERS`].
+pub(super) type Totals = [u64; COUNTERS.len()];
+
+/// By the variant's name and the namespace's number. Number 0 is all namespaces beyond the first 1024.
+pub(super) fn all(variants: &[Variant]) -> anyhow::Result<BTreeMap<(&str, u32), Totals>> {
+    let mut all = BTreeMap::<_, Totals>::new();
+    let mut seen = BTreeSet::new();
+    for variant in variants {
+        // One that took the place of another goes on with its sums.
+        let Some(map) = variant.totals.as_ref().filter(|map| map.btf != 0 && seen.insert(map.id)) else { continue };
+        for (netns, totals) in of(map).with_context(|| format!("cannot read the totals of {}", variant.name))? {
+            let sum = all.entry((variant.name.as_str(), netns)).or_insert([0; COUNTERS.len()]);
+            sum.iter_mut().zip(totals).for_each(|(sum, one)| *sum = sum.wrapping_add(one));
+        }
+    }
+    Ok(all)
+}
+
+fn of(map: &Map) -> anyhow::Result<Vec<(u32, Totals)>> {
+    let types = Btf::read(bpf::btf(map.btf)?)?;
+    let places = COUNTERS.map(|name| types.member(Btf::whole(map.value_type), name).map(|field| field.offset));
+    let number = |value: &[u8], at: usize| Some(u64::from_ne_bytes(*value.get(at..)?.first_chunk()?));
+    let entries = map.entries()?.into_iter();
+    Ok(entries
+        .map(|(netns, value)| (netns, places.map(|at| at.and_then(|at| number(&value, at)).unwrap_or(0))))
+        .collect())
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* What all connections have done, also those that have ended: summed up by network namespace as
+ * they go, once an interval and at the end, so that whoever reads it need not look at each.
+ */
+#ifndef PCC_TOTALS_H
+#define PCC_TOTALS_H
+
+struct pcc_totals {
+	u64 begun;
+	u64 ended;
+	u64 sent; /* bytes, with those sent again */
+	u64 acked;
+	u64 packets_sent;
+	u64 packets_lost;
+	u64 intervals;
+	u64 silences;
+	u64 panics;
+};
+
+/* What connections of namespaces beyond these do is told under 0, which is no namespace. */
+#define PCC_MOST_NAMESPACES 1024
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, PCC_MOST_NAMESPACES);
+	__type(key, u32); /* a namespace's number, as /proc/PID/ns/net shows it */
+	__type(value, struct pcc_totals);
+} pcc_totals SEC(".maps");
+
+/* What of a connection the totals have. */
+struct pcc_counted {
+	u64 sent;
+	u64 acked;
+	u32 packets_sent;
+	u32 packets_lost;
+	u32 intervals;
+	u32 silences;
+	u32 panics;
+	u32 netns;
+};
+
+/* All that is stored of a connection. */
+struct pcc_connection {
+	struct pcc_flow flow;
+	struct pcc_counted counted;
+};
+
+struct ns_common___totals {
+	unsigned int inum;
+} __attribute__((preserve_access_index));
+
+struct net___totals {
+	struct ns_common___totals ns;
+} __attribute__((preserve_access_index));
+
+struct sock_common___totals {
+	struct {
+		struct net___totals *net;
+	} skc_net;
+} __attribute__((preserve_access_index));
+
+struct sock___totals {
+	struct sock_common___totals __sk_common;
+} __attribute__((preserve_access_index));
+
+struct tcp_sock___totals {
+	__u64 bytes_sent;
+	__u64 bytes_acked;
+	__u32 data_segs_out;
+	__u32 lost;
+} __attribute__((preserve_access_index));
+
+static __always_inline u32 netns_of(void *sk)
+{
+	return ((struct sock___totals *)sk)->__sk_common.skc_net.net->ns.inum;
+}
+
+/* What there is under this number, or can be. */
+static __always_inline struct pcc_totals *totals_of(u32 *netns)
+{
+	struct pcc_totals none = {}, *totals = bpf_map_lookup_elem(&pcc_totals, netns);
+
+	if (totals)
+		return totals;
+	bpf_map_update_elem(&pcc_totals, netns, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&pcc_totals, netns);
+}
+
+/* A connection begins, perhaps after others had its steering. */
+static __attribute__((noinline)) void totals_begin(struct pcc_connection *one, struct sock *sk)
+{
+	struct tcp_sock___totals *tp = (void *)sk;
+	struct pcc_counted *counted = &one->counted;
+	struct pcc_totals *totals;
+	u32 netns = netns_of(sk);
+
+	totals = totals_of(&netns);
+	if (!totals) {
+		netns = 0;
+		totals = totals_of(&netns);
+	}
+	counted->netns = netns;
+	counted->sent = tp->bytes_sent;
+	counted->acked = tp->bytes_acked;
+	counted->packets_sent = tp->data_segs_out;
+	counted->packets_lost = tp->lost;
+	if (totals)
+		__sync_fetch_and_add(&totals->begun, 1);
+}
+
+#define PCC_COUNT(what, now)                                                                    \
+	do {                                                                                    \
+		__sync_fetch_and_add(&totals->what, (now) - counted->what);                     \
+		counted->what = (now);                                                          \
+	} while (0)
+
+static __attribute__((noinline)) void totals_add(struct pcc_connection *one, struct sock *sk)
+{
+	struct tcp_sock___totals *tp = (void *)sk;
+	struct pcc_counted *counted = &one->counted;
+	struct pcc_totals *totals = bpf_map_lookup_elem(&pcc_totals, &counted->netns);
+
+	if (!totals)
+		return;
+	PCC_COUNT(sent, tp->bytes_sent);
+	PCC_COUNT(acked, tp->bytes_acked);
+	PCC_COUNT(packets_sent, tp->data_segs_out);
+	PCC_COUNT(packets_lost, tp->lost);
+	PCC_COUNT(intervals, one->flow.intervals);
+	PCC_COUNT(silences, one->flow.silences);
+	PCC_COUNT(panics, one->flow.panics);
+}
+
+static __attribute__((noinline)) void totals_end(struct pcc_connection *one, struct sock *sk)
+{
+	struct pcc_totals *totals;
+
+	totals_add(one, sk);
+	totals = bpf_map_lookup_elem(&pcc_totals, &one->counted.netns);
+	if (totals)
+		__sync_fetch_and_add(&totals->ended, 1);
+}
+
+#endif
