@@ -161,7 +161,7 @@ impl Wanted<'_> {
         // Sums go on, whatever version adds to them.
         let totals = old.and_then(|old| old.totals.as_ref());
         let loaded = Loaded::load_with(&object, Part::Control { linked }, totals)?;
-        let (is_default, before) = before(name, old)?;
+        let (is_default, before) = before(name, old.into_iter().chain(stale))?;
         let until = args.trial.map(trial::in_this_time).transpose()?.unwrap_or(0);
         self.write(&loaded, &before, until)?;
         let registration = Registration::new(name, &loaded, linked, old)
@@ -226,13 +226,17 @@ impl Wanted<'_> {
 }
 
 /// Whether a congestion control of that name is the default, and what was before, or is.
-fn before(name: &str, old: Option<&Variant>) -> anyhow::Result<(bool, String)> {
+/// The variants of that name remember, what is loaded first.
+fn before<'a>(name: &str, mut variants: impl Iterator<Item = &'a Variant>) -> anyhow::Result<(bool, String)> {
     let default = sysctl::default()?;
     if default != name {
         return Ok((false, default));
     }
     // A default whose congestion control was taken out is still one, by name.
-    let remembered = old.and_then(|old| old.variables.text("trial.before").ok()).filter(|before| !before.is_empty());
+    let remembered = variants.find_map(|variant| {
+        // What was replaced gives new connections to its own name.
+        variant.variables.text("trial.before").ok().filter(|before| !before.is_empty() && before != name)
+    });
     Ok((true, remembered.map_or_else(|| Ok(sysctl::usual(&sysctl::available()?, name)), anyhow::Ok)?))
 }
 

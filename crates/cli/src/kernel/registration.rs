@@ -70,9 +70,7 @@ impl<'a> Registration<'a> {
                     linked.then(|| pinned(name, made.map_or_else(|| Link::create(&map), Ok)?)).transpose()
                 });
                 match old {
-                    Some(_) => {
-                        made.map_err(|error| io::Error::other(format!("{error}; what was loaded is unloaded")))?
-                    }
+                    Some(_) => made.map_err(|error| io::Error::other(format!("{error}; {}", neither(name))))?,
                     None => made?,
                 }
             }
@@ -93,8 +91,18 @@ impl<'a> Registration<'a> {
             _ => {}
         }
         self.link.map_or(Ok(()), |link| release(name, link))?;
-        if old.is_some() { bail!("the {name} of before is not loaded any more either") } else { Ok(()) }
+        if old.is_some() { bail!(neither(name)) } else { Ok(()) }
     }
+}
+
+/// How the host is once the version before is unregistered and the new one could not take its place: the kernel never
+/// registers a map again.
+fn neither(name: &str) -> String {
+    format!(
+        "no {name} is loaded now: connections that have it keep it, and network namespaces whose default it is give it to new \
+         ones, but nothing gets it by name or by rule; `pcc kernel load --name {name}`, with the options that it had, loads \
+         it again"
+    )
 }
 
 fn pinned(name: &str, link: std::os::fd::OwnedFd) -> io::Result<Link> {
