@@ -52,7 +52,7 @@ fn who_held_it_back_is_told() {
     for (who, what, path) in [
         (0, "the network", usual()),
         (1, "the application", Path { source: 5.0, ..usual() }),
-        (2, "the receiver", Path { late: 0.3, slow_peer: true, ..usual() }),
+        (2, "the receiver", Path { late: 0.3, slow_peer: 1, ..usual() }),
         (3, "the host", Path { late: 0.3, ..usual() }),
     ] {
         let mut tcp = Tcp::over(path);
@@ -155,7 +155,9 @@ fn a_path_that_froze_for_a_moment_has_lost_nothing_though_tcp_counted_all_as_los
         let mut tcp = Tcp::over(path);
         tcp.run(frozen.1);
         assert!(tcp.time_outs > 0 && tcp.flow.told().panics == 0);
+        tcp.reported.clear();
         let (mbit, ..) = tcp.run(300 * MS).measured(SECOND);
+        assert!(tcp.reported.iter().all(|loss| *loss == 0.0), "frozen from {} ms: {:?}", begin / MS, tcp.reported);
         assert_eq!(tcp.flow.told().panics, 0, "frozen from {} ms: {mbit} Mbit/s after it", begin / MS);
         mbit
     };
