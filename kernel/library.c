@@ -235,6 +235,10 @@ struct pcc_told {
 	u32 limited_by;
 	u32 panics;
 	u32 silences;
+	/* Of the latest report. */
+	u32 is_judged;
+	u32 packets_lost;
+	u32 loss_bursts;
 };
 
 void pcc_lib_flow_told(const struct pcc_flow *flow, struct pcc_told *told)
@@ -247,6 +251,9 @@ void pcc_lib_flow_told(const struct pcc_flow *flow, struct pcc_told *told)
 		.limited_by = flow->limited_by,
 		.panics = flow->panics,
 		.silences = flow->silences,
+		.is_judged = flow->law.judged.trial >= 0,
+		.packets_lost = flow->law.report.packets_lost,
+		.loss_bursts = flow->law.report.loss_bursts,
 	};
 }
 

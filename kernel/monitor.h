@@ -36,6 +36,7 @@
 #ifndef MONITOR_INTERVALS
 #define MONITOR_INTERVALS 32
 #endif
+_Static_assert((MONITOR_INTERVALS & (MONITOR_INTERVALS - 1)) == 0, "their places are masked");
 /* An acknowledgement's deliveries are attributed to so many intervals at the most. */
 #define MONITOR_SETTLED 8
 /* An interval closes after this long whatever happened, or after four RTT if those are

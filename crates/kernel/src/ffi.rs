@@ -89,6 +89,12 @@ pub struct Told {
     pub panics: u32,
     /// Times that the path fell silent.
     pub silences: u32,
+    /// Whether the latest interval was one that the law judges.
+    pub is_judged: u32,
+    /// Packets that the latest interval lost.
+    pub packets_lost: u32,
+    /// In how many runs.
+    pub loss_bursts: u32,
 }
 
 unsafe extern "C" {

@@ -52,8 +52,8 @@ pub(crate) struct Path {
     pub(crate) then: f64,
     /// From the first to the second of these there is nothing to send.
     pub(crate) idle: (u64, u64),
-    /// The peer reads so slowly that its window is full.
-    pub(crate) slow_peer: bool,
+    /// Of so many acknowledgements one tells that the peer's window is full, since it reads slowly; none if 0.
+    pub(crate) slow_peer: u64,
     /// Of every so many intervals the last packet is lost; of none if 0.
     pub(crate) last_lost: u32,
     /// The first answer after a time-out tells that it was spurious: all that is not answered for counts as in flight again
@@ -86,7 +86,7 @@ impl Default for Path {
             jitter: 0,
             then: 0.0,
             idle: (0, 0),
-            slow_peer: false,
+            slow_peer: 0,
             last_lost: 0,
             undone: false,
             untold: u64::MAX,
@@ -323,7 +323,8 @@ impl Tcp {
         self.sample.taken_rtt = if smoothed == 0 { rtt } else { (7 * smoothed + rtt) / 8 };
         self.sample.rtt = if self.age() < self.path.untold { rtt } else { 0 };
         self.sample.window = self.window;
-        self.sample.peer_limited = u32::from(self.path.slow_peer);
+        let every = self.path.slow_peer;
+        self.sample.peer_limited = u32::from(every > 0 && self.delivered.is_multiple_of(every));
         let before = self.flow.intervals();
         self.flow.on_ack(&self.sample);
         self.window = self.flow.window(self.window);
