@@ -169,8 +169,7 @@ static __always_inline void begin(struct pcc_connection *one, struct sock *sk)
 	read_counters(flow, sk);
 	pcc_flow_new(flow, law, ((u64)bpf_get_prandom_u32() << 32) | bpf_get_prandom_u32());
 	/* fq paces, if it is the queueing discipline; otherwise TCP does. */
-	if (sk->sk_pacing_status == SK_PACING_NONE)
-		sk->sk_pacing_status = SK_PACING_NEEDED;
+	__sync_val_compare_and_swap(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 	set_rate(flow, sk);
 }
 
