@@ -98,8 +98,13 @@ struct tcp_congestion_ops {
 
 extern int LINUX_KERNEL_VERSION __kconfig;
 
-/* What connections strive for. Whoever owns the map may change it while they run. */
+/* What connections strive for: the first, or the second if utility_place is 1. Whoever owns the
+ * map may change it while they run: first the one that is not in use, then the place, since a
+ * decision that read the one while it is written would have half of each.
+ */
 struct pcc_program utility = PCC_UTILITY_FAIR;
+struct pcc_program utility_next = PCC_UTILITY_FAIR;
+u64 utility_place;
 
 /* Limits for all connections, changed in the same way. */
 struct {
@@ -109,7 +114,7 @@ struct {
 /* What steers connections that begin from now on: enum pcc_law_kind. */
 u64 law;
 
-/* What the program in `utility` was made of: for whoever asks later. */
+/* What the program in use was made of: for whoever asks later. */
 char utility_text[1024] = "fair";
 
 /* Of the object's bytes, as its loader knows it: whether what is loaded is the same. */
@@ -251,7 +256,7 @@ int pcc_cong_control(u64 *ctx)
 	flow = &one->flow;
 	read_counters(flow, sk);
 	pcc_read_ack(&flow->sample, tcp_sk(sk), rs);
-	pcc_on_ack(flow, &utility);
+	pcc_on_ack(flow, utility_place ? &utility_next : &utility);
 	set_rate(flow, sk);
 	if (flow->intervals != one->counted.intervals)
 		totals_add(one, sk);

@@ -118,7 +118,7 @@ impl Wanted<'_> {
         let has = |path: &str, number: u64| variables.number(path).is_ok_and(|there| there == number);
         let program = self.aim.program.bytes();
         let is_same = has("object_digest", self.digest)
-            && variables.begins("utility", &program)
+            && variables.strives_for(&program)
             && has("limits.most", most(args.limit))
             && has("law", law(&args.law))
             && has("trial.until", 0);
@@ -191,7 +191,7 @@ impl Wanted<'_> {
         let maps = [".data", ".bss"].map(|map| loaded.map_fd(map).and_then(|fd| Ok(bpf::Map::of(fd)?)));
         let variables = Variables::of(maps.into_iter().collect::<anyhow::Result<_>>()?)?;
         variables.write("object_digest", &self.digest.to_ne_bytes())?;
-        variables.write("utility", &self.aim.program.bytes())?;
+        variables.strive_for(&self.aim.program.bytes())?;
         variables.write_text::<UTILITY_TEXT>("utility_text", &self.aim.text)?;
         variables.write_text::<16>("trial.before", before)?;
         variables.write("trial.until", &until.to_ne_bytes())?;

@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     if args.strives.is_given() {
         let aim = aim?;
-        variables.write("utility", &aim.program.bytes())?;
+        variables.strive_for(&aim.program.bytes())?;
         variables.write_text::<UTILITY_TEXT>("utility_text", &aim.text)?;
         writeln!(out, "{name} strives for {}", aim.text)?;
     }

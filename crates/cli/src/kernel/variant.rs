@@ -84,7 +84,7 @@ impl Variables {
     }
 
     /// Whether it begins with these bytes, as far as it is there.
-    pub(super) fn begins(&self, path: &str, bytes: &[u8]) -> bool {
+    fn begins(&self, path: &str, bytes: &[u8]) -> bool {
         let value = self.find(path).ok().and_then(|(map, field)| Some((map.read().ok()?, field)));
         value.is_some_and(|(value, field)| value.get(field.offset..).is_some_and(|there| there.starts_with(bytes)))
     }
@@ -95,6 +95,26 @@ impl Variables {
         let place = value.get_mut(field.offset..field.offset + bytes.len());
         place.with_context(|| format!("the variable `{path}` is shorter than it says"))?.copy_from_slice(bytes);
         map.write(&value).with_context(|| format!("cannot write the variable `{path}`"))
+    }
+
+    /// Where the utility's program is that connections use, and where another one may be written.
+    ///
+    /// Errors: another version of PCC, which has one place.
+    fn utility_places(&self) -> anyhow::Result<(&'static str, &'static str)> {
+        let is_first = self.number("utility_place")? == 0;
+        Ok(if is_first { ("utility", "utility_next") } else { ("utility_next", "utility") })
+    }
+
+    /// Whether connections strive for what this program says.
+    pub(super) fn strives_for(&self, program: &[u8]) -> bool {
+        self.utility_places().is_ok_and(|(in_use, _)| self.begins(in_use, program))
+    }
+
+    /// Connections strive for this from now on: all of a decision by the program before, or all by this one.
+    pub(super) fn strive_for(&self, program: &[u8]) -> anyhow::Result<()> {
+        let Ok((_, free)) = self.utility_places() else { return self.write("utility", program) };
+        self.write(free, program)?;
+        self.write("utility_place", &u64::from(free == "utility_next").to_ne_bytes())
     }
 
     /// Text with zeros behind it.
