@@ -6,10 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The QUIC stack, and what `pcc perf` is made of: of the core the units alone.
-const STACK: [&str; 9] = [
+const STACK: [&str; 10] = [
     "Cargo.lock",
     "Cargo.toml",
-    "vendor",
+    "vendor/noq-proto/patched/Cargo.toml",
+    "vendor/noq-proto/patched/src",
     "crates/core/Cargo.toml",
     "crates/core/src/units.rs",
     "crates/quic/Cargo.toml",
@@ -25,7 +26,7 @@ pub(crate) const APART: [&str; 12] =
 /// Hash of those files below the workspace `root`, of their names and contents, and of `how` they are compiled. None if
 /// this is no workspace, as in a package of this crate alone.
 pub(crate) fn hash(root: &Path, how: &str) -> io::Result<Option<String>> {
-    if !root.join("vendor").is_dir() {
+    if !root.join("vendor/noq-proto/patched").is_dir() {
         return Ok(None);
     }
     let mut hash = blake3::Hasher::new();

@@ -124,7 +124,10 @@ mod tests {
         for name in ["crates/core/Cargo.toml", "crates/quic/Cargo.toml", "crates/cli/Cargo.toml"] {
             write(name, "1");
         }
-        for name in ["Cargo.lock", "Cargo.toml", "crates/core/src/units.rs", "vendor/noq-proto/src/lib.rs"] {
+        for name in ["Cargo.lock", "Cargo.toml", "crates/core/src/units.rs"] {
+            write(name, "1");
+        }
+        for name in ["vendor/noq-proto/patched/Cargo.toml", "vendor/noq-proto/patched/src/lib.rs"] {
             write(name, "1");
         }
         for name in ["crates/quic/src/pace/gate.rs", "crates/cli/src/perf/client.rs", "crates/cli/src/main.rs"] {
@@ -154,7 +157,9 @@ mod tests {
         write("Cargo.lock", &package(2));
         assert_ne!(hash("-O"), first, "another version of a dependency");
         write("Cargo.lock", &package(1));
-        for part in ["crates/quic/src/pace/gate.rs", "crates/cli/src/perf/client.rs", "vendor/noq-proto/src/lib.rs"] {
+        for part in
+            ["crates/quic/src/pace/gate.rs", "crates/cli/src/perf/client.rs", "vendor/noq-proto/patched/src/lib.rs"]
+        {
             write(part, "2");
             assert_ne!(hash("-O"), first, "{part}");
             write(part, "1");
