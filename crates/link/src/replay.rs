@@ -9,7 +9,8 @@ use std::io::Read;
 use std::sync::Arc;
 
 /// The recorded speed of a link, again and again, in the format of mahimahi's traces: a line a packet of 1500 bytes, with the
-/// millisecond at which it may leave; in order, and the last one is when the recording begins anew.
+/// millisecond at which it may leave; in order, and the last one is when the recording begins anew. What follows a `#` is
+/// a comment.
 ///
 /// Between two of these moments the transmitter is as fast as moves the packets of the later one by then. A packet that
 /// waits leaves when the recording says, outages of seconds included. What comes in late finds the rest of the time, where
@@ -79,7 +80,10 @@ impl FromStr for Steps {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (mut steps, mut now, mut first) = (Vec::<Step>::new(), 0, 0);
-        for (nth, line) in text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty()) {
+        // Editors on Windows begin a file with a byte order mark, and people explain their recordings in comments.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        for (nth, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
             let wrong = |what| format!("line {}: `{line:.20}` {what}", nth + 1);
             let time: u32 = line.parse().map_err(|_| wrong("is no number of milliseconds"))?;
             if time > LONGEST {

@@ -69,6 +69,15 @@ fn each_direction_has_its_own() {
 }
 
 #[test]
+fn byte_order_marks_and_comments_are_passed_over() {
+    let path = Recording::of("\u{feff}# LTE, on a train\n2 # first\n\n#3\n4\n").path(",rtt=0ms,buffer=1MB").unwrap();
+    let left = departures(path.links(1).unwrap().0, 3);
+    assert!((left[0] - 2.0).abs() < 1e-3 && (left[1] - 4.0).abs() < 1e-3 && (left[2] - 6.0).abs() < 1e-3, "{left:?}");
+    let error = Recording::of("# two lines\n1\nx\n").path("").unwrap_err();
+    assert!(error.contains("line 3: `x`"), "{error}");
+}
+
+#[test]
 fn what_is_no_recording_is_refused_with_its_line() {
     for (lines, told) in [
         ("", "it lasts no time"),
