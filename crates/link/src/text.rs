@@ -313,11 +313,20 @@ fn number(value: &str) -> Result<f64, String> {
     value.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| format!("`{value}` is not a number"))
 }
 
-/// `0.74%` or `0.0074`
+/// A hundredth of a number, rounded once: every share can be written as a percentage and read back the same.
+fn hundredth(value: &str) -> Result<f64, String> {
+    let (mantissa, exponent) = value.split_once('e').unwrap_or((value, "0"));
+    let shifted = exponent.parse::<i16>().ok().and_then(|exponent| exponent.checked_sub(2));
+    let shifted = shifted.ok_or_else(|| format!("`{value}` is not a number"))?;
+    number(&format!("{mantissa}e{shifted}")).map_err(|_| format!("`{value}` is not a number"))
+}
+
+/// `0.74%`, or `0`. Any other number alone is refused: to netem `0.5` is half a percent, elsewhere it is a half.
 fn share(value: &str) -> Result<f64, String> {
     let share = match value.strip_suffix('%') {
-        Some(percent) => number(percent.trim())? / 100.0,
-        None => number(value)?,
+        Some(percent) => hundredth(percent.trim())?,
+        None if number(value)? == 0.0 => 0.0,
+        None => return Err(format!("`{value}` has no unit: write `{value}%`, or `{}%`", number(value)? * 100.0)),
     };
     let possible = (0.0..=1.0).contains(&share);
     if possible { Ok(share) } else { Err(format!("`{value}` is not between 0 and 100 %")) }

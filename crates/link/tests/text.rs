@@ -73,6 +73,18 @@ fn every_parameter_has_an_example_that_works() {
 const SATELLITE: [&str; 3] = ["rtt=800ms", "loss=0.74%", "buffer=7.5KB"];
 
 #[test]
+fn any_share_is_written_as_a_percentage_and_read_back() {
+    assert_eq!("rate=1Mbit,loss=0".parse::<Path>(), "rate=1Mbit,loss=0%".parse::<Path>());
+    for nth in 1..5000 {
+        let share = 1.0 / f64::from(nth).powf(1.7);
+        let mut path: Path = "rate=1Mbit,rtt=10ms".parse().unwrap();
+        path.up.conditions.loss = pcc_link::Loss::Bernoulli(share);
+        let text = path.to_string();
+        assert_eq!(text.parse::<Path>().as_ref(), Ok(&path), "{text}");
+    }
+}
+
+#[test]
 fn a_wrong_path_is_refused_with_key_value_and_an_example() {
     for (wrong, told) in [
         ("rate=42", "`rate=42`: `42` has no unit"),
@@ -81,7 +93,15 @@ fn a_wrong_path_is_refused_with_key_value_and_an_example() {
         ("rate=42Mbit,rtt=5parsec", "unknown unit"),
         ("rate=42Mbit,rtt=2h", "unknown unit"),
         ("rate=42Mbit,rtt=9000s", "`up.delay=4500s`: no path takes more than an hour"),
-        ("rate=42Mbit,loss=1.5", "`loss=1.5`: `1.5` is not between 0 and 100 %; write it like loss=0.74%"),
+        ("rate=42Mbit,loss=150%", "`loss=150%`: `150%` is not between 0 and 100 %; write it like loss=0.74%"),
+        ("rate=42Mbit,loss=0.5", "`loss=0.5`: `0.5` has no unit: write `0.5%`, or `50%`"),
+        ("rate=42Mbit,loss=ge/0.1/25%/0/100%", "`0.1` has no unit"),
+        ("rate=42Mbit,reorder=0.1:5ms", "`0.1` has no unit"),
+        ("rate=42Mbit,duplicate=1", "`1` has no unit"),
+        ("rate=42Mbit,vary=5s:loss=0..0.01", "`0.01` has no unit"),
+        ("rate=42Mbit,vary=5s:loss=0%..1%:walk=0.3", "`0.3` has no unit"),
+        ("rate=42Mbit,at=5s:loss=0.02", "`0.02` has no unit"),
+        ("rate=42Mbit,loss=1e%", "`1e` is not a number"),
         ("rate=42Mbit,loss=-1%", "`-1%` is not between"),
         ("rate=42Mbit,loss=NaN", "`NaN` is not a number"),
         ("rate=42Mbit,loss=ge/1%/2%", "four probabilities"),

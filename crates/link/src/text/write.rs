@@ -126,7 +126,14 @@ fn duration_text(value: Duration) -> String {
 
 fn share_text(value: f64) -> String {
     let texts = (0..=17).map(|digits| format!("{:.digits$}%", value * 100.0));
-    texts.into_iter().find(|text| share(text) == Ok(value)).unwrap_or_else(|| value.to_string())
+    texts.into_iter().find(|text| share(text) == Ok(value)).unwrap_or_else(|| exact_percentage(value))
+}
+
+/// The same digits as the share has, the decimal exponent two larger.
+fn exact_percentage(value: f64) -> String {
+    let text = format!("{value:e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    format!("{mantissa}e{}%", exponent.parse::<i16>().unwrap_or_default() + 2)
 }
 
 fn loss_text(value: Loss) -> String {
