@@ -147,10 +147,13 @@ impl FromStr for Url {
 
     fn from_str(written: &str) -> anyhow::Result<Self> {
         let error = |problem| ParseUrlError::new(written, problem, URL_EXAMPLE);
-        let (address, pin) = match written.split_once('#') {
-            Some((address, fragment)) => (address, Some(fragment.parse::<Fingerprint>()?)),
-            None => (written, None),
-        };
+        let (address, fragment) = written.split_once('#').unzip();
+        let address = address.unwrap_or(written);
+        // Who appends a name to the URL of a directory, as `pcc serve` prints it, writes it behind the fingerprint.
+        let (pin, appended) = fragment.map_or((None, ""), |fragment| {
+            fragment.split_once('/').map_or((Some(fragment), ""), |(pin, name)| (Some(pin), name))
+        });
+        let pin = pin.map(str::parse::<Fingerprint>).transpose()?;
         let rest = match address.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => rest,
             Some(_) => return Err(error("is not an https URL").into()),
@@ -168,6 +171,11 @@ impl FromStr for Url {
         let authority: Authority = authority.parse().map_err(|_| error("has no valid host and port"))?;
         let peer = Peer::of(&authority, HTTPS_PORT).map_err(error)?;
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        let path = match appended {
+            "" => path,
+            _ if path.contains('?') => return Err(error("has a name behind a query").into()),
+            name => format!("{}/{}", path.trim_end_matches('/'), name.replace('#', "%23")),
+        };
         // Characters that people type and the wire does not carry: blanks, umlauts.
         let encoded = crate::percent::encode_typed(&path);
         let path = encoded.parse().map_err(|_| error("has no valid path"))?;
@@ -226,6 +234,22 @@ mod tests {
         assert_eq!(url.to_string(), text);
         assert_eq!(url.to_uri().to_string(), "https://host:4433/a");
         assert!("https://host:4433/a#top".parse::<Url>().unwrap_err().to_string().contains("`top`"));
+    }
+
+    #[test]
+    fn a_name_behind_the_fingerprint_is_in_the_directory() {
+        let pin = Fingerprint::of(b"abc");
+        for (address, name, path) in [
+            ("https://host:4433/", "/hello.txt", "/hello.txt"),
+            ("https://host:4433", "/a/b c", "/a/b%20c"),
+            ("https://host:4433/dir/", "/C#/", "/dir/C%23/"),
+            ("https://host:4433/dir/", "/", "/dir/"),
+        ] {
+            let url: Url = format!("{address}#{pin}{name}").parse().unwrap();
+            assert_eq!((url.path.as_str(), url.pin), (path, Some(pin)), "{address} {name}");
+        }
+        let query = format!("https://host:4433/?a=b#{pin}/hello.txt").parse::<Url>().unwrap_err().to_string();
+        assert!(query.contains("behind a query"), "{query}");
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(super) struct Announcer<'a> {
     pub(super) dir: &'a Path,
     /// Below which name it is found, if that is private.
     pub(super) name: Option<String>,
+    /// The name of the file that is served, where it is no directory.
+    pub(super) file: Option<&'a str>,
     /// The token for uploads, if there are any.
     pub(super) token: Option<Source<'a>>,
 }
@@ -42,7 +44,7 @@ impl Announcer<'_> {
         if let Some(warning) = &server.warning {
             tracing::warn!("{warning}");
         }
-        let urls = urls(server, self.pinned, self.name.as_deref());
+        let urls = urls(server, self.pinned, self.name.as_deref(), self.file);
         let mut out = io::stdout().lock();
         if self.json {
             let fingerprint = server.fingerprint.to_string();
@@ -53,7 +55,11 @@ impl Announcer<'_> {
             writeln!(out, "Serving {} over HTTP/3 at", self.dir.display())?;
             urls.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
             let url = urls.first().map_or("", String::as_str);
-            writeln!(out, "Download all of it with\n  pcc get '{url}' -o {}", quoted(&self.copy()))?;
+            writeln!(out, "No browser opens these addresses, and curl only if it was built with HTTP/3.")?;
+            match self.file {
+                Some(_) => writeln!(out, "Download it with\n  pcc get '{url}'")?,
+                None => writeln!(out, "Download all of it with\n  pcc get '{url}' -o {}", quoted(&self.copy()))?,
+            }
             if let Some(token) = self.token {
                 writeln!(out, "{} pcc put FILE '{url}'", token.given())?;
             }
@@ -76,9 +82,11 @@ impl Source<'_> {
         match self {
             Self::Made(token) => format!("Upload with\n  {variable}={token}"),
             Self::File(file) => {
-                format!("Upload, with what the first line of {} is for TOKEN, with\n  {variable}=TOKEN", file.display())
+                format!("Upload with the following; TOKEN is the first line of {}\n  {variable}=TOKEN", file.display())
             }
-            Self::Variable => format!("Upload, with what {variable} is here for TOKEN, with\n  {variable}=TOKEN"),
+            Self::Variable => {
+                format!("Upload with the following; TOKEN is the value of {variable} here\n  {variable}=TOKEN")
+            }
         }
     }
 }
@@ -97,7 +105,7 @@ fn line(out: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
 }
 
 /// The URLs under which the server is likely to be reached, the best first.
-fn urls(server: &Server, pinned: bool, name: Option<&str>) -> Vec<String> {
+fn urls(server: &Server, pinned: bool, name: Option<&str>, file: Option<&str>) -> Vec<String> {
     let port = server.address.port();
     let hosts = match server.address.ip() {
         IpAddr::V6(ip) if ip.is_unspecified() => everywhere(&["0.0.0.0:0", "[::]:0"]),
@@ -105,7 +113,8 @@ fn urls(server: &Server, pinned: bool, name: Option<&str>) -> Vec<String> {
         ip => vec![host(ip)],
     };
     let fragment = if pinned { format!("#{}", server.fingerprint) } else { String::new() };
-    let path = name.map(|name| format!("{name}/")).unwrap_or_default();
+    let directory = name.map(|name| format!("{name}/")).unwrap_or_default();
+    let path = directory + &file.map(crate::percent::encode_segment).unwrap_or_default();
     hosts.into_iter().map(|host| format!("https://{host}:{port}/{path}{fragment}")).collect()
 }
 

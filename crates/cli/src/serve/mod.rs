@@ -40,7 +40,7 @@ use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Serve a directory over HTTP/3
+/// Serve a directory, or one file, over HTTP/3
 ///
 /// Prints the URL to give to `pcc get`. The URL carries the certificate's fingerprint, so that nobody needs a certificate
 /// authority; the certificate is made at the first start and kept. Any HTTP/3 client may download: files by byte
@@ -50,12 +50,13 @@ use std::sync::Arc;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   pcc serve ~/isos
+  pcc serve big.iso
   pcc serve -p 443 --cert fullchain.pem --key privkey.pem /srv/www
   pcc serve --private ~/for-one-friend
   PCC_TOKEN=secret pcc serve --writable --limit 200Mbit inbox")]
 pub(crate) struct Args {
-    /// The directory to serve
-    #[arg(value_name = "DIR", default_value = ".")]
+    /// The directory to serve, or one file and nothing beside it
+    #[arg(value_name = "DIR|FILE", default_value = ".")]
     dir: PathBuf,
 
     /// Address and UDP port to listen on, or one of them; port 0 takes any free one [default: port 4433 of all addresses]
@@ -111,6 +112,7 @@ pub(crate) struct Args {
 /// Runs it until it is told to end.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.log.start();
+    let file = served_file(&args)?;
     let interrupt = Interrupt::listen(2)?;
     let identity = match (&args.cert, &args.key) {
         (Some(cert), Some(key)) => Identity::load(cert, key)?,
@@ -145,7 +147,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         (None, Some(file)) => Source::File(file),
         (None, None) => Source::Variable,
     });
-    let announcer = Announcer { json: args.json, pinned, dir: &args.dir, name, token };
+    let announcer = Announcer { json: args.json, pinned, dir: &args.dir, name, file, token };
     announcer.announce(&server)?;
     interrupt.heard().await;
     if server.is_in_use() {
@@ -160,6 +162,19 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         tokio::task::spawn_blocking(|| writing.finish()).await?;
     }
     ended
+}
+
+/// The name of the one file that is served. Uploads need a directory.
+fn served_file(args: &Args) -> anyhow::Result<Option<&str>> {
+    if !args.dir.is_file() {
+        return Ok(None);
+    }
+    let misuse = |problem| anyhow!("{} is a file: {problem}", args.dir.display()).context(Failure::Usage);
+    if args.writable {
+        return Err(misuse("--writable takes uploads into a directory; serve the one that the file is in"));
+    }
+    let name = args.dir.file_name().and_then(|name| name.to_str());
+    name.map(Some).ok_or_else(|| misuse("its name is not UTF-8, and no URL can have it; rename it"))
 }
 
 /// What is printed of each request: for people on a terminal, unless it goes to the log anyway.

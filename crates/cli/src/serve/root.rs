@@ -17,6 +17,8 @@ use std::time::Instant;
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
     dir: Arc<Dir>,
+    /// The one file of it that is served, where not all of it is.
+    only: Option<Arc<Path>>,
 }
 
 /// What a path leads to.
@@ -59,14 +61,31 @@ pub(super) enum Standing {
 }
 
 impl Root {
-    /// Errors: it is not a directory, or not ours to read.
+    /// A directory, or one file and nothing beside it.
+    ///
+    /// Errors: it is neither, or not ours to read.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        match path.file_name() {
+            Some(name) if path.is_file() => Self::open_file(path, Path::new(name)),
+            _ => Self::open_dir(path),
+        }
+    }
+
+    fn open_dir(path: &Path) -> anyhow::Result<Self> {
         let dir = Dir::open_ambient_dir(path, ambient_authority()).with_context(|| {
-            let remedy =
-                if path.is_file() { "serve the one that the file is in" } else { "`mkdir` it first, or name another" };
-            format!("could not open {} as a directory to serve: {remedy}", path.display())
+            format!("could not open {} to serve it: `mkdir` it first, or name another", path.display())
         })?;
-        Ok(Self { dir: Arc::new(dir) })
+        Ok(Self { dir: Arc::new(dir), only: None })
+    }
+
+    fn open_file(path: &Path, name: &Path) -> anyhow::Result<Self> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let root = Self { only: Some(name.into()), ..Self::open_dir(parent)? };
+        root.dir.open(name).with_context(|| {
+            let remedy = if path.is_symlink() { "name the file that the link leads to" } else { "make it readable" };
+            format!("could not open {} to serve it: {remedy}", path.display())
+        })?;
+        Ok(root)
     }
 
     /// The directory itself, from which nothing above it can be reached.
@@ -77,6 +96,9 @@ impl Root {
     /// Opens what `path` leads to. Blocks.
     pub(super) fn find(&self, path: &SafePath) -> io::Result<Found> {
         let relative = path.to_path();
+        if self.only.as_deref().is_some_and(|only| only != relative) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let kind = self.dir.metadata(&relative)?;
         if kind.is_dir() {
             return self.dir.open_dir(&relative).map(Found::Directory);
@@ -170,9 +192,24 @@ mod tests {
     #[test]
     fn what_is_no_directory_is_told_what_would_be() {
         let (dir, _root) = served();
-        for (name, remedy) in [("secret", "serve the one that the file is in"), ("nothing", "`mkdir` it first")] {
+        std::os::unix::fs::symlink("../secret", dir.path().join("served/out")).unwrap();
+        for (name, remedy) in [("served/out", "name the file that the link leads to"), ("nothing", "`mkdir` it first")]
+        {
             let wrong = Root::open(&dir.path().join(name)).err().map(|error| format!("{error:#}")).unwrap_or_default();
             assert!(wrong.contains(remedy), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn one_file_is_served_and_nothing_beside_it() {
+        let (dir, _root) = served();
+        let inside = dir.path().join("served/inside");
+        std::fs::write(inside.join("other"), "other").unwrap();
+        let root = Root::open(&inside.join("file")).unwrap();
+        let find = |path: &str| root.find(&SafePath::parse(path).unwrap());
+        assert!(matches!(find("/file"), Ok(Found::File(_))));
+        for path in ["/", "/other", "/file/x", "/inside/file"] {
+            assert_eq!(find(path).err().map(|error| error.kind()), Some(io::ErrorKind::NotFound), "{path}");
         }
     }
 
