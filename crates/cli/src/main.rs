@@ -196,7 +196,7 @@ mod tests {
             let error = command().try_get_matches_from(words).unwrap_err().to_string();
             assert!(error.starts_with("error: invalid value '-"), "{error}");
         }
-        assert!(command().try_get_matches_from(["pcc", "race", "--html", "-x"]).is_ok());
+        assert!(command().try_get_matches_from(["pcc", "race", "-o", "-x"]).is_ok());
     }
 
     #[test]

@@ -47,7 +47,7 @@ Examples:
   pcc race lossy --scavenger                   how much a sender that yields still gets
   pcc race rate=50Mbit,rtt=20ms,loss=0.5% -C pcc,bbr --size 20MB
   sudo pcc race satellite --kernel             against the kernel's TCPs too
-  pcc race satellite --json --html satellite.html --svg satellite.svg
+  pcc race satellite --json -o satellite.html --svg satellite.svg
 
 `pcc emulate --list` shows the presets and the parameters. What the columns mean is in docs/race.md.";
 
@@ -72,7 +72,7 @@ pub(crate) struct Args {
     size: Option<Bytes>,
     /// How long the others may go on after the first one finished (like 60s or 2min)
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
-    limit_time: Duration,
+    time_limit: Duration,
     /// Also over TCP with this kernel's CUBIC and BBR (Linux, as root)
     ///
     /// Each between two network namespaces, through a TUN device at either end, over the same emulated path.
@@ -85,8 +85,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
     seed: u64,
     /// Where the page with the timelines goes
-    #[arg(long, value_name = "FILE", default_value = "pcc-race.html")]
-    html: PathBuf,
+    #[arg(short, long, value_name = "FILE", default_value = "pcc-race.html")]
+    output: PathBuf,
     /// Write a still picture of the race too
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -127,13 +127,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     if file.is_some() && args.size.is_some() {
         return Err(anyhow::anyhow!("--size is of the file that is made, and one is given").context(Failure::Usage));
     }
-    if args.svg.as_ref() == Some(&args.html) {
-        return Err(anyhow::anyhow!("--html and --svg name the same file").context(Failure::Usage));
+    if args.svg.as_ref() == Some(&args.output) {
+        return Err(anyhow::anyhow!("-o and --svg name the same file").context(Failure::Usage));
     }
     let course = Arc::new(Course::parse(path, args.seed).context(Failure::Usage)?);
     let interrupt = Interrupt::listen(1)?;
     // Whatever can fail fails now, and not after a minute of racing.
-    let html = Reserved::at(&args.html, "--html")?;
+    let page = Reserved::at(&args.output, "-o")?;
     let svg = args.svg.as_deref().map(|file| Reserved::at(file, "--svg")).transpose()?;
     let size = args.size.map_or_else(|| course.fitting_size(), Bytes::get);
     let source = Arc::new(Source::open(file, size, args.seed)?);
@@ -143,7 +143,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     } else {
         writeln!(out, "{} over {course}", source.describe())?;
     }
-    let rules = Arc::new(Rules::new(args.limit_time, course.time_for(source.bytes)));
+    let rules = Arc::new(Rules::new(args.time_limit, course.time_for(source.bytes)));
     let entries = carriers
         .iter()
         .map(|carrier| Entry {
@@ -163,12 +163,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     } else {
         write!(out, "{}", summary.table())?;
     }
-    html.write(&page::render(&summary))?;
+    page.write(&page::render(&summary))?;
     if let Some(svg) = svg {
         svg.write(&still::render(&summary))?;
     }
     if !args.json {
-        writeln!(out, "\nTimelines: {}", args.html.display())?;
+        writeln!(out, "\nTimelines: {}", args.output.display())?;
     }
     verdict(&traces, interrupted)
 }

@@ -124,7 +124,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("race.html");
         let files = || std::fs::read_dir(dir.path()).unwrap().count();
-        let reserved = Reserved::at(&target, "--html").unwrap();
+        let reserved = Reserved::at(&target, "-o").unwrap();
         assert_eq!(files(), 0, "whoever is killed now leaves nothing");
         reserved.write("all of it").unwrap();
         assert_eq!((files(), std::fs::read_to_string(&target).unwrap().as_str()), (1, "all of it"));
@@ -141,7 +141,7 @@ mod tests {
         for (link, to) in [("to pipe", "pipe"), ("to file", "file"), ("to nothing", "new")] {
             std::os::unix::fs::symlink(to, at(link)).unwrap();
         }
-        let write = |name| Reserved::at(&at(name), "--html").unwrap().write("text").unwrap();
+        let write = |name| Reserved::at(&at(name), "-o").unwrap().write("text").unwrap();
         for name in ["pipe", "to pipe"] {
             let reader = std::thread::spawn({
                 let pipe = at("pipe");
@@ -162,8 +162,8 @@ mod tests {
     fn a_place_that_cannot_be_written_is_named_with_the_option() {
         let dir = tempfile::tempdir().unwrap();
         for wrong in [dir.path().to_owned(), dir.path().join("no/race.html")] {
-            let error = format!("{:#}", Reserved::at(&wrong, "--html").map(|_| ()).unwrap_err());
-            assert!(error.contains("--html FILE") && error.contains(&*wrong.to_string_lossy()), "{error}");
+            let error = format!("{:#}", Reserved::at(&wrong, "-o").map(|_| ()).unwrap_err());
+            assert!(error.contains("-o FILE") && error.contains(&*wrong.to_string_lossy()), "{error}");
             assert!(!error.contains(".pcc-"), "a name that nobody gave: {error}");
         }
     }

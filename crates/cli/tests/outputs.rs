@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// What `pcc sim` needs to make a page at once.
-const SIM: [&str; 5] = ["sim", "rate=10Mbit,rtt=20ms,buffer=100KB", "--time", "1s", "-o"];
+const SIM: [&str; 5] = ["sim", "rate=10Mbit,rtt=20ms,buffer=100KB", "--time-limit", "1s", "-o"];
 
 fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());

@@ -26,8 +26,7 @@ fn folder() -> tempfile::TempDir {
 #[test]
 fn every_copy_is_verified_and_the_last_line_of_json_holds_the_results() {
     let dir = folder();
-    let done =
-        pcc(dir.path(), &[PATH, "file", "-C", "pcc,cubic", "--json", "--html", "page.html", "--svg", "still.svg"]);
+    let done = pcc(dir.path(), &[PATH, "file", "-C", "pcc,cubic", "--json", "-o", "page.html", "--svg", "still.svg"]);
     assert!(done.status.success(), "{done:?}");
     let lines: Vec<Value> = text(&done.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&lines[0]["event"], &lines[0]["bytes"]), (&"start".into(), &2_000_000.into()));
@@ -108,7 +107,7 @@ fn one_that_is_not_through_in_time_is_shown_with_what_it_moved_and_that_is_verif
     let dir = folder();
     // CUBIC takes each random loss for congestion, and is far behind when PCC is through.
     let slow = "rate=20Mbit,rtt=200ms,loss=3%,buffer=30KB";
-    let done = pcc(dir.path(), &[slow, "-C", "pcc,cubic", "--size", "6MB", "--limit-time", "0s", "--json"]);
+    let done = pcc(dir.path(), &[slow, "-C", "pcc,cubic", "--size", "6MB", "--time-limit", "0s", "--json"]);
     assert!(done.status.success(), "{done:?}");
     let last: Value = serde_json::from_str(text(&done.stdout).lines().last().unwrap()).unwrap();
     let results = last["results"].as_array().unwrap();
@@ -135,7 +134,7 @@ fn what_cannot_work_is_refused_before_the_race() {
     refused(&["lossy", "missing"], 1, &["missing"]);
     refused(&["lossy", "."], 1, &["not a file"]);
     refused(&["lossy", "--size", "0"], 1, &["nothing to move"]);
-    refused(&["lossy", "--html", "no/such/folder.html"], 1, &["no/such/folder.html", "--html FILE"]);
+    refused(&["lossy", "-o", "no/such/folder.html"], 1, &["no/such/folder.html", "-o FILE"]);
     refused(&["lossy", "--svg", "."], 1, &["directory", "--svg FILE"]);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left behind but the file that was there");
 }

@@ -45,13 +45,13 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let names = names(written, flows.len());
     let policer = args.policer.as_deref().map(policer).transpose()?;
     let queue = args.queue.as_deref().and_then(Queue::by_name).unwrap_or_default();
-    let time = args.time.map_or(USUAL_TIME, Into::into);
+    let time = args.time_limit.map_or(USUAL_TIME, Into::into);
     if time.is_zero() {
-        return Err(misuse("--time 0 simulates nothing: write it like 60s".to_owned()));
+        return Err(misuse("--time-limit 0 simulates nothing: write it like 60s".to_owned()));
     }
     if let Some((flow, name)) = flows.iter().zip(&names).find(|(flow, _)| flow.start >= time) {
         return Err(misuse(format!(
-            "--flows: {name} begins at {:?}, when the simulation is over after {time:?}: simulate longer with --time, or \
+            "--flows: {name} begins at {:?}, when the simulation is over after {time:?}: simulate longer with --time-limit, or \
              have it start earlier",
             flow.start
         )));

@@ -56,7 +56,7 @@ struct Run {
     flows: Option<String>,
     /// For how long over a path, in virtual time [default: 30s]
     #[arg(long, value_name = "TIME")]
-    time: Option<humantime::Duration>,
+    time_limit: Option<humantime::Duration>,
     /// Another path behind it, with a bottleneck of its own; of several, one after the other. Flows go through all, or as
     /// they say with via=1..2
     #[arg(long, value_name = "PATH")]
@@ -131,13 +131,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if is_scenario && !run.path {
         if run.flows.is_some()
             || !run.then.is_empty()
-            || run.time.is_some()
+            || run.time_limit.is_some()
             || run.queue.is_some()
             || run.ecn
             || run.policer.is_some()
         {
             return misuse(format!(
-                "`{what}` is a scenario, which says itself who sends over what: --flows, --then, --time, --queue, --ecn and \
+                "`{what}` is a scenario, which says itself who sends over what: --flows, --then, --time-limit, --queue, --ecn and \
                  --policer are about paths; {}",
                 if what.parse::<pcc_link::Path>().is_ok() {
                     "--path takes the path of that name"
@@ -167,14 +167,14 @@ mod tests {
     fn what_would_be_ignored_or_is_not_there_is_refused() {
         for (args, expected) in [
             (&["satellite", "--flows", "cubic"][..], "--path takes the path of that name"),
-            (&["random-loss", "--time", "1s"], "is a scenario"),
+            (&["random-loss", "--time-limit", "1s"], "is a scenario"),
             (&["random-loss", "--ecn"], "is a scenario"),
             (&["random-loss", "--then", "clean"], "is a scenario"),
             (&["clean", "--then", "nowhere"], "--then nowhere"),
             (&["clean", "--then", "clean", "--flows", "pcc pcc:via=2..3"], "there are 2 bottlenecks"),
             (&["clean", "--point", "1"], "is a path"),
             (&["clean", "--flows", "pcc cubic:start=30s"], "cubic begins at 30s"),
-            (&["clean", "--flows", "pcc*3:stagger=5s", "--time", "10s"], "pcc 3 begins at 10s"),
+            (&["clean", "--flows", "pcc*3:stagger=5s", "--time-limit", "10s"], "pcc 3 begins at 10s"),
             (&["clean", "--flows", "pcc:start=5s:stop=5s"], "never sends"),
             (&["rate=50Mbit,rate=20Mbit"], "`rate` is given twice"),
             (&["clean", "--flows", "cubic 20Mbit", "--utility", "safe"], "steers PCC"),
