@@ -41,10 +41,13 @@ Sizes and rates count whole IP packets: payload and 28 bytes of headers (48 for 
 pub(crate) struct Args {
     /// The path: the name of a preset (--list shows them), parameters like rate=42Mbit,rtt=800ms,loss=0.74%, or a
     /// preset and what differs from it: satellite,loss=2%
-    #[arg(long, value_name = "PRESET|PARAMETERS", required_unless_present = "list")]
+    #[arg(long, value_name = "PRESET|PARAMETERS", required_unless_present_any = ["list", "path"])]
     link: Option<Path>,
-    /// Where clients send to; port 0 takes any free port and prints it
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    /// The path, without --link
+    #[arg(value_name = "PRESET|PARAMETERS", conflicts_with = "link")]
+    path: Option<Path>,
+    /// Where clients send to; a port alone is one of 127.0.0.1, and port 0 any free one, which is printed
+    #[arg(short, long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:0")]
     listen: String,
     /// The server that packets are relayed to
     #[arg(long, value_name = "HOST:PORT", required_unless_present = "list")]
@@ -69,17 +72,23 @@ pub(crate) struct Args {
     list: bool,
 }
 
+impl Args {
+    fn link(&self) -> Option<&Path> {
+        self.link.as_ref().or(self.path.as_ref())
+    }
+}
+
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let mut out = io::stdout();
     if args.list {
         return Ok(if args.json { text::list_json(&mut out) } else { text::list(&mut out) }?);
     }
-    let (Some(path), Some(to)) = (&args.link, &args.to) else { anyhow::bail!(Failure::Usage) };
+    let (Some(path), Some(to)) = (args.link(), &args.to) else { anyhow::bail!(Failure::Usage) };
     let options = Options {
         path: path.clone(),
         seed: args.seed,
-        listen: resolve("--listen", &args.listen).await?,
+        listen: resolve("--listen", &on_this_computer(&args.listen)).await?,
         to: resolve("--to", to).await?,
         sessions: args.sessions.into(),
         idle: args.idle,
@@ -105,6 +114,14 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         Some(how @ Failure::Interrupted) => Err(anyhow::anyhow!(how)),
         // A service manager ends what runs well.
         _ => Ok(()),
+    }
+}
+
+/// Where a port alone is meant: nobody else on the network should find the relay unasked.
+fn on_this_computer(listen: &str) -> String {
+    match listen.parse::<u16>() {
+        Ok(port) => format!("127.0.0.1:{port}"),
+        Err(_) => listen.to_owned(),
     }
 }
 

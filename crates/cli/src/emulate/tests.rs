@@ -254,8 +254,19 @@ fn parse(line: &str) -> Result<Args, String> {
 fn the_command_line_takes_what_the_help_shows() {
     assert!(parse("--list").is_ok());
     let args = parse("--link satellite,loss=2% --to localhost:1 --time-limit 90s --sessions 3 --json").unwrap();
-    assert_eq!(args.link, Some("satellite,loss=2%".parse::<Path>().unwrap()));
+    assert_eq!(args.link(), Some(&"satellite,loss=2%".parse::<Path>().unwrap()));
+    let positional = parse("satellite,loss=2% --to localhost:1").unwrap();
+    assert_eq!(positional.link(), args.link());
+    assert!(parse("satellite --link satellite --to localhost:1").unwrap_err().contains("cannot be used"));
     assert_eq!((args.time_limit, args.sessions), (Some(Duration::from_secs(90)), 3));
+}
+
+#[test]
+fn a_port_alone_listens_on_the_loopback_interface() {
+    let listen = |line: &str| super::on_this_computer(&parse(line).unwrap().listen);
+    assert_eq!(listen("--link lossy --listen 4444 --to a:1"), "127.0.0.1:4444");
+    assert_eq!(listen("--link lossy -l 0.0.0.0:4444 --to a:1"), "0.0.0.0:4444");
+    assert_eq!(listen("--link lossy --to a:1"), "127.0.0.1:0");
 }
 
 #[test]

@@ -18,9 +18,9 @@ use std::time::Duration;
     group(ArgGroup::new("role").required(true).args(["server", "client"])),
     disable_version_flag = true,
     before_long_help = "\
-Measures how fast a path carries data, and how it feels meanwhile. Start a server at one end, and a
-client at the other with the command that the server prints. The client sends; with -R it receives.
-The sender's congestion control decides, so compare algorithms with -C pcc,cubic,bbr: they take turns
+Measures how fast a path carries data, and how it feels meanwhile. Start a server at one end, and a \
+client at the other with the command that the server prints. The client sends; with -R it receives. \
+The sender's congestion control decides, so compare algorithms with -C pcc,cubic,bbr: they take turns \
 on the same path, several rounds, and each is shown relative to the first.
 
 Rates are bits: 100Mbit, or 100M as for iperf3; or bytes: 12.5MB. Sizes are bytes: 5MB, 64KiB.",
