@@ -49,14 +49,22 @@ use std::sync::Arc;
 use store::Target;
 
 const EXAMPLES: &str = "\
-Examples:
-  pcc get 'https://host:4433/big.iso#sha256=…'          into ./big.iso; run it again to go on after an interruption
-  pcc get https://host/big.iso -o /tmp/                 into /tmp/big.iso
-  pcc get https://host/logs/                            a whole directory, into ./logs
-  pcc get 'https://host:4433/#sha256=…' -o all          all that the server has, into ./all; without -o into ./host
-  pcc get https://host/backup.tar -o - | tar x          as it comes
+Examples, with the address that `pcc serve` prints:
+  pcc get 'https://host:4433/big.iso#sha256=…'
+      into ./big.iso; run it again to go on after an interruption
+  pcc get 'https://host:4433/big.iso#sha256=…' -o /tmp/
+      into /tmp/big.iso
+  pcc get 'https://host:4433/logs/#sha256=…'
+      a whole directory, into ./logs
+  pcc get 'https://host:4433/#sha256=…' -o all
+      all that the server has, into ./all; without -o into ./host
+  pcc get 'https://host:4433/backup.tar#sha256=…' -o - | tar x
+      as it comes
+  pcc get https://example.org/big.iso
+      from any HTTP/3 server, at port 443
 
-Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing, 4 data damaged, 5 server unreachable";
+Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
+4 data damaged, 5 server unreachable";
 
 /// Arguments of `pcc get`.
 #[derive(clap::Args, Debug)]

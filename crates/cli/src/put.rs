@@ -34,16 +34,18 @@ use stdin::Stdin;
 use upload::{Target, Uploaded};
 
 const EXAMPLES: &str = "\
-Examples:
-  PCC_TOKEN=… pcc put big.iso 'https://host:4433/#sha256=…'    to /big.iso there; run it again to go on after an
-                                                               interruption
-  pcc put big.iso https://host/other.iso --token-file t        under another name
-  pcc put logs https://host/                                   a whole directory, to /logs/
-  tar c . | pcc put - https://host/backup.tar                  as it comes
+Examples, with the address and the token that `pcc serve --writable` prints:
+  PCC_TOKEN=… pcc put big.iso 'https://host:4433/#sha256=…'
+      to /big.iso there; run it again to go on after an interruption
+  pcc put big.iso 'https://host:4433/other.iso#sha256=…' --token-file t
+      under another name
+  pcc put logs 'https://host:4433/#sha256=…'
+      a whole directory, to /logs/
+  tar c . | pcc put - 'https://host:4433/backup.tar#sha256=…'
+      as it comes
 
-The server prints the token when it is started with --writable.
-Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing, 4 data damaged, 5 server unreachable,
-130 interrupted";
+Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
+4 data damaged, 5 server unreachable, 130 interrupted";
 
 /// Upload a file, a directory or standard input
 ///

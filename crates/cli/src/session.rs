@@ -45,10 +45,25 @@ pub(crate) struct SessionArgs {
     pub(crate) json: bool,
 
     #[command(flatten)]
+    _always: AlwaysOn,
+
+    #[command(flatten)]
     sender: SenderArgs,
 
     #[command(flatten)]
     pub(crate) log: LogArgs,
+}
+
+/// Options that other tools need for what every transfer does here. Hands type them, so they are no mistake.
+#[derive(clap::Args, Debug)]
+struct AlwaysOn {
+    /// Always on: an interrupted transfer goes on where it stopped
+    #[arg(short = 'c', long = "continue", hide_short_help = true)]
+    _continue: bool,
+
+    /// Always on: a directory is moved with all that is in it
+    #[arg(short = 'r', long = "recursive", hide_short_help = true)]
+    _recursive: bool,
 }
 
 impl SessionArgs {

@@ -326,7 +326,7 @@ fn place(
             Ok(Some(Directory::new(url, path, directory.depth + 1)))
         }
         Kind::Other => {
-            Err("it is neither a file nor a directory that the server can read, or a link back to where it lies"
+            Err("it is neither a file nor a directory that the server can read, or a link out of what it serves, or back to where it lies"
                 .to_owned())
         }
     }

@@ -104,7 +104,9 @@ impl<'a> Exchange<'a> {
         let reason = self.reason().await;
         let url = self.target.url.short();
         Trouble::Final(match status {
-            StatusCode::UNAUTHORIZED => anyhow!("{url}: wrong token; the server prints the right one when it starts"),
+            StatusCode::UNAUTHORIZED => anyhow!(
+                "{url}: wrong token; whoever runs the server knows the right one: it made it at its start and printed it, or has it from PCC_TOKEN or --token-file"
+            ),
             StatusCode::UNPROCESSABLE_ENTITY => {
                 anyhow!("{url} arrived damaged: {reason}; run the command again").context(Failure::Integrity)
             }
