@@ -20,6 +20,8 @@ pub enum Measure {
     Completion,
     /// Its 95th percentile. Unit: ms.
     CompletionP95,
+    /// Time until the first flow is done, from its start; the rest of the run if it is not. Unit: ms.
+    FirstDone,
     /// Packets dropped by the bottleneck and on the wire over packets sent.
     Loss,
     /// Bytes sent for each useful one, as a QUIC sender has them.
@@ -61,6 +63,7 @@ impl Measure {
             Self::FirstShare => "share of the first flow".into(),
             Self::Completion => "done after, ms".into(),
             Self::CompletionP95 => "done after, p95, ms".into(),
+            Self::FirstDone => "first flow done after, ms".into(),
             Self::Loss => "loss".into(),
             Self::Waste => "waste".into(),
             Self::Added => "RTT added p50, ms".into(),
@@ -86,6 +89,7 @@ impl Measure {
             Self::FirstShare => "first-share",
             Self::Completion => "fct",
             Self::CompletionP95 => "fct-p95",
+            Self::FirstDone => "first-fct",
             Self::Loss => "loss",
             Self::Waste => "waste",
             Self::Added => "rtt-added",
@@ -123,6 +127,7 @@ impl Measure {
             Self::FirstShare => goodput(0, arrived)? / results.capacity(arrived, end).mbit(),
             Self::Completion => completion(results, 0.5)?,
             Self::CompletionP95 => completion(results, 0.95)?,
+            Self::FirstDone => first.finished.unwrap_or(end).saturating_sub(first.start).as_secs_f64() * 1e3,
             Self::Loss => {
                 let sent: u64 = results.flows.iter().map(|flow| flow.sent.packets).sum();
                 results.drops() as f64 / sent.max(1) as f64
