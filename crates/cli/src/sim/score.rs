@@ -153,7 +153,7 @@ mod tests {
     use pcc_lab::measure::Measure;
 
     /// What the lab has no measure for.
-    const OURS_ALONE: [&str; 4] = ["fair-part", "first-share", "last-part", "first-fct"];
+    const OURS_ALONE: [&str; 6] = ["fair-part", "first-share", "last-part", "first-fct", "frame-mean", "frame-most"];
 
     #[test]
     fn programs_read_the_lab_s_names() {

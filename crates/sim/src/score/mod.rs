@@ -1,5 +1,6 @@
 //! What is promised of PCC, as far as a simulation can judge it: a table of rows, and what they come to.
 
+mod draft;
 mod measure;
 mod table;
 mod wild;
@@ -10,12 +11,16 @@ pub use measure::Measure;
 pub const ROWS: &[Row] = &joined();
 
 /// The tables one after the other.
-const fn joined() -> [Row; table::ROWS.len() + wild::ROWS.len()] {
-    let mut all = [table::ROWS[0]; table::ROWS.len() + wild::ROWS.len()];
-    let mut place = 0;
-    while place < all.len() {
-        all[place] = if place < table::ROWS.len() { table::ROWS[place] } else { wild::ROWS[place - table::ROWS.len()] };
-        place += 1;
+const fn joined() -> [Row; OWN.len() + WILD.len() + DRAFT.len()] {
+    let mut all = [OWN[0]; OWN.len() + WILD.len() + DRAFT.len()];
+    let (tables, mut table, mut place) = ([OWN, WILD, DRAFT], 0, 0);
+    while table < tables.len() {
+        let mut row = 0;
+        while row < tables[table].len() {
+            all[place] = tables[table][row];
+            (row, place) = (row + 1, place + 1);
+        }
+        table += 1;
     }
     all
 }
@@ -24,7 +29,10 @@ use crate::cast::Cast;
 use crate::queue::{Policer, Queue};
 use crate::scenario::{Control, Flow, Scenario};
 use core::time::Duration;
+use draft::ROWS as DRAFT;
 use pcc_stats::quantile_of;
+use table::ROWS as OWN;
+use wild::ROWS as WILD;
 
 /// A promise: one measure on one path.
 #[derive(Clone, Copy, Debug)]
