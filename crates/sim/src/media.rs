@@ -110,12 +110,12 @@ impl Media {
 
     /// Makes the frames that are due, and gives up what is too old.
     pub(crate) fn make(&mut self, now: Timestamp) {
-        for stream in 0..STREAMS {
+        for (stream, kind) in KINDS.iter().enumerate() {
             while let Some(due) = self.due(stream).filter(|due| *due <= now) {
                 self.make_one(stream, due);
             }
             let late = |chunk: &Chunk| self.frames[chunk.frame].awaited + PATIENCE < now;
-            if KINDS[stream].may_be_given_up && self.waiting[stream].front().is_some_and(late) {
+            if kind.may_be_given_up && self.waiting[stream].front().is_some_and(late) {
                 self.waiting[stream].clear();
                 self.groups[stream] = None;
             }
