@@ -1,6 +1,7 @@
 //! What one direction of a path is like at one moment.
 
 use crate::loss::Loss;
+use crate::wifi;
 use core::fmt;
 use core::time::Duration;
 use pcc::units::{Bytes, Rate};
@@ -27,6 +28,10 @@ pub struct Conditions {
     /// keep the order), a packet arrives no earlier than the one before, so dense traffic arrives in clumps, near the
     /// upper end of the jitter.
     pub jitter_reorders: bool,
+    /// Mean of what a contended Wi-Fi channel adds to the delay, from 1 to 91 ms; zero: there is none. Packets keep their
+    /// order unless jitter reorders, so one packet that the radio sends again holds those behind it, and they arrive in a
+    /// clump. The model is that of draft-huitema-ccwg-c4-test.
+    pub wifi: Duration,
     /// Loss on the wire, behind the bottleneck: a lost packet has used capacity.
     pub loss: Loss,
     /// Share of packets that take a detour of [`Self::reorder_delay`] and are overtaken by those behind them.
@@ -47,6 +52,7 @@ impl Conditions {
             delay,
             jitter: Duration::ZERO,
             jitter_reorders: false,
+            wifi: Duration::ZERO,
             loss: Loss::NONE,
             reorder: 0.0,
             reorder_delay: Duration::ZERO,
@@ -80,6 +86,10 @@ impl Conditions {
         }
         short("delay", self.delay)?;
         short("jitter", self.jitter)?;
+        if !self.wifi.is_zero() && !(wifi::LEAST..=wifi::MOST).contains(&self.wifi) {
+            let (key, value) = ("wifi", format!("{:?}", self.wifi));
+            return Err(Impossible { key, value, rule: "the model's mean delay lies between 1 and 91 ms" });
+        }
         short("reorder", self.reorder_delay)?;
         for share in self.loss.probabilities() {
             probability("loss", share)?;

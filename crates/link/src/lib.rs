@@ -1,4 +1,4 @@
-//! A network path as a value: rate, buffer, delay, jitter, loss, reordering, duplication, and a schedule that changes
+//! A network path as a value: rate, buffer, delay, jitter, Wi-Fi, loss, reordering, duplication, and a schedule that changes
 //! them. Sans-IO and replayable from a seed: a [`Link`] is told of each packet when it comes in and answers at once
 //! when it comes out, or why it never will.
 //!
@@ -27,6 +27,7 @@ mod replay;
 mod rng;
 mod schedule;
 mod text;
+mod wifi;
 
 pub use conditions::{Conditions, Impossible, PACKET};
 pub use link::{Capacity, Count, Counters, Link, OneWay, Outcome, Reason};

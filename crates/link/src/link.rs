@@ -4,6 +4,7 @@ use crate::conditions::{Conditions, Impossible};
 use crate::loss::LossProcess;
 use crate::rng::Rng;
 use crate::schedule::{Schedule, Timeline, moment, nanos};
+use crate::wifi;
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
 use std::collections::VecDeque;
@@ -289,6 +290,9 @@ impl Link {
         let mut at = self.free_at.saturating_add(nanos(conditions.delay));
         if !conditions.jitter.is_zero() {
             at = at.saturating_add((self.delay_rng.unit() * nanos(conditions.jitter) as f64) as u64);
+        }
+        if !conditions.wifi.is_zero() {
+            at = at.saturating_add(wifi::extra(conditions.wifi, &mut self.delay_rng));
         }
         let detour = self.delay_rng.chance(conditions.reorder);
         if !conditions.jitter_reorders {

@@ -11,7 +11,7 @@ use pcc::units::{Bytes, Rate, Timestamp};
 /// How a link changes over time: rules, all of which hold at once; where two set the same thing at the same moment, the
 /// later in the list wins. Times count from [`Timestamp::ZERO`] of the clock that the link is fed with.
 ///
-/// A change takes effect at its exact moment, in the middle of a packet too: rate, delay, jitter, loss, reordering and
+/// A change takes effect at its exact moment, in the middle of a packet too: rate, delay, jitter, Wi-Fi, loss, reordering and
 /// duplication are those in force when the transmission of a packet ends (the rate: bit by bit), the buffer's size that
 /// in force when the packet comes in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,6 +51,8 @@ pub struct Change {
     pub delay: Option<Duration>,
     /// See [`Conditions::jitter`].
     pub jitter: Option<Duration>,
+    /// See [`Conditions::wifi`].
+    pub wifi: Option<Duration>,
     /// See [`Conditions::loss`].
     pub loss: Option<Loss>,
     /// See [`Conditions::reorder`].
@@ -61,11 +63,12 @@ pub struct Change {
 
 impl Change {
     fn apply(&self, to: &mut Conditions) {
-        let Self { rate, buffer, delay, jitter, loss, reorder, duplicate } = *self;
+        let Self { rate, buffer, delay, jitter, wifi, loss, reorder, duplicate } = *self;
         to.rate = rate.unwrap_or(to.rate);
         to.buffer = buffer.unwrap_or(to.buffer);
         to.delay = delay.unwrap_or(to.delay);
         to.jitter = jitter.unwrap_or(to.jitter);
+        to.wifi = wifi.unwrap_or(to.wifi);
         to.loss = loss.unwrap_or(to.loss);
         to.reorder = reorder.unwrap_or(to.reorder);
         to.duplicate = duplicate.unwrap_or(to.duplicate);

@@ -17,11 +17,16 @@ use pcc::units::{Bytes, Rate};
 
 /// The parameters of a path: name, example, meaning. Each may carry `up.` or `down.` before its name and then holds
 /// for that direction only (`rtt` may not: its halves are the two delays).
-pub const KEYS: [(&str, &str, &str); 13] = [
+pub const KEYS: [(&str, &str, &str); 14] = [
     ("rate", "rate=42Mbit", "speed of the bottleneck; needed (42M is 42Mbit, 42MB is eight times that)"),
     ("rtt", "rtt=800ms", "round-trip time without queues, half of it each way"),
     ("delay", "up.delay=10ms", "one-way delay"),
-    ("buffer", "buffer=7.5KB", "room for waiting packets; one bandwidth-delay product, but ten packets, if not given"),
+    (
+        "buffer",
+        "buffer=7.5KB",
+        "room for waiting packets: bytes, a time at the path's rate (buffer=100ms), or products of rate and RTT \
+                        (buffer=2bdp); one product, but ten packets, if not given",
+    ),
     (
         "loss",
         "loss=0.74%",
@@ -30,12 +35,13 @@ pub const KEYS: [(&str, &str, &str); 13] = [
     ),
     ("burst", "burst=8", "mean length in packets of the bursts in which `loss` comes"),
     ("jitter", "jitter=5ms", "up to this is added to each delay; jitter=5ms:reorder lets packets overtake"),
+    ("wifi", "wifi=7ms", "mean delay that a contended Wi-Fi channel adds: packets wait and arrive in clumps, in order"),
     ("reorder", "reorder=1%:5ms", "this share of packets takes a detour of that length"),
     ("duplicate", "duplicate=0.1%", "this share of packets arrives twice"),
     (
         "at",
         "at=10s:rate=5Mbit:loss=2%",
-        "from that time on; with rate, rtt, delay, buffer, loss, jitter, reorder, \
+        "from that time on; with rate, rtt, delay, buffer, loss, jitter, wifi, reorder, \
                                          duplicate",
     ),
     ("blackout", "blackout=10s/2s", "at 10 s all is lost for 2 s; blackout=10s/2s/60s: and again every 60 s"),
@@ -81,15 +87,52 @@ impl ParsePathError {
     }
 }
 
+/// The size of a buffer as it may be written.
+#[derive(Clone, Copy, Debug)]
+enum Room {
+    Bytes(Bytes),
+    /// What the bottleneck sends in so long.
+    Time(Duration),
+    /// So many products of rate and RTT.
+    Products(f64),
+}
+
+impl Room {
+    fn bytes(self, rate: Rate, rtt: Duration) -> Bytes {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Time(time) => rate * time,
+            Self::Products(count) => Bytes::new((count * rate.bytes_per_sec() * rtt.as_secs_f64()).round() as u64),
+        }
+    }
+}
+
+impl FromStr for Room {
+    type Err = String;
+
+    /// `7.5KB`, `100ms` or `1bdp`.
+    fn from_str(value: &str) -> Result<Self, String> {
+        if let Some(count) = value.strip_suffix("bdp") {
+            let count = number(count.trim())?;
+            return if count > 0.0 { Ok(Self::Products(count)) } else { Err(format!("`{value}` is no room")) };
+        }
+        // `s` ends a time and no count of bytes.
+        if value.ends_with('s') { Ok(Self::Time(duration(value)?)) } else { Ok(Self::Bytes(bytes(value)?)) }
+    }
+}
+
 /// What was written about one direction.
 #[derive(Clone, Debug, Default)]
 struct Side {
     rate: Option<Rate>,
     delay: Duration,
-    buffer: Option<Bytes>,
+    buffer: Option<Room>,
+    /// Places of rules that change the buffer, and to what.
+    rooms: Vec<(usize, Room)>,
     loss: Option<Loss>,
     burst: Option<f64>,
     jitter: (Duration, bool),
+    wifi: Duration,
     reorder: (f64, Duration),
     duplicate: f64,
     rules: Vec<Rule>,
@@ -173,7 +216,7 @@ impl Side {
         match key {
             "rate" => self.rate = Some(rate(value)?),
             "delay" => self.delay = duration(value)?,
-            "buffer" => self.buffer = Some(bytes(value)?),
+            "buffer" => self.buffer = Some(value.parse()?),
             "loss" => (self.loss, self.burst) = (Some(loss(value)?), None),
             "burst" => self.burst = Some(number(value)?),
             "duplicate" => self.duplicate = share(value)?,
@@ -184,11 +227,16 @@ impl Side {
                     Some((_, other)) => return Err(format!("`{other}` is not `reorder`")),
                 }
             }
+            "wifi" => self.wifi = duration(value)?,
             "reorder" => {
                 let (part, detour) = value.split_once(':').ok_or("needs the length of the detour")?;
                 self.reorder = (share(part)?, duration(detour)?);
             }
-            "at" => self.rules.push(at(value)?),
+            "at" => {
+                let (rule, room) = at(value)?;
+                self.rooms.extend(room.map(|room| (self.rules.len(), room)));
+                self.rules.push(rule);
+            }
             "blackout" => self.rules.push(blackout(value)?),
             "vary" => self.rules.push(vary(value)?),
             "trace" => self.rules.push(Rule::Replay(Replay::read(value)?)),
@@ -205,12 +253,23 @@ impl Side {
         self.rate.is_some() || self.rules.iter().any(|rule| matches!(rule, Rule::Replay(_)))
     }
 
-    fn finish(self, side: &'static str, rtt: Duration) -> Result<OneWay, ParsePathError> {
+    /// Gives the rules their buffers: at the rate and the RTT that a rule sets, or else at those that the path begins with.
+    fn resolve_rooms(&mut self, rate: Rate, rtt: Duration) {
+        for (place, room) in core::mem::take(&mut self.rooms) {
+            if let Some(Rule::At(_, change)) = self.rules.get_mut(place) {
+                let rtt = change.delay.map_or(rtt, |delay| delay * 2);
+                change.buffer = Some(room.bytes(change.rate.unwrap_or(rate), rtt));
+            }
+        }
+    }
+
+    fn finish(mut self, side: &'static str, rtt: Duration) -> Result<OneWay, ParsePathError> {
         let recorded = self.rules.iter().rev().find_map(|rule| match rule {
             Rule::Replay(replay) => Some(replay.mean_rate()),
             _ => None,
         });
         let rate = self.rate.or(recorded).ok_or_else(|| ParsePathError::no_rate(side))?;
+        self.resolve_rooms(rate, rtt);
         let loss = match (self.loss.unwrap_or(Loss::NONE), self.burst) {
             (loss, None) => loss,
             (Loss::Bernoulli(mean), Some(burst)) => Loss::in_bursts(mean, burst).ok_or_else(|| {
@@ -225,10 +284,13 @@ impl Side {
         let way = OneWay {
             conditions: Conditions {
                 rate,
-                buffer: self.buffer.unwrap_or_else(|| (rate * rtt).max(Bytes::new(10 * PACKET.get()))),
+                buffer: self
+                    .buffer
+                    .map_or_else(|| (rate * rtt).max(Bytes::new(10 * PACKET.get())), |room| room.bytes(rate, rtt)),
                 delay: self.delay,
                 jitter: self.jitter.0,
                 jitter_reorders: self.jitter.1,
+                wifi: self.wifi,
                 loss,
                 reorder: self.reorder.0,
                 reorder_delay: self.reorder.1,
@@ -242,25 +304,29 @@ impl Side {
 }
 
 /// `10s:rate=5Mbit:loss=2%`
-fn at(value: &str) -> Result<Rule, String> {
+fn at(value: &str) -> Result<(Rule, Option<Room>), String> {
     let mut items = value.split(':');
     let time = duration(items.next().unwrap_or_default())?;
-    let mut change = Change::default();
+    let (mut change, mut room) = (Change::default(), None);
     for item in items {
         let (key, value) = item.split_once('=').ok_or_else(|| format!("`{item}` is not KEY=VALUE"))?;
         match key {
             "rate" => change.rate = Some(rate(value)?),
             "rtt" => change.delay = Some(duration(value)? / 2),
             "delay" => change.delay = Some(duration(value)?),
-            "buffer" => change.buffer = Some(bytes(value)?),
+            "buffer" => room = Some(value.parse()?),
             "loss" => change.loss = Some(loss(value)?),
             "jitter" => change.jitter = Some(duration(value)?),
+            "wifi" => change.wifi = Some(duration(value)?),
             "reorder" => change.reorder = Some(share(value)?),
             "duplicate" => change.duplicate = Some(share(value)?),
             _ => return Err(format!("`{key}` cannot change")),
         }
     }
-    if change == Change::default() { Err("nothing changes".to_owned()) } else { Ok(Rule::At(time, change)) }
+    if change == Change::default() && room.is_none() {
+        return Err("nothing changes".to_owned());
+    }
+    Ok((Rule::At(time, change), room))
 }
 
 /// `10s/2s` or `10s/2s/60s`

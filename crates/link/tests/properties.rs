@@ -46,6 +46,10 @@ fn delays() -> impl Strategy<Value = Duration> {
     (0u64..1_000_000_000).prop_map(Duration::from_nanos)
 }
 
+fn wifis() -> impl Strategy<Value = Duration> {
+    (1_000_000u64..=91_000_000).prop_map(Duration::from_nanos)
+}
+
 fn losses() -> impl Strategy<Value = Loss> {
     prop_oneof![
         Just(Loss::NONE),
@@ -63,13 +67,14 @@ prop_compose! {
         delay in delays(),
         jitter in prop_oneof![Just(Duration::ZERO), delays()],
         jitter_reorders: bool,
+        wifi in prop_oneof![Just(Duration::ZERO), wifis()],
         loss in losses(),
         reorder in prop_oneof![Just(0.0), 0.0..=1.0],
         reorder_delay in delays(),
         duplicate in prop_oneof![Just(0.0), 0.0..=1.0],
     ) -> Conditions {
         let buffer = Bytes::new(buffer);
-        Conditions { rate, buffer, delay, jitter, jitter_reorders, loss, reorder, reorder_delay, duplicate }
+        Conditions { rate, buffer, delay, jitter, jitter_reorders, wifi, loss, reorder, reorder_delay, duplicate }
     }
 }
 
@@ -85,13 +90,15 @@ fn rules() -> impl Strategy<Value = Rule> {
         proptest::option::of(delays()),
         proptest::option::of(losses()),
         proptest::option::of(0.0..=1.0),
+        proptest::option::of(wifis()),
     )
-        .prop_map(|(rate, buffer, delay, loss, duplicate)| Change {
+        .prop_map(|(rate, buffer, delay, loss, duplicate, wifi)| Change {
             rate: Some(rate.unwrap_or(Rate::from_mbit(1.0))),
             buffer,
             delay,
             loss,
             duplicate,
+            wifi,
             ..Change::default()
         });
     prop_oneof![
@@ -322,6 +329,25 @@ proptest! {
         for quarter in quarters {
             binomial("a quarter of the jitter", quarter, 4000, 0.25);
         }
+    }
+
+    /// The model's delays have the mean asked for less half a millisecond for each packet that backs off, (1 − e⁻¹) of them.
+    #[test]
+    fn wifi_adds_the_mean_asked_for_less_the_partial_back_off(wifi in wifis(), seed: u64) {
+        let (rate, delay) = (Rate::from_mbit(100.0), Duration::from_millis(5));
+        let mut link = link(Conditions { wifi, ..Conditions::new(rate, delay) }, seed);
+        let base = rate.time_for(SIZE) + delay;
+        // So far apart that none waits for the one before.
+        let extra = |n: u32| {
+            let sent = Timestamp::ZERO + Duration::from_secs(1) * n;
+            (arrival(link.send(sent, SIZE)).unwrap().since(sent) - base).as_secs_f64() * 1e3
+        };
+        let extra: Vec<f64> = (0..10_000).map(extra).collect();
+        let mean = extra.iter().sum::<f64>() / extra.len() as f64;
+        let variance = extra.iter().map(|ms| (ms - mean) * (ms - mean)).sum::<f64>() / extra.len() as f64;
+        let expected = wifi.as_secs_f64() * 1e3 - 0.5 * (1.0 - (-1.0f64).exp());
+        let error = SIGMAS * (variance / extra.len() as f64).sqrt();
+        prop_assert!((mean - expected).abs() < error, "{} ms for {}", mean, expected);
     }
 
     #[test]

@@ -17,6 +17,7 @@ fn a_path_is_written_in_the_order_and_units_people_use() {
         "rate=100Mbit,rtt=30ms,buffer=375KB,blackout=10s/2s,blackout=20s/1s/30s",
         "rate=100Mbit,rtt=30ms,buffer=375KB,at=10s:rate=5Mbit:loss=2%,vary=5s:loss=0%..1%:walk=30%",
         "rate=100Mbit,rtt=30ms,buffer=375KB,up.at=10s:rate=5Mbit",
+        "rate=10Mbit,rtt=2ms,buffer=312KB,wifi=7ms,at=1s:rate=2Mbit:wifi=12ms",
     ] {
         assert_eq!(read(text).to_string(), text);
     }
@@ -29,6 +30,27 @@ fn what_is_left_out_has_a_sensible_value() {
     assert_eq!(read("rate=56kbit,rtt=1ms").up.conditions.buffer.get(), 15_000, "ten packets");
     assert_eq!((path.up.conditions.loss, path.up.conditions.duplicate), (Loss::NONE, 0.0));
     assert_eq!(path.up, path.down);
+}
+
+#[test]
+fn a_buffer_is_bytes_or_a_time_or_products_of_rate_and_rtt() {
+    for (text, up, down) in [
+        ("rate=80Mbit,rtt=100ms,buffer=1bdp", 1_000_000, 1_000_000),
+        ("buffer=0.5bdp,rate=80Mbit,rtt=100ms", 500_000, 500_000),
+        ("rate=80Mbit,rtt=100ms,buffer=20ms", 200_000, 200_000),
+        ("up.rate=8Mbit,down.rate=80Mbit,rtt=100ms,buffer=1bdp,up.buffer=30KB", 30_000, 1_000_000),
+        ("satellite,buffer=2bdp", 8_400_000, 8_400_000),
+    ] {
+        let path = read(text);
+        assert_eq!((path.up.conditions.buffer.get(), path.down.conditions.buffer.get()), (up, down), "{text}");
+        assert_eq!(read(&path.to_string()), path, "{text}");
+    }
+    // A change's buffer goes by its own rate and RTT, where it sets them.
+    let changed = |text: &str| read(&format!("rate=80Mbit,rtt=100ms,at=1s:{text}")).up;
+    assert_eq!(changed("buffer=1bdp"), changed("buffer=1MB"));
+    assert_eq!(changed("buffer=1bdp:rate=8Mbit"), changed("rate=8Mbit:buffer=100KB"));
+    assert_eq!(changed("rtt=10ms:buffer=2bdp"), changed("rtt=10ms:buffer=200KB"));
+    assert_eq!(changed("rate=8Mbit:buffer=20ms"), changed("rate=8Mbit:buffer=20KB"));
 }
 
 #[test]
@@ -109,6 +131,11 @@ fn a_wrong_path_is_refused_with_key_value_and_an_example() {
         ("rate=42Mbit,loss=ge/1%/2%/0%/1%,burst=3", "its own bursts"),
         ("rate=42Mbit,buffer=1KB", "`up.buffer=1.00 kB`: a buffer holds at least one packet"),
         ("rate=42Mbit,down.buffer=10", "`down.buffer=10 B`: a buffer holds at least one packet"),
+        ("rate=42Mbit,buffer=0bdp", "`0bdp` is no room; write it like buffer=7.5KB"),
+        ("rate=42Mbit,rtt=1ms,buffer=0.1bdp", "a buffer holds at least one packet"),
+        ("rate=42Mbit,buffer=10us", "a buffer holds at least one packet"),
+        ("rate=42Mbit,wifi=500us", "`up.wifi=500µs`: the model's mean delay lies between 1 and 91 ms"),
+        ("rate=42Mbit,wifi=100ms", "between 1 and 91 ms"),
         ("rate=1bit,rtt=1ms", "`up.rate=1 bit/s`: a link moves between"),
         ("rate=42Mbit,jitter=5ms:backwards", "`backwards` is not `reorder`"),
         ("rate=42Mbit,reorder=1%", "needs the length of the detour; write it like reorder=1%:5ms"),

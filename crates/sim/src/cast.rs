@@ -78,8 +78,11 @@ fn group(word: &str) -> Result<Vec<Flow>, String> {
         }
         None => (name, 1),
     };
+    let (name, is_call) = name.strip_suffix("+media").map_or((name, false), |name| (name, true));
     let (name, is_paced) = name.strip_suffix("+paced").map_or((name, false), |name| (name, true));
     let (name, utility) = name.split_once('/').map_or((name, None), |(name, utility)| (name, Some(utility)));
+    // A call is PCC's unless another sender is named.
+    let (name, is_call) = if name == "media" { ("pcc", true) } else { (name, is_call) };
     let control = Control::by_name(name).ok_or_else(|| {
         format!("nobody is called `{name}`: choose from {}, or write a rate like 20Mbit", Control::NAMES.join(", "))
     })?;
@@ -89,6 +92,9 @@ fn group(word: &str) -> Result<Vec<Flow>, String> {
         return Err("a sender is no slower and no faster than a link: write a rate between 1kbit and 1Tbit".into());
     }
     let mut flow = Flow { paced: is_paced, ..Flow::of(control) };
+    if is_call {
+        flow.source = Source::Media;
+    }
     if let Some(utility) = utility {
         if control != Control::Pcc {
             return Err("only pcc has a utility".into());
@@ -179,6 +185,15 @@ mod tests {
         assert_eq!(flows[6].config.utility.name(), "linear");
         assert_eq!((flows[5].via, flows[6].via), ((0, usize::MAX), (1, 2)));
         assert_eq!(flows[6].source, Source::OnOff { on: Duration::from_secs(1), off: Duration::from_secs(2) });
+    }
+
+    #[test]
+    fn a_call_is_sent_by_pcc_or_by_who_is_named() {
+        let Cast(flows) = "media media/linear cubic+media reno+paced+media".parse().unwrap();
+        assert!(flows.iter().all(|flow| flow.source == Source::Media));
+        let controls: Vec<_> = flows.iter().map(|flow| flow.control).collect();
+        assert_eq!(controls, [Control::Pcc, Control::Pcc, Control::Cubic, Control::Reno]);
+        assert_eq!((flows[1].config.utility.name(), flows[3].paced), ("linear", true));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod agenda;
 mod bottleneck;
 mod cast;
 mod host;
+mod media;
 mod queue;
 mod ranges;
 mod receiver;
@@ -33,6 +34,7 @@ mod world;
 
 pub use account::Sent;
 pub use cast::{Cast, ParseCastError};
+pub use media::FrameDelay;
 pub use queue::{Policer, Queue};
 pub use results::{FlowResult, Results, SAMPLE, Sample, WAIT};
 pub use scenario::{Acks, Control, Flow, HEADERS, Scenario, Source};

@@ -1,6 +1,7 @@
 //! What became of it.
 
 use crate::account::Sent;
+use crate::media::FrameDelay;
 use core::time::Duration;
 use pcc::units::{Bytes, Rate, Timestamp};
 use pcc_link::{Count, Counters, OneWay};
@@ -49,6 +50,8 @@ pub struct FlowResult {
     pub(crate) base_rtt: Duration,
     /// The first bottleneck that it went through, and the last.
     pub(crate) way: (u16, u16),
+    /// How late each frame of a call was, of audio and of the plain video.
+    pub frames: Vec<FrameDelay>,
     /// A sample each step.
     pub series: Vec<Sample>,
 }
@@ -70,6 +73,16 @@ impl FlowResult {
     pub fn waste(&self) -> Option<f64> {
         let useful = self.delivered.packets.saturating_sub(self.sent.spurious);
         (useful > 0).then(|| self.sent.packets as f64 / useful as f64)
+    }
+
+    /// Mean and largest delay of the frames of a call that were awaited after that time; `None` without frames.
+    pub fn frame_delay(&self, after: Duration) -> Option<(Duration, Duration)> {
+        let awaited = self.frames.iter().filter(|frame| frame.awaited >= Timestamp::ZERO + after);
+        let (mut count, mut sum, mut most) = (0, Duration::ZERO, Duration::ZERO);
+        for frame in awaited {
+            (count, sum, most) = (count + 1, sum + frame.delay, most.max(frame.delay));
+        }
+        (count > 0).then(|| (sum / count, most))
     }
 
     /// What arrived between two moments, by time: headers included.

@@ -35,6 +35,8 @@ pub enum Source {
     At(Rate),
     /// This much, all there from the start.
     Volume(Bytes),
+    /// A call: frames of audio and video, as draft-huitema-ccwg-c4-test has them.
+    Media,
     /// There is always more for so long, then nothing for so long, and so on.
     OnOff {
         /// With data.

@@ -33,6 +33,7 @@ enum State {
 struct Packet {
     sent: Timestamp,
     state: State,
+    size: Bytes,
 }
 
 pub(crate) struct Sender {
@@ -56,9 +57,10 @@ pub(crate) struct Sender {
     variation: Duration,
     loss_time: Option<Timestamp>,
     last_sent: Option<Timestamp>,
-    /// When the last train should have left, and what it has so far.
+    /// When the last train should have left, and what it has so far: packets and bytes.
     last_due: Option<Timestamp>,
     train: u32,
+    volume: Bytes,
     probe_count: u32,
     probes: u32,
     /// Scratch for newly lost packets, and for what an acknowledgement tells.
@@ -74,7 +76,7 @@ impl Sender {
             steering,
             size: flow.config.max_datagram_size,
             forgets: flow.forgets,
-            supply: Supply::new(flow.source, started),
+            supply: Supply::new(flow.source, started, flow.config.max_datagram_size),
             started,
             offset: 0.0,
             dither: flow.dither.then(|| Rng::new(flow.config.seed ^ 0x6469_7468)),
@@ -90,6 +92,7 @@ impl Sender {
             last_sent: None,
             last_due: None,
             train: 0,
+            volume: Bytes::ZERO,
             probe_count: 0,
             probes: 0,
             newly_lost: Vec::new(),
@@ -114,6 +117,11 @@ impl Sender {
         &self.steering
     }
 
+    /// Where the data comes from.
+    pub(crate) const fn supply(&mut self) -> &mut Supply {
+        &mut self.supply
+    }
+
     /// The number of the packet that leaves now, if one may. The host is `late` by so much with all that it does now.
     pub(crate) fn next_packet(&mut self, now: Timestamp, late: Duration) -> Option<u64> {
         if self.account.finished.is_some() {
@@ -127,9 +135,9 @@ impl Sender {
         }
         self.probes = self.probes.saturating_sub(1);
         let number = self.base + self.packets.len() as u64;
-        self.packets.push_back(Packet { sent: now, state: State::InFlight });
-        self.in_flight += self.size.get();
-        self.supply.take(self.size);
+        let size = self.supply.send(self.size);
+        self.packets.push_back(Packet { sent: now, state: State::InFlight, size });
+        self.in_flight += size.get();
         self.account.sent.packets += 1;
         let due = self.due();
         if late > LARGEST_DEBT && due + LARGEST_DEBT < now {
@@ -137,14 +145,15 @@ impl Sender {
         }
         if self.goes_on(now) {
             self.train += 1;
+            self.volume += size;
         } else {
             let wanted = self.leaves().since(due);
             self.last_due = Some(due.max((now - late.min(LARGEST_DEBT)) - wanted));
-            self.train = 1;
+            (self.train, self.volume) = (1, size);
             self.offset = self.dither.as_mut().map_or(0.0, Rng::unit);
         }
         self.last_sent = Some(now);
-        self.steering.on_packet_sent(now, number, self.size);
+        self.steering.on_packet_sent(now, number, size);
         Some(number)
     }
 
@@ -167,14 +176,9 @@ impl Sender {
         self.last_sent == Some(now) && self.train < self.steering.train_packets()
     }
 
-    /// Of the train that left last.
-    fn volume(&self) -> Bytes {
-        Bytes::new(self.size.get() * u64::from(self.train))
-    }
-
     /// When pacing allows the next train: the last one's time after it, at the rate in force now.
     fn due(&self) -> Timestamp {
-        self.last_due.map_or(self.started, |last| last + self.steering.rate().time_for(self.volume()))
+        self.last_due.map_or(self.started, |last| last + self.steering.rate().time_for(self.volume))
     }
 
     /// When it leaves: somewhere within its packet's time after that, a millisecond at most. None overtakes another, and the rate stays exact.
@@ -265,7 +269,7 @@ impl Sender {
         let packet = self.packets.get_mut(usize::try_from(number - self.base).ok()?)?;
         match packet.state {
             State::Acked => return None,
-            State::InFlight => self.in_flight -= self.size.get(),
+            State::InFlight => self.in_flight -= packet.size.get(),
             State::Lost => {
                 self.account.sent.spurious += 1;
                 self.supply.take(self.size);
@@ -315,8 +319,11 @@ impl Sender {
             }
         }
         for &(number, _) in &newly_lost {
-            self.in_flight -= self.size.get();
+            self.in_flight -= self.packets[(number - self.base) as usize].size.get();
             self.supply.give_back(self.size);
+            if let Some(media) = self.supply.media() {
+                media.lost(number);
+            }
             self.account.sent.lost += 1;
             if self.reports_on(number) {
                 self.steering.on_loss(now, number);

@@ -1,6 +1,7 @@
 //! A sender of whatever kind.
 
 use crate::account::Account;
+use crate::media::Media;
 use crate::receiver::Ack;
 use crate::scenario::{Control, Flow};
 use crate::sender::Sender;
@@ -57,6 +58,14 @@ impl Transport {
         match self {
             Self::Quic(sender) => sender.on_ack(now, ack),
             Self::Tcp(sender) => sender.on_ack(now, ack),
+        }
+    }
+
+    /// The call that it sends, if it sends one.
+    pub(crate) fn media(&mut self) -> Option<&mut Media> {
+        match self {
+            Self::Quic(sender) => sender.supply().media(),
+            Self::Tcp(sender) => sender.supply().media(),
         }
     }
 

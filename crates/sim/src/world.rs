@@ -3,10 +3,11 @@
 use crate::agenda::Agenda;
 use crate::bottleneck::{Bottleneck, Passed};
 use crate::host::Host;
+use crate::media::{self, Media};
 use crate::queue::Packet;
 use crate::receiver::{Ack, Receiver};
 use crate::results::{FlowResult, Results, Sample, WAIT};
-use crate::scenario::{Flow, HEADERS, Scenario};
+use crate::scenario::{Flow, HEADERS, Scenario, Source};
 use crate::transport::Transport;
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
@@ -14,6 +15,8 @@ use pcc_link::{Count, Impossible, Link, Outcome};
 
 /// An acknowledgement on the wire.
 const ACK_SIZE: Bytes = Bytes::new(60 + HEADERS);
+/// A receiver whose question was lost asks again after so long.
+const ASKS_AGAIN: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Copy, Debug)]
 enum What {
@@ -21,6 +24,10 @@ enum What {
     Data { flow: u32, number: u64, marked: bool },
     /// An acknowledgement reaches the sender.
     Ack { flow: u32, slot: u32 },
+    /// The receiver asks for a stream of a call, which it awaits since then.
+    Ask { flow: u32, stream: u8, since: Timestamp },
+    /// The sender is asked.
+    Asked { flow: u32, stream: u8, since: Timestamp },
     /// The receiver's timer.
     AckDue { flow: u32 },
     /// The sender's timer.
@@ -42,6 +49,7 @@ struct Peer {
     receiver: Receiver,
     host: Host,
     packet: Bytes,
+    headers: Bytes,
     ecn: bool,
     /// The first bottleneck that it goes through, and the last.
     way: (u16, u16),
@@ -91,7 +99,10 @@ pub fn run(scenario: &Scenario) -> Result<Results, Impossible> {
         step: scenario.step.max(Duration::from_micros(100)),
     };
     for (number, flow) in (0..).zip(&scenario.flows) {
-        world.agenda.plan(Timestamp::ZERO + flow.start, What::Wake { flow: number });
+        let start = Timestamp::ZERO + flow.start;
+        world.agenda.plan(start, What::Wake { flow: number });
+        let streams = if flow.source == Source::Media { media::STREAMS as u8 } else { 0 };
+        (0..streams).for_each(|stream| world.agenda.plan(start, What::Ask { flow: number, stream, since: start }));
     }
     world.agenda.plan(Timestamp::ZERO + world.step, What::Sample);
     world.agenda.plan(Timestamp::ZERO + WAIT, What::Wait);
@@ -113,6 +124,7 @@ impl Peer {
             receiver: Receiver::new(flow.acks, seed, flow.packets()),
             host: Host::new(flow, seed),
             packet: flow.packet(),
+            headers: Bytes::new(flow.headers),
             ecn: flow.ecn,
             way: scenario.way(flow),
             extra: flow.extra_rtt / 2,
@@ -124,6 +136,12 @@ impl Peer {
             series: Vec::new(),
             wake_at: Some(Timestamp::ZERO + flow.start),
         }
+    }
+
+    /// Bytes on the wire of the packet of that number: all are full but those of a call.
+    fn size(&mut self, number: u64) -> Bytes {
+        let headers = self.headers;
+        self.sender.media().map_or(self.packet, |media| media.size(number) + headers)
     }
 
     fn sample(&mut self, now: Timestamp) {
@@ -150,6 +168,13 @@ impl World {
         match what {
             What::Data { flow, number, marked } => self.arrive(flow, number, marked),
             What::AckDue { flow } => self.acknowledge(flow),
+            What::Ask { flow, stream, since } => self.ask(flow, stream, since),
+            What::Asked { flow, stream, since } => {
+                if let Some(media) = self.peers[flow as usize].sender.media() {
+                    media.begin(now, stream.into(), since);
+                    self.send(flow);
+                }
+            }
             What::Ack { flow, slot } => {
                 let (peer, ack) = (&mut self.peers[flow as usize], &mut self.acks[slot as usize]);
                 let came = *ack.came.get_or_insert(now);
@@ -201,12 +226,30 @@ impl World {
         let before = peer.receiver.ack_at;
         if peer.receiver.on_packet(now, number, marked) {
             peer.delivered.packets += 1;
-            peer.delivered.bytes += peer.packet;
+            let size = peer.size(number);
+            peer.delivered.bytes += size;
+            if let Some(media) = peer.sender.media() {
+                media.arrived(now, number);
+            }
         }
         match peer.receiver.ack_at {
             Some(at) if at <= now => self.acknowledge(flow),
             Some(at) if before != Some(at) => self.agenda.plan(at, What::AckDue { flow }),
             _ => {}
+        }
+    }
+
+    /// A receiver asks for a stream, over the way back of its first bottleneck, and again for the next second of video.
+    fn ask(&mut self, flow: u32, stream: u8, since: Timestamp) {
+        let (now, peer) = (self.now, &self.peers[flow as usize]);
+        let (extra, (first, _)) = (peer.extra, peer.way);
+        match self.ups[usize::from(first)].send(now, ACK_SIZE) {
+            Outcome::Delivered { at, .. } => self.agenda.plan(at + extra, What::Asked { flow, stream, since }),
+            Outcome::Dropped(_) => self.agenda.plan(now + ASKS_AGAIN, What::Ask { flow, stream, since }),
+        }
+        if since == now && Media::is_grouped(stream.into()) {
+            let next = now + media::GROUP;
+            self.agenda.plan(next, What::Ask { flow, stream, since: next });
         }
     }
 
@@ -234,8 +277,8 @@ impl World {
 
     /// A packet comes to a bottleneck.
     fn offer(&mut self, at: u16, flow: u32, number: u64, marked: bool) {
-        let (now, peer) = (self.now, &self.peers[flow as usize]);
-        let packet = Packet { flow, number, size: peer.packet.get(), came: now, ecn: peer.ecn, marked };
+        let (now, peer) = (self.now, &mut self.peers[flow as usize]);
+        let packet = Packet { flow, number, size: peer.size(number).get(), came: now, ecn: peer.ecn, marked };
         if let Some(passed) = self.downs[usize::from(at)].offer(now, packet) {
             self.forward(at, passed);
         }
@@ -310,6 +353,7 @@ impl World {
     }
 
     fn results(self, scenario: &Scenario) -> Results {
+        let end = Timestamp::ZERO + scenario.duration;
         let flows = self.peers.into_iter().zip(&scenario.flows).map(|(mut peer, flow)| {
             let account = peer.sender.take_account();
             let mut rtts = account.rtts;
@@ -323,6 +367,7 @@ impl World {
                 rtts,
                 base_rtt: scenario.base_rtt(flow),
                 way: peer.way,
+                frames: peer.sender.media().map_or(Vec::new(), |media| media.delays(end)),
                 series: peer.series,
             }
         });

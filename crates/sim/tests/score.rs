@@ -1,6 +1,6 @@
 //! What is promised of PCC, in the short form of `pcc sim score`: no row may fall behind what it has reached.
 
-use pcc_sim::score::{self, Figures, Judged, ROWS, Row, Size, Task};
+use pcc_sim::score::{self, Figures, Form, Judged, ROWS, Row, Size, Task};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -24,8 +24,8 @@ fn line(judged: &Judged) -> String {
 
 #[test]
 fn no_row_falls_behind_what_it_has_reached() {
-    let tasks = score::plan(ROWS, Size::Short, &[], &|_| {});
-    let judged = score::judge(ROWS, Size::Short, &[], &simulate(&tasks));
+    let tasks = score::plan(ROWS, &Form::of(Size::Short), &|_| {});
+    let judged = score::judge(ROWS, &Form::of(Size::Short), &simulate(&tasks));
     let behind = |row: &&Judged| row.problem.is_none() && !row.keeps(row.row.today.unwrap_or(row.row.must));
     let all: String = judged.iter().map(line).collect();
     let behind: String = judged.iter().filter(behind).map(line).collect();

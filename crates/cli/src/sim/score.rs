@@ -6,7 +6,7 @@ use crate::lab::bench::parse_shard;
 use crate::utility::Objective;
 use anyhow::anyhow;
 use pcc_lab::chart::{number, number_beside};
-use pcc_sim::score::{self, Judged, ROWS, Row, Size};
+use pcc_sim::score::{self, Form, Judged, ROWS, Row, Size};
 use std::io::Write as _;
 
 /// Who else is put into PCC's place.
@@ -25,6 +25,9 @@ pub(super) struct Args {
     /// Only these rows
     #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
     row: Vec<String>,
+    /// A directory with the recorded traces that row 30 replays, as mahimahi has them
+    #[arg(long, value_name = "DIR")]
+    traces: Option<String>,
     /// Only the I-th of N parts
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<(usize, usize)>,
@@ -52,9 +55,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let size = if args.short { Size::Short } else { Size::Whole };
     let peers: &[&'static str] = if args.no_peers { &[] } else { &PEERS };
     let ours = Ours::of(&args.objective)?;
-    let tasks = score::plan(&rows, size, peers, &|flow| ours.apply(flow));
+    let form = Form { size, peers, traces: args.traces.as_deref() };
+    let tasks = score::plan(&rows, &form, &|flow| ours.apply(flow));
     let figures = jobs::all(&tasks, score::Task::run);
-    let judged = score::judge(&rows, size, peers, &figures);
+    let judged = score::judge(&rows, &form, &figures);
     let mut out = std::io::stdout().lock();
     if args.json {
         let rows: Vec<_> = judged.iter().map(json).collect();
@@ -85,7 +89,7 @@ fn verdict(row: &Judged) -> &'static str {
 fn measure(row: &Row) -> String {
     let measure = row.measure.name();
     let measure = row.over.map_or(measure.clone(), |peer| format!("{measure} / {peer}'s"));
-    if row.worst { format!("worst {measure}") } else { measure }
+    row.statistic.of(&measure)
 }
 
 /// The measure as programs have it: as `pcc lab check` writes it.
@@ -93,7 +97,7 @@ fn metric(row: &Row) -> String {
     let metric = row.over.map_or(row.measure.metric(), |peer| format!("{}/{peer}", row.measure.metric()));
     let behind = row.over_behind.and_then(pcc_sim::Queue::name);
     let metric = behind.map_or(metric.clone(), |queue| format!("{metric} at {queue}"));
-    if row.worst { format!("worst {metric}") } else { metric }
+    row.statistic.of(&metric)
 }
 
 fn table(judged: &[Judged]) -> String {
@@ -149,7 +153,7 @@ mod tests {
     use pcc_lab::measure::Measure;
 
     /// What the lab has no measure for.
-    const OURS_ALONE: [&str; 3] = ["fair-part", "first-share", "last-part"];
+    const OURS_ALONE: [&str; 6] = ["fair-part", "first-share", "last-part", "first-fct", "frame-mean", "frame-most"];
 
     #[test]
     fn programs_read_the_lab_s_names() {

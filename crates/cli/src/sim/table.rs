@@ -14,6 +14,8 @@ pub(super) struct Line {
     added: [f64; 2],
     waste: Option<f64>,
     finished: Option<f64>,
+    /// Mean and largest delay of a call's frames. Unit: ms.
+    frames: Option<[f64; 2]>,
 }
 
 /// A flow lives from its start to its end or to that of the run.
@@ -40,6 +42,7 @@ pub(super) fn lines(scenario: &Scenario, results: &Results, names: &[String]) ->
             added: [0.5, 0.95].map(|quantile| ms(flow.added_rtt(quantile))),
             waste: flow.waste(),
             finished: flow.finished.map(|at| (at.saturating_sub(flow.start)).as_secs_f64()),
+            frames: flow.frame_delay(Duration::ZERO).map(|(mean, most)| [ms(mean), ms(most)]),
         }
     };
     names.iter().enumerate().map(line).collect()
@@ -73,6 +76,11 @@ pub(super) fn text(scenario: &Scenario, results: &Results, lines: &[Line]) -> St
             or_dash(line.finished),
         );
     }
+    for line in lines {
+        if let Some([mean, most]) = line.frames {
+            text += &format!("{}: frame delay mean {mean:.2}, largest {most:.2} ms\n", line.name);
+        }
+    }
     text += &format!("all: share {:.3}", results.share_after(Duration::ZERO));
     if let Some(jain) = jain(scenario, results) {
         text += &format!(", Jain at 1 s while all are there {jain:.3}");
@@ -93,6 +101,8 @@ pub(super) fn json(scenario: &Scenario, results: &Results, lines: &[Line]) -> Va
             "rtt_added_p95_ms": line.added[1],
             "waste": line.waste,
             "finished_s": line.finished,
+            "frame_delay_mean_ms": line.frames.map(|[mean, _]| mean),
+            "frame_delay_largest_ms": line.frames.map(|[_, most]| most),
         })
     };
     json!({

@@ -20,7 +20,7 @@ use std::path::Path;
 use target::Target;
 
 /// The scenarios that come with the program: name and text.
-const SUPPLIED: [(&str, &str); 38] = [
+const SUPPLIED: [(&str, &str); 41] = [
     ("application-limited", include_str!("../../../../scenarios/application-limited.toml")),
     ("beside-cubic", include_str!("../../../../scenarios/beside-cubic.toml")),
     ("black-out", include_str!("../../../../scenarios/black-out.toml")),
@@ -30,11 +30,14 @@ const SUPPLIED: [(&str, &str); 38] = [
     ("convergence", include_str!("../../../../scenarios/convergence.toml")),
     ("cs244-convergence", include_str!("../../../../scenarios/cs244-convergence.toml")),
     ("cs244-queue", include_str!("../../../../scenarios/cs244-queue.toml")),
+    ("deep-buffer-first", include_str!("../../../../scenarios/deep-buffer-first.toml")),
+    ("deep-buffer-second", include_str!("../../../../scenarios/deep-buffer-second.toml")),
     ("ecn", include_str!("../../../../scenarios/ecn.toml")),
     ("ecn-beside-cubic", include_str!("../../../../scenarios/ecn-beside-cubic.toml")),
     ("fq-loss", include_str!("../../../../scenarios/fq-loss.toml")),
     ("friendliness", include_str!("../../../../scenarios/friendliness.toml")),
     ("heavy-jitter", include_str!("../../../../scenarios/heavy-jitter.toml")),
+    ("heavy-loss", include_str!("../../../../scenarios/heavy-loss.toml")),
     ("incast", include_str!("../../../../scenarios/incast.toml")),
     ("incast-size", include_str!("../../../../scenarios/incast-size.toml")),
     ("inter-dc", include_str!("../../../../scenarios/inter-dc.toml")),

@@ -39,7 +39,7 @@ impl fmt::Display for Path {
 
 impl OneWay {
     /// The conditions as text; empty for what is not there.
-    fn items(&self) -> [(&'static str, String); 7] {
+    fn items(&self) -> [(&'static str, String); 8] {
         let c = &self.conditions;
         let unless = |absent: bool, text: String| if absent { String::new() } else { text };
         let reordering = if c.jitter_reorders { ":reorder" } else { "" };
@@ -52,6 +52,7 @@ impl OneWay {
                 "jitter",
                 unless(c.jitter.is_zero() && !c.jitter_reorders, format!("{}{reordering}", duration_text(c.jitter))),
             ),
+            ("wifi", unless(c.wifi.is_zero(), duration_text(c.wifi))),
             (
                 "reorder",
                 unless(
@@ -67,12 +68,13 @@ impl OneWay {
 fn rule_text(rule: &Rule) -> String {
     match rule {
         Rule::At(time, change) => {
-            let Change { rate, buffer, delay, jitter, loss, reorder, duplicate } = *change;
+            let Change { rate, buffer, delay, jitter, wifi, loss, reorder, duplicate } = *change;
             let items = [
                 rate.map(|value| format!("rate={}", rate_text(value))),
                 buffer.map(|value| format!("buffer={}", bytes_text(value))),
                 delay.map(|value| format!("delay={}", duration_text(value))),
                 jitter.map(|value| format!("jitter={}", duration_text(value))),
+                wifi.map(|value| format!("wifi={}", duration_text(value))),
                 loss.map(|value| format!("loss={}", loss_text(value))),
                 reorder.map(|value| format!("reorder={}", share_text(value))),
                 duplicate.map(|value| format!("duplicate={}", share_text(value))),

@@ -2,7 +2,7 @@
 
 use crate::measure::each;
 use pcc::utility::Utility;
-use pcc_sim::score::{Figures, Judged, ROWS, Row, Size, Task, judge, plan};
+use pcc_sim::score::{Figures, Form, Judged, ROWS, Row, Size, Task, judge, plan};
 use pcc_sim::{Control, Flow};
 use std::sync::Arc;
 
@@ -14,8 +14,11 @@ const MORE: u64 = 14;
 pub(crate) fn table(asked: &[String]) -> Result<String, String> {
     let is_number = |text: &&String| ROWS.iter().any(|row| row.number == text.as_str());
     let (numbers, utilities): (Vec<_>, Vec<_>) = asked.iter().partition(is_number);
-    let rows: Vec<Row> =
-        ROWS.iter().copied().filter(|row| numbers.is_empty() || numbers.iter().any(|one| *one == row.number)).collect();
+    let rows: Vec<Row> = ROWS
+        .iter()
+        .copied()
+        .filter(|row| row.is_of(Size::Short) && (numbers.is_empty() || numbers.iter().any(|one| *one == row.number)))
+        .collect();
     let mut variants = vec![None];
     for written in utilities {
         variants.push(Some(pcc::utility::parse(written).map_err(|error| error.to_string())?));
@@ -61,10 +64,10 @@ fn bounds(rows: &[Row], utility: Option<&Arc<dyn Utility>>) -> Result<Vec<Bound>
     };
     // What the peer reached whom a row is divided by does not change with PCC.
     let many: Vec<Row> = rows.iter().map(|row| Row { seeds: [row.seeds[0] + MORE; 2], over: None, ..*row }).collect();
-    let tasks = plan(&[rows, &many].concat(), Size::Short, &[], &ours);
+    let tasks = plan(&[rows, &many].concat(), &Form::of(Size::Short), &ours);
     let figures: Vec<Figures> = each(&tasks, |task: &Task| Ok(task.run()))?;
-    let short = judge(rows, Size::Short, &[], &figures);
-    let many = judge(&many, Size::Short, &[], &figures);
+    let short = judge(rows, &Form::of(Size::Short), &figures);
+    let many = judge(&many, &Form::of(Size::Short), &figures);
     Ok(short.iter().zip(&many).map(|(short, many)| bound(short, many)).collect())
 }
 

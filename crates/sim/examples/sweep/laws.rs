@@ -3,7 +3,7 @@
 use crate::measure::each;
 use crate::page::number;
 use pcc::control::Law;
-use pcc_sim::score::{Judged, ROWS, Row, Size, Task, judge, plan};
+use pcc_sim::score::{Form, Judged, ROWS, Row, Size, Task, judge, plan};
 use pcc_sim::{Cast, Control, Flow};
 
 /// Of each row at least.
@@ -53,8 +53,9 @@ pub(crate) fn page() -> Result<String, String> {
             }
         };
         let peers = if place == 0 { &PEERS[..] } else { &[] };
-        let tasks = plan(&rows, Size::Short, peers, &ours);
-        let judged = judge(&rows, Size::Short, peers, &each(&tasks, |task: &Task| Ok(task.run()))?);
+        let tasks = plan(&rows, &Form { peers, ..Form::of(Size::Short) }, &ours);
+        let judged =
+            judge(&rows, &Form { peers, ..Form::of(Size::Short) }, &each(&tasks, |task: &Task| Ok(task.run()))?);
         columns.insert(place, (name, judged.iter().map(|row| row.measured).collect()));
         for (number, peer) in peers.iter().enumerate() {
             columns.push((peer.to_uppercase(), judged.iter().map(|row| by_the_peer(row, number)).collect()));
@@ -82,7 +83,7 @@ fn table(rows: &[Row], columns: &[(String, Vec<Option<f64>>)]) -> String {
         let (sign, cells) = (if row.at_most { "≤" } else { "≥" }, columns.iter().map(cell).collect::<Vec<_>>());
         let measure =
             row.over.map_or(row.measure.name(), |peer| format!("{} / {}'s", row.measure.name(), peer.to_uppercase()));
-        let measure = if row.worst { format!("worst {measure}") } else { measure };
+        let measure = row.statistic.of(&measure);
         lines.push(format!(
             "| {} | {} | {measure} | {sign} {} | {} |",
             row.number,

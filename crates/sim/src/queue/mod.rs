@@ -23,6 +23,8 @@ pub enum Queue {
     DropTail,
     /// The same, and marks what comes while more than so many bytes wait: what DCTCP's switches do (RFC 8257 §3.1).
     Marking(Bytes),
+    /// The same, and marks every so-manieth packet whatever waits: marks that tell nothing.
+    MarkingEvery(u32),
     /// A drop-tail queue for each flow, served in turn, byte by byte (deficit round robin).
     Fair,
     /// `CoDel` (RFC 8289).
@@ -82,6 +84,7 @@ pub(crate) fn discipline(queue: Queue, buffer: Bytes, seed: u64) -> Option<Box<d
     match queue {
         Queue::DropTail => None,
         Queue::Marking(above) => Some(Box::new(Marking { fifo: Fifo::new(buffer), above: above.get() })),
+        Queue::MarkingEvery(every) => Some(Box::new(MarkingEvery { fifo: Fifo::new(buffer), every, came: 0 })),
         Queue::Fair => Some(Box::new(FairQueue::new(buffer, Within::DropTail))),
         Queue::Codel => Some(Box::new(CodelQueue::new(buffer))),
         Queue::FqCodel => Some(Box::new(FairQueue::new(buffer, Within::Codel))),
@@ -149,6 +152,29 @@ impl Discipline for Marking {
     }
 }
 
+/// A drop-tail queue that marks by counting.
+struct MarkingEvery {
+    fifo: Fifo,
+    every: u32,
+    came: u32,
+}
+
+impl Discipline for MarkingEvery {
+    fn enqueue(&mut self, mut packet: Packet) -> u64 {
+        self.came = (self.came + 1) % self.every.max(1);
+        packet.marked |= packet.ecn && self.came == 0;
+        u64::from(!self.fifo.push(packet))
+    }
+
+    fn dequeue(&mut self, _: Timestamp) -> (Option<Packet>, u64) {
+        (self.fifo.pop(), 0)
+    }
+
+    fn backlog(&self) -> u64 {
+        self.fifo.bytes()
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -167,5 +193,17 @@ pub(crate) mod tests {
         assert_eq!(queue.enqueue(packet(0, 10, 0)), 1, "full");
         let marked = (0..10).map(|_| queue.dequeue(Timestamp::ZERO).0.unwrap().marked);
         assert_eq!(marked.collect::<Vec<_>>(), [false, false, false, true, true, false, true, true, true, true]);
+    }
+
+    #[test]
+    fn every_so_manieth_packet_is_marked_whatever_waits() {
+        for (every, expected) in [(1, [true; 4]), (2, [false, true, false, true])] {
+            let mut queue = MarkingEvery { fifo: Fifo::new(15_000), every, came: 0 };
+            let mut mark = |number| {
+                queue.enqueue(Packet { ecn: true, ..packet(0, number, 0) });
+                queue.dequeue(Timestamp::ZERO).0.unwrap().marked
+            };
+            assert_eq!([0, 1, 2, 3].map(&mut mark), expected);
+        }
     }
 }

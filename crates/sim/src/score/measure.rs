@@ -20,6 +20,12 @@ pub enum Measure {
     Completion,
     /// Its 95th percentile. Unit: ms.
     CompletionP95,
+    /// Time until the first flow is done, from its start; the rest of the run if it is not. Unit: ms.
+    FirstDone,
+    /// Mean delay of the first flow's frames that are awaited after so many milliseconds. Unit: ms.
+    FrameMean(u32),
+    /// The largest of them. Unit: ms.
+    FrameMost(u32),
     /// Packets dropped by the bottleneck and on the wire over packets sent.
     Loss,
     /// Bytes sent for each useful one, as a QUIC sender has them.
@@ -61,6 +67,9 @@ impl Measure {
             Self::FirstShare => "share of the first flow".into(),
             Self::Completion => "done after, ms".into(),
             Self::CompletionP95 => "done after, p95, ms".into(),
+            Self::FirstDone => "first flow done after, ms".into(),
+            Self::FrameMean(_) => "mean frame delay, ms".into(),
+            Self::FrameMost(_) => "largest frame delay, ms".into(),
             Self::Loss => "loss".into(),
             Self::Waste => "waste".into(),
             Self::Added => "RTT added p50, ms".into(),
@@ -86,6 +95,9 @@ impl Measure {
             Self::FirstShare => "first-share",
             Self::Completion => "fct",
             Self::CompletionP95 => "fct-p95",
+            Self::FirstDone => "first-fct",
+            Self::FrameMean(_) => "frame-mean",
+            Self::FrameMost(_) => "frame-most",
             Self::Loss => "loss",
             Self::Waste => "waste",
             Self::Added => "rtt-added",
@@ -123,6 +135,9 @@ impl Measure {
             Self::FirstShare => goodput(0, arrived)? / results.capacity(arrived, end).mbit(),
             Self::Completion => completion(results, 0.5)?,
             Self::CompletionP95 => completion(results, 0.95)?,
+            Self::FirstDone => first.finished.unwrap_or(end).saturating_sub(first.start).as_secs_f64() * 1e3,
+            Self::FrameMean(after) => first.frame_delay(Duration::from_millis(after.into()))?.0.as_secs_f64() * 1e3,
+            Self::FrameMost(after) => first.frame_delay(Duration::from_millis(after.into()))?.1.as_secs_f64() * 1e3,
             Self::Loss => {
                 let sent: u64 = results.flows.iter().map(|flow| flow.sent.packets).sum();
                 results.drops() as f64 / sent.max(1) as f64

@@ -1,16 +1,38 @@
 //! What is promised of PCC, as far as a simulation can judge it: a table of rows, and what they come to.
 
+mod draft;
 mod measure;
 mod table;
+mod wild;
 
 pub use measure::Measure;
-pub use table::ROWS;
+
+/// All rows.
+pub const ROWS: &[Row] = &joined();
+
+/// The tables one after the other.
+const fn joined() -> [Row; OWN.len() + WILD.len() + DRAFT.len()] {
+    let mut all = [OWN[0]; OWN.len() + WILD.len() + DRAFT.len()];
+    let (tables, mut table, mut place) = ([OWN, WILD, DRAFT], 0, 0);
+    while table < tables.len() {
+        let mut row = 0;
+        while row < tables[table].len() {
+            all[place] = tables[table][row];
+            (row, place) = (row + 1, place + 1);
+        }
+        table += 1;
+    }
+    all
+}
 
 use crate::cast::Cast;
 use crate::queue::{Policer, Queue};
 use crate::scenario::{Control, Flow, Scenario};
 use core::time::Duration;
+use draft::ROWS as DRAFT;
 use pcc_stats::quantile_of;
+use table::ROWS as OWN;
+use wild::ROWS as WILD;
 
 /// A promise: one measure on one path.
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +53,14 @@ pub struct Row {
     pub policer: Option<(&'static str, &'static str)>,
     /// How long, in the short form and in the whole one. Unit: s.
     pub seconds: [u64; 2],
-    /// On how many seeds, in the short form and in the whole one.
+    /// On how many seeds, in the short form and in the whole one. None: the row is not of that form.
     pub seeds: [u64; 2],
     /// What is measured.
     pub measure: Measure,
-    /// The worst seed counts, not the median.
-    pub worst: bool,
+    /// What counts of the seeds.
+    pub statistic: Statistic,
+    /// The recorded trace that the path replays: a file of the directory that [`Form::traces`] names.
+    pub trace: Option<&'static str>,
     /// The measure is divided by what this peer reaches in PCC's place.
     pub over: Option<&'static str>,
     /// That peer has this queue instead.
@@ -51,6 +75,46 @@ pub struct Row {
     /// seeds and of 14 more come to, as many of them as it has, rounded to two digits. About one harmless change in fifty
     /// falls below that. `None` where `must` is harder. The example `sweep bounds` prints it.
     pub today: Option<f64>,
+}
+
+/// What the figures of several seeds come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    /// The median of them.
+    Median,
+    /// The worst of them.
+    Worst,
+    /// The worst of them over their median: 1 if the seed does not matter.
+    WorstOverMedian,
+}
+
+impl Statistic {
+    /// The name of a measure with what counts of its seeds.
+    pub fn of(self, measure: &str) -> String {
+        match self {
+            Self::Median => measure.to_owned(),
+            Self::Worst => format!("worst {measure}"),
+            Self::WorstOverMedian => format!("worst / median {measure}"),
+        }
+    }
+}
+
+/// How the table is judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Form<'a> {
+    /// How much of it.
+    pub size: Size,
+    /// Who else is put into PCC's place.
+    pub peers: &'a [&'static str],
+    /// Where recorded traces are.
+    pub traces: Option<&'a str>,
+}
+
+impl Form<'_> {
+    /// So much of the table, without peers and recorded traces.
+    pub const fn of(size: Size) -> Self {
+        Self { size, peers: &[], traces: None }
+    }
 }
 
 /// How much of the table is simulated.
@@ -131,13 +195,25 @@ impl Size {
 impl Row {
     fn key(&self, sender: &str, size: Size, seed: u64) -> String {
         let seconds = self.seconds[size.place()];
-        let (queue, policer) = (self.queue, self.policer);
-        format!("{} {} {queue:?} {} {policer:?} {sender} {seconds} {seed}", self.path, self.flows, self.ecn)
+        let (queue, policer, trace) = (self.queue, self.policer, self.trace.unwrap_or_default());
+        format!("{} {trace} {} {queue:?} {} {policer:?} {sender} {seconds} {seed}", self.path, self.flows, self.ecn)
+    }
+
+    /// Its path as [`pcc_link::Path`] reads it.
+    fn path_text(&self, traces: Option<&str>) -> Result<String, String> {
+        match (self.trace, traces) {
+            (None, _) => Ok(self.path.to_owned()),
+            (Some(file), Some(traces)) => Ok(format!("{},down.trace={traces}/{file}", self.path)),
+            (Some(file), None) => {
+                Err(format!("NOT RUN: needs the recorded trace {file}: name its directory with --traces"))
+            }
+        }
     }
 
     /// The simulation of one seed with `sender` in PCC's place; `ours` has the last word on PCC's flows.
-    fn scenario(&self, sender: &str, size: Size, seed: u64, ours: &dyn Fn(&mut Flow)) -> Result<Scenario, String> {
-        let path = self.path.parse().map_err(|error| format!("{}: {error}", self.path))?;
+    fn scenario(&self, sender: &str, form: &Form<'_>, seed: u64, ours: &dyn Fn(&mut Flow)) -> Result<Scenario, String> {
+        let path = self.path_text(form.traces)?;
+        let path = path.parse().map_err(|error| format!("{path}: {error}"))?;
         let cast: Result<Cast, _> = self.flows.parse();
         let Cast(mut flows) = cast.map_err(|error| error.to_string())?;
         let instead = Control::by_name(sender).ok_or_else(|| format!("nobody is called {sender}"))?;
@@ -158,7 +234,7 @@ impl Row {
             let (rate, burst) = (rate.parse(), burst.parse());
             rate.ok().zip(burst.ok()).map(|(rate, burst)| Policer { rate, burst }).ok_or("no policer")
         });
-        let (policer, duration) = (policer.transpose()?, Duration::from_secs(self.seconds[size.place()]));
+        let (policer, duration) = (policer.transpose()?, Duration::from_secs(self.seconds[form.size.place()]));
         Ok(Scenario { queue: self.queue, policer, ..Scenario::new(path, flows, seed, duration) })
     }
 
@@ -173,6 +249,11 @@ impl Row {
         Self { queue: self.over_behind.unwrap_or(self.queue), ..*self }
     }
 
+    /// Whether it is judged in that form.
+    pub fn is_of(&self, size: Size) -> bool {
+        self.seeds[size.place()] > 0
+    }
+
     /// Whether such a figure keeps this limit.
     pub fn is_kept_by(&self, limit: f64, value: f64) -> bool {
         if self.at_most { value <= limit } else { value >= limit }
@@ -180,26 +261,29 @@ impl Row {
 
     /// What so many seeds, sorted, come to.
     pub fn figure(&self, sorted: &[f64]) -> Option<f64> {
-        match (self.worst, self.at_most) {
-            (false, _) => quantile_of(sorted, 0.5),
-            (true, true) => sorted.last().copied(),
-            (true, false) => sorted.first().copied(),
+        let median = quantile_of(sorted, 0.5)?;
+        let worst = if self.at_most { *sorted.last()? } else { *sorted.first()? };
+        match self.statistic {
+            Statistic::Median => Some(median),
+            Statistic::Worst => Some(worst),
+            Statistic::WorstOverMedian => (median > 0.0).then_some(worst / median),
         }
     }
 }
 
 /// All simulations that these rows need, each once.
-pub fn plan(rows: &[Row], size: Size, peers: &[&'static str], ours: &dyn Fn(&mut Flow)) -> Vec<Task> {
+pub fn plan(rows: &[Row], form: &Form<'_>, ours: &dyn Fn(&mut Flow)) -> Vec<Task> {
+    let size = form.size;
     let mut tasks: Vec<Task> = Vec::new();
     for row in rows {
-        for (sender, row) in row.senders(peers) {
+        for (sender, row) in row.senders(form.peers) {
             for seed in 1..=row.seeds[size.place()] {
                 let key = row.key(sender, size, seed);
                 if let Some(task) = tasks.iter_mut().find(|task| task.key == key) {
                     if !task.measures.contains(&row.measure) {
                         task.measures.push(row.measure);
                     }
-                } else if let Ok(scenario) = row.scenario(sender, size, seed, ours) {
+                } else if let Ok(scenario) = row.scenario(sender, form, seed, ours) {
                     tasks.push(Task { key, scenario, measures: vec![row.measure] });
                 }
             }
@@ -208,8 +292,9 @@ pub fn plan(rows: &[Row], size: Size, peers: &[&'static str], ours: &dyn Fn(&mut
     tasks
 }
 
-/// The rows, judged by the figures of their tasks.
-pub fn judge(rows: &[Row], size: Size, peers: &[&'static str], figures: &[Figures]) -> Vec<Judged> {
+/// The rows of this form, judged by the figures of their tasks.
+pub fn judge(rows: &[Row], form: &Form<'_>, figures: &[Figures]) -> Vec<Judged> {
+    let (size, peers) = (form.size, form.peers);
     let one = |row: &Row| {
         let of = |sender: &str, row: &Row| {
             let seeds = (1..=row.seeds[size.place()]).filter_map(|seed| {
@@ -230,10 +315,10 @@ pub fn judge(rows: &[Row], size: Size, peers: &[&'static str], figures: &[Figure
             seeds,
             by: by.filter(|_| row.over.is_some()),
             peers: peers.iter().map(|peer| (*peer, row.figure(&of(peer, row)))).collect(),
-            problem: row.scenario("pcc", size, 1, &|_| {}).err(),
+            problem: row.scenario("pcc", form, 1, &|_| {}).err(),
         }
     };
-    rows.iter().map(one).collect()
+    rows.iter().filter(|row| row.is_of(size)).map(one).collect()
 }
 
 #[cfg(test)]
@@ -241,11 +326,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_can_be_simulated_or_lacks_a_utility_only() {
+    fn every_row_can_be_simulated_or_says_what_it_lacks() {
         for row in ROWS {
-            match row.scenario("pcc", Size::Short, 1, &|_| {}) {
+            match row.scenario("pcc", &Form::of(Size::Short), 1, &|_| {}) {
                 Ok(scenario) => assert!(scenario.path.links(1).is_ok(), "{}", row.case),
-                Err(problem) => assert!(problem.contains("no utility"), "{} {}: {problem}", row.number, row.case),
+                Err(problem) => {
+                    let is_told = problem.contains("no utility") || row.trace.is_some() && problem.contains("--traces");
+                    assert!(is_told, "{} {}: {problem}", row.number, row.case);
+                }
             }
             let is_easier = if row.at_most { row.goal > row.must } else { row.goal < row.must };
             assert!(!is_easier, "{} {}: the goal is easier than what must be", row.number, row.case);
@@ -256,7 +344,7 @@ mod tests {
     fn a_simulation_that_several_rows_need_is_run_once() {
         let rows: Vec<Row> = ROWS.iter().copied().filter(|row| row.number == "21").collect();
         assert_eq!(rows.len(), 2);
-        let tasks = plan(&rows, Size::Short, &[], &|_| {});
+        let tasks = plan(&rows, &Form::of(Size::Short), &|_| {});
         assert_eq!(tasks.len() as u64, rows[0].seeds[0]);
         assert!(tasks.iter().all(|task| task.measures.len() == 2));
     }
@@ -264,19 +352,35 @@ mod tests {
     #[test]
     fn the_median_and_the_worst_seed_are_told_apart() {
         let row = Row { number: "0", ..ROWS[0] };
-        let row = Row { seeds: [3, 3], over: None, at_most: false, worst: false, ..row };
+        let row = Row { seeds: [3, 3], over: None, at_most: false, statistic: Statistic::Median, ..row };
         let figures = three(&row, "pcc", [0.9, 0.2, 0.7]);
-        let measured = |row: Row| judge(&[row], Size::Short, &[], &figures)[0].measured;
+        let measured = |row: Row| judge(&[row], &Form::of(Size::Short), &figures)[0].measured;
         assert_eq!(measured(row), Some(0.7));
-        assert_eq!(measured(Row { worst: true, ..row }), Some(0.2));
+        assert_eq!(measured(Row { statistic: Statistic::Worst, ..row }), Some(0.2));
+        assert_eq!(measured(Row { statistic: Statistic::WorstOverMedian, ..row }), Some(0.2 / 0.7));
     }
 
     #[test]
     fn what_is_measured_by_a_peer_lies_within_the_range_of_its_seeds() {
-        let row = Row { seeds: [3, 3], over: Some("bbr"), at_most: false, worst: false, ..ROWS[0] };
+        let row = Row { seeds: [3, 3], over: Some("bbr"), at_most: false, statistic: Statistic::Median, ..ROWS[0] };
         let figures = [three(&row, "pcc", [0.9, 0.6, 0.75]), three(&row, "bbr", [0.5, 0.4, 0.6])].concat();
-        let judged = &judge(&[row], Size::Short, &[], &figures)[0];
+        let judged = &judge(&[row], &Form::of(Size::Short), &figures)[0];
         assert_eq!((judged.measured, judged.range()), (Some(1.5), Some([1.2, 1.8])));
+    }
+
+    #[test]
+    fn a_row_without_seeds_in_a_form_is_not_judged_there() {
+        let row = Row { seeds: [0, 3], ..ROWS[0] };
+        assert!(judge(&[row], &Form::of(Size::Short), &[]).is_empty());
+        assert_eq!(judge(&[row], &Form::of(Size::Whole), &[]).len(), 1);
+    }
+
+    #[test]
+    fn a_row_that_needs_a_trace_is_not_run_without_one() {
+        let row = Row { trace: Some("lte.trace"), ..ROWS[0] };
+        assert!(plan(&[row], &Form::of(Size::Short), &|_| {}).is_empty());
+        let judged = &judge(&[row], &Form::of(Size::Short), &[])[0];
+        assert!(judged.measured.is_none() && judged.problem.as_ref().unwrap().starts_with("NOT RUN"));
     }
 
     fn three(row: &Row, sender: &str, values: [f64; 3]) -> Vec<Figures> {

@@ -1,13 +1,13 @@
 //! The promises. Numbers of rows are those of `pcc lab check`; a figure that is missed is told as missed.
 
-use super::Row;
 use super::measure::Measure::{
     Added, AddedP95, Completion, CompletionP95, Convergence, DarkRate, Deviation, FairPart, FirstShare, Headroom,
     Imbalance, Incast, Jain, LastPart, Loss, Power, Recovered, Share, Waste,
 };
+use super::{Row, Statistic};
 use crate::queue::Queue;
 
-const fn row(
+pub(super) const fn row(
     number: &'static str,
     case: &'static str,
     path: &'static str,
@@ -26,7 +26,8 @@ const fn row(
         seconds: [12, 60],
         seeds: [2, 5],
         measure,
-        worst: false,
+        statistic: Statistic::Median,
+        trace: None,
         over: None,
         over_behind: None,
         must,
@@ -37,41 +38,45 @@ const fn row(
 }
 
 impl Row {
-    const fn most(self) -> Self {
+    pub(super) const fn most(self) -> Self {
         Self { at_most: true, ..self }
     }
 
     /// Seconds and seeds of the short form and of the whole one.
-    const fn long(self, seconds: [u64; 2], seeds: [u64; 2]) -> Self {
+    pub(super) const fn long(self, seconds: [u64; 2], seeds: [u64; 2]) -> Self {
         Self { seconds, seeds, ..self }
     }
 
-    const fn over(self, peer: &'static str) -> Self {
+    pub(super) const fn over(self, peer: &'static str) -> Self {
         Self { over: Some(peer), ..self }
     }
 
-    const fn behind(self, queue: Queue) -> Self {
+    pub(super) const fn behind(self, queue: Queue) -> Self {
         Self { queue, ..self }
     }
 
     /// The peer is behind this queue.
-    const fn over_behind(self, peer: &'static str, queue: Queue) -> Self {
+    pub(super) const fn over_behind(self, peer: &'static str, queue: Queue) -> Self {
         Self { over_behind: Some(queue), ..self.over(peer) }
     }
 
-    const fn worst(self) -> Self {
-        Self { worst: true, ..self }
+    pub(super) const fn worst(self) -> Self {
+        Self { statistic: Statistic::Worst, ..self }
     }
 
-    const fn marks(self, queue: Queue) -> Self {
+    pub(super) const fn worst_over_median(self) -> Self {
+        Self { statistic: Statistic::WorstOverMedian, ..self }
+    }
+
+    pub(super) const fn marks(self, queue: Queue) -> Self {
         Self { queue, ecn: true, ..self }
     }
 
-    const fn policed(self, rate: &'static str, burst: &'static str) -> Self {
+    pub(super) const fn policed(self, rate: &'static str, burst: &'static str) -> Self {
         Self { policer: Some((rate, burst)), ..self }
     }
 
-    const fn today(self, value: f64) -> Self {
+    pub(super) const fn today(self, value: f64) -> Self {
         Self { today: Some(value), ..self }
     }
 }
@@ -96,14 +101,14 @@ const PROTEUS: [&str; 3] = [
 ];
 const CODEL: &str = "rate=40Mbit,rtt=40ms,buffer=1MB";
 
-/// All rows.
-pub const ROWS: &[Row] = &[
+/// The papers' paths, and those of this project.
+pub(super) const ROWS: &[Row] = &[
     row("1", "no loss", "clean", "pcc", Share, [0.95, 0.95]),
     row("1", "loss 0.1 %", "clean,loss=0.1%", "pcc", Share, [0.95, 0.95]),
     row("1", "loss 1 %", "clean,loss=1%", "pcc", Share, [0.95, 0.95]),
     row("1", "loss 2 %", "clean,loss=2%", "pcc", Share, [0.85, 0.95]),
     row("1", "loss 4 %", "clean,loss=4%", "pcc", Share, [0.85, 0.95]),
-    row("1", "loss 8 %", "clean,loss=8%", "pcc", Share, [0.2, 0.2]).most(),
+    row("1", "loss 8 %, safe", "clean,loss=8%", "pcc/safe", Share, [0.2, 0.2]).most().today(0.38),
     row("1k", "60 ms, 750 KB, loss 1 %", "rate=100Mbit,rtt=60ms,buffer=750KB,loss=1%", "pcc", Share, [0.85, 0.95]),
     row("1k", "60 ms, 750 KB, loss 5 %", "rate=100Mbit,rtt=60ms,buffer=750KB,loss=5%", "pcc", Share, [0.88, 0.95])
         .long([12, 60], [6, 6]),

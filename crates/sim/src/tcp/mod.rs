@@ -43,6 +43,8 @@ pub(crate) struct Tcp {
     started: Timestamp,
     control: Box<dyn Control>,
     board: Scoreboard,
+    /// The number with which each segment of a call left first.
+    firsts: Vec<u64>,
     recovery: Recovery,
     sampler: Sampler,
     train: Train,
@@ -76,11 +78,12 @@ impl Tcp {
         Self {
             account: Account::default(),
             size,
-            supply: Supply::new(flow.source, started),
+            supply: Supply::new(flow.source, started, size),
             started,
             train: Train::new(flow.paced || flow.control == Which::Bbr, size),
             control,
             board: Scoreboard::default(),
+            firsts: Vec::new(),
             recovery: Recovery::default(),
             sampler: Sampler::default(),
             known: Ranges::default(),
@@ -98,6 +101,11 @@ impl Tcp {
             window_limited: false,
             most_in_flight: 0,
         }
+    }
+
+    /// Where the data comes from.
+    pub(crate) const fn supply(&mut self) -> &mut Supply {
+        &mut self.supply
     }
 
     pub(crate) fn bytes_in_flight(&self) -> u64 {
@@ -180,6 +188,16 @@ impl Tcp {
         let number = self.board.send(self.sampler.stamp());
         self.recovery.on_sent();
         self.supply.take(self.size);
+        if let Some(media) = self.supply.media() {
+            let first = self.board.repeated().and_then(|segment| self.firsts.get(usize::try_from(segment).ok()?));
+            match first {
+                Some(first) => media.send_again(*first),
+                None => {
+                    self.firsts.push(number);
+                    media.send()
+                }
+            };
+        }
         self.account.sent.packets += 1;
         self.last_sent = Some(now);
         self.most_in_flight = self.most_in_flight.max(self.board.in_flight());

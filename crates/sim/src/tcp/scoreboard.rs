@@ -93,6 +93,11 @@ impl Scoreboard {
         self.repeat.len()
     }
 
+    /// The segment that left last, if it had left before.
+    pub(super) fn repeated(&self) -> Option<u64> {
+        self.sent.back().filter(|packet| packet.is_repeated).map(|packet| packet.segment)
+    }
+
     /// Whether nothing was ever sent.
     pub(super) fn is_new(&self) -> bool {
         self.base == 0 && self.sent.is_empty()
