@@ -152,15 +152,10 @@ fn a_file_alone_races_over_the_usual_path() {
 
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "needs root's network namespaces: make test"]
 fn the_kernels_tcp_carries_the_same_file_over_the_same_path() {
     let dir = folder();
     let done = pcc(dir.path(), &[PATH, "file", "-C", "pcc", "--kernel", "--serial", "--json"]);
-    let error = text(&done.stderr);
-    if error.contains("--kernel cannot run here") {
-        assert_eq!((done.status.code(), error.lines().count()), (Some(1), 1), "{error}");
-        // `make test` says that it did not run.
-        return;
-    }
     assert!(done.status.success(), "{done:?}");
     let last: Value = serde_json::from_str(text(&done.stdout).lines().last().unwrap()).unwrap();
     let results = last["results"].as_array().unwrap();

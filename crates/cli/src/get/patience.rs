@@ -101,10 +101,11 @@ impl Clock {
         self.asked += time;
     }
 
-    /// How long to wait before the next attempt; `None` if none is worth making.
-    fn next(&mut self, random: f64) -> Option<Duration> {
+    /// How long to wait before the next attempt, beyond the pause that the server asks for, so that clients which are told
+    /// the same do not come at once; `None` if no attempt is worth making. The last attempt is at the time to give up.
+    fn next(&mut self, pause: Duration, random: f64) -> Option<Duration> {
         let left = self.give_up.saturating_sub(self.progress.since.elapsed());
-        (!left.is_zero()).then(|| self.backoff.next(random).min(left))
+        (!left.is_zero()).then(|| (pause + self.backoff.next(random)).min(left))
     }
 }
 
@@ -193,9 +194,10 @@ impl<'a> Patience<'a> {
             Trouble::Passing(reason) => reason,
             Trouble::Final(error) => return Err(error),
         };
-        let refused = reason.is::<Refused>();
+        let refusal = reason.downcast_ref::<Refused>();
+        let (refused, pause) = (refusal.is_some(), refusal.and_then(Refused::pause).unwrap_or_default());
         // A server that refuses everything must not do so for the whole time with each of a million files.
-        let next = if refused && self.source.is_overdue() { None } else { self.clock.next(random()) };
+        let next = if refused && self.source.is_overdue() { None } else { self.clock.next(pause, random()) };
         let Some(wait) = next else {
             let alone = refused || self.source.progressed_after(self.clock.progress.since);
             let error = reason.context(GaveUp(self.clock.give_up));
@@ -228,9 +230,20 @@ mod tests {
             assert!(!clock.arrived(10, Instant::now()));
         }
         assert_eq!(clock.deadline(), begun + MINUTE);
-        assert!(clock.next(0.0).is_some());
+        assert!(clock.next(Duration::ZERO, 0.0).is_some());
         pass(Duration::from_secs(1)).await;
-        assert_eq!(clock.next(0.0), None);
+        assert_eq!(clock.next(Duration::ZERO, 0.0), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_s_pause_is_kept_but_not_beyond_giving_up() {
+        let (mut clock, asked) = (Clock::new(MINUTE), Duration::from_secs(5));
+        for random in [0.0, 1.0] {
+            let wait = clock.next(asked, random).unwrap();
+            assert!(wait > asked && wait < asked + Duration::from_secs(1), "{wait:?}");
+        }
+        pass(MINUTE - Duration::from_secs(2)).await;
+        assert_eq!(clock.next(asked, 0.0), Some(Duration::from_secs(2)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -251,7 +264,7 @@ mod tests {
             clock.repeated(1_000_000, Instant::now());
         }
         assert!(clock.deadline() > Instant::now());
-        assert_eq!(clock.next(0.0), None, "no new byte in two minutes");
+        assert_eq!(clock.next(Duration::ZERO, 0.0), None, "no new byte in two minutes");
     }
 
     #[tokio::test(start_paused = true)]
@@ -272,7 +285,7 @@ mod tests {
         let mut clock = Clock::new(MINUTE);
         pass(10 * MINUTE).await;
         clock.excuse(10 * MINUTE);
-        assert!(clock.deadline() == Instant::now() + MINUTE && clock.next(0.0).is_some());
+        assert!(clock.deadline() == Instant::now() + MINUTE && clock.next(Duration::ZERO, 0.0).is_some());
     }
 
     #[tokio::test(start_paused = true)]
@@ -301,6 +314,6 @@ mod tests {
         pass(MINUTE).await;
         clock.asked = Instant::now();
         assert_eq!(clock.deadline(), Instant::now() + LEAST_PATIENCE);
-        assert_eq!(clock.next(0.0), None);
+        assert_eq!(clock.next(Duration::ZERO, 0.0), None);
     }
 }

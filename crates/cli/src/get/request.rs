@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes};
 use core::time::Duration;
 use h3::error::StreamError;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, TRAILER};
-use http::header::{DATE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE};
+use http::header::{DATE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, request};
 use pcc_quic::http3::RequestStream;
 use std::time::SystemTime;
@@ -20,6 +20,10 @@ const MOST_INTERIM: usize = 16;
 
 /// A time of change is a validator once it is so long past: within its grain a file can change twice (RFC 9110 §8.8.2.2).
 const GRAIN: Duration = Duration::from_secs(1);
+
+/// The longest pause that a server may ask for: longer than any of `pcc serve`, and short enough that a server cannot make a
+/// client wait for hours.
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Why a request was not answered as hoped.
 #[derive(Debug)]
@@ -51,9 +55,46 @@ pub(crate) enum Refused {
     /// Any other.
     #[error("the server answered {status} for {url}")]
     Other { url: String, status: StatusCode },
+    /// For now only: the server says after which time to ask again.
+    #[error("{why}; it asks for a pause of {}", humantime::format_duration(*.pause))]
+    Later { why: String, pause: Duration },
     /// In words of its own.
     #[error("{0}")]
     Told(String),
+}
+
+impl Refused {
+    /// A refusal for now, with the pause that the answer asks for, if it does.
+    pub(crate) fn for_now(why: String, headers: &HeaderMap) -> Self {
+        match retry_after(headers, SystemTime::now()) {
+            Some(pause) => Self::Later { why, pause },
+            None => Self::Told(why),
+        }
+    }
+
+    /// The pause that the server asks for.
+    pub(super) const fn pause(&self) -> Option<Duration> {
+        match self {
+            Self::Later { pause, .. } => Some(*pause),
+            _ => None,
+        }
+    }
+}
+
+/// `Retry-After` (RFC 9110 §10.2.3): seconds, or a time by the server's clock where the answer has that, by ours otherwise.
+/// Never more than [`LONGEST_PAUSE`]; `None` without it, or if it is neither.
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let told = text(headers, &RETRY_AFTER)?.trim();
+    let pause = if !told.is_empty() && told.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than fit are a long time, too.
+        told.parse().map_or(LONGEST_PAUSE, Duration::from_secs)
+    } else {
+        let then = httpdate::parse_http_date(told).ok()?;
+        let now = text(headers, &DATE).and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
+        // In whole seconds, as HTTP's times are.
+        Duration::from_secs(then.duration_since(now).unwrap_or_default().as_secs())
+    };
+    Some(pause.min(LONGEST_PAUSE))
 }
 
 /// The source is not what it was when the download began.
@@ -316,6 +357,9 @@ fn refusal(url: &Url, response: &Response<()>) -> Option<Refused> {
         _ if status.is_redirection() => {
             let to = text(response.headers(), &LOCATION).unwrap_or("an unknown place");
             Refused::Moved { url, to: brief(to) }
+        }
+        _ if passes(status) && response.headers().contains_key(RETRY_AFTER) => {
+            Refused::for_now(format!("the server answered {status} for {url}"), response.headers())
         }
         _ => Refused::Other { url, status },
     })

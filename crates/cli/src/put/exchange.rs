@@ -92,15 +92,17 @@ impl<'a> Exchange<'a> {
         match &self.answer {
             Some(answer) if answer.status().is_success() => Ok(answer.clone()),
             Some(answer) => {
-                let (status, elsewhere) = (answer.status(), answer.headers().contains_key(wire::UPLOAD_OFFSET));
-                Err(self.refusal(status, elsewhere).await)
+                let answer = answer.clone();
+                Err(self.refusal(&answer).await)
             }
             None => Err(Trouble::Passing(anyhow!("the server did not answer"))),
         }
     }
 
-    /// Turns a refusal into words; `elsewhere` if it says from where the upload would go on.
-    async fn refusal(&mut self, status: StatusCode, elsewhere: bool) -> Trouble {
+    /// Turns a refusal into words.
+    async fn refusal(&mut self, answer: &Response<()>) -> Trouble {
+        // Whether it says from where the upload would go on.
+        let (status, elsewhere) = (answer.status(), answer.headers().contains_key(wire::UPLOAD_OFFSET));
         let reason = self.reason().await;
         let url = self.target.url.short();
         Trouble::Final(match status {
@@ -115,7 +117,8 @@ impl<'a> Exchange<'a> {
             }
             StatusCode::CONFLICT => anyhow!("{url}: {reason}"),
             StatusCode::SERVICE_UNAVAILABLE => {
-                return Trouble::Passing(Refused::Told(format!("{url}: the server is busy: {reason}")).into());
+                let why = format!("{url}: the server is busy: {reason}");
+                return Trouble::Passing(Refused::for_now(why, answer.headers()).into());
             }
             // What is not there yet is made; what cannot be made has something in its way.
             StatusCode::NOT_FOUND if reason == wire::NO_SUCH_FILE => {

@@ -6,9 +6,11 @@ use crate::monitor::MAX_IN_FLIGHT;
 use crate::units::{Bytes, Rate};
 use core::time::Duration;
 
-/// Packets sent at once on a new path (RFC 9002 §7.2). PCC spreads them over half an RTT, as Linux does in slow start
+/// Packets in flight on a new path (RFC 9002 §7.2). PCC spreads them over half an RTT, as Linux does in slow start
 /// (`tcp_pacing_ss_ratio`); over a whole one a short transfer would take a round trip longer than with TCP.
 const INITIAL_WINDOW: u64 = 10;
+/// The initial window has no more bytes than this, or than two packets if that is more (RFC 9002 §7.2).
+const INITIAL_BYTES: u64 = 14_720;
 /// How far the bytes in flight may run ahead of what the path has answered for while Starting. Doubling each RTT needs
 /// exactly 1; the rest lets it go on through reordering, jitter and delayed acknowledgements.
 const STARTING_LEAD: f64 = 1.5;
@@ -20,8 +22,9 @@ pub(super) struct Start {
     pub(super) volume: Bytes,
 }
 
-pub(super) const fn initial_window(packet: Bytes) -> Bytes {
-    Bytes::new(packet.get().saturating_mul(INITIAL_WINDOW))
+pub(super) fn initial_window(packet: Bytes) -> Bytes {
+    let most = packet.get().saturating_mul(2).max(INITIAL_BYTES);
+    Bytes::new(packet.get().saturating_mul(INITIAL_WINDOW).min(most))
 }
 
 impl Pcc {
@@ -39,7 +42,12 @@ impl Pcc {
         Rate::from_volume(initial_window(self.packet), (rtt / 2).max(Duration::from_millis(1)))
     }
 
+    /// The initial window before the first RTT sample. Then a bound of what a path that falls silent is sent, and in Starting
+    /// also of how far the bytes in flight run ahead of the acknowledged ones.
     pub(super) fn safe_window(&self) -> Bytes {
+        if self.rtt.smoothed().is_none() {
+            return initial_window(self.packet);
+        }
         // Two bandwidth-delay products of the path without its queue: with the queue in it, the bound would grow with what
         // it is to bound. But what somebody else fills is there whatever we do: without it the bound would hold the rate back
         // (`docs/sweeps/links.md`).

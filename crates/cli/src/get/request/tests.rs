@@ -129,3 +129,37 @@ proptest! {
         prop_assert!(!version.etag.is_some_and(|tag| tag.starts_with("W/")));
     }
 }
+
+#[test]
+fn a_pause_is_read_as_seconds_or_a_time_and_bounded() {
+    let date = "Fri, 27 Nov 2026 12:00:00 GMT";
+    let now = httpdate::parse_http_date(date).unwrap();
+    for (told, seconds) in [
+        ("5", Some(5)),
+        ("0", Some(0)),
+        ("3600", Some(60)),
+        ("99999999999999999999999", Some(60)),
+        ("Fri, 27 Nov 2026 12:00:07 GMT", Some(7)),
+        ("Fri, 27 Nov 2026 11:00:00 GMT", Some(0)),
+        ("Fri, 27 Nov 2099 11:00:00 GMT", Some(60)),
+        ("", None),
+        ("-5", None),
+        ("soon", None),
+    ] {
+        let headers = HeaderMap::from_iter([(RETRY_AFTER, told.parse().unwrap())]);
+        assert_eq!(retry_after(&headers, now), seconds.map(Duration::from_secs), "{told:?}");
+    }
+    let late = now + Duration::from_secs(3600);
+    let times = [(RETRY_AFTER, "Fri, 27 Nov 2026 12:00:07 GMT".parse().unwrap()), (DATE, date.parse().unwrap())];
+    assert_eq!(retry_after(&HeaderMap::from_iter(times), late), Some(Duration::from_secs(7)), "by the server's clock");
+    assert_eq!(retry_after(&HeaderMap::new(), now), None);
+}
+
+#[test]
+fn a_refusal_for_now_names_the_pause() {
+    let headers = HeaderMap::from_iter([(RETRY_AFTER, "5".parse().unwrap())]);
+    let refused = Refused::for_now("the server is busy".to_owned(), &headers);
+    assert_eq!(refused.pause(), Some(Duration::from_secs(5)));
+    assert_eq!(refused.to_string(), "the server is busy; it asks for a pause of 5s");
+    assert_eq!(Refused::for_now("the server is busy".to_owned(), &HeaderMap::new()).pause(), None);
+}

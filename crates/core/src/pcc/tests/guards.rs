@@ -157,6 +157,29 @@ fn an_interval_that_the_window_held_back_is_the_path_s_and_one_that_had_room_the
 }
 
 #[test]
+fn the_first_answer_is_awaited_by_rfc_9002s_initial_window() {
+    // Bytes of a packet, and how many of them leave: ten, 14,720 bytes, or two packets.
+    for (bytes, packets) in [(1200, 10), (1472, 10), (1500, 9), (4000, 3), (9000, 2)] {
+        let packet = Bytes::new(bytes);
+        let config = Config { max_datagram_size: packet, ..Config::default() };
+        let (mut pcc, mut now, mut sent) = (Pcc::new(config, Timestamp::ZERO), Timestamp::ZERO, 0);
+        while pcc.bytes_in_flight() + packet <= pcc.congestion_window() {
+            pcc.on_packet_sent(now, sent, packet);
+            now = now + pcc.rate().time_for(packet);
+            sent += 1;
+        }
+        assert_eq!(sent, packets, "packets of {bytes} bytes before the first acknowledgement");
+        let answered = now + ms(30);
+        pcc.on_ack(answered, 0);
+        pcc.on_end_acks(answered);
+        assert!(
+            pcc.bytes_in_flight() + packet + packet <= pcc.congestion_window(),
+            "{bytes} bytes: an answer makes room"
+        );
+    }
+}
+
+#[test]
 fn after_a_long_pause_it_begins_at_no_more_than_four_initial_windows() {
     for (sent_for, mbit) in [(200, 25.6), (40, 0.0)] {
         let mut flow = Flow::new();
@@ -224,7 +247,7 @@ fn the_window_is_twice_what_an_empty_path_holds_and_ten_packets() {
 #[test]
 fn while_starting_the_window_grows_by_half_more_than_what_the_path_answers_for() {
     let mut flow = Flow::new();
-    assert_eq!(flow.pcc.congestion_window(), Bytes::new(18_000));
+    assert_eq!(flow.pcc.congestion_window(), Bytes::new(12_000));
     (0..10).for_each(|packet| flow.pcc.on_packet_sent(flow.now, packet, PACKET));
     let mut acked = |packet| {
         flow.pcc.on_ack(flow.now + RTT, packet);
