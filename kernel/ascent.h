@@ -26,8 +26,25 @@
  */
 #define ASCENT_FORGETTING n_ratio(99, 100)
 #define ASCENT_ALONE n_ratio(75, 100)
-/* A queue is longer than a crowd would keep it if it is too long for one of these. */
-#define ASCENT_CROWD n_ratio(16, 1)
+/* More equal senders than this share no queue, as far as anybody can tell. */
+#define ASCENT_CROWD n_ratio(32, 1)
+/* Where our share of a queue certainly is 1/n, it may be that of so many times n senders. */
+#define ASCENT_DOUBTFUL N_TWO
+/* A queue that answers to our rate by less than it would to one of sixteen is none. */
+#define ASCENT_NO_ANSWER n_ratio(1, 16)
+/* Behind a queue shorter than this, noise and all, what is lost or marked is hardly an
+ * overflow of ours. Unit: s.
+ */
+#define ASCENT_CALM n_ratio(2, 1000)
+/* Random loss beyond this is asked about. */
+#define ASCENT_MUCH n_ratio(5, 100)
+/* As long as it is unclear whether what is lost or marked is ours, one of so many pairs is
+ * sent at half of the rate, which tells.
+ */
+#define ASCENT_ASKED 10
+/* A probe lasts so many errors of a reading, but no longer than an RTT and so many seconds. */
+#define ASCENT_CLUMPS N_TWO
+#define ASCENT_LONGEST n_ratio(2, 10)
 /* So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays. */
 #define ASCENT_QUIET n_ratio(4, 1)
 /* No step is larger, however long a pair takes: that of start-up. */
@@ -36,18 +53,16 @@
 /* Length of a probe. Unit: s. */
 PCC_PART pcc_num pcc_probe_length(const struct pcc_law *law)
 {
-	pcc_num rtt = n_max(law->path.rtt, n_ratio(1, 1000000)), packets, length;
+	pcc_num rtt = n_max(law->path.rtt, n_ratio(1, 1000000)), packets, length, clumps;
 
 	packets = n_mul(law->parameters.interval_packets, law->path.packet);
 	packets = n_div(packets, n_max(law->rate, N_ONE));
 	length = n_min(n_mul(rtt, law->parameters.interval_rtts), ASCENT_LONG_ENOUGH);
-	/* After an outage the smoothed RTT has it in it for as many round trips as few packets
-	 * take to make it forget.
-	 */
-	if (n_known(law->probing.latest_rtt))
-		rtt = n_min(rtt, law->probing.latest_rtt);
+	clumps = n_mul(ASCENT_CLUMPS, law->probing.level.noise);
+	clumps = n_min(n_min(clumps, rtt), ASCENT_LONGEST);
 	rtt = n_max(rtt, n_min(n_mul(N_FOUR, rtt), ASCENT_SHORT));
-	return n_min(n_max(length, packets), n_max(rtt, ASCENT_SHORTEST));
+	length = n_min(n_max(length, packets), n_max(rtt, ASCENT_SHORTEST));
+	return n_max(length, clumps);
 }
 
 PCC_PART void pcc_probing_begin(struct pcc_law *law)
@@ -67,12 +82,41 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	probing->price = N_ZERO;
 	probing->rival = (struct pcc_rival){ .crowded = N_ZERO };
 	probing->most = law->rate;
-	probing->latest_rtt = N_UNKNOWN;
 	probing->trial = 0;
 	probing->has_second = 0;
 	probing->has_first = 0;
 	probing->oldest = 0;
 	probing->on_their_way = 0;
+}
+
+/* Whether no queue stands that could overflow. */
+PCC_PART bool pcc_is_calm(const struct pcc_probing *probing)
+{
+	pcc_num longest = n_mul(N_TWO, probing->level.noise);
+
+	longest = n_add(pcc_level_unfiltered(&probing->level), longest);
+	return n_less(longest, ASCENT_CALM) &&
+	       pcc_answers(&probing->share, N_ZERO, N_ZERO) != PCC_ANSWERS;
+}
+
+/* A pair begins. The share of the rate to send it at: half for a test of the level or, where
+ * nothing else is in the way, of what is lost or marked.
+ */
+PCC_CALL pcc_num pcc_begin_pair(struct pcc_probing *probing)
+{
+	pcc_num share;
+	bool unclear;
+
+	PCC_NEEDS(probing, N_ONE);
+	share = pcc_level_begin_pair(&probing->level, probing->trial);
+	if ((probing->trial / 2) % ASCENT_ASKED)
+		return share;
+	unclear = n_above(probing->losses.marks.lost, N_ZERO) &&
+		  !pcc_line_is_free(&probing->losses.marks);
+	if (!unclear)
+		unclear = n_above(probing->losses.random, ASCENT_MUCH) &&
+			  !pcc_line_is_free(&probing->losses.line);
+	return unclear && pcc_is_calm(probing) ? N_HALF : share;
 }
 
 /* The next probe: its slot is law->slot. */
@@ -90,7 +134,7 @@ PCC_CALL int pcc_next_probe(struct pcc_law *law)
 		high = probing->second_high;
 	} else {
 		high = pcc_coin(&law->random);
-		probing->pair_share = pcc_level_begin_pair(&probing->level, probing->trial);
+		probing->pair_share = pcc_begin_pair(probing);
 		probing->has_second = 1;
 		probing->second_high = !high;
 	}
@@ -211,6 +255,12 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	forecast->horizon = n_max(horizon, law->pair.seconds);
 	forecast->random = probing->losses.random;
 	forecast->marked = law->pair.marked;
+	if (pcc_is_calm(probing)) {
+		if (pcc_line_is_free(&probing->losses.line))
+			forecast->random = N_ZERO;
+		if (pcc_line_is_free(&probing->losses.marks))
+			forecast->marked = N_ZERO;
+	}
 	forecast->deviation = probing->deviation.mean;
 	forecast->quiet = n_div(n_mul(ASCENT_QUIET, law->path.packet), law->path.rtt);
 	for (i = 0; i < ASCENT_MOST_LAUNCHED; i++) {
@@ -237,32 +287,38 @@ PCC_CALL pcc_num pcc_carried_for_all(const struct pcc_law *law, u32 shared)
 	return n_max(n_div(law->pair.rate, share), law->probing.most);
 }
 
-/* Whether the queue is longer than sixteen of our kind would keep it. Each of a crowd
+/* Among how many equal senders the queue is at the most. */
+PCC_CALL pcc_num pcc_senders(const struct pcc_response *share)
+{
+	pcc_num least;
+
+	PCC_NEEDS(share, ASCENT_CROWD);
+	if (!n_above(share->xx, N_ZERO))
+		return ASCENT_CROWD;
+	least = n_sub(n_div(share->xy, share->xx), n_mul(N_TWO, pcc_response_error(share)));
+	if (!n_above(least, N_ZERO))
+		return ASCENT_CROWD;
+	return n_clamp(n_div(ASCENT_DOUBTFUL, least), ASCENT_DOUBTFUL, ASCENT_CROWD);
+}
+
+/* Whether the queue is longer than so many of our kind would keep it. Each of them
  * has a packet in it now and then.
  */
-PCC_PART int pcc_is_crowded(struct pcc_law *law, const struct pcc_program *program, u32 shared)
+PCC_PART int pcc_is_long(struct pcc_law *law, const struct pcc_program *program, u32 shared)
 {
 	struct pcc_forecast *forecast;
-	pcc_num all, few;
+	pcc_num all, few, senders;
 
 	forecast = &law->forecast;
 	all = pcc_carried_for_all(law, shared);
-	few = n_div(n_mul(ASCENT_CROWD, law->path.packet), all);
+	senders = pcc_senders(&law->probing.share);
+	few = n_div(n_mul(senders, law->path.packet), all);
 	if (!n_above(law->probing.level.queue, few))
 		return 0;
 	forecast->queue = law->probing.level.queue;
 	forecast->random = N_ZERO;
 	forecast->marked = N_ZERO;
-	return pcc_wants_less(forecast, program, n_div(all, ASCENT_CROWD));
-}
-
-/* Whether packets were lost to the queue. */
-PCC_PART bool pcc_was_lost(const struct pcc_law *law)
-{
-	pcc_num usual = n_mul(N_TWO, n_sqrt(law->pair.loss.variance));
-
-	usual = n_add(law->probing.losses.random, usual);
-	return n_above(law->pair.loss.mean, usual) || n_above(law->report.excess_loss, N_ZERO);
+	return pcc_wants_less(forecast, program, n_div(all, senders));
 }
 
 /* The best rate, with a floor under it where somebody fills the queue, which is not ours
@@ -275,19 +331,18 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	struct pcc_forecast *forecast;
 	struct pcc_seen *seen;
 	pcc_num floor;
-	bool crowded;
 
 	PCC_NEEDS(law, best);
 	PCC_NEEDS(program, best);
 	forecast = &law->forecast;
 	seen = &law->seen;
-	crowded = pcc_is_crowded(law, program, shared);
+	seen->is_long = pcc_is_long(law, program, shared);
 	pcc_level_wonder(&law->probing.level, &law->pair);
-	seen->crowded = crowded && shared;
+	seen->shared = shared;
 	seen->at = law->pair.started;
 	seen->rtt = law->path.rtt;
 	seen->queue = law->probing.level.queue;
-	seen->lost = pcc_was_lost(law);
+	seen->lost = n_above(law->report.excess_loss, N_ZERO);
 	seen->window = n_div(n_mul(law->rate, law->path.rtt), law->path.packet);
 	seen->most = n_div(n_mul(law->probing.most, law->path.rtt), law->path.packet);
 	floor = pcc_rival_update(&law->probing.rival, seen);
@@ -298,7 +353,7 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 		return best;
 	pcc_bottleneck_new(&forecast->bottleneck, FORECAST_ENDLESS, FORECAST_ENDLESS);
 	forecast->queue = N_ZERO;
-	forecast->random = law->probing.losses.mean;
+	forecast->random = law->probing.losses.random;
 	forecast->marked = law->pair.marked;
 	return pcc_wants_less(forecast, program, floor) ? best : floor;
 }
@@ -344,10 +399,8 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pair->answer = pcc_answers(&probing->share, N_ZERO, N_ZERO);
 	if (pair->answer != PCC_ANSWERS)
 		pair->answer = pcc_answers(&probing->standing, N_INFINITY,
-					   n_div(N_ONE, ASCENT_CROWD));
+					   ASCENT_NO_ANSWER);
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
-	if (n_known(pair->rtt))
-		probing->latest_rtt = pair->rtt;
 	/* A path's delay does, and what a rival is known to fill is no path's. */
 	pair->stands = pcc_level_may_stand(pair) && !probing->rival.has_floor;
 	if (!pcc_level_read(&probing->level, pair, growth))
@@ -404,7 +457,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 {
 	const struct pcc_parameters *parameters = &law->parameters;
 	struct pcc_probing *probing = &law->probing;
-	pcc_num carried, highest, lossless, best, dear, most;
+	pcc_num carried, highest, best, dear, most;
 	u32 share;
 
 	if (law->report.app_limited) {
@@ -417,7 +470,6 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	share = pcc_answers(&probing->share, ASCENT_ALONE, ASCENT_ALONE);
 	pcc_note_others(law, share);
 	pcc_foresee(law);
-	lossless = pcc_lossless(&law->forecast);
 	carried = probing->bottleneck.capacity;
 	highest = n_mul(carried, n_add(N_ONE, probing->steps.largest));
 	best = pcc_climb(&law->forecast, program,
@@ -428,8 +480,6 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	/* What may be the path's own is not dear. */
 	if (law->pair.answer != PCC_ANSWERS)
 		dear = n_max(dear, N_ONE);
-	/* Nor does the price of a queue ask for what is certain to be lost. */
-	highest = n_min(highest, lossless);
 	best = n_min(n_mul(best, dear), n_max(best, highest));
 	most = share == PCC_ANSWERS ? n_mul(ASCENT_FORGETTING, probing->most) : probing->most;
 	probing->most = n_max(most, n_min(carried, law->pair.rate));

@@ -161,7 +161,9 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 	time = pcc_law_standing_rtt(&flow->law);
 	if (!n_known(time))
 		time = n_seconds(least);
+	/* What a radio holds back in between is in flight too. */
 	time = n_mul(n_max(time, PCC_SHORTEST_RTT), N_TWO);
+	time = n_add(time, n_seconds(pcc_rtt_spread(&flow->rtt)));
 	rate = n_max(flow->law.rate, flow->law.slot.rate);
 	window = n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet)));
 	window += PCC_INITIAL_WINDOW;

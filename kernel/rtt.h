@@ -15,6 +15,12 @@
 #define RTT_LONE_ACK_DELAY 200000000ULL
 /* The minimum is of the last one or two of these. */
 #define RTT_HALF_WINDOW 5000000000ULL
+/* How far RTTs scatter is that of the last three seconds, above the least of 0.2 s or of an RTT:
+ * a queue that stands longer is no scatter, nor is more than 100 ms, which is an outage's.
+ */
+#define RTT_SPREAD_MEMORY 3000000000ULL
+#define RTT_SPREAD_WINDOW 200000000ULL
+#define RTT_MOST_SPREAD 100000000ULL
 
 /* All in ns; 0 is not known. */
 struct pcc_rtt {
@@ -24,12 +30,65 @@ struct pcc_rtt {
 	u64 least;
 	u64 least_before;
 	u64 half_started;
+	/* How far samples lie above the least of late: mean, and mean deviation from it. */
+	u64 spread;
+	u64 spread_deviation;
+	u64 spread_updated;
+	/* The least of the running window, and of the one before it; when it began. */
+	u64 floor;
+	u64 floor_before;
+	u64 window_began;
 };
+
+/* `from` on the way to `to` by the share part/whole, which is no more than a half. */
+PCC_PART u64 pcc_rtt_moved(u64 from, u64 to, u64 part)
+{
+	u64 apart = from < to ? to - from : from - to;
+
+	/* Both are below 2^27, and so is the time: 100 ms, and half of three seconds by 16. */
+	apart = apart * (part >> 4) / (RTT_SPREAD_MEMORY >> 4);
+	return from < to ? from + apart : from - apart;
+}
+
+PCC_PART void pcc_rtt_spread_update(struct pcc_rtt *rtt, u64 now, u64 sample)
+{
+	u64 window = rtt->smoothed ? rtt->smoothed : sample, least, above, passed;
+
+	if (window < RTT_SPREAD_WINDOW)
+		window = RTT_SPREAD_WINDOW;
+	if (now > rtt->window_began + window) {
+		rtt->floor_before = rtt->floor;
+		rtt->floor = 0;
+		rtt->window_began = now;
+	}
+	if (!rtt->floor || sample < rtt->floor)
+		rtt->floor = sample;
+	least = rtt->floor_before && rtt->floor_before < rtt->floor ? rtt->floor_before
+								    : rtt->floor;
+	above = sample - least < RTT_MOST_SPREAD ? sample - least : RTT_MOST_SPREAD;
+	passed = now - rtt->spread_updated;
+	if (passed > RTT_SPREAD_MEMORY / 2)
+		passed = RTT_SPREAD_MEMORY / 2;
+	rtt->spread_updated = now;
+	rtt->spread = pcc_rtt_moved(rtt->spread, above, passed);
+	above = above > rtt->spread ? above - rtt->spread : rtt->spread - above;
+	rtt->spread_deviation = pcc_rtt_moved(rtt->spread_deviation, above, passed);
+}
+
+/* How long the path holds packets back now and then, as a radio does. */
+PCC_PART u64 pcc_rtt_spread(const struct pcc_rtt *rtt)
+{
+	u64 spread = rtt->spread + 2 * rtt->spread_deviation;
+
+	return spread < RTT_MOST_SPREAD ? spread : RTT_MOST_SPREAD;
+}
+
 
 PCC_PART void pcc_rtt_update(struct pcc_rtt *rtt, u64 now, u64 sample)
 {
 	u64 apart;
 
+	pcc_rtt_spread_update(rtt, now, sample);
 	if (!rtt->smoothed) {
 		rtt->smoothed = sample;
 		rtt->variation = sample / 2;

@@ -125,7 +125,8 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 		bottleneck->variance = n_mul(bottleneck->variance, n_sub(N_ONE, gain));
 		carried = n_pow(n_div(carried, bottleneck->capacity), gain);
 		bottleneck->capacity = n_mul(bottleneck->capacity, carried);
-		bottleneck->headroom = N_ZERO;
+		gain = loses ? N_ZERO : pcc_level_noisy(level);
+		bottleneck->headroom = n_mul(bottleneck->headroom, gain);
 		return 1;
 	}
 	return 0;

@@ -119,17 +119,6 @@ PCC_PART pcc_num pcc_room(const struct pcc_forecast *forecast)
 	return n_min(half, n_sub(n_add(half, half), forecast->queue));
 }
 
-/* The highest rate of which nothing is lost for want of buffer. */
-PCC_CALL pcc_num pcc_lossless(const struct pcc_forecast *forecast)
-{
-	pcc_num more;
-
-	PCC_NEEDS(forecast, N_UNKNOWN);
-	more = n_div(n_sub(pcc_room(forecast), forecast->swing), forecast->horizon);
-	more = n_add(N_ONE, n_not_negative(more));
-	return n_mul(forecast->bottleneck.capacity, more);
-}
-
 /* What an interval at this rate would be worth behind this queue. */
 PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_program *program,
 			      pcc_num rate, bool queues)

@@ -21,23 +21,17 @@
 #define LEVEL_TELLING_PACKETS N_THREE
 /* But a level above this one wonders about at any rate. Unit: s. */
 #define LEVEL_TELLING n_ratio(5, 10000)
-/* At half of the rate a queue falls so fast for one of sixteen senders. */
-#define LEVEL_LEAST_FALL n_ratio(3, 100)
-/* So many errors of a reading are beyond doubt, and so many are beyond chance where the fall
- * is the one to expect.
- */
+/* So many errors of a reading are beyond doubt. */
 #define LEVEL_CERTAIN N_THREE
-#define LEVEL_LIKELY N_TWO
+/* Readings off by more than this, two errors, are those of a radio. Unit: s. */
+#define LEVEL_NOISY n_ratio(5, 1000)
 /* A test that found a queue is not repeated for so many RTT, then twice as many,
  * up to so many seconds.
  */
 #define LEVEL_FIRST_WAIT n_ratio(5, 1)
 #define LEVEL_LONGEST_WAIT n_ratio(3, 1)
-/* Weight of a reading in what the level was of late. */
-#define LEVEL_RECENT n_ratio(4, 10)
-/* Its long-run mean and noise are those of so many readings: weight of one. */
+/* The noise is that of so many readings. */
 #define LEVEL_MANY n_ratio(10, 1)
-#define LEVEL_SLOW n_ratio(1, 10)
 
 enum pcc_doubt_of_level {
 	PCC_NO_DOUBT,
@@ -67,8 +61,6 @@ struct pcc_level {
 	 */
 	pcc_num last;
 	pcc_num last_at;
-	pcc_num recent;
-	pcc_num mean;
 	/* The rate and the level that the present ones are compared with. */
 	pcc_num anchor_rate;
 	pcc_num anchor;
@@ -133,6 +125,18 @@ PCC_PART pcc_num pcc_level_nothing(const struct pcc_pair *pair)
 	return n_min(packets, LEVEL_TELLING);
 }
 
+/* How far it may be noise that a queue stands, 0 to 1: on a path whose readings are off by more
+ * than hosts and wires make them, and nothing on others.
+ */
+PCC_PART pcc_num pcc_level_noisy(const struct pcc_level *level)
+{
+	pcc_num noise = n_square(level->queue_noise);
+
+	if (!n_above(level->queue_noise, LEVEL_NOISY))
+		return N_ZERO;
+	return n_div(noise, n_add(noise, n_square(level->queue)));
+}
+
 /* Whether what was read last stands out of the noise and is not nothing. */
 PCC_PART bool pcc_level_stands_out(const struct pcc_level *level, const struct pcc_pair *pair)
 {
@@ -144,11 +148,11 @@ PCC_PART bool pcc_level_stands_out(const struct pcc_level *level, const struct p
 /* Asks for a test if the rate fell and the level, if it is not nothing, did not. */
 PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pair)
 {
-	pcc_num recent;
+	pcc_num now;
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
-	recent = n_sub(level->recent, level->tolerance);
+	now = pcc_level_unfiltered(level);
 	/* What is gone before it was tested is none of the path's: at half of the rate it
 	 * would be as it was.
 	 */
@@ -157,17 +161,17 @@ PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pa
 		if (level->doubt == PCC_TEST_WANTED)
 			level->doubt = PCC_NO_DOUBT;
 	}
-	if (n_less(recent, n_mul(LEVEL_STILL_THERE, level->anchor)) ||
-	    n_less(recent, pcc_level_nothing(pair)) ||
+	if (n_less(now, n_mul(LEVEL_STILL_THERE, level->anchor)) ||
+	    n_less(now, pcc_level_nothing(pair)) ||
 	    n_above(pair->rate, level->anchor_rate)) {
 		level->anchor_rate = pair->rate;
-		level->anchor = n_not_negative(recent);
+		level->anchor = now;
 	} else if (n_less(pair->rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) &&
 		   pair->answer != PCC_ANSWERS &&
 		   level->doubt == PCC_NO_DOUBT &&
 		   n_above(pair->started, n_add(level->tested, level->wait))) {
 		level->doubt = PCC_TEST_WANTED;
-		level->doubted = recent;
+		level->doubted = now;
 	}
 	return 0;
 }
@@ -181,8 +185,6 @@ PCC_PART pcc_num pcc_moved(pcc_num from, pcc_num to, pcc_num weight)
 PCC_PART void pcc_level_accept(struct pcc_level *level, pcc_num rate, pcc_num more)
 {
 	level->tolerance = n_add(level->tolerance, more);
-	level->mean = level->tolerance;
-	level->recent = level->tolerance;
 	level->anchor_rate = rate;
 	level->anchor = N_ZERO;
 }
@@ -224,12 +226,8 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 	}
 	level->last = above;
 	level->last_at = pair->started;
-	level->recent = pcc_moved(level->recent, above, LEVEL_RECENT);
-	level->mean = pcc_moved(level->mean, above, LEVEL_SLOW);
-	/* A level that is gone most of the time was not the path's. */
-	level->tolerance = n_min(level->tolerance, level->mean);
 	level->queue_noise = n_mul(N_TWO, level->noise);
-	/* Nor was one that the level is certainly below. */
+	/* What the level is certainly below was not the path's. */
 	level->tolerance = n_min(level->tolerance, n_add(above, level->queue_noise));
 	if (pair->stands && pair->answer == PCC_DOES_NOT_ANSWER &&
 	    pcc_level_stands_out(level, pair))
@@ -245,7 +243,7 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, pcc_num rtt,
 			      u32 probe)
 {
-	pcc_num before, after, seen, enough, lone, first_wait = n_mul(LEVEL_FIRST_WAIT, rtt);
+	pcc_num before, after, enough, first_wait = n_mul(LEVEL_FIRST_WAIT, rtt);
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
@@ -261,15 +259,7 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 	level->tested = pair->started;
 	before = level->doubted;
 	after = n_known(pair->least_rtt) ? n_sub(pair->least_rtt, pcc_level_base(level)) : before;
-	/* Whoever fills the queue fills what we leave too, an RTT later. */
-	seen = n_min(pair->seconds, rtt);
-	enough = n_max(n_mul(LEVEL_CERTAIN, level->noise), n_mul(LEVEL_LEAST_FALL, seen));
-	/* A level that fell by as much as a lone sender's would is hardly the path's, though
-	 * less than that is certain.
-	 */
-	lone = n_min(before, n_div(seen, N_TWO));
-	enough = n_min(enough, n_max(lone, n_mul(LEVEL_LIKELY, level->noise)));
-	enough = n_sub(enough, PAIR_RESOLUTION);
+	enough = n_max(n_mul(LEVEL_CERTAIN, level->noise), PAIR_RESOLUTION);
 	if (n_above(n_sub(before, after), enough)) {
 		level->wait = n_min(n_mul(N_TWO, level->wait), LEVEL_LONGEST_WAIT);
 		level->wait = n_max(level->wait, first_wait);

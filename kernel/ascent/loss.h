@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* Which of the losses are ours: those that answer to our rate. Others happen
+/* Which of the losses and marks are ours: those that answer to our rate. Others happen
  * whatever we send. crates/core/src/control/ascent/loss.rs.
  */
 #ifndef PCC_OWN_LOSS_H
@@ -11,6 +11,10 @@
 #define LOSS_ERRORS N_TWO
 /* Weight of a pair in the rate of random loss. */
 #define LOSS_WEIGHT n_ratio(1, 10)
+/* What certainly answers by less than this, d L / d ln x, is no overflow that we are part of:
+ * of n equal senders each sees 1/n.
+ */
+#define LOSS_FREE n_ratio(5, 100)
 /* Weight of all that is known when another pair comes. */
 #define LOSS_MEMORY n_ratio(95, 100)
 
@@ -31,27 +35,35 @@ struct pcc_loss_line {
 
 struct pcc_losses {
 	struct pcc_loss_line line;
+	struct pcc_loss_line marks;
 	/* ln of the first pair's rate, from which others are counted; 0 before it,
 	 * which that of one byte a second would be.
 	 */
 	pcc_num origin;
-	/* Loss rate that does not answer, and that of late, whoever caused it. */
+	/* Loss rate that does not answer. */
 	pcc_num random;
-	pcc_num mean;
 };
 
-/* Takes in a probe. */
-PCC_PART void pcc_line_take(struct pcc_losses *losses, const struct pcc_lost *probe)
+/* Takes in a probe, of whose packets so many were lost, or marked, in so many runs. */
+PCC_CALL int pcc_line_take(struct pcc_loss_line *line, pcc_num packets, pcc_num lost,
+			   pcc_num bursts, pcc_num x)
 {
-	struct pcc_loss_line *line = &losses->line;
+	PCC_NEEDS(line, 0);
+	line->packets = n_add(line->packets, packets);
+	line->lost = n_add(line->lost, lost);
+	line->bursts = n_add(line->bursts, bursts);
+	line->x = n_add(line->x, n_mul(packets, x));
+	line->xx = n_add(line->xx, n_mul(n_mul(packets, x), x));
+	line->xy = n_add(line->xy, n_mul(lost, x));
+	return 0;
+}
+
+PCC_PART void pcc_losses_take(struct pcc_losses *losses, const struct pcc_lost *probe)
+{
 	pcc_num x = n_sub(probe->ln_rate, losses->origin);
 
-	line->packets = n_add(line->packets, probe->packets);
-	line->lost = n_add(line->lost, probe->lost);
-	line->bursts = n_add(line->bursts, probe->bursts);
-	line->x = n_add(line->x, n_mul(probe->packets, x));
-	line->xx = n_add(line->xx, n_mul(n_mul(probe->packets, x), x));
-	line->xy = n_add(line->xy, n_mul(probe->lost, x));
+	pcc_line_take(&losses->line, probe->packets, probe->lost, probe->bursts, x);
+	pcc_line_take(&losses->marks, probe->packets, probe->marked, probe->marked, x);
 }
 
 PCC_PART void pcc_line_fade(struct pcc_loss_line *line)
@@ -64,15 +76,15 @@ PCC_PART void pcc_line_fade(struct pcc_loss_line *line)
 	line->xy = n_mul(line->xy, LOSS_MEMORY);
 }
 
-/* Whether the loss rate answers to the rate: d L / d ln x is above zero by two errors. Of
+/* How the loss rate answers to the rate, d L / d ln x: the slope, and so many errors more. Of
  * the loss rate one packet in two more than there were stands for what was not seen
  * (Laplace's rule of succession), and packets lost in a row say no more than one.
  */
-PCC_CALL int pcc_line_answers(const struct pcc_loss_line *line)
+PCC_CALL pcc_num pcc_line_slope(const struct pcc_loss_line *line, pcc_num errors)
 {
 	pcc_num squares, loss, in_a_row, mean, variance;
 
-	PCC_NEEDS(line, 0);
+	PCC_NEEDS(line, N_UNKNOWN);
 	squares = n_sub(line->xx, n_div(n_mul(line->x, line->x), line->packets));
 	loss = n_div(n_add(line->lost, N_ONE), n_add(line->packets, N_TWO));
 	loss = n_min(loss, N_ONE);
@@ -81,7 +93,13 @@ PCC_CALL int pcc_line_answers(const struct pcc_loss_line *line)
 	mean = n_div(mean, squares);
 	variance = n_mul(n_mul(loss, n_sub(N_ONE, loss)), in_a_row);
 	variance = n_div(variance, squares);
-	return n_above(mean, n_mul(LOSS_ERRORS, n_sqrt(variance)));
+	return n_add(mean, n_mul(errors, n_sqrt(variance)));
+}
+
+/* Whether it certainly is none of ours. */
+PCC_PART bool pcc_line_is_free(const struct pcc_loss_line *line)
+{
+	return n_less(pcc_line_slope(line, LOSS_ERRORS), LOSS_FREE);
 }
 
 /* Takes in a pair: the share of its packets that were lost because of the rate. */
@@ -92,13 +110,13 @@ PCC_CALL pcc_num pcc_losses_update(struct pcc_losses *losses, const struct pcc_p
 	PCC_NEEDS(losses, N_ZERO);
 	PCC_NEEDS(pair, N_ZERO);
 	loss = pair->loss.mean;
-	losses->mean = n_add(losses->mean, n_mul(LOSS_WEIGHT, n_sub(loss, losses->mean)));
 	if (n_is_zero(losses->origin))
 		losses->origin = n_log(pair->rate);
 	pcc_line_fade(&losses->line);
-	pcc_line_take(losses, &pair->lost[0]);
-	pcc_line_take(losses, &pair->lost[1]);
-	if (pcc_line_answers(&losses->line)) {
+	pcc_line_fade(&losses->marks);
+	pcc_losses_take(losses, &pair->lost[0]);
+	pcc_losses_take(losses, &pair->lost[1]);
+	if (n_above(pcc_line_slope(&losses->line, n_neg(LOSS_ERRORS)), N_ZERO)) {
 		/* What the slower probe lost bounds what is random. */
 		less = n_min(n_sub(pair->low_loss, losses->random), N_ZERO);
 		losses->random = n_add(losses->random, n_mul(LOSS_WEIGHT, less));

@@ -36,6 +36,7 @@ struct pcc_lost {
 	pcc_num packets;
 	pcc_num lost;
 	pcc_num bursts; /* losses in a row are one */
+	pcc_num marked;
 };
 
 /* Rates in byte/s, times in s; NaN: not known. */
@@ -274,6 +275,7 @@ PCC_PART pcc_num pcc_probe_lost(struct pcc_lost *lost, const struct pcc_report *
 	lost->packets = n_from(report->packets);
 	lost->lost = n_mul(lost->packets, share);
 	lost->bursts = n_from(report->loss_bursts);
+	lost->marked = n_from(report->packets_marked);
 	return share;
 }
 

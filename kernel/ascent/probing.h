@@ -46,8 +46,6 @@ struct pcc_probing {
 	struct pcc_rival rival;
 	/* The most that was ever carried. */
 	pcc_num most;
-	/* Mean RTT of the latest pair's second probe; NaN as long as there is none. */
-	pcc_num latest_rtt;
 	/* The pair's share of the rate. */
 	pcc_num pair_share;
 	/* Number of the next probe, modulo 256; even ones begin a pair. */

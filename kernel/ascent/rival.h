@@ -13,19 +13,16 @@
 #define RIVAL_C n_ratio(4, 10)
 #define RIVAL_BETA n_ratio(7, 10)
 /* Over so many RTT, and no less than so many seconds, is counted how often the
- * queue is too long.
+ * queue is too long. RTTs have the queue in them.
  */
-#define RIVAL_MEMORY_RTTS n_ratio(20, 1)
+#define RIVAL_MEMORY_RTTS n_ratio(10, 1)
 #define RIVAL_MEMORY N_HALF
 /* The floor comes when it is so more often than this, and goes when it is so less
  * often than that. A crowd of our kind swings, and empties the queue in between.
  */
 #define RIVAL_ENTER n_ratio(7, 10)
 #define RIVAL_LEAVE n_ratio(5, 100)
-/* Without a loss we give way after so many RTT, for so many RTT and twice the time
- * that the queue is long.
- */
-#define RIVAL_STUBBORN_RTTS n_ratio(150, 1)
+/* After a loss we give way for so many RTT and twice the time that the queue is long. */
 #define RIVAL_YIELD_RTTS N_FOUR
 
 /* Windows in packets, times in s. */
@@ -54,11 +51,13 @@ struct pcc_seen {
 	/* So many packets an RTT are sent, and were carried at the most. */
 	pcc_num window;
 	pcc_num most;
-	/* The queue is longer than a crowd of our kind would keep it, and not ours
-	 * alone; packets were lost to it.
+	/* The queue is longer than senders of our kind would keep it; it certainly is
+	 * not ours alone; packets were lost to it.
 	 */
-	u32 crowded;
+	u32 is_long;
+	u32 shared;
 	u32 lost;
+	u32 reserved;
 };
 
 PCC_CALL pcc_num pcc_cubic_window(const struct pcc_rival *rival, pcc_num at, pcc_num rtt)
@@ -76,9 +75,7 @@ PCC_CALL pcc_num pcc_cubic_window(const struct pcc_rival *rival, pcc_num at, pcc
 	return n_max(cubic, reno);
 }
 
-/* Gives way: after a loss from a smaller window on, with fast convergence (RFC 9438 4.7),
- * without one from the present one.
- */
+/* Gives way after a loss, and then grows from a smaller window on. */
 PCC_PART void pcc_rival_yields(struct pcc_rival *rival, const struct pcc_seen *seen)
 {
 	pcc_num end = n_add(seen->at, n_mul(RIVAL_YIELD_RTTS, seen->rtt)), now;
@@ -86,12 +83,9 @@ PCC_PART void pcc_rival_yields(struct pcc_rival *rival, const struct pcc_seen *s
 	/* What is not sent does not grow. */
 	now = pcc_cubic_window(rival, seen->at, seen->rtt);
 	now = n_min(now, n_mul(N_TWO, seen->window));
-	if (seen->lost && n_less(now, rival->largest))
-		rival->largest = n_div(n_mul(now, n_add(N_ONE, RIVAL_BETA)), N_TWO);
-	else
-		rival->largest = now;
+	rival->largest = now;
 	rival->began = seen->at;
-	rival->low = seen->lost ? n_mul(now, RIVAL_BETA) : now;
+	rival->low = n_mul(now, RIVAL_BETA);
 	rival->yields_from = seen->at;
 	rival->yields_to = n_add(end, n_mul(N_TWO, seen->queue));
 }
@@ -116,6 +110,7 @@ PCC_PART void pcc_rival_interrupt(struct pcc_rival *rival)
 PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen *seen)
 {
 	pcc_num since, weight;
+	bool crowded;
 
 	PCC_NEEDS(rival, N_UNKNOWN);
 	PCC_NEEDS(seen, N_UNKNOWN);
@@ -128,7 +123,11 @@ PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen
 	rival->follows = 1;
 	weight = n_div(since, n_max(n_mul(RIVAL_MEMORY_RTTS, seen->rtt), RIVAL_MEMORY));
 	weight = n_clamp(weight, N_ZERO, N_ONE);
-	since = n_sub(seen->crowded ? N_ONE : N_ZERO, rival->crowded);
+	/* Who was found out once is there as long as the queue is long: beside a floor nobody
+	 * can tell whose it is.
+	 */
+	crowded = seen->is_long && (seen->shared || rival->has_floor);
+	since = n_sub(crowded ? N_ONE : N_ZERO, rival->crowded);
 	rival->crowded = n_add(rival->crowded, n_mul(weight, since));
 	if (!rival->has_floor) {
 		if (!n_above(rival->crowded, RIVAL_ENTER))
@@ -143,13 +142,11 @@ PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen
 		rival->has_floor = 0;
 	} else if (n_less(seen->at, rival->yields_to)) {
 		/* What was sent before is still on its way for an RTT. */
-		if (!seen->crowded && n_above(seen->at, n_add(rival->yields_from, seen->rtt))) {
+		if (!seen->is_long && n_above(seen->at, n_add(rival->yields_from, seen->rtt))) {
 			rival->crowded = N_ZERO;
 			rival->has_floor = 0;
 		}
-	} else if (seen->lost || n_above(seen->at, n_add(rival->yields_to,
-							 n_mul(RIVAL_STUBBORN_RTTS,
-							       seen->rtt)))) {
+	} else if (seen->lost) {
 		pcc_rival_yields(rival, seen);
 	}
 	if (!rival->has_floor || n_less(seen->at, rival->yields_to))

@@ -7,6 +7,13 @@ use core::time::Duration;
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// What a path is taken to be before its first sample; the value the user-space prototypes used.
 pub(crate) const ASSUMED_RTT: Duration = Duration::from_millis(100);
+/// How far RTTs scatter is that of the last three seconds, above the least of this time or of an RTT: a queue that stands longer is
+/// no scatter.
+const SPREAD_MEMORY: f64 = 3.0;
+const SPREAD_WINDOW: Duration = Duration::from_millis(200);
+/// No more than this is taken for scatter: what is longer is an outage's, whose queue is ours. With 150 ms bad Wi-Fi moves a tenth
+/// more, and the queue of sixty radio links is half as long again (`sweep links`).
+const MOST_SPREAD: Duration = Duration::from_millis(100);
 /// The minimum is looked for in this much of the past (BBR draft §4.1.1, `MinRTTFilterLen`), so that a route change
 /// is forgotten.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
@@ -19,12 +26,40 @@ pub struct RttEstimator {
     /// Minimum of the running half window and of the one before it.
     minima: [Option<Duration>; 2],
     half_started: Timestamp,
+    spread: Spread,
+}
+
+/// How far RTTs lie above the least of late: mean, and mean deviation from it. Unit: s.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spread {
+    mean: f64,
+    deviation: f64,
+    updated: Timestamp,
+    /// The least of the running window, and of the one before it.
+    least: [Option<Duration>; 2],
+    window_began: Timestamp,
+}
+
+impl Spread {
+    fn update(&mut self, now: Timestamp, sample: Duration, window: Duration) {
+        if now.since(self.window_began) > window {
+            (self.least, self.window_began) = ([None, self.least[0]], now);
+        }
+        self.least[0] = Some(self.least[0].map_or(sample, |least| least.min(sample)));
+        let least = self.least.into_iter().flatten().min().unwrap_or(sample);
+        let above = (sample - least).min(MOST_SPREAD).as_secs_f64();
+        let weight = (now.since(self.updated).as_secs_f64() / SPREAD_MEMORY).min(0.5);
+        self.updated = now;
+        self.mean += weight * (above - self.mean);
+        self.deviation += weight * ((above - self.mean).abs() - self.deviation);
+    }
 }
 
 impl RttEstimator {
     /// Takes in a sample of RTT made at `now`.
     pub fn update(&mut self, now: Timestamp, sample: Duration) {
         let sample = sample.max(Duration::from_nanos(1));
+        self.spread.update(now, sample, SPREAD_WINDOW.max(self.smoothed.unwrap_or(sample)));
         match self.smoothed {
             None => (self.smoothed, self.variation) = (Some(sample), sample / 2),
             Some(smoothed) => {
@@ -56,6 +91,13 @@ impl RttEstimator {
             [Some(a), Some(b)] => Some(a.min(b)),
             [a, b] => a.or(b),
         }
+    }
+
+    /// How long the path holds packets back now and then, as a radio does: the mean of RTTs above the least of a moment, and two
+    /// mean deviations; 100 ms at most.
+    pub fn spread(&self) -> Duration {
+        let spread = self.spread.mean + 2.0 * self.spread.deviation;
+        Duration::try_from_secs_f64(spread).unwrap_or_default().min(MOST_SPREAD)
     }
 
     /// Probe time-out: how long to wait for an acknowledgement before asking again (RFC 9002 §6.2.1).
@@ -118,5 +160,20 @@ mod tests {
             rtt.update(at(second * 1000 + 1), ms(100));
         }
         assert_eq!(rtt.min(), Some(ms(100)));
+    }
+
+    #[test]
+    fn the_spread_is_what_a_radio_holds_back_and_no_standing_queue() {
+        // Clumps: every tenth RTT is 80 ms longer. A queue: all are, from the first second on.
+        let spread = |longer: &dyn Fn(u64) -> u64| {
+            let mut rtt = RttEstimator::default();
+            (0..1000).for_each(|i| rtt.update(at(10 * i), ms(20 + longer(i))));
+            rtt.spread().as_secs_f64()
+        };
+        let clumps = spread(&|i| if i % 10 == 0 { 80 } else { 0 });
+        assert!((0.02..0.06).contains(&clumps), "{clumps}");
+        assert!(spread(&|i| if i > 100 { 80 } else { 0 }) < 0.01, "what stands is a queue");
+        assert!(spread(&|_| 0) < 1e-9);
+        assert!((spread(&|i| if i % 2 == 0 { 5_000 } else { 0 }) - 0.1).abs() < 1e-9, "an outage is none");
     }
 }

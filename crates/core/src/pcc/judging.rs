@@ -34,7 +34,16 @@ impl Pcc {
     fn knowing(&self, report: Report) -> Report {
         let known = self.law.known();
         let excess_loss = known.random_loss.map(|random| (report.undelivered() - random).max(0.0));
-        Report { excess_loss, rtt_base: known.base_rtt.or(self.rtt.min()), previous: self.previous, ..report }
+        // Of an interval that nothing answered for in time nothing is known: the path was dark, or held all of it back. What becomes
+        // of a path that stays silent is the stall guard's (`silence.rs`).
+        let app_limited = report.app_limited || (report.timed_out && report.packets_lost == report.packets);
+        Report {
+            app_limited,
+            excess_loss,
+            rtt_base: known.base_rtt.or(self.rtt.min()),
+            previous: self.previous,
+            ..report
+        }
     }
 
     fn take_report(&mut self, now: Timestamp, plan: IntervalPlan, report: &Report) {

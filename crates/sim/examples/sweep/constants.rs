@@ -31,7 +31,7 @@ const FILES: [&str; 26] = [
     "pcc/silence.rs",
     "pcc/window.rs",
     "pcc/judging.rs",
-    "control/mod.rs",
+    "control/path.rs",
     "control/driver.rs",
     "control/starting.rs",
     "control/approach.rs",

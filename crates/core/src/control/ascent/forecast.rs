@@ -83,11 +83,6 @@ impl Forecast {
         half.min(2.0 * half - self.queue)
     }
 
-    /// The highest rate of which nothing is lost for want of buffer.
-    pub(super) fn lossless(&self) -> f64 {
-        self.bottleneck.capacity() * (1.0 + ((self.room() - self.swing) / self.horizon).max(0.0))
-    }
-
     /// What an interval at this rate would report behind a queue of this length.
     fn report(&self, rate: f64, queue: f64) -> Report {
         self.report_of(rate, queue, self.growth_at(rate))
@@ -230,18 +225,6 @@ pub(super) mod tests {
         };
         for (queue, expected) in [(0.0, 149.0), (0.015, 149.0), (0.024, 119.0), (0.03, 99.0)] {
             assert!((best(queue) - expected).abs() < 0.3, "behind {queue} s: {}, not {expected}", best(queue));
-        }
-    }
-
-    #[test]
-    fn nothing_is_lost_of_a_rate_that_fills_what_is_left_of_half_of_the_buffer_in_time() {
-        let bottleneck = Bottleneck::new(12.5e6, 0.006);
-        for (queue, expected) in [(0.0, 1.09), (0.004, 1.0567), (0.006, 1.0)] {
-            let forecast = Forecast { bottleneck, queue, ..forecast() };
-            let rate = forecast.lossless();
-            assert!((rate / 12.5e6 - expected).abs() < 1e-3, "behind {queue} s: {rate}");
-            let loss = |rate: f64| forecast.report(rate, queue).excess_loss.unwrap();
-            assert!(loss(rate * 1.01) > 0.0 && (expected <= 1.0 || loss(rate) < 1e-9));
         }
     }
 

@@ -19,20 +19,15 @@ const STILL_THERE: f64 = 0.7;
 pub(super) const TELLING_PACKETS: f64 = 3.0;
 /// But a level above this one wonders about at any rate. Unit: s.
 const TELLING: f64 = 0.0005;
-/// At half of the rate a queue falls by half a second a second for a lone sender, by 1/2n of that for one of n. From this
-/// on it counts: one of sixteen.
-const LEAST_FALL: f64 = 0.03;
-/// So many errors of a reading are beyond doubt, and so many are beyond chance (97.5 %) where the fall is the one to expect
-/// (`docs/sweeps/links.md`).
+/// So many errors of a reading are beyond doubt.
 const CERTAIN: f64 = 3.0;
-const LIKELY: f64 = 2.0;
+/// Readings off by more than this, two errors, are those of a radio. Unit: s.
+const NOISY: f64 = 0.005;
 /// A test that found a queue is not repeated for so many RTT, then twice as many, up to [`LONGEST_WAIT`].
 const FIRST_WAIT: f64 = 5.0;
 /// Unit: s.
 const LONGEST_WAIT: f64 = 3.0;
-/// Weight of a reading in what the level was of late.
-const RECENT: f64 = 0.4;
-/// Its long-run mean and noise are those of so many readings.
+/// The noise is that of so many readings.
 const MANY: f64 = 10.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,6 +69,15 @@ pub(super) struct Reading {
     pub(super) noise: f64,
 }
 
+impl Reading {
+    /// How far it may be noise that a queue stands, 0 to 1: n²/(n² + q²) on a path whose readings are off by more than hosts and
+    /// wires make them, and nothing on others.
+    pub(super) fn doubt(&self) -> f64 {
+        let (noise, level) = (self.noise * self.noise, self.level * self.level);
+        if self.noise > NOISY { noise / (noise + level) } else { 0.0 }
+    }
+}
+
 /// All times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
@@ -89,8 +93,6 @@ pub(super) struct Level {
     /// Whether the next reading follows that one: after a pause a queue may be any, and that tells nothing of how far readings
     /// are off.
     follows: bool,
-    recent: f64,
-    mean: f64,
     /// The rate and the level that the present ones are compared with.
     anchor: (f64, f64),
     doubt: Doubt,
@@ -108,8 +110,6 @@ impl Level {
             differences: 0.0,
             last: None,
             follows: false,
-            recent: 0.0,
-            mean: 0.0,
             anchor: (0.0, 0.0),
             doubt: Doubt::None,
             tested: 0.0,
@@ -137,6 +137,11 @@ impl Level {
             }
             _ => 1.0,
         }
+    }
+
+    /// Mean absolute error of a reading. Unit: s.
+    pub(super) const fn noise(&self) -> f64 {
+        self.noise
     }
 
     /// Whether it is in doubt.
@@ -170,12 +175,8 @@ impl Level {
             self.noise += (unexpected.max(residual) - self.noise) / self.differences;
         }
         (self.last, self.follows) = (Some((above, at)), true);
-        self.recent += RECENT * (above - self.recent);
-        self.mean += (above - self.mean) / MANY;
-        // A level that is gone most of the time was not the path's.
-        self.tolerance = self.tolerance.min(self.mean);
         let noise = 2.0 * self.noise;
-        // Nor was one that the level is certainly below.
+        // What the level is certainly below was not the path's.
         self.tolerance = self.tolerance.min(above + noise);
         if stands && answer == Answer::No && self.stands_out(pair) {
             self.take_for_the_path_s(pair.rate(), above - self.tolerance);
@@ -198,7 +199,7 @@ impl Level {
     pub(super) fn wonder(&mut self, pair: &Pair, answer: Answer) {
         let (rate, at) = (pair.rate(), pair.second.started.as_secs_f64());
         let (before, level) = self.anchor;
-        let recent = self.recent - self.tolerance;
+        let now = self.unfiltered();
         // What is gone before it was tested is none of the path's: at half of the rate it would be as it was.
         if self.last.is_some_and(|(above, _)| above < nothing(pair)) {
             self.doubt = match self.doubt {
@@ -206,14 +207,14 @@ impl Level {
                 _ => Doubt::None,
             };
         }
-        if recent < STILL_THERE * level || recent < nothing(pair) || rate > before {
-            self.anchor = (rate, recent.max(0.0));
+        if now < STILL_THERE * level || now < nothing(pair) || rate > before {
+            self.anchor = (rate, now);
         } else if rate < SUSPICIOUS_FALL * before
             && answer != Answer::Yes
             && self.doubt == Doubt::None
             && at > self.tested + self.wait
         {
-            self.doubt = Doubt::Wanted(recent);
+            self.doubt = Doubt::Wanted(now);
         }
     }
 
@@ -230,12 +231,7 @@ impl Level {
         self.doubt = Doubt::None;
         self.tested = pair.second.started.as_secs_f64();
         let after = pair.least_rtt().map_or(before, |least| least - self.base());
-        // Whoever fills the queue fills what we leave too, an RTT later: a longer pair tells no more than that.
-        let seen = pair.seconds().min(rtt);
-        let enough = (CERTAIN * self.noise).max(LEAST_FALL * seen);
-        // A level that fell by as much as a lone sender's would is hardly the path's, though less than that is certain.
-        let lone = before.min(seen / 2.0);
-        let enough = enough.min(lone.max(LIKELY * self.noise)) - RESOLUTION;
+        let enough = (CERTAIN * self.noise).max(RESOLUTION);
         if before - after > enough {
             self.wait = (2.0 * self.wait).min(LONGEST_WAIT).max(FIRST_WAIT * rtt);
             self.anchor = (2.0 * pair.rate(), after.max(0.0));
@@ -258,8 +254,6 @@ impl Level {
 
     fn take_for_the_path_s(&mut self, rate: f64, level: f64) {
         self.tolerance += level;
-        self.mean = self.tolerance;
-        self.recent = self.tolerance;
         self.anchor = (rate, 0.0);
     }
 }
@@ -361,26 +355,6 @@ mod tests {
         };
         assert_eq!(level.on_tested(6, &long, true, RTT), Tested::Queue);
         assert!(!level.is_raised(), "{level:?}");
-    }
-
-    #[test]
-    fn a_fall_as_large_as_a_lone_sender_s_is_believed_within_three_errors_and_none_within_two() {
-        // The pair lasts an RTT, in which a lone sender's queue falls by 15 ms.
-        for (before, noise, fall, found) in [
-            (0.02, 0.006, 0.017, Tested::Queue),
-            (0.02, 0.006, 0.014, Tested::Path(12.0e6)),
-            (0.02, 0.009, 0.017, Tested::Path(12.0e6)),
-            (0.02, 0.009, 0.019, Tested::Queue),
-            (0.009, 0.004, 0.0095, Tested::Queue),
-            (0.009, 0.004, 0.0085, Tested::Path(12.0e6)),
-            (0.02, 0.002, 0.007, Tested::Queue),
-            (0.02, 0.006, -0.017, Tested::Queue),
-        ] {
-            let mut level = Level::above(RTT);
-            (level.noise, level.doubt, level.anchor) = (noise, Doubt::Testing(before, 6), (12.0e6, before));
-            let pair = pair(0, 40.0, |_| 0.0, |_| before - fall);
-            assert_eq!(level.on_tested(6, &pair, true, RTT), found, "{before} fell by {fall}, known to {noise} s");
-        }
     }
 
     #[test]

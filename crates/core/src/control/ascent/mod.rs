@@ -2,18 +2,19 @@
 //!
 //! ```text
 //!  start-up ───▶ PROBING ──▶ r(1 ± ε), r(1 ∓ ε) in random order, half an RTT each, or the time of 40 packets, or 25 ms; two at
-//!                 │    ▲     r/2 instead, if the rate fell and the level did not: does it fall, rise or stay?
+//!                 │    ▲     r/2 instead, if the rate fell and the level did not: does it fall, rise or stay? And one
+//!                 │    │     pair of ten, while it is unclear whether what is lost or marked is ours
 //!                 │    │
 //!                 │    ├── a pair ended:
 //!                 │    │     no RTT of it came back, or it was a test     r stays
 //!                 │    │     a test's level stayed: it is the path's      C := the rate of before
 //!                 │    │     C was offered, and all of it carried         C := C(1 + h), then h := ε, 2ε, 4ε .. step_max an RTT
-//!                 │    │     a queue stood or grew, or ours was lost      C := by what was carried, h := 0
+//!                 │    │     a queue stood or grew, or ours was lost      C := by what was carried, h := 0, or h by how sure that is
 //!                 │    │     less than 0.7 C was sent                     C := 0.95 C
 //!                 │    │     then r := where the forecast utility stops rising, within C(1 − back_off_max) .. C(1 + step),
 //!                 │    │          step: (1 + step_max)^RTTs − 1, a doubling at the most
 //!                 │    │       then 3 % an RTT of the way to what the mean queue's price says: down of what certainly is a
-//!                 │    │          queue, up no further than C(1 + step), nor to where loss is certain
+//!                 │    │          queue, up no further than C(1 + step)
 //!                 │    │       then not below the floor beside a rival (`rival.rs`)
 //!                 │    │       then not lower than r, while the level is in doubt
 //!                 │    ├── short of data, idle: within reach of what arrived; pairs and tests on their way are forgotten
@@ -111,9 +112,23 @@ const FORGETTING: f64 = 0.99;
 /// Who sends less than this share of what goes through the queue is not alone: halfway between a lone sender's and that of one
 /// of two equal ones.
 const ALONE: f64 = 0.75;
-/// So many equal senders are a crowd: a queue too long for one of them is longer than our kind would keep it, and one that
-/// answers to our rate by less than one of them would see is none.
-const CROWD: f64 = 16.0;
+/// More equal senders than this share no queue, as far as anybody can tell: one that is longer than so many would keep it is a rival's.
+const CROWD: f64 = 32.0;
+/// Where our share of a queue certainly is 1/n, it may be that of twice as many. With 1 a CUBIC in a shallow buffer is left 0.36
+/// of it for 0.45.
+const DOUBTFUL: f64 = 2.0;
+/// A queue that answers to our rate by less than it would to one of sixteen equal senders is none.
+const NO_ANSWER: f64 = 1.0 / 16.0;
+/// Behind a queue shorter than this, noise and all, what is lost or marked is hardly an overflow of ours. Unit: s.
+const CALM: f64 = 0.002;
+/// Random loss beyond this is asked about: less costs nobody his rate (`NSDI 2015` §2.1, the cap of `safe`).
+const MUCH: f64 = 0.05;
+/// As long as it is unclear whether what is lost or marked is ours, one of so many pairs is sent at half of the rate, which tells.
+const ASKED: u8 = 10;
+/// A probe lasts so many errors of a reading, but no longer than an RTT and [`LONGEST`]: clumps of a radio are longer than wires need.
+const CLUMPS: f64 = 2.0;
+/// Unit: s.
+const LONGEST: f64 = 0.2;
 /// No step is larger, however long a pair takes: that of start-up.
 const DOUBLING: f64 = 1.0;
 /// So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays.
@@ -154,10 +169,9 @@ impl Ascent {
     fn length(&self, path: &Path) -> f64 {
         let rtt = path.rtt.as_secs_f64().max(1e-6);
         let packets = self.config.interval_packets * path.packet.get() as f64 / self.rate.bytes_per_sec().max(1.0);
-        // After an outage the smoothed RTT has it in it for as many round trips as few packets take to make it forget.
-        let most = rtt.min(self.probing.latest_rtt);
-        let most = most.max((4.0 * most).min(SHORT.as_secs_f64())).max(0.001);
-        (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(most)
+        let most = rtt.max((4.0 * rtt).min(SHORT.as_secs_f64())).max(0.001);
+        let clumps = (CLUMPS * self.probing.level.noise()).min(rtt).min(LONGEST);
+        (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(most).max(clumps)
     }
 
     fn on_probe(&mut self, plan: IntervalPlan, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
@@ -189,8 +203,6 @@ impl Ascent {
         let dear = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
         // What may be the path's own is not dear.
         let dear = if told.answer == Answer::Yes { dear } else { dear.max(1.0) };
-        // Nor does the price of a queue ask for what is certain to be lost.
-        let highest = highest.min(forecast.lossless());
         let best = if self.config.has(Part::Price) { (best * dear).min(best.max(highest)) } else { best };
         probing.most =
             (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(told.pair.rate()));
@@ -231,12 +243,11 @@ impl Ascent {
         let excess = probing.loss.update(&pair);
         let answer = if probing.share.at_least(ERRORS) > 0.0 {
             Answer::Yes
-        } else if probing.standing.is_below(1.0 / CROWD) {
+        } else if probing.standing.is_below(NO_ANSWER) {
             Answer::No
         } else {
             Answer::Unclear
         };
-        probing.latest_rtt = pair.second.rtt.map_or(probing.latest_rtt, |rtt| rtt.as_secs_f64());
         // A path's delay does, and what a rival is known to fill is no path's.
         let stands = may_stand(growth) && !probing.rival.is_there();
         let queue = probing.level.read(&pair, growth.shrunk(), answer, stands)?;
@@ -260,6 +271,7 @@ impl Ascent {
     /// The path as the next rate will find it, after all that is on its way.
     fn foresee(&self, told: &Told, length: f64, path: &Path) -> Forecast {
         let (probing, pair, rtt) = (&self.probing, &told.pair, path.rtt.as_secs_f64());
+        let calm = probing.is_calm();
         let mut forecast = Forecast {
             bottleneck: probing.bottleneck,
             base: probing.level.base(),
@@ -267,8 +279,12 @@ impl Ascent {
             longest: told.queue.level.max(2.0 * probing.bottleneck.room),
             horizon: (self.config.horizon_rtts * rtt).max(pair.seconds()),
             swing: self.config.epsilon * length,
-            random: probing.loss.random(),
-            marked: (pair.first.marked() + pair.second.marked()) / 2.0,
+            random: if calm && probing.loss.is_free() { 0.0 } else { probing.loss.random() },
+            marked: if calm && probing.loss.marks_are_free() {
+                0.0
+            } else {
+                (pair.first.marked() + pair.second.marked()) / 2.0
+            },
             deviation: probing.deviation.seconds(),
             quiet: QUIET * path.packet.get() as f64 / rtt,
         };
@@ -298,21 +314,22 @@ impl Ascent {
         let (pair, level) = (&told.pair, told.queue.level);
         let (packet, rtt) = (path.packet.get() as f64, path.rtt.as_secs_f64());
         let all = probing.carried_for_all(pair.rate(), shared);
-        // Each of a crowd has a packet in the queue now and then.
-        let crowd = level > CROWD * packet / all
-            && Forecast { queue: level, random: 0.0, marked: 0.0, ..*forecast }.wants_less(utility, all / CROWD);
+        // Each of them has a packet in the queue now and then.
+        let senders = probing.senders();
+        let is_long = level > senders * packet / all
+            && Forecast { queue: level, random: 0.0, marked: 0.0, ..*forecast }.wants_less(utility, all / senders);
         probing.level.wonder(pair, told.answer);
-        let lost = pair.loss().mean > probing.loss.random() + 2.0 * pair.loss().error() || told.excess > 0.0;
         let window = probing.rival.update(Seen {
             at: pair.second.started.as_secs_f64(),
             rtt,
             queue: level,
-            crowded: crowd && shared,
-            lost,
+            is_long,
+            shared,
+            lost: told.excess > 0.0,
             window: self.rate.bytes_per_sec() * rtt / packet,
             most: probing.most * rtt / packet,
         })?;
-        let (floor, random) = (window * packet / rtt, probing.loss.mean());
+        let (floor, random) = (window * packet / rtt, probing.loss.random());
         let free = Forecast { queue: 0.0, bottleneck: Bottleneck::endless(), random, ..*forecast };
         (!free.wants_less(utility, floor)).then_some(floor)
     }
@@ -329,7 +346,7 @@ impl RateControl for Ascent {
     fn next(&mut self, path: &Path, rng: &mut Rng) -> IntervalPlan {
         let (length, probing) = (self.length(path), &mut self.probing);
         let (high, share) = probing.second.take().unwrap_or_else(|| {
-            let share = if self.config.has(Part::Test) { probing.level.begin_pair(probing.trial) } else { 1.0 };
+            let share = if self.config.has(Part::Test) { probing.begin_pair() } else { 1.0 };
             let high = rng.coin();
             probing.second = Some((!high, share));
             (high, share)

@@ -7,7 +7,7 @@ use super::loss::Loss;
 use super::pair::{Pair, TELLING_GROWTH};
 use super::price::Price;
 use super::rival::Rival;
-use super::{CROWD, Config};
+use super::{ASKED, CALM, CROWD, Config, DOUBTFUL, ERRORS, MUCH};
 use crate::control::Path;
 use crate::control::response::{Estimate, Response};
 use crate::interval::Report;
@@ -49,8 +49,6 @@ pub(super) struct Probing {
     pub(super) rival: Rival,
     /// The most that was ever carried.
     pub(super) most: f64,
-    /// Mean RTT of the latest pair's second probe; infinite as long as there is none. Unit: s.
-    pub(super) latest_rtt: f64,
 }
 
 impl Probing {
@@ -70,7 +68,6 @@ impl Probing {
             price: Price::new(config.price_gain),
             rival: Rival::default(),
             most: capacity.bytes_per_sec(),
-            latest_rtt: f64::INFINITY,
         }
     }
 
@@ -116,6 +113,26 @@ impl Probing {
         }
         let (_, first) = self.first.take().filter(|(first, _)| first.wrapping_add(1) == trial)?;
         Some((Pair { first, second: Box::new(report.clone()) }, fresh))
+    }
+
+    /// Whether no queue stands that could overflow.
+    pub(super) fn is_calm(&self) -> bool {
+        self.level.unfiltered() + 2.0 * self.level.noise() < CALM && self.share.at_least(ERRORS) <= 0.0
+    }
+
+    /// A pair begins. The share of the rate to send it at: half for a test of the level or, where nothing else is in the way, of what
+    /// is lost or marked.
+    pub(super) fn begin_pair(&mut self) -> f64 {
+        let (loss, is_asked) = (&self.loss, (self.trial / 2).is_multiple_of(ASKED));
+        let unclear = loss.has_marks() && !loss.marks_are_free() || loss.random() > MUCH && !loss.is_free();
+        let share = self.level.begin_pair(self.trial);
+        if is_asked && unclear && self.is_calm() { share.min(0.5) } else { share }
+    }
+
+    /// Among how many equal senders the queue is at the most: so many times as many as our share of it certainly tells, since others
+    /// need not be our equals.
+    pub(super) fn senders(&self) -> f64 {
+        (DOUBTFUL / self.share.at_least(ERRORS)).clamp(DOUBTFUL, CROWD)
     }
 
     /// What the bottleneck carries for all at the least: the most that it carried for us or, beside others, what we send by our
@@ -167,6 +184,7 @@ fn at_best(change: Estimate) -> Estimate {
 
 #[cfg(test)]
 mod tests {
+    use super::super::NO_ANSWER;
     use super::super::bottleneck::{Fate, Steps};
     use super::super::deviation::Look;
     use super::super::level::Answer;
@@ -207,7 +225,16 @@ mod tests {
             probing.bottleneck.update(&pair, fate, Steps { first: 0.02, largest: 0.25, doublings: 1.0 });
             let look = Look { at: 1.0, above: 0.01, carried: 6e6, ours: 1.0, alone: true, shared: false };
             probing.deviation.learn(look);
-            let seen = Seen { at: 1.0, rtt: 0.03, queue: 0.01, crowded: false, lost: false, window: 50.0, most: 100.0 };
+            let seen = Seen {
+                at: 1.0,
+                rtt: 0.03,
+                queue: 0.01,
+                is_long: false,
+                shared: false,
+                lost: false,
+                window: 50.0,
+                most: 100.0,
+            };
             probing.rival.update(seen);
             probing.first = Some((0, Box::new(report(50.0, 0.0))));
             assert_eq!(follow(&probing), (3, true, true, true), "{growth:?}");
@@ -235,8 +262,8 @@ mod tests {
 
     #[test]
     fn what_is_carried_for_all_is_what_was_for_us_or_what_our_share_tells_where_there_are_others() {
-        // Half of what is sent is ours; none, as far as can be seen, is a sixteenth.
-        for (share, shared, all) in [(0.5, true, 12.5e6), (0.5, false, 8e6), (0.0, true, 100e6), (1.0, true, 8e6)] {
+        // Half of what is sent is ours; none, as far as can be seen, is a thirty-second.
+        for (share, shared, all) in [(0.5, true, 12.5e6), (0.5, false, 8e6), (0.0, true, 200e6), (1.0, true, 8e6)] {
             let mut probing = probing();
             probing.most = 8e6;
             assert!((probing.carried_for_all(6.25e6, true) - 8e6).abs() < 1.0, "nothing is known");
@@ -253,7 +280,7 @@ mod tests {
             probing.growth(&pair);
             probing.level.read(&pair, 0.0, Answer::Unclear, true);
         }
-        (probing.share.is_below(1.0 / CROWD), probing.standing.is_below(1.0 / CROWD))
+        (probing.share.is_below(NO_ANSWER), probing.standing.is_below(NO_ANSWER))
     }
 
     #[test]
@@ -288,14 +315,14 @@ mod tests {
         assert_eq!(stand(&mut probing, 0.02, 0..20), (true, true));
         let mut interrupted = probing.clone();
         interrupted.interrupt();
-        assert!(!interrupted.standing.is_below(1.0 / CROWD) && interrupted.share.is_below(1.0 / CROWD));
+        assert!(!interrupted.standing.is_below(NO_ANSWER) && interrupted.share.is_below(NO_ANSWER));
         for at in 20..22 {
             let mut gone = pair(at, 50.0, |_| 0.0, |_| 0.0);
             gone.first.rtt_gradient = None;
             probing.growth(&gone);
             probing.level.read(&gone, 0.0, Answer::Unclear, true);
         }
-        assert!(!probing.standing.is_below(1.0 / CROWD) && probing.share.is_below(1.0 / CROWD));
+        assert!(!probing.standing.is_below(NO_ANSWER) && probing.share.is_below(NO_ANSWER));
     }
 
     #[test]

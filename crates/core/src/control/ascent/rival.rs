@@ -3,23 +3,22 @@
 //! Who wants a short queue gets nothing beside one who wants a long one. If the queue is longer than a crowd of our kind
 //! would keep it, most of the time, and is certainly not ours alone, a floor is put under the rate that grows
 //! and falls as CUBIC's window does (RFC 9438 §4), towards the most that was ever carried. After each loss, when all others
-//! give way too, and now and then without one, it is taken away for as long as the queue takes to drain: if it does, nobody
+//! give way too, it is taken away for as long as the queue takes to drain: if it does, nobody
 //! fills it, and the floor is gone. Source: the idea of a mode that competes with TCP, Copa (`NSDI 2018` §2.2) and Nimbus
 //! (`SIGCOMM 2022`).
 
 /// CUBIC's constant C, in packets/s³, and its decrease β (RFC 9438 §4.1.2, §4.6).
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
-/// Over so many RTT, and no less than this many seconds, is counted how often the queue is too long.
-const MEMORY_RTTS: f64 = 20.0;
+/// Over so many RTT, and no less than this many seconds, is counted how often the queue is too long. RTTs have the queue in them:
+/// twenty behind a full deep buffer are ten seconds and more, and with five a radio's outages are taken for a rival (`sweep links`).
+const MEMORY_RTTS: f64 = 10.0;
 const MEMORY: f64 = 0.5;
 /// The floor comes when the queue is too long more often than this, and goes when it is so less often than that. A crowd of our
 /// kind swings, and empties the queue in between: a half is not enough (`docs/sweeps/rival.md`).
 const ENTER: f64 = 0.7;
 const LEAVE: f64 = 0.05;
-/// Without a loss we give way after so many RTT, for so many RTT and twice the time that the queue is long: half of the rate
-/// drains it in that.
-const STUBBORN_RTTS: f64 = 150.0;
+/// After a loss we give way for so many RTT and twice the time that the queue is long: half of the rate drains it in that.
 const YIELD_RTTS: f64 = 4.0;
 
 /// A window that grows as CUBIC's. Windows in packets, times in seconds.
@@ -44,18 +43,11 @@ impl Cubic {
         cubic.max(reno)
     }
 
-    /// After a loss, with fast convergence (RFC 9438 §4.7).
+    /// After a loss.
     fn reduced(&self, at: f64, rtt: f64, window: f64) -> Self {
         // What is not sent does not grow.
-        let now = self.window(at, rtt).min(2.0 * window);
-        let largest = if now < self.largest { now * (1.0 + BETA) / 2.0 } else { now };
-        Self { largest, began: at, low: now * BETA, ..*self }
-    }
-
-    /// As it is now, without a loss: it grows from here on.
-    fn resting(&self, at: f64, rtt: f64, window: f64) -> Self {
-        let now = self.window(at, rtt).min(2.0 * window);
-        Self { largest: now, began: at, low: now, ..*self }
+        let largest = self.window(at, rtt).min(2.0 * window);
+        Self { largest, began: at, low: largest * BETA, ..*self }
     }
 
     /// As it was, so much later: time in which nothing is sent is none in which it grows (RFC 9438 §5.8).
@@ -92,7 +84,9 @@ impl Rival {
 
     /// The floor under the rate, if there is one, in packets an RTT.
     pub(super) fn update(&mut self, seen: Seen) -> Option<f64> {
-        let Seen { at, rtt, queue, crowded, lost, window, most } = seen;
+        let Seen { at, rtt, queue, is_long, shared, lost, window, most } = seen;
+        // Who was found out once is there as long as the queue is long: beside a floor nobody can tell whose it is.
+        let crowded = is_long && (shared || self.is_there());
         let mut since = self.seen.replace(at).map_or(0.0, |seen| at - seen);
         if !core::mem::replace(&mut self.follows, true) {
             self.cubic = self.cubic.map(|cubic| cubic.later(since));
@@ -107,16 +101,13 @@ impl Rival {
             Some(_) if self.crowded < LEAVE => None,
             Some(cubic) if at < cubic.yields.1 => {
                 // What was sent before is still on its way for an RTT.
-                let drained = !crowded && at > cubic.yields.0 + rtt;
+                let drained = !is_long && at > cubic.yields.0 + rtt;
                 if drained {
                     self.crowded = 0.0;
                 }
                 (!drained).then_some(cubic)
             }
             Some(cubic) if lost => Some(cubic.reduced(at, rtt, window).yielding(at, rtt, queue)),
-            Some(cubic) if at > cubic.yields.1 + STUBBORN_RTTS * rtt => {
-                Some(cubic.resting(at, rtt, window).yielding(at, rtt, queue))
-            }
             unchanged => unchanged,
         };
         self.cubic.filter(|cubic| at >= cubic.yields.1).map(|cubic| cubic.window(at, rtt))
@@ -130,8 +121,10 @@ pub(super) struct Seen {
     pub(super) rtt: f64,
     /// The level of the queue.
     pub(super) queue: f64,
-    /// It is longer than a crowd of our kind would keep it, and not ours alone.
-    pub(super) crowded: bool,
+    /// It is longer than senders of our kind would keep it.
+    pub(super) is_long: bool,
+    /// It certainly is not ours alone.
+    pub(super) shared: bool,
     /// Packets were lost to it.
     pub(super) lost: bool,
     /// So many packets an RTT are sent.
@@ -146,8 +139,8 @@ pub(super) mod tests {
 
     const RTT: f64 = 0.03;
 
-    fn seen(at: f64, crowded: bool, lost: bool) -> Seen {
-        Seen { at, rtt: RTT, queue: 0.01, crowded, lost, window: 50.0, most: 100.0 }
+    fn seen(at: f64, is_long: bool, lost: bool) -> Seen {
+        Seen { at, rtt: RTT, queue: 0.01, is_long, shared: true, lost, window: 50.0, most: 100.0 }
     }
 
     /// One that is known.
@@ -165,8 +158,8 @@ pub(super) mod tests {
     #[test]
     fn a_queue_that_is_too_long_for_long_brings_a_floor_and_a_short_one_takes_it_away() {
         let mut rival = Rival::default();
-        assert_eq!(pairs(&mut rival, 1.0, 22, true), None, "not after two thirds of a second");
-        assert!(pairs(&mut rival, 1.66, 10, true).is_some_and(|floor| (50.0..70.0).contains(&floor)));
+        assert_eq!(pairs(&mut rival, 1.0, 19, true), None, "not after half a second");
+        assert!(pairs(&mut rival, 1.57, 13, true).is_some_and(|floor| (50.0..70.0).contains(&floor)));
         assert!(pairs(&mut rival, 1.96, 20, false).is_some(), "a loss drains the queue for a while");
         assert_eq!(pairs(&mut rival, 2.56, 60, false), None);
     }
@@ -199,14 +192,22 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_is_alone_finds_out_by_giving_way() {
-        for (lost, from) in [(true, 2.8), (false, 2.8 + STUBBORN_RTTS * RTT)] {
-            let mut rival = Rival::default();
-            assert!(pairs(&mut rival, 1.0, 60, true).is_some());
-            assert_eq!(rival.update(seen(from, true, lost)), None);
-            assert_eq!(rival.update(seen(from + 2.0 * RTT, false, false)), None);
-            assert_eq!(pairs(&mut rival, from + 0.2, 8, true), None, "and it does not come back at once");
+    fn beside_a_known_rival_a_long_queue_counts_whoever_s_it_is() {
+        for (known, is_there) in [(true, true), (false, false)] {
+            let mut rival = if known { there() } else { Rival::default() };
+            let unsure = |at: u32| Seen { shared: false, ..seen(2.8 + f64::from(at) * RTT, true, false) };
+            let floors = (0..200).map(|at| rival.update(unsure(at)));
+            assert_eq!(floors.flatten().count() > 0, is_there, "known {known}");
         }
+    }
+
+    #[test]
+    fn who_is_alone_finds_out_by_giving_way() {
+        let mut rival = Rival::default();
+        assert!(pairs(&mut rival, 1.0, 60, true).is_some());
+        assert_eq!(rival.update(seen(2.8, true, true)), None);
+        assert_eq!(rival.update(seen(2.8 + 2.0 * RTT, false, false)), None);
+        assert_eq!(pairs(&mut rival, 3.0, 8, true), None, "and it does not come back at once");
     }
 
     #[test]
@@ -254,26 +255,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_gave_way_without_a_loss_goes_on_from_where_it_was() {
-        let mut rival = Rival::default();
-        let fast = |at: f64| Seen { window: 200.0, ..seen(at, true, false) };
-        let grown = (0..140).map(|i| rival.update(fast(1.0 + f64::from(i) * RTT))).last().flatten().unwrap();
-        let yielding = 1.0 + STUBBORN_RTTS * RTT + 0.8;
-        assert_eq!(rival.update(fast(yielding)), None);
-        let after = (1..12).map(|i| rival.update(fast(yielding + f64::from(i) * RTT))).last().flatten().unwrap();
-        assert!((grown..1.2 * grown).contains(&after), "{grown} became {after}");
-    }
-
-    #[test]
-    fn who_loses_before_it_was_where_it_lost_last_leaves_more_room() {
-        // RFC 9438 §4.7. After a loss at 100 packets it begins at 70, and is at 103.2 two seconds after K.
+    fn a_loss_takes_three_tenths_of_what_is_sent() {
+        // RFC 9438 §4.6. After a loss at 100 packets it begins at 70, and is at 103.2 two seconds after K.
         let cubic = Cubic { largest: 100.0, began: 0.0, low: 70.0, yields: (0.0, 0.0) };
         let k = (30.0_f64 / C).cbrt();
         for (at, sent, largest, low) in [
-            (0.0, 100.0, 0.85 * 70.0, 0.7 * 70.0),
+            (0.0, 100.0, 70.0, 0.7 * 70.0),
             (k + 2.0, 100.0, 103.2, 0.7 * 103.2),
             // What is not sent does not grow.
-            (k + 2.0, 30.0, 0.85 * 60.0, 0.7 * 60.0),
+            (k + 2.0, 30.0, 60.0, 0.7 * 60.0),
         ] {
             let reduced = cubic.reduced(at, 1.0, sent);
             assert!((reduced.largest - largest).abs() < 1e-9 && (reduced.low - low).abs() < 1e-9, "{reduced:?}");
@@ -282,10 +272,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn who_rests_goes_on_from_where_it_is_and_who_begins_aims_at_twice_what_it_sends_at_least() {
-        let cubic = Cubic { largest: 100.0, began: 0.0, low: 70.0, yields: (0.0, 0.0) };
-        let resting = cubic.resting(0.0, 1.0, 100.0);
-        assert!((resting.largest - 70.0).abs() < 1e-9 && (resting.low - 70.0).abs() < 1e-9, "{resting:?}");
+    fn who_begins_aims_at_twice_what_it_sends_at_least() {
         for (most, largest) in [(0.0, 100.0), (300.0, 300.0)] {
             let mut rival = Rival { crowded: 0.9, ..Rival::default() };
             rival.update(Seen { most, ..seen(1.0, true, false) });

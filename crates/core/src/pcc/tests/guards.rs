@@ -235,12 +235,12 @@ fn a_pause_is_no_long_idle_though_an_interval_has_few_packets() {
 }
 
 #[test]
-fn the_window_is_twice_what_an_empty_path_holds_and_ten_packets() {
+fn the_window_is_twice_the_path_its_scatter_and_ten_packets() {
     let mut flow = Flow::new();
     flow.sends_for(ms(200));
     flow.pcc.on_persistent_congestion(flow.now);
     let base = flow.pcc.rtt().min().unwrap();
-    let holds = flow.pcc.law.rate().max(flow.pcc.rate()) * (base * 2);
+    let holds = flow.pcc.law.rate().max(flow.pcc.rate()) * (base * 2 + flow.pcc.rtt().spread());
     assert_eq!(flow.pcc.congestion_window(), holds + Bytes::new(12_000));
 }
 

@@ -50,7 +50,7 @@ fn once_trains_have_told_of_more_the_window_is_the_path_s_though_it_answered_for
         let pcc = told(each);
         let found = pcc.trains.told().unwrap().mbit();
         assert!((found / mbit - 1.0).abs() < 0.01 && pcc.law.is_starting(), "{found} Mbit/s, not {mbit}");
-        let holds = pcc.law.rate().max(pcc.rate()) * (RTT * 2) + Bytes::new(12_000);
+        let holds = pcc.law.rate().max(pcc.rate()) * (RTT * 2 + pcc.rtt().spread()) + Bytes::new(12_000);
         assert_eq!(pcc.congestion_window() == holds, is_wide, "{}, not {holds}", pcc.congestion_window());
     }
 }
