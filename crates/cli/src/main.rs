@@ -22,6 +22,7 @@ mod page;
 mod percent;
 mod perf;
 mod permissions;
+mod program;
 mod put;
 mod race;
 mod reserved;

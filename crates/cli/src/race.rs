@@ -29,6 +29,7 @@ use course::Course;
 use live::Live;
 use output::{Event, Summary};
 use pcc::units::Bytes;
+use pcc_lab::provenance::{self, Provenance};
 use pcc_quic::{Algorithm, PccConfig};
 use runner::{Entry, Rules, Update};
 use score::Score;
@@ -163,7 +164,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     } else {
         write!(out, "{}", summary.table())?;
     }
-    page.write(&page::render(&summary))?;
+    let provenance = Provenance {
+        source: provenance::Source::Emulator,
+        build: crate::program::build()?,
+        command: crate::command_line::this(),
+        seeds: vec![args.seed],
+    };
+    page.write(&page::render(&summary, &provenance))?;
     if let Some(svg) = svg {
         svg.write(&still::render(&summary))?;
     }

@@ -61,7 +61,10 @@ fn every_copy_is_verified_and_the_last_line_of_json_holds_the_results() {
     assert_eq!((&last["blake3"], &last["path"], &last["seed"]), (&digest.into(), &PATH.into(), &1.into()));
     assert!(last["host_too_slow"].is_boolean());
     assert_eq!(last["version"], env!("CARGO_PKG_VERSION"));
-    the_page_stands_alone(&std::fs::read_to_string(dir.path().join("page.html")).unwrap());
+    let page = std::fs::read_to_string(dir.path().join("page.html")).unwrap();
+    assert!(page.contains("Measured with real connections over a path that pcc emulates"), "whence the figures are");
+    assert!(page.contains(r#""source":"Raced""#) && page.contains(r#"["Program","pcc "#), "and by which build");
+    the_page_stands_alone(&page);
     let still = std::fs::read_to_string(dir.path().join("still.svg")).unwrap();
     assert!(still.contains("<polyline") && still.contains("PCC") && still.contains("CUBIC"));
 }
@@ -74,7 +77,9 @@ fn the_page_stands_alone(page: &str) {
     let data: Value = serde_json::from_str(data).unwrap();
     assert_eq!(data["summary"]["seed"], 1);
     assert_eq!(data["summary"]["results"].as_array().unwrap().len(), 2);
-    assert!(data["command"].as_str().unwrap().starts_with("pcc race "));
+    let rows = data["provenance"].as_array().unwrap();
+    let command = rows.iter().find(|row| row[0] == "Command").unwrap();
+    assert!(command[1].as_str().unwrap().starts_with("pcc race "), "{rows:?}");
     let runs = data["runs"].as_array().unwrap();
     let length = |run: &Value, key: &str| run[key].as_array().unwrap().len();
     for run in runs {

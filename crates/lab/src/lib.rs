@@ -20,7 +20,6 @@ pub mod figure;
 #[cfg(target_os = "linux")]
 pub mod guest;
 #[cfg(target_os = "linux")]
-#[cfg(target_os = "linux")]
 pub mod kernel;
 #[cfg(target_os = "linux")]
 pub mod machine;

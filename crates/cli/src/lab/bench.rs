@@ -6,7 +6,6 @@ use crate::exit::Failure;
 use anyhow::{Context as _, bail, ensure};
 use pcc_lab::kernel::{self, Kernel, Module};
 use pcc_lab::program::{HASH, Program};
-use pcc_lab::provenance::Build;
 use pcc_lab::scenario::{self, Options, Scenario, Size};
 use pcc_lab::spec::{App, Outcome};
 use pcc_lab::store::Store;
@@ -113,7 +112,7 @@ impl Stored {
 
     fn program(&self, store: &Store) -> anyhow::Result<Program> {
         let path = match &self.program {
-            None => this_program()?,
+            None => crate::program::path()?,
             Some(program) => PathBuf::from(program),
         };
         let hash =
@@ -208,18 +207,6 @@ pub(super) fn identify(scenarios: &mut [Scenario], program: &Program, module: Op
 
 pub(super) fn results(dir: Option<&Path>) -> PathBuf {
     dir.map_or_else(|| kernel::cache_dir().join("results"), Path::to_owned)
-}
-
-pub(super) fn this_program() -> anyhow::Result<PathBuf> {
-    std::env::current_exe().context("could not find this program's own file")
-}
-
-/// This program.
-pub(crate) fn this_build() -> anyhow::Result<Build> {
-    let path = this_program()?;
-    let program = Program::read(&path).with_context(|| format!("could not read {}", path.display()))?.hash;
-    let commit = Some(env!("PCC_COMMIT")).filter(|commit| !commit.is_empty()).map(Into::into);
-    Ok(Build { version: env!("CARGO_PKG_VERSION").into(), program, commit })
 }
 
 /// A shard as it is written: `2/8`.

@@ -89,7 +89,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if let Some((number, count)) = args.shard {
         campaign::shard(&mut scenarios, number, count, Whole::Run);
     }
-    let init = bench::this_program()?;
+    let init = crate::program::path()?;
     let program = match &args.program {
         Some(path) => path.canonicalize().with_context(|| format!("could not find the program {}", path.display()))?,
         None => init.clone(),

@@ -2,16 +2,18 @@
 
 use super::output::Summary;
 use super::timeline::{Timeline, capacity};
+use pcc_lab::provenance::Provenance;
 use serde_json::json;
 
 const TEMPLATE: &str = include_str!("page.html");
 
 /// The whole page.
-pub(super) fn render(summary: &Summary<'_>) -> String {
+pub(super) fn render(summary: &Summary<'_>, provenance: &Provenance) -> String {
     let end = summary.traces.iter().map(|trace| trace.time).max().unwrap_or_default();
     let data = json!({
         "summary": summary.json(),
-        "command": crate::command_line::this(),
+        "source": provenance.source.word(),
+        "provenance": provenance.rows(),
         "file": summary.source.describe(),
         "rtt_ms": summary.course.path.rtt().as_secs_f64() * 1e3,
         "capacity": capacity(summary.course, end),

@@ -2,7 +2,6 @@
 
 use super::{Ours, Run, jobs, page, table};
 use crate::exit::Failure;
-use crate::lab::bench;
 use crate::reserved::Reserved;
 use anyhow::anyhow;
 use pcc_lab::provenance::{Provenance, Source};
@@ -85,7 +84,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         }
     }
     if let (Some(page), Some(scenario), Some(results)) = (page, scenarios.first(), results.first()) {
-        let (source, build) = (Source::Simulator, bench::this_build()?);
+        let (source, build) = (Source::Simulator, crate::program::build()?);
         let command = crate::command_line::this();
         let provenance = Provenance { source, build, command, seeds: vec![scenario.seed] };
         page.write(&page::render(scenario, results, &names, &provenance))?;

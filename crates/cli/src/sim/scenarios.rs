@@ -3,7 +3,7 @@
 use super::outcome::{self, KERNEL};
 use super::{Run, jobs, say, translate};
 use crate::exit::Failure;
-use crate::lab::bench::{self, Selection};
+use crate::lab::bench::Selection;
 use crate::reserved::Reserved;
 use anyhow::{Context as _, anyhow};
 use pcc_lab::campaign::{self, Whole};
@@ -42,7 +42,7 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
         let command = crate::command_line::this();
         let store = Store::at(Path::new(""), KERNEL);
         let section = Section::of(&scenario, &outcomes, &store, command.clone());
-        let (source, build) = (Source::Simulator, bench::this_build()?);
+        let (source, build) = (Source::Simulator, crate::program::build()?);
         let provenance = Provenance { source, build, command, seeds: Vec::new() };
         page.write(&report::page(&[section], &provenance))?;
     }

@@ -8,6 +8,7 @@ use crate::reserved::Reserved;
 use anyhow::anyhow;
 use pcc::units::Rate;
 use pcc_lab::chart::escape;
+use pcc_lab::provenance::{Provenance, Source};
 use pcc_utility::{Bears, Bottleneck, Disturbance, Game, Settled};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,8 +49,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         return file.write(&svg);
     }
     let link = args.course.link.to_string();
+    let provenance = Provenance {
+        source: Source::Analysis,
+        build: crate::program::build()?,
+        command: crate::command_line::this(),
+        seeds: Vec::new(),
+    };
+    let title = provenance.title(&first_line(&aim.written));
     let text = Findings::of(aim, path, link, &[1, 2, 5, 10, MOST_SENDERS]).text();
-    file.write(&page("pcc utility", "svg{height:auto}", &format!("{svg}<pre>{}</pre>\n", escape(&text))))
+    let body = format!("{svg}<pre>{}</pre>\n{}", escape(&text), provenance.list());
+    file.write(&page(&title, "svg{height:auto}", &body))
 }
 
 fn drawing(aim: &Aim, path: Bottleneck) -> String {
