@@ -72,6 +72,20 @@ fn at(peer: &Peer, address: SocketAddr) -> String {
     if named == found { named } else { format!("{named} ({found})") }
 }
 
+/// What to do about a certificate that is not trusted: not what was done already.
+fn way_out(has_authorities: bool) -> String {
+    let name_it = "write #sha256= and the certificate's fingerprint behind the URL, which `openssl x509 -in CERT.pem \
+                   -outform der | sha256sum` prints on the server";
+    if has_authorities {
+        format!("what --ca names does not vouch for it: {name_it}")
+    } else {
+        format!(
+            "ask whoever runs the server for the URL that `pcc serve` prints there, which names the certificate, name \
+             its authority with --ca FILE, or {name_it}"
+        )
+    }
+}
+
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DialError {
@@ -100,10 +114,14 @@ pub(crate) enum DialError {
     WrongCertificate { peer: Peer, expected: Fingerprint, found: Fingerprint },
     /// A certificate that no known authority vouches for. Its fingerprint is not told: whoever is in between would have
     /// it pasted into the URL.
-    #[error(
-        "the certificate of {peer} is not trusted: {reason}; ask whoever runs the server for the URL that `pcc serve` prints there, which names the certificate, or name its authority with --ca FILE"
-    )]
-    Untrusted { peer: Peer, found: Fingerprint, reason: String },
+    #[error("the certificate of {peer} is not trusted: {reason}; {}", way_out(*has_authorities))]
+    Untrusted {
+        peer: Peer,
+        found: Fingerprint,
+        reason: String,
+        /// Whether --ca was given.
+        has_authorities: bool,
+    },
     /// Some other server.
     #[error("{peer} does not speak {wanted}: is it the right port?")]
     WrongProtocol { peer: Peer, wanted: String },
@@ -233,10 +251,13 @@ impl Dialer {
 
     fn explain(&self, peer: &Peer, address: SocketAddr, reason: ConnectionError, refusal: &tls::Refusal) -> DialError {
         let peer = peer.clone();
-        if let Some((found, error)) = refusal.reason() {
+        if let Some((found, reason)) = refusal.reason() {
             return match self.trust {
                 Trust::Pinned(expected) => DialError::WrongCertificate { peer, expected, found: *found },
-                _ => DialError::Untrusted { peer, found: *found, reason: error.to_string() },
+                ref other => {
+                    let has_authorities = matches!(other, Trust::Authorities(_));
+                    DialError::Untrusted { peer, found: *found, reason: reason.clone(), has_authorities }
+                }
             };
         }
         match reason {

@@ -6,11 +6,13 @@
 
 mod fingerprint;
 mod identity;
+mod refusal;
 mod verifier;
 
 pub(crate) use fingerprint::Fingerprint;
 pub(crate) use identity::Identity;
-pub(crate) use verifier::{Refusal, Trust};
+pub(crate) use refusal::Refusal;
+pub(crate) use verifier::Trust;
 
 use anyhow::Context;
 use rustls::crypto::CryptoProvider;

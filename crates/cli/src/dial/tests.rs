@@ -76,7 +76,51 @@ async fn an_unknown_authority_is_refused_with_the_way_out() {
     let error = dialer(Trust::Authorities(other)).dial(&peer).await.unwrap_err();
     assert!(matches!(error, DialError::Untrusted { .. }), "{error}");
     let (error, shown) = (error.to_string(), identity.fingerprint().to_string());
-    assert!(error.contains("--ca FILE") && !error.contains(shown.trim_start_matches("sha256=")), "{error}");
+    assert!(error.contains("openssl x509 -in") && !error.contains(shown.trim_start_matches("sha256=")), "{error}");
+    assert!(!error.contains("--ca FILE"), "it was given: {error}");
+}
+
+/// A server with a certificate as `openssl req -x509` makes them, and the file that it is in.
+fn self_signed(change: impl FnOnce(&mut rcgen::CertificateParams)) -> (Endpoint, Peer, Trust, tempfile::TempDir) {
+    let mut params = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    change(&mut params);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let made = params.self_signed(&key).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let files = ["cert.pem", "key.pem"].map(|name| dir.path().join(name));
+    std::fs::write(&files[0], made.pem()).unwrap();
+    std::fs::write(&files[1], key.serialize_pem()).unwrap();
+    let (endpoint, peer) = server(&Identity::load(&files[0], &files[1]).unwrap(), &[b"test"]);
+    (endpoint, peer, Trust::Authorities(files[0].clone()), dir)
+}
+
+#[tokio::test]
+async fn a_self_signed_certificate_that_is_named_is_trusted() {
+    let (_server, peer, trust, _files) = self_signed(|_| {});
+    dialer(trust).dial(&peer).await.unwrap();
+}
+
+#[tokio::test]
+async fn its_dates_and_its_names_must_be_right_all_the_same() {
+    let refused = async |change: fn(&mut rcgen::CertificateParams), words: &str| {
+        let (_server, peer, trust, _files) = self_signed(change);
+        let error = dialer(trust).dial(&peer).await.unwrap_err();
+        assert!(matches!(error, DialError::Untrusted { .. }) && error.to_string().contains(words), "{error}");
+    };
+    refused(|params| params.not_after = rcgen::date_time_ymd(2001, 1, 1), "it has expired").await;
+    let other = |params: &mut rcgen::CertificateParams| {
+        params.subject_alt_names = vec![rcgen::SanType::DnsName("other.example".try_into().unwrap())];
+    };
+    refused(other, "it does not name 127.0.0.1 but other.example").await;
+}
+
+#[tokio::test]
+async fn another_self_signed_certificate_than_the_named_is_refused() {
+    let (_server, peer, ..) = self_signed(|_| {});
+    let (_other, _, trust, _files) = self_signed(|_| {});
+    let error = dialer(trust).dial(&peer).await.unwrap_err();
+    assert!(matches!(error, DialError::Untrusted { .. }), "{error}");
 }
 
 #[tokio::test]

@@ -244,9 +244,10 @@ fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
 fn explain(error: DialError) -> anyhow::Error {
     let failure = error.failure();
     let error = match error {
-        DialError::Untrusted { peer, found, reason } => anyhow!(
+        DialError::Untrusted { peer, found, reason, has_authorities } => anyhow!(
             "the certificate of {peer} is not trusted: {reason}; if its server printed {found}, pass --fingerprint \
-             {found}, otherwise name its authority with --ca FILE, or measure without knowing to whom with --insecure"
+             {found}, otherwise {}measure without knowing to whom with --insecure",
+            if has_authorities { "" } else { "name its authority with --ca FILE, or " }
         ),
         DialError::WrongCertificate { peer, expected, found } => anyhow!(
             "{peer} shows another certificate than --fingerprint names: expected {expected}, found {found}; if its \

@@ -1,38 +1,29 @@
 //! Which server certificates a client accepts, and what to say of the others.
 
 use super::Fingerprint;
+use super::refusal::Refusal;
 use anyhow::Context;
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Whom a client believes.
 #[derive(Clone, Debug)]
 pub(crate) enum Trust {
     /// The holder of this certificate, whatever name it bears.
     Pinned(Fingerprint),
-    /// The authorities in this PEM file.
+    /// The certificates in this PEM file: servers that show one of them, or one that an authority among them signed.
     Authorities(PathBuf),
     /// The authorities this computer trusts.
     System,
     /// Whoever answers: for what holds no secrets and is believed by nobody.
     Anyone,
-}
-
-/// Why a server's certificate was refused, if it was.
-#[derive(Debug, Default)]
-pub(crate) struct Refusal(OnceLock<(Fingerprint, Error)>);
-
-impl Refusal {
-    /// The certificate that was shown, and what is wrong with it.
-    pub(crate) fn reason(&self) -> Option<&(Fingerprint, Error)> {
-        self.0.get()
-    }
 }
 
 impl Trust {
@@ -45,16 +36,15 @@ impl Trust {
             Self::Pinned(fingerprint) => Accepts::Only(*fingerprint),
             Self::Authorities(file) => {
                 let read = || -> anyhow::Result<_> {
+                    let listed = CertificateDer::pem_file_iter(file)?.collect::<Result<Vec<_>, _>>()?;
                     let mut roots = RootCertStore::empty();
-                    for certificate in CertificateDer::pem_file_iter(file)? {
-                        roots.add(certificate?)?;
+                    for certificate in &listed {
+                        roots.add(certificate.clone())?;
                     }
-                    Ok(WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build()?)
+                    let authorities = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
+                    Ok(Accepts::Listed { listed, authorities })
                 };
-                Accepts::Vouched(
-                    read()
-                        .with_context(|| format!("could not read certificate authorities from {}", file.display()))?,
-                )
+                read().with_context(|| format!("could not read certificate authorities from {}", file.display()))?
             }
             Self::Anyone => Accepts::All,
             Self::System => Accepts::Vouched(Arc::new(
@@ -74,6 +64,8 @@ enum Accepts {
     Only(Fingerprint),
     /// Those that an authority vouches for, as this verifier finds.
     Vouched(Arc<dyn ServerCertVerifier>),
+    /// These, and those that one of them vouches for.
+    Listed { listed: Vec<CertificateDer<'static>>, authorities: Arc<WebPkiServerVerifier> },
     /// Every one.
     All,
 }
@@ -102,11 +94,14 @@ impl ServerCertVerifier for Verifier {
             Accepts::Only(fingerprint) if found == *fingerprint => Ok(ServerCertVerified::assertion()),
             Accepts::Only(_) => Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)),
             Accepts::Vouched(by) => by.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now),
+            Accepts::Listed { listed, authorities } => authorities
+                .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+                .or_else(|error| match is_of_wrong_kind(&error) && listed.contains(&end_entity.clone().into_owned()) {
+                    true => is_for(end_entity, server_name),
+                    false => Err(error),
+                }),
         };
-        verdict.inspect_err(|error| {
-            // A second refusal adds nothing to the first.
-            let _ = self.refusal.0.set((found, error.clone()));
-        })
+        verdict.inspect_err(|error| self.refusal.is(found, error))
     }
 
     fn verify_tls12_signature(
@@ -130,4 +125,16 @@ impl ServerCertVerifier for Verifier {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
     }
+}
+
+/// Whether it is the kind of certificate that is wrong: an authority's own, as `openssl req -x509` makes them (CA:TRUE).
+/// Its dates were right then, since they are looked at first. rustls has no word of its own for this error.
+fn is_of_wrong_kind(error: &Error) -> bool {
+    matches!(error, Error::InvalidCertificate(CertificateError::Other(_)))
+}
+
+/// Whether a certificate that is trusted as it is names this server.
+fn is_for(certificate: &CertificateDer<'_>, server_name: &ServerName<'_>) -> Result<ServerCertVerified, Error> {
+    verify_server_name(&ParsedCertificate::try_from(certificate)?, server_name)?;
+    Ok(ServerCertVerified::assertion())
 }
