@@ -7,6 +7,7 @@
 mod fingerprint;
 mod identity;
 mod refusal;
+mod validity;
 mod verifier;
 
 pub(crate) use fingerprint::Fingerprint;
@@ -14,7 +15,6 @@ pub(crate) use identity::Identity;
 pub(crate) use refusal::Refusal;
 pub(crate) use verifier::Trust;
 
-use anyhow::Context;
 use rustls::crypto::CryptoProvider;
 use std::sync::Arc;
 
@@ -28,8 +28,7 @@ pub(crate) fn server(identity: &Identity, alpn: &[&[u8]]) -> anyhow::Result<noq:
     let mut config = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
-        .with_single_cert(identity.chain.clone(), identity.key.clone_key())
-        .context("the certificate and the key do not fit together")?;
+        .with_single_cert(identity.chain.clone(), identity.key.clone_key())?;
     config.alpn_protocols = owned(alpn);
     Ok(config.try_into()?)
 }

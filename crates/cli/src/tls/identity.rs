@@ -1,9 +1,10 @@
 //! A server's certificate and key: given, or made once and kept.
 
-use super::Fingerprint;
-use anyhow::{Context, bail};
+use super::{Fingerprint, provider, validity};
+use anyhow::{Context, anyhow, bail};
+use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -21,29 +22,42 @@ impl Identity {
         Self::from_pem(&new_pem()?, true)
     }
 
-    /// From PEM files.
+    /// From PEM files. A warning says what clients will find wrong with the certificate's dates.
     ///
-    /// Errors: a file cannot be read, or holds nothing of the kind.
-    pub(crate) fn load(certificate: &Path, key: &Path) -> anyhow::Result<Self> {
+    /// Errors: a file cannot be read, or holds nothing of the kind; the key is not the certificate's.
+    pub(crate) fn load(certificate: &Path, key_file: &Path) -> anyhow::Result<Self> {
         let chain = std::fs::read(certificate)
             .with_context(|| format!("could not read the certificate {}", certificate.display()))?;
-        let secret = std::fs::read(key).with_context(|| format!("could not read the key {}", key.display()))?;
+        let secret =
+            std::fs::read(key_file).with_context(|| format!("could not read the key {}", key_file.display()))?;
         let chain = certificates(&chain).with_context(|| format!("in {}", certificate.display()))?;
         let key = PrivateKeyDer::from_pem_slice(&secret)
-            .with_context(|| format!("{} holds no private key in PEM form", key.display()))?;
-        Ok(Self { chain, key, self_signed: false })
+            .with_context(|| format!("{} holds no private key in PEM form", key_file.display()))?;
+        let identity = Self { chain, key, self_signed: false };
+        identity.check().with_context(|| {
+            format!("the certificate in {} and the key in {} cannot be used", certificate.display(), key_file.display())
+        })?;
+        if let Some(problem) = validity::problem(&identity.chain, UnixTime::now()) {
+            tracing::warn!(
+                "a certificate in {} {problem}: clients will refuse it; renew it, and check this computer's clock",
+                certificate.display()
+            );
+        }
+        Ok(identity)
     }
 
     /// The one this user's servers share, made at the first use, so that a URL stays valid over restarts. It is kept in
     /// `$XDG_STATE_HOME/pcc` or `~/.local/state/pcc`, on Windows in `%LOCALAPPDATA%\pcc`, readable by its owner only; where
     /// that cannot be, it is made anew and a warning says so.
+    ///
+    /// Errors: what is kept is damaged. It is never replaced: URLs that others have name its certificate.
     pub(crate) fn persistent() -> anyhow::Result<Self> {
         let Some(file) = state_dir().map(|dir| dir.join("identity.pem")) else {
             tracing::warn!("neither XDG_STATE_HOME nor {HOME} is set: the fingerprint changes with each start");
             return Self::generate();
         };
-        match Self::kept_in(&file) {
-            Ok(identity) => Ok(identity),
+        match kept(&file) {
+            Ok(pem) => Self::from_kept(&pem, &file),
             Err(error) => {
                 tracing::warn!("{error:#}: the fingerprint changes with each start");
                 Self::generate()
@@ -51,13 +65,26 @@ impl Identity {
         }
     }
 
-    fn kept_in(file: &Path) -> anyhow::Result<Self> {
-        let pem = match std::fs::read(file) {
-            Ok(pem) => pem,
-            Err(error) if error.kind() == ErrorKind::NotFound => keep(file, new_pem()?)?,
-            Err(error) => return Err(error).with_context(|| format!("could not read {}", file.display())),
-        };
-        Self::from_pem(&pem, true).with_context(|| format!("{} is damaged; remove it", file.display()))
+    fn from_kept(pem: &[u8], file: &Path) -> anyhow::Result<Self> {
+        let identity = Self::from_pem(pem, true).and_then(|identity| identity.check().map(|()| identity));
+        identity.with_context(|| {
+            format!(
+                "the server's identity in {} is damaged: put a copy of it back, or remove it, and the next start makes \
+                 another, with which the URLs that this server printed before are no longer valid",
+                file.display()
+            )
+        })
+    }
+
+    /// Errors: the certificate is none, or the key is another's.
+    fn check(&self) -> anyhow::Result<()> {
+        CertifiedKey::from_der(self.chain.clone(), self.key.clone_key(), &provider()).map(drop).map_err(|error| {
+            match error {
+                rustls::Error::InconsistentKeys(_) => anyhow!("the key is not that of the certificate"),
+                rustls::Error::InvalidCertificate(_) => anyhow!("the certificate is damaged"),
+                _ => anyhow!("the key is damaged, or of a kind that TLS does not use"),
+            }
+        })
     }
 
     fn from_pem(pem: &[u8], self_signed: bool) -> anyhow::Result<Self> {
@@ -131,6 +158,15 @@ fn keep(file: &Path, pem: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     written.with_context(|| format!("could not keep the certificate in {}", file.display()))
 }
 
+/// What `file` holds, which is made if it is not there.
+fn kept(file: &Path) -> anyhow::Result<Vec<u8>> {
+    match std::fs::read(file) {
+        Ok(pem) => Ok(pem),
+        Err(error) if error.kind() == ErrorKind::NotFound => keep(file, new_pem()?),
+        Err(error) => Err(error).with_context(|| format!("could not read {}", file.display())),
+    }
+}
+
 fn state_dir() -> Option<PathBuf> {
     // The specification of base directories says to ignore relative paths.
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -146,12 +182,16 @@ const STATE: &str = if cfg!(windows) { "" } else { ".local/state" };
 mod tests {
     use super::*;
 
+    fn kept_in(file: &Path) -> anyhow::Result<Identity> {
+        Identity::from_kept(&kept(file)?, file)
+    }
+
     #[test]
     fn the_kept_identity_is_the_same_at_the_next_start() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("state/pcc/identity.pem");
-        let first = Identity::kept_in(&file).unwrap();
-        let second = Identity::kept_in(&file).unwrap();
+        let first = kept_in(&file).unwrap();
+        let second = kept_in(&file).unwrap();
         assert_eq!(first.fingerprint(), second.fingerprint());
         assert_eq!(first.reset_key(), second.reset_key());
         assert_eq!(first.cid_key(), second.cid_key());
@@ -164,7 +204,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("identity.pem");
-        Identity::kept_in(&file).unwrap();
+        kept_in(&file).unwrap();
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
@@ -172,10 +212,25 @@ mod tests {
     fn a_damaged_identity_is_reported_not_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("identity.pem");
-        std::fs::write(&file, "not PEM").unwrap();
-        let error = format!("{:#}", Identity::kept_in(&file).unwrap_err());
-        assert!(error.contains("identity.pem is damaged; remove it"), "{error}");
-        assert_eq!(std::fs::read(&file).unwrap(), b"not PEM");
+        let text = |pem: Vec<u8>| String::from_utf8(pem).unwrap();
+        let (one, other) = (text(new_pem().unwrap()), text(new_pem().unwrap()));
+        let key_at = |pem: &str| pem.find("-----BEGIN PRIVATE KEY").unwrap();
+        let (certificate, key) = (&one[..key_at(&one)], &one[key_at(&one)..]);
+        let bent = certificate.replacen("-----\nMII", "-----\nMIJ", 1);
+        assert_ne!(bent, certificate);
+        for (pem, why) in [
+            ("not PEM".to_owned(), "no private key"),
+            (String::new(), "no private key"),
+            (certificate.to_owned(), "no private key"),
+            (key.to_owned(), "no certificate"),
+            (certificate.to_owned() + &other[key_at(&other)..], "the key is not that of the certificate"),
+            (bent + key, "the certificate is damaged"),
+        ] {
+            std::fs::write(&file, &pem).unwrap();
+            let error = format!("{:#}", kept_in(&file).unwrap_err());
+            assert!(error.contains("identity.pem is damaged: put a copy") && error.contains(why), "{error}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), pem);
+        }
     }
 
     #[test]
@@ -190,5 +245,8 @@ mod tests {
         assert!(!loaded.self_signed);
         let swapped = format!("{:#}", Identity::load(&key, &certificate).unwrap_err());
         assert!(swapped.contains("no certificate") && swapped.contains("key.pem"), "{swapped}");
+        std::fs::write(&key, rcgen::KeyPair::generate().unwrap().serialize_pem()).unwrap();
+        let strange = format!("{:#}", Identity::load(&certificate, &key).unwrap_err());
+        assert!(strange.contains("cert.pem and the key in") && strange.contains("not that of"), "{strange}");
     }
 }
