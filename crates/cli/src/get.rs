@@ -37,6 +37,7 @@ use transfer::Fetched;
 
 use crate::exit::Failure;
 use crate::link;
+use crate::say::shown;
 use crate::session::{Moved, SessionArgs, missing, tell_end};
 use crate::url::Url;
 use anyhow::{Context, anyhow};
@@ -209,7 +210,7 @@ fn object(event: &str, file: Option<&Path>, fetched: &Fetched) -> serde_json::Va
 fn file_done(target: &Target, fetched: &Fetched, display: &Display) {
     let file = if let Target::File(path) = target { Some(path.as_path()) } else { None };
     display.line(&object("done", file, fetched));
-    let name = file.map_or("standard output".into(), |file| names::shown(&file.to_string_lossy()));
+    let name = file.map_or("standard output".into(), |file| shown(&file.to_string_lossy()));
     let check = if fetched.verified { "verified by BLAKE3" } else { "not verified: the server gives no digest" };
     display.conclude(&moved(fetched).told(&name, None, check));
 }
@@ -237,7 +238,7 @@ fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<
         0 => "verified by BLAKE3".to_owned(),
         some => format!("{some} not verified: the server gives no digest"),
     };
-    display.conclude(&moved.told(&names::shown(&dir.to_string_lossy()), Some(tree.files), &check));
+    display.conclude(&moved.told(&shown(&dir.to_string_lossy()), Some(tree.files), &check));
     match tree.failed {
         0 => Ok(()),
         some => {

@@ -124,7 +124,7 @@ pub(crate) fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
     if let Err(error) = outcome {
         let code = failure_of(error) as u8;
         // What a server says is in it.
-        let reason = crate::get::names::shown(&format!("{error:#}"));
+        let reason = crate::say::shown(&format!("{error:#}"));
         display.line(&json!({"event": "error", "reason": reason, "exit_code": code}));
     }
 }

@@ -5,10 +5,9 @@ mod limit;
 use limit::Limit;
 
 use super::amount::Amount;
-use super::names::shown;
 use super::source::Source;
 use super::watch::{Missing, Started, Watch};
-use crate::say;
+use crate::say::{say, shown};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -74,7 +73,7 @@ impl Display {
             // Who closes the pipe does not want to read it.
             let _ = writeln!(std::io::stdout().lock(), "{line}");
         };
-        let people = |text: &str| say::say(format_args!("pcc: {text}"));
+        let people = |text: &str| say(format_args!("pcc: {text}"));
         let bar = (!style.quiet && !style.json && std::io::stderr().is_terminal()).then(bar);
         Self { bar, ..Self::to(style, Box::new(programs), Box::new(people)) }
     }

@@ -7,6 +7,7 @@ use super::flow::{Counted, Flow, Way};
 use super::load::Until;
 use super::runner::{Run, Test, Turn};
 use super::side::Side;
+use crate::say::shown;
 use pcc::units::{Bytes, Rate};
 use std::fmt::Write;
 use std::time::Duration;
@@ -138,7 +139,7 @@ pub(super) fn summary(run: &Run) -> String {
     }
     let _ = writeln!(text, "  CPU {}", cpu(outcome));
     if let Some(reason) = &outcome.cut_short {
-        let _ = writeln!(text, "  cut short: {reason:#}");
+        let _ = writeln!(text, "  cut short: {}", shown(&format!("{reason:#}")));
     }
     text
 }

@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::get::patience::Patience;
 use crate::get::request::{Refused, Trouble};
 use crate::get::source::Session;
+use crate::say::shown;
 use crate::wire;
 use anyhow::anyhow;
 use bytes::{Buf, Bytes};
@@ -143,7 +144,7 @@ impl<'a> Exchange<'a> {
         })
         .await; // what has come until then will do
         self.stream.stop_sending(Code::H3_NO_ERROR);
-        let text = String::from_utf8_lossy(&text).trim().replace(|c: char| c.is_control(), " ");
+        let text = shown(String::from_utf8_lossy(&text).trim());
         if text.is_empty() { "it gives no reason".to_owned() } else { text }
     }
 }

@@ -1,6 +1,7 @@
 //! What `pcc serve` prints at its start: where it is found, and what to do with that.
 
 use super::Server;
+use crate::say::shown;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -52,7 +53,7 @@ impl Announcer<'_> {
             let token = if let Some(Source::Made(token)) = self.token { Some(token) } else { None };
             line(&mut out, &Listening { event: "listening", address, urls: &urls, fingerprint, token })?;
         } else {
-            writeln!(out, "Serving {} over HTTP/3 at", self.dir.display())?;
+            writeln!(out, "Serving {} over HTTP/3 at", shown(&self.dir.to_string_lossy()))?;
             urls.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
             let url = urls.first().map_or("", String::as_str);
             writeln!(out, "No browser opens these addresses, and curl only if it was built with HTTP/3.")?;
@@ -82,7 +83,10 @@ impl Source<'_> {
         match self {
             Self::Made(token) => format!("Upload with\n  {variable}={token}"),
             Self::File(file) => {
-                format!("Upload with the following; TOKEN is the first line of {}\n  {variable}=TOKEN", file.display())
+                format!(
+                    "Upload with the following; TOKEN is the first line of {}\n  {variable}=TOKEN",
+                    shown(&file.to_string_lossy())
+                )
             }
             Self::Variable => {
                 format!("Upload with the following; TOKEN is the value of {variable} here\n  {variable}=TOKEN")

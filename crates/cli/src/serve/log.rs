@@ -3,6 +3,7 @@
 //! Whoever reads the lines may be slow, or gone. That is no reason to keep transfers waiting, or lines without end: what
 //! does not fit into the queue is counted instead.
 
+use crate::say::shown;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use pcc::units::Bytes;
@@ -119,14 +120,12 @@ fn for_people(event: &Event<'_>) -> String {
             let status = if *status == 0 { "-".to_owned() } else { status.to_string() };
             let size = Bytes::new(*bytes);
             let error = error.as_ref().map(|error| format!(", cut off: {error}")).unwrap_or_default();
-            // What a client sent may hold what a terminal takes for commands.
-            let clean = |text: &str| text.replace(|c: char| c.is_control(), "\u{fffd}");
             format!(
                 "{} {} {} {status} {size} in {seconds:.1} s{}",
                 peer.ip(),
-                clean(method),
-                clean(path),
-                clean(&error)
+                shown(method),
+                shown(path),
+                shown(&error)
             )
         }
         Event::Unsaid { requests } => format!("and {requests} more requests"),
