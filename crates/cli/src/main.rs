@@ -18,6 +18,7 @@ mod lab;
 mod link;
 mod log;
 mod manual;
+mod open_files;
 mod page;
 mod percent;
 mod perf;
@@ -125,6 +126,9 @@ fn main() -> ExitCode {
     }
     let parsed = Cli::from_arg_matches(&command().get_matches());
     let cli = parsed.unwrap_or_else(|error| error.format(&mut command()).exit());
+    if let Err(error) = open_files::check() {
+        return failed(&error);
+    }
     // Before there is any other thread: a user namespace is for a process of one. And the kernel answers at once.
     #[cfg(target_os = "linux")]
     let cli = match cli.command {

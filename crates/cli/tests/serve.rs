@@ -175,3 +175,25 @@ fn a_log_that_never_rests_is_downloaded_as_long_as_it_was_and_verified() {
     let whole = std::fs::read(log).unwrap();
     assert!(copy.len() >= 200_000 * line.len() && whole.starts_with(&copy), "{} of {} bytes", copy.len(), whole.len());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn too_few_open_files_are_an_error_that_names_the_limit() {
+    for limit in 4..24 {
+        let script = format!("ulimit -n {limit} && exec \"$@\"");
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script).args([
+            "sh",
+            env!("CARGO_BIN_EXE_pcc"),
+            "get",
+            "https://127.0.0.1:1/x",
+            "-o",
+            "-",
+        ]);
+        let output = command.output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(1 | 5)) && !told.contains("panicked"), "{limit}: {told}");
+        let named = told.contains(&format!("which is {limit},")) && told.contains("ulimit -n");
+        assert!(named || output.status.code() == Some(5), "{limit}: {told}");
+    }
+}
