@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use noq::{ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, TransportConfig, TransportErrorCode};
 use pcc_quic::{PacedRuntime, socket};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 /// Everything about a connection but whom it is to.
@@ -42,7 +42,7 @@ pub(crate) enum Family {
     /// IPv6 only.
     V6,
     /// The one of this local address, which is used.
-    Local(IpAddr),
+    Local(SocketAddr),
 }
 
 /// How long a handshake may take: QUIC repeats its first packet after 1, 3 and 7 seconds (RFC 9002 §6.2.4), so one
@@ -206,9 +206,12 @@ impl Dialer {
     }
 
     async fn resolve(&self, peer: &Peer) -> Result<Vec<SocketAddr>, DialError> {
-        let found = tokio::net::lookup_host((peer.host.as_str(), peer.port))
-            .await
-            .map_err(|error| DialError::UnknownHost { host: peer.host.clone(), reason: error.to_string() })?;
+        let found = tokio::net::lookup_host((peer.host.as_str(), peer.port)).await.map_err(|error| {
+            // A resolver has one word for an unknown name and an unknown interface.
+            let is_scoped = peer.name() != peer.host;
+            let reason = if is_scoped { "no such interface here".to_owned() } else { error.to_string() };
+            DialError::UnknownHost { host: peer.host.clone(), reason }
+        })?;
         let wanted = |address: &SocketAddr| match self.family {
             Family::Any => true,
             Family::V4 => address.is_ipv4(),
@@ -222,8 +225,8 @@ impl Dialer {
     fn no_address(&self, peer: &Peer) -> DialError {
         let family = match self.family {
             Family::Any => "usable",
-            Family::V4 | Family::Local(IpAddr::V4(_)) => "IPv4",
-            Family::V6 | Family::Local(IpAddr::V6(_)) => "IPv6",
+            Family::V4 | Family::Local(SocketAddr::V4(_)) => "IPv4",
+            Family::V6 | Family::Local(SocketAddr::V6(_)) => "IPv6",
         };
         DialError::NoAddress { host: peer.host.clone(), family }
     }
@@ -234,7 +237,7 @@ impl Dialer {
         let (endpoint, warning) = open(address, self.family, self.endpoint.clone()).map_err(local)?;
         let mut config = ClientConfig::new(Arc::new(tls));
         config.transport_config(self.transport.clone());
-        let connecting = endpoint.connect_with(config, address, &peer.host).map_err(|error| local(error.into()))?;
+        let connecting = endpoint.connect_with(config, address, peer.name()).map_err(|error| local(error.into()))?;
         let outcome = tokio::select! {
             outcome = tokio::time::timeout(self.timeout, connecting) => outcome,
             reason = refused::refused(address) => return Err(match reason.kind() {
@@ -292,11 +295,10 @@ fn is_alert(error: &ConnectionError, alert: u8) -> bool {
 fn open(remote: SocketAddr, family: Family, config: EndpointConfig) -> anyhow::Result<(Endpoint, Option<String>)> {
     let local = match family {
         Family::Local(local) => local,
-        _ if remote.is_ipv6() => Ipv6Addr::UNSPECIFIED.into(),
-        _ => Ipv4Addr::UNSPECIFIED.into(),
+        _ if remote.is_ipv6() => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        _ => (Ipv4Addr::UNSPECIFIED, 0).into(),
     };
-    let bound =
-        socket::bind(SocketAddr::new(local, 0)).with_context(|| format!("could not use the address {local}"))?;
+    let bound = socket::bind(local).with_context(|| format!("could not use the address {}", local.ip()))?;
     let endpoint = Endpoint::new(config, None, bound.socket, PacedRuntime::new()?)?;
     Ok((endpoint, bound.warning))
 }

@@ -17,6 +17,7 @@ pub(crate) use wait::{be_exact, wait};
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
+use crate::scope;
 use anyhow::Context;
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -128,11 +129,21 @@ fn on_this_computer(listen: &str) -> String {
 /// Finds an address by name; errors name the argument.
 async fn resolve(argument: &str, written: &str) -> anyhow::Result<SocketAddr> {
     let advice = "write HOST:PORT, like 127.0.0.1:4433 or [::1]:4433";
+    if let Some(address) = scope::socket(written, 0).filter(|_| written.contains("]:")) {
+        return Ok(address);
+    }
     let mut found = tokio::net::lookup_host(written)
         .await
         .with_context(|| format!("{argument} {written} is no address that can be found; {advice}"))
         .context(Failure::Usage)?;
-    found.next().with_context(|| format!("{argument} {written} has no address; {advice}"))
+    let found = found.next().with_context(|| format!("{argument} {written} has no address; {advice}"))?;
+    if scope::lacks_interface(found) {
+        let (problem, example) = (scope::Wrong::NoInterface, scope::EXAMPLE);
+        anyhow::bail!(
+            anyhow::anyhow!("{argument} {written} {problem}; write it like {example}").context(Failure::Usage)
+        );
+    }
+    Ok(found)
 }
 
 /// Shows how it goes until somebody or the time limit ends it.

@@ -28,6 +28,7 @@ mod put;
 mod race;
 mod reserved;
 mod say;
+mod scope;
 mod seed;
 mod sender;
 mod serve;

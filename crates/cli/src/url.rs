@@ -1,5 +1,6 @@
 //! Where a server and something on it are found.
 
+use crate::scope::{self, Wrong};
 use crate::tls::Fingerprint;
 use clap::builder::{TypedValueParser, ValueParserFactory};
 use clap::error::ErrorKind;
@@ -8,12 +9,11 @@ use core::fmt;
 use core::str::FromStr;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use std::ffi::OsStr;
-use std::net::{IpAddr, Ipv6Addr};
 
 /// The name or address of a host, and a UDP port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Peer {
-    /// A DNS name or an IP address, the latter without brackets.
+    /// A DNS name or an IP address, the latter without brackets; a link-local one with its interface.
     pub(crate) host: String,
     /// UDP port.
     pub(crate) port: u16,
@@ -24,34 +24,46 @@ impl Peer {
     ///
     /// Errors: what is wrong, with an example.
     pub(crate) fn parse(written: &str, default_port: u16) -> Result<Self, ParseUrlError> {
-        if let Ok(address) = written.parse::<IpAddr>() {
-            return Ok(Self { host: address.to_string(), port: default_port });
-        }
         let error = |problem| ParseUrlError::new(written, problem, "host:4433");
-        let authority: Authority = written.parse().map_err(|_| error("is not a host and port"))?;
-        Self::of(&authority, default_port).map_err(error)
+        match scope::address(written) {
+            Ok(host) => Ok(Self { host, port: default_port }),
+            Err(Wrong::NoAddress) => Self::of(written, default_port).map_err(error),
+            Err(wrong) => Err(error(wrong.into())),
+        }
     }
 
-    fn of(authority: &Authority, default_port: u16) -> Result<Self, &'static str> {
+    fn of(written: &str, default_port: u16) -> Result<Self, Problem> {
+        // An interface is no part of an authority (RFC 9844 §6).
+        let in_brackets = written.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(inside, _)| inside);
+        let plain = in_brackets
+            .map_or(written.to_owned(), |inside| written.replacen(inside, scope::without_interface(inside), 1));
+        let authority: Authority = plain.parse().map_err(|_| Problem::Other("has no valid host and port"))?;
         if authority.as_str().contains('@') {
             return Err(USER);
         }
-        let host = authority.host();
-        let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
-            Some(address) if address.parse::<Ipv6Addr>().is_ok() => address,
-            None if !host.contains(['[', ']']) => host,
-            _ => return Err("has brackets, which are for an IPv6 address"),
+        let host = match in_brackets {
+            Some(inside) if inside.contains(':') => scope::address(inside).map_err(|wrong| match wrong {
+                Wrong::NoAddress => BRACKETS,
+                wrong => wrong.into(),
+            })?,
+            None if !authority.host().contains(['[', ']']) => authority.host().to_owned(),
+            _ => return Err(BRACKETS),
         };
         if host.is_empty() {
-            return Err("names no host");
+            return Err(Problem::Other("names no host"));
         }
         let after_host = &authority.as_str()[authority.host().len()..];
         let port = match (after_host, authority.port_u16()) {
             ("", _) => default_port,
             (_, Some(port)) if port != 0 => port,
-            _ => return Err("has no valid port (1 to 65535)"),
+            _ => return Err(Problem::Other("has no valid port (1 to 65535)")),
         };
-        Ok(Self { host: host.to_owned(), port })
+        Ok(Self { host, port })
+    }
+
+    /// What the host is called there, and in its certificate.
+    pub(crate) fn name(&self) -> &str {
+        scope::without_interface(&self.host)
     }
 }
 
@@ -94,7 +106,8 @@ impl Url {
     pub(crate) fn to_uri(&self) -> http::Uri {
         let mut parts = http::uri::Parts::default();
         parts.scheme = Some(Scheme::HTTPS);
-        parts.authority = self.peer.to_string().parse().ok(); // always does: it was taken from one
+        let peer = Peer { host: self.peer.name().to_owned(), port: self.peer.port };
+        parts.authority = peer.to_string().parse().ok(); // always does: it was taken from one
         parts.path_and_query = Some(self.path.clone());
         http::Uri::from_parts(parts).unwrap_or_default()
     }
@@ -117,14 +130,26 @@ impl fmt::Display for Url {
 #[error("`{written}` {problem}; write it like {example}")]
 pub(crate) struct ParseUrlError {
     written: String,
-    problem: &'static str,
+    problem: Problem,
     example: &'static str,
 }
 
-const USER: &str = "holds a user name or a password, which nobody asks for: leave out what is in front of the @";
+/// What is wrong with a text.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+enum Problem {
+    #[error(transparent)]
+    Address(#[from] Wrong),
+    #[error("{0}")]
+    Other(&'static str),
+}
+
+const USER: Problem =
+    Problem::Other("holds a user name or a password, which nobody asks for: leave out what is in front of the @");
+const BRACKETS: Problem = Problem::Other("has brackets, which are for an IPv6 address");
 
 impl ParseUrlError {
-    fn new(written: &str, problem: &'static str, example: &'static str) -> Self {
+    fn new(written: &str, problem: Problem, example: &'static str) -> Self {
+        let example = if matches!(problem, Problem::Address(_)) { scope::EXAMPLE } else { example };
         Self { written: without_user(written), problem, example }
     }
 }
@@ -146,7 +171,8 @@ impl FromStr for Url {
     type Err = anyhow::Error;
 
     fn from_str(written: &str) -> anyhow::Result<Self> {
-        let error = |problem| ParseUrlError::new(written, problem, URL_EXAMPLE);
+        let refused = |problem| ParseUrlError::new(written, problem, URL_EXAMPLE);
+        let error = |problem| refused(Problem::Other(problem));
         let (address, fragment) = written.split_once('#').unzip();
         let address = address.unwrap_or(written);
         // Who appends a name to the URL of a directory, as `pcc serve` prints it, writes it behind the fingerprint.
@@ -162,14 +188,13 @@ impl FromStr for Url {
         let split = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(split);
         if authority.contains('@') {
-            return Err(error(USER).into());
+            return Err(refused(USER).into());
         }
         if !authority.starts_with('[') && authority.matches(':').count() > 1 {
             let problem = "has an IPv6 address without brackets";
-            return Err(ParseUrlError::new(written, problem, "https://[::1]:4433/path").into());
+            return Err(ParseUrlError::new(written, Problem::Other(problem), "https://[::1]:4433/path").into());
         }
-        let authority: Authority = authority.parse().map_err(|_| error("has no valid host and port"))?;
-        let peer = Peer::of(&authority, HTTPS_PORT).map_err(error)?;
+        let peer = Peer::of(authority, HTTPS_PORT).map_err(refused)?;
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let path = match appended {
             "" => path,
@@ -268,6 +293,31 @@ mod tests {
                 error.contains(wrong) && error.contains("brackets") && error.contains("https://[::1]:4433/"),
                 "{error}"
             );
+        }
+    }
+
+    #[test]
+    fn a_link_local_address_keeps_its_interface_to_itself() {
+        for written in ["https://[fe80::1%eth0]:4433/a", "https://[fe80::1%25eth0]:4433/a"] {
+            let url: Url = written.parse().unwrap();
+            assert_eq!((url.peer.host.as_str(), url.peer.name(), url.peer.port), ("fe80::1%eth0", "fe80::1", 4433));
+            assert_eq!(url.to_uri().to_string(), "https://[fe80::1]:4433/a");
+            assert_eq!(url.to_string().parse::<Url>().unwrap(), url);
+        }
+        for (written, host) in [("fe80::1%eth0", "fe80::1%eth0"), ("[fe80::1%252]:5", "fe80::1%2")] {
+            assert_eq!(Peer::parse(written, 5).unwrap(), Peer { host: host.to_owned(), port: 5 });
+        }
+    }
+
+    #[test]
+    fn a_link_local_address_without_interface_is_refused() {
+        for wrong in ["fe80::1", "[fe80::1]", "[fe80::1]:5", "[::1%lo]:5", "::1%lo", "[fe80::1%]:5", "[fe80::1%a%b]"] {
+            let errors = [
+                Peer::parse(wrong, 1).unwrap_err().to_string(),
+                format!("https://[{}]/", wrong.trim_matches(['[', ']'])).parse::<Url>().unwrap_err().to_string(),
+            ];
+            assert!(errors[0].contains("interface") && errors[0].contains("fe80::1%eth0"), "{wrong}: {}", errors[0]);
+            assert!(errors[1].contains(":5") || errors[1].contains("fe80::1%eth0"), "{wrong}: {}", errors[1]);
         }
     }
 

@@ -65,7 +65,7 @@ pub(super) fn is_directory(url: &Url) -> bool {
 /// Errors: it has none, or one that is no file name; `-o` is the way out.
 pub(super) fn of_url(url: &Url) -> anyhow::Result<String> {
     // Colons of an address are no part of names everywhere.
-    let host = url.peer.host.replace(':', "-");
+    let host = url.peer.name().replace(':', "-");
     let last = match url.encoded_path() {
         "/" => host.as_str(),
         path => path.trim_end_matches('/').rsplit('/').next().unwrap_or_default(),

@@ -3,12 +3,13 @@
 use super::datagram::LargestDatagram;
 use super::habits::Habits;
 use crate::dial::Family;
+use crate::scope;
 use crate::tls::Fingerprint;
 use crate::utility::Objective;
 use clap::ArgGroup;
 use pcc::units::{Bytes, Rate};
 use pcc_quic::Algorithm;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,8 +51,8 @@ pub(crate) struct Args {
     pub(super) port: u16,
 
     /// Local address to use
-    #[arg(short = 'B', long, value_name = "ADDRESS", help_heading = "Role")]
-    pub(super) bind: Option<IpAddr>,
+    #[arg(short = 'B', long, value_name = "ADDRESS", value_parser = scope::local, help_heading = "Role")]
+    pub(super) bind: Option<SocketAddr>,
 
     /// Use IPv4 only
     #[arg(short = '4', long = "version4", conflicts_with = "ipv6", help_heading = "Role")]

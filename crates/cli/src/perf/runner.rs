@@ -14,6 +14,7 @@ use super::windows::Windows;
 use crate::dial::{self, DialError, Dialed, Dialer};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
+use crate::scope;
 use crate::tls::{self, Identity, Trust};
 use crate::url::Peer;
 use crate::utility::Aim;
@@ -358,8 +359,9 @@ pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
 }
 
 fn listen(args: &Args) -> anyhow::Result<Endpoint> {
-    let any = if args.ipv4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let address = SocketAddr::new(args.bind.unwrap_or(any), args.port);
+    let any = if args.ipv4 { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
+    let mut address = args.bind.unwrap_or(any);
+    address.set_port(args.port);
     let bound = match socket::bind(address) {
         // A host without IPv6.
         Err(_) if args.bind.is_none() && !args.ipv6 => {
@@ -386,7 +388,7 @@ fn cannot_listen(address: SocketAddr) -> String {
 fn listening(args: &Args, address: SocketAddr, identity: &Identity) -> String {
     let port = if address.port() == 4433 { String::new() } else { format!(" -p {}", address.port()) };
     let host = match args.bind {
-        Some(ip) if !ip.is_unspecified() => ip.to_string(),
+        Some(local) if !local.ip().is_unspecified() => scope::seen_from_elsewhere(local.ip()),
         _ => "HOST".to_owned(),
     };
     let fingerprint = identity.fingerprint();

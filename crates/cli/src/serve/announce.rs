@@ -2,6 +2,7 @@
 
 use super::Server;
 use crate::say::shown;
+use crate::scope;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -139,8 +140,8 @@ fn outward(bound: &str) -> Option<IpAddr> {
 
 fn host(ip: IpAddr) -> String {
     match ip {
-        IpAddr::V6(ip) => format!("[{ip}]"),
-        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(_) => format!("[{}]", scope::seen_from_elsewhere(ip)),
+        IpAddr::V4(_) => ip.to_string(),
     }
 }
 

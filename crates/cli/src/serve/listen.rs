@@ -1,6 +1,7 @@
 //! Where to listen, as people write it.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use crate::scope::{self, Wrong};
+use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs, UdpSocket};
 use std::str::FromStr;
 
 /// The port without any.
@@ -27,12 +28,15 @@ impl FromStr for Listen {
         if let Ok(port) = text.strip_prefix(':').unwrap_or(text).parse() {
             return Ok(Self::Everywhere(port));
         }
-        if let Ok(address) = text.parse() {
+        if let Some(address) = scope::socket(text, PORT) {
             return Ok(Self::At(address));
         }
-        let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-        if let Ok(ip) = bare.parse::<IpAddr>() {
-            return Ok(Self::At((ip, PORT).into()));
+        if let Ok(address) = text.parse::<SocketAddrV4>() {
+            return Ok(Self::At(address.into()));
+        }
+        let bare = text.strip_prefix('[').and_then(|text| text.split_once(']')).map_or(text, |(inside, _)| inside);
+        if scope::address(bare) == Err(Wrong::NoInterface) {
+            return Err(format!("`{text}` {}; write it like {}", Wrong::NoInterface, scope::EXAMPLE));
         }
         let with_port = if text.contains(':') { text.to_owned() } else { format!("{text}:{PORT}") };
         // Resolvers take a number for an old way to write an address.
@@ -61,10 +65,12 @@ impl Listen {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::net::IpAddr;
 
     proptest! {
         #[test]
         fn any_address_is_understood_as_it_is_written(ip in any::<IpAddr>(), port in any::<u16>()) {
+            prop_assume!(!scope::lacks_interface(SocketAddr::new(ip, port)));
             prop_assert_eq!(SocketAddr::new(ip, port).to_string().parse(), Ok(Listen::At(SocketAddr::new(ip, port))));
             prop_assert_eq!(ip.to_string().parse(), Ok(Listen::At(SocketAddr::new(ip, PORT))));
         }
@@ -95,6 +101,21 @@ mod tests {
         }
         let Ok(Listen::At(local)) = "localhost:4460".parse() else { panic!("localhost is an address") };
         assert!(local.ip().is_loopback() && local.port() == 4460);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_link_local_address_has_its_interface() {
+        let local = |port| SocketAddr::V6(std::net::SocketAddrV6::new("fe80::1".parse().unwrap(), port, 0, 1));
+        for (text, port) in
+            [("fe80::1%lo", PORT), ("[fe80::1%lo]", PORT), ("[fe80::1%25lo]:443", 443), ("[fe80::1%1]:443", 443)]
+        {
+            assert_eq!(text.parse(), Ok(Listen::At(local(port))), "{text}");
+        }
+        for text in ["fe80::1", "[fe80::1]", "[fe80::1]:443"] {
+            let error = text.parse::<Listen>().unwrap_err();
+            assert!(error.contains(&format!("`{text}`")) && error.contains(scope::EXAMPLE), "{error}");
+        }
     }
 
     #[test]
