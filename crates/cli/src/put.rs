@@ -13,6 +13,7 @@ mod content;
 mod exchange;
 mod progress;
 mod stdin;
+mod target;
 mod tree;
 mod upload;
 
@@ -31,7 +32,8 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stdin::Stdin;
-use upload::{Target, Uploaded};
+use target::Target;
+use upload::Uploaded;
 
 const EXAMPLES: &str = "\
 Examples, with the address and the token that `pcc serve --writable` prints:

@@ -1,6 +1,6 @@
 //! One request to the server and its answer.
 
-use super::upload::Target;
+use super::target::Target;
 use crate::exit::Failure;
 use crate::get::patience::Patience;
 use crate::get::request::{Refused, Trouble};

@@ -2,7 +2,8 @@
 
 use super::content::Content;
 use super::stdin::Stdin;
-use super::upload::{One, Target, Uploaded, make_directory, upload};
+use super::target::Target;
+use super::upload::{One, Uploaded, make_directory, upload};
 use super::{below, directory, name_of};
 use crate::exit::{Failure, failure_of};
 use crate::get::display::{Display, Style};

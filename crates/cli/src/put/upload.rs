@@ -3,19 +3,18 @@
 use super::content::{Changed, Content, Pieces};
 use super::exchange::Exchange;
 use super::progress::Progress;
+use super::target::Target;
 use crate::exit::Failure;
 use crate::get::request::{Refused, Trouble};
 use crate::get::source::{Session, Source};
 use crate::get::watch::Started;
-use crate::url::Url;
 use crate::wire;
 use anyhow::{Context, anyhow};
 use blake3::Hash;
 use bytes::Bytes;
 use core::time::Duration;
-use http::header::AUTHORIZATION;
 use http::uri::PathAndQuery;
-use http::{Method, Request, request};
+use http::{Method, request};
 use std::time::Instant;
 
 /// Handed to the connection at a time: with less than this a minute a server is slow, not dead.
@@ -26,12 +25,6 @@ const MOST_FRUITLESS: u8 = 2;
 
 /// How often a wait for input is told.
 const TELL: Duration = Duration::from_millis(100);
-
-/// Where a file goes, and with what right.
-pub(super) struct Target {
-    pub(super) url: Url,
-    pub(super) token: String,
-}
 
 /// A file that is there.
 pub(super) struct Uploaded {
@@ -96,12 +89,6 @@ pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::
             }
             Err(trouble) => patience.pause(trouble).await?,
         }
-    }
-}
-
-impl Target {
-    fn request(&self, method: Method, url: &Url) -> request::Builder {
-        Request::builder().method(method).uri(url.to_uri()).header(AUTHORIZATION, format!("Bearer {}", self.token))
     }
 }
 

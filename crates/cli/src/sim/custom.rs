@@ -79,7 +79,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     } else {
         for (scenario, results) in scenarios.iter().zip(&results) {
             let lines = table::lines(scenario, results, &names);
-            writeln!(out, "{}, {:?}, seed {}", way(scenario), scenario.duration, scenario.seed)?;
+            writeln!(out, "{}, {:?}, seed {}", table::way(scenario), scenario.duration, scenario.seed)?;
             write!(out, "{}", table::text(scenario, results, &lines))?;
         }
     }
@@ -90,11 +90,6 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         page.write(&page::render(scenario, results, &names, &provenance))?;
     }
     Ok(())
-}
-
-/// The path, and those behind it.
-pub(super) fn way(scenario: &Scenario) -> String {
-    scenario.beyond.iter().fold(scenario.path.to_string(), |way, path| format!("{way}, then {path}"))
 }
 
 /// What the command line calls each flow.

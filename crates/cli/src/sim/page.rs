@@ -34,13 +34,13 @@ pub(super) fn render(scenario: &Scenario, results: &Results, names: &[String], p
         let longest = some.iter().max().copied().unwrap_or_default();
         ((place * every) as f64 * WAIT.as_secs_f64(), f64::from(longest) / 1e3)
     });
-    let title = escape(&format!("{}, {:?}, seed {}", super::custom::way(scenario), scenario.duration, scenario.seed));
+    let title = escape(&format!("{}, {:?}, seed {}", super::table::way(scenario), scenario.duration, scenario.seed));
     let table = escape(&super::table::text(scenario, results, &super::table::lines(scenario, results, names)));
     let goodput = chart("Goodput, Mbit/s, headers included", end, &lines.collect::<Vec<_>>());
     let waits = chart("Longest wait at the bottleneck, ms", end, &[("wait".to_owned(), waits.collect())]);
     let body = format!("<h1>Simulated: {title}</h1>\n<pre>{table}</pre>\n{goodput}{waits}{}", provenance.list());
     page(
-        &provenance.title(&format!("{}, seed {}", super::custom::way(scenario), scenario.seed)),
+        &provenance.title(&format!("{}, seed {}", super::table::way(scenario), scenario.seed)),
         "svg{overflow:visible}code{overflow-wrap:anywhere}dd{margin:0 0 6px}text{font-size:12px;fill:#444}",
         &body,
     )

@@ -48,6 +48,11 @@ pub(super) fn lines(scenario: &Scenario, results: &Results, names: &[String]) ->
     names.iter().enumerate().map(line).collect()
 }
 
+/// The path, and those behind it.
+pub(super) fn way(scenario: &Scenario) -> String {
+    scenario.beyond.iter().fold(scenario.path.to_string(), |way, path| format!("{way}, then {path}"))
+}
+
 /// Jain's index over a second, while all flows are there; `None` with fewer than two.
 fn jain(scenario: &Scenario, results: &Results) -> Option<f64> {
     let lives: Vec<_> = (0..results.flows.len()).map(|place| life(scenario, results, place)).collect();

@@ -1,0 +1,18 @@
+//! Where a file goes.
+
+use crate::url::Url;
+use http::header::AUTHORIZATION;
+use http::{Method, Request, request};
+
+/// Where a file goes, and with what right.
+pub(super) struct Target {
+    pub(super) url: Url,
+    pub(super) token: String,
+}
+
+impl Target {
+    /// A request with the token.
+    pub(super) fn request(&self, method: Method, url: &Url) -> request::Builder {
+        Request::builder().method(method).uri(url.to_uri()).header(AUTHORIZATION, format!("Bearer {}", self.token))
+    }
+}
