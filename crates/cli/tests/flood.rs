@@ -114,12 +114,15 @@ impl Server {
         (response.status() == 200 && bytes == LARGE).then(|| bytes as f64 / took.as_secs_f64())
     }
 
-    /// The best of several, since other work beside it only ever slows a download down.
-    async fn best_goodput(&self, tries: usize) -> Option<f64> {
+    /// The best of several, since other work beside it only ever slows a download down; no more of them once one reaches `enough`.
+    async fn best_goodput(&self, tries: usize, enough: f64) -> Option<f64> {
         let mut best: Option<f64> = None;
         for _ in 0..tries {
             let goodput = self.goodput().await;
             best = [best, goodput].into_iter().flatten().max_by(f64::total_cmp);
+            if best.is_some_and(|best| best >= enough) {
+                break;
+            }
         }
         best
     }
@@ -202,12 +205,13 @@ async fn attack(server: &Arc<Server>, path: &'static str, accept: &'static str) 
 #[expect(clippy::print_stderr, reason = "the figures are for whoever reads the log")]
 async fn withstands(path: &'static str, accept: &'static str, many: usize) {
     let server = Arc::new(Server::start(many));
-    let alone = server.best_goodput(3).await.expect("nobody else is there");
+    let alone = server.best_goodput(3, f64::INFINITY).await.expect("nobody else is there");
     let idle = (server.status("VmRSS:"), server.descriptors());
     let attack = attack(&server, path, accept).await;
     timeout(PATIENCE, server.has_answered()).await.expect("the server answers");
     let descriptors = server.descriptors();
-    let beside = server.best_goodput(3).await;
+    // A busy machine slows some of them down, and an attack all.
+    let beside = server.best_goodput(12, alone / 2.0).await;
     let peak = server.status("VmHWM:");
     let present = attack.connections.iter().filter(|(_, connection)| connection.close_reason().is_none()).count();
     eprintln!(
