@@ -88,7 +88,7 @@ static __always_inline struct pcc_totals *totals_of(u32 *netns)
 }
 
 /* A connection begins, perhaps after others had its steering. */
-static __attribute__((noinline)) void totals_begin(struct pcc_connection *one, struct sock *sk)
+static __noinline void totals_begin(struct pcc_connection *one, struct sock *sk)
 {
 	struct tcp_sock___totals *tp = (void *)sk;
 	struct pcc_counted *counted = &one->counted;
@@ -115,7 +115,7 @@ static __attribute__((noinline)) void totals_begin(struct pcc_connection *one, s
 		counted->what = (now);                                                          \
 	} while (0)
 
-static __attribute__((noinline)) void totals_add(struct pcc_connection *one, struct sock *sk)
+static __noinline void totals_add(struct pcc_connection *one, struct sock *sk)
 {
 	struct tcp_sock___totals *tp = (void *)sk;
 	struct pcc_counted *counted = &one->counted;
@@ -132,7 +132,7 @@ static __attribute__((noinline)) void totals_add(struct pcc_connection *one, str
 	PCC_COUNT(panics, one->flow.panics);
 }
 
-static __attribute__((noinline)) void totals_end(struct pcc_connection *one, struct sock *sk)
+static __noinline void totals_end(struct pcc_connection *one, struct sock *sk)
 {
 	struct pcc_totals *totals;
 
