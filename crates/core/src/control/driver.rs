@@ -110,7 +110,7 @@ impl RateControl for Driver {
     fn next(&mut self, path: &Path, rng: &mut Rng) -> IntervalPlan {
         match &mut self.phase {
             Phase::Starting(starting) => starting.next(self.law.starting_rtts(), path),
-            Phase::Draining { share, again } => match share.take().filter(|_| self.law.drains()) {
+            Phase::Draining { share, again } => match share.take() {
                 Some(share) => IntervalPlan::filler(self.rate * share),
                 None => {
                     self.phase = if *again {

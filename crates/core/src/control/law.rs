@@ -73,12 +73,7 @@ impl Law {
     }
 
     /// Whether the first packets leave in trains: the papers' laws only double.
-    pub(crate) fn measures_by_trains(&self) -> bool {
-        matches!(self, Self::Ascent(config) if config.without != Some(ascent::Part::Trains))
-    }
-
-    /// Whether the queue that start-up built drains before the law begins.
-    pub(super) fn drains(&self) -> bool {
-        !matches!(self, Self::Ascent(config) if config.without == Some(ascent::Part::Drain))
+    pub(crate) const fn measures_by_trains(&self) -> bool {
+        matches!(self, Self::Ascent(_))
     }
 }

@@ -24,8 +24,6 @@ enum Place<'a> {
     /// Drawn between the two.
     Span(&'a mut (f64, f64)),
     Count(&'a mut u8),
-    /// One of these, by name.
-    Part(&'a mut Option<ascent::Part>),
 }
 
 /// A parameter: its name, its place, and what it may be.
@@ -36,7 +34,7 @@ type Parameter<'a> = (&'static str, Place<'a>, RangeInclusive<f64>);
 /// A probe must move the rate by something, and never by more than a quarter: beyond that the rates of a pair are
 /// other experiments. Allegro's intervals shorter than half a round trip end before anything comes back.
 fn parameters(law: &mut Law) -> Vec<Parameter<'_>> {
-    use Place::{Count, Number, Part, Span};
+    use Place::{Count, Number, Span};
     match law {
         Law::Allegro(config) => vec![
             ("epsilon_min", Number(&mut config.epsilon_min), 1e-4..=0.25),
@@ -55,7 +53,6 @@ fn parameters(law: &mut Law) -> Vec<Parameter<'_>> {
             ("interval_rtts", Number(&mut config.interval_rtts), 0.05..=100.0),
             ("interval_packets", Number(&mut config.interval_packets), 1.0..=10_000.0),
             ("horizon_rtts", Number(&mut config.horizon_rtts), 0.1..=100.0),
-            ("without", Part(&mut config.without), 0.0..=0.0),
         ],
         Law::Vivace(config) => vec![
             ("epsilon", Number(&mut config.epsilon), 1e-4..=0.25),
@@ -117,11 +114,6 @@ fn assign(law: &mut Law, written: &str) -> Result<(), String> {
             **place = whole
                 .ok_or_else(|| format!("`{value}` is no {name}; it is a whole number from {low} to {high}"))?
                 as u8;
-        }
-        Place::Part(place) => {
-            let known = || ascent::Part::ALL.map(|(part, _)| part.to_string()).join(", ");
-            let part = ascent::Part::by_name(value.trim());
-            **place = Some(part.ok_or_else(|| format!("`{value}` is no part of the law; choose from {}", known()))?);
         }
         Place::Span(place) => {
             let (from, to) = value.split_once("..").unwrap_or((value, value));
@@ -227,10 +219,7 @@ mod tests {
         for (name, largest) in [("allegro", ",epsilon_max=0.25,step_max=0.5"), ("ascent", ""), ("vivace", "")] {
             let mut defaults = law(name).unwrap();
             for place in 0..parameters(&mut defaults).len() {
-                let (parameter, of, range) = &parameters(&mut defaults)[place];
-                if matches!(of, Place::Part(_)) {
-                    continue;
-                }
+                let (parameter, _, range) = &parameters(&mut defaults)[place];
                 // The largest epsilon_min and step_min ask for the largest epsilon_max and step_max.
                 let (parameter, value) = (*parameter, *range.end());
                 let mut set = law(&format!("{name},{parameter}={value}{largest}")).unwrap();
@@ -238,7 +227,6 @@ mod tests {
                     Place::Number(set) => (**set, **set),
                     Place::Span(set) => **set,
                     Place::Count(set) => (f64::from(**set), f64::from(**set)),
-                    Place::Part(part) => panic!("{part:?}"),
                 };
                 assert_eq!(found, (value, value), "{parameter}");
                 let debug = format!("{set:?}");
@@ -257,16 +245,6 @@ mod tests {
         assert_eq!((config.pairs, config.tolerance), (2, 1.0));
         let Law::Vivace(config) = law("vivace").unwrap() else { panic!("not Vivace") };
         assert_eq!((config.pairs, config.tolerance), (1, 0.0));
-    }
-
-    #[test]
-    fn each_part_of_ascent_can_be_left_out_by_its_name() {
-        for (part, what) in ascent::Part::ALL {
-            let Law::Ascent(config) = law(&format!("ascent,without={part}")).unwrap() else { panic!("not Ascent") };
-            assert_eq!(config.without, Some(part), "{what}");
-        }
-        let Law::Ascent(config) = law("ascent").unwrap() else { panic!("not Ascent") };
-        assert_eq!(config.without, None);
     }
 
     #[test]
@@ -300,7 +278,6 @@ mod tests {
             ("vivace,paper", "`paper` is not NAME=VALUE; `vivace,proteus` is the variant, before all parameters"),
             ("allegro,step_min=0.02,paper", "`allegro,paper` is the variant, before all parameters"),
             ("ascent,paper", "`paper` is not NAME=VALUE"),
-            ("ascent,without=luck", "`luck` is no part of the law; choose from trains, drain, test, "),
         ] {
             let error = law(written).unwrap_err();
             assert!(error.contains(expected), "{written}: {error}");

@@ -1,10 +1,9 @@
 //! Ascent with the utility `fair`: the page `docs/sweeps/ascent.md`.
 
 use crate::measure::{Case, Figure, Metric, Variant, measure, names};
-use crate::page::{moves, number};
+use crate::page::{columns, moves, number};
 use Metric::{Lost, Of};
 use pcc::control::Law;
-use pcc::control::ascent::Part;
 use pcc::utility::Fair;
 use pcc_sim::score::Measure::{Added, AddedP95, Imbalance, Jain, LastPart, Share, Waste};
 use std::sync::Arc;
@@ -242,23 +241,9 @@ pub(crate) fn table(asked: &[String]) -> Result<String, String> {
     let base = base()?;
     let mut variants = vec![base.clone()];
     variants.extend(asked.iter().map(|written| Variant::of(&base, written)).collect::<Result<Vec<_>, _>>()?);
-    columns(&CASES, &variants, |figure| number(figure.median()))
-}
-
-/// A line a figure, a column a variant.
-pub(crate) fn columns(
-    cases: &[Case],
-    variants: &[Variant],
-    cell: impl Fn(&Figure) -> String,
-) -> Result<String, String> {
-    let rows = measure(cases, variants)?;
-    let heads: Vec<_> = variants.iter().map(|variant| variant.name.as_str()).collect();
-    let mut lines = vec![format!("| | {} |", heads.join(" | ")), format!("|---|{}", "--:|".repeat(variants.len()))];
-    for (place, name) in names(cases).iter().enumerate() {
-        let cells: Vec<_> = rows.iter().map(|figures| cell(&figures[place])).collect();
-        lines.push(format!("| {name} | {} |", cells.join(" | ")));
-    }
-    Ok(lines.join("\n"))
+    let rows = measure(&CASES, &variants)?;
+    let rows: Vec<_> = variants.iter().map(|variant| variant.name.as_str()).zip(rows).collect();
+    Ok(columns(&CASES, &rows, |figure| number(figure.median())))
 }
 
 const HEAD: &str = "\
@@ -288,23 +273,15 @@ pub(crate) fn page() -> Result<String, String> {
             variants.push(Variant::of(&base, &written)?);
         }
     }
-    for (part, ..) in Part::ALL {
-        variants.push(Variant::of(&base, &format!("without={part}"))?);
-    }
     let (rows, names) = (measure(&CASES, &variants)?, names(&CASES));
     let usual = (rows[0].as_slice(), names.as_slice());
     let mut text = vec![HEAD.to_owned(), "## The defaults\n".into(), defaults(usual), String::new()];
-    let mut others = variants[1..].iter().zip(rows[1..].iter().map(Vec::as_slice));
+    let mut others = variants[1..].iter().map(|variant| variant.name.as_str()).zip(rows[1..].iter().map(Vec::as_slice));
     text.push("## Parameters\n".into());
     for parameter in &PARAMETERS {
         let found: Vec<_> = others.by_ref().take(parameter.others.len()).collect();
         text.push(format!("### `{}{}`: {}\n\n{}\n", parameter.of, parameter.name, parameter.default, parameter.why));
         text.push(format!("{}\n", moves(&names, (parameter.default, usual.0), &found)));
-    }
-    text.push("## Without one part\n".into());
-    for ((part, what), found) in Part::ALL.iter().zip(others) {
-        text.push(format!("### `without={part}`\n\n{what}.\n"));
-        text.push(format!("{}\n", moves(&names, ("with", usual.0), &[found])));
     }
     Ok(text.join("\n").trim_end().to_owned())
 }

@@ -3,20 +3,19 @@
 //! A constant cannot be set from outside, and building the core once a value would take hours. So the workspace is copied, each
 //! constant made a function there that a variable of the environment can turn, and that copy built once.
 #![expect(
-    clippy::disallowed_types,
     clippy::disallowed_methods,
     clippy::print_stderr,
     reason = "it builds a program, asks it, and says how far it is"
 )]
 
 use crate::ascent::{self, CASES};
-use crate::measure::{Figure, measure, names};
+use crate::copy::{Copy, Program, root};
+use crate::measure::{Case, measure, names};
 use crate::page::{moved, number};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 /// Where what is turned lives, below `crates/core/src`.
 const FILES: [&str; 26] = [
@@ -219,30 +218,11 @@ fn sources(place: &Path, below: &str) -> std::io::Result<Vec<String>> {
     Ok(found)
 }
 
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (name, kind) = (entry.file_name(), entry.file_type()?);
-        if kind.is_dir() && name != "target" {
-            copy(&entry.path(), &to.join(name))?;
-        } else if kind.is_file() {
-            fs::copy(entry.path(), to.join(name))?;
-        }
-    }
-    Ok(())
-}
-
 /// The program that can be turned, and what of it.
-fn build(root: &Path) -> Result<(PathBuf, Vec<Constant>), String> {
-    let place = root.join("target/constants");
+fn build(root: &Path) -> Result<(Program, Vec<Constant>), String> {
+    let copy = Copy::of(root, "constants")?;
+    let place = copy.place();
     let problem = |error: std::io::Error| format!("{}: {error}", place.display());
-    for part in ["crates", "vendor", "kernel", "vectors"] {
-        copy(&root.join(part), &place.join(part)).map_err(problem)?;
-    }
-    for file in ["Cargo.toml", "Cargo.lock"] {
-        fs::copy(root.join(file), place.join(file)).map_err(problem)?;
-    }
     let source = place.join("crates/core/src");
     let files = sources(&source, "").map_err(problem)?;
     if let Some(file) = FILES.iter().find(|file| !files.iter().any(|found| found == *file)) {
@@ -265,35 +245,17 @@ fn build(root: &Path) -> Result<(PathBuf, Vec<Constant>), String> {
     }
     let lib = fs::read_to_string(source.join("lib.rs")).map_err(problem)?;
     fs::write(source.join("lib.rs"), lib + TURN).map_err(problem)?;
-    let build = ["build", "--locked", "--release", "-p", "pcc-sim", "--example", "sweep"];
-    let built = Command::new("cargo").args(build).env("CARGO_TARGET_DIR", "target").current_dir(&place).status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err(format!("the copy in {} can't be built", place.display()));
-    }
-    Ok((place.join("target/release/examples/sweep"), found.into_iter().flatten().collect()))
+    Ok((copy.build()?, found.into_iter().flatten().collect()))
 }
 
 /// All figures of the defaults, a line each: what the copy is asked for.
-pub(crate) fn figures() -> Result<String, String> {
-    let rows = measure(&CASES, &[ascent::base()?])?;
+pub(crate) fn figures(cases: &[Case]) -> Result<String, String> {
+    let rows = measure(cases, &[ascent::base()?])?;
     let lines = rows[0].iter().map(|figure| {
         let seeds: Vec<_> = figure.seeds().iter().map(|value| format!("{value:e}")).collect();
         seeds.join(" ")
     });
     Ok(lines.collect::<Vec<_>>().join("\n"))
-}
-
-fn ask(program: &Path, turned: &str) -> Result<Vec<Figure>, String> {
-    let told = Command::new(program).arg("figures").env(TURNED, turned).output();
-    let told = told.map_err(|error| format!("{}: {error}", program.display()))?;
-    let text = String::from_utf8_lossy(&told.stdout);
-    let figures: Vec<_> =
-        text.lines().map(|line| line.split(' ').filter_map(|value| value.parse().ok()).collect()).collect();
-    if figures.len() == names(&CASES).len() {
-        Ok(figures)
-    } else {
-        Err(format!("{turned}: {text}{}", String::from_utf8_lossy(&told.stderr)))
-    }
 }
 
 const HEAD: &str = "\
@@ -315,11 +277,11 @@ four products of buffer is some .71 wherever anything is changed: the unchanged 
 
 /// The whole page.
 pub(crate) fn page() -> Result<String, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().map_err(|error| error.to_string())?;
+    let root = root()?;
     let (program, constants) = build(&root)?;
-    let (usual, names) = (ask(&program, "")?, names(&CASES));
+    let (usual, names) = (program.ask(("figures", &CASES), TURNED, "")?, names(&CASES));
     let moves = |key: &str, factor: &str| {
-        let found = ask(&program, &format!("{key}={factor}"))?;
+        let found = program.ask(("figures", &CASES), TURNED, &format!("{key}={factor}"))?;
         let all = names.iter().zip(usual.iter().zip(&found));
         let moved = all.filter(|(_, (usual, found))| moved(usual, found));
         let told: Vec<_> = moved

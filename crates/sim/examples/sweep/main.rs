@@ -1,9 +1,10 @@
 //! Where a law's constants come from: each parameter varied around its default, over the paths that it matters for, and each
-//! part of a law left out.
+//! rule of the law left out.
 //!
 //! ```sh
 //! cargo run --release -p pcc-sim --example sweep ascent >docs/sweeps/ascent.md     # the whole page
 //! cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md   # what nobody can set: an hour
+//! cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md       # each rule left out
 //! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
 //! cargo run --release -p pcc-sim --example sweep allegro                          # its table; or vivace
 //! cargo run --release -p pcc-sim --example sweep links                            # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
@@ -18,16 +19,18 @@
 mod ascent;
 mod bounds;
 mod constants;
+mod copy;
 mod laws;
 mod links;
 mod measure;
 mod page;
 mod papers;
+mod parts;
 mod trains;
 
 use std::process::ExitCode;
 
-const HELP: &str = "usage: sweep ascent|constants|links|trains|allegro|vivace|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
+const HELP: &str = "usage: sweep ascent|parts|constants|links|trains|allegro|vivace|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
                     fair,level=0.01";
 
 fn main() -> ExitCode {
@@ -38,7 +41,9 @@ fn main() -> ExitCode {
         Some("ascent") if variants.is_empty() => ascent::page(),
         Some("ascent") => ascent::table(&variants),
         Some("constants") => constants::page(),
-        Some("figures") => constants::figures(),
+        Some("parts") => parts::page(),
+        Some("figures") => constants::figures(&ascent::CASES),
+        Some("train-figures") => constants::figures(&trains::CASES),
         Some("links") => links::table(&variants),
         Some("trains") => trains::page(),
         Some("laws") => laws::page(),

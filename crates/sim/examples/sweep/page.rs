@@ -1,6 +1,6 @@
 //! Tables of what a change moves.
 
-use crate::measure::{Figure, Variant};
+use crate::measure::{Case, Figure, names};
 
 /// Three decimals, or what three digits need.
 pub(crate) fn number(value: f64) -> String {
@@ -18,8 +18,8 @@ pub(crate) fn moved(usual: &Figure, found: &Figure) -> bool {
 }
 
 /// A line a figure that a variant moves, a column a variant; medians of the seeds. What moves is in bold.
-pub(crate) fn moves(names: &[&str], usual: (&str, &[Figure]), others: &[(&Variant, &[Figure])]) -> String {
-    let heads: Vec<_> = others.iter().map(|(variant, _)| variant.name.as_str()).collect();
+pub(crate) fn moves(names: &[&str], usual: (&str, &[Figure]), others: &[(&str, &[Figure])]) -> String {
+    let heads: Vec<_> = others.iter().map(|(name, _)| *name).collect();
     let mut lines =
         vec![format!("| | {} | {} |", usual.0, heads.join(" | ")), format!("|---|--:|{}", "--:|".repeat(others.len()))];
     for (place, name) in names.iter().enumerate() {
@@ -27,7 +27,7 @@ pub(crate) fn moves(names: &[&str], usual: (&str, &[Figure]), others: &[(&Varian
         if !others.iter().any(|(_, figures)| moved(before, &figures[place])) {
             continue;
         }
-        let cell = |(_, figures): &(&Variant, &[Figure])| {
+        let cell = |(_, figures): &(&str, &[Figure])| {
             let value = number(figures[place].median());
             if moved(before, &figures[place]) { format!("**{value}**") } else { value }
         };
@@ -38,4 +38,15 @@ pub(crate) fn moves(names: &[&str], usual: (&str, &[Figure]), others: &[(&Varian
         2 => "Nothing moves.".to_owned(),
         _ => lines.join("\n"),
     }
+}
+
+/// A line a figure, a column a row: its name and its figures.
+pub(crate) fn columns(cases: &[Case], rows: &[(&str, Vec<Figure>)], cell: impl Fn(&Figure) -> String) -> String {
+    let heads: Vec<_> = rows.iter().map(|(name, _)| *name).collect();
+    let mut lines = vec![format!("| | {} |", heads.join(" | ")), format!("|---|{}", "--:|".repeat(rows.len()))];
+    for (place, name) in names(cases).iter().enumerate() {
+        let cells: Vec<_> = rows.iter().map(|(_, figures)| cell(&figures[place])).collect();
+        lines.push(format!("| {name} | {} |", cells.join(" | ")));
+    }
+    lines.join("\n")
 }

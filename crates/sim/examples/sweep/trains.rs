@@ -1,7 +1,8 @@
 //! Start-up with and without trains: the page `docs/sweeps/trains.md`.
 
-use crate::ascent::{base, columns};
-use crate::measure::{Case, Metric, Variant};
+use crate::measure::{Case, Figure, Metric};
+use crate::page::columns;
+use crate::parts::{OFF, program};
 use Metric::{Lost, Of};
 use pcc_sim::score::Measure::{Completion, LastPart, Share};
 
@@ -16,7 +17,7 @@ const fn case(
     Case { path, flows, seconds, seeds: SEEDS, figures }
 }
 
-const CASES: [Case; 23] = [
+pub(crate) const CASES: [Case; 23] = [
     case(
         "satellite",
         "pcc",
@@ -165,9 +166,8 @@ Behind a policer the first trains tell the line's rate, and more is lost until t
 
 /// The whole page.
 pub(crate) fn page() -> Result<String, String> {
-    let base = base()?;
-    let doubling = Variant { name: "doubling".into(), ..Variant::of(&base, "without=trains")? };
-    let variants = [doubling, Variant { name: "trains".into(), ..base }];
-    let cell = |figure: &crate::measure::Figure| figure.mean_and_error();
-    Ok(format!("{HEAD}\n{}\n{}", columns(&CASES, &variants, cell)?, TAIL.trim_end()))
+    let program = program()?;
+    let ask = |off| program.ask(("train-figures", &CASES), OFF, off);
+    let rows = [("doubling", ask("trains")?), ("trains", ask("")?)];
+    Ok(format!("{HEAD}\n{}\n{}", columns(&CASES, &rows, Figure::mean_and_error), TAIL.trim_end()))
 }

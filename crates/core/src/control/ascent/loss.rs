@@ -1,7 +1,6 @@
 //! Which of the losses and marks are ours: those that answer to our rate. Others happen whatever we send.
 
 use super::pair::{Pair, achieved};
-use super::part::Part;
 use crate::control::response::{Estimate, MEMORY};
 
 /// A response counts from so many errors on (97.5 %): until then it is chance.
@@ -69,15 +68,9 @@ pub(super) struct Loss {
     origin: Option<f64>,
     /// Loss rate that does not answer.
     random: f64,
-    /// A way of blaming that is left out.
-    without: Option<Part>,
 }
 
 impl Loss {
-    pub(super) fn without(without: Option<Part>) -> Self {
-        Self { without, ..Self::default() }
-    }
-
     /// Takes in a pair: the share of its packets that were lost because of the rate.
     pub(super) fn update(&mut self, pair: &Pair) -> f64 {
         let loss = pair.loss().mean;
@@ -91,8 +84,7 @@ impl Loss {
             self.marks.take(packets, marked, marked, x);
         }
         let slope = self.line.slope();
-        let answers = slope.mean > ERRORS * slope.error() && self.without != Some(Part::OwnLoss);
-        if answers || self.without == Some(Part::RandomLoss) {
+        if slope.mean > ERRORS * slope.error() {
             // What the slower probe lost bounds what is random.
             let (_, low) = pair.high_and_low();
             self.random += WEIGHT * (low.undelivered() - self.random).min(0.0);
@@ -235,19 +227,11 @@ mod tests {
     #[test]
     fn what_the_slower_probe_lost_bounds_what_is_random_where_losses_are_ours() {
         for (lost, random, ours) in [(0.01, 0.046, 0.0), (0.09, 0.05, 0.04)] {
-            let mut loss = Loss { random: 0.05, ..Loss::without(Some(Part::RandomLoss)) };
+            // A line that certainly rises, whatever one more pair says.
+            let line = Line { packets: 1e9, lost: 1e8, bursts: 1e8, x: 0.0, xx: 1e9, xy: 1e9 };
+            let mut loss = Loss { random: 0.05, line, ..Loss::default() };
             let found = loss.update(&pair(0, 50.0, |_| lost, |_| 0.0));
             assert!((found - ours).abs() < 1e-9 && (loss.random() - random).abs() < 1e-9, "{found} of {loss:?}");
-        }
-    }
-
-    #[test]
-    fn without_one_way_of_blaming_the_other_has_all() {
-        for (without, ours, random) in [(Part::OwnLoss, 0.0, 0.07..0.12), (Part::RandomLoss, 0.09, 0.0..0.011)] {
-            let mut loss = Loss::without(Some(without));
-            own(&mut loss, 90.0, 30);
-            let found = own(&mut loss, 110.0, 20);
-            assert!((found - ours).abs() < 0.02 && random.contains(&loss.random()), "{found} of {loss:?}");
         }
     }
 

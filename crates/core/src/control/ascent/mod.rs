@@ -34,7 +34,6 @@ mod forecast;
 mod level;
 mod loss;
 mod pair;
-mod part;
 mod price;
 mod probing;
 mod rival;
@@ -52,7 +51,6 @@ use deviation::Look;
 use forecast::Forecast;
 use level::{Answer, Reading, Tested, may_stand};
 use pair::Pair;
-pub use part::Part;
 use probing::{Launched, Probing};
 use rival::Seen;
 
@@ -75,14 +73,6 @@ pub struct Config {
     /// This part of the way to the rate that is wanted at the price of the mean queue, in ln x: in each RTT, since every pair
     /// starts from what one of an RTT ago was carried at. No parameter of `--law`.
     pub price_gain: f64,
-    /// A part of the law to leave out, for experiments (`docs/sweeps/ascent.md`).
-    pub without: Option<Part>,
-}
-
-impl Config {
-    fn has(&self, part: Part) -> bool {
-        self.without != Some(part)
-    }
 }
 
 impl Default for Config {
@@ -95,7 +85,6 @@ impl Default for Config {
             interval_packets: 40.0,
             horizon_rtts: 1.0,
             price_gain: 0.03,
-            without: None,
         }
     }
 }
@@ -203,17 +192,13 @@ impl Ascent {
         let dear = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
         // What may be the path's own is not dear.
         let dear = if told.answer == Answer::Yes { dear } else { dear.max(1.0) };
-        let best = if self.config.has(Part::Price) { (best * dear).min(best.max(highest)) } else { best };
+        let best = (best * dear).min(best.max(highest));
         probing.most =
             (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(told.pair.rate()));
         let floor = self.floor(&told, shared, &forecast, utility, path);
-        let best = floor.filter(|_| self.config.has(Part::Rival)).map_or(best, |floor| best.max(floor));
+        let best = floor.map_or(best, |floor| best.max(floor));
         // What is in doubt is not acted on.
-        let best = if self.probing.level.in_doubt() && self.config.has(Part::Test) {
-            best.max(self.rate.bytes_per_sec())
-        } else {
-            best
-        };
+        let best = if self.probing.level.in_doubt() { best.max(self.rate.bytes_per_sec()) } else { best };
         self.go_to(path.clamp(Rate::from_bytes_per_sec(best)));
         Verdict::Wait
     }
@@ -236,10 +221,7 @@ impl Ascent {
         let pairs = pairs_of_one_rtt(&pair, path);
         let step = self.largest_step(pairs);
         let probing = &mut self.probing;
-        let (mut growth, mut carried) = (probing.growth(&pair), pair.carried());
-        if !self.config.has(Part::Errors) {
-            (growth.variance, carried.growth.variance, carried.ln_rate.variance) = (0.0, 0.0, 0.0);
-        }
+        let (growth, carried) = (probing.growth(&pair), pair.carried());
         let excess = probing.loss.update(&pair);
         let answer = if probing.share.at_least(ERRORS) > 0.0 {
             Answer::Yes
@@ -258,10 +240,8 @@ impl Ascent {
         if tested != Tested::No {
             return None;
         }
-        let largest = if self.config.has(Part::Headroom) { step } else { self.config.epsilon };
-        let steps = Steps { first: self.config.epsilon, largest, doublings: pairs };
+        let steps = Steps { first: self.config.epsilon, largest: step, doublings: pairs };
         let beyond = probing.loss.beyond_random(&pair);
-        let fresh = fresh || !self.config.has(Part::News);
         if probing.bottleneck.update(&pair, Fate { carried, excess, beyond, queue, fresh }, steps) {
             probing.launched.iter_mut().for_each(|launched| launched.fresh = false);
         }
@@ -288,13 +268,7 @@ impl Ascent {
             deviation: probing.deviation.seconds(),
             quiet: QUIET * path.packet.get() as f64 / rtt,
         };
-        if !self.config.has(Part::Noise) {
-            forecast.queue = probing.level.unfiltered();
-        }
-        if !self.config.has(Part::Room) {
-            forecast.bottleneck.room = f64::MAX;
-        }
-        for sent in probing.launched.iter().filter(|_| self.config.has(Part::OnItsWay)) {
+        for sent in &probing.launched {
             forecast.queue = forecast.queue_after(forecast.queue, sent.rate, sent.seconds);
         }
         forecast
@@ -346,8 +320,7 @@ impl RateControl for Ascent {
     fn next(&mut self, path: &Path, rng: &mut Rng) -> IntervalPlan {
         let (length, probing) = (self.length(path), &mut self.probing);
         let (high, share) = probing.second.take().unwrap_or_else(|| {
-            let share = if self.config.has(Part::Test) { probing.begin_pair() } else { 1.0 };
-            let high = rng.coin();
+            let (share, high) = (probing.begin_pair(), rng.coin());
             probing.second = Some((!high, share));
             (high, share)
         });

@@ -59,7 +59,7 @@ impl Probing {
             launched: VecDeque::new(),
             first: None,
             level: Level::above(path.base().as_secs_f64()),
-            loss: Loss::without(config.without),
+            loss: Loss::default(),
             bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
             share: Response::default(),
             standing: Response::default(),

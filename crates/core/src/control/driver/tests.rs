@@ -114,13 +114,6 @@ fn a_back_off_ends_starting_and_the_law_begins_there_after_an_interval_at_that_r
     }
 }
 
-#[test]
-fn without_its_drain_a_law_begins_at_once() {
-    let mut driver = Driver::new("ascent,without=drain".parse().unwrap(), Rate::from_mbit(50.0));
-    driver.back_off(Rate::from_mbit(20.0));
-    assert!(driver.next(&path(), &mut Rng::new(7)).trial.is_some());
-}
-
 /// What Allegro has learnt, as its debug output has it.
 fn learnt(driver: &Driver) -> String {
     let all = format!("{driver:?}");

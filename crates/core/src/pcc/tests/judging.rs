@@ -65,7 +65,7 @@ fn reporting(law: &str) -> (Flow, Arc<Reports>) {
 #[test]
 fn an_acknowledgement_tells_its_rtt_and_its_marks_whether_its_losses_come_before_its_end_or_after_it() {
     for loss_first in [true, false] {
-        let (mut flow, reports) = reporting("ascent,without=trains");
+        let (mut flow, reports) = reporting("allegro");
         flow.sends_for(RTT + ms(1));
         // An interval whose packets are all answered for at once, but for the first, which is lost by that.
         let first = flow.next;

@@ -9,26 +9,10 @@ fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-6 * expected.abs().max(1e-3), "{found}, not {expected}");
 }
 
-fn without(part: &str) -> Ascent {
-    let config = Config { without: Part::by_name(part), ..Config::default() };
-    Ascent::new(config, Rate::from_mbit(50.0), &path())
-}
-
 /// A pair at 50 Mbit/s without a loss, behind a queue that was read as so long.
 fn told(level: f64) -> Told {
     let queue = Reading { level, noise: 1e-4 };
     Told { pair: pair(0, 50.0, |_| 0.0, |_| 0.0), excess: 0.0, answer: Answer::Yes, queue, step: 0.25 }
-}
-
-#[test]
-fn one_part_is_left_out_and_no_other() {
-    for (left_out, _) in Part::ALL {
-        let config = Config { without: Some(left_out), ..Config::default() };
-        for (part, _) in Part::ALL {
-            assert_eq!(config.has(part), part != left_out, "{part} without {left_out}");
-            assert!(Config::default().has(part));
-        }
-    }
 }
 
 #[test]
@@ -54,19 +38,15 @@ fn the_path_is_foreseen_as_a_pair_left_it() {
 }
 
 #[test]
-fn what_is_left_out_of_a_forecast_is_the_noise_the_buffer_s_end_or_what_is_on_its_way() {
-    for (part, queue, is_endless) in
-        [("price", 0.003, false), ("noise", 0.006, false), ("room", 0.003, true), ("on-its-way", 0.002, false)]
-    {
-        let mut law = without(part);
-        law.probing.bottleneck = Bottleneck::new(6.25e6, 0.03);
-        // Read as 5 ms, of which 2 stand out of the noise; a probe on its way adds one.
-        law.probing.level.read(&pair(0, 50.0, |_| 0.0, |_| 0.005), 0.0, Answer::Yes, true);
-        law.probing.launched.push_back(Launched { trial: 0, fresh: true, rate: 6.25e6 * 1.1, seconds: 0.01 });
-        let forecast = law.foresee(&told(0.002), 0.015, &path());
-        near(forecast.queue, queue);
-        assert_eq!(forecast.bottleneck.room == f64::MAX, is_endless, "{part}");
-    }
+fn the_forecast_counts_what_stands_out_and_what_is_on_its_way() {
+    let mut law = probing();
+    law.probing.bottleneck = Bottleneck::new(6.25e6, 0.03);
+    // Read as 5 ms, of which 2 stand out of the noise; a probe on its way adds one.
+    law.probing.level.read(&pair(0, 50.0, |_| 0.0, |_| 0.005), 0.0, Answer::Yes, true);
+    law.probing.launched.push_back(Launched { trial: 0, fresh: true, rate: 6.25e6 * 1.1, seconds: 0.01 });
+    let forecast = law.foresee(&told(0.002), 0.015, &path());
+    near(forecast.queue, 0.003);
+    near(forecast.bottleneck.room, 0.015);
 }
 
 /// What is asked of the floor of a law at 50 Mbit/s, beside others on 100: the last of so many answers, an RTT apart.
@@ -245,8 +225,9 @@ fn where_no_queue_is_nobody_s_part_goes_through_it() {
 fn a_queue_that_is_dear_in_the_mean_lowers_the_rate_only_if_it_certainly_is_one() {
     let fair = |report: &Report| Fair::default().evaluate(report);
     for (error, falls) in [(1e-4, true), (0.5, false)] {
-        let rates = ["price", "rival"].map(|part| {
-            let mut law = without(part);
+        let rates = [0.0, Config::default().price_gain].map(|price_gain| {
+            let config = Config { price_gain, ..Config::default() };
+            let mut law = Ascent::new(config, Rate::from_mbit(50.0), &path());
             pairs(&mut law, 20, |_| 0.002, (0.5, error), &fair);
             law.rate().mbit()
         });
@@ -284,19 +265,24 @@ fn a_pair_of_several_rtts_may_go_as_far_as_those_of_one_would_have_gone_and_no_f
 }
 
 #[test]
-fn without_its_part_a_pair_is_taken_at_its_word_or_counts_though_it_left_before() {
-    for (part, is_believed, counts) in [("price", false, false), ("errors", true, false), ("news", false, true)] {
-        // Of a slope that may as well be none.
-        let (mut law, mut wild) = (without(part), pair(0, 50.0, |_| 0.0, |_| 0.0));
-        for probe in [&mut wild.first, &mut wild.second] {
-            (probe.rtt_gradient, probe.rtt_gradient_error) = (Some(0.1), 2.0);
+fn growth_within_its_error_takes_nothing_from_the_capacity() {
+    for (error, falls) in [(2.0, false), (1e-4, true)] {
+        let (mut law, mut growing) = (probing(), pair(0, 50.0, |_| 0.0, |_| 0.0));
+        for probe in [&mut growing.first, &mut growing.second] {
+            (probe.rtt_gradient, probe.rtt_gradient_error) = (Some(0.1), error);
         }
-        law.take(wild, false, 1, &path());
-        assert_eq!(law.probing.bottleneck.capacity() < 6.2e6, is_believed, "without {part}");
-        let mut law = without(part);
+        law.take(growing, false, 1, &path());
+        assert_eq!(law.probing.bottleneck.capacity() < 6.2e6, falls, "known to {error}");
+    }
+}
+
+#[test]
+fn only_a_pair_that_left_since_lets_the_capacity_grow() {
+    for fresh in [false, true] {
+        let mut law = probing();
         law.probing.launched.push_back(Launched { trial: 2, fresh: true, rate: 6.25e6, seconds: 0.015 });
-        law.take(pair(0, 50.0, |_| 0.0, |_| 0.0), false, 1, &path());
-        assert_eq!(law.probing.launched.iter().all(|sent| !sent.fresh), counts, "without {part}");
+        law.take(pair(0, 50.0, |_| 0.0, |_| 0.0), fresh, 1, &path());
+        assert_eq!(law.probing.launched.iter().all(|sent| !sent.fresh), fresh);
     }
 }
 

@@ -1,0 +1,95 @@
+//! A copy of the workspace in which the law is changed, built once, and asked for figures.
+#![expect(clippy::disallowed_types, reason = "it builds a program and asks it")]
+
+use crate::measure::{Case, Figure, names};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The workspace that this program was built in.
+pub(crate) fn root() -> Result<PathBuf, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))
+}
+
+/// A copy below `target`.
+pub(crate) struct Copy(PathBuf);
+
+impl Copy {
+    /// Copies what the simulator is built of to `target/NAME`.
+    pub(crate) fn of(root: &Path, name: &str) -> Result<Self, String> {
+        let place = root.join("target").join(name);
+        let problem = |error: std::io::Error| format!("{}: {error}", place.display());
+        for part in ["crates", "vendor", "kernel", "vectors"] {
+            copy(&root.join(part), &place.join(part)).map_err(problem)?;
+        }
+        for file in ["Cargo.toml", "Cargo.lock"] {
+            fs::copy(root.join(file), place.join(file)).map_err(problem)?;
+        }
+        Ok(Self(place))
+    }
+
+    pub(crate) fn place(&self) -> &Path {
+        &self.0
+    }
+
+    /// Applies a patch of this folder.
+    pub(crate) fn patch(&self, name: &str) -> Result<(), String> {
+        let patch = root()?.join("crates/sim/examples/sweep").join(name);
+        let patched = Command::new("patch").args(["-p1", "-s", "-i"]).arg(&patch).current_dir(&self.0).status();
+        if patched.is_ok_and(|status| status.success()) {
+            Ok(())
+        } else {
+            Err(format!("{} does not fit the core any more: mend the patch", patch.display()))
+        }
+    }
+
+    /// Builds the copy's `sweep`.
+    pub(crate) fn build(&self) -> Result<Program, String> {
+        let build = ["build", "--locked", "--release", "-p", "pcc-sim", "--example", "sweep"];
+        let built = Command::new("cargo").args(build).env("CARGO_TARGET_DIR", "target").current_dir(&self.0).status();
+        if built.is_ok_and(|status| status.success()) {
+            Ok(Program(self.0.join("target/release/examples/sweep")))
+        } else {
+            Err(format!("the copy in {} can't be built", self.0.display()))
+        }
+    }
+}
+
+/// The `sweep` of a copy.
+pub(crate) struct Program(PathBuf);
+
+impl Program {
+    /// The figures of these cases, which `sweep PAGE` prints, with this variable of the environment set.
+    pub(crate) fn ask(
+        &self,
+        (page, cases): (&str, &[Case]),
+        variable: &str,
+        value: &str,
+    ) -> Result<Vec<Figure>, String> {
+        let told = Command::new(&self.0).arg(page).env(variable, value).output();
+        let told = told.map_err(|error| format!("{}: {error}", self.0.display()))?;
+        let text = String::from_utf8_lossy(&told.stdout);
+        let figures: Vec<_> =
+            text.lines().map(|line| line.split(' ').filter_map(|value| value.parse().ok()).collect()).collect();
+        if figures.len() == names(cases).len() {
+            Ok(figures)
+        } else {
+            Err(format!("{variable}={value}: {text}{}", String::from_utf8_lossy(&told.stderr)))
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (name, kind) = (entry.file_name(), entry.file_type()?);
+        if kind.is_dir() && name != "target" {
+            copy(&entry.path(), &to.join(name))?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), to.join(name))?;
+        }
+    }
+    Ok(())
+}
