@@ -27,6 +27,7 @@ pub mod control;
 pub mod interval;
 pub mod monitor;
 pub mod observe;
+mod path_memory;
 mod pcc;
 pub mod rng;
 pub mod rtt;
@@ -35,4 +36,5 @@ mod trains;
 pub mod units;
 pub mod utility;
 
+pub use crate::path_memory::PathMemory;
 pub use crate::pcc::{Config, Pcc};

@@ -11,6 +11,7 @@ use crate::interval::IntervalPlan;
 use crate::interval::{LimitedBy, Previous, TRAIN};
 use crate::monitor::{self, Monitor, floor_rate};
 use crate::observe::{Event, Observer};
+use crate::path_memory::PathMemory;
 use crate::rng::Rng;
 use crate::rtt::RttEstimator;
 use crate::trains::Trains;
@@ -41,6 +42,9 @@ pub struct Config {
     pub max_datagram_size: Bytes,
     /// The rate never exceeds this.
     pub max_rate: Option<Rate>,
+    /// What an earlier connection learnt of this path ([`Pcc::learnt`]). Start-up begins at half of its rate if the first RTT
+    /// sample agrees with its RTT.
+    pub memory: Option<PathMemory>,
     /// Who is told of intervals and decisions.
     pub observer: Option<Arc<dyn Observer>>,
 }
@@ -54,6 +58,7 @@ impl Default for Config {
             seed: 1,
             max_datagram_size: Bytes::new(1200),
             max_rate: None,
+            memory: None,
             observer: None,
         }
     }
@@ -203,6 +208,7 @@ impl Pcc {
             if first || shorter {
                 let start = limit(self.initial_rate(sample), self.config.max_rate);
                 self.start(if first { start } else { start.max(self.law.rate()) });
+                self.resume(sample);
                 self.replan(now, if first { "first RTT sample" } else { "shorter RTT" });
             }
             self.window = self.safe_window();
@@ -337,6 +343,16 @@ impl Pcc {
         self.law.start(rate);
     }
 
+    /// Begins where an earlier connection over this path was, if this sample of the RTT agrees.
+    fn resume(&mut self, sample: Duration) {
+        let Some(memory) = self.config.memory.filter(|memory| memory.agrees_with(sample)) else { return };
+        let rate = limit(memory.first_rate(), self.config.max_rate);
+        if rate > self.law.rate() {
+            self.open_start_window(rate * (self.rtt.smoothed_or_assumed() / 2));
+            self.law.resume(rate);
+        }
+    }
+
     /// How much may leave back to back: about 100 µs of the rate, at least one packet; and a train of [`Pcc::train_packets`].
     pub fn send_quantum(&self) -> Bytes {
         (self.rate() * TRAIN).max(self.train())
@@ -371,6 +387,13 @@ impl Pcc {
     /// The name of the control law's state, as the paper calls it.
     pub fn state(&self) -> &'static str {
         self.law.state()
+    }
+
+    /// What the next connection over this path should know of it; `None` before start-up is over.
+    pub fn learnt(&self) -> Option<PathMemory> {
+        let base_rtt = self.law.known().base_rtt.or(self.rtt.min())?;
+        let rate = self.delivery.best();
+        (!self.law.is_starting() && rate > Rate::ZERO).then_some(PathMemory { rate, base_rtt })
     }
 
     /// What limited the latest resolved interval.

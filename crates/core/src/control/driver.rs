@@ -60,6 +60,11 @@ impl Driver {
         }
     }
 
+    /// Starts at a rate that an earlier connection had over this path.
+    pub fn resume(&mut self, rate: Rate) {
+        (self.rate, self.phase) = (rate, Phase::Starting(Starting::resuming_at(rate)));
+    }
+
     /// The law, from this rate on: the one that was at work before, if there was one.
     fn steer(&mut self, path: &Path) -> Box<dyn RateControl> {
         let Some(mut law) = self.before.take() else { return self.law.begin(self.rate, path) };
@@ -165,7 +170,7 @@ impl RateControl for Driver {
 
     fn restart(&mut self) {
         match &mut self.phase {
-            Phase::Starting(starting) => *starting = Starting::at(self.rate),
+            Phase::Starting(starting) => starting.restart(self.rate),
             Phase::Draining { .. } => {}
             Phase::Steered(law) => law.restart(),
         }

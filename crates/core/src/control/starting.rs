@@ -86,6 +86,8 @@ pub(super) struct Starting {
     first: Rate,
     /// A second look, after one that ended where it began.
     again: bool,
+    /// It began at a rate that an earlier connection had: nothing higher is tried before the first result.
+    resumes: bool,
     rate: Rate,
     /// Doublings whose result is not known; at most one is launched ahead of the last known result.
     unknown: u8,
@@ -107,6 +109,7 @@ impl Starting {
         Self {
             first: rate,
             again: false,
+            resumes: false,
             rate,
             unknown: 0,
             best: None,
@@ -116,6 +119,16 @@ impl Starting {
             hold: false,
             approach: None,
         }
+    }
+
+    /// From a rate that an earlier connection had (RFC 9959).
+    pub(super) const fn resuming_at(rate: Rate) -> Self {
+        Self { resumes: true, ..Self::at(rate) }
+    }
+
+    /// Begins anew at this rate: what was tried is not known any more.
+    pub(super) const fn restart(&mut self, rate: Rate) {
+        *self = Self { resumes: self.resumes && self.best.is_none(), ..Self::at(rate) };
     }
 
     /// A second look, from this rate on.
@@ -137,7 +150,8 @@ impl Starting {
             return plan;
         }
         let first = self.best.is_none() && self.unknown == 0;
-        if self.unknown > 1 {
+        let ahead = u8::from(!self.resumes || self.best.is_some());
+        if self.unknown > ahead {
             // The results are late, so perhaps the path is full: on with the last rate known to be good, and not for
             // long.
             let good = self.best.map_or(self.rate, |best| self.rate.min(best.target));
@@ -175,7 +189,7 @@ impl Starting {
         }
         let least = report.in_its_disfavour();
         // Trains that told a rate have passed.
-        let in_vain = of_trains(report, path) && path.capacity.is_none();
+        let in_vain = self.is_excused(report, path) && path.capacity.is_none();
         if in_vain && least.packets_refused() > 0 && utility(&least) < 0.0 {
             // No overload, and nothing to compare higher rates with: the same again, until trains are over.
             self.hold = true;
@@ -242,7 +256,7 @@ impl Starting {
         let fills_a_queue =
             grows_beyond_doubt(report) && report.rtt_rise() > visible && reached > self.usual_rtt + visible;
         let stands = mean > path.base().as_secs_f64() + visible;
-        if fills_a_queue || !of_trains(report, path) {
+        if fills_a_queue || !self.is_excused(report, path) {
             return fills_a_queue || self.is_worse(report, utility(&favour));
         }
         // Trains make noise of which a queue's growth may not stand out. Where no queue stands behind them it is no overload; where
@@ -263,10 +277,16 @@ impl Starting {
         (rise / 2.0).min(least.as_secs_f64() - first).max(0.0)
     }
 
+    /// Whether losses may be those of trains, which lose what a sender that paces each packet would not. At a rate that is
+    /// remembered all that trains lose is a small part of what is lost where it is too high.
+    fn is_excused(&self, report: &Report, path: &Path) -> bool {
+        path.trains.is_some_and(|left| left >= report.started) && !(self.resumes && self.best.is_none())
+    }
+
     /// Whether a doubling brought next to nothing. What the path did not deliver is in its queue or was dropped; where
     /// neither is certain a host was busy, or chance drops packets and decides how many of a few arrive.
     fn is_stuck(&self, report: &Report, favour: &Report, path: &Path) -> bool {
-        let Some(best) = self.best.filter(|_| !of_trains(report, path)) else { return false };
+        let Some(best) = self.best.filter(|_| !self.is_excused(report, path)) else { return false };
         let added = report.achieved.bytes_per_sec() / best.achieved.bytes_per_sec().max(1.0);
         added > DOUBLED && favour.throughput() < best.least_delivery * (1.0 + LEAST_DELIVERED * (added - 1.0))
     }
@@ -290,11 +310,6 @@ impl Starting {
         let is_less = |best: Best| worth <= best.least_utility && report.achieved > best.achieved * DOUBLED;
         worth < 0.0 || self.best.is_some_and(is_less)
     }
-}
-
-/// Whether trains left in the interval: they lose what a sender that paces each packet would not.
-fn of_trains(report: &Report, path: &Path) -> bool {
-    path.trains.is_some_and(|left| left >= report.started)
 }
 
 /// The rate to go on with where trains told this capacity.

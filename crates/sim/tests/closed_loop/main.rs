@@ -5,4 +5,5 @@ mod bursts;
 mod company;
 mod known;
 mod laws;
+mod memory;
 mod replay;

@@ -1,5 +1,6 @@
 mod guards;
 mod judging;
+mod memory;
 mod silence;
 mod steer;
 mod trains;
