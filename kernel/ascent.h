@@ -30,8 +30,6 @@
 #define ASCENT_CROWD n_ratio(32, 1)
 /* Where our share of a queue certainly is 1/n, it may be that of so many times n senders. */
 #define ASCENT_DOUBTFUL N_TWO
-/* A queue that answers to our rate by less than it would to one of sixteen is none. */
-#define ASCENT_NO_ANSWER n_ratio(1, 16)
 /* Behind a queue shorter than this, noise and all, what is lost or marked is hardly an
  * overflow of ours. Unit: s.
  */
@@ -76,7 +74,6 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	probing->losses = (struct pcc_losses){ .random = N_ZERO };
 	pcc_bottleneck_new(&probing->bottleneck, law->rate, law->path.queue);
 	probing->share = (struct pcc_response){ .xx = N_ZERO };
-	probing->standing = (struct pcc_response){ .xx = N_ZERO };
 	probing->last_rate = N_ZERO;
 	probing->deviation = (struct pcc_deviation){ .theirs = N_UNKNOWN };
 	probing->price = N_ZERO;
@@ -200,9 +197,7 @@ PCC_CALL int pcc_learn_share(struct pcc_probing *probing, pcc_num dx, pcc_num dy
 			     pcc_num variance)
 {
 	PCC_NEEDS(probing, 0);
-	variance = pcc_at_best(variance);
-	pcc_learn(&probing->share, dx, dy, variance);
-	pcc_learn(&probing->standing, dx, dy, variance);
+	pcc_learn(&probing->share, dx, dy, pcc_at_best(variance));
 	return 0;
 }
 
@@ -392,14 +387,8 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pair = &law->pair;
 	pcc_set_steps(law);
 	pcc_learn_growth(law);
-	/* An empty queue answers to nothing, and says nothing of one that comes after it. */
-	if (!pcc_level_stands_out(&probing->level, pair))
-		probing->standing = (struct pcc_response){ .xx = N_ZERO };
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
 	pair->answer = pcc_answers(&probing->share, N_ZERO, N_ZERO);
-	if (pair->answer != PCC_ANSWERS)
-		pair->answer = pcc_answers(&probing->standing, N_INFINITY,
-					   ASCENT_NO_ANSWER);
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
 	/* A path's delay does, and what a rival is known to fill is no path's. */
 	pair->stands = pcc_level_may_stand(pair) && !probing->rival.has_floor;
@@ -448,7 +437,6 @@ PCC_PART void pcc_go_to(struct pcc_law *law, pcc_num rate)
 	pcc_num change = n_log(n_div(rate, law->rate));
 
 	pcc_response_fades(&law->probing.share, change);
-	pcc_response_fades(&law->probing.standing, change);
 	law->rate = rate;
 }
 

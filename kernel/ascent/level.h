@@ -137,14 +137,6 @@ PCC_PART pcc_num pcc_level_noisy(const struct pcc_level *level)
 	return n_div(noise, n_add(noise, n_square(level->queue)));
 }
 
-/* Whether what was read last stands out of the noise and is not nothing. */
-PCC_PART bool pcc_level_stands_out(const struct pcc_level *level, const struct pcc_pair *pair)
-{
-	pcc_num least = n_max(n_mul(N_TWO, level->noise), pcc_level_nothing(pair));
-
-	return n_above(pcc_level_unfiltered(level), least);
-}
-
 /* Asks for a test if the rate fell and the level, if it is not nothing, did not. */
 PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pair)
 {
@@ -229,9 +221,6 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 	level->queue_noise = n_mul(N_TWO, level->noise);
 	/* What the level is certainly below was not the path's. */
 	level->tolerance = n_min(level->tolerance, n_add(above, level->queue_noise));
-	if (pair->stands && pair->answer == PCC_DOES_NOT_ANSWER &&
-	    pcc_level_stands_out(level, pair))
-		pcc_level_accept(level, pair->rate, n_sub(above, level->tolerance));
 	level->queue = pcc_shrunk(n_not_negative(n_sub(above, level->tolerance)),
 				  n_square(level->queue_noise));
 	return 1;

@@ -36,8 +36,6 @@ struct pcc_probing {
 	 * rate, 0 if there was none, and its growth.
 	 */
 	struct pcc_response share;
-	/* The same, learnt since the present level stands. */
-	struct pcc_response standing;
 	pcc_num last_rate;
 	struct pcc_estimate last_growth;
 	struct pcc_deviation deviation;
@@ -81,7 +79,6 @@ PCC_PART void pcc_forget_first(struct pcc_probing *probing)
 PCC_PART void pcc_interrupt(struct pcc_probing *probing)
 {
 	pcc_forget_first(probing);
-	probing->standing = (struct pcc_response){ .xx = N_ZERO };
 	pcc_level_interrupt(&probing->level);
 	pcc_scatter_interrupt(&probing->bottleneck.scatter);
 	pcc_deviation_interrupt(&probing->deviation);

@@ -1,11 +1,10 @@
 //! The level of the queue: the RTT above that of the empty path, whose owner this file is.
 //!
 //! The path's RTT is the least that was seen. A path that became longer, or a radio that holds every packet back, looks like
-//! a queue that never empties; whether it is one is found out by experiment. A queue grows faster in the faster probe of each
-//! pair: if this one certainly does not, by what was learnt since it stands, it is none. Where that is not clear, and the rate
-//! fell and the level did not, one pair is sent at half the rate: a queue falls, or rises where somebody else fills it; what
-//! stays as it is, is the path's from then on, until the level is seen below it. What certainly moves is not, nor what a rival
-//! is known to fill.
+//! a queue that never empties; whether it is one is found out by experiment. Where the rate fell and the level did not, one pair
+//! is sent at half the rate: a queue falls, or rises where somebody else fills it. A delay that stays as it is, is the path's
+//! from then on, until the level is seen below it. A level that certainly responds to the rate is not tested, nor one that
+//! moves or that a rival is known to fill.
 
 use super::pair::{Pair, RESOLUTION, TELLING_GROWTH};
 use crate::control::response::Estimate;
@@ -37,16 +36,6 @@ enum Doubt {
     Wanted(f64),
     /// The pair that begins with this probe is one.
     Testing(f64, u8),
-}
-
-/// How the level's growth answers to our rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// Beyond doubt: it is a queue.
-    Yes,
-    /// Beyond doubt it does not: it is none.
-    No,
-    Unclear,
 }
 
 /// What a test found.
@@ -159,8 +148,8 @@ impl Level {
         self.doubt = Doubt::None;
     }
 
-    /// The level at the end of a pair through which the queue grew so fast. What `stands` may be the path's.
-    pub(super) fn read(&mut self, pair: &Pair, growth: f64, answer: Answer, stands: bool) -> Option<Reading> {
+    /// The level at the end of a pair through which the queue grew so fast.
+    pub(super) fn read(&mut self, pair: &Pair, growth: f64) -> Option<Reading> {
         let least = pair.least_rtt()?;
         let lowest = pair.first.rtt_least.map_or(least, |first| first.as_secs_f64().min(least));
         self.least = self.least.min(lowest);
@@ -178,16 +167,8 @@ impl Level {
         let noise = 2.0 * self.noise;
         // What the level is certainly below was not the path's.
         self.tolerance = self.tolerance.min(above + noise);
-        if stands && answer == Answer::No && self.stands_out(pair) {
-            self.take_for_the_path_s(pair.rate(), above - self.tolerance);
-        }
         let level = Estimate { mean: (above - self.tolerance).max(0.0), variance: noise * noise }.shrunk();
         Some(Reading { level, noise })
-    }
-
-    /// Whether what was read last stands out of the noise and is not nothing.
-    pub(super) fn stands_out(&self, pair: &Pair) -> bool {
-        self.unfiltered() > (2.0 * self.noise).max(nothing(pair))
     }
 
     /// The level as it was read, noise and all. Unit: s.
@@ -195,8 +176,8 @@ impl Level {
         self.last.map_or(0.0, |(above, _)| (above - self.tolerance).max(0.0))
     }
 
-    /// Asks for a test if the rate fell and the level, if it is not nothing, did not.
-    pub(super) fn wonder(&mut self, pair: &Pair, answer: Answer) {
+    /// Asks for a test if the rate fell and the level, if it is not nothing, did not; not of one that `responds` to the rate.
+    pub(super) fn wonder(&mut self, pair: &Pair, responds: bool) {
         let (rate, at) = (pair.rate(), pair.second.started.as_secs_f64());
         let (before, level) = self.anchor;
         let now = self.unfiltered();
@@ -210,7 +191,7 @@ impl Level {
         if now < STILL_THERE * level || now < nothing(pair) || rate > before {
             self.anchor = (rate, now);
         } else if rate < SUSPICIOUS_FALL * before
-            && answer != Answer::Yes
+            && !responds
             && self.doubt == Doubt::None
             && at > self.tested + self.wait
         {
@@ -296,9 +277,9 @@ mod tests {
             let queue = if share < 1.0 { tested(queue) } else { queue };
             let pair = pair(*at, rate * share, |_| 0.0, |_| queue);
             *at += 1;
-            reading = level.read(&pair, 0.0, Answer::Unclear, true).unwrap();
+            reading = level.read(&pair, 0.0).unwrap();
             if level.on_tested(probe, &pair, true, RTT) == Tested::No {
-                level.wonder(&pair, Answer::Unclear);
+                level.wonder(&pair, false);
             }
         }
         reading
@@ -328,7 +309,7 @@ mod tests {
             let mut level = Level::above(RTT);
             for at in 0..readings {
                 let queue = if at % 2 == 0 { 0.02 } else { 0.022 };
-                level.read(&pair(at, 100.0, |_| 0.0, |_| queue), 0.0, Answer::Unclear, true);
+                level.read(&pair(at, 100.0, |_| 0.0, |_| queue), 0.0);
             }
             assert!((level.noise - 0.002).abs() < 2e-4, "{} after {readings}", level.noise);
         }
@@ -359,24 +340,15 @@ mod tests {
 
     #[test]
     fn nothing_is_tested_while_the_queue_answers_or_the_rate_stays() {
-        for (rate, answer) in [(80.0, Answer::Yes), (97.0, Answer::Unclear)] {
+        for (rate, responds) in [(80.0, true), (97.0, false)] {
             let mut level = Level::above(RTT);
             for at in 0..40 {
                 let pair = pair(at, if at < 20 { 100.0 } else { rate }, |_| 0.0, |_| 0.02);
                 assert_eq!(level.begin_pair(0).to_bits(), 1.0_f64.to_bits(), "rate {rate}");
-                level.read(&pair, 0.0, answer, true);
-                level.wonder(&pair, answer);
+                level.read(&pair, 0.0);
+                level.wonder(&pair, responds);
             }
         }
-    }
-
-    #[test]
-    fn what_does_not_answer_is_the_path_s_at_once_beyond_the_noise() {
-        let mut level = Level::above(RTT);
-        let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.02), 0.0, Answer::No, true).unwrap();
-        assert!((level.base() - RTT - 0.02).abs() < 1e-9 && reading.level < 1e-9, "{level:?} {reading:?}");
-        let reading = level.read(&pair(1, 100.0, |_| 0.0, |_| 0.02002), 0.0, Answer::No, true).unwrap();
-        assert!((level.base() - RTT - 0.02).abs() < 1e-9 && reading.level > 0.0, "{level:?} {reading:?}");
     }
 
     #[test]

@@ -49,7 +49,7 @@ use bottleneck::{Bottleneck, Fate, Steps};
 use core::time::Duration;
 use deviation::Look;
 use forecast::Forecast;
-use level::{Answer, Reading, Tested, may_stand};
+use level::{Reading, Tested, may_stand};
 use pair::Pair;
 use probing::{Launched, Probing};
 use rival::Seen;
@@ -106,8 +106,6 @@ const CROWD: f64 = 32.0;
 /// Where our share of a queue certainly is 1/n, it may be that of twice as many. With 1 a CUBIC in a shallow buffer is left 0.36
 /// of it for 0.45.
 const DOUBTFUL: f64 = 2.0;
-/// A queue that answers to our rate by less than it would to one of sixteen equal senders is none.
-const NO_ANSWER: f64 = 1.0 / 16.0;
 /// Behind a queue shorter than this, noise and all, what is lost or marked is hardly an overflow of ours. Unit: s.
 const CALM: f64 = 0.002;
 /// Random loss beyond this is asked about: less costs nobody his rate (`NSDI 2015` §2.1, the cap of `safe`).
@@ -131,8 +129,8 @@ struct Told {
     pair: Pair,
     /// Share of its packets that were lost because of the rate.
     excess: f64,
-    /// Whether the queue's growth answers to our rate.
-    answer: Answer,
+    /// Whether the queue's growth certainly responds to our rate: then it is a queue.
+    responds: bool,
     queue: Reading,
     /// The largest step up from here.
     step: f64,
@@ -181,7 +179,7 @@ impl Ascent {
                 carried: told.pair.rate().min(probing.bottleneck.capacity()),
                 ours: probing.share.at_most(),
                 alone,
-                shared: shared && told.answer == Answer::Yes && told.queue.level > 0.0,
+                shared: shared && told.responds && told.queue.level > 0.0,
             });
         }
         let forecast = self.foresee(&told, length, path);
@@ -191,7 +189,7 @@ impl Ascent {
         let best = forecast.climb(utility, carried * (1.0 - self.config.back_off_max), highest);
         let dear = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
         // What may be the path's own is not dear.
-        let dear = if told.answer == Answer::Yes { dear } else { dear.max(1.0) };
+        let dear = if told.responds { dear } else { dear.max(1.0) };
         let best = (best * dear).min(best.max(highest));
         probing.most =
             (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(told.pair.rate()));
@@ -212,7 +210,6 @@ impl Ascent {
     fn go_to(&mut self, rate: Rate) {
         let change = (rate.bytes_per_sec() / self.rate.bytes_per_sec()).ln();
         self.probing.share.on_rate_change(change);
-        self.probing.standing.on_rate_change(change);
         self.rate = rate;
     }
 
@@ -223,16 +220,10 @@ impl Ascent {
         let probing = &mut self.probing;
         let (growth, carried) = (probing.growth(&pair), pair.carried());
         let excess = probing.loss.update(&pair);
-        let answer = if probing.share.at_least(ERRORS) > 0.0 {
-            Answer::Yes
-        } else if probing.standing.is_below(NO_ANSWER) {
-            Answer::No
-        } else {
-            Answer::Unclear
-        };
+        let responds = probing.share.at_least(ERRORS) > 0.0;
         // A path's delay does, and what a rival is known to fill is no path's.
         let stands = may_stand(growth) && !probing.rival.is_there();
-        let queue = probing.level.read(&pair, growth.shrunk(), answer, stands)?;
+        let queue = probing.level.read(&pair, growth.shrunk())?;
         let tested = probing.level.on_tested(trial.wrapping_sub(1), &pair, stands, path.rtt.as_secs_f64());
         if let Tested::Path(rate) = tested {
             probing.bottleneck.on_no_queue(rate.min(probing.most));
@@ -245,7 +236,7 @@ impl Ascent {
         if probing.bottleneck.update(&pair, Fate { carried, excess, beyond, queue, fresh }, steps) {
             probing.launched.iter_mut().for_each(|launched| launched.fresh = false);
         }
-        Some(Told { pair, excess, answer, queue, step })
+        Some(Told { pair, excess, responds, queue, step })
     }
 
     /// The path as the next rate will find it, after all that is on its way.
@@ -292,7 +283,7 @@ impl Ascent {
         let senders = probing.senders();
         let is_long = level > senders * packet / all
             && Forecast { queue: level, random: 0.0, marked: 0.0, ..*forecast }.wants_less(utility, all / senders);
-        probing.level.wonder(pair, told.answer);
+        probing.level.wonder(pair, told.responds);
         let window = probing.rival.update(Seen {
             at: pair.second.started.as_secs_f64(),
             rtt,

@@ -41,8 +41,6 @@ pub(super) struct Probing {
     pub(super) bottleneck: Bottleneck,
     /// How the queue's growth answers to our rate: our share of what is sent through a full queue.
     pub(super) share: Response,
-    /// The same, learnt since the present level stands.
-    pub(super) standing: Response,
     pub(super) last_growth: Option<(f64, Estimate)>,
     pub(super) deviation: Deviation,
     pub(super) price: Price,
@@ -62,7 +60,6 @@ impl Probing {
             loss: Loss::default(),
             bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
             share: Response::default(),
-            standing: Response::default(),
             last_growth: None,
             deviation: Deviation::default(),
             price: Price::new(config.price_gain),
@@ -91,7 +88,6 @@ impl Probing {
     /// not so: we sent, and what it did unforeseen is how far readings are off.
     pub(super) fn interrupt(&mut self) {
         self.forget_first();
-        self.standing = Response::default();
         self.level.interrupt();
         self.bottleneck.interrupt();
         self.deviation.interrupt();
@@ -144,15 +140,6 @@ impl Probing {
 
     /// How fast the queue grew through a pair. Learns how that answers to our rate.
     pub(super) fn growth(&mut self, pair: &Pair) -> Estimate {
-        let growth = self.learn_growth(pair);
-        // An empty queue answers to nothing, and says nothing of one that comes after it.
-        if !self.level.stands_out(pair) {
-            self.standing = Response::default();
-        }
-        growth
-    }
-
-    fn learn_growth(&mut self, pair: &Pair) -> Estimate {
         let Some(growth) = pair.growth() else {
             self.last_growth = None;
             return Estimate { mean: 0.0, variance: 1.0 };
@@ -160,19 +147,13 @@ impl Probing {
         if let Some(step) = pair.growth_step()
             && pair.step() > 0.0
         {
-            self.learn(pair.step(), at_best(step));
+            self.share.learn(pair.step(), at_best(step));
         }
         if let Some((before, then)) = self.last_growth.replace((pair.rate(), growth)) {
             let change = Estimate { mean: growth.mean - then.mean, variance: growth.variance + then.variance };
-            self.learn((pair.rate() / before).ln(), at_best(change));
+            self.share.learn((pair.rate() / before).ln(), at_best(change));
         }
         growth
-    }
-
-    /// Growth that differs by `dy`, at rates `dx` apart in ln x.
-    fn learn(&mut self, dx: f64, dy: Estimate) {
-        self.share.learn(dx, dy);
-        self.standing.learn(dx, dy);
     }
 }
 
@@ -184,10 +165,8 @@ fn at_best(change: Estimate) -> Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::NO_ANSWER;
     use super::super::bottleneck::{Fate, Steps};
     use super::super::deviation::Look;
-    use super::super::level::Answer;
     use super::super::pair::tests::pair;
     use super::super::rival::Seen;
     use super::super::tests::path;
@@ -219,7 +198,7 @@ mod tests {
             let mut probing = probing();
             let pair = pair(0, 50.0, |_| 0.0, |_| 0.01);
             let growth = probing.growth(&pair);
-            let queue = probing.level.read(&pair, 0.0, Answer::Yes, true).unwrap();
+            let queue = probing.level.read(&pair, 0.0).unwrap();
             let (beyond, carried) = (Estimate { mean: 0.0, variance: 1e-8 }, pair.carried());
             let fate = Fate { carried, excess: 0.0, beyond, queue, fresh: true };
             probing.bottleneck.update(&pair, fate, Steps { first: 0.02, largest: 0.25, doublings: 1.0 });
@@ -271,58 +250,6 @@ mod tests {
             let found = probing.carried_for_all(6.25e6, shared);
             assert!((found / all - 1.0).abs() < 1e-3, "{found}, not {all}");
         }
-    }
-
-    /// Pairs behind so much queue; whether what they tell, all of them and since a level stands, is that nothing answers.
-    fn stand(probing: &mut Probing, behind: f64, pairs: core::ops::Range<u64>) -> (bool, bool) {
-        for at in pairs {
-            let pair = pair(at, 50.0, |_| 0.0, |_| behind);
-            probing.growth(&pair);
-            probing.level.read(&pair, 0.0, Answer::Unclear, true);
-        }
-        (probing.share.is_below(NO_ANSWER), probing.standing.is_below(NO_ANSWER))
-    }
-
-    #[test]
-    fn what_an_empty_queue_answered_says_nothing_of_one_that_comes_after_it() {
-        let mut probing = probing();
-        let mut stand = |behind, pairs| stand(&mut probing, behind, pairs);
-        assert_eq!(stand(0.0, 0..20), (true, false), "nothing stands");
-        assert_eq!(stand(0.02, 20..22), (true, false), "of this one one pair told so far, while it may still come");
-        assert_eq!(stand(0.02, 22..40), (true, true), "it stands, and does not answer");
-        assert_eq!(stand(0.0, 40..44), (true, false), "it is gone, and what it answered too");
-        assert_eq!(stand(0.03, 44..46), (true, false), "another one");
-    }
-
-    #[test]
-    fn what_is_nothing_or_within_the_noise_does_not_stand() {
-        // Three packets of 100 bytes take 48 µs.
-        for (behind, noise, stands) in [(4e-5, 0.0, false), (6e-5, 0.0, true), (0.01, 0.01, false), (0.01, 0.004, true)]
-        {
-            let mut probing = probing();
-            for at in 0..40 {
-                let pair = pair(at, 50.0, |_| 0.0, |_| behind + if at % 2 == 0 { noise } else { -noise } / 2.0);
-                probing.growth(&pair);
-                probing.level.read(&pair, 0.0, Answer::Unclear, true);
-            }
-            assert_eq!(probing.standing.at_most().is_finite(), stands, "{behind} ± {noise} s: {:?}", probing.level);
-        }
-    }
-
-    #[test]
-    fn what_a_level_answered_ends_with_it_also_where_no_growth_is_told_and_with_an_interruption() {
-        let mut probing = probing();
-        assert_eq!(stand(&mut probing, 0.02, 0..20), (true, true));
-        let mut interrupted = probing.clone();
-        interrupted.interrupt();
-        assert!(!interrupted.standing.is_below(NO_ANSWER) && interrupted.share.is_below(NO_ANSWER));
-        for at in 20..22 {
-            let mut gone = pair(at, 50.0, |_| 0.0, |_| 0.0);
-            gone.first.rtt_gradient = None;
-            probing.growth(&gone);
-            probing.level.read(&gone, 0.0, Answer::Unclear, true);
-        }
-        assert!(!probing.standing.is_below(NO_ANSWER) && probing.share.is_below(NO_ANSWER));
     }
 
     #[test]

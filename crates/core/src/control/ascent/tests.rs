@@ -89,38 +89,12 @@ fn an_empty_path_is_climbed_and_a_full_one_is_not_left() {
 }
 
 #[test]
-fn a_queue_that_comes_after_an_empty_one_is_not_the_path_s_for_what_that_one_answered() {
-    // On a path with room nothing grows at any rate. Then an outage: each probe is one packet behind three seconds of queue that a
-    // window keeps as they are, and tells no slope.
-    for (after_the_outage, is_the_path_s) in [(12, false), (80, true)] {
-        let (mut law, fair, mut rng) = (probing(), Fair::default(), Rng::new(1));
-        run(&mut law, 20, 10_000.0);
-        assert!(law.probing.share.is_below(NO_ANSWER) && !law.probing.level.is_raised());
-        for i in 20..20 + after_the_outage {
-            let plan = law.next(&path(), &mut rng);
-            let plain = carried(plan, Duration::from_millis(15) * i, 10_000.0);
-            let late = plain.rtt.map(|rtt| rtt + Duration::from_secs(3));
-            // Whether it is told how the queue grows: a path's delay stands at any rate.
-            let rtt_gradient = is_the_path_s.then_some(0.0);
-            let report = Report { rtt: late, rtt_least: late, rtt_gradient, ..plain };
-            law.on_report(plan, &report, &|report| fair.evaluate(report), &path());
-            if law.probing.level.in_doubt() {
-                law.probing.level.forget_test();
-            }
-        }
-        assert_eq!(law.probing.level.is_raised(), is_the_path_s, "after {after_the_outage}: {:?}", law.probing.level);
-    }
-}
-
-#[test]
 fn what_a_queue_answered_counts_less_the_farther_the_rate_went_from_there() {
     let mut law = probing();
     let known = Estimate { mean: 0.0, variance: 1e-6 };
-    for response in [&mut law.probing.share, &mut law.probing.standing] {
-        (0..20).for_each(|_| response.learn(0.04, known));
-    }
+    (0..20).for_each(|_| law.probing.share.learn(0.04, known));
     law.go_to(Rate::from_mbit(25.0));
-    assert!(!law.probing.share.is_below(ALONE) && !law.probing.standing.is_below(ALONE), "half of the rate");
+    assert!(!law.probing.share.is_below(ALONE), "half of the rate");
 }
 
 #[test]

@@ -10,9 +10,9 @@ fn near(found: f64, expected: f64) {
 }
 
 /// Takes in a pair at this rate in Mbit/s behind this queue.
-fn read(level: &mut Level, at: u64, mbit: f64, queue: f64, answer: Answer) -> Pair {
+fn read(level: &mut Level, at: u64, mbit: f64, queue: f64) -> Pair {
     let pair = pair(at, mbit, |_| 0.0, |_| queue);
-    level.read(&pair, 0.0, answer, true);
+    level.read(&pair, 0.0);
     pair
 }
 
@@ -30,30 +30,22 @@ fn what_is_read_is_what_is_above_the_path_s_own_noise_and_all() {
 fn a_queue_that_grows_as_it_is_known_to_is_no_noise() {
     let mut level = Level::above(RTT);
     for at in 0..10 {
-        level.read(&pair(at, 100.0, |_| 0.0, |at| 0.1 * at), 0.1, Answer::Yes, true);
+        level.read(&pair(at, 100.0, |_| 0.0, |at| 0.1 * at), 0.1);
     }
     near(level.noise, 0.0);
-}
-
-#[test]
-fn what_does_not_answer_comes_to_what_is_the_path_s_already() {
-    let mut level = Level::above(RTT);
-    level.take_for_the_path_s(100.0, 0.02);
-    read(&mut level, 0, 100.0, 0.03, Answer::No);
-    near(level.base(), RTT + 0.03);
 }
 
 #[test]
 fn what_is_the_path_s_is_not_wondered_about_and_a_level_that_fell_is_the_one_to_compare_with() {
     let mut level = Level::above(RTT);
     level.take_for_the_path_s(20e6, 0.02);
-    let slower = read(&mut level, 0, 80.0, 0.02, Answer::Unclear);
-    level.wonder(&slower, Answer::Unclear);
+    let slower = read(&mut level, 0, 80.0, 0.02);
+    level.wonder(&slower, false);
     assert!(!level.in_doubt() && level.anchor.0 == slower.rate() && level.anchor.1 < 1e-12, "{level:?}");
     // Of 20 ms 13 are left.
     level = Level { anchor: (20e6, 0.02), ..Level::above(RTT) };
-    let pair = read(&mut level, 0, 80.0, 0.013, Answer::Unclear);
-    level.wonder(&pair, Answer::Unclear);
+    let pair = read(&mut level, 0, 80.0, 0.013);
+    level.wonder(&pair, false);
     assert!(!level.in_doubt() && level.anchor.0 == pair.rate(), "{level:?}");
     near(level.anchor.1, 0.013);
 }
@@ -66,8 +58,8 @@ fn a_test_on_its_way_whose_level_is_gone_goes_on_with_none() {
         (Doubt::None, Doubt::None),
     ] {
         let mut level = Level { doubt, ..Level::above(RTT) };
-        let drained = read(&mut level, 0, 80.0, 0.0, Answer::Unclear);
-        level.wonder(&drained, Answer::Unclear);
+        let drained = read(&mut level, 0, 80.0, 0.0);
+        level.wonder(&drained, false);
         assert_eq!(level.doubt, then);
     }
 }
@@ -115,12 +107,7 @@ fn what_does_not_stand_is_not_taken_for_the_path_s() {
         let mut level = Level::above(RTT);
         (level.noise, level.doubt, level.anchor) = (0.01, Doubt::Testing(0.02, 6), (12.0e6, 0.02));
         assert_eq!(level.on_tested(6, &pair(0, 40.0, |_| 0.0, |_| 0.02), stands, RTT), found);
-        assert_eq!(level.is_raised(), raised, "by the experiment");
-        let mut level = Level::above(RTT);
-        for at in 0..20 {
-            level.read(&pair(at, 100.0, |_| 0.0, |_| 0.02), 0.0, Answer::No, stands);
-        }
-        assert_eq!(level.is_raised(), raised, "since it does not answer to our rate");
+        assert_eq!(level.is_raised(), raised);
     }
 }
 
@@ -128,7 +115,7 @@ fn what_does_not_stand_is_not_taken_for_the_path_s() {
 fn what_was_taken_for_the_path_s_is_given_back_as_soon_as_the_level_is_certainly_below() {
     let mut level = Level::above(RTT);
     level.take_for_the_path_s(100.0, 0.02);
-    let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.005), 0.0, Answer::Yes, true).unwrap();
+    let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.005), 0.0).unwrap();
     assert!(level.base() - RTT < 0.005 + reading.noise + 1e-9, "{level:?}");
 }
 
@@ -146,9 +133,9 @@ fn what_a_window_keeps_as_it_is_is_not_the_path_s_however_long_it_stands() {
                 report.achieved = Rate::from_mbit(held_back_to * report.target.mbit());
             }
             at += 1;
-            level.read(&pair, 0.0, Answer::Unclear, true);
+            level.read(&pair, 0.0);
             if level.on_tested(probe, &pair, true, RTT) == Tested::No {
-                level.wonder(&pair, Answer::Unclear);
+                level.wonder(&pair, false);
             }
         }
         assert_eq!(level.is_raised(), is_the_path_s, "{held_back_to} of what was asked for: {level:?}");
@@ -159,14 +146,14 @@ fn what_a_window_keeps_as_it_is_is_not_the_path_s_however_long_it_stands() {
 fn what_a_queue_became_in_a_pause_is_no_noise() {
     for (interrupted, expected) in [(true, 0.0), (false, 0.01)] {
         let mut level = Level::above(RTT);
-        (0..10).for_each(|at| drop(read(&mut level, at, 100.0, 0.01, Answer::Yes)));
+        (0..10).for_each(|at| drop(read(&mut level, at, 100.0, 0.01)));
         if interrupted {
             level.interrupt();
         }
         // Long after: the queue emptied by itself.
-        read(&mut level, 1000, 100.0, 0.0, Answer::Yes);
+        read(&mut level, 1000, 100.0, 0.0);
         near(level.noise, expected / 10.0);
-        read(&mut level, 1001, 100.0, 0.01, Answer::Yes);
+        read(&mut level, 1001, 100.0, 0.01);
         assert!(level.noise > 0.0009, "the next one follows it: {level:?}");
     }
 }
@@ -180,8 +167,8 @@ fn a_level_that_is_gone_before_it_was_tested_is_not_the_path_s() {
     for (queue, is_raised) in [(0.02, true), (0.0, false)] {
         let mut level = level;
         level.doubt = Doubt::Testing(0.02, 0);
-        level.read(&pair(at, 80.0, |_| 0.0, |_| queue), 0.0, Answer::Unclear, true);
-        level.wonder(&pair(at, 80.0, |_| 0.0, |_| queue), Answer::Unclear);
+        level.read(&pair(at, 80.0, |_| 0.0, |_| queue), 0.0);
+        level.wonder(&pair(at, 80.0, |_| 0.0, |_| queue), false);
         level.noise = 0.015;
         let found = level.on_tested(0, &drained, true, RTT);
         assert_eq!((level.is_raised(), matches!(found, Tested::Path(_))), (is_raised, is_raised), "{level:?}");

@@ -12,7 +12,7 @@ fn near(found: f64, expected: f64) {
 /// A pair at 50 Mbit/s without a loss, behind a queue that was read as so long.
 fn told(level: f64) -> Told {
     let queue = Reading { level, noise: 1e-4 };
-    Told { pair: pair(0, 50.0, |_| 0.0, |_| 0.0), excess: 0.0, answer: Answer::Yes, queue, step: 0.25 }
+    Told { pair: pair(0, 50.0, |_| 0.0, |_| 0.0), excess: 0.0, responds: true, queue, step: 0.25 }
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn the_forecast_counts_what_stands_out_and_what_is_on_its_way() {
     let mut law = probing();
     law.probing.bottleneck = Bottleneck::new(6.25e6, 0.03);
     // Read as 5 ms, of which 2 stand out of the noise; a probe on its way adds one.
-    law.probing.level.read(&pair(0, 50.0, |_| 0.0, |_| 0.005), 0.0, Answer::Yes, true);
+    law.probing.level.read(&pair(0, 50.0, |_| 0.0, |_| 0.005), 0.0);
     law.probing.launched.push_back(Launched { trial: 0, fresh: true, rate: 6.25e6 * 1.1, seconds: 0.01 });
     let forecast = law.foresee(&told(0.002), 0.015, &path());
     near(forecast.queue, 0.003);
