@@ -1,7 +1,7 @@
 //! Which congestion controller a connection uses.
 
-use crate::PccConfig;
 use crate::fixed::Fixed;
+use crate::{PccConfig, Peer};
 use core::str::FromStr;
 use noq::TransportConfig;
 use noq::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
@@ -11,6 +11,7 @@ use std::sync::Arc;
 /// A congestion controller by name: PCC, or a peer that noq brings along for comparison.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "a program has one or a few")]
 pub enum Algorithm {
     /// PCC with this configuration.
     Pcc(PccConfig),
@@ -58,14 +59,22 @@ impl Algorithm {
         }
     }
 
+    /// The same for a connection to this peer: PCC resumes what the store knows of its path, and keeps what it learns.
+    pub fn to(&self, peer: Peer) -> Self {
+        match self {
+            Self::Pcc(config) => Self::Pcc(PccConfig { peer: Some(peer), ..config.clone() }),
+            other => other.clone(),
+        }
+    }
+
     /// Has `transport` send with it, never faster than `limit`. PCC knows the limit as its own largest rate, and tries
     /// none beyond; the others are paced below it.
     pub fn cap(&self, transport: &mut TransportConfig, limit: Rate) {
         match self {
-            Self::Pcc(PccConfig { core, handle }) => {
+            Self::Pcc(PccConfig { core, handle, peer }) => {
                 let max_rate = Some(core.max_rate.map_or(limit, |own| own.min(limit)));
                 let core = pcc::Config { max_rate, ..core.clone() };
-                let capped = PccConfig { core, handle: handle.clone() };
+                let capped = PccConfig { core, handle: handle.clone(), peer: peer.clone() };
                 transport.congestion_controller_factory(Arc::new(capped));
             }
             Self::Fixed(rate) => {

@@ -3,6 +3,7 @@
 use crate::handle::Handle;
 use crate::numbers::{Numbered, Numbers};
 use crate::pace::{self, Behind, Gate, LostTo, Pace, Silence};
+use crate::paths::Peer;
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
 use pcc::Pcc;
@@ -25,6 +26,8 @@ pub struct PccConfig {
     pub core: pcc::Config,
     /// Changes utility and law of these connections while they are open.
     pub handle: Handle,
+    /// Whom these connections go to, if what they learn of the path shall be kept for later ones: one configuration a peer.
+    pub peer: Option<Peer>,
 }
 
 impl Default for PccConfig {
@@ -36,7 +39,7 @@ impl Default for PccConfig {
 
 impl From<pcc::Config> for PccConfig {
     fn from(core: pcc::Config) -> Self {
-        Self { core, handle: Handle::default() }
+        Self { core, handle: Handle::default(), peer: None }
     }
 }
 
@@ -129,6 +132,9 @@ impl PccController {
     fn new(config: Arc<PccConfig>, now: Instant, mtu: u16) -> Self {
         let seed = vary(config.core.seed);
         let mut core = pcc::Config { seed, max_datagram_size: Bytes::new(mtu.into()), ..config.core.clone() };
+        if let Some(Peer { address, store }) = &config.peer {
+            core.memory = store.recall(*address).or(core.memory);
+        }
         let mut generation = 0;
         if let Some(wanted) = config.handle.news(&mut generation) {
             (core.utility, core.law) = (wanted.utility, wanted.law);
@@ -215,6 +221,14 @@ impl PccController {
     /// Reported losses turned out to be none of PCC's business: acknowledgements only, or another path's.
     fn forget_losses(&mut self) {
         self.lost.clear();
+    }
+}
+
+impl Drop for PccController {
+    fn drop(&mut self) {
+        if let Some((Peer { address, store }, learnt)) = self.config.peer.as_ref().zip(self.pcc.learnt()) {
+            store.keep(*address, learnt);
+        }
     }
 }
 

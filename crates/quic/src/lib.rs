@@ -27,6 +27,7 @@
 //! | [`Algorithm`] | which congestion controller: PCC, or one of its peers in the same stack |
 //! | [`PccConfig`] | how PCC joins noq |
 //! | [`Handle`] | how what live connections strive for is changed |
+//! | [`PathStore`] | what connections learnt of their paths, for the next ones |
 //! | [`PacedRuntime`] | when each packet leaves |
 //! | [`socket`] | how large UDP buffers must be, and what to do if the system refuses |
 //! | [`transport`] | how large flow-control windows must be for a path |
@@ -39,6 +40,7 @@ mod handle;
 pub mod http3;
 mod numbers;
 mod pace;
+mod paths;
 mod runtime;
 pub mod socket;
 #[cfg(target_os = "linux")]
@@ -50,6 +52,7 @@ mod udp;
 pub use crate::algorithm::{Algorithm, ParseAlgorithmError};
 pub use crate::controller::PccConfig;
 pub use crate::handle::Handle;
+pub use crate::paths::{KnownPath, Network, PathStore, Peer, RecentPaths};
 pub use crate::runtime::PacedRuntime;
 
 /// The programs in the user's guide must compile.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::PathStore as _;
 use core::time::Duration;
 use notes::Notes;
 use pcc::interval::Report;
@@ -419,4 +420,33 @@ fn a_socket_that_is_full_is_no_silence_of_the_application() {
     for report in reports_of_rounds(|_| ()) {
         assert!(!report.app_limited && report.limited_by != LimitedBy::Application, "{report:?}");
     }
+}
+
+#[test]
+fn a_connection_keeps_what_it_learnt_and_the_next_one_resumes_it() {
+    let store = Arc::new(crate::RecentPaths::default());
+    let address = "192.0.2.7".parse().unwrap();
+    let peer = Some(Peer { address, store: store.clone() });
+    let core = pcc::Config { max_rate: Some(Rate::from_mbit(48.0)), ..pcc::Config::default() };
+    let mut path = Path::with(PccConfig { peer: peer.clone(), ..core.into() });
+    let mut sent = std::collections::VecDeque::new();
+    // Five packets a millisecond, each answered after thirty.
+    for number in 0..15_000 {
+        sent.push_back(path.sends(number));
+        if number % 5 == 4 {
+            path.passes(1);
+        }
+        if number >= 150 {
+            path.hears_of(number - 150, sent.pop_front().unwrap());
+        }
+    }
+    drop(path);
+    let learnt = store.recall(address).unwrap();
+    assert!((40.0..50.0).contains(&learnt.rate.mbit()), "{learnt:?}");
+    let mut next = Path::with(PccConfig { peer, ..PccConfig::default() });
+    let sent = next.sends(0);
+    next.passes(31);
+    next.hears_of(0, sent);
+    let found = next.controller.pcc.rate().mbit();
+    assert!((found / learnt.rate.mbit() - 0.5).abs() < 0.01, "{found} Mbit/s of {learnt:?}");
 }
