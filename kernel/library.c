@@ -98,6 +98,21 @@ u64 pcc_lib_utility(const struct pcc_program *program, const struct pcc_report *
 	return pcc_utility(program, report, &machine);
 }
 
+/* The utility's program in the interpreter, whether or not it has code of its own. */
+u64 pcc_lib_interpret(const struct pcc_program *program, const struct pcc_report *report)
+{
+	struct pcc_machine machine;
+
+	memset(&machine, 0, sizeof(machine));
+	pcc_measure(&machine, report, program->loads);
+	return pcc_run(program, &machine);
+}
+
+u64 pcc_lib_best_response(const struct pcc_program *program, const struct pcc_outlook *outlook)
+{
+	return program->built_in == PCC_IS_FAIR ? pcc_fair_best_response(program, outlook) : N_UNKNOWN;
+}
+
 u32 pcc_lib_law_size(void)
 {
 	return sizeof(struct pcc_law);

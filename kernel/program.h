@@ -58,6 +58,11 @@ struct pcc_program {
 	/* The measurements that it loads: bit 1 << enum pcc_measurement. */
 	u32 loads;
 	pcc_num panic_loss;
+	/* Which of the built-in utilities it is, but for the values that it pushes: those are
+	 * the parameters. enum pcc_built_in, programs.h; 0 for none.
+	 */
+	u32 built_in;
+	u32 reserved;
 	struct pcc_op ops[PCC_MOST_OPS];
 };
 
@@ -103,12 +108,17 @@ PCC_PART pcc_num pcc_sigmoid(pcc_num a)
 	return n_div(a & N_SIGN && !n_is_zero(a) ? power : N_ONE, sum);
 }
 
-/* What an operator gives. Operands that it does not take are ignored. */
-PCC_PART pcc_num pcc_apply(u32 code, pcc_num a, pcc_num b, pcc_num c)
+/* What is not finite is not defined. */
+PCC_PART pcc_num pcc_defined(pcc_num a)
+{
+	return n_finite(a) ? a : N_UNKNOWN;
+}
+
+/* What an operator gives that makes something even of what is not known. */
+PCC_PART pcc_num pcc_apply_logic(u32 code, pcc_num a, pcc_num b, pcc_num c)
 {
 	bool knows_a = n_known(a), knows_b = n_known(b);
 	bool a_true = knows_a && !n_is_zero(a), b_true = knows_b && !n_is_zero(b);
-	pcc_num result;
 
 	switch (code) {
 	case PCC_KNOWN:
@@ -121,51 +131,19 @@ PCC_PART pcc_num pcc_apply(u32 code, pcc_num a, pcc_num b, pcc_num c)
 		if (a_true || b_true)
 			return N_ONE;
 		return knows_a && knows_b ? N_ZERO : N_UNKNOWN;
-	case PCC_IF:
+	default:
 		return !knows_a ? N_UNKNOWN : a_true ? b : c;
 	}
-	if (!knows_a || (pcc_operands(code) > 1 && !knows_b))
-		return N_UNKNOWN;
+}
+
+/* What one gives that compares its operands, which are known. */
+PCC_PART pcc_num pcc_apply_order(u32 code, pcc_num a, pcc_num b)
+{
 	switch (code) {
-	case PCC_NEG:
-		result = n_neg(a);
-		break;
-	case PCC_ADD:
-		result = n_add(a, b);
-		break;
-	case PCC_SUB:
-		result = n_sub(a, b);
-		break;
-	case PCC_MUL:
-		result = n_mul(a, b);
-		break;
-	case PCC_DIV:
-		result = n_div(a, b);
-		break;
-	case PCC_POW:
-		result = n_pow(a, b);
-		break;
 	case PCC_MIN:
-		result = n_min(a, b);
-		break;
+		return pcc_defined(n_min(a, b));
 	case PCC_MAX:
-		result = n_max(a, b);
-		break;
-	case PCC_ABS:
-		result = n_abs(a);
-		break;
-	case PCC_EXP:
-		result = n_exp(a);
-		break;
-	case PCC_LOG:
-		result = n_log(a);
-		break;
-	case PCC_SQRT:
-		result = n_sqrt(a);
-		break;
-	case PCC_SIGMOID:
-		result = pcc_sigmoid(a);
-		break;
+		return pcc_defined(n_max(a, b));
 	case PCC_LT:
 		return pcc_truth(n_less(a, b));
 	case PCC_LE:
@@ -174,12 +152,56 @@ PCC_PART pcc_num pcc_apply(u32 code, pcc_num a, pcc_num b, pcc_num c)
 		return pcc_truth(n_above(a, b));
 	case PCC_GE:
 		return pcc_truth(n_at_least(a, b));
+	default:
+		return pcc_truth(n_is_zero(a));
+	}
+}
+
+/* What an operator gives. Operands that it does not take are ignored. */
+PCC_PART pcc_num pcc_apply(u32 code, pcc_num a, pcc_num b, pcc_num c)
+{
+	switch (code) {
+	case PCC_KNOWN:
+	case PCC_AND:
+	case PCC_OR:
+	case PCC_IF:
+		return pcc_apply_logic(code, a, b, c);
+	case PCC_MIN:
+	case PCC_MAX:
+	case PCC_LT:
+	case PCC_LE:
+	case PCC_GT:
+	case PCC_GE:
 	case PCC_NOT:
-		return pcc_truth(!a_true);
+		if (!n_known(a) || (code != PCC_NOT && !n_known(b)))
+			return N_UNKNOWN;
+		return pcc_apply_order(code, a, b);
+	/* These give NaN of NaN. */
+	case PCC_NEG:
+		return pcc_defined(n_neg(a));
+	case PCC_ADD:
+		return pcc_defined(n_add(a, b));
+	case PCC_SUB:
+		return pcc_defined(n_sub(a, b));
+	case PCC_MUL:
+		return pcc_defined(n_mul(a, b));
+	case PCC_DIV:
+		return pcc_defined(n_div(a, b));
+	case PCC_POW:
+		return pcc_defined(n_pow(a, b));
+	case PCC_ABS:
+		return pcc_defined(n_abs(a));
+	case PCC_EXP:
+		return pcc_defined(n_exp(a));
+	case PCC_LOG:
+		return pcc_defined(n_log(a));
+	case PCC_SQRT:
+		return pcc_defined(n_sqrt(a));
+	case PCC_SIGMOID:
+		return pcc_defined(pcc_sigmoid(a));
 	default:
 		return N_UNKNOWN;
 	}
-	return n_finite(result) ? result : N_UNKNOWN;
 }
 
 PCC_PART void pcc_push(struct pcc_machine *machine, pcc_num value)
@@ -217,7 +239,7 @@ PCC_CALL int pcc_step(const struct pcc_op *op, struct pcc_machine *machine)
 		return 0;
 	case PCC_LOAD:
 		a = machine->measured[op->index & (PCC_MOST_MEASUREMENTS - 1)];
-		pcc_push(machine, n_finite(a) ? a : N_UNKNOWN);
+		pcc_push(machine, pcc_defined(a));
 		return 0;
 	case PCC_SET:
 		machine->slots[slot] = pcc_pop(machine);
@@ -264,86 +286,6 @@ PCC_CALL int pcc_measure(struct pcc_machine *machine, const struct pcc_report *r
 		if (loads & (1U << i))
 			machine->measured[i] = pcc_measurement(report, i);
 	return 0;
-}
-
-/* The utility of a report; NaN where it is not defined. */
-PCC_PART pcc_num pcc_utility(const struct pcc_program *program, const struct pcc_report *report,
-			     struct pcc_machine *machine)
-{
-	pcc_measure(machine, report, program->loads);
-	return pcc_run(program, machine);
-}
-
-/* What a law takes for the utility of what has none: a quarter of the least number. */
-#define PCC_WORST 0xffcfffffffffffffULL
-
-/* The utility as a law wants it: finite. */
-PCC_PART pcc_num pcc_worth(const struct pcc_program *program, const struct pcc_report *report,
-			   struct pcc_machine *machine)
-{
-	pcc_num utility = pcc_utility(program, report, machine);
-
-	return n_finite(utility) ? utility : PCC_WORST;
-}
-
-/* Why a program is none. */
-enum pcc_invalid {
-	PCC_VALID,
-	PCC_TOO_LONG,
-	PCC_TOO_DEEP,
-	/* A step takes more than there is, more or less than one value is left,
-	 * a slot is read before it is set or does not exist, an operation or a
-	 * measurement is none, or a number is not finite.
-	 */
-	PCC_MALFORMED,
-};
-
-/* For whoever takes a program in: a loader, a module. */
-PCC_PART enum pcc_invalid pcc_program_check(const struct pcc_program *program)
-{
-	u32 i, takes, gives, held = 0, depth = 0, set = 0, loads = 0;
-
-	if (program->length > PCC_MOST_OPS)
-		return PCC_TOO_LONG;
-	for (i = 0; i < program->length; i++) {
-		const struct pcc_op *op = &program->ops[i];
-
-		takes = 0;
-		gives = 1;
-		if (op->code >= PCC_CODES)
-			return PCC_MALFORMED;
-		if (op->code == PCC_PUSH && !n_finite(op->value))
-			return PCC_MALFORMED;
-		if (op->code == PCC_LOAD) {
-			if (op->index >= PCC_MEASUREMENTS)
-				return PCC_MALFORMED;
-			loads |= 1U << op->index;
-		}
-		if (op->code == PCC_SET || op->code == PCC_GET) {
-			if (op->index >= PCC_MOST_SLOTS)
-				return PCC_MALFORMED;
-			if (op->code == PCC_GET && !(set & (1U << op->index)))
-				return PCC_MALFORMED;
-			set |= 1U << op->index;
-		}
-		if (op->code == PCC_SET) {
-			takes = 1;
-			gives = 0;
-		} else if (op->code > PCC_GET) {
-			takes = pcc_operands(op->code);
-		}
-		if (held < takes)
-			return PCC_MALFORMED;
-		held += gives - takes;
-		if (held > depth)
-			depth = held;
-	}
-	if (depth > PCC_MOST_DEPTH)
-		return PCC_TOO_DEEP;
-	if (held != 1 || loads != program->loads || !n_at_least(program->panic_loss, N_ZERO) ||
-	    !n_at_most(program->panic_loss, N_ONE))
-		return PCC_MALFORMED;
-	return PCC_VALID;
 }
 
 #endif

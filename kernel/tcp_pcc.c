@@ -80,17 +80,17 @@ static u32 pcc_law_of[PCC_VARIANTS];
 
 static const struct {
 	const char *name;
-	struct pcc_program program;
+	enum pcc_built_in which;
 } pcc_utilities[] = {
-	{ "fair", PCC_UTILITY_FAIR },
-	{ "safe", PCC_UTILITY_SAFE },
-	{ "interactive", PCC_UTILITY_INTERACTIVE },
-	{ "loss-resilient", PCC_UTILITY_LOSS_RESILIENT },
-	{ "linear", PCC_UTILITY_LINEAR },
-	{ "vivace", PCC_UTILITY_VIVACE },
-	{ "vivace-loss", PCC_UTILITY_VIVACE_LOSS },
-	{ "proteus", PCC_UTILITY_PROTEUS },
-	{ "scavenger", PCC_UTILITY_SCAVENGER },
+	{ "fair", PCC_IS_FAIR },
+	{ "safe", PCC_IS_SAFE },
+	{ "interactive", PCC_IS_INTERACTIVE },
+	{ "loss-resilient", PCC_IS_LOSS_RESILIENT },
+	{ "linear", PCC_IS_LINEAR },
+	{ "vivace", PCC_IS_VIVACE },
+	{ "vivace-loss", PCC_IS_VIVACE_LOSS },
+	{ "proteus", PCC_IS_PROTEUS },
+	{ "scavenger", PCC_IS_SCAVENGER },
 };
 
 static const struct pcc_program *pcc_utility_named(const char *name)
@@ -99,7 +99,7 @@ static const struct pcc_program *pcc_utility_named(const char *name)
 
 	for (i = 0; i < ARRAY_SIZE(pcc_utilities); i++)
 		if (!strcmp(pcc_utilities[i].name, name))
-			return &pcc_utilities[i].program;
+			return &pcc_built_ins[pcc_utilities[i].which];
 	return NULL;
 }
 

@@ -6,7 +6,7 @@
 #ifndef PCC_TEXT_H
 #define PCC_TEXT_H
 
-#include "program.h"
+#include "programs.h"
 
 #define PCC_LONGEST_WORD 14
 /* The largest power of ten that 64 bits hold. */
@@ -201,6 +201,93 @@ PCC_PART bool pcc_read_op(struct pcc_program *program, struct pcc_op *op, struct
 	return n_finite(op->value);
 }
 
+/* Whether two programs are the same but for the values that they push. */
+PCC_PART bool pcc_is_alike(const struct pcc_program *one, const struct pcc_program *other)
+{
+	u32 i;
+
+	if (one->length != other->length)
+		return false;
+	for (i = 0; i < one->length; i++)
+		if (one->ops[i].code != other->ops[i].code ||
+		    one->ops[i].index != other->ops[i].index)
+			return false;
+	return true;
+}
+
+/* Which of the built-in utilities it is; 0 for none. */
+PCC_PART u32 pcc_built_in_of(const struct pcc_program *program)
+{
+	u32 which;
+
+	for (which = 1; which < PCC_BUILT_INS; which++)
+		if (pcc_is_alike(program, &pcc_built_ins[which]))
+			return which;
+	return 0;
+}
+
+/* Why a program is none. */
+enum pcc_invalid {
+	PCC_VALID,
+	PCC_TOO_LONG,
+	PCC_TOO_DEEP,
+	/* A step takes more than there is, more or less than one value is left,
+	 * a slot is read before it is set or does not exist, an operation or a
+	 * measurement is none, or a number is not finite.
+	 */
+	PCC_MALFORMED,
+};
+
+/* For whoever takes a program in: a loader, a module. */
+PCC_PART enum pcc_invalid pcc_program_check(const struct pcc_program *program)
+{
+	u32 i, takes, gives, held = 0, depth = 0, set = 0, loads = 0;
+
+	if (program->length > PCC_MOST_OPS)
+		return PCC_TOO_LONG;
+	for (i = 0; i < program->length; i++) {
+		const struct pcc_op *op = &program->ops[i];
+
+		takes = 0;
+		gives = 1;
+		if (op->code >= PCC_CODES)
+			return PCC_MALFORMED;
+		if (op->code == PCC_PUSH && !n_finite(op->value))
+			return PCC_MALFORMED;
+		if (op->code == PCC_LOAD) {
+			if (op->index >= PCC_MEASUREMENTS)
+				return PCC_MALFORMED;
+			loads |= 1U << op->index;
+		}
+		if (op->code == PCC_SET || op->code == PCC_GET) {
+			if (op->index >= PCC_MOST_SLOTS)
+				return PCC_MALFORMED;
+			if (op->code == PCC_GET && !(set & (1U << op->index)))
+				return PCC_MALFORMED;
+			set |= 1U << op->index;
+		}
+		if (op->code == PCC_SET) {
+			takes = 1;
+			gives = 0;
+		} else if (op->code > PCC_GET) {
+			takes = pcc_operands(op->code);
+		}
+		if (held < takes)
+			return PCC_MALFORMED;
+		held += gives - takes;
+		if (held > depth)
+			depth = held;
+	}
+	if (depth > PCC_MOST_DEPTH)
+		return PCC_TOO_DEEP;
+	if (program->built_in && program->built_in != pcc_built_in_of(program))
+		return PCC_MALFORMED;
+	if (held != 1 || loads != program->loads || !n_at_least(program->panic_loss, N_ZERO) ||
+	    !n_at_most(program->panic_loss, N_ONE))
+		return PCC_MALFORMED;
+	return PCC_VALID;
+}
+
 /* Reads a program, of so many bytes, and checks it. *bad is the word that means nothing,
  * if that was the reason; NULL otherwise.
  */
@@ -232,6 +319,7 @@ PCC_PART enum pcc_invalid pcc_program_read(struct pcc_program *program, const ch
 		program->length++;
 	}
 	*bad = (struct pcc_text){ 0 };
+	program->built_in = pcc_built_in_of(program);
 	return pcc_program_check(program);
 }
 

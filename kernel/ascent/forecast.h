@@ -5,7 +5,8 @@
 #ifndef PCC_FORECAST_H
 #define PCC_FORECAST_H
 
-#include "../program.h"
+#include "../fair.h"
+#include "../utility.h"
 #include "bottleneck.h"
 
 /* Halvings of the range in which the rate is looked for: to 0.01 % of it. */
@@ -119,6 +120,14 @@ PCC_PART pcc_num pcc_room(const struct pcc_forecast *forecast)
 	return n_min(half, n_sub(n_add(half, half), forecast->queue));
 }
 
+/* What a rate that lets the queue be loses because of the probes, as a share; as far as that is
+ * negative, the queue may grow before anything is lost.
+ */
+PCC_PART pcc_num pcc_overflow(const struct pcc_forecast *forecast)
+{
+	return n_div(n_sub(forecast->swing, pcc_room(forecast)), forecast->horizon);
+}
+
 /* What an interval at this rate would be worth behind this queue. */
 PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_program *program,
 			      pcc_num rate, bool queues)
@@ -127,8 +136,7 @@ PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_pr
 	pcc_num growth, excess;
 
 	growth = pcc_growth_at(forecast, rate);
-	excess = n_div(n_sub(forecast->swing, pcc_room(forecast)), forecast->horizon);
-	excess = n_not_negative(n_add(growth, excess));
+	excess = n_not_negative(n_add(growth, pcc_overflow(forecast)));
 	report->target = rate;
 	report->achieved = rate;
 	report->excess_loss = excess;
@@ -162,6 +170,45 @@ PCC_PART int pcc_rising(struct pcc_forecast *forecast, const struct pcc_program 
 	return pcc_is_more(above, below) - pcc_is_more(below, above);
 }
 
+/* What is foreseen of rates within these. Behind a queue that stays what overflows does so at
+ * any rate.
+ */
+PCC_PART void pcc_look_out(const struct pcc_forecast *forecast, struct pcc_outlook *outlook,
+			   pcc_num low, pcc_num high)
+{
+	pcc_num overflow = pcc_overflow(forecast);
+
+	outlook->capacity = forecast->bottleneck.capacity;
+	outlook->lowest = low;
+	outlook->highest = high;
+	outlook->queue = forecast->queue;
+	outlook->longest = forecast->longest;
+	outlook->horizon = forecast->horizon;
+	outlook->lost = forecast->random;
+	outlook->marked = forecast->marked;
+	outlook->full = n_sub(N_ONE, overflow);
+	if (forecast->stands) {
+		outlook->horizon = N_ZERO;
+		outlook->lost = n_add(forecast->random, n_not_negative(overflow));
+		outlook->lost = n_min(outlook->lost, N_ONE);
+		outlook->full = N_INFINITY;
+	}
+}
+
+/* What fair says itself; NaN of any other utility. */
+PCC_CALL pcc_num pcc_told_best(const struct pcc_forecast *forecast,
+			       const struct pcc_program *program, pcc_num low, pcc_num high)
+{
+	struct pcc_outlook outlook;
+
+	PCC_NEEDS(forecast, N_UNKNOWN);
+	PCC_NEEDS(program, N_UNKNOWN);
+	if (program->built_in != PCC_IS_FAIR)
+		return N_UNKNOWN;
+	pcc_look_out(forecast, &outlook, low, high);
+	return pcc_fair_best_response(program, &outlook);
+}
+
 /* Where the utility stops rising between these rates. The queue is everybody's: it
  * is taken as a price that our own next step does not change. But the price is
  * that of the end of the horizon, at the very rate in question: so the queue meets
@@ -175,6 +222,9 @@ PCC_CALL pcc_num pcc_climb(struct pcc_forecast *forecast, const struct pcc_progr
 
 	PCC_NEEDS(forecast, N_ZERO);
 	PCC_NEEDS(program, N_ZERO);
+	rate = pcc_told_best(forecast, program, low, high);
+	if (n_known(rate))
+		return rate;
 	for (i = 0; i < FORECAST_HALVINGS; i++) {
 		rate = n_sqrt(n_mul(low, high));
 		queue = pcc_queue_after(forecast, forecast->queue, rate, forecast->horizon);

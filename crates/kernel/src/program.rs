@@ -1,7 +1,10 @@
 //! A utility's program in the form in which a kernel takes it.
 
 use crate::report::Report;
+use pcc::units::Rate;
 use pcc::utility::expression::{self, Op, Operator, Variable};
+use pcc::utility::{Expression, Outlook, built_in};
+use std::sync::LazyLock;
 
 /// `PCC_NEG`: where operators begin among the codes of operations.
 pub(crate) const FIRST_OPERATOR: usize = 4;
@@ -12,6 +15,8 @@ unsafe extern "C" {
     fn pcc_lib_bad_word(text: *const u8, length: u32, word: *mut u32) -> u32;
     fn pcc_lib_run(program: *const Program, measured: *const u64) -> u64;
     fn pcc_lib_utility(program: *const Program, report: *const Report) -> u64;
+    fn pcc_lib_interpret(program: *const Program, report: *const Report) -> u64;
+    fn pcc_lib_best_response(program: *const Program, outlook: *const [u64; 9]) -> u64;
 }
 
 /// `struct pcc_op`.
@@ -30,7 +35,26 @@ pub struct Program {
     length: u32,
     loads: u32,
     panic_loss: u64,
+    built_in: u32,
+    reserved: u32,
     ops: [Step; expression::MOST_OPS],
+}
+
+/// The built-in utilities, in the order of `enum pcc_built_in`.
+static BUILT_INS: LazyLock<Vec<expression::Program>> = LazyLock::new(|| {
+    let texts = built_in().map(|about| about.text.parse::<Expression>());
+    texts.filter_map(|utility| utility.ok().map(|utility| utility.program().clone())).collect()
+});
+
+/// Which of the built-in utilities it is, but for the values that it pushes, as the kernel numbers them; 0 for none. Those have code
+/// of their own in the kernel.
+fn which_built_in(program: &expression::Program) -> u32 {
+    let alike = |one: &Op, other: &Op| one == other || matches!((one, other), (Op::Push(_), Op::Push(_)));
+    let (ops, mut known) = (program.ops(), (1..).zip(BUILT_INS.iter()));
+    let found = known.find(|(_, built_in)| {
+        built_in.ops().len() == ops.len() && ops.iter().zip(built_in.ops()).all(|(one, other)| alike(one, other))
+    });
+    found.map_or(0, |(which, _)| which)
 }
 
 impl Program {
@@ -53,12 +77,14 @@ impl Program {
                 }
             };
         }
-        Self { length: program.ops().len() as u32, loads, panic_loss: program.panic_loss().to_bits(), ops: steps }
+        let (length, panic_loss) = (program.ops().len() as u32, program.panic_loss().to_bits());
+        Self { length, loads, panic_loss, built_in: which_built_in(program), reserved: 0, ops: steps }
     }
 
     /// The program that the kernel reads from its text, if it is one.
     pub fn read(text: &str) -> Option<Self> {
-        let mut program = Self { length: 0, loads: 0, panic_loss: 0, ops: [Step::default(); expression::MOST_OPS] };
+        let ops = [Step::default(); expression::MOST_OPS];
+        let mut program = Self { length: 0, loads: 0, panic_loss: 0, built_in: 0, reserved: 0, ops };
         let length = u32::try_from(text.len()).ok()?;
         // SAFETY: the structure is laid out as C has it, and both live through the call.
         let invalid = unsafe { pcc_lib_read(&raw mut program, text.as_ptr(), length) };
@@ -79,6 +105,8 @@ impl Program {
         bytes.extend(self.length.to_ne_bytes());
         bytes.extend(self.loads.to_ne_bytes());
         bytes.extend(self.panic_loss.to_ne_bytes());
+        bytes.extend(self.built_in.to_ne_bytes());
+        bytes.extend(self.reserved.to_ne_bytes());
         for step in &self.ops {
             bytes.extend(step.code.to_ne_bytes());
             bytes.extend(step.index.to_ne_bytes());
@@ -97,9 +125,13 @@ impl Program {
     #[must_use]
     pub fn damaged(&self, byte: usize, by: u8) -> Self {
         let mut damaged = self.clone();
-        let words = damaged.ops.len() + 1;
+        let words = damaged.ops.len() + 2;
         let (word, part) = (byte / 16 % words, byte % 16);
         let flip = |value: u64, at: usize| value ^ (u64::from(by) << (8 * at));
+        if word == words - 1 {
+            damaged.built_in ^= u32::from(by);
+            return damaged;
+        }
         match (word.checked_sub(1).and_then(|op| damaged.ops.get_mut(op)), part) {
             (None, 0..4) => damaged.length = flip(damaged.length.into(), part) as u32,
             (None, 4..8) => damaged.loads = flip(damaged.loads.into(), part - 4) as u32,
@@ -117,6 +149,26 @@ impl Program {
         let measured = Variable::ALL.map(|variable| measure(variable).to_bits());
         // SAFETY: both live through the call; C reads as many measurements as there are variables.
         f64::from_bits(unsafe { pcc_lib_run(self, measured.as_ptr()) })
+    }
+
+    /// Whether the kernel has code of its own for it.
+    pub fn has_code(&self) -> bool {
+        self.built_in != 0
+    }
+
+    /// The utility of a report as the interpreter has it, though the kernel may have other code for it.
+    pub fn interpret(&self, report: &Report) -> f64 {
+        // SAFETY: both live through the call.
+        f64::from_bits(unsafe { pcc_lib_interpret(self, report) })
+    }
+
+    /// As [`pcc::utility::Utility::best_response`].
+    pub fn best_response(&self, outlook: &Outlook) -> Option<Rate> {
+        let Outlook { capacity, lowest, highest, queue, longest, horizon, lost, marked, full } = *outlook;
+        let outlook = [capacity, lowest, highest, queue, longest, horizon, lost, marked, full].map(f64::to_bits);
+        // SAFETY: both live through the call, and `struct pcc_outlook` is these numbers in this order.
+        let rate = f64::from_bits(unsafe { pcc_lib_best_response(self, &raw const outlook) });
+        (!rate.is_nan()).then(|| Rate::from_bytes_per_sec(rate))
     }
 
     /// The utility of a report; NaN where it is not defined.

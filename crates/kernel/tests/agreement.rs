@@ -3,16 +3,17 @@
 //! `PCC_KERNEL_RUNS=N cargo test -p pcc-kernel --test agreement` tells them N times as much, with other seeds.
 
 mod network;
+mod objective;
 
 use core::time::Duration;
 use network::Network;
+use objective::Objective;
 use pcc::control::{self, Driver, Path, RateControl, Verdict};
 use pcc::interval::IntervalPlan;
 use pcc::interval::Report;
 use pcc::rng::Rng;
 use pcc::units::Rate;
-use pcc::utility::expression::Program;
-use pcc::utility::{Expression, Utility, built_in};
+use pcc::utility::{Expression, Outlook, Utility, built_in, parse_with};
 use pcc_kernel::{Law, law_number};
 use std::collections::VecDeque;
 
@@ -20,23 +21,23 @@ use std::collections::VecDeque;
 const REPORTS: u64 = 400;
 
 /// The two laws, and what both were told.
-struct Both {
+struct Both<'a> {
     core: Driver,
     rng: Rng,
     kernel: Law,
-    utility: Program,
+    utility: &'a Objective,
     told: Vec<String>,
 }
 
-impl Both {
-    fn new(law: &control::Law, utility: &Program, seed: u64) -> Self {
+impl<'a> Both<'a> {
+    fn new(law: &control::Law, utility: &'a Objective, seed: u64) -> Self {
         let initial = Rate::from_mbit(1.0);
         let which = law_number(law.name()).unwrap();
         Self {
             core: Driver::new(law.clone(), initial),
             rng: Rng::new(seed),
-            kernel: Law::new(which, pcc_kernel::Program::new(utility), initial, seed),
-            utility: utility.clone(),
+            kernel: Law::new(which, pcc_kernel::Program::new(&utility.program), initial, seed),
+            utility,
             told: Vec::new(),
         }
     }
@@ -62,15 +63,10 @@ impl Both {
 
     fn on_report(&mut self, plan: IntervalPlan, report: &Report, path: &Path) -> bool {
         self.told.push(format!("{plan:?} {report:?} {path:?}"));
-        let program = &self.utility;
-        let utility = |report: &Report| {
-            let utility = program.run(|variable| variable.of(report));
-            if utility.is_finite() { utility } else { f64::MIN / 4.0 }
-        };
-        let early = self.core.ends_early(report, &utility, path);
+        let early = self.core.ends_early(report, self.utility, path);
         let same = self.kernel.ends_early(report, path);
         self.same("early end", early, same, "");
-        let verdict = self.core.on_report(plan, report, &utility, path) != Verdict::Wait;
+        let verdict = self.core.on_report(plan, report, self.utility, path) != Verdict::Wait;
         let same = self.kernel.on_report(plan, report, path);
         self.same("verdict", verdict, same, self.core.state());
         self.agree("rate", self.core.rate(), self.kernel.rate());
@@ -83,7 +79,7 @@ impl Both {
 }
 
 /// One life of a sender: the probes sent, and how many of its pairs were judged.
-fn live(law: &control::Law, utility: &Program, seed: u64) -> u64 {
+fn live(law: &control::Law, utility: &Objective, seed: u64) -> u64 {
     let (mut both, mut network) = (Both::new(law, utility, seed), Network::new(seed ^ 0x5eed));
     let packet = [1448, 536, 8948][(seed % 3) as usize];
     // What was sent and is not answered for.
@@ -133,17 +129,17 @@ fn runs() -> u64 {
 #[test]
 fn the_default_utility_is_climbed_alike() {
     let fair = built_in().find(|about| about.name == "fair").unwrap();
-    let fair = fair.text.parse::<Expression>().unwrap();
-    let probed: u64 = (0..150 * runs()).map(|seed| live(&control::Law::default(), fair.program(), seed)).sum();
+    let fair = Objective::built_in(&fair);
+    let probed: u64 = (0..150 * runs()).map(|seed| live(&control::Law::default(), &fair, seed)).sum();
     assert!(probed > 40_000 * runs(), "{probed}");
 }
 
 #[test]
 fn other_built_in_utilities_are_climbed_alike() {
     for about in built_in() {
-        let utility = about.text.parse::<Expression>().unwrap();
+        let utility = Objective::built_in(&about);
         (0..8 * runs()).for_each(|seed| {
-            live(&control::Law::default(), utility.program(), 1000 + seed);
+            live(&control::Law::default(), &utility, 1000 + seed);
         });
     }
 }
@@ -152,8 +148,8 @@ fn other_built_in_utilities_are_climbed_alike() {
 fn vivace_climbs_any_built_in_utility_alike() {
     let law = control::Law::Vivace(pcc_kernel::vivace());
     for about in built_in() {
-        let utility = about.text.parse::<Expression>().unwrap();
-        let probed: u64 = (0..25 * runs()).map(|seed| live(&law, utility.program(), 2000 + seed)).sum();
+        let utility = Objective::built_in(&about);
+        let probed: u64 = (0..25 * runs()).map(|seed| live(&law, &utility, 2000 + seed)).sum();
         assert!(probed > 3000 * runs(), "{}: {probed}", about.name);
     }
 }
@@ -164,16 +160,58 @@ fn a_program_is_worth_what_the_core_s_utility_is() {
     for about in built_in() {
         let utility = about.text.parse::<Expression>().unwrap();
         let program = pcc_kernel::Program::new(utility.program());
+        assert!(program.has_code(), "{}", about.name);
         for i in 0..300 {
             let path = network.path(1448, 1e6);
             let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(f64::from(i))) };
             let report = network.carry(plan, 1448, &path);
             let report = Report { previous: (i % 2 == 0).then(|| report.summary()), ..report };
             let (core, kernel) = (utility.evaluate(&report), program.evaluate(&(&report).into()));
+            let interpreted = program.interpret(&(&report).into());
+            assert_eq!(
+                kernel.to_bits(),
+                interpreted.to_bits(),
+                "{} of {report:?} has code that says otherwise",
+                about.name
+            );
             // Of large terms a small difference may be left.
             let size = core.abs() + report.achieved.mbit();
             let alike = core.is_nan() && kernel.is_nan() || (core - kernel).abs() <= 1e-9 * size;
             assert!(alike, "{} of {report:?} is {core}, not {kernel}", about.name);
         }
     }
+}
+
+#[test]
+fn fair_says_the_same_of_its_best_response_with_any_parameters() {
+    let (mut rng, mut told) = (Rng::new(9), 0);
+    for _ in 0..20_000 * runs() {
+        let mut spread = |least: f64, most: f64| least * (most / least).powf(rng.unit());
+        let [level, loss_price, loss_cap, sureness] =
+            [spread(1e-4, 0.1), spread(0.01, 1.0), spread(0.01, 0.2), spread(1.0, 1e5)].map(|value| value.to_string());
+        let settings = [("level", level), ("loss_price", loss_price), ("loss_cap", loss_cap), ("sureness", sureness)];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value));
+        let capacity = spread(1e3, 1e10);
+        let outlook = Outlook {
+            capacity,
+            lowest: capacity * spread(0.1, 0.9),
+            highest: capacity * spread(1.0, 2.0),
+            queue: spread(1e-6, 1.0),
+            longest: spread(1e-6, 10.0),
+            horizon: spread(1e-5, 1.0),
+            lost: spread(1e-6, 1.0),
+            marked: spread(1e-6, 1.0),
+            full: spread(0.1, 10.0),
+        };
+        let outlook = if rng.coin() { outlook } else { Outlook { horizon: 0.0, full: f64::INFINITY, ..outlook } };
+        let outlook = if rng.coin() { outlook } else { Outlook { lost: 0.0, marked: 0.0, ..outlook } };
+        let core = parse_with("fair", &settings).unwrap();
+        let fair = built_in().find(|about| about.name == "fair").unwrap();
+        let text = Expression::with(fair.text, &settings).unwrap();
+        let kernel = pcc_kernel::Program::new(text.program()).best_response(&outlook);
+        let core = core.best_response(&outlook);
+        assert_eq!(core, kernel, "{outlook:?} {settings:?}");
+        told += u64::from(core.is_some());
+    }
+    assert!(told > 10_000 * runs(), "{told}");
 }

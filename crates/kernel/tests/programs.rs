@@ -1,7 +1,7 @@
 //! `kernel/programs.h` holds the built-in utilities as programs. `PCC_KERNEL_WRITE=1` writes it anew.
 
-use pcc::utility::expression::{Op, Operator, Variable};
-use pcc::utility::{Expression, built_in};
+use pcc::utility::expression::{self, Op, Operator, Variable};
+use pcc::utility::{Expression, UtilityInfo, built_in};
 use pcc_kernel::Program;
 use std::fmt::Write;
 
@@ -39,30 +39,105 @@ fn written(op: &Op) -> String {
     }
 }
 
-fn header() -> String {
-    let mut text = "/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */\n\
-        /* The built-in utilities as programs; crates/core/src/utility/text has them as text.\n \
-        * Written by `PCC_KERNEL_WRITE=1 cargo test -p pcc-kernel --test programs`.\n */\n\
-        #ifndef PCC_PROGRAMS_H\n#define PCC_PROGRAMS_H\n\n#include \"program.h\"\n"
-        .to_owned();
-    for about in built_in() {
-        let utility = about.text.parse::<Expression>().unwrap();
-        let (program, name) = (utility.program(), about.name.replace('-', "_"));
-        let loads = Variable::ALL.iter().enumerate().filter(|(_, one)| program.ops().contains(&Op::Load(**one)));
-        let loads = loads.fold(0_u32, |loads, (place, _)| loads | 1 << place);
-        writeln!(text, "\n/* {} */", about.summary).unwrap();
-        writeln!(text, "#define PCC_UTILITY_{} {{ \\", name.to_uppercase()).unwrap();
-        writeln!(text, "\t.length = {}, \\", program.ops().len()).unwrap();
-        writeln!(text, "\t.loads = {loads:#x}, \\").unwrap();
-        let panic_loss = program.panic_loss();
-        writeln!(text, "\t.panic_loss = {:#x}, /* {panic_loss:?} */ \\", panic_loss.to_bits()).unwrap();
-        writeln!(text, "\t.ops = {{ \\").unwrap();
-        for op in program.ops() {
-            writeln!(text, "\t\t{} \\", written(op)).unwrap();
-        }
-        writeln!(text, "\t}}, \\\n}}").unwrap();
+/// Names of a built-in utility's own in C.
+fn name_in_c(about: &UtilityInfo) -> String {
+    about.name.replace('-', "_")
+}
+
+/// The program as `struct pcc_program`.
+fn data(about: &UtilityInfo, program: &expression::Program) -> String {
+    let loads = Variable::ALL.iter().enumerate().filter(|(_, one)| program.ops().contains(&Op::Load(**one)));
+    let loads = loads.fold(0_u32, |loads, (place, _)| loads | 1 << place);
+    let (name, panic_loss) = (name_in_c(about).to_uppercase(), program.panic_loss());
+    let mut text = format!("\n/* {} */\n#define PCC_UTILITY_{name} {{ \\\n", about.summary);
+    writeln!(text, "\t.length = {}, \\", program.ops().len()).unwrap();
+    writeln!(text, "\t.loads = {loads:#x}, \\").unwrap();
+    writeln!(text, "\t.panic_loss = {:#x}, /* {panic_loss:?} */ \\", panic_loss.to_bits()).unwrap();
+    writeln!(text, "\t.built_in = PCC_IS_{name}, \\").unwrap();
+    writeln!(text, "\t.ops = {{ \\").unwrap();
+    for op in program.ops() {
+        writeln!(text, "\t\t{} \\", written(op)).unwrap();
     }
-    text + "\n#endif\n"
+    text + "\t}, \\\n}\n"
+}
+
+/// The program as C: each place of the stack, each slot and each measurement is a variable. What it pushes is what the program
+/// that it is given pushes there.
+fn code(about: &UtilityInfo, program: &expression::Program) -> String {
+    let (mut stack, mut deepest, mut slots, mut lines): (Vec<String>, _, _, _) = (Vec::new(), 0, 0, String::new());
+    let named = |variable: &Variable| {
+        let place = Variable::ALL.into_iter().position(|other| other == *variable).unwrap();
+        (MEASUREMENTS[place].to_lowercase(), MEASUREMENTS[place])
+    };
+    for (place, op) in program.ops().iter().enumerate() {
+        match op {
+            Op::Push(_) => stack.push(format!("program->ops[{place}].value")),
+            Op::Load(variable) => stack.push(named(variable).0),
+            Op::Get(slot) => stack.push(format!("t{slot}")),
+            Op::Set(slot) => {
+                slots = slots.max(usize::from(*slot) + 1);
+                writeln!(lines, "\tt{slot} = {};", stack.pop().unwrap()).unwrap();
+            }
+            Op::Apply(operator) => {
+                let mut operands = stack.split_off(stack.len() - operator.operands());
+                operands.resize(3, "N_ZERO".to_owned());
+                let (to, word) = (format!("s{}", stack.len()), operator.word().to_uppercase());
+                writeln!(lines, "\t{to} = pcc_apply(PCC_{word}, {});", operands.join(", ")).unwrap();
+                stack.push(to);
+                deepest = deepest.max(stack.len());
+            }
+        }
+    }
+    let loaded: Vec<_> =
+        Variable::ALL.iter().filter(|one| program.ops().contains(&Op::Load(**one))).map(named).collect();
+    let places = (0..deepest).map(|place| format!("s{place}")).chain((0..slots).map(|slot| format!("t{slot}")));
+    let mut text = format!(
+        "\nPCC_CALL pcc_num pcc_worth_{}(const struct pcc_program *program,\n\t\t\t\tconst struct pcc_report *report)\n{{\n",
+        name_in_c(about)
+    );
+    for names in loaded.iter().map(|(name, _)| name.clone()).chain(places).collect::<Vec<_>>().chunks(8) {
+        writeln!(text, "\tpcc_num {};", names.join(", ")).unwrap();
+    }
+    text += "\n\tPCC_NEEDS(program, N_UNKNOWN);\n\tPCC_NEEDS(report, N_UNKNOWN);\n";
+    for (name, measurement) in loaded {
+        writeln!(text, "\t{name} = pcc_defined(pcc_measurement(report, PCC_{measurement}));").unwrap();
+    }
+    text + &lines + &format!("\treturn {};\n}}\n", stack.pop().unwrap())
+}
+
+fn header() -> String {
+    let all: Vec<_> =
+        built_in().map(|about| (about, about.text.parse::<Expression>().unwrap().program().clone())).collect();
+    let mut text = "/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */\n\
+        /* The built-in utilities as programs, and as C; crates/core/src/utility/text has them as\n \
+        * text. Written by `PCC_KERNEL_WRITE=1 cargo test -p pcc-kernel --test programs`.\n */\n\
+        #ifndef PCC_PROGRAMS_H\n#define PCC_PROGRAMS_H\n\n#include \"program.h\"\n\n\
+        enum pcc_built_in {\n\tPCC_IS_OF_A_USER,\n"
+        .to_owned();
+    for (about, _) in &all {
+        writeln!(text, "\tPCC_IS_{},", name_in_c(about).to_uppercase()).unwrap();
+    }
+    text += "\tPCC_BUILT_INS\n};\n";
+    for (about, program) in &all {
+        text += &data(about, program);
+        text += &code(about, program);
+    }
+    text += "\n/* What a report is worth to one of them; NaN where that is not defined. */\n\
+        PCC_PART pcc_num pcc_built_in_worth(const struct pcc_program *program,\n\
+        \t\t\t\t    const struct pcc_report *report)\n{\n\tswitch (program->built_in) {\n";
+    for (about, _) in &all {
+        let name = name_in_c(about);
+        writeln!(text, "\tcase PCC_IS_{}:\n\t\treturn pcc_worth_{name}(program, report);", name.to_uppercase())
+            .unwrap();
+    }
+    text += "\tdefault:\n\t\treturn N_UNKNOWN;\n\t}\n}\n\n#ifndef __bpf__\n\
+        /* By enum pcc_built_in, to recognise them by. */\n\
+        static const struct pcc_program pcc_built_ins[PCC_BUILT_INS] = {\n";
+    for (about, _) in &all {
+        let name = name_in_c(about).to_uppercase();
+        writeln!(text, "\t[PCC_IS_{name}] = PCC_UTILITY_{name},").unwrap();
+    }
+    text + "};\n#endif\n\n#endif\n"
 }
 
 #[test]

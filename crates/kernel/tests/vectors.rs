@@ -3,18 +3,19 @@
 //! `PCC_WRITE_VECTORS=1 cargo test -p pcc-kernel --test vectors` writes those files anew, for a law that was changed.
 
 mod network;
+mod objective;
 
 use core::fmt::Write as _;
 use core::time::Duration;
 use network::Network;
+use objective::Objective;
 use pcc::control::{self, Driver, Path, RateControl, Verdict};
 use pcc::interval::IntervalPlan;
 use pcc::interval::{LimitedBy, Report};
 use pcc::monitor;
 use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate, Timestamp};
-use pcc::utility::expression::Program;
-use pcc::utility::{Expression, built_in};
+use pcc::utility::built_in;
 use pcc_kernel::{Law, law_number};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -42,9 +43,8 @@ fn law(name: &str) -> control::Law {
     }
 }
 
-fn utility(name: &str) -> Program {
-    let text = built_in().find(|about| about.name == name).unwrap().text;
-    text.parse::<Expression>().unwrap().program().clone()
+fn utility(name: &str) -> Objective {
+    Objective::built_in(built_in().find(|about| about.name == name).unwrap())
 }
 
 /// `name=number`, with the six digits that are driven with.
@@ -207,7 +207,7 @@ trait Decides {
 struct Core {
     driver: Driver,
     rng: Rng,
-    utility: Program,
+    utility: Objective,
 }
 
 impl Decides for Core {
@@ -216,12 +216,8 @@ impl Decides for Core {
     }
 
     fn on_report(&mut self, plan: IntervalPlan, report: &Report, path: &Path) -> (bool, bool) {
-        let utility = |report: &Report| {
-            let utility = self.utility.run(|variable| variable.of(report));
-            if utility.is_finite() { utility } else { f64::MIN / 4.0 }
-        };
-        let early = self.driver.ends_early(report, &utility, path);
-        (early, self.driver.on_report(plan, report, &utility, path) != Verdict::Wait)
+        let early = self.driver.ends_early(report, &self.utility, path);
+        (early, self.driver.on_report(plan, report, &self.utility, path) != Verdict::Wait)
     }
 
     fn tell(&mut self, what: &str, rate: Option<Rate>) {
@@ -268,7 +264,7 @@ fn core(law_name: &str, utility_name: &str, seed: u64) -> Core {
 }
 
 fn kernel(law_name: &str, utility_name: &str, seed: u64) -> Law {
-    let program = pcc_kernel::Program::new(&utility(utility_name));
+    let program = pcc_kernel::Program::new(&utility(utility_name).program);
     Law::new(law_number(law_name).unwrap(), program, Rate::from_bytes_per_sec(INITIAL), seed)
 }
 

@@ -13,9 +13,11 @@ mod rate_control;
 mod response;
 mod starting;
 pub mod vivace;
+mod worth;
 
 pub use driver::Driver;
 pub use law::Law;
 pub use parameters::ParseLawError;
 pub use path::Path;
 pub use rate_control::{PathEstimate, RateControl, Verdict};
+pub use worth::{Finite, Worth};

@@ -1,14 +1,15 @@
 //! What every control law does.
 
 use super::path::Path;
+use super::worth::Worth;
 use crate::interval::{IntervalPlan, Report};
 use crate::rng::Rng;
 use crate::units::Rate;
 use core::fmt::Debug;
 use core::time::Duration;
 
-/// What an interval is worth, and variants of it that a law makes.
-pub(crate) type Evaluate<'a> = &'a dyn Fn(&Report) -> f64;
+/// What intervals are worth.
+pub(crate) type Evaluate<'a> = &'a dyn Worth;
 
 /// What a report led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,15 +31,8 @@ pub trait RateControl: Debug + Send + Sync {
     /// What is decided by chance `rng` decides.
     fn next(&mut self, path: &Path, rng: &mut Rng) -> IntervalPlan;
 
-    /// An interval of the current plan was resolved. `utility` ranks it, and variants of it that the law makes; its
-    /// results are finite.
-    fn on_report(
-        &mut self,
-        plan: IntervalPlan,
-        report: &Report,
-        utility: &dyn Fn(&Report) -> f64,
-        path: &Path,
-    ) -> Verdict;
+    /// An interval of the current plan was resolved. `utility` ranks it, and variants of it that the law makes.
+    fn on_report(&mut self, plan: IntervalPlan, report: &Report, utility: &dyn Worth, path: &Path) -> Verdict;
 
     /// Start-up was gone through again: probe from this rate on. What was known of the path may be worth nothing.
     fn begin(&mut self, rate: Rate, path: &Path);

@@ -190,7 +190,7 @@ impl Starting {
         let least = report.in_its_disfavour();
         // Trains that told a rate have passed.
         let in_vain = self.is_excused(report, path) && path.capacity.is_none();
-        if in_vain && least.packets_refused() > 0 && utility(&least) < 0.0 {
+        if in_vain && least.packets_refused() > 0 && utility.of(&least) < 0.0 {
             // No overload, and nothing to compare higher rates with: the same again, until trains are over.
             self.hold = true;
             self.rate = within_reach(plan.rate, path);
@@ -200,10 +200,10 @@ impl Starting {
         let tried = Best {
             target: plan.rate,
             achieved: report.achieved,
-            utility: utility(report),
+            utility: utility.of(report),
             loss: report.loss(),
             least_delivery: least.throughput(),
-            least_utility: utility(&least),
+            least_utility: utility.of(&least),
         };
         if self.best.is_none_or(|best| tried.utility > best.utility) {
             self.best = Some(tried);
@@ -257,13 +257,13 @@ impl Starting {
             grows_beyond_doubt(report) && report.rtt_rise() > visible && reached > self.usual_rtt + visible;
         let stands = mean > path.base().as_secs_f64() + visible;
         if fills_a_queue || !self.is_excused(report, path) {
-            return fills_a_queue || self.is_worse(report, utility(&favour));
+            return fills_a_queue || self.is_worse(report, utility.of(&favour));
         }
         // Trains make noise of which a queue's growth may not stand out. Where no queue stands behind them it is no overload; where
         // one does, as much must pass as after a doubling.
         let growth = report.rtt_rise().max(0.0) / report.duration.as_secs_f64().max(1e-9);
         let passed = (1.0 - report.loss()) / (1.0 + growth);
-        stands && (passed < DOUBLED_DELIVERS || self.is_worse(report, utility(&favour)))
+        stands && (passed < DOUBLED_DELIVERS || self.is_worse(report, utility.of(&favour)))
     }
 
     /// The queue that is certainly there, and ours: half of what surely grew through the interval, no faster than we sent beyond

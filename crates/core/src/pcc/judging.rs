@@ -1,7 +1,7 @@
 //! From a resolved interval to the law's verdict on it.
 
 use super::Pcc;
-use crate::control::{RateControl, Verdict};
+use crate::control::{Finite, RateControl, Verdict};
 use crate::interval::IntervalPlan;
 use crate::interval::Report;
 use crate::observe::Event;
@@ -65,7 +65,7 @@ impl Pcc {
         }
         let Some((plan, report)) = self.monitor.so_far() else { return };
         let report = self.knowing(report);
-        let utility = |report: &Report| finite(self.config.utility.evaluate(report));
+        let utility = Finite(&*self.config.utility);
         if !report.app_limited && self.law.ends_early(&report, &utility, &self.path()) {
             let utility = defined(self.config.utility.evaluate(&report));
             self.tell(&Event::Interval { at: now, report: &report, utility });
@@ -96,7 +96,7 @@ impl Pcc {
                 self.law.restart();
                 return self.replan(now, "utility undefined");
             }
-            let utility = |report: &Report| finite(self.config.utility.evaluate(report));
+            let utility = Finite(&*self.config.utility);
             let rate = self.law.rate();
             match self.law.on_report(plan, report, &utility, &path) {
                 Verdict::Realign(reason) => self.replan(now, reason),
@@ -114,9 +114,4 @@ impl Pcc {
 /// What a utility function made of an interval; `None` where it is not defined there.
 fn defined(utility: f64) -> Option<f64> {
     utility.is_finite().then_some(utility)
-}
-
-/// A law compares finite numbers: where the utility is not defined for a variant that the law made, it is the worst.
-fn finite(utility: f64) -> f64 {
-    defined(utility).unwrap_or(f64::MIN / 4.0)
 }

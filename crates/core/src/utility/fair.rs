@@ -1,7 +1,9 @@
 use super::built_in::{BuiltIn, UtilityInfo};
 use super::function::Utility;
+use super::outlook::Outlook;
 use super::parameter::Parameter;
 use crate::interval::Report;
+use crate::units::Rate;
 
 /// 2A·√x − x·(q + c·(M + max(0, L − 0.05))) − K·A·E, with x in Mbit/s: high goodput and a short queue, shared fairly.
 ///
@@ -32,6 +34,41 @@ impl Default for Fair {
     }
 }
 
+/// Bytes/s of one Mbit/s.
+const MBIT: f64 = 125_000.0;
+/// Newton's steps at the most: each squares the error, and three or four are enough but for a root far below the lowest rate.
+const STEPS: u32 = 8;
+/// A step of less than this share of the root is the last.
+const LAST: f64 = 1e-6;
+
+/// The root of the share of the capacity at which a price of the queue and of this takes all of the reward, up to `most`: s with
+/// reward/s = q(s²) + price. The queue grows in proportion to the rate, H·s³ + (q + price − H)·s = reward, between nothing and
+/// its longest.
+fn meets(outlook: &Outlook, reward: f64, price: f64, most: f64) -> f64 {
+    let (linear, mut root) = (outlook.queue + price - outlook.horizon, most);
+    for _ in 0..STEPS {
+        let square = outlook.horizon * (root * root);
+        // The cubic is convex, and negative at 0: from where it is positive Newton's steps come down to its only root.
+        let above = root * (square + linear) - reward;
+        if above <= 0.0 {
+            break;
+        }
+        let step = above / (3.0 * square + linear);
+        root -= step;
+        if step < LAST * root {
+            break;
+        }
+    }
+    let queue = outlook.queue_at(root * root);
+    if queue < 0.0 {
+        reward / price
+    } else if queue > outlook.longest {
+        reward / (outlook.longest + price)
+    } else {
+        root
+    }
+}
+
 impl Utility for Fair {
     fn evaluate(&self, report: &Report) -> f64 {
         let (x, marked) = (report.achieved.mbit(), report.marked());
@@ -40,6 +77,24 @@ impl Utility for Fair {
         let own = report.excess_loss.unwrap_or(beyond);
         let price = queue + self.loss_price * (marked + beyond);
         2.0 * self.level * x.sqrt() - x * price - self.sureness * self.level * own
+    }
+
+    /// With w for the share of the capacity C: A/√(w·C) − q − c·(M + beyond) is nothing left, or where our own losses begin. What
+    /// follows of those costs more than any rate is worth, unless K is small or C a terabit.
+    fn best_response(&self, outlook: &Outlook) -> Option<Rate> {
+        let capacity = outlook.capacity / MBIT;
+        let reward = self.level / capacity.sqrt();
+        let beyond = (outlook.lost.min(1.0 - outlook.marked) - self.loss_cap).max(0.0);
+        let price = self.loss_price * (outlook.marked + beyond);
+        let (lowest, highest) = (outlook.lowest / outlook.capacity, outlook.highest / outlook.capacity);
+        let most = outlook.full.max(lowest).min(highest);
+        let own = price + self.sureness * self.level / capacity;
+        if most < highest && reward * reward > own * own * most {
+            return None;
+        }
+        let root = meets(outlook, reward, price, most.sqrt());
+        let share = (root * root).min(most).max(lowest);
+        share.is_finite().then(|| Rate::from_bytes_per_sec(share * outlook.capacity))
     }
 
     fn prices_queue(&self) -> bool {

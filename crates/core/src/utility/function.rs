@@ -1,6 +1,8 @@
 //! What every utility function is.
 
+use super::outlook::Outlook;
 use crate::interval::Report;
+use crate::units::Rate;
 use core::fmt::Debug;
 
 /// Ranks what monitor intervals achieved: the higher, the better.
@@ -8,6 +10,12 @@ pub trait Utility: Debug + Send + Sync {
     /// The utility of a finished interval. A result that is not finite says that the utility is not defined for this
     /// interval, for want of a measurement perhaps: the interval is not judged, and the trial is repeated.
     fn evaluate(&self, report: &Report) -> f64;
+
+    /// The rate at which it is greatest under this outlook, within its bounds, at the queue that the rate leads to; `None` where it
+    /// has no formula for that: then a law looks for it by evaluating.
+    fn best_response(&self, _outlook: &Outlook) -> Option<Rate> {
+        None
+    }
 
     /// The name users select it by.
     fn name(&self) -> &str;

@@ -69,7 +69,7 @@ pub(super) fn worthless_loss(a: &Report, b: &Report, utility: Evaluate<'_>, erro
 
 /// The utility of a report, with this loss rate instead of its own if there is one.
 fn worth(utility: Evaluate<'_>, report: &Report, loss: Option<f64>) -> f64 {
-    let Some(loss) = loss else { return utility(report) };
+    let Some(loss) = loss else { return utility.of(report) };
     let lost = Bytes::new((report.sent.get() as f64 * loss) as u64);
-    utility(&Report { lost, packets_marked: 0, ..report.clone() })
+    utility.of(&Report { lost, packets_marked: 0, ..report.clone() })
 }

@@ -4,7 +4,7 @@ use super::bottleneck::Bottleneck;
 use crate::control::rate_control::Evaluate;
 use crate::interval::{LimitedBy, Report};
 use crate::units::{Bytes, Rate, Timestamp};
-use crate::utility::OF_A_QUEUE;
+use crate::utility::{OF_A_QUEUE, Outlook};
 use core::time::Duration;
 
 /// Halvings of the range in which the rate is looked for: to 0.01 % of it.
@@ -56,9 +56,14 @@ impl Forecast {
     /// want less than its share of it. But the price is that of the end of the horizon, at the very rate in question: so
     /// the queue meets the level at which the utility wants it, instead of being chased round it.
     pub(super) fn climb(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
+        let told = utility.best_response(&self.outlook(lowest, highest));
+        told.map_or_else(|| self.look_for_best(utility, lowest, highest), Rate::bytes_per_sec)
+    }
+
+    fn look_for_best(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
         summit(lowest, highest, |rate| {
             let queue = self.queue_after(self.queue, rate, self.horizon);
-            let at = |rate| utility(&self.report(rate, queue));
+            let at = |rate| utility.of(&self.report(rate, queue));
             is_more(at(rate * (1.0 + SIDE)), at(rate * (1.0 - SIDE)))
         })
     }
@@ -66,13 +71,39 @@ impl Forecast {
     /// The best rate within these behind a queue that stays as long as this, whatever we do.
     pub(super) fn climb_behind(&self, queue: f64, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
         let behind = Self { queue, ..*self };
-        let at = |rate: f64| utility(&behind.report_of(rate, queue, 0.0));
+        let told = utility.best_response(&behind.outlook_behind(lowest, highest));
+        told.map_or_else(|| behind.look_behind(utility, lowest, highest), Rate::bytes_per_sec)
+    }
+
+    fn look_behind(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
+        let at = |rate: f64| utility.of(&self.report_of(rate, self.queue, 0.0));
         summit(lowest, highest, |rate| is_more(at(rate * (1.0 + SIDE)), at(rate * (1.0 - SIDE))))
+    }
+
+    /// What is foreseen of rates within these.
+    fn outlook(&self, lowest: f64, highest: f64) -> Outlook {
+        Outlook {
+            capacity: self.bottleneck.capacity(),
+            lowest,
+            highest,
+            queue: self.queue,
+            longest: self.longest,
+            horizon: self.horizon,
+            lost: self.random,
+            marked: self.marked,
+            full: 1.0 - self.overflow(),
+        }
+    }
+
+    /// The same behind a queue that stays as long as it is: what overflows does so at any rate.
+    fn outlook_behind(&self, lowest: f64, highest: f64) -> Outlook {
+        let lost = (self.random + self.overflow().max(0.0)).min(1.0);
+        Outlook { longest: self.queue, horizon: 0.0, lost, full: f64::INFINITY, ..self.outlook(lowest, highest) }
     }
 
     /// Whether the utility falls with the rate at this one, behind the queue as it is.
     pub(super) fn wants_less(&self, utility: Evaluate<'_>, rate: f64) -> bool {
-        let at = |rate| utility(&self.report(rate, self.queue));
+        let at = |rate| utility.of(&self.report(rate, self.queue));
         is_more(at(rate * (1.0 - SIDE)), at(rate * (1.0 + SIDE)))
     }
 
@@ -83,6 +114,12 @@ impl Forecast {
         half.min(2.0 * half - self.queue)
     }
 
+    /// What a rate that lets the queue be loses because of the probes, as a share; as far as that is negative, the queue may grow
+    /// before anything is lost.
+    fn overflow(&self) -> f64 {
+        (self.swing - self.room()) / self.horizon
+    }
+
     /// What an interval at this rate would report behind a queue of this length.
     fn report(&self, rate: f64, queue: f64) -> Report {
         self.report_of(rate, queue, self.growth_at(rate))
@@ -90,7 +127,7 @@ impl Forecast {
 
     /// The same, if the queue grows so fast. Unit: s/s.
     fn report_of(&self, rate: f64, queue: f64, growth: f64) -> Report {
-        let excess = (growth + (self.swing - self.room()) / self.horizon).max(0.0);
+        let excess = (growth + self.overflow()).max(0.0);
         let loss = (self.random + excess).min(1.0);
         let duration = Duration::try_from_secs_f64(self.horizon).unwrap_or(Duration::from_secs(1));
         // Counts large enough that rounding does not matter: only ratios do.
@@ -148,6 +185,8 @@ fn summit(lowest: f64, highest: f64, rises: impl Fn(f64) -> bool) -> f64 {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::control::{Finite, Worth};
+    use crate::rng::Rng;
     use crate::utility::{Fair, Utility};
 
     /// 100 Mbit/s, 30 ms, a buffer of 30 ms, nothing on its way.
@@ -168,7 +207,7 @@ pub(super) mod tests {
 
     fn best(forecast: &Forecast) -> f64 {
         let fair = Fair::default();
-        forecast.climb(&|report| fair.evaluate(report), 0.25 * 12.5e6, 1.25 * 12.5e6) * 8e-6
+        forecast.climb(&Finite(&fair), 0.25 * 12.5e6, 1.25 * 12.5e6) * 8e-6
     }
 
     #[test]
@@ -250,9 +289,7 @@ pub(super) mod tests {
     #[test]
     fn a_crowd_is_who_leaves_nothing_for_a_sixteenth() {
         let fair = Fair::default();
-        let crowded = |queue| {
-            Forecast { queue, ..forecast() }.wants_less(&|report: &Report| fair.evaluate(report), 12.5e6 / 16.0)
-        };
+        let crowded = |queue| Forecast { queue, ..forecast() }.wants_less(&Finite(&fair), 12.5e6 / 16.0);
         assert!(!crowded(0.002) && crowded(0.003), "0.6 ms times the root of 16");
     }
 
@@ -265,6 +302,85 @@ pub(super) mod tests {
             let found = forecast.climb_behind(queue, &loss, 0.5 * 12.5e6, 2.0 * 12.5e6) / 12.5e6;
             assert!((found / share - 1.0).abs() < 1e-3, "behind {queue} s: {found}");
         }
+    }
+
+    /// A path of this order of magnitude beyond those that there are.
+    fn any_forecast(rng: &mut Rng, wild: f64) -> Forecast {
+        let wild = 10_f64.powf(wild);
+        let mut spread = |least: f64, most: f64| least * (most / least).powf(rng.unit());
+        let (capacity, room, base) = (spread(1e5 / wild, 1e8 * wild), spread(1e-5, 0.05 * wild), spread(1e-4, 1.0));
+        let (horizon, queue) = (spread(1e-3 / wild, 1.0), spread(1e-5, 0.1 * wild));
+        let swing = 0.02 * horizon * spread(0.1, 1.0);
+        let mut sometimes = |value: f64| if rng.coin() { value } else { 0.0 };
+        let queue = sometimes(queue);
+        let (random, marked) = (sometimes(1.0), sometimes(1.0));
+        Forecast {
+            bottleneck: Bottleneck::new(capacity, 2.0 * room),
+            base,
+            queue,
+            longest: queue.max(2.0 * room),
+            horizon,
+            swing,
+            random: random * 0.1 * rng.unit(),
+            // Whole packets of a million: reports count them.
+            marked: marked * (1e5 * rng.unit()).ceil() * 1.000_000_01e-6,
+            deviation: 0.0,
+            quiet: 0.0,
+        }
+    }
+
+    /// `fair` with its own parameters, or others.
+    fn any_fair(rng: &mut Rng) -> Fair {
+        let fair = Fair::default();
+        if rng.coin() {
+            return fair;
+        }
+        Fair {
+            level: fair.level * 100_f64.powf(rng.unit() - 0.5),
+            loss_price: fair.loss_price * 4.0 * rng.unit(),
+            loss_cap: fair.loss_cap * 2.0 * rng.unit(),
+            sureness: fair.sureness * rng.unit(),
+        }
+    }
+
+    #[test]
+    fn fairs_own_best_response_is_worth_what_a_search_finds() {
+        let (mut rng, mut told) = (Rng::new(7), 0);
+        for i in 0..20_000 {
+            let (forecast, fair) = (any_forecast(&mut rng, f64::from(i % 3)), any_fair(&mut rng));
+            let capacity = forecast.bottleneck.capacity();
+            let (low, high) = (capacity * (0.1 + 0.6 * rng.unit()), capacity * (1.0 + rng.unit()));
+            let (stands, fair) = (i % 4 == 0, Finite(&fair));
+            let outlook = if stands { forecast.outlook_behind(low, high) } else { forecast.outlook(low, high) };
+            let Some(best) = fair.best_response(&outlook) else { continue };
+            told += 1;
+            let best = best.bytes_per_sec();
+            let (found, queue) = if stands {
+                (forecast.look_behind(&fair, low, high), forecast.queue)
+            } else {
+                let queue = forecast.queue_after(forecast.queue, best, forecast.horizon);
+                (forecast.look_for_best(&fair, low, high), queue)
+            };
+            let worth = |rate: f64| {
+                let growth = if stands { 0.0 } else { forecast.growth_at(rate) };
+                fair.of(&forecast.report_of(rate, queue, growth))
+            };
+            let (more, scale) = (worth(best) - worth(found), worth(best).abs() + worth(found).abs());
+            assert!(more >= -1e-8 * scale, "{best}, not {found}: {forecast:?} {fair:?}");
+            // A search stops where the faster of two neighbours meets a wall, and at a cell of its range; and it sees no
+            // difference beside losses that are worth more than a billion times as much.
+            let is_near = (found / best - 1.0).abs() < 1.2 * SIDE || (stands && forecast.overflow() > 0.0);
+            assert!(is_near, "{best}, not {found}: {forecast:?} {fair:?}");
+        }
+        assert!(told > 19_800, "{told}");
+    }
+
+    #[test]
+    fn where_own_losses_cost_less_than_the_rate_fair_has_no_formula() {
+        let careless = Fair { sureness: 1.0, ..Fair::default() };
+        let outlook = forecast().outlook(0.25 * 12.5e6, 2.0 * 12.5e6);
+        assert!(careless.best_response(&outlook).is_none());
+        assert!(Fair::default().best_response(&outlook).is_some());
     }
 
     #[test]

@@ -54,7 +54,8 @@ mod tests {
     use super::super::bottleneck::Bottleneck;
     use super::super::forecast::tests::forecast;
     use super::*;
-    use crate::utility::{Fair, Utility};
+    use crate::control::Finite;
+    use crate::utility::Fair;
 
     const GAIN: f64 = 0.03;
 
@@ -68,7 +69,7 @@ mod tests {
         let (mut price, fair) = (Price::new(GAIN), Fair::default());
         let mut factor = 1.0;
         for _ in 0..pairs {
-            factor = price.follow(queue, noise, &forecast, &|report| fair.evaluate(report));
+            factor = price.follow(queue, noise, &forecast, &Finite(&fair));
         }
         factor
     }
@@ -99,7 +100,7 @@ mod tests {
     #[test]
     fn a_queue_that_swings_costs_what_it_is_in_the_mean_whatever_it_is_at_the_moment() {
         let (forecast, mut price, fair) = (half(), Price::new(GAIN), Fair::default());
-        let mut follow = |level: f64| price.follow(level, 0.0009, &forecast, &|report| fair.evaluate(report));
+        let mut follow = |level: f64| price.follow(level, 0.0009, &forecast, &Finite(&fair));
         (0..100).for_each(|_| {
             follow(0.0002);
             follow(0.0018);
@@ -118,7 +119,7 @@ mod tests {
         let forecast = half();
         let (mut price, fair) = (Price::new(GAIN), Fair::default());
         let mut follow = |level: f64| {
-            price.follow(level, 1e-5, &forecast, &|report| fair.evaluate(report));
+            price.follow(level, 1e-5, &forecast, &Finite(&fair));
             price.mean
         };
         (0..100).for_each(|_| {

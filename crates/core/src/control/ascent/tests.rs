@@ -59,7 +59,7 @@ fn run(law: &mut Ascent, probes: u32, mbit: f64) {
     for i in 0..probes {
         let plan = law.next(&path(), &mut rng);
         let report = queued(plan, Duration::from_millis(15) * i, mbit, &mut queue);
-        law.on_report(plan, &report, &|report| fair.evaluate(report), &path());
+        law.on_report(plan, &report, &|report: &Report| fair.evaluate(report), &path());
     }
 }
 
@@ -115,7 +115,7 @@ fn a_level_that_turns_out_to_be_the_path_s_costs_nothing_any_more() {
             rtt_gradient_error: 0.5,
             ..plain
         };
-        law.on_report(plan, &report, &|report| fair.evaluate(report), &path());
+        law.on_report(plan, &report, &|report: &Report| fair.evaluate(report), &path());
         at += 1;
     }
     let carries = law.probing.bottleneck.capacity() * 8e-6;
@@ -139,7 +139,7 @@ fn a_delay_that_a_rival_is_known_to_make_is_not_the_path_s() {
                 rtt_least: plain.rtt_least.map(|rtt| rtt + late),
                 ..plain
             };
-            law.on_report(plan, &report, &|report| fair.evaluate(report), &path());
+            law.on_report(plan, &report, &|report: &Report| fair.evaluate(report), &path());
         }
         assert_eq!(law.probing.level.is_raised(), !has_rival, "{:?}", law.probing.level);
         // Either way no rate of ours would shorten it, and what may be in flight counts it in.
@@ -177,11 +177,11 @@ fn a_probe_short_of_data_takes_its_pair_with_it_and_the_rate_within_reach() {
     let short = Path { delivery: Rate::from_mbit(10.0), ..path() };
     let plan = law.next(&path(), &mut Rng::new(1));
     let report = Report { app_limited: true, ..carried(plan, Duration::ZERO, 1000.0) };
-    law.on_report(plan, &report, &|report| fair.evaluate(report), &short);
+    law.on_report(plan, &report, &|report: &Report| fair.evaluate(report), &short);
     assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "{}", law.rate());
     let plan = law.next(&path(), &mut Rng::new(1));
     let second = carried(plan, Duration::from_millis(15), 1000.0);
-    law.on_report(plan, &second, &|report| fair.evaluate(report), &path());
+    law.on_report(plan, &second, &|report: &Report| fair.evaluate(report), &path());
     assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "half a pair says nothing: {}", law.rate());
 }
 
@@ -193,7 +193,7 @@ fn a_probe_short_of_data_interrupts_all_that_follows_from_pair_to_pair() {
     assert!(!interrupted(&law));
     let plan = law.next(&path(), &mut Rng::new(1));
     let report = Report { app_limited: true, ..carried(plan, Duration::from_secs(1), 1000.0) };
-    law.on_report(plan, &report, &|report| fair.evaluate(report), &path());
+    law.on_report(plan, &report, &|report: &Report| fair.evaluate(report), &path());
     assert!(interrupted(&law));
     // So does whatever begins anew, but for a path that fell silent: we sent meanwhile.
     for (silent, expected) in [(true, false), (false, true)] {
@@ -216,7 +216,7 @@ fn results_of_a_plan_that_was_given_up_are_not_paired_with_later_ones() {
     law.back_off(Rate::from_mbit(20.0));
     let new = law.next(&path(), &mut Rng::new(1));
     for plan in [old, new] {
-        law.on_report(plan, &carried(plan, Duration::ZERO, 1000.0), &|report| fair.evaluate(report), &path());
+        law.on_report(plan, &carried(plan, Duration::ZERO, 1000.0), &|report: &Report| fair.evaluate(report), &path());
     }
     assert!((law.rate().mbit() - 20.0).abs() < 1e-9, "{}", law.rate());
 }
@@ -271,7 +271,7 @@ fn a_base_rtt_is_told_while_the_law_is_at_work_and_also_that_it_became_longer() 
         // Steady at any rate: it does not answer to ours.
         let longer = Some(RTT + Duration::from_millis(20));
         let report = Report { rtt: longer, rtt_least: longer, ..plain };
-        driver.on_report(plan, &report, &|report| fair.evaluate(report), &path());
+        driver.on_report(plan, &report, &|report: &Report| fair.evaluate(report), &path());
     }
     let found = driver.standing_rtt().unwrap();
     assert!(found.abs_diff(Duration::from_millis(50)) < Duration::from_micros(1), "{found:?}");

@@ -31,7 +31,7 @@ fn step(driver: &mut Driver, rng: &mut Rng) {
         let seen = report(mbit, (1.0 - 100.0 / mbit).max(0.0));
         let sent = plan.rate * seen.duration;
         let seen = Report { sent, lost: Bytes::new((sent.get() as f64 * seen.loss()) as u64), ..seen };
-        driver.on_report(plan, &seen, &|report| vivace.evaluate(report), &path());
+        driver.on_report(plan, &seen, &|report: &Report| vivace.evaluate(report), &path());
     }
 }
 
@@ -65,7 +65,7 @@ fn a_rate_that_trains_told_is_reached_without_a_queue_to_drain() {
         rates.push((plan.rate.mbit() * 10.0).round() / 10.0);
         if plan.trial.is_some() {
             let seen = report(plan.rate.mbit(), 0.0);
-            driver.on_report(plan, &seen, &|report| report.target.mbit(), &told);
+            driver.on_report(plan, &seen, &|report: &Report| report.target.mbit(), &told);
         }
     }
     assert_eq!(rates, [1.0, 8.0, 64.0, 76.0]);
@@ -90,7 +90,7 @@ fn a_first_interval_through_which_the_rtt_grew_is_looked_at_once_more() {
                     rtt_samples: 20,
                     ..report(plan.rate.mbit(), 0.0)
                 };
-                driver.on_report(plan, &grows, &|report| report.target.mbit(), &path());
+                driver.on_report(plan, &grows, &|report: &Report| report.target.mbit(), &path());
             }
         }
         states.retain(|state| *state != "Draining");

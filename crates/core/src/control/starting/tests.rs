@@ -41,7 +41,7 @@ fn judged(starting: &mut Starting, report: &Report) -> Judgement {
     judged_by(starting, report, &asked_for)
 }
 
-fn judged_by(starting: &mut Starting, report: &Report, utility: &dyn Fn(&Report) -> f64) -> Judgement {
+fn judged_by(starting: &mut Starting, report: &Report, utility: Evaluate<'_>) -> Judgement {
     let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(report.target) };
     starting.on_report(plan, report, utility, &path())
 }
@@ -110,7 +110,8 @@ fn it_goes_on_at_the_most_that_was_delivered_though_that_was_not_worth_most() {
     let mut starting = Starting::at(Rate::from_mbit(10.0));
     for mbit in [10.0, 14.0, 9.0] {
         let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(mbit)) };
-        let judgement = starting.on_report(plan, &report(mbit, 0.0), &|report| 1.0 / report.target.mbit(), &path());
+        let judgement =
+            starting.on_report(plan, &report(mbit, 0.0), &|report: &Report| 1.0 / report.target.mbit(), &path());
         assert_eq!(judgement, Judgement::Good { awaited: false });
     }
     let seen = Report { delivery_rate: Some(Rate::from_mbit(5.0)), ..report(30.0, 0.9) };
@@ -152,7 +153,9 @@ fn what_passed_a_queue_that_is_certainly_its_own_is_no_more_than_acknowledgement
             rtt_samples: 3,
             ..report(30.0, 0.0)
         };
-        let Judgement::Over(carried) = judged_by(&mut starting, &seen, &|_| f64::MIN) else { panic!("{starting:?}") };
+        let Judgement::Over(carried) = judged_by(&mut starting, &seen, &|_: &Report| f64::MIN) else {
+            panic!("{starting:?}")
+        };
         assert!((carried.mbit() - 0.95 * passed).abs() < 1e-9, "{carried} of {seen:?}");
     }
 }
@@ -201,7 +204,7 @@ fn of_equal_results_the_first_stays_the_best() {
     let mut starting = Starting::at(Rate::from_mbit(10.0));
     for mbit in [10.0, 14.0] {
         let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(mbit)) };
-        let judgement = starting.on_report(plan, &report(mbit, 0.0), &|_| 1.0, &path());
+        let judgement = starting.on_report(plan, &report(mbit, 0.0), &|_: &Report| 1.0, &path());
         assert_eq!(judgement, Judgement::Good { awaited: false });
     }
     assert_eq!(starting.best.map(|best| best.target), Some(Rate::from_mbit(10.0)));
@@ -247,7 +250,7 @@ fn what_trains_lose_is_no_congestion_unless_a_queue_stands_behind_them() {
     let later = Path { trains: Some(Timestamp::ZERO), ..path() };
     let seen = Report { started: Timestamp::from_nanos(1), ..report(10.0, 0.5) };
     let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(seen.target) };
-    let judged = Starting::at(seen.target).on_report(plan, &seen, &|report| 0.2 - report.loss(), &later);
+    let judged = Starting::at(seen.target).on_report(plan, &seen, &|report: &Report| 0.2 - report.loss(), &later);
     assert!(matches!(judged, Judgement::Over(_)), "{judged:?}");
 }
 
@@ -277,7 +280,10 @@ fn trains_that_lose_much_after_a_good_rate_are_no_doubling_that_brought_nothing(
     let seen = report(20.0, 0.6);
     let with_trains = Path { trains: Some(seen.started), ..path() };
     let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(seen.target) };
-    assert_eq!(starting.on_report(plan, &seen, &|report| 0.2 - report.loss(), &with_trains), Judgement::Unknown);
+    assert_eq!(
+        starting.on_report(plan, &seen, &|report: &Report| 0.2 - report.loss(), &with_trains),
+        Judgement::Unknown
+    );
     assert!(matches!(judged(&mut starting, &seen), Judgement::Over(_)), "without trains it is one");
 }
 

@@ -204,7 +204,7 @@ impl RateControl for Vivace {
         }
         let seen = self.noise.counted(report, &self.config);
         if let Some(moving) = self.moving {
-            return self.on_step(moving, &seen, utility(&seen), path);
+            return self.on_step(moving, &seen, utility.of(&seen), path);
         }
         match self.round.on_result(plan.trial.unwrap_or(0), &seen, self.rate, utility) {
             Outcome::Unknown => Verdict::Wait,

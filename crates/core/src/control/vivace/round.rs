@@ -80,7 +80,7 @@ impl Round {
     /// Takes in the result of a probe around this rate.
     pub(super) fn on_result(&mut self, trial: u8, report: &Report, base: Rate, utility: Evaluate<'_>) -> Outcome {
         let side = usize::from(self.is_high(trial));
-        self.results[usize::from(trial / 2) % MOST][side] = Some(Probed::of(report, utility(report)));
+        self.results[usize::from(trial / 2) % MOST][side] = Some(Probed::of(report, utility.of(report)));
         let results = &self.results[..usize::from(self.pairs)];
         if results.iter().flatten().any(Option::is_none) {
             return Outcome::Unknown;
@@ -115,7 +115,8 @@ mod tests {
             assert!(trial == 0 || outcome == Outcome::Unknown);
             let slope = slopes[usize::from(trial / 2)];
             let seen = report(if high { 105.0 } else { 95.0 }, 0.0);
-            outcome = round.on_result(trial, &seen, Rate::from_mbit(100.0), &|report| slope * report.achieved.mbit());
+            outcome = round
+                .on_result(trial, &seen, Rate::from_mbit(100.0), &|report: &Report| slope * report.achieved.mbit());
         }
         outcome
     }
@@ -178,7 +179,8 @@ mod tests {
             let mut outcome = Outcome::Unknown;
             while let Some((trial, is_high)) = round.launch(&mut rng) {
                 let seen = report(if is_high { high } else { 95.0 }, 0.0);
-                outcome = round.on_result(trial, &seen, Rate::from_mbit(100.0), &|report| report.achieved.mbit());
+                outcome =
+                    round.on_result(trial, &seen, Rate::from_mbit(100.0), &|report: &Report| report.achieved.mbit());
             }
             assert_eq!(matches!(outcome, Outcome::Gradient { .. }), decided, "{high}: {outcome:?}");
         }
@@ -193,7 +195,8 @@ mod tests {
             let mut outcome = Outcome::Unknown;
             while let Some((trial, is_high)) = round.launch(&mut rng) {
                 let seen = if is_high { report(105.0, high) } else { report(95.0, low) };
-                outcome = round.on_result(trial, &seen, Rate::from_mbit(100.0), &|report| report.achieved.mbit());
+                outcome =
+                    round.on_result(trial, &seen, Rate::from_mbit(100.0), &|report: &Report| report.achieved.mbit());
             }
             let Outcome::Gradient { doubtful, .. } = outcome else { panic!("{outcome:?}") };
             assert_eq!(doubtful, expected, "{pairs} pairs, {low} and {high} lost");

@@ -22,7 +22,7 @@ fn run(law: &mut dyn RateControl, intervals: u32, seen: impl Fn(IntervalPlan) ->
     for _ in 0..intervals {
         let plan = law.next(&path(), &mut rng);
         if plan.trial.is_some() {
-            verdict = law.on_report(plan, &seen(plan), &|report| vivace.evaluate(report), &path());
+            verdict = law.on_report(plan, &seen(plan), &|report: &Report| vivace.evaluate(report), &path());
         }
     }
     verdict
@@ -110,7 +110,7 @@ fn a_probe_short_of_data_voids_its_round_and_keeps_the_rate_within_reach() {
     assert_eq!(law.next(&path, &mut Rng::new(7)).trial, None);
     let plan = law.next(&path, &mut Rng::new(7));
     let short = Report { app_limited: true, ..carried(plan, 1e5) };
-    let verdict = law.on_report(plan, &short, &|_| 1.0, &path);
+    let verdict = law.on_report(plan, &short, &|_: &Report| 1.0, &path);
     assert_eq!(verdict, Verdict::Realign("probe short of data"));
     assert!((law.rate().mbit() - 19.0).abs() < 1e-9, "{}", law.rate());
     assert_eq!(law.next(&path, &mut Rng::new(7)).trial, Some(0), "a new round");

@@ -98,7 +98,7 @@ impl<L: RateControl> Flow<L> {
         };
         let report = seen(self.report(plan.rate));
         if plan.trial.is_some() {
-            let verdict = self.law.on_report(plan, &report, &|report| Safe::default().evaluate(report), &path);
+            let verdict = self.law.on_report(plan, &report, &|report: &Report| Safe::default().evaluate(report), &path);
             let (state, rate) = (self.law.state(), self.law.rate().mbit());
             self.story.push(format!("{:.2} Mbit/s: {verdict:?}, {state} at {rate:.2}", plan.rate.mbit()));
         }
@@ -196,7 +196,7 @@ fn a_late_result_is_waited_for_at_no_more_than_a_limited_application_uses() {
     let path = Path { delivery: Rate::from_mbit(5.0), ..flow.path() };
     let first = flow.law.next(&path, &mut flow.rng);
     let short_of_data = Report { app_limited: true, ..flow.report(first.rate) };
-    flow.law.on_report(first, &short_of_data, &|report| Safe::default().evaluate(report), &path);
+    flow.law.on_report(first, &short_of_data, &|report: &Report| Safe::default().evaluate(report), &path);
     let rates: Vec<_> = (0..3).map(|_| flow.law.next(&path, &mut flow.rng).rate.mbit()).collect();
     assert!(rates.iter().all(|rate| *rate <= 9.6), "twice 5 at most, the last one a filler: {rates:?}");
 }
@@ -271,7 +271,7 @@ fn only_differences_of_utilities_matter() {
             let plan = flow.law.next(&path, &mut flow.rng);
             let report = flow.report(plan.rate);
             if plan.trial.is_some() {
-                flow.law.on_report(plan, &report, &|report| Safe::default().evaluate(report) + more, &path);
+                flow.law.on_report(plan, &report, &|report: &Report| Safe::default().evaluate(report) + more, &path);
             }
         }
         let rate = flow.law.rate().mbit();

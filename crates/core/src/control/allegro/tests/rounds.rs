@@ -70,7 +70,7 @@ fn the_queue_that_starting_built_drains_in_a_round_trip_at_half_the_rate_or_more
         for _ in 0..8 {
             let plan = flow.law.next(&path, &mut flow.rng);
             let report = flow.report(plan.rate);
-            flow.law.on_report(plan, &report, &|report| Safe::default().evaluate(report), &path);
+            flow.law.on_report(plan, &report, &|report: &Report| Safe::default().evaluate(report), &path);
         }
         assert_eq!(flow.law.state(), "Draining");
         let drain = flow.law.next(&path, &mut flow.rng);
@@ -129,7 +129,7 @@ fn losses_that_chance_explains_are_equal_where_the_utility_is_negative() {
         let pooled = f64::from(a.packets_lost + b.packets_lost) / f64::from(a.packets + b.packets);
         let expected = alike.then_some(pooled);
         assert_eq!(worthless_loss(&a, &b, &negative, 2.0), expected, "{:?} and {:?}", counts(&a), counts(&b));
-        assert_eq!(worthless_loss(&a, &b, &|_| 0.0, 2.0), None, "where the utility is not negative");
+        assert_eq!(worthless_loss(&a, &b, &|_: &Report| 0.0, 2.0), None, "where the utility is not negative");
     }
 }
 
@@ -199,7 +199,7 @@ fn only_starting_ends_before_all_is_known() {
     let worthless = |_: &Report| -1.0;
     let report = flow.report(Rate::from_mbit(50.0));
     assert!(flow.law.ends_early(&report, &worthless, &path));
-    assert!(!flow.law.ends_early(&report, &|_| 1.0, &path));
+    assert!(!flow.law.ends_early(&report, &|_: &Report| 1.0, &path));
     flow.law.back_off(Rate::from_mbit(50.0));
     assert!(!flow.law.ends_early(&report, &worthless, &path));
 }
@@ -211,7 +211,7 @@ fn a_rate_that_the_host_does_not_reach_stays_within_reach_of_what_was_delivered(
         let path = Path { delivery: Rate::from_mbit(10.0), ..flow.path() };
         let plan = flow.law.next(&path, &mut flow.rng);
         let report = Report { limited_by, ..flow.report(plan.rate) };
-        flow.law.on_report(plan, &report, &|_| 1.0, &path);
+        flow.law.on_report(plan, &report, &|_: &Report| 1.0, &path);
         assert!((flow.law.rate().mbit() - mbit).abs() < 1e-9, "{} by {limited_by:?}", flow.law.rate());
     }
 }
@@ -263,7 +263,7 @@ fn to_the_paper_no_loss_is_chance_and_equal_worth_decides_nothing() {
     let safe = |report: &Report| Safe::default().evaluate(report);
     let direction = |config: &Config| Better::of(&high, &low, &safe, config).direction(&high, &low);
     assert_eq!((direction(&Config::paper()), direction(&Config::default())), (1.0, -1.0));
-    let alike = Better::of(&high, &low, &|_| 5.0, &Config::paper()).direction(&high, &low);
+    let alike = Better::of(&high, &low, &|_: &Report| 5.0, &Config::paper()).direction(&high, &low);
     assert_eq!(alike, 0.0);
 }
 
@@ -290,8 +290,8 @@ fn two_intervals_as_one_have_the_marks_of_both_and_the_least_rtt_of_either() {
 fn a_mark_is_not_counted_as_a_loss_beside_itself() {
     // Three per cent are marked, and five may be.
     let marked = Report { packets_marked: 30, ..crate::utility::tests::report(50.0, 0.0) };
-    assert_eq!(worthless_loss(&marked, &marked, &|report| 0.05 - report.loss(), 2.0), None);
-    assert_eq!(worthless_loss(&marked, &marked, &|report| 0.02 - report.loss(), 2.0), Some(0.03));
+    assert_eq!(worthless_loss(&marked, &marked, &|report: &Report| 0.05 - report.loss(), 2.0), None);
+    assert_eq!(worthless_loss(&marked, &marked, &|report: &Report| 0.02 - report.loss(), 2.0), Some(0.03));
 }
 
 #[test]

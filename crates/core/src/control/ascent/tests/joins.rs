@@ -80,7 +80,7 @@ impl Beside {
     }
 
     fn fair(&mut self, pairs: u64) -> Option<f64> {
-        self.floors(pairs, &|report| Fair::default().evaluate(report))
+        self.floors(pairs, &|report: &Report| Fair::default().evaluate(report))
     }
 }
 
@@ -203,7 +203,7 @@ fn what_others_do_to_the_queue_is_learnt_where_it_is_certainly_shared_and_the_mo
         let mut law = probing();
         law.probing.most = 1e9;
         // Worth most at the rate where it is.
-        pairs(&mut law, 200, queue, (answers, error), &|report| -(report.achieved.mbit() - 50.0).powi(2));
+        pairs(&mut law, 200, queue, (answers, error), &|report: &Report| -(report.achieved.mbit() - 50.0).powi(2));
         let (found, kept) = (law.probing.deviation.seconds(), law.probing.most / 1e9);
         assert!(deviation.contains(&found), "{found} s where a response of {answers} is known to {error}");
         let expected = if alone { 0.1..0.25 } else { 1.0..1.0001 };
@@ -215,7 +215,7 @@ fn what_others_do_to_the_queue_is_learnt_where_it_is_certainly_shared_and_the_mo
 fn where_no_queue_is_nobody_s_part_goes_through_it() {
     for (queue, is_shared) in [(0.0, false), (0.005, true)] {
         let mut law = probing();
-        pairs(&mut law, 100, |_| queue, (0.5, 1e-4), &|report| -(report.achieved.mbit() - 50.0).powi(2));
+        pairs(&mut law, 100, |_| queue, (0.5, 1e-4), &|report: &Report| -(report.achieved.mbit() - 50.0).powi(2));
         let through = law.probing.deviation.through / Rate::from_mbit(50.0).bytes_per_sec();
         assert_eq!(through > 1.5, is_shared, "{through} of what we sent, behind {queue} s");
     }
@@ -243,7 +243,7 @@ fn a_step_down_is_half_of_what_is_carried_at_the_most_and_one_up_a_quarter() {
             let plan = law.next(&path(), &mut rng);
             let length = Duration::from_millis(15);
             let report = Report { sent: plan.rate * length, ..carried(plan, length * at, 1000.0) };
-            law.on_report(plan, &report, &|report| sign * report.achieved.mbit(), &path());
+            law.on_report(plan, &report, &|report: &Report| sign * report.achieved.mbit(), &path());
         }
         let found = law.rate().bytes_per_sec() / law.probing.bottleneck.capacity();
         assert!((found / share - 1.0).abs() < 1e-3, "{found}, not {share}");

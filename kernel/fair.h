@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* The best response of `fair`, by a formula. crates/core/src/utility/fair.rs and outlook.rs, term
+ * by term.
+ */
+#ifndef PCC_FAIR_H
+#define PCC_FAIR_H
+
+#include "programs.h"
+
+/* Where fair's program pushes its parameters: a test compares what comes of it with the core. */
+#define FAIR_LOSS_CAP 17
+#define FAIR_TWO_LEVELS 27
+#define FAIR_LOSS_PRICE 33
+#define FAIR_SURENESS_LEVELS 41
+
+/* Newton's steps at the most: each squares the error, and three or four are enough but for a
+ * root far below the lowest rate. A step of less than this share of the root is the last.
+ */
+#define FAIR_STEPS 8
+#define FAIR_LAST n_ratio(1, 1000000)
+
+/* What the path will make of a sender's next rate, as far as the law foresees it. Times in s,
+ * rates in byte/s.
+ */
+struct pcc_outlook {
+	/* What the bottleneck carries for the sender. */
+	pcc_num capacity;
+	/* The rates that are asked about. */
+	pcc_num lowest;
+	pcc_num highest;
+	/* Queueing delay when the next rate begins to act, and the longest that it becomes. */
+	pcc_num queue;
+	pcc_num longest;
+	/* How long the next rate acts; 0 where the queue stays as long as it is. */
+	pcc_num horizon;
+	/* Share that is lost at any rate, and share of packets that is marked. */
+	pcc_num lost;
+	pcc_num marked;
+	/* The share of the capacity beyond which all that is sent is lost besides. */
+	pcc_num full;
+};
+
+/* The root of the share of the capacity at which a price of the queue and of this takes all of
+ * the reward, up to most: s with reward/s = q(s^2) + price. The queue grows in proportion to
+ * the rate, H s^3 + (q + price - H) s = reward, between nothing and its longest.
+ */
+PCC_PART pcc_num pcc_fair_meets(const struct pcc_outlook *outlook, pcc_num reward, pcc_num price,
+				pcc_num most)
+{
+	pcc_num linear, root = most, square, above, step, queue;
+	int i;
+
+	linear = n_sub(n_add(outlook->queue, price), outlook->horizon);
+	for (i = 0; i < FAIR_STEPS; i++) {
+		square = n_mul(outlook->horizon, n_square(root));
+		/* The cubic is convex, and negative at 0: from where it is positive Newton's
+		 * steps come down to its only root.
+		 */
+		above = n_sub(n_mul(root, n_add(square, linear)), reward);
+		if (!n_above(above, N_ZERO))
+			break;
+		step = n_div(above, n_add(n_mul(N_THREE, square), linear));
+		root = n_sub(root, step);
+		if (n_less(step, n_mul(FAIR_LAST, root)))
+			break;
+	}
+	queue = n_sub(n_square(root), N_ONE);
+	queue = n_add(outlook->queue, n_mul(queue, outlook->horizon));
+	if (n_less(queue, N_ZERO))
+		return n_div(reward, price);
+	if (n_above(queue, outlook->longest))
+		return n_div(reward, n_add(outlook->longest, price));
+	return root;
+}
+
+/* The rate at which fair is greatest; NaN where it has no formula for that. With w for the
+ * share of the capacity C: A/sqrt(w C) - q - c (M + beyond) is nothing left, or where our own
+ * losses begin. What follows of those costs more than any rate is worth, unless K is small
+ * or C a terabit.
+ */
+PCC_PART pcc_num pcc_fair_best_response(const struct pcc_program *program,
+					const struct pcc_outlook *outlook)
+{
+	pcc_num capacity, reward, beyond, price, lowest, highest, most, own, share;
+
+	capacity = n_div(outlook->capacity, PCC_BYTES_PER_MBIT);
+	reward = n_mul(program->ops[FAIR_TWO_LEVELS].value, N_HALF);
+	reward = n_div(reward, n_sqrt(capacity));
+	beyond = n_min(outlook->lost, n_sub(N_ONE, outlook->marked));
+	beyond = n_not_negative(n_sub(beyond, program->ops[FAIR_LOSS_CAP].value));
+	price = n_mul(program->ops[FAIR_LOSS_PRICE].value, n_add(outlook->marked, beyond));
+	lowest = n_div(outlook->lowest, outlook->capacity);
+	highest = n_div(outlook->highest, outlook->capacity);
+	most = n_min(n_max(outlook->full, lowest), highest);
+	own = n_add(price, n_div(program->ops[FAIR_SURENESS_LEVELS].value, capacity));
+	if (n_less(most, highest) &&
+	    n_above(n_square(reward), n_mul(n_square(own), most)))
+		return N_UNKNOWN;
+	share = pcc_fair_meets(outlook, reward, price, n_sqrt(most));
+	share = n_max(n_min(n_square(share), most), lowest);
+	return n_finite(share) ? n_mul(share, outlook->capacity) : N_UNKNOWN;
+}
+
+#endif

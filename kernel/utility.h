@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
+/* What an interval is worth: a built-in utility by its own code, any other by its program. */
+#ifndef PCC_UTILITY_H
+#define PCC_UTILITY_H
+
+#include "programs.h"
+
+/* The utility of a report; NaN where it is not defined. */
+PCC_CALL pcc_num pcc_utility(const struct pcc_program *program, const struct pcc_report *report,
+			     struct pcc_machine *machine)
+{
+	PCC_NEEDS(program, N_UNKNOWN);
+	PCC_NEEDS(report, N_UNKNOWN);
+	PCC_NEEDS(machine, N_UNKNOWN);
+	if (program->built_in)
+		return pcc_built_in_worth(program, report);
+	pcc_measure(machine, report, program->loads);
+	return pcc_run(program, machine);
+}
+
+/* What a law takes for the utility of what has none: a quarter of the least number. */
+#define PCC_WORST 0xffcfffffffffffffULL
+
+/* The utility as a law wants it: finite. */
+PCC_PART pcc_num pcc_worth(const struct pcc_program *program, const struct pcc_report *report,
+			   struct pcc_machine *machine)
+{
+	pcc_num utility = pcc_utility(program, report, machine);
+
+	return n_finite(utility) ? utility : PCC_WORST;
+}
+
+#endif
