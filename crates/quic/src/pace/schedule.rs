@@ -18,7 +18,7 @@ const LARGEST_DEBT: Duration = Duration::from_millis(5);
 const USUAL_DEBT: u32 = 3;
 const LARGEST_USUAL_DEBT: Duration = Duration::from_millis(50);
 /// So much of a usual stop leaves at once after it, the rest by and by: all of it overflows buffers, too little and the sender
-/// falls behind (the table in docs/pacing.md).
+/// falls behind (docs/results/pacing.md).
 const AT_ONCE: f64 = 0.75;
 /// For so long stops are remembered.
 const MEMORY: Duration = Duration::from_secs(1);
