@@ -19,7 +19,6 @@ mod link;
 mod log;
 mod manual;
 mod open_files;
-mod page;
 mod percent;
 mod perf;
 mod permissions;

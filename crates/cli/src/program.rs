@@ -1,7 +1,7 @@
 //! This program's own file, and which build it is.
 
 use anyhow::Context as _;
-use pcc_lab::provenance::Build;
+use pcc_chart::provenance::Build;
 use std::path::PathBuf;
 
 /// Hexadecimal digits of its hash that are told: as many as the lab keeps results by.

@@ -29,7 +29,7 @@ use course::Course;
 use live::Live;
 use output::{Event, Summary};
 use pcc::units::Bytes;
-use pcc_lab::provenance::{self, Provenance};
+use pcc_chart::provenance::{self, Provenance};
 use pcc_quic::{Algorithm, PccConfig};
 use runner::{Entry, Rules, Update};
 use score::Score;

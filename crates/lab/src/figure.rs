@@ -1,6 +1,7 @@
 //! How a scenario is drawn: the `[[figure]]` and `[[reference]]` tables, as they are written.
 
 use crate::measure::Measure;
+use pcc_chart::axis::Scale;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -80,17 +81,6 @@ pub enum Kind {
     Frontier,
     /// Goodput of every flow over time, a panel an algorithm, one seed.
     Timeline,
-}
-
-/// Of an axis.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scale {
-    /// Equal steps.
-    #[default]
-    Linear,
-    /// Equal factors.
-    Log,
 }
 
 /// What a paper measured, where it gives numbers.

@@ -1,8 +1,8 @@
 //! Which build of `pcc` a run depends on: one in which PCC sends, on all of it; one in which only CUBIC, BBR or New Reno
 //! of its QUIC stack do, on its source without PCC. So a change of PCC leaves what its peers did as it is.
 
-use crate::provenance::CHANGED;
 use crate::spec::Spec;
+use pcc_chart::provenance::CHANGED;
 use std::fs;
 use std::io;
 use std::path::Path;

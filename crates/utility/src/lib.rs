@@ -9,6 +9,7 @@
 //! law does beyond that, its steps and its noise, is not: that is what simulations are for.
 
 mod bears;
+pub mod file;
 mod settle;
 mod shape;
 mod traps;

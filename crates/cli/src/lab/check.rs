@@ -2,7 +2,7 @@
 
 use super::bench::{self, Stored};
 use crate::exit::Failure as Exit;
-use pcc_lab::chart::{number, number_beside};
+use pcc_chart::axis::{number, number_beside};
 use pcc_lab::check::{self, Checked, NotJudged, Verdict};
 use pcc_lab::summary;
 use std::io::Write as _;

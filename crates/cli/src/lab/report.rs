@@ -3,7 +3,7 @@
 use super::bench::{self, Stored};
 use crate::reserved::Reserved;
 use anyhow::Context as _;
-use pcc_lab::provenance::{Build, Provenance, Source};
+use pcc_chart::provenance::{Build, Provenance, Source};
 use pcc_lab::report::{self, Section};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::output::Summary;
 use super::timeline::{Timeline, capacity};
-use pcc_lab::provenance::Provenance;
+use pcc_chart::provenance::Provenance;
 use serde_json::json;
 
 const TEMPLATE: &str = include_str!("page.html");

@@ -3,7 +3,8 @@
 use super::output::Summary;
 use super::timeline::{Timeline, capacity};
 use core::fmt::Write;
-use pcc_lab::chart::{escape, ticks};
+use pcc_chart::axis::ticks;
+use pcc_chart::escape::escape;
 
 const WIDTH: f64 = 840.0;
 const HEIGHT: f64 = 400.0;

@@ -4,7 +4,7 @@ use super::{Ours, Run, jobs, page, table};
 use crate::exit::Failure;
 use crate::reserved::Reserved;
 use anyhow::anyhow;
-use pcc_lab::provenance::{Provenance, Source};
+use pcc_chart::provenance::{Provenance, Source};
 use pcc_link::Path;
 use pcc_sim::{Cast, Control, Policer, Queue, Results, Scenario};
 use std::io::Write as _;

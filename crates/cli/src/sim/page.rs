@@ -1,10 +1,11 @@
 //! A page of what happened over time: goodput of each flow, and how long packets waited. No scripts, no network.
 
-use crate::page::page;
 use core::fmt::Write as _;
 use core::time::Duration;
-use pcc_lab::chart::{escape, number, ticks};
-use pcc_lab::provenance::Provenance;
+use pcc_chart::axis::{number, ticks};
+use pcc_chart::escape::escape;
+use pcc_chart::page::page;
+use pcc_chart::provenance::Provenance;
 use pcc_sim::{Results, Scenario, WAIT};
 
 const WIDTH: f64 = 900.0;
@@ -86,7 +87,7 @@ fn chart(title: &str, end: f64, lines: &[(String, Vec<(f64, f64)>)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc_lab::provenance::{Build, Source};
+    use pcc_chart::provenance::{Build, Source};
     use pcc_sim::Cast;
 
     #[test]

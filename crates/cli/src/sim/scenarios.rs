@@ -6,9 +6,9 @@ use crate::exit::Failure;
 use crate::lab::bench::Selection;
 use crate::reserved::Reserved;
 use anyhow::{Context as _, anyhow};
+use pcc_chart::provenance::{Provenance, Source};
 use pcc_lab::campaign::{self, Whole};
 use pcc_lab::check::{self, Checked, Verdict};
-use pcc_lab::provenance::{Provenance, Source};
 use pcc_lab::report::{self, Section};
 use pcc_lab::scenario::{self, Options, Scenario, Size};
 use pcc_lab::spec::Outcome;
@@ -95,7 +95,7 @@ fn print(scenario: &Scenario, outcomes: &[Option<Outcome>], json: bool) -> anyho
             Verdict::Open => "OPEN",
             Verdict::Miss => "MISS",
         };
-        let (sign, number) = (if row.at_most { "≤" } else { "≥" }, pcc_lab::chart::number);
+        let (sign, number) = (if row.at_most { "≤" } else { "≥" }, pcc_chart::axis::number);
         writeln!(
             out,
             "{verdict}  row {}: {} of {} at {}: {} (must {sign} {}, goal {sign} {})",

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::lab::bench::parse_shard;
 use crate::utility::Objective;
 use anyhow::anyhow;
-use pcc_lab::chart::{number, number_beside};
+use pcc_chart::axis::{number, number_beside};
 use pcc_sim::score::{self, Form, Judged, ROWS, Row, Size};
 use std::io::Write as _;
 

@@ -1,5 +1,5 @@
 use pcc::utility::{ParseUtilityError, Utility};
-use pcc_lab::utility_file::{is_file, read};
+use pcc_utility::file::{is_file, read};
 use std::io;
 use std::path::Path;
 use std::str::FromStr;

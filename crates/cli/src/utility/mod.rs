@@ -1,6 +1,5 @@
 //! `pcc utility`, and the options by which other commands take one: what PCC strives for.
 
-mod chart;
 mod check;
 mod choice;
 mod course;

@@ -1,14 +1,14 @@
-use super::chart::{Chart, Line, sheet};
 use super::course::{Course, game};
 use super::findings::{Findings, ms, short};
 use super::objective::Aim;
 use crate::exit::Failure;
-use crate::page::page;
 use crate::reserved::Reserved;
 use anyhow::anyhow;
 use pcc::units::Rate;
-use pcc_lab::chart::escape;
-use pcc_lab::provenance::{Provenance, Source};
+use pcc_chart::escape::escape;
+use pcc_chart::page::page;
+use pcc_chart::provenance::{Provenance, Source};
+use pcc_chart::sheet::{Chart, Line, sheet};
 use pcc_utility::{Bears, Bottleneck, Disturbance, Game, Settled};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,11 +1,11 @@
 //! Tables for spreadsheets and scripts.
 
 use super::Section;
-use super::plot::Plot;
 use crate::measure::Measure;
-use crate::provenance::{Provenance, Source};
 use crate::scenario::Run;
 use crate::spec::Outcome;
+use pcc_chart::plot::Plot;
+use pcc_chart::provenance::{Provenance, Source};
 
 /// A line for every run: its point of the sweep, empty without one, and its measures. What is swept is no column's name, since some
 /// of it is a measure's.

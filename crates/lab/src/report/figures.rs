@@ -1,15 +1,16 @@
 //! The plots of a scenario's figures, made of its cells.
 
-use super::ink::family;
-use super::plot::{Axis, Join, Limit, Plot, Point, Series};
 use super::timeline::timelines;
-use crate::figure::{Figure, Kind, Scale};
+use crate::figure::{Figure, Kind};
 use crate::measure::Measure;
 use crate::names::short;
 use crate::scenario::Scenario;
 use crate::scenario::target::Target;
 use crate::summary::Cell;
 use pcc::units::{Bytes, Rate};
+use pcc_chart::axis::Scale;
+use pcc_chart::ink::family;
+use pcc_chart::plot::{Axis, Join, Limit, Plot, Point, Series};
 use pcc_stats::Mean;
 
 /// Fewer seeds than this are shown one by one: with three, an interval is four times as wide as their scatter and leaves

@@ -2,21 +2,18 @@
 
 mod csv;
 mod figures;
-mod ink;
 mod overview;
 mod page;
-mod plot;
-mod svg;
 mod timeline;
 
 use crate::check::{self, Checked, NotJudged};
 use crate::figure::Figure;
-use crate::provenance::Provenance;
 use crate::scenario::Scenario;
 use crate::spec::Outcome;
 use crate::store::Store;
 use crate::summary::{self, Cell};
-use plot::Plot;
+use pcc_chart::plot::Plot;
+use pcc_chart::provenance::Provenance;
 
 /// A scenario and what there is of it.
 #[derive(Clone, Debug)]
@@ -66,7 +63,7 @@ impl<'a> Section<'a> {
             place => format!("{}-{}.svg", self.scenario.name, place + 1),
         };
         let footer = provenance.line(&self.command);
-        let draw = |(place, plot)| (name(place), svg::card(plot, &self.scenario.source, &footer));
+        let draw = |(place, plot)| (name(place), pcc_chart::svg::card(plot, &self.scenario.source, &footer));
         self.plots.iter().enumerate().map(draw).collect()
     }
 }

@@ -1,12 +1,13 @@
 //! The figure on top: PCC's goodput by that of the kernel's CUBIC and BBR, scenario by scenario, on every path of it.
 
 use super::Section;
-use super::ink::{Ground, ink};
-use crate::chart::{escape, number};
 use crate::figure::Kind;
 use crate::measure::Measure;
 use crate::names::short;
 use core::fmt::{Result, Write};
+use pcc_chart::axis::number;
+use pcc_chart::escape::escape;
+use pcc_chart::ink::{Ground, ink};
 
 /// Those whom everybody has.
 const PEERS: [&str; 2] = ["cubic", "bbr"];

@@ -1,16 +1,17 @@
 //! The page: one file with everything in it.
 
-use super::ink::{self, Ground};
-use super::plot::Plot;
-use super::svg::{self, Size};
 use super::{Section, csv, overview};
-use crate::chart::{escape, number, number_beside};
 use crate::check::{Checked, NotJudged, Verdict};
 use crate::measure::Measure;
 use crate::names::short;
-use crate::provenance::{self, Provenance, Source};
 use crate::scenario;
 use core::fmt::Write as _;
+use pcc_chart::axis::{number, number_beside};
+use pcc_chart::escape::escape;
+use pcc_chart::ink::{self, Ground};
+use pcc_chart::plot::Plot;
+use pcc_chart::provenance::{self, Provenance, Source};
+use pcc_chart::svg::{self, Size};
 use pcc_stats::Mean;
 
 const CSS: &str = include_str!("page.css");

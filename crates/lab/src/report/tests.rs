@@ -1,7 +1,7 @@
 use super::*;
-use crate::provenance::{Build, Source};
 use crate::scenario;
 use crate::spec::{FlowOutcome, FlowSample, Spec};
+use pcc_chart::provenance::{Build, Source};
 
 const SCENARIO: &str = r#"
     title = "Loss & <blood>"
@@ -234,7 +234,8 @@ fn where_points_are_names_what_must_be_reached_stands_where_it_is_measured() {
     assert_eq!(plot.limits.iter().map(|limit| limit.x).collect::<Vec<_>>(), places(0));
     assert_ne!(places(0), places(1));
     // The first mark of the first series keeps its width from the axis, which begins 14 pixels and three digits in.
-    let drawn = svg::draw(plot, svg::Size { width: 450.0, height: 280.0 }, ink::Ground::Page);
+    let drawn =
+        pcc_chart::svg::draw(plot, pcc_chart::svg::Size { width: 450.0, height: 280.0 }, pcc_chart::ink::Ground::Page);
     let limit = drawn.split("stroke-width=\"3\"").next().unwrap().rsplit("<path d=\"M").next().unwrap();
     let left: f64 = limit.split(' ').next().unwrap().parse().unwrap();
     assert!(left > 14.0 + 3.0 * 7.3, "{limit}");
@@ -274,12 +275,12 @@ fn the_page_begins_with_what_pcc_moves_by_what_its_peers_move() {
 fn an_interval_below_a_logarithmic_axis_stays_within_it() {
     with_section(|section| {
         let mut plot = section.plots[0].clone();
-        plot.y.scale = crate::figure::Scale::Log;
+        plot.y.scale = pcc_chart::axis::Scale::Log;
         let point = &mut plot.series[0].points[0];
         point.seeds.clear();
         point.y = pcc_stats::Mean { mean: 0.5, margin: Some(0.4995) };
-        let size = svg::Size { width: 450.0, height: 280.0 };
-        let drawn = svg::draw(&plot, size, ink::Ground::Page);
+        let size = pcc_chart::svg::Size { width: 450.0, height: 280.0 };
+        let drawn = pcc_chart::svg::draw(&plot, size, pcc_chart::ink::Ground::Page);
         // The axis is as long as the figures need: the lower end of the bar, at 0.0005, lies below it.
         assert!(drawn.contains(">0.5<") && !drawn.contains(">0.001<"), "{drawn}");
     });

@@ -1,12 +1,13 @@
 //! Goodput over time, beside what the path could carry.
 
-use super::plot::{Axis, Join, Plot, Point, Series};
-use crate::figure::{Figure, Scale};
+use crate::figure::Figure;
 use crate::measure::delivered;
 use crate::names::short;
 use crate::scenario::Scenario;
 use crate::spec::{FlowOutcome, Segment, Spec};
 use crate::summary::Cell;
+use pcc_chart::axis::Scale;
+use pcc_chart::plot::{Axis, Join, Plot, Point, Series};
 use pcc_stats::Mean;
 
 /// Samples of a timeline: more would not be seen.

@@ -3,9 +3,9 @@
 
 use crate::names::MODULE_ALGORITHM;
 use crate::spec::FlowSpec;
-use crate::utility_file;
 use pcc::control::Law;
 use pcc::utility::{Expression, built_in};
+use pcc_utility::file as utility_file;
 use std::path::Path;
 
 /// The congestion controls of the guest kernel.

@@ -105,17 +105,7 @@ fn date(seconds: i64) -> String {
     text.and_then(|text| text.get(..16).map(|minute| minute.replace('T', " "))).unwrap_or_default()
 }
 
+/// A name as text or in an attribute: without characters that no page shows.
 fn escape(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut escaped, c| {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c if c.is_control() => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-        escaped
-    })
+    pcc_chart::escape::escape(&text.replace(char::is_control, "\u{fffd}"))
 }

@@ -1,54 +1,54 @@
 //! What is drawn: lines and marks in the units of their axes.
 
-use crate::figure::Scale;
+use crate::axis::Scale;
 use pcc_stats::Mean;
 
 /// A plot, without its size or its colours.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Plot {
+pub struct Plot {
     /// What it shows.
-    pub(super) title: String,
+    pub title: String,
     /// To the right.
-    pub(super) x: Axis,
+    pub x: Axis,
     /// Upwards.
-    pub(super) y: Axis,
+    pub y: Axis,
     /// What was measured.
-    pub(super) series: Vec<Series>,
+    pub series: Vec<Series>,
     /// What papers measured.
-    pub(super) references: Vec<Series>,
+    pub references: Vec<Series>,
     /// What must be reached: marks in the same units.
-    pub(super) limits: Vec<Limit>,
+    pub limits: Vec<Limit>,
 }
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Axis {
+pub struct Axis {
     /// What stands beside it.
-    pub(super) label: String,
+    pub label: String,
     /// How it is divided.
-    pub(super) scale: Scale,
+    pub scale: Scale,
     /// Texts at places of their own; without any, round numbers.
-    pub(super) marks: Vec<(f64, String)>,
+    pub marks: Vec<(f64, String)>,
 }
 
 /// A line or a set of marks.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Series {
+pub struct Series {
     /// The algorithm, or the flow.
-    pub(super) name: String,
+    pub name: String,
     /// Decides the colour: an algorithm's name, a flow's number as `flow-2`, or `optimum`.
-    pub(super) ink: String,
+    pub ink: String,
     /// Before it come so many series of the same colour, from which only the mark tells it apart.
-    pub(super) alike: usize,
+    pub alike: usize,
     /// How the points are joined.
-    pub(super) join: Join,
+    pub join: Join,
     /// From left to right.
-    pub(super) points: Vec<Point>,
+    pub points: Vec<Point>,
 }
 
 /// How a series' points are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Join {
+pub enum Join {
     /// A line with a mark at each point.
     Marked,
     /// A line alone.
@@ -61,28 +61,28 @@ pub(super) enum Join {
 
 /// A point of a series.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Point {
+pub struct Point {
     /// In the axis' unit.
-    pub(super) x: f64,
+    pub x: f64,
     /// In the axis' unit.
-    pub(super) y: Mean,
+    pub y: Mean,
     /// Half the width of the 95 % interval to the right and left.
-    pub(super) x_margin: Option<f64>,
+    pub x_margin: Option<f64>,
     /// What each seed had, upwards, where they are too few for an interval that says more than they do.
-    pub(super) seeds: Vec<f64>,
+    pub seeds: Vec<f64>,
     /// What a pointer that rests on it reads.
-    pub(super) text: String,
+    pub text: String,
 }
 
 /// What must be reached at a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Limit {
+pub struct Limit {
     /// In the axis' unit.
-    pub(super) x: f64,
+    pub x: f64,
     /// In the axis' unit.
-    pub(super) must: f64,
+    pub must: f64,
     /// In the axis' unit.
-    pub(super) goal: f64,
+    pub goal: f64,
 }
 
 /// Lines of so few points do not need the page's width.
@@ -90,13 +90,13 @@ const SMALL: usize = 3;
 
 impl Plot {
     /// Whether it is legible at half the width.
-    pub(super) fn is_small(&self) -> bool {
+    pub fn is_small(&self) -> bool {
         let is_line = |series: &Series| matches!(series.join, Join::Marked | Join::None);
         self.series.iter().all(|series| is_line(series) && series.points.len() <= SMALL) && self.x.marks.len() <= 5
     }
 
     /// Whether some of its points show their seeds.
-    pub(super) fn shows_seeds(&self) -> bool {
+    pub fn shows_seeds(&self) -> bool {
         self.series.iter().flat_map(|series| &series.points).any(|point| !point.seeds.is_empty())
     }
 }

@@ -26,15 +26,24 @@ const FAMILIES: [(&str, &str, &str, Shape); 17] = [
 
 /// A mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub enum Shape {
+    /// A disc.
     Circle,
+    /// A square.
     Square,
+    /// A triangle that points upwards.
     Triangle,
+    /// A square on its corner.
     Diamond,
+    /// A triangle that points downwards.
     Down,
+    /// Two lines: x.
     Cross,
+    /// A triangle that points to the right.
     Right,
+    /// A triangle that points to the left.
     Left,
+    /// Two lines: +.
     Plus,
 }
 
@@ -52,7 +61,7 @@ impl Shape {
     ];
 
     /// As a path around a place; `r` is its radius.
-    pub(super) fn path(self, x: f64, y: f64, r: f64) -> String {
+    pub fn path(self, x: f64, y: f64, r: f64) -> String {
         let s = 0.86 * r;
         match self {
             Self::Circle => format!("M{:.1} {y:.1}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z", x - r, d = 2.0 * r),
@@ -77,7 +86,7 @@ impl Shape {
 
 /// On what it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ground {
+pub enum Ground {
     /// A page that is light or dark as its reader likes, with the colours of [`style`].
     Page,
     /// A white card.
@@ -86,12 +95,15 @@ pub(super) enum Ground {
 
 /// How an algorithm or flow is drawn.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ink {
-    pub(super) colour: String,
-    pub(super) shape: Shape,
+pub struct Ink {
+    /// As CSS writes it.
+    pub colour: String,
+    /// Of its points.
+    pub shape: Shape,
     /// Of its line, for `stroke-dasharray`; none for an unbroken one.
-    pub(super) dash: Option<&'static str>,
-    pub(super) width: f64,
+    pub dash: Option<&'static str>,
+    /// Of its line. Unit: pixels.
+    pub width: f64,
 }
 
 /// What follows the algorithm's name.
@@ -107,19 +119,20 @@ fn known(name: &str) -> &'static (&'static str, &'static str, &'static str, Shap
 }
 
 /// Those with the same colour.
-pub(super) fn family(name: &str) -> &'static str {
+pub fn family(name: &str) -> &'static str {
     known(name).0
 }
 
 impl Ink {
     /// With the mark so many after its own: for those that share a colour where no line tells them apart.
-    pub(super) fn with_mark_after(self, places: usize) -> Self {
+    pub fn with_mark_after(self, places: usize) -> Self {
         let own = Shape::ALL.iter().position(|shape| *shape == self.shape).unwrap_or_default();
         Self { shape: Shape::ALL[(own + places) % Shape::ALL.len()], ..self }
     }
 }
 
-pub(super) fn ink(name: &str, ground: Ground) -> Ink {
+/// How the algorithm or flow of this name is drawn.
+pub fn ink(name: &str, ground: Ground) -> Ink {
     let over_quic = name.strip_prefix("quic:");
     let plain = over_quic.unwrap_or(name);
     let (family, light, _, shape) = known(name);
@@ -140,7 +153,7 @@ pub(super) fn ink(name: &str, ground: Ground) -> Ink {
 }
 
 /// The colours as custom properties of a style sheet: light, or dark.
-pub(super) fn style(is_dark: bool) -> String {
+pub fn style(is_dark: bool) -> String {
     let line = |(name, light, dark, _): &(&str, &str, &str, Shape)| {
         format!("--{name}:{};", if is_dark { dark } else { light })
     };

@@ -1,6 +1,6 @@
 //! Where figures come from: what every page, table and picture says of itself.
 
-use crate::chart::escape;
+use crate::escape::escape;
 use core::fmt::Write as _;
 
 /// Who measured.
@@ -50,7 +50,7 @@ impl Source {
     }
 
     /// CUBIC and BBR, as a caption names them.
-    pub(crate) fn usual_peers(self) -> &'static str {
+    pub fn usual_peers(self) -> &'static str {
         match self {
             Self::Simulator => "models of Linux' CUBIC and BBR",
             _ => "the kernel's CUBIC and BBR",
@@ -145,7 +145,7 @@ impl Provenance {
 }
 
 /// Seeds as they are read: `1 to 3`, or one by one.
-pub(crate) fn range(mut seeds: Vec<u64>) -> String {
+pub fn range(mut seeds: Vec<u64>) -> String {
     seeds.sort_unstable();
     seeds.dedup();
     match seeds.as_slice() {

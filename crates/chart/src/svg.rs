@@ -1,9 +1,9 @@
 //! Draws a plot as SVG, without anything that must be loaded.
 
-use super::ink::{Ground, Ink, ink};
-use super::plot::{Axis, Join, Plot, Point, Series};
-use crate::chart::{escape, log_ticks, number, ticks};
-use crate::figure::Scale;
+use crate::axis::{Scale, log_ticks, number, ticks};
+use crate::escape::escape;
+use crate::ink::{Ground, Ink, ink};
+use crate::plot::{Axis, Join, Plot, Point, Series};
 use core::fmt::{Result, Write};
 
 /// Width of a letter of the axes. Unit: pixels.
@@ -13,9 +13,11 @@ const RIGHT: f64 = 14.0;
 
 /// How big it becomes. Unit: pixels.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Size {
-    pub(super) width: f64,
-    pub(super) height: f64,
+pub struct Size {
+    /// To the right.
+    pub width: f64,
+    /// Downwards.
+    pub height: f64,
 }
 
 /// Where the values of an axis are in the picture.
@@ -73,7 +75,7 @@ fn bar(point: &Point) -> Option<(f64, f64)> {
 }
 
 /// The plot alone.
-pub(super) fn draw(plot: &Plot, size: Size, ground: Ground) -> String {
+pub fn draw(plot: &Plot, size: Size, ground: Ground) -> String {
     let mut svg = String::new();
     let label = escape(&format!("{}: {} by {}", plot.title, plot.y.label, plot.x.label));
     let Size { width, height } = size;
@@ -85,7 +87,7 @@ pub(super) fn draw(plot: &Plot, size: Size, ground: Ground) -> String {
 }
 
 /// The plot with its title and legend on a card of its own colour, so that it is legible on any page.
-pub(super) fn card(plot: &Plot, source: &str, footer: &str) -> String {
+pub fn card(plot: &Plot, source: &str, footer: &str) -> String {
     let (width, letter) = (840.0, 7.0);
     let mut legend = String::new();
     let (mut x, mut y) = (64.0, 82.0);
@@ -149,17 +151,17 @@ fn foot(words: &str, below: f64) -> (f64, String) {
 }
 
 /// How a series is drawn.
-pub(super) fn look(series: &Series, ground: Ground) -> Ink {
+pub fn look(series: &Series, ground: Ground) -> Ink {
     ink(&series.ink, ground).with_mark_after(series.alike)
 }
 
 /// What a legend has: every series once, and whether it is a paper's.
-pub(super) fn entries(plot: &Plot) -> impl Iterator<Item = (&Series, bool)> {
+pub fn entries(plot: &Plot) -> impl Iterator<Item = (&Series, bool)> {
     plot.series.iter().map(|series| (series, false)).chain(plot.references.iter().map(|series| (series, true)))
 }
 
 /// How a series looks, 28 pixels wide and 10 high.
-pub(super) fn key(svg: &mut String, series: &Series, ink: &Ink, is_reference: bool) -> Result {
+pub fn key(svg: &mut String, series: &Series, ink: &Ink, is_reference: bool) -> Result {
     if !is_reference && series.join != Join::None {
         write!(
             svg,

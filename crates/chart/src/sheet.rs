@@ -1,34 +1,40 @@
 //! A chart as part of an SVG: lines over a linear or a logarithmic axis.
 
-use pcc_lab::chart::{escape, log_ticks, number, ticks};
+use crate::axis::{log_ticks, number, ticks};
+use crate::escape::escape;
 use std::fmt::Write as _;
 
 /// What is drawn.
-pub(super) struct Chart {
-    pub(super) title: String,
+pub struct Chart {
+    /// Above it.
+    pub title: String,
     /// What is along the horizontal axis.
-    pub(super) along: &'static str,
+    pub along: &'static str,
     /// Whether that axis is logarithmic.
-    pub(super) log: bool,
-    pub(super) lines: Vec<Line>,
+    pub log: bool,
+    /// Each in a colour of its own.
+    pub lines: Vec<Line>,
 }
 
 /// A line, with gaps where there is no value.
-pub(super) struct Line {
-    pub(super) name: String,
-    pub(super) points: Vec<(f64, Option<f64>)>,
+pub struct Line {
+    /// Beside its colour, above the chart.
+    pub name: String,
+    /// From left to right.
+    pub points: Vec<(f64, Option<f64>)>,
     /// What stands out.
-    pub(super) marks: Vec<(f64, f64)>,
+    pub marks: Vec<(f64, f64)>,
 }
 
 impl Line {
-    pub(super) fn new(name: impl Into<String>, points: Vec<(f64, Option<f64>)>) -> Self {
+    /// One where nothing stands out.
+    pub fn new(name: impl Into<String>, points: Vec<(f64, Option<f64>)>) -> Self {
         Self { name: name.into(), points, marks: Vec::new() }
     }
 }
 
-pub(super) const WIDTH: f64 = 460.0;
-pub(super) const HEIGHT: f64 = 300.0;
+const WIDTH: f64 = 460.0;
+const HEIGHT: f64 = 300.0;
 /// Room for numbers, titles and names.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 24.0;
@@ -65,7 +71,7 @@ impl Axis {
 
 impl Chart {
     /// Its SVG, with its upper left corner here.
-    pub(super) fn render(&self, x: f64, y: f64) -> String {
+    pub fn render(&self, x: f64, y: f64) -> String {
         let known = || self.lines.iter().flat_map(|line| &line.points).filter_map(|(x, y)| Some((*x, (*y)?)));
         let span = |values: &mut dyn Iterator<Item = f64>| {
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
@@ -169,7 +175,7 @@ fn draw(line: &Line, colour: &str, horizontal: &Axis, vertical: &Axis) -> String
 }
 
 /// Charts side by side, two in a row, under a title.
-pub(super) fn sheet(title: &str, charts: &[Chart]) -> String {
+pub fn sheet(title: &str, charts: &[Chart]) -> String {
     let rows = charts.len().div_ceil(2) as f64;
     let (width, height) = (2.0 * WIDTH, rows * HEIGHT + 36.0);
     let mut svg = format!(
