@@ -1,6 +1,9 @@
 //! Connects to a server: finds it, speaks to it, checks that it is the right one.
 
 mod refused;
+mod transport;
+
+pub(crate) use transport::Transport;
 
 use crate::exit::Failure;
 use crate::tls::{self, Fingerprint, Trust};
@@ -9,7 +12,7 @@ use anyhow::Context;
 use core::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use noq::{ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, TransportConfig, TransportErrorCode};
+use noq::{ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, TransportErrorCode};
 use pcc_quic::{PacedRuntime, socket};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -22,7 +25,7 @@ pub(crate) struct Dialer {
     /// Which certificates are good.
     pub(crate) trust: Trust,
     /// Congestion control, windows, time-outs.
-    pub(crate) transport: Arc<TransportConfig>,
+    pub(crate) transport: Transport,
     /// What is told of this end's socket.
     pub(crate) endpoint: EndpointConfig,
     /// How long to wait for the handshake with each address.
@@ -236,7 +239,7 @@ impl Dialer {
         let (tls, refusal) = tls::client(&self.trust, self.alpn).map_err(DialError::Trust)?;
         let (endpoint, warning) = open(address, self.family, self.endpoint.clone()).map_err(local)?;
         let mut config = ClientConfig::new(Arc::new(tls));
-        config.transport_config(self.transport.clone());
+        config.transport_config(self.transport.to(address.ip()));
         let connecting = endpoint.connect_with(config, address, peer.name()).map_err(|error| local(error.into()))?;
         let outcome = tokio::select! {
             outcome = tokio::time::timeout(self.timeout, connecting) => outcome,

@@ -19,6 +19,7 @@ mod link;
 mod log;
 mod manual;
 mod open_files;
+mod paths;
 mod percent;
 mod perf;
 mod permissions;

@@ -1,6 +1,7 @@
 //! How this side sends: the options that all commands which move files share.
 
 use crate::exit::Failure;
+use crate::paths::Paths;
 use crate::utility::{Objective, heeds_something};
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -27,6 +28,13 @@ pub(crate) struct SenderArgs {
     /// Never send faster than this, on each connection, for example 100Mbit (or 100M) or 12.5MB; `pcc get` receives no faster either
     #[arg(long, value_name = "RATE")]
     pub(crate) limit: Option<Rate>,
+
+    /// Begin as on an unknown path, and keep nothing of it
+    ///
+    /// By default a transfer begins at half of the rate that an earlier one had to the same network within the last hour, if the
+    /// RTT agrees (RFC 9959). `~/.cache/pcc/paths.json` holds these rates.
+    #[arg(long)]
+    pub(crate) no_path_memory: bool,
 }
 
 impl SenderArgs {
@@ -50,18 +58,12 @@ impl SenderArgs {
         Ok(Algorithm::Pcc(core.into()))
     }
 
-    /// A transport that sends as these options say, over paths within `windows`.
-    ///
-    /// Errors: as [`SenderArgs::algorithm`].
-    pub(crate) fn transport(
-        &self,
-        windows: &Windows,
-        observer: Option<Arc<dyn Observer>>,
-    ) -> anyhow::Result<TransportConfig> {
-        Ok(self.transport_of(&self.algorithm(observer)?, windows))
+    /// What earlier transfers learnt of their paths, unless it is not wanted.
+    pub(crate) fn paths(&self) -> Paths {
+        if self.no_path_memory { Paths::none() } else { Paths::load() }
     }
 
-    /// The same for an algorithm that these options made.
+    /// A transport that sends with this algorithm as these options say, over paths within `windows`.
     pub(crate) fn transport_of(&self, algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
         let mut config = transport::config(algorithm, windows);
         if let Some(limit) = self.limit {

@@ -1,11 +1,13 @@
 //! What `pcc get` and `pcc put` have in common: their options, how they reach the server, and how they end.
 
+use crate::dial::Transport;
 use crate::exit::failure_of;
 use crate::get::display::{Display, Style};
 use crate::get::source::Source;
 use crate::get::transfer;
 use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
+use crate::paths::Paths;
 use crate::sender::SenderArgs;
 use crate::tls::Trust;
 use crate::url::Url;
@@ -74,16 +76,21 @@ impl SessionArgs {
     }
 
     /// The server of this URL, reached when something is asked of it.
-    fn source(&self, url: &Url, display: &Arc<Display>) -> anyhow::Result<Source> {
+    fn source(&self, url: &Url, display: &Arc<Display>, paths: &Paths) -> anyhow::Result<Source> {
         let trust = match (&url.pin, &self.ca) {
             (Some(pin), _) => Trust::Pinned(*pin),
             (None, Some(file)) => Trust::Authorities(file.clone()),
             (None, None) => Trust::System,
         };
         let windows = windows(self.sender.limit);
-        let mut transport = self.sender.transport(&windows, None)?;
-        transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(IDLE_TIMEOUT.try_into()?));
-        let dialer = transfer::dialer(trust, Arc::new(transport));
+        let (sender, algorithm, idle) = (self.sender.clone(), self.sender.algorithm(None)?, IDLE_TIMEOUT.try_into()?);
+        let paths = paths.clone();
+        let transport = Transport::by_address(move |address| {
+            let mut transport = sender.transport_of(&paths.resume(&algorithm, address), &windows);
+            transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(idle));
+            transport
+        });
+        let dialer = transfer::dialer(trust, transport);
         Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone())
             .within(windows)
             .limited_to(self.sender.limit))
@@ -96,7 +103,8 @@ impl SessionArgs {
         display: &Arc<Display>,
         work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let source = self.source(url, display)?;
+        let paths = self.sender.paths();
+        let source = self.source(url, display, &paths)?;
         let interrupt = Interrupt::listen(1)?;
         let outcome = tokio::select! {
             outcome = work(&source) => outcome,
@@ -106,6 +114,8 @@ impl SessionArgs {
             }
         };
         source.close().await;
+        drop(source);
+        paths.save();
         outcome
     }
 }

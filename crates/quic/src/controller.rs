@@ -4,6 +4,7 @@ use crate::handle::Handle;
 use crate::numbers::{Numbered, Numbers};
 use crate::pace::{self, Behind, Gate, LostTo, Pace, Silence};
 use crate::paths::Peer;
+use core::time::Duration;
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
 use pcc::Pcc;
@@ -55,6 +56,10 @@ fn vary(seed: u64) -> u64 {
     seed ^ PATHS.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+/// How often a connection tells the store of its path: its end is known only some probe time-outs after the last byte, when
+/// the next connection may run already.
+const KEEPING: Duration = Duration::from_secs(1);
+
 /// A batch of losses that is longer is not remembered, so that what a path dropped at once costs no memory for good. So many
 /// packets are 4 ms of 10 Gbit/s.
 const LONGEST_REMEMBERED: usize = 4096;
@@ -94,6 +99,8 @@ struct PccController {
     answered: Instant,
     landmark: Option<Landmark>,
     untold: Untold,
+    /// When the store was told of the path.
+    kept: Timestamp,
 }
 
 /// What noq counts as in flight and PCC is not told of: probes of a larger MTU, and what an earlier packet number space still has
@@ -157,6 +164,7 @@ impl PccController {
             answered: now,
             landmark: None,
             untold: Untold { bytes: 0, latest: now },
+            kept: Timestamp::ZERO,
             config,
         }
     }
@@ -181,6 +189,13 @@ impl PccController {
             rate = rate.max(self.config.core.max_rate.map_or(opening, |limit| limit.min(opening)));
         }
         Pace { rate, quantum: self.pcc.send_quantum(), packet: Bytes::new(self.mtu.into()) }
+    }
+
+    /// Tells the store what is known of the path.
+    fn keep_path(&self) {
+        if let Some((Peer { address, store }, learnt)) = self.config.peer.as_ref().zip(self.pcc.learnt()) {
+            store.keep(*address, learnt);
+        }
     }
 
     fn acknowledged(&mut self, now: Instant, sent: Instant, number: u64, app_limited: bool) {
@@ -226,9 +241,7 @@ impl PccController {
 
 impl Drop for PccController {
     fn drop(&mut self) {
-        if let Some((Peer { address, store }, learnt)) = self.config.peer.as_ref().zip(self.pcc.learnt()) {
-            store.keep(*address, learnt);
-        }
+        self.keep_path();
     }
 }
 
@@ -300,6 +313,10 @@ impl Controller for PccController {
             self.pcc.on_congestion_experienced(core::mem::take(&mut self.marked));
         }
         self.pcc.on_end_acks(at);
+        if self.config.peer.is_some() && at.since(self.kept) >= KEEPING {
+            self.kept = at;
+            self.keep_path();
+        }
         if let Some(wanted) = self.config.handle.news(&mut self.generation) {
             self.pcc.steer(at, wanted.utility, wanted.law);
         }

@@ -10,12 +10,12 @@ use std::time::SystemTime;
 
 /// Keeps what connections learn of their paths.
 ///
-/// It is asked once for each connection, and told once, when the connection ends; never between packets.
+/// It is asked once for each connection, and told once a second and when the connection ends.
 pub trait PathStore: fmt::Debug + Send + Sync {
     /// What was learnt of the path to this address, if it is still of use.
     fn recall(&self, peer: IpAddr) -> Option<PathMemory>;
 
-    /// A connection to this address ended, and had learnt this.
+    /// A connection to this address has learnt this.
     fn keep(&self, peer: IpAddr, learnt: PathMemory);
 }
 

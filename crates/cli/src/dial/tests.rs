@@ -8,7 +8,7 @@ fn dialer(trust: Trust) -> Dialer {
     Dialer {
         alpn: &[b"test"],
         trust,
-        transport,
+        transport: transport.into(),
         endpoint: EndpointConfig::default(),
         timeout: TIMEOUT,
         family: Family::Any,

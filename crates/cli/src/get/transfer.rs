@@ -8,14 +8,14 @@ use super::source::{Session, Source};
 use super::store::{self, Left, Store, Target};
 use super::watch::Started;
 use crate::blocking::{off_thread, while_wanted};
-use crate::dial::{self, Dialer, Family};
+use crate::dial::{self, Dialer, Family, Transport};
 use crate::exit::Failure;
 use crate::tls::Trust;
 use crate::url::Url;
 use anyhow::{Context, anyhow};
 use core::time::Duration;
 use futures_util::FutureExt;
-use noq::{EndpointConfig, TransportConfig};
+use noq::EndpointConfig;
 use pcc_quic::http3;
 use std::sync::Arc;
 use std::time::Instant;
@@ -48,11 +48,11 @@ pub(crate) struct Fetched {
 }
 
 /// Connects as downloads do.
-pub(crate) fn dialer(trust: Trust, transport: Arc<TransportConfig>) -> Dialer {
+pub(crate) fn dialer(trust: Trust, transport: impl Into<Transport>) -> Dialer {
     Dialer {
         alpn: &[http3::ALPN],
         trust,
-        transport,
+        transport: transport.into(),
         endpoint: EndpointConfig::default(),
         timeout: dial::TIMEOUT,
         family: Family::Any,

@@ -165,7 +165,7 @@ impl Test {
         let dialer = Dialer {
             alpn: protocol::client_alpn(wish.then_some(&algorithm)),
             trust: self.trust.clone(),
-            transport: Arc::new(transport),
+            transport: Arc::new(transport).into(),
             endpoint: datagram::endpoint(self.largest_datagram)?,
             timeout: dial::TIMEOUT,
             family: self.family,

@@ -116,7 +116,7 @@ impl Client {
         let dialer = Dialer {
             alpn: &[http3::ALPN],
             trust,
-            transport,
+            transport: transport.into(),
             endpoint: EndpointConfig::default(),
             timeout: dial::TIMEOUT,
             family: Family::V4,

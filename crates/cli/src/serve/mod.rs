@@ -123,7 +123,10 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let (token, secret) = if args.writable { token(args.token_file.as_deref())? } else { (None, None) };
     let sender = args.sender.clone();
     let algorithm = sender.algorithm(None)?;
-    let transport: server::Transport = Arc::new(move |_, windows| sender.transport_of(&algorithm, windows));
+    let paths = sender.paths();
+    let known = paths.clone();
+    let transport: server::Transport =
+        Arc::new(move |address, windows| sender.transport_of(&known.resume(&algorithm, address.ip()), windows));
     let (log, writing) = match lines(&args) {
         Some(lines) => {
             let (log, writing) = Log::to(stdout(), lines);
@@ -158,6 +161,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         _ = interrupt.heard_times(2) => Err(anyhow!("transfers under way were cut off").context(Failure::Partial)),
     };
     drop(server);
+    paths.save();
     if let Some(writing) = writing {
         tokio::task::spawn_blocking(|| writing.finish()).await?;
     }

@@ -123,7 +123,7 @@ impl Bench {
         let dialer = Dialer {
             alpn: &[http3::ALPN],
             trust: self.trust.clone(),
-            transport: Arc::new(transport),
+            transport: Arc::new(transport).into(),
             endpoint: EndpointConfig::default(),
             timeout: TIMEOUT,
             family: Family::Any,
