@@ -4,6 +4,7 @@ use pcc_quic::Algorithm;
 
 /// Who carries the file.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a race has a few")]
 pub(super) enum Carrier {
     /// QUIC with this algorithm.
     Quic(Algorithm),
