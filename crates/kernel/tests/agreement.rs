@@ -129,7 +129,7 @@ fn runs() -> u64 {
 #[test]
 fn the_default_utility_is_climbed_alike() {
     let fair = built_in().find(|about| about.name == "fair").unwrap();
-    let fair = Objective::built_in(&fair);
+    let fair = Objective::built_in(fair);
     let probed: u64 = (0..150 * runs()).map(|seed| live(&control::Law::default(), &fair, seed)).sum();
     assert!(probed > 40_000 * runs(), "{probed}");
 }
@@ -137,7 +137,7 @@ fn the_default_utility_is_climbed_alike() {
 #[test]
 fn other_built_in_utilities_are_climbed_alike() {
     for about in built_in() {
-        let utility = Objective::built_in(&about);
+        let utility = Objective::built_in(about);
         (0..8 * runs()).for_each(|seed| {
             live(&control::Law::default(), &utility, 1000 + seed);
         });
@@ -148,7 +148,7 @@ fn other_built_in_utilities_are_climbed_alike() {
 fn vivace_climbs_any_built_in_utility_alike() {
     let law = control::Law::Vivace(pcc_kernel::vivace());
     for about in built_in() {
-        let utility = Objective::built_in(&about);
+        let utility = Objective::built_in(about);
         let probed: u64 = (0..25 * runs()).map(|seed| live(&law, &utility, 2000 + seed)).sum();
         assert!(probed > 3000 * runs(), "{}: {probed}", about.name);
     }
