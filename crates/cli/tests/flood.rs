@@ -4,7 +4,7 @@
 use bytes::Buf;
 use http::{Request, Response};
 use noq::crypto::rustls::QuicClientConfig;
-use noq::{ClientConfig, Connection, Endpoint, EndpointConfig, VarInt};
+use noq::{ClientConfig, Connection, Endpoint, EndpointConfig, RecvStream, SendStream, VarInt};
 use pcc_quic::http3::{self, RequestStream, Requests};
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PacedRuntime, socket};
@@ -19,6 +19,12 @@ use tokio::time::timeout;
 /// As many as a server takes of one address, and as many requests as it answers at a time on each.
 const CONNECTIONS: usize = 64;
 const REQUESTS: usize = 16;
+
+/// Requests that a client may have begun at a time.
+const STREAMS: usize = 128;
+
+/// What a server takes at all it takes in this time.
+const TAKEN: Duration = Duration::from_secs(2);
 
 /// Addresses that attack: together they have every place.
 const ATTACKERS: u8 = 4;
@@ -143,7 +149,11 @@ fn limited(served: &Path, cert: &Path, key: &Path) -> Child {
     let limits = format!("ulimit -Sn {SOFT_LIMIT} && ulimit -Hn {HARD_LIMIT} && exec \"$@\"");
     let mut command = Command::new("sh");
     command.arg("-c").arg(limits).arg("sh").arg(env!("CARGO_BIN_EXE_pcc"));
-    command.args(["serve", "-l", "127.0.0.1:0", "--json", "-q", "--cert"]).arg(cert).arg("--key").arg(key);
+    command
+        .args(["serve", "-l", "127.0.0.1:0", "--json", "-q", "--writable", "--cert"])
+        .arg(cert)
+        .arg("--key")
+        .arg(key);
     command.arg(served).stdout(Stdio::piped()).spawn().unwrap()
 }
 
@@ -169,57 +179,83 @@ async fn read(mut stream: RequestStream) -> anyhow::Result<(Response<()>, usize)
     Ok((response, bytes))
 }
 
-/// Everything that attackers have open.
-struct Attack {
-    _endpoints: Vec<Endpoint>,
-    connections: Vec<(Requests, Connection)>,
-    _streams: Vec<RequestStream>,
+/// Begins a frame that servers have to skip, and sends as much of it as is taken, but not its end.
+async fn begin_frame(connection: Connection) -> Option<(SendStream, RecvStream)> {
+    let (mut send, answer) = timeout(TAKEN, connection.open_bi()).await.ok()?.ok()?;
+    let header = [0x21, 0x80, 0x00, 0xff, 0xff]; // RFC 9114 §7.2.8, and a length of 65,535
+    let _ = timeout(TAKEN, async { send.write_all(&[&header[..], &[0; 65_000]].concat()).await }).await;
+    Some((send, answer))
 }
 
-/// Each of so many addresses opens all the connections it gets, and on each all requests that are answered at a time.
-async fn attack(server: &Arc<Server>, path: &'static str, accept: &'static str) -> Attack {
-    let endpoints: Vec<_> = (1..=ATTACKERS).map(|last| endpoint(Ipv4Addr::new(127, 0, 1, last))).collect();
-    let (mut connections, mut streams) = (Vec::new(), Vec::new());
-    for endpoint in &endpoints {
-        let entering = (0..CONNECTIONS).map(|_| {
-            let (server, endpoint) = (server.clone(), endpoint.clone());
-            tokio::spawn(async move {
-                let (mut requests, connection) = server.enter(&endpoint, &server.stalled).await?;
-                let mut streams = Vec::new();
+/// What an attacker does on a connection.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Asks as often as is answered at a time, and takes nothing.
+    Stall { path: &'static str, accept: &'static str },
+    /// Begins as many requests as it may, and ends none.
+    HalfHeads,
+}
+
+/// What an attacker has open.
+struct Open {
+    _requests: Requests,
+    connection: Connection,
+    _asked: Vec<RequestStream>,
+    _begun: Vec<(SendStream, RecvStream)>,
+}
+
+impl Kind {
+    async fn open(self, server: Arc<Server>, endpoint: Endpoint) -> Option<Open> {
+        let (mut requests, connection) = server.enter(&endpoint, &server.stalled).await?;
+        let (mut asked, mut begun) = (Vec::new(), Vec::new());
+        match self {
+            Self::Stall { path, accept } => {
                 for _ in 0..REQUESTS {
-                    streams.push(ask(&mut requests, path, accept).await.ok()?);
+                    asked.push(ask(&mut requests, path, accept).await.ok()?);
                 }
-                Some((requests, connection, streams))
-            })
-        });
-        for entered in entering.collect::<Vec<_>>() {
-            if let Ok(Some((requests, connection, asked))) = entered.await {
-                connections.push((requests, connection));
-                streams.extend(asked);
+            }
+            Self::HalfHeads => {
+                let beginning: Vec<_> = (0..STREAMS).map(|_| tokio::spawn(begin_frame(connection.clone()))).collect();
+                for one in beginning {
+                    begun.extend(one.await.ok()?);
+                }
             }
         }
+        Some(Open { _requests: requests, connection, _asked: asked, _begun: begun })
     }
-    Attack { _endpoints: endpoints, connections, _streams: streams }
+}
+
+/// Each of so many addresses opens all the connections it gets.
+async fn attack(server: &Arc<Server>, kind: Kind) -> (Vec<Endpoint>, Vec<Open>) {
+    let endpoints: Vec<_> = (1..=ATTACKERS).map(|last| endpoint(Ipv4Addr::new(127, 0, 1, last))).collect();
+    let mut open = Vec::new();
+    for endpoint in &endpoints {
+        let opening = (0..CONNECTIONS).map(|_| tokio::spawn(kind.open(server.clone(), endpoint.clone())));
+        for opened in opening.collect::<Vec<_>>() {
+            open.extend(opened.await.ok().flatten());
+        }
+    }
+    (endpoints, open)
 }
 
 #[expect(clippy::print_stderr, reason = "the figures are for whoever reads the log")]
-async fn withstands(path: &'static str, accept: &'static str, many: usize) {
+async fn withstands(kind: Kind, many: usize) {
     let server = Arc::new(Server::start(many));
     let alone = server.best_goodput(3, f64::INFINITY).await.expect("nobody else is there");
     let idle = (server.status("VmRSS:"), server.descriptors());
-    let attack = attack(&server, path, accept).await;
+    let (_endpoints, attack) = attack(&server, kind).await;
     timeout(PATIENCE, server.has_answered()).await.expect("the server answers");
     let descriptors = server.descriptors();
     // A busy machine slows some of them down, and an attack all.
     let beside = server.best_goodput(12, alone / 2.0).await;
     let peak = server.status("VmHWM:");
-    let present = attack.connections.iter().filter(|(_, connection)| connection.close_reason().is_none()).count();
+    let present = attack.iter().filter(|open| open.connection.close_reason().is_none()).count();
     eprintln!(
-        "{path} {accept}: {} connections, {present} now; idle {idle:?}; peak {peak} kB, {descriptors} descriptors; \
+        "{kind:?}: {} connections, {present} now; idle {idle:?}; peak {peak} kB, {descriptors} descriptors; \
          goodput alone {alone:.3e} B/s, beside {beside:?}",
-        attack.connections.len(),
+        attack.len(),
     );
-    assert!(attack.connections.len() >= usize::from(ATTACKERS) * CONNECTIONS * 9 / 10, "most of them came in");
+    assert!(attack.len() >= usize::from(ATTACKERS) * CONNECTIONS * 9 / 10, "most of them came in");
     assert!(peak <= MOST_MEMORY_KB, "{peak} kB");
     assert!(descriptors < HARD_LIMIT * 9 / 10, "{descriptors} descriptors");
     let beside = beside.expect("a newcomer has a place and an answer");
@@ -228,15 +264,20 @@ async fn withstands(path: &'static str, accept: &'static str, many: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stalled_downloads_leave_room_for_others() {
-    withstands("/large", "*/*", 0).await;
+    withstands(Kind::Stall { path: "/large", accept: "*/*" }, 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stalled_listings_leave_room_for_others() {
-    withstands("/many/", "application/json", 2000).await;
+    withstands(Kind::Stall { path: "/many/", accept: "application/json" }, 2000).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stalled_pages_leave_room_for_others() {
-    withstands("/many/", "text/html", 10_000).await; // as many as a page shows
+    withstands(Kind::Stall { path: "/many/", accept: "text/html" }, 10_000).await; // as many as a page shows
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn half_a_request_leaves_room_for_others() {
+    withstands(Kind::HalfHeads, 0).await;
 }

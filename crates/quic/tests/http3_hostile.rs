@@ -2,7 +2,11 @@
 
 mod loopback;
 
+use bytes::Bytes;
+use core::future::poll_fn;
+use core::time::Duration;
 use h3::error::Code;
+use h3::quic::{Connection as _, RecvStream as _};
 use http::Request;
 use loopback::{PATIENCE, Paced, Pair, pair};
 use noq::{Connection, ConnectionError, SendStream};
@@ -83,4 +87,41 @@ async fn a_client_keeps_no_frame_of_a_length_that_nobody_needs() {
         assert!(answer.is_err(), "{answer:?}");
         assert_eq!(is_turned_away(&attacker).await, Ok(()), "{kind:#x}");
     }
+}
+
+/// The pieces in which a frame is handed on that comes byte by byte.
+async fn pieces_of(frame: &'static [u8]) -> Vec<usize> {
+    let Pair { client, server, endpoints: _endpoints } = pair(&Algorithm::default(), Paced::ByUs).await;
+    let sending = tokio::spawn(async move {
+        let mut stream = client.open_bi().await.unwrap().0;
+        for byte in frame.chunks(1) {
+            stream.write_all(byte).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        stream.finish().unwrap();
+        stream.stopped().await.unwrap();
+    });
+    let mut server = http3::Connection::new(server);
+    let mut stream: http3::BidiStream<Bytes> = poll_fn(|cx| server.poll_accept_bidi(cx)).await.unwrap();
+    let mut pieces = Vec::new();
+    while let Some(piece) = poll_fn(|cx| stream.poll_data(cx)).await.unwrap() {
+        pieces.push(piece.len());
+    }
+    sending.await.unwrap();
+    pieces
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_head_that_comes_byte_by_byte_is_held_in_one_piece() {
+    const HEAD: [u8; 62] = {
+        let mut head = [0xff; 62];
+        head[0] = HEADERS;
+        head[1] = 60;
+        head
+    };
+    let pieces = timeout(PATIENCE, pieces_of(&HEAD)).await.unwrap();
+    assert_eq!(pieces.iter().sum::<usize>(), HEAD.len());
+    assert!(pieces.len() <= 3, "{pieces:?}");
+    // Cut off, all of it is handed on.
+    assert_eq!(timeout(PATIENCE, pieces_of(&HEAD[..50])).await.unwrap().iter().sum::<usize>(), 50);
 }

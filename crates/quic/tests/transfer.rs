@@ -5,14 +5,14 @@ mod loopback;
 use loopback::notes::Notes;
 use loopback::{PATIENCE, Paced, Pair, pair, pattern};
 use pcc::interval::Report;
-use pcc::units::Rate;
+use pcc::units::{Bytes, Rate};
 use pcc::utility::Utility;
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PccConfig};
 #[cfg(target_os = "linux")]
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
@@ -251,6 +251,41 @@ async fn a_hundred_connections_of_one_rate_send_the_same_amount() {
     });
     let alike = alike.await;
     assert!(alike.is_ok(), "one sent {least} bytes while another sent {most}");
+}
+
+/// What can be written to somebody who acknowledges it at 1 Mbit/s, within a second, while `granted` bytes are.
+async fn written_in_a_second(granted: u64) -> usize {
+    let Pair { client, server: _server, endpoints: _endpoints } =
+        pair(&Algorithm::Fixed(Rate::from_mbit(1.0)), Paced::ByUs).await;
+    client.set_send_window(0);
+    let asked = Arc::new(AtomicU64::new(0));
+    let seen = asked.clone();
+    let grant = move |wanted: Bytes| {
+        seen.fetch_max(wanted.get(), Relaxed);
+        Bytes::new(granted.min(wanted.get()))
+    };
+    let sharing = tokio::spawn(transport::share_send_window(client.weak_handle(), Windows::default(), grant));
+    let mut stream = client.open_uni().await.unwrap();
+    let mut written = 0;
+    let _ = timeout(Duration::from_secs(1), async {
+        loop {
+            stream.write_all(&[0; 4096]).await.unwrap();
+            written += 4096;
+        }
+    })
+    .await;
+    assert!(asked.load(Relaxed) >= 400 << 10, "it asks for what the path needs");
+    client.close(0_u32.into(), b"");
+    timeout(PATIENCE, sharing).await.expect("ends with the connection").unwrap();
+    written
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_more_is_written_ahead_than_was_granted() {
+    let (little, more) = tokio::join!(written_in_a_second(0), written_in_a_second(300 << 10));
+    // A second at 125 KB/s is acknowledged, and what was granted is under way.
+    assert!((64 << 10..400_000).contains(&little), "{little}");
+    assert!((300 << 10..700_000).contains(&more), "{more}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -21,8 +21,8 @@ const PART: usize = 32 << 10;
 /// A piece of a body that moves: a trip to another thread costs as much as hashing or sending some 20 KB.
 pub(super) const LARGE: usize = 512 << 10;
 
-/// What all bodies may hold beyond a small piece each: a quarter of the memory that a server may take. Unit: bytes.
-pub(super) const MOST_AHEAD: u64 = 128 << 20;
+/// What all bodies may hold beyond a small piece each: a fifth of the memory that a server may take. Unit: bytes.
+pub(super) const MOST_AHEAD: u64 = 96 << 20;
 
 /// A client that takes each [`PART`] in this time takes what is read ahead for it, too: 1 Mbit/s.
 const QUICK: Duration = Duration::from_millis(250);

@@ -1,19 +1,21 @@
 //! One connection: its requests, side by side, to its end.
 
 use super::answer::{self, Broken, Outcome};
+use super::budget::{Budget, Lease};
 use super::files;
 use super::guests::{Guest, network};
 use super::log::Served;
 use super::path::{SafePath, Unsafe};
-use super::server::{HANDSHAKE, Service, told};
+use super::server::{HANDSHAKE, REQUESTS_WINDOW, Service, told};
 use super::upload;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use h3::error::Code;
-use http::{Method, Request, StatusCode, header};
+use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use noq::{Connection, VarInt};
 use pcc_quic::http3::{self, Deliveries, ResponseStream};
-use std::sync::Arc;
+use pcc_quic::transport::Windows;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -22,6 +24,9 @@ use tokio::time::timeout;
 /// Requests that are read and answered side by side: enough to fill the gaps between small files, and a bound for what
 /// is held of their heads and read ahead of their bodies. Further ones wait unread.
 const AT_A_TIME: usize = 16;
+
+/// Heads of requests that are read side by side: what has come of each is held, up to 64 KiB.
+const HEADS_AT_A_TIME: usize = 4;
 
 /// From a request's turn to the end of its head.
 const HEAD: Duration = Duration::from_secs(30);
@@ -35,6 +40,9 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// A client that is there takes the few bytes of a goodbye in this time, also behind what it has not read yet.
 const GOODBYE: Duration = Duration::from_secs(10);
 
+/// Bytes of the path of a refused request that the log has room for.
+const LOGGED: usize = 1000;
+
 /// Said to a client for whom it is too late.
 const STOPPED: &[u8] = b"the server was stopped";
 
@@ -45,12 +53,25 @@ const OTHERS_WAIT: &[u8] = b"others wait for this place";
 pub(super) struct Asker {
     pub(super) connection: Connection,
     pub(super) address: SocketAddr,
+    /// What it may send beyond requests, once it has shown that it may upload.
+    uploads: OnceLock<Lease>,
 }
 
 impl Asker {
     /// Whose turns it is to have work done.
     pub(super) fn network(&self) -> IpAddr {
         network(self.address.ip())
+    }
+
+    /// Lets it send as much unread as an upload needs, and as there is room for, until the connection ends: credit that was
+    /// given cannot be taken back.
+    pub(super) fn may_upload(&self, unwritten: &Budget) {
+        self.uploads.get_or_init(|| {
+            let mut lease = unwritten.none(self.network());
+            let window = u64::from(REQUESTS_WINDOW) + lease.grow_to(Windows::default().bytes().get());
+            self.connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
+            lease
+        });
     }
 }
 
@@ -80,8 +101,9 @@ pub(super) async fn serve(
             return connection.close(code(Code::H3_STREAM_CREATION_ERROR), b"no leave to open the streams of HTTP/3");
         }
     };
-    let asker = Arc::new(Asker { connection, address: peer });
+    let asker = Arc::new(Asker { connection, address: peer, uploads: OnceLock::new() });
     let turns = Arc::new(Semaphore::new(AT_A_TIME));
+    let heads = Arc::new(Semaphore::new(HEADS_AT_A_TIME));
     let mut requests = JoinSet::new();
     let mut leaving = false;
     loop {
@@ -89,11 +111,14 @@ pub(super) async fn serve(
             accepted = http.accept() => match accepted {
                 Ok(Some(request)) => {
                     guest.works();
-                    let (service, asker, turns) = (service.clone(), asker.clone(), turns.clone());
+                    let (service, asker, turns, heads) = (service.clone(), asker.clone(), turns.clone(), heads.clone());
                     requests.spawn(async move {
                         // Never closed, so there is always a permit to come.
                         let _turn = turns.acquire().await;
-                        match timeout(HEAD, request.resolve_request()).await {
+                        let reading = heads.acquire().await;
+                        let read = timeout(HEAD, request.resolve_request()).await;
+                        drop(reading);
+                        match read {
                             Ok(Ok((request, stream))) => handle(&service, &asker, request, stream).await,
                             Ok(Err(error)) => tracing::debug!(%peer, %error, "no request"),
                             Err(_) => tracing::debug!(%peer, "a request's head took too long"),
@@ -157,11 +182,21 @@ fn code(code: Code) -> VarInt {
     VarInt::from_u64(code.value()).unwrap_or(VarInt::MAX)
 }
 
-async fn handle(service: &Service, asker: &Asker, request: Request<()>, mut stream: ResponseStream) {
+async fn handle(service: &Service, asker: &Asker, mut request: Request<()>, mut stream: ResponseStream) {
     let started = Instant::now();
+    let lease = service.requests.lease(asker.network(), 1);
+    if lease.is_none() {
+        forget(&mut request);
+    }
     // What leads to a private directory is in no log.
     let path = service.privacy.open(request.uri().path());
-    let outcome = answer(service, asker, &request, path, &mut stream).await;
+    let outcome = match lease {
+        Some(_lease) => answer(service, asker, &request, path, &mut stream).await,
+        None => {
+            let why = "too many requests from this network are under way: ask again later";
+            answer::refuse_for_now(&mut stream, why).await
+        }
+    };
     let seconds = started.elapsed().as_secs_f64();
     let (status, bytes, error) = match &outcome {
         Ok(outcome) => (outcome.status.as_u16(), outcome.bytes, outcome.cut.as_ref().map(ToString::to_string)),
@@ -180,6 +215,14 @@ async fn handle(service: &Service, asker: &Asker, request: Request<()>, mut stre
     });
 }
 
+/// Keeps of a request that will be refused only what the log needs: its client may never take the refusal.
+fn forget(request: &mut Request<()>) {
+    *request.headers_mut() = HeaderMap::new();
+    if request.uri().path().len() > LOGGED {
+        *request.uri_mut() = Uri::from_static("/a-path-of-more-than-1000-bytes");
+    }
+}
+
 async fn answer(
     service: &Service,
     asker: &Asker,
@@ -187,10 +230,6 @@ async fn answer(
     path: Option<&str>,
     stream: &mut ResponseStream,
 ) -> Result<Outcome, Broken> {
-    let Some(_lease) = service.requests.lease(asker.network(), 1) else {
-        let why = "too many requests from this network are under way: ask again later";
-        return answer::refuse_for_now(stream, why).await;
-    };
     let Some(path) = path else { return answer::refuse(stream, StatusCode::NOT_FOUND, "no such file").await };
     let path = match SafePath::parse(path) {
         Ok(path) => path,

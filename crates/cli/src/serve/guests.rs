@@ -1,8 +1,7 @@
-//! How many may be connected, who goes when others wait, and how much memory each may use.
+//! How many may be connected, and who goes when others wait.
 
 use core::net::{IpAddr, Ipv6Addr};
 use core::time::Duration;
-use pcc_quic::transport::Windows;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -15,10 +14,6 @@ pub(crate) struct Guests {
     most_of_one: usize,
     book: Arc<Mutex<Book>>,
 }
-
-/// Connections that get windows for the fastest paths. Sixteen of them may hold 1 GB; all others together, at 1/16 of a
-/// window each, about as much again.
-const FIRST_CLASS: usize = 16;
 
 /// Handshakes under way with clients that have not shown yet that their address is theirs. Further ones are asked to,
 /// which costs them a round trip (RFC 9000 §8.1.2). Until then they count for nobody: else whoever forges addresses could
@@ -57,7 +52,6 @@ pub(super) enum Admission {
 #[derive(Debug)]
 pub(super) struct Guest {
     number: u64,
-    first_class: bool,
     leave: Arc<Notify>,
     guests: Guests,
 }
@@ -84,12 +78,11 @@ impl Guests {
         if proven && !book.has_room(self, network) {
             return Admission::Full;
         }
-        let first_class = book.present.len() < FIRST_CLASS;
         let (number, leave) = (book.number, Arc::new(Notify::new()));
         book.number += 1;
         let present = Present { network, proven, resting_since: proven.then(Instant::now), leave: leave.clone() };
         book.present.insert(number, present);
-        Admission::Welcome(Guest { number, first_class, leave, guests: self.clone() })
+        Admission::Welcome(Guest { number, leave, guests: self.clone() })
     }
 }
 
@@ -110,7 +103,7 @@ impl Book {
             .filter_map(|(number, present)| Some((present.resting_since?, *number)))
             .filter(|(since, _)| since.elapsed() >= RESTED);
         let rested = rested.min().map(|(_, number)| number);
-        let Some(number) = rested.or_else(|| (of_one < guests.most_of_one).then(|| self.of_the_largest(of_one))?)
+        let Some(number) = rested.or_else(|| (of_one < guests.most_of_one).then(|| self.of_the_largest(network))?)
         else {
             return false;
         };
@@ -122,20 +115,25 @@ impl Book {
 }
 
 impl Book {
-    /// Of the network that has most connections the one that rests longest, or else the newest: if it has so many more
-    /// than the `own` of who wants in that it is not its turn next.
-    fn of_the_largest(&self, own: usize) -> Option<u64> {
+    /// Of the network, or else of the site, that has most connections the one that rests longest, or else the newest: if it
+    /// has so many more than that of the newcomer that it is not its turn next.
+    fn of_the_largest(&self, newcomer: IpAddr) -> Option<u64> {
+        [|network| network, site].into_iter().find_map(|group: fn(IpAddr) -> IpAddr| self.of_largest(group, newcomer))
+    }
+
+    fn of_largest(&self, group: fn(IpAddr) -> IpAddr, newcomer: IpAddr) -> Option<u64> {
         let known = || self.present.iter().filter(|(_, present)| present.proven);
         let mut counts = HashMap::<IpAddr, usize>::new();
-        known().for_each(|(_, present)| *counts.entry(present.network).or_default() += 1);
-        let (network, count) = counts.into_iter().max_by_key(|(network, count)| (*count, *network))?;
+        known().for_each(|(_, present)| *counts.entry(group(present.network)).or_default() += 1);
+        let own = counts.get(&group(newcomer)).copied().unwrap_or(0);
+        let (largest, count) = counts.into_iter().max_by_key(|(group, count)| (*count, *group))?;
         if count < own + 2 {
             return None;
         }
         let order = |(number, present): &(&u64, &Present)| {
             (present.resting_since.is_none(), present.resting_since, core::cmp::Reverse(**number))
         };
-        known().filter(|(_, present)| present.network == network).min_by_key(order).map(|(number, _)| *number)
+        known().filter(|(_, present)| group(present.network) == largest).min_by_key(order).map(|(number, _)| *number)
     }
 }
 
@@ -173,12 +171,6 @@ impl Guest {
     pub(super) async fn must_leave(&self) {
         self.leave.notified().await;
     }
-
-    /// The windows the server can afford for it.
-    pub(super) fn windows(&self) -> Windows {
-        let full = Windows::default();
-        if self.first_class { full } else { Windows { rate: full.rate * (1.0 / 16.0), ..full } }
-    }
 }
 
 impl Drop for Guest {
@@ -191,6 +183,14 @@ impl Drop for Guest {
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 72 << 72).into(),
+        v4 => v4,
+    }
+}
+
+/// What one organisation can hold many networks of: an IPv6 /48.
+pub(super) fn site(network: IpAddr) -> IpAddr {
+    match network {
+        IpAddr::V6(network) => Ipv6Addr::from_bits(network.to_bits() >> 80 << 80).into(),
         v4 => v4,
     }
 }
@@ -273,6 +273,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_site_with_many_networks_gives_way_to_others() {
+        let guests = Guests::new(4, 4);
+        let many: Vec<_> = (0..4).map(|n| enter(&guests, &format!("2001:db8:0:{n}00::1")).unwrap()).collect();
+        many.iter().for_each(Guest::works);
+        assert!(enter(&guests, "2001:db8:0:400::1").is_none(), "they have enough");
+        let other = enter(&guests, "2001:db8:1::1").expect("there is a place");
+        assert!(has_left(&many[3]).await && !has_left(&many[0]).await && !has_left(&other).await);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn whoever_has_too_many_makes_room_for_their_own() {
         let guests = Guests::new(10, 2);
         let other = enter(&guests, "10.0.0.1").unwrap();
@@ -307,14 +317,5 @@ mod tests {
         let _known = [(); 2].map(|()| enter(&guests, "10.0.0.1").unwrap());
         assert!(matches!(guests.enter(address("10.0.0.2"), false), Admission::Unproven));
         assert!(enter(&guests, "10.0.0.2").is_some());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_memory_of_all_connections_is_bounded() {
-        let guests = Guests::new(256, 256);
-        let present: Vec<_> = (0..256).map(|_| enter(&guests, "10.0.0.1").unwrap()).collect();
-        let total: u64 = present.iter().map(|guest| guest.windows().bytes().get()).sum();
-        assert!(total < 2 << 30, "{total} bytes");
-        assert_eq!(present[0].windows(), Windows::default());
     }
 }

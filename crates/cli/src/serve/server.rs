@@ -1,11 +1,11 @@
 //! Accepts connections and their requests, within limits.
 
 use super::body;
-use super::budget::Budget;
+use super::budget::{self, Budget};
 use super::connection;
 use super::descriptors;
 use super::digest::Digests;
-use super::guests::{Admission, Guests};
+use super::guests::{Admission, Guests, network};
 use super::log::Log;
 use super::privacy::Privacy;
 use super::root::Root;
@@ -15,8 +15,9 @@ use anyhow::Context;
 use core::time::Duration;
 use noq::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig};
 use noq_proto::HashedConnectionIdGenerator;
+use pcc::units::Bytes;
 use pcc_quic::http3;
-use pcc_quic::transport::{Windows, tune_send_window};
+use pcc_quic::transport::{UNSHARED_SEND_WINDOW, Windows, share_send_window};
 use pcc_quic::{PacedRuntime, socket};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -71,12 +72,18 @@ pub(super) struct Service {
     pub(super) requests: Budget,
     /// Bytes held for bodies: read ahead of what clients have taken, and names of pages.
     pub(super) ahead: Budget,
+    /// Bytes that connections may have sent and not heard of, beyond the least.
+    pub(super) sent: Budget,
+    /// Bytes of uploads that connections may have to write yet.
+    pub(super) unwritten: Budget,
     pub(super) uploads: Option<Uploads>,
     pub(super) log: Log,
 }
 
-/// Bytes of requests, all together and each, that a client may send unread where it can upload nothing.
-const REQUESTS_WINDOW: u32 = 1 << 20;
+/// Bytes of requests that a client may send unread, as long as it has not shown that it may upload.
+pub(super) const REQUESTS_WINDOW: u32 = 256 << 10;
+
+/// Bytes of each request that a client may send unread where nobody can upload.
 const REQUEST_WINDOW: u32 = 128 << 10;
 
 /// A handshake that takes longer has failed; the client's patience is the same.
@@ -92,6 +99,8 @@ pub(crate) fn start(options: Options) -> anyhow::Result<Server> {
         digests: Digests::default(),
         requests: Budget::new(descriptors::requests()),
         ahead: Budget::new(body::MOST_AHEAD),
+        sent: Budget::new(budget::MOST_SENT),
+        unwritten: Budget::new(budget::MOST_UNWRITTEN),
         uploads: options.token.map(Uploads::new),
         log: options.log,
     });
@@ -189,11 +198,12 @@ impl Host {
             }
         };
         let mut config = self.config.clone();
-        let windows = guest.windows();
+        let windows = Windows::default();
         let mut transport = (self.transport)(address, &windows);
+        // Requests are small; nobody needs to hold what a stranger sends.
+        transport.receive_window(REQUESTS_WINDOW.into()).send_window(UNSHARED_SEND_WINDOW);
         if self.service.uploads.is_none() {
-            // Requests are small; nobody needs to hold what a stranger sends.
-            transport.receive_window(REQUESTS_WINDOW.into()).stream_receive_window(REQUEST_WINDOW.into());
+            transport.stream_receive_window(REQUEST_WINDOW.into());
         }
         config.transport_config(Arc::new(transport));
         let connecting = match incoming.accept_with(Arc::new(config)) {
@@ -208,7 +218,9 @@ impl Host {
             let _alive = alive;
             match tokio::time::timeout(HANDSHAKE, connecting).await {
                 Ok(Ok(connection)) => {
-                    tokio::spawn(tune_send_window(connection.weak_handle(), windows));
+                    let mut sent = service.sent.none(network(address.ip()));
+                    let grant = move |wanted: Bytes| Bytes::new(sent.grow_to(wanted.get()));
+                    tokio::spawn(share_send_window(connection.weak_handle(), windows, grant));
                     connection::serve(service, connection, address, guest, closing).await;
                 }
                 Ok(Err(error)) => tracing::debug!(%address, %error, "no connection"),

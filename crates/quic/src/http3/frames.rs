@@ -2,7 +2,7 @@
 //!
 //! `h3` keeps a frame until all of it is there, whatever length its header declares, and a frame that it does not know
 //! even to throw it away: a peer that declares 2^40 bytes could make it keep them all. So the bytes are looked at on
-//! their way to it, and a stream with such a frame goes no further (RFC 9114 §10.5). Only DATA is handed on as it comes,
+//! their way to it, and a stream with such a frame goes no further (RFC 9114 §10.5). Smaller ones are put together first. Only DATA is handed on as it comes,
 //! so it may have any length.
 
 use super::MAX_HEADER_BYTES;
@@ -40,6 +40,7 @@ enum At {
         length: Number,
     },
     Payload {
+        kind: u64,
         left: u64,
     },
     /// `h3` does not read frames here.
@@ -57,10 +58,11 @@ impl Frames {
         Self { at: At::StreamType(Number::NONE) }
     }
 
-    /// Goes on over the next bytes.
+    /// Goes on over the next bytes, and answers how many are missing of a frame that is of use only as a whole, as far as its
+    /// length is known.
     ///
     /// Errors: they are the header of a frame that would be held and is too large for that.
-    pub(super) fn pass(&mut self, mut bytes: &[u8]) -> Result<(), TooLarge> {
+    pub(super) fn pass(&mut self, mut bytes: &[u8]) -> Result<usize, TooLarge> {
         while !bytes.is_empty() {
             self.at = match self.at {
                 At::StreamType(mut number) => match number.read(&mut bytes) {
@@ -75,21 +77,28 @@ impl Frames {
                 At::Length { kind, mut length } => match length.read(&mut bytes) {
                     Some(length) if kind != DATA && length > LARGEST => return Err(TooLarge { kind, length }),
                     Some(0) => At::FrameType(Number::NONE),
-                    Some(left) => At::Payload { left },
+                    Some(left) => At::Payload { kind, left },
                     None => At::Length { kind, length },
                 },
-                At::Payload { left } => {
+                At::Payload { kind, left } => {
                     let here = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                     bytes = &bytes[here..];
                     match left - here as u64 {
                         0 => At::FrameType(Number::NONE),
-                        left => At::Payload { left },
+                        left => At::Payload { kind, left },
                     }
                 }
-                At::Opaque => return Ok(()),
+                At::Opaque => return Ok(0),
             };
         }
-        Ok(())
+        Ok(self.missing())
+    }
+
+    fn missing(&self) -> usize {
+        match self.at {
+            At::Payload { kind, left } if kind != DATA => usize::try_from(left).unwrap_or(usize::MAX),
+            _ => 0,
+        }
     }
 }
 
@@ -155,7 +164,7 @@ mod tests {
 
     /// What comes of `bytes`, handed over in pieces of that size.
     fn passed(mut frames: Frames, bytes: &[u8], piece: usize) -> Result<(), TooLarge> {
-        bytes.chunks(piece).try_for_each(|piece| frames.pass(piece))
+        bytes.chunks(piece).try_for_each(|piece| frames.pass(piece).map(|_| ()))
     }
 
     #[test]
@@ -182,6 +191,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_missing_of_a_frame_is_known_but_for_data() {
+        let mut frames = Frames::of_request();
+        let missing = [header(HEADERS, 300), vec![0; 299], vec![0; 1], header(DATA, 300), vec![0; 1]];
+        assert_eq!(missing.map(|bytes| frames.pass(&bytes)), [Ok(300), Ok(1), Ok(0), Ok(0), Ok(0)]);
     }
 
     #[test]

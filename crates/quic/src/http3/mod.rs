@@ -32,8 +32,8 @@ use h3::error::ConnectionError;
 pub const ALPN: &[u8] = b"h3";
 
 /// Bytes of header fields accepted in one message, counted as RFC 9114 §4.2.2 does: far above what browsers and file
-/// tools send, far below what would hurt to hold for each of a connection's streams.
-pub const MAX_HEADER_BYTES: u64 = 64 << 10;
+/// tools send, and what other servers accept. What has come of a message's head is held, up to twice this.
+pub const MAX_HEADER_BYTES: u64 = 32 << 10;
 
 /// Sends requests on a connection; cloneable, so that requests run side by side.
 pub type Requests = h3::client::SendRequest<OpenStreams, Bytes>;

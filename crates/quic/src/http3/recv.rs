@@ -1,9 +1,9 @@
 //! The receiving half of a stream.
 
 use super::error;
-use super::frames::Frames;
+use super::frames::{Frames, TooLarge};
 use bytes::Bytes;
-use core::fmt;
+use core::{fmt, mem};
 use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId};
 use noq::WeakConnectionHandle;
@@ -19,28 +19,45 @@ pub struct RecvStream {
     /// Read and not yet asked for, in reverse order.
     read: Vec<Bytes>,
     frames: Frames,
+    /// The beginning of a frame whose end is missing. `h3` would keep it in pieces, each of which holds a whole packet.
+    begun: Vec<u8>,
     connection: WeakConnectionHandle,
 }
 
 impl RecvStream {
     pub(super) fn new(stream: noq::RecvStream, frames: Frames, connection: WeakConnectionHandle) -> Self {
-        Self { stream, read: Vec::new(), frames, connection }
+        Self { stream, read: Vec::new(), frames, begun: Vec::new(), connection }
     }
 
-    /// Hands `bytes` on, unless they announce more than `h3` may hold.
-    fn checked(&mut self, bytes: Bytes) -> Result<Bytes, StreamErrorIncoming> {
+    /// What `h3` gets once `bytes` have come, unless they announce more than may be held.
+    fn pass(&mut self, bytes: Bytes) -> Result<Option<Bytes>, StreamErrorIncoming> {
         match self.frames.pass(&bytes) {
-            Ok(()) => Ok(bytes),
-            Err(too_large) => {
-                let reason = too_large.to_string();
-                // `h3` would close with its own internal error: the first reason is the one that the peer hears.
-                if let Some(connection) = self.connection.upgrade() {
-                    connection.close(error::code(Code::H3_EXCESSIVE_LOAD.value()), reason.as_bytes());
-                }
-                self.read.clear();
-                Err(error::fatal(&reason))
+            Ok(0) if self.begun.is_empty() => Ok(Some(bytes)),
+            Ok(missing) => {
+                self.hold(&bytes, missing);
+                Ok((missing == 0).then(|| mem::take(&mut self.begun).into()))
             }
+            Err(too_large) => Err(self.refuse(&too_large)),
         }
+    }
+
+    /// Appends to the frame that has begun, of which so many bytes are missing then.
+    fn hold(&mut self, bytes: &[u8], missing: usize) {
+        if self.begun.capacity() - self.begun.len() < bytes.len() {
+            // Twice as much, but never more than the frame has.
+            self.begun.reserve_exact(bytes.len() + missing.min(self.begun.len()));
+        }
+        self.begun.extend_from_slice(bytes);
+    }
+
+    fn refuse(&mut self, too_large: &TooLarge) -> StreamErrorIncoming {
+        let reason = too_large.to_string();
+        // `h3` would close with its own internal error: the first reason is the one that the peer hears.
+        if let Some(connection) = self.connection.upgrade() {
+            connection.close(error::code(Code::H3_EXCESSIVE_LOAD.value()), reason.as_bytes());
+        }
+        self.read.clear();
+        error::fatal(&reason)
     }
 }
 
@@ -48,14 +65,22 @@ impl quic::RecvStream for RecvStream {
     type Buf = Bytes;
 
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        if self.read.is_empty() {
-            let mut chunks = [const { Bytes::new() }; AT_ONCE];
-            // Made anew for each poll: the future holds nothing but the stream, which is where the waker is registered.
-            let count = ready!(pin!(self.stream.read_many_chunks(&mut chunks)).poll(cx)).map_err(error::read)?;
-            self.read.extend(chunks.into_iter().take(count.unwrap_or(0)).rev());
+        loop {
+            if self.read.is_empty() {
+                let mut chunks = [const { Bytes::new() }; AT_ONCE];
+                // Made anew for each poll: the future holds nothing but the stream, which is where the waker is registered.
+                let count = ready!(pin!(self.stream.read_many_chunks(&mut chunks)).poll(cx)).map_err(error::read)?;
+                self.read.extend(chunks.into_iter().take(count.unwrap_or(0)).rev());
+            }
+            let Some(bytes) = self.read.pop() else {
+                // The end. A frame without its own is for `h3` to refuse.
+                let begun = mem::take(&mut self.begun);
+                return Poll::Ready(Ok((!begun.is_empty()).then(|| begun.into())));
+            };
+            if let Some(bytes) = self.pass(bytes)? {
+                return Poll::Ready(Ok(Some(bytes)));
+            }
         }
-        let next = self.read.pop();
-        Poll::Ready(next.map(|bytes| self.checked(bytes)).transpose())
     }
 
     fn stop_sending(&mut self, error_code: u64) {

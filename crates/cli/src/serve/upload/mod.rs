@@ -95,6 +95,7 @@ pub(super) async fn answer(
         let builder = response(StatusCode::UNAUTHORIZED).header(header::WWW_AUTHENTICATE, "Bearer");
         return answer::refuse_with(stream, builder, "uploads need the token that the server was given").await;
     }
+    asker.may_upload(&service.unwritten);
     if request.method() == Method::PUT && path.directory {
         return make_directory(service, path, stream).await;
     }
