@@ -16,8 +16,14 @@ fn main() -> std::io::Result<()> {
     let compiler = Command::new(variable("RUSTC")).arg("-vV").output()?.stdout;
     let how = ["TARGET", "PROFILE", "OPT_LEVEL", "CARGO_ENCODED_RUSTFLAGS"].map(variable).join("\n");
     let how = String::from_utf8_lossy(&compiler) + how.as_str();
-    for name in ["Cargo.lock", "Cargo.toml", "vendor/noq-proto/patched", "crates/core/src/units.rs", "crates/quic/src"]
-    {
+    for name in [
+        "Cargo.lock",
+        "Cargo.toml",
+        "vendor/noq/patched",
+        "vendor/noq-proto/patched",
+        "crates/core/src/units.rs",
+        "crates/quic/src",
+    ] {
         println!("cargo::rerun-if-changed={}", root.join(name).display());
     }
     for name in ["build.rs", "commit.rs", "stack.rs", "Cargo.toml", "../quic/Cargo.toml", "../core/Cargo.toml", "src"] {

@@ -6,9 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The QUIC stack, and what `pcc perf` is made of: of the core the units alone.
-const STACK: [&str; 10] = [
+const STACK: [&str; 12] = [
     "Cargo.lock",
     "Cargo.toml",
+    "vendor/noq/patched/Cargo.toml",
+    "vendor/noq/patched/src",
     "vendor/noq-proto/patched/Cargo.toml",
     "vendor/noq-proto/patched/src",
     "crates/core/Cargo.toml",

@@ -151,8 +151,9 @@ enum Failure {
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 fn report(error: &io::Error, transmit: &Transmit<'_>, reported: &mut Option<Instant>) {
-    // A probe for a larger MTU is meant to find that out.
-    if is_msg_size_err(error) || reported.is_some_and(|at| at.elapsed() < REPORT_INTERVAL) {
+    // A probe for a larger MTU is meant to find that out; it goes alone.
+    let is_probe = is_msg_size_err(error) && transmit.segment_size.is_none();
+    if is_probe || reported.is_some_and(|at| at.elapsed() < REPORT_INTERVAL) {
         return;
     }
     *reported = Some(Instant::now());

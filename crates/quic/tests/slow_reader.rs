@@ -7,7 +7,7 @@ use pcc_quic::Algorithm;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Some 39,000 packets, nearly the whole window: more than a receiver keeps apart (see vendor/noq-proto/README.md).
+/// Some 39,000 packets, nearly the whole window: more than a receiver keeps apart (see vendor/README.md).
 const BYTES: usize = 55_000_000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

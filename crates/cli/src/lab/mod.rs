@@ -127,8 +127,9 @@ mod tests {
         for name in ["Cargo.lock", "Cargo.toml", "crates/core/src/units.rs"] {
             write(name, "1");
         }
-        for name in ["vendor/noq-proto/patched/Cargo.toml", "vendor/noq-proto/patched/src/lib.rs"] {
-            write(name, "1");
+        for name in ["noq", "noq-proto"] {
+            write(&format!("vendor/{name}/patched/Cargo.toml"), "1");
+            write(&format!("vendor/{name}/patched/src/lib.rs"), "1");
         }
         for name in ["crates/quic/src/pace/gate.rs", "crates/cli/src/perf/client.rs", "crates/cli/src/main.rs"] {
             write(name, "1");
@@ -157,9 +158,12 @@ mod tests {
         write("Cargo.lock", &package(2));
         assert_ne!(hash("-O"), first, "another version of a dependency");
         write("Cargo.lock", &package(1));
-        for part in
-            ["crates/quic/src/pace/gate.rs", "crates/cli/src/perf/client.rs", "vendor/noq-proto/patched/src/lib.rs"]
-        {
+        for part in [
+            "crates/quic/src/pace/gate.rs",
+            "crates/cli/src/perf/client.rs",
+            "vendor/noq/patched/src/lib.rs",
+            "vendor/noq-proto/patched/src/lib.rs",
+        ] {
             write(part, "2");
             assert_ne!(hash("-O"), first, "{part}");
             write(part, "1");

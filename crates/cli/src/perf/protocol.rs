@@ -7,6 +7,7 @@
 
 use super::side::Counter;
 use crate::throttle::Throttle;
+use bytes::Bytes;
 use noq::crypto::rustls::HandshakeData;
 use noq::{Connection, ConnectionError, ReadError, ReadExactError, RecvStream, SendStream, VarInt, WriteError};
 use pcc_quic::Algorithm;
@@ -210,7 +211,7 @@ pub(super) async fn fill(
             if let Some(throttle) = throttle {
                 throttle.wait(part).await;
             }
-            stream.write(&ZEROS[..part]).await
+            stream.write_many_chunks(&mut &mut [Bytes::from_static(&ZEROS[..part])][..]).await
         };
         let written = tokio::select! {
             biased;

@@ -58,10 +58,10 @@ impl Clone for OpenStreams {
 }
 
 impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
-    type BidiStream = BidiStream<B>;
-    type SendStream = SendStream<B>;
+    type BidiStream = BidiStream;
+    type SendStream = SendStream;
 
-    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<BidiStream<B>, StreamErrorIncoming>> {
+    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<BidiStream, StreamErrorIncoming>> {
         let connection = &self.connection;
         let opened = ready!(self.bidi.poll(cx, || {
             let connection = connection.clone();
@@ -71,7 +71,7 @@ impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
         Poll::Ready(opened.map_err(error::lost))
     }
 
-    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<SendStream<B>, StreamErrorIncoming>> {
+    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<SendStream, StreamErrorIncoming>> {
         let connection = &self.connection;
         let opened = ready!(self.send.poll(cx, || {
             let connection = connection.clone();
@@ -126,7 +126,7 @@ impl<B: Buf> quic::Connection<B> for Connection {
         Poll::Ready(accepted.map_err(error::connection))
     }
 
-    fn poll_accept_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<BidiStream<B>, ConnectionErrorIncoming>> {
+    fn poll_accept_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<BidiStream, ConnectionErrorIncoming>> {
         let connection = &self.open.connection;
         let accepted = ready!(self.bidi.poll(cx, || {
             let connection = connection.clone();
@@ -142,15 +142,15 @@ impl<B: Buf> quic::Connection<B> for Connection {
 }
 
 impl<B: Buf> quic::OpenStreams<B> for Connection {
-    type BidiStream = BidiStream<B>;
-    type SendStream = SendStream<B>;
+    type BidiStream = BidiStream;
+    type SendStream = SendStream;
 
-    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<BidiStream<B>, StreamErrorIncoming>> {
-        self.open.poll_open_bidi(cx)
+    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<BidiStream, StreamErrorIncoming>> {
+        quic::OpenStreams::<B>::poll_open_bidi(&mut self.open, cx)
     }
 
-    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<SendStream<B>, StreamErrorIncoming>> {
-        self.open.poll_open_send(cx)
+    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<SendStream, StreamErrorIncoming>> {
+        quic::OpenStreams::<B>::poll_open_send(&mut self.open, cx)
     }
 
     fn close(&mut self, code: Code, reason: &[u8]) {

@@ -39,13 +39,13 @@ pub const MAX_HEADER_BYTES: u64 = 32 << 10;
 pub type Requests = h3::client::SendRequest<OpenStreams, Bytes>;
 
 /// A client's request while it is under way.
-pub type RequestStream = h3::client::RequestStream<BidiStream<Bytes>, Bytes>;
+pub type RequestStream = h3::client::RequestStream<BidiStream, Bytes>;
 
 /// The server's side of a connection.
 pub type Server = h3::server::Connection<Connection, Bytes>;
 
 /// The server's side of a request while it is under way.
-pub type ResponseStream = h3::server::RequestStream<BidiStream<Bytes>, Bytes>;
+pub type ResponseStream = h3::server::RequestStream<BidiStream, Bytes>;
 
 /// Opens HTTP/3 on a client's connection.
 ///
