@@ -1,0 +1,96 @@
+//! PCC over quinn and over noq, on the same paths in virtual time.
+//!
+//! The table of docs/library.md: `cargo test --release -p pcc-quinn --test paths -- --ignored --nocapture`.
+
+mod virtual_time;
+
+use std::time::{Duration, Instant};
+use virtual_time::{Achieved, noq_stack, quinn_stack, run};
+
+/// Name, path, and the seconds that a run of the table takes.
+const PATHS: [(&str, &str, u64); 8] = [
+    ("loss of 1 %", "rate=100Mbit,rtt=30ms,loss=1%,buffer=375KB", 20),
+    ("loss of 4 %", "rate=100Mbit,rtt=30ms,loss=4%,buffer=375KB", 20),
+    ("satellite, buffer 1 MB", "rate=42Mbit,rtt=800ms,loss=0.74%,buffer=1MB", 100),
+    ("satellite, buffer 30 KB", "rate=42Mbit,rtt=800ms,loss=0.74%,buffer=30KB", 100),
+    ("satellite, buffer 15 KB", "rate=42Mbit,rtt=800ms,loss=0.74%,buffer=15KB", 100),
+    ("satellite, buffer 7.5 KB", "rate=42Mbit,rtt=800ms,loss=0.74%,buffer=7.5KB", 100),
+    ("buffer of six packets", "rate=100Mbit,rtt=30ms,buffer=9KB", 20),
+    ("bufferbloat", "rate=20Mbit,rtt=30ms,buffer=2MB", 30),
+];
+
+fn core(seed: u64) -> pcc::Config {
+    pcc::Config { seed, ..pcc::Config::default() }
+}
+
+fn over_quinn(path: &str, seed: u64, time: Duration) -> Achieved {
+    let now = Instant::now();
+    run(quinn_stack::pair(now, pcc_quinn::PccConfig::from(core(seed))), now, path, seed, time)
+}
+
+fn over_noq(path: &str, seed: u64, time: Duration) -> Achieved {
+    let now = Instant::now();
+    run(noq_stack::pair(now, pcc_quic::PccConfig::from(core(seed))), now, path, seed, time)
+}
+
+/// Goodput in Mbit/s, queueing delay in ms and loss rate, each the median of so many seeds.
+fn medians(seeds: u64, achieved: impl Fn(u64) -> Achieved) -> [f64; 3] {
+    let all: Vec<_> = (1..=seeds).map(achieved).collect();
+    [|one: &Achieved| one.goodput, |one: &Achieved| one.waited, |one: &Achieved| one.lost].map(|quantity| {
+        let mut values: Vec<_> = all.iter().map(quantity).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    })
+}
+
+/// Goodput over quinn as a share of that over noq.
+fn share(name: &str, seconds: u64) -> f64 {
+    let (_, path, _) = PATHS.into_iter().find(|path| path.0 == name).expect("a path of the table");
+    let time = Duration::from_secs(seconds);
+    let [quinn, ..] = medians(3, |seed| over_quinn(path, seed, time));
+    let [noq, ..] = medians(3, |seed| over_noq(path, seed, time));
+    quinn / noq
+}
+
+#[test]
+fn one_percent_of_loss_is_as_over_noq() {
+    assert!(share("loss of 1 %", 10) > 0.9);
+}
+
+#[test]
+fn four_percent_of_loss_is_as_over_noq() {
+    assert!(share("loss of 4 %", 10) > 0.9);
+}
+
+#[test]
+fn a_satellite_is_as_over_noq() {
+    assert!(share("satellite, buffer 1 MB", 60) > 0.9);
+}
+
+#[test]
+fn a_buffer_of_six_packets_is_as_over_noq() {
+    assert!(share("buffer of six packets", 20) > 0.9);
+}
+
+#[test]
+fn a_bloated_buffer_is_as_over_noq() {
+    assert!(share("bufferbloat", 10) > 0.9);
+}
+
+/// quinn's pacer sends ten packets at a time. If this fails, quinn has learned better, and the guide has a row too many.
+#[test]
+fn trains_of_ten_overflow_five_packets_of_buffer() {
+    assert!(share("satellite, buffer 7.5 KB", 60) < 0.5);
+}
+
+#[test]
+#[ignore = "measures the table of docs/library.md, for minutes"]
+#[expect(clippy::print_stdout, reason = "its output is the table")]
+fn table() {
+    for (name, path, seconds) in PATHS {
+        let time = Duration::from_secs(seconds);
+        let quinn = medians(5, |seed| over_quinn(path, seed, time));
+        let noq = medians(5, |seed| over_noq(path, seed, time));
+        println!("| {name} | {:.1} | {:.1} | {:.2} |  {quinn:.4?} {noq:.4?}", quinn[0], noq[0], quinn[0] / noq[0]);
+    }
+}
