@@ -16,16 +16,18 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Sending")]
 pub(crate) struct SenderArgs {
-    /// Congestion control of what this side sends
+    /// The sender's congestion control, for data that this side sends
     ///
-    /// The receiver needs nothing: any HTTP/3 peer gains when a sender uses PCC. The others are for comparison.
+    /// Any HTTP/3 peer gains when the sender uses PCC; the receiver needs nothing. The other algorithms are for
+    /// comparison.
     #[arg(short = 'C', long, value_name = "ALGORITHM", default_value = "pcc", value_parser = PossibleValuesParser::new(Algorithm::NAMES).try_map(|name| name.parse::<Algorithm>()))]
     pub(crate) congestion: Algorithm,
 
     #[command(flatten)]
     pub(crate) objective: Objective,
 
-    /// Never send faster than this, on each connection, for example 100Mbit (or 100M) or 12.5MB; `pcc get` receives no faster either
+    /// The highest rate of each connection, for example 100Mbit (or 100M) or 12.5MB; `pcc get` receives no faster
+    /// either
     #[arg(long, value_name = "RATE")]
     pub(crate) limit: Option<Rate>,
 

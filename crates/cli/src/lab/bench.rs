@@ -70,7 +70,7 @@ pub(super) struct Stored {
     /// Where the results are [default: ~/.cache/pcc/lab/results]
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
-    /// Of which pcc the results are: the program, or its hash [default: this one]
+    /// The pcc whose results are meant: the program, or its hash [default: this one]
     #[arg(long, value_name = "PATH|HASH")]
     program: Option<String>,
     #[command(flatten)]

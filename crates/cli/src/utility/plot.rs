@@ -18,7 +18,7 @@ use std::time::Duration;
 pub(super) struct Args {
     #[command(flatten)]
     course: Course,
-    /// Where to: FILE.svg for the drawing, FILE.html for a page with it and the tables of `pcc utility check`
+    /// FILE.svg for the drawing, or FILE.html for a page with the drawing and the tables of `pcc utility check`
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
