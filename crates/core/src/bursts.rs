@@ -1,5 +1,5 @@
-//! Which RTT samples are those of a burst: a radio or a host that held acknowledgements back lets them go at once, and what
-//! they waited for says nothing of the path's queue. Source: `SIGCOMM 2020` (PCC Proteus).
+//! Tells which RTT samples belong to a burst. A radio or a host that held acknowledgements back releases them at once,
+//! and their wait says nothing about the path's queue. Source: `SIGCOMM 2020` (PCC Proteus).
 //!
 //! Where the time between two acknowledgements is so many times longer or shorter than the one before it, samples are left
 //! out until one is below the mean. Deviates: the authors' program compares with the mean ratio of gaps, which is

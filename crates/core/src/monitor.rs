@@ -1,5 +1,5 @@
-//! Attributes every transmission to the monitor interval in which it was sent, in constant time by packet number, and
-//! hands over intervals in order once the fate of all their packets is known.
+//! Attributes every transmission to the monitor interval in which it was sent, in constant time by packet number. Hands
+//! over intervals in order, once the fate of all their packets is known.
 
 use crate::bursts::Bursts;
 use crate::interval::IntervalPlan;
@@ -27,8 +27,9 @@ const LATENESS_FORGOTTEN: u32 = 4;
 /// Lengths of monitor intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT, unless the
-    /// law chose its length with them in mind ([`IntervalPlan::is_stretched`]); one that is judged at least 1 ms, the time of ten trains.
+    /// Packets whose time at its rate an interval lasts at least (`NSDI 2015` §3.1), up to 4 RTT, unless the law chose
+    /// its length with them in mind ([`IntervalPlan::is_stretched`]). A judged interval lasts at least 1 ms, the time
+    /// of ten trains.
     pub min_packets: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What a sender did and why, for traces, live views and logs. Costs nothing when nobody listens.
+//! Tells observers what a sender did and why, for traces, live views and logs. Costs nothing when nobody listens.
 
 use crate::interval::Report;
 use crate::units::{Rate, Timestamp};

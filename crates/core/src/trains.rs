@@ -10,9 +10,9 @@
 //! ours, and nothing is told; a queue of others that never changes is not seen. So who is told something still has to see that
 //! rate pass ([`crate::control`], start-up).
 //!
-//! A receiver can pretend any rate up to that of a train in 100 µs, some 580 Mbit/s with packets of 1200 bytes; what is sent on its
-//! word is bounded by what it acknowledges of each step. One that answers by a timer, whole packets of a train always so far apart,
-//! tells a rate that is too low, from which the law climbs.
+//! A receiver can pretend any rate up to that of a train in 100 µs, some 580 Mbit/s with packets of 1200 bytes. Its
+//! acknowledgements of each step bound the packets that leave because of it. A receiver that answers by a timer tells a
+//! rate that is too low, from which the law climbs.
 
 mod arrived;
 mod train;

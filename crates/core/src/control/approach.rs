@@ -1,9 +1,9 @@
 //! Start-up on a path whose capacity the first packets told ([`crate::trains`]): steps of eight instead of two.
 //!
-//! What trains tell is what the bottleneck carries for all, and a token bucket passes them faster than what follows. So a step lasts
-//! for a quarter of a round trip, which stakes what two doublings would; until it is answered for, the rate is twice what was
-//! proven. What is about a doubling lasts for a round trip. Once the capacity itself, less what a probe takes, has passed for
-//! one, start-up is over without a queue.
+//! Trains tell the rate that the bottleneck carries for all senders together, and a token bucket passes them faster
+//! than later packets. So a step lasts a quarter of a round trip, which stakes as many packets as two doublings. Until
+//! its results are there, the rate is twice the proven one. A step of about a doubling lasts a round trip. Once the
+//! capacity itself, less a probe's share, has passed for one round trip, start-up is over without a queue.
 
 use crate::interval::IntervalPlan;
 use crate::units::Rate;

@@ -25,7 +25,7 @@ impl Default for Law {
 }
 
 impl Law {
-    /// What users select them by.
+    /// The names by which users select a law.
     pub const NAMES: [&str; 3] = ["ascent", "allegro", "vivace"];
 
     /// The name that users select it by.

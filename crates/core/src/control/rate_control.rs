@@ -1,4 +1,4 @@
-//! What every control law does.
+//! The interface of every control law.
 
 use super::path::Path;
 use super::worth::Worth;
@@ -11,7 +11,7 @@ use core::time::Duration;
 /// What intervals are worth.
 pub(crate) type Evaluate<'a> = &'a dyn Worth;
 
-/// What a report led to.
+/// The outcome of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing changes; the plan goes on.
@@ -64,7 +64,7 @@ pub trait RateControl: Debug + Send + Sync {
     fn state(&self) -> &'static str;
 }
 
-/// What a law has found out of the path by trying: what no single interval can tell, and so no monitor.
+/// A law's estimates of the path, found by experiments. No single interval shows them, and so no monitor does.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathEstimate {
     /// RTT without any queue, also if the path became longer or shorter; `None` before it probes.

@@ -1,8 +1,8 @@
 //! Starting: the order of magnitude of the path's rate, by doubling. Source: `NSDI 2015` §3.2.
 //!
-//! It ends when doubling brought less than a quarter of what it added, when the queue it builds grows beyond doubt, or
-//! when even the most favourable reading of an interval is worth less than what a lower rate brought. Where trains told the
-//! bottleneck's rate it goes there in larger steps (`approach.rs`), and ends when that has passed.
+//! It ends in one of three ways: a doubling delivers less than a quarter of its addition; the queue certainly grows; or
+//! even the most favourable reading of an interval has less utility than a lower rate had. Where trains told the
+//! bottleneck's rate, it goes there in larger steps (`approach.rs`), and ends when packets at that rate have passed.
 //!
 //! ```text
 //!             good: r := 2r, with one doubling at the most ahead of the results
@@ -27,7 +27,7 @@
 //!                 └── back off: r := the rate that the path still carries
 //! ```
 //!
-//! What follows, drains and steers is `driver.rs`.
+//! `driver.rs` drains the queue afterwards, and steers from then on.
 
 use super::approach::Approach;
 use super::path::{Path, within_reach};

@@ -1,4 +1,4 @@
-//! What a sender does when nothing comes back, and when it had nothing to send: the guards that need no law.
+//! Guards for a silent path, and for a sender that had nothing to send. They need no law.
 
 use super::Pcc;
 use crate::control::RateControl;

@@ -1,4 +1,4 @@
-//! How much may be in flight: a bound for a path that falls silent, and for the first rounds on a slow one.
+//! The congestion window: a bound for a path that falls silent, and for the first rounds on a slow one.
 
 use super::Pcc;
 use crate::control::RateControl;

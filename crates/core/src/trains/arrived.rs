@@ -1,8 +1,8 @@
-//! What the trains that arrived tell together: seconds a byte, how sure that is, and whether others stood before them.
+//! The result of all trains that arrived: seconds a byte, its error, and whether other packets stood before them.
 //!
-//! Hosts are late now and then: the same train may arrive at once or twice as long as it is, or wait. So of each five trains the one
-//! that tells most and the one that tells least are left out (the trimmed mean, with its error by Yuen, Biometrika 1974), and one
-//! may wait.
+//! Hosts are late now and then: a train may arrive at once, at twice its length, or late. So the largest and the
+//! smallest of each five trains are left out (the trimmed mean, with its error by Yuen, Biometrika 1974), and one may
+//! wait.
 
 use super::MOST_TRAINS;
 use super::train::Train;

@@ -52,7 +52,7 @@ pub const NAMES: [&str; CATALOGUE.len()] = {
     names
 };
 
-/// What there is to know of each built-in utility.
+/// The description of each built-in utility.
 pub fn built_in() -> impl Iterator<Item = &'static UtilityInfo> {
     CATALOGUE.iter().map(|entry| &entry.about)
 }

@@ -21,11 +21,11 @@ pub struct Deadline {
     pub comfort: Duration,
     /// The price w at the ceiling: 10 is more than any rate above 1 kbit/s is worth.
     pub w: f64,
-    /// What a deviation costs, per second of it: a third of what it costs a scavenger.
+    /// Price of RTT deviation, per second: a third of a scavenger's.
     pub d: f64,
     /// A deviation below this is the path's own.
     pub jitter: Duration,
-    /// What it is while the RTT is short.
+    /// The utility while the RTT is short.
     pub primary: Proteus,
 }
 

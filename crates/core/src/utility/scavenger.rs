@@ -18,9 +18,9 @@ use core::time::Duration;
 /// times as much.
 #[derive(Clone, Copy, Debug)]
 pub struct Scavenger {
-    /// What it is to a primary sender.
+    /// The utility of a primary sender.
     pub primary: Proteus,
-    /// What deviation costs, per second of it.
+    /// Price of RTT deviation, per second.
     pub d: f64,
     /// A deviation below this is the path's own.
     pub jitter: Duration,

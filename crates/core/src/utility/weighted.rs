@@ -12,8 +12,8 @@ const LEAST_ARRIVED: f64 = 1e-6;
 /// On a full link 1/(1−L) − 1 is by how much all senders together exceed the capacity. Where their shares sum to one,
 /// the only stable state is that each has its share, without loss.
 ///
-/// Where nothing arrives the excess is without bound, and would be no number. What arrives counts as a millionth at least: less
-/// of an interval cannot be told from nothing, and it is worth less than anything else that may happen at that rate.
+/// Where nothing arrives the excess is without bound, and would be no number. So the arriving share counts as a
+/// millionth at least: less cannot be told from nothing, and its utility is below every other at that rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weighted {
     /// The share s of the link's capacity that this sender is to have, 0 to 1. No default: with the 0 that `default()` leaves here it is

@@ -1,6 +1,6 @@
-//! How much more is delivered for how much more is sent, d ln T / d ln x, smoothed over rounds of trials: 1 on a path with
-//! capacity to spare, 1 − 1/n for one of n equal senders on a full one, 0 for a lone sender there. By it the adjusting steps
-//! grow. Not in the paper.
+//! Elasticity of the delivery rate, d ln T / d ln x, smoothed over rounds of trials. It is 1 on a path with spare
+//! capacity, 1 − 1/n for one of n equal senders on a full one, and 0 for a lone sender there. The adjusting steps grow
+//! by it. Not in the paper.
 
 use crate::interval::Report;
 

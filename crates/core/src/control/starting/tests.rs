@@ -1,4 +1,4 @@
-//! What ends Starting, each condition by itself.
+//! The conditions that end Starting, each by itself.
 
 use super::*;
 use crate::units::{Bytes, Timestamp};

@@ -1,4 +1,4 @@
-//! What an interval says beyond its noise, and when it may say something at all.
+//! The conclusions from an interval that exceed its noise, and when there may be any.
 
 use super::*;
 use crate::utility::tests::report;

@@ -1,4 +1,4 @@
-//! What a sender strives for is changed while it sends.
+//! A sender's utility is changed while it sends.
 
 use super::*;
 use crate::utility::parse;

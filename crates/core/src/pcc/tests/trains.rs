@@ -1,4 +1,4 @@
-//! What the first packets tell, by law, and what is sent on their word.
+//! Trains of the first packets, by law, and the packets that leave because of them.
 
 use super::*;
 use crate::control::Law;
