@@ -1,9 +1,9 @@
 //! Where the frames of a stream begin, and which are too large to be held.
 //!
-//! `h3` keeps a frame until all of it is there, whatever length its header declares, and a frame that it does not know
-//! even to throw it away: a peer that declares 2^40 bytes could make it keep them all. So the bytes are looked at on
-//! their way to it, and a stream with such a frame goes no further (RFC 9114 §10.5). Only DATA is handed on as it comes,
-//! so it may have any length.
+//! `h3` keeps a frame until all of it is there, whatever length its header declares, even a frame that it does not
+//! know. A peer that declares 2^40 bytes could make it keep them all. So the bytes are inspected on their way to `h3`,
+//! and a stream with such a frame goes no further (RFC 9114 §10.5). Only DATA is handed on as it comes, so it may have
+//! any length.
 
 use super::MAX_HEADER_BYTES;
 
@@ -47,12 +47,12 @@ enum At {
 }
 
 impl Frames {
-    /// Of a stream for a request and its response.
+    /// At the beginning of a stream of a request and its response.
     pub(super) const fn of_request() -> Self {
         Self { at: At::FrameType(Number::NONE) }
     }
 
-    /// Of a stream in one direction.
+    /// At the beginning of a stream in one direction.
     pub(super) const fn of_one_way() -> Self {
         Self { at: At::StreamType(Number::NONE) }
     }
@@ -153,7 +153,7 @@ mod tests {
         [header(kind, length as u64), vec![0xff; length]].concat()
     }
 
-    /// What comes of `bytes`, handed over in pieces of that size.
+    /// The result of `bytes`, handed over in pieces of that size.
     fn passed(mut frames: Frames, bytes: &[u8], piece: usize) -> Result<(), TooLarge> {
         bytes.chunks(piece).try_for_each(|piece| frames.pass(piece))
     }

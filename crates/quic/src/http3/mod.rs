@@ -31,8 +31,8 @@ use h3::error::ConnectionError;
 /// The protocol's name in the TLS handshake (RFC 9114 §3.1).
 pub const ALPN: &[u8] = b"h3";
 
-/// Bytes of header fields accepted in one message, counted as RFC 9114 §4.2.2 does: far above what browsers and file
-/// tools send, far below what would hurt to hold for each of a connection's streams.
+/// Bytes of header fields accepted in one message, counted by RFC 9114 §4.2.2. Browsers and file tools send far less,
+/// and a host can hold this much for each of a connection's streams.
 pub const MAX_HEADER_BYTES: u64 = 64 << 10;
 
 /// Sends requests on a connection; cloneable, so that requests run side by side.

@@ -12,7 +12,7 @@ use noq::WeakConnectionHandle;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// What `h3` writes to: one frame at a time, its header and then its payload.
+/// The stream to which `h3` writes: one frame at a time, its header and then its payload.
 pub struct SendStream<B> {
     stream: noq::SendStream,
     frame: Option<WriteBuf<B>>,

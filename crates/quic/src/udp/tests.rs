@@ -132,8 +132,8 @@ async fn who_finds_no_room_waits_for_it_and_the_watch_ends_with_the_wait() {
     }
 }
 
-/// What a task received that noq would be: for each batch, what noq would take for the time at which it came, and its sizes.
-/// `work` is what the host does after the task asked for the time and before it looks, in its first turn.
+/// The receptions of a task in noq's place: for each batch the time at which noq would assume that it came, and its
+/// sizes. `work` is done by the host in the first turn, between the task's question for the time and its look.
 async fn received_in_turns(
     mut socket: Socket,
     datagrams: usize,
