@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_of_the_law_are_pccs_and_a_wrong_one_is_refused_with_the_choice() {
+    fn a_wrong_parameter_of_the_law_is_refused_with_the_choice() {
         let Algorithm::Pcc(pcc) = parse("--law allegro,epsilon_min=0.02").unwrap().algorithm(None).unwrap() else {
             panic!()
         };
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_without_a_unit_is_refused_with_its_value_and_an_example() {
+    fn rate_without_unit_is_refused_with_its_value_and_example() {
         let error = parse("--limit 100").unwrap_err().to_string();
         assert!(error.contains("`100` has no unit") && error.contains("100Mbit"), "{error}");
     }

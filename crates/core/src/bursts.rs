@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn from_a_gap_fifty_times_longer_on_samples_are_left_out_until_one_is_below_the_mean() {
+    fn a_long_gap_leaves_samples_out_until_one_is_low() {
         let acks =
             [(0, 30_000), (100, 30_000), (100, 30_000), (5001, 35_000), (100, 34_000), (100, 32_000), (100, 30_000)];
         // The mean is 30.6, 31.0 and 31.2 ms by then.
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_fifty_times_shorter_is_a_burst_too_and_so_are_two_acknowledgements_at_once() {
+    fn a_gap_fifty_times_shorter_is_a_burst_too() {
         for gap in [0, 1] {
             assert_eq!(seen(50.0, &[(0, 30_000), (100, 30_000), (gap, 30_000)]), [true, true, false], "{gap} µs");
         }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_that_change_less_are_the_path_s_and_without_a_ratio_all_are() {
+    fn gaps_that_change_less_are_path_s_and_without_ratio_all_are() {
         assert_eq!(seen(50.0, &[(0, 30_000), (100, 30_000), (4999, 35_000), (101, 35_000)]), [true; 4]);
         assert_eq!(seen(0.0, &[(0, 30_000), (100, 30_000), (500_000, 35_000), (0, 35_000)]), [true; 4]);
     }

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sample_sets_the_average_and_later_ones_move_it_by_an_eighth() {
+    fn first_sample_sets_average_and_later_ones_move_it_by_eighth() {
         let mut rtt = RttEstimator::default();
         assert_eq!(rtt.smoothed(), None);
         rtt.update(at(0), ms(80));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minimum_from_before_a_pause_of_ten_seconds_is_forgotten_at_once() {
+    fn a_minimum_is_forgotten_after_a_pause_of_ten_seconds() {
         for (pause, left) in [(9_900, 30), (10_100, 100)] {
             let mut rtt = RttEstimator::default();
             rtt.update(at(1), ms(30));

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_is_the_same_however_late_it_begins_and_three_samples_have_an_error() {
+    fn a_slope_does_not_depend_on_when_it_begins() {
         let mut late = Slope::default();
         for (at, rtt) in [(105, 30.0), (106, 31.0), (107, 31.5)] {
             late.add(Duration::from_millis(at), Duration::from_secs_f64(rtt / 1e3));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_as_far_from_their_mean_and_from_their_line_as_they_are() {
+    fn deviation_and_residual_match_the_samples() {
         let near = |is: Duration, ms: f64| (is.as_secs_f64() * 1e3 - ms).abs() < 1e-6;
         let flat = over([31.0, 30.0, 30.0, 31.0]);
         assert!(near(flat.deviation(), 0.5) && near(flat.residual(), 0.5) && near(flat.mean().unwrap(), 30.5));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rise_does_not_change_how_uncertain_lasting_noise_makes_its_slope() {
+    fn a_rise_does_not_change_the_error_of_lasting_noise() {
         let mut rng = Rng::new(8);
         let mut held = 0.0;
         let noise: Vec<_> = (0..200)

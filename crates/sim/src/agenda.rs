@@ -108,7 +108,7 @@ mod tests {
     use pcc::rng::Rng;
 
     #[test]
-    fn events_come_by_time_and_then_as_planned_whatever_overtakes_on_a_line() {
+    fn events_come_by_time_then_in_the_order_planned() {
         let mut rng = Rng::new(1);
         let (mut agenda, mut planned, mut came) = (Agenda::new(3), Vec::new(), Vec::new());
         let mut now = Timestamp::ZERO;

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_of_a_frame_counts_from_the_question_until_all_of_it_is_there() {
+    fn delay_of_frame_counts_from_question_until_all_of_it_is_there() {
         let mut media = Media::new(SIZE);
         media.begin(at(15), 1, at(0));
         media.make(at(15));

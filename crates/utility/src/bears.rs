@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn fair_bears_the_queue_that_its_rate_is_worth_and_losses_that_are_not_its_own() {
+    fn fair_bears_its_queue_and_the_losses_of_others() {
         is_near(bears("fair", Disturbance::Queue, 100.0), 0.6e-3, 0.01);
         is_near(bears("fair", Disturbance::Loss, 100.0), 0.05 + 0.006, 0.01);
         is_near(bears("fair", Disturbance::Marks, 100.0), 0.006, 0.01);

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_has_none_and_no_built_in_one_is_blind_or_singular() {
+    fn default_has_none_and_no_built_in_one_is_blind_or_singular() {
         assert_eq!(traps("fair"), []);
         for about in built_in() {
             let written = match about.name {

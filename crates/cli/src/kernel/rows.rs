@@ -178,7 +178,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_new_connection_with_old_addresses_is_not_compared_with_the_old_one() {
+    fn a_new_connection_is_not_compared_with_an_old_one() {
         let rows = |before: &[Connection], now: &[Connection]| {
             Row::all(before, now).iter().map(|row| (row.rate, row.loss)).collect::<Vec<_>>()
         };

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn each_built_in_utility_becomes_a_program_and_what_its_formula_has_no_constant_for_is_refused() {
+    fn a_built_in_utility_refuses_unknown_constants() {
         for about in built_in() {
             let program = Program::new(about.text.parse::<Expression>().unwrap().program());
             assert!(program.is_valid(), "{}", about.name);

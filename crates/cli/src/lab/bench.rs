@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_with_the_kernels_pcc_belong_to_the_source_of_its_module_and_others_do_not() {
+    fn only_runs_with_the_kernels_pcc_belong_to_its_source() {
         let wanted = Wanted::default();
         let mut scenarios = load(&["busy-host".into()], &wanted, &[]).unwrap();
         assert_eq!(wanted.module_identity(&scenarios).unwrap(), None);

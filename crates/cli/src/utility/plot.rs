@@ -154,7 +154,7 @@ mod tests {
     use crate::utility::objective::Objective;
 
     #[test]
-    fn the_drawing_has_a_chart_for_each_question_and_a_mark_at_each_peak() {
+    fn drawing_has_chart_for_each_question_and_mark_at_each_peak() {
         let aim = Objective::default().aim().unwrap();
         let path = Bottleneck {
             capacity: Rate::from_mbit(100.0),

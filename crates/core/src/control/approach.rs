@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn it_steps_eightfold_for_a_quarter_of_a_round_trip_and_what_is_about_a_doubling_lasts_for_one() {
+    fn eightfold_steps_last_a_quarter_of_a_round_trip() {
         let mut approach = Approach::new(mbit(40.0), mbit(0.3)).unwrap();
         let passed = |approach: &mut Approach, rate: f64| approach.on_passed(mbit(rate), mbit(rate));
         assert_eq!(told(approach.next(1.0)), (2.4, true, 0.25));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_step_counts_from_what_passed_and_none_leads_beyond_the_goal_or_down() {
+    fn a_step_counts_from_what_passed_and_ends_at_the_goal() {
         let mut approach = Approach::new(mbit(1000.0), mbit(1.0)).unwrap();
         assert_eq!(told(approach.next(1.0)), (8.0, true, 0.25));
         approach.on_passed(mbit(8.0), mbit(3.0));

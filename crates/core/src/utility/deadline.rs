@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_ceiling_or_without_an_answer_less_is_better_at_any_rate() {
+    fn beyond_ceiling_or_without_answer_less_is_better_at_any_rate() {
         for rtt in [ms(120), ms(500), None] {
             for x in [0.01, 1.0, 100.0, 10_000.0] {
                 assert!(at(x, rtt) < at(x * 0.98, rtt), "{x} Mbit/s, {rtt:?}");

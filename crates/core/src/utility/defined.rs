@@ -38,7 +38,7 @@ mod tests {
     use crate::utility::{Expression, parse, parse_with};
 
     #[test]
-    fn what_is_defined_for_no_interval_of_one_who_begins_is_refused_with_what_helps() {
+    fn a_utility_undefined_at_the_start_is_refused() {
         for (written, help) in [
             ("x^0.9 - 11.35*x*E", Some("if(known(E), E, L)")),
             ("x - 10*x*L - 3*sqrt(E)", Some("if(known(E), E, L)")),

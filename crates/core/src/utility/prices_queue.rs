@@ -56,7 +56,7 @@ mod tests {
     use crate::utility::parse;
 
     #[test]
-    fn a_utility_prices_the_queue_if_the_queue_alone_makes_it_want_less() {
+    fn utility_prices_queue_if_queue_alone_makes_it_want_less() {
         for (written, prices) in [
             ("fair", true),
             ("sqrt(x) - 100*x*q", true),

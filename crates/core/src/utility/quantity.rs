@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn suffixes_become_the_base_unit_exactly_as_a_number_in_it_would() {
+    fn suffixes_become_base_unit_exactly_as_number_in_it_would() {
         for (written, value, kind) in [
             ("0.9", 0.9, Kind::Plain),
             ("-3", -3.0, Kind::Plain),

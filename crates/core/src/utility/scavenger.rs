@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deviation_of_a_tenth_of_a_millisecond_costs_more_than_the_rate_is_worth() {
+    fn a_deviation_of_a_tenth_of_a_ms_outweighs_the_rate() {
         assert!((with_deviation(100) + 86.9043).abs() < 1e-4, "{}", with_deviation(100));
     }
 

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn where_everything_is_lost_it_is_worth_less_than_anything_else_and_the_less_the_faster() {
+    fn losing_everything_has_the_least_utility() {
         let worth = |mbit: f64, loss: f64| Weighted { share: 0.5 }.evaluate(&report(mbit, loss));
         assert!((worth(10.0, 1.0) / -2e7 - 1.0).abs() < 1e-5, "{}", worth(10.0, 1.0));
         assert!(worth(10.0, 1.0) < worth(10.0, 0.999) && worth(11.0, 1.0) < worth(10.0, 1.0));

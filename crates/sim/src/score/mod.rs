@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_by_a_peer_lies_within_the_range_of_its_seeds() {
+    fn what_is_measured_by_peer_lies_within_range_of_its_seeds() {
         let row = Row { seeds: [3, 3], over: Some("bbr"), at_most: false, statistic: Statistic::Median, ..ROWS[0] };
         let figures = [three(&row, "pcc", [0.9, 0.6, 0.75]), three(&row, "bbr", [0.5, 0.4, 0.6])].concat();
         let judged = &judge(&[row], &Form::of(Size::Short), &figures)[0];
