@@ -11,7 +11,7 @@ use core::time::Duration;
 /// Weight of a sample in the mean RTT (RFC 9002 §5.3).
 const WEIGHT: f64 = 0.125;
 
-/// What tells bursts of acknowledgements; with a ratio of 0 nothing is one.
+/// Detects bursts of acknowledgements; with a ratio of 0 nothing is one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bursts {
     ratio: f64,
@@ -28,7 +28,7 @@ impl Bursts {
     /// Two acknowledgements at one instant are so far apart. Unit: s.
     const INSTANT: f64 = 1e-9;
 
-    /// From which ratio of two gaps in a row on there is a burst.
+    /// The ratio of two gaps in a row that shows a burst.
     pub(crate) const fn with_ratio(ratio: f64) -> Self {
         Self { ratio, latest: None, gap: None, mean_rtt: None, inside: false }
     }

@@ -83,7 +83,7 @@ pub struct Pcc {
     monitor: Monitor,
     rtt: RttEstimator,
     law: Driver,
-    /// What the open interval, or the next one, is for.
+    /// The plan of the open interval, or of the next one.
     plan: IntervalPlan,
     /// Draws what the law decides by chance.
     chance: Rng,
@@ -306,7 +306,7 @@ impl Pcc {
     fn tick(&mut self, now: Timestamp) {
         self.detect_stall(now);
         if now >= self.due {
-            // What is resolved makes room, and the open interval may have waited for that.
+            // A resolved interval makes room, and the open one may have waited for that.
             self.take_reports(now);
             if self.monitor.close_if_due(now, &self.rtt, self.limited.map(|(_, by)| by)) {
                 let state = self.law.state();

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 /// The longest a peer may sit on an acknowledgement (RFC 9000 §18.2, `max_ack_delay`'s default).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-/// What a path is taken to be before its first sample; the value the user-space prototypes used.
+/// The assumed RTT before the first sample; the user-space prototypes' value.
 pub(crate) const ASSUMED_RTT: Duration = Duration::from_millis(100);
 /// How far RTTs scatter is that of the last three seconds, above the least of this time or of an RTT: a queue that stands longer is
 /// no scatter.

@@ -19,7 +19,7 @@ pub(crate) struct Slope {
     sum_tt: f64,
     sum_tr: f64,
     sum_rr: f64,
-    /// Of the differences between neighbours: what tells noise that lasts from noise that changes with each sample.
+    /// Differences between neighbours: they tell lasting noise from noise that changes with each sample.
     step_tt: f64,
     step_tr: f64,
     step_rr: f64,
@@ -93,9 +93,9 @@ impl Slope {
         (rr - self.slope().unwrap_or(0.0) * tr).max(0.0)
     }
 
-    /// So many independent samples would say as much. Jitter that lasts makes neighbours alike, and a hundred of them
-    /// may know no more than three: their correlation ρ comes from how much they differ (the statistic of Durbin and
-    /// Watson, 2(1 − ρ)), and noise of that kind leaves n(1 − ρ)/(1 + ρ).
+    /// The number of independent samples that would say as much. Lasting jitter makes neighbours alike, and a hundred
+    /// of them may know no more than three. Their correlation ρ comes from their differences (the statistic of Durbin
+    /// and Watson, 2(1 − ρ)), and such noise leaves n(1 − ρ)/(1 + ρ) samples.
     fn effective_samples(&self) -> f64 {
         let (slope, unexplained) = (self.slope().unwrap_or(0.0), self.unexplained());
         let steps = self.step_rr - 2.0 * slope * self.step_tr + slope * slope * self.step_tt;
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn noise_that_lasts_is_not_taken_for_a_trend() {
-        // What one packet waits for, the twenty behind it wait for too.
+        // The twenty packets behind a waiting one wait too.
         let mut rng = Rng::new(6);
         let mut beyond = 0;
         for _ in 0..1000 {

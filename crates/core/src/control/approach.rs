@@ -30,7 +30,7 @@ impl Approach {
         (goal > proven).then_some(Self { goal, proven, taken: None })
     }
 
-    /// What to try next, in intervals of so many RTT; only a step is judged.
+    /// The next interval, of this number of RTT; only a step is judged.
     pub(super) fn next(&mut self, rtts: f64) -> IntervalPlan {
         let plan = |rate, trial, rtts| IntervalPlan { trial, rtts: (rtts, rtts), ..IntervalPlan::filler(rate) };
         let is_doubling = |step: Rate| step <= self.proven * DOUBLING;

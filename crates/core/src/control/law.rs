@@ -56,7 +56,7 @@ impl Law {
         }
     }
 
-    /// From which ratio of the gaps between acknowledgements on their samples are those of a burst; 0 for never.
+    /// The ratio of gaps between acknowledgements that shows a burst; 0 for never.
     pub(crate) const fn burst_ratio(&self) -> f64 {
         match self {
             Self::Vivace(config) => config.burst_ratio,

@@ -27,7 +27,7 @@ pub(super) struct Response {
     xx: f64,
     xy: f64,
     yy: f64,
-    /// How many pairs it is worth.
+    /// Its weight in pairs.
     pairs: f64,
 }
 
@@ -45,7 +45,7 @@ impl Response {
         self.pairs = MEMORY * self.pairs + 1.0;
     }
 
-    /// What was learnt far from the present rate says less about it.
+    /// Results of a rate far from the present one say less about it.
     pub(super) fn on_rate_change(&mut self, dx: f64) {
         let kept = (1.0 - 2.0 * dx.abs()).max(0.0);
         for sum in [&mut self.xx, &mut self.xy, &mut self.yy, &mut self.pairs] {
@@ -66,7 +66,7 @@ impl Response {
         self.at_most() < slope
     }
 
-    /// What the slope is certainly not above (97.5 %); infinite as long as nothing is known.
+    /// Upper bound of the slope (97.5 %); infinite as long as nothing is known.
     pub(super) fn at_most(&self) -> f64 {
         let freedom = self.pairs - 1.0;
         let errors = 2.0 + 6.0 * freedom.max(0.0).powf(-1.5);

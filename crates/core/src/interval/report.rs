@@ -6,7 +6,7 @@ use core::time::Duration;
 /// For so long a host may hold packets or acknowledgements: a queue that grew by less may be its own, not the path's.
 /// Over loopback the RTT wanders by a few 100 µs.
 const HOST_JITTER: Duration = Duration::from_micros(500);
-/// What differs by less than two standard errors may be noise (95 % confidence).
+/// A difference below two standard errors may be noise (95 % confidence).
 const ERRORS: f64 = 2.0;
 /// The same where one looks again and again, and at any one look of hundreds chance must not decide.
 const SURE_ERRORS: f64 = 5.0;
@@ -197,7 +197,7 @@ impl Report {
         self.rtt_gradient.is_some_and(|gradient| gradient > pace && gradient > SURE_ERRORS * self.rtt_gradient_error)
     }
 
-    /// By how much the RTT grew beyond doubt, from its first to its last measurement. Unit: s.
+    /// Certain growth of the RTT from its first to its last measurement. Unit: s.
     pub(crate) fn sure_rise(&self) -> f64 {
         (self.rtt_rise() - SURE_ERRORS * self.rtt_gradient_error * self.rtt_span.as_secs_f64()).max(0.0)
     }
@@ -246,10 +246,10 @@ impl Report {
 
     /// Two standard errors of the loss rate.
     ///
-    /// A neighbour's burst takes ten packets in a row, and they say no more than one. What n packets say is n(1 − ρ)/
-    /// (1 + ρ) of what independent ones would, where ρ is the correlation of neighbours: 1 less the chance that a
-    /// loss is followed by an arrival, and an arrival by a loss (Gilbert's model). Nobody knows which packets were
-    /// marked: each mark counts as one burst.
+    /// A neighbour's burst takes ten packets in a row, and they say no more than one. So n packets count as n(1 − ρ)/
+    /// (1 + ρ) independent ones, where ρ is the correlation of neighbours: 1 less the chance that a loss is followed by
+    /// an arrival, and an arrival by a loss (Gilbert's model). Nobody knows which packets were marked: each mark counts
+    /// as one burst.
     fn loss_error(&self) -> f64 {
         let (n, lost) = (f64::from(self.packets.max(1)), f64::from(self.packets_refused().min(self.packets)));
         let arrived = (n - lost).max(1.0);

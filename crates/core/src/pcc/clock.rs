@@ -32,7 +32,7 @@ impl Clock {
         self.latest
     }
 
-    /// What the caller's clock will tell at that time.
+    /// The caller's clock at that time.
     pub(super) fn told_at(&self, time: Timestamp) -> Timestamp {
         self.told + time.since(self.latest) - self.latest.since(time)
     }

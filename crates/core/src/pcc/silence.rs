@@ -85,7 +85,7 @@ impl Pcc {
         }
         self.stall.ended = Some(now);
         if sent_at < self.stall.noticed {
-            // What was sent before the silence was noticed arrived: the path became longer, nothing else.
+            // Packets from before the silence was noticed arrived: the path became longer, nothing else.
             let before = self.path().clamp(self.stall.before);
             if self.stall.starting {
                 self.start(before);

@@ -162,7 +162,7 @@ fn of_six_trains_a_host_may_have_held_one_back_but_not_two() {
 
 #[test]
 fn of_six_trains_the_shortest_and_the_longest_tell_nothing() {
-    // Of one train's last packet the host is 4 ms late, and what the other's should have told was read with the last one.
+    // The host reads one train's last packet 4 ms late, and with it the other train's packets.
     let disturbed = |trains: &mut Trains, packets: core::ops::Range<u64>| {
         for packet in packets.skip(1).step_by(2) {
             let after = match packet {
@@ -255,7 +255,7 @@ fn of_a_train_that_lost_packets_what_came_before_them_counts() {
     trains.on_end_acks(at(500), RTT);
     assert_eq!(told(&trains), Some(9.6), "two agree");
 
-    // Of three that agree less, the third counts as far as it came.
+    // If three agree less, the third counts as far as it came.
     let late = |packet: u64| if packet == 4 { 300.0 } else { 0.0 };
     let mut trains = three();
     for packet in (0..18).filter(|packet| *packet != 11) {
@@ -281,7 +281,7 @@ fn trains_of_which_nothing_fits_the_path_are_not_sent_again() {
 fn beyond_a_gap_in_what_arrived_a_train_tells_nothing() {
     let mut trains = three();
     for packet in (1..18).step_by(2) {
-        // Of the second train the last two packets overtake two others.
+        // The last two packets of the second train overtake two others.
         let (packets, after) = match packet {
             9 => (10..=11, 3.0),
             11 => (8..=9, 5.0),

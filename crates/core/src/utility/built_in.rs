@@ -29,10 +29,11 @@ pub struct UtilityInfo {
 
 /// A utility that is selected by its name.
 pub(super) trait BuiltIn: Utility + Default + 'static {
-    /// What users are told of it.
+    /// Its description for users.
     const INFO: UtilityInfo;
 
-    /// Its parameters, by the names that users write. What has no default is outside its range until it is set.
+    /// Its parameters, by the names that users write. A parameter without a default is outside its range until it is
+    /// set.
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
         Vec::new()
     }

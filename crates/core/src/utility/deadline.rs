@@ -42,9 +42,10 @@ impl Default for Deadline {
     }
 }
 
-/// So much queue is comfortable on a path whose own RTT is long. Unit: s.
+/// The comfortable queue on a path whose own RTT is long. Unit: s.
 const OWN_QUEUE: f64 = 0.010;
-/// What is comfortable ends below the ceiling by this factor: on a path whose own RTT reaches it, any rate is too much.
+/// The comfortable RTT ends below the ceiling by this factor: on a path whose own RTT reaches the ceiling, any rate is
+/// too much.
 const BELOW_CEILING: f64 = 0.95;
 /// An RTT above the ceiling by as much as the ceiling is above what is comfortable counts no more.
 const WORST: f64 = 2.0;

@@ -17,7 +17,7 @@ pub struct Interactive {
     pub safe: Safe,
 }
 
-/// What a worth below zero is divided by, so that it stays comparable with the positive ones of a path of this RTT.
+/// Divisor of a negative utility, so that it stays comparable with the positive ones of a path of this RTT.
 const NO_REWARD_RTT: Duration = Duration::from_millis(100);
 
 impl Utility for Interactive {

@@ -2,7 +2,7 @@
 
 use crate::units::Rate;
 
-/// What kind of quantity a number is.
+/// The kind of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Without a suffix: any unit, as coefficients of formulas have.
@@ -33,7 +33,7 @@ pub(super) fn quantity(number: f64, suffix: &str) -> Option<(f64, Kind)> {
         "ms" => (number / 1e3, Kind::Time),
         "s" => (number, Kind::Time),
         "min" => (number * 60.0, Kind::Time),
-        // Of one, since a rate of zero is none to its own parser.
+        // The factor of one, since the parser of rates refuses zero.
         _ => (number * format!("1{suffix}").parse::<Rate>().ok()?.mbit(), Kind::Rate),
     })
 }

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::utility::tests::report;
 
-    /// What a sender gains by 1 % more where it has x of a full link of 100 Mbit/s and the others the rest.
+    /// The gain of a sender by 1 % more, if it has x of a full link of 100 Mbit/s and the others the rest.
     fn gain(share: f64, x: f64) -> f64 {
         let utility = Weighted { share };
         let at = |x: f64, others: f64| {

@@ -32,8 +32,8 @@ impl Elasticity {
         }
     }
 
-    /// By how many units each step in this direction is larger than the one before it: 1 as in the paper, less for a
-    /// sender that found out that such steps do not pay.
+    /// Growth of each step in this direction over the one before it, in units: 1 as in the paper, less for a sender
+    /// whose trials showed that such steps gain little.
     ///
     /// Senders that share a bottleneck see the same sign of the gradient, and equal relative steps would keep their
     /// rates' ratio for ever. The larger one's share, the less a step up brings and the more a step down costs the

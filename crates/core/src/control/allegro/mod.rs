@@ -118,7 +118,7 @@ struct Adjusting {
     direction: f64,
     /// Size of this step in units: 1, then more by [`Allegro::growth`] for each in the same direction.
     step: f64,
-    /// What the rate before this step achieved.
+    /// Results of the rate before this step.
     last: Box<Tried>,
     launched: bool,
 }
@@ -170,7 +170,7 @@ impl Allegro {
         Verdict::Realign(if first > 0.0 { "both pairs say up" } else { "both pairs say down" })
     }
 
-    /// By how many units each step in this direction is larger than the one before it.
+    /// Growth of each step in this direction over the one before it, in units.
     fn growth(&self, direction: f64) -> f64 {
         if self.config.paper { 1.0 } else { self.elasticity.growth(direction) }
     }

@@ -114,7 +114,7 @@ fn a_back_off_ends_starting_and_the_law_begins_there() {
     }
 }
 
-/// What Allegro has learnt, as its debug output has it.
+/// Allegro's estimates, as its debug output has them.
 fn learnt(driver: &Driver) -> String {
     let all = format!("{driver:?}");
     let (_, elasticity) = all.split_once("Elasticity(").unwrap_or_default();

@@ -76,7 +76,7 @@ fn queue_that_surely_grows_beyond_usual_rtt_ends_it_at_once() {
 
 /// A doubling to `mbit` of which the queue's growth lets only this much through, after 10 Mbit/s that arrived in full.
 fn delivering(mbit: f64, delivered: f64) -> Judgement {
-    // What a host may have held back is taken off in its favour: half a millisecond of 100.
+    // Half a millisecond of 100, for which a host may have held packets back, is taken off in its favour.
     let growth = mbit / delivered - 1.0 + 0.005;
     let seen = Report { rtt_gradient: Some(growth), rtt_samples: 2, ..report(mbit, 0.0) };
     judged(&mut after(&report(10.0, 0.0)), &seen)

@@ -125,7 +125,7 @@ pub struct Vivace {
     /// The base rate r.
     rate: Rate,
     round: Round,
-    /// What the round before said if it is being checked: its gradient.
+    /// The gradient of the round before, if it is being checked.
     checked: Option<f64>,
     /// The run of steps that a decision began, instead of a round.
     moving: Option<Moving>,

@@ -9,14 +9,14 @@ use crate::interval::Report;
 pub(super) struct Moving {
     /// +1 or −1.
     direction: f64,
-    /// What the rate before this step was worth.
+    /// The utility of the rate before this step.
     last: Probed,
     /// Steps whose worth is known.
     steps: u8,
     launched: bool,
 }
 
-/// What a step said.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
     /// Another one in its direction, by this gradient.

@@ -47,7 +47,7 @@ impl Noise {
             }
         }
         let growth = if counts && growth.abs() >= config.latency_filter { growth } else { 0.0 };
-        // What is left is believed: nobody after this one asks again how sure it is.
+        // The rest is believed: no later part asks again how sure it is.
         Report {
             rtt_gradient: Some(growth),
             rtt_gradient_error: 0.0,
@@ -74,7 +74,7 @@ fn slope(newest_first: &[f64; TREND]) -> f64 {
     up / across
 }
 
-/// What trends are usual. Unit: s an interval.
+/// The usual trend. Unit: s an interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trend {
     known: bool,
@@ -104,7 +104,7 @@ impl Trend {
     }
 }
 
-/// What deviations of the RTT within an interval are usual. Unit: s.
+/// The usual deviation of the RTT within an interval. Unit: s.
 #[derive(Clone, Copy, Debug, Default)]
 struct Deviation {
     known: bool,

@@ -6,7 +6,7 @@ use super::Config;
 /// would stop the sender.
 const WIDEST: f64 = 0.5;
 
-/// What earlier decisions left: it begins anew when the sign of the gradient changes.
+/// The state of earlier decisions; it begins anew when the sign of the gradient changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Stride {
     /// +1 or −1; 0 before the first decision.
@@ -18,7 +18,7 @@ pub(super) struct Stride {
 }
 
 impl Stride {
-    /// By how much to change a rate of `mbit` Mbit/s where this is the gradient. Unit: Mbit/s.
+    /// The change of a rate of `mbit` Mbit/s for this gradient. Unit: Mbit/s.
     pub(super) fn change(&mut self, gradient: f64, mbit: f64, config: &Config) -> f64 {
         let direction = if gradient > 0.0 { 1.0 } else { -1.0 };
         *self = match direction == self.direction {
@@ -44,7 +44,7 @@ fn amplifier(repeats: u32) -> f64 {
     if repeats > 3.0 { 2.0 * repeats - 3.0 } else { repeats.max(1.0) }
 }
 
-/// Of Proteus: 1, 1, 2.3, 2.3, 3.7, 3.7 ... for a decision and the steps that go on from it.
+/// Proteus' amplifier: 1, 1, 2.3, 2.3, 3.7, 3.7 ... for a decision and the steps that go on from it.
 fn moving_amplifier(repeats: u32) -> f64 {
     f64::from(repeats / 2 + 1).powf(1.2)
 }

@@ -9,7 +9,7 @@ fn probing(config: Config) -> Vivace {
     Vivace::new(config, Rate::from_mbit(50.0))
 }
 
-/// What comes of an interval at this rate: what a path of `capacity` Mbit/s cannot carry is lost.
+/// The report of an interval at this rate: packets beyond a path of `capacity` Mbit/s are lost.
 fn carried(plan: IntervalPlan, capacity: f64) -> Report {
     let mbit = plan.rate.mbit();
     report(mbit, (1.0 - capacity / mbit).max(0.0))
@@ -68,7 +68,7 @@ fn a_faster_probe_that_lost_less_is_checked_again() {
     let clean = |plan: IntervalPlan| carried(plan, 1e5);
     let bad = |plan: IntervalPlan| carried(plan, 40.0);
     for (again, check, change) in [
-        // What was lost below adds 0.0114·47.5/5 = 1.08 to 0.609 of reward: the mean is 1.15.
+        // The loss below adds 0.0114·47.5/5 = 1.08 to 0.609 of reward: the mean is 1.15.
         (clean as fn(IntervalPlan) -> Report, "gradient says up", 1.15),
         (bad, "gradient says down", -2.5),
     ] {
@@ -167,7 +167,7 @@ fn proteus_goes_on_without_probes_while_that_helps() {
     }
     assert!(rates[1] > rates[0] + 0.5 && rates[2] > rates[1] + 0.5, "{rates:?}");
     assert_eq!((rates[3].to_bits(), law.state()), (rates[2].to_bits(), "Probing"), "three are enough");
-    // What is worth less is taken back.
+    // A step of lower utility is taken back.
     run(&mut law, 2, clean);
     let before = law.rate().mbit();
     assert_eq!(run(&mut law, 1, |plan| carried(plan, 40.0)), Verdict::Realign("step did not help"));

@@ -205,7 +205,7 @@ fn forgotten_packets_leave_the_flight_once_overtaken() {
         monitor.close_if_due(now, &rtt, None);
         assert_eq!(monitor.bytes_in_flight(), Bytes::new(left), "{now:?}");
     }
-    // What nothing overtook may be all that the path holds.
+    // Packets that nothing overtook may be all that the path holds.
     let (mut monitor, rtt) = sent_ten();
     monitor.realign();
     monitor.close_if_due(at(100_000), &rtt, None);

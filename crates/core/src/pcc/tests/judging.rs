@@ -119,7 +119,7 @@ fn a_punctual_train_makes_no_pause_of_the_application() {
     let (mut flow, reports) = reporting("allegro");
     flow.sends_for(ms(400));
     reports.0.lock().unwrap().clear();
-    // What may leave at once does, and then there is nothing more until it is time for the next.
+    // A whole quantum leaves at once, and then nothing until the next is due.
     let max = Rate::from_mbit(200.0);
     flow.pcc.config.max_rate = Some(max);
     for _ in 0..20_000 {

@@ -116,7 +116,7 @@ impl Program {
 }
 
 impl Op {
-    /// How many values it takes from the stack, and how many it puts there.
+    /// The number of values that it takes from the stack, and that it puts there.
     const fn effect(self) -> (usize, usize) {
         match self {
             Self::Push(_) | Self::Load(_) | Self::Get(_) => (0, 1),
@@ -126,7 +126,7 @@ impl Op {
     }
 }
 
-/// What [`Program::new`] allowed never leaves its bounds; anything else would find and leave NaN.
+/// A program that [`Program::new`] allowed never leaves its bounds; any other would find and leave NaN.
 struct Stack {
     values: [f64; MOST_DEPTH],
     held: usize,
