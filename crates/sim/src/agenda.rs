@@ -1,5 +1,5 @@
-//! What happens next. Packets on a line arrive in the order in which they left, so each line is a queue of its own and
-//! only its head takes part in the sorting: what is pending is the lines, not the packets on them.
+//! The queue of events. Packets on a line arrive in the order in which they left. So each line is a queue of its own,
+//! and only its head takes part in the sorting: lines are pending, not the packets on them.
 
 use core::cmp::Ordering;
 use core::mem;

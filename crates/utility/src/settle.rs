@@ -5,10 +5,10 @@ use core::time::Duration;
 use pcc::units::Rate;
 use pcc::utility::Preference;
 
-/// What equal senders do on a path.
+/// Equal senders on a path.
 #[derive(Clone, Debug)]
 pub struct Equilibria {
-    /// How many there are.
+    /// The number of senders.
     pub senders: u32,
     /// Where they may settle: from below each wants more, above each wants less. Several: it depends on where they were.
     pub stable: Vec<Settled>,
@@ -23,7 +23,7 @@ pub struct Equilibria {
 /// A rate from which none of equal senders wants to go.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settled {
-    /// What each sends.
+    /// The rate of each.
     pub rate: Rate,
     /// Share of it that gets lost, also for other reasons than congestion.
     pub loss: f64,

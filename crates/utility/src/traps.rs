@@ -1,11 +1,11 @@
-//! What a utility does that one might not expect.
+//! Behaviour of a utility that its author might not expect.
 
 use super::{Bears, Disturbance, Equilibria, Game};
 use core::fmt;
 use core::time::Duration;
 use pcc::utility::{SIDE, SenderView};
 
-/// What somebody who wrote a utility should know of it.
+/// A warning for the author of a utility.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Trap {

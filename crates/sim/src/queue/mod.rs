@@ -1,4 +1,4 @@
-//! What becomes of packets that wait at a bottleneck: queue disciplines, one a file.
+//! Queue disciplines of a bottleneck, one a file.
 
 mod codel;
 mod fair;
