@@ -133,7 +133,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_place_that_is_not_made_yet_has_the_room_of_what_it_will_be_in() {
+    fn place_that_is_not_made_yet_has_room_of_what_it_will_be_in() {
         let dir = tempfile::tempdir().unwrap();
         let later = dir.path().join("a/b/c");
         has_room_at(&later, 1).unwrap();

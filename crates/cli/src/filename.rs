@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_windows_takes_for_something_else_are_refused_there() {
+    fn names_that_windows_reserves_are_refused_there() {
         for name in [r"a\b", "C:a", "a:b", "a::$DATA", "a?", "<a", "a\"", "a\n", "a.", "a ", ".. ", "..."] {
             assert!(!is_possible_on_windows(name), "{name:?}");
         }

@@ -74,14 +74,14 @@ pub(crate) struct Args {
     /// What to download, as `pcc serve` prints it: a file, or a directory
     ///
     /// Any HTTP/3 server will do. The part from # on names the server's certificate; without it the certificate must
-    /// come from an authority this computer trusts. Mind the quotes: shells take # and ? for their own.
+    /// come from an authority that this computer trusts. Mind the quotes: # and ? mean something to shells.
     url: Url,
 
-    /// Where to: a file, a directory to put it in, or - for standard output [default: the name in the URL]
+    /// Destination: a file, a directory, or - for standard output [default: the name in the URL]
     ///
-    /// A directory download goes into DIR itself, which is made if need be; all that a server has goes into a directory
-    /// of the server's name. An existing file is replaced once the new
-    /// one is complete; until then the data is in `.NAME.pcc-part` next to it.
+    /// A directory download goes into DIR itself, which is made if need be. Without -o, all that a server has goes into
+    /// a directory of the server's name. An existing file is replaced once the new one is complete; until then the data
+    /// is in `.NAME.pcc-part` next to it.
     #[arg(short, long, value_name = "FILE|DIR|-")]
     output: Option<PathBuf>,
 

@@ -13,11 +13,11 @@ use tracing_subscriber::fmt::format::{Writer, debug_fn};
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct LogArgs {
-    /// Say more: -v what is done, -vv why, -vvv everything; RUST_LOG selects by part
+    /// Log more: -v what happens, -vv why, -vvv everything; RUST_LOG selects by part
     #[arg(short, long, action = clap::ArgAction::Count, display_order = 900)]
     pub(crate) verbose: u8,
 
-    /// Say nothing but errors: no progress, no warnings
+    /// Print errors only: no progress, no warnings
     #[arg(short, long, conflicts_with = "verbose", display_order = 901)]
     pub(crate) quiet: bool,
 }

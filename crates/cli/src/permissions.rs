@@ -68,7 +68,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_file_is_given_what_was_there_and_nothing_that_runs_as_another_user() {
+    fn a_replaced_file_keeps_its_mode_without_setuid() {
         let dir = tempfile::tempdir().unwrap();
         let (old, new) = (dir.path().join("old"), dir.path().join("new"));
         let made = std::fs::File::create(&new).unwrap();

@@ -51,16 +51,16 @@ Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 
 /// Upload a file, a directory or standard input
 ///
-/// What the server has of an interrupted upload stays there: the same command goes on where it stopped, and sends nothing
-/// of files that are there already. A file gets its name only once all of it has arrived and has the right BLAKE3.
-/// Modification times, modes and links are not sent: `tar` them.
+/// The server keeps the part of an interrupted upload that it has. The same command goes on from there, and skips files
+/// that the server has already. A file gets its name when all of it has arrived and its BLAKE3 is right. Modification
+/// times, modes and links are not sent: `tar` them.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// What to upload: a file, a directory, or - for standard input
     source: PathBuf,
 
-    /// Where to; one that ends in `/` is a directory, and gets the name of the source in it
+    /// Destination; a URL that ends in `/` is a directory, and the source keeps its name in it
     url: Url,
 
     /// Read the token from the first line of this file [default: the environment variable PCC_TOKEN]

@@ -50,7 +50,7 @@ Examples:
   sudo pcc race satellite --kernel             against the kernel's TCPs too
   pcc race satellite --json -o satellite.html --svg satellite.svg
 
-`pcc emulate --list` shows the presets and the parameters. What the columns mean is in docs/race.md.";
+`pcc emulate --list` shows the presets and the parameters. docs/race.md defines the columns.";
 
 /// Arguments of `pcc race`.
 #[derive(clap::Args, Debug)]
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     /// The file to move; without it, one of random bytes is made, large enough for 20 s at full speed
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Who runs: congestion control algorithms, separated by commas
+    /// The runners: congestion control algorithms, separated by commas
     #[arg(short = 'C', long, value_name = "A,B,C", value_delimiter = ',', default_value = "pcc,cubic,bbr")]
     congestion: Vec<Algorithm>,
     #[command(flatten)]
@@ -71,15 +71,16 @@ pub(crate) struct Args {
     /// Size of the file that is made, for example 20MB
     #[arg(long, value_name = "BYTES", conflicts_with = "file")]
     size: Option<Bytes>,
-    /// How long the others may go on after the first one finished (like 60s or 2min)
+    /// Time that the others have after the first one finished (like 60s or 2min)
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
     time_limit: Duration,
     /// Also over TCP with this kernel's CUBIC and BBR (Linux, as root)
     ///
-    /// Each between two network namespaces, through a TUN device at either end, over the same emulated path.
+    /// Each TCP connection is between two network namespaces, through a TUN device at either end, over the same
+    /// emulated path.
     #[arg(long)]
     kernel: bool,
-    /// One after another, where this computer is too slow for all at once
+    /// Run one after another, for a computer that is too slow for all at once
     #[arg(long)]
     serial: bool,
     /// Seed of everything random: the path's losses, PCC's trials, the file that is made

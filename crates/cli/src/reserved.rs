@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_there_of_a_file_before_it_is_written_and_then_all_of_it() {
+    fn a_file_appears_at_once_and_whole() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("race.html");
         let files = || std::fs::read_dir(dir.path()).unwrap().count();

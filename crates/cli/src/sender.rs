@@ -16,16 +16,18 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Sending")]
 pub(crate) struct SenderArgs {
-    /// Congestion control of what this side sends
+    /// The sender's congestion control, for data that this side sends
     ///
-    /// The receiver needs nothing: any HTTP/3 peer gains when a sender uses PCC. The others are for comparison.
+    /// Any HTTP/3 peer gains when the sender uses PCC; the receiver needs nothing. The other algorithms are for
+    /// comparison.
     #[arg(short = 'C', long, value_name = "ALGORITHM", default_value = "pcc", value_parser = PossibleValuesParser::new(Algorithm::NAMES).try_map(|name| name.parse::<Algorithm>()))]
     pub(crate) congestion: Algorithm,
 
     #[command(flatten)]
     pub(crate) objective: Objective,
 
-    /// Never send faster than this, on each connection, for example 100Mbit (or 100M) or 12.5MB; `pcc get` receives no faster either
+    /// The highest rate of each connection, for example 100Mbit (or 100M) or 12.5MB; `pcc get` receives no faster
+    /// either
     #[arg(long, value_name = "RATE")]
     pub(crate) limit: Option<Rate>,
 
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_of_the_law_are_pccs_and_a_wrong_one_is_refused_with_the_choice() {
+    fn a_wrong_parameter_of_the_law_is_refused_with_the_choice() {
         let Algorithm::Pcc(pcc) = parse("--law allegro,epsilon_min=0.02").unwrap().algorithm(None).unwrap() else {
             panic!()
         };
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_without_a_unit_is_refused_with_its_value_and_an_example() {
+    fn rate_without_unit_is_refused_with_its_value_and_example() {
         let error = parse("--limit 100").unwrap_err().to_string();
         assert!(error.contains("`100` has no unit") && error.contains("100Mbit"), "{error}");
     }

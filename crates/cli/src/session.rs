@@ -32,9 +32,9 @@ const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 /// Options of every transfer.
 #[derive(clap::Args, Debug)]
 pub(crate) struct SessionArgs {
-    /// How long to go on trying without any progress, for example 90s, 10m or 1h
+    /// Time without any progress after which to give up, for example 90s, 10m or 1h
     ///
-    /// Only after the server was reached once: a wrong address is reported at once.
+    /// This counts after the server was reached once: a wrong address is reported at once.
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = patience)]
     give_up: Duration,
 
@@ -59,11 +59,11 @@ pub(crate) struct SessionArgs {
 /// Options that other tools need for what every transfer does here. Hands type them, so they are no mistake.
 #[derive(clap::Args, Debug)]
 struct AlwaysOn {
-    /// Always on: an interrupted transfer goes on where it stopped
+    /// Always on: resume an interrupted transfer
     #[arg(short = 'c', long = "continue", hide_short_help = true)]
     _continue: bool,
 
-    /// Always on: a directory is moved with all that is in it
+    /// Always on: move a directory with everything in it
     #[arg(short = 'r', long = "recursive", hide_short_help = true)]
     _recursive: bool,
 }

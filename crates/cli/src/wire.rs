@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_digest_survives_the_wire_among_whatever_else_stands_there(
+        fn any_digest_survives_wire_among_whatever_else_stands_there(
             bytes in any::<[u8; 32]>(),
             before in "[ -+\\--~]{0,40}",
         ) {

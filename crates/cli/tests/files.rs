@@ -161,7 +161,7 @@ fn files_directories_and_pipes_go_there_and_back() {
 }
 
 #[test]
-fn a_download_survives_the_death_of_either_side_and_a_flipped_byte() {
+fn download_survives_death_of_either_side_and_flipped_byte() {
     let bench = Bench::new();
     let data = bench.write("served/big", 40_000_000);
     let mut server = bench.serve("0", &["--limit", "80Mbit"]);

@@ -41,7 +41,7 @@ fn a_file_arrives_after_a_black_out() {
 }
 
 #[test]
-fn all_that_a_server_has_goes_where_the_printed_command_says_nothing_else() {
+fn the_printed_command_puts_all_where_it_says() {
     let bench = Bench::new();
     bench.write("served/a", 1000);
     std::fs::create_dir(bench.path("served/sub")).unwrap();
@@ -56,7 +56,7 @@ fn all_that_a_server_has_goes_where_the_printed_command_says_nothing_else() {
 
 #[cfg(unix)]
 #[test]
-fn an_interruption_ends_a_download_into_a_pipe_that_nobody_reads() {
+fn interruption_ends_download_into_pipe_that_nobody_reads() {
     let bench = Bench::new();
     bench.write("served/file", 20_000_000);
     let server = bench.serve(&[]);
@@ -121,7 +121,7 @@ fn two_downloads_to_one_name_never_leave_a_mixture() {
 }
 
 #[test]
-fn what_is_here_already_does_not_come_again_and_what_only_is_as_long_does() {
+fn an_equal_file_does_not_come_again_one_of_its_size_does() {
     let bench = Bench::new();
     let content = bench.write("served/file", 300_000);
     let server = bench.serve(&[]);
@@ -153,7 +153,7 @@ fn a_directory_without_its_slash_is_one_all_the_same() {
 }
 
 #[test]
-fn a_server_that_is_full_is_there_and_waited_for_once_it_was_reached() {
+fn a_full_server_is_waited_for_once_it_was_reached() {
     let bench = Bench::new();
     bench.write("served/file", 3_000_000);
     let server = bench.serve(&["--max-connections", "1", "--limit", "4Mbit"]);

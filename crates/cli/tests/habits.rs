@@ -22,7 +22,7 @@ fn output_that_nobody_reads_ends_a_command_without_a_word() {
 
 #[cfg(unix)]
 #[test]
-fn a_relay_that_is_interrupted_sums_up_and_tells_it_from_a_polite_end() {
+fn an_interrupted_relay_sums_up_with_code_130() {
     for (signal, code) in [("-INT", 130), ("-TERM", 0)] {
         let mut relay = pcc(&["emulate", "--link", "clean", "--to", "127.0.0.1:9", "--json"])
             .stdout(Stdio::piped())

@@ -113,7 +113,7 @@ fn hidden(served: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_directory_goes_on_after_its_client_is_killed_at_any_instant() {
+fn directory_goes_on_after_its_client_is_killed_at_any_instant() {
     let bench = Bench::new();
     let files = tree(&bench);
     let server = bench.serve(0);
@@ -134,7 +134,7 @@ fn a_directory_goes_on_after_its_client_is_killed_at_any_instant() {
 }
 
 #[test]
-fn a_directory_goes_on_after_its_server_is_killed_at_any_instant() {
+fn directory_goes_on_after_its_server_is_killed_at_any_instant() {
     let bench = Bench::new();
     let files = tree(&bench);
     let all: u64 = files.values().map(|data| data.len() as u64).sum();

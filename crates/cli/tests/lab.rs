@@ -67,7 +67,7 @@ fn a_source_that_is_not_there_is_an_error_at_once() {
 }
 
 #[test]
-fn an_impossible_scenario_is_refused_before_a_kernel_is_asked_for() {
+fn impossible_scenario_is_refused_before_kernel_is_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     for (from, to, expected) in
         [("\"30ms\"", "\"-30ms\"", "cannot be negative"), ("\"bbr\"", "\"swift\"", "unknown algorithm `swift`")]

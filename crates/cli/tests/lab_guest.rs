@@ -152,7 +152,7 @@ fn spaced_packets_and_bundles_do_what_they_are_for() {
 
 #[test]
 #[ignore = "boots the guest kernel: run `pcc lab build` first"]
-fn a_black_out_ends_and_jitter_and_reordering_are_what_was_asked_for() {
+fn black_outs_end_and_jitter_and_reordering_are_as_asked() {
     let change =
         "change = [{ at = '3s', loss = 1.0, reverse_loss = 1.0 }, { at = '4s', loss = 0.0, reverse_loss = 0.0 }]";
     let blackout = runs(&format!("duration = '7s'\nalgorithms = ['cubic']\n{change}"), &[]);

@@ -59,7 +59,7 @@ fn report(dir: &Path) -> (PathBuf, Vec<&'static str>) {
 }
 
 #[test]
-fn a_report_is_a_page_with_every_scenario_and_its_tables_and_pictures() {
+fn a_report_has_every_scenario_with_tables_and_pictures() {
     let dir = tempfile::tempdir().unwrap();
     let (page, names) = report(dir.path());
     let page = std::fs::read_to_string(page).unwrap();

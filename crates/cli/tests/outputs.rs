@@ -62,7 +62,7 @@ fn a_page_goes_through_a_pipe_which_stays() {
 /// What `/dev/stdout` is.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_page_goes_to_standard_output_behind_the_text_whatever_that_is() {
+fn page_goes_to_standard_output_behind_text_whatever_that_is() {
     let bench = Bench::new();
     let link = bench.path("client/stdout");
     symlink("/proc/self/fd/1", &link).unwrap();
@@ -82,7 +82,7 @@ fn a_page_goes_to_standard_output_behind_the_text_whatever_that_is() {
 }
 
 #[test]
-fn a_download_goes_to_where_its_link_leads_and_is_as_private_as_what_was_there() {
+fn a_download_onto_a_link_keeps_the_target_s_mode() {
     let bench = Bench::new();
     let content = bench.write("served/file", 300_000);
     let server = bench.serve(&[]);
@@ -136,7 +136,7 @@ fn an_upload_is_as_private_as_what_it_replaces() {
 
 /// A link to a file elsewhere in the served directory, and one to a directory.
 #[test]
-fn links_within_the_served_directory_are_listed_as_they_are_served() {
+fn links_within_served_directory_are_listed_as_they_are_served() {
     let bench = Bench::new();
     for dir in ["served/a", "served/b"] {
         std::fs::create_dir(bench.path(dir)).unwrap();

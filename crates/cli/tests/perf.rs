@@ -97,7 +97,7 @@ fn every_algorithm_uploads_every_byte() {
 }
 
 #[test]
-fn every_algorithm_downloads_every_byte_and_the_server_tells_how() {
+fn every_algorithm_downloads_every_byte_and_server_tells_how() {
     let server = Server::start(&["-C", "newreno"]);
     for algorithm in ALGORITHMS {
         let end = &server.measure(&["-R", "-n", "5MB", "-C", algorithm])["end"];
@@ -166,7 +166,7 @@ fn a_timed_test_streams_its_intervals_as_they_pass() {
 }
 
 #[test]
-fn datagrams_of_both_ends_stay_below_the_largest_that_was_asked_for() {
+fn datagrams_of_both_ends_stay_below_largest_that_was_asked_for() {
     let server = Server::start(&[]);
     let document = server.measure(&["--bidir", "-n", "5MB", "-i", "0.05", "-M", "1300", "--get-server-output"]);
     assert_eq!(document["start"]["pcc"]["max_udp_payload_size"], 1300);
@@ -221,7 +221,7 @@ fn algorithms_take_turns_and_are_compared_with_the_first() {
 }
 
 #[test]
-fn a_one_off_server_ends_with_its_client_and_says_what_it_served() {
+fn one_off_server_ends_with_its_client_and_says_what_it_served() {
     let mut server = Server::start(&["-1"]);
     server.run(&["-n", "1MB"]);
     assert!(server.child.wait().unwrap().success());
@@ -321,7 +321,7 @@ fn an_unknown_certificate_is_refused_with_its_fingerprint() {
 }
 
 #[test]
-fn a_log_file_that_cannot_be_written_is_named_before_anything_runs() {
+fn an_unwritable_log_file_is_named_before_anything_runs() {
     let (code, error) = fails(pcc(&["perf", "-c", "no-such-host.invalid", "--logfile", "/no/such/directory/log"]));
     assert!(code == 1 && error.contains("/no/such/directory/log"), "{code}: {error}");
 }
@@ -369,7 +369,7 @@ fn we_measure_a_server_on_aioquic_to_the_byte() {
 }
 
 #[test]
-fn what_one_client_moves_stays_within_the_servers_limit_of_bytes() {
+fn what_one_client_moves_stays_within_servers_limit_of_bytes() {
     const MOST: u64 = 3_000_000;
     for arguments in
         [&["-t", "5", "-P", "4"][..], &["-R", "-n", "50MB", "-P", "4"], &["-n", "50MB"], &["--bidir", "-t", "5"]]
@@ -393,7 +393,7 @@ fn what_one_client_moves_stays_within_the_servers_limit_of_bytes() {
 }
 
 #[test]
-fn a_server_that_has_no_place_or_no_time_left_is_there_and_says_so() {
+fn a_full_server_is_there_and_says_so() {
     let server = Server::start(&["--max-clients", "1", "--max-time", "3"]);
     let mut first = server.client(&["-t", "600", "-i", "0.1", "-b", "1M", "-C", "cubic"]);
     let mut first = first.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

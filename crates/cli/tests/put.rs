@@ -73,7 +73,7 @@ fn a_directory_that_is_there_is_not_sent_again() {
 }
 
 #[test]
-fn a_file_is_not_put_in_the_place_of_a_directory_nor_tried_again() {
+fn file_is_not_put_in_place_of_directory_nor_tried_again() {
     let bench = Bench::new();
     let server = bench.serve(0);
     bench.write("client/file", 1000);
@@ -99,7 +99,7 @@ fn a_file_that_is_refused_disturbs_no_other() {
 }
 
 #[test]
-fn a_name_that_the_server_keeps_for_itself_or_that_leads_elsewhere_is_refused_for_what_it_is() {
+fn a_reserved_or_leading_name_is_refused_with_its_reason() {
     let bench = Bench::new();
     let server = bench.serve(0);
     bench.write("client/file", 1000);
@@ -117,7 +117,7 @@ fn a_name_that_the_server_keeps_for_itself_or_that_leads_elsewhere_is_refused_fo
 }
 
 #[test]
-fn a_question_mark_in_an_uploads_url_is_no_part_of_the_name_unless_it_is_written_so() {
+fn only_an_encoded_question_mark_is_part_of_a_name() {
     let bench = Bench::new();
     let server = bench.serve(0);
     bench.write("client/file", 1000);
@@ -147,7 +147,7 @@ fn refused_uploads_keep_nobody_out() {
 }
 
 #[test]
-fn of_two_uploads_of_one_file_the_later_goes_on_and_the_other_ends() {
+fn of_two_uploads_of_one_file_later_goes_on_and_other_ends() {
     let bench = Bench::new();
     let server = bench.serve(0);
     let data = bench.write("client/file", 6_000_000);

@@ -24,7 +24,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn every_copy_is_verified_and_the_last_line_of_json_holds_the_results() {
+fn every_copy_is_verified_and_last_line_of_json_holds_results() {
     let dir = folder();
     let done = pcc(dir.path(), &[PATH, "file", "-C", "pcc,cubic", "--json", "-o", "page.html", "--svg", "still.svg"]);
     assert!(done.status.success(), "{done:?}");
@@ -108,7 +108,7 @@ fn the_table_names_every_runner_and_one_after_another_works_too() {
 }
 
 #[test]
-fn one_that_is_not_through_in_time_is_shown_with_what_it_moved_and_that_is_verified() {
+fn an_unfinished_runner_shows_its_verified_bytes() {
     let dir = folder();
     // CUBIC takes each random loss for congestion, and is far behind when PCC is through.
     let slow = "rate=20Mbit,rtt=200ms,loss=3%,buffer=30KB";

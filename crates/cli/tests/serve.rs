@@ -70,7 +70,7 @@ fn pcc(dir: &tempfile::TempDir) -> Command {
 }
 
 #[test]
-fn the_command_that_it_prints_runs_as_it_is_and_a_polite_end_is_a_success() {
+fn the_printed_command_runs_as_it_is() {
     let mut bench = Bench::new(|served| std::fs::write(served.join("file"), "content").unwrap());
     let got = bench.run_what_was_printed();
     assert!(got.status.success(), "{:?}: {got:?}", bench.printed);
@@ -90,7 +90,7 @@ fn the_command_that_it_prints_runs_as_it_is_and_a_polite_end_is_a_success() {
 }
 
 #[test]
-fn a_directory_with_a_name_that_is_no_text_is_not_downloaded_whole() {
+fn directory_with_name_that_is_no_text_is_not_downloaded_whole() {
     let bench = Bench::new(|served| {
         std::fs::write(served.join("file"), "content").unwrap();
         std::fs::write(served.join(std::ffi::OsStr::from_bytes(b"\xff\xfe")), "lost").unwrap();
@@ -136,7 +136,7 @@ fn printed(arguments: &[&str], token: Option<&str>) -> String {
 }
 
 #[test]
-fn how_to_upload_is_printed_wherever_the_token_comes_from_and_a_known_one_is_not() {
+fn the_upload_line_shows_only_a_token_made_here() {
     let made = printed(&[], None);
     assert!(made.contains("PCC_TOKEN=") && made.contains("pcc put FILE 'https://"), "{made}");
     let given = printed(&[], Some("secret-of-the-variable"));
@@ -147,7 +147,7 @@ fn how_to_upload_is_printed_wherever_the_token_comes_from_and_a_known_one_is_not
 }
 
 #[test]
-fn a_log_that_never_rests_is_downloaded_as_long_as_it_was_and_verified() {
+fn a_growing_log_is_downloaded_as_long_as_it_was() {
     let line = b"another line of this log\n";
     let bench = Bench::new(|served| std::fs::write(served.join("log"), line.repeat(200_000)).unwrap());
     let log = bench.dir.path().join("served dir/log");

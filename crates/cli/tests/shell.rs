@@ -39,7 +39,7 @@ fn measured(text: &str) -> Value {
 
 #[test]
 #[ignore = "needs network namespaces: make test"]
-fn a_command_sees_the_path_s_round_trips_its_rate_and_its_losses() {
+fn command_sees_path_s_round_trips_its_rate_and_its_losses() {
     let dir = tempfile::tempdir().unwrap();
     let link = "rate=8Mbit,rtt=40ms,loss=10%";
     let args = ["--link", link, "--json", "path.json", "--outside", SERVE, "--", "sh", "-c", MEASURE];
@@ -77,7 +77,7 @@ fn a_shell_in_a_shell_adds_its_path() {
 
 #[test]
 #[ignore = "needs user namespaces: make test"]
-fn without_rights_it_makes_a_network_of_its_own_and_says_what_is_in_it() {
+fn without_rights_it_makes_a_network_and_says_what_is_in_it() {
     let dir = tempfile::tempdir().unwrap();
     let may_not = ["setpriv", "--bounding-set=-sys_admin,-net_admin", "--inh-caps=-all"];
     // Only root has rights to give up.

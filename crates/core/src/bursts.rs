@@ -1,5 +1,5 @@
-//! Which RTT samples are those of a burst: a radio or a host that held acknowledgements back lets them go at once, and what
-//! they waited for says nothing of the path's queue. Source: `SIGCOMM 2020` (PCC Proteus).
+//! Tells which RTT samples belong to a burst. A radio or a host that held acknowledgements back releases them at once,
+//! and their wait says nothing about the path's queue. Source: `SIGCOMM 2020` (PCC Proteus).
 //!
 //! Where the time between two acknowledgements is so many times longer or shorter than the one before it, samples are left
 //! out until one is below the mean. Deviates: the authors' program compares with the mean ratio of gaps, which is
@@ -11,7 +11,7 @@ use core::time::Duration;
 /// Weight of a sample in the mean RTT (RFC 9002 §5.3).
 const WEIGHT: f64 = 0.125;
 
-/// What tells bursts of acknowledgements; with a ratio of 0 nothing is one.
+/// Detects bursts of acknowledgements; with a ratio of 0 nothing is one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bursts {
     ratio: f64,
@@ -28,7 +28,7 @@ impl Bursts {
     /// Two acknowledgements at one instant are so far apart. Unit: s.
     const INSTANT: f64 = 1e-9;
 
-    /// From which ratio of two gaps in a row on there is a burst.
+    /// The ratio of two gaps in a row that shows a burst.
     pub(crate) const fn with_ratio(ratio: f64) -> Self {
         Self { ratio, latest: None, gap: None, mean_rtt: None, inside: false }
     }
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn from_a_gap_fifty_times_longer_on_samples_are_left_out_until_one_is_below_the_mean() {
+    fn a_long_gap_leaves_samples_out_until_one_is_low() {
         let acks =
             [(0, 30_000), (100, 30_000), (100, 30_000), (5001, 35_000), (100, 34_000), (100, 32_000), (100, 30_000)];
         // The mean is 30.6, 31.0 and 31.2 ms by then.
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_fifty_times_shorter_is_a_burst_too_and_so_are_two_acknowledgements_at_once() {
+    fn a_gap_fifty_times_shorter_is_a_burst_too() {
         for gap in [0, 1] {
             assert_eq!(seen(50.0, &[(0, 30_000), (100, 30_000), (gap, 30_000)]), [true, true, false], "{gap} µs");
         }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_that_change_less_are_the_path_s_and_without_a_ratio_all_are() {
+    fn gaps_that_change_less_are_path_s_and_without_ratio_all_are() {
         assert_eq!(seen(50.0, &[(0, 30_000), (100, 30_000), (4999, 35_000), (101, 35_000)]), [true; 4]);
         assert_eq!(seen(0.0, &[(0, 30_000), (100, 30_000), (500_000, 35_000), (0, 35_000)]), [true; 4]);
     }

@@ -29,7 +29,7 @@ pub(crate) struct Interval {
     pub(crate) length: Duration,
     pub(crate) started: Timestamp,
     last_sent: Timestamp,
-    /// What left at that moment.
+    /// Bytes that left at that moment.
     last_train: Bytes,
     /// When its last outstanding packet is given up; set when it closes.
     pub(crate) deadline: Option<Timestamp>,
@@ -43,7 +43,7 @@ pub(crate) struct Interval {
     latest_lost: Option<(u64, Timestamp)>,
     pub(crate) outstanding: u32,
     sent: Bytes,
-    /// What left and is no evidence.
+    /// Bytes that left and are no evidence.
     discarded: Bytes,
     lost: Bytes,
     rtt: Slope,
@@ -109,7 +109,7 @@ impl Interval {
         self.last_train
     }
 
-    /// So many of its packets arrived marked.
+    /// Number of its packets that arrived marked.
     pub(crate) fn on_marked(&mut self, packets: u32) {
         self.packets_marked = self.packets_marked.saturating_add(packets).min(self.packets);
     }
@@ -145,7 +145,7 @@ impl Interval {
         if by.is_none() && !self.window_limited {
             return self.lasts_until(now);
         }
-        // Who may or can send no more is silent of itself, and until the end that was meant at the most.
+        // A sender that may or can send no more is silent of itself, until the planned end at most.
         let end = now.min(self.started + self.length);
         let silence = end.since(self.last_sent + self.plan.rate.time_for(self.last_train));
         // Between two trains there is a silence that pacing wants.
@@ -157,8 +157,8 @@ impl Interval {
         }
     }
 
-    /// Nothing but pacing and the host kept the sender silent until `now`: that is this interval's time. What a host could not
-    /// send while it stood still leaves in the next one, whose rate would be too high without it, each time.
+    /// Only pacing and the host kept the sender silent until `now`, so this time belongs to the interval. A stopped
+    /// host sends the rest in the next interval, whose rate would be too high without this time.
     pub(crate) fn lasts_until(&mut self, now: Timestamp) {
         if !self.window_limited {
             self.ended = Some(now);
@@ -233,7 +233,7 @@ impl Interval {
     }
 }
 
-/// Who may keep a sender silent.
+/// The possible causes of a sender's silence.
 const CAUSES: [LimitedBy; 3] = [LimitedBy::Host, LimitedBy::ReceiverWindow, LimitedBy::Application];
 
 /// For how long each of them did.
@@ -249,7 +249,7 @@ impl Limits {
         self.0.iter().sum()
     }
 
-    /// Who did for the longest.
+    /// The cause that lasted longest.
     fn most(&self) -> LimitedBy {
         CAUSES.into_iter().zip(self.0).max_by_key(|(_, time)| *time).map_or(LimitedBy::Network, |(cause, _)| cause)
     }
@@ -261,7 +261,7 @@ struct AckSpan {
     first: Option<Timestamp>,
     last: Timestamp,
     acked: Bytes,
-    /// Of it, what arrived with the first acknowledgement: it was delivered before the span began.
+    /// The part of it that arrived with the first acknowledgement: it was delivered before the span began.
     with_first: Bytes,
 }
 

@@ -1,5 +1,5 @@
-//! Attributes every transmission to the monitor interval in which it was sent, in constant time by packet number, and
-//! hands over intervals in order once the fate of all their packets is known.
+//! Attributes every transmission to the monitor interval in which it was sent, in constant time by packet number. Hands
+//! over intervals in order, once the fate of all their packets is known.
 
 use crate::bursts::Bursts;
 use crate::interval::IntervalPlan;
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 /// Packets remembered at the most; a transport that has more outstanding loses the attribution of the oldest.
 const MAX_PACKETS: usize = 1 << 20;
-/// So many may be in flight: of more, what became of the older half would not be known.
+/// The most packets in flight: of more, the fate of the older half would not be known.
 pub(crate) const MAX_IN_FLIGHT: u64 = MAX_PACKETS as u64 / 2;
 /// A jump in packet numbers beyond this starts afresh instead of filling the gap.
 const MAX_GAP: u64 = 1 << 16;
@@ -20,15 +20,16 @@ const MAX_GAP: u64 = 1 << 16;
 const MAX_INTERVALS: usize = 64;
 /// An interval closes after this long whatever happened, or after four RTT if those are longer.
 const LONGEST_INTERVAL: Duration = Duration::from_millis(250);
-/// Of the time by which packets are late on a path that reorders, this share is forgotten with each interval in which
-/// none was, as of a sample in the smoothed variation of RFC 6298.
+/// Divisor by which the known lateness of packets shrinks with each interval without a late one, as a sample's weight
+/// in the smoothed variation of RFC 6298.
 const LATENESS_FORGOTTEN: u32 = 4;
 
 /// Lengths of monitor intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// An interval has at least the time of so many packets at its rate (`NSDI 2015` §3.1), but not beyond 4 RTT, unless the
-    /// law chose its length with them in mind ([`IntervalPlan::is_stretched`]); one that is judged at least 1 ms, the time of ten trains.
+    /// Packets whose time at its rate an interval lasts at least (`NSDI 2015` §3.1), up to 4 RTT, unless the law chose
+    /// its length with them in mind ([`IntervalPlan::is_stretched`]). A judged interval lasts at least 1 ms, the time
+    /// of ten trains.
     pub min_packets: u32,
 }
 
@@ -86,7 +87,7 @@ impl Sent {
     }
 }
 
-/// What the monitor made of an acknowledgement.
+/// The monitor's result of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acked {
     pub(crate) sent_at: Timestamp,
@@ -112,7 +113,7 @@ pub(crate) struct Monitor {
     latest_rtt: Duration,
     /// Which of its samples are not the path's.
     bursts: Bursts,
-    /// By how much packets arrive late that were declared lost before.
+    /// Lateness of packets that arrive after they were declared lost.
     lateness: Duration,
     /// One did so since the last report.
     was_late: bool,
@@ -288,8 +289,8 @@ impl Monitor {
         self.newest_acked.is_some()
     }
 
-    /// So many packets arrived marked: most likely the newest ones of this acknowledgement, or of the next one that has
-    /// news.
+    /// A number of packets arrived marked: most likely the newest ones of this acknowledgement, or of the next one that
+    /// has news.
     pub(crate) const fn on_marked(&mut self, packets: u32) {
         self.marks = self.marks.saturating_add(packets);
     }
@@ -328,8 +329,8 @@ impl Monitor {
         }
     }
 
-    /// What the oldest interval achieved, if it is resolved or its deadline has passed; without a report where all of its
-    /// packets were discarded. Each interval that was closed is told of once, in order.
+    /// The report of the oldest interval, if it is resolved or its deadline has passed; no report if all of its packets
+    /// were discarded. Each closed interval is reported once, in order.
     pub(crate) fn pop(&mut self, now: Timestamp) -> Option<(IntervalPlan, Option<Report>)> {
         let front = self.intervals.front()?;
         if front.outstanding > 0 && front.deadline.is_some_and(|deadline| now >= deadline) {

@@ -1,4 +1,4 @@
-//! What a sender did and why, for traces, live views and logs. Costs nothing when nobody listens.
+//! Tells observers what a sender did and why, for traces, live views and logs. Costs nothing when nobody listens.
 
 use crate::interval::Report;
 use crate::units::{Rate, Timestamp};
@@ -12,7 +12,7 @@ pub enum Event<'a> {
     Interval {
         /// When.
         at: Timestamp,
-        /// What it achieved.
+        /// Its results.
         report: &'a Report,
         /// The number that the utility function made of it; `None` if the interval was not judged.
         utility: Option<f64>,
@@ -25,7 +25,7 @@ pub enum Event<'a> {
         state: &'static str,
         /// The base rate from now on.
         rate: Rate,
-        /// What led to it.
+        /// Its cause.
         reason: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What one connection learnt of a path, for the next one over the same path (RFC 9959, Careful Resume).
+//! One connection's knowledge of a path, for the next one over the same path (RFC 9959, Careful Resume).
 
 use crate::units::Rate;
 use core::time::Duration;

@@ -42,10 +42,10 @@ pub struct Config {
     pub max_datagram_size: Bytes,
     /// The rate never exceeds this.
     pub max_rate: Option<Rate>,
-    /// What an earlier connection learnt of this path ([`Pcc::learnt`]). Start-up begins at half of its rate if the first RTT
-    /// sample agrees with its RTT.
+    /// An earlier connection's knowledge of this path ([`Pcc::learnt`]). Start-up begins at half of its rate if the
+    /// first RTT sample agrees with its RTT.
     pub memory: Option<PathMemory>,
-    /// Who is told of intervals and decisions.
+    /// The observer of intervals and decisions.
     pub observer: Option<Arc<dyn Observer>>,
 }
 
@@ -73,8 +73,8 @@ impl Config {
 
 /// A PCC sender.
 ///
-/// Report every packet whose delivery will be acknowledged, under a number that is never used again (a
-/// retransmission is a new packet), every acknowledgement and every loss; send at [`Pcc::rate`] while
+/// Report every acknowledgement, every loss, and every packet whose delivery will be acknowledged. A packet has a
+/// number that is never used again; a retransmission is a new packet. Send at [`Pcc::rate`] while
 /// [`Pcc::bytes_in_flight`] is below [`Pcc::congestion_window`]. Time is an argument; nothing here reads a clock.
 #[derive(Debug)]
 pub struct Pcc {
@@ -83,7 +83,7 @@ pub struct Pcc {
     monitor: Monitor,
     rtt: RttEstimator,
     law: Driver,
-    /// What the open interval, or the next one, is for.
+    /// The plan of the open interval, or of the next one.
     plan: IntervalPlan,
     /// Draws what the law decides by chance.
     chance: Rng,
@@ -179,7 +179,7 @@ impl Pcc {
         self.last_sent = Some(now);
     }
 
-    /// That packet was acknowledged. [`Pcc::on_end_acks`] follows after the last one of an acknowledgement.
+    /// A packet was acknowledged. [`Pcc::on_end_acks`] follows after the last one of an acknowledgement.
     pub fn on_ack(&mut self, now: Timestamp, packet: u64) {
         let now = self.clock.read(now);
         if let Some(acked) = self.monitor.on_ack(now, packet) {
@@ -218,13 +218,14 @@ impl Pcc {
         self.take_reports(now);
     }
 
-    /// So many packets of the acknowledgement being reported arrived marked: a queue on the path is long (RFC 3168).
-    /// Between [`Pcc::on_ack`] and [`Pcc::on_end_acks`].
+    /// A number of packets of the reported acknowledgement arrived marked: a queue on the path is long (RFC 3168). Call
+    /// it between [`Pcc::on_ack`] and [`Pcc::on_end_acks`].
     pub fn on_congestion_experienced(&mut self, packets: u32) {
         self.monitor.on_marked(packets);
     }
 
-    /// That packet was declared lost: after the packets that an acknowledgement covers, before [`Pcc::on_end_acks`] or after it.
+    /// A packet was declared lost. Call it after the packets that an acknowledgement covers, before
+    /// [`Pcc::on_end_acks`] or after it.
     pub fn on_loss(&mut self, now: Timestamp, packet: u64) {
         let now = self.clock.read(now);
         // An acknowledgement tells its RTT and its marks before the losses that follow from it.
@@ -305,7 +306,7 @@ impl Pcc {
     fn tick(&mut self, now: Timestamp) {
         self.detect_stall(now);
         if now >= self.due {
-            // What is resolved makes room, and the open interval may have waited for that.
+            // A resolved interval makes room, and the open one may have waited for that.
             self.take_reports(now);
             if self.monitor.close_if_due(now, &self.rtt, self.limited.map(|(_, by)| by)) {
                 let state = self.law.state();
@@ -353,13 +354,14 @@ impl Pcc {
         }
     }
 
-    /// How much may leave back to back: about 100 µs of the rate, at least one packet; and a train of [`Pcc::train_packets`].
+    /// Bytes that may leave back to back: about 100 µs of the rate, at least one packet, and a train of
+    /// [`Pcc::train_packets`].
     pub fn send_quantum(&self) -> Bytes {
         (self.rate() * TRAIN).max(self.train())
     }
 
-    /// So many packets should leave back to back even where pacing could send one by one: a sender that begins measures the
-    /// bottleneck by how far apart they arrive. Otherwise 1.
+    /// Packets that should leave back to back, even if pacing could send one by one. A sender in start-up measures the
+    /// bottleneck by their distance on arrival. Otherwise 1.
     pub fn train_packets(&self) -> u32 {
         self.trains.packets()
     }
@@ -389,14 +391,14 @@ impl Pcc {
         self.law.state()
     }
 
-    /// What the next connection over this path should know of it; `None` before start-up is over.
+    /// Knowledge of the path for the next connection over it; `None` before start-up is over.
     pub fn learnt(&self) -> Option<PathMemory> {
         let base_rtt = self.law.known().base_rtt.or(self.rtt.min())?;
         let rate = self.delivery.best();
         (!self.law.is_starting() && rate > Rate::ZERO).then_some(PathMemory { rate, base_rtt })
     }
 
-    /// What limited the latest resolved interval.
+    /// The limit of the latest resolved interval.
     pub const fn limited_by(&self) -> LimitedBy {
         self.limited_by
     }

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 /// The longest a peer may sit on an acknowledgement (RFC 9000 §18.2, `max_ack_delay`'s default).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-/// What a path is taken to be before its first sample; the value the user-space prototypes used.
+/// The assumed RTT before the first sample; the user-space prototypes' value.
 pub(crate) const ASSUMED_RTT: Duration = Duration::from_millis(100);
 /// How far RTTs scatter is that of the last three seconds, above the least of this time or of an RTT: a queue that stands longer is
 /// no scatter.
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sample_sets_the_average_and_later_ones_move_it_by_an_eighth() {
+    fn first_sample_sets_average_and_later_ones_move_it_by_eighth() {
         let mut rtt = RttEstimator::default();
         assert_eq!(rtt.smoothed(), None);
         rtt.update(at(0), ms(80));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minimum_from_before_a_pause_of_ten_seconds_is_forgotten_at_once() {
+    fn a_minimum_is_forgotten_after_a_pause_of_ten_seconds() {
         for (pause, left) in [(9_900, 30), (10_100, 100)] {
             let mut rtt = RttEstimator::default();
             rtt.update(at(1), ms(30));

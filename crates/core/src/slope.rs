@@ -19,7 +19,7 @@ pub(crate) struct Slope {
     sum_tt: f64,
     sum_tr: f64,
     sum_rr: f64,
-    /// Of the differences between neighbours: what tells noise that lasts from noise that changes with each sample.
+    /// Differences between neighbours: they tell lasting noise from noise that changes with each sample.
     step_tt: f64,
     step_tr: f64,
     step_rr: f64,
@@ -93,9 +93,9 @@ impl Slope {
         (rr - self.slope().unwrap_or(0.0) * tr).max(0.0)
     }
 
-    /// So many independent samples would say as much. Jitter that lasts makes neighbours alike, and a hundred of them
-    /// may know no more than three: their correlation ρ comes from how much they differ (the statistic of Durbin and
-    /// Watson, 2(1 − ρ)), and noise of that kind leaves n(1 − ρ)/(1 + ρ).
+    /// The number of independent samples that would say as much. Lasting jitter makes neighbours alike, and a hundred
+    /// of them may know no more than three. Their correlation ρ comes from their differences (the statistic of Durbin
+    /// and Watson, 2(1 − ρ)), and such noise leaves n(1 − ρ)/(1 + ρ) samples.
     fn effective_samples(&self) -> f64 {
         let (slope, unexplained) = (self.slope().unwrap_or(0.0), self.unexplained());
         let steps = self.step_rr - 2.0 * slope * self.step_tr + slope * slope * self.step_tt;
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_is_the_same_however_late_it_begins_and_three_samples_have_an_error() {
+    fn a_slope_does_not_depend_on_when_it_begins() {
         let mut late = Slope::default();
         for (at, rtt) in [(105, 30.0), (106, 31.0), (107, 31.5)] {
             late.add(Duration::from_millis(at), Duration::from_secs_f64(rtt / 1e3));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_as_far_from_their_mean_and_from_their_line_as_they_are() {
+    fn deviation_and_residual_match_the_samples() {
         let near = |is: Duration, ms: f64| (is.as_secs_f64() * 1e3 - ms).abs() < 1e-6;
         let flat = over([31.0, 30.0, 30.0, 31.0]);
         assert!(near(flat.deviation(), 0.5) && near(flat.residual(), 0.5) && near(flat.mean().unwrap(), 30.5));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rise_does_not_change_how_uncertain_lasting_noise_makes_its_slope() {
+    fn a_rise_does_not_change_the_error_of_lasting_noise() {
         let mut rng = Rng::new(8);
         let mut held = 0.0;
         let noise: Vec<_> = (0..200)
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn noise_that_lasts_is_not_taken_for_a_trend() {
-        // What one packet waits for, the twenty behind it wait for too.
+        // The twenty packets behind a waiting one wait too.
         let mut rng = Rng::new(6);
         let mut beyond = 0;
         for _ in 0..1000 {

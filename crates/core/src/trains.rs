@@ -10,9 +10,9 @@
 //! ours, and nothing is told; a queue of others that never changes is not seen. So who is told something still has to see that
 //! rate pass ([`crate::control`], start-up).
 //!
-//! A receiver can pretend any rate up to that of a train in 100 µs, some 580 Mbit/s with packets of 1200 bytes; what is sent on its
-//! word is bounded by what it acknowledges of each step. One that answers by a timer, whole packets of a train always so far apart,
-//! tells a rate that is too low, from which the law climbs.
+//! A receiver can pretend any rate up to that of a train in 100 µs, some 580 Mbit/s with packets of 1200 bytes. Its
+//! acknowledgements of each step bound the packets that leave because of it. A receiver that answers by a timer tells a
+//! rate that is too low, from which the law climbs.
 
 mod arrived;
 mod train;
@@ -26,7 +26,7 @@ use train::{PACKETS, Train};
 /// Trains of the first round trip: together what any sender may have in flight on a new path, give or take (RFC 6928: ten
 /// packets; Linux paces twice that into the first round trip).
 const TRAINS: u32 = 3;
-/// So many leave at most, whole or not. Not swept.
+/// The most trains that leave, whole or not. Not swept.
 const MOST_TRAINS: u32 = 32;
 /// And so many are watched at a time.
 const WATCHED: usize = 8;
@@ -38,7 +38,7 @@ const SHORTEST_RTT: Duration = Duration::from_millis(5);
 /// The trains of a sender that begins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trains {
-    /// Those of which more will be heard.
+    /// Trains of which more will be heard.
     watched: [Option<Train>; WATCHED],
     /// Where the newest one is; `None` once a packet left that is not watched.
     last: Option<usize>,
@@ -49,11 +49,11 @@ pub(crate) struct Trains {
     arrived: Arrived,
     /// When the newest one left.
     latest: Option<Timestamp>,
-    /// What was in flight before the first one.
+    /// Bytes in flight before the first train.
     before: Bytes,
     /// The newest packet of the acknowledgement being read.
     newest: Option<u64>,
-    /// What they told, and when.
+    /// The rate that trains told, and when.
     told: Option<(Rate, Timestamp)>,
     is_over: bool,
 }
@@ -74,7 +74,7 @@ impl Trains {
         self.latest
     }
 
-    /// What has to be in flight at once for those of the first round trip.
+    /// Bytes in flight that the trains of the first round trip need.
     pub(crate) fn volume(&self, packet: Bytes) -> Bytes {
         if self.is_over {
             return Bytes::ZERO;
@@ -92,7 +92,7 @@ impl Trains {
         self.watched.iter().position(Option::is_none).filter(|_| self.begun < MOST_TRAINS)
     }
 
-    /// How many packets are to leave back to back.
+    /// Number of packets that should leave back to back.
     pub(crate) fn packets(&self) -> u32 {
         let is_train = !self.is_over && (self.leaving().is_some() || self.place().is_some());
         if is_train { PACKETS } else { 1 }

@@ -87,7 +87,7 @@ fn what_only_a_spurious_loss_overtook_may_be_given_up() {
 }
 
 #[test]
-fn a_clock_that_was_far_ahead_for_a_moment_keeps_no_law_from_judging() {
+fn a_clock_once_far_ahead_keeps_no_law_from_judging() {
     for law in 0..LAWS.len() as u8 {
         // So slow that a transfer takes seconds.
         let max_rate = Some(20_000.0);

@@ -280,7 +280,7 @@ fn a_thousand_terms_are_refused_with_the_number_that_fits() {
 }
 
 #[test]
-fn what_needs_too_deep_a_stack_or_too_many_names_is_refused_with_what_helps() {
+fn too_deep_a_stack_is_refused_with_advice() {
     let nested = |n: usize| format!("{}x{}", "x + (".repeat(n), ")".repeat(n));
     assert_eq!(nested(MOST_DEPTH - 1).parse::<Expression>().unwrap().program().depth(), MOST_DEPTH);
     let error = nested(MOST_DEPTH).parse::<Expression>().unwrap_err().to_string();

@@ -65,7 +65,7 @@ fn expressions_give_what_the_vectors_say() {
 }
 
 #[test]
-fn the_texts_of_the_built_in_utilities_give_what_the_vectors_say() {
+fn texts_of_built_in_utilities_give_what_vectors_say() {
     let program = |name: &str| {
         let about = built_in().find(|about| about.name == name).unwrap();
         about.text.parse::<Expression>().unwrap_or_else(|error| panic!("{name}: {error}")).program().clone()

@@ -97,7 +97,7 @@ fn a_path_that_became_longer_was_not_silent() {
 }
 
 #[test]
-fn a_path_that_froze_while_its_rate_was_looked_for_is_looked_at_further() {
+fn path_that_froze_during_the_search_is_searched_further() {
     let frozen = (70 * MS, 300 * MS);
     let mut tcp = Tcp::over(Path { frozen, undone: true, buffer: 5000, ..Path::default() });
     while tcp.flow.told().silences == 0 {
@@ -110,7 +110,7 @@ fn a_path_that_froze_while_its_rate_was_looked_for_is_looked_at_further() {
 }
 
 #[test]
-fn after_a_short_silence_a_quarter_is_kept_and_after_a_long_one_nothing() {
+fn a_short_silence_keeps_a_quarter_and_a_long_one_nothing() {
     for (seconds, least, most) in [(2, 20.0, 30.0), (12, 0.0, 3.0)] {
         let silent = (5 * SECOND, (5 + seconds) * SECOND);
         let mut tcp = Tcp::over(Path { silent, ..Path::default() });
@@ -125,7 +125,7 @@ fn after_a_short_silence_a_quarter_is_kept_and_after_a_long_one_nothing() {
 }
 
 #[test]
-fn what_a_silence_swallowed_keeps_nothing_from_leaving_though_tcp_takes_it_for_in_flight() {
+fn packets_lost_in_a_silence_leave_room_in_the_window() {
     for case in 0..6 {
         let silent = (5 * SECOND, (5 + case % 3) * SECOND + (4 + case) * 100 * MS);
         let mut tcp = Tcp::over(Path { silent, undone: true, buffer: 100 + 50 * case, ..Path::default() });
@@ -146,7 +146,7 @@ fn what_a_silence_swallowed_keeps_nothing_from_leaving_though_tcp_takes_it_for_i
 }
 
 #[test]
-fn a_path_that_froze_for_a_moment_has_lost_nothing_though_tcp_counted_all_as_lost() {
+fn a_short_freeze_loses_nothing_though_tcp_counts_all_lost() {
     // Longer than TCP waits, shorter than a silence of four RTT. How soon the rate is back depends on where in a pair of
     // intervals it froze.
     let after = |begin: u64| {
@@ -179,7 +179,7 @@ fn what_was_too_large_for_a_new_route_was_not_lost_to_the_rate() {
 }
 
 #[test]
-fn whoever_waits_before_it_acknowledges_a_lone_packet_is_no_path_that_fell_silent() {
+fn a_delayed_acknowledgement_is_no_silent_path() {
     let mut tcp = Tcp::over(Path { rtt: 40 * MS, ..Path::default() });
     tcp.run(3 * SECOND);
     let before = tcp.flow.rate();
@@ -208,7 +208,7 @@ fn a_new_highest_rate_holds_from_then_on() {
 }
 
 #[test]
-fn what_the_peer_sends_of_its_own_does_not_open_the_window_that_a_time_out_closed() {
+fn the_peer_s_own_data_does_not_open_a_timed_out_window() {
     let silent = (5 * SECOND, 9 * SECOND);
     let mut tcp = Tcp::over(Path { silent, chatter: 20 * MS, ..Path::default() });
     tcp.run(silent.0 - MS);
@@ -224,7 +224,7 @@ fn what_the_peer_sends_of_its_own_does_not_open_the_window_that_a_time_out_close
 }
 
 #[test]
-fn a_path_that_fell_silent_in_a_pause_is_known_to_have_been_silent() {
+fn path_that_fell_silent_in_pause_is_known_to_have_been_silent() {
     let (idle, silent) = ((3 * SECOND, 4 * SECOND), (3500 * MS, 8 * SECOND));
     let mut tcp = Tcp::over(Path { idle, silent, then: 10.0, ..Path::default() });
     tcp.run(idle.0);
@@ -256,7 +256,7 @@ fn who_starts_for_days_keeps_a_window_when_the_counters_wrap() {
 }
 
 #[test]
-fn the_least_rtt_is_of_more_than_the_running_half_of_ten_seconds() {
+fn least_rtt_is_of_more_than_running_half_of_ten_seconds() {
     let mut tcp = Tcp::over(Path { longer: 20 * MS, ..Path::default() });
     let least = |tcp: &Tcp| tcp.flow.told().least_rtt / MS;
     tcp.run(6 * SECOND);
@@ -302,7 +302,7 @@ fn a_pause_is_no_long_idle_though_an_interval_has_few_packets() {
 }
 
 #[test]
-fn when_no_acknowledgement_tells_the_rtt_tcp_s_own_is_enough_to_decide() {
+fn without_rtt_samples_tcp_s_own_rtt_decides() {
     for (untold, mbit, then) in [(2 * SECOND, 2.0, 0.4), (2 * SECOND, 20.0, 2.0), (0, 20.0, 20.0)] {
         let mut tcp = Tcp::over(Path { mbit, then, buffer: 20, untold, ..Path::default() });
         let (before, ..) = tcp.run(SECOND).measured(SECOND);
@@ -315,7 +315,7 @@ fn when_no_acknowledgement_tells_the_rtt_tcp_s_own_is_enough_to_decide() {
 
 /// By the rate after its tenth packet TCP waits before anything is acknowledged.
 #[test]
-fn the_first_rate_is_by_the_round_trip_of_the_handshake_where_tcp_knows_one() {
+fn first_rate_is_by_round_trip_of_handshake_where_tcp_knows_one() {
     let utility: Expression = "x".parse().unwrap();
     // In us; of half a millisecond ten packets would be a burst.
     for (rtt, seconds) in [(0, 0.1), (100, 0.001), (2000, 0.001), (60_000, 0.03)] {

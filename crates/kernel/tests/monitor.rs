@@ -84,7 +84,7 @@ fn a_tenth_of_the_acknowledgements_says_who_limits() {
 }
 
 #[test]
-fn with_few_packets_in_flight_three_later_ones_resolve_an_interval() {
+fn with_few_packets_in_flight_three_later_ones_resolve_interval() {
     // Whose losses TCP finds by time, since one was very late once.
     let mut tcp = Tcp::over(Path { mbit: 1.0, rtt: 50 * MS, buffer: 1000, reordering: 100, ..Path::default() });
     tcp.run(5 * SECOND);

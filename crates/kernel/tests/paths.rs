@@ -46,7 +46,7 @@ fn a_path_that_becomes_a_little_longer_is_not_taken_for_a_queue() {
 
 /// The path is 20 ms longer from 2 s on: by the least RTT of ten seconds that would be a queue, worth 570 less.
 #[test]
-fn what_an_interval_is_worth_is_by_what_the_law_knows_of_the_path() {
+fn what_interval_is_worth_is_by_what_law_knows_of_path() {
     let path = Path { longer: 20 * MS, ..Path::default() };
     let mut tcp = Tcp::steered("ascent", "x^0.9 - 0.57*x*q/2ms + if(known(E), 1000 - 3000*E, 0)", path);
     tcp.run(6 * SECOND);
@@ -57,7 +57,7 @@ fn what_an_interval_is_worth_is_by_what_the_law_knows_of_the_path() {
 }
 
 #[test]
-fn what_a_radio_holds_back_and_lets_go_at_once_is_not_taken_for_a_queue_that_grows() {
+fn a_radio_s_bursts_are_no_growing_queue() {
     // BPF cannot but send trains of 1 ms.
     for (jitter, train, least) in [(20, 0, 97.0), (40, 0, 97.0), (60, 0, 97.0), (20, MS, 97.0), (60, MS, 95.0)] {
         let goodput = |seed: u64| {
@@ -92,7 +92,7 @@ fn the_loss_that_intervals_report_is_the_path_s_without_bias() {
 }
 
 #[test]
-fn what_was_late_once_by_hundreds_of_packets_does_not_keep_intervals_open() {
+fn one_late_packet_does_not_keep_intervals_open() {
     for (mbit, rtt) in [(2.0, 30 * MS), (10.0, 30 * MS), (100.0, 100 * MS)] {
         let mut tcp = Tcp::over(Path { mbit, rtt, reordering: 300, loss: 0.01, buffer: 1000, ..Path::default() });
         let (goodput, _, queue) = tcp.run(SECOND).measured(SECOND);
@@ -106,7 +106,7 @@ fn what_was_late_once_by_hundreds_of_packets_does_not_keep_intervals_open() {
 }
 
 #[test]
-fn the_marks_that_intervals_report_are_the_path_s_however_they_are_told() {
+fn marks_that_intervals_report_are_path_s_however_they_are_told() {
     for (marks, accurate) in [(0.005, false), (0.1, false), (0.5, false), (0.005, true), (0.5, true)] {
         let reported = |seed: u64| {
             // Twenty Mbit/s are wanted, whatever becomes of them.
@@ -157,7 +157,7 @@ fn a_source_that_has_little_does_not_make_the_rate_grow() {
 }
 
 #[test]
-fn equal_events_give_equal_decisions_and_the_window_is_two_products_and_no_limit() {
+fn equal_events_give_equal_decisions_and_window() {
     let run = || {
         let mut tcp = Tcp::over(Path { loss: 0.02, ..Path::default() });
         tcp.run(5 * SECOND);
@@ -171,7 +171,7 @@ fn equal_events_give_equal_decisions_and_the_window_is_two_products_and_no_limit
 }
 
 #[test]
-fn an_rtt_by_timestamps_of_whole_milliseconds_is_not_taken_for_the_path_s() {
+fn an_rtt_of_whole_milliseconds_is_not_the_path_s() {
     let (sent, now) = (77_000_000, 77_047_400);
     for (what, taken, is_retransmitted, is_delayed, expected) in [
         ("nothing was lost", 47_400, false, false, 47_400),

@@ -152,7 +152,7 @@ fn the_built_in_utilities_are_those_of_the_core() {
 }
 
 #[test]
-fn what_the_core_writes_down_the_kernel_reads_as_the_same_program() {
+fn what_core_writes_down_kernel_reads_as_same_program() {
     let texts =
         ["x*1e-7 - L*123456789012345.0 + 1e22*marks", "x - 0.1*0.30000000000000004*L*x", "-x*2.5e-11 + 17.0*g*x"];
     let texts = built_in().map(|about| about.text).chain(texts);

@@ -67,7 +67,7 @@ fn operand(rng: &mut Rng) -> f64 {
 }
 
 #[test]
-fn operations_are_those_of_the_processor_to_the_last_bit_and_functions_to_a_few() {
+fn operations_equal_the_processor_s_to_the_last_bit() {
     let mut rng = Rng::new(11);
     for _ in 0..runs(300_000) {
         let (a, b, c) = (operand(&mut rng), operand(&mut rng), operand(&mut rng));
@@ -131,7 +131,7 @@ fn runs(normal: u64) -> u64 {
 }
 
 #[test]
-fn a_program_that_is_none_is_found_out_and_does_no_harm_if_it_is_run() {
+fn an_invalid_program_is_refused_and_harmless_if_run() {
     let (mut rng, mut refused) = (Rng::new(12), 0);
     let text = "let a = x; let b = if(known(E), E, L); a^0.9 - 900*a*max(0, g) - 11.35*a*b*sigmoid(-log(rtt))";
     let sound = pcc_kernel::Program::new(text.parse::<Expression>().unwrap().program());

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn where_points_are_whole_each_is_in_one_shard_with_all_of_its_runs() {
+    fn a_whole_point_is_in_one_shard_with_all_of_its_runs() {
         let whole = scenario::load("shallow-buffer", &Default::default()).unwrap();
         let mut runs = Vec::new();
         for number in 1..=3 {
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_leaves_out_what_is_stored_and_calibrates_each_path_once() {
+    fn plan_leaves_out_what_is_stored_and_calibrates_each_path_once() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::at(dir.path(), "k");
         let scenarios = [scenario::load("shallow-buffer", &Default::default()).unwrap()];

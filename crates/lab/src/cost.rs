@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_took_before_is_expected_of_the_next_ones_of_their_kind() {
+    fn what_runs_took_before_is_expected_of_next_ones_of_their_kind() {
         let mut model = Model::default();
         let before = model.predict(&spec("quic:pcc", 10));
         model.learn(Kind::UserSpace, Taken { estimated: 100.0, real: 10.0 });

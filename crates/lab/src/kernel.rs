@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_of_another_version_is_refused_before_anything_is_built() {
+    fn a_source_of_another_version_is_refused_before_building() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("Makefile"), MAKEFILE.replace("PATCHLEVEL = 12", "PATCHLEVEL = 1")).unwrap();
         let cache = dir.path().join("cache");
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_of_another_recipe_is_outdated_and_no_kernel_is_not_built() {
+    fn a_kernel_of_another_recipe_is_outdated() {
         let dir = tempfile::tempdir().unwrap();
         assert!(matches!(find(dir.path()), Err(KernelError::NotBuilt)));
         let mut kernel = Kernel {

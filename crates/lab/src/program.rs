@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_says_what_its_source_is_without_pcc_and_an_older_one_does_not() {
+    fn a_program_names_its_source_without_pcc() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("program");
         let read = |bytes: &[u8]| {

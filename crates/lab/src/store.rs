@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_that_a_run_took_stands_beside_its_outcome_and_not_in_it() {
+    fn time_that_run_took_stands_beside_its_outcome_and_not_in_it() {
         let dir = tempfile::tempdir().unwrap();
         let (one, two) = (Store::at(&dir.path().join("one"), "a"), Store::at(&dir.path().join("two"), "a"));
         let first = one.keep(&spec(), &outcome(1), 2.5).unwrap();

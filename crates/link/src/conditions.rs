@@ -1,4 +1,4 @@
-//! What one direction of a path is like at one moment.
+//! The conditions of one direction of a path at one moment.
 
 use crate::loss::Loss;
 use crate::wifi;
@@ -9,7 +9,7 @@ use pcc::units::{Bytes, Rate};
 /// The largest packet of an ordinary network (Ethernet): no buffer may be smaller than this.
 pub const PACKET: Bytes = Bytes::new(1500);
 
-/// What one direction of a path is like at one moment. A packet meets its parts in this order: the buffer, the
+/// The conditions of one direction of a path at one moment. A packet meets its parts in this order: the buffer, the
 /// transmitter of the bottleneck, loss on the wire, duplication, and the delays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
@@ -24,9 +24,9 @@ pub struct Conditions {
     pub delay: Duration,
     /// Added to the delay of each packet, uniformly from zero to this, independently of the other packets.
     pub jitter: Duration,
-    /// Whether jitter may let a packet overtake an earlier one. If not (the usual case: queues make jitter, and queues
-    /// keep the order), a packet arrives no earlier than the one before, so dense traffic arrives in clumps, near the
-    /// upper end of the jitter.
+    /// Whether jitter may let a packet overtake an earlier one. The usual case is no: queues make jitter, and queues
+    /// keep the order. Then a packet arrives no earlier than the one before, and dense traffic arrives in clumps, near
+    /// the upper end of the jitter.
     pub jitter_reorders: bool,
     /// Mean of what a contended Wi-Fi channel adds to the delay, from 1 to 91 ms; zero: there is none. Packets keep their
     /// order unless jitter reorders, so one packet that the radio sends again holds those behind it, and they arrive in a
@@ -36,7 +36,7 @@ pub struct Conditions {
     pub loss: Loss,
     /// Share of packets that take a detour of [`Self::reorder_delay`] and are overtaken by those behind them.
     pub reorder: f64,
-    /// How much later than the others a detoured packet arrives.
+    /// Additional delay of a detoured packet.
     pub reorder_delay: Duration,
     /// Share of packets that arrive twice. The copy uses no capacity and draws its own jitter and detour.
     pub duplicate: f64,

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// One direction of a path as it was configured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneWay {
-    /// What it is like at time zero.
+    /// The conditions at time zero.
     pub conditions: Conditions,
     /// How it changes.
     pub schedule: Schedule,
@@ -47,7 +47,7 @@ impl OneWay {
     }
 }
 
-/// What a link could do at best in some time.
+/// A link's best possible work in some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Bytes through the bottleneck.
@@ -56,7 +56,7 @@ pub struct Capacity {
     pub delivered: Bytes,
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Outcome {
@@ -96,9 +96,9 @@ impl Reason {
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How many packets.
+    /// The number of packets.
     pub packets: u64,
-    /// How many bytes in them.
+    /// The number of bytes in them.
     pub bytes: Bytes,
 }
 
@@ -109,7 +109,7 @@ impl Count {
     }
 }
 
-/// What a link has done so far. `sent + duplicated = delivered + dropped`, in packets and in bytes.
+/// A link's counts so far. `sent + duplicated = delivered + dropped`, in packets and in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Came in.
@@ -139,8 +139,8 @@ impl Counters {
     }
 }
 
-/// One direction of a path at work. Told of each packet at the moment it comes in, it answers at once what becomes of
-/// it: a pure calculation, a constant number of steps a packet, no clock and no timer.
+/// One direction of a path at work. When a packet comes in, it answers at once with the packet's fate: a pure
+/// calculation, a constant number of steps a packet, no clock and no timer.
 ///
 /// Equal seeds and equal packets at equal times give equal outcomes, on every platform.
 #[derive(Clone, Debug)]
@@ -235,12 +235,12 @@ impl Link {
         moment(self.free_at).since(now)
     }
 
-    /// What the link is like where packets come in, as of the latest packet; the schedule included.
+    /// The link's conditions where packets come in, as of the latest packet; the schedule included.
     pub fn conditions(&self) -> &Conditions {
         self.entry.current()
     }
 
-    /// What it has done so far.
+    /// The counts so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -5,11 +5,11 @@ use crate::path::Path;
 /// A path with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// What users call it.
+    /// The name by which users select it.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// Its description, in a few words.
     pub about: &'static str,
-    /// What [`Path`] reads it from.
+    /// The text from which [`Path`] reads it.
     pub parameters: &'static str,
     /// Where the parameters come from.
     pub source: &'static str,

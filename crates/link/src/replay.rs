@@ -8,13 +8,13 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-/// The recorded speed of a link, again and again, in the format of mahimahi's traces: a line a packet of 1500 bytes, with the
-/// millisecond at which it may leave; in order, and the last one is when the recording begins anew. What follows a `#` is
-/// a comment.
+/// The recorded speed of a link, again and again, in the format of mahimahi's traces. Each line is the millisecond at
+/// which a packet of 1500 bytes may leave, in order; at the last one the recording begins anew. Text behind a `#` is a
+/// comment.
 ///
 /// Between two of these moments the transmitter is as fast as moves the packets of the later one by then. A packet that
-/// waits leaves when the recording says, outages of seconds included. What comes in late finds the rest of the time, where
-/// mahimahi would have it wait for the next moment.
+/// waits leaves when the recording says, outages of seconds included. A packet that comes in late finds the rest of the
+/// time, where mahimahi would let it wait for the next moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
     /// Where it was read; what a path as text calls it.
@@ -22,14 +22,14 @@ pub struct Replay {
     steps: Arc<[Step]>,
 }
 
-/// So many packets leave evenly in so long.
+/// A number of packets that leave evenly, and their time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     milliseconds: u32,
     packets: u32,
 }
 
-/// Of the network: mahimahi's 1504 have the four of its TUN device with them.
+/// Bytes of the network's packet: mahimahi's 1504 include four of its TUN device.
 const PACKET: Bytes = crate::conditions::PACKET;
 /// A day: 86 million steps are what memory is spent on, and no more.
 const LONGEST: u32 = 24 * 3600 * 1000;
@@ -47,7 +47,7 @@ impl Replay {
         Ok(Self { file: file.into(), steps: steps.0.into() })
     }
 
-    /// Of one round of it.
+    /// The mean of one round of it.
     pub(crate) fn mean_rate(&self) -> Rate {
         let packets: f64 = self.steps.iter().map(|step| f64::from(step.packets)).sum();
         let milliseconds: f64 = self.steps.iter().map(|step| f64::from(step.milliseconds)).sum();
@@ -69,7 +69,7 @@ impl fmt::Display for Replay {
     }
 }
 
-/// What is read into memory at once.
+/// The most that is read into memory at once.
 const LARGEST: u64 = 1 << 30;
 
 /// At least one.

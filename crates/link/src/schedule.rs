@@ -11,9 +11,9 @@ use pcc::units::{Bytes, Rate, Timestamp};
 /// How a link changes over time: rules, all of which hold at once; where two set the same thing at the same moment, the
 /// later in the list wins. Times count from [`Timestamp::ZERO`] of the clock that the link is fed with.
 ///
-/// A change takes effect at its exact moment, in the middle of a packet too: rate, delay, jitter, Wi-Fi, loss, reordering and
-/// duplication are those in force when the transmission of a packet ends (the rate: bit by bit), the buffer's size that
-/// in force when the packet comes in.
+/// A change takes effect at its exact moment, in the middle of a packet too. Delay, jitter, Wi-Fi, loss, reordering and
+/// duplication are those in force when the transmission of a packet ends. The rate changes bit by bit. The buffer's
+/// size is that in force when the packet comes in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     /// The rules.
@@ -186,7 +186,7 @@ pub(crate) struct Timeline {
 struct Running {
     rule: Rule,
     next: u64,
-    /// What a walk left behind: rate, delay, loss.
+    /// A walk's result: rate, delay, loss.
     last: [Option<f64>; 3],
     /// The steps of a recording that began.
     steps: usize,

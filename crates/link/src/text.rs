@@ -91,9 +91,9 @@ impl ParsePathError {
 #[derive(Clone, Copy, Debug)]
 enum Room {
     Bytes(Bytes),
-    /// What the bottleneck sends in so long.
+    /// A time: the bytes that the bottleneck sends in it.
     Time(Duration),
-    /// So many products of rate and RTT.
+    /// Products of rate and RTT.
     Products(f64),
 }
 
@@ -121,7 +121,7 @@ impl FromStr for Room {
     }
 }
 
-/// What was written about one direction.
+/// The written parameters of one direction.
 #[derive(Clone, Debug, Default)]
 struct Side {
     rate: Option<Rate>,
@@ -141,8 +141,8 @@ struct Side {
 impl FromStr for Path {
     type Err = ParsePathError;
 
-    /// Reads `PRESET`, `KEY=VALUE,…` or `PRESET,KEY=VALUE,…`: what is written counts for more than the preset, and
-    /// rules add up. Of two equal keys nobody could say which one is meant.
+    /// Reads `PRESET`, `KEY=VALUE,…` or `PRESET,KEY=VALUE,…`. A written value replaces the preset's, and rules add up.
+    /// Two equal keys are refused, since nobody could say which is meant.
     fn from_str(written: &str) -> Result<Self, Self::Err> {
         let (mut up, mut down) = (Side::default(), Side::default());
         let mut given = Vec::new();

@@ -22,7 +22,7 @@ const ATTEMPT: f64 = 7.5e6;
 const NO_BACKOFF: f64 = 0.367_879_441_171_442_33;
 const NO_ATTEMPT: f64 = 6.144_212_353_328_21e-6;
 
-/// What one packet's delay is extended by, for a channel of this mean. Unit: ns.
+/// The additional delay of one packet, for a channel of this mean. Unit: ns.
 pub(crate) fn extra(mean: Duration, rng: &mut Rng) -> u64 {
     let again = (mean.saturating_sub(LEAST)).as_secs_f64() / (MOST - LEAST).as_secs_f64();
     let backoffs = poisson(NO_BACKOFF, rng);

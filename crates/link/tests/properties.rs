@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn the_buffer_holds_whole_packets_besides_the_one_in_transmission(
+    fn buffer_holds_whole_packets_besides_one_in_transmission(
         rate in rates(), buffer in 1500u64..1_000_000, size in 100u64..1500
     ) {
         let mut conditions = Conditions::new(rate, Duration::ZERO);

@@ -82,7 +82,7 @@ fn loss_and_duplication_change_in_time() {
 }
 
 #[test]
-fn the_rapidly_changing_path_changes_every_five_seconds_within_its_ranges() {
+fn the_changing_path_changes_each_five_seconds_in_its_ranges() {
     let path: Path = "changing".parse().unwrap();
     let (mut link, _) = path.links(9).unwrap();
     let mut seen = Vec::new();
@@ -104,7 +104,7 @@ fn the_rapidly_changing_path_changes_every_five_seconds_within_its_ranges() {
 }
 
 #[test]
-fn what_a_perfect_sender_would_deliver_leaves_out_loss_and_darkness() {
+fn a_perfect_sender_loses_random_losses_and_black_outs() {
     let path: Path = "rate=8Mbit,rtt=0ms,loss=10%,blackout=1s/1s,at=3s:rate=16Mbit".parse().unwrap();
     let capacity = path.down.capacity(1, Timestamp::ZERO + Duration::from_secs(4));
     assert_eq!(capacity.carried.get(), 5_000_000);

@@ -48,7 +48,7 @@ impl Algorithm {
         }
     }
 
-    /// What [`noq::TransportConfig::congestion_controller_factory`] takes.
+    /// The argument of [`noq::TransportConfig::congestion_controller_factory`].
     pub fn factory(&self) -> Arc<dyn ControllerFactory + Send + Sync> {
         match self {
             Self::Pcc(config) => Arc::new(config.clone()),
@@ -94,7 +94,7 @@ pub enum ParseAlgorithmError {
     /// No such name.
     #[error("`{0}` is not a congestion control algorithm; choose one of {names}", names = Algorithm::NAMES.join(", "))]
     Unknown(String),
-    /// What follows `fixed:` is not a rate.
+    /// The text behind `fixed:` is not a rate.
     #[error(transparent)]
     Rate(#[from] ParseQuantityError),
 }

@@ -21,9 +21,9 @@ use std::time::Instant;
 pub struct PccConfig {
     /// Utility, limits and observer of every connection.
     ///
-    /// The packet size is noq's, whatever is set here. Of the seed each connection and each path of it gets its own
-    /// variation, since senders that share a path must not try rates in step; a process that makes the same
-    /// connections in the same order repeats their seeds. [`PccConfig::default`] draws the seed at random.
+    /// The packet size is noq's, whatever is set here. Each connection and each path gets its own variation of the
+    /// seed, since senders that share a path must not try rates in step. A process that makes the same connections in
+    /// the same order repeats their seeds. [`PccConfig::default`] draws the seed at random.
     pub core: pcc::Config,
     /// Changes utility and law of these connections while they are open.
     pub handle: Handle,
@@ -60,12 +60,12 @@ fn vary(seed: u64) -> u64 {
 /// the next connection may run already.
 const KEEPING: Duration = Duration::from_secs(1);
 
-/// A batch of losses that is longer is not remembered, so that what a path dropped at once costs no memory for good. So many
-/// packets are 4 ms of 10 Gbit/s.
+/// A longer batch of losses is not remembered, so that packets which a path drops at once cost no memory for good.
+/// Unit: packets; these are 4 ms of 10 Gbit/s.
 const LONGEST_REMEMBERED: usize = 4096;
 
-/// Packets that may leave faster than a rate that is a mere assumption, and the rate at which they do: the handshake's
-/// flight of three (RFC 9000 §8.1) must not wait 10 ms for each, and 1 ms apart it does not overflow a buffer.
+/// Packets that may leave faster than an assumed rate, and the rate at which they do. The handshake's flight of three
+/// (RFC 9000 §8.1) must not wait 10 ms for each, and 1 ms apart it does not overflow a buffer.
 const OPENING_PACKETS: u64 = 4;
 const OPENING_MBIT: f64 = 10.0;
 
@@ -103,8 +103,9 @@ struct PccController {
     kept: Timestamp,
 }
 
-/// What noq counts as in flight and PCC is not told of: probes of a larger MTU, and what an earlier packet number space still has
-/// on its way. In a window of a few packets it would take their room, and PCC would take that for a slow host. Unit: byte.
+/// Bytes that noq counts as in flight and PCC does not know: probes of a larger MTU, and packets of an earlier number
+/// space. In a window of a few packets they would take the room of others, and PCC would take that for a slow host.
+/// Unit: byte.
 #[derive(Clone, Copy, Debug)]
 struct Untold {
     bytes: u64,
@@ -125,9 +126,9 @@ impl Untold {
     }
 }
 
-/// A packet sent some time ago. Once one sent two RTT later is acknowledged, noq has reported on everything up to the
-/// landmark, or never will: it drops the Handshake packets in silence when it discards their keys, and where the data's
-/// numbers go on above theirs nothing else tells.
+/// A packet sent some time ago. Once a packet sent two RTT later is acknowledged, noq has reported on everything up to
+/// the landmark, or never will. It drops the Handshake packets in silence when it discards their keys; where the data's
+/// numbers go on above theirs, nothing else shows it.
 #[derive(Clone, Copy, Debug)]
 struct Landmark {
     id: u64,
@@ -361,10 +362,10 @@ impl Controller for PccController {
         }
     }
 
-    /// Of all packets that noq takes for lost and still waits for, the last one was acknowledged. It waits for two probe
-    /// time-outs after a packet was sent, and gives up what is older before it adds a batch: so all of the latest batch has
-    /// arrived, but for what became that old since. That is more than an RTT beyond its time, when PCC has mostly judged it
-    /// already. Of earlier batches nothing is known; they stay lost.
+    /// The last packet that noq took for lost and still waited for was acknowledged. noq waits for two probe time-outs
+    /// after a packet was sent, and gives up older packets before it adds a batch. So all of the latest batch has
+    /// arrived, except packets that became that old since; those are more than an RTT beyond their time, and PCC has
+    /// mostly judged them already. Earlier batches stay lost, since nothing is known of them.
     fn on_spurious_congestion_event(&mut self) {
         self.spurious = true;
     }
@@ -388,8 +389,8 @@ impl Controller for PccController {
         pace::metrics(self.pcc.congestion_window().get(), rate, self.pcc.send_quantum())
     }
 
-    /// For a path that takes over, with the same address and another port as far as noq knows (RFC 9000 §9.4). What is in flight is
-    /// accounted for with the old one, whose intervals this one could not finish: it starts afresh.
+    /// For a path that takes over, with the same address and another port as far as noq knows (RFC 9000 §9.4). The old
+    /// controller accounts for the packets in flight. This one could not finish their intervals, so it starts afresh.
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(Self::new(Arc::clone(&self.config), Instant::now(), self.mtu))
     }

@@ -8,10 +8,10 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What may leave back to back, as for PCC.
+/// Bytes that may leave back to back, as for PCC.
 const TRAIN: Duration = Duration::from_micros(100);
 
-/// What may be in flight: enough for any round trip on Earth, and a bound for a path that answers no more.
+/// Bytes that may be in flight: enough for any round trip on Earth, and a bound for a path that answers no more.
 const IN_FLIGHT: Duration = Duration::from_secs(2);
 
 /// Makes senders of this rate.

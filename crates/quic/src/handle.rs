@@ -1,4 +1,4 @@
-//! What live connections strive for, changed from outside.
+//! Changes the utility of live connections from outside.
 
 use pcc::control::Law;
 use pcc::utility::Utility;
@@ -22,7 +22,7 @@ struct Shared {
     wanted: Mutex<Option<Wanted>>,
 }
 
-/// What was asked for last.
+/// The latest request.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) utility: Arc<dyn Utility>,
@@ -43,7 +43,7 @@ impl Handle {
         self.0.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// What was changed since this generation, which is brought up to date.
+    /// The changes since this generation, which is brought up to date.
     pub(crate) fn news(&self, seen: &mut u64) -> Option<Wanted> {
         let generation = self.0.generation.load(Ordering::Acquire);
         if generation == *seen {

@@ -26,8 +26,8 @@
 //! |---|---|
 //! | [`Algorithm`] | which congestion controller: PCC, or one of its peers in the same stack |
 //! | [`PccConfig`] | how PCC joins noq |
-//! | [`Handle`] | how what live connections strive for is changed |
-//! | [`PathStore`] | what connections learnt of their paths, for the next ones |
+//! | [`Handle`] | how the utility of live connections is changed |
+//! | [`PathStore`] | the knowledge of paths that connections leave to the next ones |
 //! | [`PacedRuntime`] | when each packet leaves |
 //! | [`socket`] | how large UDP buffers must be, and what to do if the system refuses |
 //! | [`transport`] | how large flow-control windows must be for a path |

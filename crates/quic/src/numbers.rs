@@ -17,9 +17,9 @@ struct Space {
 /// Gives each packet an id that is higher than all before it.
 ///
 /// A number that is not above the last one can only be of another space. From then on the earlier packets count as
-/// never to be reported: their space is about to be discarded, and their acknowledgements are told from later ones only
-/// by the time at which they were sent. While spaces alternate, during the handshake, that drops more packets than
-/// need be; none of them says much about the path.
+/// never to be reported: their space is about to be discarded, and only the time of sending tells their
+/// acknowledgements from later ones. While spaces alternate, during the handshake, this drops more packets than
+/// necessary, and none of them says much about the path.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     space: Option<Space>,

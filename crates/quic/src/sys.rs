@@ -1,4 +1,4 @@
-//! What Linux offers and no dependency wraps safely: all unsafe code of this crate.
+//! Calls of Linux that no dependency wraps safely: all unsafe code of this crate.
 #![allow(unsafe_code)]
 
 use core::mem::size_of;
@@ -40,7 +40,7 @@ pub(crate) fn dropped(socket: &impl AsFd) -> Option<u32> {
 /// How long ago the datagram received last reached this socket, by the wall clock; `None` where the kernel does not say. The
 /// first question makes it take note.
 pub(crate) fn age_of_last(socket: &impl AsFd) -> Option<Duration> {
-    // Of these the structure has the same shape in every C library.
+    // The structure has the same shape for these in every C library.
     if cfg!(not(target_pointer_width = "64")) {
         return None;
     }

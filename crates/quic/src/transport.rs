@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 /// The fastest and longest path that flow control must not slow down.
 ///
-/// What a peer can make this host hold is bounded by it: at most [`Windows::bytes`] of received data that the
-/// application has not read, and as much of written data that the peer has not acknowledged, a connection. A server of
-/// many strangers chooses it with that product in mind; [`tune_send_window`] brings the second part down to what each
-/// peer's path needs.
+/// Bounds the memory that a peer can take from this host, for each connection: at most [`Windows::bytes`] of received
+/// data that the application has not read, and as much of written data that the peer has not acknowledged. A server of
+/// many strangers chooses it with that product in mind. [`tune_send_window`] reduces the second part to the need of
+/// each peer's path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Windows {
     /// The highest rate.
@@ -49,8 +49,8 @@ impl Windows {
         Bytes::new(((self.rate * HEADROOM) * self.rtt).get().clamp(SMALLEST, LARGEST))
     }
 
-    /// What one stream may hold unread: all of [`Windows::bytes`] with the feature `patched-noq-proto`, at most 1.5 MiB
-    /// without, since noq-proto 1.4.0 takes more for an attack.
+    /// Bytes that one stream may hold unread: all of [`Windows::bytes`] with the feature `patched-noq-proto`, at most
+    /// 1.5 MiB without, since noq-proto 1.4.0 takes more for an attack.
     pub fn stream_bytes(&self) -> Bytes {
         let largest = if cfg!(feature = "patched-noq-proto") { LARGEST } else { LARGEST_OF_RELEASED_STREAM };
         self.bytes().min(Bytes::new(largest))
@@ -112,19 +112,19 @@ pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
     config
 }
 
-/// How much an application may write ahead, as a multiple of what may be in flight: enough for a congestion window that
-/// doubles before the next look.
+/// Data that an application may write ahead, as a multiple of the congestion window: enough for a window that doubles
+/// before the next look.
 const WRITE_AHEAD: u64 = 3;
 
-/// Less is never worth the risk of running dry: 420 Mbit/s over 10 ms before the first look. What is written ahead is
-/// also what nobody knows the fate of, and at 10 kbit/s this much takes seven minutes.
+/// Less would risk running dry: this is 420 Mbit/s over 10 ms before the first look. Nobody knows the fate of data that
+/// is written ahead, and at 10 kbit/s this much takes seven minutes.
 const SMALLEST_SEND_WINDOW: u64 = 512 << 10;
 
 /// How often the window is fitted.
 const FITTING_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Keeps the memory that a connection takes for data to be sent in proportion to its path, for as long as it lives:
-/// three congestion windows, at least 512 KiB, at most [`Windows::bytes`]. To be spawned for each connection.
+/// Keeps a connection's memory for data to be sent in proportion to its path: three congestion windows, at least 512
+/// KiB, at most [`Windows::bytes`]. Spawn it for each connection; it ends with the connection.
 ///
 /// Without it an application that writes quickly fills the whole window, also towards a peer at 1 Mbit/s.
 pub async fn tune_send_window(connection: WeakConnectionHandle, windows: Windows) {

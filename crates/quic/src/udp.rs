@@ -1,9 +1,9 @@
 //! A UDP socket for noq with no more system calls than its packets need.
 //!
-//! Tokio's socket has itself told whenever there is room in the send buffer. There is more room each time the network
-//! has taken a packet, so a paced sender was woken a second time for every packet; and after each batch of arrivals it
-//! asked once more, to hear that there are none. This socket looks for room only after the kernel refused a packet, and
-//! takes a batch that is not full for the last. When what it received came is for `udp/arrival.rs` to say.
+//! Tokio's socket is told whenever there is room in the send buffer. There is more room each time the network has taken
+//! a packet, so a paced sender was woken a second time for every packet. After each batch of arrivals it asked once
+//! more, to hear that there are none. This socket looks for room only after the kernel refused a packet, and takes a
+//! batch that is not full for the last. `udp/arrival.rs` tells when datagrams came.
 
 mod arrival;
 mod room;
@@ -33,11 +33,11 @@ pub(crate) struct Socket {
     received: Arrivals,
 }
 
-/// What all senders of a socket share.
+/// The state that all senders of a socket share.
 #[derive(Debug)]
 struct Outlet {
     socket: UdpSocket,
-    /// What the system can do for a UDP socket, and how it is told.
+    /// The system's options for a UDP socket, and how they are set.
     system: UdpSocketState,
     room: Room,
 }

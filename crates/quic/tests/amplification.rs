@@ -65,7 +65,7 @@ fn a_server_that_is_not_heard_at_first_gets_on_with_it() {
 
 /// After a rebinding in a download the new address is known by an acknowledgement of some 40 bytes.
 #[test]
-fn a_new_address_gets_three_times_as_much_at_most_before_it_answers() {
+fn a_new_address_gets_at_most_three_times_as_much() {
     let mut ends = TwoEnds::connect(usual(), |_| true);
     assert!(ends.deliver(Who::Server, 300_000, 20 * SECOND));
     ends.rebind();

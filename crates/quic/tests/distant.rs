@@ -53,7 +53,7 @@ fn limited(reports: &[Report]) -> (usize, usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_application_that_pauses_while_no_acknowledgement_comes_is_what_limits() {
+async fn a_pause_without_acks_is_the_application_s_limit() {
     for paced in [Paced::ByUs, Paced::ByNoq] {
         // The answers to 20 KB arrive while others leave, of which there are none for two thirds of the time.
         let (reports, _) = sends(paced, half_of_the_rtt, &[20_000; 60]).await;

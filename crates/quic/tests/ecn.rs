@@ -84,7 +84,7 @@ fn acknowledgements_alone_are_not_marked() {
 }
 
 #[test]
-fn a_path_that_drops_marked_packets_after_a_rebinding_is_noticed() {
+fn path_that_drops_marked_packets_after_rebinding_is_noticed() {
     for who in [Who::Client, Who::Server] {
         let mut ends = connected();
         assert!(marks(&mut ends, who));

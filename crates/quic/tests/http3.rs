@@ -149,7 +149,7 @@ async fn more_requests_than_streams_wait_their_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_response_that_is_broken_off_is_an_error_with_its_code_and_no_end() {
+async fn a_broken_response_is_an_error_with_its_code() {
     let mut session = Session::start().await;
     let mut stream = session.ask("/broken").await;
     end(&mut stream).await;
@@ -187,7 +187,7 @@ async fn an_upload_that_is_refused_stops_and_the_answer_is_still_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn to_go_on_with_a_refused_upload_fails_that_request_and_no_other() {
+async fn to_go_on_with_refused_upload_fails_that_request_and_no_other() {
     let mut session = Session::start().await;
     let mut stream = session.ask("/refuses-body").await;
     let refused = async { while stream.send_data(Bytes::from_static(&[0; 50_000])).await.is_ok() {} };

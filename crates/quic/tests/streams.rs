@@ -75,7 +75,7 @@ async fn streams_that_wait_for_the_window_get_alike_on_one_thread() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_that_wait_for_the_window_get_alike_on_several_threads() {
+async fn streams_that_wait_for_window_get_alike_on_several_threads() {
     assert_alike(&shares().await);
 }
 

@@ -35,7 +35,7 @@ async fn moves(from: &noq::Connection, to: &noq::Connection, data: &[u8]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_algorithm_moves_data_both_ways_at_once_under_both_runtimes() {
+async fn every_algorithm_moves_data_both_ways_at_once() {
     let data = pattern(400_000);
     for algorithm in algorithms() {
         for paced in [Paced::ByUs, Paced::ByNoq] {
@@ -65,7 +65,7 @@ async fn a_fixed_rate_is_never_exceeded() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pcc_hears_of_every_packet_and_takes_none_for_lost_that_was_not() {
+async fn pcc_hears_of_every_packet_and_of_no_false_loss() {
     let notes = Arc::new(Notes::default());
     let core = pcc::Config {
         observer: Some(Arc::clone(&notes) as _),
@@ -101,7 +101,7 @@ impl Utility for Asked {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_handle_changes_what_a_live_connection_strives_for_and_the_next_one_too() {
+async fn a_handle_changes_the_utility_of_live_connections() {
     let [before, after] = [0, 1].map(|_| Arc::new(Asked::default()));
     let mut config = PccConfig::default();
     // Slow enough that a megabyte takes hundreds of intervals.

@@ -1,8 +1,8 @@
-//! What every sender counts.
+//! The counts of every sender.
 
 use pcc::units::Timestamp;
 
-/// What became of a sender's packets, by its own account.
+/// The fate of a sender's packets, by its own account.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     /// Transmissions.

@@ -1,5 +1,5 @@
-//! What happens next. Packets on a line arrive in the order in which they left, so each line is a queue of its own and
-//! only its head takes part in the sorting: what is pending is the lines, not the packets on them.
+//! The queue of events. Packets on a line arrive in the order in which they left. So each line is a queue of its own,
+//! and only its head takes part in the sorting: lines are pending, not the packets on them.
 
 use core::cmp::Ordering;
 use core::mem;
@@ -108,7 +108,7 @@ mod tests {
     use pcc::rng::Rng;
 
     #[test]
-    fn events_come_by_time_and_then_as_planned_whatever_overtakes_on_a_line() {
+    fn events_come_by_time_then_in_the_order_planned() {
         let mut rng = Rng::new(1);
         let (mut agenda, mut planned, mut came) = (Agenda::new(3), Vec::new(), Vec::new());
         let mut now = Timestamp::ZERO;

@@ -1,4 +1,4 @@
-//! What packets go through: a policer if there is one, the queue, and the link behind it.
+//! A bottleneck: a policer if there is one, the queue, and the link behind it.
 
 use crate::queue::{Bucket, Discipline, Packet, Policer, Queue, discipline};
 use pcc::units::{Bytes, Timestamp};

@@ -1,4 +1,4 @@
-//! Who sends, in a line of text: `pcc*2 cubic:start=5s pcc/linear:rtt=+40ms`.
+//! The senders, in a line of text: `pcc*2 cubic:start=5s pcc/linear:rtt=+40ms`.
 
 use crate::scenario::{Control, Flow, Source};
 use core::str::FromStr;

@@ -5,8 +5,9 @@
 //! Audio goes before video and the plain video before the better one. The better video is given up until its next
 //! second when one of its frames waits for 250 ms; its frames are not judged.
 //!
-//! The receiver asks for the audio once and for each second of video at its beginning, so the delay of a frame counts
-//! from the moment at which the receiver awaits it: the way of the question is part of it. What is lost is sent again.
+//! The receiver asks for the audio once, and for each second of video at its beginning. The delay of a frame counts
+//! from the moment at which the receiver awaits it, so the way of the question is part of it. Lost frames are sent
+//! again.
 
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_of_a_frame_counts_from_the_question_until_all_of_it_is_there() {
+    fn delay_of_frame_counts_from_question_until_all_of_it_is_there() {
         let mut media = Media::new(SIZE);
         media.begin(at(15), 1, at(0));
         media.make(at(15));

@@ -1,4 +1,4 @@
-//! What became of it.
+//! The results of a simulation.
 
 use crate::account::Sent;
 use crate::media::FrameDelay;
@@ -19,27 +19,27 @@ pub struct Sample {
     pub at: Duration,
     /// The rate that the controller had chosen.
     pub rate: Rate,
-    /// What the controller was doing.
+    /// The controller's state.
     pub state: &'static str,
     /// Useful bytes that arrived since the sample before, headers included: without copies, and without what the sender
     /// had given up on, since it sends that again.
     pub delivered: Bytes,
     /// Bytes in flight.
     pub in_flight: u64,
-    /// What the sender has counted so far.
+    /// The sender's counts so far.
     pub sent: Sent,
     /// The smoothed RTT, once there is one.
     pub rtt: Option<Duration>,
 }
 
-/// What became of a flow.
+/// The results of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowResult {
-    /// What the sender counted.
+    /// The sender's counts.
     pub sent: Sent,
     /// A full packet on the wire.
     pub packet: Bytes,
-    /// What arrived, each packet once, headers included.
+    /// Bytes that arrived, each packet once, headers included.
     pub delivered: Count,
     /// When it started.
     pub start: Duration,
@@ -85,7 +85,7 @@ impl FlowResult {
         (count > 0).then(|| (sum / count, most))
     }
 
-    /// What arrived between two moments, by time: headers included.
+    /// The delivery rate between two moments, headers included.
     pub fn goodput(&self, from: Duration, to: Duration) -> Rate {
         let bytes = self.series.iter().filter(|s| s.at > from && s.at <= to).map(|s| s.delivered.get()).sum();
         Rate::from_volume(Bytes::new(bytes), to.saturating_sub(from))
@@ -97,14 +97,14 @@ impl FlowResult {
     }
 }
 
-/// What became of it all.
+/// The results of all flows.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// One of each flow, in the scenario's order.
     pub flows: Vec<FlowResult>,
     /// The bottleneck's counters, of several the first one's; with a discipline of its own all but what that dropped.
     pub link: Counters,
-    /// Those of the bottlenecks behind it.
+    /// The counts of the bottlenecks behind it.
     pub beyond: Vec<Counters>,
     /// Packets dropped by the policer or by any queue discipline.
     pub dropped: u64,
@@ -120,7 +120,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// What all flows delivered between two moments, by what a perfect sender would have: capacity less random loss.
+    /// Bytes that all flows delivered between two moments, divided by a perfect sender's: capacity less random loss.
     /// Headers count on both sides, so the payload's share of a packet does not matter. 0 where a path carries nothing.
     pub fn share(&self, from: Duration, to: Duration) -> f64 {
         let delivered: f64 = self.flows.iter().map(|flow| flow.goodput(from, to).bytes_per_sec()).sum();
@@ -128,8 +128,8 @@ impl Results {
         if capacity > 0.0 { delivered / capacity } else { 0.0 }
     }
 
-    /// What a perfect sender would have delivered between two moments, by time: headers included. Of several bottlenecks
-    /// the narrowest counts.
+    /// A perfect sender's delivery rate between two moments, headers included. The narrowest of several bottlenecks
+    /// counts.
     pub fn capacity(&self, from: Duration, to: Duration) -> Rate {
         narrowest(&self.ways, from, to)
     }

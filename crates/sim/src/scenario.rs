@@ -1,4 +1,4 @@
-//! What is to be simulated.
+//! The description of a simulation.
 
 use crate::queue::{Policer, Queue};
 use crate::results::SAMPLE;
@@ -10,7 +10,7 @@ use pcc_link::Path;
 /// UDP and IPv4 headers: what a datagram is longer on the wire.
 pub const HEADERS: u64 = 28;
 
-/// Who decides how fast a flow sends.
+/// The controller of a flow's rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Control {
     /// PCC over a transport like QUIC, as [`Flow::config`] says.
@@ -74,7 +74,7 @@ impl Default for Acks {
 /// One sender to be simulated.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Who decides how fast it sends.
+    /// The controller of its rate.
     pub control: Control,
     /// How PCC steers it; the seed and the size of a datagram count for every flow.
     pub config: pcc::Config,
@@ -88,7 +88,7 @@ pub struct Flow {
     pub stop: Option<Duration>,
     /// Added to the path's RTT for this flow alone.
     pub extra_rtt: Duration,
-    /// From which bottleneck on, counted from zero, and to which: those that there are.
+    /// The first and the last bottleneck that it crosses, counted from zero: those that there are.
     pub via: (usize, usize),
     /// Packets of PCC and of fixed rates leave anywhere within a packet's time after they are due, a millisecond at most,
     /// as those of real hosts do. Without it, flows of equal rates take turns at a full queue for ever: who comes first each time loses
@@ -168,13 +168,13 @@ pub struct Scenario {
     /// More of them behind it, one after the other: what leaves a bottleneck comes to the next one, as far as its flow
     /// goes. Acknowledgements take the same way back.
     pub beyond: Vec<Path>,
-    /// What becomes of packets that wait at each bottleneck.
+    /// The queue discipline of each bottleneck.
     pub queue: Queue,
-    /// What stands before the first bottleneck and lets through no more than a contract says.
+    /// A policer before the first bottleneck.
     pub policer: Option<Policer>,
     /// The flows.
     pub flows: Vec<Flow>,
-    /// Of the path and the hosts; each flow's own is in its configuration.
+    /// The seed of the path and the hosts; each flow's own is in its configuration.
     pub seed: u64,
     /// How long all of it lasts.
     pub duration: Duration,

@@ -1,4 +1,4 @@
-//! Who tells a sender like QUIC's how fast to send: PCC, or nobody.
+//! The controller of a sender like QUIC's: PCC, or none.
 
 use pcc::Pcc;
 use pcc::interval::LimitedBy;

@@ -1,4 +1,4 @@
-//! What a figure may be, given how far its seeds lie apart: 95 % confidence intervals.
+//! Confidence intervals of 95 %, by the distance of a figure's seeds.
 
 use crate::mean::Mean;
 use crate::quantile::quantile_of;
@@ -64,7 +64,7 @@ impl ConfidenceInterval {
         figures.into_iter().reduce(|one, other| one.worse(other, is_higher))
     }
 
-    /// What is left of it without so many times another, independent figure: their errors add up as squares.
+    /// This figure less a multiple of another, independent one: their errors add up as squares.
     pub fn less(self, times: f64, other: Self) -> Self {
         let middle = self.middle - times * other.middle;
         let down = (self.middle - self.low).hypot(times * (other.high - other.middle));

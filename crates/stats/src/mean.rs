@@ -20,7 +20,7 @@ fn student(freedom: usize) -> f64 {
 }
 
 impl Mean {
-    /// Of independent values; none of none.
+    /// The mean of independent values; none of none.
     pub fn of(values: &[f64]) -> Option<Self> {
         if values.is_empty() {
             return None;

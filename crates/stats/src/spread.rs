@@ -17,7 +17,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of those samples; `None` if there are none. Samples that are not finite are left out.
+    /// The spread of these samples; `None` if there are none. Samples that are not finite are left out.
     pub fn of(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = samples.into_iter().filter(|sample| sample.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);

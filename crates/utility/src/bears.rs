@@ -1,11 +1,11 @@
-//! What a sender bears that is not its doing.
+//! The disturbances that a sender bears.
 
 use super::Game;
 use pcc::interval::Previous;
 use pcc::units::Rate;
 use pcc::utility::{Preference, SIDE, SenderView};
 
-/// What happens to a sender whatever it sends.
+/// A disturbance that does not depend on the sender's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
     /// A share of its packets is lost. From 0 to 1.
@@ -20,7 +20,7 @@ pub enum Disturbance {
     Queue,
 }
 
-/// How much of it a sender bears before it wants less.
+/// The most of it that a sender bears before it wants less.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bears {
     /// Up to this.
@@ -64,7 +64,7 @@ const STEPS: u32 = 400;
 const HALVINGS: u32 = 40;
 
 impl Game<'_> {
-    /// How much of a disturbance a sender at this rate bears: with more, a lower rate is worth more to it.
+    /// The most of a disturbance that a sender at this rate bears: with more, a lower rate has a higher utility.
     pub fn bears(&self, what: Disturbance, rate: Rate) -> Bears {
         let wish = |amount: f64| self.wish_under(what, rate.mbit(), amount);
         match wish(0.0) {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn fair_bears_the_queue_that_its_rate_is_worth_and_losses_that_are_not_its_own() {
+    fn fair_bears_its_queue_and_the_losses_of_others() {
         is_near(bears("fair", Disturbance::Queue, 100.0), 0.6e-3, 0.01);
         is_near(bears("fair", Disturbance::Loss, 100.0), 0.05 + 0.006, 0.01);
         is_near(bears("fair", Disturbance::Marks, 100.0), 0.006, 0.01);

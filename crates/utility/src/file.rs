@@ -14,7 +14,7 @@ pub fn is_file(written: &str) -> bool {
     written.ends_with(ENDING) || ["/", "./", "../"].iter().any(|begin| written.starts_with(begin))
 }
 
-/// What is in it, without a byte order mark. An error if it cannot be read or is no text.
+/// Its content, without a byte order mark. An error if it cannot be read or is no text.
 pub fn read(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;

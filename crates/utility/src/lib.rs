@@ -1,4 +1,5 @@
-//! What a utility makes of a path, by computation alone: where senders that climb it settle, what they bear, and the traps.
+//! Analyses a utility on a path, by computation alone: where its senders settle, which disturbances they bear, and the
+//! traps.
 //!
 //! Senders share one first-in-first-out bottleneck, as fluids. How congested it is, is one number: from hardly used, over
 //! full use with a queue of any length, to a full buffer that overflows. For each such [`State`] a utility says
@@ -28,7 +29,7 @@ use pcc::utility::{OF_A_QUEUE, Preference, SIDE, SenderView, Utility};
 /// The path that senders share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bottleneck {
-    /// What it carries.
+    /// Its capacity.
     pub capacity: Rate,
     /// RTT without a queue.
     pub base_rtt: Duration,
@@ -41,7 +42,7 @@ pub struct Bottleneck {
 /// How congested the path is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
-    /// What all send.
+    /// The rate of all senders together.
     pub total: Rate,
     /// Queueing delay.
     pub queue: Duration,

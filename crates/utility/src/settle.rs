@@ -5,10 +5,10 @@ use core::time::Duration;
 use pcc::units::Rate;
 use pcc::utility::Preference;
 
-/// What equal senders do on a path.
+/// Equal senders on a path.
 #[derive(Clone, Debug)]
 pub struct Equilibria {
-    /// How many there are.
+    /// The number of senders.
     pub senders: u32,
     /// Where they may settle: from below each wants more, above each wants less. Several: it depends on where they were.
     pub stable: Vec<Settled>,
@@ -23,7 +23,7 @@ pub struct Equilibria {
 /// A rate from which none of equal senders wants to go.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settled {
-    /// What each sends.
+    /// The rate of each.
     pub rate: Rate,
     /// Share of it that gets lost, also for other reasons than congestion.
     pub loss: f64,
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn fair_senders_keep_a_queue_that_grows_with_the_root_of_their_number() {
+    fn fair_senders_keep_queue_that_grows_with_root_of_their_number() {
         for (senders, expected_us) in [(1, 600.0), (4, 1200.0), (10, 1897.4)] {
             let settled = only(&settle("fair", senders));
             let queue = settled.queue.0.as_secs_f64() * 1e6;
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_utility_that_ignores_the_queue_does_not_care_how_long_it_is() {
+    fn utility_that_ignores_queue_does_not_care_how_long_it_is() {
         let settled = only(&settle("safe", 1));
         assert!(settled.queue.0 < Duration::from_micros(100), "{settled:?}");
         assert!(settled.queue.1 > Duration::from_millis(29), "{settled:?}");

@@ -23,10 +23,11 @@ const STEPS: u32 = 400;
 const BEND: f64 = 1e-6;
 
 impl Game<'_> {
-    /// What is climbed: the utility at rates from a hundredth of the capacity to twice of it; `None` where it is not defined.
+    /// The curve that is climbed: the utility at rates from a hundredth of the capacity to twice of it; `None` where it
+    /// is not defined.
     ///
-    /// A law that foresees the queue climbs what the steps from rate to rate are worth, each behind the queue that it
-    /// would find itself behind: so the queue is a price, and the curve is their sum.
+    /// A law that foresees the queue climbs the gains of the steps from rate to rate, each behind the queue that the
+    /// rate would find. So the queue is a price, and the curve is the sum of the gains.
     pub fn curve(&self, others: Rate, queue: Duration) -> Vec<(Rate, Option<f64>)> {
         let (least, most) = RANGE;
         let rate = |step: u32| self.path.capacity * (least + (most - least) * f64::from(step) / f64::from(STEPS));

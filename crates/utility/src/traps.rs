@@ -1,11 +1,11 @@
-//! What a utility does that one might not expect.
+//! Behaviour of a utility that its author might not expect.
 
 use super::{Bears, Disturbance, Equilibria, Game};
 use core::fmt;
 use core::time::Duration;
 use pcc::utility::{SIDE, SenderView};
 
-/// What somebody who wrote a utility should know of it.
+/// A warning for the author of a utility.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Trap {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_has_none_and_no_built_in_one_is_blind_or_singular() {
+    fn default_has_none_and_no_built_in_one_is_blind_or_singular() {
         assert_eq!(traps("fair"), []);
         for about in built_in() {
             let written = match about.name {

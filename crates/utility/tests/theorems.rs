@@ -35,7 +35,7 @@ fn steepness(senders: u32) -> f64 {
 
 /// `NSDI 2015`, theorem 1: there is one stable rate, it is fair, and all together send less than 20/19 of the capacity.
 #[test]
-fn safe_senders_settle_at_one_fair_rate_and_lose_less_than_five_percent() {
+fn safe_senders_settle_fairly_below_five_percent_of_loss() {
     for senders in [2, 3, 5, 10, 20, 46, 100, 200] {
         let settled = settle(&format!("safe,steepness={}", steepness(senders)), senders, without_buffer());
         assert!(settled.is_unique_and_fair() && !settled.undefined, "{settled:?}");
@@ -104,7 +104,7 @@ fn linear_senders_lose_more_the_more_they_are() {
 }
 
 #[test]
-fn three_loss_resilient_senders_on_one_queue_collapse_and_one_behind_fair_queueing_does_not() {
+fn loss_resilient_collapses_without_fair_queueing() {
     for senders in [3, 10] {
         assert!(settle("loss-resilient", senders, without_buffer()).unbounded, "{senders}");
     }

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_renamed_or_removed_before_it_was_locked_is_not_taken() {
+    fn a_file_renamed_before_its_lock_is_not_taken() {
         let dir = tempfile::tempdir().unwrap();
         let (part, target) = (dir.path().join("part"), dir.path().join("target"));
         type End = fn(&Path, &Path);

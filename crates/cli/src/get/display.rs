@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_wants_errors_only_hears_of_what_is_missing_and_of_nothing_else() {
+    fn quiet_names_missing_files_and_nothing_else() {
         for (quiet, json) in [(false, false), (false, true), (true, false), (true, true)] {
             let (programs, people) = heard(Style { quiet, json }, |display| {
                 started(display, 0);
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn no_server_fills_a_terminal_with_what_is_missing_and_programs_hear_all() {
+    fn a_terminal_hears_of_a_hundred_missing_files_json_of_all() {
         let (programs, people) = heard(Style { quiet: true, json: true }, |display| {
             (0..2 * MOST_MESSAGES).for_each(|_| lacks(display, 1));
         });

@@ -196,7 +196,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_became_of_the_lines_its_marks_ascend_within_the_file(
+        fn whatever_became_of_lines_its_marks_ascend_within_file(
             ends in prop::collection::vec(0..12 * BLOCK, 0..8),
             cut in any::<prop::sample::Index>(),
             flipped in any::<prop::sample::Index>(),

@@ -100,7 +100,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn listings_are_read_with_and_without_a_count_of_what_they_leave_out() {
+    fn listings_are_read_with_and_without_a_count_of_omissions() {
         let entries = r#"[{"name":"a","type":"file","size":3,"modified":1},{"name":"d","type":"directory"}]"#;
         let plain = parse(entries.as_bytes(), 9).unwrap();
         assert_eq!((plain.entries.len(), plain.omitted, plain.beyond), (2, 0, 0));

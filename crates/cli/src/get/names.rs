@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_files_wait_next_to_the_target_and_never_share_its_name() {
+    fn unfinished_files_wait_beside_the_target() {
         let (part, journal) = part_and_journal(Path::new("/d/a.iso"));
         assert_eq!(part, Path::new("/d/.a.iso.pcc-part"));
         assert_eq!(journal, Path::new("/d/.a.iso.pcc-part.json"));

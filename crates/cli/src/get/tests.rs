@@ -78,7 +78,7 @@ async fn a_later_run_goes_on_from_the_damaged_block() {
 
 /// A kill between the last two steps: the journal is gone, and the file has not got its name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_whole_file_that_lacks_only_its_name_gets_it_and_nothing_comes_again() {
+async fn a_whole_file_that_lacks_only_its_name_gets_it() {
     let (server, place) = (Fake::new([("/a", Page::of(data(9 * MIB)))]), Place::new());
     std::fs::write(part_of(&place.file()), data(9 * MIB)).unwrap();
     let fetched = server.fetch("/a", &place).await.unwrap();
@@ -154,7 +154,7 @@ async fn a_directory_arrives_whole_and_a_second_run_moves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hostile_listing_writes_nothing_outside_and_the_rest_arrives() {
+async fn hostile_listing_writes_nothing_outside_and_rest_arrives() {
     let listing = r#"{"omitted":7,"entries":[{"name":"../evil","type":"file","size":1},{"name":"..","type":"directory"},
         {"name":"/tmp/evil","type":"file","size":1},{"name":"good","type":"file","size":4},
         {"name":"gone","type":"file","size":4},{"name":"sub","type":"directory"},{"name":"pipe","type":"other"}]}"#;

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_damaged_is_refused_or_misses_fields_and_never_panics() {
+    fn cut_or_damaged_input_never_panics() {
         let whole = example();
         for end in 0..whole.len() {
             if let Ok(btf) = Btf::read(whole[..end].to_vec()) {

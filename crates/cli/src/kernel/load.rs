@@ -18,9 +18,9 @@ use std::time::Duration;
 
 /// Load PCC, and make it the default if asked
 ///
-/// Connections that begin from then on can have it: by name (setsockopt TCP_CONGESTION, iperf3 -C), by `pcc kernel use`, or
-/// all of them, with --default. Several variants can be loaded beside each other, each under its name and with its utility.
-/// Either all of it is done, or nothing. If the same is loaded already, as asked, nothing is left to do.
+/// New connections can then have it: by name (setsockopt TCP_CONGESTION, iperf3 -C), by `pcc kernel use`, or all of
+/// them, with --default. Several variants can be loaded beside each other, each with its name and utility. If a step
+/// fails, the steps before it are undone. If the same variant is loaded already, nothing changes.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// The name of the congestion control: up to 15 letters, digits, - and _
     #[arg(long, default_value = "pcc", value_parser = name)]
     name: String,
-    /// No connection is to send faster than this, like 100Mbit [default: as fast as the path allows]
+    /// The highest rate of each connection, like 100Mbit [default: as fast as the path allows]
     #[arg(long, value_name = "RATE")]
     limit: Option<Rate>,
     /// Make it the default of this network namespace: for all new connections that do not choose
@@ -40,10 +40,10 @@ pub(super) struct Args {
     /// Let applications without rights choose it by name too
     #[arg(long)]
     allow: bool,
-    /// Take the place of what is loaded under this name: new connections have the new one, running ones keep theirs
+    /// Replace the variant of this name: new connections have the new one, running ones keep theirs
     #[arg(long)]
     replace: bool,
-    /// Only for so long, like 10m: then the default of before is the default again, and PCC is unloaded
+    /// Only for this time, like 10m: then the previous default is the default again, and PCC is unloaded
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     trial: Option<Duration>,
     #[command(flatten)]

@@ -36,9 +36,8 @@ mod watch;
 
 /// PCC in this computer's kernel, for every TCP application that sends
 ///
-/// Loads PCC as a congestion control of TCP, beside those that there are: without a module, without a reboot, for a trial
-/// that ends by itself. Only the sender needs it. It takes root and Linux 6.1 or newer; `pcc kernel doctor` says what is
-/// missing.
+/// Loads PCC as one more congestion control of TCP: without a module, without a reboot, for a trial that ends by
+/// itself. Only the sender needs it. It takes root and Linux 6.1 or newer; `pcc kernel doctor` says what is missing.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
                   pcc kernel doctor\n  \

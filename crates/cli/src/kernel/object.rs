@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_registers_under_another_name_and_nothing_else_changes() {
+    fn object_registers_under_another_name_and_nothing_else_changes() {
         let content = *b"pcc\0zzzzzzzzzzzz\0\0\0\0FUNCTIONS";
         let mut ours = object(elf(&content));
         let before = ours.bytes.clone();

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 /// Which connections are shown, and in which order.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct Selection {
-    /// In this order: by rate the fastest are first
+    /// Sort by this column, the largest first
     #[arg(long, value_enum, value_name = "COLUMN", default_value_t = Order::Rate)]
     pub(super) sort: Order,
     /// Only with this port at either end
@@ -22,10 +22,10 @@ pub(super) struct Selection {
     /// Only where the law is in this state
     #[arg(long, value_name = "STATE", ignore_case = true, value_parser = ["Starting", "Draining", "Probing"])]
     pub(super) state: Option<String>,
-    /// Those too that have sent nothing: which only receive
+    /// Show connections that have sent nothing, too
     #[arg(long)]
     pub(super) all: bool,
-    /// So many rows at the most [default: on a terminal as many as fit, else all]
+    /// The most rows to show [default: on a terminal as many as fit, else all]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) rows: Option<u32>,
 }
@@ -178,7 +178,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_new_connection_with_old_addresses_is_not_compared_with_the_old_one() {
+    fn a_new_connection_is_not_compared_with_an_old_one() {
         let rows = |before: &[Connection], now: &[Connection]| {
             Row::all(before, now).iter().map(|row| (row.rate, row.loss)).collect::<Vec<_>>()
         };

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_s_bytes_are_as_long_as_the_kernel_s_structure_and_say_the_same() {
+    fn rule_s_bytes_are_as_long_as_kernel_s_structure_and_say_same() {
         let whom = Whom { port: Some(443), dest: Some("2001:db8::/32".parse().unwrap()) };
         let bytes = bytes("pcc_scav", 7, &whom, 9);
         let rest = |path: &str| {

@@ -10,17 +10,17 @@ use pcc::units::Rate;
 use pcc_kernel::LAWS;
 use std::io::{self, Write as _};
 
-/// Change what PCC strives for, also of connections that run
+/// Change what PCC strives for, of running connections too
 ///
-/// They take the new utility with their next interval, within two round trips or so.
+/// Running connections take the new utility with their next interval, within about two round trips.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Which; can be left out if there is only one
+    /// The variant; may be left out if there is only one
     #[arg(value_parser = name)]
     name: Option<String>,
     #[command(flatten)]
     strives: Strives,
-    /// No connection is to send faster than this, like 100Mbit; `none` for as fast as the path allows
+    /// The highest rate of each connection, like 100Mbit; `none` for as fast as the path allows
     #[arg(long, value_name = "RATE")]
     limit: Option<String>,
     /// Another control law, for connections that begin from now on: ascent or vivace

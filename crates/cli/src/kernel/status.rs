@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-/// What is loaded, who gets it, and when a trial ends
+/// Show what is loaded, which connections get it, and when a trial ends
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Print one JSON document

@@ -10,12 +10,12 @@ use std::sync::Arc;
 /// The utility, and values for its parameters.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(super) struct Strives {
-    /// What PCC strives for [default: fair; of pcc_bulk safe, of pcc_scav scavenger]: a name of `pcc utility list`, with
-    /// parameters if need be (vivace,b=2); a formula of your own ('x^0.9 - 11.35*x*L'); or a file with one (mine.utility).
-    /// `pcc utility check` says what it does
+    /// What PCC strives for: a name of `pcc utility list`, with parameters if need be (vivace,b=2), a formula of your
+    /// own ('x^0.9 - 11.35*x*L'), or a file with one (mine.utility). `pcc utility check` shows how it behaves [default:
+    /// fair; of pcc_bulk safe, of pcc_scav scavenger]
     #[arg(long, value_name = "NAME|FORMULA|FILE")]
     utility: Option<Choice>,
-    /// Another value for a parameter of the utility, or for a constant of your formula, with its unit: --set ceiling=80ms
+    /// Set a parameter of the utility, or a constant of your formula, with its unit: --set ceiling=80ms
     #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
     set: Vec<Setting>,
 }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn each_built_in_utility_becomes_a_program_and_what_its_formula_has_no_constant_for_is_refused() {
+    fn a_built_in_utility_refuses_unknown_constants() {
         for about in built_in() {
             let program = Program::new(about.text.parse::<Expression>().unwrap().program());
             assert!(program.is_valid(), "{}", about.name);

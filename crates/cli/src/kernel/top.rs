@@ -15,11 +15,11 @@ use std::time::Duration;
 
 /// Watch the connections that have PCC: rate, goodput, RTT, loss, state, utility
 ///
-/// Of all network namespaces. What is shown is of the time since the last look; the utility is that of the last interval.
-/// The first line has the sums. A terminal shows as many rows and columns as it has room for.
+/// Connections of all network namespaces are shown. Rates and losses are of the time since the last look; the utility
+/// is that of the last interval. The first line has the sums. A terminal shows as many rows and columns as fit.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Only those of these variants
+    /// Show only the connections of these variants
     #[arg(value_parser = name)]
     names: Vec<String>,
     #[command(flatten)]
@@ -27,17 +27,17 @@ pub(super) struct Args {
     /// How often to look
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
     interval: Duration,
-    /// Stop after so many looks
+    /// Stop after this number of looks
     #[arg(short = 'n', long, value_name = "NUMBER")]
     count: Option<u64>,
     /// Print one JSON object a line, each time
     #[arg(long)]
     json: bool,
-    /// Instead of showing anything: write the totals of each variant and network namespace to this file each time, for the
-    /// textfile collector of Prometheus's node_exporter; `-` for standard output
+    /// Write the totals of each variant and network namespace to this file each time, for the textfile collector of
+    /// Prometheus's node_exporter, and show nothing; `-` for standard output
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     prometheus: Option<PathBuf>,
-    /// With --prometheus: also so many connections one by one, the first by --sort
+    /// With --prometheus: also this number of connections one by one, the first by --sort
     #[arg(long, value_name = "NUMBER", requires = "prometheus", value_parser = clap::value_parser!(u32).range(1..=1000))]
     connections: Option<u32>,
     #[command(flatten)]

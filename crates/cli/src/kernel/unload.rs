@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 /// Take PCC out of the kernel, also under traffic
 ///
-/// If it is the default, the default of before is it again. Connections that have it keep it until they end; after that it
-/// is gone from memory.
+/// If PCC is the default, the previous default is the default again. Connections with PCC keep it until they end; then
+/// it leaves memory.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Which; can be left out if there is only one
+    /// The variant; may be left out if there is only one
     #[arg(value_parser = super::load::name)]
     name: Option<String>,
     /// All variants

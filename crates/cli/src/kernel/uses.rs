@@ -12,19 +12,19 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// Choose who gets it: by control group, port or destination
+/// Choose which connections get it: by control group, port or destination
 ///
-/// For connections that begin from then on, of applications that know nothing of it; of all network namespaces. A connection
-/// must match all that is given. Where several rules match, the one of the outermost control group decides (without --cgroup
-/// that is the root), and of those of one group the latest. A rule lasts until it is removed, its control group is, or what it
-/// names is unloaded. A control group takes 64 rules.
+/// A rule counts when a connection begins, in all network namespaces. The application needs no change. A connection
+/// must match everything that the rule says. If several rules match, the one of the outermost control group decides
+/// (without --cgroup that is the root), and of those of one group the latest. A rule lasts until it, its control group
+/// or its congestion control is removed. A control group takes 64 rules.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Any congestion control that the kernel has
     #[arg(default_value = "pcc", value_parser = name)]
     name: String,
-    /// Applications in this control group of version 2, and in those below it: of a service of systemd
-    /// /sys/fs/cgroup/system.slice/nginx.service [default: all]
+    /// Applications in this control group (version 2) and those below it, for example
+    /// /sys/fs/cgroup/system.slice/nginx.service for a service of systemd [default: all]
     #[arg(long, value_name = "DIR")]
     cgroup: Option<PathBuf>,
     /// Connections with this port at either end

@@ -70,7 +70,7 @@ pub(super) struct Stored {
     /// Where the results are [default: ~/.cache/pcc/lab/results]
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
-    /// Of which pcc the results are: the program, or its hash [default: this one]
+    /// The pcc whose results are meant: the program, or its hash [default: this one]
     #[arg(long, value_name = "PATH|HASH")]
     program: Option<String>,
     #[command(flatten)]
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_with_the_kernels_pcc_belong_to_the_source_of_its_module_and_others_do_not() {
+    fn only_runs_with_the_kernels_pcc_belong_to_its_source() {
         let wanted = Wanted::default();
         let mut scenarios = load(&["busy-host".into()], &wanted, &[]).unwrap();
         assert_eq!(wanted.module_identity(&scenarios).unwrap(), None);

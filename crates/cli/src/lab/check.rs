@@ -7,7 +7,7 @@ use pcc_lab::check::{self, Checked, NotJudged, Verdict};
 use pcc_lab::summary;
 use std::io::Write as _;
 
-/// Hold stored results against what is promised; runs nothing
+/// Judge stored results by the promises; runs nothing
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "A promise is kept if the whole 95 % confidence interval over all seeds keeps it, missed if no part of it \

@@ -8,9 +8,9 @@ use pcc_lab::report::{self, Section};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Write what is stored as one HTML file
+/// Write the stored results as one HTML file
 ///
-/// Every figure beside what was published, the data behind it, and PASS or MISS. The page needs no network.
+/// Each figure stands beside the published one, with its data and PASS or MISS. The page needs no network.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example: pcc lab report -o report.html --csv tables --pictures pictures")]
 pub(super) struct Args {

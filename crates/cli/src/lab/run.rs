@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Run scenarios and print their figures
 ///
-/// What is stored is not run again: stop it with Ctrl-C and start it again to continue.
+/// Stored runs are not run again: stop it with Ctrl-C and start it again to continue.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Exit codes: 0 all runs have a result, 2 misused, 3 some failed or it was stopped.\n\
                         Example: pcc lab run shallow-buffer --algorithm cubic,bbr --seeds 1")]
@@ -40,13 +40,13 @@ pub(super) struct Args {
     /// Only these seeds
     #[arg(long, value_name = "SEED", value_delimiter = ',', value_parser = crate::seed::parse)]
     seed: Vec<u64>,
-    /// Only so many seeds of each point
+    /// Only this number of seeds of each point
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     seeds: Option<u16>,
     /// Only the I-th of N parts, for N machines; `pcc lab merge` puts their results together
     #[arg(long, value_name = "I/N", value_parser = bench::parse_shard)]
     shard: Option<(usize, usize)>,
-    /// Say what there is to run and how long it takes, and run nothing
+    /// Say how many runs there are and how long they take, and run nothing
     #[arg(long)]
     dry_run: bool,
     /// Guests at the same time [default: one a processor]
@@ -60,10 +60,10 @@ pub(super) struct Args {
     program: Option<PathBuf>,
     #[command(flatten)]
     wanted: Wanted,
-    /// The commit that it was built from, for the report [default: what the program itself says]
+    /// The commit from which the program was built, for the report [default: the program's own answer]
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
-    /// Where results are kept, by content: what is there is not run again [default: ~/.cache/pcc/lab/results]
+    /// Directory of results, kept by content: stored runs are not run again [default: ~/.cache/pcc/lab/results]
     #[arg(long, value_name = "DIR")]
     results: Option<PathBuf>,
     /// Print JSON, one object a scenario

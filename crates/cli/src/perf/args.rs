@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(short = 'c', long, value_name = "HOST", help_heading = "Role")]
     pub(super) client: Option<String>,
 
-    /// UDP port; a server takes any free one for 0
+    /// UDP port; 0 lets a server take any free one
     #[arg(short = 'p', long, value_name = "PORT", default_value_t = 4433, help_heading = "Role")]
     pub(super) port: u16,
 
@@ -62,7 +62,8 @@ pub(crate) struct Args {
     #[arg(short = '6', long = "version6", help_heading = "Role")]
     pub(super) ipv6: bool,
 
-    /// The server's certificate, as it prints it; without it, an authority must vouch for the server
+    /// The fingerprint of the server's certificate, as the server prints it; without it, an authority must vouch for
+    /// the server
     #[arg(long, value_name = "sha256=HEX", conflicts_with = "server", help_heading = "Role")]
     pub(super) fingerprint: Option<Fingerprint>,
 
@@ -70,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "fingerprint"], help_heading = "Role")]
     pub(super) ca: Option<PathBuf>,
 
-    /// Measure to whoever answers, whatever its certificate: a test holds no secrets, but its results may be anybody's
+    /// Accept any certificate: a test holds no secrets, but its results may be anybody's
     #[arg(long, conflicts_with_all = ["server", "fingerprint", "ca"], help_heading = "Role")]
     pub(super) insecure: bool,
 
@@ -86,7 +87,7 @@ pub(crate) struct Args {
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = streams, conflicts_with = "server", help_heading = "Test")]
     pub(super) parallel: u32,
 
-    /// Download: the server sends, with its own -C; a server of ours takes the -C given here, any other does not
+    /// Download: the server sends. A server of ours takes the -C given here, others use their own
     #[arg(short = 'R', long, conflicts_with_all = ["server", "bidir"], help_heading = "Test")]
     pub(super) reverse: bool,
 
@@ -94,17 +95,17 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "server", help_heading = "Test")]
     pub(super) bidir: bool,
 
-    /// Most to send, all streams together (iperf3 counts each stream), for example 100M (bits); of a server, to each
-    /// client, whatever congestion control it asks for: with -R and --bidir only there; 0 for no limit
+    /// The highest rate of this end, all streams together (iperf3 counts each stream), for example 100M (bits); of a
+    /// server, to each client; 0 for no limit. With -R and --bidir only the server takes it
     #[arg(short = 'b', long, value_name = "RATE", value_parser = bitrate, help_heading = "Test")]
     pub(super) bitrate: Option<Bitrate>,
 
-    /// The application has no more to send than this, all streams together: an application-limited source; PCC may
-    /// still choose any rate
+    /// An application-limited source: the application has no more to send than this, all streams together; PCC may
+    /// choose any rate
     #[arg(long, value_name = "RATE", conflicts_with_all = ["server", "reverse", "bidir"], help_heading = "Test")]
     pub(super) source: Option<Rate>,
 
-    /// Send right after the handshake, without measuring the idle path: what a short transfer would do
+    /// Send right after the handshake, as a short transfer would, without measuring the idle path
     #[arg(long, conflicts_with = "server", help_heading = "Test")]
     pub(super) at_once: bool,
 
@@ -148,11 +149,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) logfile: Option<PathBuf>,
 
-    /// Tell more: each stream, both ends' CPU, how PCC decides
+    /// Print more: each stream, both ends' CPU, how PCC decides
     #[arg(short = 'V', long, help_heading = "Output")]
     pub(super) verbose: bool,
 
-    /// Tell at the end what the server counted, if it is one of ours
+    /// Print the server's own counts at the end, if it is one of ours
     #[arg(long, conflicts_with = "server", help_heading = "Output")]
     pub(super) get_server_output: bool,
 

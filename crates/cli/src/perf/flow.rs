@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upload_is_never_faster_than_its_path_whatever_is_left_out_at_the_beginning() {
+    fn an_upload_with_omitted_seconds_is_no_faster_than_its_path() {
         let end = Duration::from_secs(3);
         for path in ["rate=20Mbit,rtt=30ms,buffer=75KB", "rate=20Mbit,rtt=30ms,buffer=2MB"] {
             let arrivals = arrivals(path, end);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_download_is_compared_with_what_had_left_when_the_server_said_so() {
+    fn download_is_compared_with_what_had_left_when_server_said_so() {
         let last = Moment {
             client: Side { received: 1_200_000, ..Side::default() },
             server: Some(sender(1_000_000, 30_000)),
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_under_way_when_the_omitted_time_was_over_is_not_compared_with_what_left_afterwards() {
+    fn packets_of_the_omitted_time_do_not_count_later() {
         let received = |received| Some(Side { received, ..Side::default() });
         let start = Moment { server: received(0), ..Moment::default() };
         // 200 kB are under way.

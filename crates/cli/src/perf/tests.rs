@@ -160,7 +160,7 @@ async fn a_timed_upload_to_such_a_server_counts_what_it_confirmed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_falls_silent_is_lost_whatever_was_measured_before() {
+async fn a_server_that_falls_silent_is_lost() {
     let silent = |alpn: &'static [&'static [u8]], way| async move {
         let pair = Pair::new(alpn, ROOMY);
         let load = Load { ways: vec![way], streams: 1, until: Until::Time(Duration::from_millis(600)) };
@@ -216,7 +216,7 @@ async fn a_client_beyond_the_limit_of_bytes_is_cut_off_and_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_beyond_the_limit_of_clients_is_refused_until_another_leaves() {
+async fn a_surplus_client_is_refused_until_another_leaves() {
     let pair = Pair::new(protocol::SERVER_ALPN, Limits { clients: 1, ..ROOMY });
     let (_endpoint, first) = pair.connect().await.unwrap();
     let refused = pair.connect().await.unwrap_err();

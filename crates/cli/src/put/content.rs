@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_the_digest_of_a_file_that_is_not_wanted_any_more() {
+    fn nobody_waits_for_digest_of_file_that_is_not_wanted_any_more() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap(); // takes minutes to read

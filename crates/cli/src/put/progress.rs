@@ -105,7 +105,7 @@ mod tests {
     use core::cell::Cell;
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_was_heard_when_its_last_acknowledgement_came_however_long_the_work_lasts() {
+    async fn a_server_was_heard_when_its_last_ack_came() {
         let (begun, acknowledgements, mut heard) = (Instant::now(), Cell::new(0), Heard::new());
         let work = async {
             for _ in 0..3 {

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_never_ran_at_half_speed_is_judged_on_its_last_four_fifths() {
+    fn a_slow_runner_is_judged_on_its_last_four_fifths() {
         let (mut trace, course) = trace();
         for sample in &mut trace.samples {
             sample.arrived /= 4;

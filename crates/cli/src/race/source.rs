@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_verified_against_the_same_part_and_one_bit_is_noticed() {
+    fn part_is_verified_against_same_part_and_one_bit_is_noticed() {
         let source = Source::open(None, 100_000, 1).unwrap();
         let mut data = Vec::new();
         source.reader().read_to_end(&mut data).unwrap();

@@ -147,7 +147,7 @@ mod tests {
     use pcc::units::{Rate, Timestamp};
 
     #[test]
-    fn only_changes_of_state_are_kept_and_those_before_the_request_fold_into_one() {
+    fn only_changes_of_state_are_kept() {
         let watch = Watch::default();
         let tell = |state, mbit| {
             watch.on_event(&Event::Decision {

@@ -207,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_range_is_asked_for_what_is_sent_lies_within_the_file(
+        fn whatever_range_is_asked_for_what_is_sent_lies_within_file(
             range in "bytes=[0-9]{0,21}-[0-9]{0,21}|[ -~]{0,20}",
             size in any::<u64>(),
         ) {

@@ -294,7 +294,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn unfinished_uploads_are_hidden_and_names_that_are_no_text_counted() {
+    fn unfinished_uploads_are_hidden_and_odd_names_counted() {
         let no_text = |dir: &Path| {
             std::fs::write(dir.join(".pcc-upload-1"), "").unwrap();
             std::fs::write(dir.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xff")), "")

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_is_too_slow_gets_a_count_in_place_of_what_did_not_fit() {
+    fn a_slow_reader_gets_a_count_of_the_lines_that_it_missed() {
         let (said, lines) = channel();
         let (go_on, let_go) = channel();
         let (log, writing) = Log::to(Slow { said, let_go }, Lines::Json);

@@ -42,11 +42,12 @@ use std::sync::Arc;
 
 /// Serve a directory, or one file, over HTTP/3
 ///
-/// Prints the URL to give to `pcc get`. The URL carries the certificate's fingerprint, so that nobody needs a certificate
-/// authority; the certificate is made at the first start and kept. Any HTTP/3 client may download: files by byte
-/// ranges, with strong entity tags and BLAKE3 digests, directories as listings. Nothing outside DIR is ever served.
+/// Prints the `pcc get` line for the other side. Its URL carries the fingerprint of the server's certificate, so no
+/// certificate authority is needed. The certificate is made at the first start and kept. Any HTTP/3 client may
+/// download: files by byte ranges, with strong entity tags and BLAKE3 digests, directories as listings. Nothing outside
+/// DIR is ever served.
 ///
-/// On a terminal it prints a line for each request. Ctrl-C lets transfers under way finish; a second Ctrl-C ends at once.
+/// On a terminal each request has a line. Ctrl-C lets transfers under way finish; a second Ctrl-C ends at once.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   pcc serve ~/isos
@@ -83,14 +84,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Listening")]
     max_per_address: u32,
 
-    /// Serve only below an address that nobody can guess: who is given it can read, who finds the server can not
+    /// Serve only below an address that nobody can guess; its holders can read
     ///
-    /// Without this, whoever reaches the port can read everything in DIR. The address stays the same as long as the
-    /// certificate's key does.
+    /// Without this option everybody who reaches the port can read everything in DIR. The address stays the same as
+    /// long as the certificate's key does.
     #[arg(long, help_heading = "Reading")]
     private: bool,
 
-    /// Take uploads from whoever has the token; without --token-file or PCC_TOKEN one is made and printed
+    /// Take uploads from clients with the token; without --token-file or PCC_TOKEN a token is made and printed
     #[arg(short, long, help_heading = "Uploads")]
     writable: bool,
 

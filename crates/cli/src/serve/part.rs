@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_being_written_is_given_out_once_it_rests_or_not_at_all() {
+    fn a_file_in_writing_is_served_once_it_rests_or_never() {
         let mut bench = Bench::new();
         bench.part.opened.version = None; // as it is when a change was seen between two looks
         assert!(bench.sent(|_| {}).unwrap(), "nothing happened any more");

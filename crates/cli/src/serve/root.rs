@@ -234,7 +234,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn whoever_swaps_a_directory_for_a_link_while_it_is_opened_leads_nobody_outside() {
+    fn a_directory_swapped_for_a_link_leads_nobody_outside() {
         let (dir, root) = served();
         let (served, done) = (dir.path().join("served"), AtomicBool::new(false));
         std::fs::create_dir(dir.path().join("outside")).unwrap();

@@ -31,9 +31,9 @@ use std::time::{Duration, Instant};
 
 /// Run any command behind an emulated network path, in real time
 ///
-/// The command gets a network of its own, connected to yours by the path: at $PCC_SHELL_OUTSIDE it reaches whatever listens
-/// at all addresses of this computer. As root; or, without rights, in a user namespace, where that address reaches what
-/// --outside starts and nothing else. A shell in a shell adds its path to the first one's.
+/// The command gets a network of its own, connected to yours by the path. As root, $PCC_SHELL_OUTSIDE reaches every
+/// server that listens at all addresses of this computer. Without rights it reaches the command of --outside, and
+/// nothing else. A shell in a shell adds its path to the first one's.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
                   pcc shell --link lossy --outside 'iperf3 -s' -- sh -c 'sleep 1; iperf3 -c $PCC_SHELL_OUTSIDE'\n  \
@@ -50,10 +50,11 @@ pub(crate) struct Args {
     /// Seed of everything random: equal seeds and equal packets give an equal fate
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
     seed: u64,
-    /// A command for the far end of the path, by `sh -c`: it starts first, and is ended with the command
+    /// A command for the far end of the path, run by `sh -c`: it starts first, and ends with the command
     #[arg(long, value_name = "COMMAND")]
     outside: Option<String>,
-    /// Each second and at the end one JSON object a line into this file: what the path carried and dropped, each way
+    /// Write one JSON object a line to this file, each second and at the end: what the path carried and dropped, each
+    /// way
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// The command, and its arguments; without one, the shell that SHELL names

@@ -27,7 +27,7 @@ use std::path::PathBuf;
                   pcc sim random-loss                      the lab's scenario, by models\n  \
                   pcc sim clean --flows 'pcc*2 cubic'      a path as of `pcc emulate`, and who sends\n  \
                   pcc sim rate=40Mbit,rtt=20ms,buffer=1MB --queue codel --ecn -o page.html\n  \
-                  pcc sim score --short                    what is promised, as far as a simulation can judge it"
+                  pcc sim score --short                    the promises, as far as a simulation can judge them"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Command {
-    /// Hold PCC against what is promised of it, row by row
+    /// Judge PCC by its promises, row by row
     Score(score::Args),
 }
 
@@ -48,26 +48,26 @@ struct Run {
     /// A supplied scenario of the lab or a .toml file; or a path: a preset's name or its parameters
     #[arg(value_name = "WHAT", required = true)]
     what: Option<String>,
-    /// Take WHAT for a path, also where a scenario has the same name
+    /// Take WHAT for a path, even if a scenario has the same name
     #[arg(long)]
     path: bool,
-    /// Who sends over a path, for example `pcc*2:stagger=5s cubic bbr:start=10s 20Mbit` [default: pcc]
+    /// The senders over a path, for example `pcc*2:stagger=5s cubic bbr:start=10s 20Mbit` [default: pcc]
     #[arg(long, value_name = "FLOWS")]
     flows: Option<String>,
-    /// For how long over a path, in virtual time [default: 30s]
+    /// Virtual time over a path [default: 30s]
     #[arg(long, value_name = "TIME")]
     time_limit: Option<humantime::Duration>,
-    /// Another path behind it, with a bottleneck of its own; of several, one after the other. Flows go through all, or as
-    /// they say with via=1..2
+    /// Another path behind the first, with a bottleneck of its own; may be given several times. Flows go through all,
+    /// or through those of via=1..2
     #[arg(long, value_name = "PATH")]
     then: Vec<String>,
-    /// What a path's bottleneck does with packets that wait [default: droptail]
+    /// The queue at a path's bottleneck [default: droptail]
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(pcc_sim::Queue::NAMES.map(|(name, _)| name)))]
     queue: Option<String>,
     /// A path's queue may mark packets, and senders answer marks
     #[arg(long)]
     ecn: bool,
-    /// What exceeds a rate and a burst is dropped before a path's bottleneck, for example 10Mbit:64kB
+    /// Drop packets beyond a rate and a burst, before a path's bottleneck, for example 10Mbit:64kB
     #[arg(long, value_name = "RATE:BYTES")]
     policer: Option<String>,
     /// Seeds, separated by commas [default: 1, or those of the scenario]
@@ -82,13 +82,13 @@ struct Run {
     /// The paper's size of a scenario instead of the standard one
     #[arg(long)]
     full: bool,
-    /// Only the I-th of N parts of a scenario, for N machines: each has whole points of the sweep, so that what the parts print is
-    /// the whole
+    /// Only the I-th of N parts of a scenario, for N machines; each part has whole points of the sweep
     #[arg(long, value_name = "I/N", value_parser = bench::parse_shard)]
     shard: Option<(usize, usize)>,
     #[command(flatten)]
     objective: Objective,
-    /// Write a page: of a path everything over time, by the first seed; of a scenario as `pcc lab report` does
+    /// Write a page: of a path everything over time, by the first seed; of a scenario its figures, as `pcc lab report`
+    /// does
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print one JSON document

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_for_programs_says_on_how_many_seeds_it_stands_and_between_which_values() {
+    fn a_json_row_has_its_seeds_and_its_interval() {
         let judged = Judged {
             row: ROWS[0],
             measured: Some(0.97),

@@ -4,12 +4,12 @@ use super::rehearsal::Rehearsal;
 use std::io::Write as _;
 use std::time::Duration;
 
-/// What a utility does on a path: by computation, and in a simulation beside CUBIC
+/// How a utility behaves on a path: by computation, and in a simulation beside CUBIC
 ///
-/// Is it concave in the rate? Where do senders of it settle: rate, loss, standing queue; at one state only, and all at the
-/// same rate? How much random loss, growth and deviation of the RTT does one bear, at this rate and others? And which traps
-/// are there? The computation takes senders for fluids on one first-in-first-out queue (docs/utility.md says more); the
-/// simulation has packets, noise, and the law itself.
+/// It answers: Is the utility concave in the rate? Where do its senders settle: rate, loss, standing queue? In one
+/// state only, and all at the same rate? How much random loss, growth and deviation of the RTT does a sender bear?
+/// Which traps are there? The computation takes senders for fluids on one first-in-first-out queue (docs/utility.md).
+/// The simulation has packets, noise, and the law itself.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -17,7 +17,7 @@ pub(super) struct Args {
     /// How many senders there are, separated by commas
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,5,10", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     senders: Vec<u32>,
-    /// How long is simulated, in virtual time; 0s for not at all [default: 30s, or a hundred round trips]
+    /// Virtual time of the simulation; 0s for none [default: 30s, or a hundred round trips]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
     /// Seed of everything random in the simulation

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utility_is_refused_with_the_file_the_place_and_the_way_out() {
+    fn what_is_no_utility_is_refused_with_file_place_and_way_out() {
         let dir = tempfile::tempdir().unwrap();
         let place = |name: &str, content: &[u8]| {
             let file = dir.path().join(name);

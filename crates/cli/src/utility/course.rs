@@ -21,7 +21,7 @@ pub(super) struct Course {
     /// The control law, if not the one that suits the utility
     #[arg(long, value_name = "LAW[,KEY=VALUE]")]
     law: Option<super::objective::LawChoice>,
-    /// Another value for a parameter, or for a constant of the formula, with its unit (b=300)
+    /// Set a parameter, or a constant of the formula, with its unit (b=300)
     #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
     set: Vec<Setting>,
 }

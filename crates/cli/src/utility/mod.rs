@@ -69,8 +69,8 @@ pub(crate) fn gives_way(written: &str, utility: &dyn Utility, limited: bool) -> 
 
 /// Utilities: what PCC strives for
 ///
-/// A utility makes one number of what an interval of sending achieved, and PCC moves to the rates where that number is
-/// larger. Take a built-in one, give it other parameters, or write your own; docs/utility.md has the language.
+/// A utility makes one number of the goodput, loss and RTT of an interval of sending. PCC moves to rates with a larger
+/// number. Take a built-in utility, give it other parameters, or write your own; docs/utility.md has the language.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
                   pcc utility list\n  \

@@ -12,22 +12,22 @@ use std::sync::Arc;
 /// What PCC strives for, and how it gets there.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Objective {
-    /// What PCC strives for [default: fair]: a name of `pcc utility list`, with parameters if need be (vivace,b=2); a
-    /// formula of your own ('x^0.9 - 11.35*x*L'); or a file with one (mine.utility)
+    /// What PCC strives for: a name of `pcc utility list`, with parameters if need be (vivace,b=2), a formula of your
+    /// own ('x^0.9 - 11.35*x*L'), or a file with one (mine.utility) [default: fair]
     #[arg(long, value_name = "NAME|FORMULA|FILE")]
     pub(crate) utility: Option<Choice>,
 
-    /// Yield to whoever else sends, at full speed where nobody does: short for --utility scavenger
+    /// Yield to all other senders, at full speed without any: short for --utility scavenger
     #[arg(long, conflicts_with = "utility")]
     pub(crate) scavenger: bool,
 
-    /// How PCC gets there, if not by the law that suits the utility: ascent, allegro or vivace, with parameters if need be
-    /// (allegro,epsilon_min=0.02); docs/algorithm.md and docs/laws.md have their names and units
+    /// The control law: ascent, allegro or vivace, with parameters if need be (allegro,epsilon_min=0.02);
+    /// docs/algorithm.md and docs/laws.md describe them [default: the law that suits the utility]
     #[arg(long, value_name = "LAW[,KEY=VALUE]")]
     pub(crate) law: Option<LawChoice>,
 
-    /// Another value for a parameter of the utility or of the law, or for a constant of your formula, with its unit:
-    /// --set ceiling=80ms --set epsilon=0.01
+    /// Set a parameter of the utility or of the law, or a constant of your formula, with its unit: --set ceiling=80ms
+    /// --set epsilon=0.01
     #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
     pub(crate) set: Vec<Setting>,
 }

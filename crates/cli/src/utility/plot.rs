@@ -18,7 +18,7 @@ use std::time::Duration;
 pub(super) struct Args {
     #[command(flatten)]
     course: Course,
-    /// Where to: FILE.svg for the drawing, FILE.html for a page with it and the tables of `pcc utility check`
+    /// FILE.svg for the drawing, or FILE.html for a page with the drawing and the tables of `pcc utility check`
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
@@ -154,7 +154,7 @@ mod tests {
     use crate::utility::objective::Objective;
 
     #[test]
-    fn the_drawing_has_a_chart_for_each_question_and_a_mark_at_each_peak() {
+    fn drawing_has_chart_for_each_question_and_mark_at_each_peak() {
         let aim = Objective::default().aim().unwrap();
         let path = Bottleneck {
             capacity: Rate::from_mbit(100.0),

@@ -132,7 +132,7 @@ mod tests {
     use crate::utility::objective::Objective;
 
     #[test]
-    fn the_same_seed_tells_the_same_and_a_scavenger_leaves_more_to_cubic() {
+    fn same_seed_tells_same_and_scavenger_leaves_more_to_cubic() {
         let beside = |written: &str| {
             let objective = Objective { utility: Some(written.parse().unwrap()), ..Objective::default() };
             let path = "rate=20Mbit,rtt=30ms".parse().unwrap();

@@ -6,7 +6,7 @@ use pcc::utility::parameters;
 use serde_json::json;
 use std::io::Write as _;
 
-/// What there is to know of a utility: formula, units, source, traps, and the program that it becomes
+/// Everything about a utility: formula, units, source, traps, and the program that it becomes
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// A name of `pcc utility list`, a formula, or a file

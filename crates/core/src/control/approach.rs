@@ -1,9 +1,9 @@
 //! Start-up on a path whose capacity the first packets told ([`crate::trains`]): steps of eight instead of two.
 //!
-//! What trains tell is what the bottleneck carries for all, and a token bucket passes them faster than what follows. So a step lasts
-//! for a quarter of a round trip, which stakes what two doublings would; until it is answered for, the rate is twice what was
-//! proven. What is about a doubling lasts for a round trip. Once the capacity itself, less what a probe takes, has passed for
-//! one, start-up is over without a queue.
+//! Trains tell the rate that the bottleneck carries for all senders together, and a token bucket passes them faster
+//! than later packets. So a step lasts a quarter of a round trip, which stakes as many packets as two doublings. Until
+//! its results are there, the rate is twice the proven one. A step of about a doubling lasts a round trip. Once the
+//! capacity itself, less a probe's share, has passed for one round trip, start-up is over without a queue.
 
 use crate::interval::IntervalPlan;
 use crate::units::Rate;
@@ -30,7 +30,7 @@ impl Approach {
         (goal > proven).then_some(Self { goal, proven, taken: None })
     }
 
-    /// What to try next, in intervals of so many RTT; only a step is judged.
+    /// The next interval, of this number of RTT; only a step is judged.
     pub(super) fn next(&mut self, rtts: f64) -> IntervalPlan {
         let plan = |rate, trial, rtts| IntervalPlan { trial, rtts: (rtts, rtts), ..IntervalPlan::filler(rate) };
         let is_doubling = |step: Rate| step <= self.proven * DOUBLING;
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn it_steps_eightfold_for_a_quarter_of_a_round_trip_and_what_is_about_a_doubling_lasts_for_one() {
+    fn eightfold_steps_last_a_quarter_of_a_round_trip() {
         let mut approach = Approach::new(mbit(40.0), mbit(0.3)).unwrap();
         let passed = |approach: &mut Approach, rate: f64| approach.on_passed(mbit(rate), mbit(rate));
         assert_eq!(told(approach.next(1.0)), (2.4, true, 0.25));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_step_counts_from_what_passed_and_none_leads_beyond_the_goal_or_down() {
+    fn a_step_counts_from_what_passed_and_ends_at_the_goal() {
         let mut approach = Approach::new(mbit(1000.0), mbit(1.0)).unwrap();
         assert_eq!(told(approach.next(1.0)), (8.0, true, 0.25));
         approach.on_passed(mbit(8.0), mbit(3.0));

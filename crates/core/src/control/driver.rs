@@ -1,4 +1,4 @@
-//! What drives the laws: start-up, which is the same for all of them, and then a law. A law knows of no start-up.
+//! Drives the laws: first start-up, which is the same for all of them, then a law. A law knows of no start-up.
 //!
 //! ```text
 //!             grew: r := 2r, or a step towards the rate that trains told

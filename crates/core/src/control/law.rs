@@ -25,7 +25,7 @@ impl Default for Law {
 }
 
 impl Law {
-    /// What users select them by.
+    /// The names by which users select a law.
     pub const NAMES: [&str; 3] = ["ascent", "allegro", "vivace"];
 
     /// The name that users select it by.
@@ -56,7 +56,7 @@ impl Law {
         }
     }
 
-    /// From which ratio of the gaps between acknowledgements on their samples are those of a burst; 0 for never.
+    /// The ratio of gaps between acknowledgements that shows a burst; 0 for never.
     pub(crate) const fn burst_ratio(&self) -> f64 {
         match self {
             Self::Vivace(config) => config.burst_ratio,

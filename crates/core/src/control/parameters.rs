@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_has_values_of_its_own_that_parameters_behind_it_change() {
+    fn parameters_change_the_values_of_a_variant() {
         let config = read("paper,interval_rtts=1").unwrap();
         assert_eq!((config.paper, config.step_min, config.interval_rtts), (true, 0.01, (1.0, 1.0)));
         assert!(!read("step_min=0.01").unwrap().paper);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_that_is_set_later_leaves_the_others_and_a_wrong_one_leaves_all() {
+    fn setting_a_parameter_leaves_the_others() {
         let mut law = law("allegro,epsilon_max=0.1").unwrap();
         law.set("epsilon_min=0.02,least_gain=0.5").unwrap();
         let error = law.set("step_min=0.1,epsilon_min=0.2").unwrap_err().to_string();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_has_a_name_and_parameters_without_one_are_the_default_law_s() {
+    fn law_has_name_and_parameters_without_one_are_default_law_s() {
         for name in Law::NAMES {
             assert_eq!(law(name).unwrap().name(), name);
         }

@@ -1,4 +1,4 @@
-//! What a control law is told of the path.
+//! The path as a control law sees it.
 
 use crate::interval::IntervalPlan;
 use crate::monitor;
@@ -7,12 +7,12 @@ use core::time::Duration;
 
 /// A probe must differ by one packet an interval to be visible, but never by more than this share of the rate.
 const EPSILON_LIMIT: f64 = 0.25;
-/// What a law may know of the path when it decides.
+/// A law's knowledge of the path when it decides.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// Smoothed RTT.
     pub rtt: Duration,
-    /// By how much that is above the smallest RTT: the queue's share of it.
+    /// The queue's share of it: its excess over the smallest RTT.
     pub queue: Duration,
     /// Size of a full packet.
     pub packet: Bytes,
@@ -20,7 +20,7 @@ pub struct Path {
     pub monitor: monitor::Config,
     /// The lowest rate: a packet an RTT, or each 250 ms where that is longer.
     pub floor: Rate,
-    /// What any sender may begin with: the initial window in half an RTT.
+    /// The rate with which any sender may begin: the initial window in half an RTT.
     pub initial: Rate,
     /// The highest rate the user allows.
     pub ceiling: Rate,

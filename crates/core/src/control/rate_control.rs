@@ -1,4 +1,4 @@
-//! What every control law does.
+//! The interface of every control law.
 
 use super::path::Path;
 use super::worth::Worth;
@@ -11,7 +11,7 @@ use core::time::Duration;
 /// What intervals are worth.
 pub(crate) type Evaluate<'a> = &'a dyn Worth;
 
-/// What a report led to.
+/// The outcome of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing changes; the plan goes on.
@@ -26,15 +26,15 @@ pub enum Verdict {
 /// A control law. One of them holds the base rate of a connection and plans its monitor intervals, once start-up has found
 /// the rate's order of magnitude.
 pub trait RateControl: Debug + Send + Sync {
-    /// What the next interval is for. Called when the previous one closes, after each verdict but [`Verdict::Wait`], and wherever
-    /// something else than the law ended what was being tried: a guard, a pause, another objective.
-    /// What is decided by chance `rng` decides.
+    /// The plan of the next interval. Called when the previous one closes, after each verdict but [`Verdict::Wait`],
+    /// and wherever something else than the law ended a trial: a guard, a pause, another utility. `rng` makes the
+    /// random choices.
     fn next(&mut self, path: &Path, rng: &mut Rng) -> IntervalPlan;
 
     /// An interval of the current plan was resolved. `utility` ranks it, and variants of it that the law makes.
     fn on_report(&mut self, plan: IntervalPlan, report: &Report, utility: &dyn Worth, path: &Path) -> Verdict;
 
-    /// Start-up was gone through again: probe from this rate on. What was known of the path may be worth nothing.
+    /// Start-up ran again: probe from this rate on. The old knowledge of the path may be worth nothing.
     fn begin(&mut self, rate: Rate, path: &Path);
 
     /// The host or the application was the limit, and nobody knows whether the path carries more than this.
@@ -55,7 +55,7 @@ pub trait RateControl: Debug + Send + Sync {
         None
     }
 
-    /// What it has found out of the path.
+    /// Its estimates of the path.
     fn known(&self) -> PathEstimate {
         PathEstimate::default()
     }
@@ -64,7 +64,7 @@ pub trait RateControl: Debug + Send + Sync {
     fn state(&self) -> &'static str;
 }
 
-/// What a law has found out of the path by trying: what no single interval can tell, and so no monitor.
+/// A law's estimates of the path, found by experiments. No single interval shows them, and so no monitor does.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathEstimate {
     /// RTT without any queue, also if the path became longer or shorter; `None` before it probes.

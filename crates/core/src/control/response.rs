@@ -27,7 +27,7 @@ pub(super) struct Response {
     xx: f64,
     xy: f64,
     yy: f64,
-    /// How many pairs it is worth.
+    /// Its weight in pairs.
     pairs: f64,
 }
 
@@ -45,7 +45,7 @@ impl Response {
         self.pairs = MEMORY * self.pairs + 1.0;
     }
 
-    /// What was learnt far from the present rate says less about it.
+    /// Results of a rate far from the present one say less about it.
     pub(super) fn on_rate_change(&mut self, dx: f64) {
         let kept = (1.0 - 2.0 * dx.abs()).max(0.0);
         for sum in [&mut self.xx, &mut self.xy, &mut self.yy, &mut self.pairs] {
@@ -66,7 +66,7 @@ impl Response {
         self.at_most() < slope
     }
 
-    /// What the slope is certainly not above (97.5 %); infinite as long as nothing is known.
+    /// Upper bound of the slope (97.5 %); infinite as long as nothing is known.
     pub(super) fn at_most(&self) -> f64 {
         let freedom = self.pairs - 1.0;
         let errors = 2.0 + 6.0 * freedom.max(0.0).powf(-1.5);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn that_there_is_no_slope_is_not_said_of_few_pairs_nor_where_there_is_one() {
+    fn few_pairs_do_not_prove_that_there_is_no_slope() {
         assert!(!learnt(1, 0.0, 0.0, 1e-4).is_below(0.1) && !Response::default().is_below(0.1));
         assert!(learnt(8, 0.0, 1e-4, 1e-4).is_below(0.1) && !learnt(8, 0.2, 1e-4, 1e-4).is_below(0.1));
         assert!(!learnt(8, 0.0, 0.01, 1e-4).is_below(0.1), "what scatters is not known");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_is_that_of_the_scatter_or_what_the_pairs_claim_whichever_is_more() {
+    fn the_error_is_the_scatter_s_or_the_pairs_larger_one() {
         // Slopes of 1, −1 and 1, of which the older ones count 0.95 and 0.9025: in the mean 0.9525 / 2.8525.
         let (mut response, mut agreeing) = (Response::default(), Response::default());
         for slope in [1.0, -1.0, 1.0] {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn of_pairs_that_are_known_to_less_than_a_millionth_none_counts_more_than_another() {
+    fn pairs_with_tiny_errors_count_alike() {
         let mut response = Response::default();
         response.learn(0.1, Estimate { mean: 0.1, variance: 1e-30 });
         response.learn(0.1, Estimate { mean: 0.0, variance: 0.0 });

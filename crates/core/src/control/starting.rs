@@ -1,8 +1,8 @@
 //! Starting: the order of magnitude of the path's rate, by doubling. Source: `NSDI 2015` §3.2.
 //!
-//! It ends when doubling brought less than a quarter of what it added, when the queue it builds grows beyond doubt, or
-//! when even the most favourable reading of an interval is worth less than what a lower rate brought. Where trains told the
-//! bottleneck's rate it goes there in larger steps (`approach.rs`), and ends when that has passed.
+//! It ends in one of three ways: a doubling delivers less than a quarter of its addition; the queue certainly grows; or
+//! even the most favourable reading of an interval has less utility than a lower rate had. Where trains told the
+//! bottleneck's rate, it goes there in larger steps (`approach.rs`), and ends when packets at that rate have passed.
 //!
 //! ```text
 //!             good: r := 2r, with one doubling at the most ahead of the results
@@ -27,7 +27,7 @@
 //!                 └── back off: r := the rate that the path still carries
 //! ```
 //!
-//! What follows, drains and steers is `driver.rs`.
+//! `driver.rs` drains the queue afterwards, and steers from then on.
 
 use super::approach::Approach;
 use super::path::{Path, within_reach};
@@ -40,7 +40,7 @@ use core::time::Duration;
 
 /// Results are compared as a doubling and what came before it from this ratio of the rates achieved on.
 const DOUBLED: f64 = 1.5;
-/// Of what a step adds, so much must be delivered: in a deep buffer the utility sees a full queue late.
+/// Share of a step's addition that must be delivered: in a deep buffer the utility sees a full queue late.
 const LEAST_DELIVERED: f64 = 0.25;
 /// The same of the whole rate, after a doubling.
 const DOUBLED_DELIVERS: f64 = (1.0 + LEAST_DELIVERED) / 2.0;
@@ -67,7 +67,7 @@ struct Best {
     least_utility: f64,
 }
 
-/// What a result means.
+/// The meaning of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Judgement {
     /// Nothing is known of this rate: the application or a host was the limit.
@@ -237,7 +237,7 @@ impl Starting {
         self.approach.is_some()
     }
 
-    /// What trains told, unless more has passed than they may be wrong by.
+    /// The rate that trains told, unless more has passed than their error allows.
     fn capacity(&self, path: &Path) -> Option<Rate> {
         path.capacity.filter(|capacity| self.delivered * (1.0 - LARGEST_ERROR) <= *capacity)
     }
@@ -283,17 +283,17 @@ impl Starting {
         path.trains.is_some_and(|left| left >= report.started) && !(self.resumes && self.best.is_none())
     }
 
-    /// Whether a doubling brought next to nothing. What the path did not deliver is in its queue or was dropped; where
-    /// neither is certain a host was busy, or chance drops packets and decides how many of a few arrive.
+    /// Whether a doubling brought next to nothing. Undelivered packets are in the path's queue or were dropped. If
+    /// neither is certain, a host was busy, or chance drops packets and decides how many of a few arrive.
     fn is_stuck(&self, report: &Report, favour: &Report, path: &Path) -> bool {
         let Some(best) = self.best.filter(|_| !self.is_excused(report, path)) else { return false };
         let added = report.achieved.bytes_per_sec() / best.achieved.bytes_per_sec().max(1.0);
         added > DOUBLED && favour.throughput() < best.least_delivery * (1.0 + LEAST_DELIVERED * (added - 1.0))
     }
 
-    /// What the path carried at most, seen through the loss that was there before: constant random loss is no sign of
-    /// a lack of capacity. Jitter holds acknowledgements back too, and lets them go at once; how a queue grows tells what passed
-    /// it meanwhile: no less if it grew beyond doubt, and no more if it is certainly ours.
+    /// The most that the path carried, without the loss that was there before: constant random loss is no sign of a
+    /// lack of capacity. Jitter holds acknowledgements back too, and releases them at once. The growth of a queue
+    /// bounds what passed it meanwhile: from below if it certainly grew, from above if it is certainly ours.
     fn carried(&self, report: &Report, delivery: Rate) -> Rate {
         let loss = self.best.map_or(0.0, |best| best.loss);
         let passed = report.throughput();

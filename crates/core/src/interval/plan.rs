@@ -1,8 +1,8 @@
-//! What a monitor interval is for, as a control law asks for it.
+//! The purpose of a monitor interval, as a control law asks for it.
 
 use crate::units::Rate;
 
-/// What one monitor interval is for.
+/// The plan for one monitor interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalPlan {
     /// The rate to send at.

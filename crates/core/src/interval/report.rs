@@ -1,4 +1,4 @@
-//! What a monitor interval achieved, and what can be said of it beyond its noise.
+//! The results of a monitor interval, and the conclusions that exceed its noise.
 
 use crate::units::{Bytes, Rate, Timestamp};
 use core::time::Duration;
@@ -6,12 +6,12 @@ use core::time::Duration;
 /// For so long a host may hold packets or acknowledgements: a queue that grew by less may be its own, not the path's.
 /// Over loopback the RTT wanders by a few 100 µs.
 const HOST_JITTER: Duration = Duration::from_micros(500);
-/// What differs by less than two standard errors may be noise (95 % confidence).
+/// A difference below two standard errors may be noise (95 % confidence).
 const ERRORS: f64 = 2.0;
 /// The same where one looks again and again, and at any one look of hundreds chance must not decide.
 const SURE_ERRORS: f64 = 5.0;
 
-/// What kept a monitor interval from achieving more.
+/// The limit that kept a monitor interval from achieving more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LimitedBy {
     /// The rate that PCC chose, and so the path: the normal case.
@@ -36,7 +36,7 @@ impl LimitedBy {
     }
 }
 
-/// What one monitor interval achieved. Source: `NSDI 2015` §3.1 for the quantities, `NSDI 2018` §4 for the gradient.
+/// The results of one monitor interval. Source: `NSDI 2015` §3.1 for the quantities, `NSDI 2018` §4 for the gradient.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Serial number of the interval in its connection.
@@ -73,8 +73,9 @@ pub struct Report {
     pub rtt: Option<Duration>,
     /// Least RTT of its packets: what the queue never fell below while they passed.
     pub rtt_least: Option<Duration>,
-    /// RTT of the path without any queue, as far as it was known when the interval was resolved: as the law found it out
-    /// ([`PathEstimate::base_rtt`](crate::control::PathEstimate::base_rtt)), or else the least of the last ten seconds.
+    /// RTT of the path without any queue, as known when the interval was resolved: the law's estimate
+    /// ([`PathEstimate::base_rtt`](crate::control::PathEstimate::base_rtt)), or else the least RTT of the last ten
+    /// seconds.
     pub rtt_base: Option<Duration>,
     /// Least-squares slope of RTT against send time, in seconds per second; `None` with fewer than two samples.
     pub rtt_gradient: Option<f64>,
@@ -95,14 +96,14 @@ pub struct Report {
     pub app_limited: bool,
     /// Some packets were never reported on and count as lost, for this interval only.
     pub timed_out: bool,
-    /// What kept the interval from achieving more.
+    /// The limit that kept the interval from achieving more.
     pub limited_by: LimitedBy,
-    /// What the interval that was judged before this one achieved, however long ago that is; `None` for the first one.
+    /// Results of the interval judged before this one, however long ago; `None` for the first one.
     pub previous: Option<Previous>,
 }
 
-/// What a utility may know of the interval that was sent just before: trials are sent in a random order, so it may be
-/// any of their rates.
+/// A utility's knowledge of the interval sent just before. Trials are sent in a random order, so it may have any of
+/// their rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Previous {
     /// Serial number of that interval.
@@ -118,7 +119,7 @@ pub struct Previous {
 }
 
 impl Report {
-    /// What the next interval's report says of this one.
+    /// This interval as the next one's report shows it.
     pub fn summary(&self) -> Previous {
         Previous {
             id: self.id,
@@ -179,7 +180,7 @@ impl Report {
         f64::from(self.packets_marked) / f64::from(self.packets.max(1))
     }
 
-    /// By how much the RTT grew from its first to its last measurement, as the slope has it. Unit: s.
+    /// Growth of the RTT from its first to its last measurement, by the slope. Unit: s.
     pub fn rtt_rise(&self) -> f64 {
         self.rtt_gradient.unwrap_or(0.0) * self.rtt_span.as_secs_f64()
     }
@@ -196,7 +197,7 @@ impl Report {
         self.rtt_gradient.is_some_and(|gradient| gradient > pace && gradient > SURE_ERRORS * self.rtt_gradient_error)
     }
 
-    /// By how much the RTT grew beyond doubt, from its first to its last measurement. Unit: s.
+    /// Certain growth of the RTT from its first to its last measurement. Unit: s.
     pub(crate) fn sure_rise(&self) -> f64 {
         (self.rtt_rise() - SURE_ERRORS * self.rtt_gradient_error * self.rtt_span.as_secs_f64()).max(0.0)
     }
@@ -245,10 +246,10 @@ impl Report {
 
     /// Two standard errors of the loss rate.
     ///
-    /// A neighbour's burst takes ten packets in a row, and they say no more than one. What n packets say is n(1 − ρ)/
-    /// (1 + ρ) of what independent ones would, where ρ is the correlation of neighbours: 1 less the chance that a
-    /// loss is followed by an arrival, and an arrival by a loss (Gilbert's model). Nobody knows which packets were
-    /// marked: each mark counts as one burst.
+    /// A neighbour's burst takes ten packets in a row, and they say no more than one. So n packets count as n(1 − ρ)/
+    /// (1 + ρ) independent ones, where ρ is the correlation of neighbours: 1 less the chance that a loss is followed by
+    /// an arrival, and an arrival by a loss (Gilbert's model). Nobody knows which packets were marked: each mark counts
+    /// as one burst.
     fn loss_error(&self) -> f64 {
         let (n, lost) = (f64::from(self.packets.max(1)), f64::from(self.packets_refused().min(self.packets)));
         let arrived = (n - lost).max(1.0);

@@ -39,7 +39,7 @@ fn trains_span_as_many_gaps_as_packets_do() {
 }
 
 #[test]
-fn silence_is_time_that_the_rate_was_not_used_until_the_end_if_data_lacked_and_until_the_next_packet_if_not() {
+fn silence_lasts_to_the_end_or_to_the_next_packet() {
     let closed = |time, limited| {
         let mut interval = Interval::new(0, IntervalPlan::filler(Rate::from_mbit(8.0)), ms(30), at(0));
         interval.on_sent(at(0), Bytes::new(1000), false);
@@ -124,7 +124,7 @@ fn a_run_of_losses_is_counted_once() {
 }
 
 #[test]
-fn what_is_given_up_is_lost_in_one_run_and_what_is_discarded_was_not_sent() {
+fn given_up_packets_are_lost_and_discarded_ones_unsent() {
     let mut interval = ten_packets();
     interval.on_acked(at(150), Bytes::new(1000));
     interval.on_discarded(Bytes::new(1000));
@@ -152,7 +152,7 @@ fn only_losses_and_a_growing_rtt_may_tell_early() {
 }
 
 #[test]
-fn a_silence_counts_that_is_longer_than_two_trains_and_a_tenth_of_the_interval() {
+fn a_silence_counts_beyond_two_trains_and_a_tenth() {
     let us = |us: u64| Timestamp::from_nanos(us * 1000);
     // A packet each millisecond, the last of them at this time: until the interval ends it is silent for the rest.
     for (length_us, last_us, duration_us) in
@@ -168,7 +168,7 @@ fn a_silence_counts_that_is_longer_than_two_trains_and_a_tenth_of_the_interval()
 }
 
 #[test]
-fn who_kept_a_sender_silent_for_longest_is_the_cause_whoever_came_last() {
+fn the_longest_cause_of_silence_is_the_limit() {
     for (causes, by) in [
         ([(40, LimitedBy::Host), (0, LimitedBy::Application)], LimitedBy::Host),
         ([(40, LimitedBy::Application), (5, LimitedBy::Host)], LimitedBy::Application),

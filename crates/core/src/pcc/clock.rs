@@ -32,7 +32,7 @@ impl Clock {
         self.latest
     }
 
-    /// What the caller's clock will tell at that time.
+    /// The caller's clock at that time.
     pub(super) fn told_at(&self, time: Timestamp) -> Timestamp {
         self.told + time.since(self.latest) - self.latest.since(time)
     }
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_a_little_older_stays_so_and_a_clock_that_was_set_goes_on() {
+    fn what_is_little_older_stays_so_and_clock_that_was_set_goes_on() {
         let at = |ms: u64| Timestamp::from_nanos(ms * 1_000_000);
         let mut clock = Clock::new(at(0));
         for (told, read) in [(5000, 5000), (4500, 4500), (4000, 4000), (5000, 5000), (3999, 5000), (4099, 5100)] {

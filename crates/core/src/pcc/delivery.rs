@@ -1,4 +1,4 @@
-//! What the path delivers at its best.
+//! The path's delivery rate at its best.
 
 use super::silence::HOST_PAUSE;
 use crate::units::{Rate, Timestamp};

@@ -7,7 +7,7 @@ use crate::interval::Report;
 use crate::observe::Event;
 use crate::units::Timestamp;
 
-/// So many packets must be lost for a panic: fewer may be a neighbour's burst.
+/// Lost packets from which on there is a panic: fewer may be a neighbour's burst.
 const PANIC_PACKETS: u32 = 20;
 /// And in so many runs. A burst that has nothing to do with the rate (fading, rain, a handover) is one run, or two where an
 /// interval has the end of one and the beginning of the next. A queue that overflows lets packets pass in between: at eight
@@ -34,8 +34,8 @@ impl Pcc {
     fn knowing(&self, report: Report) -> Report {
         let known = self.law.known();
         let excess_loss = known.random_loss.map(|random| (report.undelivered() - random).max(0.0));
-        // Of an interval that nothing answered for in time nothing is known: the path was dark, or held all of it back. What becomes
-        // of a path that stays silent is the stall guard's (`silence.rs`).
+        // An interval without any answer in time says nothing: the path was dark, or held all of it back. The stall
+        // guard (`silence.rs`) deals with a path that stays silent.
         let app_limited = report.app_limited || (report.timed_out && report.packets_lost == report.packets);
         Report {
             app_limited,
@@ -85,7 +85,8 @@ impl Pcc {
             let judged =
                 plan.trial.is_some() && report.packets_lost >= PANIC_PACKETS && report.loss_bursts >= PANIC_RUNS;
             if judged && report.loss() > self.config.utility.panic_loss() {
-                // What still arrived is what there is; but one interval may be wrong, so at most three halvings at once.
+                // Back to the rate that still arrived; but one interval may be wrong, so at most three halvings at
+                // once.
                 let rate = self.law.rate();
                 return self.back_off(now, report.throughput().min(rate).max(rate * 0.125), "panic loss");
             }
@@ -111,7 +112,7 @@ impl Pcc {
     }
 }
 
-/// What a utility function made of an interval; `None` where it is not defined there.
+/// The utility of an interval; `None` if it is not defined there.
 fn defined(utility: f64) -> Option<f64> {
     utility.is_finite().then_some(utility)
 }

@@ -1,4 +1,4 @@
-//! What a sender does when nothing comes back, and when it had nothing to send: the guards that need no law.
+//! Guards for a silent path, and for a sender that had nothing to send. They need no law.
 
 use super::Pcc;
 use crate::control::RateControl;
@@ -85,7 +85,7 @@ impl Pcc {
         }
         self.stall.ended = Some(now);
         if sent_at < self.stall.noticed {
-            // What was sent before the silence was noticed arrived: the path became longer, nothing else.
+            // Packets from before the silence was noticed arrived: the path became longer, nothing else.
             let before = self.path().clamp(self.stall.before);
             if self.stall.starting {
                 self.start(before);

@@ -1,4 +1,4 @@
-//! How much may be in flight: a bound for a path that falls silent, and for the first rounds on a slow one.
+//! The congestion window: a bound for a path that falls silent, and for the first rounds on a slow one.
 
 use super::Pcc;
 use crate::control::RateControl;
@@ -58,7 +58,7 @@ impl Pcc {
             .or(self.rtt.min())
             .unwrap_or(self.rtt.smoothed_or_assumed())
             .max(Duration::from_millis(1));
-        // What a radio holds back in between is in flight too.
+        // Packets that a radio holds back are in flight too.
         let time = base * 2 + self.rtt.spread();
         let window = self.law.rate().max(self.plan.rate) * time + initial_window(self.packet);
         let window = window.min(Bytes::new(self.packet.get().saturating_mul(MAX_IN_FLIGHT)));

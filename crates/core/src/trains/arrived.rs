@@ -1,8 +1,8 @@
-//! What the trains that arrived tell together: seconds a byte, how sure that is, and whether others stood before them.
+//! The result of all trains that arrived: seconds a byte, its error, and whether other packets stood before them.
 //!
-//! Hosts are late now and then: the same train may arrive at once or twice as long as it is, or wait. So of each five trains the one
-//! that tells most and the one that tells least are left out (the trimmed mean, with its error by Yuen, Biometrika 1974), and one
-//! may wait.
+//! Hosts are late now and then: a train may arrive at once, at twice its length, or late. So the largest and the
+//! smallest of each five trains are left out (the trimmed mean, with its error by Yuen, Biometrika 1974), and one may
+//! wait.
 
 use super::MOST_TRAINS;
 use super::train::Train;
@@ -14,14 +14,14 @@ use core::time::Duration;
 const TRIMMED: usize = 5;
 /// How large the error may be, as a share of the slope: half of what a doubling may be wrong.
 pub(crate) const LARGEST_ERROR: f64 = 0.25;
-/// How many standard errors the truth is away at most in 19 of 20 cases, by the degrees of freedom left (Student).
+/// Standard errors within which the truth lies in 19 of 20 cases, by the degrees of freedom left (Student).
 const SURE: [f64; 9] = [f64::INFINITY, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31];
 
-/// What the trains that arrived told, each.
+/// Each arrived train's result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arrived {
     pub(super) trains: usize,
-    /// Those of which every packet arrived, with or without a slope.
+    /// Trains of which every packet arrived, with or without a slope.
     whole: usize,
     /// Seconds a byte.
     slopes: [f64; MOST_TRAINS as usize],
@@ -43,7 +43,7 @@ impl Arrived {
         self.bytes += train.bytes as f64;
     }
 
-    /// How many are left out at each end.
+    /// Number of trains left out at each end.
     const fn trimmed(&self) -> usize {
         self.trains / TRIMMED
     }
@@ -77,9 +77,9 @@ impl Arrived {
         (sure * error < LARGEST_ERROR * slope).then(|| Rate::from_bytes_per_sec(1.0 / slope))
     }
 
-    /// Whether they may tell anything, now or once there are more of them. If none arrived they do not fit the path; if what
-    /// arrived was read at once, a host slept, and the next ones find it awake. What passes in a shorter time than a host's
-    /// timers is those. Who waited longer than it takes to pass stood behind somebody else.
+    /// Whether the trains may tell anything, now or once there are more of them. If none arrived, trains do not fit the
+    /// path. If all packets were read at once, a host slept, and the next trains find it awake. A time shorter than a
+    /// host's timers shows those timers. A train that waited longer than it takes to pass stood behind other packets.
     pub(super) fn may_tell(&self, least_rtt: Duration) -> bool {
         if self.trains == 0 {
             return self.whole > 0;

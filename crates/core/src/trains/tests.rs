@@ -51,7 +51,7 @@ fn told(trains: &Trains) -> Option<f64> {
 }
 
 #[test]
-fn packets_that_arrive_a_millisecond_apart_tell_a_packet_a_millisecond() {
+fn packets_a_millisecond_apart_tell_that_rate() {
     assert_eq!(told(&answered(|_| 0.0)), Some(9.6));
     let mut rng = Rng::new(3);
     let noisy = told(&answered(|_| 50.0 * rng.unit())).unwrap();
@@ -59,7 +59,7 @@ fn packets_that_arrive_a_millisecond_apart_tell_a_packet_a_millisecond() {
 }
 
 #[test]
-fn a_host_that_the_first_packet_of_a_train_wakes_up_makes_it_no_shorter() {
+fn host_that_first_packet_of_train_wakes_up_makes_it_no_shorter() {
     let mut rng = Rng::new(3);
     let woken = |packet: u64| if packet % 6 == 1 { 100.0 + 200.0 * rng.unit() } else { 0.0 };
     assert_eq!(told(&answered(woken)), Some(9.6));
@@ -81,7 +81,7 @@ fn noise_as_long_as_the_train_tells_nothing() {
 }
 
 #[test]
-fn what_three_trains_leave_unsure_twice_as_many_may_tell_and_not_one_more() {
+fn six_trains_are_the_most_when_three_leave_doubt() {
     // Every other train's last acknowledgement is late: the slope is known to a quarter, not to a part of it.
     let late = |packet: u64| if packet % 12 == 11 { 500.0 } else { 0.0 };
     let mut trains = answered(late);
@@ -131,7 +131,7 @@ fn a_train_that_was_left_behind_is_none_when_no_other_can_begin() {
 }
 
 #[test]
-fn a_queue_of_others_is_not_taken_for_ours_and_no_more_is_asked_behind_one() {
+fn others_queue_is_not_ours_and_ends_the_trains() {
     assert_eq!(told(&answered(|_| 4900.0)), Some(9.6), "as long as a train: it may be our own");
     for one in [1, 7, 13] {
         let trains = answered(|packet| if packet / 6 == one / 6 { 5100.0 } else { 0.0 });
@@ -162,7 +162,7 @@ fn of_six_trains_a_host_may_have_held_one_back_but_not_two() {
 
 #[test]
 fn of_six_trains_the_shortest_and_the_longest_tell_nothing() {
-    // Of one train's last packet the host is 4 ms late, and what the other's should have told was read with the last one.
+    // The host reads one train's last packet 4 ms late, and with it the other train's packets.
     let disturbed = |trains: &mut Trains, packets: core::ops::Range<u64>| {
         for packet in packets.skip(1).step_by(2) {
             let after = match packet {
@@ -184,7 +184,7 @@ fn of_six_trains_the_shortest_and_the_longest_tell_nothing() {
 }
 
 #[test]
-fn of_acknowledgements_that_are_read_at_once_only_the_last_tells_when_it_came() {
+fn of_acks_read_at_once_only_the_last_tells_its_time() {
     // All come when they should, but the second one of some trains is read with the third: no line goes through what is left of
     // those.
     let mut trains = Trains::new(RTT, Bytes::ZERO);
@@ -218,7 +218,7 @@ fn what_passes_within_a_host_s_timer_tells_nothing() {
 }
 
 #[test]
-fn hosts_that_wake_up_late_are_asked_again_once_they_are_awake_and_aggregates_to_the_end() {
+fn late_hosts_are_asked_again_once_awake() {
     // Each train's acknowledgements are read at once, 200 µs after the last of them came.
     let at_once = |trains: &mut Trains, packets: core::ops::Range<u64>| {
         for packet in packets.skip(1).step_by(2) {
@@ -255,7 +255,7 @@ fn of_a_train_that_lost_packets_what_came_before_them_counts() {
     trains.on_end_acks(at(500), RTT);
     assert_eq!(told(&trains), Some(9.6), "two agree");
 
-    // Of three that agree less, the third counts as far as it came.
+    // If three agree less, the third counts as far as it came.
     let late = |packet: u64| if packet == 4 { 300.0 } else { 0.0 };
     let mut trains = three();
     for packet in (0..18).filter(|packet| *packet != 11) {
@@ -281,7 +281,7 @@ fn trains_of_which_nothing_fits_the_path_are_not_sent_again() {
 fn beyond_a_gap_in_what_arrived_a_train_tells_nothing() {
     let mut trains = three();
     for packet in (1..18).step_by(2) {
-        // Of the second train the last two packets overtake two others.
+        // The last two packets of the second train overtake two others.
         let (packets, after) = match packet {
             9 => (10..=11, 3.0),
             11 => (8..=9, 5.0),
@@ -316,7 +316,7 @@ fn the_odd_packet_that_a_receiver_holds_back_does_not_count() {
 }
 
 #[test]
-fn what_leaves_later_than_the_rest_is_another_train_and_a_short_path_needs_none() {
+fn a_late_packet_begins_another_train() {
     let mut trains = Trains::new(RTT, Bytes::new(5000));
     assert_eq!((trains.packets(), trains.volume(PACKET)), (6, Bytes::new(5000 + 18 * 1200)));
     for packet in 0..4 {
@@ -334,7 +334,7 @@ fn what_leaves_later_than_the_rest_is_another_train_and_a_short_path_needs_none(
 }
 
 #[test]
-fn what_is_discarded_is_not_awaited_and_what_was_told_is_forgotten() {
+fn discarded_packets_are_not_awaited() {
     let mut trains = three();
     trains.discard_below(1);
     leave(&mut trains, 18..24);
@@ -351,7 +351,7 @@ fn what_is_discarded_is_not_awaited_and_what_was_told_is_forgotten() {
 }
 
 #[test]
-fn a_train_of_which_packets_are_discarded_is_settled_and_the_one_behind_them_is_not() {
+fn a_train_with_discarded_packets_is_settled() {
     for (below, is_settled) in [(0, false), (6, false), (7, true), (12, true), (100, true)] {
         let mut train = Train::new(at(0), 6);
         (0..6).for_each(|_| train.on_packet_sent(PACKET));

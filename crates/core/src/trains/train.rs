@@ -70,7 +70,8 @@ impl Train {
         self.is_whole() && self.acked == self.packets && !self.is_cut
     }
 
-    /// Whether this packet is the next one of it. What leaves later than a host's timer is late belongs to the next train.
+    /// Whether this packet is the train's next one. A packet that leaves later than a host's timer can be late belongs
+    /// to the next train.
     pub(super) fn goes_on_with(&self, now: Timestamp, packet: u64) -> bool {
         self.is_leaving()
             && now.since(self.left) <= TRAIN
@@ -117,8 +118,9 @@ impl Train {
         self.is_cut |= self.first < packet && self.acked < self.packets;
     }
 
-    /// So many of its bytes had arrived by now. The first packet of a train finds hosts asleep, which take 50 to 200 µs to wake
-    /// up: its time would make trains shorter than they are. Of what is read at once only the last did not wait to be read.
+    /// Notes the bytes of it that had arrived by now. The first packet of a train finds hosts asleep, which take 50 to
+    /// 200 µs to wake up: its time would make trains shorter than they are. Of packets read at once, only the last did
+    /// not wait to be read.
     fn add(&mut self, now: Timestamp) {
         let Some(answered) = self.answered else {
             self.answered = Some(now);
@@ -150,7 +152,7 @@ impl Train {
         (all.points >= 2).then_some(slope).filter(|slope| slope.is_finite())
     }
 
-    /// Nothing more will be heard of it. What is acknowledged left a round trip ago, and no more follows.
+    /// Nothing more will be heard of it. The acknowledged packets left a round trip ago, and no more follow.
     pub(super) fn is_settled(&self) -> bool {
         self.is_cut || self.acked == self.packets
     }

@@ -7,12 +7,12 @@ use super::nearest::did_you_mean;
 use super::parameter::{Parameter, Place};
 use std::sync::Arc;
 
-/// What there is to know of a built-in utility before one uses it.
+/// The description of a built-in utility.
 #[derive(Clone, Copy, Debug)]
 pub struct UtilityInfo {
     /// The name it is selected by.
     pub name: &'static str,
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     pub summary: &'static str,
     /// The formula, in the papers' letters.
     pub formula: &'static str,
@@ -20,7 +20,7 @@ pub struct UtilityInfo {
     pub unit: &'static str,
     /// Where it comes from.
     pub source: &'static str,
-    /// What it does that one might not expect.
+    /// Behaviour that one might not expect.
     pub traps: &'static [&'static str],
     /// The same function as an expression. A parameter is a constant of the same name; one without a default has an
     /// example's value.
@@ -29,10 +29,11 @@ pub struct UtilityInfo {
 
 /// A utility that is selected by its name.
 pub(super) trait BuiltIn: Utility + Default + 'static {
-    /// What users are told of it.
+    /// Its description for users.
     const INFO: UtilityInfo;
 
-    /// Its parameters, by the names that users write. What has no default is outside its range until it is set.
+    /// Its parameters, by the names that users write. A parameter without a default is outside its range until it is
+    /// set.
     fn parameters(&mut self) -> Vec<Parameter<'_>> {
         Vec::new()
     }

@@ -52,7 +52,7 @@ pub const NAMES: [&str; CATALOGUE.len()] = {
     names
 };
 
-/// What there is to know of each built-in utility.
+/// The description of each built-in utility.
 pub fn built_in() -> impl Iterator<Item = &'static UtilityInfo> {
     CATALOGUE.iter().map(|entry| &entry.about)
 }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_gives_the_utility_of_that_name_and_names_are_said_in_full() {
+    fn every_name_gives_the_utility_of_that_name() {
         for about in built_in() {
             let utility = parse(&example(about.name)).unwrap();
             assert_eq!(utility.name(), about.name);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_parameter_could_be_is_refused_with_what_may_be_written() {
+    fn an_impossible_parameter_is_refused_with_the_choice() {
         for (written, expected) in [
             ("vivace,", "the utility vivace: `` is not NAME=VALUE"),
             ("vivace,b", "`b` is not NAME=VALUE"),

@@ -21,11 +21,11 @@ pub struct Deadline {
     pub comfort: Duration,
     /// The price w at the ceiling: 10 is more than any rate above 1 kbit/s is worth.
     pub w: f64,
-    /// What a deviation costs, per second of it: a third of what it costs a scavenger.
+    /// Price of RTT deviation, per second: a third of a scavenger's.
     pub d: f64,
     /// A deviation below this is the path's own.
     pub jitter: Duration,
-    /// What it is while the RTT is short.
+    /// The utility while the RTT is short.
     pub primary: Proteus,
 }
 
@@ -42,9 +42,10 @@ impl Default for Deadline {
     }
 }
 
-/// So much queue is comfortable on a path whose own RTT is long. Unit: s.
+/// The comfortable queue on a path whose own RTT is long. Unit: s.
 const OWN_QUEUE: f64 = 0.010;
-/// What is comfortable ends below the ceiling by this factor: on a path whose own RTT reaches it, any rate is too much.
+/// The comfortable RTT ends below the ceiling by this factor: on a path whose own RTT reaches the ceiling, any rate is
+/// too much.
 const BELOW_CEILING: f64 = 0.95;
 /// An RTT above the ceiling by as much as the ceiling is above what is comfortable counts no more.
 const WORST: f64 = 2.0;
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_ceiling_or_without_an_answer_less_is_better_at_any_rate() {
+    fn beyond_ceiling_or_without_answer_less_is_better_at_any_rate() {
         for rtt in [ms(120), ms(500), None] {
             for x in [0.01, 1.0, 100.0, 10_000.0] {
                 assert!(at(x, rtt) < at(x * 0.98, rtt), "{x} Mbit/s, {rtt:?}");

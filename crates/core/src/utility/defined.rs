@@ -4,11 +4,13 @@ use super::function::Utility;
 use super::prices_queue::USUAL_RTT;
 use super::sender_view::SenderView;
 
-/// What is wrong with a utility that is defined for no interval that a sender may begin with; `None` if it is for one.
+/// The fault of a utility that is defined for no interval with which a sender may begin; `None` if it is defined for
+/// one.
 ///
 /// The first interval of all has none before it, the second one has; which losses are its own no law knows yet.
 pub(super) fn nowhere(utility: &dyn Utility) -> Option<&'static str> {
-    // Of each kind one: what is defined depends on what is there, and hardly on how much of it.
+    // One interval of each kind: a utility's definition depends on which measurements there are, and hardly on their
+    // values.
     let clear = SenderView::clear(10.0, USUAL_RTT);
     let before = SenderView { rate: 5.0, ..clear }.report().summary();
     let kinds = [
@@ -38,7 +40,7 @@ mod tests {
     use crate::utility::{Expression, parse, parse_with};
 
     #[test]
-    fn what_is_defined_for_no_interval_of_one_who_begins_is_refused_with_what_helps() {
+    fn a_utility_undefined_at_the_start_is_refused() {
         for (written, help) in [
             ("x^0.9 - 11.35*x*E", Some("if(known(E), E, L)")),
             ("x - 10*x*L - 3*sqrt(E)", Some("if(known(E), E, L)")),

@@ -7,14 +7,16 @@ use crate::units::Rate;
 
 /// 2A·√x − x·(q + c·(M + max(0, L − 0.05))) − K·A·E, with x in Mbit/s: high goodput and a short queue, shared fairly.
 ///
-/// The reward grows with the root of the rate, and each Mbit/s costs the queueing delay q that it stands in: the best rate is
-/// (A/q)², the same for all who see the same queue, whatever their RTT. A lone sender on C Mbit/s keeps a queue of A/√C,
-/// each of n equal ones A·√(n/C): with the default 0.6 ms on 100 Mbit/s, and 1.9 ms for ten. Source: price-taking senders,
-/// proportional fairness (F. Kelly, 1998), here with the exponent 1/2, that lets the queue grow with √n instead of n.
+/// The reward grows with the root of the rate, and each Mbit/s costs the queueing delay q. The best rate is (A/q)², the
+/// same for all senders behind one queue, whatever their RTT. A lone sender on C Mbit/s keeps a queue of A/√C, and each
+/// of n equal senders A·√(n/C): with the default 0.6 ms on 100 Mbit/s, and 1.9 ms for ten. Source: price-taking
+/// senders, proportional fairness (F. Kelly, 1998), here with the exponent 1/2, with which the queue grows with √n
+/// instead of n.
 ///
-/// Marks M cost as much as c seconds of queue, losses L do beyond 5 % whoever causes them, and those that our own rate
-/// causes, E, at once. While it is not known whose they are, those beyond 5 % count as ours. **Traps**: it wants a law that foresees the queue ([`crate::control::Law::Ascent`]); beside senders that
-/// fill the queue until packets are lost it takes what they leave.
+/// Marks M cost as much as c seconds of queue. Losses L cost as much beyond 5 %, whatever their cause. Losses that our
+/// own rate causes, E, cost at once; while E is not known, losses beyond 5 % count as ours. **Traps**: it wants a law
+/// that foresees the queue ([`crate::control::Law::Ascent`]). Beside senders that fill the queue until packets are
+/// lost, it takes the rate that they leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Fair {
     /// A: what a rate is worth. Unit: s·√(Mbit/s).
@@ -23,8 +25,8 @@ pub struct Fair {
     pub loss_price: f64,
     /// The loss rate from which on others' losses count; 0.05 as in the safe utility.
     pub loss_cap: f64,
-    /// K: a sender that causes more than 1/K of loss for each e-fold of its rate lowers it; up to about K of them share a
-    /// buffer that is too small for a queue of A·√(n/C).
+    /// K: a sender that causes more than 1/K of loss for each e-fold of its rate lowers the rate. Up to about K senders
+    /// share a buffer that is too small for a queue of A·√(n/C).
     pub sureness: f64,
 }
 

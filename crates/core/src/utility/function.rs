@@ -1,4 +1,4 @@
-//! What every utility function is.
+//! The interface of every utility function.
 
 use super::outlook::Outlook;
 use crate::interval::Report;

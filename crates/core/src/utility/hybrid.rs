@@ -68,7 +68,7 @@ mod tests {
     use crate::utility::tests::report;
 
     #[test]
-    fn deviation_costs_nothing_below_the_needed_rate_and_much_from_it_on() {
+    fn deviation_costs_only_beyond_the_needed_rate() {
         let hybrid = Hybrid { needed: Rate::from_mbit(100.0), ..Hybrid::default() };
         let at = |x| hybrid.evaluate(&Report { rtt_deviation: Duration::from_millis(1), ..report(x, 0.0) });
         assert!((at(99.9) - 99.9_f64.powf(0.9)).abs() < 1e-9, "{}", at(99.9));

@@ -8,16 +8,16 @@ use core::time::Duration;
 /// (T·S(L − 0.05)·RTT_begin/RTT_end − x·L)/RTT, in Mbit/s per second of delay: goodput against delay, also called
 /// power. For paths where fair queueing gives each flow a queue of its own. Source: `NSDI 2015` §4.4.1.
 ///
-/// Deviates in two points. The paper compares the mean RTT with that of the interval sent before; trials are sent in a
-/// random order, so the RTT at the two ends of the interval itself is taken, from its slope. And it divides a negative
-/// worth by the RTT as well, by which a longer queue makes a loss less bad: that is divided by 100 ms.
+/// Deviates in two points. The paper compares the mean RTT with that of the interval sent before. Trials are sent in a
+/// random order, so here the RTT at the two ends of the interval itself is taken, from its slope. The paper divides a
+/// negative utility by the RTT as well, and a longer queue then makes a loss less bad. Here it is divided by 100 ms.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interactive {
     /// The reward and the penalty of it.
     pub safe: Safe,
 }
 
-/// What a worth below zero is divided by, so that it stays comparable with the positive ones of a path of this RTT.
+/// Divisor of a negative utility, so that it stays comparable with the positive ones of a path of this RTT.
 const NO_REWARD_RTT: Duration = Duration::from_millis(100);
 
 impl Utility for Interactive {

@@ -87,7 +87,7 @@ pub fn parse_with(written: &str, settings: &[(String, String)]) -> Result<Arc<dy
         let all = settings.iter().fold(written.trim().to_owned(), |all, (name, value)| format!("{all},{name}={value}"));
         return parse(&all);
     }
-    // What is no utility at all is best said without them.
+    // A text that is no utility at all is best reported without them.
     parse(written)?;
     Expression::with(written, settings).and_then(defined_somewhere)
 }

@@ -15,11 +15,11 @@ pub enum Preference {
 
 /// Slopes are taken over so much of the rate to both sides, as Ascent does: fine enough for losses of a per mille.
 pub const SIDE: f64 = 1e-3;
-/// What differs by less than this share of itself is the same: slopes over [`SIDE`] are not exact, by the third power of it.
+/// Relative tolerance when two slopes are compared: slopes over [`SIDE`] have an error of its third power.
 pub const SAME: f64 = 1e-8;
 
 impl Preference {
-    /// Of one who knows what a little less and a little more is worth.
+    /// From the utilities of a little less and a little more.
     pub fn between(less: f64, more: f64) -> Self {
         match more - less {
             change if !change.is_finite() => Self::Undefined,

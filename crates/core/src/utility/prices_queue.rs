@@ -11,7 +11,7 @@ const QUEUES: [f64; 4] = [0.001, 0.01, 0.1, 1.0];
 const GROWTH: f64 = 0.1;
 pub(super) const USUAL_RTT: f64 = 0.03;
 
-/// What [`Utility::prices_queue`] says of a utility that somebody wrote.
+/// [`Utility::prices_queue`] of a user's utility.
 ///
 /// A queue alone, without loss and without growth, makes a sender want less that wants more on an empty path: so it settles
 /// before packets are lost, if its law foresees the queue. So does one that is worth less behind a queue, as by its RTT, and
@@ -56,7 +56,7 @@ mod tests {
     use crate::utility::parse;
 
     #[test]
-    fn a_utility_prices_the_queue_if_the_queue_alone_makes_it_want_less() {
+    fn utility_prices_queue_if_queue_alone_makes_it_want_less() {
         for (written, prices) in [
             ("fair", true),
             ("sqrt(x) - 100*x*q", true),

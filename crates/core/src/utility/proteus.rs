@@ -65,7 +65,7 @@ mod tests {
     use core::time::Duration;
 
     #[test]
-    fn growth_within_the_noise_costs_nothing_and_beyond_it_what_it_costs_vivace() {
+    fn growth_beyond_the_noise_costs_as_in_vivace() {
         let with = |residual| {
             let rtt_residual = Duration::from_micros(residual);
             // Over 100 ms it rises by 50 µs.

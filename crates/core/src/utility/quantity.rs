@@ -2,7 +2,7 @@
 
 use crate::units::Rate;
 
-/// What kind of quantity a number is.
+/// The kind of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Without a suffix: any unit, as coefficients of formulas have.
@@ -33,7 +33,7 @@ pub(super) fn quantity(number: f64, suffix: &str) -> Option<(f64, Kind)> {
         "ms" => (number / 1e3, Kind::Time),
         "s" => (number, Kind::Time),
         "min" => (number * 60.0, Kind::Time),
-        // Of one, since a rate of zero is none to its own parser.
+        // The factor of one, since the parser of rates refuses zero.
         _ => (number * format!("1{suffix}").parse::<Rate>().ok()?.mbit(), Kind::Rate),
     })
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn suffixes_become_the_base_unit_exactly_as_a_number_in_it_would() {
+    fn suffixes_become_base_unit_exactly_as_number_in_it_would() {
         for (written, value, kind) in [
             ("0.9", 0.9, Kind::Plain),
             ("-3", -3.0, Kind::Plain),

@@ -14,7 +14,7 @@ pub struct RateLimiter {
     /// The rate R above which more is worth less. No default: with the 0 that `default()` leaves here it is defined for no
     /// interval, and its sender decides nothing.
     pub limit: Rate,
-    /// What it is without a limit.
+    /// The utility without a limit.
     pub primary: Proteus,
 }
 

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_growing_queue_keeps_back_is_no_goodput_except_to_the_paper() {
+    fn what_growing_queue_keeps_back_is_no_goodput_except_to_paper() {
         let growing = Report { rtt_gradient: Some(0.25), ..report(100.0, 0.0) };
         let worth = |queued: f64| Safe { queued, ..Safe::default() }.evaluate(&growing);
         assert!((worth(0.0) - 0.8 * 99.3307).abs() < 1e-3 && (worth(1.0) - 99.3307).abs() < 1e-3);

@@ -18,9 +18,9 @@ use core::time::Duration;
 /// times as much.
 #[derive(Clone, Copy, Debug)]
 pub struct Scavenger {
-    /// What it is to a primary sender.
+    /// The utility of a primary sender.
     pub primary: Proteus,
-    /// What deviation costs, per second of it.
+    /// Price of RTT deviation, per second.
     pub d: f64,
     /// A deviation below this is the path's own.
     pub jitter: Duration,
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deviation_of_a_tenth_of_a_millisecond_costs_more_than_the_rate_is_worth() {
+    fn a_deviation_of_a_tenth_of_a_ms_outweighs_the_rate() {
         assert!((with_deviation(100) + 86.9043).abs() < 1e-4, "{}", with_deviation(100));
     }
 

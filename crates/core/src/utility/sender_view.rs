@@ -8,7 +8,7 @@ use core::time::Duration;
 /// the queue, the root of 1/12.
 pub const OF_A_QUEUE: f64 = 0.29;
 
-/// What an interval saw of its path. Units: Mbit/s, s.
+/// An interval's view of its path. Units: Mbit/s, s.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderView {
     /// Rate at which it was sent.

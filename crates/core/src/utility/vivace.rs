@@ -16,9 +16,9 @@ use crate::interval::Report;
 pub struct Vivace {
     /// Exponent t of the reward. 0.9 in the paper.
     pub t: f64,
-    /// What growth of the RTT costs. 900 in the paper: no queue with up to 1000 senders at 1 Gbit/s (Theorem 2).
+    /// Price of RTT growth. 900 in the paper: no queue with up to 1000 senders at 1 Gbit/s (Theorem 2).
     pub b: f64,
-    /// What loss costs. 11.35 in the paper: random loss of 5 % is borne at 100 Mbit/s.
+    /// Price of loss. 11.35 in the paper: random loss of 5 % is borne at 100 Mbit/s.
     pub c: f64,
 }
 

@@ -12,7 +12,7 @@ use crate::interval::Report;
 pub struct VivaceLoss {
     /// Exponent t of the reward. 0.9 in the paper.
     pub t: f64,
-    /// What loss costs. 11.35 in the paper.
+    /// Price of loss. 11.35 in the paper.
     pub c: f64,
 }
 

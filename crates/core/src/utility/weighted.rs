@@ -12,8 +12,8 @@ const LEAST_ARRIVED: f64 = 1e-6;
 /// On a full link 1/(1−L) − 1 is by how much all senders together exceed the capacity. Where their shares sum to one,
 /// the only stable state is that each has its share, without loss.
 ///
-/// Where nothing arrives the excess is without bound, and would be no number. What arrives counts as a millionth at least: less
-/// of an interval cannot be told from nothing, and it is worth less than anything else that may happen at that rate.
+/// Where nothing arrives the excess is without bound, and would be no number. So the arriving share counts as a
+/// millionth at least: less cannot be told from nothing, and its utility is below every other at that rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weighted {
     /// The share s of the link's capacity that this sender is to have, 0 to 1. No default: with the 0 that `default()` leaves here it is
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::utility::tests::report;
 
-    /// What a sender gains by 1 % more where it has x of a full link of 100 Mbit/s and the others the rest.
+    /// The gain of a sender by 1 % more, if it has x of a full link of 100 Mbit/s and the others the rest.
     fn gain(share: f64, x: f64) -> f64 {
         let utility = Weighted { share };
         let at = |x: f64, others: f64| {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn where_everything_is_lost_it_is_worth_less_than_anything_else_and_the_less_the_faster() {
+    fn losing_everything_has_the_least_utility() {
         let worth = |mbit: f64, loss: f64| Weighted { share: 0.5 }.evaluate(&report(mbit, loss));
         assert!((worth(10.0, 1.0) / -2e7 - 1.0).abs() < 1e-5, "{}", worth(10.0, 1.0));
         assert!(worth(10.0, 1.0) < worth(10.0, 0.999) && worth(11.0, 1.0) < worth(10.0, 1.0));

@@ -107,7 +107,7 @@ fn points_are_judged_one_by_one_or_together() {
 }
 
 #[test]
-fn the_median_over_the_seeds_leaves_an_outlier_out_and_the_worst_is_one() {
+fn median_over_seeds_leaves_outlier_out_and_worst_is_one() {
     let text = SCENARIO.replace("[1, 2]", "[1, 2, 3, 4, 5, 6]");
     let target = "[[target]]\nrow = '1'\nmeasure = 'goodput'\nat = ['0.01']\nmust = 1.0";
     for (lines, metric, expected) in [
@@ -139,7 +139,7 @@ fn of_a_sample_of_points_one_run_of_each_is_enough() {
 }
 
 #[test]
-fn where_each_seed_is_another_path_seeds_are_held_against_each_other() {
+fn paired_seeds_are_compared_seed_by_seed() {
     // Twice what the peer has on every path, and the paths differ by far more than that.
     for (line, metric, measured, verdict) in [
         ("must = 1.5", "goodput/cubic", 2.0, Verdict::Open),
@@ -214,7 +214,7 @@ fn a_verdict_needs_the_whole_interval_of_the_seeds() {
 }
 
 #[test]
-fn a_promise_without_all_of_its_seeds_is_not_judged_and_says_what_is_lacking() {
+fn a_promise_without_all_seeds_is_not_judged_and_says_why() {
     for (goodputs, expected) in [
         (&[Some(95.0), Some(95.0), None][..], "1 of 3 seeds of quic:pcc at 0.01"),
         (&[Some(95.0), Some(95.0), Some(0.0)], "quic:pcc at 0.01, seed 3 (its hosts held it back)"),

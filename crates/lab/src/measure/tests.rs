@@ -84,7 +84,7 @@ fn a_flow_alone_is_judged_by_what_its_path_allows() {
 }
 
 #[test]
-fn random_loss_lowers_what_the_path_allows_and_quic_has_longer_headers() {
+fn random_loss_and_quic_s_headers_lower_the_ceiling() {
     let (mut spec, outcome) = run(&[(0, &[CEILING / 2.0; 10])]);
     spec.path.loss = 0.5;
     assert!((Measure::Share.of(&spec, &outcome).unwrap() - 1.0).abs() < 1e-6);
@@ -131,7 +131,7 @@ fn jain_s_index_depends_on_how_long_one_looks() {
 }
 
 #[test]
-fn a_flow_has_converged_when_it_stays_near_its_share_for_five_seconds() {
+fn a_flow_converged_once_near_its_share_for_five_seconds() {
     let fair = CEILING / 2.0;
     let mut late = [fair; 80];
     late[..3].fill(5.0);
@@ -176,7 +176,7 @@ fn the_optimum_of_a_changing_path_is_the_sum_over_its_stretches() {
 }
 
 #[test]
-fn the_delay_of_a_queue_that_all_share_is_taken_from_the_queue_and_not_from_what_senders_smooth() {
+fn a_shared_queue_s_delay_is_read_from_the_queue_itself() {
     let (mut spec, mut outcome) = run(&[(0, &[10.0; 100]), (50, &[10.0; 50])]);
     spec.flows[1].table = 0;
     // A tenth of the time 20 ms, which a sender that averages over more than that never sees.
@@ -217,7 +217,7 @@ fn an_incast_lasts_until_the_last_flow_is_through() {
 }
 
 #[test]
-fn a_black_out_is_over_for_a_flow_when_it_has_80_percent_of_its_goodput_again() {
+fn a_black_out_ends_at_80_percent_of_the_goodput_before() {
     let mut rates = [50.0; 100];
     rates[20..22].fill(0.0);
     rates[22..24].fill(30.0);
@@ -237,7 +237,7 @@ fn a_black_out_is_over_for_a_flow_when_it_has_80_percent_of_its_goodput_again() 
 }
 
 #[test]
-fn a_limited_application_is_judged_by_the_highest_rate_tried_late() {
+fn limited_application_is_judged_by_highest_rate_tried_late() {
     let (mut spec, mut outcome) = run(&[(0, &[20.0; 100])]);
     spec.flows[0].rate = Some(20_000_000);
     let tried = |at: u64, target_rate| MonitorInterval { at: at * SECOND, target_rate, ..MonitorInterval::default() };

@@ -132,7 +132,7 @@ fn what_comes_from_a_scenario_file_cannot_become_markup() {
 }
 
 #[test]
-fn the_page_says_what_was_measured_promised_and_published_and_how_it_was_made() {
+fn the_page_shows_results_promises_papers_and_the_command() {
     let page = rendered();
     for (what, words) in [
         ("the score", "1 of 3 promises kept, 1 missed, 1 not judged; 1 goal reached"),
@@ -189,7 +189,7 @@ fn figures_have_the_lines_marks_and_limits_of_their_kind() {
 }
 
 #[test]
-fn marks_of_a_frontier_that_share_a_colour_have_shapes_of_their_own() {
+fn marks_of_frontier_that_share_colour_have_shapes_of_their_own() {
     let text =
         SCENARIO.replace(r#""cubic", "reno"]"#, r#""cubic", "quic:pcc+allegro+least_gain=0", "quic:cubic", "reno"]"#);
     let scenario = scenario::parse("small", &text).unwrap_or_else(|error| panic!("{error}"));
@@ -220,7 +220,7 @@ fn without_a_sweep_each_algorithm_has_a_place_of_its_own() {
 }
 
 #[test]
-fn where_points_are_names_what_must_be_reached_stands_where_it_is_measured() {
+fn a_promise_stands_at_the_named_point_of_its_measure() {
     let text =
         SCENARIO.replace("\"loss-both-ways\", values = [0.0, 0.01, 0.02]", "\"queue\", values = [\"fq\", \"codel\"]");
     let text = text.split("    [[figure]]\n    kind").next().unwrap();
@@ -242,7 +242,7 @@ fn where_points_are_names_what_must_be_reached_stands_where_it_is_measured() {
 }
 
 #[test]
-fn the_table_has_a_line_for_every_run_and_only_columns_with_values() {
+fn table_has_line_for_every_run_and_only_columns_with_values() {
     with_section(|section| {
         let table = section.csv(&provenance(Source::Lab));
         let lines: Vec<_> = table.lines().collect();

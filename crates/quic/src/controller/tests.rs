@@ -81,7 +81,7 @@ fn what_noq_forgets_is_not_in_flight_for_ever() {
 }
 
 #[test]
-fn a_handshake_leaves_nothing_in_flight_that_will_not_be_reported() {
+fn handshake_leaves_nothing_in_flight_that_will_not_be_reported() {
     let mut path = Path::new();
     path.sends(0); // Initial
     path.passes(30);
@@ -99,7 +99,7 @@ fn a_handshake_leaves_nothing_in_flight_that_will_not_be_reported() {
 }
 
 #[test]
-fn an_acknowledgement_of_the_handshake_is_not_taken_for_one_of_data() {
+fn acknowledgement_of_handshake_is_not_taken_for_one_of_data() {
     let mut path = Path::new();
     let handshake = path.sends(0);
     path.passes(10);
@@ -166,7 +166,7 @@ fn reports_of_reordering(noq_tells: bool) -> (Vec<Report>, usize) {
 }
 
 #[test]
-fn losses_that_were_none_are_taken_back_and_later_ones_waited_for() {
+fn spurious_losses_are_taken_back() {
     let lost = |reports: &[Report]| reports.iter().map(|report| report.packets_lost as usize).sum::<usize>();
     let (reports, taken_for_lost) = reports_of_reordering(false);
     assert!(lost(&reports) * 10 > taken_for_lost * 7, "{} of {taken_for_lost}", lost(&reports));
@@ -292,7 +292,7 @@ fn no_two_paths_have_one_seed() {
 }
 
 #[test]
-fn what_noq_counts_and_pcc_is_not_told_of_takes_no_room_of_the_window() {
+fn packets_unknown_to_pcc_take_no_room_in_the_window() {
     let mut path = Path::new();
     let extra = |path: &Path| path.controller.window() - path.controller.pcc.congestion_window().get();
     path.sends(0); // Initial
@@ -323,7 +323,7 @@ fn without_our_runtime_noq_is_told_how_to_pace() {
 }
 
 #[tokio::test]
-async fn under_our_runtime_the_window_closes_behind_a_packet_and_noq_does_not_pace() {
+async fn under_our_runtime_the_window_paces_and_noq_does_not() {
     let timer = Arc::new(pace::Timer::start().unwrap());
     let turn = async {
         // So slow that no stop of this machine lasts longer than a gap.
@@ -392,7 +392,7 @@ fn reports_of_rounds(when_the_pause_begins: impl Fn(&mut Path)) -> Vec<Report> {
 }
 
 #[test]
-fn an_application_that_pauses_between_acknowledgements_is_what_limits() {
+fn a_pause_between_acks_is_the_application_s_limit() {
     let reports = reports_of_rounds(|path| path.looks_in_vain());
     assert!(reports.len() > 8, "{reports:?}");
     for report in reports {
@@ -422,7 +422,7 @@ fn a_socket_that_is_full_is_no_silence_of_the_application() {
 }
 
 #[test]
-fn a_connection_keeps_what_it_learnt_and_the_next_one_resumes_it() {
+fn connection_keeps_what_it_learnt_and_next_one_resumes_it() {
     let store = Arc::new(crate::RecentPaths::default());
     let address = "192.0.2.7".parse().unwrap();
     let peer = Some(Peer { address, store: store.clone() });

@@ -1,7 +1,7 @@
 //! Whether the peer has what was sent to it.
 //!
-//! To finish a stream means that its last byte was taken by this side's stack, which may hold megabytes of it for
-//! seconds. Who closes the connection then throws them away.
+//! A finished stream has its last byte in this side's stack, which may hold megabytes of it for seconds. A connection
+//! that is closed then throws them away.
 
 use noq::Stopped;
 use tokio::sync::watch;
@@ -48,8 +48,8 @@ impl Deliveries {
 
     /// Ends when the peer has acknowledged every stream that was finished so far, or the connection is lost.
     ///
-    /// What is acknowledged may still have to be read by the peer's application, and a connection that is closed before
-    /// that may take it along: it is kind to leave the closing to the client, for a while.
+    /// The peer's application may still have to read acknowledged data, which is lost if the connection is closed
+    /// before. So the closing is left to the client, for a while.
     pub async fn complete(&mut self) {
         // Nobody left who could finish a stream is fine.
         let _ = self.undelivered.wait_for(|streams| *streams == 0).await;

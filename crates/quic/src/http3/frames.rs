@@ -48,12 +48,12 @@ enum At {
 }
 
 impl Frames {
-    /// Of a stream for a request and its response.
+    /// At the beginning of a stream of a request and its response.
     pub(super) const fn of_request() -> Self {
         Self { at: At::FrameType(Number::NONE) }
     }
 
-    /// Of a stream in one direction.
+    /// At the beginning of a stream in one direction.
     pub(super) const fn of_one_way() -> Self {
         Self { at: At::StreamType(Number::NONE) }
     }
@@ -162,7 +162,7 @@ mod tests {
         [header(kind, length as u64), vec![0xff; length]].concat()
     }
 
-    /// What comes of `bytes`, handed over in pieces of that size.
+    /// The result of `bytes`, handed over in pieces of that size.
     fn passed(mut frames: Frames, bytes: &[u8], piece: usize) -> Result<(), TooLarge> {
         bytes.chunks(piece).try_for_each(|piece| frames.pass(piece).map(|_| ()))
     }

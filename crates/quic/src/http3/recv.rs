@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 /// Packets' worth of data read at a time: each read locks the connection, which its driver needs for the next packets.
 const AT_ONCE: usize = 32;
 
-/// What `h3` reads from.
+/// The stream from which `h3` reads.
 pub struct RecvStream {
     stream: noq::RecvStream,
     /// Read and not yet asked for, in reverse order.

@@ -1,19 +1,19 @@
-//! How much faster than the rate noq's own pacer must be told to go, under another runtime than ours, for the average to
-//! be the rate.
+//! The factor by which noq's own pacer must be told a higher rate, under another runtime than ours, so that the average
+//! is the rate.
 //!
-//! That pacer gathers credit for two milliseconds, or ten of a slow rate: what a host that wakes it later takes from it is
-//! lost. A sender that is judged by the rate that left then asks for less, has less credit, loses a larger part of it, and
-//! ends at a packet for each time it is woken. So the schedule is kept here as in a [`Gate`](super::Gate), and noq is told
-//! a rate at which it catches up with that.
+//! noq's pacer gathers credit for two milliseconds, or ten at a slow rate. If the host wakes it later, the rest is
+//! lost. A sender that is judged by the rate that left then asks for less, has less credit, loses a larger part of it,
+//! and ends at a packet for each wake-up. So the schedule is kept here as in a [`Gate`](super::Gate), and noq is told a
+//! rate at which it catches up.
 
 use super::schedule::{CATCH_UP, Departure, LostTo, Pace, Schedule};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
 use pcc::units::{Bytes, Rate, Timestamp};
 
-/// What the next packet is late already counts in these: one more, and noq is told once the rate more. On a host that is late
-/// by `d` each time noq's credit, 2 ms of what it is told, must come to `d`, which it does where some `d`/2 of these are owed
-/// beforehand. With `d`, of 30 ms say, that stays below the 50 ms that [`Schedule`] makes good.
+/// Unit in which the next packet's delay is counted: for each one, noq is told the rate once more. On a host that is
+/// late by `d` each time, noq's credit (2 ms of the rate that it is told) must come to `d`. It does if some `d`/2 of
+/// these units are owed beforehand. With a `d` of 30 ms, say, this stays below the 50 ms that [`Schedule`] makes good.
 const UNIT: Duration = Duration::from_micros(500);
 
 /// Nothing is gained by more: noq's credit then holds those 50 ms.
@@ -32,7 +32,7 @@ pub(crate) struct Behind {
     full: bool,
     /// When the last packet left, by noq's clock: that stands in a call that builds several.
     left: Timestamp,
-    /// What noq is to be told, as a multiple of the rate.
+    /// The rate to tell noq, as a multiple of the rate.
     haste: Option<f64>,
 }
 

@@ -71,9 +71,9 @@ impl Gate {
         Ok(())
     }
 
-    /// What the packet that leaves at `now` did before. If it waited for its time, the host is to blame for its delay,
-    /// the time it took to build it included; but not if the gate was found open in a turn before this one, since then
-    /// it waited for something else, such as room in the congestion window.
+    /// The wait of the packet that leaves at `now`. If it waited for its time, the host caused its delay, the time of
+    /// building it included. If the gate was found open in a turn before this one, it waited for something else, such
+    /// as room in the congestion window.
     fn departure(&self, turn: u64, now: Timestamp) -> Departure {
         let reopened = Timestamp::from_nanos(self.reopened.load(Relaxed));
         if self.held.load(Relaxed) {
@@ -112,7 +112,7 @@ impl Gate {
         Leaving { turn, now, departure: self.departure(turn, now) }
     }
 
-    /// Who has lost sending time for good before that packet, and since when: see [`Schedule::limited`].
+    /// The cause of sending time that was lost for good before this packet, and since when: see [`Schedule::limited`].
     pub(crate) fn limited(&self, leaving: Leaving, rate: Rate) -> Option<(Timestamp, LostTo)> {
         self.schedule.limited(leaving.now, leaving.departure, rate)
     }

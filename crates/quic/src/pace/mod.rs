@@ -1,9 +1,9 @@
 //! Exact pacing: when each packet of a connection leaves.
 //!
-//! noq asks its congestion controller before every datagram that carries data how much may be in flight, and asks it
-//! nothing for pure acknowledgements. A paced controller answers "nothing more" until the departure time of the next
-//! packet: acknowledgements and loss probes leave freely, data waits inside noq, and the time that noq notes for a
-//! packet is the time at which it left. Nothing is held back behind noq's back.
+//! noq asks its congestion controller before every datagram with data how much may be in flight. For pure
+//! acknowledgements it asks nothing. A paced controller answers "nothing more" until the departure time of the next
+//! packet. So acknowledgements and loss probes leave freely, data waits inside noq, and noq notes the time at which a
+//! packet really left. Nothing is held back behind noq's back.
 //!
 //! | file | its question |
 //! |---|---|
@@ -38,11 +38,11 @@ pub(crate) use turn::{begin_next_at, first, time_passes};
 use noq::congestion::ControllerMetrics;
 use pcc::units::{Bytes, Rate};
 
-/// What noq's own pacer is told in a turn that is paced here, in bytes a second: a rate at which it never waits. Low
-/// enough that the pacer's products with times of seconds stay far from overflow.
+/// The rate that noq's own pacer is told in a turn that is paced here, in bytes a second: it never waits at this rate.
+/// It is low enough that the pacer's products with times of seconds stay far from overflow.
 const NOT_PACED_BY_NOQ: u64 = 1_000_000_000_000;
 
-/// What a gated controller reports to noq: outside our turns noq paces, as well as it can.
+/// The metrics that a gated controller reports to noq. Outside our turns noq paces, as well as it can.
 pub(crate) fn metrics(congestion_window: u64, rate: Rate, quantum: Bytes) -> ControllerMetrics {
     let mut metrics = ControllerMetrics::default();
     metrics.congestion_window = congestion_window;

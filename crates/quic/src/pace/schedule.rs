@@ -3,8 +3,8 @@
 use core::time::Duration;
 use pcc::units::{Bytes, Rate, Timestamp};
 
-/// How much faster than its rate a sender goes while it catches up on time that the host took from it. Slow enough to
-/// look like the rate to a shallow buffer, quick enough that a millisecond is made good within five.
+/// Factor on the rate while a sender catches up on time that the host took from it. It is slow enough to look like the
+/// rate to a shallow buffer, and quick enough that a millisecond is made good within five.
 pub(super) const CATCH_UP: f64 = 1.25;
 
 /// Lost time is made good up to this much, or one gap where gaps are longer. It covers late timers and a turn of
@@ -12,22 +12,22 @@ pub(super) const CATCH_UP: f64 = 1.25;
 /// it cannot take back it would drop, and the loss would be blamed on the rate.
 const LARGEST_DEBT: Duration = Duration::from_millis(5);
 
-/// On a host that is late as a rule, say one whose processors are all busy, stops of so many times its usual delay are
-/// made good too, or its sender would keep a fraction of its rate. And up to this in any case, which is what the queues
-/// of most paths hold.
+/// On a host that is late as a rule, with busy processors, stops up to this multiple of its usual delay are made good
+/// too. Otherwise its sender would keep a fraction of its rate. The second constant is the most in any case: the queues
+/// of most paths hold it.
 const USUAL_DEBT: u32 = 3;
 const LARGEST_USUAL_DEBT: Duration = Duration::from_millis(50);
-/// So much of a usual stop leaves at once after it, the rest by and by: all of it overflows buffers, too little and the sender
-/// falls behind (docs/results/pacing.md).
+/// Share of a usual stop that leaves at once after it; the rest leaves by and by. All of it would overflow buffers, and
+/// with too little the sender falls behind (docs/results/pacing.md).
 const AT_ONCE: f64 = 0.75;
 /// For so long stops are remembered.
 const MEMORY: Duration = Duration::from_secs(1);
 /// Stops are seen beside two hundred late timers of 100 µs.
 const ORDINARY_DELAYS: Duration = Duration::from_millis(20);
-/// What is shorter is a late timer, and no turn of another process.
+/// A shorter stop is a late timer, and no turn of another process.
 const SHORTEST_STOP: Duration = Duration::from_millis(1);
 
-/// What a packet that could not leave in time waited for.
+/// The reason for which a packet could not leave in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LostTo {
     Host,
@@ -45,13 +45,13 @@ const LONGEST_GAP: Duration = Duration::from_secs(5);
 pub(crate) struct Pace {
     /// The rate to keep on average.
     pub(crate) rate: Rate,
-    /// What may leave back to back, as one train.
+    /// Bytes that may leave back to back, as one train.
     pub(crate) quantum: Bytes,
     /// A full packet.
     pub(crate) packet: Bytes,
 }
 
-/// What a packet did before it left: who is to blame if it left late.
+/// A packet's wait before it left: it tells the cause of a late departure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Departure {
     /// It was ready before its time, and the host found at `woken` that it may leave.
@@ -78,9 +78,9 @@ struct Train {
 
 /// The departure times of a connection's packets.
 ///
-/// Every train is followed by the time that its bytes take at the rate, counted from the moment it was due: a train
-/// that leaves late does not delay those after it, so the average is exact. Late trains are not answered by a burst:
-/// they follow each other at 1.25 times the rate until the schedule is met again.
+/// Every train is followed by the time that its bytes take at the rate, counted from the moment when it was due. A late
+/// train does not delay those after it, so the average is exact. Late trains make no burst: they follow each other at
+/// 1.25 times the rate until the schedule is met again.
 ///
 /// A host that always wakes up a little late could never catch up that way, if each gap counted from the late start
 /// before it. So the faster pace counts from when a host like this would have been on time: its usual delay is known.
@@ -112,8 +112,9 @@ impl Schedule {
         self.train.as_ref().map_or(self.next, |train| train.began + gap(train.sent, rate))
     }
 
-    /// Who has lost sending time for good before a packet that leaves at `now`, and since when: this host, more than is made
-    /// up for, or the one that gave it nothing to send. A fresh packet alone does not tell that this was the application.
+    /// The cause of sending time lost for good before a packet that leaves at `now`, and since when. It is this host,
+    /// by more than is made up for, or the application, which gave it nothing to send. A fresh packet alone does not
+    /// show that it was the application.
     pub(crate) fn limited(&self, now: Timestamp, departure: Departure, rate: Rate) -> Option<(Timestamp, LostTo)> {
         match departure {
             Departure::Waited { woken } => {
@@ -187,8 +188,8 @@ impl Schedule {
 /// How late this host usually wakes up: late timers by a smoothed mean, on which one long stop leaves little trace; and
 /// where others have the processor, the length of their turns.
 ///
-/// Of a busy host's wake-ups most are prompt, and the time is lost to the few that are not. So stops count by their
-/// length: Σd²/Σd over the last second or so. One stop is no rule: it counts only while another is remembered.
+/// Most wake-ups of a busy host are prompt, and the few that are not lose the time. So stops count by their length:
+/// Σd²/Σd over about the last second. One stop is no rule: it counts only while another is remembered.
 #[derive(Debug, Default)]
 struct UsualDelay {
     timers: Duration,

@@ -6,8 +6,8 @@
 
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// What became of the looks since a packet left. noq calls under a lock; the atomic only serves to change through `&self`,
-/// as its trait demands.
+/// The results of noq's questions since a packet left. noq calls under a lock; the atomic only serves to change through
+/// `&self`, as its trait demands.
 #[derive(Debug, Default)]
 pub(crate) struct Silence(AtomicU8);
 
@@ -58,7 +58,7 @@ impl Silence {
 mod tests {
     use super::*;
 
-    /// What noq asks for: `m`etrics and `w`indow; `d`: a datagram is complete, `b`: it is blocked.
+    /// noq's questions: `m`etrics and `w`indow; `d`: a datagram is complete, `b`: it is blocked.
     fn after(calls: &str) -> bool {
         let mut silence = Silence::default();
         for call in calls.chars() {

@@ -31,7 +31,7 @@ struct Queue {
 #[derive(Debug, Default)]
 struct Waiting {
     deadlines: BinaryHeap<Reverse<Deadline>>,
-    /// What the alarm is set to.
+    /// The time to which the alarm is set.
     set: Option<Timestamp>,
 }
 

@@ -1,9 +1,9 @@
 //! A connection's turn: one poll of the task that drives it.
 //!
 //! noq builds and sends packets only in its connection drivers, which it spawns through the runtime. Ours notes on the
-//! thread that a turn is on, so that a controller called meanwhile knows that a gate it closes will be opened again,
-//! and leaves behind when its connection wants to be woken. A controller asked at any other time, for statistics or
-//! under another runtime, finds no turn and answers as though there were no gate.
+//! thread that a turn is on. A controller that is called meanwhile then knows that a gate it closes will be opened
+//! again, and leaves behind when its connection wants to be woken. A controller that is asked at any other time, for
+//! statistics or under another runtime, finds no turn and answers as though there were no gate.
 //!
 //! Time stands still in a turn until something is sent or received: the clock is read once, however often noq and the
 //! gate ask. A read is a system call where the kernel does not lend its clock to programs, as in many virtual machines.
@@ -23,11 +23,11 @@ struct Turn {
     wake_at: Option<Timestamp>,
     /// The time, if it was asked for and has not passed since.
     now: Option<Timestamp>,
-    /// What is to be answered when the time is asked for first, if not the truth.
+    /// The answer to the first question for the time, if not the truth.
     told: Option<Timestamp>,
-    /// What was answered then.
+    /// The answer that was given.
     first: Option<Timestamp>,
-    /// What the next turn of this task is to be told.
+    /// The answer for the next turn of this task.
     next: Option<Timestamp>,
 }
 
@@ -78,8 +78,8 @@ pub(crate) fn time_passes() {
     }
 }
 
-/// What was said to be the time when this turn first asked: noq takes it for the time at which all arrives that it receives
-/// in this turn.
+/// The first answer for the time in this turn: noq takes it for the arrival of everything that it receives in this
+/// turn.
 #[cfg(any(test, target_os = "linux"))]
 pub(crate) fn first() -> Option<Timestamp> {
     CURRENT.get().and_then(|turn| turn.first)
@@ -126,7 +126,7 @@ pub(crate) struct Turns {
     turns: u64,
     /// The timer will wake this task then.
     armed: Option<Timestamp>,
-    /// What the next turn is told when it first asks for the time.
+    /// The answer to the next turn's first question for the time.
     told: Option<Timestamp>,
 }
 

@@ -1,9 +1,10 @@
 //! When datagrams arrived.
 //!
-//! noq reads the clock once and takes all that it then receives for arrived at that moment. Where other processes have the
-//! processor, a datagram has waited for ours by then, for as long as 16 ms; or it came later than that moment, when ours was
-//! stopped after the reading. So the RTT would be too long or, which is worse, shorter than the path's. The kernel notes when
-//! each one came. What came at another time than noq would take it for is kept for a turn of its own, which is told the truth.
+//! noq reads the clock once, and takes everything that it then receives for arrived at that moment. Where other
+//! processes have the processor, a datagram may have waited for ours for 16 ms. Or it came later than that moment, if
+//! our process was stopped after the reading. The RTT would be too long or, worse, shorter than the path's. The kernel
+//! notes when each datagram came. A datagram of another time than noq would assume is kept for a turn of its own, which
+//! is told the truth.
 
 use crate::pace;
 use crate::sys;
@@ -20,23 +21,23 @@ const SPENT: Duration = Duration::from_micros(100);
 /// work to do.
 const STOP: Duration = Duration::from_millis(1);
 
-/// What was received, and when it came.
+/// Received datagrams, and when they came.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     /// All that came before was received before.
     since: Timestamp,
-    /// What comes now is a stream: datagrams that the kernel put together, since they were sent at once. That is data and not
-    /// acknowledgements, nothing is measured by it, and a receiver at full speed is always behind.
+    /// The kernel put these datagrams together, since they were sent at once. They are data and not acknowledgements.
+    /// Nothing is measured by them, and a receiver at full speed is always behind.
     is_stream: bool,
-    /// Of what may have waited, so many count as having come when the last of them did: as many as come within a [`STOP`]. A
-    /// question, and a turn, for each would cost a sender at full speed a fifth of it.
+    /// Datagrams that may have waited and count as having come with the last of them: as many as come within a
+    /// [`STOP`]. A question and a turn for each would cost a sender a fifth of its full speed.
     group: usize,
-    /// What waits for the next turn.
+    /// Datagrams that wait for the next turn.
     kept: VecDeque<(RecvMeta, Vec<u8>)>,
 }
 
 impl Arrivals {
-    /// Those of this socket, of whose datagrams the kernel takes note from now on.
+    /// The arrivals of this socket, whose datagrams the kernel notes from now on.
     pub(super) fn at(socket: &impl AsFd) -> Self {
         _ = sys::age_of_last(socket);
         Self { since: Timestamp::ZERO, is_stream: false, group: 1, kept: VecDeque::new() }
@@ -47,8 +48,8 @@ impl Arrivals {
         !self.is_stream && pace::first().is_some_and(|first| pace::now().since(first) > SPENT)
     }
 
-    /// Before something is received: the time, and how many of so many buffers to receive into. What waits may have come at
-    /// different times if the last look was long ago: then the kernel is asked about a few at a time.
+    /// Called before a reception: the time, and the number of buffers to receive into. If the last look was long ago,
+    /// waiting datagrams may have come at different times: then the kernel is asked about a few at a time.
     pub(super) fn before(&self, buffers: usize) -> (Timestamp, usize) {
         let now = pace::now();
         (now, if self.may_be_old(now) { buffers.min(self.group) } else { buffers })
@@ -96,7 +97,7 @@ impl Arrivals {
         true
     }
 
-    /// What was kept for this turn, as much of it as there are buffers for.
+    /// The datagrams kept for this turn, as many as there are buffers.
     pub(super) fn take(&mut self, meta: &mut [RecvMeta], buffers: &mut [IoSliceMut<'_>]) -> usize {
         let mut taken = 0;
         for (meta, buffer) in meta.iter_mut().zip(buffers) {

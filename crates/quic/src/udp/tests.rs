@@ -104,7 +104,7 @@ async fn a_packet_that_the_system_refuses_is_reported_and_forgotten() {
 }
 
 #[tokio::test]
-async fn who_finds_no_room_waits_for_it_and_the_watch_ends_with_the_wait() {
+async fn who_finds_no_room_waits_for_it_and_watch_ends_with_wait() {
     // UDP over loopback never refuses; a socket of the other family with datagrams does when its reader is slow.
     let (ours, theirs) = UnixDatagram::pair().unwrap();
     ours.set_nonblocking(true).unwrap();
@@ -132,8 +132,8 @@ async fn who_finds_no_room_waits_for_it_and_the_watch_ends_with_the_wait() {
     }
 }
 
-/// What a task received that noq would be: for each batch, what noq would take for the time at which it came, and its sizes.
-/// `work` is what the host does after the task asked for the time and before it looks, in its first turn.
+/// The receptions of a task in noq's place: for each batch the time at which noq would assume that it came, and its
+/// sizes. `work` is done by the host in the first turn, between the task's question for the time and its look.
 async fn received_in_turns(
     mut socket: Socket,
     datagrams: usize,
@@ -188,7 +188,7 @@ async fn what_waited_for_the_host_came_when_the_kernel_says() {
 }
 
 #[tokio::test]
-async fn nothing_came_before_it_was_sent_though_the_host_stopped_after_a_look_at_the_clock() {
+async fn no_packet_arrives_before_it_left_on_a_stopped_host() {
     let (socket, address) = bound();
     let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
     let (told, sent) = std::sync::mpsc::channel();

@@ -1,6 +1,6 @@
-//! How sure each law is of its direction, and how soon: the page `docs/evidence.md`.
+//! How often each law moves the right way, and how soon: the page `docs/sweeps/evidence.md`.
 //!
-//! `cargo run --release -p pcc-sim --example evidence >docs/evidence.md`
+//! `cargo run --release -p pcc-sim --example evidence >docs/sweeps/evidence.md`
 //!
 //! Virtual time: the same figures on every machine.
 #![allow(clippy::print_stdout, clippy::disallowed_types, reason = "it prints, and an observer is shared")]

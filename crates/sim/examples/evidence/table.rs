@@ -121,24 +121,28 @@ fn tallies(cells: &[(Place, Change)]) -> Result<Vec<[Tally; SENDERS.len()]>, Str
 }
 
 const HEAD: &str = "\
-# How sure each law is of its direction, and how soon
+# How often each law moves the right way, and how soon
 
 Made, whole, by
 
 ```sh
-cargo run --release -p pcc-sim --example evidence >docs/evidence.md
+cargo run --release -p pcc-sim --example evidence >docs/sweeps/evidence.md
 ```
 
 Equal senders share 100 Mbit/s, 30 ms and a buffer of 375 KB for five seconds. Then the capacity becomes 125 or 80 Mbit/s, or the
-path begins to lose 8 % at random, which is more than any of these objectives bears. A sender that had less than its part of the new
-capacity by 7 % or more should go up, one that had more, down; the others have no right direction, and `–` stands for a cell with
-nobody else. After 8 % of loss down is right.
+path begins to lose 8 % at random, more than any of these utilities bears. A sender whose rate is 7 % or more below its part of the
+new capacity should go up, one as far above it down. The others have no right direction; a cell with nobody else has `–`. After 8 %
+of loss down is right.
 
-Each cell has two figures: in how many cases the rate, when it first left by 5 % where it was in the second before, left it in the
-right direction within four seconds; and after how many pairs of judged intervals that began after the change, in the median of
-those. A rate is the mean over four RTT, since a law may take back at once what it did, and is looked at from five RTT after the
-change on. Intervals differ: half an RTT each for Ascent, an RTT for Vivace, 1 to 1.4 for Allegro. There are 16 cases of a lone
-sender, and up to 16 to 40 of several.
+Each cell has two figures:
+
+* the share of cases in which the rate moved the right way: when it first differed by 5 % from its mean of the second before the
+  change, within four seconds;
+* the median number of pairs of judged intervals from the change to that moment.
+
+A rate is the mean over four RTT, since a law may take back its last step at once. It is looked at from five RTT after the change on.
+Intervals differ: half an RTT each for Ascent, an RTT for Vivace, 1 to 1.4 for Allegro. A lone sender has 16 cases, several have up
+to 16 to 40.
 ";
 
 fn change_text(change: Change) -> &'static str {

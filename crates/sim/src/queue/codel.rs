@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_queue_loses_packets_ever_faster_by_the_root_of_their_number() {
+    fn a_standing_queue_drops_faster_by_the_root_of_the_count() {
         let (dropped, _) = drops(20, 2000, false);
         let gaps: Vec<_> = dropped.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
         assert!((100..=130).contains(&dropped[0]), "after the first interval: {}", dropped[0]);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drop_that_ends_the_queue_is_the_last_one_and_no_next_one_is_planned() {
+    fn drop_that_ends_queue_is_last_one_and_no_next_one_is_planned() {
         let (mut codel, mut fifo) = (Codel::default(), Fifo::new(u64::MAX));
         assert!((0..10).all(|number| fifo.push(packet(0, number, 0))));
         assert_eq!(codel.dequeue(ms(10), &mut fifo).1, 0, "from here on the queue is too long");

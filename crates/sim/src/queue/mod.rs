@@ -1,4 +1,4 @@
-//! What becomes of packets that wait at a bottleneck: queue disciplines, one a file.
+//! Queue disciplines of a bottleneck, one a file.
 
 mod codel;
 mod fair;
@@ -185,7 +185,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_marking_queue_marks_what_comes_while_more_than_the_threshold_waits() {
+    fn a_marking_queue_marks_arrivals_above_the_threshold() {
         let mut queue = Marking { fifo: Fifo::new(15_000), above: 3000 };
         for number in 0..10 {
             assert_eq!(queue.enqueue(Packet { ecn: number != 5, ..packet(0, number, 0) }), 0);

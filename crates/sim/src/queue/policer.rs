@@ -2,12 +2,12 @@
 
 use pcc::units::{Bytes, Rate, Timestamp};
 
-/// What a contract allows: a token bucket.
+/// A contract's allowance: a token bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policer {
     /// How fast tokens come.
     pub rate: Rate,
-    /// How many the bucket holds.
+    /// The bytes that the bucket holds.
     pub burst: Bytes,
 }
 

@@ -7,7 +7,7 @@ use core::time::Duration;
 /// Bytes of a QUIC packet's datagram for each of its payload, as the lab counts waste: 1452 to 1416.
 const QUIC_OVERHEAD: f64 = 1452.0 / 1416.0;
 
-/// What is measured.
+/// The measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// All flows' goodput over what the path, or its policer, allows, from the first packet on.

@@ -1,4 +1,4 @@
-//! What is promised of PCC, as far as a simulation can judge it: a table of rows, and what they come to.
+//! PCC's promises, as far as a simulation can judge them: a table of rows, and their results.
 
 mod draft;
 mod measure;
@@ -39,13 +39,13 @@ use wild::ROWS as WILD;
 pub struct Row {
     /// Its number; rows of one number belong together.
     pub number: &'static str,
-    /// What it is about.
+    /// Its subject.
     pub case: &'static str,
     /// As [`pcc_link::Path`] reads it.
     pub path: &'static str,
     /// As [`Cast`] reads it.
     pub flows: &'static str,
-    /// What the bottleneck does with packets that wait.
+    /// The bottleneck's queue discipline.
     pub queue: Queue,
     /// Whether packets may be marked.
     pub ecn: bool,
@@ -55,29 +55,29 @@ pub struct Row {
     pub seconds: [u64; 2],
     /// On how many seeds, in the short form and in the whole one. None: the row is not of that form.
     pub seeds: [u64; 2],
-    /// What is measured.
+    /// The measure.
     pub measure: Measure,
-    /// What counts of the seeds.
+    /// The statistic over the seeds.
     pub statistic: Statistic,
     /// The recorded trace that the path replays: a file of the directory that [`Form::traces`] names.
     pub trace: Option<&'static str>,
     /// The measure is divided by what this peer reaches in PCC's place.
     pub over: Option<&'static str>,
-    /// That peer has this queue instead.
+    /// The peer has this queue instead.
     pub over_behind: Option<Queue>,
-    /// What must be reached.
+    /// The promise.
     pub must: f64,
-    /// What is wanted.
+    /// The goal.
     pub goal: f64,
     /// Both are upper limits.
     pub at_most: bool,
-    /// What the short form must not fall behind, so that a change that costs something is noticed: what the worst of its
-    /// seeds and of 14 more come to, as many of them as it has, rounded to two digits. About one harmless change in fifty
-    /// falls below that. `None` where `must` is harder. The example `sweep bounds` prints it.
+    /// Bound for the short form, so that a costly change is noticed: the figure of the worst seeds, as many as it has,
+    /// among its own and 14 more, rounded to two digits. About one harmless change in fifty falls below it. `None`
+    /// where `must` is harder. The example `sweep bounds` prints it.
     pub today: Option<f64>,
 }
 
-/// What the figures of several seeds come to.
+/// The statistic of several seeds' figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// The median of them.
@@ -102,22 +102,22 @@ impl Statistic {
 /// How the table is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Form<'a> {
-    /// How much of it.
+    /// The size of the run.
     pub size: Size,
-    /// Who else is put into PCC's place.
+    /// The peers that are put into PCC's place.
     pub peers: &'a [&'static str],
     /// Where recorded traces are.
     pub traces: Option<&'a str>,
 }
 
 impl Form<'_> {
-    /// So much of the table, without peers and recorded traces.
+    /// A size of the table, without peers and recorded traces.
     pub const fn of(size: Size) -> Self {
         Self { size, peers: &[], traces: None }
     }
 }
 
-/// How much of the table is simulated.
+/// The part of the table that is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// In minutes, for tests.
@@ -145,7 +145,7 @@ impl Task {
     }
 }
 
-/// What came of a task.
+/// The result of a task.
 #[derive(Clone, Debug)]
 pub struct Figures {
     key: String,
@@ -161,9 +161,9 @@ pub struct Judged {
     pub row: Row,
     /// Median or worst of the seeds, divided by the peer's where the row says so; `None` if there was nothing to measure.
     pub measured: Option<f64>,
-    /// What each seed came to, divided by the same; sorted.
+    /// Each seed's figure, divided by the same; sorted.
     pub seeds: Vec<f64>,
-    /// What they are divided by, where the row says so.
+    /// Their divisor, where the row has one.
     pub by: Option<f64>,
     /// The same measure with each peer in PCC's place.
     pub peers: Vec<(&'static str, Option<f64>)>,
@@ -259,7 +259,7 @@ impl Row {
         if self.at_most { value <= limit } else { value >= limit }
     }
 
-    /// What so many seeds, sorted, come to.
+    /// The statistic of these seeds, sorted.
     pub fn figure(&self, sorted: &[f64]) -> Option<f64> {
         let median = quantile_of(sorted, 0.5)?;
         let worst = if self.at_most { *sorted.last()? } else { *sorted.first()? };
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_measured_by_a_peer_lies_within_the_range_of_its_seeds() {
+    fn what_is_measured_by_peer_lies_within_range_of_its_seeds() {
         let row = Row { seeds: [3, 3], over: Some("bbr"), at_most: false, statistic: Statistic::Median, ..ROWS[0] };
         let figures = [three(&row, "pcc", [0.9, 0.6, 0.75]), three(&row, "bbr", [0.5, 0.4, 0.6])].concat();
         let judged = &judge(&[row], &Form::of(Size::Short), &figures)[0];

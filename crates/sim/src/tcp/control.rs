@@ -1,4 +1,4 @@
-//! What a congestion control of TCP is told, and what it answers.
+//! The interface of TCP's congestion controls.
 
 use super::sample::RateSample;
 use super::window::Window;

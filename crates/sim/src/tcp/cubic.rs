@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_back_where_it_was_after_the_cubic_root_of_what_it_lost() {
+    fn window_is_back_where_it_was_after_cubic_root_of_what_it_lost() {
         let mut cubic = Cubic::default();
         cubic.set_window(1000.0);
         let threshold = cubic.reduced(Timestamp::ZERO);

@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_that_an_overtaken_acknowledgement_did_not_know_of_counts_once() {
+    fn a_mark_missing_in_an_overtaken_ack_counts_once() {
         let mut tcp = Tcp::new(&Flow { ecn: true, ..Flow::of(Which::Reno) });
         let mut now = Timestamp::ZERO;
         let mut ranges = Ranges::default();

@@ -1,4 +1,4 @@
-//! How many segments leave together. Linux hands its interface trains of what a millisecond carries (`tcp_tso_autosize`),
+//! The number of segments that leave together. Linux hands its interface trains of a millisecond (`tcp_tso_autosize`),
 //! waits for more acknowledgements if a train would be short (`tcp_tso_should_defer`), and paces trains, not packets.
 
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! How much may be in flight, and how it grows. Source: RFC 5681.
+//! TCP's congestion window, and its growth. Source: RFC 5681.
 
 use super::INITIAL_WINDOW;
 

@@ -90,7 +90,7 @@ fn alone_with(utility: &str, path: &str, seconds: u64) -> Results {
 }
 
 #[test]
-fn half_of_all_packets_lost_leave_a_full_path_to_the_loss_resilient_utility() {
+fn loss_resilient_fills_a_path_that_loses_half() {
     for loss in ["10%", "50%"] {
         let results = alone_with("loss-resilient", &format!("lossy,loss=0%,down.loss={loss}"), 30);
         at_least("share", results.share_after(s(5)), 0.95, &results);
@@ -152,7 +152,7 @@ fn an_application_limited_sender_does_not_raise_its_rate() {
 }
 
 #[test]
-fn a_slow_path_with_a_buffer_of_two_packets_is_filled_without_flooding_it() {
+fn a_slow_path_with_two_packets_of_buffer_is_not_flooded() {
     // Some ten packets an RTT: only the rate's own moves tell that what is lost is ours.
     for (rate, loss) in [("4Mbit", 0.045), ("6.6Mbit", 0.035), ("10Mbit", 0.03), ("50Mbit", 0.015)] {
         for seed in 1..=4 {
@@ -192,7 +192,7 @@ fn jitter_from_the_first_packet_is_not_taken_for_congestion() {
 }
 
 #[test]
-fn a_level_of_jitter_that_is_shorter_than_a_crowd_s_queue_is_not_taken_for_one() {
+fn jitter_shorter_than_a_crowd_s_queue_is_no_queue() {
     for (rtt, jitter, share) in [(10, 1, 0.97), (30, 2, 0.96), (30, 3, 0.96), (100, 2, 0.91)] {
         for seed in 1..=3 {
             let path = format!("rate=100Mbit,rtt={rtt}ms,buffer=375KB,jitter={jitter}ms");
@@ -220,7 +220,7 @@ fn where_jitter_reorders_losses_that_were_none_are_taken_back() {
 }
 
 #[test]
-fn a_busy_host_costs_little_on_a_path_whose_queue_bears_its_stops() {
+fn busy_host_costs_little_on_path_whose_queue_bears_its_stops() {
     for path in ["clean", "lossy"] {
         let mut shares = Vec::new();
         for seed in 1..=8 {
@@ -235,7 +235,7 @@ fn a_busy_host_costs_little_on_a_path_whose_queue_bears_its_stops() {
 }
 
 #[test]
-fn a_sender_that_left_starting_too_low_finds_its_way_up_by_doubling() {
+fn a_sender_that_started_too_low_doubles_again() {
     // 10 Mbit/s become 100: steps of a tenth at most would need some 65 round trips.
     let results = alone("rate=10Mbit,rtt=30ms,buffer=375KB,at=10s:rate=100Mbit", 20);
     let flow = &results.flows[0];
@@ -244,7 +244,7 @@ fn a_sender_that_left_starting_too_low_finds_its_way_up_by_doubling() {
 }
 
 #[test]
-fn what_is_in_flight_is_bounded_by_the_path_and_not_by_its_queue() {
+fn what_is_in_flight_is_bounded_by_path_and_not_by_its_queue() {
     // A queue of a third of a second at the new rate. Who takes it for the path's has it for long: so do 4 of 48
     // seeds, three of them here; as many more take up to eight seconds to find out.
     let runs: Vec<_> = (1..=16)
@@ -263,7 +263,7 @@ fn what_is_in_flight_is_bounded_by_the_path_and_not_by_its_queue() {
 }
 
 #[test]
-fn a_path_that_becomes_much_longer_is_filled_again_within_ten_seconds() {
+fn a_much_longer_path_is_filled_again_within_ten_seconds() {
     let results = alone("rate=100Mbit,rtt=10ms,buffer=375KB,at=10s:rtt=100ms", 30);
     // Twelve seeds have 0.045 to 0.20 at once.
     at_least("share at once", results.share(s(10), s(20)), 0.03, &results);
@@ -318,14 +318,14 @@ fn a_queue_of_seconds_does_not_hide_that_starting_is_over() {
 }
 
 #[test]
-fn starting_on_a_shallow_path_overshoots_by_little_more_than_one_doubling() {
+fn starting_overshoots_a_shallow_path_by_one_doubling() {
     let results = alone("satellite", 20);
     let lost = results.flows[0].sent.packets as f64 * (results.flows[0].loss() - 0.0074);
     at_most("bandwidth-delay products lost", lost * 1500.0 / 4.2e6, 2.0, &results);
 }
 
 #[test]
-fn trains_fill_a_satellite_path_in_six_round_trips_and_lose_what_it_does() {
+fn trains_fill_a_satellite_path_in_six_round_trips() {
     for seed in 1..=8 {
         let results = seeded("satellite", 8, seed, vec![Flow::default()]);
         // The handshake takes the first.
@@ -335,7 +335,7 @@ fn trains_fill_a_satellite_path_in_six_round_trips_and_lose_what_it_does() {
 }
 
 #[test]
-fn a_path_of_one_packet_s_buffer_is_none_for_trains_and_is_filled_by_doubling() {
+fn a_buffer_of_one_packet_is_filled_by_doubling() {
     for seed in 1..=4 {
         let results = seeded("satellite,buffer=1.5KB", 15, seed, vec![Flow::default()]);
         at_least("share", results.share_after(s(10)), 0.90, &results);

@@ -58,7 +58,7 @@ fn four_flows_arriving_one_by_one_share_evenly() {
 }
 
 #[test]
-fn ten_flows_lose_nothing_in_a_buffer_of_two_bandwidth_delay_products() {
+fn ten_flows_lose_nothing_in_a_buffer_of_two_bdp() {
     let results = flows("clean,buffer=750KB", 30, vec![Flow::default(); 10]);
     at_most("loss over the whole run", dropped(&results), 0.001, &results);
     at_least("share", results.share_after(s(5)), 0.98, &results);
@@ -145,7 +145,7 @@ fn beside_what_can_wait(flows: [Flow; 2], primary: usize, seed: u64) -> f64 {
 }
 
 #[test]
-fn what_can_wait_leaves_the_path_to_cubic_and_to_a_sender_that_keeps_the_queue_short() {
+fn a_scavenger_leaves_the_path_to_cubic_and_to_fair() {
     // Of 24 seeds the mean of what PCC that is there keeps is .93, with a deviation of .03 from one to the next.
     for (control, seeds, least) in [(Control::Cubic, 4, [0.92, 0.92]), (Control::Pcc, 8, [0.90, 0.91])] {
         let there = || [Flow::of(control), Flow::default()];
@@ -172,7 +172,7 @@ fn what_can_wait_uses_a_path_that_nobody_else_wants() {
 }
 
 #[test]
-fn a_switch_that_marks_all_above_its_threshold_does_not_stop_many_who_begin_at_once() {
+fn a_marking_switch_does_not_stop_many_that_begin_at_once() {
     // A mark is no loss: of 20 MB in all 0.77 to 0.80 of a gigabit; taken for one, it was 0.51 to 0.62.
     for seed in 1..=4 {
         let one = Flow { source: Source::Volume("1MB".parse().unwrap()), ecn: true, ..Flow::default() };
@@ -220,7 +220,7 @@ fn parking_lot(cast: &str, seed: u64) -> Results {
 }
 
 #[test]
-fn what_leaves_a_bottleneck_comes_to_the_next_as_far_as_its_flow_goes() {
+fn what_leaves_bottleneck_comes_to_next_as_far_as_its_flow_goes() {
     // At the first the long flow has its half of 160 Mbit/s; at the second, its 50 of 130.
     let results = parking_lot("80Mbit 80Mbit:via=1 80Mbit:via=2", 1);
     let part = |flow: usize| results.flows[flow].goodput(s(5), s(20)).mbit();

@@ -30,7 +30,7 @@ fn reports(path: &str, seed: u64, from: u64, to: u64) -> Vec<Report> {
 }
 
 #[test]
-fn a_path_that_became_longer_is_known_for_that_before_the_least_of_ten_seconds_is_forgotten() {
+fn a_longer_path_is_known_before_ten_seconds_are_over() {
     for seed in 1..=4 {
         let told = reports("rate=100Mbit,rtt=30ms,buffer=375KB,at=5s:rtt=50ms", seed, 9, 12);
         let base = |report: &Report| report.rtt_base.unwrap();

@@ -29,7 +29,7 @@ fn alone(law: &str, written: &str, path: &str, shares: core::ops::RangeInclusive
 }
 
 #[test]
-fn vivace_fills_a_clean_path_but_for_its_probes_and_leaves_its_queue_empty() {
+fn vivace_fills_a_clean_path_with_an_empty_queue() {
     for law in ["vivace", "vivace,proteus"] {
         alone(law, "vivace", "clean", 0.91..=1.0, 0.001);
         let results = of(law, "vivace", "clean,buffer=1MB", 1, 20, 1);
@@ -39,7 +39,7 @@ fn vivace_fills_a_clean_path_but_for_its_probes_and_leaves_its_queue_empty() {
 }
 
 #[test]
-fn a_lone_pair_bears_one_percent_of_random_loss_and_three_pairs_four() {
+fn a_lone_pair_bears_one_percent_loss_and_three_pairs_four() {
     alone("vivace", "vivace", "lossy", 0.70..=1.0, 0.015);
     alone("vivace", "vivace", "lossy,loss=4%", 0.0..=0.60, 0.05);
     alone("vivace,proteus", "vivace", "lossy", 0.90..=1.0, 0.015);
@@ -47,7 +47,7 @@ fn a_lone_pair_bears_one_percent_of_random_loss_and_three_pairs_four() {
 }
 
 #[test]
-fn above_what_the_utility_bears_a_lone_pair_yields_and_three_pairs_do_not() {
+fn above_the_loss_cap_a_lone_pair_yields_three_do_not() {
     alone("vivace", "vivace", "lossy,loss=8%", 0.0..=0.30, 0.10);
     // Two of three noisy votes are often for more, all three hardly ever for less; and a step that helped by chance is followed
     // by others. One seed of four yields.
@@ -73,7 +73,7 @@ fn two_flows_of_vivace_share_a_path() {
 }
 
 #[test]
-fn growth_within_the_noise_of_its_regression_does_not_stop_proteus() {
+fn growth_within_noise_of_its_regression_does_not_stop_proteus() {
     for seed in 1..=4 {
         let share = |law| of(law, "vivace", "clean,jitter=5ms", 1, 20, seed).share_after(s(10));
         let (vivace, proteus) = (share("vivace"), share("vivace,proteus"));
@@ -96,7 +96,7 @@ fn beside_a_scavenger(other: &Flow, seed: u64) -> (f64, Results) {
 }
 
 #[test]
-fn a_scavenger_of_proteus_fills_the_link_alone_and_leaves_it_to_cubic() {
+fn scavenger_of_proteus_fills_link_alone_and_leaves_it_to_cubic() {
     alone("vivace,proteus,pairs=2", SCAVENGER, "clean", 0.91..=1.0, 0.001);
     for seed in 1..=4 {
         let (kept, results) = beside_a_scavenger(&Flow::of(Control::Cubic), seed);
@@ -106,7 +106,7 @@ fn a_scavenger_of_proteus_fills_the_link_alone_and_leaves_it_to_cubic() {
 
 /// It is told of others by how the RTT varies, and beside a primary sender that keeps the queue empty it hardly does.
 #[test]
-fn a_primary_sender_that_keeps_the_queue_short_does_not_drive_a_scavenger_away() {
+fn a_short_queue_does_not_drive_a_scavenger_away() {
     for seed in 1..=4 {
         let mut primary = Flow::default();
         primary.config.law = Some("vivace,proteus".parse().unwrap());

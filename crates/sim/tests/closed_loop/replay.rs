@@ -32,7 +32,7 @@ fn written(scenario: &Scenario) -> String {
 }
 
 #[test]
-fn equal_seeds_give_equal_results_to_the_last_bit_whatever_runs_beside() {
+fn equal_seeds_give_equal_results_to_the_last_bit() {
     let alone: Vec<String> = scenarios(1).iter().map(written).collect();
     let others = || scenarios(1).iter().rev().map(written).collect::<Vec<_>>();
     let beside: Vec<Vec<String>> = thread::scope(|scope| {
@@ -50,7 +50,7 @@ fn equal_seeds_give_equal_results_to_the_last_bit_whatever_runs_beside() {
 
 /// Nothing in it takes a logarithm or a power, so these are the figures of every platform.
 #[test]
-fn fixed_rates_over_a_path_that_loses_and_reorders_come_to_the_same_on_every_platform() {
+fn fixed_rates_give_the_same_on_every_platform() {
     let Cast(flows) = "60Mbit 60Mbit:start=100ms 5Mbit:size=100kB".parse().unwrap();
     let path = "clean,loss=1%,jitter=2ms,reorder=1%:5ms".parse().unwrap();
     let results: Results = run(&Scenario::new(path, flows, 7, s(2))).unwrap();

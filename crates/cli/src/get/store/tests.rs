@@ -54,7 +54,7 @@ impl Place {
 }
 
 #[test]
-fn a_second_download_into_the_same_file_is_refused_and_harms_nothing() {
+fn second_download_into_same_file_is_refused_and_harms_nothing() {
     let place = Place::new();
     let first = store(&place.target(), &data());
     let error = Store::new(&place.target(), Some(header())).err().unwrap().to_string();
@@ -188,7 +188,7 @@ fn of_rivals_for_one_name_each_publishes_a_whole_file() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_pipe_in_the_place_of_the_journal_is_an_error_and_holds_nobody() {
+fn pipe_in_place_of_journal_is_error_and_holds_nobody() {
     let place = Place::new();
     let (part, journal) = names::part_and_journal(&place.path());
     std::fs::write(part, "x").unwrap();
@@ -210,7 +210,7 @@ fn a_link_in_the_place_of_the_partial_file_is_not_followed() {
 }
 
 #[test]
-fn nobody_waits_for_the_check_of_a_file_that_is_not_wanted_any_more() {
+fn nobody_waits_for_check_of_file_that_is_not_wanted_any_more() {
     let place = Place::new();
     let path = place.path();
     drop(store(&place.target(), &data()));
@@ -227,7 +227,7 @@ fn nobody_waits_for_the_check_of_a_file_that_is_not_wanted_any_more() {
 }
 
 #[test]
-fn a_journal_that_a_kill_left_half_written_is_gone_after_the_next_download() {
+fn a_half_written_journal_is_gone_after_the_next_download() {
     let place = Place::new();
     let unwritten = names::unwritten(&names::part_and_journal(&place.path()).1);
     for journaled in [false, true] {

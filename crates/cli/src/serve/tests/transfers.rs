@@ -20,7 +20,7 @@ async fn the_digest_of_what_was_sent_follows_the_file() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_name_for_a_file_does_not_end_its_download_and_another_content_does() {
+async fn another_content_ends_a_download_another_name_does_not() {
     let bench = Bench::new();
     let data = bench.write("file", 12_000_000);
     for (what, is_whole) in [("linked", true), ("longer", true), ("rewritten", false)] {
@@ -127,7 +127,7 @@ async fn a_server_that_ends_lets_what_it_sent_arrive() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_allows_no_streams_does_not_keep_the_server_from_ending() {
+async fn a_client_without_streams_does_not_keep_a_server_running() {
     let bench = Bench::new();
     let mut transport = transport::config(&Algorithm::default(), &Windows::default());
     transport.max_concurrent_uni_streams(0u32.into());

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_upload_goes_when_its_client_has_not_come_back_and_not_before() {
+    async fn upload_goes_when_its_client_has_not_come_back_and_not_before() {
         let bench = Bench::new();
         let number = bench.request().await;
         let forgetting = tokio::spawn(bench.upload().forget(number));

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_an_upload_shares_it_with_who_comes_when_it_has_ended() {
+    async fn two_clients_of_an_upload_share_its_end() {
         let slots = Slots::default();
         let first = slots.claim(&path("/file"), "id").unwrap();
         let waiting = slots.claim(&path("/file"), "id").unwrap();

@@ -1,5 +1,6 @@
-//! Which of two rates is better. To the paper it is the one that is worth more. Two rules are ours: a step up must bring a
-//! share of what it adds, or what it adds is a queue; and losses that chance explains are equal where the utility is negative.
+//! Decides which of two rates is better. In the paper the rate with the higher utility is better. Two rules are ours. A
+//! step up must gain a share of the reward for its additional rate, or the addition is a queue. Where the utility is
+//! negative, losses that chance explains count as equal.
 
 use super::Config;
 use crate::control::rate_control::Evaluate;

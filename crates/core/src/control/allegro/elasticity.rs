@@ -1,6 +1,6 @@
-//! How much more is delivered for how much more is sent, d ln T / d ln x, smoothed over rounds of trials: 1 on a path with
-//! capacity to spare, 1 − 1/n for one of n equal senders on a full one, 0 for a lone sender there. By it the adjusting steps
-//! grow. Not in the paper.
+//! Elasticity of the delivery rate, d ln T / d ln x, smoothed over rounds of trials. It is 1 on a path with spare
+//! capacity, 1 − 1/n for one of n equal senders on a full one, and 0 for a lone sender there. The adjusting steps grow
+//! by it. Not in the paper.
 
 use crate::interval::Report;
 
@@ -32,8 +32,8 @@ impl Elasticity {
         }
     }
 
-    /// By how many units each step in this direction is larger than the one before it: 1 as in the paper, less for a
-    /// sender that found out that such steps do not pay.
+    /// Growth of each step in this direction over the one before it, in units: 1 as in the paper, less for a sender
+    /// whose trials showed that such steps gain little.
     ///
     /// Senders that share a bottleneck see the same sign of the gradient, and equal relative steps would keep their
     /// rates' ratio for ever. The larger one's share, the less a step up brings and the more a step down costs the

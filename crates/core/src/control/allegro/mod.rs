@@ -21,9 +21,9 @@
 //!     └───────────────────────────────────┘ steps up added half of the rate, nearly all of it arrived (ours)
 //! ```
 //!
-//! Where a host was the limit, r is kept within reach of what arrived too, and the trial or step goes on.
-//! [`Config::paper`] is the law as published. What this project adds to it is one file each: what counts as better
-//! (`better.rs`), by how much the steps grow (`elasticity.rs`), and what sends a law back to doubling (`origin.rs`).
+//! If a host was the limit, r stays within reach of the delivery rate too, and the trial or step goes on.
+//! [`Config::paper`] is the law as published. Each of our additions has a file: the comparison of two rates
+//! (`better.rs`), the growth of the steps (`elasticity.rs`), and the return to doubling (`origin.rs`).
 
 mod better;
 mod elasticity;
@@ -62,12 +62,12 @@ pub struct Config {
     /// Where the utility is negative, loss rates that differ by less than so many standard errors count as equal; 0
     /// takes every difference for real. 2 is the usual 95 %.
     pub loss_significance: f64,
-    /// Share of what a step up would be worth if all of it arrived that it must be worth to count as better. A lone sender on a
-    /// full path gains nothing by a step up, and each of n equal ones 1 − 1/n of it, so 0.25 keeps the queue of the
-    /// first empty and lets the others have their shares (`docs/sweeps/allegro.md`).
+    /// Smallest gain of a step up that counts as better, as a share of its gain if all additional packets arrived. A
+    /// lone sender on a full path gains nothing by a step up; each of n equal senders gains 1 − 1/n. So 0.25 keeps a
+    /// lone sender's queue empty and lets the others have their shares (`docs/sweeps/allegro.md`).
     pub least_gain: f64,
-    /// Decide as published: of two rates the one that is worth more is better, however little (no `loss_significance`, no
-    /// `least_gain`), all steps grow by one unit, and only a silent path leads back to Starting. The numbers are
+    /// Decide as published. The rate with the higher utility is better, however little (no `loss_significance`, no
+    /// `least_gain`). All steps grow by one unit, and only a silent path leads back to Starting. The numbers are
     /// [`Config::paper`]'s.
     pub paper: bool,
 }
@@ -89,8 +89,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The law as published. What stays ours is not the law's: Starting, that goes back to what arrived instead of the rate
-    /// before; the guards; and that a step is half of the rate at the most.
+    /// The law as published. Three parts stay ours: Starting goes back to the rate that arrived instead of the rate
+    /// before, the guards hold, and a step is at most half of the rate.
     pub fn paper() -> Self {
         Self { step_min: 0.01, step_max: 0.5, interval_rtts: (1.7, 2.2), paper: true, ..Self::default() }
     }
@@ -118,7 +118,7 @@ struct Adjusting {
     direction: f64,
     /// Size of this step in units: 1, then more by [`Allegro::growth`] for each in the same direction.
     step: f64,
-    /// What the rate before this step achieved.
+    /// Results of the rate before this step.
     last: Box<Tried>,
     launched: bool,
 }
@@ -170,7 +170,7 @@ impl Allegro {
         Verdict::Realign(if first > 0.0 { "both pairs say up" } else { "both pairs say down" })
     }
 
-    /// By how many units each step in this direction is larger than the one before it.
+    /// Growth of each step in this direction over the one before it, in units.
     fn growth(&self, direction: f64) -> f64 {
         if self.config.paper { 1.0 } else { self.elasticity.growth(direction) }
     }

@@ -4,11 +4,11 @@
 use crate::interval::Report;
 use crate::units::Rate;
 
-/// So much must the rate have grown by steps before it is doubled again: by as much as Starting leaves open between a
-/// rate that was good and one that was not.
+/// Growth of the rate by steps from which on it is doubled again: the gap that Starting leaves between a good rate and
+/// one that was not.
 const FAR: f64 = 0.5;
-/// So much of that must be delivered. On a full path one of n equal senders that adds half to its rate gets
-/// (n − 1)/(n + 0.5) of it, so up to five do not mistake each other's share for capacity to spare.
+/// Share of that growth that must be delivered. On a full path one of n equal senders that adds half to its rate gets
+/// (n − 1)/(n + 0.5) of it, so up to five do not mistake each other's share for spare capacity.
 const NEARLY_ALL: f64 = 0.75;
 
 /// A rate that a run of steps began at, as achieved, and what it delivered.

@@ -53,9 +53,9 @@ impl Trials {
     }
 }
 
-/// What the trials of a round achieved.
+/// Results of the trials of a round.
 pub(super) struct Results {
-    /// Of each pair the one above the rate and the one below.
+    /// Each pair's interval above the rate, and the one below.
     pairs: [[Report; 2]; 2],
     /// Both above the rate, as one.
     pub(super) high: Report,

@@ -75,7 +75,7 @@ fn a_rate_that_trains_told_is_reached_without_a_queue_to_drain() {
 }
 
 #[test]
-fn a_first_interval_through_which_the_rtt_grew_is_looked_at_once_more() {
+fn first_interval_through_which_rtt_grew_is_looked_at_once_more() {
     for law in laws() {
         let (mut driver, mut rng) = (Driver::new(law.clone(), Rate::from_mbit(20.0)), Rng::new(7));
         let mut states = Vec::new();
@@ -100,7 +100,7 @@ fn a_first_interval_through_which_the_rtt_grew_is_looked_at_once_more() {
 }
 
 #[test]
-fn a_back_off_ends_starting_and_the_law_begins_there_after_an_interval_at_that_rate() {
+fn a_back_off_ends_starting_and_the_law_begins_there() {
     for law in laws() {
         let (mut driver, mut rng) = (Driver::new(law, Rate::from_mbit(50.0)), Rng::new(7));
         driver.back_off(Rate::from_mbit(20.0));
@@ -114,7 +114,7 @@ fn a_back_off_ends_starting_and_the_law_begins_there_after_an_interval_at_that_r
     }
 }
 
-/// What Allegro has learnt, as its debug output has it.
+/// Allegro's estimates, as its debug output has them.
 fn learnt(driver: &Driver) -> String {
     let all = format!("{driver:?}");
     let (_, elasticity) = all.split_once("Elasticity(").unwrap_or_default();
@@ -149,7 +149,7 @@ fn who_is_told_to_begin_again_looks_for_the_rate_anew() {
 }
 
 #[test]
-fn a_utility_that_prices_no_queue_is_steered_by_the_law_that_needs_none_priced() {
+fn a_utility_without_a_queue_price_gets_allegro() {
     for (utility, law) in [("fair", "ascent"), ("scavenger", "ascent"), ("safe", "allegro"), ("vivace", "allegro")] {
         assert_eq!(Law::suited_to(&*crate::utility::parse(utility).unwrap()).name(), law, "{utility}");
     }

@@ -1,4 +1,4 @@
-//! What ends Starting, each condition by itself.
+//! The conditions that end Starting, each by itself.
 
 use super::*;
 use crate::units::{Bytes, Timestamp};
@@ -47,7 +47,7 @@ fn judged_by(starting: &mut Starting, report: &Report, utility: Evaluate<'_>) ->
 }
 
 #[test]
-fn a_queue_that_surely_grows_beyond_the_usual_rtt_ends_it_at_once() {
+fn queue_that_surely_grows_beyond_usual_rtt_ends_it_at_once() {
     let usual = Report { rtt: Some(ms(26)), rtt_deviation: ms(3), ..report(10.0, 0.0) }; // reaches 32 ms
     let starting = after(&usual);
     let growing = Report {
@@ -76,7 +76,7 @@ fn a_queue_that_surely_grows_beyond_the_usual_rtt_ends_it_at_once() {
 
 /// A doubling to `mbit` of which the queue's growth lets only this much through, after 10 Mbit/s that arrived in full.
 fn delivering(mbit: f64, delivered: f64) -> Judgement {
-    // What a host may have held back is taken off in its favour: half a millisecond of 100.
+    // Half a millisecond of 100, for which a host may have held packets back, is taken off in its favour.
     let growth = mbit / delivered - 1.0 + 0.005;
     let seen = Report { rtt_gradient: Some(growth), rtt_samples: 2, ..report(mbit, 0.0) };
     judged(&mut after(&report(10.0, 0.0)), &seen)
@@ -93,7 +93,7 @@ fn a_doubling_must_bring_a_quarter_of_what_it_adds() {
 }
 
 #[test]
-fn it_goes_on_at_what_was_carried_seen_through_the_loss_of_before() {
+fn it_goes_on_at_what_was_carried_seen_through_loss_of_before() {
     let mut starting = after(&report(10.0, 0.2));
     let seen = Report {
         delivery_rate: Some(Rate::from_mbit(12.0)),
@@ -106,7 +106,7 @@ fn it_goes_on_at_what_was_carried_seen_through_the_loss_of_before() {
 }
 
 #[test]
-fn it_goes_on_at_the_most_that_was_delivered_though_that_was_not_worth_most() {
+fn starting_ends_at_the_highest_delivered_rate() {
     let mut starting = Starting::at(Rate::from_mbit(10.0));
     for mbit in [10.0, 14.0, 9.0] {
         let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(mbit)) };
@@ -120,7 +120,7 @@ fn it_goes_on_at_the_most_that_was_delivered_though_that_was_not_worth_most() {
 }
 
 #[test]
-fn what_passed_a_queue_that_surely_grows_is_no_less_than_acknowledgements_that_were_held_back_say() {
+fn held_acks_understate_what_passed_a_growing_queue() {
     for (error, passed) in [(0.1, 15.0), (0.3, 12.0)] {
         let mut starting = after(&report(10.0, 0.0));
         let seen = Report {
@@ -140,7 +140,7 @@ fn what_passed_a_queue_that_surely_grows_is_no_less_than_acknowledgements_that_w
 }
 
 #[test]
-fn what_passed_a_queue_that_is_certainly_its_own_is_no_more_than_acknowledgements_that_were_let_go_at_once_say() {
+fn released_acks_overstate_what_passed_its_own_queue() {
     let first = Report { rtt: Some(ms(33)), rtt_deviation: ms(1), ..report(10.0, 0.0) }; // reaches 35 ms
     for (least, error, passed) in [(39, 0.02, 20.0), (34, 0.02, 27.0), (39, 0.2, 27.0)] {
         let mut starting = after(&first);
@@ -161,7 +161,7 @@ fn what_passed_a_queue_that_is_certainly_its_own_is_no_more_than_acknowledgement
 }
 
 #[test]
-fn what_ended_where_it_began_and_lost_nothing_is_looked_at_once_more_and_once_only() {
+fn an_end_at_the_beginning_is_tried_once_more() {
     let starting = Starting::at(Rate::from_mbit(10.0));
     let growing =
         |loss| Report { rtt_gradient: Some(1.0), rtt_gradient_error: 0.1, rtt_samples: 5, ..report(10.0, loss) };
@@ -175,7 +175,7 @@ fn what_ended_where_it_began_and_lost_nothing_is_looked_at_once_more_and_once_on
 }
 
 #[test]
-fn worse_is_less_than_nothing_or_a_doubling_that_is_worth_no_more() {
+fn worse_is_less_than_nothing_or_doubling_that_is_worth_no_more() {
     let known = Best {
         target: Rate::from_mbit(10.0),
         achieved: Rate::from_mbit(10.0),
@@ -236,7 +236,7 @@ fn first_trains(rtt: u64, rise: f64, lost: f64) -> Judgement {
 }
 
 #[test]
-fn what_trains_lose_is_no_congestion_unless_a_queue_stands_behind_them() {
+fn losses_of_trains_without_a_queue_are_no_congestion() {
     assert_eq!(first_trains(35, 0.0, 0.1), Judgement::Good { awaited: false });
     assert_eq!(first_trains(35, 0.0, 0.5), Judgement::Unknown, "no queue stands, and half of it lost");
     assert!(matches!(first_trains(40, 0.0, 0.5), Judgement::Over(_)), "a queue of 8 ms, and half of it lost");
@@ -255,7 +255,7 @@ fn what_trains_lose_is_no_congestion_unless_a_queue_stands_behind_them() {
 }
 
 #[test]
-fn a_rate_whose_trains_lost_much_is_tried_once_more_without_them_and_is_no_yardstick() {
+fn a_rate_of_lossy_trains_is_tried_again_without_them() {
     let lossy = |mbit: f64| report(mbit, 0.5);
     let worth = |report: &Report| report.target.mbit() * (0.2 - report.loss());
     let with_trains = Path { trains: Some(lossy(10.0).started), ..path() };
@@ -275,7 +275,7 @@ fn a_rate_whose_trains_lost_much_is_tried_once_more_without_them_and_is_no_yards
 }
 
 #[test]
-fn trains_that_lose_much_after_a_good_rate_are_no_doubling_that_brought_nothing() {
+fn lossy_trains_are_no_useless_doubling() {
     let mut starting = after(&report(10.0, 0.0));
     let seen = report(20.0, 0.6);
     let with_trains = Path { trains: Some(seen.started), ..path() };
@@ -288,7 +288,7 @@ fn trains_that_lose_much_after_a_good_rate_are_no_doubling_that_brought_nothing(
 }
 
 #[test]
-fn trains_that_told_a_rate_passed_though_one_packet_of_few_was_lost() {
+fn trains_may_tell_a_rate_despite_one_lost_packet() {
     let seen = Report { packets: 18, packets_lost: 1, loss_bursts: 1, ..report(10.0, 1.0 / 18.0) };
     let worth = |report: &Report| 0.05 - report.loss();
     for (capacity, judgement) in
@@ -302,7 +302,7 @@ fn trains_that_told_a_rate_passed_though_one_packet_of_few_was_lost() {
 }
 
 #[test]
-fn what_is_certainly_worth_less_than_nothing_ends_it_though_the_best_so_far_may_be_worth_still_less() {
+fn a_certainly_negative_utility_ends_starting() {
     // Eighteen packets of which ten are lost in a row: from nothing to all of them.
     let burst = Report { packets: 18, packets_lost: 10, loss_bursts: 1, ..report(10.0, 10.0 / 18.0) };
     let worth = |report: &Report| report.target.mbit() * (0.05 - report.loss());
@@ -314,7 +314,7 @@ fn what_is_certainly_worth_less_than_nothing_ends_it_though_the_best_so_far_may_
 }
 
 #[test]
-fn a_capacity_is_approached_once_a_rate_has_passed_and_ends_it_when_it_has() {
+fn a_passed_capacity_ends_the_approach() {
     let told = Path { capacity: Some(Rate::from_mbit(200.0)), ..path() };
     let mut starting = Starting::at(Rate::from_mbit(10.0));
     let tried = starting.next(1.0, &told);
@@ -337,7 +337,7 @@ fn a_capacity_is_approached_once_a_rate_has_passed_and_ends_it_when_it_has() {
 }
 
 #[test]
-fn a_rate_at_the_capacity_that_passed_is_not_doubled_and_one_far_above_it_proves_the_trains_wrong() {
+fn a_rate_far_above_the_capacity_refutes_the_trains() {
     for (mbit, reached) in [(94.0, false), (95.5, true), (105.0, true), (106.0, false), (300.0, false)] {
         let told = Path { capacity: Some(Rate::from_mbit(100.0)), ..path() };
         let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(mbit)) };
@@ -350,7 +350,7 @@ fn a_rate_at_the_capacity_that_passed_is_not_doubled_and_one_far_above_it_proves
 }
 
 #[test]
-fn a_capacity_is_no_goal_once_more_has_passed_than_trains_may_be_wrong_by() {
+fn a_capacity_is_no_goal_once_more_has_passed() {
     // Noise made a low rate the best one; 10 Mbit/s passed all the same, and trains tell of less.
     for (capacity, goal) in [(7.4, None), (7.6, Some(7.22)), (30.0, Some(8.0))] {
         let told = Path { capacity: Some(Rate::from_mbit(capacity)), ..path() };
@@ -394,7 +394,7 @@ fn who_is_short_of_data_or_of_a_host_leaves_the_approach() {
 }
 
 #[test]
-fn a_queue_of_its_own_counts_as_far_as_it_surely_grew_and_stands_above_what_the_path_showed_at_first() {
+fn its_own_queue_counts_as_far_as_it_certainly_grew() {
     let first = Report { rtt: Some(ms(33)), rtt_deviation: ms(1), ..report(10.0, 0.0) }; // reaches 35 ms
     let starting = after(&first);
     let growing = Report {
@@ -430,7 +430,7 @@ fn a_queue_of_its_own_counts_as_far_as_it_surely_grew_and_stands_above_what_the_
 }
 
 #[test]
-fn with_two_results_awaited_nothing_faster_is_tried_and_an_eighth_of_an_rtt_later_is_looked_again() {
+fn nothing_faster_is_tried_with_two_results_awaited() {
     let mut starting = Starting::at(Rate::from_mbit(10.0));
     let plans = [0, 1, 2].map(|_| starting.next(1.0, &path()));
     let asked = plans.map(|plan| (plan.rate.mbit().round(), plan.trial, plan.rtts));

@@ -1,5 +1,5 @@
-//! PCC Vivace: gradient ascent on the utility, one round of probes after the other. Source: `NSDI 2018` §4. What PCC Proteus
-//! (`SIGCOMM 2020`) does otherwise is behind parameters, as the authors' program has it.
+//! PCC Vivace: gradient ascent on the utility, one round of probes after the other. Source: `NSDI 2018` §4. The
+//! differences of PCC Proteus (`SIGCOMM 2020`) are parameters, as in its authors' program.
 //!
 //! ```text
 //!            round known: r := r + Δ, where Δ = θ₀·m(τ)·γ within ω·r
@@ -18,8 +18,8 @@
 //!                                                └──┘ worth more: r := r + Δ, without probes
 //! ```
 //!
-//! What growth of the RTT counts is decided before the utility sees it (`noise.rs`); pairs vote (`round.rs`), and the mean
-//! gradient of those in favour becomes a change of rate (`stride.rs`), from which steps may go on (`moving.rs`).
+//! `noise.rs` filters the growth of the RTT before the utility sees it. Pairs vote (`round.rs`). The mean gradient of
+//! the pairs in favour becomes a change of rate (`stride.rs`), from which steps may go on (`moving.rs`).
 
 mod moving;
 mod noise;
@@ -39,8 +39,8 @@ use stride::Stride;
 
 /// Parameters of Vivace. The defaults are those of the paper's Table 1; [`Config::proteus`] has others.
 ///
-/// γ and θ₀ have units: the gradient is utility per Mbit/s, and θ₀·γ a change in Mbit/s. θ₀ = 1 suits utilities that are worth
-/// about 1 for each Mbit/s, as those of the papers are; another one needs another θ₀, or climbs at another pace.
+/// γ and θ₀ have units: the gradient is utility per Mbit/s, and θ₀·γ is a change in Mbit/s. θ₀ = 1 suits utilities that
+/// gain about 1 for each Mbit/s, as the papers' do. Another utility needs another θ₀, or climbs at another pace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Probes are sent at r(1 ± ε).
@@ -56,7 +56,7 @@ pub struct Config {
     pub step_min: f64,
     /// Growth of the RTT below this counts as none. Unit: s/s. The paper takes 0.05 on Wi-Fi.
     pub latency_filter: f64,
-    /// Growth counts from so many residuals of its regression on: where over the interval it raised the RTT by less, it is
+    /// Growth of the RTT over an interval counts if it exceeds this number of residuals of its regression. Less is
     /// noise, unless a trend over six intervals says otherwise. 0 in the paper, 1 in Proteus.
     pub tolerance: f64,
     /// Pairs of probes in a round: a majority of them decides on a higher rate, all of them on a lower one. 1 in the paper,
@@ -67,8 +67,8 @@ pub struct Config {
     /// Steps without probes that may follow a decision, each as long as it is worth more than the last rate. 0 in the paper;
     /// Proteus has no limit.
     pub moves: u8,
-    /// Where the time between two acknowledgements is so many times longer or shorter than the one before it, samples of the
-    /// RTT are left out until one is below the mean. 0, for never, in the paper; 50 in Proteus.
+    /// Ratio of two gaps between acknowledgements that shows a burst. Samples of the RTT are then left out until one is
+    /// below the mean. 0, for never, in the paper; 50 in Proteus.
     pub burst_ratio: f64,
     /// Length of a probe. Unit: RTT.
     pub interval_rtts: f64,
@@ -97,9 +97,9 @@ impl Config {
     /// Most pairs of a round.
     pub const MOST_PAIRS: u8 = 8;
 
-    /// PCC Proteus. Deviates: a gradient is the mean of the pairs in favour, which the authors' program divides by the number of
-    /// all; a boundary that was wide enough narrows to what is needed, where theirs narrows by one step; and start-up is
-    /// that of all laws here, without a return to it at 0.5 Mbit/s.
+    /// PCC Proteus. Deviates in three points. A gradient is the mean of the pairs in favour; the authors' program
+    /// divides by the number of all pairs. A boundary that was wide enough narrows to the needed width; theirs narrows
+    /// by one step. Start-up is that of all laws here, without a return to it at 0.5 Mbit/s.
     pub fn proteus() -> Self {
         Self {
             pairs: 3,
@@ -125,7 +125,7 @@ pub struct Vivace {
     /// The base rate r.
     rate: Rate,
     round: Round,
-    /// What the round before said if it is being checked: its gradient.
+    /// The gradient of the round before, if it is being checked.
     checked: Option<f64>,
     /// The run of steps that a decision began, instead of a round.
     moving: Option<Moving>,

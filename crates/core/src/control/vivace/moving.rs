@@ -9,14 +9,14 @@ use crate::interval::Report;
 pub(super) struct Moving {
     /// +1 or −1.
     direction: f64,
-    /// What the rate before this step was worth.
+    /// The utility of the rate before this step.
     last: Probed,
     /// Steps whose worth is known.
     steps: u8,
     launched: bool,
 }
 
-/// What a step said.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
     /// Another one in its direction, by this gradient.
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_is_worth_more_goes_on_and_one_that_is_worth_less_goes_back() {
+    fn a_better_step_goes_on_and_a_worse_one_goes_back() {
         for (gradient, mbit, utility, said) in [
             (1.0, 52.0, 14.0, Step::On(2.0)),
             (1.0, 52.0, 6.0, Step::Back(-2.0)),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn each_step_is_compared_with_the_one_before_it_and_there_are_so_many() {
+    fn steps_are_compared_in_turn_and_their_number_is_bounded() {
         let mut moving = Moving::from(at(50.0, 10.0), 1.0);
         assert_eq!(moving.on_result(&report(51.0, 0.0), 12.0, 3), Step::On(2.0));
         assert_eq!(moving.on_result(&report(53.0, 0.0), 13.0, 3), Step::On(0.5));

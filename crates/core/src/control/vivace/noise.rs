@@ -47,7 +47,7 @@ impl Noise {
             }
         }
         let growth = if counts && growth.abs() >= config.latency_filter { growth } else { 0.0 };
-        // What is left is believed: nobody after this one asks again how sure it is.
+        // The rest is believed: no later part asks again how sure it is.
         Report {
             rtt_gradient: Some(growth),
             rtt_gradient_error: 0.0,
@@ -74,7 +74,7 @@ fn slope(newest_first: &[f64; TREND]) -> f64 {
     up / across
 }
 
-/// What trends are usual. Unit: s an interval.
+/// The usual trend. Unit: s an interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trend {
     known: bool,
@@ -104,7 +104,7 @@ impl Trend {
     }
 }
 
-/// What deviations of the RTT within an interval are usual. Unit: s.
+/// The usual deviation of the RTT within an interval. Unit: s.
 #[derive(Clone, Copy, Debug, Default)]
 struct Deviation {
     known: bool,
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_paper_s_filter_is_a_dead_band_and_what_is_beyond_it_counts_in_full() {
+    fn the_paper_s_filter_is_a_dead_band() {
         let config = Config::default();
         for (growth, counted) in [(0.0, 0.0), (0.0099, 0.0), (0.0101, 0.0101), (-0.0099, 0.0), (-0.2, -0.2)] {
             let report = Noise::default().counted(&seen(growth, 100_000, 30.0), &config);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn within_the_scatter_around_it_growth_is_noise_to_proteus_and_so_is_deviation() {
+    fn growth_within_its_scatter_is_noise_to_proteus() {
         // Over 100 ms it raises the RTT by 500 µs.
         for (residual, counted, deviation) in [(499, 0.005, 400), (501, 0.0, 0)] {
             let report = Noise::default().counted(&seen(0.005, residual, 30.0), &Config::proteus());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_trend_is_a_mean_and_its_changes_and_one_beyond_teaches_nothing() {
+    fn an_unusual_trend_does_not_change_the_usual_one() {
         let mut trend = Trend::default();
         assert!(!trend.is_unusual(-0.010), "the first one is the usual one");
         assert!(!trend.is_unusual(0.012));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_deviation_is_a_mean_and_its_differences_and_nearly_always_unusual_is_usual() {
+    fn a_deviation_that_is_often_unusual_becomes_usual() {
         let mut usual = Deviation::default();
         assert!(!usual.is_unusual(0.002));
         near(usual.difference, 0.001);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deviation_out_of_the_usual_counts_though_no_growth_does_and_what_counts_is_believed() {
+    fn an_unusual_deviation_counts_without_growth() {
         let (mut noise, config) = (Noise::default(), Config::proteus());
         let mut counted = |deviation| {
             let rtt_deviation = Duration::from_micros(deviation);

@@ -6,7 +6,7 @@ use super::Config;
 /// would stop the sender.
 const WIDEST: f64 = 0.5;
 
-/// What earlier decisions left: it begins anew when the sign of the gradient changes.
+/// The state of earlier decisions; it begins anew when the sign of the gradient changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Stride {
     /// +1 or −1; 0 before the first decision.
@@ -18,7 +18,7 @@ pub(super) struct Stride {
 }
 
 impl Stride {
-    /// By how much to change a rate of `mbit` Mbit/s where this is the gradient. Unit: Mbit/s.
+    /// The change of a rate of `mbit` Mbit/s for this gradient. Unit: Mbit/s.
     pub(super) fn change(&mut self, gradient: f64, mbit: f64, config: &Config) -> f64 {
         let direction = if gradient > 0.0 { 1.0 } else { -1.0 };
         *self = match direction == self.direction {
@@ -44,7 +44,7 @@ fn amplifier(repeats: u32) -> f64 {
     if repeats > 3.0 { 2.0 * repeats - 3.0 } else { repeats.max(1.0) }
 }
 
-/// Of Proteus: 1, 1, 2.3, 2.3, 3.7, 3.7 ... for a decision and the steps that go on from it.
+/// Proteus' amplifier: 1, 1, 2.3, 2.3, 3.7, 3.7 ... for a decision and the steps that go on from it.
 fn moving_amplifier(repeats: u32) -> f64 {
     f64::from(repeats / 2 + 1).powf(1.2)
 }
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_path_is_climbed_by_the_slope_of_the_reward_amplified() {
+    fn empty_path_is_climbed_by_slope_of_reward_amplified() {
         // 0.9·x^−0.1 is 0.568 at 100 Mbit/s and 0.451 at 1 Gbit/s.
         are(&changes(0.568, 100.0, 5), &[0.568, 0.568, 1.136, 1.704, 2.84]);
         are(&changes(0.451, 1000.0, 2), &[0.0451, 0.0451]);
@@ -79,12 +79,12 @@ mod tests {
     }
 
     #[test]
-    fn a_steep_gradient_is_cut_short_ever_later_and_down_to_half_of_the_rate_at_the_most() {
+    fn a_steep_gradient_is_bounded_at_half_of_the_rate() {
         are(&changes(-900.0, 100.0, 7), &[-5.0, -15.0, -25.0, -35.0, -45.0, -50.0, -50.0]);
     }
 
     #[test]
-    fn the_boundary_narrows_to_what_a_change_needs_and_a_turn_begins_anew() {
+    fn boundary_narrows_to_what_change_needs_and_turn_begins_anew() {
         let (mut stride, config) = (Stride::default(), Config::default());
         for _ in 0..4 {
             stride.change(-900.0, 100.0, &config);
@@ -101,13 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_go_on_are_amplified_by_the_power_of_every_other_one() {
+    fn steps_that_go_on_are_amplified_by_power_of_every_other_one() {
         let found: Vec<f64> = (0..6).map(moving_amplifier).collect();
         are(&found, &[1.0, 1.0, 2.297, 2.297, 3.737, 3.737]);
     }
 
     #[test]
-    fn the_least_change_of_proteus_is_a_rate_and_no_share_and_beyond_any_boundary() {
+    fn the_least_change_of_proteus_exceeds_any_boundary() {
         let (mut stride, config) = (Stride::default(), Config::proteus());
         assert!((stride.change(1e-6, 100.0, &config) - 0.5).abs() < 1e-9);
         assert!((stride.change(1e-6, 1.0, &config) - 0.5).abs() < 1e-9, "half of the rate");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gradient_is_worth_what_it_is_converted_to_and_steps_without_probes_have_an_amplifier_of_their_own() {
+    fn probeless_steps_have_an_amplifier_of_their_own() {
         let third = |config: &Config| {
             let mut stride = Stride::default();
             (0..3).map(|_| stride.change(0.5, 100.0, config)).last()

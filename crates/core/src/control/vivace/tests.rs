@@ -9,7 +9,7 @@ fn probing(config: Config) -> Vivace {
     Vivace::new(config, Rate::from_mbit(50.0))
 }
 
-/// What comes of an interval at this rate: what a path of `capacity` Mbit/s cannot carry is lost.
+/// The report of an interval at this rate: packets beyond a path of `capacity` Mbit/s are lost.
 fn carried(plan: IntervalPlan, capacity: f64) -> Report {
     let mbit = plan.rate.mbit();
     report(mbit, (1.0 - capacity / mbit).max(0.0))
@@ -29,7 +29,7 @@ fn run(law: &mut dyn RateControl, intervals: u32, seen: impl Fn(IntervalPlan) ->
 }
 
 #[test]
-fn a_pair_is_one_probe_above_and_one_below_and_then_the_base_rate() {
+fn pair_is_one_probe_above_and_one_below_and_then_base_rate() {
     let mut law = probing(Config::default());
     let rates: Vec<_> = (0..4).map(|_| (law.next(&path(), &mut Rng::new(7)).rate.mbit() * 1e6).round() / 1e6).collect();
     assert!(rates[..2] == [52.5, 47.5] || rates[..2] == [47.5, 52.5], "{rates:?}");
@@ -62,13 +62,13 @@ fn a_full_path_is_left_downwards_by_no_more_than_the_boundary() {
 }
 
 #[test]
-fn a_faster_probe_that_lost_less_is_checked_and_the_mean_counts_if_it_says_the_same_again() {
+fn a_faster_probe_that_lost_less_is_checked_again() {
     let lossy =
         |plan: IntervalPlan| report(plan.rate.mbit(), if plan.rate < Rate::from_mbit(50.0) { 0.01 } else { 0.0 });
     let clean = |plan: IntervalPlan| carried(plan, 1e5);
     let bad = |plan: IntervalPlan| carried(plan, 40.0);
     for (again, check, change) in [
-        // What was lost below adds 0.0114·47.5/5 = 1.08 to 0.609 of reward: the mean is 1.15.
+        // The loss below adds 0.0114·47.5/5 = 1.08 to 0.609 of reward: the mean is 1.15.
         (clean as fn(IntervalPlan) -> Report, "gradient says up", 1.15),
         (bad, "gradient says down", -2.5),
     ] {
@@ -103,7 +103,7 @@ fn of_three_pairs_one_may_be_wrong_upwards_and_none_downwards() {
 }
 
 #[test]
-fn a_probe_short_of_data_voids_its_round_and_keeps_the_rate_within_reach() {
+fn a_probe_short_of_data_voids_its_round() {
     let mut law = Driver::new(Law::Vivace(Config::default()), Rate::from_mbit(50.0));
     law.back_off(Rate::from_mbit(50.0));
     let path = Path { delivery: Rate::from_mbit(10.0), ..path() };
@@ -117,7 +117,7 @@ fn a_probe_short_of_data_voids_its_round_and_keeps_the_rate_within_reach() {
 }
 
 #[test]
-fn a_back_off_forgets_how_confident_it_was_and_a_restart_only_the_round() {
+fn back_off_forgets_how_confident_it_was_and_restart_only_round() {
     let mut law = probing(Config::default());
     run(&mut law, 20, |plan| carried(plan, 1e5));
     let confident = law.stride;
@@ -149,7 +149,7 @@ fn proteus_is_vivace_with_other_parameters() {
 }
 
 #[test]
-fn a_decision_of_proteus_begins_at_the_better_probe_and_goes_on_without_probes_as_long_as_that_helps() {
+fn proteus_goes_on_without_probes_while_that_helps() {
     let config = Config { moves: 3, ..Config::default() };
     let clean = |plan: IntervalPlan| carried(plan, 1e5);
     // 5 % to the probe, and from there by the gradient of 0.609, or by all that the boundary lets through.
@@ -167,7 +167,7 @@ fn a_decision_of_proteus_begins_at_the_better_probe_and_goes_on_without_probes_a
     }
     assert!(rates[1] > rates[0] + 0.5 && rates[2] > rates[1] + 0.5, "{rates:?}");
     assert_eq!((rates[3].to_bits(), law.state()), (rates[2].to_bits(), "Probing"), "three are enough");
-    // What is worth less is taken back.
+    // A step of lower utility is taken back.
     run(&mut law, 2, clean);
     let before = law.rate().mbit();
     assert_eq!(run(&mut law, 1, |plan| carried(plan, 40.0)), Verdict::Realign("step did not help"));

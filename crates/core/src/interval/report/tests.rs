@@ -1,4 +1,4 @@
-//! What an interval says beyond its noise, and when it may say something at all.
+//! The conclusions from an interval that exceed its noise, and when there may be any.
 
 use super::*;
 use crate::utility::tests::report;
@@ -12,7 +12,7 @@ fn close_to(what: &str, value: f64, expected: f64) {
 }
 
 #[test]
-fn what_left_the_path_is_what_arrived_less_what_went_into_the_queue() {
+fn what_left_path_is_what_arrived_less_what_went_into_queue() {
     let seen = Report { rtt_gradient: Some(0.25), ..report(10.0, 0.2) };
     close_to("Mbit/s", seen.throughput().mbit(), 10.0 * 0.8 / 1.25);
     let noise = Report { rtt_gradient: Some(0.25), rtt_gradient_error: 0.13, ..report(10.0, 0.2) };

@@ -48,7 +48,7 @@ fn intervals_are_numbered_and_each_closes_at_its_time() {
 }
 
 #[test]
-fn an_interval_is_stretched_to_ten_packets_within_four_round_trips_unless_the_law_says_no() {
+fn an_interval_is_stretched_to_ten_packets_within_four_rtt() {
     for (mbit, is_stretched, expected) in [(10.0, true, 12), (1.0, true, 120), (0.1, true, 120), (1.0, false, 10)] {
         let plan = IntervalPlan { trial: Some(0), is_stretched, ..IntervalPlan::filler(Rate::from_mbit(mbit)) };
         let length = crate::monitor::Config::default().length(&plan, ms(10), Bytes::new(1500), ms(30));
@@ -107,7 +107,7 @@ fn volumes_in_flight_and_settled_add_up_to_what_was_sent() {
 }
 
 #[test]
-fn an_acknowledgement_says_when_its_packet_was_sent_and_the_slope_is_over_that_time() {
+fn the_slope_is_over_the_packets_times_of_sending() {
     let (mut monitor, rtt) = sent_ten();
     monitor.close_if_due(at(30), &rtt, None);
     for i in 0..10 {
@@ -131,7 +131,7 @@ fn the_time_without_data_counts_for_the_open_interval() {
 }
 
 #[test]
-fn packets_are_waited_for_a_quarter_of_an_rtt_at_most_and_less_with_each_interval_that_has_no_late_one() {
+fn the_wait_for_late_packets_shrinks_without_late_ones() {
     let (mut monitor, rtt) = sent_ten();
     monitor.close_if_due(at(30), &rtt, None);
     monitor.on_ack(at(40), 1);
@@ -153,7 +153,7 @@ fn packets_are_waited_for_a_quarter_of_an_rtt_at_most_and_less_with_each_interva
 }
 
 #[test]
-fn an_interval_tells_early_if_it_is_closed_and_judged_and_lost_something() {
+fn a_closed_interval_with_a_loss_tells_early() {
     for (trial, closed, lost, tells) in [
         (Some(0), true, true, true),
         (None, true, true, false),
@@ -194,7 +194,7 @@ fn what_is_lost_of_an_interval_that_was_given_up_is_lost_once() {
 }
 
 #[test]
-fn what_the_transport_forgot_of_no_interval_leaves_the_flight_once_it_is_overtaken_for_long() {
+fn forgotten_packets_leave_the_flight_once_overtaken() {
     let (mut monitor, rtt) = sent_ten();
     monitor.realign();
     (0..10).filter(|packet| *packet != 3 && *packet != 4).for_each(|packet| {
@@ -205,7 +205,7 @@ fn what_the_transport_forgot_of_no_interval_leaves_the_flight_once_it_is_overtak
         monitor.close_if_due(now, &rtt, None);
         assert_eq!(monitor.bytes_in_flight(), Bytes::new(left), "{now:?}");
     }
-    // What nothing overtook may be all that the path holds.
+    // Packets that nothing overtook may be all that the path holds.
     let (mut monitor, rtt) = sent_ten();
     monitor.realign();
     monitor.close_if_due(at(100_000), &rtt, None);
@@ -213,7 +213,7 @@ fn what_the_transport_forgot_of_no_interval_leaves_the_flight_once_it_is_overtak
 }
 
 #[test]
-fn a_packet_that_nobody_reports_on_is_no_evidence_and_the_rate_is_what_left() {
+fn an_unreported_packet_is_no_evidence() {
     let (mut monitor, rtt) = sent_ten();
     monitor.close_if_due(at(30), &rtt, None);
     monitor.discard_below(2);
@@ -226,7 +226,7 @@ fn a_packet_that_nobody_reports_on_is_no_evidence_and_the_rate_is_what_left() {
 }
 
 #[test]
-fn a_packet_that_was_acknowledged_before_it_was_sent_tells_its_marks_and_no_rtt() {
+fn an_ack_before_its_packet_tells_marks_and_no_rtt() {
     let (mut monitor, rtt) = sent_ten();
     monitor.close_if_due(at(30), &rtt, None);
     (0..10).for_each(|packet| {

@@ -29,7 +29,7 @@ fn popped(monitor: &mut Monitor, now: Timestamp) -> Report {
 }
 
 #[test]
-fn an_interval_is_reported_when_the_fate_of_its_last_packet_is_known() {
+fn interval_is_reported_when_fate_of_its_last_packet_is_known() {
     let (mut monitor, rtt) = sent_ten();
     assert!(!monitor.close_if_due(at(29), &rtt, None) && monitor.close_if_due(at(30), &rtt, None));
     for i in 0..9 {
@@ -43,7 +43,7 @@ fn an_interval_is_reported_when_the_fate_of_its_last_packet_is_known() {
 }
 
 #[test]
-fn an_interval_that_is_judged_has_time_for_ten_trains_however_short_the_path() {
+fn a_judged_interval_has_time_for_ten_trains() {
     let lasts = |trial| {
         let mut monitor = Monitor::new(Config::default());
         let plan = IntervalPlan { trial, ..IntervalPlan::filler(Rate::from_mbit(1000.0)) };
@@ -91,7 +91,7 @@ fn only_the_newest_packet_of_an_acknowledgement_gives_an_rtt() {
 }
 
 #[test]
-fn after_a_realignment_old_packets_are_judged_nowhere_and_still_leave_the_flight() {
+fn realigned_packets_are_not_judged_and_leave_the_flight() {
     let (mut monitor, rtt) = sent_ten();
     monitor.realign();
     monitor.open(
@@ -111,7 +111,7 @@ fn after_a_realignment_old_packets_are_judged_nowhere_and_still_leave_the_flight
 }
 
 #[test]
-fn a_packet_that_the_transport_forgot_says_nothing_at_the_deadline() {
+fn packet_that_transport_forgot_says_nothing_at_deadline() {
     let (mut monitor, rtt) = sent_ten();
     monitor.close_if_due(at(30), &rtt, None);
     (0..10).filter(|packet| *packet != 4).for_each(|packet| {
@@ -125,7 +125,7 @@ fn a_packet_that_the_transport_forgot_says_nothing_at_the_deadline() {
 }
 
 #[test]
-fn an_interval_whose_packets_were_all_discarded_is_told_of_as_void() {
+fn interval_whose_packets_were_all_discarded_is_told_of_as_void() {
     let (mut monitor, rtt) = sent_ten();
     monitor.close_if_due(at(30), &rtt, None);
     monitor.discard_below(10);
@@ -188,7 +188,7 @@ fn marks_count_for_the_newest_packet_s_interval_and_as_losses() {
 }
 
 #[test]
-fn discarded_packets_were_never_sent_as_far_as_the_interval_knows() {
+fn discarded_packets_were_never_sent_as_far_as_interval_knows() {
     let (mut monitor, rtt) = sent_ten();
     monitor.discard_below(4);
     monitor.close_if_due(at(30), &rtt, None);

@@ -38,7 +38,7 @@ fn loses(flow: &mut Flow, time: Duration, of_ten: u64) {
 }
 
 #[test]
-fn persistent_congestion_halves_the_rate_unless_a_silence_that_just_ended_did() {
+fn persistent_congestion_halves_unless_a_silence_did() {
     let mut flow = Flow::new();
     flow.sends_for(ms(200));
     let before = flow.pcc.law.rate();
@@ -58,7 +58,7 @@ fn persistent_congestion_halves_the_rate_unless_a_silence_that_just_ended_did() 
 }
 
 #[test]
-fn a_path_that_loses_more_than_the_utility_s_panic_level_is_sent_what_arrived() {
+fn above_the_panic_level_the_rate_is_what_arrived() {
     for (of_ten, panics) in [(0, false), (2, false), (6, true)] {
         let mut flow = Flow::new();
         flow.sends_for(ms(250));
@@ -115,7 +115,7 @@ fn a_utility_whose_panic_level_is_all_never_panics() {
 }
 
 #[test]
-fn a_trial_whose_packets_are_all_discarded_is_void_and_what_only_filled_time_is_not_missed() {
+fn a_trial_of_discarded_packets_is_void() {
     for is_trial in [true, false] {
         let mut flow = Flow::new();
         flow.sends_for(ms(200));
@@ -138,7 +138,7 @@ fn a_trial_whose_packets_are_all_discarded_is_void_and_what_only_filled_time_is_
 }
 
 #[test]
-fn an_interval_that_the_window_held_back_is_the_path_s_and_one_that_had_room_the_host_s() {
+fn the_window_s_limit_is_the_path_s_other_limits_the_host_s() {
     for (packets, by) in [(2_u32, LimitedBy::Host), (3, LimitedBy::Network)] {
         let mut flow = Flow::new();
         flow.pcc.on_packet_sent(flow.now, 0, PACKET);
@@ -180,7 +180,7 @@ fn the_first_answer_is_awaited_by_rfc_9002s_initial_window() {
 }
 
 #[test]
-fn after_a_long_pause_it_begins_at_no_more_than_four_initial_windows() {
+fn after_a_long_pause_four_initial_windows_are_the_most() {
     for (sent_for, mbit) in [(200, 25.6), (40, 0.0)] {
         let mut flow = Flow::new();
         flow.sends_for(ms(sent_for));
@@ -245,7 +245,7 @@ fn the_window_is_twice_the_path_its_scatter_and_ten_packets() {
 }
 
 #[test]
-fn while_starting_the_window_grows_by_half_more_than_what_the_path_answers_for() {
+fn the_window_of_starting_grows_with_what_is_answered() {
     let mut flow = Flow::new();
     assert_eq!(flow.pcc.congestion_window(), Bytes::new(12_000));
     (0..10).for_each(|packet| flow.pcc.on_packet_sent(flow.now, packet, PACKET));
@@ -261,7 +261,7 @@ fn while_starting_the_window_grows_by_half_more_than_what_the_path_answers_for()
 }
 
 #[test]
-fn the_timer_is_the_interval_s_end_then_the_silence_s_and_none_with_nothing_in_flight() {
+fn the_timer_is_the_interval_s_end_then_the_silence_s() {
     let mut flow = Flow::new();
     assert_eq!(flow.pcc.next_timer(), None);
     let sent = flow.now;
@@ -275,7 +275,7 @@ fn the_timer_is_the_interval_s_end_then_the_silence_s_and_none_with_nothing_in_f
 }
 
 #[test]
-fn what_is_lost_or_discarded_leaves_the_flight_and_a_train_holds_a_packet() {
+fn lost_and_discarded_packets_leave_the_flight() {
     let mut flow = Flow::new();
     (0..4).for_each(|packet| flow.pcc.on_packet_sent(flow.now, packet, PACKET));
     flow.pcc.on_loss(flow.now, 3);
@@ -299,7 +299,7 @@ fn marks_reach_the_report_of_their_interval() {
 }
 
 #[test]
-fn the_best_delivery_of_five_round_trips_is_remembered_for_five_more() {
+fn the_best_delivery_of_five_rtt_is_kept_for_five_more() {
     let mut delivery = DeliveryRate::default();
     let mut best = |at_ms: u64, mbit, rtt| {
         delivery.update(Timestamp::from_nanos(at_ms * 1_000_000), Rate::from_mbit(mbit), rtt);
@@ -343,7 +343,7 @@ fn a_pause_that_pacing_wants_is_nobody_s_limit() {
 }
 
 #[test]
-fn an_interval_lasts_until_the_next_packet_where_the_host_was_late_and_not_where_there_was_nothing_to_send() {
+fn a_late_host_s_interval_lasts_until_the_next_packet() {
     let lasted = [LimitedBy::Host, LimitedBy::Application].map(|by| {
         let (mut flow, lasted) = (Flow::new(), Arc::new(Lasted::default()));
         flow.pcc = Pcc::new(Config { observer: Some(lasted.clone()), ..Config::default() }, flow.now);
@@ -374,7 +374,7 @@ impl Observer for Known {
 }
 
 #[test]
-fn a_report_has_the_least_rtt_and_what_the_interval_before_it_achieved() {
+fn report_has_least_rtt_and_what_interval_before_it_achieved() {
     let (mut flow, known) = (Flow::new(), Arc::new(Known::default()));
     flow.pcc = Pcc::new(Config { observer: Some(known.clone()), ..Config::default() }, flow.now);
     flow.sends_for(ms(400));

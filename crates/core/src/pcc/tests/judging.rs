@@ -13,7 +13,7 @@ fn sends(pcc: &mut Pcc, mut now: Timestamp, packets: core::ops::Range<u64>) -> T
 }
 
 #[test]
-fn a_start_is_over_once_what_is_outstanding_can_change_nothing_and_not_before() {
+fn a_start_ends_once_no_outstanding_result_matters() {
     // The first interval has 20 to 28 packets. Losses in a row say no more than one, so every other packet is lost.
     for (known, is_over) in [(2, false), (18, true)] {
         let (mut pcc, now) = first_sample("allegro");
@@ -26,7 +26,7 @@ fn a_start_is_over_once_what_is_outstanding_can_change_nothing_and_not_before() 
 }
 
 #[test]
-fn no_law_is_sent_by_more_than_the_limit_nor_by_less_than_the_floor() {
+fn no_law_is_sent_by_more_than_limit_nor_by_less_than_floor() {
     for law in ["ascent", "allegro", "allegro,paper", "vivace", "vivace,proteus"] {
         let max = Rate::from_mbit(5.0);
         let mut flow = Flow::new();
@@ -63,7 +63,7 @@ fn reporting(law: &str) -> (Flow, Arc<Reports>) {
 }
 
 #[test]
-fn an_acknowledgement_tells_its_rtt_and_its_marks_whether_its_losses_come_before_its_end_or_after_it() {
+fn losses_may_come_before_or_after_the_end_of_an_ack() {
     for loss_first in [true, false] {
         let (mut flow, reports) = reporting("allegro");
         flow.sends_for(RTT + ms(1));
@@ -97,7 +97,7 @@ fn an_acknowledgement_tells_its_rtt_and_its_marks_whether_its_losses_come_before
 }
 
 #[test]
-fn a_clock_that_was_an_hour_ahead_for_a_moment_does_not_keep_the_sender_waiting() {
+fn a_clock_once_an_hour_ahead_keeps_no_sender_waiting() {
     let hour = Duration::from_secs(3600);
     let (mut flow, reports) = reporting("ascent");
     flow.sends_for(ms(300));
@@ -115,11 +115,11 @@ fn a_clock_that_was_an_hour_ahead_for_a_moment_does_not_keep_the_sender_waiting(
 }
 
 #[test]
-fn a_train_that_left_on_time_leaves_no_pause_that_the_application_made() {
+fn a_punctual_train_makes_no_pause_of_the_application() {
     let (mut flow, reports) = reporting("allegro");
     flow.sends_for(ms(400));
     reports.0.lock().unwrap().clear();
-    // What may leave at once does, and then there is nothing more until it is time for the next.
+    // A whole quantum leaves at once, and then nothing until the next is due.
     let max = Rate::from_mbit(200.0);
     flow.pcc.config.max_rate = Some(max);
     for _ in 0..20_000 {

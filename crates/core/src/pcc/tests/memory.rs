@@ -1,4 +1,4 @@
-//! What is learnt of a path for the next connection, and where that one begins.
+//! Knowledge of a path for the next connection, and where that one begins.
 
 use super::*;
 use crate::path_memory::PathMemory;

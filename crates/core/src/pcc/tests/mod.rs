@@ -101,14 +101,14 @@ impl Flow {
 }
 
 #[test]
-fn the_first_rtt_sample_sets_the_rate_to_ten_packets_in_half_a_round() {
+fn first_rtt_sample_sets_rate_to_ten_packets_in_half_round() {
     let mut flow = Flow::new();
     assert!((flow.pcc.rate().mbit() - 0.96).abs() < 1e-9, "ten packets in the assumed 100 ms");
     flow.sends_for(ms(31)).tells("first RTT sample, Starting at 6.40 Mbit/s");
 }
 
 #[test]
-fn a_handshake_that_took_long_does_not_slow_the_start_on_a_short_path() {
+fn handshake_that_took_long_does_not_slow_start_on_short_path() {
     let mut flow = Flow::new();
     let mut exchange = |sent: Timestamp, took: Duration| {
         let packet = flow.next;
@@ -127,7 +127,7 @@ fn a_handshake_that_took_long_does_not_slow_the_start_on_a_short_path() {
 }
 
 #[test]
-fn on_a_path_shorter_than_the_time_between_trains_the_rate_doubles_all_the_same() {
+fn the_rate_doubles_on_paths_shorter_than_a_train() {
     let mut pcc = Pcc::new(Config::default(), Timestamp::ZERO);
     let (mut now, mut packet) = (Timestamp::ZERO, 0);
     // Each train is acknowledged before the next one leaves; at times the host stops for a few milliseconds, and
@@ -156,7 +156,7 @@ fn the_rate_doubles_once_a_round() {
 }
 
 #[test]
-fn a_silent_path_is_sent_two_packets_a_round_within_two_seconds_and_then_probed_anew() {
+fn a_silent_path_gets_two_packets_a_round() {
     let mut flow = Flow::new();
     flow.sends_for(ms(200));
     let before = flow.pcc.rate();
@@ -204,7 +204,7 @@ fn a_short_pause_keeps_the_rate_and_a_long_one_starts_again() {
 }
 
 #[test]
-fn an_application_that_pauses_in_each_interval_does_not_make_the_rate_grow() {
+fn a_pausing_application_does_not_make_the_rate_grow() {
     let mut flow = Flow::new();
     flow.sends_for(ms(200));
     for _ in 0..200 {
@@ -223,7 +223,7 @@ fn an_application_that_pauses_in_each_interval_does_not_make_the_rate_grow() {
 }
 
 #[test]
-fn where_the_utility_is_not_defined_nothing_is_decided_and_the_trace_says_so() {
+fn an_undefined_utility_decides_nothing_and_is_traced() {
     // Not defined from 20 Mbit/s on: the rate stays near it, and the law never hears of NaN.
     let utility = "let panic_loss = 1; if(x < 20Mbit, x, x/(0*x))".parse::<crate::utility::Expression>();
     let mut flow = Flow::new();

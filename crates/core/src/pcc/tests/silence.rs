@@ -15,7 +15,7 @@ pub(super) fn silent() -> (Flow, Rate) {
 }
 
 #[test]
-fn an_answer_to_what_was_sent_before_the_silence_was_noticed_restores_the_rate() {
+fn a_late_answer_ends_the_silence_and_restores_the_rate() {
     let (mut flow, before) = silent();
     let (_, oldest) = flow.awaited.pop_front().unwrap();
     flow.pcc.on_ack(flow.now, oldest);
@@ -30,7 +30,7 @@ fn due(flow: &Flow, silence: Duration) -> u64 {
 }
 
 #[test]
-fn however_long_a_silence_is_its_halvings_are_those_that_were_due_and_the_next_one_is_soon() {
+fn a_long_silence_halves_as_often_as_was_due() {
     for looks in [1, 7, 400] {
         let (mut flow, _) = silent();
         let began = flow.pcc.stall.progress;
@@ -47,7 +47,7 @@ fn however_long_a_silence_is_its_halvings_are_those_that_were_due_and_the_next_o
 }
 
 #[test]
-fn a_silent_path_is_knocked_at_for_ten_seconds_and_then_left_to_the_transport_s_probes() {
+fn a_silent_path_is_probed_for_ten_seconds() {
     let (mut flow, _) = silent();
     flow.answers = false;
     let mut sent_within = |time: u64| {
@@ -69,7 +69,7 @@ fn flow_pto(flow: &Flow) -> f64 {
 }
 
 #[test]
-fn a_transport_without_a_timer_leaves_a_silence_to_the_next_packet() {
+fn transport_without_timer_leaves_silence_to_next_packet() {
     let mut flow = Flow::new();
     flow.sends_for(ms(200));
     let before = flow.pcc.law.rate();
@@ -108,7 +108,7 @@ fn trials_wait_until_the_path_answers() {
 }
 
 #[test]
-fn a_path_that_returns_is_begun_at_a_quarter_of_its_rate_unless_it_was_away_for_ten_seconds() {
+fn a_returning_path_begins_at_a_quarter_of_its_rate() {
     for (silence, reason, quarter) in [(9_990, "path returned,", true), (10_010, "path returned after long,", false)] {
         let (mut flow, before) = silent();
         let end = flow.pcc.stall.progress + ms(silence);
@@ -125,7 +125,7 @@ fn a_path_that_returns_is_begun_at_a_quarter_of_its_rate_unless_it_was_away_for_
 }
 
 #[test]
-fn a_hiccup_while_the_path_s_rate_is_looked_for_does_not_end_that() {
+fn hiccup_while_path_s_rate_is_looked_for_does_not_end_that() {
     let mut flow = Flow::new();
     flow.sends_for(ms(80));
     assert!(flow.pcc.law.is_starting());
@@ -142,7 +142,7 @@ fn a_hiccup_while_the_path_s_rate_is_looked_for_does_not_end_that() {
 }
 
 #[test]
-fn a_silence_lasts_while_the_transport_takes_all_for_lost_and_asks_again_and_is_nobody_s_after_long_idle() {
+fn a_silence_lasts_while_the_transport_probes() {
     for (idle, begins) in [(false, "path returned"), (true, "long idle")] {
         let (mut flow, before) = silent();
         let noticed = flow.pcc.stall.progress;

@@ -1,4 +1,4 @@
-//! What a sender strives for is changed while it sends.
+//! A sender's utility is changed while it sends.
 
 use super::*;
 use crate::utility::parse;
@@ -28,7 +28,7 @@ fn a_sender_follows_what_is_wanted_of_it_now() {
 }
 
 #[test]
-fn a_new_law_begins_at_the_rate_that_was_found_and_does_not_start_again() {
+fn a_new_law_begins_at_the_rate_that_was_found() {
     for law in crate::control::Law::NAMES {
         let mut flow = Flow::new();
         steer(&mut flow, "rate-limiter,limit=8Mbit,t=0.5", None);
@@ -42,7 +42,7 @@ fn a_new_law_begins_at_the_rate_that_was_found_and_does_not_start_again() {
 }
 
 #[test]
-fn a_sender_that_is_still_starting_goes_on_starting_by_the_new_law() {
+fn sender_that_is_still_starting_goes_on_starting_by_new_law() {
     let mut flow = Flow::new();
     flow.sends_for(ms(100));
     let before = flow.pcc.law.rate();

@@ -1,4 +1,4 @@
-//! What the first packets tell, by law, and what is sent on their word.
+//! Trains of the first packets, by law, and the packets that leave because of them.
 
 use super::*;
 use crate::control::Law;
@@ -42,7 +42,7 @@ fn told(each: Duration) -> Pcc {
 }
 
 #[test]
-fn once_trains_have_told_of_more_the_window_is_the_path_s_though_it_answered_for_little() {
+fn trains_open_the_window_to_the_path_s_capacity() {
     // Begun at 6.4 Mbit/s: 9.6 are more, 4.8 are not.
     for (each, mbit, is_wide) in [(ms(1), 9.6, true), (ms(2), 4.8, false)] {
         let pcc = told(each);
@@ -54,7 +54,7 @@ fn once_trains_have_told_of_more_the_window_is_the_path_s_though_it_answered_for
 }
 
 #[test]
-fn bursts_are_left_out_where_the_law_asks_for_it_from_the_first_packet_on_or_from_when_it_takes_over() {
+fn bursts_are_left_out_if_the_law_asks() {
     let ratio = |pcc: &Pcc| format!("{:?}", pcc.monitor).contains("ratio: 50.0");
     let (mut pcc, now) = first_sample("vivace,proteus");
     assert!(ratio(&pcc));

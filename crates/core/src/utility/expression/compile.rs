@@ -13,11 +13,11 @@ use core::ops::Range;
 /// The name whose value is not part of the formula, and what it is where nobody says.
 const PANIC_LOSS: (&str, f64) = ("panic_loss", 0.5);
 
-/// What a part of the text is.
+/// The kind of a part of the text.
 #[derive(Clone, Copy, Debug)]
 enum Type {
     Number(Unit),
-    /// What a comparison gives.
+    /// The result of a comparison.
     Truth,
 }
 
@@ -29,7 +29,7 @@ struct Part {
     constant: Option<f64>,
 }
 
-/// What a name of one's own stands for.
+/// The value of a user's name.
 struct Named {
     name: String,
     part: Part,
@@ -219,7 +219,7 @@ impl Compiler {
     }
 }
 
-/// What it gives, if it can be applied to these.
+/// The kind of its result, if it can be applied to these.
 fn type_of(operator: Operator, operands: &[Tree], parts: &[Part]) -> Result<Type, Problem> {
     use Operator as O;
     let number = |nth: usize| match parts[nth].of {
@@ -258,7 +258,7 @@ fn type_of(operator: Operator, operands: &[Tree], parts: &[Part]) -> Result<Type
             }
         }
         O::Sqrt => number(0)?.to_the(0.5),
-        // Of a rate or a time too: another unit would only add a constant.
+        // The logarithm of a rate or a time is allowed: another unit would only add a constant.
         O::Log => number(0).map(|_| Unit::NONE)?,
         O::Exp | O::Sigmoid => without_unit(0).map(|()| Unit::NONE)?,
         O::Less | O::AtMost | O::Greater | O::AtLeast => {

@@ -35,7 +35,7 @@ impl Function {
         ALL.into_iter().find(|(known, _)| *known == name).map(|(_, function)| function)
     }
 
-    /// What to say of a function that does not exist.
+    /// The message for a function that does not exist.
     pub(super) fn unknown(name: &str, at: Range<usize>) -> Problem {
         let names = ALL.map(|(name, _)| name);
         let meant = did_you_mean(name, &names);

@@ -7,7 +7,7 @@ use crate::utility::ParseUtilityError;
 use core::fmt;
 use core::str::FromStr;
 
-/// What a listing begins with. The number changes with the meaning of any word.
+/// The beginning of a listing. The number changes with the meaning of any word.
 const VERSION: &str = "pcc-utility/1";
 /// A listing is no longer: each word of the largest program has at most 25 letters.
 const LONGEST: usize = 16 << 10;

@@ -53,7 +53,7 @@ impl Expression {
         syntax::parse(text).map_or_else(|_| Vec::new(), |tree| compile::constants(&tree))
     }
 
-    /// What it became.
+    /// The compiled program.
     pub const fn program(&self) -> &Program {
         &self.program
     }

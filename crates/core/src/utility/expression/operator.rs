@@ -108,7 +108,7 @@ impl Operator {
         }
     }
 
-    /// How many numbers it takes.
+    /// The number of its operands.
     pub const fn operands(self) -> usize {
         match self {
             Self::Negate | Self::Abs | Self::Exp | Self::Log | Self::Sqrt | Self::Sigmoid | Self::Not | Self::Known => {
@@ -119,7 +119,7 @@ impl Operator {
         }
     }
 
-    /// What it gives. Operands that it does not take are ignored.
+    /// Its result. Operands that it does not take are ignored.
     pub fn apply(self, a: f64, b: f64, c: f64) -> f64 {
         // A comparison with what is not defined would say no, and so would min and max ignore it.
         let unknown = a.is_nan() || (self.operands() > 1 && b.is_nan());

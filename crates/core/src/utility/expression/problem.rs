@@ -1,7 +1,7 @@
 use crate::utility::ParseUtilityError;
 use core::ops::Range;
 
-/// What is wrong with a text, and where.
+/// The fault of a text, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     /// In bytes.
@@ -9,10 +9,10 @@ pub(super) struct Problem {
     pub(super) what: String,
 }
 
-/// Of a line that is longer, only so many letters on each side of the spot are shown.
+/// Letters of a longer line that are shown on each side of the spot.
 const SHOWN: usize = 60;
 
-/// What was written, in quotation marks, and no more of it than a message can bear.
+/// The written text, in quotation marks, and no more of it than a message can bear.
 pub(super) fn quoted(written: &str) -> String {
     const LONGEST: usize = 40;
     let short: String = written.chars().take(LONGEST).map(printable).collect();

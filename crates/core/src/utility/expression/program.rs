@@ -23,8 +23,8 @@ pub enum Op {
     Apply(Operator),
 }
 
-/// A utility as a stack machine: at most [`MOST_OPS`] steps, one after the other, without branches, on a stack of at most
-/// [`MOST_DEPTH`] values and [`MOST_SLOTS`] slots. What it leaves on the stack is the utility.
+/// A utility as a stack machine: at most [`MOST_OPS`] steps, one after the other, without branches, on a stack of at
+/// most [`MOST_DEPTH`] values and [`MOST_SLOTS`] slots. The value that remains on the stack is the utility.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     ops: Vec<Op>,
@@ -83,8 +83,8 @@ impl Program {
         self.panic_loss
     }
 
-    /// What it makes of these measurements; NaN for one says that it is not known, NaN as the result that the utility is
-    /// not defined. Allocates nothing.
+    /// The utility of these measurements. A measurement of NaN is not known; a result of NaN is not defined. Allocates
+    /// nothing.
     pub fn run(&self, measure: impl Fn(Variable) -> f64) -> f64 {
         let (mut stack, mut slots) = (Stack { values: [f64::NAN; MOST_DEPTH], held: 0 }, [f64::NAN; MOST_SLOTS]);
         for op in &self.ops {
@@ -116,7 +116,7 @@ impl Program {
 }
 
 impl Op {
-    /// How many values it takes from the stack, and how many it puts there.
+    /// The number of values that it takes from the stack, and that it puts there.
     const fn effect(self) -> (usize, usize) {
         match self {
             Self::Push(_) | Self::Load(_) | Self::Get(_) => (0, 1),
@@ -126,7 +126,7 @@ impl Op {
     }
 }
 
-/// What [`Program::new`] allowed never leaves its bounds; anything else would find and leave NaN.
+/// A program that [`Program::new`] allowed never leaves its bounds; any other would find and leave NaN.
 struct Stack {
     values: [f64; MOST_DEPTH],
     held: usize,

@@ -18,7 +18,7 @@ use winnow::token::{any, one_of, take_while};
 type Input<'a> = Stateful<LocatingSlice<&'a str>, Budget>;
 type Parsed<T> = ModalResult<T, Problem>;
 
-/// What a text has used of what it may.
+/// A text's use of its bounds.
 #[derive(Clone, Debug, Default)]
 struct Budget {
     /// Numbers, names and signs: each is at least one operation.
@@ -59,7 +59,7 @@ impl ParserError<Input<'_>> for Problem {
     }
 }
 
-/// What stands here is not what should.
+/// Something else stands here than expected.
 fn expected(input: &Input<'_>, wanted: &str) -> Problem {
     let rest: &str = input.input.as_ref();
     let length = match rest.chars().next() {

@@ -2,7 +2,7 @@ use super::operator::Operator;
 use crate::utility::quantity::Kind;
 use core::ops::Range;
 
-/// What a text says, with the place of each part in it.
+/// A text as a tree, with the place of each part.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub(super) at: Range<usize>,
@@ -34,7 +34,7 @@ pub(super) struct Script {
 #[derive(Clone, Debug)]
 pub(super) struct Definition {
     pub(super) name: String,
-    /// Of the name.
+    /// The place of the name.
     pub(super) at: Range<usize>,
     pub(super) value: Tree,
 }

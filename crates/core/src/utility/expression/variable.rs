@@ -1,4 +1,4 @@
-//! What an expression may know of an interval.
+//! The measurements of an interval that an expression may use.
 
 use super::unit::Unit;
 use crate::interval::Report;

@@ -84,7 +84,7 @@ fn ms(millis: u64) -> Timestamp {
 }
 
 #[test]
-fn a_host_that_is_late_each_time_keeps_its_rate_or_most_of_what_noq_alone_would_lose() {
+fn a_host_that_is_always_late_keeps_its_rate() {
     for (mbit, millis, alone, least) in [
         (0.5, 0, 1.0, 0.95),
         (100.0, 0, 1.0, 0.95),
@@ -153,7 +153,7 @@ fn time_lost_to_a_full_window_is_not_the_host_s() {
 }
 
 #[test]
-fn a_long_stop_is_the_hosts_fault_from_when_it_cannot_be_made_good_for() {
+fn a_stop_too_long_to_make_good_is_the_host_s_limit() {
     let mut noq = Noq::at(100.0);
     noq.sends_what_it_may(ms(0));
     noq.asks(ms(200));

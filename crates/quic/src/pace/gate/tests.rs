@@ -64,7 +64,7 @@ fn it_closes_behind_a_packet_until_the_next_is_due() {
 }
 
 #[test]
-fn a_packet_due_within_microseconds_leaves_now_and_the_next_is_not_early() {
+fn a_packet_due_within_microseconds_leaves_now() {
     let mut used = Turned::used();
     assert_eq!(used.asked(93), Ok(()));
     used.sends(93);
@@ -101,7 +101,7 @@ fn a_packet_that_came_late_is_not_caught_up_on() {
 }
 
 #[test]
-fn only_a_packet_that_came_late_was_given_late_by_the_application() {
+fn only_packet_that_came_late_was_given_late_by_application() {
     let limited = |used: &Turned, at| {
         let leaving = used.gate.leaving_in(used.turn, us(at));
         used.gate.limited(leaving, pace().rate).map(|(since, by)| (micros(since), by))
@@ -127,7 +127,7 @@ fn time_lost_to_a_full_window_is_not_the_host_s() {
 }
 
 #[test]
-fn what_is_owed_survives_a_full_window_and_the_wait_for_it_is_not_added() {
+fn a_debt_survives_a_full_window_without_the_wait_for_it() {
     let due_after = |full: bool| {
         let mut used = Turned::used();
         assert_eq!(used.next_turn().asked(1), Err(96));
@@ -226,7 +226,7 @@ fn what_is_owed_survives_from_packet_to_packet_of_a_turn() {
 }
 
 #[test]
-fn only_time_beyond_what_is_made_good_counts_as_lost_by_the_host() {
+fn only_time_beyond_what_is_made_good_counts_as_lost_by_host() {
     let mut used = Turned::used();
     assert!(used.asked(10).is_err());
     assert_eq!(used.next_turn().asked(5_097), Ok(()));

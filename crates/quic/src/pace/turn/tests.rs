@@ -27,7 +27,7 @@ async fn a_turn_that_panics_is_over_too() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn time_stands_still_in_a_turn_until_something_is_sent_or_received() {
+async fn time_stands_still_in_a_turn_until_io() {
     const WORK: Duration = Duration::from_millis(2);
     turns(async {
         let began = now();
@@ -40,7 +40,7 @@ async fn time_stands_still_in_a_turn_until_something_is_sent_or_received() {
 }
 
 #[tokio::test]
-async fn each_turn_asks_for_the_time_anew_and_outside_turns_it_is_always_now() {
+async fn each_turn_reads_the_clock_anew() {
     const WORK: Duration = Duration::from_millis(2);
     let mut earlier = None;
     turns(poll_fn(move |cx| match earlier {

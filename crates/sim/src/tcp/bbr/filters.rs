@@ -1,4 +1,4 @@
-//! What BBR remembers of the last rounds: the highest rate, and how many more acknowledgements than expected came at once.
+//! BBR's memory of the last rounds: the highest rate, and the surplus of acknowledgements that came at once.
 
 use super::super::control::Acked;
 use pcc::units::Timestamp;

@@ -146,7 +146,7 @@ fn a_single_loss_does_not_end_starting() {
 }
 
 #[test]
-fn a_second_result_of_the_same_rate_does_not_end_starting_however_bad() {
+fn second_result_of_same_rate_does_not_end_starting_however_bad() {
     let with = |report: Report, loss: f64, limited_by: LimitedBy| Report {
         lost: Bytes::new((report.sent.get() as f64 * loss) as u64),
         packets_lost: (f64::from(report.packets) * loss) as u32,
@@ -162,7 +162,7 @@ fn a_second_result_of_the_same_rate_does_not_end_starting_however_bad() {
 }
 
 #[test]
-fn an_acknowledgement_that_a_host_held_back_does_not_end_starting_but_a_queue_does() {
+fn a_held_ack_does_not_end_starting_but_a_queue_does() {
     let delivered_a_tenth = |queued: Duration| {
         move |report: Report| Report {
             delivery_rate: Some(report.achieved * 0.1),
@@ -190,7 +190,7 @@ fn starting_waits_while_the_application_has_no_data() {
 }
 
 #[test]
-fn a_late_result_is_waited_for_at_no_more_than_a_limited_application_uses() {
+fn a_late_result_is_awaited_at_the_application_s_rate() {
     let mut flow = Flow::starting_at(4.0, 100.0);
     flow.steps(4).is("Starting", 32.0, 32.0);
     let path = Path { delivery: Rate::from_mbit(5.0), ..flow.path() };
@@ -202,7 +202,7 @@ fn a_late_result_is_waited_for_at_no_more_than_a_limited_application_uses() {
 }
 
 #[test]
-fn loss_that_a_lower_rate_did_not_have_ends_starting_whatever_the_host_does() {
+fn new_loss_ends_starting_on_any_host() {
     let busy = |loss: f64| {
         move |report: Report| Report {
             achieved: report.achieved * 0.6,
@@ -220,7 +220,7 @@ fn loss_that_a_lower_rate_did_not_have_ends_starting_whatever_the_host_does() {
 }
 
 #[test]
-fn a_host_that_nearly_made_a_doubling_tries_the_next_and_one_that_did_not_waits() {
+fn a_host_that_nearly_doubled_tries_the_next_doubling() {
     let reached = |share: f64| {
         move |report: Report| Report { achieved: report.achieved * share, limited_by: LimitedBy::Host, ..report }
     };
@@ -242,7 +242,7 @@ fn a_utility_that_falls_ends_starting_though_nothing_is_lost() {
 }
 
 #[test]
-fn a_sender_far_below_the_path_doubles_again_and_one_whose_gain_others_share_does_not() {
+fn a_sender_far_below_the_path_doubles_again() {
     let mut lone = Flow::started_at(10.0, 1000.0);
     lone.steps(4);
     for _ in 0..20 {
@@ -308,7 +308,7 @@ fn a_trial_short_of_data_is_repeated_at_the_same_rate() {
 }
 
 #[test]
-fn adjusting_steps_grow_and_a_failed_one_goes_back_to_the_rate_before_it() {
+fn adjusting_steps_grow_and_a_failed_one_goes_back() {
     let mut flow = Flow::at(50.0, 60.0);
     flow.steps(4).is("Rate Adjusting", 51.5, 51.6); // 50 · 1.01 · 1.02
     flow.step().is("Rate Adjusting", 53.5, 53.6); // · 1.04
@@ -318,7 +318,7 @@ fn adjusting_steps_grow_and_a_failed_one_goes_back_to_the_rate_before_it() {
 }
 
 #[test]
-fn who_learns_that_more_brings_nothing_climbs_slowly_and_yields_fast() {
+fn a_useless_climb_becomes_slow_and_yields_fast() {
     let mut flow = Flow::at(90.0, 60.0);
     for _ in 0..30 {
         flow.law.rate = Rate::from_mbit(90.0);
@@ -337,7 +337,7 @@ fn who_learns_that_more_brings_nothing_climbs_slowly_and_yields_fast() {
 }
 
 #[test]
-fn heavy_random_loss_sends_the_rate_down_however_noisy_the_trials() {
+fn heavy_random_loss_sends_rate_down_however_noisy_trials() {
     let mut flow = Flow::at(50.0, 1000.0);
     flow.law.decide(0.05);
     let mut noise = Rng::new(3);

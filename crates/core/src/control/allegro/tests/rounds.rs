@@ -26,7 +26,7 @@ fn rounds_that_tell_nothing_probe_farther_up_to_five_percent() {
 }
 
 #[test]
-fn a_probe_is_at_least_a_packet_of_its_interval_and_at_most_a_quarter() {
+fn probe_is_at_least_packet_of_its_interval_and_at_most_quarter() {
     for (mbit, percent) in [(0.6, 100.0 / 7.5), (0.2, 25.0)] {
         let mut flow = Flow::at(mbit, 100.0);
         let probed = probe(&mut flow); // an interval is 4 RTT here: 120 ms
@@ -63,7 +63,7 @@ fn both_pairs_must_agree() {
 }
 
 #[test]
-fn the_queue_that_starting_built_drains_in_a_round_trip_at_half_the_rate_or_more() {
+fn the_queue_of_starting_drains_in_a_round_trip() {
     for (queue_ms, share) in [(0, 1.0), (10, 0.75), (38, 0.5)] {
         let mut flow = Flow::starting_at(1.0, 100.0);
         let path = Path { rtt: Duration::from_millis(40), queue: Duration::from_millis(queue_ms), ..flow.path() };
@@ -80,7 +80,7 @@ fn the_queue_that_starting_built_drains_in_a_round_trip_at_half_the_rate_or_more
 }
 
 #[test]
-fn a_step_up_must_bring_a_quarter_of_what_it_would_be_worth_if_all_of_it_arrived() {
+fn a_step_up_must_bring_a_quarter_of_its_full_gain() {
     let (low, high) = (50.0, 55.0);
     let reports = |lost_low: u32, lost_high: u32| {
         let seen =
@@ -111,7 +111,7 @@ fn a_step_up_must_bring_a_quarter_of_what_it_would_be_worth_if_all_of_it_arrived
 }
 
 #[test]
-fn losses_that_chance_explains_are_equal_where_the_utility_is_negative() {
+fn chance_losses_are_equal_where_the_utility_is_negative() {
     let lost = |packets, packets_lost| Report { packets, packets_lost, ..crate::utility::tests::report(50.0, 0.0) };
     // Worth more the more is lost, so that a rate computed wrongly shows.
     let negative = |report: &Report| report.loss() - 0.5;
@@ -134,7 +134,7 @@ fn losses_that_chance_explains_are_equal_where_the_utility_is_negative() {
 }
 
 #[test]
-fn two_intervals_at_the_same_rate_are_one_of_their_sums_and_means() {
+fn two_intervals_at_same_rate_are_one_of_their_sums_and_means() {
     let ms = Duration::from_millis;
     let a = Report {
         rtt: Some(ms(30)),
@@ -163,7 +163,7 @@ fn two_intervals_at_the_same_rate_are_one_of_their_sums_and_means() {
 }
 
 #[test]
-fn elasticity_is_a_ratio_of_shares_and_constant_loss_is_no_part_of_it() {
+fn constant_loss_is_no_part_of_the_elasticity() {
     let mut flow = Flow::at(50.0, 1000.0);
     let fifth_lost = |mbit: f64| crate::utility::tests::report(mbit, 0.2);
     for _ in 0..100 {
@@ -173,7 +173,7 @@ fn elasticity_is_a_ratio_of_shares_and_constant_loss_is_no_part_of_it() {
 }
 
 #[test]
-fn a_run_of_steps_that_added_half_and_delivered_three_quarters_of_that_is_far_below() {
+fn steps_that_delivered_three_quarters_are_far_below() {
     let began = Origin { achieved: Rate::from_mbit(10.0), delivered: Rate::from_mbit(10.0) };
     for (mbit, loss, far) in [(15.0, 0.0, true), (14.9, 0.0, false), (15.0, 0.08, true), (15.0, 0.1, false)] {
         let report = crate::utility::tests::report(mbit, loss);
@@ -182,7 +182,7 @@ fn a_run_of_steps_that_added_half_and_delivered_three_quarters_of_that_is_far_be
 }
 
 #[test]
-fn a_restart_forgets_the_round_and_keeps_the_rate_and_a_back_off_lowers_it() {
+fn restart_forgets_round_and_keeps_rate_and_back_off_lowers_it() {
     let mut flow = Flow::at(50.0, 100.0);
     let trials = |flow: &mut Flow<Allegro>| (0..5).filter(|_| flow.next().trial.is_some()).count();
     flow.next();
@@ -205,7 +205,7 @@ fn only_starting_ends_before_all_is_known() {
 }
 
 #[test]
-fn a_rate_that_the_host_does_not_reach_stays_within_reach_of_what_was_delivered() {
+fn an_unreached_rate_stays_near_the_delivered_one() {
     for (limited_by, mbit) in [(LimitedBy::Host, 19.0), (LimitedBy::Network, 50.0)] {
         let mut flow = Flow::started_at(50.0, 100.0);
         let path = Path { delivery: Rate::from_mbit(10.0), ..flow.path() };
@@ -222,7 +222,7 @@ fn published(capacity: f64) -> Flow<Allegro> {
 }
 
 #[test]
-fn the_paper_s_steps_grow_by_a_hundredth_each_and_a_failed_one_goes_back() {
+fn the_paper_s_steps_grow_and_a_failed_one_goes_back() {
     let mut flow = published(60.0);
     flow.steps(4).is("Rate Adjusting", 51.00, 51.01); // 50 · 1.01 · 1.01
     flow.step().is("Rate Adjusting", 52.02, 52.03); // · 1.02
@@ -233,7 +233,7 @@ fn the_paper_s_steps_grow_by_a_hundredth_each_and_a_failed_one_goes_back() {
 }
 
 #[test]
-fn the_paper_s_pairs_come_in_any_order_and_its_steps_never_go_back_to_doubling() {
+fn the_paper_s_steps_never_go_back_to_doubling() {
     let mut orders = std::collections::BTreeSet::new();
     let mut flow = published(1000.0);
     for _ in 0..64 {
@@ -253,7 +253,7 @@ fn the_paper_s_pairs_come_in_any_order_and_its_steps_never_go_back_to_doubling()
 }
 
 #[test]
-fn to_the_paper_no_loss_is_chance_and_equal_worth_decides_nothing() {
+fn to_paper_no_loss_is_chance_and_equal_worth_decides_nothing() {
     let seen = |mbit: f64, packets_lost| Report {
         packets_lost,
         lost: Bytes::new(1000 * u64::from(packets_lost)),
@@ -274,7 +274,7 @@ fn the_paper_s_parameters_are_the_paper_s() {
 }
 
 #[test]
-fn two_intervals_as_one_have_the_marks_of_both_and_the_least_rtt_of_either() {
+fn joined_intervals_add_marks_and_take_the_least_rtt() {
     let one = |marked, least_ms| Report {
         packets_marked: marked,
         rtt_least: Some(Duration::from_millis(least_ms)),
@@ -295,7 +295,7 @@ fn a_mark_is_not_counted_as_a_loss_beside_itself() {
 }
 
 #[test]
-fn two_equal_intervals_are_worth_as_one_what_each_is_by_every_utility() {
+fn joined_equal_intervals_have_the_utility_of_each() {
     let ms = Duration::from_millis;
     let one = Report {
         rtt: Some(ms(31)),
