@@ -6,7 +6,7 @@ use bytes::Bytes;
 use core::future::poll_fn;
 use core::time::Duration;
 use h3::error::Code;
-use h3::quic::{Connection as _, RecvStream as _};
+use h3::quic::{self, RecvStream as _};
 use http::Request;
 use loopback::{PATIENCE, Paced, Pair, pair};
 use noq::{Connection, ConnectionError, SendStream};
@@ -102,7 +102,8 @@ async fn pieces_of(frame: &'static [u8]) -> Vec<usize> {
         stream.stopped().await.unwrap();
     });
     let mut server = http3::Connection::new(server);
-    let mut stream: http3::BidiStream<Bytes> = poll_fn(|cx| server.poll_accept_bidi(cx)).await.unwrap();
+    let accept = |cx: &mut _| quic::Connection::<Bytes>::poll_accept_bidi(&mut server, cx);
+    let mut stream = poll_fn(accept).await.unwrap();
     let mut pieces = Vec::new();
     while let Some(piece) = poll_fn(|cx| stream.poll_data(cx)).await.unwrap() {
         pieces.push(piece.len());
