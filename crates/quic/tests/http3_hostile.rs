@@ -102,8 +102,8 @@ async fn pieces_of(frame: &'static [u8]) -> Vec<usize> {
         stream.stopped().await.unwrap();
     });
     let mut server = http3::Connection::new(server);
-    let accept = |cx: &mut _| quic::Connection::<Bytes>::poll_accept_bidi(&mut server, cx);
-    let mut stream = poll_fn(accept).await.unwrap();
+    let accepted = poll_fn(|cx| quic::Connection::<Bytes>::poll_accept_bidi(&mut server, cx)).await;
+    let mut stream = accepted.unwrap();
     let mut pieces = Vec::new();
     while let Some(piece) = poll_fn(|cx| stream.poll_data(cx)).await.unwrap() {
         pieces.push(piece.len());
