@@ -17,11 +17,12 @@ pub(crate) use wait::{be_exact, wait};
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
+use crate::link_args::LinkArgs;
 use crate::scope;
 use anyhow::Context;
+use clap::ArgGroup;
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
-use pcc_link::Path;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use tokio::time::Instant;
@@ -38,15 +39,10 @@ Sizes and rates count whole IP packets: payload and 28 bytes of headers (48 for 
 
 /// Arguments of `pcc emulate`.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group(ArgGroup::new("what").required(true).args(["link", "path", "list"])))]
 pub(crate) struct Args {
-    /// The path: the name of a preset (--list shows them), parameters like rate=42Mbit,rtt=800ms,loss=0.74%, or a
-    /// preset and what differs from it: satellite,loss=2%
-    #[arg(long, value_name = "PRESET|PARAMETERS", required_unless_present_any = ["list", "path"])]
-    link: Option<Path>,
-    /// The path, without --link
-    #[arg(value_name = "PRESET|PARAMETERS", conflicts_with = "link")]
-    path: Option<Path>,
+    #[command(flatten)]
+    link: LinkArgs,
     /// Where clients send to; a port alone is one of 127.0.0.1, and port 0 any free one, which is printed
     #[arg(short, long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:0")]
     listen: String,
@@ -73,19 +69,13 @@ pub(crate) struct Args {
     list: bool,
 }
 
-impl Args {
-    fn link(&self) -> Option<&Path> {
-        self.link.as_ref().or(self.path.as_ref())
-    }
-}
-
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let mut out = io::stdout();
     if args.list {
         return Ok(if args.json { text::list_json(&mut out) } else { text::list(&mut out) }?);
     }
-    let (Some(path), Some(to)) = (args.link(), &args.to) else { anyhow::bail!(Failure::Usage) };
+    let (Some(path), Some(to)) = (args.link.given(), &args.to) else { anyhow::bail!(Failure::Usage) };
     let options = Options {
         path: path.clone(),
         seed: args.seed,

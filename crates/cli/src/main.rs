@@ -16,6 +16,7 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod lab;
 mod link;
+mod link_args;
 mod log;
 mod manual;
 mod open_files;
@@ -203,6 +204,25 @@ mod tests {
             assert!(error.starts_with("error: invalid value '-"), "{error}");
         }
         assert!(command().try_get_matches_from(["pcc", "race", "-o", "-x"]).is_ok());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn every_command_with_a_path_takes_it_with_and_without_link() {
+        for command in ["emulate --to localhost:1", "race", "sim", "shell"] {
+            for path in ["lossy", "--link lossy", "--link=rate=1Mbit,rtt=1ms"] {
+                let words = format!("pcc {command} {path}");
+                let parsed = super::command().try_get_matches_from(words.split(' '));
+                assert!(parsed.is_ok(), "{words}: {}", parsed.unwrap_err());
+            }
+        }
+        let without = ["pcc emulate --to localhost:1", "pcc sim", "pcc shell", "pcc shell -- true"];
+        for words in without
+            .into_iter()
+            .chain(["pcc emulate clean --link lossy --to localhost:1", "pcc shell clean --link lossy"])
+        {
+            assert!(super::command().try_get_matches_from(words.split(' ')).is_err(), "{words}");
+        }
     }
 
     #[test]

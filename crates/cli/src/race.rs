@@ -56,10 +56,13 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The path: the name of a preset (satellite, lossy, ...), parameters like rate=42Mbit,rtt=800ms,loss=0.74%, or a
+    /// The path [default: satellite]: the name of a preset (satellite, lossy, ...), parameters like rate=42Mbit,rtt=800ms,loss=0.74%, or a
     /// preset and what differs from it: satellite,loss=2%
-    #[arg(value_name = "PRESET|PARAMETERS", default_value = USUAL)]
-    path: String,
+    #[arg(value_name = "PRESET|PARAMETERS")]
+    word: Option<String>,
+    /// The path by name: the only word is the file then
+    #[arg(long, value_name = "PRESET|PARAMETERS", conflicts_with = "file")]
+    link: Option<String>,
     /// The file to move; without it, one of random bytes is made, large enough for 20 s at full speed
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
@@ -86,9 +89,9 @@ pub(crate) struct Args {
     /// Seed of everything random: the path's losses, PCC's trials, the file that is made
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
     seed: u64,
-    /// Where the page with the timelines goes
-    #[arg(short, long, value_name = "FILE", default_value = "pcc-race.html")]
-    output: PathBuf,
+    /// Where the page with the timelines goes [default: pcc-race.html, or with a number if that exists]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Write a still picture of the race too
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -103,13 +106,28 @@ const USUAL: &str = "satellite";
 impl Args {
     /// Whoever names a file alone means it to race over the usual path.
     fn course_and_file(&self) -> (&str, Option<&Path>) {
-        let file = Path::new(&self.path);
-        if self.file.is_none() && self.path.parse::<pcc_link::Path>().is_err() && file.is_file() {
+        if let Some(link) = &self.link {
+            return (link, self.word.as_deref().map(Path::new));
+        }
+        let word = self.word.as_deref().unwrap_or(USUAL);
+        let file = Path::new(word);
+        if self.file.is_none() && word.parse::<pcc_link::Path>().is_err() && file.is_file() {
             return (USUAL, Some(file));
         }
-        (&self.path, self.file.as_deref())
+        (word, self.file.as_deref())
     }
 }
+
+/// A name in that folder for a page that nobody named: the pages of earlier races stay.
+fn unused(folder: &Path) -> PathBuf {
+    let numbered = (2..=MOST_PAGES).map(|number| format!("pcc-race-{number}.html"));
+    let names = core::iter::once("pcc-race.html".to_owned()).chain(numbered);
+    let mut pages = names.map(|name| folder.join(name));
+    pages.find(|page| page.symlink_metadata().is_err()).unwrap_or_else(|| folder.join("pcc-race.html"))
+}
+
+/// Whoever keeps more of them gives names.
+const MOST_PAGES: u32 = 10_000;
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
@@ -129,13 +147,14 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     if file.is_some() && args.size.is_some() {
         return Err(anyhow::anyhow!("--size is of the file that is made, and one is given").context(Failure::Usage));
     }
-    if args.svg.as_ref() == Some(&args.output) {
+    let output = args.output.clone().unwrap_or_else(|| unused(Path::new("")));
+    if args.svg.as_ref() == Some(&output) {
         return Err(anyhow::anyhow!("-o and --svg name the same file").context(Failure::Usage));
     }
     let course = Arc::new(Course::parse(path, args.seed).context(Failure::Usage)?);
     let interrupt = Interrupt::listen(1)?;
     // Whatever can fail fails now, and not after a minute of racing.
-    let page = Reserved::at(&args.output, "-o")?;
+    let page = Reserved::at(&output, "-o")?;
     let svg = args.svg.as_deref().map(|file| Reserved::at(file, "--svg")).transpose()?;
     let size = args.size.map_or_else(|| course.fitting_size(), Bytes::get);
     let source = Arc::new(Source::open(file, size, args.seed)?);
@@ -176,7 +195,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         svg.write(&still::render(&summary))?;
     }
     if !args.json {
-        writeln!(out, "\nTimelines: {}", args.output.display())?;
+        writeln!(out, "\nTimelines: {}", output.display())?;
     }
     verdict(&traces, interrupted)
 }
@@ -264,4 +283,22 @@ fn verdict(traces: &[Trace], interrupted: Option<Failure>) -> anyhow::Result<()>
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_of_an_earlier_race_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let pages: Vec<_> = (0..3)
+            .map(|_| {
+                let page = unused(dir.path());
+                std::fs::write(&page, "").unwrap();
+                page.file_name().unwrap().to_owned()
+            })
+            .collect();
+        assert_eq!(pages, ["pcc-race.html", "pcc-race-2.html", "pcc-race-3.html"]);
+    }
 }

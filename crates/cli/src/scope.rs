@@ -1,7 +1,8 @@
 //! Link-local IPv6 addresses, which every network has anew, and the interface that tells which one is meant (RFC 4007 §11).
+//! And by which addresses others reach this computer.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::net::ToSocketAddrs;
+use std::net::{ToSocketAddrs, UdpSocket};
 
 /// Why a text is not the address of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,6 +68,27 @@ pub(crate) fn lacks_interface(address: SocketAddr) -> bool {
 /// How another computer has to write this address: it has an interface of its own that leads here.
 pub(crate) fn seen_from_elsewhere(ip: IpAddr) -> String {
     if is_link_local(ip) { format!("{ip}%INTERFACE") } else { ip.to_string() }
+}
+
+/// Addresses by which other computers are likely to reach a socket that listens at `ip`: none is known if it listens at all
+/// addresses and no route leads away from here.
+pub(crate) fn reached_at(ip: IpAddr) -> Vec<IpAddr> {
+    let families: &[&str] = match ip {
+        ip if !ip.is_unspecified() => return vec![ip],
+        IpAddr::V6(_) => &["0.0.0.0:0", "[::]:0"],
+        IpAddr::V4(_) => &["0.0.0.0:0"],
+    };
+    families.iter().filter_map(|any| outward(any)).collect()
+}
+
+/// The address that this computer uses towards the world. Connecting a UDP socket sends nothing.
+fn outward(any: &str) -> Option<IpAddr> {
+    let socket = UdpSocket::bind(any).ok()?;
+    // Addresses reserved for documentation: never anybody's.
+    let anybody = if socket.local_addr().ok()?.is_ipv4() { "192.0.2.1:9" } else { "[2001:db8::1]:9" };
+    socket.connect(anybody).ok()?;
+    let ip = socket.local_addr().ok()?.ip();
+    (!ip.is_unspecified() && !ip.is_loopback()).then_some(ip)
 }
 
 fn is_link_local(ip: IpAddr) -> bool {

@@ -5,6 +5,8 @@ use core::str::FromStr;
 use core::time::Duration;
 use pcc::units::{Bytes, Rate};
 use pcc_link::duration;
+use pcc_utility::file::{is_file, read};
+use std::path::Path;
 
 /// More would be a slip of the pen: what each is told of costs memory.
 const MOST: usize = 10_000;
@@ -67,6 +69,14 @@ impl FromStr for Cast {
     }
 }
 
+/// A utility, or what the file holds that it names.
+fn text_of(utility: &str) -> Result<String, String> {
+    if !is_file(utility) {
+        return Ok(utility.to_owned());
+    }
+    read(Path::new(utility)).map_err(|problem| format!("cannot read the utility in {utility}: {problem}"))
+}
+
 /// Flows of one kind.
 fn group(word: &str) -> Result<Vec<Flow>, String> {
     let mut parts = word.split(':');
@@ -99,7 +109,7 @@ fn group(word: &str) -> Result<Vec<Flow>, String> {
         if control != Control::Pcc {
             return Err("only pcc has a utility".into());
         }
-        flow.config.utility = pcc::utility::parse(utility).map_err(|error| error.to_string())?;
+        flow.config.utility = pcc::utility::parse(&text_of(utility)?).map_err(|error| error.to_string())?;
     }
     let mut stagger = Duration::ZERO;
     for part in parts {
@@ -185,6 +195,17 @@ mod tests {
         assert_eq!(flows[6].config.utility.name(), "linear");
         assert_eq!((flows[5].via, flows[6].via), ((0, usize::MAX), (1, 2)));
         assert_eq!(flows[6].source, Source::OnOff { on: Duration::from_secs(1), off: Duration::from_secs(2) });
+    }
+
+    #[test]
+    fn a_utility_may_be_in_a_file() {
+        let file = std::env::temp_dir().join(format!("pcc-cast-{}.utility", std::process::id()));
+        std::fs::write(&file, "vivace,b=2").unwrap();
+        let Cast(flows) = format!("pcc/{} pcc/linear", file.display()).parse().unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(flows.iter().map(|flow| flow.config.utility.name()).collect::<Vec<_>>(), ["vivace", "linear"]);
+        let error = "pcc/gone.utility".parse::<Cast>().unwrap_err().to_string();
+        assert!(error.contains("cannot read the utility in gone.utility"), "{error}");
     }
 
     #[test]

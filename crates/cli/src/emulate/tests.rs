@@ -254,9 +254,9 @@ fn parse(line: &str) -> Result<Args, String> {
 fn the_command_line_takes_what_the_help_shows() {
     assert!(parse("--list").is_ok());
     let args = parse("--link satellite,loss=2% --to localhost:1 --time-limit 90s --sessions 3 --json").unwrap();
-    assert_eq!(args.link(), Some(&"satellite,loss=2%".parse::<Path>().unwrap()));
+    assert_eq!(args.link.given(), Some(&"satellite,loss=2%".parse::<Path>().unwrap()));
     let positional = parse("satellite,loss=2% --to localhost:1").unwrap();
-    assert_eq!(positional.link(), args.link());
+    assert_eq!(positional.link.given(), args.link.given());
     assert!(parse("satellite --link satellite --to localhost:1").unwrap_err().contains("cannot be used"));
     assert_eq!((args.time_limit, args.sessions), (Some(Duration::from_secs(90)), 3));
 }

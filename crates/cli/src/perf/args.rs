@@ -16,7 +16,7 @@ use std::time::Duration;
 /// What can be asked of `pcc perf`.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
-    group(ArgGroup::new("role").required(true).args(["server", "client"])),
+    group(ArgGroup::new("role").required(true).args(["server", "client", "host"])),
     disable_version_flag = true,
     before_long_help = "\
 Measures how fast a path carries data, and how it feels meanwhile. Start a server at one end, and a \
@@ -45,6 +45,10 @@ pub(crate) struct Args {
     /// Measure the path to this server (a name or an address)
     #[arg(short = 'c', long, value_name = "HOST", help_heading = "Role")]
     pub(super) client: Option<String>,
+
+    /// The server, without -c
+    #[arg(value_name = "HOST", help_heading = "Role")]
+    pub(super) host: Option<String>,
 
     /// UDP port; 0 lets a server take any free one
     #[arg(short = 'p', long, value_name = "PORT", default_value_t = 4433, help_heading = "Role")]
@@ -158,22 +162,22 @@ pub(crate) struct Args {
     pub(super) get_server_output: bool,
 
     /// End after one client
-    #[arg(short = '1', long, conflicts_with = "client", help_heading = "Server")]
+    #[arg(short = '1', long, conflicts_with_all = ["client", "host"], help_heading = "Server")]
     pub(super) one_off: bool,
 
     #[command(flatten)]
     pub(super) habits: Habits,
 
     /// Clients at a time
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "client", help_heading = "Server")]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with_all = ["client", "host"], help_heading = "Server")]
     pub(super) max_clients: u32,
 
     /// Bytes to send and receive in one connection
-    #[arg(long, value_name = "SIZE", default_value = "1TB", value_parser = parse::<Bytes>, conflicts_with = "client", help_heading = "Server")]
+    #[arg(long, value_name = "SIZE", default_value = "1TB", value_parser = parse::<Bytes>, conflicts_with_all = ["client", "host"], help_heading = "Server")]
     pub(super) max_bytes: Bytes,
 
     /// Seconds that one connection may take
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3600", conflicts_with = "client", help_heading = "Server")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3600", conflicts_with_all = ["client", "host"], help_heading = "Server")]
     pub(super) max_time: Duration,
 }
 
@@ -189,7 +193,12 @@ impl Args {
 
     /// Whether this is the side that runs the test.
     pub(crate) const fn is_client(&self) -> bool {
-        self.client.is_some()
+        !self.server
+    }
+
+    /// The server of a client.
+    pub(super) fn host(&self) -> Option<&str> {
+        self.client.as_deref().or(self.host.as_deref())
     }
 
     /// Which versions of IP may be used.
@@ -284,9 +293,9 @@ pub(super) mod tests {
             [(&of_a_client[..], true, false), (&of_a_server, false, true), (&of_both, true, true)]
         {
             for option in options {
-                let (as_client, as_server) = (asked(&format!("-c host {option}")), asked(&format!("-s {option}")));
-                assert_eq!((as_client.is_ok(), as_server.is_ok()), (client, server), "{option}");
-                for refused in [as_client.err(), as_server.err()].into_iter().flatten() {
+                let roles = ["-c host", "host", "-s"].map(|role| asked(&format!("{role} {option}")));
+                assert_eq!(roles.each_ref().map(Result::is_ok), [client, client, server], "{option}");
+                for refused in roles.into_iter().filter_map(Result::err) {
                     let said = refused.to_string();
                     assert!(said.contains("cannot be used with") && refused.exit_code() == 2, "{option}: {said}");
                 }

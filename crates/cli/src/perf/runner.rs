@@ -85,7 +85,7 @@ const TIME: Duration = Duration::from_secs(10);
 
 impl Test {
     fn from_args(args: &Args) -> anyhow::Result<Self> {
-        let host = args.client.as_deref().unwrap_or_default();
+        let host = args.host().unwrap_or_default();
         let peer = Peer::parse(host, args.port).context(Failure::Usage)?;
         if peer.port == 0 {
             let problem =
@@ -322,7 +322,7 @@ pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
     let endpoint = listen(&args)?;
     let address = endpoint.local_addr()?;
     output.line(
-        &listening(&args, address, &identity),
+        &listening(address, &identity),
         "listening",
         &json!({ "port": address.port(), "address": address.ip().to_string(),
                  "fingerprint": identity.fingerprint().to_string(), "algorithm": algorithm.name() }),
@@ -385,12 +385,11 @@ fn cannot_listen(address: SocketAddr) -> String {
 }
 
 /// What a server says first: the command for the other end.
-fn listening(args: &Args, address: SocketAddr, identity: &Identity) -> String {
+fn listening(address: SocketAddr, identity: &Identity) -> String {
     let port = if address.port() == 4433 { String::new() } else { format!(" -p {}", address.port()) };
-    let host = match args.bind {
-        Some(local) if !local.ip().is_unspecified() => scope::seen_from_elsewhere(local.ip()),
-        _ => "HOST".to_owned(),
-    };
+    let host = scope::reached_at(address.ip())
+        .first()
+        .map_or_else(|| "localhost".to_owned(), |ip| scope::seen_from_elsewhere(*ip));
     let fingerprint = identity.fingerprint();
     format!("listening on UDP {address}; measure with:\n  pcc perf -c {host}{port} --fingerprint {fingerprint}")
 }

@@ -5,7 +5,7 @@ use crate::say::shown;
 use crate::scope;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 pub(super) struct Announcer<'a> {
@@ -112,30 +112,13 @@ fn line(out: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
 /// The URLs under which the server is likely to be reached, the best first.
 fn urls(server: &Server, pinned: bool, name: Option<&str>, file: Option<&str>) -> Vec<String> {
     let port = server.address.port();
-    let hosts = match server.address.ip() {
-        IpAddr::V6(ip) if ip.is_unspecified() => everywhere(&["0.0.0.0:0", "[::]:0"]),
-        IpAddr::V4(ip) if ip.is_unspecified() => everywhere(&["0.0.0.0:0"]),
-        ip => vec![host(ip)],
-    };
+    let ip = server.address.ip();
+    let here = ip.is_unspecified().then(|| "localhost".to_owned());
+    let hosts = scope::reached_at(ip).into_iter().map(host).chain(here);
     let fragment = if pinned { format!("#{}", server.fingerprint) } else { String::new() };
     let directory = name.map(|name| format!("{name}/")).unwrap_or_default();
     let path = directory + &file.map(crate::percent::encode_segment).unwrap_or_default();
-    hosts.into_iter().map(|host| format!("https://{host}:{port}/{path}{fragment}")).collect()
-}
-
-/// The addresses this computer would use towards the world, from sockets bound so, and itself.
-fn everywhere(bound: &[&str]) -> Vec<String> {
-    bound.iter().filter_map(|bound| outward(bound)).map(host).chain(["localhost".to_owned()]).collect()
-}
-
-/// Connecting a UDP socket sends nothing.
-fn outward(bound: &str) -> Option<IpAddr> {
-    let socket = UdpSocket::bind(bound).ok()?;
-    // Addresses reserved for documentation: never anybody's.
-    let anybody = if socket.local_addr().ok()?.is_ipv4() { "192.0.2.1:9" } else { "[2001:db8::1]:9" };
-    socket.connect(anybody).ok()?;
-    let ip = socket.local_addr().ok()?.ip();
-    (!ip.is_unspecified() && !ip.is_loopback()).then_some(ip)
+    hosts.map(|host| format!("https://{host}:{port}/{path}{fragment}")).collect()
 }
 
 fn host(ip: IpAddr) -> String {

@@ -13,13 +13,14 @@ mod record;
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
+use crate::link_args::LinkArgs;
 use crate::tun::Cable;
 use anyhow::{Context, anyhow};
+use clap::ArgGroup;
 use ends::Ends;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use pcc_link::Path;
 use record::Record;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -41,12 +42,11 @@ use std::time::{Duration, Instant};
                   pcc shell --link rate=20Mbit,rtt=40ms -- pcc shell --link rate=1Gbit,rtt=10ms,loss=1% -- bash\n  \
                   pcc emulate --list                     the presets and the parameters\n\n\
                   Exit codes: that of the command (128 and the signal's number if one ended it); 127 no such command, \
-                  126 one that cannot be started, 1 no network to be had, 2 misused. docs/shell.md is the guide.")]
+                  126 one that cannot be started, 1 no network to be had, 2 misused. docs/shell.md is the guide.",
+          group(ArgGroup::new("what").required(true).args(["link", "path"])))]
 pub(crate) struct Args {
-    /// The path: the name of a preset, parameters like rate=42Mbit,rtt=800ms,loss=0.74%, or a preset and what differs from
-    /// it: satellite,loss=2%
-    #[arg(long, value_name = "PRESET|PARAMETERS")]
-    link: Path,
+    #[command(flatten)]
+    link: LinkArgs,
     /// Seed of everything random: equal seeds and equal packets give an equal fate
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
     seed: u64,
@@ -71,12 +71,13 @@ const OUTSIDE: &str = "PCC_SHELL_OUTSIDE";
 
 /// Runs it, and answers as the command did. Blocking, and before there is any other thread.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.link.links(args.seed).context(Failure::Usage)?;
+    let Some(path) = args.link.given() else { anyhow::bail!(Failure::Usage) };
+    path.links(args.seed).context(Failure::Usage)?;
     let record = args.json.as_deref().map(Record::at).transpose()?;
     let ends = Ends::make()?;
     // Ctrl-C goes to everybody at the terminal: the command decides what it means, and how it ends we tell.
     let interrupt = Interrupt::listen(u32::MAX)?;
-    let cable = Cable::connect(ends.outside, ends.inside, &args.link, args.seed)?;
+    let cable = Cable::connect(ends.outside, ends.inside, path, args.seed)?;
     let (namespace, place) = (ends.namespace, ends.place);
     if ends.alone && args.outside.is_none() {
         say(

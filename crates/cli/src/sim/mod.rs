@@ -46,8 +46,14 @@ enum Command {
 #[derive(clap::Args, Debug)]
 struct Run {
     /// A supplied scenario of the lab or a .toml file; or a path: a preset's name or its parameters
-    #[arg(value_name = "WHAT", required = true)]
+    #[arg(value_name = "WHAT", required_unless_present = "link")]
     what: Option<String>,
+    /// A path, instead of WHAT
+    #[arg(long, value_name = "PRESET|PARAMETERS", conflicts_with = "what")]
+    link: Option<String>,
+    /// Words behind WHAT: there is no place for them
+    #[arg(hide = true, requires = "what")]
+    more: Vec<String>,
     /// Take WHAT for a path, even if a scenario has the same name
     #[arg(long)]
     path: bool,
@@ -124,11 +130,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(Command::Score(score)) = args.command {
         return score::run(&score);
     }
-    let what = args.run.what.clone().unwrap_or_default();
-    let is_scenario = what.ends_with(".toml") || scenario::names().any(|name| name == what);
     let run = &args.run;
+    if let (Some(flows), Some(next)) = (&run.flows, run.more.first()) {
+        return Err(anyhow!("`{next}` is one word too many: quote those of --flows, like --flows '{flows} {next}'")
+            .context(Failure::Usage));
+    }
+    if let Some(next) = run.more.first() {
+        return Err(anyhow!("`{next}` is one word too many: one scenario or path at a time").context(Failure::Usage));
+    }
+    let what = run.link.as_ref().or(run.what.as_ref()).map_or("", String::as_str);
+    let is_scenario = what.ends_with(".toml") || scenario::names().any(|name| name == what);
     let misuse = |problem: String| Err(anyhow!(problem).context(Failure::Usage));
-    if is_scenario && !run.path {
+    if is_scenario && !run.path && run.link.is_none() {
         if run.flows.is_some()
             || !run.then.is_empty()
             || run.time_limit.is_some()
@@ -146,12 +159,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
                 }
             ));
         }
-        return scenarios::run(&what, run);
+        return scenarios::run(what, run);
     }
     if !run.algorithm.is_empty() || !run.point.is_empty() || run.full || run.shard.is_some() {
         return misuse(format!("`{what}` is a path: --algorithm, --point, --full and --shard are about scenarios"));
     }
-    custom::run(&what, run)
+    custom::run(what, run)
 }
 
 fn say(line: &str) {
@@ -177,6 +190,9 @@ mod tests {
             (&["clean", "--flows", "pcc*3:stagger=5s", "--time-limit", "10s"], "pcc 3 begins at 10s"),
             (&["clean", "--flows", "pcc:start=5s:stop=5s"], "never sends"),
             (&["rate=50Mbit,rate=20Mbit"], "`rate` is given twice"),
+            (&["clean", "--flows", "pcc", "cubic"], "--flows 'pcc cubic'"),
+            (&["clean", "lossy"], "`lossy` is one word too many"),
+            (&["--link", "random-loss"], "neither a scenario"),
             (&["clean", "--flows", "cubic 20Mbit", "--utility", "safe"], "steers PCC"),
             (&["score", "--row", "9999"], "choose from 1, 1k, 2"),
             (&["nowhere.toml"], "nowhere.toml"),

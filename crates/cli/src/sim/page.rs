@@ -15,6 +15,9 @@ const LEFT: f64 = 60.0;
 const BELOW: f64 = 30.0;
 /// Points of a line: more would not be seen.
 const POINTS: usize = 600;
+/// On a phone a drawing is 0.4 times as large: its text is not. There every other number of an axis has room.
+const STYLE: &str = "svg{overflow:visible}text{font-size:12px;fill:#444}\
+    @media(max-width:600px){text{font-size:25px}.odd{display:none}}";
 const COLOURS: [&str; 8] = ["#0b6fa4", "#c0392b", "#2e8b57", "#8e44ad", "#d68910", "#16a085", "#7f8c8d", "#34495e"];
 
 /// The whole page, of one run.
@@ -37,12 +40,12 @@ pub(super) fn render(scenario: &Scenario, results: &Results, names: &[String], p
     });
     let title = escape(&format!("{}, {:?}, seed {}", super::table::way(scenario), scenario.duration, scenario.seed));
     let table = escape(&super::table::text(scenario, results, &super::table::lines(scenario, results, names)));
-    let goodput = chart("Goodput, Mbit/s, headers included", end, &lines.collect::<Vec<_>>());
+    let goodput = chart("Delivery rate, Mbit/s, by whole packets", end, &lines.collect::<Vec<_>>());
     let waits = chart("Longest wait at the bottleneck, ms", end, &[("wait".to_owned(), waits.collect())]);
     let body = format!("<h1>Simulated: {title}</h1>\n<pre>{table}</pre>\n{goodput}{waits}{}", provenance.list());
     page(
         &provenance.title(&format!("{}, seed {}", super::table::way(scenario), scenario.seed)),
-        "svg{overflow:visible}code{overflow-wrap:anywhere}dd{margin:0 0 6px}text{font-size:12px;fill:#444}",
+        &format!("code{{overflow-wrap:anywhere}}dd{{margin:0 0 6px}}{STYLE}"),
         &body,
     )
 }
@@ -64,9 +67,14 @@ fn chart(title: &str, end: f64, lines: &[(String, Vec<(f64, f64)>)]) -> String {
             number(tick)
         );
     }
-    for tick in ticks(end, 10.0) {
-        let (at, below) = (x(tick), HEIGHT - 10.0);
-        let _ = write!(svg, "<text x=\"{at:.1}\" y=\"{below}\" text-anchor=\"middle\">{} s</text>", number(tick));
+    for (place, tick) in ticks(end, 10.0).into_iter().enumerate() {
+        let (at, below) = (x(tick), HEIGHT - 6.0);
+        let class = if place % 2 == 1 { "odd" } else { "even" };
+        let _ = write!(
+            svg,
+            "<text class=\"{class}\" x=\"{at:.1}\" y=\"{below}\" text-anchor=\"middle\">{} s</text>",
+            number(tick)
+        );
     }
     for ((name, points), colour) in lines.iter().zip(COLOURS.iter().cycle()) {
         let path: Vec<String> = points.iter().map(|(at, value)| format!("{:.1},{:.1}", x(*at), y(*value))).collect();

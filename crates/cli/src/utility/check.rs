@@ -1,6 +1,7 @@
 use super::course::Course;
 use super::findings::Findings;
 use super::rehearsal::Rehearsal;
+use anyhow::ensure;
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ pub(super) struct Args {
     /// Seed of everything random in the simulation
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
     seed: u64,
+    /// End with exit code 1 if there are traps
+    #[arg(long)]
+    strict: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -38,6 +42,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if time > Duration::ZERO {
         findings.rehearsal = Some(Rehearsal::of(&findings.aim, &args.course.link, args.seed, time)?);
     }
+    tell(args, &findings)?;
+    ensure!(!args.strict || !findings.has_traps(), "--strict: the utility has traps, which are named above");
+    Ok(())
+}
+
+fn tell(args: &Args, findings: &Findings) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", findings.json())?;
@@ -48,4 +58,24 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         writeln!(out, "\nThe path changes with time: computed is its first moment, simulated all of it.")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser, Debug)]
+    struct Alone {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn strict_fails_with_traps_and_without_them_does_not() {
+        let check =
+            |words: &str| run(&Alone::try_parse_from(format!("check --time 0s {words}").split(' ')).unwrap().args);
+        assert!(check("fair --strict").is_ok() && check("loss-resilient").is_ok());
+        assert!(check("loss-resilient --strict").unwrap_err().to_string().contains("--strict"));
+    }
 }

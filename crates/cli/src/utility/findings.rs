@@ -62,6 +62,7 @@ impl Findings {
         text += &self.bears_text();
         if let Some(rehearsal) = &self.rehearsal {
             text += &rehearsal.text();
+            text += &self.compared();
         }
         text += if self.traps.is_empty() { "\nno known traps\n" } else { "\ntraps\n" };
         for trap in &self.traps {
@@ -94,6 +95,25 @@ impl Findings {
             }
         }
         text
+    }
+
+    /// The computed queues beside the simulated ones, and which to believe.
+    fn compared(&self) -> String {
+        let game = game(&self.aim, self.path);
+        let queue =
+            |senders| game.settle(senders).stable.first().map_or("none".to_owned(), |settled| range(settled.queue));
+        format!(
+            "  computed standing queue: {} ms alone, {} ms of two. The computation has the\n  \
+             utility and fluids. The simulation has packets, noise and the law too: where\n  \
+             the two differ, real senders do as in the simulation.\n",
+            queue(1),
+            queue(2)
+        )
+    }
+
+    /// Whether any trap is known.
+    pub(super) fn has_traps(&self) -> bool {
+        !self.traps.is_empty()
     }
 
     fn bears_text(&self) -> String {
