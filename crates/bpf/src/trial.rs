@@ -2,29 +2,25 @@
 //!
 //! The end of it is in the kernel, with the congestion control: connections that begin later get what was the default
 //! before (`kernel/tcp_pcc.bpf.c`, `trial`). No process is needed for that. What tidies up, so that the default is called
-//! again what it was and PCC goes, is a timer of systemd, or where that does not run a process of its own.
+//! again what it was and PCC goes, is up to whoever began it: `pcc kernel` has a timer of systemd, or a process of its own.
 
-use super::{unload, variant::Variant};
+use crate::variant::Variant;
 use anyhow::Context;
 use nix::time::{ClockId, clock_gettime};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread::sleep;
 use std::time::Duration;
 
 /// Since the machine was started, with the time that it slept: as `bpf_ktime_get_boot_ns`.
-pub(super) fn now() -> anyhow::Result<Duration> {
+pub fn now() -> anyhow::Result<Duration> {
     Ok(clock_gettime(ClockId::CLOCK_BOOTTIME).context("no clock")?.into())
 }
 
 /// When that is, in ns.
-pub(super) fn in_this_time(time: Duration) -> anyhow::Result<u64> {
+pub fn in_this_time(time: Duration) -> anyhow::Result<u64> {
     u64::try_from(now()?.saturating_add(time).as_nanos()).context("--for: that is longer than any computer runs")
 }
 
 /// How long a trial goes on: none if there is none, zero if it is over.
-pub(super) fn remaining(variant: &Variant) -> anyhow::Result<Option<Duration>> {
+pub fn remaining(variant: &Variant) -> anyhow::Result<Option<Duration>> {
     let until = variant.variables.number("trial.until")?;
     if until == 0 {
         return Ok(None);
@@ -32,70 +28,9 @@ pub(super) fn remaining(variant: &Variant) -> anyhow::Result<Option<Duration>> {
     Ok(Some(Duration::from_nanos(until).saturating_sub(now()?)))
 }
 
-/// Sees to it that somebody tidies up when it is over.
-pub(super) fn attend(name: &str, map: u32, time: Duration) -> anyhow::Result<()> {
-    let tool = std::env::current_exe().context("cannot tell where this program is")?;
-    let own = ["kernel", "unload", name, "--after-trial", &map.to_string()].map(str::to_owned);
-    if Path::new("/run/systemd/system").is_dir() && by_systemd(&tool, &own, map, time) {
-        return Ok(());
-    }
-    let mut command = Command::new(tool);
-    command.args(own).current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let apart = || nix::unistd::setsid().map(drop).map_err(std::io::Error::from);
-    // SAFETY: between fork and exec it makes one system call, and takes no lock and no memory.
-    unsafe { command.pre_exec(apart) };
-    command.spawn().context("could not start what ends the trial")?;
-    Ok(())
-}
-
-/// As a transient timer, which outlives a session that is logged out of.
-fn by_systemd(tool: &Path, own: &[String], map: u32, time: Duration) -> bool {
-    let mut command = Command::new("systemd-run");
-    command.args(timer(map, time)).arg(tool).args(own).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
-}
-
-fn timer(map: u32, time: Duration) -> Vec<String> {
-    let seconds = time.as_secs_f64().ceil();
-    let words = ["--quiet", "--collect", "--timer-property=AccuracySec=1s", "--description=ends the trial of PCC"];
-    let mut words: Vec<_> = words.map(str::to_owned).into();
-    words.extend([format!("--unit=pcc-kernel-trial-{map}"), format!("--on-active={seconds}s"), "--".to_owned()]);
-    words
-}
-
-/// Waits until the trial of that map is over, and unloads it; unless it was kept or unloaded by somebody meanwhile.
-pub(super) fn await_end(name: &str, map: u32) -> anyhow::Result<()> {
-    while let Some(time) = rest_of(map)? {
-        // It may be made longer or shorter. Connections of its last second fall back by themselves.
-        sleep(time.min(Duration::from_secs(10)));
-        tracing::debug!(name, "the trial goes on");
-    }
-    Ok(())
-}
-
-/// How long the trial of that map goes on, if it does; else unloads it, unless that was done or it was kept. Whoever waits
-/// holds nothing of it: what somebody unloads meanwhile is to go at once.
-fn rest_of(map: u32) -> anyhow::Result<Option<Duration>> {
-    let all = Variant::all()?;
-    let Some(mut variant) = all.into_iter().find(|one| one.map.id == map && one.is_registered) else { return Ok(None) };
-    let rest = remaining(&variant)?;
-    if rest == Some(Duration::ZERO) {
-        unload::variant(&mut variant, &mut std::io::sink())?;
-    }
-    Ok(rest.filter(|rest| !rest.is_zero()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_timer_of_systemd_rings_when_the_trial_is_over_not_before() {
-        let words = timer(7, Duration::from_millis(1500));
-        assert!(words.contains(&"--on-active=2s".to_owned()), "{words:?}");
-        assert!(words.contains(&"--unit=pcc-kernel-trial-7".to_owned()), "{words:?}");
-        assert_eq!(words.last().map(String::as_str), Some("--"));
-    }
 
     #[test]
     fn the_end_of_a_trial_lies_ahead_and_never_wraps() {

@@ -1,41 +1,11 @@
-use super::variant::Variant;
-use super::{registration, rule, sysctl, trial};
-use std::io::{self, Write};
+//! Takes a variant out of the kernel, with the rules that name it, and puts back what was the default before.
 
-/// Take PCC out of the kernel, also under traffic
-///
-/// If it is the default, the default of before is it again. Connections that have it keep it until they end; after that it
-/// is gone from memory.
-#[derive(clap::Args, Debug)]
-pub(super) struct Args {
-    /// Which; can be left out if there is only one
-    #[arg(value_parser = super::load::name)]
-    name: Option<String>,
-    /// All variants
-    #[arg(long, conflicts_with = "name")]
-    all: bool,
-    /// When its trial is over, and only if it is this one: what a trial starts
-    #[arg(long, value_name = "MAP", hide = true, requires = "name")]
-    after_trial: Option<u32>,
-}
-
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    if let (Some(map), Some(name)) = (args.after_trial, &args.name) {
-        return trial::await_end(name, map);
-    }
-    let mut out = io::stdout().lock();
-    if !args.all {
-        return variant(&mut Variant::find(args.name.as_deref())?, &mut out);
-    }
-    let mut all: Vec<_> = Variant::all()?.into_iter().filter(|variant| variant.is_registered).collect();
-    if all.is_empty() {
-        writeln!(out, "PCC is not loaded")?;
-    }
-    all.iter_mut().try_for_each(|one| variant(one, &mut out))
-}
+use crate::variant::Variant;
+use crate::{registration, rule, sysctl};
+use std::io::Write;
 
 /// Takes one out, and tells of it.
-pub(super) fn variant(variant: &mut Variant, out: &mut impl Write) -> anyhow::Result<()> {
+pub fn variant(variant: &mut Variant, out: &mut impl Write) -> anyhow::Result<()> {
     let name = variant.name.clone();
     // One that plain bpftool loaded remembers nothing.
     let before = variant.variables.text("trial.before").unwrap_or_default();

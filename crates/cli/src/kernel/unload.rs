@@ -1,0 +1,36 @@
+use super::{find, trial};
+use pcc_bpf::unload::variant;
+use pcc_bpf::variant::Variant;
+use std::io::{self, Write};
+
+/// Take PCC out of the kernel, also under traffic
+///
+/// If it is the default, the default of before is it again. Connections that have it keep it until they end; after that it
+/// is gone from memory.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Which; can be left out if there is only one
+    #[arg(value_parser = pcc_bpf::variant::name)]
+    name: Option<String>,
+    /// All variants
+    #[arg(long, conflicts_with = "name")]
+    all: bool,
+    /// When its trial is over, and only if it is this one: what a trial starts
+    #[arg(long, value_name = "MAP", hide = true, requires = "name")]
+    after_trial: Option<u32>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    if let (Some(map), Some(name)) = (args.after_trial, &args.name) {
+        return trial::await_end(name, map);
+    }
+    let mut out = io::stdout().lock();
+    if !args.all {
+        return variant(&mut find(args.name.as_deref())?, &mut out);
+    }
+    let mut all: Vec<_> = Variant::all()?.into_iter().filter(|variant| variant.is_registered).collect();
+    if all.is_empty() {
+        writeln!(out, "PCC is not loaded")?;
+    }
+    all.iter_mut().try_for_each(|one| variant(one, &mut out))
+}
