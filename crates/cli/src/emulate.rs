@@ -1,19 +1,6 @@
 //! `pcc emulate`: a UDP relay through an emulated network path, on any system, without privileges.
 
-mod departures;
-mod lateness;
-mod relay;
-mod report;
-mod socket;
 mod text;
-mod wait;
-
-#[cfg(target_os = "linux")]
-pub(crate) use departures::Departures;
-pub(crate) use relay::{Handle, Options, relay};
-pub(crate) use report::{Direction, Report};
-#[cfg(target_os = "linux")]
-pub(crate) use wait::{be_exact, wait};
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -23,6 +10,7 @@ use anyhow::Context;
 use clap::ArgGroup;
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
+use pcc_netem::{Handle, Options, RelayError, relay};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use tokio::time::Instant;
@@ -85,7 +73,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         idle: args.idle,
     };
     let interrupt = Interrupt::listen(1)?;
-    let handle = relay(options.clone())?;
+    let handle = relay(options.clone()).map_err(explain)?;
     if let Some(warning) = handle.warning() {
         writeln!(io::stderr(), "pcc: {warning}")?;
     }
@@ -105,6 +93,15 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         Some(how @ Failure::Interrupted) => Err(anyhow::anyhow!(how)),
         // A service manager ends what runs well.
         _ => Ok(()),
+    }
+}
+
+/// Which argument helps.
+fn explain(error: RelayError) -> anyhow::Error {
+    match error {
+        RelayError::Listen { address, source } => anyhow::Error::new(source)
+            .context(format!("cannot listen at {address}: choose another with --listen, port 0 takes a free one")),
+        other => other.into(),
     }
 }
 

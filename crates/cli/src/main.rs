@@ -42,8 +42,6 @@ mod sink;
 mod throttle;
 mod tls;
 mod token;
-#[cfg(target_os = "linux")]
-mod tun;
 mod url;
 mod utility;
 mod version;

@@ -1,9 +1,9 @@
 //! What `pcc emulate` prints: a status line, a table, JSON, the list of presets.
 
-use super::{Direction, Handle, Options, Report};
 use core::time::Duration;
 use pcc::units::Rate;
 use pcc_link::{Count, KEYS, Path, presets};
+use pcc_netem::{Direction, Handle, Options, Report};
 use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write};

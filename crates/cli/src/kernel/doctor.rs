@@ -1,8 +1,9 @@
-use super::btf::Btf;
-use super::libbpf::{Loaded, Part};
-use super::object::{Object, Source};
-use super::{libbpf, object, registration, rights, variant};
+use super::args::ObjectArgs;
 use anyhow::bail;
+use pcc_bpf::btf::Btf;
+use pcc_bpf::libbpf::{Loaded, Part};
+use pcc_bpf::object::Object;
+use pcc_bpf::{libbpf, object, registration, rights, variant};
 use serde_json::json;
 use std::fs;
 use std::io::{self, Write as _};
@@ -18,7 +19,7 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    source: Source,
+    source: ObjectArgs,
 }
 
 /// How bad it is.
@@ -64,6 +65,7 @@ fn missing(what: &'static str, found: impl Into<String>, remedy: impl Into<Strin
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let source = args.source.source();
     let system = System { root: "/".into() };
     let mut findings = system.findings();
     let library = libbpf::check();
@@ -72,18 +74,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Ok(()) => good("libbpf", "libbpf.so.1"),
         Err(problem) => missing("libbpf", "not found", problem),
     });
-    findings.push(match (args.source.file(), args.source.object()) {
+    findings.push(match (source.file(), source.object()) {
         (Some(file), Ok(_)) => good("object", file.display().to_string()),
         (_, Ok(_)) => good("object", "built in"),
         (_, Err(problem)) => {
-            let found =
-                if object::is_built_in() || args.source.file().is_some() { "unreadable" } else { "not built in" };
+            let found = if object::is_built_in() || source.file().is_some() { "unreadable" } else { "not built in" };
             missing("object", found, format!("{problem:#}"))
         }
     });
     findings.push(replacement());
     if rights::may_load() && has_library {
-        findings.extend(args.source.object().ok().map(|object| watching(&object)));
+        findings.extend(source.object().ok().map(|object| watching(&object)));
     }
     let lacking = findings.iter().filter(|finding| finding.grade == Grade::Missing).count();
     let mut out = io::stdout().lock();

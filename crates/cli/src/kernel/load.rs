@@ -1,15 +1,19 @@
-use super::btf::Btf;
+use super::args::ObjectArgs;
 use super::doctor::STATE;
-use super::libbpf::{Loaded, Part};
-use super::object::{Object, Source};
-use super::registration::{self, Registration};
 use super::strives::{self, Aim, Strives, UTILITY_TEXT};
-use super::variant::{KERNEL_TYPES, Variables, Variant};
-use super::{bpf, rights, rule, sysctl, trial};
+use super::{is_of_linux, trial};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow, bail};
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
+use pcc_bpf::btf::Btf;
+use pcc_bpf::libbpf::{Loaded, Part};
+use pcc_bpf::object::Object;
+use pcc_bpf::registration::{self, Registration};
+use pcc_bpf::trial::{in_this_time, remaining};
+use pcc_bpf::variant::name;
+use pcc_bpf::variant::{KERNEL_TYPES, Variables, Variant};
+use pcc_bpf::{bpf, rights, rule, sysctl};
 use pcc_kernel::{LAWS, law_number};
 use socket2::{Domain, Socket, Type};
 use std::io::{self, Write as _};
@@ -47,16 +51,7 @@ pub(super) struct Args {
     #[arg(long = "for", visible_alias = "time-limit", value_name = "TIME", value_parser = humantime::parse_duration)]
     trial: Option<Duration>,
     #[command(flatten)]
-    source: Source,
-}
-
-/// As long as the kernel allows, and nothing that a list of names in /proc would be torn by.
-pub(super) fn name(written: &str) -> Result<String, String> {
-    let allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
-    match written.len() {
-        1..16 if written.chars().all(allowed) => Ok(written.to_owned()),
-        _ => Err("a name has 1 to 15 letters (without accents), digits, - and _, like pcc_scav".to_owned()),
-    }
+    source: ObjectArgs,
 }
 
 /// Waits at the least for what takes time: to look at the trial at all.
@@ -68,9 +63,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let aim = args.strives.aim(Some(strives::usual(&args.name)))?;
     aim.check(args.limit.is_some())?;
-    let object = args.source.object()?;
+    let object = args.source.source().object()?;
     rights::check()?;
-    if sysctl::is_of_linux(&args.name) {
+    if is_of_linux(&args.name) {
         return Err(of_linux(&args.name));
     }
     let wanted = Wanted { args, aim, digest: object.digest() };
@@ -79,7 +74,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         Err(error)
             if error.downcast_ref::<io::Error>().is_some_and(|error| error.raw_os_error() == Some(libc::EEXIST)) =>
         {
-            wanted.load(args.source.object()?)
+            wanted.load(args.source.source().object()?)
         }
         done => done,
     }
@@ -100,7 +95,7 @@ impl Wanted<'_> {
         match &old {
             None if sysctl::available()?.contains(name) => return Err(taken(name)),
             Some(old) if self.is(old)? => return self.tell_of_the_same(),
-            Some(old) if !self.args.replace && trial::remaining(old).ok().flatten() != Some(Duration::ZERO) => {
+            Some(old) if !self.args.replace && remaining(old).ok().flatten() != Some(Duration::ZERO) => {
                 bail!(
                     "another {name} is loaded already: --replace puts this one in its place, `pcc kernel set {name}` changes \
                      what it strives for, and --name loads one beside it"
@@ -162,7 +157,7 @@ impl Wanted<'_> {
         let totals = old.and_then(|old| old.totals.as_ref());
         let loaded = Loaded::load_with(&object, Part::Control { linked }, totals)?;
         let (is_default, before) = before(name, old.into_iter().chain(stale))?;
-        let until = args.trial.map(trial::in_this_time).transpose()?.unwrap_or(0);
+        let until = args.trial.map(in_this_time).transpose()?.unwrap_or(0);
         self.write(&loaded, &before, until)?;
         let registration = Registration::new(name, &loaded, linked, old)
             .with_context(|| format!("the kernel did not register {name}"))?;
@@ -293,15 +288,5 @@ mod tests {
             assert_eq!(given_to("reno").as_deref(), Some("reno"));
         }
         assert_eq!(given_to("no-such"), None);
-    }
-
-    #[test]
-    fn names_are_those_that_the_kernel_takes() {
-        for good in ["pcc", "pcc_scav", "a-b", "123456789012345"] {
-            assert_eq!(name(good).as_deref(), Ok(good));
-        }
-        for bad in ["", "1234567890123456", "a b", "pcc\n", "ü", "a/b"] {
-            assert!(name(bad).is_err(), "{bad:?}");
-        }
     }
 }

@@ -1,38 +1,26 @@
 //! `pcc kernel`: PCC as a congestion control of this computer's TCP.
 //!
-//! ```text
-//!   utility's text ──▶ strives ──┐
-//!   BPF object ──▶ object ──▶ libbpf ──▶ load, registration ──▶ the kernel: variants of PCC, rules for whom
-//!                                        set, unload, use, trial ◀──▶ variant, rule ◀── status
-//!   connections ──▶ watch ──▶ rows ──▶ table, JSON: top
-//!   what all have done ──▶ totals ──▶ prometheus
-//! ```
+//! Arguments, and what people and scripts read of it; `pcc-bpf` does it.
 //!
 //! What is loaded, and how it is set, is asked of the kernel each time: no file of ours says it.
 
-mod bpf;
-mod btf;
+mod args;
 mod doctor;
-mod libbpf;
+#[cfg(test)]
+mod example;
 mod load;
-mod object;
-mod prometheus;
-mod registration;
-mod rights;
-mod rows;
-mod rule;
 mod set;
 mod status;
 mod strives;
-mod sysctl;
 mod table;
 mod top;
-mod totals;
 mod trial;
 mod unload;
 mod uses;
-mod variant;
-mod watch;
+
+use crate::exit::Failure;
+use pcc_bpf::variant::{FindError, Variant};
+use pcc_lab::scenario::KERNEL_ALGORITHMS;
 
 /// PCC in this computer's kernel, for every TCP application that sends
 ///
@@ -75,4 +63,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         Command::Top(args) => top::run(&args),
         Command::Unload(args) => unload::run(&args),
     }
+}
+
+/// The variant of that name; without a name, the only one.
+fn find(name: Option<&str>) -> anyhow::Result<Variant> {
+    Variant::find(name).map_err(|error| match error {
+        FindError::Several { .. } => anyhow::Error::new(error).context(Failure::Usage),
+        FindError::Host(error) => error,
+        other => other.into(),
+    })
+}
+
+/// Whether Linux has a congestion control of its own of that name, loaded or not; its module is `tcp_` and that.
+fn is_of_linux(name: &str) -> bool {
+    KERNEL_ALGORITHMS.contains(&name)
 }

@@ -1,12 +1,12 @@
-use super::load::{name, set_law, set_limit};
-use super::rule;
-use super::status;
+use super::load::{set_law, set_limit};
 use super::strives::{Strives, UTILITY_TEXT};
-use super::variant::Variant;
+use super::{find, status};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
+use pcc_bpf::rule;
+use pcc_bpf::variant::name;
 use pcc_kernel::LAWS;
 use std::io::{self, Write as _};
 
@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.strives.is_given() && !args.strives.is_alone() {
         args.strives.aim(None)?;
     }
-    let variant = Variant::find(args.name.as_deref())?;
+    let variant = find(args.name.as_deref())?;
     let (name, variables) = (&variant.name, &variant.variables);
     let mut out = io::stdout().lock();
     let limited = if args.limit.is_some() { limit.is_some() } else { status::limit(&variant)?.is_some() };

@@ -1,6 +1,6 @@
-use super::rule::Rule;
-use super::variant::Variant;
-use super::{rights, sysctl, trial};
+use pcc_bpf::rule::Rule;
+use pcc_bpf::variant::Variant;
+use pcc_bpf::{rights, sysctl, trial};
 use pcc_kernel::LAWS;
 use serde_json::{Value, json};
 use std::io::{self, Write as _};

@@ -1,6 +1,6 @@
 //! Rows as text: as many columns as the terminal is wide, the less important ones left out first.
 
-use super::rows::{Row, Rows};
+use pcc_bpf::rows::{Row, Rows};
 use std::fmt::Write as _;
 
 /// A column: its head, whether it stands at the left, when it is left out (the largest first, 0 never), and what it shows.
@@ -96,14 +96,14 @@ fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rows::tests::selection;
-    use super::super::watch::Connection;
-    use super::super::watch::tests::example;
     use super::*;
+    use crate::kernel::example::example;
+    use pcc_bpf::rows::Selection;
+    use pcc_bpf::watch::Connection;
     use std::net::SocketAddr;
 
     fn shown(now: &[Connection], width: usize) -> Vec<String> {
-        let rows = Rows::of(&selection(&[]), 100, &[example(1, 1000, 500, (10, 0))], now);
+        let rows = Rows::of(&Selection::default(), 100, &[example(1, 1000, 500, (10, 0))], now);
         table(&rows, width).lines().map(str::to_owned).collect()
     }
 

@@ -1,12 +1,12 @@
-use super::load::name;
-use super::object::Source;
-use super::rows::{Row, Rows, Selection};
+use super::args::{ObjectArgs, SelectionArgs};
 use super::table::table;
-use super::variant::Variant;
-use super::watch::{Connection, Watcher};
-use super::{prometheus, rights, totals};
 use crate::exit::Failure;
 use anyhow::anyhow;
+use pcc_bpf::rows::{Row, Rows};
+use pcc_bpf::variant::Variant;
+use pcc_bpf::variant::name;
+use pcc_bpf::watch::{Connection, Watcher};
+use pcc_bpf::{prometheus, rights, totals};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[arg(value_parser = name)]
     names: Vec<String>,
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArgs,
     /// How often to look
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
     interval: Duration,
@@ -41,7 +41,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBER", requires = "prometheus", value_parser = clap::value_parser!(u32).range(1..=1000))]
     connections: Option<u32>,
     #[command(flatten)]
-    source: Source,
+    source: ObjectArgs,
 }
 
 /// Faster than this shows nothing: there is one interval in a round trip or two.
@@ -60,14 +60,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn show(args: &Args) -> anyhow::Result<()> {
-    let mut watcher = Watcher::of(&args.names, &args.source)?;
+    let mut watcher = Watcher::of(&args.names, &args.source.source())?;
     let (mut before, mut looks) = (watcher.look()?, 0);
     while args.count.is_none_or(|count| looks < count) {
         sleep(args.interval);
         let now = watcher.look()?;
         let terminal = if args.json { None } else { size() };
         let fit = terminal.map_or(usize::MAX, |(_, lines)| lines.saturating_sub(AROUND).max(1));
-        let rows = Rows::of(&args.selection, args.selection.rows.map_or(fit, |rows| rows as usize), &before, &now);
+        let rows =
+            Rows::of(&args.selection.selection(), args.selection.rows.map_or(fit, |rows| rows as usize), &before, &now);
         let mut out = io::stdout().lock();
         match terminal {
             _ if args.json => writeln!(out, "{}", json(&rows))?,
@@ -93,7 +94,7 @@ fn size() -> Option<(usize, usize)> {
 fn tell(args: &Args, file: &std::path::Path) -> anyhow::Result<()> {
     rights::check()?;
     let most = args.connections.unwrap_or(0) as usize;
-    let mut watcher = (most > 0).then(|| Watcher::of_whatever_comes(&args.names, &args.source)).transpose()?;
+    let mut watcher = (most > 0).then(|| Watcher::of_whatever_comes(&args.names, &args.source.source())).transpose()?;
     let (mut before, mut looks): (Vec<Connection>, _) = (Vec::new(), 0);
     if let Some(watcher) = &mut watcher {
         // Rates are of the time between two looks.
@@ -104,7 +105,7 @@ fn tell(args: &Args, file: &std::path::Path) -> anyhow::Result<()> {
         let mut variants = Variant::all()?;
         variants.retain(|one| args.names.is_empty() || args.names.contains(&one.name));
         let now = watcher.as_mut().map_or_else(|| Ok(Vec::new()), Watcher::look)?;
-        let rows = Rows::of(&args.selection, most, &before, &now);
+        let rows = Rows::of(&args.selection.selection(), most, &before, &now);
         let loaded: Vec<_> = variants.iter().filter(|one| one.is_registered).map(|one| one.name.as_str()).collect();
         prometheus::write(file, &prometheus::text(&loaded, &totals::all(&variants)?, &rows))?;
         before = now;
@@ -154,14 +155,14 @@ fn connection(row: &Row<'_>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rows::tests::selection;
-    use super::super::watch::tests::example;
     use super::*;
+    use crate::kernel::example::example;
+    use pcc_bpf::rows::Selection;
 
     #[test]
     fn json_has_the_sums_and_each_connection() {
         let (before, now) = ([example(1, 1000, 500, (10, 0))], [example(3, 251_000, 125_500, (110, 5))]);
-        let told = json(&Rows::of(&selection(&[]), 9, &before, &now));
+        let told = json(&Rows::of(&Selection::default(), 9, &before, &now));
         assert_eq!(
             told["totals"],
             json!({ "connections": 1, "receivers": 0, "rate_bps": 1e6, "goodput_bps": 0.5e6, "loss": 0.05 })

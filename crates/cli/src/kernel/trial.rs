@@ -1,36 +1,15 @@
-//! A trial that ends by itself, whatever becomes of this tool and of those who began it.
-//!
-//! The end of it is in the kernel, with the congestion control: connections that begin later get what was the default
-//! before (`kernel/tcp_pcc.bpf.c`, `trial`). No process is needed for that. What tidies up, so that the default is called
-//! again what it was and PCC goes, is a timer of systemd, or where that does not run a process of its own.
+//! Who tidies up when a trial is over: a timer of systemd, or where that does not run a process of its own. The end itself is
+//! in the kernel (`pcc_bpf::trial`).
 
-use super::{unload, variant::Variant};
 use anyhow::Context;
-use nix::time::{ClockId, clock_gettime};
+use pcc_bpf::trial::remaining;
+use pcc_bpf::unload;
+use pcc_bpf::variant::Variant;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
-
-/// Since the machine was started, with the time that it slept: as `bpf_ktime_get_boot_ns`.
-pub(super) fn now() -> anyhow::Result<Duration> {
-    Ok(clock_gettime(ClockId::CLOCK_BOOTTIME).context("no clock")?.into())
-}
-
-/// When that is, in ns.
-pub(super) fn in_this_time(time: Duration) -> anyhow::Result<u64> {
-    u64::try_from(now()?.saturating_add(time).as_nanos()).context("--for: that is longer than any computer runs")
-}
-
-/// How long a trial goes on: none if there is none, zero if it is over.
-pub(super) fn remaining(variant: &Variant) -> anyhow::Result<Option<Duration>> {
-    let until = variant.variables.number("trial.until")?;
-    if until == 0 {
-        return Ok(None);
-    }
-    Ok(Some(Duration::from_nanos(until).saturating_sub(now()?)))
-}
 
 /// Sees to it that somebody tidies up when it is over.
 pub(super) fn attend(name: &str, map: u32, time: Duration) -> anyhow::Result<()> {
@@ -95,13 +74,5 @@ mod tests {
         assert!(words.contains(&"--on-active=2s".to_owned()), "{words:?}");
         assert!(words.contains(&"--unit=pcc-kernel-trial-7".to_owned()), "{words:?}");
         assert_eq!(words.last().map(String::as_str), Some("--"));
-    }
-
-    #[test]
-    fn the_end_of_a_trial_lies_ahead_and_never_wraps() {
-        let (now, end) = (now().unwrap(), in_this_time(Duration::from_secs(60)).unwrap());
-        let ahead = Duration::from_nanos(end) - now;
-        assert!(ahead >= Duration::from_secs(60) && ahead < Duration::from_secs(70), "{ahead:?}");
-        assert!(in_this_time(Duration::MAX).is_err());
     }
 }

@@ -1,11 +1,12 @@
-use super::libbpf::{Loaded, Part};
-use super::load::name;
-use super::object::Source;
-use super::rule::{self, Network, Rule, Whom};
-use super::variant::Variant;
-use super::{bpf, rights, sysctl};
+use super::args::ObjectArgs;
+use super::is_of_linux;
 use crate::exit::Failure;
 use anyhow::{Context, anyhow, bail};
+use pcc_bpf::libbpf::{Loaded, Part};
+use pcc_bpf::rule::{self, Network, Rule, Whom};
+use pcc_bpf::variant::Variant;
+use pcc_bpf::variant::name;
+use pcc_bpf::{bpf, rights, sysctl};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;
@@ -37,7 +38,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["cgroup", "port", "dest"])]
     remove: Option<u32>,
     #[command(flatten)]
-    source: Source,
+    source: ObjectArgs,
 }
 
 /// What a control group takes of programs of this kind.
@@ -68,7 +69,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let available = sysctl::available()?;
     if !available.contains(&args.name) {
         // A rule's program cannot bring the kernel's own either: they are loaded first.
-        let load = if sysctl::is_of_linux(&args.name) { "modprobe tcp_" } else { "pcc kernel load --name " };
+        let load = if is_of_linux(&args.name) { "modprobe tcp_" } else { "pcc kernel load --name " };
         bail!(
             "the kernel has no congestion control called {}: there are {}; `{load}{0}` loads one",
             args.name,
@@ -84,7 +85,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let cgroup = File::open(&directory).with_context(|| format!("cannot open {}", directory.display()))?;
     let number = cgroup.metadata().with_context(|| format!("cannot look at {}", directory.display()))?.ino();
-    let loaded = Loaded::load(&args.source.object()?, Part::Choose)?;
+    let loaded = Loaded::load(&args.source.source().object()?, Part::Choose)?;
     let whom = Whom { port: args.port, dest: args.dest };
     let map = bpf::Map::of(loaded.map_fd("pcc_rule")?)?;
     let chosen = Variant::all()?.into_iter().find(|one| one.is_registered && one.name == args.name);

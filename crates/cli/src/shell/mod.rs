@@ -8,19 +8,17 @@
 //! Outside is the network that the command would have had. Who has no rights there gets another one, within a user
 //! namespace, with nothing in it but what `--outside` starts.
 
-mod ends;
 mod record;
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::link_args::LinkArgs;
-use crate::tun::Cable;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::ArgGroup;
-use ends::Ends;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use pcc_netem::{Cable, Ends, Place};
 use record::Record;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -95,7 +93,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => (usual(), &[][..]),
     };
     let mut command = Command::new(&name);
-    command.args(rest).env(OUTSIDE, outside).env(ends::PLACE, place.to_string());
+    command.args(rest).env(OUTSIDE, outside).env(Place::VARIABLE, place.to_string());
     let enter = move || setns(&namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
     // SAFETY: between fork and exec it makes one system call, and takes no lock and no memory.
     unsafe { command.pre_exec(enter) };
@@ -199,15 +197,6 @@ impl Drop for Server {
         let _ = killpg(group, Signal::SIGKILL);
         let _ = self.child.wait();
     }
-}
-
-/// Why there is no network namespace to be had.
-fn no_rights(error: &anyhow::Error) -> anyhow::Error {
-    anyhow!(
-        "{error:#}; it takes root (CAP_SYS_ADMIN and CAP_NET_ADMIN), or a system that lets everybody make user namespaces: see \
-         `sysctl kernel.unprivileged_userns_clone` (1), `user.max_user_namespaces` (above 0) and \
-         `kernel.apparmor_restrict_unprivileged_userns` (0), and /dev/net/tun; `pcc emulate` needs no rights, for UDP"
-    )
 }
 
 #[cfg(test)]

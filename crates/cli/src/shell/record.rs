@@ -1,6 +1,6 @@
-use crate::tun::Counts;
 use anyhow::Context;
 use pcc_link::{Count, Counters};
+use pcc_netem::Counts;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write as _;

@@ -1,10 +1,10 @@
 //! A host of its own for one end of a connection: a network namespace with a single interface, whose packets are ours
 //! to carry. It lasts as long as its interface and its socket do.
 
-use crate::tun::Interface;
 use anyhow::{Context, anyhow};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{setsockopt, sockopt};
+use pcc_netem::Interface;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fs::File;
 use std::net::Ipv4Addr;

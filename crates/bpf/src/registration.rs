@@ -3,12 +3,12 @@
 //! Since Linux 6.4 by a link, pinned in the BPF file system: the link is turned to the other version in one step. Before that,
 //! or where that file system is not mounted, plainly: the other version is registered as soon as the name is free. Either
 //! way who holds the version before (connections, sockets that listen, network namespaces whose default it is) keeps it;
-//! that it gives new connections to the other one is the business of [`super::variant::Variant::retire`].
+//! that it gives new connections to the other one is the business of [`crate::variant::Variant::retire`].
 
-use super::bpf::{Link, Map};
-use super::btf::Btf;
-use super::libbpf::Loaded;
-use super::variant::Variant;
+use crate::bpf::{Link, Map};
+use crate::btf::Btf;
+use crate::libbpf::Loaded;
+use crate::variant::Variant;
 use anyhow::{Context, bail};
 use std::fs;
 use std::io;
@@ -16,19 +16,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Where the BPF file system is.
-pub(super) const FILE_SYSTEM: &str = "/sys/fs/bpf";
+pub const FILE_SYSTEM: &str = "/sys/fs/bpf";
 /// The same, as the first process sees it: what is pinned in a mount of somebody's own goes with that.
 const OF_THE_FIRST: &str = "/proc/1/root/sys/fs/bpf";
 /// `BPF_FS_MAGIC` of linux/magic.h.
 const MAGIC: u64 = 0xcafe_4a11;
 
 /// Whether the kernel of these types can turn a link to another version: since Linux 6.4.
-pub(super) fn has_links(kernel: &Btf) -> bool {
+pub fn has_links(kernel: &Btf) -> bool {
     kernel.structure("bpf_struct_ops").is_some_and(|ops| kernel.member(ops, "update").is_some())
 }
 
 /// Whether links can be pinned, in a BPF file system that is not only this process's.
-pub(super) fn can_pin() -> bool {
+pub fn can_pin() -> bool {
     let is_one = rustix::fs::statfs(FILE_SYSTEM).is_ok_and(|found| found.f_type as u64 == MAGIC);
     let device = |path: &str| fs::metadata(path).ok().map(|found| found.dev());
     // Who may not look there is in no mount namespace of his own making.
@@ -40,10 +40,10 @@ fn pin(name: &str) -> PathBuf {
 }
 
 /// What was just registered.
-pub(super) struct Registration<'a> {
+pub struct Registration<'a> {
     name: &'a str,
     /// The map that stands for it.
-    pub(super) map: Map,
+    pub map: Map,
     link: Option<Link>,
     /// What it took the place of.
     old: Option<&'a Variant>,
@@ -53,7 +53,7 @@ impl<'a> Registration<'a> {
     /// Registers it under its name, in the place of another version if there is one. `linked` is how it was loaded.
     ///
     /// Errors: the name is taken (EEXIST), or the kernel refuses it; then the other version is there still, or this says so.
-    pub(super) fn new(name: &'a str, loaded: &Loaded, linked: bool, old: Option<&'a Variant>) -> io::Result<Self> {
+    pub fn new(name: &'a str, loaded: &Loaded, linked: bool, old: Option<&'a Variant>) -> io::Result<Self> {
         let map = Map::of(loaded.map_fd("pcc").map_err(io::Error::other)?)?;
         let link = match old.and_then(|old| Some((old, old.link.as_ref()?))) {
             Some((old, link)) if linked => {
@@ -81,7 +81,7 @@ impl<'a> Registration<'a> {
     /// As it was before, where that is possible.
     ///
     /// Errors: it stays, or what it took the place of could not be brought back.
-    pub(super) fn undo(self) -> anyhow::Result<()> {
+    pub fn undo(self) -> anyhow::Result<()> {
         let (name, old) = (self.name, self.old);
         match (&self.link, old) {
             (Some(link), Some(old)) if old.link.is_some() => {
@@ -120,7 +120,7 @@ fn pinned(name: &str, link: std::os::fd::OwnedFd) -> io::Result<Link> {
 }
 
 /// Takes a variant out: new connections cannot have it by name.
-pub(super) fn unregister(variant: &mut Variant) -> anyhow::Result<()> {
+pub fn unregister(variant: &mut Variant) -> anyhow::Result<()> {
     let name = &variant.name;
     match variant.link.take() {
         Some(link) => release(name, link),

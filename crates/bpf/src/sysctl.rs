@@ -1,7 +1,6 @@
 //! Which congestion controls this network namespace has, and which one connections get.
 
 use anyhow::Context;
-use pcc_lab::scenario::KERNEL_ALGORITHMS;
 use std::fs;
 use std::path::Path;
 
@@ -17,11 +16,12 @@ fn read(name: &str) -> anyhow::Result<String> {
 }
 
 /// What connections get that ask for nothing.
-pub(super) fn default() -> anyhow::Result<String> {
+pub fn default() -> anyhow::Result<String> {
     read(DEFAULT)
 }
 
-pub(super) fn available() -> anyhow::Result<Vec<String>> {
+/// All that connections can have.
+pub fn available() -> anyhow::Result<Vec<String>> {
     names(AVAILABLE)
 }
 
@@ -30,7 +30,7 @@ fn names(file: &str) -> anyhow::Result<Vec<String>> {
 }
 
 /// Until the next reboot: nothing below /etc is written.
-pub(super) fn set_default(name: &str) -> anyhow::Result<()> {
+pub fn set_default(name: &str) -> anyhow::Result<()> {
     let file = Path::new(DIRECTORY).join(DEFAULT);
     fs::write(&file, name)
         .with_context(|| format!("cannot make {name} the default: {} does not take it", file.display()))
@@ -38,28 +38,23 @@ pub(super) fn set_default(name: &str) -> anyhow::Result<()> {
 
 /// Whether this is the first network namespace, in which alone what is for root can be the default. What there is once for
 /// all of them the kernel shows in that one only; the first process may not be asked where it is by everybody.
-pub(super) fn is_first_network() -> bool {
+pub fn is_first_network() -> bool {
     Path::new("/proc/sys/net/core/netdev_budget").exists()
 }
 
 /// Whether this network namespace takes that as its default. Not to be found out by trying: Linux (6.18 and before) refuses
 /// what is for root only, but never lets go of it again.
-pub(super) fn may_be_default(name: &str) -> anyhow::Result<bool> {
+pub fn may_be_default(name: &str) -> anyhow::Result<bool> {
     Ok(is_first_network() || is_allowed(name)?)
 }
 
 /// Whether who has no rights may choose it, and other network namespaces may have it as their default.
-pub(super) fn is_allowed(name: &str) -> anyhow::Result<bool> {
+pub fn is_allowed(name: &str) -> anyhow::Result<bool> {
     Ok(names(ALLOWED)?.iter().any(|one| one == name))
 }
 
-/// Whether Linux has one of its own of that name, loaded or not; its module is `tcp_` and that.
-pub(super) fn is_of_linux(name: &str) -> bool {
-    KERNEL_ALGORITHMS.contains(&name)
-}
-
 /// What to go back to where nobody remembers: the kernel's usual one, or that which each kernel has.
-pub(super) fn usual(available: &[String], but: &str) -> String {
+pub fn usual(available: &[String], but: &str) -> String {
     let is_there = |name: &&str| available.iter().any(|one| one == name) && *name != but;
     ["cubic", "reno"].into_iter().find(is_there).unwrap_or("reno").to_owned()
 }

@@ -1,6 +1,6 @@
 //! The BPF object: that which is built into the tool, or a file; and under which name it registers.
 
-use super::btf::Btf;
+use crate::btf::Btf;
 use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
 
@@ -21,28 +21,31 @@ const TX_START: &str = "cwnd_event_tx_start";
 /// `TCP_CONG_NON_RESTRICTED`: who has no rights may choose it too.
 const NON_RESTRICTED: u32 = 1;
 
-/// The option that all commands have which load something.
-#[derive(clap::Args, Clone, Debug, Default)]
-pub(super) struct Source {
-    /// The BPF object to load, as kernel/build makes it [default: the one that this tool was built with]
-    #[arg(long, value_name = "FILE", env = "PCC_KERNEL_OBJECT")]
+/// Where the BPF object is that is loaded: a file as kernel/build makes it, or by default the one that is built in.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
     object: Option<PathBuf>,
 }
 
 /// A BPF object, and where it is from.
-pub(super) struct Object {
+pub struct Object {
     bytes: Vec<u8>,
     origin: String,
 }
 
 /// Whether one is built in.
-pub(super) const fn is_built_in() -> bool {
+pub const fn is_built_in() -> bool {
     !BUILT_IN.is_empty()
 }
 
 impl Source {
+    /// This file; without one, what is built in.
+    pub fn new(object: Option<PathBuf>) -> Self {
+        Self { object }
+    }
+
     /// Errors: there is none, or it cannot be read.
-    pub(super) fn object(&self) -> anyhow::Result<Object> {
+    pub fn object(&self) -> anyhow::Result<Object> {
         let Some(file) = &self.object else {
             if BUILT_IN.is_empty() {
                 bail!(HOW);
@@ -53,22 +56,25 @@ impl Source {
         Ok(Object { bytes, origin: file.display().to_string() })
     }
 
-    pub(super) fn file(&self) -> Option<&Path> {
+    /// The file, if it is none that is built in.
+    pub fn file(&self) -> Option<&Path> {
         self.object.as_deref()
     }
 }
 
 impl Object {
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// As libbpf takes it.
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    pub(super) fn origin(&self) -> &str {
+    /// Where it is from, for messages.
+    pub fn origin(&self) -> &str {
         &self.origin
     }
 
     /// By which it is told from others. Of the object as it was made, before it is changed for this kernel and name.
-    pub(super) fn digest(&self) -> u64 {
+    pub fn digest(&self) -> u64 {
         let whole = blake3::hash(&self.bytes);
         whole.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
@@ -76,7 +82,7 @@ impl Object {
     /// Has it register under this name, and for applications without rights too if they are allowed.
     ///
     /// Errors: the object is not one of ours.
-    pub(super) fn register_as(&mut self, name: &str, allow: bool) -> anyhow::Result<()> {
+    pub fn register_as(&mut self, name: &str, allow: bool) -> anyhow::Result<()> {
         let at = section(&self.bytes, SECTION).ok_or_else(|| self.strange())?;
         // The first members of `pcc`, the first congestion control in there, are its name and its flags.
         let is_ours = |place: &&mut [u8]| place.starts_with(b"pcc\0") && place[NAME..] == [0; 4];
@@ -98,7 +104,7 @@ impl Object {
     /// Has it notice each pause also where the kernel, by these types, tells of the event at its end apart: since Linux 7.1.
     ///
     /// Errors: the object is not one of ours.
-    pub(super) fn fit(&mut self, kernel: &Btf) -> anyhow::Result<()> {
+    pub fn fit(&mut self, kernel: &Btf) -> anyhow::Result<()> {
         let is_told_apart = kernel.structure(OPS).and_then(|ops| kernel.member(ops, TX_START)).is_some();
         if !is_told_apart {
             return Ok(());

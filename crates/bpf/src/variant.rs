@@ -1,12 +1,12 @@
 //! The variants of PCC that the kernel has, read from the kernel: name, state, variables.
 
-use super::bpf::{self, Link, Map, Program, STRUCT_OPS_MAP};
-use super::btf::{Btf, Field};
+use crate::bpf::{self, Link, Map, Program, STRUCT_OPS_MAP};
+use crate::btf::{Btf, Field};
 use anyhow::{Context, anyhow};
 use std::fs;
 
 /// Where the kernel describes its types.
-pub(super) const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
+pub const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 /// The program by which a congestion control is known to be ours: `pcc_cong_control`, of which the kernel keeps 15 letters.
 const OURS: &str = "pcc_cong_contro";
 /// The functions of a `struct tcp_congestion_ops` that PCC has: the one with that program first.
@@ -14,34 +14,37 @@ const FUNCTIONS: [&str; 7] =
     ["cong_control", "init", "release", "ssthresh", "undo_cwnd", "cwnd_event", "cwnd_event_tx_start"];
 /// The maps of the connections' states, and of what they have done.
 const FLOWS: &str = "pcc_flows";
-pub(super) const TOTALS: &str = "pcc_totals";
+/// The map of what its connections have done.
+pub const TOTALS: &str = "pcc_totals";
 
 /// A congestion control that was loaded from PCC's object, by whomever.
-pub(super) struct Variant {
-    pub(super) name: String,
+pub struct Variant {
+    /// Of the congestion control.
+    pub name: String,
     /// The map that stands for it.
-    pub(super) map: Map,
+    pub map: Map,
     /// What holds it, if it was not registered plainly.
-    pub(super) link: Option<Link>,
+    pub link: Option<Link>,
     /// Whether connections can have it; else it was unloaded, and those that have it still are its last.
-    pub(super) is_registered: bool,
+    pub is_registered: bool,
     /// How many connections, and network namespaces whose default it is, hold it.
-    pub(super) held: u32,
+    pub held: u32,
     /// What connections run, what steers them first.
-    pub(super) programs: Vec<Program>,
-    pub(super) variables: Variables,
+    pub programs: Vec<Program>,
+    /// How it is set.
+    pub variables: Variables,
     /// Its connections' states.
-    pub(super) flows: Option<Map>,
+    pub flows: Option<Map>,
     /// What its connections have done.
-    pub(super) totals: Option<Map>,
+    pub totals: Option<Map>,
 }
 
 /// The variables of a loaded object, by name.
-pub(super) struct Variables(Vec<(Map, Btf)>);
+pub struct Variables(Vec<(Map, Btf)>);
 
 impl Variables {
     /// Those in these maps; others are left out.
-    pub(super) fn of(maps: Vec<Map>) -> anyhow::Result<Self> {
+    pub fn of(maps: Vec<Map>) -> anyhow::Result<Self> {
         let described = maps.into_iter().filter(|map| map.btf != 0);
         described
             .map(|map| Ok((Btf::read(bpf::btf(map.btf)?)?, map)))
@@ -72,12 +75,13 @@ impl Variables {
         bytes.with_context(|| format!("the variable `{path}` is shorter than it says"))
     }
 
-    pub(super) fn number(&self, path: &str) -> anyhow::Result<u64> {
+    /// Its first 8 bytes as a number.
+    pub fn number(&self, path: &str) -> anyhow::Result<u64> {
         self.bytes(path).map(u64::from_ne_bytes)
     }
 
     /// Up to its zero: how long the variable is differs from version to version.
-    pub(super) fn text(&self, path: &str) -> anyhow::Result<String> {
+    pub fn text(&self, path: &str) -> anyhow::Result<String> {
         let (map, field) = self.find(path)?;
         let value = map.read().with_context(|| format!("cannot read the variable `{path}`"))?;
         Ok(bpf::text(value.get(field.offset..).unwrap_or_default()))
@@ -89,7 +93,8 @@ impl Variables {
         value.is_some_and(|(value, field)| value.get(field.offset..).is_some_and(|there| there.starts_with(bytes)))
     }
 
-    pub(super) fn write(&self, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    /// Writes the first bytes of a variable, or of a member of it.
+    pub fn write(&self, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
         let (map, field) = self.find(path)?;
         let mut value = map.read().with_context(|| format!("cannot read the variable `{path}`"))?;
         let place = value.get_mut(field.offset..field.offset + bytes.len());
@@ -106,12 +111,12 @@ impl Variables {
     }
 
     /// Whether connections strive for what this program says.
-    pub(super) fn strives_for(&self, program: &[u8]) -> bool {
+    pub fn strives_for(&self, program: &[u8]) -> bool {
         self.utility_places().is_ok_and(|(in_use, _)| self.begins(in_use, program))
     }
 
     /// Connections strive for this from now on: all of a decision by the program before, or all by this one.
-    pub(super) fn strive_for(&self, program: &[u8]) -> anyhow::Result<()> {
+    pub fn strive_for(&self, program: &[u8]) -> anyhow::Result<()> {
         let Ok((_, free)) = self.utility_places() else { return self.write("utility", program) };
         self.write(free, program)?;
         self.write("utility_place", &u64::from(free == "utility_next").to_ne_bytes())
@@ -120,7 +125,7 @@ impl Variables {
     /// Text with zeros behind it.
     ///
     /// Errors: it does not fit.
-    pub(super) fn write_text<const SIZE: usize>(&self, path: &str, text: &str) -> anyhow::Result<()> {
+    pub fn write_text<const SIZE: usize>(&self, path: &str, text: &str) -> anyhow::Result<()> {
         let mut bytes = [0; SIZE];
         let place = bytes[..SIZE - 1].get_mut(..text.len());
         place
@@ -134,8 +139,8 @@ impl Variant {
     /// All that there are, those too that were unloaded and are still in use.
     ///
     /// Errors: no rights, or no description of the kernel's types.
-    pub(super) fn all() -> anyhow::Result<Vec<Self>> {
-        super::rights::check()?;
+    pub fn all() -> anyhow::Result<Vec<Self>> {
+        crate::rights::check()?;
         let mut controls = Vec::new();
         for id in Map::ids().context("cannot ask the kernel for its BPF maps")? {
             let map = Map::by_id(id).with_context(|| format!("cannot look at BPF map {id}"))?;
@@ -188,7 +193,7 @@ impl Variant {
 
     /// Has it hand new connections on to this congestion control, for good: network namespaces whose default it is, and
     /// sockets that listen with it, hold it also when nobody else can have it any more.
-    pub(super) fn retire(&self, heir: &str) -> anyhow::Result<()> {
+    pub fn retire(&self, heir: &str) -> anyhow::Result<()> {
         // One that plain bpftool loaded knows nothing of that.
         if self.variables.number("trial.until").is_err() {
             return Ok(());
@@ -200,20 +205,46 @@ impl Variant {
     /// The one of that name; without a name, the only one.
     ///
     /// Errors: there is none of that name, or several.
-    pub(super) fn find(name: Option<&str>) -> anyhow::Result<Self> {
+    pub fn find(name: Option<&str>) -> Result<Self, FindError> {
         let mut all: Vec<_> = Self::all()?.into_iter().filter(|variant| variant.is_registered).collect();
-        let names = all.iter().map(|variant| variant.name.clone()).collect::<Vec<_>>().join(", ");
-        match name {
-            _ if all.is_empty() => Err(anyhow!("PCC is not loaded: `pcc kernel load` loads it")),
-            None if all.len() == 1 => Ok(all.remove(0)),
-            None => Err(anyhow!("several are loaded: {names}; say which").context(crate::exit::Failure::Usage)),
-            Some(name) => {
-                let place = all.iter().position(|variant| variant.name == name);
-                let place = place.ok_or_else(|| anyhow!("no PCC called {name} is loaded; there is {names}"))?;
-                Ok(all.remove(place))
-            }
-        }
+        let names = || all.iter().map(|variant| variant.name.clone()).collect::<Vec<_>>().join(", ");
+        let place = match name {
+            _ if all.is_empty() => return Err(FindError::NotLoaded),
+            None if all.len() == 1 => 0,
+            None => return Err(FindError::Several { names: names() }),
+            Some(name) => all
+                .iter()
+                .position(|variant| variant.name == name)
+                .ok_or_else(|| FindError::Unknown { name: name.to_owned(), names: names() })?,
+        };
+        Ok(all.remove(place))
     }
+}
+
+/// Why no variant was found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindError {
+    /// There is none at all.
+    #[error("PCC is not loaded: `pcc kernel load` loads it")]
+    NotLoaded,
+    /// There is more than one, and no name was given.
+    #[error("several are loaded: {names}; say which")]
+    Several {
+        /// All of them.
+        names: String,
+    },
+    /// There is none of this name.
+    #[error("no PCC called {name} is loaded; there is {names}")]
+    Unknown {
+        /// The name that was given.
+        name: String,
+        /// Those that there are.
+        names: String,
+    },
+    /// The kernel could not be asked.
+    #[error(transparent)]
+    Host(#[from] anyhow::Error),
 }
 
 fn kernel_types() -> anyhow::Result<Btf> {
@@ -223,4 +254,28 @@ fn kernel_types() -> anyhow::Result<Btf> {
         )
     })?;
     Ok(Btf::read(bytes)?)
+}
+
+/// As long as the kernel allows, and nothing that a list of names in /proc would be torn by.
+pub fn name(written: &str) -> Result<String, String> {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    match written.len() {
+        1..16 if written.chars().all(allowed) => Ok(written.to_owned()),
+        _ => Err("a name has 1 to 15 letters (without accents), digits, - and _, like pcc_scav".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_that_the_kernel_takes() {
+        for good in ["pcc", "pcc_scav", "a-b", "123456789012345"] {
+            assert_eq!(name(good).as_deref(), Ok(good));
+        }
+        for bad in ["", "1234567890123456", "a b", "pcc\n", "ü", "a/b"] {
+            assert!(name(bad).is_err(), "{bad:?}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 
 /// A description of types.
-pub(super) struct Btf {
+pub struct Btf {
     bytes: Vec<u8>,
     /// Where each type begins; the first is no type.
     types: Vec<usize>,
@@ -13,15 +13,15 @@ pub(super) struct Btf {
 
 /// What lies somewhere in a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Field {
+pub struct Field {
     /// Unit: byte.
-    pub(super) offset: usize,
+    pub offset: usize,
     kind: u32,
 }
 
 /// Why a description says nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) struct BtfError(String);
+pub struct BtfError(String);
 
 impl fmt::Display for BtfError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,7 +37,7 @@ const NAMES: [u32; 6] = [8, 9, 10, 11, 14, 18];
 
 impl Btf {
     /// Of these bytes, which are in this machine's order.
-    pub(super) fn read(bytes: Vec<u8>) -> Result<Self, BtfError> {
+    pub fn read(bytes: Vec<u8>) -> Result<Self, BtfError> {
         let wrong = |what: &str| BtfError(what.to_owned());
         let header = |at| word(&bytes, at).map(|word| word as usize).ok_or_else(|| wrong("no header"));
         if word(&bytes, 0).is_none_or(|magic| magic & 0xffff != 0xeb9f) {
@@ -89,7 +89,7 @@ impl Btf {
     }
 
     /// The variable of that name in a section of variables.
-    pub(super) fn variable(&self, section: u32, name: &str) -> Option<Field> {
+    pub fn variable(&self, section: u32, name: &str) -> Option<Field> {
         let (at, kind, members) = self.resolve(section)?;
         (kind == DATASEC).then_some(())?;
         (0..members).map(|index| at + 12 + 12 * index).find_map(|entry| {
@@ -100,7 +100,7 @@ impl Btf {
     }
 
     /// The structure of this name, as a field at the beginning.
-    pub(super) fn structure(&self, name: &str) -> Option<Field> {
+    pub fn structure(&self, name: &str) -> Option<Field> {
         let is_it = |at: &usize| self.word(at + 4) >> 24 & 0x1f == STRUCT && self.name(*at) == name.as_bytes();
         let kind = self.types.iter().skip(1).position(is_it)? + 1;
         Some(Self::whole(u32::try_from(kind).ok()?))
@@ -108,7 +108,7 @@ impl Btf {
 
     /// Where the name of a member of that structure stands, and what stands there for another that is somewhere in here: where in
     /// these bytes, and the four to write there. `None` if it has no such member, or there is no such name.
-    pub(super) fn renaming(&self, structure: &str, member: &str, name: &str) -> Option<(usize, [u8; 4])> {
+    pub fn renaming(&self, structure: &str, member: &str, name: &str) -> Option<(usize, [u8; 4])> {
         let (at, _, members) = self.resolve(self.structure(structure)?.kind)?;
         let entry = (0..members).map(|index| at + 12 + 12 * index).find(|at| self.name(*at) == member.as_bytes())?;
         let wanted = [b"\0", name.as_bytes(), b"\0"].concat();
@@ -119,12 +119,12 @@ impl Btf {
     }
 
     /// The structure with this number, as a field at the beginning.
-    pub(super) const fn whole(kind: u32) -> Field {
+    pub const fn whole(kind: u32) -> Field {
         Field { offset: 0, kind }
     }
 
     /// What a path of names like `law.state` leads to within a structure.
-    pub(super) fn member(&self, of: Field, path: &str) -> Option<Field> {
+    pub fn member(&self, of: Field, path: &str) -> Option<Field> {
         path.split('.').try_fold(of, |within, name| self.own(within, name, 4))
     }
 

@@ -2,8 +2,8 @@
 //! <https://prometheus.io/docs/instrumenting/exposition_formats/>. A file, since that exporter is on such hosts anyway, with
 //! its own listener and rights: this tool runs as root, and would have to answer strangers.
 
-use super::rows::{Row, Rows};
-use super::totals::Totals;
+use crate::rows::{Row, Rows};
+use crate::totals::Totals;
 use anyhow::Context;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Writes the whole file at once, so that nobody reads half of one; to standard output if it is called `-`.
-pub(super) fn write(to: &Path, text: &str) -> anyhow::Result<()> {
+pub fn write(to: &Path, text: &str) -> anyhow::Result<()> {
     if to == Path::new("-") {
         return io::stdout().lock().write_all(text.as_bytes()).context("cannot write to standard output");
     }
@@ -54,7 +54,7 @@ const CONNECTION: [Metric; 6] = [
 ];
 
 /// The whole text: which variants new connections can have, the totals, and the rows that are to be told one by one.
-pub(super) fn text(loaded: &[&str], totals: &BTreeMap<(&str, u32), Totals>, rows: &Rows<'_>) -> String {
+pub fn text(loaded: &[&str], totals: &BTreeMap<(&str, u32), Totals>, rows: &Rows<'_>) -> String {
     let mut text = head("loaded", "gauge", "Congestion controls that new connections can have");
     for name in loaded {
         let _ = writeln!(text, "pcc_kernel_loaded{{congestion=\"{name}\"}} 1");
@@ -85,8 +85,8 @@ fn head(name: &str, kind: &str, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::watch::tests::example;
     use super::*;
+    use crate::watch::tests::example;
 
     #[test]
     fn each_series_is_told_once_with_its_namespace() {

@@ -1,11 +1,10 @@
 //! The relay itself: a thread that reads packets, asks the link when each comes out, and sends it on at that time.
 
-use super::departures::Departures;
-use super::lateness::Lateness;
-use super::report::{Direction, Report, add, take};
-use super::socket::{Clock, LARGEST, Socket};
-use super::wait::{be_exact, wait};
-use anyhow::Context;
+use crate::departures::Departures;
+use crate::lateness::Lateness;
+use crate::report::{Direction, Report, add, take};
+use crate::socket::{Clock, LARGEST, Socket};
+use crate::wait::{be_exact, wait};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
@@ -19,27 +18,50 @@ use std::time::Instant;
 
 /// What to relay, and over which path.
 #[derive(Clone, Debug)]
-pub(crate) struct Options {
+pub struct Options {
     /// The path between each client and the server.
-    pub(crate) path: Path,
+    pub path: Path,
     /// The first client's path replays from this seed, the next one's from the number after it, and so on.
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// Where clients send to; port 0 for any free one.
-    pub(crate) listen: SocketAddr,
+    pub listen: SocketAddr,
     /// The server.
-    pub(crate) to: SocketAddr,
+    pub to: SocketAddr,
     /// Clients at one time; packets of further ones are dropped.
-    pub(crate) sessions: usize,
+    pub sessions: usize,
     /// A client that is silent in both directions for so long is forgotten.
-    pub(crate) idle: Duration,
+    pub idle: Duration,
 }
 
 impl Options {
     /// A relay of `path` to `to`, at a free port of this host alone.
-    pub(crate) fn new(path: Path, to: SocketAddr) -> Self {
+    pub fn new(path: Path, to: SocketAddr) -> Self {
         let listen = if to.is_ipv4() { ([127, 0, 0, 1], 0).into() } else { (std::net::Ipv6Addr::LOCALHOST, 0).into() };
         Self { path, seed: 1, listen, to, sessions: 64, idle: Duration::from_secs(60) }
     }
+}
+
+/// Why a relay does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RelayError {
+    /// No such path can be.
+    #[error(transparent)]
+    Path(#[from] pcc_link::Impossible),
+    /// Another program has the address, or this computer does not.
+    #[error("cannot listen at {address}")]
+    Listen {
+        /// Where clients were to send to.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The system does not say which port it gave.
+    #[error("the socket has no address")]
+    NoAddress(#[source] io::Error),
+    /// The system has no thread left.
+    #[error("cannot start the relay's thread")]
+    Thread(#[source] io::Error),
 }
 
 /// Packets read from one socket before the others, and the departures, have their turn.
@@ -49,7 +71,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// A relay at work; it stops when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Handle {
+pub struct Handle {
     addr: SocketAddr,
     warning: Option<String>,
     shared: Arc<Shared>,
@@ -63,37 +85,36 @@ struct Shared {
 }
 
 /// Starts a relay on a thread of its own.
-pub(crate) fn relay(options: Options) -> anyhow::Result<Handle> {
+pub fn relay(options: Options) -> Result<Handle, RelayError> {
     // Refuses an impossible path now and not when the first client comes.
     options.path.links(options.seed)?;
-    let (front, warning) = Socket::bind(options.listen).with_context(|| {
-        format!("cannot listen at {}: choose another with --listen, port 0 takes a free one", options.listen)
-    })?;
-    let addr = front.inner().local_addr().context("the socket has no address")?;
+    let address = options.listen;
+    let (front, warning) = Socket::bind(address).map_err(|source| RelayError::Listen { address, source })?;
+    let addr = front.inner().local_addr().map_err(RelayError::NoAddress)?;
     let shared = Arc::new(Shared::default());
     let engine = Engine::new(options, front, Arc::clone(&shared));
     let thread = std::thread::Builder::new().name("pcc-emulate".into()).spawn(move || engine.run());
-    Ok(Handle { addr, warning, shared, thread: Some(thread.context("cannot start the relay's thread")?) })
+    Ok(Handle { addr, warning, shared, thread: Some(thread.map_err(RelayError::Thread)?) })
 }
 
 impl Handle {
     /// Where clients send to.
-    pub(crate) const fn addr(&self) -> SocketAddr {
+    pub const fn addr(&self) -> SocketAddr {
         self.addr
     }
 
     /// What the user should be told about this host, if anything.
-    pub(crate) fn warning(&self) -> Option<&str> {
+    pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
 
     /// What was relayed so far, up to 50 ms ago.
-    pub(crate) fn report(&self) -> Report {
+    pub fn report(&self) -> Report {
         self.shared.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Ends the relay. What is still under way is in the report as that.
-    pub(crate) fn stop(mut self) -> Report {
+    pub fn stop(mut self) -> Report {
         self.end();
         self.report()
     }

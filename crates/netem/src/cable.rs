@@ -1,8 +1,9 @@
 //! The cable between two interfaces: a thread that reads the packets of one interface, asks the path when each comes out, and
 //! writes it to the other.
 
-use crate::emulate::{Departures, be_exact, wait};
-use anyhow::Context;
+use crate::departures::Departures;
+use crate::host::{Doing, HostError};
+use crate::wait::{be_exact, wait};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use core::time::Duration;
 use pcc::units::{Bytes, Timestamp};
@@ -15,20 +16,20 @@ use std::time::Instant;
 
 /// What the cable carried so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
+pub struct Counts {
     /// From client to server. Sizes are those of IP packets.
-    pub(crate) up: Counters,
+    pub up: Counters,
     /// From server to client.
-    pub(crate) down: Counters,
+    pub down: Counters,
     /// Bytes of TCP payload that came out at the client, repetitions included.
-    pub(crate) arrived: u64,
+    pub arrived: u64,
     /// Packets that an interface refused, or that there was no memory for.
-    pub(crate) dropped_host: u64,
+    pub dropped_host: u64,
 }
 
 /// A cable at work; it stops when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Cable {
+pub struct Cable {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -43,8 +44,8 @@ impl Cable {
     /// Connects two interfaces that do not block. The path's time begins with the first packet.
     ///
     /// Errors: a path that cannot be, or no thread.
-    pub(crate) fn connect(server: File, client: File, path: &Path, seed: u64) -> anyhow::Result<Self> {
-        let (up, down) = path.links(seed)?;
+    pub fn connect(server: File, client: File, path: &Path, seed: u64) -> Result<Self, HostError> {
+        let (up, down) = path.links(seed).doing("no such path")?;
         let shared = Arc::new(Shared::default());
         let engine = Engine {
             ends: [End { interface: server, link: down }, End { interface: client, link: up }],
@@ -55,11 +56,11 @@ impl Cable {
             dropped_host: 0,
         };
         let thread = std::thread::Builder::new().name("cable".to_owned()).spawn(move || engine.run());
-        Ok(Self { shared, thread: Some(thread.context("no thread for the emulated path")?) })
+        Ok(Self { shared, thread: Some(thread.doing("no thread for the emulated path")?) })
     }
 
     /// What it carried so far.
-    pub(crate) fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Counts {
         *self.shared.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,45 +1,43 @@
 //! Connections and what each did between two looks: filtered, sorted, and summed up.
 
-use super::rule::Network;
-use super::watch::Connection;
-use clap::ValueEnum;
+use crate::rule::Network;
+use crate::watch::Connection;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
 /// Which connections are shown, and in which order.
-#[derive(clap::Args, Clone, Debug)]
-pub(super) struct Selection {
-    /// Sort by this column, the largest first
-    #[arg(long, value_enum, value_name = "COLUMN", default_value_t = Order::Rate)]
-    pub(super) sort: Order,
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// In this order: by rate the fastest are first
+    pub sort: Order,
     /// Only with this port at either end
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    pub(super) port: Option<u16>,
+    pub port: Option<u16>,
     /// Only to or from addresses in this network: 192.0.2.0/24, 2001:db8::/32
-    #[arg(long, value_name = "NETWORK")]
-    pub(super) address: Option<Network>,
+    pub address: Option<Network>,
     /// Only where the law is in this state
-    #[arg(long, value_name = "STATE", ignore_case = true, value_parser = ["Starting", "Draining", "Probing"])]
-    pub(super) state: Option<String>,
-    /// Show connections that have sent nothing, too
-    #[arg(long)]
-    pub(super) all: bool,
-    /// The most rows to show [default: on a terminal as many as fit, else all]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) rows: Option<u32>,
+    pub state: Option<String>,
+    /// Those too that have sent nothing: which only receive
+    pub all: bool,
 }
 
 /// By what rows are sorted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum Order {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The fastest first.
     #[default]
     Rate,
+    /// By what was acknowledged.
     Goodput,
+    /// The longest first.
     Rtt,
+    /// The largest share first.
     Loss,
+    /// By congestion control.
     Name,
+    /// By address and port here.
     Local,
+    /// By address and port there.
     Remote,
 }
 
@@ -62,13 +60,15 @@ impl Order {
 
 /// A connection, and what it did since the last look.
 #[derive(Clone, Debug)]
-pub(super) struct Row<'a> {
-    pub(super) now: &'a Connection,
+pub struct Row<'a> {
+    /// As it is.
+    pub now: &'a Connection,
     /// Rates of what was sent and of what arrived. Unit: bit/s.
-    pub(super) rate: f64,
-    pub(super) goodput: f64,
+    pub rate: f64,
+    /// Rate of what arrived. Unit: bit/s.
+    pub goodput: f64,
     /// Lost packets, of those sent.
-    pub(super) loss: Option<f64>,
+    pub loss: Option<f64>,
     /// Packets sent and lost since.
     packets: (u32, u32),
 }
@@ -82,7 +82,7 @@ fn key(one: &Connection) -> Key<'_> {
 
 impl<'a> Row<'a> {
     /// In the same order; connections that began since have nothing to be compared with.
-    pub(super) fn all(before: &[Connection], now: &'a [Connection]) -> Vec<Self> {
+    pub fn all(before: &[Connection], now: &'a [Connection]) -> Vec<Self> {
         let before: HashMap<_, _> = before.iter().map(|one| (key(one), one)).collect();
         now.iter().map(|now| Self::of(before.get(&key(now)).copied(), now)).collect()
     }
@@ -108,20 +108,24 @@ impl<'a> Row<'a> {
 
 /// What is shown of many connections, and what is said of all that are wanted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rows<'a> {
-    pub(super) shown: Vec<Row<'a>>,
+pub struct Rows<'a> {
+    /// In order, so many as were asked for.
+    pub shown: Vec<Row<'a>>,
     /// How many there are that are wanted, and how many only receive.
-    pub(super) wanted: usize,
-    pub(super) receivers: usize,
+    pub wanted: usize,
+    /// How many of all only receive.
+    pub receivers: usize,
     /// Their sums. Unit: bit/s.
-    pub(super) rate: f64,
-    pub(super) goodput: f64,
-    pub(super) loss: Option<f64>,
+    pub rate: f64,
+    /// Sum of theirs. Unit: bit/s.
+    pub goodput: f64,
+    /// Lost packets, of those sent by all.
+    pub loss: Option<f64>,
 }
 
 impl<'a> Rows<'a> {
     /// Of what was seen at two moments, so many rows at the most.
-    pub(super) fn of(selection: &Selection, most: usize, before: &[Connection], now: &'a [Connection]) -> Self {
+    pub fn of(selection: &Selection, most: usize, before: &[Connection], now: &'a [Connection]) -> Self {
         let mut rows = Row::all(before, now);
         rows.retain(|row| selection.wants(row.now));
         let all = rows.len();
@@ -155,20 +159,9 @@ impl Selection {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::super::watch::tests::example;
+mod tests {
     use super::*;
-    use clap::Parser as _;
-
-    #[derive(clap::Parser)]
-    struct Command {
-        #[command(flatten)]
-        selection: Selection,
-    }
-
-    pub(crate) fn selection(words: &[&str]) -> Selection {
-        Command::parse_from([&["top"], words].concat()).selection
-    }
+    use crate::watch::tests::example;
 
     #[test]
     fn what_was_done_since_the_last_look_is_told() {
@@ -202,15 +195,18 @@ pub(super) mod tests {
                 Connection { at: one.at * 2, packets_sent: 200, ..one }
             })
             .into();
-        let rows = Rows::of(&selection(&[]), 2, &before, &now);
+        let rows = Rows::of(&Selection::default(), 2, &before, &now);
         let ports = |rows: &Rows<'_>| rows.shown.iter().map(|row| row.now.remote.port()).collect::<Vec<_>>();
         assert_eq!((ports(&rows), rows.wanted, rows.receivers), (vec![3, 2], 3, 1));
         assert_eq!((rows.rate, rows.loss), (7e6, Some(0.1)));
-        let shown = |words: &[&str]| ports(&Rows::of(&selection(words), 9, &before, &now));
-        assert_eq!(shown(&["--sort", "remote", "--all"]), [1, 2, 3, 4]);
-        assert_eq!(shown(&["--port", "4"]), [4]);
-        assert!(shown(&["--address", "198.51.100.0/24"]).is_empty());
-        assert_eq!(shown(&["--address", "192.0.2.0/24", "--state", "probing"]).len(), 3);
-        assert!(shown(&["--state", "starting"]).is_empty());
+        let shown = |selection: Selection| ports(&Rows::of(&selection, 9, &before, &now));
+        assert_eq!(shown(Selection { sort: Order::Remote, all: true, ..Selection::default() }), [1, 2, 3, 4]);
+        assert_eq!(shown(Selection { port: Some(4), ..Selection::default() }), [4]);
+        let network = |text: &str| Some(text.parse().unwrap());
+        let state = |text: &str| Some(text.to_owned());
+        assert!(shown(Selection { address: network("198.51.100.0/24"), ..Selection::default() }).is_empty());
+        let here = network("192.0.2.0/24");
+        assert_eq!(shown(Selection { address: here, state: state("probing"), ..Selection::default() }).len(), 3);
+        assert!(shown(Selection { state: state("starting"), ..Selection::default() }).is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! Loads a BPF object with libbpf, the system's: found when it is needed, so that this tool is built and runs without it.
 
-use super::bpf::{LINKED, Map};
-use super::object::Object;
+use crate::bpf::{LINKED, Map};
+use crate::object::Object;
 use anyhow::{Context, anyhow, bail};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
@@ -13,7 +13,7 @@ use std::sync::Mutex;
 const LIBRARY: &CStr = c"libbpf.so.1";
 
 /// Whether it is there; if not, what to do.
-pub(super) fn check() -> Result<(), String> {
+pub fn check() -> Result<(), String> {
     Library::open().map(drop)
 }
 
@@ -115,9 +115,12 @@ unsafe fn function<T: Copy>(library: NonNull<c_void>, name: &CStr) -> Result<T, 
 
 /// Which programs of the object are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
     /// The congestion control; whether a link is to hold it.
-    Control { linked: bool },
+    Control {
+        /// Whether a link holds it.
+        linked: bool,
+    },
     /// What chooses one for the connections of others.
     Choose,
     /// What shows connections.
@@ -135,19 +138,19 @@ impl Part {
 }
 
 /// An object whose programs the kernel has taken. When this is dropped they go, unless somebody else holds them.
-pub(super) struct Loaded {
+pub struct Loaded {
     library: Library,
     object: NonNull<c_void>,
 }
 
 impl Loaded {
     /// Errors: no libbpf; the kernel's verifier refused the object, or has not all that it needs; no rights.
-    pub(super) fn load(object: &Object, part: Part) -> anyhow::Result<Self> {
+    pub fn load(object: &Object, part: Part) -> anyhow::Result<Self> {
         Self::load_with(object, part, None)
     }
 
     /// The same, with a map that is there already instead of the object's own of its name, if they have the same size.
-    pub(super) fn load_with(object: &Object, part: Part, shared: Option<&Map>) -> anyhow::Result<Self> {
+    pub fn load_with(object: &Object, part: Part, shared: Option<&Map>) -> anyhow::Result<Self> {
         let library = Library::open().map_err(|problem| anyhow!(problem))?;
         said();
         // SAFETY: `hear` is a function of that type, and lives as long as this process.
@@ -167,8 +170,8 @@ impl Loaded {
         let done = unsafe { (library.load)(loaded.object.as_ptr()) };
         if done < 0 {
             let error = io::Error::from_raw_os_error(-done);
-            if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES)) && !super::rights::may_load() {
-                return Err(super::rights::missing(&error));
+            if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES)) && !crate::rights::may_load() {
+                return Err(crate::rights::missing(&error));
             }
             // What the verifier finds wrong is EACCES or EINVAL.
             if part == Part::Watch && error.raw_os_error() == Some(libc::EPERM) {
@@ -225,7 +228,7 @@ impl Loaded {
     }
 
     /// The file descriptor of a map, as one of our own.
-    pub(super) fn map_fd(&self, name: &str) -> anyhow::Result<OwnedFd> {
+    pub fn map_fd(&self, name: &str) -> anyhow::Result<OwnedFd> {
         let map = CString::new(name).ok().and_then(|name| self.map(&name));
         let map = map.with_context(|| format!("the object has no map {name}: build it anew with kernel/build"))?;
         // SAFETY: a map of a loaded object, which holds it open while it is copied.
@@ -234,7 +237,7 @@ impl Loaded {
     }
 
     /// The file descriptor of the program of that name.
-    pub(super) fn program_fd(&self, wanted: &CStr) -> anyhow::Result<OwnedFd> {
+    pub fn program_fd(&self, wanted: &CStr) -> anyhow::Result<OwnedFd> {
         let mut program = std::ptr::null_mut();
         loop {
             // SAFETY: as in `choose`.
@@ -251,7 +254,7 @@ impl Loaded {
 
     /// Gives the congestion control's map its value. One that no link holds is registered by that, and stays when this process
     /// ends. For one that a link is to hold, libbpf makes the link since its version 1.2: then this is it.
-    pub(super) fn attach(&self) -> io::Result<Option<OwnedFd>> {
+    pub fn attach(&self) -> io::Result<Option<OwnedFd>> {
         let map = self.map(c"pcc").ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))?;
         // SAFETY: a struct_ops map of a loaded object.
         let link = unsafe { (self.library.attach_struct_ops)(map.as_ptr()) };

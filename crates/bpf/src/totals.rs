@@ -1,21 +1,21 @@
 //! What all connections of a variant have done, also those that have ended, by network namespace: the kernel sums it up
 //! (`kernel/totals.h`).
 
-use super::bpf::{self, Map};
-use super::btf::Btf;
-use super::variant::Variant;
+use crate::bpf::{self, Map};
+use crate::btf::Btf;
+use crate::variant::Variant;
 use anyhow::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is summed up, as the members of `struct pcc_totals` are called.
-pub(super) const COUNTERS: [&str; 9] =
+pub const COUNTERS: [&str; 9] =
     ["begun", "ended", "sent", "acked", "packets_sent", "packets_lost", "intervals", "silences", "panics"];
 
 /// Of one variant in one network namespace, in the order of [`COUNTERS`].
-pub(super) type Totals = [u64; COUNTERS.len()];
+pub type Totals = [u64; COUNTERS.len()];
 
 /// By the variant's name and the namespace's number. Number 0 is all namespaces beyond the first 1024.
-pub(super) fn all(variants: &[Variant]) -> anyhow::Result<BTreeMap<(&str, u32), Totals>> {
+pub fn all(variants: &[Variant]) -> anyhow::Result<BTreeMap<(&str, u32), Totals>> {
     let mut all = BTreeMap::<_, Totals>::new();
     let mut seen = BTreeSet::new();
     for variant in variants {

@@ -9,25 +9,25 @@ use std::io;
 const NEEDED: [(u32, &str); 2] = [(12, "CAP_NET_ADMIN"), (21, "CAP_SYS_ADMIN")];
 
 /// Which of the needed capabilities are missing in this text, /proc/PID/status.
-pub(super) fn lacking(status: &str) -> Vec<&'static str> {
+pub fn lacking(status: &str) -> Vec<&'static str> {
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let effective = effective.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0);
     NEEDED.iter().filter(|(bit, _)| effective >> bit & 1 == 0).map(|(_, name)| *name).collect()
 }
 
 /// Whether this text, /proc/PID/uid_map, is of the first user namespace: in others capabilities are not worth as much.
-pub(super) fn is_first_namespace(uid_map: &str) -> bool {
+pub fn is_first_namespace(uid_map: &str) -> bool {
     uid_map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
 /// Whether this process may load PCC.
-pub(super) fn may_load() -> bool {
+pub fn may_load() -> bool {
     let read = |name: &str| fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default();
     lacking(&read("status")).is_empty() && is_first_namespace(&read("uid_map"))
 }
 
 /// What to say to whoever may not.
-pub(super) fn missing(error: &io::Error) -> anyhow::Error {
+pub fn missing(error: &io::Error) -> anyhow::Error {
     let names = NEEDED.map(|(_, name)| name).join(" and ");
     anyhow!(
         "{error}: it takes root ({names}, not in a user namespace or a container without them): try `sudo pcc kernel`; an \
@@ -37,7 +37,7 @@ pub(super) fn missing(error: &io::Error) -> anyhow::Error {
 }
 
 /// Errors: this process may not.
-pub(super) fn check() -> anyhow::Result<()> {
+pub fn check() -> anyhow::Result<()> {
     if may_load() { Ok(()) } else { Err(missing(&io::Error::from_raw_os_error(libc::EPERM))) }
 }
 

@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 
 /// A histogram of delays, exact to 1 %.
 #[derive(Clone, Debug)]
-pub(crate) struct Lateness {
+pub struct Lateness {
     /// In nanoseconds.
     delays: Histogram<u64>,
     worst: Duration,
@@ -30,12 +30,12 @@ impl Lateness {
     }
 
     /// The delay that this share of packets did not exceed; zero if there were none.
-    pub(crate) fn quantile(&self, share: f64) -> Duration {
+    pub fn quantile(&self, share: f64) -> Duration {
         Duration::from_nanos(self.delays.value_at_quantile(share)).min(self.worst)
     }
 
     /// The longest delay.
-    pub(crate) const fn worst(&self) -> Duration {
+    pub const fn worst(&self) -> Duration {
         self.worst
     }
 }

@@ -1,11 +1,11 @@
 //! The connections that have PCC, read from the kernel: what TCP counts, and where PCC is.
 
-use super::bpf::{self, Iterator as Passes, Map, STRUCT_OPS_MAP};
-use super::btf::Btf;
-use super::libbpf::{Loaded, Part};
-use super::object::Source;
-use super::rights;
-use super::variant::Variant;
+use crate::bpf::{self, Iterator as Passes, Map, STRUCT_OPS_MAP};
+use crate::btf::Btf;
+use crate::libbpf::{Loaded, Part};
+use crate::object::Source;
+use crate::rights;
+use crate::variant::Variant;
 use anyhow::{Context, bail};
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,7 +13,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// Looks at the connections of some variants, as often as one likes, whatever is loaded and unloaded meanwhile.
-pub(super) struct Watcher {
+pub struct Watcher {
     /// Of these only, if there are any.
     names: Vec<String>,
     source: Source,
@@ -30,36 +30,45 @@ struct Watched {
 
 /// One connection at one moment.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Connection {
+pub struct Connection {
     /// Its congestion control.
-    pub(super) name: String,
-    pub(super) local: SocketAddr,
-    pub(super) remote: SocketAddr,
+    pub name: String,
+    /// Address and port here.
+    pub local: SocketAddr,
+    /// Address and port there.
+    pub remote: SocketAddr,
     /// Since the machine was started.
-    pub(super) at: Duration,
+    pub at: Duration,
     /// Bytes that were sent, first or again, and those that were acknowledged.
-    pub(super) sent: u64,
-    pub(super) acked: u64,
+    pub sent: u64,
+    /// Bytes that were acknowledged.
+    pub acked: u64,
     /// Packets with data, sent and lost.
-    pub(super) packets_sent: u32,
-    pub(super) packets_lost: u32,
+    pub packets_sent: u32,
+    /// Packets with data that were lost.
+    pub packets_lost: u32,
     /// The smoothed RTT, which is 0 before there is any.
-    pub(super) rtt: Duration,
+    pub rtt: Duration,
     /// What it may have in flight. Unit: packet.
-    pub(super) window: u32,
+    pub window: u32,
     /// At what rate it is to send. Unit: byte/s.
-    pub(super) pacing: u64,
+    pub pacing: u64,
     /// Of PCC.
-    pub(super) state: &'static str,
+    pub state: &'static str,
     /// Of its last interval; none if it is not defined.
-    pub(super) utility: Option<f64>,
-    pub(super) loss: Option<f64>,
-    pub(super) limited_by: &'static str,
-    pub(super) intervals: u32,
-    pub(super) silences: u32,
-    pub(super) panics: u32,
+    pub utility: Option<f64>,
+    /// Loss of its last interval.
+    pub loss: Option<f64>,
+    /// What limited its last interval: the rate, the application, a window.
+    pub limited_by: &'static str,
+    /// Monitor intervals judged.
+    pub intervals: u32,
+    /// Times that the path fell silent.
+    pub silences: u32,
+    /// Times that loss made it go back at once.
+    pub panics: u32,
     /// The number of its network namespace, as `/proc/PID/ns/net` shows it.
-    pub(super) netns: u32,
+    pub netns: u32,
 }
 
 /// Where what is shown lies in what the kernel keeps of a connection: what reads it was made for one such place each.
@@ -83,7 +92,7 @@ impl Watcher {
     /// Of these variants, or of all that have connections.
     ///
     /// Errors: none is loaded, or one by another version of PCC, unless that was unloaded and is not asked for by its name.
-    pub(super) fn of(names: &[String], source: &Source) -> anyhow::Result<Self> {
+    pub fn of(names: &[String], source: &Source) -> anyhow::Result<Self> {
         rights::check()?;
         for name in names {
             Variant::find(Some(name))?;
@@ -96,7 +105,7 @@ impl Watcher {
     }
 
     /// The same, though none may be loaded yet.
-    pub(super) fn of_whatever_comes(names: &[String], source: &Source) -> anyhow::Result<Self> {
+    pub fn of_whatever_comes(names: &[String], source: &Source) -> anyhow::Result<Self> {
         rights::check()?;
         let mut watcher =
             Self { names: names.to_vec(), source: source.clone(), controls: Vec::new(), variants: Vec::new() };
@@ -140,7 +149,7 @@ impl Watcher {
     }
 
     /// All connections as they are now.
-    pub(super) fn look(&mut self) -> anyhow::Result<Vec<Connection>> {
+    pub fn look(&mut self) -> anyhow::Result<Vec<Connection>> {
         let controls = controls()?;
         if controls != self.controls {
             self.variants = self.find()?;
@@ -210,7 +219,7 @@ fn connection(record: &[u8]) -> Option<Connection> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A record as the kernel writes it.

@@ -1,8 +1,8 @@
 //! Rules by which connections of unmodified applications get a congestion control: each is a program of the kernel,
 //! attached to a control group, with what it looks for in a map (`kernel/choose.h`).
 
-use super::bpf::{self, Map, Program, SOCK_OPS};
-use super::btf::Btf;
+use crate::bpf::{self, Map, Program, SOCK_OPS};
+use crate::btf::Btf;
 use anyhow::Context;
 use std::fmt;
 use std::fs::{self, File};
@@ -19,14 +19,16 @@ const UNTIL: usize = 16 + 8 + 4 + 16 + 12;
 
 /// Addresses that begin alike: `192.0.2.0/24`, `2001:db8::/32`, or one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Network {
-    pub(super) address: IpAddr,
-    pub(super) prefix: u8,
+pub struct Network {
+    /// Its first address.
+    pub address: IpAddr,
+    /// So many bits are the same in all of its addresses.
+    pub prefix: u8,
 }
 
 impl Network {
     /// Whether an address is one of them.
-    pub(super) fn has(&self, address: IpAddr) -> bool {
+    pub fn has(&self, address: IpAddr) -> bool {
         let bits = |address: IpAddr| match address {
             IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
             IpAddr::V6(address) => address.to_bits(),
@@ -62,13 +64,15 @@ impl fmt::Display for Network {
 
 /// Which connections: all that is said must be so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Whom {
-    pub(super) port: Option<u16>,
-    pub(super) dest: Option<Network>,
+pub struct Whom {
+    /// The port at the other end.
+    pub port: Option<u16>,
+    /// Where the other end is.
+    pub dest: Option<Network>,
 }
 
 /// `struct pcc_rule` in bytes, for the control group of that number, and what is on trial until then.
-pub(super) fn bytes(name: &str, cgroup: u64, whom: &Whom, until: u64) -> Vec<u8> {
+pub fn bytes(name: &str, cgroup: u64, whom: &Whom, until: u64) -> Vec<u8> {
     let mut bytes = vec![0; 16];
     bytes[..name.len().min(15)].copy_from_slice(&name.as_bytes()[..name.len().min(15)]);
     bytes.extend(cgroup.to_ne_bytes());
@@ -90,16 +94,21 @@ pub(super) fn bytes(name: &str, cgroup: u64, whom: &Whom, until: u64) -> Vec<u8>
 }
 
 /// A rule that the kernel has.
-pub(super) struct Rule {
-    pub(super) id: u32,
-    pub(super) name: String,
-    pub(super) whom: Whom,
-    /// The control group's number, and where that is, if it is found.
+pub struct Rule {
+    /// Number of its program.
+    pub id: u32,
+    /// The congestion control that it gives.
+    pub name: String,
+    /// Whose connections.
+    pub whom: Whom,
+    /// The control group's number.
     cgroup: u64,
-    pub(super) path: Option<PathBuf>,
+    /// Where the control group is, if it is found.
+    pub path: Option<PathBuf>,
     /// How many connections were given the congestion control, and how many could not be.
-    pub(super) chosen: u32,
-    pub(super) failed: u32,
+    pub chosen: u32,
+    /// How many it could not give it to.
+    pub failed: u32,
     program: Program,
     map: Map,
 }
@@ -119,7 +128,7 @@ impl fmt::Display for Rule {
 
 impl Rule {
     /// All that there are.
-    pub(super) fn all() -> anyhow::Result<Vec<Self>> {
+    pub fn all() -> anyhow::Result<Vec<Self>> {
         let mut rules = Vec::new();
         for id in Program::ids().context("cannot ask the kernel for its BPF programs")? {
             let Some(program) = Program::by_id(id).with_context(|| format!("cannot look at BPF program {id}"))? else {
@@ -149,7 +158,7 @@ impl Rule {
     }
 
     /// What it names is on trial until then; 0 for no more.
-    pub(super) fn ends(&self, until: u64) -> anyhow::Result<()> {
+    pub fn ends(&self, until: u64) -> anyhow::Result<()> {
         let mut bytes = self.map.read()?;
         let Some(place) = bytes.get_mut(UNTIL..).and_then(|rest| rest.first_chunk_mut::<8>()) else { return Ok(()) };
         *place = until.to_ne_bytes();
@@ -158,7 +167,7 @@ impl Rule {
 
     /// Takes it away: new connections are not looked at any more. False if its control group is not found: it was removed, and
     /// nobody can join it, though the kernel keeps the rule until the last connection of those in it ends.
-    pub(super) fn remove(&self) -> anyhow::Result<bool> {
+    pub fn remove(&self) -> anyhow::Result<bool> {
         let Some(path) = &self.path else { return Ok(false) };
         let cgroup = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
         self.program.detach(cgroup.as_fd()).with_context(|| format!("could not remove rule {}", self.id))?;
@@ -200,7 +209,7 @@ impl Read {
 }
 
 /// Where control groups of version 2 are.
-pub(super) fn mount() -> Option<PathBuf> {
+pub fn mount() -> Option<PathBuf> {
     mount_in(&fs::read_to_string("/proc/self/mounts").ok()?)
 }
 

@@ -1,6 +1,6 @@
 //! A TUN device: an interface whose packets a program reads and writes.
 
-use anyhow::Context;
+use crate::host::{Doing, HostError};
 use core::mem::zeroed;
 use socket2::{Domain, Socket, Type};
 use std::fs::{File, OpenOptions};
@@ -14,14 +14,15 @@ const QUEUE: i32 = 10_000;
 
 /// What an interface is to be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Interface<'a> {
+pub struct Interface<'a> {
     /// At most 15 letters, and none that this network namespace has.
-    pub(crate) name: &'a str,
-    pub(crate) address: Ipv4Addr,
+    pub name: &'a str,
+    /// Its own.
+    pub address: Ipv4Addr,
     /// So many bits of the address say what is reached through it.
-    pub(crate) prefix: u8,
+    pub prefix: u8,
     /// The longest packet. Unit: bytes.
-    pub(crate) mtu: u16,
+    pub mtu: u16,
 }
 
 impl Interface<'_> {
@@ -29,14 +30,16 @@ impl Interface<'_> {
     /// open.
     ///
     /// Errors: no such device, no rights, or a name that is taken (`EBUSY` in the chain).
-    pub(crate) fn up(self) -> anyhow::Result<File> {
-        let tun =
-            OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun").context(
-                "could not open /dev/net/tun (`modprobe tun` brings it; a container is given it as a device)",
-            )?;
+    pub fn up(self) -> Result<File, HostError> {
+        let tun = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open("/dev/net/tun")
+            .doing("could not open /dev/net/tun (`modprobe tun` brings it; a container is given it as a device)")?;
         let any = any_socket()?;
         let set = |what: &str, fd: RawFd, request: libc::Ioctl, fill: &dyn Fn(&mut libc::ifreq)| {
-            control(self.name, fd, request, fill).with_context(|| format!("could not set {what} of a TUN device"))
+            control(self.name, fd, request, fill).doing(format!("could not set {what} of a TUN device"))
         };
         let kind = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
         // No multicast: the kernel would chat with its neighbours over our path.
@@ -57,14 +60,14 @@ impl Interface<'_> {
 }
 
 /// Has this thread's network namespace reach itself by 127.0.0.1.
-pub(crate) fn loopback_up() -> anyhow::Result<()> {
+pub fn loopback_up() -> Result<(), HostError> {
     let up = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
     control("lo", any_socket()?.as_raw_fd(), libc::SIOCSIFFLAGS as _, &|it| it.ifr_ifru.ifru_flags = up)
-        .context("could not set up the loopback interface")
+        .doing("could not set up the loopback interface")
 }
 
 /// Has this thread's network namespace send through this interface whatever it has no other way for.
-pub(crate) fn default_route(name: &str) -> anyhow::Result<()> {
+pub fn default_route(name: &str) -> Result<(), HostError> {
     let mut device: Vec<u8> = name.bytes().take(libc::IFNAMSIZ - 1).collect();
     device.push(0);
     // SAFETY: a structure of numbers and pointers only, for which zero is a value.
@@ -77,12 +80,12 @@ pub(crate) fn default_route(name: &str) -> anyhow::Result<()> {
     // SAFETY: the request takes a pointer to such a structure, whose name outlives the call, and keeps neither.
     match unsafe { libc::ioctl(any.as_raw_fd(), libc::SIOCADDRT as _, &mut route) } {
         0.. => Ok(()),
-        _ => Err(io::Error::last_os_error()).context("could not set the default route"),
+        _ => Err(io::Error::last_os_error()).doing("could not set the default route"),
     }
 }
 
-fn any_socket() -> anyhow::Result<Socket> {
-    Socket::new(Domain::IPV4, Type::DGRAM, None).context("no socket")
+fn any_socket() -> Result<Socket, HostError> {
+    Socket::new(Domain::IPV4, Type::DGRAM, None).doing("no socket")
 }
 
 /// One request about the interface of that name.

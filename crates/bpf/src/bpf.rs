@@ -34,10 +34,11 @@ enum Command {
 }
 
 /// `BPF_MAP_TYPE_STRUCT_OPS` and `BPF_PROG_TYPE_SOCK_OPS`.
-pub(super) const STRUCT_OPS_MAP: u32 = 26;
-pub(super) const SOCK_OPS: u32 = 13;
+pub const STRUCT_OPS_MAP: u32 = 26;
+/// `BPF_PROG_TYPE_SOCK_OPS`.
+pub const SOCK_OPS: u32 = 13;
 /// `BPF_F_LINK`: such a `STRUCT_OPS_MAP` is in use as long as a link to it is.
-pub(super) const LINKED: u32 = 1 << 13;
+pub const LINKED: u32 = 1 << 13;
 /// `BPF_LINK_TYPE_STRUCT_OPS`.
 const STRUCT_OPS_LINK: u32 = 9;
 /// `BPF_F_REPLACE`: only if the link still has the map that is to be replaced.
@@ -137,36 +138,44 @@ fn opened(command: Command, id: u32) -> io::Result<Option<OwnedFd>> {
 }
 
 /// What stands before the first zero.
-pub(super) fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 /// A map of the kernel.
-pub(super) struct Map {
-    pub(super) fd: OwnedFd,
-    pub(super) id: u32,
-    pub(super) kind: u32,
-    pub(super) name: String,
-    pub(super) value_size: usize,
+pub struct Map {
+    /// Keeps it in the kernel.
+    pub fd: OwnedFd,
+    /// Its number in the kernel.
+    pub id: u32,
+    /// As `enum bpf_map_type` counts.
+    pub kind: u32,
+    /// Up to 15 letters.
+    pub name: String,
+    /// Of one value. Unit: byte.
+    pub value_size: usize,
     /// Where its types are described, and which of them its value has; 0 for nowhere.
-    pub(super) btf: u32,
-    pub(super) value_type: u32,
+    pub btf: u32,
+    /// The number of the type of its values there.
+    pub value_type: u32,
     /// For `STRUCT_OPS_MAP`: its value's type, among those of the kernel.
-    pub(super) kernel_type: u32,
+    pub kernel_type: u32,
 }
 
 impl Map {
-    pub(super) fn ids() -> io::Result<Vec<u32>> {
+    /// Numbers of all that there are.
+    pub fn ids() -> io::Result<Vec<u32>> {
         ids(Command::MapNextId)
     }
 
     /// None if there is none (any more).
-    pub(super) fn by_id(id: u32) -> io::Result<Option<Self>> {
+    pub fn by_id(id: u32) -> io::Result<Option<Self>> {
         opened(Command::MapById, id)?.map(Self::of).transpose()
     }
 
-    pub(super) fn of(fd: OwnedFd) -> io::Result<Self> {
+    /// What the kernel says of it.
+    pub fn of(fd: OwnedFd) -> io::Result<Self> {
         let mut words = [0; 16];
         info(&fd, &mut words)?;
         let word = |place| low(&words, place);
@@ -183,7 +192,7 @@ impl Map {
     }
 
     /// The value of key 0.
-    pub(super) fn read(&self) -> io::Result<Vec<u8>> {
+    pub fn read(&self) -> io::Result<Vec<u8>> {
         self.at(0)
     }
 
@@ -198,7 +207,7 @@ impl Map {
     }
 
     /// All keys that there are at this moment, and their values.
-    pub(super) fn entries(&self) -> io::Result<Vec<(u32, Vec<u8>)>> {
+    pub fn entries(&self) -> io::Result<Vec<(u32, Vec<u8>)>> {
         let (mut entries, mut key, mut next) = (Vec::new(), None::<u32>, 0_u32);
         loop {
             let before = key.as_ref().map_or(0, |key| std::ptr::from_ref(key) as u64);
@@ -213,7 +222,8 @@ impl Map {
         }
     }
 
-    pub(super) fn write(&self, value: &[u8]) -> io::Result<()> {
+    /// Writes the value at key 0.
+    pub fn write(&self, value: &[u8]) -> io::Result<()> {
         let mut value = value.to_vec();
         value.resize(self.value_size.next_multiple_of(8), 0);
         let key = 0_u32;
@@ -223,7 +233,7 @@ impl Map {
     }
 
     /// Takes the value of key 0 out. Of a `STRUCT_OPS_MAP`: unregisters it.
-    pub(super) fn clear(&self) -> io::Result<()> {
+    pub fn clear(&self) -> io::Result<()> {
         let key = 0_u32;
         // SAFETY: the key has four bytes.
         unsafe { Attr::new().fd(0, &self.fd).u64(8, (&raw const key) as u64).call(Command::MapDelete) }.map(drop)
@@ -231,27 +241,28 @@ impl Map {
 }
 
 /// A link of the kernel that holds a `STRUCT_OPS_MAP` in use. It goes with its last file descriptor and its last pin.
-pub(super) struct Link {
+pub struct Link {
     fd: OwnedFd,
-    pub(super) id: u32,
+    /// Its number in the kernel.
+    pub id: u32,
     /// The map's number.
-    pub(super) map: u32,
+    pub map: u32,
 }
 
 impl Link {
     /// All that there are of this kind.
-    pub(super) fn all() -> io::Result<Vec<Self>> {
+    pub fn all() -> io::Result<Vec<Self>> {
         let links = ids(Command::LinkNextId)?.into_iter().map(Self::by_id);
         links.filter_map(io::Result::transpose).collect()
     }
 
     /// None if there is none (any more), or it is of another kind.
-    pub(super) fn by_id(id: u32) -> io::Result<Option<Self>> {
+    pub fn by_id(id: u32) -> io::Result<Option<Self>> {
         opened(Command::LinkById, id)?.map(Self::of).transpose().map(Option::flatten)
     }
 
     /// None if it is a link of another kind.
-    pub(super) fn of(fd: OwnedFd) -> io::Result<Option<Self>> {
+    pub fn of(fd: OwnedFd) -> io::Result<Option<Self>> {
         let mut words = [0; 8];
         info(&fd, &mut words)?;
         let is_ours = low(&words, 0) == STRUCT_OPS_LINK;
@@ -259,33 +270,33 @@ impl Link {
     }
 
     /// Takes a map into use that has its value.
-    pub(super) fn create(map: &Map) -> io::Result<OwnedFd> {
+    pub fn create(map: &Map) -> io::Result<OwnedFd> {
         // SAFETY: no pointers.
         unsafe { Attr::new().fd(0, &map.fd).u32(8, STRUCT_OPS).open(Command::LinkCreate) }
     }
 
     /// Takes this map into use instead, in one step.
-    pub(super) fn update(&self, new: &Map, old: &Map) -> io::Result<()> {
+    pub fn update(&self, new: &Map, old: &Map) -> io::Result<()> {
         let mut attr = Attr::new().fd(0, &self.fd).fd(4, &new.fd).u32(8, REPLACE).fd(12, &old.fd);
         // SAFETY: no pointers.
         unsafe { attr.call(Command::LinkUpdate) }.map(drop)
     }
 
     /// Takes its map out of use, whoever holds the link.
-    pub(super) fn detach(&self) -> io::Result<()> {
+    pub fn detach(&self) -> io::Result<()> {
         // SAFETY: no pointers.
         unsafe { Attr::new().fd(0, &self.fd).call(Command::LinkDetach) }.map(drop)
     }
 
     /// Keeps it beyond this process, as this file of a BPF file system.
-    pub(super) fn pin(&self, file: &Path) -> io::Result<()> {
+    pub fn pin(&self, file: &Path) -> io::Result<()> {
         let name = CString::new(file.as_os_str().as_bytes())?;
         // SAFETY: a name with a zero at its end, which lives through the call.
         unsafe { Attr::new().u64(0, name.as_ptr() as u64).fd(8, &self.fd).call(Command::Pin) }.map(drop)
     }
 
     /// What is pinned there, if it is such a link.
-    pub(super) fn pinned(file: &Path) -> io::Result<Option<Self>> {
+    pub fn pinned(file: &Path) -> io::Result<Option<Self>> {
         let name = CString::new(file.as_os_str().as_bytes())?;
         // SAFETY: a name with a zero at its end, which lives through the call.
         let fd = unsafe { Attr::new().u64(0, name.as_ptr() as u64).open(Command::Pinned)? };
@@ -294,29 +305,36 @@ impl Link {
 }
 
 /// A program of the kernel.
-pub(super) struct Program {
-    pub(super) fd: OwnedFd,
-    pub(super) id: u32,
-    pub(super) kind: u32,
-    pub(super) name: String,
-    pub(super) maps: Vec<u32>,
+pub struct Program {
+    /// Keeps it in the kernel.
+    pub fd: OwnedFd,
+    /// Its number in the kernel.
+    pub id: u32,
+    /// As `enum bpf_prog_type` counts.
+    pub kind: u32,
+    /// Up to 15 letters.
+    pub name: String,
+    /// Numbers of the maps that it uses.
+    pub maps: Vec<u32>,
     /// How many instructions the verifier followed; 0 where the kernel does not tell.
-    pub(super) verified: u32,
+    pub verified: u32,
     /// Bytes of machine code.
-    pub(super) compiled: u32,
+    pub compiled: u32,
 }
 
 impl Program {
-    pub(super) fn ids() -> io::Result<Vec<u32>> {
+    /// Numbers of all that there are.
+    pub fn ids() -> io::Result<Vec<u32>> {
         ids(Command::ProgNextId)
     }
 
     /// None if there is none (any more).
-    pub(super) fn by_id(id: u32) -> io::Result<Option<Self>> {
+    pub fn by_id(id: u32) -> io::Result<Option<Self>> {
         opened(Command::ProgById, id)?.map(Self::of).transpose()
     }
 
-    pub(super) fn of(fd: OwnedFd) -> io::Result<Self> {
+    /// What the kernel says of it.
+    pub fn of(fd: OwnedFd) -> io::Result<Self> {
         let mut words = [0; 32];
         info(&fd, &mut words)?;
         let mut maps = vec![0_u32; low(&words, 52) as usize];
@@ -337,13 +355,14 @@ impl Program {
     }
 
     /// Has it run for connections of this control group. It stays there when this process ends.
-    pub(super) fn attach(&self, cgroup: BorrowedFd<'_>) -> io::Result<()> {
+    pub fn attach(&self, cgroup: BorrowedFd<'_>) -> io::Result<()> {
         let mut attr = Attr::new().fd(0, &cgroup).fd(4, &self.fd).u32(8, CGROUP_SOCK_OPS).u32(12, ALLOW_MULTI);
         // SAFETY: no pointers.
         unsafe { attr.call(Command::ProgAttach) }.map(drop)
     }
 
-    pub(super) fn detach(&self, cgroup: BorrowedFd<'_>) -> io::Result<()> {
+    /// Takes it off that control group.
+    pub fn detach(&self, cgroup: BorrowedFd<'_>) -> io::Result<()> {
         let mut attr = Attr::new().fd(0, &cgroup).fd(4, &self.fd).u32(8, CGROUP_SOCK_OPS);
         // SAFETY: no pointers.
         unsafe { attr.call(Command::ProgDetach) }.map(drop)
@@ -351,7 +370,7 @@ impl Program {
 }
 
 /// A description of types.
-pub(super) fn btf(id: u32) -> io::Result<Vec<u8>> {
+pub fn btf(id: u32) -> io::Result<Vec<u8>> {
     // SAFETY: no pointers.
     let fd = unsafe { Attr::new().u32(0, id).open(Command::BtfById)? };
     let mut words = [0; 4];
@@ -363,10 +382,11 @@ pub(super) fn btf(id: u32) -> io::Result<Vec<u8>> {
 }
 
 /// What this iterator writes about a map's elements, ready to be read.
-pub(super) struct Iterator(OwnedFd);
+pub struct Iterator(OwnedFd);
 
 impl Iterator {
-    pub(super) fn over(program: BorrowedFd<'_>, map: &Map) -> io::Result<Self> {
+    /// An iterator that runs this program over that map.
+    pub fn over(program: BorrowedFd<'_>, map: &Map) -> io::Result<Self> {
         // `union bpf_iter_link_info`.
         let about = map.fd.as_raw_fd() as u32;
         let size = size_of_val(&about) as u32;
@@ -376,7 +396,7 @@ impl Iterator {
     }
 
     /// One pass over the map.
-    pub(super) fn pass(&self) -> io::Result<std::fs::File> {
+    pub fn pass(&self) -> io::Result<std::fs::File> {
         // SAFETY: no pointers.
         unsafe { Attr::new().fd(0, &self.0).open(Command::IterCreate) }.map(Into::into)
     }

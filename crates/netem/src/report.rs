@@ -1,45 +1,45 @@
 //! What a relay did: forwarded, dropped and why.
 
-use super::lateness::Lateness;
+use crate::lateness::Lateness;
 use core::time::Duration;
 use pcc_link::{Count, Counters};
 
 /// What a relay did so far.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Report {
+pub struct Report {
     /// From the clients to the server.
-    pub(crate) up: Direction,
+    pub up: Direction,
     /// From the server to the clients.
-    pub(crate) down: Direction,
+    pub down: Direction,
     /// Client addresses that have a path now.
-    pub(crate) sessions: usize,
+    pub sessions: usize,
     /// Client addresses that ever had one.
-    pub(crate) sessions_ever: u64,
+    pub sessions_ever: u64,
     /// Packets of further clients, turned away because there were too many.
-    pub(crate) turned_away: u64,
+    pub turned_away: u64,
     /// Packets that this host dropped before the relay could read them: nothing on the emulated path.
-    pub(crate) missed: u64,
+    pub missed: u64,
     /// How often the system reported that nobody listens at the server's address.
-    pub(crate) nobody_there: u64,
+    pub nobody_there: u64,
     /// How late packets left.
-    pub(crate) lateness: Lateness,
+    pub lateness: Lateness,
     /// Since the relay began.
-    pub(crate) elapsed: Duration,
+    pub elapsed: Duration,
 }
 
 /// One direction of all paths. Sizes are those on the wire: with UDP and IP headers.
 ///
 /// `link.sent + link.duplicated = forwarded + dropped by the link + dropped_host + in_transit`, in packets and bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Direction {
+pub struct Direction {
     /// What the links counted.
-    pub(crate) link: Counters,
+    pub link: Counters,
     /// Sent on.
-    pub(crate) forwarded: Count,
+    pub forwarded: Count,
     /// Should have been sent on, but this host could not: no memory left for it, or the system refused the packet.
-    pub(crate) dropped_host: Count,
+    pub dropped_host: Count,
     /// On the emulated path now.
-    pub(crate) in_transit: Count,
+    pub in_transit: Count,
 }
 
 /// Adds one packet.
@@ -80,7 +80,7 @@ impl Direction {
     }
 
     /// Share of packets that the path dropped, 0 to 1.
-    pub(crate) fn loss(&self) -> f64 {
+    pub fn loss(&self) -> f64 {
         self.link.dropped().packets as f64 / self.link.sent.packets.max(1) as f64
     }
 }

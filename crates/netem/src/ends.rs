@@ -1,8 +1,7 @@
 //! The two ends of the path: an interface in the network that there is, and one in a network namespace that is made.
 
-use super::no_rights;
-use crate::tun::{Interface, default_route, loopback_up};
-use anyhow::{Context, anyhow};
+use crate::host::{Doing, HostError};
+use crate::interface::{Interface, default_route, loopback_up};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{getegid, geteuid};
@@ -11,29 +10,30 @@ use std::fs::{self, File};
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
-/// Tells a shell in a shell where the outer one is.
-pub(super) const PLACE: &str = "PCC_SHELL_PLACE";
-
 /// As of Ethernet.
 const MTU: u16 = 1500;
 /// What is inside has but one interface.
 const INSIDE: &str = "pcc";
 
 /// Both interfaces, and the namespace that the inner one is in.
-pub(super) struct Ends {
-    pub(super) outside: File,
-    pub(super) inside: File,
-    pub(super) namespace: File,
-    pub(super) place: Place,
+pub struct Ends {
+    /// In the network that there is.
+    pub outside: File,
+    /// In the one that was made.
+    pub inside: File,
+    /// The one that was made, for setns(2).
+    pub namespace: File,
+    /// Their addresses.
+    pub place: Place,
     /// The network outside is one of our own, with nothing in it.
-    pub(super) alone: bool,
+    pub alone: bool,
 }
 
 /// Which addresses a shell has, of those that are for measuring networks (198.18.0.0/15, RFC 2544 appendix C.2.2): shells
 /// beside each other differ by site, which has 1024 of them, shells in each other by level, which has four. The outermost
 /// one's network routes its site inwards, so that answers find all levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     site: u8,
     level: u8,
 }
@@ -47,11 +47,15 @@ const SITE: u8 = 22;
 const SHORTEST: u8 = 15;
 
 impl Place {
+    /// Tells a shell in a shell where the outer one is.
+    pub const VARIABLE: &str = "PCC_SHELL_PLACE";
+
     fn address(self, number: u32) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(FIRST) + u32::from(self.site) * 1024 + u32::from(self.level) * 4 + number)
     }
 
-    pub(super) fn outside(self) -> Ipv4Addr {
+    /// The address of the outer interface.
+    pub fn outside(self) -> Ipv4Addr {
         self.address(1)
     }
 
@@ -106,8 +110,8 @@ impl FromStr for Place {
 impl Ends {
     /// Makes them: in the network that there is, if that is allowed, else in one of our own. This process must have no
     /// other thread.
-    pub(super) fn make() -> anyhow::Result<Self> {
-        let within = std::env::var(PLACE).ok().and_then(|written| written.parse().ok());
+    pub fn make() -> Result<Self, HostError> {
+        let within = std::env::var(Place::VARIABLE).ok().and_then(|written| written.parse().ok());
         match Self::in_this_network(within) {
             Err(error) if is_forbidden(&error) => {
                 let own = own_network().and_then(|()| Self::in_this_network(None));
@@ -117,7 +121,7 @@ impl Ends {
         }
     }
 
-    fn in_this_network(within: Option<Place>) -> anyhow::Result<Self> {
+    fn in_this_network(within: Option<Place>) -> Result<Self, HostError> {
         // First what needs the most rights, so that nothing is left behind.
         let (namespace, inside) = spawn_namespace(None)?;
         drop((namespace, inside));
@@ -125,25 +129,25 @@ impl Ends {
         for place in Place::candidates(within, &routes) {
             let name = place.interface();
             let outside = match (Interface { name: &name, address: place.outside(), prefix: SITE, mtu: MTU }).up() {
-                Err(error) if errno(&error) == Some(Errno::EBUSY) => continue,
+                Err(error) if error.errno().map(Errno::from_raw) == Some(Errno::EBUSY) => continue,
                 made => made?,
             };
             let (namespace, inside) = spawn_namespace(Some(place))?;
-            let inside = inside.context("the inner interface is missing")?;
+            let inside = inside.doing("the inner interface is missing")?;
             return Ok(Self { outside, inside, namespace, place, alone: false });
         }
-        Err(anyhow!(
+        Err(HostError::new(format!(
             "all {SITES} networks for shells are in use, or this computer's routes have 198.18.0.0/15 for others"
-        ))
+        )))
     }
 }
 
 /// A network namespace, with an interface for that place if there is one. A namespace is a thread's: this one ends when all
 /// is made in it.
-fn spawn_namespace(place: Option<Place>) -> anyhow::Result<(File, Option<File>)> {
-    let make = move || -> anyhow::Result<_> {
-        unshare(CloneFlags::CLONE_NEWNET).context("no network namespace")?;
-        let namespace = File::open("/proc/thread-self/ns/net").context("no network namespace")?;
+fn spawn_namespace(place: Option<Place>) -> Result<(File, Option<File>), HostError> {
+    let make = move || -> Result<_, HostError> {
+        unshare(CloneFlags::CLONE_NEWNET).doing("no network namespace")?;
+        let namespace = File::open("/proc/thread-self/ns/net").doing("no network namespace")?;
         let Some(place) = place else { return Ok((namespace, None)) };
         loopback_up()?;
         let inside = Interface { name: INSIDE, address: place.inside(), prefix: 30, mtu: MTU }.up()?;
@@ -154,15 +158,15 @@ fn spawn_namespace(place: Option<Place>) -> anyhow::Result<(File, Option<File>)>
         }
         Ok((namespace, Some(inside)))
     };
-    let made = std::thread::Builder::new().name("shell".to_owned()).spawn(make).context("no thread")?;
-    made.join().map_err(|_| anyhow!("the thread that makes a network failed"))?
+    let made = std::thread::Builder::new().name("shell".to_owned()).spawn(make).doing("no thread")?;
+    made.join().map_err(|_| HostError::new("the thread that makes a network failed"))?
 }
 
 /// Moves this process into a user namespace, in which it is root, and into a network of that.
-fn own_network() -> anyhow::Result<()> {
+fn own_network() -> Result<(), HostError> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).context("no user namespace")?;
-    let map = |file: &str, text: String| fs::write(file, text).with_context(|| format!("could not write {file}"));
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).doing("no user namespace")?;
+    let map = |file: &str, text: String| fs::write(file, text).doing(format!("could not write {file}"));
     // Groups could be left otherwise, and with them what they are denied (user_namespaces(7)).
     map("/proc/self/setgroups", "deny".into())?;
     map("/proc/self/uid_map", format!("0 {user} 1"))?;
@@ -170,15 +174,18 @@ fn own_network() -> anyhow::Result<()> {
     loopback_up()
 }
 
-fn errno(error: &anyhow::Error) -> Option<Errno> {
-    error.chain().find_map(|cause| {
-        let io = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error).map(Errno::from_raw);
-        io.or_else(|| cause.downcast_ref::<Errno>().copied())
-    })
+fn is_forbidden(error: &HostError) -> bool {
+    matches!(error.errno().map(Errno::from_raw), Some(Errno::EPERM | Errno::EACCES))
 }
 
-fn is_forbidden(error: &anyhow::Error) -> bool {
-    matches!(errno(error), Some(Errno::EPERM | Errno::EACCES))
+/// Why there is no network namespace to be had.
+fn no_rights(error: &HostError) -> HostError {
+    HostError::new(format!(
+        "{}; it takes root (CAP_SYS_ADMIN and CAP_NET_ADMIN), or a system that lets everybody make user namespaces: see \
+         `sysctl kernel.unprivileged_userns_clone` (1), `user.max_user_namespaces` (above 0) and \
+         `kernel.apparmor_restrict_unprivileged_userns` (0), and /dev/net/tun; `pcc emulate` needs no rights, for UDP",
+        error.full()
+    ))
 }
 
 #[cfg(test)]

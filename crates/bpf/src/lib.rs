@@ -1,0 +1,30 @@
+//! PCC as a congestion control of this computer's TCP: what loads it into the kernel, sets it, watches it and takes it out.
+//!
+//! ```text
+//!   BPF object ──▶ object ──▶ libbpf ──▶ registration ──▶ the kernel: variants of PCC, rules for whom
+//!                                                         unload, trial ◀──▶ variant, rule, sysctl
+//!   connections ──▶ watch ──▶ rows
+//!   what all have done ──▶ totals ──▶ prometheus
+//! ```
+//!
+//! What is loaded, and how it is set, is asked of the kernel each time: no file of ours says it. libbpf is opened when
+//! something is loaded, so a program that is built with this crate starts without libbpf. It needs Linux 6.1; elsewhere this
+//! crate is empty.
+
+#![cfg(target_os = "linux")]
+
+pub mod bpf;
+pub mod btf;
+pub mod libbpf;
+pub mod object;
+pub mod prometheus;
+pub mod registration;
+pub mod rights;
+pub mod rows;
+pub mod rule;
+pub mod sysctl;
+pub mod totals;
+pub mod trial;
+pub mod unload;
+pub mod variant;
+pub mod watch;

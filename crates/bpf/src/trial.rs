@@ -1,0 +1,42 @@
+//! A trial that ends by itself, whatever becomes of this tool and of those who began it.
+//!
+//! The end of it is in the kernel, with the congestion control: connections that begin later get what was the default
+//! before (`kernel/tcp_pcc.bpf.c`, `trial`). No process is needed for that. What tidies up, so that the default is called
+//! again what it was and PCC goes, is up to whoever began it: `pcc kernel` has a timer of systemd, or a process of its own.
+
+use crate::variant::Variant;
+use anyhow::Context;
+use nix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+
+/// Since the machine was started, with the time that it slept: as `bpf_ktime_get_boot_ns`.
+pub fn now() -> anyhow::Result<Duration> {
+    Ok(clock_gettime(ClockId::CLOCK_BOOTTIME).context("no clock")?.into())
+}
+
+/// When that is, in ns.
+pub fn in_this_time(time: Duration) -> anyhow::Result<u64> {
+    u64::try_from(now()?.saturating_add(time).as_nanos()).context("--for: that is longer than any computer runs")
+}
+
+/// How long a trial goes on: none if there is none, zero if it is over.
+pub fn remaining(variant: &Variant) -> anyhow::Result<Option<Duration>> {
+    let until = variant.variables.number("trial.until")?;
+    if until == 0 {
+        return Ok(None);
+    }
+    Ok(Some(Duration::from_nanos(until).saturating_sub(now()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_trial_lies_ahead_and_never_wraps() {
+        let (now, end) = (now().unwrap(), in_this_time(Duration::from_secs(60)).unwrap());
+        let ahead = Duration::from_nanos(end) - now;
+        assert!(ahead >= Duration::from_secs(60) && ahead < Duration::from_secs(70), "{ahead:?}");
+        assert!(in_this_time(Duration::MAX).is_err());
+    }
+}

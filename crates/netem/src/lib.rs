@@ -1,0 +1,35 @@
+//! Packets of real programs over an emulated network path.
+//!
+//! A [`pcc_link::Path`] says what the path is. [`relay`] carries UDP over it between clients and a server, on any system and
+//! without rights. On Linux a [`Cable`] carries whole IP packets between two [`Interface`]s, and [`Ends`] puts one of these
+//! into a network namespace, where programs run that know nothing of it.
+
+#[cfg(target_os = "linux")]
+mod cable;
+mod departures;
+#[cfg(target_os = "linux")]
+mod ends;
+#[cfg(target_os = "linux")]
+mod host;
+#[cfg(target_os = "linux")]
+mod interface;
+mod lateness;
+mod relay;
+mod report;
+mod socket;
+mod wait;
+
+#[cfg(target_os = "linux")]
+pub use cable::{Cable, Counts};
+#[cfg(target_os = "linux")]
+pub use ends::{Ends, Place};
+#[cfg(target_os = "linux")]
+pub use host::HostError;
+#[cfg(target_os = "linux")]
+pub use interface::{Interface, default_route, loopback_up};
+pub use lateness::Lateness;
+pub use relay::{Handle, Options, RelayError, relay};
+pub use report::{Direction, Report};
+
+#[cfg(test)]
+mod tests;
