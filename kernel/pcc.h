@@ -32,7 +32,10 @@
 #define PCC_LONG_IDLE 10000000000ULL
 /* For so long a busy host may stop a sender or its peer. Unit: ns. */
 #define PCC_HOST_PAUSE 10000000ULL
-/* Reports that one acknowledgement may bring at the most; the others wait. */
+/* Reports that one acknowledgement may bring at the most: those of a pair, so one decision. The
+ * others wait for the next one, if anything is in flight that will bring it.
+ */
+#define PCC_AT_ONCE 2
 #define PCC_MOST_REPORTS 8
 /* An unfinished interval is looked at whenever another part of it is answered for. */
 #define PCC_LOOKS 16
@@ -336,8 +339,8 @@ PCC_PART void pcc_on_ack(struct pcc_flow *flow, const struct pcc_program *progra
 {
 	struct pcc_monitor *monitor = &flow->monitor;
 	bool answers = flow->sample.delivered != monitor->delivered;
+	u32 i, reports;
 	bool closes;
-	u32 i;
 
 	flow->answers = answers;
 	if (answers && flow->in_flight && flow->rtt.smoothed)
@@ -352,7 +355,8 @@ PCC_PART void pcc_on_ack(struct pcc_flow *flow, const struct pcc_program *progra
 		pcc_take_rtt(monitor, &flow->sample);
 		pcc_flow_rtt(flow);
 	}
-	for (i = 0; i < PCC_MOST_REPORTS; i++)
+	reports = flow->in_flight ? PCC_AT_ONCE : PCC_MOST_REPORTS;
+	for (i = 0; i < reports; i++)
 		if (!pcc_take_report(flow, program))
 			break;
 	pcc_judge_early(flow, program);

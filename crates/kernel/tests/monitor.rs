@@ -3,7 +3,7 @@
 mod tcp;
 
 use pcc::rng::Rng;
-use pcc_kernel::Told;
+use pcc_kernel::{Sample, Told};
 use std::collections::BTreeMap;
 use tcp::{MS, PACKET, Path, SECOND, Tcp};
 
@@ -111,4 +111,32 @@ fn with_few_packets_in_flight_three_later_ones_resolve_interval() {
     // The first packet of the first one left unseen.
     let (all, three) = (later.values().sum::<i32>(), later.get(&3).copied().unwrap_or_default());
     assert!(all > 500 && all - three <= 1, "{later:?}");
+}
+
+#[test]
+fn an_acknowledgement_of_many_intervals_brings_two_reports() {
+    const EACH: u32 = 40;
+    let mut tcp = Tcp::over(Path::default());
+    tcp.run(5 * SECOND);
+    let (mut flow, mut sample) = (tcp.flow.clone(), tcp.sample);
+    // Nothing is in flight, and all was answered for.
+    sample.delivered = sample.delivered.wrapping_add(sample.in_flight);
+    (sample.in_flight, sample.outstanding) = (0, 0);
+    flow.on_ack(&sample);
+    let (begun, arrived) = (sample, flow.told().intervals);
+    let mut hear = |sent: u32, delivered: u32| {
+        sample = Sample { now: sample.now + 30 * MS, rtt: 30_000, ..sample };
+        (sample.sent, sample.delivered) = (begun.sent.wrapping_add(sent), begun.delivered.wrapping_add(delivered));
+        (sample.in_flight, sample.outstanding, sample.next_sent) = (sent - delivered, sent - delivered, sample.now);
+        sample.bytes_sent = begun.bytes_sent + u64::from(sent) * PACKET;
+        flow.on_ack(&sample);
+        flow.told().intervals - arrived
+    };
+    // Of each forty one is answered for: an interval after the other ends, and none is resolved.
+    let before = (1..=7).map(|interval| hear(interval * EACH, interval)).last().unwrap();
+    let most = 7 * EACH;
+    let told: Vec<_> = (1..=3).map(|more| hear(most + more, most - 30 + more) - before).collect();
+    assert_eq!(told[..2], [2, 4], "{told:?}");
+    let told = hear(most + 4, most + 4) - before;
+    assert!(told >= 6, "nothing is in flight that would bring the others: {told}");
 }
