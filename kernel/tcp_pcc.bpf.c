@@ -166,6 +166,19 @@ static __always_inline void set_rate(struct pcc_flow *flow, struct sock *sk)
 	sk->sk_pacing_rate = pcc_pacing_rate(flow);
 }
 
+/* fq paces, if it is the queueing discipline; otherwise TCP does. */
+static __always_inline void ask_for_pacing(struct sock *sk)
+{
+	__sync_val_compare_and_swap(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
+}
+
+static __always_inline bool is_in_handshake(const struct sock *sk)
+{
+	unsigned char state = sk->__sk_common.skc_state;
+
+	return state == TCP_SYN_SENT || state == TCP_SYN_RECV;
+}
+
 static __always_inline void begin(struct pcc_connection *one, struct sock *sk)
 {
 	struct pcc_flow *flow = &one->flow;
@@ -173,8 +186,7 @@ static __always_inline void begin(struct pcc_connection *one, struct sock *sk)
 	totals_begin(one, sk);
 	read_counters(flow, sk);
 	pcc_flow_new(flow, law, ((u64)bpf_get_prandom_u32() << 32) | bpf_get_prandom_u32());
-	/* fq paces, if it is the queueing discipline; otherwise TCP does. */
-	__sync_val_compare_and_swap(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
+	ask_for_pacing(sk);
 	set_rate(flow, sk);
 }
 
@@ -196,6 +208,11 @@ void BPF_PROG(pcc_init, struct sock *sk)
 
 	if (trial.until && bpf_ktime_get_boot_ns() > trial.until && !hand_over(sk))
 		return;
+	/* Who only receives needs nothing: the first data that is sent begins a connection. */
+	if (!tcp_sk(sk)->bytes_sent) {
+		ask_for_pacing(sk);
+		return;
+	}
 	one = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (one)
 		begin(one, sk);
@@ -240,11 +257,10 @@ int pcc_cong_control(u64 *ctx)
 	one = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
 	if (!one) {
 		/* The handshake's acknowledgement comes before init; later there was no
-		 * room when the connection began. Whose window nobody moves would keep
-		 * the single packet of its first time-out.
+		 * room when data was sent, or nobody told of that. Whose window nobody
+		 * moves would keep the single packet of its first time-out.
 		 */
-		if (sk->__sk_common.skc_state == TCP_SYN_SENT ||
-		    sk->__sk_common.skc_state == TCP_SYN_RECV)
+		if (is_in_handshake(sk))
 			return 0;
 		one = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 		if (one)
@@ -282,16 +298,22 @@ SEC("struct_ops/pcc_cwnd_event")
 int pcc_cwnd_event(u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct pcc_flow *flow;
+	struct pcc_connection *one;
 
 	if (!is_start(ctx))
 		return 0;
-	flow = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
-	if (!flow)
+	one = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
+	if (one) {
+		read_counters(&one->flow, sk);
+		if (pcc_on_resumption(&one->flow))
+			set_rate(&one->flow, sk);
 		return 0;
-	read_counters(flow, sk);
-	if (pcc_on_resumption(flow))
-		set_rate(flow, sk);
+	}
+	if (tcp_sk(sk)->bytes_sent || is_in_handshake(sk))
+		return 0;
+	one = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (one)
+		begin(one, sk);
 	return 0;
 }
 
