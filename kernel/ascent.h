@@ -456,7 +456,9 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	if (!pcc_resolve(law) || !pcc_take_pair(law))
 		return PCC_WAIT;
 	share = pcc_answers(&probing->share, ASCENT_ALONE, ASCENT_ALONE);
-	pcc_note_others(law, share);
+	/* Another utility, later, begins to learn then. */
+	if (program->loads & (1U << PCC_SIGMA))
+		pcc_note_others(law, share);
 	pcc_foresee(law);
 	carried = probing->bottleneck.capacity;
 	highest = n_mul(carried, n_add(N_ONE, probing->steps.largest));

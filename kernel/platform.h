@@ -3,7 +3,7 @@
  * kernel module, and a program in user space that tests it. Everything else is
  * the same text: freestanding C in integers.
  *
- * PCC_CALL	a function of its own. BPF verifies each such function once, for
+ * PCC_CALL	a function of its own, in BPF. It verifies each such function once, for
  *		any arguments, instead of once for each way that leads to it: so
  *		verification costs what the code is long, and no more. It gets
  *		numbers, and pointers to structures of known size, and the
@@ -32,7 +32,7 @@ typedef _Bool bool;
 #elif defined(__KERNEL__)
 #include <linux/stddef.h>
 #include <linux/types.h>
-#define PCC_CALL static noinline __maybe_unused
+#define PCC_CALL static __maybe_unused
 #define PCC_PART static __always_inline __maybe_unused
 #else
 #include <stdbool.h>

@@ -5,6 +5,7 @@
 #ifndef PCC_PROBING_H
 #define PCC_PROBING_H
 
+#include "../monitor.h"
 #include "deviation.h"
 #include "forecast.h"
 #include "loss.h"
@@ -14,7 +15,7 @@
 /* Probes on their way at the most: twice as many as the monitor holds intervals, since those
  * that were short of data are not missed until a later one comes.
  */
-#define ASCENT_MOST_LAUNCHED 64
+#define ASCENT_MOST_LAUNCHED (2 * MONITOR_INTERVALS)
 
 /* A probe on its way. */
 struct pcc_launched {
