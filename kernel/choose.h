@@ -7,7 +7,9 @@
 
 #include <bpf/bpf_endian.h>
 
-/* Which connections, and what they get. Whoever attached this reads it back from here. */
+/* The connections of a rule, and their congestion control. Whoever attached this reads it back from
+ * here.
+ */
 struct pcc_rule {
 	char name[16]; /* the congestion control's */
 	u64 cgroup;    /* the control group's number, for whoever lists rules */
@@ -77,7 +79,7 @@ int pcc_choose(struct bpf_sock_ops *ctx)
 	rule = bpf_map_lookup_elem(&pcc_rule, &zero);
 	if (!rule)
 		return 1;
-	/* What is on trial may not hand this connection on: TCP lets no congestion control that
+	/* A variant on trial may not hand this connection on: TCP lets no congestion control that
 	 * was just chosen choose another.
 	 */
 	if (rule->until && bpf_ktime_get_boot_ns() > rule->until)

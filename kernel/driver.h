@@ -20,7 +20,7 @@
 /* The queue that Starting built drains within one RTT, but at no less than this. */
 #define DRIVER_DRAIN_SHARE N_HALF
 
-/* What the next interval is for: law->slot. law->path is up to date. */
+/* The plan of the next interval: law->slot. law->path is up to date. */
 PCC_CALL int pcc_law_next(struct pcc_law *law)
 {
 	PCC_NEEDS(law, 0);

@@ -19,11 +19,10 @@
 #define FAIR_STEPS 8
 #define FAIR_LAST n_ratio(1, 1000000)
 
-/* What the path will make of a sender's next rate, as far as the law foresees it. Times in s,
- * rates in byte/s.
+/* The path's answer to a sender's next rate, as the law foresees it. Times in s, rates in byte/s.
  */
 struct pcc_outlook {
-	/* What the bottleneck carries for the sender. */
+	/* The rate that the bottleneck carries for the sender. */
 	pcc_num capacity;
 	/* The rates that are asked about. */
 	pcc_num lowest;
@@ -73,10 +72,9 @@ PCC_PART pcc_num pcc_fair_meets(const struct pcc_outlook *outlook, pcc_num rewar
 	return root;
 }
 
-/* The rate at which fair is greatest; NaN where it has no formula for that. With w for the
- * share of the capacity C: A/sqrt(w C) - q - c (M + beyond) is nothing left, or where our own
- * losses begin. What follows of those costs more than any rate is worth, unless K is small
- * or C a terabit.
+/* The rate at which fair is greatest; NaN where it has no formula for that. With w for the share of
+ * the capacity C: the rate at which A/sqrt(w C) - q - c (M + beyond) is zero, or at which our own
+ * losses begin. Beyond, own losses cost more than any rate gains, unless K is small or C a terabit.
  */
 PCC_PART pcc_num pcc_fair_best_response(const struct pcc_program *program,
 					const struct pcc_outlook *outlook)

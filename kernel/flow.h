@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* What a TCP connection holds, and what follows from that for its law and its window. */
+/* A TCP connection's state, and its consequences for the law and the window. */
 #ifndef PCC_FLOW_H
 #define PCC_FLOW_H
 
@@ -14,10 +14,10 @@
 #define PCC_FASTEST n_ratio(125000000000, 1)
 
 struct pcc_flow {
-	/* What is to be sent: byte/s, and packets in flight at the most. */
+	/* The rate, byte/s, and the most packets in flight. */
 	u64 rate;
 	u32 window;
-	/* What had been sent when the path answered after a silence. Packets. */
+	/* Packets that had been sent when the path answered after a silence. */
 	u32 silence_sent;
 	/* Set from outside: the highest rate in byte/s, 0 for none. */
 	u64 most;
@@ -27,12 +27,12 @@ struct pcc_flow {
 	u64 progress;
 	/* In flight at that time. */
 	u32 in_flight;
-	/* What may be in flight before the first RTT sample, and is spread over half an RTT.
-	 * Packets.
+	/* Packets that may be in flight before the first RTT sample; they are spread over half an
+	 * RTT.
 	 */
 	u32 initial_window;
-	/* What was settled when Starting began, and what may be in flight beyond 1.5
-	 * times of what was settled since. Packets.
+	/* Packets settled when Starting began, and packets that may be in flight beyond 1.5 times
+	 * those settled since.
 	 */
 	u32 start_settled;
 	u32 start_volume;
@@ -75,9 +75,9 @@ PCC_PART u64 pcc_half_rtt(u64 rtt)
 	return rtt / 2 > 1000000 ? rtt / 2 : 1000000;
 }
 
-/* The window of a connection that has sent nothing is what its route (initcwnd) or a BPF program
- * (TCP_BPF_IW) asks for, by default ten packets: TCP sets it before it calls for a congestion
- * control. Of one that has sent something it is another congestion control's.
+/* A connection that has sent nothing has the window of its route (initcwnd) or of a BPF program
+ * (TCP_BPF_IW), by default ten packets: TCP sets it before it calls for a congestion control. A
+ * connection that has sent something has another congestion control's window.
  */
 PCC_PART u32 pcc_initial_window(const struct pcc_sample *sample)
 {
@@ -105,7 +105,7 @@ PCC_PART u32 pcc_least_start(const struct pcc_flow *flow)
 							 : PCC_INITIAL_WINDOW;
 }
 
-/* What the law may know of the path. */
+/* The law's knowledge of the path. */
 PCC_CALL int pcc_update_path(struct pcc_flow *flow)
 {
 	struct pcc_path *path;
@@ -161,16 +161,16 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 	time = pcc_law_standing_rtt(&flow->law);
 	if (!n_known(time))
 		time = n_seconds(least);
-	/* What a radio holds back in between is in flight too. */
+	/* Packets that a radio holds back are in flight too. */
 	time = n_mul(n_max(time, PCC_SHORTEST_RTT), N_TWO);
 	time = n_add(time, n_seconds(pcc_rtt_spread(&flow->rtt)));
 	rate = n_max(flow->law.rate, flow->law.slot.rate);
 	window = n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet)));
 	window += PCC_INITIAL_WINDOW;
 	if (flow->law.state == PCC_STARTING) {
-		/* What was sent into a silence TCP may take for being in flight: if the
-		 * answer tells that some had arrived, it undoes its time-out (F-RTO), and
-		 * only what leaves now can show that the rest is lost.
+		/* TCP may count packets that were sent into a silence as in flight. If the answer
+		 * tells that some had arrived, it undoes its time-out (F-RTO), and only packets
+		 * that leave now can show that the rest is lost.
 		 */
 		stale = flow->silence_sent - flow->monitor.settled;
 		if (stale > flow->in_flight)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* What a control law is told and what it answers: crates/core/src/control/mod.rs. */
+/* The interface of a control law: crates/core/src/control/mod.rs. */
 #ifndef PCC_LAW_H
 #define PCC_LAW_H
 
@@ -8,7 +8,7 @@
 /* An interval that is not judged. */
 #define PCC_FILLER (-1)
 
-/* What one monitor interval is for. */
+/* The plan of one monitor interval. */
 struct pcc_slot {
 	/* The rate to send at. Unit: byte/s. */
 	pcc_num rate;
@@ -21,7 +21,7 @@ struct pcc_slot {
 	u32 is_stretched;
 };
 
-/* What a law may know of the path when it decides. Rates in byte/s. */
+/* A law's knowledge of the path when it decides. Rates in byte/s. */
 struct pcc_path {
 	/* Smoothed RTT, and by how much it is above the least. Unit: ns. */
 	u64 rtt_ns;
@@ -39,7 +39,7 @@ struct pcc_path {
 	pcc_num delivery;
 };
 
-/* What a report led to. */
+/* The outcome of a report. */
 enum pcc_verdict {
 	PCC_WAIT,    /* nothing changes, the plan goes on */
 	PCC_REALIGN, /* drop the running intervals, begin a new one at once */

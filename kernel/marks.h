@@ -20,8 +20,8 @@
 
 /* Fixed point: a mark, or a packet. */
 #define MARKS_ONE 65536ULL
-/* Of what is known so much is forgotten with each mark: a sixteenth, as with each round
- * trip in DCTCP (RFC 8257 4.2).
+/* The share of the knowledge that is forgotten with each mark: a sixteenth, as with each round trip
+ * in DCTCP (RFC 8257 4.2).
  */
 #define MARKS_FORGOTTEN 16
 
@@ -29,7 +29,7 @@ struct pcc_marks {
 	/* Packets of which a mark would have been told, and such marks; by MARKS_ONE. */
 	u64 known;
 	u64 found;
-	/* What is to be expected of the others, less what was counted. */
+	/* The expected marks of the others, less those that were counted. */
 	u64 due;
 	/* TCP's counter at the latest acknowledgement. */
 	u32 counter;
@@ -39,9 +39,7 @@ struct pcc_marks {
 	u32 reserved;
 };
 
-/* How many of the packets that an acknowledgement delivers were marked. settled is what it
- * is in monitor.h.
- */
+/* Marked packets among those that an acknowledgement delivers. settled is that of monitor.h. */
 PCC_PART u32 pcc_take_marks(struct pcc_marks *marks, const struct pcc_sample *sample,
 			    u32 delivered, u32 settled)
 {

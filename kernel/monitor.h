@@ -29,9 +29,9 @@
 #include "marks.h"
 #include "slope.h"
 
-/* Intervals whose packets are awaited, at the most; a power of two. Of half an RTT four are; on
- * a path of 800 ms, where they have 25 ms, 32. Where there are more the last one goes on. With
- * more than these a connection would take 32 kB of memory for 16.
+/* The most intervals whose packets are awaited; a power of two. Intervals of half an RTT are four;
+ * on a path of 800 ms, where they have 25 ms, they are 32. If there are more, the last one goes on.
+ * With more than these a connection would take 32 kB of memory for 16.
  */
 #ifndef MONITOR_INTERVALS
 #define MONITOR_INTERVALS 32
@@ -80,7 +80,7 @@ struct pcc_interval {
 	u32 peer_limited;
 	/* A window was full because of the path. */
 	u32 window_limited;
-	/* What a packet takes at its rate, up to four seconds. Unit: ns. */
+	/* A packet's time at its rate, up to four seconds. Unit: ns. */
 	u32 packet_time;
 };
 
@@ -108,7 +108,7 @@ struct pcc_monitor {
 	 */
 	u32 oldest;
 	u32 count;
-	/* What is settled belongs to the interval so many after the oldest. */
+	/* Distance of the interval of settled packets from the oldest. */
 	u32 settling;
 	u32 open;
 	struct pcc_interval intervals[MONITOR_INTERVALS];
@@ -233,9 +233,9 @@ PCC_PART void pcc_take_deliveries(struct pcc_interval *interval, const struct pc
 		interval->app_limited += packets;
 }
 
-/* Once so many later packets are settled a lost one is found. What TCP tells is by how many one
- * was ever late, which after a change of route may be hundreds; but it finds losses by time
- * (RACK, RFC 8985 6.2): once what left a quarter of the RTT later arrived.
+/* Later packets that must be settled until a lost one is found. TCP tells the most by which one was
+ * ever late, which after a change of route may be hundreds. But TCP finds losses by time (RACK, RFC
+ * 8985 6.2): once a packet that left a quarter of the RTT later arrived.
  */
 PCC_PART u32 pcc_reordering(const struct pcc_sample *sample)
 {
@@ -311,8 +311,8 @@ PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sa
 		interval = pcc_interval(monitor, i);
 		if (interval->to && pcc_reached(at, interval->end))
 			continue;
-		/* What was lost together counts as one run; what was sent before the
-		 * oldest interval is nobody's.
+		/* Packets lost together count as one run; packets from before the oldest interval
+		 * are nobody's.
 		 */
 		if (i || pcc_reached(at, interval->first)) {
 			interval->lost += lost;
@@ -405,7 +405,7 @@ PCC_PART void pcc_realign(struct pcc_monitor *monitor)
 	monitor->open = 0;
 }
 
-/* What an interval achieved, but for what only the sender knows: rtt_base, previous. */
+/* The results of an interval, without those that only the sender knows: rtt_base, previous. */
 PCC_CALL int pcc_interval_report(const struct pcc_interval *interval, struct pcc_report *report)
 {
 	u32 packets, lost, limited;

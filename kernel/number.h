@@ -114,8 +114,8 @@ PCC_PART pcc_num n_clamp(pcc_num a, pcc_num least, pcc_num most)
 	return n_less(a, least) ? least : n_less(most, a) ? most : a;
 }
 
-/* By how many places m, which is not 0, must be shifted to have its top bit set. Without a
- * branch, so that BPF's verifier follows one way instead of 64.
+/* The places by which m, which is not 0, must be shifted to have its top bit set. Without a branch,
+ * so that BPF's verifier follows one way instead of 64.
  */
 PCC_PART u32 n_leading_zeros(u64 m)
 {

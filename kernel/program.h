@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* Utilities as programs for a stack machine: docs/utility.md, "Programs".
- *
- * Whoever takes a program in checks it (pcc_program_check). What runs one stays
- * within its bounds whatever the program says, so that one which changes while
- * it runs costs no more than a wrong number.
+/* Utilities as programs for a stack machine: docs/utility.md, "Programs". The code that takes a
+ * program in checks it (pcc_program_check). The code that runs one stays within its bounds whatever
+ * the program says, so a program that changes while it runs costs no more than a wrong number.
  */
 #ifndef PCC_PROGRAM_H
 #define PCC_PROGRAM_H
@@ -66,7 +64,7 @@ struct pcc_program {
 	struct pcc_op ops[PCC_MOST_OPS];
 };
 
-/* What a program works with; nothing stays in it from one run to the next. */
+/* A program's memory; nothing stays in it from one run to the next. */
 struct pcc_machine {
 	pcc_num measured[PCC_MOST_MEASUREMENTS];
 	pcc_num stack[PCC_MOST_DEPTH];
@@ -108,13 +106,13 @@ PCC_PART pcc_num pcc_sigmoid(pcc_num a)
 	return n_div(a & N_SIGN && !n_is_zero(a) ? power : N_ONE, sum);
 }
 
-/* What is not finite is not defined. */
+/* A value that is not finite is not defined. */
 PCC_PART pcc_num pcc_defined(pcc_num a)
 {
 	return n_finite(a) ? a : N_UNKNOWN;
 }
 
-/* What an operator gives that makes something even of what is not known. */
+/* The result of an operator that has one even for operands that are not known. */
 PCC_PART pcc_num pcc_apply_logic(u32 code, pcc_num a, pcc_num b, pcc_num c)
 {
 	bool knows_a = n_known(a), knows_b = n_known(b);
@@ -136,7 +134,7 @@ PCC_PART pcc_num pcc_apply_logic(u32 code, pcc_num a, pcc_num b, pcc_num c)
 	}
 }
 
-/* What one gives that compares its operands, which are known. */
+/* The result of an operator that compares its operands, which are known. */
 PCC_PART pcc_num pcc_apply_order(u32 code, pcc_num a, pcc_num b)
 {
 	switch (code) {
@@ -157,7 +155,7 @@ PCC_PART pcc_num pcc_apply_order(u32 code, pcc_num a, pcc_num b)
 	}
 }
 
-/* What an operator gives. Operands that it does not take are ignored. */
+/* The result of an operator. Operands that it does not take are ignored. */
 PCC_PART pcc_num pcc_apply(u32 code, pcc_num a, pcc_num b, pcc_num c)
 {
 	switch (code) {
@@ -258,7 +256,7 @@ PCC_CALL int pcc_step(const struct pcc_op *op, struct pcc_machine *machine)
 	return 0;
 }
 
-/* What a program makes of machine->measured; NaN where that is not defined. */
+/* A program's result for machine->measured; NaN where that is not defined. */
 PCC_CALL pcc_num pcc_run(const struct pcc_program *program, struct pcc_machine *machine)
 {
 	u32 i, length;
@@ -275,7 +273,7 @@ PCC_CALL pcc_num pcc_run(const struct pcc_program *program, struct pcc_machine *
 	return pcc_pop(machine);
 }
 
-/* What a program will ask for. */
+/* The measurements that a program will ask for. */
 PCC_CALL int pcc_measure(struct pcc_machine *machine, const struct pcc_report *report, u32 loads)
 {
 	u32 i;

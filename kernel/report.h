@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* What one monitor interval achieved: crates/core/src/interval.rs, `Report`. */
+/* The results of one monitor interval: crates/core/src/interval.rs, `Report`. */
 #ifndef PCC_REPORT_H
 #define PCC_REPORT_H
 
 #include "number.h"
 
-/* What differs by less than two standard errors may be noise (95 %). */
+/* A difference below two standard errors may be noise (95 %). */
 #define PCC_ERRORS N_TWO
 /* The same where one looks again and again. */
 #define PCC_SURE_ERRORS n_ratio(5, 1)
@@ -14,7 +14,7 @@
 #define PCC_NANOSECOND n_ratio(1, 1000000000) /* s */
 #define PCC_BYTES_PER_MBIT n_ratio(125000, 1)
 
-/* What kept an interval from achieving more. */
+/* The limit that kept an interval from achieving more. */
 enum pcc_limit {
 	PCC_BY_NETWORK,
 	PCC_BY_APPLICATION,
@@ -25,7 +25,7 @@ enum pcc_limit {
 /* Below this share of the target something held the sender back. */
 #define REPORT_ACHIEVED_SHARE n_ratio(9, 10)
 
-/* What the report of the next interval says of this one. NaN: not known. */
+/* This interval as the next one's report shows it. NaN: not known. */
 struct pcc_previous {
 	pcc_num rate;	    /* byte/s */
 	pcc_num throughput; /* byte/s */
@@ -152,7 +152,7 @@ PCC_CALL pcc_num pcc_throughput(const struct pcc_report *report)
 					     n_add(N_ONE, pcc_queue_growth(report))));
 }
 
-/* By how much the RTT grew from its first to its last sample. */
+/* Growth of the RTT from its first to its last sample. */
 PCC_PART pcc_num pcc_rtt_rise(const struct pcc_report *report)
 {
 	return n_known(report->rtt_gradient) ? n_mul(report->rtt_gradient, report->rtt_span)
@@ -167,7 +167,7 @@ PCC_PART bool pcc_surely_grew(const struct pcc_report *report, pcc_num pace)
 		       n_mul(PCC_SURE_ERRORS, report->rtt_gradient_error));
 }
 
-/* By how much the RTT grew beyond doubt, from its first to its last measurement. Unit: s. */
+/* Certain growth of the RTT from its first to its last measurement. Unit: s. */
 PCC_PART pcc_num pcc_sure_rise(const struct pcc_report *report)
 {
 	pcc_num errors = n_mul(PCC_SURE_ERRORS, report->rtt_gradient_error);

@@ -20,7 +20,7 @@ struct pcc_response {
 	pcc_num xx;
 	pcc_num xy;
 	pcc_num yy;
-	/* How many pairs it is worth. */
+	/* Its weight in pairs. */
 	pcc_num pairs;
 };
 
@@ -56,7 +56,7 @@ PCC_CALL int pcc_learn(struct pcc_response *response, pcc_num dx, pcc_num mean, 
 	return 0;
 }
 
-/* What was learnt far from the present rate says less about it. */
+/* Results of a rate far from the present one say less about it. */
 PCC_CALL int pcc_response_fades(struct pcc_response *response, pcc_num dx)
 {
 	pcc_num kept = n_max(n_sub(N_ONE, n_mul(N_TWO, n_abs(dx))), N_ZERO);
@@ -69,7 +69,7 @@ PCC_CALL int pcc_response_fades(struct pcc_response *response, pcc_num dx)
 	return 0;
 }
 
-/* What is known of whether a slope is there (97.5 %). */
+/* Whether there is a slope, as far as known (97.5 %). */
 enum pcc_answer {
 	PCC_UNCLEAR,
 	PCC_ANSWERS,	   /* it is above what was asked about, by two errors */
@@ -89,9 +89,8 @@ PCC_PART pcc_num pcc_response_error(const struct pcc_response *response)
 	return n_sqrt(n_div(n_max(n_div(unexplained, freedom), N_ONE), response->xx));
 }
 
-/* What the slope is certainly not above (97.5 %): the fewer pairs there were, the more
- * errors that takes, within a tenth as Student's distribution has it. Infinite as long as
- * nothing is known.
+/* Upper bound of the slope (97.5 %). The fewer pairs there were, the more errors that takes, within
+ * a tenth of Student's distribution. Infinite as long as nothing is known.
  */
 PCC_PART pcc_num pcc_at_most(const struct pcc_response *response)
 {

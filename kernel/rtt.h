@@ -5,12 +5,12 @@
 
 #include "platform.h"
 
-/* What a path is taken to be before its first sample. Unit: ns. */
+/* The assumed RTT before the first sample. Unit: ns. */
 #define RTT_ASSUMED 100000000ULL
 /* The longest a peer may sit on an acknowledgement, as RFC 9000 has it. */
 #define RTT_MOST_ACK_DELAY 25000000ULL
-/* That of a packet by itself, in TCP: Linux takes as much (TCP_DELACK_MAX), others may take more
- * (RFC 9293 3.8.6.3) and seldom do.
+/* The delay of a lone packet's acknowledgement in TCP: Linux takes as much (TCP_DELACK_MAX), others
+ * may take more (RFC 9293 3.8.6.3) and seldom do.
  */
 #define RTT_LONE_ACK_DELAY 200000000ULL
 /* The minimum is of the last one or two of these. */

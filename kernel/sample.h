@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* What TCP tells. */
+/* TCP's numbers. */
 #ifndef PCC_SAMPLE_H
 #define PCC_SAMPLE_H
 
 #include "platform.h"
 
-/* What TCP knows at an acknowledgement. Counters are modulo 2^32. */
+/* TCP's knowledge at an acknowledgement. Counters are modulo 2^32. */
 struct pcc_sample {
 	u64 now;	 /* ns */
 	u64 next_sent;	 /* when pacing lets the next packet leave. Unit: ns */

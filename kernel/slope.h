@@ -22,8 +22,8 @@ struct pcc_slope {
 	s64 sum_tt;
 	s64 sum_tr;
 	s64 sum_rr;
-	/* Of the differences between neighbours: what tells noise that lasts from
-	 * noise that changes with each sample.
+	/* Differences between neighbours: they tell lasting noise from noise that changes with each
+	 * sample.
 	 */
 	s64 step_tt;
 	s64 step_tr;
@@ -86,8 +86,8 @@ PCC_PART pcc_num n_signed(s64 integer)
 
 #define SLOPE_MICROSECOND n_ratio(1, 1000000)
 
-/* What the samples say of the RTT. The sums are exact; what is made of them is not less
- * so than in the core, whose sums are rounded.
+/* The results of the RTT's samples. The sums are exact, and the results not less so than in the
+ * core, whose sums are rounded.
  */
 PCC_CALL int pcc_slope_report(const struct pcc_slope *slope, struct pcc_report *report)
 {

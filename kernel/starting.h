@@ -13,7 +13,7 @@
 
 /* Results are compared as a doubling and what was before from this ratio on. */
 #define STARTING_DOUBLED n_ratio(15, 10)
-/* Of what a step adds, so much must be delivered. */
+/* Share of a step's addition that must be delivered. */
 #define STARTING_LEAST_DELIVERED n_ratio(25, 100)
 /* A queue that grows so fast, in s/s, ends it. */
 #define STARTING_HOPELESS_GROWTH n_ratio(6, 10)
@@ -60,12 +60,12 @@ struct pcc_starting {
 	u32 hold;
 	/* A second look, after one that ended where it began. */
 	u32 again;
-	/* What a report looks like in its favour, or not. */
+	/* A report read in its favour, or not. */
 	struct pcc_report doubted;
 	struct pcc_machine machine;
 };
 
-/* What a result means. */
+/* The meaning of a result. */
 enum pcc_judgement {
 	PCC_RATE_UNKNOWN, /* the application or a host was the limit */
 	PCC_RATE_GOOD,	  /* the path may carry more */
@@ -204,9 +204,9 @@ PCC_CALL int pcc_is_stuck(const struct pcc_starting *starting, const struct pcc_
 	return n_less(pcc_throughput(&starting->doubted), least);
 }
 
-/* What the path carried at most, seen through the loss that was there before. Jitter holds
- * acknowledgements back too, and lets them go at once; how a queue grows tells what passed it
- * meanwhile: no less if it grew beyond doubt, and no more if it is certainly ours.
+/* The most that the path carried, without the loss that was there before. Jitter holds
+ * acknowledgements back too, and releases them at once. The growth of a queue bounds what passed it
+ * meanwhile: from below if it certainly grew, from above if it is certainly ours.
  */
 PCC_PART pcc_num pcc_carried(const struct pcc_starting *starting, const struct pcc_report *report,
 			     pcc_num delivery)

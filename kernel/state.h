@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* What steers a connection: start-up, and then one of the laws. driver.h drives them. */
+/* The state that steers a connection: start-up, and then one of the laws. driver.h drives them. */
 #ifndef PCC_STATE_H
 #define PCC_STATE_H
 
@@ -26,9 +26,7 @@ struct pcc_vivace {
 	struct pcc_stride stride;
 };
 
-/* What it is told of, and what it works with, is here too: a stack of 512 bytes holds
- * nothing of that.
- */
+/* Its input and its working memory are here too: a stack of 512 bytes cannot hold them. */
 struct pcc_law {
 	struct pcc_parameters parameters;
 	struct pcc_path path;
@@ -48,12 +46,12 @@ struct pcc_law {
 	struct pcc_slot judged;
 	struct pcc_report report;
 	struct pcc_starting starting;
-	/* Of Ascent. */
+	/* Ascent's. */
 	struct pcc_probing probing;
 	struct pcc_pair pair;
 	struct pcc_forecast forecast;
 	struct pcc_seen seen;
-	/* Of Vivace. */
+	/* Vivace's. */
 	struct pcc_vivace vivace;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* What a TCP connection tells PCC, in Linux: for whoever has said what a struct tcp_sock and a
- * struct rate_sample are.
+/* A TCP connection's numbers for PCC, in Linux. Include it where struct tcp_sock and struct
+ * rate_sample are defined.
  */
 #ifndef PCC_TCP_H
 #define PCC_TCP_H
@@ -37,11 +37,11 @@ PCC_PART void pcc_read_counters(struct pcc_sample *sample, const struct tcp_sock
 	sample->blocked = full && holes;
 }
 
-/* What an acknowledgement tells besides. Its RTT is from when the newest packet that it
- * delivers was sent, if that was sent once. What TCP itself takes for the RTT (rtt_us) is
- * by the peer's timestamps if anything that was sent again arrived, in whole milliseconds:
- * 47.0 ms on a path of 47.4, and whoever takes that for the path without a queue sees one
- * of 0.4 ms ever after. That is for when nothing else is known: pcc_rtt_or_tcp_s.
+/* The other numbers of an acknowledgement. Its RTT counts from the departure of the newest packet
+ * that it delivers, if that was sent once. TCP's own RTT (rtt_us) is by the peer's timestamps if a
+ * retransmitted packet arrived, in whole milliseconds: 47.0 ms on a path of 47.4. Taken for the
+ * base RTT, that would show a queue of 0.4 ms ever after. It is used when nothing else is known:
+ * pcc_rtt_or_tcp_s.
  */
 PCC_PART void pcc_read_ack(struct pcc_sample *sample, const struct tcp_sock *tp,
 			   const struct rate_sample *rs)
@@ -67,7 +67,7 @@ PCC_PART u32 pcc_window_of(const struct pcc_flow *flow, const struct tcp_sock *t
 	return flow->window < most ? flow->window : most;
 }
 
-/* What the socket is paced at. The rate is within a new limit from the next interval on. */
+/* The socket's pacing rate. The rate is within a new limit from the next interval on. */
 PCC_PART u64 pcc_pacing_rate(const struct pcc_flow *flow)
 {
 	return flow->most && flow->rate > flow->most ? flow->most : flow->rate;

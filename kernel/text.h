@@ -16,7 +16,7 @@
 /* Beyond, a number of any digits here is zero or infinite. */
 #define PCC_MOST_TENS 400
 
-/* What is left of a text. */
+/* The rest of a text. */
 struct pcc_text {
 	const char *at;
 	const char *end;
@@ -72,8 +72,8 @@ PCC_PART u32 pcc_which(struct pcc_text word, const char (*words)[PCC_LONGEST_WOR
 	return i;
 }
 
-/* Digits, as part of a number with these decimal powers; how many there were. What no
- * longer fits is left out.
+/* Digits, as part of a number with these decimal powers; returns their number. Digits that no
+ * longer fit are left out.
  */
 PCC_PART u32 pcc_digits(struct pcc_text *text, u64 *value, s32 *tens, bool places)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* What all connections have done, also those that have ended: summed up by network namespace as
- * they go, once an interval and at the end, so that whoever reads it need not look at each.
+/* The sums of all connections, ended ones too, by network namespace. Each adds to them once an
+ * interval and at its end, so that a reader need not look at each.
  */
 #ifndef PCC_TOTALS_H
 #define PCC_TOTALS_H
@@ -17,7 +17,7 @@ struct pcc_totals {
 	u64 panics;
 };
 
-/* What connections of namespaces beyond these do is told under 0, which is no namespace. */
+/* Connections of namespaces beyond these are counted under 0, which is no namespace. */
 #define PCC_MOST_NAMESPACES 1024
 
 struct {
@@ -28,7 +28,7 @@ struct {
 	__type(value, struct pcc_totals);
 } pcc_totals SEC(".maps");
 
-/* What of a connection the totals have. */
+/* The part of a connection that the totals have. */
 struct pcc_counted {
 	u64 sent;
 	u64 acked;
@@ -76,7 +76,7 @@ static __always_inline u32 netns_of(void *sk)
 	return ((struct sock___totals *)sk)->__sk_common.skc_net.net->ns.inum;
 }
 
-/* What there is under this number, or can be. */
+/* The entry under this number, made if it is missing. */
 static __always_inline struct pcc_totals *totals_of(u32 *netns)
 {
 	struct pcc_totals none = {}, *totals = bpf_map_lookup_elem(&pcc_totals, netns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* What an interval is worth: a built-in utility by its own code, any other by its program. */
+/* The utility of an interval: a built-in one by its own code, any other by its program. */
 #ifndef PCC_UTILITY_H
 #define PCC_UTILITY_H
 
@@ -18,7 +18,7 @@ PCC_CALL pcc_num pcc_utility(const struct pcc_program *program, const struct pcc
 	return pcc_run(program, machine);
 }
 
-/* What a law takes for the utility of what has none: a quarter of the least number. */
+/* The utility that a law assumes where none is defined: a quarter of the least number. */
 #define PCC_WORST 0xffcfffffffffffffULL
 
 /* The utility as a law wants it: finite. */

@@ -54,7 +54,7 @@ PCC_PART pcc_num pcc_visible(const struct pcc_law *law)
 	return n_max(VIVACE_EPSILON, n_min(one, VIVACE_EPSILON_LIMIT));
 }
 
-/* What the next interval is for: law->slot. */
+/* The plan of the next interval: law->slot. */
 PCC_CALL int pcc_vivace_next(struct pcc_law *law)
 {
 	pcc_num step;

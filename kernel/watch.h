@@ -21,7 +21,7 @@ struct pcc_watched {
 	u32 packets_lost;
 	u32 rtt_us;
 	u32 window; /* packets */
-	/* Of PCC. */
+	/* PCC's part. */
 	pcc_num utility;
 	pcc_num loss;
 	u32 limited_by;

@@ -76,8 +76,8 @@ PCC_PART pcc_num pcc_gradient(const struct pcc_probed *low, const struct pcc_pro
 	return n_above(apart, alike) ? n_div(n_sub(high->utility, low->utility), apart) : N_ZERO;
 }
 
-/* What the pairs say around this rate: the mean gradient of those in favour; 0 if they do
- * not agree.
+/* The pairs' verdict around this rate: the mean gradient of those in favour; 0 if they do not
+ * agree.
  */
 PCC_PART pcc_num pcc_round_votes(const struct pcc_round *round, pcc_num base)
 {

@@ -10,7 +10,7 @@
 
 #include "../number.h"
 
-/* By how much a gradient of 1, which is utility by Mbit/s, changes the rate in Mbit/s. */
+/* The change of the rate, in Mbit/s, by a gradient of 1, which is utility by Mbit/s. */
 #define VIVACE_CONVERSION N_ONE
 /* The largest change as a share of the rate, by how much that is wider after each change
  * that it cut short, and how wide it becomes.
@@ -23,14 +23,14 @@
  */
 #define VIVACE_STEP_MIN n_ratio(22, 1000)
 
-/* What earlier decisions left: it begins anew when the gradient's sign changes. */
+/* The state of earlier decisions; it begins anew when the gradient's sign changes. */
 struct pcc_stride {
 	/* 1 or -1; 0 before the first decision. */
 	s32 direction;
 	/* Decisions in this direction beyond the first. */
 	u32 repeats;
-	/* By how many steps the boundary is wider. At VIVACE_WIDEST, five steps, it
-	 * goes on counting: below 2^32 since a decision takes a round trip.
+	/* Steps by which the boundary is wider. At VIVACE_WIDEST, five steps, it goes on counting:
+	 * below 2^32 since a decision takes a round trip.
 	 */
 	u32 widened;
 	u32 reserved;
@@ -63,9 +63,7 @@ PCC_PART u32 pcc_widened_for(pcc_num share)
 	return whole + n_above(steps, n_from(whole));
 }
 
-/* By how much to change a rate of so many Mbit/s where this is the gradient, which is not
- * 0. Unit: Mbit/s.
- */
+/* The change of a rate, in Mbit/s, for this gradient, which is not 0. Unit: Mbit/s. */
 PCC_PART pcc_num pcc_stride_change(struct pcc_stride *stride, pcc_num gradient, pcc_num mbit)
 {
 	s32 direction = n_above(gradient, N_ZERO) ? 1 : -1;

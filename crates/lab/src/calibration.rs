@@ -39,7 +39,7 @@ fn measurement(path: &PathSpec) -> Spec {
 
 /// Whether the queues were told what the path should become.
 fn changed_wrongly(path: &PathSpec, applied: &[Change]) -> Option<String> {
-    // What a queue of bytes a second and a loss in 2^-32 cannot tell apart.
+    // The resolution of a queue in bytes a second, and of a loss in 2^-32.
     let near = |wanted: f64, got: f64| (wanted - got).abs() <= wanted * 1e-4 + 1e-6;
     let wanted = path.segments(0, u64::MAX);
     for (wanted, got) in wanted.iter().zip(applied) {
@@ -115,7 +115,7 @@ fn lone_cubic(path: &PathSpec) -> Spec {
     }
 }
 
-/// What is wrong with the outcome of [`lone_cubic`], if anything.
+/// The fault of the outcome of [`lone_cubic`], if any.
 fn unfilled(spec: &Spec, outcome: &Outcome) -> Option<String> {
     let flow = outcome.flows.first()?;
     let [.., middle, last] = flow.samples.as_slice() else { return Some("the flow was not sampled".into()) };

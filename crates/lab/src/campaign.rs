@@ -43,7 +43,7 @@ pub struct Failure {
     pub scenario: String,
     /// The run; none for one that calibrates: then all runs over this path were left out.
     pub run: Option<Run>,
-    /// What happened.
+    /// The event.
     pub error: JobError,
 }
 
@@ -60,18 +60,18 @@ pub struct Progress {
     pub remaining: Duration,
 }
 
-/// What a campaign came to.
+/// A campaign's result.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// How many runs were carried out.
+    /// The number of runs that were carried out.
     pub carried_out: usize,
-    /// Those that failed.
+    /// The failed runs.
     pub failures: Vec<Failure>,
     /// Somebody stopped it before it was through.
     pub is_stopped: bool,
 }
 
-/// What carries runs out.
+/// The machine that carries runs out.
 #[derive(Debug)]
 pub struct Campaign<'a> {
     /// Boots the guests.
@@ -84,7 +84,7 @@ pub struct Campaign<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What there is to do.
+/// The work of a campaign.
 #[derive(Debug)]
 pub struct Plan<'a> {
     calibrations: Vec<Job<'a>>,
@@ -111,7 +111,7 @@ impl Plan<'_> {
     }
 }
 
-/// What these scenarios lack in a store.
+/// The runs of these scenarios that a store lacks.
 pub fn plan<'a>(scenarios: &'a [Scenario], store: &Store) -> Plan<'a> {
     let model = store.model();
     let (mut calibrations, mut runs): (Vec<Job<'a>>, Vec<Job<'a>>) = (Vec::new(), Vec::new());
@@ -137,7 +137,7 @@ pub fn plan<'a>(scenarios: &'a [Scenario], store: &Store) -> Plan<'a> {
     Plan { calibrations, runs, stored, cost, model }
 }
 
-/// What of a scenario no two shards share.
+/// The unit of a scenario that is in one shard only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
     /// A run: what shards stored is put together afterwards.
@@ -280,7 +280,7 @@ impl<'a> Queue<'a> {
             }
             state.failures.push(Failure { scenario: job.scenario.to_owned(), run: job.run.cloned(), error });
         }
-        // What the first runs take says little: predictions weigh as much as a minute of experience.
+        // The first runs' time says little: predictions weigh as much as a minute of experience.
         let pace = (state.took + 60.0) / (state.predicted + 60.0);
         let remaining = (state.left * pace / self.campaign.processors.len() as f64).max(0.0);
         let (done, total, failed) = (state.done, state.total, state.failures.len());

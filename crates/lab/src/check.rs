@@ -1,4 +1,4 @@
-//! What was promised against what is stored.
+//! Holds promises against stored results.
 
 use crate::names::short;
 use crate::scenario::Scenario;
@@ -24,9 +24,9 @@ pub struct Checked {
     pub interval: [f64; 2],
     /// On how many runs it stands: all of them, and where peers are involved as many of each.
     pub seeds: usize,
-    /// What must be reached.
+    /// The promise.
     pub must: f64,
-    /// What we want to reach.
+    /// The goal.
     pub goal: f64,
     /// Whether `must` is reached.
     pub verdict: Verdict,
@@ -44,7 +44,7 @@ pub struct Checked {
 pub enum Verdict {
     /// The whole interval reaches what must be reached.
     Pass,
-    /// What must be reached lies within the interval: it takes more seeds to tell.
+    /// The promise lies within the interval: it takes more seeds to tell.
     Open,
     /// No part of the interval reaches it.
     Miss,
@@ -204,7 +204,7 @@ fn values(target: &Target, cells: &[Cell<'_>], algorithm: &str, point: &str) -> 
     Ok(values)
 }
 
-/// What the seeds come to, and how many they are.
+/// The statistic of the seeds, and their number.
 fn figure(target: &Target, values: Vec<f64>, whose: &str, point: &str) -> Result<(ConfidenceInterval, usize), String> {
     let count = values.len();
     let figure = match values.as_slice() {

@@ -1,4 +1,4 @@
-//! How much real time a run takes: said before a campaign begins, and learnt from the runs that are stored.
+//! The real time of runs: predicted before a campaign begins, and learnt from stored runs.
 
 use crate::spec::{FlowSpec, Spec};
 use std::collections::HashMap;
@@ -65,7 +65,7 @@ pub fn estimate(spec: &Spec) -> f64 {
     BOOT + spec.flows.iter().map(costs).sum::<f64>()
 }
 
-/// What the path carries in a time. Unit: Mbit.
+/// The path's volume in a time. Unit: Mbit.
 fn mbit(spec: &Spec, from: u64, to: u64) -> f64 {
     let parts = spec.path.segments(from, to);
     parts.iter().map(|part| part.rate as f64 / 1e6 * (part.to - part.from) as f64 / 1e9).sum()
@@ -84,7 +84,7 @@ pub struct Taken {
     pub real: f64,
 }
 
-/// What runs take on this machine.
+/// The durations of runs on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     by_kind: HashMap<&'static str, Taken>,

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// What it shows. Without one: the scenario's own title.
+    /// Its title. Without one: the scenario's own.
     pub title: Option<String>,
-    /// What is drawn upwards; over time always goodput.
+    /// The measure drawn upwards; over time always goodput.
     #[serde(default = "share")]
     pub y: Measure,
     /// For a frontier, what is drawn to the right.
@@ -21,15 +21,15 @@ pub struct Figure {
     /// How it is drawn.
     #[serde(default)]
     pub kind: Kind,
-    /// Of the x axis.
+    /// The scale of the x axis.
     #[serde(default)]
     pub x_scale: Scale,
-    /// Of the y axis.
+    /// The scale of the y axis.
     #[serde(default)]
     pub y_scale: Scale,
-    /// What stands below the x axis, instead of the parameter's name.
+    /// The label of the x axis, instead of the parameter's name.
     pub x_label: Option<String>,
-    /// What stands beside the y axis, instead of the measure's name.
+    /// The label of the y axis, instead of the measure's name.
     pub y_label: Option<String>,
     /// Over time: the point that is drawn. Without one: the first.
     pub point: Option<String>,
@@ -39,7 +39,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// What it shows, in a scenario of this title.
+    /// Its title, in a scenario of this title.
     pub fn title_of(&self, scenario: &str) -> String {
         self.title.clone().unwrap_or_else(|| scenario.to_owned())
     }
@@ -50,7 +50,7 @@ fn share() -> Measure {
 }
 
 impl Default for Figure {
-    /// What a scenario without a `[[figure]]` gets.
+    /// The figure of a scenario without a `[[figure]]`.
     fn default() -> Self {
         Self {
             title: None,
@@ -83,7 +83,7 @@ pub enum Kind {
     Timeline,
 }
 
-/// What a paper measured, where it gives numbers.
+/// A paper's figures, where it gives numbers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {

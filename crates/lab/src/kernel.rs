@@ -13,9 +13,9 @@ use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the kernel must be able to do, beyond the defaults of user-mode Linux.
+/// The kernel's configuration, beyond the defaults of user-mode Linux.
 const CONFIG: &str = include_str!("../kernel/lab.config");
-/// What is changed of the kernel itself; each says why.
+/// Patches of the kernel itself; each says why.
 const PATCHES: [(&str, &str); 3] = [
     ("clock.patch", include_str!("../kernel/clock.patch")),
     ("randomness.patch", include_str!("../kernel/randomness.patch")),
@@ -27,7 +27,7 @@ pub const VERSION: &str = "6.12";
 const DEBIAN_SOURCE: &str = "/usr/src/linux-source-6.12.tar.xz";
 /// The unpacked tree and its objects take 2 GB.
 const NEEDED_SPACE: u64 = 2_500_000_000;
-/// What the build calls, and the Debian package each comes in.
+/// The build's programs, and the Debian package of each.
 const PROGRAMS: [(&str, &str); 9] = [
     ("gcc", "gcc"),
     ("make", "make"),

@@ -53,14 +53,14 @@ pub enum Measure {
     Power,
     /// Goodput of the last flow, which is not the one under comparison. Unit: Mbit/s.
     Victim,
-    /// That as a share of what the path allowed.
+    /// The goodput as a share of the path's allowance.
     VictimShare,
     /// Bytes of all flows of a given size over what the path could have carried until the last of them was done.
     Incast,
     /// Time from the end of a black-out until the flow is back at 80 % of its goodput before it. Unit: RTT.
     Recovered,
-    /// What was sent in the last sampled step of a black-out: a rate that PCC tells may be of the moment after.
-    /// Unit: packets an RTT.
+    /// Packets sent in the last sampled step of a black-out: a rate that PCC tells may be of the moment after. Unit:
+    /// packets an RTT.
     BlackoutRate,
     /// The highest rate that PCC tried in the second half of the run, over the rate of an application that has no more
     /// to send.
@@ -131,7 +131,7 @@ impl fmt::Display for Measure {
 }
 
 impl Measure {
-    /// What stands beside an axis, with the unit.
+    /// The label of an axis, with the unit.
     pub fn label(self) -> String {
         let text = match self {
             Self::Goodput => "goodput, Mbit/s",
@@ -256,7 +256,7 @@ impl<'a> View<'a> {
         payload * self.spec.path.segments(from, to).iter().map(bytes).sum::<f64>()
     }
 
-    /// What the queue adds to the judged flows' RTT. Unit: ms.
+    /// The queue's part of the judged flows' RTT. Unit: ms.
     fn rtt_added(&self, quantile: f64) -> Option<f64> {
         let delays = &self.outcome.delays;
         if !delays.is_empty() {
@@ -269,7 +269,7 @@ impl<'a> View<'a> {
         let mut added = Vec::new();
         for (spec, flow) in self.judged() {
             for sample in flow.samples.iter().filter(|sample| sample.rtt > 0) {
-                // What is acknowledged at this moment left before it, at a change over the old path.
+                // A packet acknowledged at this moment left before it, at a change over the old path.
                 let path = self.spec.path.segments(sample.at.saturating_sub(1), sample.at);
                 let base = path.first().map_or(self.spec.path.rtt, |part| part.rtt) + spec.extra_rtt;
                 added.push(f64::from(sample.rtt) / 1e3 - base as f64 / 1e6);
@@ -351,7 +351,7 @@ impl<'a> View<'a> {
         (rates.len() > 1).then(|| (squares / (rates.len() - 1) as f64).sqrt())
     }
 
-    /// Of the judged flows of a given size, those that are not through counted until the end. Unit: ms.
+    /// Completion times of the judged flows of a given size; unfinished ones count until the end. Unit: ms.
     fn completion_times(&self) -> Vec<f64> {
         let mut times = Vec::new();
         for (spec, flow) in self.judged().into_iter().filter(|(spec, _)| spec.size.is_some()) {

@@ -1,10 +1,10 @@
-//! What algorithms are called, in scenarios and in results.
+//! The names of algorithms, in scenarios and in results.
 
 /// How the algorithm of a QUIC flow is written: `quic:pcc`.
 pub(crate) const QUIC: &str = "quic:";
 /// PCC's own, whatever its utility and law.
 pub(crate) const QUIC_PCC: &str = "quic:pcc";
-/// What a kernel module of ours provides, for kernel TCP.
+/// The congestion control that our kernel module provides for TCP.
 pub const MODULE_ALGORITHM: &str = "pcc";
 /// The same with a utility or a law of its own: one for all such flows of a run.
 pub(crate) const MODULE_VARIANT: &str = "pcc_bulk";

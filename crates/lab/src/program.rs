@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// What stands in a program before the hash of its source without PCC, and behind it.
+/// The text in a program before the hash of its source without PCC, and behind it.
 const BEFORE: &[u8] = b"pcc-stack:";
 const BEHIND: u8 = b';';
 /// Length of a hash, in hexadecimal digits.
@@ -22,7 +22,7 @@ pub struct Program {
     pub stack: String,
 }
 
-/// What stands in a program before the commit that it was built from.
+/// The text in a program before the commit from which it was built.
 const COMMIT: &[u8] = b"pcc-commit:";
 
 /// The commit that a program carries; none if it carries none.
@@ -53,7 +53,7 @@ impl Program {
         Self { hash: hash.to_owned(), stack: hash.to_owned() }
     }
 
-    /// What a run depends on; nothing if none of its flows is over QUIC.
+    /// The part of the program on which a run depends; none if no flow of it is over QUIC.
     pub fn of(&self, spec: &Spec) -> Option<String> {
         spec.has_quic_flows().then(|| if spec.has_pcc_flows() { &self.hash } else { &self.stack }.clone())
     }

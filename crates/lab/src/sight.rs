@@ -3,7 +3,7 @@
 use crate::machine::Machine;
 use std::path::{Path, PathBuf};
 
-/// What a guest has of its own; all other files are the host's.
+/// A guest's own directories; all other files are the host's.
 const OWN: [&str; 2] = ["/dev", "/proc"];
 
 /// Something that the guest needs lies where it has other files.

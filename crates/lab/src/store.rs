@@ -35,7 +35,7 @@ struct Record {
     outcome: Outcome,
 }
 
-/// What became of the files of another store.
+/// The fate of the files of another store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
     /// They were new here.
@@ -50,7 +50,7 @@ pub enum MergeError {
     /// A file or directory does not do as it should.
     #[error("could not {what} {path}: {error}")]
     Io {
-        /// What was tried.
+        /// The attempt.
         what: &'static str,
         /// On what.
         path: PathBuf,
@@ -161,7 +161,7 @@ impl Store {
             .collect()
     }
 
-    /// What runs take, as far as it is known here.
+    /// The model of runs' durations, as far as it is known here.
     pub fn model(&self) -> Model {
         let mut model = Model::default();
         let lines = self.notes(TIMES);
@@ -188,7 +188,7 @@ impl Store {
                 return Err(MergeError::Damaged(theirs));
             }
             let ours = self.dir.join(format!("{key}.json"));
-            // What is damaged here is as good as absent.
+            // A damaged file here is as good as absent.
             if let Some(known) = read(&ours) {
                 if known.outcome != record.outcome {
                     return Err(MergeError::Conflict { ours, theirs });

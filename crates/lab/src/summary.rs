@@ -13,7 +13,7 @@ pub struct Cell<'a> {
     pub point: &'a str,
     /// Whose flow is judged.
     pub algorithm: &'a str,
-    /// How many runs there should be.
+    /// The number of planned runs.
     pub wanted: usize,
     /// The runs that count, by seed.
     pub runs: Vec<(&'a Run, &'a Outcome)>,
@@ -63,7 +63,7 @@ pub struct Row {
     pub point: String,
     /// Whose flow it is.
     pub algorithm: String,
-    /// How many runs it stands on.
+    /// The number of runs behind it.
     pub seeds: usize,
     /// Seeds of runs that were held back by their own hosts and are not counted.
     pub rejected: Vec<u64>,

@@ -1,4 +1,4 @@
-//! What connections learnt of the paths to their peers, kept for the next ones (RFC 9959, Careful Resume).
+//! Keeps connections' knowledge of the paths to their peers for the next ones (RFC 9959, Careful Resume).
 
 use core::fmt;
 use core::net::IpAddr;
@@ -12,7 +12,7 @@ use std::time::SystemTime;
 ///
 /// It is asked once for each connection, and told once a second and when the connection ends.
 pub trait PathStore: fmt::Debug + Send + Sync {
-    /// What was learnt of the path to this address, if it is still of use.
+    /// The knowledge of the path to this address, if it is still of use.
     fn recall(&self, peer: IpAddr) -> Option<PathMemory>;
 
     /// A connection to this address has learnt this.
@@ -53,7 +53,7 @@ impl Network {
 /// Most networks that [`RecentPaths`] keeps: some 100 kB.
 const MOST_NETWORKS: usize = 1024;
 
-/// What is older is not used: the capacity of a path that people share changes with the time of day.
+/// Older knowledge is not used: the capacity of a path that people share changes with the time of day.
 const LIFETIME: Duration = Duration::from_secs(3600);
 
 /// The paths of the last hour, at most 1024 networks, in memory.
@@ -63,7 +63,7 @@ pub struct RecentPaths(Mutex<BTreeMap<Network, KnownPath>>);
 /// A path, and when it was learnt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KnownPath {
-    /// What was learnt.
+    /// The knowledge of the path.
     pub memory: PathMemory,
     /// When.
     pub at: SystemTime,
@@ -71,7 +71,7 @@ pub struct KnownPath {
 
 impl KnownPath {
     fn is_of_use(&self, now: SystemTime) -> bool {
-        // What lies in the future was written by another clock.
+        // An entry of the future was written by another clock.
         now.duration_since(self.at).is_ok_and(|age| age < LIFETIME)
     }
 }

@@ -131,7 +131,7 @@ pub async fn tune_send_window(connection: WeakConnectionHandle, windows: Windows
     SendWindow::new(connection, windows).keep_fitting().await;
 }
 
-/// What [`share_send_window`] lets any connection have: with it a path of 20 ms carries 26 Mbit/s.
+/// The window that [`share_send_window`] lets any connection have: with it a path of 20 ms carries 26 Mbit/s.
 pub const UNSHARED_SEND_WINDOW: u64 = 64 << 10;
 
 /// As [`tune_send_window`], for a host that shares its memory out among connections. Beyond 64 KiB the window has to be

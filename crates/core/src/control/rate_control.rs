@@ -8,7 +8,7 @@ use crate::units::Rate;
 use core::fmt::Debug;
 use core::time::Duration;
 
-/// What intervals are worth.
+/// The utility of intervals, for a law.
 pub(crate) type Evaluate<'a> = &'a dyn Worth;
 
 /// The outcome of a report.

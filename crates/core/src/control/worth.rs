@@ -1,4 +1,4 @@
-//! What a law is told of a utility.
+//! The utility as a law sees it.
 
 use crate::interval::Report;
 use crate::units::Rate;
@@ -6,7 +6,7 @@ use crate::utility::{Outlook, Utility};
 
 /// Ranks intervals for a law. Closures over a report do.
 pub trait Worth {
-    /// What an interval is worth, or a variant of it that the law made. Finite.
+    /// The utility of an interval, or of a variant of it that the law made. Finite.
     fn of(&self, report: &Report) -> f64;
 
     /// As [`Utility::best_response`].

@@ -81,8 +81,8 @@ impl Utility for Fair {
         2.0 * self.level * x.sqrt() - x * price - self.sureness * self.level * own
     }
 
-    /// With w for the share of the capacity C: A/√(w·C) − q − c·(M + beyond) is nothing left, or where our own losses begin. What
-    /// follows of those costs more than any rate is worth, unless K is small or C a terabit.
+    /// With w for the share of the capacity C: the rate at which A/√(w·C) − q − c·(M + beyond) is zero, or at which our
+    /// own losses begin. Beyond, own losses cost more than any rate gains, unless K is small or C a terabit.
     fn best_response(&self, outlook: &Outlook) -> Option<Rate> {
         let capacity = outlook.capacity / MBIT;
         let reward = self.level / capacity.sqrt();

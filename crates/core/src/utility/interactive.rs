@@ -30,9 +30,9 @@ impl Utility for Interactive {
         worth / if worth > 0.0 { rtt } else { NO_REWARD_RTT.as_secs_f64() }
     }
 
-    /// What a queue of a given length costs is no reason to send less, but what it will have grown or shrunk by is, for a law
-    /// that foresees it: by Ascent it has .975 to .997 of four paths and 2 to 23 ms of queue in the 95th percentile, where
-    /// Allegro, which compares what rates achieved, has .930 to .974 and 7 to 34 ms (`docs/laws.md`).
+    /// The length of a queue is no reason to send less, but its growth is, for a law that foresees it. Ascent has 0.97
+    /// to 1.00 of four paths and 2 to 31 ms of queue in the 95th percentile. Allegro, which compares the results of
+    /// rates, has 0.93 to 0.97 and 7 to 45 ms (`docs/laws.md`).
     fn prices_queue(&self) -> bool {
         true
     }

@@ -1,13 +1,13 @@
-//! What a law foresees of its next rate.
+//! A law's forecast for its next rate.
 
-/// What the path will make of a sender's next rate, as far as the law that asks foresees it.
+/// The path's answer to a sender's next rate, as the asking law foresees it.
 ///
 /// Behind a bottleneck of [`capacity`](Self::capacity) the queue moves with the rate, as long as that acts:
 /// [`queue_at`](Self::queue_at). Nobody's own step changes the price of it, so a utility takes the queue at a rate as given when it
 /// compares that rate with its neighbours. All times in seconds, rates in byte/s.
 #[derive(Clone, Copy, Debug)]
 pub struct Outlook {
-    /// What the bottleneck carries for the sender.
+    /// The rate that the bottleneck carries for the sender.
     pub capacity: f64,
     /// The lowest rate that is asked about.
     pub lowest: f64,

@@ -21,9 +21,9 @@ pub enum KernelError {
     /// The named source is not what was expected.
     #[error("{path} is not a source of Linux {VERSION} ({problem}): take the tree or tarball of kernel.org or Debian")]
     WrongSource {
-        /// What was named.
+        /// The named path.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Its fault.
         problem: String,
     },
     /// Programs the build needs are missing.
@@ -64,7 +64,7 @@ pub enum KernelError {
     /// Nothing was built yet.
     #[error("the guest kernel is not built yet: run `pcc lab build` (3 to 4 minutes of two quiet cores)")]
     NotBuilt,
-    /// What was built is older than this program.
+    /// The built kernel is older than this program.
     #[error("the guest kernel was built by another version of pcc: run `pcc lab build` again")]
     Outdated,
     /// The kernel is there, and not what a module of it is built with.
@@ -78,7 +78,7 @@ pub enum KernelError {
     /// The cache directory is not usable.
     #[error("could not {what} {path}: {error}")]
     Io {
-        /// What was tried.
+        /// The attempt.
         what: &'static str,
         /// On what.
         path: PathBuf,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// `kernel/` of the source tree: names and contents. Empty in a package of this crate alone.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// Of a kernel's tree, what a module is built with.
+/// The part of a kernel's tree with which a module is built.
 pub(super) const HEADERS: [&str; 6] = [".config", "Makefile", "arch/um", "arch/x86", "include", "scripts"];
 
 /// Where that is kept.
@@ -21,7 +21,7 @@ pub(super) fn headers(cache: &Path, kernel: &str) -> PathBuf {
 pub struct Module {
     /// Its file.
     pub path: PathBuf,
-    /// What identifies what it does: results of equal identities compare.
+    /// The identity of its behaviour: results of equal identities compare.
     pub identity: String,
 }
 
@@ -64,7 +64,7 @@ impl Module {
             fs::write(&file, text).map_err(io_error("write", &file))?;
         }
         let place = format!("M={}", work.display());
-        // What the kernel exports nobody wrote down: a name that it does not know is found when the module is loaded.
+        // Nobody wrote down the kernel's exports: a name that it does not know is found when the module is loaded.
         let made = ["-s", "ARCH=um", &place, "KBUILD_MODPOST_WARN=1", "modules"];
         step(&cache.join("module.log"), &headers, "make", &made)?;
         let built = work.join("tcp_pcc.ko");

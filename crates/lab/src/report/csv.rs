@@ -7,10 +7,10 @@ use crate::spec::Outcome;
 use pcc_chart::plot::Plot;
 use pcc_chart::provenance::{Provenance, Source};
 
-/// A line for every run: its point of the sweep, empty without one, and its measures. What is swept is no column's name, since some
-/// of it is a measure's.
+/// A line for every run: its point of the sweep, empty without one, and its measures. The swept parameter names no
+/// column, since some parameters are measures, too.
 pub(super) fn runs(section: &Section<'_>, provenance: &Provenance) -> String {
-    // What no run has is no column.
+    // A measure that no run has is no column.
     let has = |measure: &Measure| {
         let runs = section.cells.iter().flat_map(|cell| &cell.runs);
         runs.into_iter().any(|(run, outcome)| measure.of(&run.spec, outcome).is_some())
@@ -34,8 +34,8 @@ pub(super) fn runs(section: &Section<'_>, provenance: &Provenance) -> String {
     table
 }
 
-/// Who measured a run, with which program, of which commit. A run of kernel TCP alone depends on no program, and one of the QUIC
-/// stack without PCC on its source alone, whose hash is no program's.
+/// The origin of a run: kernel, program, commit. A run of kernel TCP alone depends on no program. A run of the QUIC
+/// stack without PCC depends on its source alone, whose hash is no program's.
 fn made(run: &Run, outcome: &Outcome, provenance: &Provenance) -> [String; 3] {
     let build = &provenance.build;
     let (by, program) = match provenance.source {
@@ -46,7 +46,7 @@ fn made(run: &Run, outcome: &Outcome, provenance: &Provenance) -> [String; 3] {
     [by, program, commit]
 }
 
-/// What a plot shows, a line a point.
+/// A plot's figures, a line a point.
 pub(super) fn plot(plot: &Plot, source: Source) -> String {
     let mut table = line(&["series", &plot.x.label, &plot.y.label, "margin", "measured_by"]);
     let by = source.word().to_lowercase();

@@ -100,7 +100,7 @@ impl Places {
     fn at(&self, point: &str) -> Option<f64> {
         match self.names.iter().position(|name| name == point) {
             Some(place) => self.axis.marks.get(place).map(|(number, _)| *number),
-            // What a paper measured between our points.
+            // A paper's figure between our points.
             None => quantity(point).filter(|_| self.is_numeric),
         }
     }
@@ -217,7 +217,7 @@ fn references(scenario: &Scenario, figure: &Figure, places: &Places) -> Vec<Seri
     fitting.map(one).filter(|series| !series.points.is_empty()).collect()
 }
 
-/// What must be reached, by whom.
+/// The promised limits, and their algorithms.
 fn limits<'a>(scenario: &'a Scenario, figure: &Figure, places: &Places) -> Vec<(&'a str, Limit)> {
     let is_plain = |over: &[String]| match &figure.over {
         None => over.is_empty(),
@@ -253,7 +253,7 @@ fn distribution(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>]) -> Pl
     };
     let is_drawn = |series: &Series| !series.points.is_empty() && figure.over.as_deref() != Some(&series.ink);
     let series = algorithms(cells).into_iter().map(one).filter(is_drawn).collect();
-    // What is measured lies to the right here, so `y_label` is not its name.
+    // The measure lies to the right here, so `y_label` is not its name.
     let measured = y_axis(&Figure { y_label: None, ..figure.clone() });
     let x = Axis { label: figure.x_label.clone().unwrap_or(measured.label), scale: figure.x_scale, marks: Vec::new() };
     let label = figure.y_label.clone().unwrap_or_else(|| format!("share of the {}s with less", scenario.key));

@@ -1,4 +1,4 @@
-//! What is stored, as a page, as pictures and as tables: each from the same cells.
+//! The stored results as a page, as pictures and as tables: each from the same cells.
 
 mod csv;
 mod figures;
@@ -18,11 +18,11 @@ use pcc_chart::provenance::Provenance;
 /// A scenario and what there is of it.
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
-    /// What was to be done.
+    /// The scenario.
     pub scenario: &'a Scenario,
-    /// What was measured.
+    /// The measured cells.
     pub cells: Vec<Cell<'a>>,
-    /// What was promised.
+    /// The promises.
     pub checked: Vec<Result<Checked, NotJudged>>,
     /// Real time that its runs took, as far as it is known. Unit: s.
     pub real_seconds: f64,
@@ -45,7 +45,7 @@ impl<'a> Section<'a> {
         Self { scenario, cells, checked, real_seconds, command, plots }
     }
 
-    /// How many of its runs are there, rejected ones included, and how many there should be.
+    /// The number of its stored runs, rejected ones included, and of all its runs.
     pub fn runs(&self) -> (usize, usize) {
         let done = self.cells.iter().map(|cell| cell.runs.len() + cell.rejected.len()).sum();
         (done, self.cells.iter().map(|cell| cell.wanted).sum())

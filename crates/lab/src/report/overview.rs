@@ -9,9 +9,9 @@ use pcc_chart::axis::number;
 use pcc_chart::escape::escape;
 use pcc_chart::ink::{Ground, ink};
 
-/// Those whom everybody has.
+/// The peers of every scenario.
 const PEERS: [&str; 2] = ["cubic", "bbr"];
-/// What is drawn: further out than these, a mark stands at the edge.
+/// The range of the drawing: further out, a mark stands at the edge.
 const LEAST: f64 = 0.1;
 const MOST: f64 = 100.0;
 const RIGHT: f64 = 14.0;
@@ -50,7 +50,7 @@ pub(super) fn rows<'a>(sections: &'a [Section<'_>]) -> Vec<Row<'a>> {
     sections.iter().filter_map(row).collect()
 }
 
-/// What the marks mean.
+/// The meaning of the marks.
 pub(super) fn legend() -> String {
     let mut text = String::from("<div class=\"legend\">");
     for peer in PEERS {

@@ -79,7 +79,7 @@ pub(super) fn render(sections: &[Section<'_>], provenance: &Provenance) -> Strin
     page
 }
 
-/// What the page is about.
+/// The page's subject.
 fn heading_of(sections: &[Section<'_>]) -> String {
     match sections {
         [one] => one.scenario.title.clone(),
@@ -120,7 +120,7 @@ fn head(sections: &[Section<'_>], provenance: &Provenance) -> String {
     text + &provenance.list() + "</section>\n"
 }
 
-/// How many promises are kept.
+/// The number of kept promises.
 fn score(sections: &[Section<'_>]) -> String {
     let all = || sections.iter().flat_map(|section| &section.checked);
     let count = |verdict| all().flatten().filter(|row| row.verdict == verdict).count();
@@ -136,7 +136,7 @@ fn score(sections: &[Section<'_>]) -> String {
     format!("{score}; {reached} {} reached", if reached == 1 { "goal" } else { "goals" })
 }
 
-/// What a promise is.
+/// The explanation of promises.
 fn promises(source: Source) -> &'static str {
     if source == Source::Simulator {
         return "<p class=\"dim\">The promises are made of the lab's measurements (pcc lab check). Here simulated figures are held \
@@ -193,7 +193,7 @@ fn overview(sections: &[Section<'_>], source: Source) -> String {
     text + "</figure>\n"
 }
 
-/// Who measured a scenario.
+/// The origin of a scenario's figures.
 fn measured_by(section: &Section<'_>, source: Source) -> String {
     match source {
         Source::Lab => escape(&kernels(std::slice::from_ref(section)).join(", ")),

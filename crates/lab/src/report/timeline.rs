@@ -71,7 +71,7 @@ fn bare(x: f64, mean: f64) -> Point {
     Point { x, y: Mean { mean, margin: None }, x_margin: None, seeds: Vec::new(), text: String::new() }
 }
 
-/// What the path could carry over time, if that changes. Unit: s and Mbit/s.
+/// The path's capacity over time, if it changes. Unit: s and Mbit/s.
 fn optimum(spec: &Spec) -> Option<Series> {
     let segments = spec.path.segments(0, spec.duration);
     if segments.len() < 2 {

@@ -29,7 +29,7 @@ pub const KERNEL_ALGORITHMS: [&str; 17] = [
     "yeah",
 ];
 
-/// Those of `pcc perf`, over QUIC.
+/// The algorithms of `pcc perf`, over QUIC.
 pub const QUIC_ALGORITHMS: [&str; 4] = ["quic:pcc", "quic:cubic", "quic:bbr", "quic:newreno"];
 
 /// The control laws that it knows.
@@ -110,7 +110,7 @@ pub(crate) fn listing(utility: &str) -> Result<String, String> {
     let known = built_in().find(|about| about.name == utility.trim());
     let formula = known.map_or(utility, |about| about.text).parse::<Expression>();
     formula.map(|formula| formula.program().to_string()).map_err(|error| {
-        // What is meant by a word that is neither, only the catalogue can tell.
+        // Only the catalogue can tell the meaning of a word that is neither.
         pcc::utility::parse(utility).err().unwrap_or(error).to_string()
     })
 }

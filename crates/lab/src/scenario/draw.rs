@@ -1,4 +1,4 @@
-//! What is drawn from a seed: changing paths, cellular links, samples of the Internet, arrivals of short flows.
+//! Draws from a seed: changing paths, cellular links, samples of the Internet, arrivals of short flows.
 //!
 //! All of it is drawn on the host and written into the run's specification, so that a run says what it was. Machines that
 //! share a campaign must draw the same: logarithms are `libm`'s, since those of the standard library are the system's,

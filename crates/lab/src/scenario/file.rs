@@ -1,4 +1,4 @@
-//! A scenario's file as it is written: TOML with units in its texts. What it means is worked out elsewhere.
+//! A scenario's file as it is written: TOML with units in its texts. Its meaning is worked out elsewhere.
 
 use super::target::Target;
 use crate::figure::{Figure, Reference};
@@ -26,7 +26,7 @@ pub(super) struct File {
     pub(super) sweep: Option<Sweep>,
     #[serde(default)]
     pub(super) flow: Vec<FlowTable>,
-    /// What `--full` replaces.
+    /// The parts that `--full` replaces.
     pub(super) full: Option<Full>,
     #[serde(default)]
     pub(super) figure: Vec<Figure>,
@@ -157,7 +157,7 @@ pub(super) struct Sweep {
     pub(super) values: Vec<toml::Value>,
 }
 
-/// What a sweep can vary.
+/// The parameters of sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Parameter {
@@ -170,9 +170,9 @@ pub(super) enum Parameter {
     LossBothWays,
     Queue,
     Jitter,
-    /// Of the first flow table.
+    /// RTT beside the path's, of the first flow table.
     ExtraRtt,
-    /// How many flows of the algorithm under comparison.
+    /// The number of flows of the algorithm under comparison.
     Flows,
     /// Of the flows that have one.
     Size,

@@ -13,7 +13,7 @@ const MOST_FLOWS: usize = 254;
 /// Short flows of one table; each is a process or two threads of the guest.
 const MOST_ARRIVALS: usize = 20_000;
 
-/// What the flows of a run follow from, besides the file.
+/// A run's part of its flows' description; the file has the rest.
 pub(super) struct Occasion<'a> {
     pub(super) point: &'a str,
     pub(super) algorithm: &'a str,

@@ -70,9 +70,9 @@ pub enum ScenarioError {
     /// Neither a supplied one nor a file.
     #[error("there is no scenario `{name}`: name a .toml file, or one of {known}")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
     /// The file cannot be read.
@@ -96,7 +96,7 @@ pub enum ScenarioError {
     Impossible {
         /// The scenario's name.
         name: String,
-        /// What is wrong, and what would be right.
+        /// The problem, and its remedy.
         problem: String,
     },
 }
@@ -108,21 +108,21 @@ pub struct Scenario {
     pub name: String,
     /// How a command names it: a supplied one by its name, another by its file.
     pub written: String,
-    /// What it shows, in a few words.
+    /// Its subject, in a few words.
     pub title: String,
     /// Which figure of which paper.
     pub source: String,
-    /// What was published, statement by statement.
+    /// The published results, statement by statement.
     pub published: Vec<String>,
-    /// What is varied: the figure's x axis; nothing if there is one point only.
+    /// The swept parameter, the figure's x axis; empty if there is one point only.
     pub parameter: String,
     /// The same in a word, as in `buffer=9kB`.
     pub key: String,
     /// How it is drawn.
     pub figures: Vec<Figure>,
-    /// What papers measured.
+    /// Papers' figures.
     pub references: Vec<Reference>,
-    /// What is promised.
+    /// The promises.
     pub targets: Vec<Target>,
     /// Every run.
     pub runs: Vec<Run>,
@@ -154,24 +154,24 @@ pub struct Run {
     pub algorithm: String,
     /// The value of the parameter, as written; nothing if there is one point only.
     pub point: String,
-    /// What the guest is told.
+    /// The specification for the guest.
     pub spec: Spec,
 }
 
-/// How much of a figure is wanted.
+/// The size of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Size {
-    /// What carries the verdicts in a short time.
+    /// Enough for the verdicts, in a short time.
     #[default]
     Standard,
-    /// What the paper did.
+    /// The paper's size.
     Full,
 }
 
 /// How a scenario is read.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// How much of it.
+    /// The size of the run.
     pub size: Size,
     /// A program under test, as one more algorithm called `app`.
     pub app: Option<App>,

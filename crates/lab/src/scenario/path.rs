@@ -45,7 +45,7 @@ pub(super) fn path_at(file: &File, point: &str, seed: u64, duration: u64, dir: &
             return Err(format!("the path changes at {:?}, after the end of the run", time(change.at)));
         }
         match path.changes.last() {
-            // What a run begins with is no change.
+            // A run's first conditions are no change.
             None if change.at == 0 => begin_with(&mut path, &change),
             Some(last) if change.at <= last.at => {
                 return Err(format!("the path changes at {:?} twice, or not in the order of time", time(change.at)));

@@ -49,7 +49,7 @@ pub(super) fn buffer(text: &str, rate: u64, rtt: u64) -> Result<u64, String> {
     if buffer > 1 << 31 { Err(format!("`buffer` is {text}: 2 GB is the most")) } else { Ok(buffer) }
 }
 
-/// What a bottleneck lets pass at once, in bytes.
+/// Bytes that a bottleneck lets pass at once.
 pub(super) fn burst(text: &str) -> Result<u64, String> {
     let burst = bytes("burst", text)?;
     if burst < 2 * PACKET {

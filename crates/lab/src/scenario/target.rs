@@ -1,4 +1,4 @@
-//! What a scenario promises.
+//! A scenario's promises.
 
 use crate::measure::Measure;
 use serde::Deserialize;
@@ -15,11 +15,11 @@ pub struct Target {
     /// The points, as in the sweep's values. Without any: all.
     #[serde(default)]
     pub at: Vec<String>,
-    /// What is measured.
+    /// The measure.
     pub measure: Measure,
-    /// What must be reached.
+    /// The promise.
     pub must: f64,
-    /// What we want to reach; `must` if absent.
+    /// The goal; `must` if absent.
     pub goal: Option<f64>,
     /// The measure must not be above `must`, instead of not below.
     #[serde(default)]
@@ -34,7 +34,7 @@ pub struct Target {
     /// Held against the peer's seed by seed, where each seed is another path: of those figures the mean or median counts.
     #[serde(default)]
     pub paired: bool,
-    /// What counts of the seeds.
+    /// The statistic over the seeds.
     #[serde(default)]
     pub seeds: OfSeeds,
     /// The points are judged together, not one by one.
@@ -74,7 +74,7 @@ pub enum Across {
     Worst,
 }
 
-/// What is wrong with a scenario's targets, if anything: points and algorithms that it does not have.
+/// The fault of a scenario's targets, if any: points and algorithms that it does not have.
 pub(super) fn problem(targets: &[Target], points: &[&str], algorithms: &[&str]) -> Option<String> {
     for target in targets {
         if let Some(point) = target.at.iter().chain(&target.over_at).find(|at| !points.contains(&at.as_str())) {

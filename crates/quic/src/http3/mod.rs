@@ -31,8 +31,8 @@ use h3::error::ConnectionError;
 /// The protocol's name in the TLS handshake (RFC 9114 §3.1).
 pub const ALPN: &[u8] = b"h3";
 
-/// Bytes of header fields accepted in one message, counted as RFC 9114 §4.2.2 does: far above what browsers and file
-/// tools send, and what other servers accept. What has come of a message's head is held, up to twice this.
+/// Bytes of header fields accepted in one message, counted by RFC 9114 §4.2.2: far more than browsers and file tools
+/// send, and than other servers accept. The received part of a message's head is held, up to twice this.
 pub const MAX_HEADER_BYTES: u64 = 32 << 10;
 
 /// Sends requests on a connection; cloneable, so that requests run side by side.

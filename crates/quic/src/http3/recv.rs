@@ -29,7 +29,7 @@ impl RecvStream {
         Self { stream, read: Vec::new(), frames, begun: Vec::new(), connection }
     }
 
-    /// What `h3` gets once `bytes` have come, unless they announce more than may be held.
+    /// The data for `h3` once `bytes` have come, unless they announce more than may be held.
     fn pass(&mut self, bytes: Bytes) -> Result<Option<Bytes>, StreamErrorIncoming> {
         match self.frames.pass(&bytes) {
             Ok(0) if self.begun.is_empty() => Ok(Some(bytes)),

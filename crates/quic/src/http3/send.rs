@@ -12,10 +12,10 @@ use noq::WeakConnectionHandle;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
-/// What `h3` writes to: one frame at a time.
+/// The stream to which `h3` writes: one frame at a time.
 pub struct SendStream {
     stream: noq::SendStream,
-    /// What is left of the frame: its header, and its payload, which noq keeps without a copy until it is acknowledged.
+    /// The rest of the frame: its header, and its payload, which noq keeps without a copy until it is acknowledged.
     frame: [Bytes; 2],
     /// Where it is noted that the end of the stream is on its way, if anybody wants to know.
     undelivered: Option<Undelivered>,
