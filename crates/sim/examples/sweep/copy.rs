@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_types, reason = "it builds a program and asks it")]
 
 use crate::measure::{Case, Figure, names};
+use crate::switches::{SWITCHES, switched};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,15 +34,18 @@ impl Copy {
         &self.0
     }
 
-    /// Applies a patch of this folder.
-    pub(crate) fn patch(&self, name: &str) -> Result<(), String> {
-        let patch = root()?.join("crates/sim/examples/sweep").join(name);
-        let patched = Command::new("patch").args(["-p1", "-s", "-i"]).arg(&patch).current_dir(&self.0).status();
-        if patched.is_ok_and(|status| status.success()) {
-            Ok(())
-        } else {
-            Err(format!("{} does not fit the core any more: mend the patch", patch.display()))
+    /// Puts the switches of `switches.rs` into the copy's core.
+    pub(crate) fn switch(&self) -> Result<(), String> {
+        let core = self.0.join("crates/core/src");
+        let mut files: Vec<_> = SWITCHES.iter().map(|(file, ..)| *file).collect();
+        files.dedup();
+        for file in files {
+            let place = core.join(file);
+            let problem = |error: std::io::Error| format!("{}: {error}", place.display());
+            let text = fs::read_to_string(&place).map_err(problem)?;
+            fs::write(&place, switched(file, &text)?).map_err(problem)?;
         }
+        Ok(())
     }
 
     /// Builds the copy's `sweep`.

@@ -26,6 +26,7 @@ mod measure;
 mod page;
 mod papers;
 mod parts;
+mod switches;
 mod trains;
 
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! Each rule of the default law left out by itself: the page `docs/sweeps/parts.md`.
 //!
-//! The law has no switches. `parts.patch` puts them into a copy, where a variable of the environment turns one off.
+//! The law has no switches. `switches.rs` puts them into a copy, where a variable of the environment turns one off.
 #![expect(clippy::print_stderr, reason = "it says how far it is")]
 
 use crate::ascent::CASES;
@@ -11,12 +11,11 @@ use crate::page::moves;
 /// The variable that names the rule to leave out.
 pub(crate) const OFF: &str = "PCC_OFF";
 
-/// The switches of `parts.patch`, and the law without each.
-const PARTS: [(&str, &str); 20] = [
+/// The rules that `switches.rs` switches, and the law without each.
+const PARTS: [(&str, &str); 19] = [
     ("trains", "Start-up only doubles; no train measures the bottleneck's rate."),
     ("drain", "Probing begins at once after start-up; the queue of start-up does not drain first."),
     ("test", "No pair at half of the rate asks whether a standing delay is a queue or the path's."),
-    ("standing", "A delay that certainly does not answer to the rate is taken for a queue until a test."),
     ("asks", "No pair at half of the rate asks whether losses or marks answer to the rate."),
     ("free", "Losses and marks that certainly do not answer to the rate keep their price."),
     ("own-loss", "All losses are random."),
@@ -44,7 +43,7 @@ One rule is left out at a time, from the first packet on. Made by
 cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md
 ```
 
-The command patches a copy of the workspace (`crates/sim/examples/sweep/parts.patch`); the law itself has no switches.
+The command changes a copy of the workspace (`crates/sim/examples/sweep/switches.rs`); the law itself has no switches.
 The cases and seeds are those of [ascent.md](ascent.md). A table has the figures that a rule moves: out of the range of the whole
 law's four seeds by half of that range, and by a hundredth; these are bold. `pcc sim score` has more cases than this page.
 ";
@@ -52,7 +51,7 @@ law's four seeds by half of that range, and by a hundredth; these are bold. `pcc
 /// A `sweep` whose law leaves out the rule that [`OFF`] names.
 pub(crate) fn program() -> Result<Program, String> {
     let copy = Copy::of(&root()?, "parts")?;
-    copy.patch("parts.patch")?;
+    copy.switch()?;
     copy.build()
 }
 
