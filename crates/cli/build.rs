@@ -19,6 +19,7 @@ fn main() -> std::io::Result<()> {
         "vendor/noq-proto/patched",
         "crates/core/src/units.rs",
         "crates/quic/src",
+        "crates/net/src",
     ] {
         println!("cargo::rerun-if-changed={}", root.join(name).display());
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The QUIC stack, and what `pcc perf` is made of: of the core the units alone.
-const STACK: [&str; 12] = [
+const STACK: [&str; 14] = [
     "Cargo.lock",
     "Cargo.toml",
     "vendor/noq/patched/Cargo.toml",
@@ -17,6 +17,8 @@ const STACK: [&str; 12] = [
     "crates/core/src/units.rs",
     "crates/quic/Cargo.toml",
     "crates/quic/src",
+    "crates/net/Cargo.toml",
+    "crates/net/src",
     "crates/cli/Cargo.toml",
     "crates/cli/src",
 ];

@@ -37,11 +37,12 @@ use transfer::Fetched;
 
 use crate::exit::Failure;
 use crate::link;
-use crate::say::shown;
 use crate::session::{Moved, SessionArgs, missing, tell_end};
-use crate::url::Url;
+use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
 use display::Display;
+use pcc_net::shown;
+use pcc_net::url::Url;
 use request::Refused;
 use serde_json::json;
 use source::Source;
@@ -75,6 +76,7 @@ pub(crate) struct Args {
     ///
     /// Any HTTP/3 server will do. The part from # on names the server's certificate; without it the certificate must
     /// come from an authority that this computer trusts. Mind the quotes: # and ? mean something to shells.
+    #[arg(value_parser = WrittenUrl)]
     url: Url,
 
     /// Destination: a file, a directory, or - for standard output [default: the name in the URL]

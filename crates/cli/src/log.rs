@@ -1,7 +1,7 @@
 //! What the tool says on standard error besides progress: warnings, and with `-v` what it does.
 
-use crate::say::shown;
 use core::fmt::{self, Debug};
+use pcc_net::shown;
 use std::io::IsTerminal;
 use tracing::field::Field;
 use tracing_subscriber::EnvFilter;

@@ -4,7 +4,6 @@
 mod allocated;
 mod blocking;
 mod command_line;
-mod dial;
 mod disk;
 mod emulate;
 mod exit;
@@ -21,7 +20,6 @@ mod log;
 mod manual;
 mod open_files;
 mod paths;
-mod percent;
 mod perf;
 mod permissions;
 mod program;
@@ -29,7 +27,6 @@ mod put;
 mod race;
 mod reserved;
 mod say;
-mod scope;
 mod seed;
 mod sender;
 mod serve;
@@ -39,13 +36,11 @@ mod shell;
 #[cfg(target_os = "linux")]
 mod sim;
 mod sink;
-mod throttle;
-mod tls;
 mod token;
-mod url;
 mod utility;
 mod version;
 mod wire;
+mod written_url;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;

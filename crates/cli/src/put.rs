@@ -23,11 +23,12 @@ use crate::get::source::{SIDE_BY_SIDE, Source};
 use crate::get::watch::Missing;
 use crate::session::{Moved, SessionArgs, missing, tell_end};
 use crate::token;
-use crate::url::Url;
+use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
 use content::Content;
 use futures_util::{StreamExt, stream};
 use http::uri::PathAndQuery;
+use pcc_net::url::Url;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,6 +62,7 @@ pub(crate) struct Args {
     source: PathBuf,
 
     /// Destination; a URL that ends in `/` is a directory, and the source keeps its name in it
+    #[arg(value_parser = WrittenUrl)]
     url: Url,
 
     /// Read the token from the first line of this file [default: the environment variable PCC_TOKEN]
@@ -238,7 +240,7 @@ fn piped(path: &Path) -> String {
 /// The entry `name` of a directory's URL.
 fn below(url: &Url, name: &str) -> anyhow::Result<Url> {
     let dir = url.encoded_path().trim_end_matches('/');
-    let path = format!("{dir}/{}", crate::percent::encode_segment(name));
+    let path = format!("{dir}/{}", pcc_net::percent::encode_segment(name));
     Ok(url.with_path(PathAndQuery::try_from(path).with_context(|| format!("`{name}` cannot stand in a URL"))?))
 }
 

@@ -1,6 +1,5 @@
 //! What `pcc get` and `pcc put` have in common: their options, how they reach the server, and how they end.
 
-use crate::dial::Transport;
 use crate::exit::failure_of;
 use crate::get::display::{Display, Style};
 use crate::get::source::Source;
@@ -9,11 +8,12 @@ use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
 use crate::paths::Paths;
 use crate::sender::SenderArgs;
-use crate::tls::Trust;
-use crate::url::Url;
 use anyhow::anyhow;
 use core::time::Duration;
 use pcc::units::{Bytes, Rate};
+use pcc_net::dial::Transport;
+use pcc_net::tls::Trust;
+use pcc_net::url::Url;
 use pcc_quic::transport::Windows;
 use serde_json::json;
 use std::path::PathBuf;
@@ -134,7 +134,7 @@ pub(crate) fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
     if let Err(error) = outcome {
         let code = failure_of(error) as u8;
         // What a server says is in it.
-        let reason = crate::say::shown(&format!("{error:#}"));
+        let reason = pcc_net::shown(&format!("{error:#}"));
         display.line(&json!({"event": "error", "reason": reason, "exit_code": code}));
     }
 }

@@ -3,9 +3,8 @@
 mod refused;
 mod transport;
 
-pub(crate) use transport::Transport;
+pub use transport::Transport;
 
-use crate::exit::Failure;
 use crate::tls::{self, Fingerprint, Trust};
 use crate::url::Peer;
 use anyhow::Context;
@@ -19,24 +18,24 @@ use std::sync::Arc;
 
 /// Everything about a connection but whom it is to.
 #[derive(Clone, Debug)]
-pub(crate) struct Dialer {
+pub struct Dialer {
     /// The protocols to offer, the best first (TLS's ALPN).
-    pub(crate) alpn: &'static [&'static [u8]],
+    pub alpn: &'static [&'static [u8]],
     /// Which certificates are good.
-    pub(crate) trust: Trust,
+    pub trust: Trust,
     /// Congestion control, windows, time-outs.
-    pub(crate) transport: Transport,
+    pub transport: Transport,
     /// What is told of this end's socket.
-    pub(crate) endpoint: EndpointConfig,
+    pub endpoint: EndpointConfig,
     /// How long to wait for the handshake with each address.
-    pub(crate) timeout: Duration,
+    pub timeout: Duration,
     /// Whether to use only addresses of one version of IP.
-    pub(crate) family: Family,
+    pub family: Family,
 }
 
 /// Which version of IP to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Family {
+pub enum Family {
     /// Whichever answers first.
     #[default]
     Any,
@@ -50,7 +49,7 @@ pub(crate) enum Family {
 
 /// How long a handshake may take: QUIC repeats its first packet after 1, 3 and 7 seconds (RFC 9002 §6.2.4), so one
 /// that is not answered by then will not be.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
+pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How much later than the one before it the next address of a host is tried (RFC 8305 §5).
 const STAGGER: Duration = Duration::from_millis(250);
@@ -60,13 +59,13 @@ const MOST_ADDRESSES: usize = 8;
 
 /// An established connection.
 #[derive(Debug)]
-pub(crate) struct Dialed {
+pub struct Dialed {
     /// The endpoint, which must live as long as the connection; close it and `wait_idle` for a clean goodbye.
-    pub(crate) endpoint: Endpoint,
+    pub endpoint: Endpoint,
     /// The connection.
-    pub(crate) connection: Connection,
+    pub connection: Connection,
     /// What the user should be told of this host, once.
-    pub(crate) warning: Option<String>,
+    pub warning: Option<String>,
 }
 
 /// A peer as it was named, and the address that it has, where that says more.
@@ -91,85 +90,145 @@ fn way_out(has_authorities: bool) -> String {
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum DialError {
+#[non_exhaustive]
+pub enum DialError {
     /// DNS.
     #[error("unknown host `{host}` ({reason}): check the spelling, or write its address instead")]
-    UnknownHost { host: String, reason: String },
+    UnknownHost {
+        /// As it was written.
+        host: String,
+        /// What the system, or the other end, says.
+        reason: String,
+    },
     /// DNS knows it, but not under the version of IP that was asked for.
     #[error("`{host}` has no {family} address: leave out the option that asks for one")]
-    NoAddress { host: String, family: &'static str },
+    NoAddress {
+        /// As it was written.
+        host: String,
+        /// Which version of IP.
+        family: &'static str,
+    },
     /// The host says that nobody listens.
     #[error("{} refused: nothing listens on UDP port {} there; is `pcc serve` running, on that port?", at(peer, *address), address.port())]
-    Refused { peer: Peer, address: SocketAddr },
+    Refused {
+        /// Whom to.
+        peer: Peer,
+        /// The one that was tried.
+        address: SocketAddr,
+    },
     /// This host knows no way there.
     #[error("no route to {}: {reason}; check this computer's network", at(peer, *address))]
-    NoRoute { peer: Peer, address: SocketAddr, reason: std::io::Error },
+    NoRoute {
+        /// Whom to.
+        peer: Peer,
+        /// The one that was tried.
+        address: SocketAddr,
+        /// What the system, or the other end, says.
+        reason: std::io::Error,
+    },
     /// Silence.
     #[error(
         "{} did not answer within {timeout:?}: is the server running, and does a firewall let UDP through?",
         at(peer, *address)
     )]
-    NoAnswer { peer: Peer, address: SocketAddr, timeout: Duration },
+    NoAnswer {
+        /// Whom to.
+        peer: Peer,
+        /// The one that was tried.
+        address: SocketAddr,
+        /// How long it was waited for.
+        timeout: Duration,
+    },
     /// Another certificate than the pinned one.
     #[error(
         "{peer} shows another certificate than the URL names: expected {expected}, found {found}; if the server got a new one, use the URL it prints now, otherwise somebody is in between"
     )]
-    WrongCertificate { peer: Peer, expected: Fingerprint, found: Fingerprint },
+    WrongCertificate {
+        /// Whom to.
+        peer: Peer,
+        /// The certificate that was named.
+        expected: Fingerprint,
+        /// The certificate that was shown.
+        found: Fingerprint,
+    },
     /// A certificate that no known authority vouches for. Its fingerprint is not told: whoever is in between would have
     /// it pasted into the URL.
     #[error("the certificate of {peer} is not trusted: {reason}; {}", way_out(*has_authorities))]
     Untrusted {
+        /// Whom to.
         peer: Peer,
+        /// The certificate that was shown.
         found: Fingerprint,
+        /// What is wrong with it.
         reason: String,
         /// Whether --ca was given.
         has_authorities: bool,
     },
     /// Some other server.
     #[error("{peer} does not speak {wanted}: is it the right port?")]
-    WrongProtocol { peer: Peer, wanted: String },
+    WrongProtocol {
+        /// Whom to.
+        peer: Peer,
+        /// The protocols that were offered.
+        wanted: String,
+    },
     /// The server is there, and has no place.
     #[error(
         "{peer} is full: it serves as many connections as it may; try again later, or ask whoever runs it for more \
          (`pcc serve --max-connections`, --max-per-address)"
     )]
-    Full { peer: Peer },
+    Full {
+        /// Whom to.
+        peer: Peer,
+    },
     /// Anything else that ends a handshake.
     #[error("could not connect to {}: {reason}", at(peer, *address))]
-    Handshake { peer: Peer, address: SocketAddr, reason: ConnectionError },
+    Handshake {
+        /// Whom to.
+        peer: Peer,
+        /// The one that was tried.
+        address: SocketAddr,
+        /// What the system, or the other end, says.
+        reason: ConnectionError,
+    },
     /// What the peer's certificate is checked by, or what ours is, can't be used.
     #[error(transparent)]
     Trust(anyhow::Error),
     /// This side cannot even try.
     #[error("could not open a UDP socket to {peer}")]
-    Local { peer: Peer, source: anyhow::Error },
+    Local {
+        /// Whom to.
+        peer: Peer,
+        /// What the system says.
+        source: anyhow::Error,
+    },
 }
 
 impl DialError {
-    /// How a command that needed the connection ends.
-    pub(crate) fn failure(&self) -> Failure {
+    /// Whether the peer could not be reached. Else it was, and is the wrong one or has no place, or the fault is on this side.
+    pub fn is_unreachable(&self) -> bool {
         match self {
             Self::UnknownHost { .. }
             | Self::NoAddress { .. }
             | Self::Refused { .. }
             | Self::NoRoute { .. }
             | Self::NoAnswer { .. }
-            | Self::Handshake { .. } => Failure::Unreachable,
+            | Self::Handshake { .. } => true,
             Self::WrongCertificate { .. }
             | Self::Untrusted { .. }
             | Self::Full { .. }
             | Self::WrongProtocol { .. }
             | Self::Trust(_)
-            | Self::Local { .. } => Failure::Error,
+            | Self::Local { .. } => false,
         }
     }
 
     /// Whether the same attempt may succeed later.
-    pub(crate) fn may_pass(&self) -> bool {
+    pub fn may_pass(&self) -> bool {
         match self {
             Self::Full { .. } => true,
             Self::NoAddress { .. } => false,
-            _ => self.failure() == Failure::Unreachable,
+            _ => self.is_unreachable(),
         }
     }
 
@@ -188,7 +247,7 @@ impl Dialer {
     /// Connects to `peer`: to the first of its addresses that answers, tried a little after one another.
     ///
     /// Errors: the most telling one of all addresses. A server that answers but is the wrong one ends the attempt.
-    pub(crate) async fn dial(&self, peer: &Peer) -> Result<Dialed, DialError> {
+    pub async fn dial(&self, peer: &Peer) -> Result<Dialed, DialError> {
         let mut attempts: FuturesUnordered<_> = (0u32..)
             .zip(self.resolve(peer).await?)
             .map(|(place, address)| async move {

@@ -16,17 +16,17 @@ const NOWHERE: &AsciiSet = {
 };
 
 /// Encodes one name for use between two slashes.
-pub(crate) fn encode_segment(name: &str) -> String {
+pub fn encode_segment(name: &str) -> String {
     utf8_percent_encode(name, NO_SEGMENT).to_string()
 }
 
 /// Encodes what a person typed as path and query: only what can never stand there, so that existing encoding stays.
-pub(crate) fn encode_typed(path: &str) -> String {
+pub fn encode_typed(path: &str) -> String {
     utf8_percent_encode(path, NOWHERE).to_string()
 }
 
 /// Decodes. `None` if a `%` is not followed by two hexadecimal digits, or the result is not UTF-8.
-pub(crate) fn decode(text: &str) -> Option<String> {
+pub fn decode(text: &str) -> Option<String> {
     let is_encoded = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
     let decoded = percent_decode_str(text).decode_utf8().ok()?;
     text.split('%').skip(1).all(is_encoded).then(|| decoded.into_owned())

@@ -6,21 +6,23 @@ use std::net::{ToSocketAddrs, UdpSocket};
 
 /// Why a text is not the address of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Wrong {
+pub enum Wrong {
     /// It may be a name.
     #[error("is no IP address")]
     NoAddress,
+    /// It is link-local, and no interface is named.
     #[error("has a link-local address without the interface that leads there")]
     NoInterface,
+    /// An interface is named that is not needed, or cannot be.
     #[error("has an interface, which only link-local addresses need, or one of no possible name")]
     Interface,
 }
 
 /// How the right form looks.
-pub(crate) const EXAMPLE: &str = "fe80::1%eth0, in a URL [fe80::1%eth0], with the interface of this computer";
+pub const EXAMPLE: &str = "fe80::1%eth0, in a URL [fe80::1%eth0], with the interface of this computer";
 
 /// An IP address in the form that systems read: `fe80::1%eth0`. In URLs it may be written `fe80::1%25eth0` (RFC 6874).
-pub(crate) fn address(written: &str) -> Result<String, Wrong> {
+pub fn address(written: &str) -> Result<String, Wrong> {
     let (address, interface) = written.split_once('%').map_or((written, None), |(address, interface)| {
         (address, Some(interface.strip_prefix("25").filter(|name| !name.is_empty()).unwrap_or(interface)))
     });
@@ -34,14 +36,14 @@ pub(crate) fn address(written: &str) -> Result<String, Wrong> {
 }
 
 /// The address without its interface: what a host on the other side knows it by.
-pub(crate) fn without_interface(host: &str) -> &str {
+pub fn without_interface(host: &str) -> &str {
     host.split_once('%').map_or(host, |(address, _)| address)
 }
 
 /// The socket address of `[fe80::1%eth0]:4433`, `[fe80::1%eth0]` or `fe80::1%eth0`, with the system's number for the interface.
 ///
 /// Errors: it is not of this form, or there is no such interface.
-pub(crate) fn socket(written: &str, default_port: u16) -> Option<SocketAddr> {
+pub fn socket(written: &str, default_port: u16) -> Option<SocketAddr> {
     let (host, port) = match written.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, "")) => (host, default_port),
         Some((host, port)) => (host, port.strip_prefix(':')?.parse().ok()?),
@@ -52,7 +54,7 @@ pub(crate) fn socket(written: &str, default_port: u16) -> Option<SocketAddr> {
 }
 
 /// An address of this computer to bind to, for a command line.
-pub(crate) fn local(written: &str) -> Result<SocketAddr, String> {
+pub fn local(written: &str) -> Result<SocketAddr, String> {
     let problem = match address(written) {
         Ok(_) => return socket(written, 0).ok_or_else(|| "there is no such interface here".to_owned()),
         Err(problem) => problem,
@@ -61,18 +63,18 @@ pub(crate) fn local(written: &str) -> Result<SocketAddr, String> {
 }
 
 /// Whether the address says nothing without an interface, and has none.
-pub(crate) fn lacks_interface(address: SocketAddr) -> bool {
+pub fn lacks_interface(address: SocketAddr) -> bool {
     matches!(address, SocketAddr::V6(v6) if v6.scope_id() == 0 && is_link_local(address.ip()))
 }
 
 /// How another computer has to write this address: it has an interface of its own that leads here.
-pub(crate) fn seen_from_elsewhere(ip: IpAddr) -> String {
+pub fn seen_from_elsewhere(ip: IpAddr) -> String {
     if is_link_local(ip) { format!("{ip}%INTERFACE") } else { ip.to_string() }
 }
 
 /// Addresses by which other computers are likely to reach a socket that listens at `ip`: none is known if it listens at all
 /// addresses and no route leads away from here.
-pub(crate) fn reached_at(ip: IpAddr) -> Vec<IpAddr> {
+pub fn reached_at(ip: IpAddr) -> Vec<IpAddr> {
     let families: &[&str] = match ip {
         ip if !ip.is_unspecified() => return vec![ip],
         IpAddr::V6(_) => &["0.0.0.0:0", "[::]:0"],

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 /// A rate that several streams share.
 #[derive(Debug)]
-pub(crate) struct Throttle {
+pub struct Throttle {
     rate: Rate,
     /// When the next part may go.
     next: Mutex<Instant>,
@@ -20,22 +20,22 @@ const CATCH_UP: Duration = Duration::from_millis(50);
 
 impl Throttle {
     /// Lets `rate` pass, from now on.
-    pub(crate) fn new(rate: Rate) -> Self {
+    pub fn new(rate: Rate) -> Self {
         Self { rate, next: Mutex::new(Instant::now()) }
     }
 
     /// The rate.
-    pub(crate) const fn rate(&self) -> Rate {
+    pub const fn rate(&self) -> Rate {
         self.rate
     }
 
     /// How much to ask for at a time, in bytes, and no more than `most`.
-    pub(crate) fn chunk(&self, most: usize) -> usize {
+    pub fn chunk(&self, most: usize) -> usize {
         usize::try_from((self.rate * PART).get()).unwrap_or(usize::MAX).clamp(1000, most)
     }
 
     /// Waits for the turn of the next `bytes` bytes.
-    pub(crate) async fn wait(&self, bytes: usize) {
+    pub async fn wait(&self, bytes: usize) {
         tokio::time::sleep_until(self.reserve(bytes)).await;
     }
 

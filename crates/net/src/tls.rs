@@ -10,10 +10,10 @@ mod refusal;
 mod validity;
 mod verifier;
 
-pub(crate) use fingerprint::Fingerprint;
-pub(crate) use identity::Identity;
-pub(crate) use refusal::Refusal;
-pub(crate) use verifier::Trust;
+pub use fingerprint::Fingerprint;
+pub use identity::Identity;
+pub use refusal::Refusal;
+pub use verifier::Trust;
 
 use rustls::crypto::CryptoProvider;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 /// TLS for a server that speaks `alpn`. No early data: a request in it could be replayed.
-pub(crate) fn server(identity: &Identity, alpn: &[&[u8]]) -> anyhow::Result<noq::crypto::rustls::QuicServerConfig> {
+pub fn server(identity: &Identity, alpn: &[&[u8]]) -> anyhow::Result<noq::crypto::rustls::QuicServerConfig> {
     let mut config = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
@@ -35,10 +35,7 @@ pub(crate) fn server(identity: &Identity, alpn: &[&[u8]]) -> anyhow::Result<noq:
 
 /// TLS for a client that speaks `alpn` and accepts what `trust` does. If the handshake fails because of the server's
 /// certificate, [`Refusal`] holds the reason.
-pub(crate) fn client(
-    trust: &Trust,
-    alpn: &[&[u8]],
-) -> anyhow::Result<(noq::crypto::rustls::QuicClientConfig, Arc<Refusal>)> {
+pub fn client(trust: &Trust, alpn: &[&[u8]]) -> anyhow::Result<(noq::crypto::rustls::QuicClientConfig, Arc<Refusal>)> {
     let (verifier, refusal) = trust.verifier(provider())?;
     let mut config = rustls::ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])?

@@ -2,28 +2,24 @@
 
 use crate::scope::{self, Wrong};
 use crate::tls::Fingerprint;
-use clap::builder::{TypedValueParser, ValueParserFactory};
-use clap::error::ErrorKind;
-use clap::{Arg, Command};
 use core::fmt;
 use core::str::FromStr;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use std::ffi::OsStr;
 
 /// The name or address of a host, and a UDP port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Peer {
+pub struct Peer {
     /// A DNS name or an IP address, the latter without brackets; a link-local one with its interface.
-    pub(crate) host: String,
+    pub host: String,
     /// UDP port.
-    pub(crate) port: u16,
+    pub port: u16,
 }
 
 impl Peer {
     /// From `host`, `host:port`, `1.2.3.4:5`, `[::1]:5` or `::1`.
     ///
     /// Errors: what is wrong, with an example.
-    pub(crate) fn parse(written: &str, default_port: u16) -> Result<Self, ParseUrlError> {
+    pub fn parse(written: &str, default_port: u16) -> Result<Self, ParseUrlError> {
         let error = |problem| ParseUrlError::new(written, problem, "host:4433");
         match scope::address(written) {
             Ok(host) => Ok(Self { host, port: default_port }),
@@ -62,7 +58,7 @@ impl Peer {
     }
 
     /// What the host is called there, and in its certificate.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         scope::without_interface(&self.host)
     }
 }
@@ -79,13 +75,13 @@ impl fmt::Display for Peer {
 
 /// `https://host:port/path?query#sha256=…`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Url {
+pub struct Url {
     /// Whom to ask.
-    pub(crate) peer: Peer,
+    pub peer: Peer,
     /// What to ask for, percent-encoded as it goes over the wire.
-    pub(crate) path: PathAndQuery,
+    pub path: PathAndQuery,
     /// The server's certificate, if the URL names it.
-    pub(crate) pin: Option<Fingerprint>,
+    pub pin: Option<Fingerprint>,
 }
 
 /// The port of `https` (RFC 9110 §4.2.2).
@@ -93,17 +89,17 @@ const HTTPS_PORT: u16 = 443;
 
 impl Url {
     /// The same server, another path.
-    pub(crate) fn with_path(&self, path: PathAndQuery) -> Self {
+    pub fn with_path(&self, path: PathAndQuery) -> Self {
         Self { path, ..self.clone() }
     }
 
     /// The path without the query, percent-encoded.
-    pub(crate) fn encoded_path(&self) -> &str {
+    pub fn encoded_path(&self) -> &str {
         self.path.path()
     }
 
     /// What goes into a request; the fragment stays with the client (RFC 9110 §4.2.5).
-    pub(crate) fn to_uri(&self) -> http::Uri {
+    pub fn to_uri(&self) -> http::Uri {
         let mut parts = http::uri::Parts::default();
         parts.scheme = Some(Scheme::HTTPS);
         let peer = Peer { host: self.peer.name().to_owned(), port: self.peer.port };
@@ -113,7 +109,7 @@ impl Url {
     }
 
     /// For messages: without the fragment, which only distracts.
-    pub(crate) fn short(&self) -> String {
+    pub fn short(&self) -> String {
         format!("https://{}{}", self.peer, self.path)
     }
 }
@@ -128,7 +124,7 @@ impl fmt::Display for Url {
 /// The text is not a URL that we can use.
 #[derive(Debug, thiserror::Error)]
 #[error("`{written}` {problem}; write it like {example}")]
-pub(crate) struct ParseUrlError {
+pub struct ParseUrlError {
     written: String,
     problem: Problem,
     example: &'static str,
@@ -205,29 +201,6 @@ impl FromStr for Url {
         let encoded = crate::percent::encode_typed(&path);
         let path = encoded.parse().map_err(|_| error("has no valid path"))?;
         Ok(Self { peer, path, pin })
-    }
-}
-
-impl ValueParserFactory for Url {
-    type Parser = Written;
-
-    fn value_parser() -> Written {
-        Written
-    }
-}
-
-/// Reads a URL of the command line. What is wrong with it names it already, but for what may be secret in it; clap by itself
-/// would repeat it whole.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Written;
-
-impl TypedValueParser for Written {
-    type Value = Url;
-
-    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<Url, clap::Error> {
-        let refused = |problem: String| clap::Error::raw(ErrorKind::ValueValidation, problem + "\n").with_cmd(command);
-        let written = value.to_str().ok_or_else(|| refused("the URL is not UTF-8".to_owned()))?;
-        written.parse().map_err(|error: anyhow::Error| refused(format!("{error:#}")))
     }
 }
 
@@ -347,10 +320,6 @@ mod tests {
         }
         let error = Peer::parse("me:secret@h", 1).unwrap_err().to_string();
         assert!(!error.contains("secret") && error.contains("password"), "{error}");
-        let cli = <crate::Cli as clap::Parser>::try_parse_from(["pcc", "get", "https://me:secret@h/"]);
-        let Err(error) = cli else { panic!("it is refused") };
-        assert!(error.exit_code() == 2 && !error.to_string().contains("secret"), "{error}");
-        assert!(error.to_string().contains("error: `https://…@h/` holds a user name or a password"), "{error}");
     }
 
     proptest! {

@@ -3,11 +3,11 @@
 use super::source::Source;
 use super::transfer::{Fetched, ask};
 use crate::blocking::{Wanted, while_wanted};
-use crate::url::Url;
 use crate::version::Version;
 use anyhow::ensure;
 use blake3::{Hash, Hasher};
 use cap_std::fs::File;
+use pcc_net::url::Url;
 use std::fs::Metadata;
 use std::io::{ErrorKind, Read};
 use std::path::Path;

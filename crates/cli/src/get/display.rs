@@ -7,11 +7,12 @@ use limit::Limit;
 use super::amount::Amount;
 use super::source::Source;
 use super::watch::{Missing, Started, Watch};
-use crate::say::{say, shown};
+use crate::say::say;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use pcc::units::Rate;
+use pcc_net::shown;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
@@ -433,8 +434,8 @@ mod tests {
     /// A server that was never reached.
     pub(super) fn nowhere(display: &Arc<Display>) -> Source {
         let transport = Arc::new(noq::TransportConfig::default());
-        let dialer = crate::get::transfer::dialer(crate::tls::Trust::System, transport);
-        let peer = crate::url::Peer { host: "host".to_owned(), port: 1 };
+        let dialer = crate::get::transfer::dialer(pcc_net::tls::Trust::System, transport);
+        let peer = pcc_net::url::Peer { host: "host".to_owned(), port: 1 };
         Source::new(dialer, peer, Duration::MAX, display.clone())
     }
 

@@ -7,7 +7,7 @@
 
 use super::request::Version;
 use super::{names, plain};
-use crate::url::Url;
+use pcc_net::url::Url;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};

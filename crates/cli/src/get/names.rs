@@ -2,10 +2,10 @@
 
 use crate::exit::Failure;
 use crate::filename::{self, LONGEST};
-use crate::percent;
-use crate::say::shown;
-use crate::url::Url;
 use anyhow::anyhow;
+use pcc_net::percent;
+use pcc_net::shown;
+use pcc_net::url::Url;
 use std::path::{Path, PathBuf};
 
 /// Ends the name of a file that is not complete yet.

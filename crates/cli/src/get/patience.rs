@@ -295,8 +295,8 @@ mod tests {
             fn moved(&self, _: u64) {}
         }
         let transport = std::sync::Arc::new(noq::TransportConfig::default());
-        let dialer = crate::get::transfer::dialer(crate::tls::Trust::System, transport);
-        let peer = crate::url::Peer { host: "host".to_owned(), port: 1 };
+        let dialer = crate::get::transfer::dialer(pcc_net::tls::Trust::System, transport);
+        let peer = pcc_net::url::Peer { host: "host".to_owned(), port: 1 };
         let source = Source::new(dialer, peer, MINUTE, std::sync::Arc::new(Deaf));
         let (mut patience, begun) = (source.patience(), Instant::now());
         patience.ask();

@@ -3,7 +3,6 @@
 use super::names::brief;
 use super::patience::Patience;
 use super::source::Session;
-use crate::url::Url;
 use crate::wire;
 use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
@@ -12,6 +11,7 @@ use h3::error::StreamError;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, TRAILER};
 use http::header::{DATE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, request};
+use pcc_net::url::Url;
 use pcc_quic::http3::RequestStream;
 use std::time::SystemTime;
 

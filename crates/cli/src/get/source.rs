@@ -4,16 +4,16 @@ use super::backoff::{Backoff, random};
 use super::patience::Patience;
 use super::request::Trouble;
 use super::watch::Watch;
-use crate::dial::{DialError, Dialed, Dialer};
 use crate::exit::Failure;
-use crate::throttle::Throttle;
-use crate::url::Peer;
 use anyhow::anyhow;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use h3::error::StreamError;
 use noq::PathId;
 use pcc::units::Rate;
+use pcc_net::dial::{DialError, Dialed, Dialer};
+use pcc_net::throttle::Throttle;
+use pcc_net::url::Peer;
 use pcc_quic::http3::{self, Requests};
 use pcc_quic::transport::{SendWindow, Windows};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,9 +68,9 @@ pub(crate) struct Session {
 impl Session {
     async fn open(dialer: &Dialer, peer: &Peer, windows: Windows) -> Result<Self, Trouble> {
         let dialed = dialer.dial(peer).await.map_err(|error| {
-            let (failure, may_pass) = (error.failure(), error.may_pass());
+            let (is_unreachable, may_pass) = (error.is_unreachable(), error.may_pass());
             let error = anyhow::Error::new(error);
-            let error = if failure == Failure::Unreachable { error.context(failure) } else { error };
+            let error = if is_unreachable { error.context(Failure::Unreachable) } else { error };
             if may_pass { Trouble::Passing(error) } else { Trouble::Final(error) }
         })?;
         let send_window = SendWindow::new(dialed.connection.weak_handle(), windows);

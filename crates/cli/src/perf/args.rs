@@ -2,12 +2,12 @@
 
 use super::datagram::LargestDatagram;
 use super::habits::Habits;
-use crate::dial::Family;
-use crate::scope;
-use crate::tls::Fingerprint;
 use crate::utility::Objective;
 use clap::ArgGroup;
 use pcc::units::{Bytes, Rate};
+use pcc_net::dial::Family;
+use pcc_net::scope;
+use pcc_net::tls::Fingerprint;
 use pcc_quic::Algorithm;
 use std::net::SocketAddr;
 use std::path::PathBuf;

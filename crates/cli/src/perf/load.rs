@@ -3,8 +3,8 @@
 use super::flow::Way;
 use super::protocol::{self, Phase, UNLIMITED};
 use super::side::Meter;
-use crate::throttle::Throttle;
 use noq::Connection;
+use pcc_net::throttle::Throttle;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;

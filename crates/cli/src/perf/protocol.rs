@@ -6,10 +6,10 @@
 //! which the server shall send.
 
 use super::side::Counter;
-use crate::throttle::Throttle;
 use bytes::Bytes;
 use noq::crypto::rustls::HandshakeData;
 use noq::{Connection, ConnectionError, ReadError, ReadExactError, RecvStream, SendStream, VarInt, WriteError};
+use pcc_net::throttle::Throttle;
 use pcc_quic::Algorithm;
 use std::pin::pin;
 use std::time::Duration;

@@ -11,16 +11,16 @@ use super::server::{Limits, Served, Server, watched};
 use super::side::Meter;
 use super::text;
 use super::windows::Windows;
-use crate::dial::{self, DialError, Dialed, Dialer};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::scope;
-use crate::tls::{self, Identity, Trust};
-use crate::url::Peer;
 use crate::utility::Aim;
 use anyhow::{Context, anyhow};
 use noq::{Connection, Endpoint, PathId, ServerConfig};
 use pcc::units::Rate;
+use pcc_net::dial::{self, DialError, Dialed, Dialer};
+use pcc_net::scope;
+use pcc_net::tls::{self, Identity, Trust};
+use pcc_net::url::Peer;
 use pcc_quic::{Algorithm, PacedRuntime, PccConfig, socket};
 use serde_json::json;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -243,7 +243,7 @@ fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
 
 /// What `pcc serve`'s URL does for a file, `--fingerprint` does here.
 fn explain(error: DialError) -> anyhow::Error {
-    let failure = error.failure();
+    let is_unreachable = error.is_unreachable();
     let error = match error {
         DialError::Untrusted { peer, found, reason, has_authorities } => anyhow!(
             "the certificate of {peer} is not trusted: {reason}; if its server printed {found}, pass --fingerprint \
@@ -265,7 +265,7 @@ fn explain(error: DialError) -> anyhow::Error {
         ),
         other => other.into(),
     };
-    if failure == Failure::Unreachable { error.context(failure) } else { error }
+    if is_unreachable { error.context(Failure::Unreachable) } else { error }
 }
 
 /// `pcc perf -c`.

@@ -7,8 +7,8 @@ use super::flow::{Counted, Flow, Way};
 use super::load::Until;
 use super::runner::{Run, Test, Turn};
 use super::side::Side;
-use crate::say::shown;
 use pcc::units::{Bytes, Rate};
+use pcc_net::shown;
 use std::fmt::Write;
 use std::time::Duration;
 

@@ -3,12 +3,12 @@
 use super::stdin::Stdin;
 use crate::blocking::{Wanted, while_wanted};
 use crate::disk;
-use crate::url::Url;
 use crate::version::Version;
 use anyhow::Context;
 use blake3::Hash;
 use bytes::Bytes;
 use cap_std::fs::File;
+use pcc_net::url::Url;
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -5,13 +5,13 @@ use crate::exit::Failure;
 use crate::get::patience::Patience;
 use crate::get::request::{Refused, Trouble};
 use crate::get::source::Session;
-use crate::say::shown;
 use crate::wire;
 use anyhow::anyhow;
 use bytes::{Buf, Bytes};
 use core::time::Duration;
 use h3::error::{Code, StreamError};
 use http::{Request, Response, StatusCode};
+use pcc_net::shown;
 use pcc_quic::http3::RequestStream;
 
 /// Of a refusal's text so much is shown, and so long it is waited for: its status is known already.

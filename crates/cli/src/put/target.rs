@@ -1,8 +1,8 @@
 //! Where a file goes.
 
-use crate::url::Url;
 use http::header::AUTHORIZATION;
 use http::{Method, Request, request};
+use pcc_net::url::Url;
 
 /// Where a file goes, and with what right.
 pub(super) struct Target {

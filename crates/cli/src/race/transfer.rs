@@ -2,14 +2,14 @@
 
 use super::source::Source;
 use crate::blocking::off_thread;
-use crate::dial::{self, Dialed, Dialer, Family};
-use crate::tls::{self, Identity, Trust};
-use crate::url::Peer;
 use anyhow::{Context, ensure};
 use bytes::{Buf, Bytes};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use http::{Request, Response, StatusCode};
 use noq::{Connection, Endpoint, EndpointConfig, ServerConfig, TransportConfig, VarInt};
+use pcc_net::dial::{self, Dialed, Dialer, Family};
+use pcc_net::tls::{self, Identity, Trust};
+use pcc_net::url::Peer;
 use pcc_quic::http3::{self, Requests, ResponseStream};
 use pcc_quic::transport::{Windows, tune_send_window};
 use pcc_quic::{PacedRuntime, socket};

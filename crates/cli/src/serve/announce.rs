@@ -1,8 +1,8 @@
 //! What `pcc serve` prints at its start: where it is found, and what to do with that.
 
 use super::Server;
-use crate::say::shown;
-use crate::scope;
+use pcc_net::scope;
+use pcc_net::shown;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -117,7 +117,7 @@ fn urls(server: &Server, pinned: bool, name: Option<&str>, file: Option<&str>) -
     let hosts = scope::reached_at(ip).into_iter().map(host).chain(here);
     let fragment = if pinned { format!("#{}", server.fingerprint) } else { String::new() };
     let directory = name.map(|name| format!("{name}/")).unwrap_or_default();
-    let path = directory + &file.map(crate::percent::encode_segment).unwrap_or_default();
+    let path = directory + &file.map(pcc_net::percent::encode_segment).unwrap_or_default();
     hosts.map(|host| format!("https://{host}:{port}/{path}{fragment}")).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Where to listen, as people write it.
 
-use crate::scope::{self, Wrong};
+use pcc_net::scope::{self, Wrong};
 use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs, UdpSocket};
 use std::str::FromStr;
 

@@ -3,10 +3,10 @@
 //! Whoever reads the lines may be slow, or gone. That is no reason to keep transfers waiting, or lines without end: what
 //! does not fit into the queue is counted instead.
 
-use crate::say::shown;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use pcc::units::Bytes;
+use pcc_net::shown;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! The path of a request, as names below the served directory.
 
 use crate::filename::{self, LONGEST};
-use crate::percent;
+use pcc_net::percent;
 use std::path::PathBuf;
 
 /// Names under which unfinished uploads wait. They are neither listed nor served.

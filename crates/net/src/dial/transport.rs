@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 /// Congestion control, windows, time-outs, by the address of the peer.
 #[derive(Clone)]
-pub(crate) struct Transport(Arc<dyn Fn(IpAddr) -> Arc<TransportConfig> + Send + Sync>);
+pub struct Transport(Arc<dyn Fn(IpAddr) -> Arc<TransportConfig> + Send + Sync>);
 
 impl Transport {
     /// One that is made for each address.
-    pub(crate) fn by_address(make: impl Fn(IpAddr) -> TransportConfig + Send + Sync + 'static) -> Self {
+    pub fn by_address(make: impl Fn(IpAddr) -> TransportConfig + Send + Sync + 'static) -> Self {
         Self(Arc::new(move |address| Arc::new(make(address))))
     }
 
-    pub(crate) fn to(&self, address: IpAddr) -> Arc<TransportConfig> {
+    /// The one for a peer at this address.
+    pub fn to(&self, address: IpAddr) -> Arc<TransportConfig> {
         (self.0)(address)
     }
 }

@@ -5,11 +5,11 @@ use core::str::FromStr;
 
 /// SHA-256 of a certificate's DER encoding, which identifies the holder of its key.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fingerprint([u8; 32]);
+pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     /// Of a certificate in DER.
-    pub(crate) fn of(certificate: &[u8]) -> Self {
+    pub fn of(certificate: &[u8]) -> Self {
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, certificate);
         let mut bytes = [0; 32];
         bytes.copy_from_slice(digest.as_ref()); // SHA-256 is 32 bytes by definition
@@ -36,7 +36,7 @@ impl fmt::Debug for Fingerprint {
 #[error(
     "`{0}` is not a certificate's fingerprint; write it like sha256=<64 hexadecimal digits>, as `pcc serve` prints it"
 )]
-pub(crate) struct ParseFingerprintError(String);
+pub struct ParseFingerprintError(String);
 
 impl FromStr for Fingerprint {
     type Err = ParseFingerprintError;

@@ -9,23 +9,23 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// A certificate chain, the server's own certificate first, and its key.
-pub(crate) struct Identity {
+pub struct Identity {
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) key: PrivateKeyDer<'static>,
     /// Whether clients can only know it by its fingerprint.
-    pub(crate) self_signed: bool,
+    pub self_signed: bool,
 }
 
 impl Identity {
     /// A new one, for `localhost` and this host's name.
-    pub(crate) fn generate() -> anyhow::Result<Self> {
+    pub fn generate() -> anyhow::Result<Self> {
         Self::from_pem(&new_pem()?, true)
     }
 
     /// From PEM files. A warning says what clients will find wrong with the certificate's dates.
     ///
     /// Errors: a file cannot be read, or holds nothing of the kind; the key is not the certificate's.
-    pub(crate) fn load(certificate: &Path, key_file: &Path) -> anyhow::Result<Self> {
+    pub fn load(certificate: &Path, key_file: &Path) -> anyhow::Result<Self> {
         let chain = std::fs::read(certificate)
             .with_context(|| format!("could not read the certificate {}", certificate.display()))?;
         let secret =
@@ -51,7 +51,7 @@ impl Identity {
     /// that cannot be, it is made anew and a warning says so.
     ///
     /// Errors: what is kept is damaged. It is never replaced: URLs that others have name its certificate.
-    pub(crate) fn persistent() -> anyhow::Result<Self> {
+    pub fn persistent() -> anyhow::Result<Self> {
         let Some(file) = state_dir().map(|dir| dir.join("identity.pem")) else {
             tracing::warn!("neither XDG_STATE_HOME nor {HOME} is set: the fingerprint changes with each start");
             return Self::generate();
@@ -93,25 +93,25 @@ impl Identity {
     }
 
     /// What clients can know it by.
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
+    pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(self.chain.first().map_or(&[], |certificate| certificate))
     }
 
     /// A secret for stateless resets (RFC 9000 §10.3) that stays the same over restarts: clients of the server that was
     /// killed hear from the one that took its place that their connection is gone, and need not wait for a time-out.
-    pub(crate) fn reset_key(&self) -> [u8; 32] {
+    pub fn reset_key(&self) -> [u8; 32] {
         blake3::derive_key("pcc 2026 stateless reset key", self.key.secret_der())
     }
 
     /// A part of the address that nobody can guess, and that stays the same over restarts.
-    pub(crate) fn private_name(&self) -> String {
+    pub fn private_name(&self) -> String {
         let secret = blake3::derive_key("pcc 2026 private address", self.key.secret_der());
         secret[..16].iter().map(|byte| format!("{byte:02x}")).collect() // as hard to guess as a token
     }
 
     /// What the connection identifiers of this server have in common, which is no secret. It stays the same for the same
     /// reason: who does not know its identifiers again sends no reset.
-    pub(crate) fn cid_key(&self) -> u64 {
+    pub fn cid_key(&self) -> u64 {
         let key = blake3::derive_key("pcc 2026 connection identifiers", self.key.secret_der());
         let [a, b, c, d, e, f, g, h, ..] = key;
         u64::from_le_bytes([a, b, c, d, e, f, g, h])

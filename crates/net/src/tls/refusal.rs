@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 
 /// Why a server's certificate was refused, if it was.
 #[derive(Debug, Default)]
-pub(crate) struct Refusal(OnceLock<(Fingerprint, String)>);
+pub struct Refusal(OnceLock<(Fingerprint, String)>);
 
 impl Refusal {
     /// The certificate that was shown, and what is wrong with it.
-    pub(crate) fn reason(&self) -> Option<&(Fingerprint, String)> {
+    pub fn reason(&self) -> Option<&(Fingerprint, String)> {
         self.0.get()
     }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Whom a client believes.
 #[derive(Clone, Debug)]
-pub(crate) enum Trust {
+pub enum Trust {
     /// The holder of this certificate, whatever name it bears.
     Pinned(Fingerprint),
     /// The certificates in this PEM file: servers that show one of them, or one that an authority among them signed.

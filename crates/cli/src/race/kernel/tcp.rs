@@ -1,7 +1,6 @@
 //! One run over the kernel's TCP: the bytes of the file and nothing else, without encryption, as `nc` would send them.
 
 use super::host::{CLIENT, Host, SERVER};
-use crate::dial;
 use crate::race::runner::{Entry, Update, verify};
 use crate::race::source::{Source, nameless};
 use crate::race::trace::{SAMPLE_INTERVAL, Sample, Trace};
@@ -9,6 +8,7 @@ use anyhow::Context;
 use core::mem::{size_of, zeroed};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
+use pcc_net::dial;
 use pcc_netem::{Cable, Counts};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};

@@ -1,12 +1,12 @@
 //! The listing that browsers show.
 
 use super::{Entry, Kind, PIECE, Place};
-use crate::percent;
 use crate::serve::path::is_hidden;
 use bytes::{BufMut, BytesMut};
 use cap_std::fs::ReadDir;
 use core::time::Duration;
 use pcc::units::Bytes;
+use pcc_net::percent;
 use std::io;
 use std::time::UNIX_EPOCH;
 use std::vec::IntoIter;

@@ -1,0 +1,17 @@
+//! What a client or a server over QUIC needs before the first byte: addresses and URLs, certificates, connecting.
+//!
+//! * [`url`] reads `https://host:4433/path#sha256=…`, whose fragment names the server's certificate.
+//! * [`tls`] has a server's [`Identity`](tls::Identity), made when there is none, and what a client trusts.
+//! * [`dial`] connects to the first address of a host that answers, and says why there is no connection.
+//! * [`scope`] reads link-local IPv6 addresses, [`percent`] writes names as URLs have them.
+//! * [`throttle`] keeps an application below a rate, [`shown`](shown()) keeps text of strangers from commanding a terminal.
+
+pub mod dial;
+pub mod percent;
+pub mod scope;
+mod shown;
+pub mod throttle;
+pub mod tls;
+pub mod url;
+
+pub use shown::shown;
