@@ -20,10 +20,21 @@ fn main() -> std::io::Result<()> {
         "crates/core/src/units.rs",
         "crates/quic/src",
         "crates/net/src",
+        "crates/perf/src",
     ] {
         println!("cargo::rerun-if-changed={}", root.join(name).display());
     }
-    for name in ["build.rs", "commit.rs", "stack.rs", "Cargo.toml", "../quic/Cargo.toml", "../core/Cargo.toml", "src"] {
+    for name in [
+        "build.rs",
+        "commit.rs",
+        "stack.rs",
+        "Cargo.toml",
+        "../quic/Cargo.toml",
+        "../core/Cargo.toml",
+        "../net/Cargo.toml",
+        "../perf/Cargo.toml",
+        "src",
+    ] {
         println!("cargo::rerun-if-changed={name}");
     }
     let commit = commit::of_build(&root, &variable("PROFILE"), &variable(commit::NAMED));

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The QUIC stack, and what `pcc perf` is made of: of the core the units alone.
-const STACK: [&str; 14] = [
+const STACK: [&str; 16] = [
     "Cargo.lock",
     "Cargo.toml",
     "vendor/noq/patched/Cargo.toml",
@@ -19,6 +19,8 @@ const STACK: [&str; 14] = [
     "crates/quic/src",
     "crates/net/Cargo.toml",
     "crates/net/src",
+    "crates/perf/Cargo.toml",
+    "crates/perf/src",
     "crates/cli/Cargo.toml",
     "crates/cli/src",
 ];

@@ -73,12 +73,6 @@ impl Interrupt {
     pub(crate) fn is_terminated(&self) -> bool {
         self.0.borrow().is_terminated
     }
-
-    /// One that never comes.
-    #[cfg(test)]
-    pub(crate) fn never() -> Self {
-        Self(watch::channel(Requests::default()).1)
-    }
 }
 
 #[cfg(unix)]

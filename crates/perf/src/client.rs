@@ -1,19 +1,19 @@
 //! One test, from the client's end: idle path, load, what came of it.
 
-use super::cpu::Cpu;
-use super::flow::{End, Flow, Moment, Way};
-use super::intervals::MonitorInterval;
-use super::load::{self, Load, Stream, Until};
-use super::protocol::{Dialect, Phase, REPORT_INTERVAL};
-use super::reports::{self, Report};
-use super::side::{Meter, Side};
-use super::windows;
-use crate::interrupt::Interrupt;
+use crate::cpu::Cpu;
+use crate::flow::{End, Flow, Moment, Way};
+use crate::intervals::MonitorInterval;
+use crate::load::{self, Load, Stream, Until};
+use crate::protocol::{Dialect, Phase, REPORT_INTERVAL};
+use crate::reports::{self, Report};
+use crate::side::{Meter, Side};
+use crate::windows;
 use anyhow::{Context, anyhow};
 use noq::Connection;
 use pcc::units::Rate;
 use pcc_net::throttle::Throttle;
 use pcc_stats::Spread;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -21,69 +21,69 @@ use tokio::task::JoinSet;
 
 /// What to do.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub struct Plan {
     /// The load.
-    pub(super) load: Load,
+    pub load: Load,
     /// Time between interval lines; zero for none.
-    pub(super) interval: Duration,
+    pub interval: Duration,
     /// Left out of the results at the beginning.
-    pub(super) omit: Duration,
+    pub omit: Duration,
     /// Most that the application offers, over all streams.
-    pub(super) throttle: Option<Rate>,
+    pub throttle: Option<Rate>,
     /// Largest send buffer in bytes.
-    pub(super) send_window: u64,
+    pub send_window: u64,
     /// Begins right after the handshake, without measuring the idle path.
-    pub(super) at_once: bool,
+    pub at_once: bool,
 }
 
 /// One interval, told while the test runs.
 #[derive(Clone, Debug)]
-pub(super) struct Interval {
+pub struct Interval {
     /// Seconds since the load began.
-    pub(super) start: f64,
+    pub start: f64,
     /// The same.
-    pub(super) end: f64,
+    pub end: f64,
     /// Within the time to be left out.
-    pub(super) omitted: bool,
+    pub omitted: bool,
     /// One a direction.
-    pub(super) flows: Vec<(Way, Flow)>,
+    pub flows: Vec<(Way, Flow)>,
     /// Bytes of each stream.
-    pub(super) streams: Vec<(Stream, u64)>,
+    pub streams: Vec<(Stream, u64)>,
     /// Monitor intervals of this end's PCC that were resolved in it, if they are recorded.
-    pub(super) monitor_intervals: Option<Vec<MonitorInterval>>,
+    pub monitor_intervals: Option<Vec<MonitorInterval>>,
 }
 
 /// What came of it.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub struct Outcome {
     /// One a direction, from the end of the omitted time on.
-    pub(super) flows: Vec<(Way, Flow)>,
+    pub flows: Vec<(Way, Flow)>,
     /// Bytes of each stream, by this end's count, and by the server's if it reports.
-    pub(super) streams: Vec<(Stream, u64, Option<u64>)>,
+    pub streams: Vec<(Stream, u64, Option<u64>)>,
     /// From the first packet of the handshake until data could be sent.
-    pub(super) connect: Duration,
+    pub connect: Duration,
     /// RTT before the load, that of the handshake if none was measured.
-    pub(super) idle_rtt: Duration,
+    pub idle_rtt: Duration,
     /// RTT under load in milliseconds, the sender's samples; none if the test was too short for one.
-    pub(super) loaded_rtt: Option<Spread>,
+    pub loaded_rtt: Option<Spread>,
     /// CPU time here and how long it was measured.
-    pub(super) cpu_here: (Cpu, Duration),
+    pub cpu_here: (Cpu, Duration),
     /// The same at a server that reports.
-    pub(super) cpu_there: Option<(Cpu, Duration)>,
+    pub cpu_there: Option<(Cpu, Duration)>,
     /// All that the server counted, by its last report; none from one that does not report.
-    pub(super) there: Option<Side>,
+    pub there: Option<Side>,
     /// Why it ended before its time: the user's Ctrl-C, or a lost connection.
-    pub(super) cut_short: Option<anyhow::Error>,
+    pub cut_short: Option<anyhow::Error>,
 }
 
 impl Outcome {
     /// What the load added to the RTT, at the median, in milliseconds.
-    pub(super) fn rtt_added_ms(&self) -> Option<f64> {
+    pub fn rtt_added_ms(&self) -> Option<f64> {
         Some((self.loaded_rtt?.median - self.idle_rtt.as_secs_f64() * 1e3).max(0.0))
     }
 
     /// CPU time of this end in percent of a core.
-    pub(super) fn cpu_percent(&self) -> f64 {
+    pub fn cpu_percent(&self) -> f64 {
         let (cpu, time) = self.cpu_here;
         100.0 * cpu.total_us() as f64 / time.as_micros().max(1) as f64
     }
@@ -97,12 +97,12 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Runs one test over `connection`.
 ///
 /// Errors: only if nothing was measured; a test that is cut short has an outcome.
-pub(super) async fn run(
+pub async fn run(
     connection: &Connection,
     meter: &Arc<Meter>,
     dialect: Dialect,
     plan: &Plan,
-    interrupt: &Interrupt,
+    stop: impl Future<Output = anyhow::Error>,
     tell: &mut (dyn FnMut(&Interval) + Send),
 ) -> anyhow::Result<Outcome> {
     let mut background = JoinSet::new();
@@ -127,7 +127,8 @@ pub(super) async fn run(
     let (streams, mut tasks) = load::start(&plan.load, connection, meter, throttle, &phases).await?;
 
     let mut course = Course::new(plan, streams, start.clone(), tell);
-    let cut_short = course.follow(&mut view, &mut tasks, interrupt).await.err();
+    let mut stop = pin!(stop);
+    let cut_short = course.follow(&mut view, &mut tasks, stop.as_mut()).await.err();
     let ended = view.now();
     course.tell_last(&ended, view.meter);
     let Settled { last, delivered, silent_from } = settle(&mut view, tasks, &phase, dialect).await;
@@ -244,7 +245,7 @@ impl<'a> Course<'a> {
         &mut self,
         view: &mut View<'_>,
         tasks: &mut JoinSet<anyhow::Result<()>>,
-        interrupt: &Interrupt,
+        mut stop: Pin<&mut impl Future<Output = anyhow::Error>>,
     ) -> anyhow::Result<()> {
         let end = match self.plan.load.until {
             Until::Time(time) => time.saturating_add(self.plan.omit),
@@ -255,7 +256,7 @@ impl<'a> Course<'a> {
         loop {
             tokio::select! {
                 biased;
-                how = interrupt.heard() => anyhow::bail!(how),
+                reason = &mut stop => return Err(reason),
                 ended = tasks.join_next() => match ended {
                     None => return Ok(()),
                     Some(ended) => ended.context("a stream's task failed")??,

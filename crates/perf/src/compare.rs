@@ -1,33 +1,37 @@
 //! Algorithms side by side: they took turns on one path, round after round, so that what the path did to one it did to
 //! all; ratios are within a round.
 
-use super::runner::Run;
+use crate::run::Run;
 use pcc_stats::Spread;
 
 /// All algorithms of a test.
-pub(super) struct Comparison {
+pub struct Comparison {
     /// In the order they were named.
-    pub(super) rows: Vec<Row>,
+    pub rows: Vec<Row>,
 }
 
 /// One algorithm.
 #[derive(Debug)]
-pub(super) struct Row {
-    pub(super) algorithm: &'static str,
+pub struct Row {
+    /// Its name.
+    pub algorithm: &'static str,
     /// Useful bits per second, over the rounds; none if no round was completed.
-    pub(super) bits_per_second: Option<Spread>,
+    pub bits_per_second: Option<Spread>,
     /// To the first algorithm in the same round.
-    pub(super) ratio_to_first: Option<Spread>,
+    pub ratio_to_first: Option<Spread>,
     /// Medians over the rounds.
-    pub(super) loss: Option<f64>,
-    pub(super) waste: Option<f64>,
-    pub(super) rtt_added_ms: Option<f64>,
-    pub(super) cpu_percent: Option<f64>,
+    pub loss: Option<f64>,
+    /// Bytes sent beyond the useful ones, of those; the median.
+    pub waste: Option<f64>,
+    /// What the load added to the RTT; the median. Unit: ms.
+    pub rtt_added_ms: Option<f64>,
+    /// CPU time of this end, of a core; the median. Unit: %.
+    pub cpu_percent: Option<f64>,
 }
 
 impl Comparison {
     /// Of runs in the order they were made. A run that was cut short counts as not made.
-    pub(super) fn of(runs: &[Run]) -> Self {
+    pub fn of(runs: &[Run]) -> Self {
         let runs: Vec<&Run> = runs.iter().filter(|run| run.outcome.cut_short.is_none()).collect();
         let mut algorithms: Vec<&'static str> = Vec::new();
         for run in &runs {
@@ -69,7 +73,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::perf::runner::tests::run;
+    use crate::example::run;
 
     #[test]
     fn ratios_are_taken_within_a_round() {

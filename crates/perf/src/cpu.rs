@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 /// CPU time used since the process began, all threads together. Unit: microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Cpu {
+pub struct Cpu {
     /// In this program.
-    pub(crate) user_us: u64,
+    pub user_us: u64,
     /// In the system on its behalf.
-    pub(crate) system_us: u64,
+    pub system_us: u64,
 }
 
 impl Cpu {
     /// Reads it; zero where the system does not tell.
     #[cfg(unix)]
-    pub(crate) fn of_this_process() -> Self {
+    pub fn of_this_process() -> Self {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: the pointer is valid for writes of a `rusage`, and all zeros are a valid `rusage`.
         let usage = unsafe {
@@ -30,7 +30,7 @@ impl Cpu {
 
     /// Reads it; zero where the system does not tell.
     #[cfg(windows)]
-    pub(crate) fn of_this_process() -> Self {
+    pub fn of_this_process() -> Self {
         use windows_sys::Win32::Foundation::FILETIME;
         use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessTimes};
         let [mut began, mut ended, mut system, mut user] = [FILETIME::default(); 4];
@@ -44,7 +44,7 @@ impl Cpu {
     }
 
     /// What was used since `earlier`.
-    pub(crate) const fn since(self, earlier: Self) -> Self {
+    pub const fn since(self, earlier: Self) -> Self {
         Self {
             user_us: self.user_us.saturating_sub(earlier.user_us),
             system_us: self.system_us.saturating_sub(earlier.system_us),
@@ -52,7 +52,7 @@ impl Cpu {
     }
 
     /// User and system together.
-    pub(crate) const fn total_us(self) -> u64 {
+    pub const fn total_us(self) -> u64 {
         self.user_us.saturating_add(self.system_us)
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// Bytes of UDP payload, from 1200 to 65527.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LargestDatagram(u16);
+pub struct LargestDatagram(u16);
 
 /// Every path of QUIC carries this much (RFC 9000 §14.1).
 const SMALLEST: u16 = 1200;
@@ -20,12 +20,12 @@ const MOST_OFFLOADED: usize = 65_507;
 
 impl LargestDatagram {
     /// In bytes.
-    pub(super) const fn bytes(self) -> u16 {
+    pub const fn bytes(self) -> u16 {
         self.0
     }
 
     /// Has this end send none that is larger: path MTU discovery looks for exactly this size, and no further.
-    pub(super) fn limit(self, transport: &mut TransportConfig) {
+    pub fn limit(self, transport: &mut TransportConfig) {
         let mut discovery = MtuDiscoveryConfig::default();
         discovery.upper_bound(self.0).minimum_change(1);
         transport
@@ -37,7 +37,7 @@ impl LargestDatagram {
 /// An endpoint that tells the other end to send none above `largest`.
 ///
 /// Errors: never, within the bounds.
-pub(super) fn endpoint(largest: Option<LargestDatagram>) -> Result<EndpointConfig, ConfigError> {
+pub fn endpoint(largest: Option<LargestDatagram>) -> Result<EndpointConfig, ConfigError> {
     let mut config = EndpointConfig::default();
     if let Some(LargestDatagram(bytes)) = largest {
         config.max_udp_payload_size(bytes)?;

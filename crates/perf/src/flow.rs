@@ -1,12 +1,12 @@
 //! What one direction of a test achieved between two moments, worked out from what both ends counted.
 
-use super::side::Side;
-use super::watch::PccState;
+use crate::side::Side;
+use crate::watch::PccState;
 use std::time::Duration;
 
 /// Which way the data of a test goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub enum Way {
     /// From client to server.
     Up,
     /// From server to client.
@@ -15,20 +15,20 @@ pub(super) enum Way {
 
 /// What the client knows at one moment.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Moment {
+pub struct Moment {
     /// Since the load began, by the client's clock.
-    pub(super) at: Duration,
+    pub at: Duration,
     /// The client's end.
-    pub(super) client: Side,
+    pub client: Side,
     /// The server's latest report; none from servers that do not report.
-    pub(super) server: Option<Side>,
+    pub server: Option<Side>,
     /// What the client had received when that report came: all that arrived of what the server had sent when it wrote it.
-    pub(super) received_when_reported: u64,
+    pub received_when_reported: u64,
 }
 
 /// Whose count the bytes of a flow are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counted {
+pub enum Counted {
     /// The receiver's: exact.
     Receiver,
     /// What the sender sent and did not declare lost: the server does not report and has not confirmed yet.
@@ -37,7 +37,7 @@ pub(super) enum Counted {
 
 impl Counted {
     /// The word in JSON.
-    pub(super) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Receiver => "receiver",
             Self::Sender => "sender",
@@ -47,49 +47,49 @@ impl Counted {
 
 /// What one direction achieved between two moments. `None` is what only a server knows that does not report.
 #[derive(Clone, Debug)]
-pub(super) struct Flow {
+pub struct Flow {
     /// How long, by the clock of the end that counted.
-    pub(super) seconds: f64,
+    pub seconds: f64,
     /// Useful bytes.
-    pub(super) bytes: u64,
+    pub bytes: u64,
     /// Whose count.
-    pub(super) counted: Counted,
+    pub counted: Counted,
     /// What the sender's transport took from the application.
-    pub(super) offered: Option<u64>,
+    pub offered: Option<u64>,
     /// Packets sent.
-    pub(super) packets: Option<u64>,
+    pub packets: Option<u64>,
     /// Packets declared lost.
-    pub(super) lost: Option<u64>,
+    pub lost: Option<u64>,
     /// UDP payload the sender put on the wire, acknowledgements and retransmissions included.
-    pub(super) wire_bytes: Option<u64>,
+    pub wire_bytes: Option<u64>,
     /// Useful bytes among those on the wire; that may be other ones than [`Flow::bytes`], of which some left before.
-    pub(super) useful_sent: Option<u64>,
+    pub useful_sent: Option<u64>,
     /// The sender's smoothed RTT at the end; the client's where the sender does not report.
-    pub(super) rtt: Duration,
+    pub rtt: Duration,
     /// The sender's congestion window at the end.
-    pub(super) cwnd: Option<u64>,
+    pub cwnd: Option<u64>,
     /// The sender's full packet.
-    pub(super) mtu: Option<u16>,
+    pub mtu: Option<u16>,
     /// What the sender sends with.
-    pub(super) algorithm: Option<String>,
+    pub algorithm: Option<String>,
     /// Where the sender's PCC stands at the end.
-    pub(super) pcc: Option<PccState>,
+    pub pcc: Option<PccState>,
 }
 
 /// How a test came to its end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct End<'a> {
+pub struct End<'a> {
     /// When the load ended.
-    pub(super) ended: &'a Moment,
+    pub ended: &'a Moment,
     /// All that was heard of it, later.
-    pub(super) last: &'a Moment,
+    pub last: &'a Moment,
     /// Whether everything that was sent has arrived.
-    pub(super) delivered: bool,
+    pub delivered: bool,
 }
 
 impl Flow {
     /// What one direction achieved in all, from a moment on, in a test that began at `start`.
-    pub(super) fn whole(way: Way, start: &Moment, from: &Moment, end: &End<'_>) -> Self {
+    pub fn whole(way: Way, start: &Moment, from: &Moment, end: &End<'_>) -> Self {
         let until = if end.delivered { end.last } else { end.ended };
         // What is sent after the end of a download that was cut by time arrives for nothing, and is not counted as
         // sent; what is received after the end of an upload was sent before.
@@ -112,12 +112,12 @@ impl Flow {
 
     /// What went `way` in an interval that is told: what was heard of in it, in the time that is told with it. By the
     /// clock of the end that counted it would be another time, and a row would contradict itself.
-    pub(super) fn during(way: Way, from: &Moment, to: &Moment) -> Self {
+    pub fn during(way: Way, from: &Moment, to: &Moment) -> Self {
         Self { seconds: to.at.saturating_sub(from.at).as_secs_f64(), ..Self::between(way, from, to) }
     }
 
     /// What went `way` between two moments.
-    pub(super) fn between(way: Way, from: &Moment, to: &Moment) -> Self {
+    pub fn between(way: Way, from: &Moment, to: &Moment) -> Self {
         let (sender_from, sender_to) = match way {
             Way::Up => (Some(&from.client), Some(&to.client)),
             Way::Down => (from.server.as_ref(), to.server.as_ref()),
@@ -143,18 +143,18 @@ impl Flow {
     }
 
     /// Useful bits per second.
-    pub(super) fn bits_per_second(&self) -> f64 {
+    pub fn bits_per_second(&self) -> f64 {
         if self.seconds > 0.0 { self.bytes as f64 * 8.0 / self.seconds } else { 0.0 }
     }
 
     /// Packets lost by packets sent.
-    pub(super) fn loss(&self) -> Option<f64> {
+    pub fn loss(&self) -> Option<f64> {
         let (lost, packets) = (self.lost? as f64, self.packets? as f64);
         Some(if packets > 0.0 { (lost / packets).min(1.0) } else { 0.0 })
     }
 
     /// Bytes on the wire by the useful ones among them, so never less than one; `None` also if none was useful.
-    pub(super) fn waste(&self) -> Option<f64> {
+    pub fn waste(&self) -> Option<f64> {
         let (wire, useful) = (self.wire_bytes?, self.useful_sent?.min(self.wire_bytes?));
         (useful > 0).then_some(wire as f64 / useful as f64)
     }

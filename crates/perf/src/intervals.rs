@@ -6,35 +6,36 @@ use serde::Serialize;
 
 /// A monitor interval that was resolved. In JSON as it stands here, see docs/json.md.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct MonitorInterval {
+pub struct MonitorInterval {
     /// When it was resolved, in seconds since the connection began.
-    pub(crate) at: f64,
+    pub at: f64,
     /// From its first packet to its last, in seconds.
-    pub(crate) seconds: f64,
+    pub seconds: f64,
     /// The rate that was tried.
-    pub(crate) target_bps: f64,
+    pub target_bps: f64,
     /// The rate that acknowledgements confirmed; none with fewer than two of them.
-    pub(crate) delivered_bps: Option<f64>,
+    pub delivered_bps: Option<f64>,
     /// Share of its bytes declared lost, or marked.
-    pub(crate) loss: f64,
+    pub loss: f64,
     /// Share of its packets that routers marked (ECN).
-    pub(crate) marked: f64,
+    pub marked: f64,
     /// Share of its bytes that were lost because of the rate, where the law knows that.
-    pub(crate) own_loss: Option<f64>,
+    pub own_loss: Option<f64>,
     /// Mean RTT of its packets.
-    pub(crate) rtt_ms: Option<f64>,
+    pub rtt_ms: Option<f64>,
     /// RTT of the path without a queue, as far as it was known then.
-    pub(crate) base_rtt_ms: Option<f64>,
+    pub base_rtt_ms: Option<f64>,
     /// The utility function's verdict; none if it was not judged.
-    pub(crate) utility_value: Option<f64>,
+    pub utility_value: Option<f64>,
     /// The control law's state when it was resolved.
-    pub(crate) state: &'static str,
+    pub state: &'static str,
     /// What kept it from achieving more.
-    pub(crate) limited_by: &'static str,
+    pub limited_by: &'static str,
 }
 
 impl MonitorInterval {
-    pub(crate) fn new(at: Timestamp, report: &Report, utility: Option<f64>, state: &'static str) -> Self {
+    /// What this report says, resolved at that time.
+    pub fn new(at: Timestamp, report: &Report, utility: Option<f64>, state: &'static str) -> Self {
         Self {
             at: at.as_nanos() as f64 * 1e-9,
             seconds: report.duration.as_secs_f64(),
@@ -54,7 +55,7 @@ impl MonitorInterval {
 
 /// The intervals since they were taken last: all of them, or evenly thinned where there are many.
 #[derive(Debug)]
-pub(crate) struct Log {
+pub struct Log {
     kept: Vec<MonitorInterval>,
     /// Every so many-th is kept.
     stride: u64,
@@ -71,7 +72,8 @@ impl Default for Log {
 }
 
 impl Log {
-    pub(crate) fn push(&mut self, interval: MonitorInterval) {
+    /// Keeps one more, if there is room.
+    pub fn push(&mut self, interval: MonitorInterval) {
         if self.seen.is_multiple_of(self.stride) {
             if self.kept.len() == MOST {
                 let mut number = 0;
@@ -86,7 +88,8 @@ impl Log {
         self.seen += 1;
     }
 
-    pub(crate) fn take(&mut self) -> Vec<MonitorInterval> {
+    /// Those since the last time.
+    pub fn take(&mut self) -> Vec<MonitorInterval> {
         std::mem::take(self).kept
     }
 }
@@ -115,9 +118,9 @@ mod tests {
     #[test]
     fn what_a_report_knows_is_told_and_marks_count_as_lost_too() {
         let told = |report| MonitorInterval::new(Timestamp::ZERO, &report, None, "Probing");
-        let known = told(Report { excess_loss: Some(0.02), ..crate::utility::objective::tests::pcc_report() });
+        let known = told(Report { excess_loss: Some(0.02), ..crate::example::report() });
         assert_eq!((known.own_loss, known.base_rtt_ms), (Some(0.02), Some(30.0)));
-        let report = Report { packets_marked: 5, ..crate::utility::objective::tests::pcc_report() };
+        let report = Report { packets_marked: 5, ..crate::example::report() };
         let interval = told(report);
         assert!((interval.marked - 0.05).abs() < 1e-12 && (interval.loss - 0.15).abs() < 1e-12, "{interval:?}");
     }

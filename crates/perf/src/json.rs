@@ -1,19 +1,19 @@
 //! Results as JSON, in iperf3's shape where iperf3 has one, the rest in `pcc` objects. docs/json.md documents it.
 
-use super::client::{Interval, Outcome};
-use super::compare::Comparison;
-use super::cpu::Cpu;
-use super::datagram::LargestDatagram;
-use super::flow::{Flow, Way};
-use super::load::Until;
-use super::runner::{Run, Test, Turn};
-use super::watch::SCHEMA_VERSION;
+use crate::client::{Interval, Outcome};
+use crate::compare::Comparison;
+use crate::cpu::Cpu;
+use crate::datagram::LargestDatagram;
+use crate::flow::{Flow, Way};
+use crate::load::Until;
+use crate::run::{Run, Test, Turn};
+use crate::watch::SCHEMA_VERSION;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `start`: what is measured, between whom.
-pub(super) fn start(test: &Test, connected: &[(SocketAddr, SocketAddr)]) -> Value {
+pub fn start(test: &Test, connected: &[(SocketAddr, SocketAddr)]) -> Value {
     let now = SystemTime::now();
     let load = &test.plan.load;
     let (duration, bytes) = match load.until {
@@ -57,16 +57,16 @@ pub(super) fn start(test: &Test, connected: &[(SocketAddr, SocketAddr)]) -> Valu
             "transport": "QUIC",
             "algorithms": test.names(),
             "rounds": test.rounds,
-            "utility": test.aim.written,
-            "law": test.aim.law_written,
-            "set": test.aim.set,
+            "utility": test.objective.utility,
+            "law": test.objective.law,
+            "set": test.objective.set,
             "max_udp_payload_size": test.largest_datagram.map(LargestDatagram::bytes),
         },
     })
 }
 
 /// One element of `intervals`.
-pub(super) fn interval(test: &Test, turn: Turn, interval: &Interval) -> Value {
+pub fn interval(test: &Test, turn: Turn, interval: &Interval) -> Value {
     let streams = interval.streams.iter().map(|(stream, bytes)| {
         let mut one = sum(interval.start, interval.end - interval.start, *bytes, stream.way);
         one["socket"] = stream.id.into();
@@ -93,7 +93,7 @@ pub(super) fn interval(test: &Test, turn: Turn, interval: &Interval) -> Value {
 }
 
 /// `end`: what came of one run, or of several runs of one algorithm added up. Ratios and states are the last one's.
-pub(super) fn end(test: &Test, runs: &[&Run]) -> Value {
+pub fn end(test: &Test, runs: &[&Run]) -> Value {
     let Some(run) = runs.last() else { return json!({}) };
     let congestion = run.outcome.flows.first().and_then(|(_, flow)| flow.algorithm.clone());
     let mut value = json!({
@@ -119,7 +119,7 @@ pub(super) fn end(test: &Test, runs: &[&Run]) -> Value {
 }
 
 /// `comparison`: one object an algorithm.
-pub(super) fn comparison(test: &Test, runs: &[Run]) -> Value {
+pub fn comparison(test: &Test, runs: &[Run]) -> Value {
     let rows = Comparison::of(runs).rows.into_iter().map(|row| {
         let own = runs.iter().filter(|run| run.turn.algorithm == row.algorithm);
         let rounds = own.map(|run| {
@@ -147,7 +147,7 @@ pub(super) fn comparison(test: &Test, runs: &[Run]) -> Value {
 }
 
 /// `server_output_json`: what the server counted, one object a run; null where it does not report.
-pub(super) fn server_output(runs: &[Run]) -> Value {
+pub fn server_output(runs: &[Run]) -> Value {
     let one =
         |run: &Run| json!({ "algorithm": run.turn.algorithm, "round": run.turn.round, "side": run.outcome.there });
     runs.iter().map(one).collect()
@@ -217,7 +217,7 @@ fn pcc_object(test: &Test, round: u32, flow: &Flow) -> Value {
         "schema_version": SCHEMA_VERSION,
         "algo": flow.algorithm,
         "round": round,
-        "utility": state.map(|_| &test.aim.written),
+        "utility": state.map(|_| &test.objective.utility),
         "mi_id": state.map(|state| state.mi_id),
         "state": state.map(|state| &state.state),
         "rate_bps": state.map(|state| state.rate_bps),

@@ -1,8 +1,8 @@
 //! The load of a test: its streams, from the client's end.
 
-use super::flow::Way;
-use super::protocol::{self, Phase, UNLIMITED};
-use super::side::Meter;
+use crate::flow::Way;
+use crate::protocol::{self, Phase, UNLIMITED};
+use crate::side::Meter;
 use noq::Connection;
 use pcc_net::throttle::Throttle;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 /// How long or how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Until {
+pub enum Until {
     /// For this time.
     Time(Duration),
     /// Until that many bytes have arrived, over all streams of one direction.
@@ -21,26 +21,26 @@ pub(super) enum Until {
 
 /// The load of one test.
 #[derive(Clone, Debug)]
-pub(super) struct Load {
+pub struct Load {
     /// The directions, one or both.
-    pub(super) ways: Vec<Way>,
+    pub ways: Vec<Way>,
     /// Streams in each direction.
-    pub(super) streams: u32,
+    pub streams: u32,
     /// When it is over.
-    pub(super) until: Until,
+    pub until: Until,
 }
 
 /// A stream of the load.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stream {
+pub struct Stream {
     /// Its identifier in the connection.
-    pub(super) id: u64,
+    pub id: u64,
     /// Which way its data goes.
-    pub(super) way: Way,
+    pub way: Way,
 }
 
 /// Opens all streams and starts their data. The tasks end when their data has arrived or the test is aborted.
-pub(super) async fn start(
+pub async fn start(
     load: &Load,
     connection: &Connection,
     meter: &Arc<Meter>,
@@ -101,7 +101,7 @@ const ECHO_TIME: Duration = Duration::from_secs(1);
 
 /// The RTT of the idle path: the quickest of some tiny requests. Unlike the transport's own first samples it holds no
 /// handshake's cryptography and no delayed acknowledgement.
-pub(super) async fn idle_rtt(connection: &Connection, meter: &Meter) -> anyhow::Result<Duration> {
+pub async fn idle_rtt(connection: &Connection, meter: &Meter) -> anyhow::Result<Duration> {
     let began = Instant::now();
     let mut best = Duration::MAX;
     for _ in 0..ECHOES {

@@ -2,10 +2,10 @@
 //!
 //! Source: draft-banks-quic-performance-00. Two additions, agreed on by the protocol name in the TLS handshake so that
 //! other stacks' tools never meet them: [`Dialect::Reporting`] has the server send a datagram of JSON, a
-//! [`crate::perf::side::Side`], every [`REPORT_INTERVAL`]; and the name may end in the congestion control algorithm with
+//! [`crate::side::Side`], every [`REPORT_INTERVAL`]; and the name may end in the congestion control algorithm with
 //! which the server shall send.
 
-use super::side::Counter;
+use crate::side::Counter;
 use bytes::Bytes;
 use noq::crypto::rustls::HandshakeData;
 use noq::{Connection, ConnectionError, ReadError, ReadExactError, RecvStream, SendStream, VarInt, WriteError};
@@ -21,20 +21,20 @@ const PLAIN: &str = "perf";
 const REPORTING: &str = "pcc-perf/1";
 
 /// Time between two reports of a server.
-pub(super) const REPORT_INTERVAL: Duration = Duration::from_millis(100);
+pub const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Asked for in place of a size by a client that will stop the answer when it has seen enough.
-pub(super) const UNLIMITED: u64 = u64::MAX;
+pub const UNLIMITED: u64 = u64::MAX;
 
 /// Closes streams and connections that ended as planned.
-pub(super) const NO_ERROR: VarInt = VarInt::from_u32(0);
+pub const NO_ERROR: VarInt = VarInt::from_u32(0);
 
 /// Closes a connection that went beyond a limit of the server, with the limit as its reason.
-pub(super) const OVER_LIMIT: VarInt = VarInt::from_u32(1);
+pub const OVER_LIMIT: VarInt = VarInt::from_u32(1);
 
 /// A limit of the server that ends a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum OverLimit {
+pub enum OverLimit {
     /// Bytes.
     #[error(
         "over the server's limit of bytes for one connection: move less with -n or -t, or ask whoever runs it for more \
@@ -51,7 +51,7 @@ pub(super) enum OverLimit {
 
 impl OverLimit {
     /// As the server says it.
-    pub(super) const fn reason(self) -> &'static str {
+    pub const fn reason(self) -> &'static str {
         match self {
             Self::Bytes => "over the limit of bytes",
             Self::Time => "over the limit of time",
@@ -60,7 +60,7 @@ impl OverLimit {
 }
 
 /// The limit of the server, if it closed the connection for one.
-pub(super) fn over_limit(connection: &Connection) -> Option<OverLimit> {
+pub fn over_limit(connection: &Connection) -> Option<OverLimit> {
     match connection.close_reason()? {
         ConnectionError::ApplicationClosed(close) if close.error_code == OVER_LIMIT => {
             [OverLimit::Bytes, OverLimit::Time].into_iter().find(|limit| close.reason == limit.reason().as_bytes())
@@ -70,12 +70,12 @@ pub(super) fn over_limit(connection: &Connection) -> Option<OverLimit> {
 }
 
 /// Handed to the transport at a time.
-pub(super) const CHUNK: usize = 64 << 10;
+pub const CHUNK: usize = 64 << 10;
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
 /// How the two ends talk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub enum Dialect {
     /// The draft as it stands: the client knows only what the draft lets it know.
     Plain,
     /// The server reports what it received and, where it is the sender, how it sends.
@@ -84,7 +84,7 @@ pub(super) enum Dialect {
 
 impl Dialect {
     /// What a negotiated protocol name means; `None` for names that are not of this protocol.
-    pub(super) fn of(alpn: &[u8]) -> Option<Self> {
+    pub fn of(alpn: &[u8]) -> Option<Self> {
         let name = std::str::from_utf8(alpn).ok()?;
         match name {
             PLAIN => Some(Self::Plain),
@@ -95,11 +95,11 @@ impl Dialect {
 }
 
 /// The names a server answers to; the first one that the client offers too is taken.
-pub(super) const SERVER_ALPN: &[&[u8]] =
+pub const SERVER_ALPN: &[&[u8]] =
     &[b"pcc-perf/1/pcc", b"pcc-perf/1/cubic", b"pcc-perf/1/bbr", b"pcc-perf/1/newreno", b"pcc-perf/1", b"perf"];
 
 /// The names a client offers; `algorithm` is what it wishes the server to send with.
-pub(super) const fn client_alpn(algorithm: Option<&Algorithm>) -> &'static [&'static [u8]] {
+pub const fn client_alpn(algorithm: Option<&Algorithm>) -> &'static [&'static [u8]] {
     match algorithm {
         Some(Algorithm::Pcc(_)) => &[b"pcc-perf/1/pcc", b"perf"],
         Some(Algorithm::Cubic) => &[b"pcc-perf/1/cubic", b"perf"],
@@ -110,7 +110,7 @@ pub(super) const fn client_alpn(algorithm: Option<&Algorithm>) -> &'static [&'st
 }
 
 /// What the two ends of a connection agreed on.
-pub(super) fn spoken(connection: &Connection) -> Dialect {
+pub fn spoken(connection: &Connection) -> Dialect {
     let data = connection.handshake_data().and_then(|data| data.downcast::<HandshakeData>().ok());
     // Without a name there would be no connection: both ends insist on one.
     data.and_then(|data| Dialect::of(data.protocol.as_deref()?)).unwrap_or(Dialect::Plain)
@@ -118,13 +118,13 @@ pub(super) fn spoken(connection: &Connection) -> Dialect {
 
 /// The algorithm that a client wishes for in the names it offers: one that controls congestion, since a stranger must
 /// not have this host send at a rate of its choice whatever is lost.
-pub(super) fn wished_algorithm(alpn: &[u8]) -> Option<Algorithm> {
+pub fn wished_algorithm(alpn: &[u8]) -> Option<Algorithm> {
     let name = std::str::from_utf8(alpn).ok()?.strip_prefix(REPORTING)?.strip_prefix('/')?;
     if Algorithm::NAMES.contains(&name) { name.parse().ok() } else { None }
 }
 
 /// Reads the size of the answer; `None` if the stream ended before it was complete, which is to be ignored.
-pub(super) async fn read_request(stream: &mut RecvStream) -> Result<Option<u64>, ReadError> {
+pub async fn read_request(stream: &mut RecvStream) -> Result<Option<u64>, ReadError> {
     let mut size = [0; 8];
     match stream.read_exact(&mut size).await {
         Ok(()) => Ok(Some(u64::from_be_bytes(size))),
@@ -134,13 +134,13 @@ pub(super) async fn read_request(stream: &mut RecvStream) -> Result<Option<u64>,
 }
 
 /// Asks for an answer of `size` bytes.
-pub(super) async fn write_request(stream: &mut SendStream, size: u64) -> Result<(), WriteError> {
+pub async fn write_request(stream: &mut SendStream, size: u64) -> Result<(), WriteError> {
     stream.write_all(&size.to_be_bytes()).await
 }
 
 /// How far a test is. Streams follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
+pub enum Phase {
     /// Data flows.
     Run,
     /// No more new data; what was taken is still delivered.
@@ -150,7 +150,7 @@ pub(super) enum Phase {
 }
 
 /// Resolves when the test reaches `phase`; never, if it ends before.
-pub(super) async fn reached(phase: Phase, mut now: watch::Receiver<Phase>) {
+pub async fn reached(phase: Phase, mut now: watch::Receiver<Phase>) {
     if now.wait_for(|now| *now >= phase).await.is_err() {
         std::future::pending::<()>().await;
     }
@@ -158,11 +158,7 @@ pub(super) async fn reached(phase: Phase, mut now: watch::Receiver<Phase>) {
 
 /// Reads to the end, counting as data comes in and in whatever order: what arrived counts when it arrived, even if a
 /// lost packet before it is still missing. Stops the stream when the test is aborted.
-pub(super) async fn drain(
-    stream: RecvStream,
-    counter: &Counter,
-    phase: watch::Receiver<Phase>,
-) -> Result<(), ReadError> {
+pub async fn drain(stream: RecvStream, counter: &Counter, phase: watch::Receiver<Phase>) -> Result<(), ReadError> {
     let mut stream = stream.into_unordered();
     let mut aborted = pin!(reached(Phase::Abort, phase));
     loop {
@@ -190,7 +186,7 @@ pub(super) async fn drain(
 }
 
 /// Writes `size` zeros, or as many as the test has time for, counting what the transport took.
-pub(super) async fn fill(
+pub async fn fill(
     stream: &mut SendStream,
     size: u64,
     counter: &Counter,

@@ -1,8 +1,8 @@
 //! The server's reports: each a line of JSON in a QUIC datagram of its own. Not on a stream: the test's data fills the
 //! send buffer that all streams share, and of reports only the latest counts.
 
-use super::protocol::REPORT_INTERVAL;
-use super::side::{Meter, STREAMS_LISTED, Side};
+use crate::protocol::REPORT_INTERVAL;
+use crate::side::{Meter, STREAMS_LISTED, Side};
 use noq::{Connection, SendDatagramError};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const COST: u64 = 50;
 const AT_LEAST: Duration = Duration::from_secs(1);
 
 /// Sends reports until the connection ends.
-pub(super) async fn send(connection: Connection, meter: Arc<Meter>) -> anyhow::Result<()> {
+pub(crate) async fn send(connection: Connection, meter: Arc<Meter>) -> anyhow::Result<()> {
     let mut ticks = tokio::time::interval(REPORT_INTERVAL);
     // A busy server must not follow up with a burst of old news.
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -51,15 +51,15 @@ fn worth(last: &Side, now: &Side, bytes: u64) -> bool {
 
 /// A report as it was heard.
 #[derive(Clone, Debug)]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// The server's end.
-    pub(super) side: Side,
+    pub(crate) side: Side,
     /// What this end had received then: of what the server had sent when it wrote the report, all that arrived.
-    pub(super) received: u64,
+    pub(crate) received: u64,
 }
 
 /// Receives reports until the connection ends; the latest one is shown to whoever watches.
-pub(super) async fn receive(
+pub(crate) async fn receive(
     connection: Connection,
     meter: Arc<Meter>,
     latest: watch::Sender<Option<Report>>,
@@ -97,9 +97,9 @@ fn trusted(mut side: Side) -> Side {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::perf::cpu::Cpu;
-    use crate::perf::flow::{End, Flow, Moment, Way};
-    use crate::perf::watch::PccState;
+    use crate::cpu::Cpu;
+    use crate::flow::{End, Flow, Moment, Way};
+    use crate::watch::PccState;
     use proptest::prelude::*;
     use std::time::Duration;
 

@@ -1,11 +1,11 @@
 //! The server's end: any number of clients, each within limits.
 
-use super::datagram::LargestDatagram;
-use super::protocol::{self, Dialect, NO_ERROR, OVER_LIMIT, OverLimit, Phase, UNLIMITED};
-use super::reports;
-use super::side::{Counter, Meter, Side};
-use super::watch::Watch;
-use super::windows;
+use crate::datagram::LargestDatagram;
+use crate::protocol::{self, Dialect, NO_ERROR, OVER_LIMIT, OverLimit, Phase, UNLIMITED};
+use crate::reports;
+use crate::side::{Counter, Meter, Side};
+use crate::watch::Watch;
+use crate::windows;
 use noq::{Connection, Endpoint, Incoming, ServerConfig};
 use pcc::units::Rate;
 use pcc_quic::Algorithm;
@@ -17,44 +17,44 @@ use tokio::task::JoinSet;
 
 /// What clients can make a server do.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub struct Limits {
     /// Connections at a time.
-    pub(super) clients: usize,
+    pub clients: usize,
     /// Bytes sent and received in one connection.
-    pub(super) bytes: u64,
+    pub bytes: u64,
     /// Length of one connection.
-    pub(super) time: Duration,
+    pub time: Duration,
 }
 
 /// How a server serves.
-pub(super) struct Server {
+pub struct Server {
     /// Where.
-    pub(super) endpoint: Endpoint,
+    pub endpoint: Endpoint,
     /// TLS; the transport is chosen for each connection.
-    pub(super) config: ServerConfig,
+    pub config: ServerConfig,
     /// What it sends with, unless the client wishes otherwise.
-    pub(super) algorithm: Algorithm,
+    pub algorithm: Algorithm,
     /// Flow-control windows.
-    pub(super) windows: super::Windows,
+    pub windows: windows::Windows,
     /// `-M`.
-    pub(super) largest_datagram: Option<LargestDatagram>,
+    pub largest_datagram: Option<LargestDatagram>,
     /// Most to send to each client.
-    pub(super) max_rate: Option<Rate>,
+    pub max_rate: Option<Rate>,
     /// What clients can make it do.
-    pub(super) limits: Limits,
+    pub limits: Limits,
     /// Ends after the first client.
-    pub(super) once: bool,
+    pub once: bool,
 }
 
 /// One connection that ended.
 #[derive(Clone, Debug)]
-pub(super) struct Served {
+pub struct Served {
     /// The client.
-    pub(super) from: SocketAddr,
+    pub from: SocketAddr,
     /// All that was counted.
-    pub(super) side: Side,
+    pub side: Side,
     /// What ended it.
-    pub(super) end: String,
+    pub end: String,
 }
 
 /// Who is served, and what is counted of it.
@@ -66,7 +66,7 @@ struct Client {
 
 impl Server {
     /// Serves until the endpoint is closed, or once; each ended connection is told.
-    pub(super) async fn run(self, tell: impl Fn(&Served) + Send + Sync + 'static) {
+    pub async fn run(self, tell: impl Fn(&Served) + Send + Sync + 'static) {
         self.endpoint.set_server_config(Some(self.config.clone()));
         let tell = Arc::new(tell);
         let clients = Arc::new(Semaphore::new(self.limits.clients));
@@ -138,7 +138,7 @@ impl Server {
 
 /// The algorithm with somebody watching it, if it is PCC; `recording` its intervals one by one. It will be let send
 /// `limit`.
-pub(super) fn watched(algorithm: Algorithm, recording: bool, limit: Option<Rate>) -> (Algorithm, Option<Arc<Watch>>) {
+pub fn watched(algorithm: Algorithm, recording: bool, limit: Option<Rate>) -> (Algorithm, Option<Arc<Watch>>) {
     match algorithm {
         Algorithm::Pcc(mut config) => {
             let watch = if recording { Watch::recording() } else { Watch::default() };

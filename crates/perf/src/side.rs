@@ -1,8 +1,8 @@
 //! What one end of a connection knows, counted since the connection began: the unit of all measuring here.
 
-use super::cpu::Cpu;
-use super::intervals::MonitorInterval;
-use super::watch::{PccState, Watch};
+use crate::cpu::Cpu;
+use crate::intervals::MonitorInterval;
+use crate::watch::{PccState, Watch};
 use noq::{Connection, PathId, StreamId};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -13,50 +13,50 @@ use tokio::sync::Notify;
 /// One end of a connection at one moment. It travels as a line of JSON in a server's reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Side {
+pub struct Side {
     /// Microseconds since this end's connection began.
-    pub(super) at_us: u64,
+    pub at_us: u64,
     /// Bytes of stream data received, requests left out.
-    pub(super) received: u64,
+    pub received: u64,
     /// When the first and the latest of it arrived, as `at_us`; none if nothing has.
-    pub(super) received_us: Option<(u64, u64)>,
+    pub received_us: Option<(u64, u64)>,
     /// Bytes of stream data that the transport took for sending.
-    pub(super) sent: u64,
+    pub sent: u64,
     /// Bytes of UDP payload sent.
-    pub(super) udp_tx_bytes: u64,
+    pub udp_tx_bytes: u64,
     /// Packets sent that expect an acknowledgement.
-    pub(super) sent_packets: u64,
+    pub sent_packets: u64,
     /// Packets of it declared lost.
-    pub(super) lost_packets: u64,
+    pub lost_packets: u64,
     /// Bytes of packets sent that expect an acknowledgement.
-    pub(super) sent_bytes: u64,
+    pub sent_bytes: u64,
     /// Bytes of it declared lost.
-    pub(super) lost_bytes: u64,
+    pub lost_bytes: u64,
     /// Smoothed RTT in microseconds.
-    pub(super) rtt_us: u64,
+    pub rtt_us: u64,
     /// Congestion window in bytes.
-    pub(super) cwnd: u64,
+    pub cwnd: u64,
     /// UDP payload of a full packet.
-    pub(super) mtu: u16,
+    pub mtu: u16,
     /// Streams ended.
-    pub(super) streams_done: u32,
+    pub streams_done: u32,
     /// Identifier of each of the first streams, and its bytes received and sent.
-    pub(super) streams: Vec<(u64, u64)>,
+    pub streams: Vec<(u64, u64)>,
     /// CPU time of the process since it began.
-    pub(super) cpu: Cpu,
+    pub cpu: Cpu,
     /// The congestion control algorithm this end sends with.
-    pub(super) algorithm: String,
+    pub algorithm: String,
     /// Where PCC stands, if it is PCC.
-    pub(super) pcc: Option<PccState>,
+    pub pcc: Option<PccState>,
 }
 
 /// Streams beyond this number are counted together only: twice the 32 that a test may have in one direction, and the
 /// few before them.
-pub(super) const STREAMS_LISTED: usize = 72;
+pub const STREAMS_LISTED: usize = 72;
 
 /// Counts at one end while a test runs.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub struct Meter {
     algorithm: &'static str,
     watch: Option<Arc<Watch>>,
     total: Arc<Total>,
@@ -100,22 +100,22 @@ impl Total {
 
 impl Meter {
     /// Time since it was made, which is just before the handshake at a client.
-    pub(super) fn age(&self) -> Duration {
+    pub fn age(&self) -> Duration {
         self.total.began.elapsed()
     }
 
     /// PCC's monitor intervals since the last call, if they are recorded.
-    pub(super) fn take_intervals(&self) -> Option<Vec<MonitorInterval>> {
+    pub fn take_intervals(&self) -> Option<Vec<MonitorInterval>> {
         self.watch.as_ref()?.take_intervals()
     }
 
     /// Starts counting at a connection that sends with `algorithm`; `watch` follows it if that is PCC.
-    pub(super) fn new(algorithm: &'static str, watch: Option<Arc<Watch>>) -> Self {
+    pub fn new(algorithm: &'static str, watch: Option<Arc<Watch>>) -> Self {
         Self::within(u64::MAX, algorithm, watch)
     }
 
     /// The same for a connection that may move `most` bytes, both ways together.
-    pub(super) fn within(most: u64, algorithm: &'static str, watch: Option<Arc<Watch>>) -> Self {
+    pub fn within(most: u64, algorithm: &'static str, watch: Option<Arc<Watch>>) -> Self {
         Self {
             algorithm,
             watch,
@@ -126,7 +126,7 @@ impl Meter {
     }
 
     /// Counts one stream. It ends when the counter is dropped.
-    pub(super) fn stream(&self, id: StreamId) -> Counter {
+    pub fn stream(&self, id: StreamId) -> Counter {
         self.streams_begun.fetch_add(1, Ordering::Relaxed);
         let bytes = Arc::new(AtomicU64::new(0));
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,22 +137,22 @@ impl Meter {
     }
 
     /// Streams counted so far.
-    pub(super) fn streams_begun(&self) -> u32 {
+    pub fn streams_begun(&self) -> u32 {
         self.streams_begun.load(Ordering::Relaxed)
     }
 
     /// Ends when a stream wants to move more than is allowed.
-    pub(super) async fn exhausted(&self) {
+    pub async fn exhausted(&self) {
         self.total.exhausted.notified().await;
     }
 
     /// Bytes of stream data received so far.
-    pub(super) fn received(&self) -> u64 {
+    pub fn received(&self) -> u64 {
         self.total.received.load(Ordering::Acquire)
     }
 
     /// What is known now.
-    pub(super) fn read(&self, connection: &Connection) -> Side {
+    pub fn read(&self, connection: &Connection) -> Side {
         let stats = connection.stats();
         let path = connection.path_stats(PathId::ZERO).unwrap_or_default();
         // First of all counts: once all streams have ended, the other counts are final.
@@ -185,14 +185,14 @@ impl Meter {
 
 /// Counts one stream, and with it the connection.
 #[derive(Debug)]
-pub(super) struct Counter {
+pub struct Counter {
     total: Arc<Total>,
     bytes: Arc<AtomicU64>,
 }
 
 impl Counter {
     /// Of `wanted` bytes that are to be moved, how many may be: none once all that is allowed was, or is about to be.
-    pub(super) fn claim(&self, wanted: u64) -> u64 {
+    pub fn claim(&self, wanted: u64) -> u64 {
         let take = |left: u64| Some(left.saturating_sub(wanted));
         // There is always a number less.
         let left = self.total.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or(0);
@@ -203,12 +203,12 @@ impl Counter {
     }
 
     /// So many of those bytes were not moved after all.
-    pub(super) fn give_back(&self, bytes: u64) {
+    pub fn give_back(&self, bytes: u64) {
         self.total.left.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// That many bytes of data arrived.
-    pub(super) fn received(&self, bytes: u64) {
+    pub fn received(&self, bytes: u64) {
         let now = self.total.age_us();
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.total.first_us.fetch_min(now, Ordering::Relaxed);
@@ -218,7 +218,7 @@ impl Counter {
     }
 
     /// The transport took that many bytes for sending.
-    pub(super) fn sent(&self, bytes: u64) {
+    pub fn sent(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.total.sent.fetch_add(bytes, Ordering::Relaxed);
     }

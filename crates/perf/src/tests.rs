@@ -8,7 +8,6 @@ use super::protocol::{self, Dialect};
 use super::server::{Limits, Served, Server};
 use super::side::Meter;
 use super::windows::Windows;
-use crate::interrupt::Interrupt;
 use noq::{ClientConfig, Connecting, Connection, Endpoint, PathId, ServerConfig};
 use pcc_net::tls::{self, Identity, Trust};
 use pcc_quic::{Algorithm, socket};
@@ -91,8 +90,8 @@ impl Pair {
             at_once: false,
         };
         let dialect = protocol::spoken(&connection);
-        let interrupt = Interrupt::never();
-        let outcome = client::run(&connection, &meter, dialect, &plan, &interrupt, &mut |_| {}).await.unwrap();
+        let outcome =
+            client::run(&connection, &meter, dialect, &plan, std::future::pending(), &mut |_| {}).await.unwrap();
         (dialect, outcome)
     }
 }

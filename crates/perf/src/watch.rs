@@ -1,6 +1,6 @@
 //! Follows a PCC sender: where it stands after its latest interval and decision.
 
-use super::intervals::{Log, MonitorInterval};
+use crate::intervals::{Log, MonitorInterval};
 use pcc::interval::LimitedBy;
 use pcc::observe::{Event, Observer};
 use pcc::units::Rate;
@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, PoisonError};
 
 /// The version of the `pcc` object in JSON output.
-pub(super) const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 1;
 
 /// Where a PCC sender stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct PccState {
+pub struct PccState {
     /// Serial number of the latest resolved monitor interval.
-    pub(crate) mi_id: u64,
+    pub mi_id: u64,
     /// The control law's state, in the paper's words.
-    pub(crate) state: String,
+    pub state: String,
     /// The base rate in bits per second.
-    pub(crate) rate_bps: f64,
+    pub rate_bps: f64,
     /// The utility function's verdict on that interval; none if it was not judged.
-    pub(crate) utility_value: Option<f64>,
+    pub utility_value: Option<f64>,
     /// Mean RTT of that interval in milliseconds.
-    pub(crate) rtt_ms: Option<f64>,
+    pub rtt_ms: Option<f64>,
     /// Loss rate of that interval.
-    pub(crate) loss: f64,
+    pub loss: f64,
     /// What kept that interval from achieving more.
-    pub(crate) limited_by: String,
+    pub limited_by: String,
 }
 
 impl PccState {
@@ -47,7 +47,7 @@ impl PccState {
 
 /// The observer to put into a sender's configuration.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub struct Watch {
     now: Mutex<PccState>,
     /// Intervals, if they are wanted one by one.
     log: Option<Mutex<Log>>,
@@ -62,17 +62,17 @@ const AT_LIMIT: f64 = 0.99;
 
 impl Watch {
     /// One that also keeps the intervals.
-    pub(crate) fn recording() -> Self {
+    pub fn recording() -> Self {
         Self { log: Some(Mutex::default()), ..Self::default() }
     }
 
     /// One that knows of a limit by the user: the law takes it for what the path carries.
-    pub(crate) fn within(self, limit: Option<Rate>) -> Self {
+    pub fn within(self, limit: Option<Rate>) -> Self {
         Self { limit, ..self }
     }
 
     /// Where the sender stands now.
-    pub(crate) fn read(&self) -> PccState {
+    pub fn read(&self) -> PccState {
         let mut now = lock(&self.now).clone();
         let at_limit = self.limit.is_some_and(|limit| now.rate_bps >= AT_LIMIT * limit.bits_per_sec());
         if at_limit && now.limited_by == LimitedBy::Network.as_str() {
@@ -82,7 +82,7 @@ impl Watch {
     }
 
     /// The intervals since the last call; `None` if none are kept.
-    pub(crate) fn take_intervals(&self) -> Option<Vec<MonitorInterval>> {
+    pub fn take_intervals(&self) -> Option<Vec<MonitorInterval>> {
         self.log.as_ref().map(|log| lock(log).take())
     }
 }
@@ -145,7 +145,7 @@ mod tests {
         ] {
             let watch = Watch::default().within(Some(Rate::from_mbit(10.0)));
             let at = Timestamp::ZERO;
-            let report = Report { limited_by: report, ..crate::utility::objective::tests::pcc_report() };
+            let report = Report { limited_by: report, ..crate::example::report() };
             watch.on_event(&Event::Interval { at, report: &report, utility: None });
             watch.on_event(&Event::Decision { at, state: "Probing", rate: Rate::from_mbit(mbit), reason: "test" });
             assert_eq!(watch.read().limited_by, limited_by, "at {mbit} Mbit/s");

@@ -7,16 +7,19 @@ use std::time::Duration;
 
 /// How much may be under way.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Windows(pub(super) Option<Bytes>);
+pub struct Windows(
+    /// What was asked for.
+    pub Option<Bytes>,
+);
 
 impl Windows {
     /// The window in bytes: what was asked for, or enough for a path of 1 Gbit/s and 200 ms.
-    pub(super) fn bytes(self) -> u64 {
+    pub fn bytes(self) -> u64 {
         self.0.unwrap_or_else(|| transport::Windows::default().bytes()).get()
     }
 
     /// A transport with these windows that sends with `algorithm`.
-    pub(super) fn transport(self, algorithm: &Algorithm) -> TransportConfig {
+    pub fn transport(self, algorithm: &Algorithm) -> TransportConfig {
         let mut config = transport::config(algorithm, &transport::Windows::default());
         let window = VarInt::from_u64(self.bytes()).unwrap_or(VarInt::MAX);
         config.stream_receive_window(window).receive_window(window).send_window(self.bytes());
@@ -29,15 +32,15 @@ const SEND_FLOOR: u64 = 1 << 20;
 
 /// Fits the send buffer to the congestion window, up to `largest` bytes. As kernels do: two windows are enough to keep
 /// sending, and more would only have to be drained at the end.
-pub(super) fn fit_send_window(connection: &Connection, cwnd: u64, largest: u64) {
+pub fn fit_send_window(connection: &Connection, cwnd: u64, largest: u64) {
     connection.set_send_window(cwnd.saturating_mul(2).clamp(SEND_FLOOR, largest.max(SEND_FLOOR)));
 }
 
 /// How often that is done.
-pub(super) const FITTING_INTERVAL: Duration = Duration::from_millis(20);
+pub const FITTING_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Keeps fitting it, for a server; never ends.
-pub(super) async fn keep_fitting<T>(connection: Connection, largest: u64) -> T {
+pub async fn keep_fitting<T>(connection: Connection, largest: u64) -> T {
     loop {
         let cwnd = connection.path_stats(PathId::ZERO).map_or(0, |path| path.cwnd);
         fit_send_window(&connection, cwnd, largest);

@@ -1,6 +1,5 @@
 //! What can be asked of `pcc perf`. The letters are iperf3's.
 
-use super::datagram::LargestDatagram;
 use super::habits::Habits;
 use crate::utility::Objective;
 use clap::ArgGroup;
@@ -8,6 +7,7 @@ use pcc::units::{Bytes, Rate};
 use pcc_net::dial::Family;
 use pcc_net::scope;
 use pcc_net::tls::Fingerprint;
+use pcc_perf::datagram::LargestDatagram;
 use pcc_quic::Algorithm;
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,10 +1,11 @@
 //! Where results go: the terminal or a log file, as text, one JSON document, or lines of JSON.
 
 use super::args::Args;
-use super::client::Interval;
-use super::runner::{Run, Test, Turn};
-use super::{json, text};
+use super::text;
 use anyhow::Context;
+use pcc_perf::client::Interval;
+use pcc_perf::json;
+use pcc_perf::run::{Run, Test, Turn};
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -1,218 +1,89 @@
 //! Runs what was asked for: a server, one test, or several algorithms in turn.
 
 use super::args::Args;
-use super::client::{self, Outcome, Plan};
-use super::datagram::{self, LargestDatagram};
-use super::flow::{Flow, Way};
-use super::load::{Load, Until};
 use super::output::Output;
-use super::protocol::{self, OverLimit};
-use super::server::{Limits, Served, Server, watched};
-use super::side::Meter;
 use super::text;
-use super::windows::Windows;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::utility::Aim;
 use anyhow::{Context, anyhow};
-use noq::{Connection, Endpoint, PathId, ServerConfig};
-use pcc::units::Rate;
-use pcc_net::dial::{self, DialError, Dialed, Dialer};
+use noq::{Endpoint, ServerConfig};
+use pcc_net::dial::DialError;
 use pcc_net::scope;
 use pcc_net::tls::{self, Identity, Trust};
 use pcc_net::url::Peer;
+use pcc_perf::client::Plan;
+use pcc_perf::flow::Way;
+use pcc_perf::load::{Load, Until};
+use pcc_perf::protocol::OverLimit;
+use pcc_perf::run::{Event, GOODBYE, Objective, Run, Test, Turn};
+use pcc_perf::server::{Limits, Served, Server};
+use pcc_perf::windows::Windows;
+use pcc_perf::{datagram, protocol};
 use pcc_quic::{Algorithm, PacedRuntime, PccConfig, socket};
 use serde_json::json;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A test as it was asked for.
-#[derive(Debug)]
-pub(super) struct Test {
-    /// Whom with.
-    pub(super) peer: Peer,
-    /// What each run does.
-    pub(super) plan: Plan,
-    /// The algorithms, which take turns.
-    pub(super) algorithms: Vec<Algorithm>,
-    /// Turns of each.
-    pub(super) rounds: u32,
-    /// What PCC strives for.
-    pub(super) aim: Aim,
-    /// `-b`.
-    pub(super) max_rate: Option<Rate>,
-    /// `-M`.
-    pub(super) largest_datagram: Option<LargestDatagram>,
-    windows: Windows,
-    trust: Trust,
-    family: dial::Family,
-    /// Whether the algorithm was named, so that a server may be asked for it.
-    named: bool,
-    /// Whether PCC's monitor intervals are told one by one.
-    recording: bool,
-}
-
-/// Whose turn it is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
-    pub(super) algorithm: &'static str,
-    /// From 1.
-    pub(super) round: u32,
-}
-
-/// A run that was made.
-#[derive(Debug)]
-pub(super) struct Run {
-    pub(super) turn: Turn,
-    pub(super) outcome: Outcome,
-}
-
-impl Run {
-    /// The direction that counts: the only one, or up.
-    pub(super) fn flow(&self) -> Option<&Flow> {
-        self.outcome.flows.first().map(|(_, flow)| flow)
-    }
-
-    /// Useful bits per second, all directions together.
-    pub(super) fn bits_per_second(&self) -> f64 {
-        self.outcome.flows.iter().map(|(_, flow)| flow.bits_per_second()).sum()
-    }
-}
-
 /// Without `-t` and `-n`.
 const TIME: Duration = Duration::from_secs(10);
 
-impl Test {
-    fn from_args(args: &Args) -> anyhow::Result<Self> {
-        let host = args.host().unwrap_or_default();
-        let peer = Peer::parse(host, args.port).context(Failure::Usage)?;
-        if peer.port == 0 {
-            let problem =
-                anyhow!("`-p 0` is no valid port (1 to 65535) of a server; one that is started with it takes any");
-            return Err(problem.context(Failure::Usage));
-        }
-        if args.max_rate().is_some() && (args.reverse || args.bidir) {
-            let option = if args.reverse { "-R" } else { "--bidir" };
-            let problem = anyhow!(
-                "-b limits what this end sends, and with {option} the server sends: limit that where it runs, with \
-                 `pcc perf -s -b RATE`, and leave out one of the two here"
-            );
-            return Err(problem.context(Failure::Usage));
-        }
-        let ways = match (args.reverse, args.bidir) {
-            (true, _) => vec![Way::Down],
-            (_, true) => vec![Way::Up, Way::Down],
-            _ => vec![Way::Up],
-        };
-        let until = match args.bytes {
-            Some(bytes) => Until::Volume(bytes.get()),
-            None => Until::Time(args.time.unwrap_or(TIME)),
-        };
-        let aim = args.objective.aim()?;
-        let algorithms = algorithms(args, &aim)?;
-        let windows = Windows(args.window);
-        Ok(Self {
-            peer,
-            plan: Plan {
-                load: Load { ways, streams: args.parallel, until },
-                interval: args.interval,
-                omit: args.omit,
-                throttle: args.source,
-                send_window: windows.bytes(),
-                at_once: args.at_once,
-            },
-            rounds: if algorithms.len() > 1 { args.rounds } else { 1 },
-            algorithms,
-            aim,
-            max_rate: args.max_rate(),
-            largest_datagram: args.set_mss,
-            windows,
-            trust: match (&args.fingerprint, &args.ca) {
-                (Some(fingerprint), _) => Trust::Pinned(*fingerprint),
-                (_, Some(file)) => Trust::Authorities(file.clone()),
-                _ if args.insecure => Trust::Anyone,
-                _ => Trust::System,
-            },
-            family: args.family(),
-            named: !args.congestion.is_empty(),
-            recording: args.verbose && args.json_stream,
-        })
+fn test_of(args: &Args) -> anyhow::Result<Test> {
+    let host = args.host().unwrap_or_default();
+    let peer = Peer::parse(host, args.port).context(Failure::Usage)?;
+    if peer.port == 0 {
+        let problem =
+            anyhow!("`-p 0` is no valid port (1 to 65535) of a server; one that is started with it takes any");
+        return Err(problem.context(Failure::Usage));
     }
-
-    /// The algorithms' names.
-    pub(super) fn names(&self) -> Vec<&'static str> {
-        self.algorithms.iter().map(Algorithm::name).collect()
+    if args.max_rate().is_some() && (args.reverse || args.bidir) {
+        let option = if args.reverse { "-R" } else { "--bidir" };
+        let problem = anyhow!(
+            "-b limits what this end sends, and with {option} the server sends: limit that where it runs, with \
+             `pcc perf -s -b RATE`, and leave out one of the two here"
+        );
+        return Err(problem.context(Failure::Usage));
     }
-
-    /// Connects and runs once.
-    async fn run(
-        &self,
-        algorithm: &Algorithm,
-        turn: Turn,
-        output: &mut Output,
-        interrupt: &Interrupt,
-    ) -> anyhow::Result<Run> {
-        let (algorithm, watch) = watched(algorithm.clone(), self.recording, self.max_rate);
-        let wish = self.named && self.plan.load.ways.contains(&Way::Down);
-        let mut transport = self.windows.transport(&algorithm);
-        if let Some(largest) = self.largest_datagram {
-            largest.limit(&mut transport);
-        }
-        if let Some(limit) = self.max_rate {
-            algorithm.cap(&mut transport, limit);
-        }
-        let dialer = Dialer {
-            alpn: protocol::client_alpn(wish.then_some(&algorithm)),
-            trust: self.trust.clone(),
-            transport: Arc::new(transport).into(),
-            endpoint: datagram::endpoint(self.largest_datagram)?,
-            timeout: dial::TIMEOUT,
-            family: self.family,
-        };
-        let meter = Arc::new(Meter::new(algorithm.name(), watch));
-        let dialed = tokio::select! {
-            dialed = dialer.dial(&self.peer) => dialed.map_err(explain)?,
-            how = interrupt.heard() => return Err(anyhow!(how)),
-        };
-        let Dialed { endpoint, connection, warning, .. } = dialed;
-        if let (Some(warning), 1) = (warning, turn.round) {
-            tracing::warn!("{warning}");
-        }
-        output.run(self, turn, ends(&endpoint, &connection)?)?;
-        let dialect = protocol::spoken(&connection);
-        let mut failed = Ok(());
-        let mut tell = |interval: &client::Interval| {
-            if failed.is_ok() {
-                failed = output.interval(self, turn, interval);
-            }
-        };
-        let outcome = client::run(&connection, &meter, dialect, &self.plan, interrupt, &mut tell).await;
-        let over_limit = protocol::over_limit(&connection);
-        connection.close(protocol::NO_ERROR, b"");
-        // The goodbye is sent at once; waiting for its answer would only delay the next turn on a long path.
-        let _ = tokio::time::timeout(GOODBYE, endpoint.wait_idle()).await;
-        failed?;
-        // Whatever failed then, failed of that.
-        let outcome = match (outcome, over_limit) {
-            (Ok(outcome), Some(over)) => Outcome { cut_short: Some(over.into()), ..outcome },
-            (Err(_), Some(over)) => return Err(over.into()),
-            (outcome, None) => outcome?,
-        };
-        Ok(Run { turn, outcome })
-    }
+    let ways = match (args.reverse, args.bidir) {
+        (true, _) => vec![Way::Down],
+        (_, true) => vec![Way::Up, Way::Down],
+        _ => vec![Way::Up],
+    };
+    let until = match args.bytes {
+        Some(bytes) => Until::Volume(bytes.get()),
+        None => Until::Time(args.time.unwrap_or(TIME)),
+    };
+    let aim = args.objective.aim()?;
+    let algorithms = algorithms(args, &aim)?;
+    let windows = Windows(args.window);
+    Ok(Test {
+        peer,
+        plan: Plan {
+            load: Load { ways, streams: args.parallel, until },
+            interval: args.interval,
+            omit: args.omit,
+            throttle: args.source,
+            send_window: windows.bytes(),
+            at_once: args.at_once,
+        },
+        rounds: if algorithms.len() > 1 { args.rounds } else { 1 },
+        algorithms,
+        objective: Objective { utility: aim.written, law: aim.law_written, set: aim.set },
+        max_rate: args.max_rate(),
+        largest_datagram: args.set_mss,
+        windows,
+        trust: match (&args.fingerprint, &args.ca) {
+            (Some(fingerprint), _) => Trust::Pinned(*fingerprint),
+            (_, Some(file)) => Trust::Authorities(file.clone()),
+            _ if args.insecure => Trust::Anyone,
+            _ => Trust::System,
+        },
+        family: args.family(),
+        named: !args.congestion.is_empty(),
+        recording: args.verbose && args.json_stream,
+    })
 }
-
-/// The addresses of both ends.
-fn ends(endpoint: &Endpoint, connection: &Connection) -> anyhow::Result<(SocketAddr, SocketAddr)> {
-    let path = connection.path(PathId::ZERO).context("the connection ended at once")?;
-    let bound = endpoint.local_addr()?;
-    let local = path.local_ip()?.unwrap_or(bound.ip());
-    Ok((SocketAddr::new(local, bound.port()), path.remote_address()?))
-}
-
-/// Enough for a close to leave this host.
-const GOODBYE: Duration = Duration::from_millis(200);
 
 /// The algorithms to use, with what was asked of PCC.
 fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
@@ -239,6 +110,10 @@ fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
         other => other,
     });
     Ok(configured.collect())
+}
+
+fn explained(error: anyhow::Error) -> anyhow::Error {
+    error.downcast::<DialError>().map_or_else(|other| other, explain)
 }
 
 /// What `pcc serve`'s URL does for a file, `--fingerprint` does here.
@@ -271,7 +146,7 @@ fn explain(error: DialError) -> anyhow::Error {
 /// `pcc perf -c`.
 pub(super) async fn measure(args: Args) -> anyhow::Result<()> {
     let mut output = Output::open(&args)?;
-    let test = Test::from_args(&args)?;
+    let test = test_of(&args)?;
     let interrupt = Interrupt::listen(1)?;
     output.start(&test)?;
     let mut runs: Vec<Run> = Vec::new();
@@ -290,7 +165,13 @@ async fn turns(test: &Test, output: &mut Output, interrupt: &Interrupt, runs: &m
             // Every other round backwards: hosts warm up and paths drift, and that must not favour whoever comes later.
             let algorithm = &test.algorithms[if round % 2 == 1 { place } else { count - 1 - place }];
             let turn = Turn { algorithm: algorithm.name(), round };
-            let run = test.run(algorithm, turn, output, interrupt).await?;
+            let stop = async { anyhow!(interrupt.heard().await) };
+            let mut tell = |event: Event<'_>| match event {
+                Event::Connected(local, remote) => output.run(test, turn, (local, remote)),
+                Event::Interval(interval) => output.interval(test, turn, interval),
+                _ => Ok(()),
+            };
+            let run = test.run(algorithm, turn, stop, &mut tell).await.map_err(explained)?;
             output.ran(&run)?;
             let stopped =
                 run.outcome.cut_short.as_ref().map(|reason| (format!("{reason:#}"), reason.is::<OverLimit>()));
@@ -399,17 +280,18 @@ pub(super) mod tests {
     use super::*;
     use crate::exit::failure_of;
     use crate::perf::args::tests::asked;
-    use crate::perf::cpu::Cpu;
-    use crate::perf::flow::Counted;
+    use pcc_perf::client::Outcome;
+    use pcc_perf::cpu::Cpu;
+    use pcc_perf::flow::{Counted, Flow};
 
     /// The test that these words ask for.
     pub(in crate::perf) fn test(words: &str) -> Test {
-        Test::from_args(&asked(words).unwrap()).unwrap()
+        test_of(&asked(words).unwrap()).unwrap()
     }
 
     #[test]
     fn no_server_has_port_zero() {
-        let error = Test::from_args(&asked("-c ::1 -p 0").unwrap()).unwrap_err();
+        let error = test_of(&asked("-c ::1 -p 0").unwrap()).unwrap_err();
         assert_eq!(failure_of(&error), Failure::Usage);
         assert!(format!("{error:#}").contains("no valid port (1 to 65535)"), "{error:#}");
         assert_eq!(test("-c [::1]:5 -p 0").peer.port, 5, "it has one");
@@ -418,7 +300,7 @@ pub(super) mod tests {
     #[test]
     fn what_the_server_sends_is_limited_where_it_runs() {
         for option in ["-R", "--bidir"] {
-            let error = Test::from_args(&asked(&format!("-c host -b 5M {option}")).unwrap()).unwrap_err();
+            let error = test_of(&asked(&format!("-c host -b 5M {option}")).unwrap()).unwrap_err();
             assert_eq!(failure_of(&error), Failure::Usage);
             let told = format!("{error:#}");
             assert!(told.contains(option) && told.contains("pcc perf -s -b"), "{told}");

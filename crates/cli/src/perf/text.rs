@@ -1,14 +1,14 @@
 //! Results for people.
 
-use super::client::{Interval, Outcome};
-use super::compare::Comparison;
-use super::cpu::Cpu;
-use super::flow::{Counted, Flow, Way};
-use super::load::Until;
-use super::runner::{Run, Test, Turn};
-use super::side::Side;
 use pcc::units::{Bytes, Rate};
 use pcc_net::shown;
+use pcc_perf::client::{Interval, Outcome};
+use pcc_perf::compare::Comparison;
+use pcc_perf::cpu::Cpu;
+use pcc_perf::flow::{Counted, Flow, Way};
+use pcc_perf::load::Until;
+use pcc_perf::run::{Run, Test, Turn};
+use pcc_perf::side::Side;
 use std::fmt::Write;
 use std::time::Duration;
 

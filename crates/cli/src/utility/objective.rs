@@ -164,7 +164,7 @@ impl Aim {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use clap::Parser;
 
@@ -246,7 +246,7 @@ pub(crate) mod tests {
     }
 
     /// Of 100 packets, of which ten were lost.
-    pub(crate) fn pcc_report() -> pcc::interval::Report {
+    fn pcc_report() -> pcc::interval::Report {
         use pcc::units::{Bytes, Rate, Timestamp};
         let ms = std::time::Duration::from_millis;
         let rate = Rate::from_mbit(50.0);

@@ -1,9 +1,9 @@
 //! Rows fit the terminals that people have.
 
-use super::super::load::Stream;
 use super::super::runner::tests::{run, test};
-use super::super::watch::PccState;
 use super::*;
+use pcc_perf::load::Stream;
+use pcc_perf::watch::PccState;
 
 /// The longest words and numbers that a row has to take.
 fn widest(state: &str, limited_by: &str) -> Flow {

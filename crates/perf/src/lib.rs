@@ -1,0 +1,27 @@
+//! Measures a path over QUIC, one congestion control algorithm after another, and says what each achieved.
+//!
+//! A [`Test`](run::Test) is what was asked for; [`Test::run`](run::Test::run) connects and makes one [`Run`](run::Run) of it. A
+//! [`Server`](server::Server) answers any number of clients within limits. Both ends speak [`protocol`], and a client also speaks
+//! it with servers that count nothing. [`json`] has iperf3's document of a test, and [`compare`] what the runs of
+//! several algorithms say of each other.
+
+pub mod client;
+pub mod compare;
+pub mod cpu;
+pub mod datagram;
+#[cfg(test)]
+mod example;
+pub mod flow;
+pub mod intervals;
+pub mod json;
+pub mod load;
+pub mod protocol;
+mod reports;
+pub mod run;
+pub mod server;
+pub mod side;
+pub mod watch;
+pub mod windows;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! A test as it was asked for, and the runs that are made of it.
+
+use crate::client::{self, Interval, Outcome, Plan};
+use crate::datagram::{self, LargestDatagram};
+use crate::flow::{Flow, Way};
+use crate::protocol;
+use crate::server::watched;
+use crate::side::Meter;
+use crate::windows::Windows;
+use anyhow::Context;
+use noq::{Connection, Endpoint, PathId};
+use pcc::units::Rate;
+use pcc_net::dial::{self, Dialed, Dialer};
+use pcc_net::tls::Trust;
+use pcc_net::url::Peer;
+use pcc_quic::Algorithm;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A test as it was asked for.
+#[derive(Debug)]
+pub struct Test {
+    /// Whom with.
+    pub peer: Peer,
+    /// What each run does.
+    pub plan: Plan,
+    /// The algorithms, which take turns.
+    pub algorithms: Vec<Algorithm>,
+    /// Turns of each.
+    pub rounds: u32,
+    /// What PCC strives for, for the results.
+    pub objective: Objective,
+    /// Most that this end sends.
+    pub max_rate: Option<Rate>,
+    /// The largest UDP datagram.
+    pub largest_datagram: Option<LargestDatagram>,
+    /// Flow-control windows.
+    pub windows: Windows,
+    /// Which certificates are good.
+    pub trust: Trust,
+    /// Which version of IP.
+    pub family: dial::Family,
+    /// Whether the algorithm was named, so that a server may be asked for it.
+    pub named: bool,
+    /// Whether PCC's monitor intervals are told one by one.
+    pub recording: bool,
+}
+
+/// What PCC strives for, as it was written.
+#[derive(Clone, Debug, Default)]
+pub struct Objective {
+    /// The utility.
+    pub utility: String,
+    /// The law, if it was named.
+    pub law: Option<String>,
+    /// What else was set, `KEY=VALUE`.
+    pub set: Vec<String>,
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// The algorithm's name.
+    pub algorithm: &'static str,
+    /// From 1.
+    pub round: u32,
+}
+
+/// A run that was made.
+#[derive(Debug)]
+pub struct Run {
+    /// Whose turn it was.
+    pub turn: Turn,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What is told while a run is made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// It begins, on a connection between these addresses: this end's, and the other's.
+    Connected(SocketAddr, SocketAddr),
+    /// An interval of it has passed.
+    Interval(&'a Interval),
+}
+
+impl Run {
+    /// The direction that counts: the only one, or up.
+    pub fn flow(&self) -> Option<&Flow> {
+        self.outcome.flows.first().map(|(_, flow)| flow)
+    }
+
+    /// Useful bits per second, all directions together.
+    pub fn bits_per_second(&self) -> f64 {
+        self.outcome.flows.iter().map(|(_, flow)| flow.bits_per_second()).sum()
+    }
+}
+
+impl Test {
+    /// The algorithms' names.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.algorithms.iter().map(Algorithm::name).collect()
+    }
+
+    /// Connects and runs once. `stop` ends the run before its time when it resolves, with the reason.
+    ///
+    /// Errors: a `DialError` if there is no connection; what `tell` said; or nothing was measured.
+    pub async fn run(
+        &self,
+        algorithm: &Algorithm,
+        turn: Turn,
+        stop: impl Future<Output = anyhow::Error>,
+        tell: &mut (dyn FnMut(Event<'_>) -> anyhow::Result<()> + Send),
+    ) -> anyhow::Result<Run> {
+        let mut stop = pin!(stop);
+        let (algorithm, watch) = watched(algorithm.clone(), self.recording, self.max_rate);
+        let meter = Arc::new(Meter::new(algorithm.name(), watch));
+        let dialer = self.dialer(&algorithm)?;
+        let dialed = tokio::select! {
+            dialed = dialer.dial(&self.peer) => dialed?,
+            reason = &mut stop => return Err(reason),
+        };
+        let Dialed { endpoint, connection, warning, .. } = dialed;
+        if let (Some(warning), 1) = (warning, turn.round) {
+            tracing::warn!("{warning}");
+        }
+        let (local, remote) = ends(&endpoint, &connection)?;
+        tell(Event::Connected(local, remote))?;
+        let dialect = protocol::spoken(&connection);
+        let mut failed = Ok(());
+        let mut tell_interval = |interval: &Interval| {
+            if failed.is_ok() {
+                failed = tell(Event::Interval(interval));
+            }
+        };
+        let outcome = client::run(&connection, &meter, dialect, &self.plan, stop, &mut tell_interval).await;
+        let over_limit = protocol::over_limit(&connection);
+        connection.close(protocol::NO_ERROR, b"");
+        // The goodbye is sent at once; waiting for its answer would only delay the next turn on a long path.
+        let _ = tokio::time::timeout(GOODBYE, endpoint.wait_idle()).await;
+        failed?;
+        // Whatever failed then, failed of that.
+        let outcome = match (outcome, over_limit) {
+            (Ok(outcome), Some(over)) => Outcome { cut_short: Some(over.into()), ..outcome },
+            (Err(_), Some(over)) => return Err(over.into()),
+            (outcome, None) => outcome?,
+        };
+        Ok(Run { turn, outcome })
+    }
+
+    fn dialer(&self, algorithm: &Algorithm) -> anyhow::Result<Dialer> {
+        let wish = self.named && self.plan.load.ways.contains(&Way::Down);
+        let mut transport = self.windows.transport(algorithm);
+        if let Some(largest) = self.largest_datagram {
+            largest.limit(&mut transport);
+        }
+        if let Some(limit) = self.max_rate {
+            algorithm.cap(&mut transport, limit);
+        }
+        Ok(Dialer {
+            alpn: protocol::client_alpn(wish.then_some(algorithm)),
+            trust: self.trust.clone(),
+            transport: Arc::new(transport).into(),
+            endpoint: datagram::endpoint(self.largest_datagram)?,
+            timeout: dial::TIMEOUT,
+            family: self.family,
+        })
+    }
+}
+
+/// The addresses of both ends.
+fn ends(endpoint: &Endpoint, connection: &Connection) -> anyhow::Result<(SocketAddr, SocketAddr)> {
+    let path = connection.path(PathId::ZERO).context("the connection ended at once")?;
+    let bound = endpoint.local_addr()?;
+    let local = path.local_ip()?.unwrap_or(bound.ip());
+    Ok((SocketAddr::new(local, bound.port()), path.remote_address()?))
+}
+
+/// Enough for a close to leave this host.
+pub const GOODBYE: Duration = Duration::from_millis(200);
