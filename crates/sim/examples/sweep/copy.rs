@@ -1,5 +1,5 @@
 //! A copy of the workspace in which the law is changed, built once, and asked for figures.
-#![expect(clippy::disallowed_types, reason = "it builds a program and asks it")]
+#![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "it builds a program and asks it")]
 
 use crate::measure::{Case, Figure, names};
 use crate::switches::{SWITCHES, switched};
