@@ -13,10 +13,7 @@
 #define FAIR_LOSS_PRICE 33
 #define FAIR_SURENESS_LEVELS 41
 
-/* Newton's steps at the most: each squares the error, and three or four are enough but for a
- * root far below the lowest rate. A step of less than this share of the root is the last.
- */
-#define FAIR_STEPS 8
+/* Newton's step of less than this share of the root is the last. */
 #define FAIR_LAST n_ratio(1, 1000000)
 
 /* The path's answer to a sender's next rate, as the law foresees it. Times in s, rates in byte/s.
@@ -39,6 +36,22 @@ struct pcc_outlook {
 	pcc_num full;
 };
 
+/* One of Newton's steps down to where H s^3 + linear s = reward. The cubic is convex, and negative
+ * at 0: from where it is positive they come down to its only root. Whether there is more to
+ * go.
+ */
+PCC_PART bool pcc_fair_step(pcc_num horizon, pcc_num linear, pcc_num reward, pcc_num *root)
+{
+	pcc_num square = n_mul(horizon, n_square(*root)), above, step;
+
+	above = n_sub(n_mul(*root, n_add(square, linear)), reward);
+	if (!n_above(above, N_ZERO))
+		return false;
+	step = n_div(above, n_add(n_mul(N_THREE, square), linear));
+	*root = n_sub(*root, step);
+	return !n_less(step, n_mul(FAIR_LAST, *root));
+}
+
 /* The root of the share of the capacity at which a price of the queue and of this takes all of
  * the reward, up to most: s with reward/s = q(s^2) + price. The queue grows in proportion to
  * the rate, H s^3 + (q + price - H) s = reward, between nothing and its longest.
@@ -46,25 +59,24 @@ struct pcc_outlook {
 PCC_PART pcc_num pcc_fair_meets(const struct pcc_outlook *outlook, pcc_num reward, pcc_num price,
 				pcc_num most)
 {
-	pcc_num linear, root = most, square, above, step, queue;
-	int i;
+	pcc_num linear, horizon = outlook->horizon, root = most, queue;
+	bool more;
 
-	linear = n_sub(n_add(outlook->queue, price), outlook->horizon);
-	for (i = 0; i < FAIR_STEPS; i++) {
-		square = n_mul(outlook->horizon, n_square(root));
-		/* The cubic is convex, and negative at 0: from where it is positive Newton's
-		 * steps come down to its only root.
-		 */
-		above = n_sub(n_mul(root, n_add(square, linear)), reward);
-		if (!n_above(above, N_ZERO))
-			break;
-		step = n_div(above, n_add(n_mul(N_THREE, square), linear));
-		root = n_sub(root, step);
-		if (n_less(step, n_mul(FAIR_LAST, root)))
-			break;
-	}
+	linear = n_sub(n_add(outlook->queue, price), horizon);
+	/* Each step squares the error; three or four are enough but for a root far below the
+	 * lowest rate. No loop, since Linux 6.1 refuses those that end in no jump, as compilers
+	 * like them.
+	 */
+	more = pcc_fair_step(horizon, linear, reward, &root) &&
+	       pcc_fair_step(horizon, linear, reward, &root) &&
+	       pcc_fair_step(horizon, linear, reward, &root) &&
+	       pcc_fair_step(horizon, linear, reward, &root);
+	if (more && pcc_fair_step(horizon, linear, reward, &root) &&
+	    pcc_fair_step(horizon, linear, reward, &root) &&
+	    pcc_fair_step(horizon, linear, reward, &root))
+		pcc_fair_step(horizon, linear, reward, &root);
 	queue = n_sub(n_square(root), N_ONE);
-	queue = n_add(outlook->queue, n_mul(queue, outlook->horizon));
+	queue = n_add(outlook->queue, n_mul(queue, horizon));
 	if (n_less(queue, N_ZERO))
 		return n_div(reward, price);
 	if (n_above(queue, outlook->longest))

@@ -177,7 +177,7 @@ impl Monitor {
     /// Closes the open interval if it has lasted long enough; true if it did. `limited` is what the transport says
     /// keeps it from sending.
     pub(crate) fn close_if_due(&mut self, now: Timestamp, rtt: &RttEstimator, limited: Option<LimitedBy>) -> bool {
-        self.forget_overtaken(now, stall_period(rtt));
+        self.forget_overtaken(now, rtt.stall_period());
         if self.is_full() {
             return false;
         }
@@ -185,7 +185,7 @@ impl Monitor {
         let Some(open) = self.open_interval() else { return false };
         let due = now.since(open.started) >= open.length.min(longest);
         if due {
-            open.close(now, now + stall_period(rtt), limited);
+            open.close(now, now + rtt.stall_period(), limited);
         }
         due
     }
@@ -430,12 +430,6 @@ impl Monitor {
             self.first += 1;
         }
     }
-}
-
-/// How long to wait for an acknowledgement before the path counts as stalled.
-/// Source: `NSDI 2018` (4 RTT), and at least two probe time-outs, so that the transport has asked.
-pub(crate) fn stall_period(rtt: &RttEstimator) -> Duration {
-    (4 * rtt.smoothed_or_assumed()).max(2 * rtt.pto())
 }
 
 /// The rate below which nothing can be learned: a packet an RTT, or each 250 ms where that is longer, so that an interval

@@ -18,93 +18,136 @@ const MOST_SPREAD: Duration = Duration::from_millis(100);
 /// is forgotten.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 
-/// RTT statistics of one path; samples include what the peer's acknowledgement delay adds.
-#[derive(Clone, Debug, Default)]
+/// No sample: above every one.
+const NONE: u64 = u64::MAX;
+/// No sample is taken for longer, so that eight of them are a number still. Unit: ns.
+const LONGEST: u64 = u64::MAX / 16;
+
+/// RTT statistics of one path; samples include what the peer's acknowledgement delay adds. In whole nanoseconds, since all of it
+/// is computed anew for each acknowledgement.
+#[derive(Clone, Debug)]
 pub struct RttEstimator {
-    smoothed: Option<Duration>,
-    variation: Duration,
+    /// 0 before the first sample.
+    smoothed: u64,
+    variation: u64,
     /// Minimum of the running half window and of the one before it.
-    minima: [Option<Duration>; 2],
+    minima: [u64; 2],
     half_started: Timestamp,
     spread: Spread,
 }
 
+impl Default for RttEstimator {
+    fn default() -> Self {
+        let spread = Spread {
+            mean: 0.0,
+            deviation: 0.0,
+            updated: Timestamp::ZERO,
+            least: [NONE; 2],
+            window_began: Timestamp::ZERO,
+        };
+        Self { smoothed: 0, variation: 0, minima: [NONE; 2], half_started: Timestamp::ZERO, spread }
+    }
+}
+
 /// How far RTTs lie above the least of late: mean, and mean deviation from it. Unit: s.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Spread {
     mean: f64,
     deviation: f64,
     updated: Timestamp,
-    /// The least of the running window, and of the one before it.
-    least: [Option<Duration>; 2],
+    /// The least of the running window, and of the one before it. Unit: ns.
+    least: [u64; 2],
     window_began: Timestamp,
 }
 
 impl Spread {
-    fn update(&mut self, now: Timestamp, sample: Duration, window: Duration) {
-        if now.since(self.window_began) > window {
-            (self.least, self.window_began) = ([None, self.least[0]], now);
+    fn update(&mut self, now: Timestamp, sample: u64, window: u64) {
+        if nanos(now.since(self.window_began)) > window {
+            (self.least, self.window_began) = ([NONE, self.least[0]], now);
         }
-        self.least[0] = Some(self.least[0].map_or(sample, |least| least.min(sample)));
-        let least = self.least.into_iter().flatten().min().unwrap_or(sample);
-        let above = (sample - least).min(MOST_SPREAD).as_secs_f64();
-        let weight = (now.since(self.updated).as_secs_f64() / SPREAD_MEMORY).min(0.5);
+        self.least[0] = self.least[0].min(sample);
+        let least = self.least[0].min(self.least[1]);
+        let above = seconds((sample - least).min(nanos(MOST_SPREAD)));
+        let weight = (seconds(nanos(now.since(self.updated))) / SPREAD_MEMORY).min(0.5);
         self.updated = now;
         self.mean += weight * (above - self.mean);
         self.deviation += weight * ((above - self.mean).abs() - self.deviation);
     }
 }
 
+const fn nanos(time: Duration) -> u64 {
+    let nanos = time.as_nanos();
+    if nanos < LONGEST as u128 { nanos as u64 } else { LONGEST }
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
 impl RttEstimator {
     /// Takes in a sample of RTT made at `now`.
     pub fn update(&mut self, now: Timestamp, sample: Duration) {
-        let sample = sample.max(Duration::from_nanos(1));
-        self.spread.update(now, sample, SPREAD_WINDOW.max(self.smoothed.unwrap_or(sample)));
-        match self.smoothed {
-            None => (self.smoothed, self.variation) = (Some(sample), sample / 2),
-            Some(smoothed) => {
-                self.variation = (3 * self.variation + smoothed.abs_diff(sample)) / 4;
-                self.smoothed = Some((7 * smoothed + sample) / 8);
-            }
+        let sample = nanos(sample).max(1);
+        let usual = if self.smoothed == 0 { sample } else { self.smoothed };
+        self.spread.update(now, sample, nanos(SPREAD_WINDOW).max(usual));
+        if self.smoothed == 0 {
+            (self.smoothed, self.variation) = (sample, sample / 2);
+        } else {
+            self.variation = (3 * self.variation + self.smoothed.abs_diff(sample)) / 4;
+            self.smoothed = (7 * self.smoothed + sample) / 8;
         }
-        if now.since(self.half_started) > MIN_RTT_WINDOW / 2 {
-            let is_of_late = now.since(self.half_started) <= MIN_RTT_WINDOW;
-            self.minima = [None, self.minima[0].filter(|_| is_of_late)];
+        let half = now.since(self.half_started);
+        if half > MIN_RTT_WINDOW / 2 {
+            self.minima = [NONE, if half <= MIN_RTT_WINDOW { self.minima[0] } else { NONE }];
             self.half_started = now;
         }
-        self.minima[0] = Some(self.minima[0].map_or(sample, |min| min.min(sample)));
+        self.minima[0] = self.minima[0].min(sample);
     }
 
     /// Smoothed RTT; `None` before the first sample.
     pub const fn smoothed(&self) -> Option<Duration> {
-        self.smoothed
+        if self.smoothed == 0 { None } else { Some(Duration::from_nanos(self.smoothed)) }
     }
 
     /// Smoothed RTT, or what is assumed before the first sample.
     pub fn smoothed_or_assumed(&self) -> Duration {
-        self.smoothed.unwrap_or(ASSUMED_RTT)
+        self.smoothed().unwrap_or(ASSUMED_RTT)
     }
 
     /// Smallest RTT of the last 5 to 10 seconds; `None` before the first sample.
     pub fn min(&self) -> Option<Duration> {
-        match self.minima {
-            [Some(a), Some(b)] => Some(a.min(b)),
-            [a, b] => a.or(b),
-        }
+        let least = self.minima[0].min(self.minima[1]);
+        (least != NONE).then(|| Duration::from_nanos(least))
     }
 
     /// How long the path holds packets back now and then, as a radio does: the mean of RTTs above the least of a moment, and two
     /// mean deviations; 100 ms at most.
     pub fn spread(&self) -> Duration {
         let spread = self.spread.mean + 2.0 * self.spread.deviation;
-        Duration::try_from_secs_f64(spread).unwrap_or_default().min(MOST_SPREAD)
+        Duration::from_nanos((spread * 1e9 + 0.5) as u64).min(MOST_SPREAD)
     }
 
     /// Probe time-out: how long to wait for an acknowledgement before asking again (RFC 9002 §6.2.1).
     pub fn pto(&self) -> Duration {
-        let smoothed = self.smoothed_or_assumed();
-        let variation = if self.smoothed.is_some() { self.variation } else { smoothed / 2 };
-        smoothed + (4 * variation).max(Duration::from_millis(1)) + MAX_ACK_DELAY
+        Duration::from_nanos(self.pto_nanos())
+    }
+
+    fn pto_nanos(&self) -> u64 {
+        let (smoothed, variation) = self.smoothed_and_variation();
+        smoothed + (4 * variation).max(1_000_000) + nanos(MAX_ACK_DELAY)
+    }
+
+    /// Both in ns.
+    fn smoothed_and_variation(&self) -> (u64, u64) {
+        let assumed = nanos(ASSUMED_RTT);
+        if self.smoothed == 0 { (assumed, assumed / 2) } else { (self.smoothed, self.variation) }
+    }
+
+    /// How long to wait for an acknowledgement before the path counts as stalled.
+    /// Source: `NSDI 2018` (4 RTT), and at least two probe time-outs, so that the transport has asked.
+    pub(crate) fn stall_period(&self) -> Duration {
+        let (smoothed, _) = self.smoothed_and_variation();
+        Duration::from_nanos((4 * smoothed).max(2 * self.pto_nanos()))
     }
 }
 

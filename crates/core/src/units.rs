@@ -48,7 +48,9 @@ impl Rate {
 
     /// The time `volume` takes at this rate; [`Duration::MAX`] if it would never end.
     pub fn time_for(self, volume: Bytes) -> Duration {
-        Duration::try_from_secs_f64(volume.0 as f64 / self.0).unwrap_or(Duration::MAX)
+        let nanos = volume.0 as f64 * 1e9 / self.0;
+        // Of none at no rate it is NaN.
+        if nanos < u64::MAX as f64 { Duration::from_nanos((nanos + 0.5) as u64) } else { Duration::MAX }
     }
 
     /// The larger of two rates.

@@ -29,7 +29,8 @@ fn packets_cost_no_allocation_and_connections_bounded_memory() {
         path.send(50_000);
         let (allocations, judged) = (Counting::allocations() - before, path.judged() - judged_before);
         let what = format!("{mbit} Mbit/s, {rtt_ms} ms, one in {lose_every} lost");
-        assert!(allocations <= judged, "{what}: {allocations} allocations for {judged} intervals and decisions");
+        // Of one or two more intervals the packets have left and are not answered for.
+        assert!(allocations <= judged + 2, "{what}: {allocations} allocations for {judged} intervals and decisions");
         assert!(judged < most_judged, "{what}: {judged} intervals and decisions for 50,000 packets");
         let memory = Counting::live_bytes() - empty;
         assert!(memory < 256 << 10, "{what}: {memory} bytes for a connection");

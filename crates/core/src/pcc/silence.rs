@@ -2,7 +2,6 @@
 
 use super::Pcc;
 use crate::control::RateControl;
-use crate::monitor::stall_period;
 use crate::rtt::RttEstimator;
 use crate::units::{Bytes, Rate, Timestamp};
 use core::time::Duration;
@@ -28,13 +27,16 @@ pub(super) struct Stall {
 impl Stall {
     /// When the next halving is due: after 4 RTT (`NSDI 2018`), then at the pace at which a transport asks again.
     pub(super) fn next(&self, rtt: &RttEstimator) -> Timestamp {
+        if self.halvings == 0 {
+            return self.progress + rtt.stall_period();
+        }
         let asking = rtt.pto().as_nanos().saturating_mul(self.halvings.into());
-        self.progress + stall_period(rtt) + Duration::from_nanos(u64::try_from(asking).unwrap_or(u64::MAX))
+        self.progress + rtt.stall_period() + Duration::from_nanos(u64::try_from(asking).unwrap_or(u64::MAX))
     }
 
     /// Counts the halvings that would have been due by `now`.
     fn look_again_after(&mut self, now: Timestamp, rtt: &RttEstimator) {
-        let asked = now.since(self.progress + stall_period(rtt)).as_nanos() / rtt.pto().as_nanos().max(1);
+        let asked = now.since(self.progress + rtt.stall_period()).as_nanos() / rtt.pto().as_nanos().max(1);
         self.halvings = u64::try_from(asked).unwrap_or(u64::MAX).saturating_add(1);
     }
 }

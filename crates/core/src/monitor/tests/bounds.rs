@@ -13,9 +13,9 @@ fn times_follow_the_rtt_from_some_length_on() {
     assert_eq!([ms(30), ms(500)].map(floor), [4000.0, 2000.0]);
     let mut rtt = RttEstimator::default();
     rtt.update(at(0), ms(30));
-    assert_eq!(stall_period(&rtt), 2 * ms(30 + 4 * 15 + 25), "two probe time-outs");
+    assert_eq!(rtt.stall_period(), 2 * ms(30 + 4 * 15 + 25), "two probe time-outs");
     (0..99).for_each(|_| rtt.update(at(0), ms(30)));
-    assert_eq!(stall_period(&rtt), 4 * ms(30), "of a steady path four RTT are longer");
+    assert_eq!(rtt.stall_period(), 4 * ms(30), "of a steady path four RTT are longer");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn forgotten_packets_leave_the_flight_once_overtaken() {
     (0..10).filter(|packet| *packet != 3 && *packet != 4).for_each(|packet| {
         monitor.on_ack(at(60), packet);
     });
-    let long = at(9) + stall_period(&rtt);
+    let long = at(9) + rtt.stall_period();
     for (now, left) in [(long, 2000), (long + ms(1), 1000), (long + ms(3), 1000), (long + ms(4), 0)] {
         monitor.close_if_due(now, &rtt, None);
         assert_eq!(monitor.bytes_in_flight(), Bytes::new(left), "{now:?}");

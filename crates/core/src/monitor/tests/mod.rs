@@ -60,7 +60,7 @@ fn packets_never_reported_on_count_as_lost_at_the_deadline() {
     monitor.close_if_due(at(30), &rtt, None);
     monitor.on_ack(at(40), 0);
     let deadline = monitor.next_deadline(&rtt).unwrap();
-    assert_eq!(deadline, at(30) + stall_period(&rtt));
+    assert_eq!(deadline, at(30) + rtt.stall_period());
     assert!(monitor.pop(deadline - Duration::from_nanos(1)).is_none());
     let report = popped(&mut monitor, deadline);
     assert_eq!((report.packets_lost, report.timed_out), (9, true));

@@ -25,7 +25,7 @@ fn a_late_answer_ends_the_silence_and_restores_the_rate() {
 
 /// The halvings that are due after this long a silence: the first after the stall period, the others a probe time-out apart.
 fn due(flow: &Flow, silence: Duration) -> u64 {
-    let asked = silence.saturating_sub(crate::monitor::stall_period(flow.pcc.rtt()));
+    let asked = silence.saturating_sub(flow.pcc.rtt().stall_period());
     1 + (asked.as_nanos() / flow.pcc.rtt().pto().as_nanos()) as u64
 }
 
@@ -73,7 +73,7 @@ fn transport_without_timer_leaves_silence_to_next_packet() {
     let mut flow = Flow::new();
     flow.sends_for(ms(200));
     let before = flow.pcc.law.rate();
-    let probe = flow.pcc.stall.progress + crate::monitor::stall_period(flow.pcc.rtt());
+    let probe = flow.pcc.stall.progress + flow.pcc.rtt().stall_period();
     flow.pcc.on_packet_sent(probe + ms(1), flow.next, PACKET);
     flow.tells("no acknowledgement");
     assert!(flow.pcc.law.rate() <= before * 0.5);
