@@ -172,7 +172,7 @@ fn each_client_has_its_own_path() {
 }
 
 #[test]
-fn more_clients_than_allowed_are_turned_away_and_idle_ones_make_room() {
+fn surplus_clients_are_turned_away_and_idle_ones_make_room() {
     let echo = Echo::start();
     let path = "rate=100Mbit,rtt=0ms".parse().unwrap();
     let options = Options { sessions: 1, idle: Duration::from_millis(300), ..Options::new(path, echo.addr) };

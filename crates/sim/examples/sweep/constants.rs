@@ -267,12 +267,12 @@ Those that nobody can set: each halved and doubled (of a share above one half, i
 cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md
 ```
 
-The cases, the seeds and what counts as moved are those of [ascent.md](ascent.md), where the parameters are: medians of four seeds, out of
-the range of the unchanged law's seeds by half of that range and by a hundredth. What comes only where hosts or paths change, and what others'
-utilities need, these cases do not show: `nothing` says that here it does not matter, and no more.
+The cases and the seeds are those of [ascent.md](ascent.md), which has the parameters. A figure has moved if its median of four seeds lies
+outside the unchanged law's seeds by half of their range and by a hundredth. These cases do not show changing hosts and paths, nor the
+needs of other utilities: `nothing` means that a constant does not matter here.
 
-Half of them move nothing, and of the others none gains anything beyond chance: what moves is worse, or one case for another. (A CUBIC's part of
-four products of buffer is some .71 wherever anything is changed: the unchanged law's four seeds are lucky there, so that says nothing.)
+Half of them move nothing. None of the others gains anything beyond chance: a moved figure is worse, or trades one case for another. (A
+CUBIC's part of four products of buffer is some 0.71 wherever anything is changed. The unchanged law's four seeds are lucky there.)
 ";
 
 /// The whole page.

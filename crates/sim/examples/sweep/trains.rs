@@ -117,51 +117,54 @@ Made by
 cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md
 ```
 
-Doubling finds the rate of a path of 42 Mbit/s and 800 ms after eight round trips, and by exceeding it up to fourfold. Packets that
-leave back to back arrive as far apart as the bottleneck takes for each: so the first ones leave in trains of six, and tell its
-rate, with an error, in the first round trip or while it doubles (`crates/core/src/trains.rs`). From there start-up steps eightfold for a quarter of a
-round trip, doubles until that is answered for, and ends, without a queue, once 95 % of that rate has passed for a round trip
-(`control/approach.rs`). Where trains tell nothing it doubles as ever: with jitter, aggregates, others' packets between ours, a
-passing time shorter than a host's timers, lost packets.
+Doubling finds the rate of a path of 42 Mbit/s and 800 ms after eight round trips, and by exceeding it up to fourfold. Trains find
+it sooner (`crates/core/src/trains.rs`). Packets that leave back to back arrive as far apart as the bottleneck takes for each. The
+first packets leave in trains of six, and tell the bottleneck's rate, with an error. From there start-up steps eightfold for a
+quarter of a round trip, and doubles until the results are there. It ends without a queue, once 95 % of that rate has passed for a
+round trip (`control/approach.rs`). Trains tell nothing with jitter, aggregates, others' packets between ours, lost packets, or a
+passing time shorter than a host's timers; then start-up doubles.
 
 Virtual time, the default law and utility; means of sixteen seeds and their standard errors. Names of paths are presets of
 `pcc emulate --list`.
 ";
 
 const TAIL: &str = "
-Behind a policer the first trains tell the line's rate, and more is lost until the bucket is known: of the first three seconds
-11.6 % instead of 8.5 % with 20 Mbit/s and 64 KB, 13.6 % instead of 13.5 % with 5 Mbit/s and 15 KB
-(`cargo run --release -p pcc-sim --example flow -- --path clean --policer 20Mbit:64KB --seconds 3`, eight seeds).
+Behind a policer the first trains tell the line's rate, and more is lost until the bucket is known. Loss of the first three seconds,
+eight seeds (`cargo run --release -p pcc-sim --example flow -- --path clean --policer 20Mbit:64KB --seconds 3`):
 
-## What it takes
+| policer | doubling | trains |
+|---|--:|--:|
+| 20 Mbit/s, 64 KB | 8.5 % | 11.6 % |
+| 5 Mbit/s, 15 KB | 13.5 % | 13.6 % |
 
-* Who begins among others measures them too. Where a train waited longer than it takes to pass, nothing is told, then or later.
-* Crowds that begin at once end in one of two states, whatever they begin with: a short queue, or a full one in which a few of them
-  compete with the others as if these were CUBIC. Trains of six send 33 of them into the second; trains of four sent none of 33, but
-  two of three crowds of 20; doubling alone sends all crowds of 50.
-* A train must take longer than 100 µs to pass: on a gigabit the gap between packets is nothing that a host could see (8 to 13 % lost
-  by the 33).
-* A step lasts a quarter of a round trip. A whole one loses 13 % behind a policer of 20 Mbit/s and 26 % behind one of 5; an eighth of
-  one 2.8 % with two flows; steps of four fill the satellite path a round trip later.
-* A receiver holds back the odd packet of a train by up to 25 ms, always by the same: a sure sign of a path of half a megabit. An
+## Conditions
+
+* A sender that begins among others measures them too. If a train waited longer than it takes to pass, nothing is told, then or later.
+* Crowds that begin at once end in one of two states: a short queue, or a full one in which a few compete with the others as if these
+  were CUBIC. Trains of six send 33 senders into the second state. Trains of four sent none of 33, but two of three crowds of 20.
+  Doubling alone sends all crowds of 50.
+* A train must take longer than 100 µs to pass. On a gigabit no host could see the gap between packets, and the 33 lose 8 to 13 %.
+* A step lasts a quarter of a round trip. A whole one loses 13 % behind a policer of 20 Mbit/s and 26 % behind one of 5. An eighth of
+  one loses 2.8 % with two flows. Steps of four fill the satellite path a round trip later.
+* A receiver holds back the odd packet of a train by up to 25 ms, always by the same time: a sure sign of a path of half a megabit. An
   acknowledgement of fewer packets than the one before it does not count, nor one that comes with the next train's.
-* A sleeping host takes 50 to 200 µs to wake up, and so does the emulator of `pcc race`: the first acknowledgement of a train is late
-  by as much, the others by 10. With it, two packets of 1228 bytes seemed to pass within 260 to 400 µs that take 470, always too few:
-  start-up went beyond the path by a third, and lost 13 % of 20 MB over `satellite` (`pcc race satellite --size 20MB -C pcc`, four
-  seeds beside other work: 12.0 s, 13.4 % lost; without it 10.9 s and 1.3 %).
-* Noise of the times besides, satellite path, first 15 s (`flow --path satellite,jitter=200us`, 24 seeds): 0.630 of the path; where the
-  first sixteen packets had to tell, 0.611; doubling has 0.567.
-* A real host is late now and then by more than a train takes, and reads two acknowledgements at once: one such train of twelve made a
-  line through all of them unsure or wrong. So of each five trains the longest and the shortest do not count. 20 MB over `satellite`
-  (`pcc race satellite --size 20MB -C pcc`, seven runs each, two cores): 10 to 14 s and 1.3 to 4.1 % lost, 2.2 % in the mean; with a
-  line through all of them 10 to 12 s and 1.3 to 12 % lost, 7.5 % in the mean.
-* Beyond a gap a train does not count: with one packet of buffer the second and the fourth arrive. What arrived before it does. Where
-  none of three trains tells anything no more are sent.
+* A sleeping host takes 50 to 200 µs to wake up, and so does the emulator of `pcc race`. The first acknowledgement of a train is late by
+  as much, the others by 10 µs. With it, two packets of 1228 bytes that take 470 µs seemed to pass within 260 to 400. Start-up then
+  exceeded the path by a third, and lost 13 % of 20 MB over `satellite` (`pcc race satellite --size 20MB -C pcc`, four seeds beside
+  other work: 12.0 s and 13.4 % lost, without it 10.9 s and 1.3 %).
+* With noise of the times (`flow --path satellite,jitter=200us`, first 15 s, 24 seeds) trains have 0.630 of the satellite path. With the
+  first sixteen packets alone they have 0.611, and doubling has 0.567.
+* A real host is late now and then by more than a train takes, and reads two acknowledgements at once. One such train of twelve made a
+  line through all of them unsure or wrong. So the longest and the shortest of each five trains do not count. 20 MB over `satellite` then
+  lost 2.2 % in the mean (1.3 to 4.1, 10 to 14 s), and with a line through all of them 7.5 % (1.3 to 12, 10 to 12 s; `pcc race satellite
+  --size 20MB -C pcc`, seven runs each, two cores).
+* A train counts up to a gap: with one packet of buffer the second and the fourth packet arrive. If none of three trains tells anything,
+  no more are sent.
 * Trains of eight tell more each, but do not fit into 7.5 KB: 0.666 of the satellite path instead of 0.695.
-* The first interval's losses are the trains' doing unless a queue stands: else one packet of buffer ends start-up at once, at 0.3 % of
-  the path. And its RTTs are too noisy to tell that a queue grows: where one stands, as much must pass as after a doubling, or a
-  modem is flooded.
-* The window that bounds start-up on a path that does not answer has room for all trains, and none is needed once they told.
+* The first interval's losses are the trains' unless a queue stands. Otherwise one packet of buffer would end start-up at once, at 0.3 %
+  of the path. Its RTTs are too noisy to show a growing queue. Where one stands, as much must pass as after a doubling, or a modem is
+  flooded.
+* The window that bounds start-up on a silent path has room for all trains, and needs none once they told.
 ";
 
 /// The whole page.

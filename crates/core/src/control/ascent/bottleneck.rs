@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_that_scatter_more_than_their_growth_says_move_it_little() {
+    fn scattered_pairs_move_the_capacity_little() {
         let mut bottleneck = at(100.0);
         let mut furthest: f64 = 0.0;
         for i in 0..60 {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn while_all_is_carried_more_is_tried_in_doubling_steps_but_only_once_it_was_sent() {
+    fn the_headroom_doubles_once_it_was_sent_and_carried() {
         let mut bottleneck = at(10.0);
         let mut found = Vec::new();
         for i in 0..6 {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pacer_that_is_late_does_not_keep_the_rate_from_growing_and_one_that_is_out_of_breath_does() {
+    fn a_late_pacer_does_not_keep_the_rate_from_growing() {
         for (share, grows) in [(0.98, true), (0.95, true), (0.91, true), (0.89, false), (0.5, false)] {
             let mut bottleneck = at(100.0);
             for i in 0..20 {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overflows_is_known_by_what_was_lost_though_few_rtts_tell_how_it_grew() {
+    fn an_overflow_is_known_by_its_loss_with_few_rtts() {
         let mut bottleneck = at(130.0);
         let unknown = Estimate { mean: 0.5, variance: 1.0 };
         for i in 0..5 {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_pair_that_lost_all_but_what_told_the_rtt_a_packet_was_carried_and_more_is_found_again() {
+    fn a_pair_that_lost_nearly_all_is_recovered_from() {
         let mut bottleneck = at(100.0);
         let lost = Estimate { mean: 1.0, variance: 1e-6 };
         for i in 0..3 {
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn who_certainly_loses_more_than_usual_has_not_carried_all_though_the_loss_does_not_answer() {
+    fn certainly_more_loss_than_usual_is_not_carried() {
         for (variance, finds) in [(1e-6, 90.0..91.0), (0.01, 104.0..200.0)] {
             let mut bottleneck = at(103.0);
             for i in 0..20 {
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_carried_before_a_queue_that_was_none_is_carried_still() {
+    fn a_queue_that_was_none_restores_the_carried_rate() {
         for (before, expected) in [(100.0, 100.0), (40.0, 60.0)] {
             let mut bottleneck = at(60.0);
             bottleneck.on_no_queue(before * 1e6 / 8.0);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_from_outside_is_the_capacity_and_steps_begin_anew() {
+    fn a_given_capacity_lets_steps_begin_anew() {
         let mut bottleneck = at(100.0);
         bottleneck.headroom = 0.1;
         bottleneck.on_back_off(5e6);
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_growth_of_two_thousandths_fills_no_queue_however_well_it_is_known() {
+    fn a_growth_of_two_thousandths_fills_no_queue() {
         for (mean, tries) in [(0.001, true), (0.003, false)] {
             let growth = Estimate { mean, variance: 1e-12 };
             let pair = pair(0, 100.0, |_| 0.0, |_| 0.0);

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_through_the_queue_is_forgotten_while_it_is_ours_and_what_others_send_comes_to_it_by_and_by() {
+    fn others_part_of_the_queue_is_learnt_slowly() {
         let mut deviation = Deviation::default();
         deviation.learn(Look { shared: false, ..look(0.0, 0.0, (1.0, 200.0)) });
         let alone = Look { alone: true, shared: false, ..look(0.0, 0.0, (1.0, 50.0)) };

@@ -237,7 +237,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_queue_meets_the_level_that_the_utility_wants_within_the_horizon() {
+    fn the_queue_meets_the_wanted_level_within_the_horizon() {
         // Fair wants 0.6 ms on 100 Mbit/s.
         for (queue, expected) in [(0.0006, 100.0), (0.0, 102.0), (0.0036, 90.0), (0.0096, 70.0)] {
             let found = best(&Forecast { queue, ..forecast() });
@@ -246,7 +246,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_buffer_smaller_than_the_wanted_queue_is_filled_to_its_half_and_no_further() {
+    fn a_small_buffer_is_filled_to_its_half_and_no_further() {
         let bottleneck = Bottleneck::new(12.5e6, 0.0008);
         let found = best(&Forecast { bottleneck, longest: 0.0008, swing: 0.0001, ..forecast() });
         assert!((found - 101.0).abs() < 0.2, "{found}");
@@ -255,7 +255,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_queue_that_costs_nothing_is_filled_and_not_beyond_what_the_buffer_holds() {
+    fn a_free_queue_is_filled_up_to_the_buffer() {
         // 30 ms of buffer, of which half may be filled at once, less what the probes swing.
         let best = |queue| {
             let forecast = Forecast { bottleneck: Bottleneck::new(12.5e6, 0.03), queue, ..forecast() };
@@ -268,7 +268,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn random_loss_below_the_cap_changes_nothing_and_above_it_ends_it() {
+    fn random_loss_counts_only_above_the_cap() {
         assert!((best(&Forecast { random: 0.04, ..forecast() }) - best(&forecast())).abs() < 0.1);
         assert!(best(&Forecast { random: 0.10, ..forecast() }) < 26.0);
     }
@@ -279,7 +279,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_queue_is_never_shorter_than_nothing_nor_longer_than_it_was_seen() {
+    fn the_foreseen_queue_is_at_most_as_long_as_it_was_seen() {
         let forecast = forecast();
         let after = |queue, rate| forecast.queue_after(queue, rate, 1.0);
         assert_eq!(after(0.01, 6e6).to_bits(), 0.0_f64.to_bits());

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_becomes_shorter_again_takes_the_tolerance_with_it() {
+    fn a_path_that_becomes_shorter_ends_the_tolerance() {
         let (mut level, mut at) = (Level::above(RTT), 0);
         pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
         pairs(&mut level, &mut at, 80.0, 0.02, |queue| queue);

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_with_a_higher_rate_is_ours_and_the_rest_stays_random() {
+    fn losses_that_follow_the_rate_are_ours() {
         let mut loss = Loss::default();
         own(&mut loss, 90.0, 30);
         let ours = own(&mut loss, 110.0, 10);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn of_few_packets_the_rate_s_own_moves_tell_whose_losses_are_ours() {
+    fn moves_of_the_rate_tell_own_losses_with_few_packets() {
         // Between 60 and 120 on a path of 100 and hardly any buffer.
         let mut loss = Loss::default();
         let mut ours = 0.0;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_in_a_row_and_what_does_not_follow_the_rate_is_not_ours() {
+    fn losses_in_a_row_are_not_ours() {
         // The same moves; a fifth of the packets, at a high rate once and then at a low one, or by one burst of ten.
         for lost in [|at: u64| u32::from(at.is_multiple_of(3)) * 4, |at: u64| u32::from(at == 23) * 10] {
             let mut loss = Loss::default();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slope_of_losses_is_that_of_least_squares_and_errs_by_those_that_were_not_in_a_row() {
+    fn the_slope_of_losses_is_that_of_least_squares() {
         let line = Line { packets: 100.0, lost: 8.0, bursts: 4.0, x: 10.0, xx: 5.0, xy: 2.0 };
         let slope = line.slope();
         assert!((slope.mean - (2.0 - 10.0 * 0.08) / (5.0 - 1.0)).abs() < 1e-12, "{slope:?}");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_slower_probe_lost_bounds_what_is_random_where_losses_are_ours() {
+    fn the_slower_probe_s_loss_bounds_random_loss() {
         for (lost, random, ours) in [(0.01, 0.046, 0.0), (0.09, 0.05, 0.04)] {
             // A line that certainly rises, whatever one more pair says.
             let line = Line { packets: 1e9, lost: 1e8, bursts: 1e8, x: 0.0, xx: 1e9, xy: 1e9 };
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_on_all_packets_are_free_and_those_of_a_full_queue_are_not() {
+    fn marks_on_all_packets_are_free() {
         for (marked, is_free) in [([1.0, 1.0], true), ([0.02, 0.12], false)] {
             let mut loss = Loss::default();
             for at in 0..40 {

@@ -223,7 +223,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_growth_of_a_queue_is_that_of_both_probes_and_of_what_is_between() {
+    fn a_queue_s_growth_is_of_both_probes_and_the_time_between() {
         let growth = pair(0, 100.0, |_| 0.0, |at| 0.1 * at).growth().unwrap();
         assert!((growth.mean - 0.1).abs() < 1e-6, "{growth:?}");
         assert!((growth.error() - 1e-4 / 8_f64.sqrt()).abs() < 1e-9);
@@ -263,7 +263,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_two_probes_differ_by_and_have_in_common_is_as_uncertain_as_they_are() {
+    fn a_pair_s_error_is_that_of_its_probes() {
         let mut pair = pair(0, 100.0, |rate| if rate > 100.0 { 0.1 } else { 0.3 }, |_| 0.0);
         (pair.first.rtt_gradient, pair.second.rtt_gradient) = (Some(0.3), Some(0.1));
         (pair.first.rtt_gradient_error, pair.second.rtt_gradient_error) = (3e-3, 4e-3);
@@ -290,7 +290,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn packets_that_leave_at_once_tell_what_the_bottleneck_carries_and_little_of_the_queue_s_growth() {
+    fn a_burst_tells_the_capacity_and_little_of_the_growth() {
         // Fifteen times as fast for a fifteenth of the time, through 100 Mbit/s.
         let pair = stopped(1, 14.0);
         let carried = pair.carried();
@@ -333,7 +333,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn of_two_probes_that_began_at_once_or_were_not_looked_at_nothing_is_known() {
+    fn probes_that_began_at_once_tell_nothing() {
         for change in [
             |pair: &mut Pair| pair.first.rtt_span = Duration::ZERO,
             |pair: &mut Pair| pair.second.rtt_span = Duration::ZERO,
@@ -348,7 +348,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_line_through_two_means_is_as_uncertain_as_they_are_and_as_where_they_belong() {
+    fn the_line_through_two_means_has_their_errors() {
         let mut pair = pair(0, 100.0, |_| 0.0, |_| 0.0);
         // Nine and twelve of fifteen milliseconds, to an error of a hundredth; the means are 3 ms apart.
         for (probe, seen_ms, rtt_ms) in [(&mut pair.first, 9, 30), (&mut pair.second, 12, 33)] {
@@ -372,7 +372,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_faster_probe_s_queue_is_compared_with_the_slower_one_s_whichever_came_first() {
+    fn probes_are_compared_by_rate_whichever_came_first() {
         for (at, first, second) in [(0, 0.3, 0.1), (1, 0.1, 0.3)] {
             let mut pair = pair(at, 100.0, |_| 0.0, |_| 0.0);
             (pair.first.rtt_gradient, pair.second.rtt_gradient) = (Some(first), Some(second));

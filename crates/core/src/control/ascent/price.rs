@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_swings_costs_what_it_is_in_the_mean_whatever_it_is_at_the_moment() {
+    fn a_swinging_queue_costs_its_mean() {
         let (forecast, mut price, fair) = (half(), Price::new(GAIN), Fair::default());
         let mut follow = |level: f64| price.follow(level, 0.0009, &forecast, &Finite(&fair));
         (0..100).for_each(|_| {

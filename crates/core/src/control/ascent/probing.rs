@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn after_an_interruption_no_part_takes_what_comes_next_for_what_follows() {
+    fn an_interruption_separates_the_results_before_and_after() {
         let follow = |probing: &Probing| {
             let told = format!("{probing:?}");
             let scatter = format!("{:?}", probing.bottleneck).contains("scatter: Scatter { last: Some");
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_fresh_if_its_second_probe_is_and_what_left_before_it_is_not_awaited_any_more() {
+    fn a_pair_is_as_fresh_as_its_second_probe() {
         let mut probing = probing();
         for (trial, fresh) in [(0, true), (1, false), (2, false), (3, true), (4, true)] {
             probing.launched.push_back(Launched { trial, fresh, rate: 6.25e6, seconds: 0.015 });
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_carried_for_all_is_what_was_for_us_or_what_our_share_tells_where_there_are_others() {
+    fn the_rate_carried_for_all_follows_from_our_share() {
         // Half of what is sent is ours; none, as far as can be seen, is a thirty-second.
         for (share, shared, all) in [(0.5, true, 12.5e6), (0.5, false, 8e6), (0.0, true, 200e6), (1.0, true, 8e6)] {
             let mut probing = probing();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_grows_by_as_much_more_as_the_rate_of_the_next_pair_is_all_ours() {
+    fn a_queue_that_grows_with_our_rate_is_all_ours() {
         let mut probing = probing();
         for (at, mbit, growth) in [(0, 50.0, 0.1), (1, 60.0, 0.3)] {
             let pair = pair(at, mbit, |_| 0.0, |at| growth * at);

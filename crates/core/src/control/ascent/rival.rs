@@ -156,7 +156,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_queue_that_is_too_long_for_long_brings_a_floor_and_a_short_one_takes_it_away() {
+    fn a_long_queue_brings_a_floor_and_a_short_one_ends_it() {
         let mut rival = Rival::default();
         assert_eq!(pairs(&mut rival, 1.0, 19, true), None, "not after half a second");
         assert!(pairs(&mut rival, 1.57, 13, true).is_some_and(|floor| (50.0..70.0).contains(&floor)));
@@ -165,7 +165,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_queue_that_swings_is_a_crowd_s_and_one_that_hardly_ever_empties_is_a_rival_s() {
+    fn a_crowd_s_queue_swings_and_a_rival_s_hardly_empties() {
         for (of_twenty, is_rival) in [(11, false), (19, true)] {
             let mut rival = Rival::default();
             let floors = (0..1000).map(|i| rival.update(seen(f64::from(i) * RTT, i % 20 < of_twenty, false)));
@@ -181,7 +181,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_floor_falls_by_three_tenths_at_a_loss_and_comes_back_if_the_queue_stays() {
+    fn the_floor_falls_at_a_loss_and_returns_with_the_queue() {
         let mut rival = Rival::default();
         let before = pairs(&mut rival, 1.0, 60, true).unwrap();
         assert_eq!(rival.update(seen(2.8, true, true)), None, "we give way");
@@ -211,7 +211,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn time_of_which_nothing_is_known_brings_no_floor_takes_none_away_and_lets_none_grow() {
+    fn unknown_time_does_not_change_the_floor() {
         let mut rival = Rival::default();
         pairs(&mut rival, 1.0, 60, false);
         rival.interrupt();
@@ -242,7 +242,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_floor_grows_towards_what_was_carried_before_the_rival_came() {
+    fn the_floor_grows_towards_the_rate_before_the_rival() {
         let grown = |most: f64| {
             let mut rival = Rival::default();
             (0..160)
@@ -281,7 +281,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_queue_that_is_short_is_drained_by_us_from_an_rtt_after_we_gave_way_on() {
+    fn a_short_queue_counts_as_drained_an_rtt_after_yielding() {
         for (rtts, is_there) in [(0.5, true), (0.9, true), (1.1, false)] {
             let mut rival = Rival::default();
             pairs(&mut rival, 1.0, 60, true);

@@ -89,7 +89,7 @@ fn an_empty_path_is_climbed_and_a_full_one_is_not_left() {
 }
 
 #[test]
-fn what_a_queue_answered_counts_less_the_farther_the_rate_went_from_there() {
+fn an_answer_counts_less_far_from_its_rate() {
     let mut law = probing();
     let known = Estimate { mean: 0.0, variance: 1e-6 };
     (0..20).for_each(|_| law.probing.share.learn(0.04, known));
@@ -98,7 +98,7 @@ fn what_a_queue_answered_counts_less_the_farther_the_rate_went_from_there() {
 }
 
 #[test]
-fn a_level_that_turns_out_to_be_the_path_s_costs_nothing_any_more() {
+fn a_level_of_the_path_costs_nothing_any_more() {
     // Twenty milliseconds that are there at any rate, on a path that carried 50 Mbit/s.
     let (mut law, fair, mut rng) = (probing(), Fair::default(), Rng::new(1));
     let (mut lowest, mut at) = (f64::INFINITY, 0);
@@ -169,7 +169,7 @@ fn an_empty_path_does_not_outweigh_the_first_queue_that_answers() {
 }
 
 #[test]
-fn a_probe_short_of_data_takes_its_pair_with_it_and_the_rate_within_reach() {
+fn a_probe_short_of_data_voids_its_pair() {
     let mut law = Driver::new(Law::Ascent(Config::default()), Rate::from_mbit(50.0));
     law.back_off(Rate::from_mbit(50.0));
     assert_eq!(law.next(&path(), &mut Rng::new(1)).trial, None, "the queue drains first");
@@ -186,7 +186,7 @@ fn a_probe_short_of_data_takes_its_pair_with_it_and_the_rate_within_reach() {
 }
 
 #[test]
-fn a_probe_short_of_data_interrupts_all_that_follows_from_pair_to_pair() {
+fn a_probe_short_of_data_interrupts_the_estimates() {
     let (mut law, fair) = (probing(), Fair::default());
     run(&mut law, 20, 50.0);
     let interrupted = |law: &Ascent| format!("{law:?}").contains("follows: false");
@@ -209,7 +209,7 @@ fn a_probe_short_of_data_interrupts_all_that_follows_from_pair_to_pair() {
 }
 
 #[test]
-fn results_of_a_plan_that_was_given_up_are_not_paired_with_later_ones() {
+fn results_of_an_abandoned_plan_are_not_paired() {
     let mut law = probing();
     let fair = Fair::default();
     let old = law.next(&path(), &mut Rng::new(1));
@@ -222,7 +222,7 @@ fn results_of_a_plan_that_was_given_up_are_not_paired_with_later_ones() {
 }
 
 #[test]
-fn what_a_path_answered_far_above_the_rate_that_was_backed_off_to_says_nothing_of_it() {
+fn answers_far_above_a_backed_off_rate_do_not_count() {
     let mut law = probing();
     run(&mut law, 200, 60.0);
     assert!(law.probing.share.at_most().is_finite() && law.probing.last_growth.is_some());
@@ -231,7 +231,7 @@ fn what_a_path_answered_far_above_the_rate_that_was_backed_off_to_says_nothing_o
 }
 
 #[test]
-fn probes_are_half_a_round_trip_long_and_have_time_for_their_packets_within_one() {
+fn a_probe_lasts_half_an_rtt_or_the_time_of_its_packets() {
     let law = probing();
     let at = |rtt: u64| law.length(&Path { rtt: Duration::from_millis(rtt), ..path() });
     assert!((at(30) - 0.015).abs() < 1e-9);
@@ -259,7 +259,7 @@ fn what_is_on_its_way_is_bounded() {
 }
 
 #[test]
-fn a_base_rtt_is_told_while_the_law_is_at_work_and_also_that_it_became_longer() {
+fn a_longer_base_rtt_is_told() {
     let (mut driver, mut rng, fair) =
         (Driver::new(Law::default(), Rate::from_mbit(50.0)), Rng::new(1), Fair::default());
     driver.back_off(Rate::from_mbit(50.0));

@@ -36,7 +36,7 @@ fn a_queue_that_grows_as_it_is_known_to_is_no_noise() {
 }
 
 #[test]
-fn what_is_the_path_s_is_not_wondered_about_and_a_level_that_fell_is_the_one_to_compare_with() {
+fn a_fallen_level_is_the_next_one_to_compare_with() {
     let mut level = Level::above(RTT);
     level.take_for_the_path_s(20e6, 0.02);
     let slower = read(&mut level, 0, 80.0, 0.02);
@@ -65,7 +65,7 @@ fn a_test_on_its_way_whose_level_is_gone_goes_on_with_none() {
 }
 
 #[test]
-fn a_level_of_a_few_packets_that_stays_is_the_path_s_too_and_less_is_nothing() {
+fn a_level_of_a_few_packets_that_stays_is_the_path_s() {
     // Three packets of 100 bytes take 24 µs.
     for (queue, is_raised) in [(0.0004, true), (0.0001, true), (0.00002, false)] {
         let (mut level, mut at) = (Level::above(RTT), 0);
@@ -112,7 +112,7 @@ fn what_does_not_stand_is_not_taken_for_the_path_s() {
 }
 
 #[test]
-fn what_was_taken_for_the_path_s_is_given_back_as_soon_as_the_level_is_certainly_below() {
+fn a_level_certainly_below_the_base_lowers_the_base() {
     let mut level = Level::above(RTT);
     level.take_for_the_path_s(100.0, 0.02);
     let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.005), 0.0).unwrap();
@@ -120,7 +120,7 @@ fn what_was_taken_for_the_path_s_is_given_back_as_soon_as_the_level_is_certainly
 }
 
 #[test]
-fn what_a_window_keeps_as_it_is_is_not_the_path_s_however_long_it_stands() {
+fn a_level_that_a_window_keeps_is_not_the_path_s() {
     for (held_back_to, is_the_path_s) in [(0.85, false), (0.95, true)] {
         let mut level = Level::above(RTT);
         let mut at = 0;

@@ -85,7 +85,7 @@ impl Beside {
 }
 
 #[test]
-fn a_floor_is_put_under_the_rate_where_a_crowd_would_keep_a_shorter_queue_and_each_has_a_packet_in_it() {
+fn a_queue_too_long_for_a_crowd_brings_a_floor() {
     // Fair's thirty-second of 100 Mbit/s wants 3.4 ms; 32 packets take 3.84 ms, those of 100 bytes a fifteenth of it.
     let fair = |report: &Report| Fair::default().evaluate(report);
     // Behind any queue of more than a tenth of a millisecond this one wants less.
@@ -108,7 +108,7 @@ fn a_floor_is_put_under_the_rate_where_a_crowd_would_keep_a_shorter_queue_and_ea
 }
 
 #[test]
-fn whether_there_is_a_crowd_does_not_hang_on_what_is_lost_or_marked_nor_on_the_queue_to_come() {
+fn losses_and_marks_do_not_decide_on_a_crowd() {
     for (level, is_floor) in [(0.0045, true), (0.003, false)] {
         for change in [
             |forecast: &mut Forecast| forecast.queue = 0.0,
@@ -125,7 +125,7 @@ fn whether_there_is_a_crowd_does_not_hang_on_what_is_lost_or_marked_nor_on_the_q
 }
 
 #[test]
-fn the_floor_grows_from_the_rate_as_cubic_s_window_does_towards_the_most_that_was_carried() {
+fn the_floor_grows_as_cubic_s_window_does() {
     let mut beside = Beside::queue(0.005);
     beside.law.probing.most = 18.75e6;
     let began = (1..100).find(|_| beside.fair(1).is_some()).unwrap();
@@ -154,7 +154,7 @@ fn a_loss_of_ours_takes_the_floor_away() {
 }
 
 #[test]
-fn a_floor_is_none_where_not_even_a_free_queue_would_be_worth_the_loss() {
+fn no_floor_where_the_utility_does_not_bear_the_loss() {
     for (lost, is_floor) in [(0.0, true), (0.03, true), (0.2, false)] {
         let mut beside = Beside::queue(0.005);
         (0..100).for_each(|_| {
@@ -194,7 +194,7 @@ fn pairs(
 }
 
 #[test]
-fn what_others_do_to_the_queue_is_learnt_where_it_is_certainly_shared_and_the_most_forgotten_where_it_is_ours() {
+fn others_are_learnt_of_in_a_certainly_shared_queue() {
     // 5 ms for ten pairs, and then 25 for ten: half of it is ours, or all, or not certainly less.
     let queue = |pair: u32| if (pair / 10).is_multiple_of(2) { 0.005 } else { 0.025 };
     for (answers, error, deviation, alone) in
@@ -222,7 +222,7 @@ fn where_no_queue_is_nobody_s_part_goes_through_it() {
 }
 
 #[test]
-fn a_queue_that_is_dear_in_the_mean_lowers_the_rate_only_if_it_certainly_is_one() {
+fn only_a_certain_queue_lowers_the_rate_by_its_mean() {
     let fair = |report: &Report| Fair::default().evaluate(report);
     for (error, falls) in [(1e-4, true), (0.5, false)] {
         let rates = [0.0, Config::default().price_gain].map(|price_gain| {
@@ -236,7 +236,7 @@ fn a_queue_that_is_dear_in_the_mean_lowers_the_rate_only_if_it_certainly_is_one(
 }
 
 #[test]
-fn a_step_down_is_half_of_what_is_carried_at_the_most_and_one_up_a_quarter() {
+fn steps_are_at_most_a_half_down_and_a_quarter_up() {
     for (sign, share) in [(-1.0, 0.5), (1.0, 1.25)] {
         let (mut law, mut rng) = (probing(), Rng::new(1));
         for at in 0..2 {
@@ -251,7 +251,7 @@ fn a_step_down_is_half_of_what_is_carried_at_the_most_and_one_up_a_quarter() {
 }
 
 #[test]
-fn a_pair_of_several_rtts_may_go_as_far_as_those_of_one_would_have_gone_and_no_further_than_a_doubling() {
+fn a_long_pair_may_step_as_far_as_several_short_ones() {
     let law = probing();
     for (pairs, step) in [(1.0, 0.25), (2.0, 0.5625), (3.0, 0.953_125), (4.0, 1.0)] {
         near(law.largest_step(pairs), step);
@@ -287,7 +287,7 @@ fn only_a_pair_that_left_since_lets_the_capacity_grow() {
 }
 
 #[test]
-fn who_begins_knows_nothing_and_who_restarts_only_forgets_what_is_on_its_way() {
+fn a_restart_forgets_only_the_probes_on_their_way() {
     let mut law = probing();
     run(&mut law, 41, 60.0);
     let most = law.probing.most;
