@@ -48,7 +48,9 @@ struct Server {
     /// How clients connect that take all they get, and those that take next to nothing.
     eager: ClientConfig,
     stalled: ClientConfig,
-    _dir: tempfile::TempDir,
+    /// What it said when it began to listen.
+    listening: serde_json::Value,
+    dir: tempfile::TempDir,
 }
 
 impl Drop for Server {
@@ -86,7 +88,7 @@ impl Server {
         let mut stalled = ClientConfig::new(tls);
         stalled.transport_config(Arc::new(tiny));
         let address = first["address"].as_str().unwrap().parse().unwrap();
-        Self { process, address, eager, stalled, _dir: dir }
+        Self { process, address, eager, stalled, listening: first, dir }
     }
 
     fn status(&self, field: &str) -> u64 {
@@ -106,6 +108,16 @@ impl Server {
         let (driver, requests) = http3::client(connection.clone()).await.ok()?;
         tokio::spawn(driver);
         Some((requests, connection))
+    }
+
+    /// `pcc` with these words, a URL of that path, and what it takes to be let in.
+    fn client(&self, words: &[&str], path: &str) -> Command {
+        let said = |field: &str| self.listening[field].as_str().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+        command.args(words).arg(format!("https://{}{path}#{}", self.address, said("fingerprint")));
+        command.args(["--json", "--give-up", "60s"]).env("PCC_TOKEN", said("token"));
+        command.current_dir(self.dir.path()).stdout(Stdio::piped());
+        command
     }
 
     /// Bytes a second of a download by somebody who takes what there is; `None` if the server has no place for them.
@@ -280,4 +292,38 @@ async fn stalled_pages_leave_room_for_others() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn half_a_request_leaves_room_for_others() {
     withstands(Kind::HalfHeads, 0).await;
+}
+
+/// What `pcc --json` says next.
+fn event(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> serde_json::Value {
+    serde_json::from_str(&lines.next().expect("it says how it ends").unwrap()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn get_and_put_wait_as_long_as_a_full_server_asks() {
+    let server = Arc::new(Server::start(0));
+    let endpoint = endpoint(Ipv4Addr::LOCALHOST);
+    let mut holding = Vec::new();
+    for _ in 0..17 {
+        // All that one network gets of the requests, and a few more.
+        let stall = Kind::Stall { path: "/large", accept: "*/*" };
+        holding.push(stall.open(server.clone(), endpoint.clone()).await.expect("a place"));
+    }
+    timeout(PATIENCE, server.has_answered()).await.expect("the server answers");
+    std::fs::write(server.dir.path().join("new"), vec![9; 100_000]).unwrap();
+    let clients = [server.client(&["get", "-o", "copy"], "/large"), server.client(&["put", "new"], "/new")];
+    let mut clients = clients.map(|mut client| client.spawn().unwrap());
+    let mut lines = clients.each_mut().map(|client| BufReader::new(client.stdout.take().unwrap()).lines());
+    for lines in &mut lines {
+        let told = core::iter::repeat_with(|| event(lines)).find(|event| event["event"] == "retry").unwrap();
+        let (wait, reason) = (told["wait_seconds"].as_f64().unwrap(), told["reason"].as_str().unwrap());
+        assert!((5.0..6.0).contains(&wait), "{told}");
+        assert!(reason.contains("503") && reason.contains("a pause of 5s"), "{told}");
+    }
+    holding.iter().for_each(|open| open.connection.close(0u32.into(), b""));
+    let done =
+        lines.each_mut().map(|lines| core::iter::repeat_with(|| event(lines)).find(|event| event["event"] == "done"));
+    assert!(done.iter().all(Option::is_some) && clients.iter_mut().all(|client| client.wait().unwrap().success()));
+    let read = |name: &str| std::fs::read(server.dir.path().join(name)).unwrap();
+    assert!(read("copy") == read("served/large") && read("served/new") == read("new"));
 }

@@ -112,5 +112,6 @@ mod tests {
         assert_eq!(page.matches("<polyline").count(), 3);
         assert!(page.contains("<title>slow</title>") && page.contains("a&lt;b") && !page.contains("a<b"));
         assert!(!page.contains("http"), "needs no network");
+        assert!(page.contains("@media(max-width:600px){text{font-size:25px}"), "a phone shows it at 0.4 of its size");
     }
 }
