@@ -4,7 +4,7 @@ use anyhow::{Context, ensure};
 use std::sync::{Arc, Weak};
 
 /// Runs what blocks where it may.
-pub(crate) async fn off_thread<T: Send + 'static>(
+pub async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> anyhow::Result<T> + Send + 'static,
 ) -> anyhow::Result<T> {
     tokio::task::spawn_blocking(work).await.context("a thread for files failed")?

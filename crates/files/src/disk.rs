@@ -66,7 +66,7 @@ const HOPELESS: [i32; 2] = {
 };
 
 /// Reads from `at` on, wherever others read and write.
-pub(crate) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+pub fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     #[cfg(unix)]
     {
         file.read_at(buffer, at)

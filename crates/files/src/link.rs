@@ -10,7 +10,7 @@ const MOST: usize = 40;
 ///
 /// Errors: the system does not follow them, as those of strangers in a directory that is everybody's; or they lead to one
 /// another.
-pub(crate) fn followed(path: &Path) -> Result<PathBuf> {
+pub fn followed(path: &Path) -> Result<PathBuf> {
     if let Err(error) = path.metadata()
         && error.kind() != ErrorKind::NotFound
     {

@@ -11,12 +11,12 @@ use std::path::Path;
 /// Not what lets it run as its owner: that was said of other contents, and of an owner who may be another.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(windows, allow(dead_code, reason = "there they belong to the directory"))]
-pub(crate) struct Permissions(#[cfg(unix)] Option<Mode>);
+pub struct Permissions(#[cfg(unix)] Option<Mode>);
 
 #[cfg(unix)]
 impl Permissions {
     /// Those of the plain file at `path`.
-    pub(crate) fn of(path: &Path) -> Self {
+    pub fn of(path: &Path) -> Self {
         Self::within(CWD, path)
     }
 
@@ -28,12 +28,12 @@ impl Permissions {
     }
 
     /// Gives them to what will take its place, which we go on writing to.
-    pub(crate) fn protect(self, file: impl AsFd) {
+    pub fn protect(self, file: impl AsFd) {
         self.set(file, Mode::RUSR | Mode::WUSR);
     }
 
     /// Gives them to what takes its place now.
-    pub(crate) fn give(self, file: impl AsFd) {
+    pub fn give(self, file: impl AsFd) {
         self.set(file, Mode::empty());
     }
 
@@ -49,7 +49,7 @@ impl Permissions {
 
 #[cfg(windows)]
 impl Permissions {
-    pub(crate) fn of(_: &Path) -> Self {
+    pub fn of(_: &Path) -> Self {
         Self()
     }
 
@@ -57,9 +57,9 @@ impl Permissions {
         Self()
     }
 
-    pub(crate) fn protect<F>(self, _: F) {}
+    pub fn protect<F>(self, _: F) {}
 
-    pub(crate) fn give<F>(self, _: F) {}
+    pub fn give<F>(self, _: F) {}
 }
 
 #[cfg(all(test, unix))]

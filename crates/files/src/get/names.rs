@@ -1,6 +1,6 @@
 //! Names of local files: made from what a URL or a server says, never trusted.
 
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::filename::{self, LONGEST};
 use anyhow::anyhow;
 use pcc_net::percent;
@@ -56,14 +56,14 @@ pub(super) fn brief(text: &str) -> String {
 }
 
 /// Whether the URL asks for a directory.
-pub(super) fn is_directory(url: &Url) -> bool {
+pub fn is_directory(url: &Url) -> bool {
     url.encoded_path().ends_with('/')
 }
 
 /// What to call the thing the URL names: the last part of its path, and for all that a server has, the server's name.
 ///
 /// Errors: it has none, or one that is no file name; `-o` is the way out.
-pub(super) fn of_url(url: &Url) -> anyhow::Result<String> {
+pub fn of_url(url: &Url) -> anyhow::Result<String> {
     // Colons of an address are no part of names everywhere.
     let host = url.peer.name().replace(':', "-");
     let last = match url.encoded_path() {
@@ -156,7 +156,7 @@ mod tests {
             ["https://../", "https://h//", "https://h/x/..", "https://h/%2e%2e", "https://h/..%2fb", "https://h/%ff"]
         {
             let error = of_url(&url.parse().unwrap()).unwrap_err();
-            assert_eq!(crate::exit::failure_of(&error), Failure::Usage, "{url}");
+            assert_eq!(crate::failure::failure_of(&error), Failure::Usage, "{url}");
             assert!(format!("{error:#}").contains("-o"), "{error:#}");
         }
     }

@@ -5,7 +5,7 @@
 use super::backoff::{Backoff, random};
 use super::request::{Refused, Trouble};
 use super::source::Source;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use anyhow::anyhow;
 use core::pin::pin;
 use core::time::Duration;

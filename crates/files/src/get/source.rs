@@ -4,7 +4,7 @@ use super::backoff::{Backoff, random};
 use super::patience::Patience;
 use super::request::Trouble;
 use super::watch::Watch;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use anyhow::anyhow;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 /// Files of a directory that are on their way at a time, on one connection: enough to hide a round trip for each of many
 /// small ones.
-pub(crate) const SIDE_BY_SIDE: usize = 8;
+pub const SIDE_BY_SIDE: usize = 8;
 
 /// How long the goodbye may take.
 const GOODBYE: Duration = Duration::from_millis(500);
@@ -33,7 +33,7 @@ const NO_ERROR: noq::VarInt = noq::VarInt::from_u32(0x100);
 const EXCESSIVE_LOAD: noq::VarInt = noq::VarInt::from_u32(0x107);
 
 /// A server, reached over one connection at a time.
-pub(crate) struct Source {
+pub struct Source {
     dialer: Dialer,
     peer: Peer,
     give_up: Duration,
@@ -151,7 +151,8 @@ impl Session {
 }
 
 impl Source {
-    pub(crate) fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
+    /// Reached by that dialer. Once it was reached, losing it is tried to be mended for as long as `give_up` without progress.
+    pub fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
         let state = State { backoff: Backoff::default(), progressed: Instant::now(), reached: false, flow_blocked: 0 };
         let session = tokio::sync::Mutex::new(None);
         let windows = Windows::default();
@@ -159,17 +160,17 @@ impl Source {
     }
 
     /// The same, with no more written ahead than these windows hold.
-    pub(crate) fn within(self, windows: Windows) -> Self {
+    pub fn within(self, windows: Windows) -> Self {
         Self { windows, ..self }
     }
 
     /// The same, from which nothing is taken faster than this.
-    pub(crate) fn limited_to(self, limit: Option<Rate>) -> Self {
+    pub fn limited_to(self, limit: Option<Rate>) -> Self {
         Self { throttle: limit.map(Throttle::new), ..self }
     }
 
     /// What the user limits it to.
-    pub(crate) fn limit(&self) -> Option<Rate> {
+    pub fn limit(&self) -> Option<Rate> {
         self.throttle.as_ref().map(Throttle::rate)
     }
 
@@ -185,7 +186,8 @@ impl Source {
         }
     }
 
-    pub(crate) fn peer(&self) -> &Peer {
+    /// Where it is.
+    pub fn peer(&self) -> &Peer {
         &self.peer
     }
 
@@ -283,7 +285,7 @@ impl Source {
     }
 
     /// Whether flow control held the transfer back since the last call.
-    pub(crate) fn was_flow_blocked(&self) -> bool {
+    pub fn was_flow_blocked(&self) -> bool {
         let Ok(slot) = self.session.try_lock() else { return false };
         let blocked = slot.as_ref().map_or(0, |session| session.flow_blocked());
         let before = core::mem::replace(&mut self.state().flow_blocked, blocked);
@@ -291,20 +293,20 @@ impl Source {
     }
 
     /// Packets that came over the present connection; `None` without one.
-    pub(crate) fn packets(&self) -> Option<u64> {
+    pub fn packets(&self) -> Option<u64> {
         let slot = self.session.try_lock().ok()?;
         slot.as_ref().filter(|session| session.alive()).map(|session| session.packets())
     }
 
     /// How many requests were made over the present connection, and its round-trip time.
-    pub(crate) fn requests(&self) -> (u64, Duration) {
+    pub fn requests(&self) -> (u64, Duration) {
         let Ok(slot) = self.session.try_lock() else { return Default::default() };
         let asked = |session: &Arc<Session>| (session.asked.load(Ordering::Relaxed), session.rtt());
         slot.as_ref().map(asked).unwrap_or_default()
     }
 
     /// Says goodbye.
-    pub(crate) async fn close(&self) {
+    pub async fn close(&self) {
         if let Some(session) = self.session.lock().await.take() {
             session.close().await;
         }
@@ -317,5 +319,5 @@ impl Source {
 
 /// Whether the error ends everything, not only one file.
 pub(crate) fn is_lost(error: &anyhow::Error) -> bool {
-    crate::exit::failure_of(error) == Failure::Unreachable || error.downcast_ref::<DialError>().is_some()
+    crate::failure::failure_of(error) == Failure::Unreachable || error.downcast_ref::<DialError>().is_some()
 }

@@ -21,7 +21,7 @@ const MARK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Where a download goes.
 #[derive(Clone, Debug)]
-pub(super) enum Target {
+pub enum Target {
     /// A file, under this name once it is complete.
     File(PathBuf),
     /// Standard output, as it comes.

@@ -6,7 +6,7 @@ mod hostile;
 use super::names;
 use super::store::Target;
 use super::transfer::transfer;
-use crate::exit::{Failure, failure_of};
+use crate::failure::{Failure, failure_of};
 use core::time::Duration;
 use fake::{Fake, MIB, Page, Place, data, part_of};
 use http::StatusCode;

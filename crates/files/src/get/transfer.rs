@@ -8,11 +8,11 @@ use super::source::{Session, Source};
 use super::store::{self, Left, Store, Target};
 use super::watch::Started;
 use crate::blocking::{off_thread, while_wanted};
-use crate::exit::Failure;
+use crate::failure::Failure;
 use anyhow::{Context, anyhow};
 use core::time::Duration;
 use futures_util::FutureExt;
-use noq::EndpointConfig;
+use noq::{EndpointConfig, TransportConfig};
 use pcc_net::dial::{self, Dialer, Family, Transport};
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
@@ -34,21 +34,34 @@ const WAITING: usize = 32;
 
 /// A file that is complete.
 #[derive(Clone, Debug)]
-pub(crate) struct Fetched {
+pub struct Fetched {
     /// Its size.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// BLAKE3 of what is here.
-    pub(crate) digest: blake3::Hash,
+    pub digest: blake3::Hash,
     /// Whether the server said the same; one without digests cannot.
-    pub(crate) verified: bool,
+    pub verified: bool,
     /// From the first request until the file had its name.
-    pub(crate) seconds: f64,
+    pub seconds: f64,
     /// Bytes that were there before.
-    pub(crate) resumed_from: u64,
+    pub resumed_from: u64,
+}
+
+/// How often to ask whether a silent server is still there. A server that was killed and started again says at the
+/// first question that it does not know us.
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
+
+/// Silence, in spite of the questions, after which a new connection is tried.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Has a connection notice a server that is gone, and keeps it where nothing is sent.
+pub fn keep_alive(transport: &mut TransportConfig) {
+    let idle = noq::IdleTimeout::from(noq::VarInt::from_u32(IDLE_TIMEOUT.as_millis() as u32));
+    transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(idle));
 }
 
 /// Connects as downloads do.
-pub(crate) fn dialer(trust: Trust, transport: impl Into<Transport>) -> Dialer {
+pub fn dialer(trust: Trust, transport: impl Into<Transport>) -> Dialer {
     Dialer {
         alpn: &[http3::ALPN],
         trust,

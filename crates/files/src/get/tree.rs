@@ -11,10 +11,10 @@ use super::source::{SIDE_BY_SIDE, Source, is_lost};
 use super::store::Target;
 use super::transfer::{Fetched, transfer};
 use super::watch::Missing;
+use crate::counted::counted;
 use crate::disk;
-use crate::exit::{Failure, failure_of};
+use crate::failure::{Failure, failure_of};
 use crate::filename;
-use crate::session::counted;
 use anyhow::{Context, anyhow};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -41,19 +41,19 @@ const MOST_ENTRIES: usize = 1_000_000;
 
 /// What a directory download came to.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub struct Tree {
     /// Files that are here now, those that were here before included.
-    pub(super) files: u64,
+    pub files: u64,
     /// Their bytes.
-    pub(super) bytes: u64,
+    pub bytes: u64,
     /// Bytes that were here before.
-    pub(super) resumed_from: u64,
+    pub resumed_from: u64,
     /// Files the server gave no digest for.
-    pub(super) unverified: u64,
+    pub unverified: u64,
     /// Entries that could not be had.
-    pub(super) failed: u64,
+    pub failed: u64,
     /// Whether one of them was damaged.
-    pub(super) damaged: bool,
+    pub damaged: bool,
 }
 
 impl Tree {

@@ -5,30 +5,30 @@ use std::path::Path;
 
 /// A file that begins to arrive.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Started<'a> {
+pub struct Started<'a> {
     /// Where it comes from, without secrets.
-    pub(crate) url: &'a str,
+    pub url: &'a str,
     /// Where it goes; `None` for standard output.
-    pub(crate) file: Option<&'a Path>,
+    pub file: Option<&'a Path>,
     /// Bytes of the whole, if the server says so.
-    pub(crate) size: Option<u64>,
+    pub size: Option<u64>,
     /// Bytes that were there already.
-    pub(crate) resumed_from: u64,
+    pub resumed_from: u64,
 }
 
 /// Entries of a directory that are not where they should be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Missing<'a> {
+pub struct Missing<'a> {
     /// What each is on this side; of those that have no name here, the directory around them.
-    pub(crate) file: &'a Path,
+    pub file: &'a Path,
     /// How many.
-    pub(crate) entries: u64,
+    pub entries: u64,
     /// Why, with the name.
-    pub(crate) reason: &'a str,
+    pub reason: &'a str,
 }
 
 /// Hears of what happens.
-pub(crate) trait Watch: Send + Sync {
+pub trait Watch: Send + Sync {
     /// A file begins.
     fn started(&self, _started: Started<'_>) {}
     /// A directory holds a file of this size. It is told of before any of its files begins.

@@ -1,7 +1,7 @@
 //! One request to the server and its answer.
 
 use super::target::Target;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::get::patience::Patience;
 use crate::get::request::{Refused, Trouble};
 use crate::get::source::Session;

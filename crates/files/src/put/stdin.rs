@@ -91,7 +91,7 @@ impl Stdin {
 /// Whether the program was started without standard input. The standard library then opens the null device for reading and
 /// writing in its place; who redirects standard input from there opens it for reading.
 #[cfg(unix)]
-pub(super) fn is_closed() -> bool {
+pub fn is_closed() -> bool {
     use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
     let is_null = || Some(fstat(io::stdin()).ok()?.st_rdev == stat("/dev/null").ok()?.st_rdev);
     let writes = || Some(fcntl_getfl(io::stdin()).ok()? & OFlags::RWMODE == OFlags::RDWR);
@@ -99,7 +99,7 @@ pub(super) fn is_closed() -> bool {
 }
 
 #[cfg(not(unix))]
-pub(super) fn is_closed() -> bool {
+pub fn is_closed() -> bool {
     false
 }
 

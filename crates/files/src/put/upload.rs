@@ -4,7 +4,7 @@ use super::content::{Changed, Content, Pieces};
 use super::exchange::Exchange;
 use super::progress::Progress;
 use super::target::Target;
-use crate::exit::Failure;
+use crate::failure::Failure;
 use crate::get::request::{Refused, Trouble};
 use crate::get::source::{Session, Source};
 use crate::get::watch::Started;
@@ -27,13 +27,15 @@ const MOST_FRUITLESS: u8 = 2;
 const TELL: Duration = Duration::from_millis(100);
 
 /// A file that is there.
-pub(super) struct Uploaded {
-    pub(super) bytes: u64,
+pub struct Uploaded {
+    /// Of the whole file.
+    pub bytes: u64,
     /// BLAKE3, which the server found too.
-    pub(super) digest: Hash,
-    pub(super) seconds: f64,
+    pub digest: Hash,
+    /// How long it took.
+    pub seconds: f64,
     /// Bytes that were there before.
-    pub(super) resumed_from: u64,
+    pub resumed_from: u64,
 }
 
 /// What the server has.

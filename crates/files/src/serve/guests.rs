@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 /// The book of who is connected.
 #[derive(Clone, Debug)]
-pub(crate) struct Guests {
+pub struct Guests {
     most: usize,
     most_of_one: usize,
     book: Arc<Mutex<Book>>,
@@ -58,7 +58,7 @@ pub(super) struct Guest {
 
 impl Guests {
     /// At most `most` connections, and of them `most_of_one` from one address (IPv6: one /56 network).
-    pub(crate) fn new(most: usize, most_of_one: usize) -> Self {
+    pub fn new(most: usize, most_of_one: usize) -> Self {
         Self { most, most_of_one, book: Arc::default() }
     }
 

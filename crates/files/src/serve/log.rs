@@ -21,37 +21,42 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A request that is done.
 #[derive(Debug, Serialize)]
-pub(crate) struct Served {
-    pub(crate) peer: SocketAddr,
-    pub(crate) method: String,
+pub struct Served {
+    /// The client.
+    pub peer: SocketAddr,
+    /// What it asked for: GET, PATCH, ...
+    pub method: String,
     /// As it was sent, percent-encoded.
-    pub(crate) path: String,
+    pub path: String,
     /// The response's status; 0 if there was none.
-    pub(crate) status: u16,
+    pub status: u16,
     /// Of the body, sent or received, also if it was cut off.
-    pub(crate) bytes: u64,
-    pub(crate) seconds: f64,
+    pub bytes: u64,
+    /// How long it took.
+    pub seconds: f64,
     /// Why there was no complete response.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) error: Option<String>,
+    pub error: Option<String>,
 }
 
 /// How a line reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lines {
+pub enum Lines {
+    /// One JSON object each.
     Json,
+    /// A line of text each.
     ForPeople,
 }
 
 /// Where requests that are done are told.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Log {
+pub struct Log {
     queue: Option<SyncSender<Served>>,
     unsaid: Arc<AtomicU64>,
 }
 
 /// The thread that writes the lines.
-pub(super) struct Writing {
+pub struct Writing {
     done: Receiver<()>,
 }
 
@@ -67,7 +72,7 @@ enum Event<'a> {
 
 impl Log {
     /// Writes to `out` until all clones of it are dropped, or nobody reads there any more.
-    pub(super) fn to(out: impl Write + Send + 'static, lines: Lines) -> (Self, Writing) {
+    pub fn to(out: impl Write + Send + 'static, lines: Lines) -> (Self, Writing) {
         let (queue, waiting) = sync_channel(WAITING);
         let (end, done) = sync_channel(0);
         let log = Self { queue: Some(queue), unsaid: Arc::default() };
@@ -93,7 +98,7 @@ impl Log {
 
 impl Writing {
     /// Waits for the last lines, not for long. Blocks.
-    pub(super) fn finish(self) {
+    pub fn finish(self) {
         let _: Result<(), RecvTimeoutError> = self.done.recv_timeout(LAST_WORDS);
     }
 }

@@ -5,7 +5,7 @@ use core::fmt;
 
 /// Where the served directory is found.
 #[derive(Clone, Default)]
-pub(crate) enum Privacy {
+pub enum Privacy {
     /// Right at the top: whoever finds the server can read.
     #[default]
     Public,
@@ -20,7 +20,8 @@ impl fmt::Debug for Privacy {
 }
 
 impl Privacy {
-    pub(crate) fn below(name: &str) -> Self {
+    /// Only for those who know this first part of the path.
+    pub fn below(name: &str) -> Self {
         Self::Private(blake3::hash(name.as_bytes()))
     }
 

@@ -25,38 +25,38 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 /// Makes the transport of a connection from that address. The windows are what the server can afford for it.
-pub(crate) type Transport = Arc<dyn Fn(SocketAddr, &Windows) -> TransportConfig + Send + Sync>;
+pub type Transport = Arc<dyn Fn(SocketAddr, &Windows) -> TransportConfig + Send + Sync>;
 
 /// Everything a server is told.
-pub(crate) struct Options {
+pub struct Options {
     /// The directory to serve.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     /// Where to listen; port 0 for any.
-    pub(crate) listen: SocketAddr,
+    pub listen: SocketAddr,
     /// What to show of itself.
-    pub(crate) identity: Identity,
+    pub identity: Identity,
     /// Who may read.
-    pub(crate) privacy: Privacy,
+    pub privacy: Privacy,
     /// Who may upload; nobody without.
-    pub(crate) token: Option<Token>,
+    pub token: Option<Token>,
     /// How to send.
-    pub(crate) transport: Transport,
+    pub transport: Transport,
     /// How many connections at a time, and of them how many from one address.
-    pub(crate) guests: Guests,
+    pub guests: Guests,
     /// Who is told of requests that are done.
-    pub(crate) log: Log,
+    pub log: Log,
 }
 
 /// A running server. Dropping it ends it at once.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub struct Server {
     endpoint: Endpoint,
     /// Where it listens.
-    pub(crate) address: SocketAddr,
+    pub address: SocketAddr,
     /// What to know it by.
-    pub(crate) fingerprint: Fingerprint,
+    pub fingerprint: Fingerprint,
     /// What the user should be told of this host, once.
-    pub(crate) warning: Option<String>,
+    pub warning: Option<String>,
     closing: watch::Sender<bool>,
     /// Ends when the last connection does.
     connections: mpsc::Receiver<()>,
@@ -92,7 +92,7 @@ pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Starts a server.
 ///
 /// Errors: the directory cannot be opened, the address is taken, the certificate is unusable.
-pub(crate) fn start(options: Options) -> anyhow::Result<Server> {
+pub fn start(options: Options) -> anyhow::Result<Server> {
     let service = Arc::new(Service {
         root: Root::open(&options.root)?,
         privacy: options.privacy,
@@ -138,13 +138,13 @@ pub(crate) fn start(options: Options) -> anyhow::Result<Server> {
 
 impl Server {
     /// Whether anybody is connected.
-    pub(crate) fn is_in_use(&self) -> bool {
+    pub fn is_in_use(&self) -> bool {
         // The task that accepts connections counts too.
         self.connections.sender_strong_count() > 1
     }
 
     /// Takes no new connections or requests and waits for those under way.
-    pub(crate) async fn finish(&mut self) {
+    pub async fn finish(&mut self) {
         // Nobody left to tell is fine.
         let _ = self.closing.send(true);
         while self.connections.recv().await.is_some() {}

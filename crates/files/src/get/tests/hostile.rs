@@ -4,7 +4,7 @@ use super::super::names;
 use super::super::store::Target;
 use super::super::transfer::transfer;
 use super::fake::{Fake, MIB, Manner, Odd, Page, Place, data, part_of};
-use crate::exit::{Failure, failure_of};
+use crate::failure::{Failure, failure_of};
 use core::time::Duration;
 use http::StatusCode;
 

@@ -19,7 +19,7 @@ mod slots;
 mod token;
 
 pub(super) use part::id;
-pub(crate) use token::Token;
+pub use token::Token;
 
 use super::answer::{self, Broken, Outcome, response};
 use super::connection::Asker;

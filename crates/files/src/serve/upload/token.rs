@@ -7,7 +7,7 @@ use http::{HeaderMap, header};
 /// A bearer token (RFC 6750). Only its hash is kept: comparing hashes takes the same time whatever was sent, and nothing
 /// that is printed by accident gives it away.
 #[derive(Clone, Copy)]
-pub(crate) struct Token(Hash);
+pub struct Token(Hash);
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -19,12 +19,13 @@ impl fmt::Debug for Token {
 const LENGTH: usize = 16;
 
 impl Token {
-    pub(crate) fn new(text: &str) -> Self {
+    /// This text.
+    pub fn new(text: &str) -> Self {
         Self(blake3::hash(text.as_bytes()))
     }
 
     /// A new one and its text.
-    pub(crate) fn generate() -> anyhow::Result<(Self, String)> {
+    pub fn generate() -> anyhow::Result<(Self, String)> {
         let mut secret = [0; LENGTH];
         aws_lc_rs::rand::fill(&mut secret).map_err(|_| anyhow::anyhow!("the system gives no random numbers"))?;
         let text: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
