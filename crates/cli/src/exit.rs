@@ -55,6 +55,18 @@ impl From<Failure> for ExitCode {
     }
 }
 
+impl From<pcc_files::Failure> for Failure {
+    fn from(failure: pcc_files::Failure) -> Self {
+        match failure {
+            pcc_files::Failure::Usage => Self::Usage,
+            pcc_files::Failure::Partial => Self::Partial,
+            pcc_files::Failure::Integrity => Self::Integrity,
+            pcc_files::Failure::Unreachable => Self::Unreachable,
+            _ => Self::Error,
+        }
+    }
+}
+
 /// The failure an error carries; [`Failure::Error`] if it carries none.
 pub(crate) fn failure_of(error: &anyhow::Error) -> Failure {
     // Only pipes break in this way here: UDP knows no such end.
@@ -62,5 +74,6 @@ pub(crate) fn failure_of(error: &anyhow::Error) -> Failure {
         let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
         kinds.into_iter().any(|kind| kind == io::ErrorKind::BrokenPipe).then_some(Failure::Unread)
     };
-    error.downcast_ref::<Failure>().copied().or_else(unread).unwrap_or(Failure::Error)
+    let of_a_transfer = || error.downcast_ref::<pcc_files::Failure>().map(|failure| Failure::from(*failure));
+    error.downcast_ref::<Failure>().copied().or_else(of_a_transfer).or_else(unread).unwrap_or(Failure::Error)
 }

@@ -1,54 +1,20 @@
 //! `pcc get`: downloads that survive a bad network.
-//!
-//! | file | what it answers |
-//! |---|---|
-//! | `transfer` | how one file arrives, from the first request to its final name |
-//! | `tree` | how a whole directory does |
-//! | `source` | how the server is reached, and reached again |
-//! | `request` | what is asked, and what the answers mean |
-//! | `store` | where the bytes go, and what is good of what an earlier run left |
-//! | `already` | whether it is here already |
-//! | `listing` | what a server says is in a directory |
-//! | `claim` | whose a partial file is |
-//! | `journal` | what is known of it |
-//! | `plain` | how files are opened |
-//! | `names` | which names are safe |
-//! | `patience`, `backoff` | how long to go on trying, and to wait in between |
-//! | `watch`, `display`, `amount` | what the user sees |
 
-mod already;
 mod amount;
-mod backoff;
-mod claim;
 pub(crate) mod display;
-mod journal;
-mod listing;
-pub(crate) mod names;
-pub(crate) mod patience;
-mod plain;
-pub(crate) mod request;
-pub(crate) mod source;
-mod store;
-pub(crate) mod transfer;
-mod tree;
-pub(crate) mod watch;
-
-use transfer::Fetched;
 
 use crate::exit::Failure;
-use crate::link;
 use crate::session::{Moved, SessionArgs, missing, tell_end};
 use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
 use display::Display;
+use pcc_files::get::{self, Fetched, Target, Tree};
+use pcc_files::{Error, Source, link};
 use pcc_net::shown;
 use pcc_net::url::Url;
-use request::Refused;
 use serde_json::json;
-use source::Source;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::Target;
 
 const EXAMPLES: &str = "\
 Examples, with the address that `pcc serve` prints:
@@ -105,19 +71,13 @@ async fn download(args: &Args, display: &Arc<Display>) -> anyhow::Result<()> {
     let place = Place::of(args, &args.url)?;
     let work = async |source: &Source| {
         let outcome = place.fill(source, &args.url, display).await;
-        match outcome.as_ref().err().and_then(|error| slashed(&args.url, error)) {
+        let outcome = match outcome.as_ref().err().and_then(|error| get::slashed(&args.url, error)) {
             Some(directory) => Place::of(args, &directory)?.fill(source, &directory, display).await,
             None => outcome,
-        }
+        };
+        outcome.map_err(Error::into_anyhow)?
     };
     args.session.carry_out(&args.url, display, work).await
-}
-
-/// The directory that was meant, if the server says that this URL lacks but the slash of one.
-fn slashed(url: &Url, error: &anyhow::Error) -> Option<Url> {
-    let Some(Refused::Moved { to, .. }) = error.downcast_ref() else { return None };
-    let is_its_own = to.strip_suffix('/') == Some(url.path.as_str());
-    is_its_own.then(|| to.parse().ok()).flatten().map(|path| url.with_path(path))
 }
 
 /// Where a download goes.
@@ -133,7 +93,7 @@ impl Place {
         if stdout && args.session.json {
             return usage("`--json` and `-o -` both want standard output: leave out one".to_owned());
         }
-        if names::is_directory(url) {
+        if get::is_directory(url) {
             return match &args.output {
                 Some(_) if stdout => usage(format!("{} is a directory: give one with -o DIR", url.short())),
                 Some(dir) if dir.exists() && !dir.is_dir() => {
@@ -141,17 +101,17 @@ impl Place {
                 }
                 // Where the user says may be a link; what is below is the server's choice.
                 Some(dir) => Ok(Self::Directory(dir.canonicalize().unwrap_or_else(|_| dir.clone()))),
-                None => Ok(Self::Directory(names::of_url(url)?.into())),
+                None => Ok(Self::Directory(get::name_of(url)?.into())),
             };
         }
         let named = match &args.output {
             Some(_) if stdout => return Ok(Self::File(Target::Stdout)),
-            Some(path) if path.is_dir() => path.join(names::of_url(url)?),
+            Some(path) if path.is_dir() => path.join(get::name_of(url)?),
             Some(path) if path.file_name().is_none() || ends_with_separator(path) => {
                 return usage(format!("there is no directory {}: make it first", path.display()));
             }
             Some(path) => path.clone(),
-            None => names::of_url(url)?.into(),
+            None => get::name_of(url)?.into(),
         };
         match std::fs::metadata(&named) {
             Ok(found) if found.is_dir() => {
@@ -168,24 +128,17 @@ impl Place {
         }
     }
 
-    async fn fill(&self, source: &Source, url: &Url, display: &Display) -> anyhow::Result<()> {
+    async fn fill(&self, source: &Source, url: &Url, display: &Display) -> Result<anyhow::Result<()>, Error> {
         match self {
             Self::File(target) => {
-                let here = match target {
-                    Target::File(path) => already::already(source, url, path, None).await?,
-                    Target::Stdout => None,
-                };
-                let fetched = match here {
-                    Some(here) => here,
-                    None => transfer::transfer(source, url, target).await?,
-                };
+                let fetched = get::file(source, url, target).await?;
                 file_done(target, &fetched, display);
-                Ok(())
+                Ok(Ok(()))
             }
             Self::Directory(dir) => {
                 let each = |path: &Path, fetched: &Fetched| display.line(&object("file", Some(path), fetched));
-                let tree = tree::fetch_tree(source, url, dir, &each).await?;
-                tree_done(dir, tree, display)
+                let tree = get::directory(source, url, dir, &each).await?;
+                Ok(tree_done(dir, tree, display))
             }
         }
     }
@@ -221,7 +174,7 @@ const fn moved(fetched: &Fetched) -> Moved {
     Moved { bytes: fetched.bytes, resumed_from: fetched.resumed_from, seconds: fetched.seconds }
 }
 
-fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<()> {
+fn tree_done(dir: &Path, tree: Tree, display: &Display) -> anyhow::Result<()> {
     let seconds = display.elapsed().as_secs_f64();
     let moved = Moved { bytes: tree.bytes, resumed_from: tree.resumed_from, seconds };
     display.line(&json!({
@@ -249,6 +202,3 @@ fn tree_done(dir: &Path, tree: tree::Tree, display: &Display) -> anyhow::Result<
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,27 +1,20 @@
 //! `pcc`: moves and measures data over bad networks at full speed, with nothing to configure.
 
-#[cfg(test)]
-mod allocated;
-mod blocking;
 mod command_line;
-mod disk;
 mod emulate;
 mod exit;
-mod filename;
 mod get;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]
 mod lab;
-mod link;
 mod link_args;
 mod log;
 mod manual;
 mod open_files;
 mod paths;
 mod perf;
-mod permissions;
 mod program;
 mod put;
 mod race;
@@ -35,11 +28,8 @@ mod session;
 mod shell;
 #[cfg(target_os = "linux")]
 mod sim;
-mod sink;
 mod token;
 mod utility;
-mod version;
-mod wire;
 mod written_url;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};

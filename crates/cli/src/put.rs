@@ -1,40 +1,17 @@
 //! `pcc put`: uploads that survive a bad network.
-//!
-//! | file | what it answers |
-//! |---|---|
-//! | `upload` | how one file gets there, over as many connections as it takes |
-//! | `exchange` | one request and its answer |
-//! | `progress` | how far it has come |
-//! | `content` | what is sent |
-//! | `stdin` | what is special about standard input: it cannot be read twice |
-//! | `tree` | what a directory holds |
 
-mod content;
-mod exchange;
-mod progress;
-mod stdin;
-mod target;
-mod tree;
-mod upload;
-
-use crate::exit::{Failure, failure_of};
+use crate::exit::Failure;
 use crate::get::display::Display;
-use crate::get::source::{SIDE_BY_SIDE, Source};
-use crate::get::watch::Missing;
 use crate::session::{Moved, SessionArgs, missing, tell_end};
 use crate::token;
 use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
-use content::Content;
-use futures_util::{StreamExt, stream};
-use http::uri::PathAndQuery;
+use pcc_files::put::{self, Sent, Uploaded, below, name_of};
+use pcc_files::{Error, Source};
 use pcc_net::url::Url;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stdin::Stdin;
-use target::Target;
-use upload::Uploaded;
 
 const EXAMPLES: &str = "\
 Examples, with the address and the token that `pcc serve --writable` prints:
@@ -115,7 +92,7 @@ impl Plan {
                 let url = args.url.short();
                 return Err(anyhow!("standard input has no name: give one, like {url}NAME").context(Failure::Usage));
             }
-            if stdin::is_closed() {
+            if put::stdin_is_closed() {
                 let why = "standard input is closed, so there is nothing to upload: use `pcc put - URL < FILE`";
                 return Err(anyhow!(why).context(Failure::Usage));
             }
@@ -123,7 +100,11 @@ impl Plan {
         }
         let path = &args.source;
         let found = std::fs::metadata(path).with_context(|| format!("could not read {}", path.display()))?;
-        let url = if into_directory { below(&args.url, &name_of(path)?)? } else { args.url.clone() };
+        let url = if into_directory {
+            below(&args.url, &name_of(path).map_err(Error::into_anyhow)?).map_err(Error::into_anyhow)?
+        } else {
+            args.url.clone()
+        };
         if found.is_dir() {
             Ok(Self::Directory(path.clone(), url))
         } else if found.is_file() {
@@ -134,12 +115,12 @@ impl Plan {
     }
 
     async fn carry_out(&self, source: &Source, token: &str, display: &Display) -> anyhow::Result<()> {
-        let (content, url) = match self {
+        let (uploaded, url) = match self {
             Self::Directory(dir, url) => return directory(dir, url, source, token, display).await,
-            Self::Stdin(url) => (Content::Stdin(Stdin::open()), url),
-            Self::File(path, url) => (Content::file(path, url)?, url),
+            Self::Stdin(url) => (put::stdin(source, url, token).await, url),
+            Self::File(path, url) => (put::file(source, path, url, token).await, url),
         };
-        let uploaded = upload::upload(source, content, &Target { url: url.clone(), token: token.to_owned() }).await?;
+        let uploaded = uploaded.map_err(Error::into_anyhow)?;
         display.line(&object("done", &uploaded, url));
         display.conclude(&moved(&uploaded).told(&url.short(), None, "verified by BLAKE3"));
         Ok(())
@@ -148,54 +129,9 @@ impl Plan {
 
 /// Uploads a directory with all that is in it.
 async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display: &Display) -> anyhow::Result<()> {
-    let (root, begun) = (dir.to_owned(), std::time::Instant::now());
-    let tree = tokio::task::spawn_blocking(move || tree::list(&root)).await.context("a thread for files failed")?;
-    let mut failed = tree.skipped.len();
-    for (file, reason) in &tree.skipped {
-        source.watch().missing(Missing { file, entries: 1, reason });
-    }
-    let to = |path: &Path| -> anyhow::Result<Target> {
-        let names = path.components().map(|part| part.as_os_str().to_str().context("its name is not UTF-8"));
-        let url = names.map(|name| name.map(str::to_owned)).try_fold(url.clone(), |url, name| below(&url, &name?))?;
-        Ok(Target { url, token: token.to_owned() })
-    };
-    tree.files.iter().for_each(|file| source.watch().found(file.size));
-    source.watch().found_all();
-    for sub in &tree.directories {
-        upload::make_directory(source, &to(sub)?).await?;
-    }
-    let to = &to;
-    let mut done = stream::iter(&tree.files)
-        .map(|file| async move {
-            let tree::File { path, size } = file;
-            let outcome = async {
-                let target = to(path)?;
-                let content = Content::file(&dir.join(path), &target.url)?;
-                let uploaded = upload::upload(source, content, &target).await?;
-                source.watch().complete(*size, uploaded.bytes);
-                Ok::<_, anyhow::Error>((uploaded, target.url))
-            };
-            (path, outcome.await.with_context(|| format!("{} is not there", path.display())))
-        })
-        .buffer_unordered(SIDE_BY_SIDE);
-    let (mut files, mut bytes, mut resumed_from, mut damaged) = (0u64, 0, 0, false);
-    while let Some((file, outcome)) = done.next().await {
-        match outcome {
-            Ok((uploaded, to)) => {
-                files += 1;
-                bytes += uploaded.bytes;
-                resumed_from += uploaded.resumed_from;
-                display.line(&object("file", &uploaded, &to));
-            }
-            Err(error) if matches!(failure_of(&error), Failure::Unreachable | Failure::Usage) => return Err(error),
-            Err(error) => {
-                failed += 1;
-                damaged |= failure_of(&error) == Failure::Integrity;
-                source.watch().missing(Missing { file: &dir.join(file), entries: 1, reason: &format!("{error:#}") });
-            }
-        }
-    }
-    let seconds = begun.elapsed().as_secs_f64();
+    let each = |to: &Url, uploaded: &Uploaded| display.line(&object("file", uploaded, to));
+    let sent = put::directory(source, dir, url, token, &each).await.map_err(Error::into_anyhow)?;
+    let Sent { files, bytes, resumed_from, failed, damaged, seconds, .. } = sent;
     let moved = Moved { bytes, resumed_from, seconds };
     let goodput = moved.goodput().bits_per_sec() / 1e6;
     display.line(&json!({"event": "done", "bytes": bytes, "seconds": seconds, "goodput_mbps": goodput,
@@ -206,7 +142,7 @@ async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display:
         0 => Ok(()),
         some => {
             let failure = if damaged { Failure::Integrity } else { Failure::Partial };
-            Err(anyhow!("{} there, as told above", missing(some as u64)).context(failure))
+            Err(anyhow!("{} there, as told above", missing(some)).context(failure))
         }
     }
 }
@@ -236,23 +172,3 @@ fn piped(path: &Path) -> String {
     }
     format!("pcc put - URL < {}", path.display())
 }
-
-/// The entry `name` of a directory's URL.
-fn below(url: &Url, name: &str) -> anyhow::Result<Url> {
-    let dir = url.encoded_path().trim_end_matches('/');
-    let path = format!("{dir}/{}", pcc_net::percent::encode_segment(name));
-    Ok(url.with_path(PathAndQuery::try_from(path).with_context(|| format!("`{name}` cannot stand in a URL"))?))
-}
-
-/// The last part of a path, also of `.` and `dir/..`.
-fn name_of(path: &Path) -> anyhow::Result<String> {
-    let named = match path.file_name() {
-        Some(name) => Some(name.to_owned()),
-        None => path.canonicalize().ok().and_then(|path| path.file_name().map(ToOwned::to_owned)),
-    };
-    let name = named.and_then(|name| name.into_string().ok());
-    name.with_context(|| format!("{} has no name for the URL: write one there", path.display()))
-}
-
-#[cfg(test)]
-mod tests;

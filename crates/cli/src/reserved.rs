@@ -1,8 +1,7 @@
 //! Files that are complete or not there at all.
 
-use crate::link;
-use crate::permissions::Permissions;
 use anyhow::{Context as _, ensure};
+use pcc_files::{Permissions, link};
 use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};

@@ -2,8 +2,6 @@
 
 use crate::exit::failure_of;
 use crate::get::display::{Display, Style};
-use crate::get::source::Source;
-use crate::get::transfer;
 use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
 use crate::paths::Paths;
@@ -11,6 +9,7 @@ use crate::sender::SenderArgs;
 use anyhow::anyhow;
 use core::time::Duration;
 use pcc::units::{Bytes, Rate};
+use pcc_files::{Source, counted, dialer, keep_alive};
 use pcc_net::dial::Transport;
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
@@ -18,13 +17,6 @@ use pcc_quic::transport::Windows;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// How often to ask whether a silent server is still there. A server that was killed and started again says at the
-/// first question that it does not know us.
-const KEEP_ALIVE: Duration = Duration::from_secs(1);
-
-/// Silence, in spite of the questions, after which a new connection is tried.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// As good as for ever, and still a time that a clock can show.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
@@ -83,14 +75,14 @@ impl SessionArgs {
             (None, None) => Trust::System,
         };
         let windows = windows(self.sender.limit);
-        let (sender, algorithm, idle) = (self.sender.clone(), self.sender.algorithm(None)?, IDLE_TIMEOUT.try_into()?);
+        let (sender, algorithm) = (self.sender.clone(), self.sender.algorithm(None)?);
         let paths = paths.clone();
         let transport = Transport::by_address(move |address| {
             let mut transport = sender.transport_of(&paths.resume(&algorithm, address), &windows);
-            transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(idle));
+            keep_alive(&mut transport);
             transport
         });
-        let dialer = transfer::dialer(trust, transport);
+        let dialer = dialer(trust, transport);
         Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone())
             .within(windows)
             .limited_to(self.sender.limit))
@@ -173,11 +165,6 @@ impl Moved {
 /// That a directory lacks so many entries.
 pub(crate) fn missing(entries: u64) -> String {
     format!("{} {} missing", counted(entries), if entries == 1 { "is" } else { "are" })
-}
-
-/// So many entries, in words.
-pub(crate) fn counted(entries: u64) -> String {
-    if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") }
 }
 
 /// How long somebody wants to go on trying.

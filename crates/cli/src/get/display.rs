@@ -5,13 +5,12 @@ mod limit;
 use limit::Limit;
 
 use super::amount::Amount;
-use super::source::Source;
-use super::watch::{Missing, Started, Watch};
 use crate::say::say;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use pcc::units::Rate;
+use pcc_files::{Missing, Source, Started, Watch};
 use pcc_net::shown;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -434,7 +433,7 @@ mod tests {
     /// A server that was never reached.
     pub(super) fn nowhere(display: &Arc<Display>) -> Source {
         let transport = Arc::new(noq::TransportConfig::default());
-        let dialer = crate::get::transfer::dialer(pcc_net::tls::Trust::System, transport);
+        let dialer = pcc_files::dialer(pcc_net::tls::Trust::System, transport);
         let peer = pcc_net::url::Peer { host: "host".to_owned(), port: 1 };
         Source::new(dialer, peer, Duration::MAX, display.clone())
     }

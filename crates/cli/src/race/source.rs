@@ -1,9 +1,9 @@
 //! The file that is raced with: the user's, or one that is made.
 
-use crate::disk;
 use anyhow::{Context, ensure};
 use blake3::{Hash, Hasher};
 use cap_std::fs::File;
+use pcc_files::read_at;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ pub(super) struct Reader {
 
 impl Read for Reader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = disk::read_at(&self.file, buffer, self.at)?;
+        let len = read_at(&self.file, buffer, self.at)?;
         self.at += len as u64;
         Ok(len)
     }

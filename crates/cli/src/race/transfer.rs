@@ -1,12 +1,12 @@
 //! One file over HTTP/3: a server that sends it, a client that writes it down.
 
 use super::source::Source;
-use crate::blocking::off_thread;
 use anyhow::{Context, ensure};
 use bytes::{Buf, Bytes};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use http::{Request, Response, StatusCode};
 use noq::{Connection, Endpoint, EndpointConfig, ServerConfig, TransportConfig, VarInt};
+use pcc_files::off_thread;
 use pcc_net::dial::{self, Dialed, Dialer, Family};
 use pcc_net::tls::{self, Identity, Trust};
 use pcc_net::url::Peer;

@@ -1,6 +1,6 @@
 //! What `pcc serve` prints at its start: where it is found, and what to do with that.
 
-use super::Server;
+use pcc_files::serve::Server;
 use pcc_net::scope;
 use pcc_net::shown;
 use serde::Serialize;

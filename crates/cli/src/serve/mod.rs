@@ -1,31 +1,7 @@
 //! `pcc serve`: a directory over HTTP/3.
 
 mod announce;
-mod answer;
-mod body;
-mod budget;
-mod conditions;
-mod connection;
-mod descriptors;
-mod digest;
-mod files;
-mod guests;
 mod listen;
-mod listing;
-mod log;
-mod part;
-mod path;
-mod privacy;
-mod root;
-mod second_look;
-mod server;
-mod upload;
-
-pub(crate) use guests::Guests;
-pub(crate) use log::Log;
-pub(crate) use privacy::Privacy;
-pub(crate) use server::{Options, Server, start};
-pub(crate) use upload::Token;
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -34,7 +10,7 @@ use crate::sender::SenderArgs;
 use announce::{Announcer, Source};
 use anyhow::anyhow;
 use listen::Listen;
-use log::Lines;
+use pcc_files::serve::{Guests, Lines, Log, Options, Privacy, Token, Transport, start};
 use pcc_net::tls::Identity;
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
@@ -126,7 +102,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let algorithm = sender.algorithm(None)?;
     let paths = sender.paths();
     let known = paths.clone();
-    let transport: server::Transport =
+    let transport: Transport =
         Arc::new(move |address, windows| sender.transport_of(&known.resume(&algorithm, address.ip()), windows));
     let (log, writing) = match lines(&args) {
         Some(lines) => {
@@ -199,6 +175,3 @@ fn token(file: Option<&Path>) -> anyhow::Result<(Option<Token>, Option<String>)>
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,10 +1,10 @@
 //! What holds a transfer back, as far as this side can see.
 
 use super::{Display, TICK, TICKS_OF_RATE};
-use crate::get::source::{SIDE_BY_SIDE, Source};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use pcc::units::Rate;
+use pcc_files::{SIDE_BY_SIDE, Source};
 use std::collections::VecDeque;
 use std::time::Instant;
 

@@ -1,0 +1,83 @@
+//! Downloads that survive a bad network.
+//!
+//! | file | what it answers |
+//! |---|---|
+//! | `transfer` | how one file arrives, from the first request to its final name |
+//! | `tree` | how a whole directory does |
+//! | `source` | how the server is reached, and reached again |
+//! | `request` | what is asked, and what the answers mean |
+//! | `store` | where the bytes go, and what is good of what an earlier run left |
+//! | `already` | whether it is here already |
+//! | `listing` | what a server says is in a directory |
+//! | `claim` | whose a partial file is |
+//! | `journal` | what is known of it |
+//! | `plain` | how files are opened |
+//! | `names` | which names are safe |
+//! | `patience`, `backoff` | how long to go on trying, and to wait in between |
+//! | `watch` | what is told of it meanwhile |
+
+mod already;
+mod backoff;
+mod claim;
+mod journal;
+mod listing;
+pub(crate) mod names;
+pub(crate) mod patience;
+mod plain;
+pub(crate) mod request;
+pub(crate) mod source;
+mod store;
+pub(crate) mod transfer;
+mod tree;
+pub(crate) mod watch;
+
+pub use names::{is_directory, of_url as name_of};
+pub use store::Target;
+pub use transfer::Fetched;
+pub use tree::Tree;
+
+use crate::error::{Error, Result};
+use pcc_net::url::Url;
+use request::Refused;
+use source::Source;
+use std::path::Path;
+
+/// Downloads one file. What an earlier run left of it is used, and if all of it is there already, and unchanged on the server,
+/// nothing is moved. It gets its name when all of it has arrived and its BLAKE3 is right.
+///
+/// Cancel it by dropping the future: what has arrived stays in `.NAME.pcc-part` beside the file, for the next run.
+///
+/// Errors: the server could not be reached for longer than [`Source`] is told to try; it refused; what arrived is damaged; or
+/// the disk refused.
+pub async fn file(source: &Source, url: &Url, target: &Target) -> Result<Fetched> {
+    let here = match target {
+        Target::File(path) => already::already(source, url, path, None).await.map_err(Error::from)?,
+        Target::Stdout => None,
+    };
+    match here {
+        Some(here) => Ok(here),
+        None => transfer::transfer(source, url, target).await.map_err(Error::from),
+    }
+}
+
+/// Downloads all that a directory of the server holds into `dir`, which is made if need be; `each` hears of each file.
+///
+/// Errors: what ends everything. What concerns single entries is counted in [`Tree`], and told to the watch.
+pub async fn directory(
+    source: &Source,
+    url: &Url,
+    dir: &Path,
+    each: &(dyn Fn(&Path, &Fetched) + Sync),
+) -> Result<Tree> {
+    tree::fetch_tree(source, url, dir, &each).await.map_err(Error::from)
+}
+
+/// The directory that was meant, if the server says that this URL lacks but the slash of one.
+pub fn slashed(url: &Url, error: &Error) -> Option<Url> {
+    let Some(Refused::Moved { to, .. }) = error.as_anyhow().downcast_ref() else { return None };
+    let is_its_own = to.strip_suffix('/') == Some(url.path.as_str());
+    is_its_own.then(|| to.parse().ok()).flatten().map(|path| url.with_path(path))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! The server that files come from: connected to when needed, and again when the connection is lost.
+
+use super::backoff::{Backoff, random};
+use super::patience::Patience;
+use super::request::Trouble;
+use super::watch::Watch;
+use crate::failure::Failure;
+use anyhow::anyhow;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
+use h3::error::StreamError;
+use noq::PathId;
+use pcc::units::Rate;
+use pcc_net::dial::{DialError, Dialed, Dialer};
+use pcc_net::throttle::Throttle;
+use pcc_net::url::Peer;
+use pcc_quic::http3::{self, Requests};
+use pcc_quic::transport::{SendWindow, Windows};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::time::Instant;
+
+/// Files of a directory that are on their way at a time, on one connection: enough to hide a round trip for each of many
+/// small ones.
+pub const SIDE_BY_SIDE: usize = 8;
+
+/// How long the goodbye may take.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+/// HTTP/3's code for "all went well" (RFC 9114 §8.1).
+const NO_ERROR: noq::VarInt = noq::VarInt::from_u32(0x100);
+
+/// HTTP/3's code for "too much to do" (RFC 9114 §8.1).
+const EXCESSIVE_LOAD: noq::VarInt = noq::VarInt::from_u32(0x107);
+
+/// A server, reached over one connection at a time.
+pub struct Source {
+    dialer: Dialer,
+    peer: Peer,
+    give_up: Duration,
+    throttle: Option<Throttle>,
+    windows: Windows,
+    watch: Arc<dyn Watch>,
+    session: tokio::sync::Mutex<Option<Arc<Session>>>,
+    state: Mutex<State>,
+}
+
+/// How things go.
+#[derive(Debug)]
+struct State {
+    backoff: Backoff,
+    /// When something arrived last, or the first attempt was made.
+    progressed: Instant,
+    /// Whether the server was ever reached.
+    reached: bool,
+    flow_blocked: u64,
+}
+
+/// One HTTP/3 connection.
+pub(crate) struct Session {
+    dialed: Dialed,
+    requests: Requests,
+    send_window: SendWindow,
+    retired: AtomicBool,
+    /// How many requests were made of it.
+    asked: AtomicU64,
+}
+
+impl Session {
+    async fn open(dialer: &Dialer, peer: &Peer, windows: Windows) -> Result<Self, Trouble> {
+        let dialed = dialer.dial(peer).await.map_err(|error| {
+            let (is_unreachable, may_pass) = (error.is_unreachable(), error.may_pass());
+            let error = anyhow::Error::new(error);
+            let error = if is_unreachable { error.context(Failure::Unreachable) } else { error };
+            if may_pass { Trouble::Passing(error) } else { Trouble::Final(error) }
+        })?;
+        let send_window = SendWindow::new(dialed.connection.weak_handle(), windows);
+        tokio::spawn(send_window.clone().keep_fitting());
+        let opened = tokio::time::timeout(dialer.timeout, http3::client(dialed.connection.clone())).await;
+        let (driver, requests) = opened
+            .map_err(|_| Trouble::Passing(anyhow!("{peer} did not begin to speak HTTP/3")))?
+            .map_err(|error| Trouble::Passing(anyhow!("lost the connection to {peer}: {error}")))?;
+        tokio::spawn(driver);
+        Ok(Self { dialed, requests, send_window, retired: AtomicBool::new(false), asked: AtomicU64::new(0) })
+    }
+
+    /// Of what was written at most so much is not acknowledged.
+    pub(crate) fn unacknowledged(&self) -> u64 {
+        self.send_window.bytes().get()
+    }
+
+    /// Acknowledgements that have come: while there are no more, nothing more has arrived.
+    pub(crate) fn acknowledgements(&self) -> u64 {
+        let heard = self.dialed.connection.stats().frame_rx;
+        heard.acks.saturating_add(heard.path_acks)
+    }
+
+    fn packets(&self) -> u64 {
+        self.dialed.connection.stats().udp_rx.datagrams
+    }
+
+    /// What one request is made with.
+    pub(crate) fn requests(&self) -> Requests {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.requests.clone()
+    }
+
+    fn alive(&self) -> bool {
+        !self.retired.load(Ordering::Relaxed) && self.dialed.connection.close_reason().is_none()
+    }
+
+    /// No more requests on it: the server is leaving, or is gone.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether this side ended the connection, because of what the server sent.
+    pub(crate) fn ended_it(&self) -> bool {
+        matches!(self.dialed.connection.close_reason(), Some(noq::ConnectionError::LocallyClosed))
+    }
+
+    /// Why the connection is gone, as well as is known.
+    pub(crate) fn explain(&self, error: &StreamError) -> anyhow::Error {
+        match self.dialed.connection.close_reason() {
+            Some(noq::ConnectionError::Reset) => anyhow!("lost the connection: the server was restarted"),
+            Some(noq::ConnectionError::TimedOut) => anyhow!("lost the connection: the server fell silent"),
+            Some(noq::ConnectionError::ApplicationClosed(close)) if close.error_code == EXCESSIVE_LOAD => {
+                anyhow!("the server is full: it serves as many connections as it may")
+            }
+            Some(reason) => anyhow!("lost the connection: {reason}"),
+            None => anyhow!("lost the connection: {error}"),
+        }
+    }
+
+    /// How often one side said that the other's flow control holds it back.
+    fn flow_blocked(&self) -> u64 {
+        let stats = self.dialed.connection.stats();
+        [stats.frame_rx, stats.frame_tx].iter().fold(0u64, |sum, frames| {
+            sum.saturating_add(frames.data_blocked).saturating_add(frames.stream_data_blocked)
+        })
+    }
+
+    fn rtt(&self) -> Duration {
+        self.dialed.connection.rtt(PathId::ZERO).unwrap_or_default()
+    }
+
+    async fn close(&self) {
+        self.dialed.connection.close(NO_ERROR, b"");
+        // A server that does not hear it finds out by itself.
+        let _ = tokio::time::timeout(GOODBYE, self.dialed.endpoint.wait_idle()).await;
+    }
+}
+
+impl Source {
+    /// Reached by that dialer. Once it was reached, losing it is tried to be mended for as long as `give_up` without progress.
+    pub fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
+        let state = State { backoff: Backoff::default(), progressed: Instant::now(), reached: false, flow_blocked: 0 };
+        let session = tokio::sync::Mutex::new(None);
+        let windows = Windows::default();
+        Self { dialer, peer, give_up, throttle: None, windows, watch, session, state: Mutex::new(state) }
+    }
+
+    /// The same, with no more written ahead than these windows hold.
+    pub fn within(self, windows: Windows) -> Self {
+        Self { windows, ..self }
+    }
+
+    /// The same, from which nothing is taken faster than this.
+    pub fn limited_to(self, limit: Option<Rate>) -> Self {
+        Self { throttle: limit.map(Throttle::new), ..self }
+    }
+
+    /// What the user limits it to.
+    pub fn limit(&self) -> Option<Rate> {
+        self.throttle.as_ref().map(Throttle::rate)
+    }
+
+    /// How much to take at a time, in bytes, and no more than `most`.
+    pub(crate) fn part(&self, most: usize) -> usize {
+        self.throttle.as_ref().map_or(most, |throttle| throttle.chunk(most))
+    }
+
+    /// Waits until `bytes` more may be taken.
+    pub(crate) async fn may_take(&self, bytes: usize) {
+        if let Some(throttle) = &self.throttle {
+            throttle.wait(bytes).await;
+        }
+    }
+
+    /// Where it is.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    pub(crate) fn watch(&self) -> &dyn Watch {
+        &*self.watch
+    }
+
+    /// How long to go on trying without any progress.
+    pub(crate) fn give_up(&self) -> Duration {
+        self.give_up
+    }
+
+    /// The clock of a new piece of work.
+    pub(crate) fn patience(&self) -> Patience<'_> {
+        Patience::new(self, self.give_up)
+    }
+
+    /// Whether nothing that was asked of the server made progress for as long as the user wants to wait.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.state().progressed.elapsed() >= self.give_up
+    }
+
+    /// A connection that is up.
+    ///
+    /// Errors: the server was never reached; or not for too long; or it is not the right one.
+    pub(crate) async fn session(&self) -> anyhow::Result<Arc<Session>> {
+        let mut slot = self.session.lock().await;
+        if let Some(session) = slot.as_ref().filter(|session| session.alive()) {
+            return Ok(session.clone());
+        }
+        *slot = None;
+        loop {
+            match Session::open(&self.dialer, &self.peer, self.windows).await {
+                Ok(session) => {
+                    if let Some(warning) = session.dialed.warning.as_ref().filter(|_| !self.state().reached) {
+                        self.watch.note(warning);
+                    }
+                    self.state().reached = true;
+                    let session = Arc::new(session);
+                    *slot = Some(session.clone());
+                    return Ok(session);
+                }
+                // Whoever mistyped the address should not wait ten minutes to hear it.
+                Err(Trouble::Passing(error) | Trouble::Final(error)) if !self.state().reached => return Err(error),
+                Err(trouble) => self.pause(trouble).await?,
+            }
+        }
+    }
+
+    /// Waits before the next attempt.
+    ///
+    /// Errors: none is worth making, because of `trouble` or of how long it has lasted.
+    pub(crate) async fn pause(&self, trouble: Trouble) -> anyhow::Result<()> {
+        let reason = match trouble {
+            Trouble::Passing(reason) => reason,
+            Trouble::Final(error) => return Err(error),
+        };
+        let (wait, attempt) = {
+            let mut state = self.state();
+            let left = self.give_up.saturating_sub(state.progressed.elapsed());
+            if left.is_zero() {
+                let given_up = humantime::format_duration(self.give_up);
+                // Who refuses is there.
+                let is_there = matches!(reason.downcast_ref(), Some(DialError::Full { .. }));
+                let reason = reason.context(format!("no progress for {given_up} (--give-up)"));
+                return Err(if is_there { reason } else { reason.context(Failure::Unreachable) });
+            }
+            (state.backoff.next(random()).min(left), state.backoff.failures())
+        };
+        self.watch.retry(attempt, wait, &reason);
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+
+    /// Something arrived.
+    pub(crate) fn progressed(&self) {
+        self.progressed_at(Instant::now());
+    }
+
+    pub(super) fn progressed_at(&self, now: Instant) {
+        let mut state = self.state();
+        state.progressed = now.max(state.progressed);
+        state.backoff.reset();
+    }
+
+    /// Whether something arrived after `then`.
+    pub(super) fn progressed_after(&self, then: Instant) -> bool {
+        self.state().progressed > then
+    }
+
+    /// So long nothing could be expected of the server: it does not count as time without progress.
+    pub(crate) fn waited(&self, time: Duration) {
+        let mut state = self.state();
+        state.progressed = (state.progressed + time).min(Instant::now());
+    }
+
+    /// Whether flow control held the transfer back since the last call.
+    pub fn was_flow_blocked(&self) -> bool {
+        let Ok(slot) = self.session.try_lock() else { return false };
+        let blocked = slot.as_ref().map_or(0, |session| session.flow_blocked());
+        let before = core::mem::replace(&mut self.state().flow_blocked, blocked);
+        blocked > before
+    }
+
+    /// Packets that came over the present connection; `None` without one.
+    pub fn packets(&self) -> Option<u64> {
+        let slot = self.session.try_lock().ok()?;
+        slot.as_ref().filter(|session| session.alive()).map(|session| session.packets())
+    }
+
+    /// How many requests were made over the present connection, and its round-trip time.
+    pub fn requests(&self) -> (u64, Duration) {
+        let Ok(slot) = self.session.try_lock() else { return Default::default() };
+        let asked = |session: &Arc<Session>| (session.asked.load(Ordering::Relaxed), session.rtt());
+        slot.as_ref().map(asked).unwrap_or_default()
+    }
+
+    /// Says goodbye.
+    pub async fn close(&self) {
+        if let Some(session) = self.session.lock().await.take() {
+            session.close().await;
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the error ends everything, not only one file.
+pub(crate) fn is_lost(error: &anyhow::Error) -> bool {
+    crate::failure::failure_of(error) == Failure::Unreachable || error.downcast_ref::<DialError>().is_some()
+}

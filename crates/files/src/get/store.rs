@@ -1,0 +1,276 @@
+//! Where received bytes go: hashed, written in order, and kept so that a later run can go on.
+
+mod left;
+
+pub(super) use left::{Left, left};
+
+use super::journal::{self, BLOCK, Header, Mark};
+use super::{claim, names};
+use crate::disk;
+use crate::permissions::Permissions;
+use anyhow::Context;
+use core::time::Duration;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
+use tokio::sync::{mpsc, oneshot};
+
+/// A mark is written at least this often: what a crash costs on a slow path.
+const MARK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Where a download goes.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// A file, under this name once it is complete.
+    File(PathBuf),
+    /// Standard output, as it comes.
+    Stdout,
+}
+
+/// Takes the bytes of one download.
+pub(super) struct Store {
+    out: Out,
+    /// Of everything up to `at`.
+    whole: blake3::Hasher,
+    at: u64,
+}
+
+enum Out {
+    Part(Box<Part>),
+    Stdout,
+}
+
+/// A file that has no name yet. Dropped without one, it stays if it is complete or a later run can go on with it, and goes
+/// otherwise.
+struct Part {
+    target: PathBuf,
+    path: PathBuf,
+    /// Locked until the file has its name or is gone.
+    file: File,
+    journal: Journal,
+    /// Whether a later run can go on with what is marked.
+    resumable: bool,
+    complete: bool,
+}
+
+/// Made at the first mark, since most small files never need one; of a large file before its first byte, so that there is
+/// room for it.
+struct Journal {
+    path: PathBuf,
+    header: Option<Header>,
+    writer: Option<journal::Writer>,
+    last_mark: Instant,
+    marked: u64,
+}
+
+impl Target {
+    /// Runs `work`, which writes here, on a thread of its own, and answers what came of it.
+    ///
+    /// The process does not end before a file has what arrived; it does not wait for a pipe that nobody reads.
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> std::io::Result<oneshot::Receiver<T>> {
+        let (done, outcome) = oneshot::channel();
+        let work = move || drop(done.send(work())); // nobody may wait for it any more
+        match self {
+            Self::File(_) => drop(tokio::task::spawn_blocking(work)),
+            Self::Stdout => drop(std::thread::Builder::new().spawn(work)?),
+        }
+        Ok(outcome)
+    }
+}
+
+impl Store {
+    /// Starts from nothing; `header` if the download could be resumed.
+    pub(super) fn new(target: &Target, header: Option<Header>) -> anyhow::Result<Self> {
+        let out = match target {
+            Target::Stdout => Out::Stdout,
+            Target::File(target) => {
+                let (path, journal) = names::part_and_journal(target);
+                let file = claim::make(&path)?;
+                // What replaces a private file is private as soon as there is something in it.
+                Permissions::of(target).protect(&file);
+                file.set_len(0).with_context(|| cannot_write(&path, false))?;
+                remove(&journal)?;
+                remove(&names::unwritten(&journal))?;
+                let mut part = Part::new(target.clone(), path, file, Journal::new(journal, header, 0));
+                part.journal.begin()?;
+                Out::Part(part)
+            }
+        };
+        Ok(Self { out, whole: blake3::Hasher::new(), at: 0 })
+    }
+
+    /// Bytes it has.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Whether there is room for what is missing of `size` bytes.
+    pub(super) fn has_room(&self, size: u64) -> anyhow::Result<()> {
+        match &self.out {
+            Out::Part(part) => disk::has_room(&part.file, size.saturating_sub(self.at))
+                .with_context(|| cannot_write(&part.path, part.resumable)),
+            Out::Stdout => Ok(()),
+        }
+    }
+
+    /// Writes everything that comes, until the sender is dropped, and gives the batches back empty. Blocks.
+    pub(super) fn drain(
+        mut self,
+        mut batches: mpsc::Receiver<Vec<u8>>,
+        give_back: mpsc::Sender<Vec<u8>>,
+    ) -> anyhow::Result<Self> {
+        while let Some(mut batch) = batches.blocking_recv() {
+            if let Err(error) = self.write(&batch) {
+                if let Out::Part(part) = &mut self.out {
+                    // What was written before is good; a full disk may have room for these few bytes.
+                    let _ = part.journal.mark(self.at, &self.whole, true);
+                }
+                return Err(error);
+            }
+            batch.clear();
+            let _ = give_back.try_send(batch); // nobody needs it, then
+        }
+        match &mut self.out {
+            Out::Part(part) => part.journal.mark(self.at, &self.whole, true)?,
+            Out::Stdout => std::io::stdout().flush().context("could not write to standard output")?,
+        }
+        Ok(self)
+    }
+
+    fn write(&mut self, mut data: &[u8]) -> anyhow::Result<()> {
+        while !data.is_empty() {
+            let room = usize::try_from(BLOCK - self.at % BLOCK).unwrap_or(usize::MAX);
+            let (now, later) = data.split_at(room.min(data.len()));
+            match &mut self.out {
+                Out::Part(part) => {
+                    part.file.write_all(now).with_context(|| cannot_write(&part.path, part.resumable))?
+                }
+                Out::Stdout => std::io::stdout().lock().write_all(now).context("could not write to standard output")?,
+            }
+            self.whole.update(now);
+            self.at += now.len() as u64;
+            if let Out::Part(part) = &mut self.out {
+                part.journal.mark(self.at, &self.whole, false)?;
+            }
+            data = later;
+        }
+        Ok(())
+    }
+
+    /// The digest of all it has.
+    pub(super) fn digest(&self) -> blake3::Hash {
+        self.whole.finalize()
+    }
+
+    /// Brings the file under its name: only now, and at once. It is as new as what it was made from, if that is known.
+    /// Blocks.
+    pub(super) fn publish(self, modified: Option<SystemTime>) -> anyhow::Result<()> {
+        match self.out {
+            Out::Part(mut part) => part.publish(modified),
+            Out::Stdout => Ok(()),
+        }
+    }
+
+    /// Throws everything away, so that the next run starts anew. Blocks.
+    pub(super) fn discard(mut self) {
+        if let Out::Part(part) = &mut self.out {
+            part.resumable = false;
+        }
+    }
+}
+
+impl Part {
+    fn new(target: PathBuf, path: PathBuf, file: File, journal: Journal) -> Box<Self> {
+        let resumable = journal.header.is_some();
+        Box::new(Self { target, path, file, journal, resumable, complete: false })
+    }
+
+    fn publish(&mut self, modified: Option<SystemTime>) -> anyhow::Result<()> {
+        if let Some(modified) = modified
+            && let Err(error) = self.file.set_modified(modified)
+        {
+            // Not every file system keeps every time, and the content is right without it.
+            tracing::debug!(%error, path = %self.path.display(), "the time of modification is another");
+        }
+        Permissions::of(&self.target).give(&self.file);
+        self.file.sync_all().with_context(|| cannot_write(&self.path, self.resumable))?;
+        self.complete = true;
+        // In this order: of a run that is killed in between, a complete file is left that the server's digest tells to be
+        // one, and not a journal that belongs to nothing. The file stays locked until it has its name: until then nobody
+        // else may take it for a partial one.
+        remove(&self.journal.path)?;
+        std::fs::rename(&self.path, &self.target).with_context(|| {
+            let (part, target) = (self.path.display(), self.target.display());
+            format!("could not rename the complete file {part} to {target}; rename it yourself")
+        })?;
+        let dir = self.target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // Where a directory cannot be synced the rename is on its way to the disk all the same.
+        let _ = File::open(dir).and_then(|dir| dir.sync_all());
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let is_of_use = self.complete || self.resumable && self.journal.marked > 0;
+        if !is_of_use {
+            // What cannot be removed is only in the way; the next download to this name empties it.
+            let _ = remove(&self.journal.path).and_then(|()| remove(&self.path));
+        }
+    }
+}
+
+impl Journal {
+    fn new(path: PathBuf, header: Option<Header>, marked: u64) -> Self {
+        Self { path, header, writer: None, last_mark: Instant::now(), marked }
+    }
+
+    /// Makes it now, if the file is so large that it needs one for certain.
+    fn begin(&mut self) -> anyhow::Result<()> {
+        if let Some(header) = self.header.as_ref().filter(|header| header.size > BLOCK) {
+            let made = journal::Writer::create(&self.path, header, &[]);
+            self.writer = Some(made.with_context(|| cannot_write(&self.path, true))?);
+        }
+        Ok(())
+    }
+
+    /// Notes that the file is good up to `at`, if it is time to, or anyway when this is the end of the run.
+    fn mark(&mut self, at: u64, whole: &blake3::Hasher, last: bool) -> anyhow::Result<()> {
+        let due = at.is_multiple_of(BLOCK) || self.last_mark.elapsed() >= MARK_INTERVAL || last;
+        let Some(header) = self.header.as_ref().filter(|header| due && at > self.marked && (!last || at < header.size))
+        else {
+            return Ok(());
+        };
+        let mark = Mark { end: at, blake3: whole.finalize() };
+        let done = match &mut self.writer {
+            Some(writer) => writer.add(&mark),
+            None => journal::Writer::create(&self.path, header, &[mark]).map(|writer| self.writer = Some(writer)),
+        };
+        done.with_context(|| cannot_write(&self.path, true))?;
+        self.marked = at;
+        self.last_mark = Instant::now();
+        Ok(())
+    }
+}
+
+fn cannot_write(path: &Path, resumable: bool) -> String {
+    let then =
+        if resumable { "it goes on where it stopped" } else { "it starts anew, as this server knows no other way" };
+    format!("could not write {} (make room or choose another place with -o, and run again: {then})", path.display())
+}
+
+fn remove(path: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("could not remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,483 @@
+//! One file, from the first request to its final name.
+
+use super::journal::Header;
+use super::names;
+use super::patience::Patience;
+use super::request::{self, Changed, Head, OtherPart, Trouble, Version};
+use super::source::{Session, Source};
+use super::store::{self, Left, Store, Target};
+use super::watch::Started;
+use crate::blocking::{off_thread, while_wanted};
+use crate::failure::Failure;
+use anyhow::{Context, anyhow};
+use core::time::Duration;
+use futures_util::FutureExt;
+use noq::{EndpointConfig, TransportConfig};
+use pcc_net::dial::{self, Dialer, Family, Transport};
+use pcc_net::tls::Trust;
+use pcc_net::url::Url;
+use pcc_quic::http3;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+/// Bytes handed to the disk at a time: large enough for fast hashing and few trips to another thread, small enough to be
+/// in the processor's cache until it is written. A divisor of the journal's block.
+const BATCH: usize = 256 << 10;
+
+/// A batch that fills more slowly goes to the disk as it is.
+const GATHERING: Duration = Duration::from_millis(10);
+
+/// Batches that may wait for the disk: 8 MiB, what a disk is slow to take at a time.
+const WAITING: usize = 32;
+
+/// A file that is complete.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// Its size.
+    pub bytes: u64,
+    /// BLAKE3 of what is here.
+    pub digest: blake3::Hash,
+    /// Whether the server said the same; one without digests cannot.
+    pub verified: bool,
+    /// From the first request until the file had its name.
+    pub seconds: f64,
+    /// Bytes that were there before.
+    pub resumed_from: u64,
+}
+
+/// How often to ask whether a silent server is still there. A server that was killed and started again says at the
+/// first question that it does not know us.
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
+
+/// Silence, in spite of the questions, after which a new connection is tried.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Has a connection notice a server that is gone, and keeps it where nothing is sent.
+pub fn keep_alive(transport: &mut TransportConfig) {
+    let idle = noq::IdleTimeout::from(noq::VarInt::from_u32(IDLE_TIMEOUT.as_millis() as u32));
+    transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(idle));
+}
+
+/// Connects as downloads do.
+pub fn dialer(trust: Trust, transport: impl Into<Transport>) -> Dialer {
+    Dialer {
+        alpn: &[http3::ALPN],
+        trust,
+        transport: transport.into(),
+        endpoint: EndpointConfig::default(),
+        timeout: dial::TIMEOUT,
+        family: Family::Any,
+    }
+}
+
+/// Fetches one file from a source that may have others.
+pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> anyhow::Result<Fetched> {
+    let begun = Instant::now();
+    let (store, known) = match resumed(source, url, target).await? {
+        Some((store, known)) => (Some(store), Some(known)),
+        None => (None, None),
+    };
+    let resumed_from = store.as_ref().map_or(0, Store::at);
+    let mut arriving = Arriving {
+        source,
+        patience: source.patience(),
+        url,
+        target,
+        version: known,
+        at: resumed_from,
+        resumed_from,
+        told: false,
+        without_ranges: false,
+        anew: false,
+        store,
+        disk: None,
+        sent_digest: None,
+        digest: None,
+    };
+    let outcome = arriving.all().await;
+    let stored = arriving.stored().await;
+    let store = match (outcome, stored) {
+        // What the disk says explains why the network could not go on.
+        (_, Err(error)) => return Err(error),
+        (Ok(()), Ok(Some(store))) => store,
+        (Ok(()), Ok(None)) => return Err(anyhow!("nothing arrived of {}", url.short())),
+        (Err(error), Ok(_)) => return Err(error),
+    };
+    let (bytes, digest) = (store.at(), store.digest());
+    let promised = arriving.promised(digest).await?;
+    let verified = promised.is_some();
+    if promised.is_some_and(|promised| promised != digest) {
+        store.discard();
+        let what = format!("{} arrived damaged: its BLAKE3 is {digest}, not the server's", url.short());
+        let next = if matches!(target, Target::Stdout) { "do not use what was written" } else { "nothing was kept" };
+        return Err(anyhow!("{what}; {next}, run the command again").context(Failure::Integrity));
+    }
+    let modified = arriving.version.as_ref().and_then(Version::modified_at);
+    off_thread(move || store.publish(modified)).await?;
+    Ok(Fetched { bytes, digest, verified, seconds: begun.elapsed().as_secs_f64(), resumed_from: arriving.resumed_from })
+}
+
+/// Goes on with what an earlier run left, if the source is still the same.
+async fn resumed(source: &Source, url: &Url, target: &Target) -> anyhow::Result<Option<(Store, Version)>> {
+    let looked = target.clone();
+    let (Some(mut left), Target::File(path)) = (off_thread(move || store::left(&looked)).await?, target) else {
+        return Ok(None);
+    };
+    let version = ask(source, url, false).await?.version;
+    let whole = Header::of(url, &version);
+    let is_whole = match (left.header(), whole) {
+        (None, Some(whole)) => lacks_only_its_name(source, url, &mut left, whole).await?,
+        (None, None) => false,
+        (Some(header), whole) if whole.as_ref() == Some(header) => false,
+        (Some(_), _) => {
+            source.watch().note(&anew(url));
+            return Ok(None);
+        }
+    };
+    let checked_path = path.clone();
+    let Some(checked) = while_wanted(move |wanted| left.check(&checked_path, wanted)).await? else { return Ok(None) };
+    if let Some(place) = checked.damaged_at.filter(|_| !is_whole) {
+        let path = path.display();
+        source
+            .watch()
+            .note(&format!("the partial file of {path} is damaged in the block at byte {place}: going on from there"));
+    }
+    Ok(Some((checked.store, version)))
+}
+
+fn anew(url: &Url) -> String {
+    format!("{} is not what was downloaded in part: starting anew", url.short())
+}
+
+/// Whether what is left may be all of the file, as a run leaves it that is killed before the last step: it is as long, and
+/// the server has a digest to know it by.
+async fn lacks_only_its_name(source: &Source, url: &Url, left: &mut Left, whole: Header) -> anyhow::Result<bool> {
+    if !left.is_as_long_as(&whole) {
+        return Ok(false);
+    }
+    let digest = ask(source, url, true).await?.digest;
+    if let Some(digest) = &digest {
+        left.take_for(whole, digest);
+    }
+    Ok(digest.is_some())
+}
+
+/// HEAD, until it is answered.
+pub(super) async fn ask(source: &Source, url: &Url, digest: bool) -> anyhow::Result<Head> {
+    let mut patience = source.patience();
+    loop {
+        let session = source.session().await?;
+        patience.ask();
+        match patience.wait(request::head(&session, url, digest)).await {
+            Ok(head) => {
+                patience.done();
+                return Ok(head);
+            }
+            Err(trouble) => patience.pause(trouble).await?,
+        }
+    }
+}
+
+/// A file on its way.
+struct Arriving<'a> {
+    source: &'a Source,
+    patience: Patience<'a>,
+    url: &'a Url,
+    target: &'a Target,
+    /// Which state of the source this is.
+    version: Option<Version>,
+    /// Bytes here, the disk's queue included.
+    at: u64,
+    /// Bytes that were here before.
+    resumed_from: u64,
+    told: bool,
+    /// Whether the server does not know how to send a part: then all of it comes again.
+    without_ranges: bool,
+    /// Whether what an earlier run left was of no use after all.
+    anew: bool,
+    /// Before the first byte.
+    store: Option<Store>,
+    /// From then on.
+    disk: Option<Disk>,
+    /// The digest that came with the file.
+    sent_digest: Option<blake3::Hash>,
+    /// The server's digest, asked for early where none comes with the file, so that it reads the file while it sends it.
+    digest: Option<JoinHandle<Result<Head, Trouble>>>,
+}
+
+/// The thread that hashes and writes.
+struct Disk {
+    queue: mpsc::Sender<Vec<u8>>,
+    /// Batches it is done with: filled again, they are still in the cache, and the kernel need not clear new memory.
+    done: mpsc::Receiver<Vec<u8>>,
+    stored: oneshot::Receiver<anyhow::Result<Store>>,
+}
+
+impl Drop for Arriving<'_> {
+    fn drop(&mut self) {
+        if let Some(digest) = &self.digest {
+            digest.abort();
+        }
+    }
+}
+
+impl Arriving<'_> {
+    /// Receives everything, over as many connections as it takes.
+    async fn all(&mut self) -> anyhow::Result<()> {
+        loop {
+            let session = self.source.session().await?;
+            match self.some(&session).await {
+                Ok(()) => return Ok(()),
+                Err(Trouble::Final(error)) if error.is::<OtherPart>() && !self.without_ranges => {
+                    self.without_ranges = true;
+                }
+                Err(Trouble::Final(error)) if error.is::<Changed>() && self.may_start_anew() => self.start_anew(),
+                Err(trouble) => self.patience.pause(trouble).await?,
+            }
+        }
+    }
+
+    /// Whether only an earlier run brought anything, and nothing was said of it yet.
+    fn may_start_anew(&self) -> bool {
+        !self.anew && !self.told && self.at > 0 && matches!(self.target, Target::File(_))
+    }
+
+    /// Does without what an earlier run left: the server sends another file than it spoke of.
+    fn start_anew(&mut self) {
+        self.source.watch().note(&anew(self.url));
+        self.store = None;
+        self.version = None;
+        (self.at, self.resumed_from, self.anew) = (0, 0, true);
+    }
+
+    /// Receives what is missing, over one connection.
+    async fn some(&mut self, session: &Arc<Session>) -> Result<(), Trouble> {
+        if self.is_complete() {
+            self.begin(session, false).await?;
+            return Ok(()); // an earlier run had all of it
+        }
+        // Without a validator nobody can say whether the rest belongs to what is here: then all of it comes again, and
+        // what is here must be its beginning.
+        let validated = !self.without_ranges && self.version.as_ref().is_some_and(Version::is_validated);
+        let from = if validated { self.at } else { 0 };
+        self.patience.ask();
+        let known = self.version.as_ref();
+        let mut answer = self.patience.wait(request::get(session, self.url, from, known)).await?;
+        match &self.version {
+            Some(known) if !known.fits(&answer.version) => return Err(self.changed().into()),
+            Some(_) => {}
+            None => self.version = Some(answer.version.clone()),
+        }
+        let mut here = match self.at {
+            0 => None,
+            _ if validated => None,
+            _ => Some(self.here().await?),
+        };
+        self.begin(session, answer.has_digest).await?;
+        // A server that knows no ranges starts from the beginning.
+        let mut skip = self.at.saturating_sub(answer.from);
+        let mut batch = Vec::with_capacity(BATCH);
+        let most = self.source.part(BATCH);
+        loop {
+            // Whatever is there goes into the batch, and what comes at once.
+            let next = match answer.next(session).now_or_never() {
+                Some(next) => next,
+                None if batch.is_empty() => self.patience.wait(answer.next(session)).await,
+                None => match tokio::time::timeout(GATHERING, answer.next(session)).await {
+                    Ok(next) => next,
+                    Err(_) => {
+                        self.pass_on(&mut batch).await?;
+                        continue;
+                    }
+                },
+            };
+            let mut chunk = match next {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => {
+                    self.pass_on(&mut batch).await?;
+                    self.sent_digest = self.patience.wait(answer.digest()).await?;
+                    break;
+                }
+                Err(trouble) => {
+                    self.pass_on(&mut batch).await?;
+                    return Err(trouble);
+                }
+            };
+            let skipped = chunk.split_to(chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX)));
+            skip -= skipped.len() as u64;
+            self.patience.repeated(skipped.len() as u64);
+            if let Some(beginning) = &mut here
+                && !beginning.goes_on_with(&skipped)
+            {
+                return Err(self.changed().into());
+            }
+            while !chunk.is_empty() {
+                let fits = chunk.len().min(most - batch.len());
+                batch.extend_from_slice(&chunk.split_to(fits));
+                if batch.len() == most {
+                    self.pass_on(&mut batch).await?;
+                }
+            }
+        }
+        match self.version.as_ref().and_then(|version| version.size) {
+            Some(size) if self.at < size => {
+                Err(Trouble::Passing(anyhow!("the server stopped at byte {} of {size}", self.at)))
+            }
+            _ if skip > 0 => Err(Trouble::Passing(anyhow!("the server stopped before byte {}", self.at))),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.version.as_ref().is_some_and(|version| version.size == Some(self.at)) && self.at > 0
+    }
+
+    fn changed(&self) -> anyhow::Error {
+        let url = self.url.short();
+        let next = match self.target {
+            Target::Stdout => "what was written is no whole file: run the command again".to_owned(),
+            Target::File(path) if self.is_resumable() => {
+                let part = names::part_and_journal(path).0;
+                format!("what is here of the old one stays in {} until you run the command again", part.display())
+            }
+            Target::File(_) => "run the command again".to_owned(),
+        };
+        Changed { url, next }.into()
+    }
+
+    /// Whether a later run could go on with what arrived.
+    fn is_resumable(&self) -> bool {
+        self.header().is_some() && matches!(self.target, Target::File(_))
+    }
+
+    fn header(&self) -> Option<Header> {
+        self.version.as_ref().and_then(|version| Header::of(self.url, version))
+    }
+
+    /// Once the source is known: opens the file, starts the disk's thread, asks for the digest.
+    async fn begin(&mut self, session: &Arc<Session>, has_digest: bool) -> anyhow::Result<()> {
+        if self.disk.is_none() {
+            let header = self.header();
+            let target = self.target.clone();
+            let store = match self.store.take() {
+                Some(store) => store,
+                None => off_thread(move || Store::new(&target, header)).await?,
+            };
+            if let Some(size) = self.version.as_ref().and_then(|version| version.size) {
+                store.has_room(size)?;
+            }
+            let (queue, batches) = mpsc::channel(WAITING);
+            let (give_back, done) = mpsc::channel(WAITING);
+            let stored = self.target.spawn(move || store.drain(batches, give_back)).context("no thread for writing")?;
+            self.disk = Some(Disk { queue, done, stored });
+        }
+        if self.digest.is_none() && !has_digest {
+            let (session, url) = (session.clone(), self.url.clone());
+            self.digest = Some(tokio::spawn(async move { request::head(&session, &url, true).await }));
+        }
+        if !self.told {
+            let size = self.version.as_ref().and_then(|version| version.size);
+            let file = if let Target::File(path) = self.target { Some(path.as_path()) } else { None };
+            self.source.watch().started(Started { url: &self.url.short(), file, size, resumed_from: self.at });
+            if !self.is_resumable() {
+                self.source.watch().fleeting();
+            }
+            self.told = true;
+        }
+        Ok(())
+    }
+
+    /// Gives received bytes to the disk, and takes an empty batch for them; waits if the disk is behind, or the user's
+    /// limit is reached: what is not taken from the connection, the server soon may not send.
+    async fn pass_on(&mut self, batch: &mut Vec<u8>) -> Result<(), Trouble> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let bytes = batch.len() as u64;
+        let size = self.version.as_ref().and_then(|version| version.size);
+        if size.is_some_and(|size| self.at.saturating_add(bytes) > size) {
+            return Err(anyhow!("the server sent more of {} than the size it named", self.url.short()).into());
+        }
+        let begun = Instant::now();
+        self.source.may_take(batch.len()).await;
+        let Some(disk) = &mut self.disk else { return Err(anyhow!("bytes came before the file was open").into()) };
+        let empty = disk.done.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
+        let full = core::mem::replace(batch, empty);
+        if let Err(mpsc::error::TrySendError::Full(full)) = disk.queue.try_send(full) {
+            let waiting = Instant::now();
+            // A closed queue is a disk that failed; what it says is found when its thread is joined.
+            disk.queue.send(full).await.map_err(|_| Trouble::Final(anyhow!("the disk failed")))?;
+            self.source.watch().disk_waited(waiting.elapsed());
+        } else if disk.queue.is_closed() {
+            return Err(Trouble::Final(anyhow!("the disk failed")));
+        }
+        self.at += bytes;
+        self.patience.excuse(begun.elapsed());
+        self.patience.arrived(bytes);
+        self.source.watch().moved(bytes);
+        Ok(())
+    }
+
+    /// Waits until all is written.
+    async fn stored(&mut self) -> anyhow::Result<Option<Store>> {
+        match self.disk.take() {
+            None => Ok(self.store.take()),
+            Some(Disk { queue, stored, .. }) => {
+                drop(queue);
+                stored.await.context("the writing thread failed")?.map(Some)
+            }
+        }
+    }
+
+    /// What is here, once it is written.
+    async fn here(&mut self) -> anyhow::Result<Beginning> {
+        self.store = self.stored().await?;
+        let digest = self.store.as_ref().map(Store::digest).context("nothing was stored")?;
+        Ok(Beginning { digest, left: self.at, hasher: blake3::Hasher::new() })
+    }
+
+    /// The digest the server promised; `None` if it knows none. `here` is that of what arrived.
+    async fn promised(&mut self, here: blake3::Hash) -> anyhow::Result<Option<blake3::Hash>> {
+        if self.sent_digest.is_some() {
+            return Ok(self.sent_digest);
+        }
+        self.patience.ask();
+        let early = match self.digest.take() {
+            Some(asked) => {
+                let answer = async { asked.await.unwrap_or_else(|error| Err(Trouble::Passing(error.into()))) };
+                self.patience.wait(answer).await
+            }
+            None => Err(Trouble::Passing(anyhow!("not asked yet"))),
+        };
+        let head = match early {
+            Ok(head) => head,
+            Err(Trouble::Passing(_)) => ask(self.source, self.url, true).await?,
+            Err(Trouble::Final(error)) if error.downcast_ref::<request::Refused>().is_some() => return Ok(None), // knows no HEAD
+            Err(Trouble::Final(error)) => return Err(error),
+        };
+        match &self.version {
+            // Whatever befell the file there: what arrived is what it holds.
+            _ if head.digest == Some(here) => Ok(head.digest),
+            Some(known) if !known.fits(&head.version) => Err(self.changed()),
+            _ => Ok(head.digest),
+        }
+    }
+}
+
+/// The bytes that are here, which those that come again must equal.
+struct Beginning {
+    digest: blake3::Hash,
+    left: u64,
+    hasher: blake3::Hasher,
+}
+
+impl Beginning {
+    /// Whether all is well with `bytes` behind those before.
+    fn goes_on_with(&mut self, bytes: &[u8]) -> bool {
+        self.hasher.update(bytes);
+        self.left = self.left.saturating_sub(bytes.len() as u64);
+        self.left > 0 || self.hasher.finalize() == self.digest
+    }
+}

@@ -1,0 +1,426 @@
+//! A whole directory: its listings and its files, several at a time.
+//!
+//! A listing is read only when it is its turn, and the files it names are fetched before other directories are looked at:
+//! so what waits is bounded, however much a server says it has.
+
+use super::already::already;
+use super::listing::{self, Kind, Listing};
+use super::names::{self, brief};
+use super::request::{self, Room};
+use super::source::{SIDE_BY_SIDE, Source, is_lost};
+use super::store::Target;
+use super::transfer::{Fetched, transfer};
+use super::watch::Missing;
+use crate::counted::counted;
+use crate::disk;
+use crate::failure::{Failure, failure_of};
+use crate::filename;
+use anyhow::{Context, anyhow};
+use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, Ordering};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use pcc_net::percent;
+use pcc_net::url::Url;
+use std::collections::HashSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes of a listing as most are.
+const USUAL_LISTING: usize = 1 << 20;
+
+/// Bytes of one directory's listing.
+const LARGEST_LISTING: usize = 64 << 20;
+
+/// Levels of directories: a server that links to itself has an end.
+const DEEPEST: usize = 64;
+
+/// Files and directories in all: some 200 MB while they wait.
+const MOST_ENTRIES: usize = 1_000_000;
+
+/// What a directory download came to.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// Files that are here now, those that were here before included.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes that were here before.
+    pub resumed_from: u64,
+    /// Files the server gave no digest for.
+    pub unverified: u64,
+    /// Entries that could not be had.
+    pub failed: u64,
+    /// Whether one of them was damaged.
+    pub damaged: bool,
+}
+
+impl Tree {
+    /// Counts `entries` that could not be had: `file`, or what would have been in it.
+    fn fail(&mut self, source: &Source, file: &Path, entries: u64, error: &anyhow::Error) {
+        source.watch().missing(Missing { file, entries, reason: &format!("{error:#}") });
+        self.failed = self.failed.saturating_add(entries);
+        self.damaged |= failure_of(error) == Failure::Integrity;
+    }
+
+    fn add(&mut self, fetched: &Fetched) {
+        self.files += 1;
+        self.bytes += fetched.bytes;
+        self.resumed_from += fetched.resumed_from;
+        self.unverified += u64::from(!fetched.verified);
+    }
+}
+
+/// A directory here and there.
+#[derive(Debug)]
+struct Directory {
+    url: Url,
+    path: PathBuf,
+    /// Levels above it.
+    depth: usize,
+    made: AtomicBool,
+}
+
+impl Directory {
+    fn new(url: Url, path: PathBuf, depth: usize) -> Self {
+        Self { url, path, depth, made: AtomicBool::new(false) }
+    }
+
+    /// Makes sure that it is here, and those above it up to the one that was asked for.
+    fn make(&self) -> anyhow::Result<()> {
+        if !self.made.load(Ordering::Relaxed) {
+            let levels: Vec<_> = self.path.ancestors().take(self.depth + 1).collect();
+            levels.into_iter().rev().try_for_each(make_dir)?;
+            self.made.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// A file to be fetched.
+struct Wanted {
+    directory: Arc<Directory>,
+    name: String,
+    size: Option<u64>,
+}
+
+enum Job {
+    List(Directory),
+    Fetch(Wanted),
+}
+
+enum Done {
+    Listed(Directory, anyhow::Result<Listing>),
+    Fetched(PathBuf, anyhow::Result<Fetched>),
+}
+
+/// Fetches what is below `url` into the directory `into`; `done` hears of each file that is complete.
+///
+/// Errors: what ends everything. What concerns single entries is counted in [`Tree`].
+pub(super) async fn fetch_tree(
+    source: &Source,
+    url: &Url,
+    into: &Path,
+    done: &(dyn Fn(&Path, &Fetched) + Send + Sync),
+) -> anyhow::Result<Tree> {
+    let mut tree = Tree::default();
+    let bounds = Bounds::new(MOST_ENTRIES);
+    // The last one first: depth before breadth, so that less waits.
+    let mut waiting = vec![Job::List(Directory::new(url.clone(), into.to_owned(), 0))];
+    let mut under_way = FuturesUnordered::new();
+    // Directories whose listing has not come.
+    let mut unlisted = 1;
+    loop {
+        while under_way.len() < SIDE_BY_SIDE
+            && let Some(job) = waiting.pop()
+        {
+            under_way.push(job.carry_out(source, &bounds));
+        }
+        let next = under_way.next().await;
+        let is_listing = matches!(next, Some(Done::Listed(..)));
+        match next {
+            None => return Ok(tree),
+            Some(Done::Fetched(path, Ok(fetched))) => {
+                tree.add(&fetched);
+                done(&path, &fetched);
+            }
+            Some(Done::Listed(directory, Ok(listing))) => {
+                let below = unfold(directory, listing, source, &mut tree)?;
+                unlisted += below.iter().filter(|job| matches!(job, Job::List(_))).count();
+                waiting.extend(below);
+            }
+            // Without the top there is nothing.
+            Some(Done::Listed(Directory { depth: 0, .. }, Err(error))) => return Err(error),
+            Some(Done::Listed(Directory { path, .. }, Err(error)) | Done::Fetched(path, Err(error)))
+                if concerns_one(&error) =>
+            {
+                tree.fail(source, &path, 1, &error);
+            }
+            Some(Done::Listed(_, Err(error)) | Done::Fetched(_, Err(error))) => return Err(error),
+        }
+        unlisted -= usize::from(is_listing);
+        if is_listing && unlisted == 0 {
+            source.watch().found_all();
+        }
+    }
+}
+
+/// Whether the others can still be had: the server is there, and neither this disk nor this process is at its end.
+fn concerns_one(error: &anyhow::Error) -> bool {
+    !is_lost(error) && !disk::concerns_all(error)
+}
+
+/// An entry that is not fetched.
+#[derive(Debug, thiserror::Error)]
+#[error("left out {what} in {directory}: {why}")]
+struct BadEntry {
+    what: String,
+    directory: String,
+    why: String,
+}
+
+/// What a whole download may hold in memory.
+struct Bounds {
+    /// Entries that may still come.
+    entries: Cell<usize>,
+    listings: Room,
+}
+
+impl Bounds {
+    fn new(entries: usize) -> Self {
+        Self { entries: entries.into(), listings: Room::new(USUAL_LISTING, LARGEST_LISTING) }
+    }
+}
+
+impl Job {
+    async fn carry_out(self, source: &Source, bounds: &Bounds) -> Done {
+        match self {
+            Self::List(directory) => {
+                let listing = list(source, &directory, bounds).await;
+                Done::Listed(directory, listing)
+            }
+            Self::Fetch(wanted) => {
+                let path = wanted.directory.path.join(&wanted.name);
+                let fetched = wanted.fetch(source, &path).await;
+                Done::Fetched(path, fetched)
+            }
+        }
+    }
+}
+
+async fn list(source: &Source, directory: &Directory, bounds: &Bounds) -> anyhow::Result<Listing> {
+    let url = &directory.url;
+    let mut patience = source.patience();
+    let listed = loop {
+        let session = source.session().await?;
+        match request::listing(&session, url, &mut patience, &bounds.listings).await {
+            Ok(listed) => break listed,
+            Err(trouble) => patience.pause(trouble).await?,
+        }
+    };
+    patience.done();
+    let most = bounds.entries.get();
+    let listing = listing::parse(&listed.text, most).map_err(|error| {
+        tracing::debug!(%error, "no listing");
+        let why = "it is no list that programs can read, as `pcc serve` gives one: fetch its files by their own URLs";
+        BadEntry { what: "everything".to_owned(), directory: url.short(), why: why.to_owned() }
+    })?;
+    bounds.entries.set(most - listing.entries.len());
+    Ok(listing)
+}
+
+/// The entries of a directory, the last first. The top directory is made at once, and so is an empty one. Any other is made
+/// with the first file in it or below. So an endless tree of directories leaves none here.
+fn unfold(directory: Directory, listing: Listing, source: &Source, tree: &mut Tree) -> anyhow::Result<Vec<Job>> {
+    let left_out = |what: String, why: String| BadEntry { what, directory: directory.url.short(), why }.into();
+    let is_empty = listing.entries.is_empty() && listing.omitted == 0 && listing.beyond == 0;
+    let made = if directory.depth == 0 {
+        has_room(&directory, &listing)?;
+        directory.make()
+    } else if is_empty {
+        directory.make()
+    } else {
+        is_free(&directory.path)
+    };
+    if let Err(error) = made {
+        if directory.depth == 0 || disk::concerns_all(&error) {
+            return Err(error);
+        }
+        tree.fail(source, &directory.path, 1, &left_out("everything".to_owned(), format!("{error:#}")));
+        return Ok(Vec::new());
+    }
+    if directory.depth > 0 {
+        has_room(&directory, &listing)?;
+    }
+    if listing.omitted > 0 {
+        let why = "a listing has no names that are not UTF-8: whoever runs the server can rename them".to_owned();
+        let error = left_out(counted(listing.omitted), why);
+        tree.fail(source, &directory.path, listing.omitted, &error);
+    }
+    if listing.beyond > 0 {
+        let why = format!("one download has at most {MOST_ENTRIES}: fetch parts of it");
+        let error = left_out(counted(listing.beyond), why);
+        tree.fail(source, &directory.path, listing.beyond, &error);
+    }
+    let directory = Arc::new(directory);
+    let (mut names, mut files, mut below) = (HashSet::new(), Vec::new(), Vec::new());
+    for entry in listing.entries {
+        let bad = |why: String| {
+            BadEntry { what: format!("`{}`", brief(&entry.name)), directory: directory.url.short(), why }.into()
+        };
+        match place(&directory, &entry.name, entry.kind, &mut names) {
+            Ok(Some(sub)) => below.push(Job::List(sub)),
+            Ok(None) => {
+                source.watch().found(entry.size);
+                files.push(Job::Fetch(Wanted { directory: directory.clone(), name: entry.name, size: entry.size }));
+            }
+            Err(why) => {
+                let path = names::check(&entry.name).map(|name| directory.path.join(name));
+                tree.fail(source, path.as_ref().unwrap_or(&directory.path), 1, &bad(why));
+            }
+        }
+    }
+    // Taken from the end: its files in their order, then its directories.
+    below.reverse();
+    below.extend(files.into_iter().rev());
+    Ok(below)
+}
+
+/// Whether there is room for what is missing of the files that are listed with their sizes.
+fn has_room(directory: &Directory, listing: &Listing) -> anyhow::Result<()> {
+    let length = |path: &Path| path.symlink_metadata().ok().filter(std::fs::Metadata::is_file).map(|file| file.len());
+    let missing = |(name, size): (&str, u64)| {
+        let path = directory.path.join(name);
+        match length(&path) {
+            // It may be the same.
+            Some(here) if here == size => 0,
+            _ => size.saturating_sub(length(&names::part_and_journal(&path).0).unwrap_or(0)),
+        }
+    };
+    let files = listing.entries.iter().filter(|entry| entry.kind == Kind::File);
+    let sized = files.filter_map(|entry| Some((names::check(&entry.name).ok()?, entry.size?)));
+    let needed = sized.map(missing).fold(0, u64::saturating_add);
+    disk::has_room_at(&directory.path, needed).with_context(|| {
+        let path = directory.path.display();
+        format!("could not download all of {path}: make room or choose another place with -o, and run again")
+    })
+}
+
+/// Where an entry belongs: `None` for a file in `directory`. Or why it is left out.
+fn place(
+    directory: &Directory,
+    name: &str,
+    kind: Kind,
+    names: &mut HashSet<String>,
+) -> Result<Option<Directory>, String> {
+    let name = names::check(name).map_err(|bad| bad.to_string())?;
+    if !names.insert(filename::folded(name)) {
+        return Err("the server lists it twice, or it is the same as another one on this system".to_owned());
+    }
+    match kind {
+        Kind::File => Ok(None),
+        Kind::Directory if directory.depth + 1 >= DEEPEST => Err(format!("it is more than {DEEPEST} levels deep")),
+        Kind::Directory => {
+            let (url, path) = (child(&directory.url, name, "/")?, directory.path.join(name));
+            Ok(Some(Directory::new(url, path, directory.depth + 1)))
+        }
+        Kind::Other => {
+            Err("it is neither a file nor a directory that the server can read, or a link out of what it serves, or back to where it lies"
+                .to_owned())
+        }
+    }
+}
+
+/// The URL of an entry.
+fn child(url: &Url, name: &str, end: &str) -> Result<Url, String> {
+    let path = format!("{}{}{end}", url.encoded_path(), percent::encode_segment(name));
+    path.parse().map(|path| url.with_path(path)).map_err(|_| "its path is too long".to_owned())
+}
+
+/// Makes sure that there is a directory, and not a link to one: below the place that was asked for, names are the
+/// server's choice.
+fn make_dir(path: &Path) -> anyhow::Result<()> {
+    match std::fs::create_dir(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error).with_context(|| {
+            format!("could not make the directory {}: choose a place that can be written with -o", path.display())
+        }),
+        _ => is_free(path),
+    }
+}
+
+/// Whether a directory is there, or could be made.
+fn is_free(path: &Path) -> anyhow::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.is_dir() => Err(anyhow!("{} is in the way: it is not a directory", path.display())),
+        _ => Ok(()),
+    }
+}
+
+impl Wanted {
+    async fn fetch(&self, source: &Source, path: &Path) -> anyhow::Result<Fetched> {
+        let bad = |why| BadEntry { what: format!("`{}`", self.name), directory: self.directory.url.short(), why };
+        let url = child(&self.directory.url, &self.name, "").map_err(bad)?;
+        if tokio::fs::symlink_metadata(path).await.is_ok_and(|here| here.is_dir()) {
+            return Err(bad("a directory of that name is in the way".to_owned()).into());
+        }
+        let fetched = match already(source, &url, path, self.size).await? {
+            Some(fetched) => {
+                source.watch().kept(fetched.bytes);
+                fetched
+            }
+            None => {
+                self.directory.make()?;
+                transfer(source, &url, &Target::File(path.to_owned())).await?
+            }
+        };
+        source.watch().complete(self.size, fetched.bytes);
+        Ok(fetched)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn top() -> Directory {
+        Directory::new("https://h/top/".parse().unwrap(), "here".into(), 0)
+    }
+
+    fn place_of(name: &str, kind: Kind, depth: usize) -> Result<Option<PathBuf>, String> {
+        let top = Directory { depth, ..top() };
+        Ok(place(&top, name, kind, &mut HashSet::new())?.map(|sub| {
+            assert_eq!((sub.path.parent(), sub.depth), (Some(Path::new("here")), depth + 1));
+            assert!(sub.url.encoded_path().starts_with("/top/") && sub.url.encoded_path().ends_with('/'));
+            sub.path.file_name().map(PathBuf::from).unwrap()
+        }))
+    }
+
+    #[test]
+    fn entries_stay_in_the_directory() {
+        assert_eq!(place_of("a b", Kind::File, 0), Ok(None));
+        assert_eq!(place_of("sub", Kind::Directory, 0), Ok(Some("sub".into())));
+        for name in ["..", "../x", "/etc/passwd", "a/b", "", ".", "a\0"] {
+            assert!(place_of(name, Kind::File, 0).is_err(), "{name:?}");
+            assert!(place_of(name, Kind::Directory, 0).is_err(), "{name:?}");
+        }
+        assert!(place_of("x", Kind::Other, 0).unwrap_err().contains("neither"));
+        assert!(place_of("x", Kind::Directory, DEEPEST).unwrap_err().contains("levels"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_a_directory_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("sub")).unwrap();
+        assert!(make_dir(&dir.path().join("sub")).is_err());
+    }
+
+    #[test]
+    fn a_name_listed_twice_counts_once() {
+        let mut names = HashSet::new();
+        assert!(place(&top(), "a", Kind::File, &mut names).is_ok());
+        assert!(place(&top(), "a", Kind::File, &mut names).is_err());
+    }
+}

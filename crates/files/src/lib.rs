@@ -1,0 +1,37 @@
+//! Files over HTTP/3 that survive a bad network: downloads, uploads, and a server for both.
+//!
+//! A [`Source`] is a server as a client sees it: reached when something is asked of it, and reached again when the connection
+//! was lost. [`get::file`] and [`get::directory`] download, [`put::file`] and [`put::directory`] upload; each goes on where an earlier
+//! run stopped, and ends with a file whose BLAKE3 is right or with an [`Error`] that says what to do. A [`Watch`] hears of
+//! the progress. Whoever drops the future cancels the transfer.
+//!
+//! [`serve::start`] starts a server of a directory. Any HTTP/3 client may download from it.
+//!
+//! All of it runs in a Tokio runtime. PCC decides how fast this side sends.
+
+#[cfg(test)]
+mod allocated;
+mod blocking;
+mod counted;
+mod disk;
+mod error;
+mod failure;
+mod filename;
+pub mod get;
+pub mod link;
+mod permissions;
+pub mod put;
+pub mod serve;
+mod sink;
+mod version;
+mod wire;
+
+pub use blocking::off_thread;
+pub use counted::counted;
+pub use disk::read_at;
+pub use error::{Error, Result};
+pub use failure::{Failure, failure_of};
+pub use get::source::{SIDE_BY_SIDE, Source};
+pub use get::transfer::{dialer, keep_alive};
+pub use get::watch::{Missing, Started, Watch};
+pub use permissions::Permissions;

@@ -1,0 +1,91 @@
+//! Who may read and write a file that takes the place of another: whoever could before.
+
+#[cfg(unix)]
+use rustix::fs::{AtFlags, CWD, FileType, Mode, fchmod, statat};
+#[cfg(unix)]
+use std::os::fd::AsFd;
+use std::path::Path;
+
+/// The permissions of a file that is to be replaced, if there is one.
+///
+/// Not what lets it run as its owner: that was said of other contents, and of an owner who may be another.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(windows, allow(dead_code, reason = "there they belong to the directory"))]
+pub struct Permissions(#[cfg(unix)] Option<Mode>);
+
+#[cfg(unix)]
+impl Permissions {
+    /// Those of the plain file at `path`.
+    pub fn of(path: &Path) -> Self {
+        Self::within(CWD, path)
+    }
+
+    /// Those of the plain file at `path`, seen from `dir`.
+    pub(crate) fn within(dir: impl AsFd, path: &Path) -> Self {
+        let found = statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).ok();
+        let file = found.filter(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
+        Self(file.map(|file| Mode::from_raw_mode(file.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO)))
+    }
+
+    /// Gives them to what will take its place, which we go on writing to.
+    pub fn protect(self, file: impl AsFd) {
+        self.set(file, Mode::RUSR | Mode::WUSR);
+    }
+
+    /// Gives them to what takes its place now.
+    pub fn give(self, file: impl AsFd) {
+        self.set(file, Mode::empty());
+    }
+
+    fn set(self, file: impl AsFd, ours: Mode) {
+        if let Self(Some(mode)) = self
+            && let Err(error) = fchmod(file, mode | ours)
+        {
+            // There are file systems without any.
+            tracing::debug!(%error, "the permissions of what is replaced are not kept");
+        }
+    }
+}
+
+#[cfg(windows)]
+impl Permissions {
+    pub fn of(_: &Path) -> Self {
+        Self()
+    }
+
+    pub(crate) fn within<D>(_: D, _: &Path) -> Self {
+        Self()
+    }
+
+    pub fn protect<F>(self, _: F) {}
+
+    pub fn give<F>(self, _: F) {}
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_replaced_file_keeps_its_mode_without_setuid() {
+        let dir = tempfile::tempdir().unwrap();
+        let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+        let made = std::fs::File::create(&new).unwrap();
+        let mode = || new.metadata().unwrap().permissions().mode() & 0o7777;
+        let usual = mode();
+        Permissions::of(&old).give(&made);
+        assert_eq!(mode(), usual, "nothing is replaced");
+        std::fs::write(&old, "").unwrap();
+        for (replaced, protected, given) in [(0o600, 0o600, 0o600), (0o4755, 0o755, 0o755), (0o440, 0o640, 0o440)] {
+            std::fs::set_permissions(&old, PermissionsExt::from_mode(replaced)).unwrap();
+            let found = Permissions::of(&old);
+            found.protect(&made);
+            assert_eq!(mode(), protected, "of {replaced:o}");
+            found.give(&made);
+            assert_eq!(mode(), given, "of {replaced:o}");
+        }
+        std::os::unix::fs::symlink("old", dir.path().join("link")).unwrap();
+        assert!(Permissions::of(&dir.path().join("link")).0.is_none(), "a link's say nothing");
+    }
+}

@@ -1,0 +1,108 @@
+//! How a whole directory gets there.
+
+use super::content::Content;
+use super::target::Target;
+use super::tree;
+use super::upload::{self, Uploaded};
+use crate::failure::{Failure, failure_of};
+use crate::get::source::{SIDE_BY_SIDE, Source};
+use crate::get::watch::Missing;
+use anyhow::Context;
+use futures_util::{StreamExt, stream};
+use http::uri::PathAndQuery;
+use pcc_net::url::Url;
+use std::path::Path;
+
+/// What came of a directory.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Files that are there.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// So many of them were there before.
+    pub resumed_from: u64,
+    /// Entries that are not there.
+    pub failed: u64,
+    /// Whether one of these arrived damaged.
+    pub damaged: bool,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Uploads a directory with all that is in it.
+///
+/// Errors: what ends everything. What concerns single entries is counted in [`Sent`], and told to the watch.
+pub(crate) async fn directory(
+    source: &Source,
+    dir: &Path,
+    url: &Url,
+    token: &str,
+    each: &(dyn Fn(&Url, &Uploaded) + Sync),
+) -> anyhow::Result<Sent> {
+    let (root, begun) = (dir.to_owned(), std::time::Instant::now());
+    let tree = tokio::task::spawn_blocking(move || tree::list(&root)).await.context("a thread for files failed")?;
+    let mut failed = tree.skipped.len();
+    for (file, reason) in &tree.skipped {
+        source.watch().missing(Missing { file, entries: 1, reason });
+    }
+    let to = |path: &Path| -> anyhow::Result<Target> {
+        let names = path.components().map(|part| part.as_os_str().to_str().context("its name is not UTF-8"));
+        let url = names.map(|name| name.map(str::to_owned)).try_fold(url.clone(), |url, name| below(&url, &name?))?;
+        Ok(Target { url, token: token.to_owned() })
+    };
+    tree.files.iter().for_each(|file| source.watch().found(file.size));
+    source.watch().found_all();
+    for sub in &tree.directories {
+        upload::make_directory(source, &to(sub)?).await?;
+    }
+    let to = &to;
+    let mut done = stream::iter(&tree.files)
+        .map(|file| async move {
+            let tree::File { path, size } = file;
+            let outcome = async {
+                let target = to(path)?;
+                let content = Content::file(&dir.join(path), &target.url)?;
+                let uploaded = upload::upload(source, content, &target).await?;
+                source.watch().complete(*size, uploaded.bytes);
+                Ok::<_, anyhow::Error>((uploaded, target.url))
+            };
+            (path, outcome.await.with_context(|| format!("{} is not there", path.display())))
+        })
+        .buffer_unordered(SIDE_BY_SIDE);
+    let (mut files, mut bytes, mut resumed_from, mut damaged) = (0u64, 0, 0, false);
+    while let Some((file, outcome)) = done.next().await {
+        match outcome {
+            Ok((uploaded, to)) => {
+                files += 1;
+                bytes += uploaded.bytes;
+                resumed_from += uploaded.resumed_from;
+                each(&to, &uploaded);
+            }
+            Err(error) if matches!(failure_of(&error), Failure::Unreachable | Failure::Usage) => return Err(error),
+            Err(error) => {
+                failed += 1;
+                damaged |= failure_of(&error) == Failure::Integrity;
+                source.watch().missing(Missing { file: &dir.join(file), entries: 1, reason: &format!("{error:#}") });
+            }
+        }
+    }
+    Ok(Sent { files, bytes, resumed_from, failed: failed as u64, damaged, seconds: begun.elapsed().as_secs_f64() })
+}
+
+/// The entry `name` of a directory's URL.
+pub(crate) fn below(url: &Url, name: &str) -> anyhow::Result<Url> {
+    let dir = url.encoded_path().trim_end_matches('/');
+    let path = format!("{dir}/{}", pcc_net::percent::encode_segment(name));
+    Ok(url.with_path(PathAndQuery::try_from(path).with_context(|| format!("`{name}` cannot stand in a URL"))?))
+}
+
+/// The last part of a path, also of `.` and `dir/..`.
+pub(crate) fn name_of(path: &Path) -> anyhow::Result<String> {
+    let named = match path.file_name() {
+        Some(name) => Some(name.to_owned()),
+        None => path.canonicalize().ok().and_then(|path| path.file_name().map(ToOwned::to_owned)),
+    };
+    let name = named.and_then(|name| name.into_string().ok());
+    name.with_context(|| format!("{} has no name for the URL: write one there", path.display()))
+}

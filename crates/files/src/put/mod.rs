@@ -1,0 +1,85 @@
+//! Uploads that survive a bad network.
+//!
+//! | file | what it answers |
+//! |---|---|
+//! | `upload` | how one file gets there, over as many connections as it takes |
+//! | `exchange` | one request and its answer |
+//! | `progress` | how far it has come |
+//! | `content` | what is sent |
+//! | `stdin` | what is special about standard input: it cannot be read twice |
+//! | `directory` | how a whole directory gets there |
+//! | `tree` | what a directory holds |
+
+mod content;
+mod directory;
+mod exchange;
+mod progress;
+mod stdin;
+mod target;
+mod tree;
+mod upload;
+
+pub use directory::Sent;
+pub use stdin::is_closed as stdin_is_closed;
+pub use upload::Uploaded;
+
+use crate::error::{Error, Result};
+use crate::get::source::Source;
+use content::Content;
+use pcc_net::url::Url;
+use std::path::Path;
+use stdin::Stdin;
+use target::Target;
+
+/// Uploads one file to this URL, with the token that the server wants. What the server has of an interrupted upload is not sent
+/// again, nor is a file that it has already. The file gets its name there when all of it has arrived and its BLAKE3 is right.
+///
+/// Cancel it by dropping the future: the server keeps what it has, for the next run.
+///
+/// Errors: the server could not be reached for longer than [`Source`] is told to try; it refused; the file changed under way; or
+/// what arrived is damaged.
+pub async fn file(source: &Source, path: &Path, url: &Url, token: &str) -> Result<Uploaded> {
+    let content = Content::file(path, url).map_err(Error::from)?;
+    upload::upload(source, content, &to(url, token)).await.map_err(Error::from)
+}
+
+/// Uploads standard input to this URL. It cannot be read twice, so an upload that was cancelled cannot go on.
+///
+/// Errors: as of [`file`].
+pub async fn stdin(source: &Source, url: &Url, token: &str) -> Result<Uploaded> {
+    upload::upload(source, Content::Stdin(Stdin::open()), &to(url, token)).await.map_err(Error::from)
+}
+
+/// Uploads a directory with all that is in it; `each` hears of each file.
+///
+/// Errors: what ends everything. What concerns single entries is counted in [`Sent`], and told to the watch.
+pub async fn directory(
+    source: &Source,
+    dir: &Path,
+    url: &Url,
+    token: &str,
+    each: &(dyn Fn(&Url, &Uploaded) + Sync),
+) -> Result<Sent> {
+    directory::directory(source, dir, url, token, each).await.map_err(Error::from)
+}
+
+/// The URL of an entry of a directory.
+///
+/// Errors: no URL can have that name.
+pub fn below(url: &Url, name: &str) -> Result<Url> {
+    directory::below(url, name).map_err(Error::from)
+}
+
+/// The last part of a path, also of `.` and `dir/..`, as a URL has it.
+///
+/// Errors: it has none, or one that is not UTF-8.
+pub fn name_of(path: &Path) -> Result<String> {
+    directory::name_of(path).map_err(Error::from)
+}
+
+fn to(url: &Url, token: &str) -> Target {
+    Target { url: url.clone(), token: token.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

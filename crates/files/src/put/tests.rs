@@ -1,0 +1,341 @@
+//! Uploads to our server, whose answers get lost, and to servers that do what `pcc serve` never would.
+
+use super::content::Content;
+use super::directory::{below, directory, name_of};
+use super::stdin::Stdin;
+use super::target::Target;
+use super::upload::{One, Uploaded, make_directory, upload};
+use crate::failure::{Failure, failure_of};
+use crate::get::source::Source;
+use crate::get::transfer;
+use crate::get::watch::{Missing, Watch};
+use crate::serve::{Guests, Log, Options, Privacy, Server, Token, start};
+use crate::wire;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use http::{Method, Request, Response, StatusCode};
+use noq::{Endpoint, EndpointConfig, ServerConfig};
+use pcc_net::tls::{self, Identity, Trust};
+use pcc_net::url::Url;
+use pcc_quic::http3::ResponseStream;
+use pcc_quic::transport::{self, Windows};
+use pcc_quic::{Algorithm, PacedRuntime, http3, socket};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Instant, SystemTime};
+
+/// Longer than any test takes on a busy machine; what never ends is found out by it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Counts what moved, and notes what did not.
+#[derive(Default)]
+struct Count(AtomicU64, Mutex<Vec<PathBuf>>);
+
+impl Watch for Count {
+    fn moved(&self, bytes: u64) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn missing(&self, missing: Missing<'_>) {
+        self.1.lock().unwrap().push(missing.file.to_owned());
+    }
+}
+
+fn source(url: &Url, give_up: Duration, count: &Arc<Count>) -> Source {
+    let transport = Arc::new(transport::config(&Algorithm::default(), &Windows::default()));
+    let dialer = transfer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
+    Source::new(dialer, url.peer.clone(), give_up, count.clone())
+}
+
+fn target(url: &Url) -> Target {
+    Target { url: url.clone(), token: "token".to_owned() }
+}
+
+/// `pcc serve --writable` of that directory, and the URL of `file` in it.
+fn served(dir: &Path) -> (Server, Url) {
+    let options = Options {
+        root: dir.to_owned(),
+        listen: "127.0.0.1:0".parse().unwrap(),
+        identity: Identity::generate().unwrap(),
+        token: Some(Token::new("token")),
+        transport: Arc::new(|_, windows| transport::config(&Algorithm::default(), windows)),
+        guests: Guests::new(16, 16),
+        privacy: Privacy::Public,
+        log: Log::default(),
+    };
+    let server = start(options).unwrap();
+    let url = format!("https://{}/file#{}", server.address, server.fingerprint).parse().unwrap();
+    (server, url)
+}
+
+fn data(size: usize) -> Vec<u8> {
+    (0..size as u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_last_answer_costs_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (served_dir, sent) = (dir.path().join("served"), data(3_000_000));
+    std::fs::create_dir(&served_dir).unwrap();
+    std::fs::write(dir.path().join("source"), &sent).unwrap();
+    let (_server, url) = served(&served_dir);
+    for content in [
+        Content::file(&dir.path().join("source"), &url).unwrap(),
+        Content::Stdin(Stdin::reading(&sent.clone().leak()[..])),
+    ] {
+        let _ = std::fs::remove_file(served_dir.join("file"));
+        let (count, target) = (Arc::new(Count::default()), target(&url));
+        let source = source(&url, PATIENCE, &count);
+        let mut one = One::new(&source, content, &target);
+        let session = source.session().await.unwrap();
+        let first = one.attempt(&session).await.unwrap();
+        // As if the answer had not come: the client asks again.
+        let again = one.attempt(&session).await.unwrap();
+        assert_eq!((first, first), (again, (sent.len() as u64, blake3::hash(&sent))));
+        assert_eq!(count.0.load(Ordering::Relaxed), sent.len() as u64, "nothing was sent twice");
+        assert!(std::fs::read(served_dir.join("file")).unwrap() == sent);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_there_already_is_not_sent() {
+    let dir = tempfile::tempdir().unwrap();
+    let (served_dir, sent) = (dir.path().join("served"), data(1_000_000));
+    std::fs::create_dir(&served_dir).unwrap();
+    std::fs::write(dir.path().join("source"), &sent).unwrap();
+    let (_server, url) = served(&served_dir);
+    let mut other = sent.clone();
+    other[500_000] ^= 1;
+    for (there, moved) in [(&sent, 0), (&other, 1_000_000)] {
+        std::fs::write(served_dir.join("file"), there).unwrap();
+        let count = Arc::new(Count::default());
+        let content = Content::file(&dir.path().join("source"), &url).unwrap();
+        let uploaded = upload(&source(&url, PATIENCE, &count), content, &target(&url)).await.unwrap();
+        assert_eq!((uploaded.bytes, uploaded.bytes - uploaded.resumed_from), (1_000_000, moved));
+        assert_eq!(count.0.load(Ordering::Relaxed), moved);
+        assert!(std::fs::read(served_dir.join("file")).unwrap() == sent);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_stays_of_a_file_that_changes_under_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let (served_dir, path) = (dir.path().join("served"), dir.path().join("source"));
+    std::fs::create_dir(&served_dir).unwrap();
+    let (_server, url) = served(&served_dir);
+    // The one is found out at its end, the other while its body is sent.
+    for (what, now) in [("rewritten", data(3_000_000)), ("truncated", data(2_000_000))] {
+        std::fs::write(&path, data(3_000_000)).unwrap();
+        let content = Content::file(&path, &url).unwrap();
+        std::fs::write(&path, now).unwrap();
+        let later = SystemTime::now() + Duration::from_secs(10); // in whatever steps the clock goes
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+        let source = source(&url, PATIENCE, &Arc::default());
+        let error = upload(&source, content, &target(&url)).await.err().expect(what);
+        assert!(error.to_string().contains("changed under way"), "{what}: {error:#}");
+        let asked = Instant::now();
+        while std::fs::read_dir(&served_dir).unwrap().count() > 0 {
+            assert!(asked.elapsed() < PATIENCE, "{what}: it stays, and nobody can go on with it");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_missing_of_a_directory_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let (served_dir, tree) = (dir.path().join("served"), dir.path().join("tree"));
+    std::fs::create_dir_all(served_dir.join("file/taken")).unwrap();
+    std::fs::create_dir(&tree).unwrap();
+    for name in ["good", "taken"] {
+        std::fs::write(tree.join(name), name).unwrap();
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("good", tree.join("link")).unwrap();
+    let (_server, url) = served(&served_dir);
+    let count = Arc::new(Count::default());
+    let source = source(&url, PATIENCE, &count);
+    let sent = directory(&source, &tree, &url, "token", &|_, _| ()).await.unwrap();
+    let missing = if cfg!(unix) { &["link", "taken"][..] } else { &["taken"] };
+    assert_eq!((sent.files, sent.failed, sent.damaged), (1, missing.len() as u64, false));
+    assert_eq!(*count.1.lock().unwrap(), missing.iter().map(|name| tree.join(name)).collect::<Vec<_>>());
+    assert_eq!(std::fs::read(served_dir.join("file/good")).unwrap(), b"good");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_in_the_place_of_a_directory_is_named_as_what_is_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    let (served_dir, path) = (dir.path().join("served"), dir.path().join("source"));
+    std::fs::create_dir(&served_dir).unwrap();
+    for path in [&path, &served_dir.join("file")] {
+        std::fs::write(path, "x").unwrap();
+    }
+    let (_server, url) = served(&served_dir);
+    let source = source(&url, PATIENCE, &Arc::default());
+    let below = below(&url, "new").unwrap();
+    let content = Content::file(&path, &below).unwrap();
+    for error in [
+        make_directory(&source, &target(&below)).await.unwrap_err(),
+        upload(&source, content, &target(&below)).await.err().expect("there is no room for it"),
+    ] {
+        let error = format!("{error:#}");
+        assert!(error.contains("/file/new") && error.contains("a file is where a directory is needed"), "{error}");
+    }
+}
+
+/// What a server does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mood {
+    SilentHead,
+    SilentPatch,
+    SilentEnd,
+    /// Takes no byte of the body.
+    Deaf,
+    /// Says each time that the upload goes on elsewhere.
+    AlwaysElsewhere,
+    /// Takes all, and has nothing.
+    Loses,
+    /// Takes all, and does not say how much it has, like any server that knows nothing of resumable uploads.
+    SaysNothing,
+    EndlessReason,
+    DrippingReason,
+    OnlyInforms,
+}
+
+fn moody(mood: Mood) -> (Endpoint, Url) {
+    let identity = Identity::generate().unwrap();
+    let tls = tls::server(&identity, &[http3::ALPN]).unwrap();
+    let mut config = ServerConfig::with_crypto(Arc::new(tls));
+    config.transport_config(Arc::new(transport::config(&Algorithm::default(), &Windows::default())));
+    let bound = socket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let runtime = PacedRuntime::new().unwrap();
+    let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), bound.socket, runtime).unwrap();
+    let url = format!("https://{}/file#{}", endpoint.local_addr().unwrap(), identity.fingerprint());
+    let accepting = endpoint.clone();
+    tokio::spawn(async move {
+        while let Some(incoming) = accepting.accept().await {
+            tokio::spawn(async move {
+                let mut server = http3::server(incoming.await?).await?;
+                while let Some(resolver) = server.accept().await? {
+                    tokio::spawn(async move {
+                        let (request, stream) = resolver.resolve_request().await?;
+                        answer(mood, &request, stream).await
+                    });
+                }
+                anyhow::Ok(())
+            });
+        }
+    });
+    (endpoint, url.parse().unwrap())
+}
+
+async fn answer(mood: Mood, request: &Request<()>, mut stream: ResponseStream) -> anyhow::Result<()> {
+    let last = request.headers().get(wire::UPLOAD_COMPLETE).is_some_and(|value| value == "?1");
+    let patch = request.method() == Method::PATCH;
+    let silent = match mood {
+        Mood::SilentHead => !patch,
+        Mood::SilentPatch => patch && !last,
+        Mood::SilentEnd => patch && last,
+        Mood::Deaf => patch,
+        _ => false,
+    };
+    let mut arrived = wire::number(request.headers(), wire::UPLOAD_OFFSET).unwrap_or(0);
+    if patch && mood != Mood::Deaf {
+        while let Some(piece) = stream.recv_data().await? {
+            arrived += bytes::Buf::remaining(&piece) as u64;
+        }
+    }
+    if silent {
+        core::future::pending::<()>().await;
+    }
+    let (status, offset) = match mood {
+        _ if !patch => (StatusCode::NOT_FOUND, None),
+        Mood::AlwaysElsewhere => (StatusCode::CONFLICT, Some(0)),
+        Mood::Loses => (StatusCode::NO_CONTENT, Some(0)),
+        Mood::SaysNothing => (StatusCode::CREATED, None),
+        Mood::EndlessReason | Mood::DrippingReason => (StatusCode::FORBIDDEN, None),
+        Mood::OnlyInforms => (StatusCode::PROCESSING, None),
+        _ => (StatusCode::NO_CONTENT, Some(arrived)),
+    };
+    let mut response = Response::builder().status(status);
+    if let Some(offset) = offset {
+        response = response.header(wire::UPLOAD_OFFSET, offset);
+    }
+    stream.send_response(response.body(())?).await?;
+    match mood {
+        Mood::EndlessReason | Mood::DrippingReason if patch => loop {
+            let dripping = mood == Mood::DrippingReason;
+            stream.send_data(if dripping { "x".into() } else { "no ".repeat(1000).into() }).await?;
+            tokio::time::sleep(Duration::from_millis(if dripping { 100 } else { 0 })).await;
+        },
+        Mood::OnlyInforms if patch => loop {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            stream.send_response(Response::builder().status(status).body(())?).await?;
+        },
+        _ => {}
+    }
+    Ok(stream.finish().await?)
+}
+
+async fn put_to(mood: Mood, give_up: Duration) -> anyhow::Result<Uploaded> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    std::fs::write(&path, data(2_000_000)).unwrap();
+    let (_endpoint, url) = moody(mood);
+    let source = source(&url, give_up, &Arc::default());
+    let put = upload(&source, Content::file(&path, &url).unwrap(), &target(&url)).await;
+    source.close().await;
+    put
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_waits_longer_for_a_server_than_the_user_wants_to() {
+    use Mood::{
+        AlwaysElsewhere, Deaf, DrippingReason, EndlessReason, Loses, OnlyInforms, SaysNothing, SilentEnd, SilentHead,
+        SilentPatch,
+    };
+    let moods = [
+        (SilentHead, Failure::Unreachable),
+        (SilentPatch, Failure::Unreachable),
+        (SilentEnd, Failure::Unreachable),
+        (Deaf, Failure::Unreachable),
+        (AlwaysElsewhere, Failure::Error),
+        (Loses, Failure::Error),
+        (SaysNothing, Failure::Error),
+        (OnlyInforms, Failure::Unreachable),
+        (EndlessReason, Failure::Error),
+        (DrippingReason, Failure::Error),
+    ];
+    let puts = moods.map(|(mood, failure)| {
+        // Who was refused need not wait at all.
+        let refuses = failure == Failure::Error && mood != AlwaysElsewhere;
+        let give_up = if refuses { PATIENCE } else { Duration::from_millis(1500) };
+        let put = tokio::spawn(async move { tokio::time::timeout(PATIENCE, put_to(mood, give_up)).await });
+        (mood, failure, put)
+    });
+    for (mood, failure, put) in puts {
+        let error = match put.await.unwrap() {
+            Ok(Err(error)) => error,
+            Ok(Ok(_)) => panic!("{mood:?}: the upload succeeded"),
+            Err(_) => panic!("{mood:?}: the upload does not end"),
+        };
+        assert_eq!(failure_of(&error), failure, "{mood:?}: {error:#}");
+        let text = format!("{error:#}");
+        assert!(!text.contains("None") && !text.contains("Some(") && !text.contains(": ;"), "{mood:?}: {text}");
+        let told = match mood {
+            AlwaysElsewhere => "it gives no reason",
+            Loses => "2000000 bytes were sent, and the server has 0",
+            SaysNothing => "does not say how many it has",
+            _ => "",
+        };
+        assert!(text.contains(told), "{mood:?}: {text}");
+    }
+}
+
+#[test]
+fn a_name_is_encoded_for_the_url_it_goes_into() {
+    let url: Url = "https://host/dir/".parse().unwrap();
+    assert_eq!(below(&url, "a b?#%ä").unwrap().short(), "https://host:443/dir/a%20b%3F%23%25%C3%A4");
+    assert_eq!(name_of(Path::new("/tmp/x/")).unwrap(), "x");
+    assert!(name_of(Path::new("/")).is_err());
+}

@@ -1,0 +1,296 @@
+//! One file, from the question how much of it is there to its final name. `docs/http.md` has the protocol.
+
+use super::content::{Changed, Content, Pieces};
+use super::exchange::Exchange;
+use super::progress::Progress;
+use super::target::Target;
+use crate::failure::Failure;
+use crate::get::request::{Refused, Trouble};
+use crate::get::source::{Session, Source};
+use crate::get::watch::Started;
+use crate::wire;
+use anyhow::{Context, anyhow};
+use blake3::Hash;
+use bytes::Bytes;
+use core::time::Duration;
+use http::uri::PathAndQuery;
+use http::{Method, request};
+use std::time::Instant;
+
+/// Handed to the connection at a time: with less than this a minute a server is slow, not dead.
+const PART: usize = 32 << 10;
+
+/// A whole file is sent this often to a server that does not keep it: the first time may be an accident.
+const MOST_FRUITLESS: u8 = 2;
+
+/// How often a wait for input is told.
+const TELL: Duration = Duration::from_millis(100);
+
+/// A file that is there.
+pub struct Uploaded {
+    /// Of the whole file.
+    pub bytes: u64,
+    /// BLAKE3, which the server found too.
+    pub digest: Hash,
+    /// How long it took.
+    pub seconds: f64,
+    /// Bytes that were there before.
+    pub resumed_from: u64,
+}
+
+/// What the server has.
+enum There {
+    Nothing,
+    /// So many bytes of an upload that is not finished.
+    Part(u64),
+    /// A file of the right size with this digest.
+    Whole(Hash),
+}
+
+/// Uploads it, over as many connections as it takes.
+///
+/// Errors: with the [`Failure`] that tells how the command ends.
+pub(super) async fn upload(source: &Source, content: Content, target: &Target) -> anyhow::Result<Uploaded> {
+    let begun = Instant::now();
+    let mut one = One::new(source, content, target);
+    loop {
+        let session = source.session().await?;
+        match one.attempt(&session).await {
+            Ok((bytes, digest)) => {
+                one.progress.patience.done();
+                let (seconds, resumed_from) = (begun.elapsed().as_secs_f64(), one.resumed_from.unwrap_or(0));
+                return Ok(Uploaded { bytes, digest, seconds, resumed_from });
+            }
+            Err(Trouble::Final(error)) if error.is::<Changed>() => {
+                if let Err(Trouble::Passing(why) | Trouble::Final(why)) = one.withdraw(&session).await {
+                    tracing::debug!("what is there of a file that changed stays a while: {why:#}");
+                }
+                return Err(error);
+            }
+            Err(trouble) => one.progress.patience.pause(trouble).await?,
+        }
+    }
+}
+
+/// Makes a directory there, and those above it.
+pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::Result<()> {
+    let path = format!("{}/", target.url.encoded_path().trim_end_matches('/'));
+    let url = target.url.with_path(PathAndQuery::try_from(path)?);
+    let mut patience = source.patience();
+    loop {
+        let session = source.session().await?;
+        let request = target.request(Method::PUT, &url).body(()).context("could not form the request")?;
+        let outcome = match Exchange::open(&mut patience, &session, target, request).await {
+            Ok(exchange) => exchange.finish(&mut patience).await,
+            Err(trouble) => Err(trouble),
+        };
+        match outcome {
+            Ok(_) => {
+                patience.done();
+                return Ok(());
+            }
+            Err(trouble) => patience.pause(trouble).await?,
+        }
+    }
+}
+
+/// One upload.
+pub(super) struct One<'a> {
+    source: &'a Source,
+    target: &'a Target,
+    content: Content,
+    /// Bytes that were there when the first answer came.
+    resumed_from: Option<u64>,
+    progress: Progress<'a>,
+    /// How often the server took all that was sent and had something else.
+    fruitless: u8,
+}
+
+impl<'a> One<'a> {
+    pub(super) fn new(source: &'a Source, content: Content, target: &'a Target) -> Self {
+        Self { source, target, content, resumed_from: None, progress: Progress::new(source), fruitless: 0 }
+    }
+
+    /// Goes on with it over this connection, to the end: its size and digest.
+    pub(super) async fn attempt(&mut self, session: &Session) -> Result<(u64, Hash), Trouble> {
+        let at = match self.there(session).await? {
+            There::Nothing => 0,
+            There::Part(at) => at,
+            There::Whole(digest) => match self.content.size() {
+                Some(size) if self.digest().await? == digest => {
+                    self.begin(size);
+                    return Ok((size, digest));
+                }
+                _ => 0,
+            },
+        };
+        self.begin(at);
+        let end = self.data(session, at).await?;
+        self.complete(session, end).await
+    }
+
+    fn begin(&mut self, at: u64) {
+        self.progress.goes_on_at(at);
+        if self.resumed_from.is_none() {
+            self.resumed_from = Some(at);
+            let (url, file, size) = (self.target.url.short(), self.content.path(), self.content.size());
+            self.source.watch().started(Started { url: &url, file, size, resumed_from: at });
+            if !self.content.outlives_us() {
+                self.source.watch().fleeting();
+            }
+        }
+    }
+
+    /// BLAKE3 of what there is here. Reading it is no time in which the server could do anything.
+    async fn digest(&mut self) -> anyhow::Result<Hash> {
+        let begun = Instant::now();
+        let digest = self.content.digest().await;
+        self.progress.patience.excuse(begun.elapsed());
+        digest
+    }
+
+    fn request(&self, method: Method) -> anyhow::Result<request::Builder> {
+        let path = format!("{}?upload={}", self.target.url.encoded_path(), self.content.id());
+        let url = self.target.url.with_path(PathAndQuery::try_from(path).context("the URL is too long")?);
+        let builder = self.target.request(method, &url);
+        Ok(match self.content.size() {
+            Some(size) => builder.header(wire::UPLOAD_LENGTH, size),
+            None => builder,
+        })
+    }
+
+    /// How much of it the server has.
+    async fn there(&mut self, session: &Session) -> Result<There, Trouble> {
+        let request = self.request(Method::HEAD)?.body(()).context("could not form the request")?;
+        let patience = &mut self.progress.patience;
+        let exchange = Exchange::open(patience, session, self.target, request).await?;
+        let Some(response) = exchange.find(patience).await? else { return Ok(There::Nothing) };
+        let complete = response.headers().get(wire::UPLOAD_COMPLETE).is_some_and(|value| value == "?1");
+        let peer = &self.target.url.peer;
+        let digest = wire::digest_of(response.headers()).with_context(|| format!("{peer} sent what is no digest"))?;
+        if complete && let Some(digest) = digest {
+            return Ok(There::Whole(digest));
+        }
+        let offset = wire::number(response.headers(), wire::UPLOAD_OFFSET)
+            .with_context(|| format!("{peer} is no server that takes uploads of ours"))?;
+        match self.content.size() {
+            Some(size) if offset > size => {
+                Err(anyhow!("{peer} says that it has {offset} bytes of a file that has {size}").into())
+            }
+            _ => Ok(There::Part(offset)),
+        }
+    }
+
+    /// Has the server remove what it has of a file that is another one now: nobody could ever go on with it.
+    async fn withdraw(&mut self, session: &Session) -> Result<(), Trouble> {
+        let There::Part(at) = self.there(session).await? else { return Ok(()) };
+        let request = fleeting(self.part(at, false)?, Duration::ZERO);
+        let request = request.body(()).context("could not form the request")?;
+        let patience = &mut self.progress.patience;
+        Exchange::open(patience, session, self.target, request).await?.finish(patience).await?;
+        Ok(())
+    }
+
+    fn part(&self, at: u64, complete: bool) -> anyhow::Result<request::Builder> {
+        let builder = self
+            .request(Method::PATCH)?
+            .header(http::header::CONTENT_TYPE, wire::PARTIAL_UPLOAD_TYPE)
+            .header(wire::UPLOAD_OFFSET, at)
+            .header(wire::UPLOAD_COMPLETE, if complete { "?1" } else { "?0" });
+        Ok(if self.content.outlives_us() { builder } else { fleeting(builder, self.source.give_up()) })
+    }
+
+    /// Sends the bytes from `at` to the end; returns where that is.
+    async fn data(&mut self, session: &Session, at: u64) -> Result<u64, Trouble> {
+        if self.content.size() == Some(at) && at > 0 {
+            return Ok(at); // all of it is there but its name
+        }
+        let for_input = !self.content.outlives_us();
+        let request = self.part(at, false)?.body(()).context("could not form the request")?;
+        let progress = &mut self.progress;
+        let mut exchange = Exchange::open(&mut progress.patience, session, self.target, request).await?;
+        let mut pieces = self.content.pieces(at);
+        let mut sent = at;
+        'all: while let Some(mut piece) = next(&mut pieces, &mut exchange, session, progress, for_input).await? {
+            while !piece.is_empty() {
+                let part = piece.split_to(piece.len().min(PART));
+                sent += part.len() as u64;
+                let sending = exchange.send(part, &mut progress.patience);
+                if !progress.heard.during(sending, || session.acknowledgements()).await? {
+                    break 'all;
+                }
+                progress.reaches(sent.saturating_sub(session.unacknowledged()));
+            }
+        }
+        let finishing = exchange.finish(&mut progress.patience);
+        let response = progress.heard.during(finishing, || session.acknowledgements()).await?;
+        match wire::number(response.headers(), wire::UPLOAD_OFFSET) {
+            Some(there) if there == sent => {
+                progress.reaches(sent);
+                Ok(sent)
+            }
+            there => Err(self.fruitless(sent, there)),
+        }
+    }
+
+    /// The server took everything up to `sent`, and says that it has something else: tried again once.
+    fn fruitless(&mut self, sent: u64, there: Option<u64>) -> Trouble {
+        self.fruitless += 1;
+        let has = match there {
+            Some(there) => format!("has {there}"),
+            None => "does not say how many it has".to_owned(),
+        };
+        let url = self.target.url.short();
+        let told = Refused::Told(format!("{url}: {sent} bytes were sent, and the server {has}"));
+        if self.fruitless < MOST_FRUITLESS {
+            return Trouble::Passing(told.into());
+        }
+        let advice = "the server takes uploads and does not keep them: is it `pcc serve --writable`?";
+        Trouble::Final(anyhow::Error::new(told).context(advice))
+    }
+
+    /// Sends the digest, with which the file gets its name.
+    async fn complete(&mut self, session: &Session, end: u64) -> Result<(u64, Hash), Trouble> {
+        let digest = self.digest().await?;
+        let request = self.part(end, true)?.header(wire::REPR_DIGEST, wire::digest_field(&digest));
+        let request = request.body(()).context("could not form the request")?;
+        let patience = &mut self.progress.patience;
+        let response = Exchange::open(patience, session, self.target, request).await?.finish(patience).await?;
+        if wire::digest_of(response.headers()) != Ok(Some(digest)) {
+            let url = self.target.url.short();
+            return Err(anyhow!("{url}: the server did not confirm the BLAKE3 of the file")
+                .context(Failure::Integrity)
+                .into());
+        }
+        Ok((end, digest))
+    }
+}
+
+/// The same part of a file that is of no use once nobody has come back with more for so long.
+fn fleeting(part: request::Builder, patience: Duration) -> request::Builder {
+    part.header(wire::UPLOAD_KEEP, "?0").header(wire::UPLOAD_PATIENCE, patience.as_secs())
+}
+
+/// The next piece; `None` at the end, or when the server has answered already.
+async fn next(
+    pieces: &mut Pieces<'_>,
+    exchange: &mut Exchange<'_>,
+    session: &Session,
+    progress: &mut Progress<'_>,
+    for_input: bool,
+) -> Result<Option<Bytes>, Trouble> {
+    loop {
+        let asked = Instant::now();
+        let next = tokio::select! {
+            biased;
+            piece = pieces.next() => Some(piece.map(Some).map_err(Trouble::from)),
+            answered = exchange.answered() => Some(answered.map(|()| None)),
+            () = tokio::time::sleep(TELL) => None,
+        };
+        progress.waited(asked.elapsed(), for_input);
+        progress.heard.look(session.acknowledgements());
+        if let Some(next) = next {
+            return next.map(|piece| piece.filter(|piece| !piece.is_empty()));
+        }
+    }
+}

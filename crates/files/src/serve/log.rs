@@ -1,0 +1,210 @@
+//! What is told of requests that are done: a line for each, of JSON or for people.
+//!
+//! Whoever reads the lines may be slow, or gone. That is no reason to keep transfers waiting, or lines without end: what
+//! does not fit into the queue is counted instead.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use pcc::units::Bytes;
+use pcc_net::shown;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+
+/// Lines that wait for their reader.
+const WAITING: usize = 1024;
+
+/// How long the last lines have at the end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// A request that is done.
+#[derive(Debug, Serialize)]
+pub struct Served {
+    /// The client.
+    pub peer: SocketAddr,
+    /// What it asked for: GET, PATCH, ...
+    pub method: String,
+    /// As it was sent, percent-encoded.
+    pub path: String,
+    /// The response's status; 0 if there was none.
+    pub status: u16,
+    /// Of the body, sent or received, also if it was cut off.
+    pub bytes: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// Why there was no complete response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// How a line reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// One JSON object each.
+    Json,
+    /// A line of text each.
+    ForPeople,
+}
+
+/// Where requests that are done are told.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    queue: Option<SyncSender<Served>>,
+    unsaid: Arc<AtomicU64>,
+}
+
+/// The thread that writes the lines.
+pub struct Writing {
+    done: Receiver<()>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+enum Event<'a> {
+    Request(&'a Served),
+    /// So many are missing here, because nobody read the lines in time.
+    Unsaid {
+        requests: u64,
+    },
+}
+
+impl Log {
+    /// Writes to `out` until all clones of it are dropped, or nobody reads there any more.
+    pub fn to(out: impl Write + Send + 'static, lines: Lines) -> (Self, Writing) {
+        let (queue, waiting) = sync_channel(WAITING);
+        let (end, done) = sync_channel(0);
+        let log = Self { queue: Some(queue), unsaid: Arc::default() };
+        let unsaid = log.unsaid.clone();
+        // A thread of its own: writing to a pipe that nobody reads takes for ever.
+        std::thread::spawn(move || {
+            // With nobody there to read there is nobody to tell.
+            let _ = write(out, lines, &waiting, &unsaid);
+            drop(end);
+        });
+        (log, Writing { done })
+    }
+
+    /// Tells of a request, unless nobody wants to hear.
+    pub(super) fn tell(&self, served: impl FnOnce() -> Served) {
+        if let Some(queue) = &self.queue
+            && queue.try_send(served()).is_err()
+        {
+            self.unsaid.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Writing {
+    /// Waits for the last lines, not for long. Blocks.
+    pub fn finish(self) {
+        let _: Result<(), RecvTimeoutError> = self.done.recv_timeout(LAST_WORDS);
+    }
+}
+
+fn write(mut out: impl Write, lines: Lines, waiting: &Receiver<Served>, unsaid: &AtomicU64) -> io::Result<()> {
+    for served in waiting {
+        let missing = unsaid.swap(0, Ordering::Relaxed);
+        let events = [Event::Request(&served), Event::Unsaid { requests: missing }];
+        for event in &events[..if missing > 0 { 2 } else { 1 }] {
+            match lines {
+                Lines::Json => serde_json::to_writer(&mut out, event)?,
+                Lines::ForPeople => write!(out, "{}", for_people(event))?,
+            }
+            writeln!(out)?;
+        }
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn for_people(event: &Event<'_>) -> String {
+    match event {
+        Event::Request(Served { peer, method, path, status, bytes, seconds, error }) => {
+            let status = if *status == 0 { "-".to_owned() } else { status.to_string() };
+            let size = Bytes::new(*bytes);
+            let error = error.as_ref().map(|error| format!(", cut off: {error}")).unwrap_or_default();
+            format!(
+                "{} {} {} {status} {size} in {seconds:.1} s{}",
+                peer.ip(),
+                shown(method),
+                shown(path),
+                shown(&error)
+            )
+        }
+        Event::Unsaid { requests } => format!("and {requests} more requests"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Sender, channel};
+
+    fn served(path: &str, error: Option<&str>) -> Served {
+        let peer = SocketAddr::from(([10, 0, 0, 1], 7));
+        let (method, path, error) = ("GET".to_owned(), path.to_owned(), error.map(str::to_owned));
+        Served { peer, method, path, status: 200, bytes: 1_500_000, seconds: 2.0, error }
+    }
+
+    /// A reader that takes a line at a time, when it is let.
+    struct Slow {
+        said: Sender<String>,
+        let_go: Receiver<()>,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            let _ = self.said.send(String::from_utf8_lossy(text).into_owned());
+            Ok(text.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.let_go.recv().map_err(|_| io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    #[test]
+    fn a_slow_reader_gets_a_count_of_the_lines_that_it_missed() {
+        let (said, lines) = channel();
+        let (go_on, let_go) = channel();
+        let (log, writing) = Log::to(Slow { said, let_go }, Lines::Json);
+        for number in 0..3 * WAITING {
+            log.tell(|| served(&format!("/{number}"), None));
+        }
+        drop(log);
+        drop(std::iter::repeat_with(|| go_on.send(())).take(2 * WAITING).collect::<Vec<_>>());
+        writing.finish();
+        drop(go_on);
+        let text: String = lines.into_iter().collect();
+        let missing: u64 = text
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+            .filter(|event| event["event"] == "unsaid")
+            .map(|event| event["requests"].as_u64().unwrap())
+            .sum();
+        let told = text.lines().filter(|line| line.contains("\"event\":\"request\"")).count();
+        assert!((WAITING..WAITING + 3).contains(&told), "{told}");
+        assert_eq!(told + missing as usize, 3 * WAITING);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_reader_that_is_gone() {
+        let (said, lines) = channel();
+        let (_, let_go) = channel();
+        drop(lines);
+        let (log, writing) = Log::to(Slow { said, let_go }, Lines::Json);
+        (0..3 * WAITING).for_each(|_| log.tell(|| served("/", None)));
+        writing.finish();
+        Log::default().tell(|| unreachable!("nobody wants to hear"));
+    }
+
+    #[test]
+    fn people_read_who_got_what_and_what_was_cut_off() {
+        let line = for_people(&Event::Request(&served("/a%20b", None)));
+        assert_eq!(line, "10.0.0.1 GET /a%20b 200 1.50 MB in 2.0 s");
+        let line = for_people(&Event::Request(&served("/\x1b[2J", Some("the connection was lost"))));
+        assert!(line.ends_with("cut off: the connection was lost") && !line.contains('\x1b'), "{line}");
+    }
+}

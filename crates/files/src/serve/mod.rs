@@ -1,0 +1,29 @@
+//! A directory over HTTP/3, with uploads for those who have the token.
+
+mod answer;
+mod body;
+mod budget;
+mod conditions;
+mod connection;
+mod descriptors;
+mod digest;
+mod files;
+mod guests;
+mod listing;
+mod log;
+mod part;
+mod path;
+mod privacy;
+mod root;
+mod second_look;
+mod server;
+mod upload;
+
+pub use guests::Guests;
+pub use log::{Lines, Log, Served, Writing};
+pub use privacy::Privacy;
+pub use server::{Options, Server, Transport, start};
+pub use upload::Token;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! Accepts connections and their requests, within limits.
+
+use super::body;
+use super::budget::{self, Budget};
+use super::connection;
+use super::descriptors;
+use super::digest::Digests;
+use super::guests::{Admission, Guests, network};
+use super::log::Log;
+use super::privacy::Privacy;
+use super::root::Root;
+use super::upload::{Token, Uploads};
+use anyhow::Context;
+use core::time::Duration;
+use noq::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig};
+use noq_proto::HashedConnectionIdGenerator;
+use pcc::units::Bytes;
+use pcc_net::tls::{self, Fingerprint, Identity};
+use pcc_quic::http3;
+use pcc_quic::transport::{UNSHARED_SEND_WINDOW, Windows, share_send_window};
+use pcc_quic::{PacedRuntime, socket};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::{mpsc, watch};
+
+/// Makes the transport of a connection from that address. The windows are what the server can afford for it.
+pub type Transport = Arc<dyn Fn(SocketAddr, &Windows) -> TransportConfig + Send + Sync>;
+
+/// Everything a server is told.
+pub struct Options {
+    /// The directory to serve.
+    pub root: PathBuf,
+    /// Where to listen; port 0 for any.
+    pub listen: SocketAddr,
+    /// What to show of itself.
+    pub identity: Identity,
+    /// Who may read.
+    pub privacy: Privacy,
+    /// Who may upload; nobody without.
+    pub token: Option<Token>,
+    /// How to send.
+    pub transport: Transport,
+    /// How many connections at a time, and of them how many from one address.
+    pub guests: Guests,
+    /// Who is told of requests that are done.
+    pub log: Log,
+}
+
+/// A running server. Dropping it ends it at once.
+#[derive(Debug)]
+pub struct Server {
+    endpoint: Endpoint,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What to know it by.
+    pub fingerprint: Fingerprint,
+    /// What the user should be told of this host, once.
+    pub warning: Option<String>,
+    closing: watch::Sender<bool>,
+    /// Ends when the last connection does.
+    connections: mpsc::Receiver<()>,
+}
+
+/// What every request needs.
+#[derive(Debug)]
+pub(super) struct Service {
+    pub(super) root: Root,
+    pub(super) privacy: Privacy,
+    pub(super) digests: Digests,
+    /// Requests that are answered at a time.
+    pub(super) requests: Budget,
+    /// Bytes held for bodies: read ahead of what clients have taken, and names of pages.
+    pub(super) ahead: Budget,
+    /// Bytes that connections may have sent and not heard of, beyond the least.
+    pub(super) sent: Budget,
+    /// Bytes of uploads that connections may have to write yet.
+    pub(super) unwritten: Budget,
+    pub(super) uploads: Option<Uploads>,
+    pub(super) log: Log,
+}
+
+/// Bytes of requests that a client may send unread, as long as it has not shown that it may upload.
+pub(super) const REQUESTS_WINDOW: u32 = 256 << 10;
+
+/// Bytes of each request that a client may send unread where nobody can upload.
+const REQUEST_WINDOW: u32 = 128 << 10;
+
+/// A handshake that takes longer has failed; the client's patience is the same.
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Starts a server.
+///
+/// Errors: the directory cannot be opened, the address is taken, the certificate is unusable.
+pub fn start(options: Options) -> anyhow::Result<Server> {
+    let service = Arc::new(Service {
+        root: Root::open(&options.root)?,
+        privacy: options.privacy,
+        digests: Digests::default(),
+        requests: Budget::new(descriptors::requests()),
+        ahead: Budget::new(body::MOST_AHEAD),
+        sent: Budget::new(budget::MOST_SENT),
+        unwritten: Budget::new(budget::MOST_UNWRITTEN),
+        uploads: options.token.map(Uploads::new),
+        log: options.log,
+    });
+    let bound = socket::bind(options.listen).with_context(|| {
+        format!("could not listen on UDP {}; choose another with --listen ADDRESS:PORT", options.listen)
+    })?;
+    let config = ServerConfig::with_crypto(Arc::new(tls::server(&options.identity, &[http3::ALPN])?));
+    let reset_key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &options.identity.reset_key());
+    let mut endpoint_config = EndpointConfig::new(Arc::new(reset_key));
+    // A server answers only to connection identifiers that it could have given: also those of the server before it.
+    let cid_key = options.identity.cid_key();
+    endpoint_config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(cid_key))));
+    let endpoint = Endpoint::new(endpoint_config, Some(config.clone()), bound.socket, PacedRuntime::new()?)?;
+    let (closing, closed) = watch::channel(false);
+    let (alive, connections) = mpsc::channel(1);
+    let server = Server {
+        address: endpoint.local_addr()?,
+        fingerprint: options.identity.fingerprint(),
+        warning: bound.warning,
+        closing,
+        connections,
+        endpoint: endpoint.clone(),
+    };
+    let host = Host {
+        service,
+        config,
+        transport: options.transport,
+        guests: Arc::new(options.guests),
+        closing: closed,
+        alive,
+    };
+    tokio::spawn(host.accept(endpoint));
+    Ok(server)
+}
+
+impl Server {
+    /// Whether anybody is connected.
+    pub fn is_in_use(&self) -> bool {
+        // The task that accepts connections counts too.
+        self.connections.sender_strong_count() > 1
+    }
+
+    /// Takes no new connections or requests and waits for those under way.
+    pub async fn finish(&mut self) {
+        // Nobody left to tell is fine.
+        let _ = self.closing.send(true);
+        while self.connections.recv().await.is_some() {}
+        self.endpoint.close(0u32.into(), b"the server was stopped");
+        self.endpoint.wait_idle().await;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.endpoint.close(0u32.into(), b"the server was stopped");
+    }
+}
+
+/// What the accepting task holds.
+struct Host {
+    service: Arc<Service>,
+    config: ServerConfig,
+    transport: Transport,
+    guests: Arc<Guests>,
+    closing: watch::Receiver<bool>,
+    alive: mpsc::Sender<()>,
+}
+
+impl Host {
+    async fn accept(mut self, endpoint: Endpoint) {
+        loop {
+            let incoming = tokio::select! {
+                incoming = endpoint.accept() => incoming,
+                () = told(&mut self.closing) => return,
+            };
+            let Some(incoming) = incoming else { return };
+            self.admit(incoming);
+        }
+    }
+
+    fn admit(&self, incoming: Incoming) {
+        let address = incoming.remote_address();
+        let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+        let guest = match self.guests.enter(address.ip(), incoming.remote_address_validated()) {
+            Admission::Welcome(guest) => guest,
+            Admission::Unproven => {
+                if let Err(error) = incoming.retry() {
+                    error.into_incoming().refuse();
+                }
+                return;
+            }
+            Admission::Full => {
+                tracing::info!(%address, "refused: too many connections");
+                return incoming.refuse();
+            }
+        };
+        let mut config = self.config.clone();
+        let windows = Windows::default();
+        let mut transport = (self.transport)(address, &windows);
+        // Requests are small; nobody needs to hold what a stranger sends.
+        transport.receive_window(REQUESTS_WINDOW.into()).send_window(UNSHARED_SEND_WINDOW);
+        if self.service.uploads.is_none() {
+            transport.stream_receive_window(REQUEST_WINDOW.into());
+        }
+        config.transport_config(Arc::new(transport));
+        let connecting = match incoming.accept_with(Arc::new(config)) {
+            Ok(connecting) => connecting,
+            Err(error) => {
+                tracing::debug!(%address, %error, "no connection");
+                return;
+            }
+        };
+        let (service, closing, alive) = (self.service.clone(), self.closing.clone(), self.alive.clone());
+        tokio::spawn(async move {
+            let _alive = alive;
+            match tokio::time::timeout(HANDSHAKE, connecting).await {
+                Ok(Ok(connection)) => {
+                    let mut sent = service.sent.none(network(address.ip()));
+                    let grant = move |wanted: Bytes| Bytes::new(sent.grow_to(wanted.get()));
+                    tokio::spawn(share_send_window(connection.weak_handle(), windows, grant));
+                    connection::serve(service, connection, address, guest, closing).await;
+                }
+                Ok(Err(error)) => tracing::debug!(%address, %error, "no connection"),
+                Err(_) => tracing::debug!(%address, "the handshake took too long"),
+            }
+        });
+    }
+}
+
+/// Ends when the server is to end, or is dropped.
+pub(super) async fn told(closing: &mut watch::Receiver<bool>) {
+    let _ = closing.wait_for(|closing| *closing).await;
+}

@@ -1,0 +1,228 @@
+//! Takes uploads that survive interruptions; `docs/http.md` describes the protocol.
+//!
+//! | file | what it answers |
+//! |---|---|
+//! | `part` | what a request says about the bytes it brings |
+//! | `slots` | who writes to which upload |
+//! | `receive` | how a body becomes a part of a file |
+//! | `partial` | what there is of a file before it is complete |
+//! | `fleeting` | what becomes of an upload that nobody comes back for |
+//! | `finished` | which uploads are done |
+//! | `token` | who may upload |
+
+mod finished;
+mod fleeting;
+mod part;
+mod partial;
+mod receive;
+mod slots;
+mod token;
+
+pub(super) use part::id;
+pub use token::Token;
+
+use super::answer::{self, Broken, Outcome, response};
+use super::connection::Asker;
+use super::path::SafePath;
+use super::root::Found;
+use super::server::Service;
+use crate::version::Version;
+use crate::wire;
+use blake3::Hash;
+use core::time::Duration;
+use finished::Finished;
+use http::{Method, Request, StatusCode, header};
+use part::{Malformed, Part};
+use partial::Partial;
+use pcc_quic::http3::ResponseStream;
+use slots::Slots;
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Between looks for old unfinished uploads in a directory.
+const SWEEP: Duration = Duration::from_secs(3600);
+
+/// Directories whose last look is remembered.
+const SWEPT: usize = 4096;
+
+/// A wrong token is answered after this, so that guessing takes for ever.
+const GUESSING: Duration = Duration::from_millis(300);
+
+/// The uploads of a server.
+#[derive(Debug)]
+pub(crate) struct Uploads {
+    token: Token,
+    slots: Arc<Slots>,
+    finished: Finished,
+    swept: Mutex<HashMap<PathBuf, Instant>>,
+}
+
+impl Uploads {
+    /// Open to whoever bears the token.
+    pub(crate) fn new(token: Token) -> Self {
+        Self { token, slots: Arc::default(), finished: Finished::default(), swept: Mutex::default() }
+    }
+
+    /// Whether it is time to look for old unfinished uploads in that directory.
+    fn is_sweep_due(&self, dir: PathBuf) -> bool {
+        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        if swept.len() >= SWEPT {
+            swept.clear();
+        }
+        let now = Instant::now();
+        let last = swept.insert(dir, now);
+        last.is_none_or(|last| now - last > SWEEP)
+    }
+}
+
+/// Answers what concerns uploads.
+pub(super) async fn answer(
+    service: &Service,
+    asker: &Asker,
+    request: &Request<()>,
+    path: SafePath,
+    stream: &mut ResponseStream,
+) -> Result<Outcome, Broken> {
+    let Some(uploads) = &service.uploads else {
+        let why = "this server takes no uploads; it would have to be started with --writable";
+        return answer::refuse(stream, StatusCode::FORBIDDEN, why).await;
+    };
+    if !uploads.token.is_borne_by(request.headers()) {
+        tokio::time::sleep(GUESSING).await;
+        let builder = response(StatusCode::UNAUTHORIZED).header(header::WWW_AUTHENTICATE, "Bearer");
+        return answer::refuse_with(stream, builder, "uploads need the token that the server was given").await;
+    }
+    asker.may_upload(&service.unwritten);
+    if request.method() == Method::PUT && path.directory {
+        return make_directory(service, path, stream).await;
+    }
+    if path.directory {
+        return answer::refuse(stream, StatusCode::BAD_REQUEST, "a file's name is missing").await;
+    }
+    match (request.method(), id(request)) {
+        (&Method::HEAD, Some(id)) => match part::length(request) {
+            Ok(length) => offset(service, asker, uploads, &path, id, length, stream).await,
+            Err(malformed) => refuse_malformed(stream, &malformed).await,
+        },
+        (&Method::PATCH, Some(_)) | (&Method::PUT, None) => match Part::of(request) {
+            Ok(part) => receive::receive(service, uploads, path, part, stream).await,
+            Err(malformed) => refuse_malformed(stream, &malformed).await,
+        },
+        _ => answer::refuse(stream, StatusCode::BAD_REQUEST, "PATCH goes with ?upload=, PUT without").await,
+    }
+}
+
+async fn make_directory(service: &Service, path: SafePath, stream: &mut ResponseStream) -> Result<Outcome, Broken> {
+    let root = service.root.clone();
+    let made = blocking(move || root.dir().create_dir_all(path.to_path())).await;
+    match made {
+        Ok(()) => answer::send(stream, response(StatusCode::CREATED), bytes::Bytes::new(), false).await,
+        Err(error) => refuse_disk(stream, &error).await,
+    }
+}
+
+/// How much of an upload is there. Whoever asks is about to continue, so an earlier request of it ends.
+async fn offset(
+    service: &Service,
+    asker: &Asker,
+    uploads: &Uploads,
+    path: &SafePath,
+    id: &str,
+    length: Option<u64>,
+    stream: &mut ResponseStream,
+) -> Result<Outcome, Broken> {
+    let Some(claim) = uploads.slots.claim(path, id) else { return crowded(stream).await };
+    let (root, sought, sought_id) = (service.root.clone(), path.clone(), id.to_owned());
+    let found = {
+        let _turn = claim.turn().await;
+        blocking(move || Partial::find(&root, &sought, &sought_id)).await
+    };
+    drop(claim);
+    let there = match found {
+        Ok(Some(partial)) => Ok(Some(offset_fields(StatusCode::OK, partial.size()))),
+        Ok(None) => whole(service, asker, uploads, path, id, length).await.map(|whole| {
+            let (size, digest) = whole?;
+            Some(whole_fields(StatusCode::OK, size, &digest))
+        }),
+        Err(error) => Err(error),
+    };
+    match there {
+        Ok(Some(builder)) => answer::send(stream, builder, bytes::Bytes::new(), true).await,
+        Ok(None) => answer::send(stream, response(StatusCode::NOT_FOUND), bytes::Bytes::new(), true).await,
+        Err(error) => refuse_disk(stream, &error).await,
+    }
+}
+
+/// Size and digest of the file that is there, if its size is the one that was asked about.
+///
+/// Errors: of the file system; `IsADirectory` if a directory has the name.
+async fn whole(
+    service: &Service,
+    asker: &Asker,
+    uploads: &Uploads,
+    path: &SafePath,
+    id: &str,
+    length: Option<u64>,
+) -> io::Result<Option<(u64, Hash)>> {
+    let (root, sought) = (service.root.clone(), path.clone());
+    let opened = match blocking(move || root.find(&sought)).await {
+        Ok(Found::File(opened)) => opened,
+        Ok(Found::Directory(_)) => return Err(io::ErrorKind::IsADirectory.into()),
+        // What cannot be read may still be replaced.
+        Ok(Found::Other) | Err(_) => return Ok(None),
+    };
+    if length != Some(opened.size) {
+        return Ok(None);
+    }
+    let now = Version::of(&opened.file)?;
+    if let Some(digest) = uploads.finished.digest(path, id, &now) {
+        return Ok(Some((opened.size, digest)));
+    }
+    let digest = tokio::select! {
+        digest = service.digests.of(&opened, asker.network()) => digest?,
+        _ = asker.connection.closed() => None, // nobody waits for it any more
+    };
+    Ok(digest.map(|digest| (opened.size, digest)))
+}
+
+fn offset_fields(status: StatusCode, offset: u64) -> http::response::Builder {
+    response(status)
+        .header(wire::UPLOAD_OFFSET, offset)
+        .header(wire::UPLOAD_COMPLETE, "?0")
+        .header(header::CACHE_CONTROL, "no-store")
+}
+
+fn whole_fields(status: StatusCode, size: u64, digest: &Hash) -> http::response::Builder {
+    response(status)
+        .header(wire::UPLOAD_OFFSET, size)
+        .header(wire::UPLOAD_COMPLETE, "?1")
+        .header(wire::REPR_DIGEST, wire::digest_field(digest))
+        .header(header::CACHE_CONTROL, "no-store")
+}
+
+async fn crowded(stream: &mut ResponseStream) -> Result<Outcome, Broken> {
+    answer::refuse_for_now(stream, "too many uploads at a time").await
+}
+
+async fn refuse_malformed(stream: &mut ResponseStream, malformed: &Malformed) -> Result<Outcome, Broken> {
+    answer::refuse(stream, StatusCode::BAD_REQUEST, &malformed.to_string()).await
+}
+
+async fn refuse_disk(stream: &mut ResponseStream, error: &io::Error) -> Result<Outcome, Broken> {
+    let (status, why) = match error.kind() {
+        io::ErrorKind::IsADirectory => {
+            (StatusCode::CONFLICT, "a directory of that name exists: end the URL with / to upload into it")
+        }
+        io::ErrorKind::NotADirectory => (StatusCode::CONFLICT, "a file is where a directory is needed"),
+        _ => answer::status_of(error),
+    };
+    tracing::info!(%error, %status, "an upload failed");
+    answer::refuse(stream, status, why).await
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await?
+}
