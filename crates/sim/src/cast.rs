@@ -198,6 +198,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the file is what is tested")]
     fn a_utility_may_be_in_a_file() {
         let file = std::env::temp_dir().join(format!("pcc-cast-{}.utility", std::process::id()));
         std::fs::write(&file, "vivace,b=2").unwrap();
