@@ -318,7 +318,7 @@ async fn get_and_put_wait_as_long_as_a_full_server_asks() {
         let told = core::iter::repeat_with(|| event(lines)).find(|event| event["event"] == "retry").unwrap();
         let (wait, reason) = (told["wait_seconds"].as_f64().unwrap(), told["reason"].as_str().unwrap());
         assert!((5.0..6.0).contains(&wait), "{told}");
-        assert!(reason.contains("503") && reason.contains("a pause of 5s"), "{told}");
+        assert!(reason.contains("a pause of 5s"), "{told}");
     }
     holding.iter().for_each(|open| open.connection.close(0u32.into(), b""));
     let done =

@@ -33,6 +33,11 @@ impl Bursts {
         Self { ratio, latest: None, gap: None, mean_rtt: None, inside: false }
     }
 
+    #[cfg(test)]
+    pub(crate) const fn ratio(&self) -> f64 {
+        self.ratio
+    }
+
     /// Takes in an acknowledgement: whether its sample is one of the path.
     pub(crate) fn is_of_the_path(&mut self, now: Timestamp, rtt: Duration) -> bool {
         if self.ratio <= 0.0 {

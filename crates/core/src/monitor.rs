@@ -143,6 +143,11 @@ impl Monitor {
         self.bursts = Bursts::with_ratio(ratio);
     }
 
+    #[cfg(test)]
+    pub(crate) const fn bursts(&self) -> &Bursts {
+        &self.bursts
+    }
+
     pub(crate) const fn bytes_in_flight(&self) -> Bytes {
         self.in_flight
     }

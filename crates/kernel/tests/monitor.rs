@@ -29,6 +29,21 @@ fn judged(tcp: &mut Tcp, mut see: impl FnMut(&Tcp, Told, Told)) {
     }
 }
 
+/// The intervals that are awaited at the most, as kernel/library.c is built.
+const INTERVALS: u32 = if cfg!(feature = "module") { 32 } else { 8 };
+
+#[test]
+fn as_many_intervals_are_awaited_as_there_is_room_for() {
+    let mut tcp = Tcp::over(Path { mbit: 50.0, rtt: 800 * MS, ..Path::default() });
+    let mut most = 0;
+    for _ in 0..6000 {
+        tcp.run(10 * MS);
+        let told = tcp.flow.told();
+        most = most.max(told.opened - told.intervals);
+    }
+    assert!(most > INTERVALS / 2 && most <= INTERVALS, "{most} of {INTERVALS}");
+}
+
 #[test]
 fn a_panic_wants_twenty_lost_packets_in_three_runs() {
     let mut seen = BTreeMap::new();

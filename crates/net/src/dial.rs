@@ -14,6 +14,7 @@ use futures_util::stream::FuturesUnordered;
 use noq::{ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, TransportErrorCode};
 use pcc_quic::{PacedRuntime, socket};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
 
 /// Everything about a connection but whom it is to.
@@ -53,6 +54,11 @@ pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How much later than the one before it the next address of a host is tried (RFC 8305 §5).
 const STAGGER: Duration = Duration::from_millis(250);
+
+/// When an address without an answer is tried a second time beside the first, from another socket: a NAT that has forgotten
+/// the first one's port may send the answers elsewhere, and servers take no other address during a handshake (RFC 9000 §9).
+/// QUIC has repeated its first packet twice by then.
+const AGAIN: Duration = Duration::from_secs(3);
 
 /// Addresses of a host that are tried at all.
 const MOST_ADDRESSES: usize = 8;
@@ -252,7 +258,7 @@ impl Dialer {
             .zip(self.resolve(peer).await?)
             .map(|(place, address)| async move {
                 tokio::time::sleep(STAGGER * place).await;
-                self.attempt(peer, address).await
+                self.attempts(peer, address).await
             })
             .collect();
         let mut told: Option<DialError> = None;
@@ -291,6 +297,20 @@ impl Dialer {
             Family::V6 | Family::Local(SocketAddr::V6(_)) => "IPv6",
         };
         DialError::NoAddress { host: peer.host.clone(), family }
+    }
+
+    /// One attempt, and a second one beside it if that takes long: what the first comes to counts, unless the second
+    /// connects.
+    async fn attempts(&self, peer: &Peer, address: SocketAddr) -> Result<Dialed, DialError> {
+        let mut first = pin!(self.attempt(peer, address));
+        let second = async {
+            tokio::time::sleep(AGAIN).await;
+            self.attempt(peer, address).await
+        };
+        tokio::select! {
+            outcome = &mut first => outcome,
+            Ok(dialed) = second => Ok(dialed),
+        }
     }
 
     async fn attempt(&self, peer: &Peer, address: SocketAddr) -> Result<Dialed, DialError> {

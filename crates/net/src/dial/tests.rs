@@ -2,6 +2,8 @@ use super::*;
 use crate::tls::Identity;
 use pcc_quic::transport::Windows;
 use pcc_quic::{Algorithm, transport};
+use std::collections::HashMap;
+use tokio::net::UdpSocket;
 
 fn dialer(trust: Trust) -> Dialer {
     let transport = Arc::new(transport::config(&Algorithm::Cubic, &Windows::default()));
@@ -42,6 +44,45 @@ async fn a_pinned_server_is_reached_without_an_authority() {
     let identity = Identity::generate().unwrap();
     let (_server, peer) = server(&identity, &[b"test"]);
     dialer(Trust::Pinned(identity.fingerprint())).dial(&peer).await.unwrap();
+}
+
+/// A NAT before that server, which forgets the first port that it hears of once it has passed a packet of it on: the answers
+/// are lost, and what comes next from there has another address for the server.
+async fn forgetful_nat(server: Peer) -> Peer {
+    let inside = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+    let peer = local(inside.local_addr().unwrap().port());
+    tokio::spawn(async move {
+        let (mut first, mut bindings, mut buffer) = (None, HashMap::new(), [0; 2048]);
+        loop {
+            let (length, client) = inside.recv_from(&mut buffer).await.unwrap();
+            let is_first = *first.get_or_insert(client) == client;
+            if is_first || !bindings.contains_key(&client) {
+                let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+                socket.connect((server.host.as_str(), server.port)).await.unwrap();
+                if !is_first {
+                    tokio::spawn(answers(socket.clone(), inside.clone(), client));
+                }
+                bindings.insert(client, socket);
+            }
+            bindings[&client].send(&buffer[..length]).await.unwrap();
+        }
+    });
+    peer
+}
+
+async fn answers(from: Arc<UdpSocket>, to: Arc<UdpSocket>, client: SocketAddr) {
+    let mut buffer = [0; 2048];
+    while let Ok(length) = from.recv(&mut buffer).await {
+        to.send_to(&buffer[..length], client).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_nat_that_forgets_the_port_in_the_handshake_is_got_through() {
+    let identity = Identity::generate().unwrap();
+    let (_server, peer) = server(&identity, &[b"test"]);
+    let dialer = Dialer { timeout: Duration::from_secs(60), ..dialer(Trust::Pinned(identity.fingerprint())) };
+    dialer.dial(&forgetful_nat(peer).await).await.unwrap();
 }
 
 #[tokio::test]

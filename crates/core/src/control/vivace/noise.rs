@@ -22,7 +22,7 @@ const ALWAYS: f64 = 0.95;
 /// A trend so much weaker than any before makes those before no measure of what is usual.
 const FAR_WEAKER: f64 = 0.01;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Noise {
     /// Mean RTTs of the latest intervals, the newest first; `seen` of them are known. Unit: s.
     rtts: [f64; TREND],
@@ -75,7 +75,7 @@ fn slope(newest_first: &[f64; TREND]) -> f64 {
 }
 
 /// The usual trend. Unit: s an interval.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Trend {
     known: bool,
     mean: f64,
@@ -105,7 +105,7 @@ impl Trend {
 }
 
 /// The usual deviation of the RTT within an interval. Unit: s.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Deviation {
     known: bool,
     mean: f64,

@@ -180,5 +180,5 @@ fn who_begins_anew_begins_there_and_knows_nothing_of_the_path() {
     run(&mut law, 20, |plan| carried(plan, 1e5));
     law.begin(Rate::from_mbit(20.0), &path());
     assert_eq!((law.rate(), law.stride, law.state()), (Rate::from_mbit(20.0), Stride::default(), "Probing"));
-    assert_eq!(format!("{:?}", law.noise), format!("{:?}", Noise::default()));
+    assert_eq!(law.noise, Noise::default());
 }
