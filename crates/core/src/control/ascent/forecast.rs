@@ -14,6 +14,9 @@ const SIDE: f64 = 0.001;
 /// Of two worths that are apart by less than this share of them, neither is more: that is what rounding makes of equal ones, as
 /// those of all rates beyond the capacity are to a utility of what arrives.
 const EQUAL: f64 = 1e-9;
+/// Counts large enough that rounding does not matter: only ratios do.
+const PACKETS: f64 = 1e6;
+const SENT: f64 = 1e12;
 
 /// The path as it is foreseen to be when the next rate acts. All times in seconds, rates in byte/s.
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +66,7 @@ impl Forecast {
     fn look_for_best(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
         summit(lowest, highest, |rate| {
             let queue = self.queue_after(self.queue, rate, self.horizon);
-            let at = |rate| utility.of(&self.report(rate, queue));
-            is_more(at(rate * (1.0 + SIDE)), at(rate * (1.0 - SIDE)))
+            self.behind(queue).rises(utility, rate, |rate| self.growth_at(rate))
         })
     }
 
@@ -76,8 +78,8 @@ impl Forecast {
     }
 
     fn look_behind(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
-        let at = |rate: f64| utility.of(&self.report_of(rate, self.queue, 0.0));
-        summit(lowest, highest, |rate| is_more(at(rate * (1.0 + SIDE)), at(rate * (1.0 - SIDE))))
+        let mut behind = self.behind(self.queue);
+        summit(lowest, highest, |rate| behind.rises(utility, rate, |_| 0.0))
     }
 
     /// What is foreseen of rates within these.
@@ -103,7 +105,8 @@ impl Forecast {
 
     /// Whether the utility falls with the rate at this one, behind the queue as it is.
     pub(super) fn wants_less(&self, utility: Evaluate<'_>, rate: f64) -> bool {
-        let at = |rate| utility.of(&self.report(rate, self.queue));
+        let mut behind = self.behind(self.queue);
+        let mut at = |rate: f64| behind.worth(utility, rate, self.growth_at(rate));
         is_more(at(rate * (1.0 - SIDE)), at(rate * (1.0 + SIDE)))
     }
 
@@ -120,50 +123,81 @@ impl Forecast {
         (self.swing - self.room()) / self.horizon
     }
 
-    /// What an interval at this rate would report behind a queue of this length.
-    fn report(&self, rate: f64, queue: f64) -> Report {
-        self.report_of(rate, queue, self.growth_at(rate))
-    }
-
-    /// The same, if the queue grows so fast. Unit: s/s.
-    fn report_of(&self, rate: f64, queue: f64, growth: f64) -> Report {
-        let excess = (growth + self.overflow()).max(0.0);
-        let loss = (self.random + excess).min(1.0);
+    /// What intervals would report behind a queue of this length, at any rate.
+    fn behind(&self, queue: f64) -> Behind<'_> {
         let duration = Duration::try_from_secs_f64(self.horizon).unwrap_or(Duration::from_secs(1));
-        // Counts large enough that rounding does not matter: only ratios do.
-        let sent = 1e12;
         let rtt = Duration::try_from_secs_f64(self.base + queue).ok();
-        let deviation = if rate > self.quiet { self.deviation.max(OF_A_QUEUE * queue) } else { 0.0 };
-        let achieved = Rate::from_bytes_per_sec(rate);
-        Report {
+        let deviation = self.deviation.max(OF_A_QUEUE * queue);
+        let report = Report {
             id: 0,
             started: Timestamp::ZERO,
             duration,
-            target: achieved,
-            achieved,
-            packets: 1_000_000,
-            packets_lost: (loss * 1e6) as u32,
-            loss_bursts: (loss * 1e6) as u32,
-            packets_marked: (self.marked * 1e6) as u32,
-            sent: Bytes::new(sent as u64),
-            lost: Bytes::new((loss * sent) as u64),
-            excess_loss: Some(excess),
-            delivery_rate: Some(achieved * ((1.0 - loss) / (1.0 + growth.max(0.0)))),
+            target: Rate::ZERO,
+            achieved: Rate::ZERO,
+            packets: PACKETS as u32,
+            packets_lost: 0,
+            loss_bursts: 0,
+            packets_marked: (self.marked * PACKETS) as u32,
+            sent: Bytes::new(SENT as u64),
+            lost: Bytes::ZERO,
+            excess_loss: None,
+            delivery_rate: None,
             rtt,
             rtt_least: rtt,
             rtt_base: Duration::try_from_secs_f64(self.base).ok(),
-            rtt_gradient: Some(if queue > 0.0 { growth.max(-0.5) } else { 0.0 }),
+            rtt_gradient: None,
             rtt_gradient_error: 0.0,
             rtt_span: duration,
             rtt_pause: Duration::ZERO,
-            rtt_samples: 1_000_000,
+            rtt_samples: PACKETS as u32,
             rtt_residual: Duration::ZERO,
-            rtt_deviation: Duration::try_from_secs_f64(deviation).unwrap_or(Duration::ZERO),
+            rtt_deviation: Duration::ZERO,
             app_limited: false,
             timed_out: false,
             limited_by: LimitedBy::Network,
             previous: None,
-        }
+        };
+        let varied = Duration::try_from_secs_f64(deviation).unwrap_or(Duration::ZERO);
+        Behind { forecast: self, overflow: self.overflow(), queues: queue > 0.0, varied, report }
+    }
+}
+
+/// What an interval would report behind a queue of some length: all of it but what its rate changes.
+struct Behind<'a> {
+    forecast: &'a Forecast,
+    overflow: f64,
+    queues: bool,
+    /// By how much the RTT deviates there.
+    varied: Duration,
+    report: Report,
+}
+
+impl Behind<'_> {
+    /// At this rate, if the queue grows so fast. Unit: s/s.
+    fn report(&mut self, rate: f64, growth: f64) -> &Report {
+        let excess = (growth + self.overflow).max(0.0);
+        let loss = (self.forecast.random + excess).min(1.0);
+        let achieved = Rate::from_bytes_per_sec(rate);
+        let report = &mut self.report;
+        (report.target, report.achieved) = (achieved, achieved);
+        report.packets_lost = (loss * PACKETS) as u32;
+        report.loss_bursts = report.packets_lost;
+        report.lost = Bytes::new((loss * SENT) as u64);
+        report.excess_loss = Some(excess);
+        report.delivery_rate = Some(achieved * ((1.0 - loss) / (1.0 + growth.max(0.0))));
+        report.rtt_gradient = Some(if self.queues { growth.max(-0.5) } else { 0.0 });
+        report.rtt_deviation = if rate > self.forecast.quiet { self.varied } else { Duration::ZERO };
+        report
+    }
+
+    fn worth(&mut self, utility: Evaluate<'_>, rate: f64, growth: f64) -> f64 {
+        utility.of(self.report(rate, growth))
+    }
+
+    /// Whether the utility rises with the rate at this one, where the queue grows so fast at a rate.
+    fn rises(&mut self, utility: Evaluate<'_>, rate: f64, growth: impl Fn(f64) -> f64) -> bool {
+        let mut at = |rate| self.worth(utility, rate, growth(rate));
+        is_more(at(rate * (1.0 + SIDE)), at(rate * (1.0 - SIDE)))
     }
 }
 
@@ -173,7 +207,7 @@ fn is_more(one: f64, other: f64) -> bool {
 }
 
 /// Where `rises` ends to be true, between these rates.
-fn summit(lowest: f64, highest: f64, rises: impl Fn(f64) -> bool) -> f64 {
+fn summit(lowest: f64, highest: f64, mut rises: impl FnMut(f64) -> bool) -> f64 {
     let (mut low, mut high) = (lowest, highest);
     for _ in 0..HALVINGS {
         let rate = (low * high).sqrt();
@@ -212,9 +246,11 @@ pub(super) mod tests {
 
     #[test]
     fn what_is_foreseen_of_a_rate_is_what_an_interval_would_report() {
+        let report =
+            |forecast: &Forecast, rate, queue| forecast.behind(queue).report(rate, forecast.growth_at(rate)).clone();
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
         let shallow = Forecast { bottleneck: Bottleneck::new(12.5e6, 0.02), random: 0.01, marked: 0.1, ..forecast() };
-        let over = shallow.report(20e6, 0.005);
+        let over = report(&shallow, 20e6, 0.005);
         let excess = 0.6 + (0.0003 - 0.01) / 0.03;
         near(over.excess_loss.unwrap(), excess);
         near(over.lost.get() as f64 / over.sent.get() as f64, 0.01 + excess);
@@ -228,12 +264,12 @@ pub(super) mod tests {
         near(over.rtt.unwrap().as_secs_f64(), 0.035);
         near(over.rtt_deviation.as_secs_f64(), 0.29 * 0.005);
         let varied = Forecast { deviation: 0.002, ..shallow };
-        near(varied.report(20e6, 0.005).rtt_deviation.as_secs_f64(), 0.002);
-        near(varied.report(40e3, 0.005).rtt_deviation.as_secs_f64(), 0.0);
-        near(shallow.report(20e6, 0.0).rtt_gradient.unwrap(), 0.0);
-        near(shallow.report(2.5e6, 0.005).rtt_gradient.unwrap(), -0.5);
-        near(shallow.report(2.5e6, 0.005).delivery_rate.unwrap().bytes_per_sec() / 2.5e6, 0.99);
-        near(shallow.report(2.5e6, 0.005).excess_loss.unwrap(), 0.0);
+        near(report(&varied, 20e6, 0.005).rtt_deviation.as_secs_f64(), 0.002);
+        near(report(&varied, 40e3, 0.005).rtt_deviation.as_secs_f64(), 0.0);
+        near(report(&shallow, 20e6, 0.0).rtt_gradient.unwrap(), 0.0);
+        near(report(&shallow, 2.5e6, 0.005).rtt_gradient.unwrap(), -0.5);
+        near(report(&shallow, 2.5e6, 0.005).delivery_rate.unwrap().bytes_per_sec() / 2.5e6, 0.99);
+        near(report(&shallow, 2.5e6, 0.005).excess_loss.unwrap(), 0.0);
     }
 
     #[test]
@@ -363,7 +399,7 @@ pub(super) mod tests {
             };
             let worth = |rate: f64| {
                 let growth = if stands { 0.0 } else { forecast.growth_at(rate) };
-                fair.of(&forecast.report_of(rate, queue, growth))
+                forecast.behind(queue).worth(&fair, rate, growth)
             };
             let (more, scale) = (worth(best) - worth(found), worth(best).abs() + worth(found).abs());
             assert!(more >= -1e-8 * scale, "{best}, not {found}: {forecast:?} {fair:?}");
