@@ -26,7 +26,7 @@ pub struct Dialer {
     pub trust: Trust,
     /// Congestion control, windows, time-outs.
     pub transport: Transport,
-    /// What is told of this end's socket.
+    /// The endpoint's configuration.
     pub endpoint: EndpointConfig,
     /// How long to wait for the handshake with each address.
     pub timeout: Duration,
@@ -70,7 +70,7 @@ pub struct Dialed {
     pub endpoint: Endpoint,
     /// The connection.
     pub connection: Connection,
-    /// What the user should be told of this host, once.
+    /// A warning about this host for the user, to be shown once.
     pub warning: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a client or a server over QUIC needs before the first byte: addresses and URLs, certificates, connecting.
+//! The needs of a client or a server over QUIC before the first byte: addresses and URLs, certificates, connecting.
 //!
 //! * [`url`] reads `https://host:4433/path#sha256=…`, whose fragment names the server's certificate.
 //! * [`tls`] has a server's [`Identity`](tls::Identity), made when there is none, and what a client trusts.

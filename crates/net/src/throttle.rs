@@ -29,7 +29,7 @@ impl Throttle {
         self.rate
     }
 
-    /// How much to ask for at a time, in bytes, and no more than `most`.
+    /// Bytes to ask for at a time, at most `most`.
     pub fn chunk(&self, most: usize) -> usize {
         usize::try_from((self.rate * PART).get()).unwrap_or(usize::MAX).clamp(1000, most)
     }

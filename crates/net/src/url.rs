@@ -57,7 +57,7 @@ impl Peer {
         Ok(Self { host, port })
     }
 
-    /// What the host is called there, and in its certificate.
+    /// The host's name there, and in its certificate.
     pub fn name(&self) -> &str {
         scope::without_interface(&self.host)
     }
@@ -78,7 +78,7 @@ impl fmt::Display for Peer {
 pub struct Url {
     /// Whom to ask.
     pub peer: Peer,
-    /// What to ask for, percent-encoded as it goes over the wire.
+    /// The requested path, percent-encoded as it goes over the wire.
     pub path: PathAndQuery,
     /// The server's certificate, if the URL names it.
     pub pin: Option<Fingerprint>,
@@ -98,7 +98,7 @@ impl Url {
         self.path.path()
     }
 
-    /// What goes into a request; the fragment stays with the client (RFC 9110 §4.2.5).
+    /// The URI of a request; the fragment stays with the client (RFC 9110 §4.2.5).
     pub fn to_uri(&self) -> http::Uri {
         let mut parts = http::uri::Parts::default();
         parts.scheme = Some(Scheme::HTTPS);

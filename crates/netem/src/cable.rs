@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// What the cable carried so far.
+/// The cable's counts so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// From client to server. Sizes are those of IP packets.
@@ -59,7 +59,7 @@ impl Cable {
         Ok(Self { shared, thread: Some(thread.doing("no thread for the emulated path")?) })
     }
 
-    /// What it carried so far.
+    /// Its counts so far.
     pub fn counts(&self) -> Counts {
         *self.shared.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }

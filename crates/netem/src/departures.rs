@@ -1,4 +1,4 @@
-//! What is under way, in the order in which it comes out.
+//! Packets under way, in the order in which they come out.
 
 use core::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

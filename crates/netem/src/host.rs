@@ -1,4 +1,4 @@
-//! What this computer did not do for us.
+//! Failures of this computer.
 
 use std::error::Error;
 use std::fmt;

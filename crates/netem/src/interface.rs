@@ -12,14 +12,14 @@ use std::os::unix::fs::OpenOptionsExt;
 /// Packets that wait for us at most, if we are not scheduled: none must be lost that the path would have carried.
 const QUEUE: i32 = 10_000;
 
-/// What an interface is to be.
+/// The description of an interface.
 #[derive(Clone, Copy, Debug)]
 pub struct Interface<'a> {
     /// At most 15 letters, and none that this network namespace has.
     pub name: &'a str,
     /// Its own.
     pub address: Ipv4Addr,
-    /// So many bits of the address say what is reached through it.
+    /// Bits of the address that name the network behind it.
     pub prefix: u8,
     /// The longest packet. Unit: bytes.
     pub mtu: u16,

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// What to relay, and over which path.
+/// The two ends of a relay, and its path.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The path between each client and the server.
@@ -103,17 +103,17 @@ impl Handle {
         self.addr
     }
 
-    /// What the user should be told about this host, if anything.
+    /// A warning about this host for the user, if any.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
 
-    /// What was relayed so far, up to 50 ms ago.
+    /// The relay's counts so far, up to 50 ms old.
     pub fn report(&self) -> Report {
         self.shared.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends the relay. What is still under way is in the report as that.
+    /// Ends the relay. Packets still under way are reported as such.
     pub fn stop(mut self) -> Report {
         self.end();
         self.report()

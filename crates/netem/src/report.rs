@@ -1,10 +1,10 @@
-//! What a relay did: forwarded, dropped and why.
+//! A relay's counts: forwarded, dropped and why.
 
 use crate::lateness::Lateness;
 use core::time::Duration;
 use pcc_link::{Count, Counters};
 
-/// What a relay did so far.
+/// A relay's counts so far.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// From the clients to the server.
@@ -32,7 +32,7 @@ pub struct Report {
 /// `link.sent + link.duplicated = forwarded + dropped by the link + dropped_host + in_transit`, in packets and bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Direction {
-    /// What the links counted.
+    /// The links' counts.
     pub link: Counters,
     /// Sent on.
     pub forwarded: Count,

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// What to do.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The load.
@@ -53,7 +53,7 @@ pub struct Interval {
     pub monitor_intervals: Option<Vec<MonitorInterval>>,
 }
 
-/// What came of it.
+/// Its outcome.
 #[derive(Debug)]
 pub struct Outcome {
     /// One a direction, from the end of the omitted time on.
@@ -77,7 +77,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What the load added to the RTT, at the median, in milliseconds.
+    /// The RTT that the load added, at the median. Unit: ms.
     pub fn rtt_added_ms(&self) -> Option<f64> {
         Some((self.loaded_rtt?.median - self.idle_rtt.as_secs_f64() * 1e3).max(0.0))
     }

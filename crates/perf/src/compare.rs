@@ -23,14 +23,14 @@ pub struct Row {
     pub loss: Option<f64>,
     /// Bytes sent beyond the useful ones, of those; the median.
     pub waste: Option<f64>,
-    /// What the load added to the RTT; the median. Unit: ms.
+    /// The RTT that the load added; the median. Unit: ms.
     pub rtt_added_ms: Option<f64>,
     /// CPU time of this end, of a core; the median. Unit: %.
     pub cpu_percent: Option<f64>,
 }
 
 impl Comparison {
-    /// Of runs in the order they were made. A run that was cut short counts as not made.
+    /// The comparison of runs in the order in which they were made. A run that was cut short counts as not made.
     pub fn of(runs: &[Run]) -> Self {
         let runs: Vec<&Run> = runs.iter().filter(|run| run.outcome.cut_short.is_none()).collect();
         let mut algorithms: Vec<&'static str> = Vec::new();

@@ -43,7 +43,7 @@ impl Cpu {
         Self { user_us: micros(user), system_us: micros(system) }
     }
 
-    /// What was used since `earlier`.
+    /// The processor time since `earlier`.
     pub const fn since(self, earlier: Self) -> Self {
         Self {
             user_us: self.user_us.saturating_sub(earlier.user_us),

@@ -1,4 +1,4 @@
-//! What one direction of a test achieved between two moments, worked out from what both ends counted.
+//! The results of one direction of a test between two moments, from both ends' counts.
 
 use crate::side::Side;
 use crate::watch::PccState;
@@ -13,7 +13,7 @@ pub enum Way {
     Down,
 }
 
-/// What the client knows at one moment.
+/// The client's knowledge at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Moment {
     /// Since the load began, by the client's clock.
@@ -22,7 +22,8 @@ pub struct Moment {
     pub client: Side,
     /// The server's latest report; none from servers that do not report.
     pub server: Option<Side>,
-    /// What the client had received when that report came: all that arrived of what the server had sent when it wrote it.
+    /// Bytes that the client had received when that report came: all that arrived of those that the server had sent
+    /// when it wrote the report.
     pub received_when_reported: u64,
 }
 
@@ -45,7 +46,7 @@ impl Counted {
     }
 }
 
-/// What one direction achieved between two moments. `None` is what only a server knows that does not report.
+/// The results of one direction between two moments. `None` is a number that only a server knows that does not report.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// How long, by the clock of the end that counted.
@@ -54,7 +55,7 @@ pub struct Flow {
     pub bytes: u64,
     /// Whose count.
     pub counted: Counted,
-    /// What the sender's transport took from the application.
+    /// Bytes that the sender's transport took from the application.
     pub offered: Option<u64>,
     /// Packets sent.
     pub packets: Option<u64>,
@@ -70,7 +71,7 @@ pub struct Flow {
     pub cwnd: Option<u64>,
     /// The sender's full packet.
     pub mtu: Option<u16>,
-    /// What the sender sends with.
+    /// The sender's algorithm.
     pub algorithm: Option<String>,
     /// Where the sender's PCC stands at the end.
     pub pcc: Option<PccState>,
@@ -88,7 +89,7 @@ pub struct End<'a> {
 }
 
 impl Flow {
-    /// What one direction achieved in all, from a moment on, in a test that began at `start`.
+    /// The results of one direction in all, from a moment on, in a test that began at `start`.
     pub fn whole(way: Way, start: &Moment, from: &Moment, end: &End<'_>) -> Self {
         let until = if end.delivered { end.last } else { end.ended };
         // What is sent after the end of a download that was cut by time arrives for nothing, and is not counted as
@@ -110,13 +111,13 @@ impl Flow {
         flow
     }
 
-    /// What went `way` in an interval that is told: what was heard of in it, in the time that is told with it. By the
-    /// clock of the end that counted it would be another time, and a row would contradict itself.
+    /// The results of `way` in a shown interval: the bytes that were heard of in it, in the time that is shown with it.
+    /// By the clock of the counting end it would be another time, and a row would contradict itself.
     pub fn during(way: Way, from: &Moment, to: &Moment) -> Self {
         Self { seconds: to.at.saturating_sub(from.at).as_secs_f64(), ..Self::between(way, from, to) }
     }
 
-    /// What went `way` between two moments.
+    /// The results of `way` between two moments.
     pub fn between(way: Way, from: &Moment, to: &Moment) -> Self {
         let (sender_from, sender_to) = match way {
             Way::Up => (Some(&from.client), Some(&to.client)),

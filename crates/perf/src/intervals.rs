@@ -29,12 +29,12 @@ pub struct MonitorInterval {
     pub utility_value: Option<f64>,
     /// The control law's state when it was resolved.
     pub state: &'static str,
-    /// What kept it from achieving more.
+    /// Its limit.
     pub limited_by: &'static str,
 }
 
 impl MonitorInterval {
-    /// What this report says, resolved at that time.
+    /// The interval of this report, resolved at that time.
     pub fn new(at: Timestamp, report: &Report, utility: Option<f64>, state: &'static str) -> Self {
         Self {
             at: at.as_nanos() as f64 * 1e-9,
@@ -88,7 +88,7 @@ impl Log {
         self.seen += 1;
     }
 
-    /// Those since the last time.
+    /// The intervals since the last time.
     pub fn take(&mut self) -> Vec<MonitorInterval> {
         std::mem::take(self).kept
     }

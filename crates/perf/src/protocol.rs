@@ -83,7 +83,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// What a negotiated protocol name means; `None` for names that are not of this protocol.
+    /// The meaning of a negotiated protocol name; `None` for names of other protocols.
     pub fn of(alpn: &[u8]) -> Option<Self> {
         let name = std::str::from_utf8(alpn).ok()?;
         match name {
@@ -109,7 +109,7 @@ pub const fn client_alpn(algorithm: Option<&Algorithm>) -> &'static [&'static [u
     }
 }
 
-/// What the two ends of a connection agreed on.
+/// The protocol on which the two ends of a connection agreed.
 pub fn spoken(connection: &Connection) -> Dialect {
     let data = connection.handshake_data().and_then(|data| data.downcast::<HandshakeData>().ok());
     // Without a name there would be no connection: both ends insist on one.

@@ -24,13 +24,13 @@ use std::time::Duration;
 pub struct Test {
     /// Whom with.
     pub peer: Peer,
-    /// What each run does.
+    /// The plan of each run.
     pub plan: Plan,
     /// The algorithms, which take turns.
     pub algorithms: Vec<Algorithm>,
     /// Turns of each.
     pub rounds: u32,
-    /// What PCC strives for, for the results.
+    /// PCC's utility and law, for the results.
     pub objective: Objective,
     /// Most that this end sends.
     pub max_rate: Option<Rate>,
@@ -48,14 +48,14 @@ pub struct Test {
     pub recording: bool,
 }
 
-/// What PCC strives for, as it was written.
+/// PCC's utility and law, as the user wrote them.
 #[derive(Clone, Debug, Default)]
 pub struct Objective {
     /// The utility.
     pub utility: String,
     /// The law, if it was named.
     pub law: Option<String>,
-    /// What else was set, `KEY=VALUE`.
+    /// Other settings, `KEY=VALUE`.
     pub set: Vec<String>,
 }
 
@@ -73,11 +73,11 @@ pub struct Turn {
 pub struct Run {
     /// Whose turn it was.
     pub turn: Turn,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// What is told while a run is made.
+/// Events of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-/// What clients can make a server do.
+/// The limits of a server's work for clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections at a time.
@@ -32,7 +32,7 @@ pub struct Server {
     pub endpoint: Endpoint,
     /// TLS; the transport is chosen for each connection.
     pub config: ServerConfig,
-    /// What it sends with, unless the client wishes otherwise.
+    /// Its algorithm, unless the client wishes another.
     pub algorithm: Algorithm,
     /// Flow-control windows.
     pub windows: windows::Windows,
@@ -40,7 +40,7 @@ pub struct Server {
     pub largest_datagram: Option<LargestDatagram>,
     /// Most to send to each client.
     pub max_rate: Option<Rate>,
-    /// What clients can make it do.
+    /// The limits of its work for clients.
     pub limits: Limits,
     /// Ends after the first client.
     pub once: bool,
@@ -53,7 +53,7 @@ pub struct Served {
     pub from: SocketAddr,
     /// All that was counted.
     pub side: Side,
-    /// What ended it.
+    /// The reason of its end.
     pub end: String,
 }
 

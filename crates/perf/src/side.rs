@@ -1,4 +1,4 @@
-//! What one end of a connection knows, counted since the connection began: the unit of all measuring here.
+//! One end's knowledge of a connection, counted since the connection began: the unit of all measuring here.
 
 use crate::cpu::Cpu;
 use crate::intervals::MonitorInterval;
@@ -151,7 +151,7 @@ impl Meter {
         self.total.received.load(Ordering::Acquire)
     }
 
-    /// What is known now.
+    /// The knowledge now.
     pub fn read(&self, connection: &Connection) -> Side {
         let stats = connection.stats();
         let path = connection.path_stats(PathId::ZERO).unwrap_or_default();
@@ -191,7 +191,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Of `wanted` bytes that are to be moved, how many may be: none once all that is allowed was, or is about to be.
+    /// Bytes that may be moved, of `wanted`: none once all allowed bytes were moved, or are about to be.
     pub fn claim(&self, wanted: u64) -> u64 {
         let take = |left: u64| Some(left.saturating_sub(wanted));
         // There is always a number less.
@@ -202,12 +202,12 @@ impl Counter {
         left.min(wanted)
     }
 
-    /// So many of those bytes were not moved after all.
+    /// Some of those bytes were not moved after all.
     pub fn give_back(&self, bytes: u64) {
         self.total.left.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// That many bytes of data arrived.
+    /// Bytes of data arrived.
     pub fn received(&self, bytes: u64) {
         let now = self.total.age_us();
         self.bytes.fetch_add(bytes, Ordering::Relaxed);

@@ -26,7 +26,7 @@ pub struct PccState {
     pub rtt_ms: Option<f64>,
     /// Loss rate of that interval.
     pub loss: f64,
-    /// What kept that interval from achieving more.
+    /// The limit of that interval.
     pub limited_by: String,
 }
 

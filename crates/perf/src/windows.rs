@@ -5,10 +5,10 @@ use pcc::units::Bytes;
 use pcc_quic::{Algorithm, transport};
 use std::time::Duration;
 
-/// How much may be under way.
+/// The flow-control windows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Windows(
-    /// What was asked for.
+    /// The requested size.
     pub Option<Bytes>,
 );
 

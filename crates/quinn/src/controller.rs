@@ -61,7 +61,7 @@ struct PccController {
     latest: Instant,
     /// When the newest packet was sent that the acknowledgement being read covers.
     answered: Option<Instant>,
-    /// What was sent before this will have no answer: see [`Self::forget_unanswered`].
+    /// Packets sent before this will have no answer: see [`Self::forget_unanswered`].
     settled: Option<Instant>,
     /// Packets that arrived with a mark of congestion (ECN), of which PCC was not told yet.
     marked: u32,
@@ -100,8 +100,9 @@ impl PccController {
         self.pacing.admitted() > 0 || bytes > u64::from(self.mtu / 2)
     }
 
-    /// quinn discards the handshake's packets in silence. What left two RTT before a packet that arrived has been reported,
-    /// or never will be. Before the next packet leaves, not with the acknowledgement: quinn reports losses after it.
+    /// quinn discards the handshake's packets in silence. A packet that left two RTT before one that arrived has been
+    /// reported, or never will be. Called before the next packet leaves, not with the acknowledgement: quinn reports
+    /// losses after it.
     fn forget_unanswered(&mut self, at: Timestamp) {
         if let Some(settled) = self.settled.take()
             && let Some(oldest) = self.in_flight.forget_before(settled)
@@ -213,7 +214,7 @@ impl Controller for PccController {
         }
     }
 
-    /// For a path that takes over. What is in flight is accounted for with the old one: it starts afresh.
+    /// For a path that takes over. The old controller accounts for the packets in flight; this one starts afresh.
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(Self::new(Arc::clone(&self.config), self.latest, self.mtu))
     }

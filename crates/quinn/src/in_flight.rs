@@ -8,7 +8,7 @@ use std::time::Instant;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Call {
     sent: Instant,
-    /// Those without an answer. Which of them an acknowledgement means is not known, and does not matter.
+    /// Packets without an answer. An acknowledgement does not tell which of them it means, and it does not matter.
     unanswered: Range<u64>,
     /// The size of each but the last, and that of the last one.
     size: u64,

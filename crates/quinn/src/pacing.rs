@@ -13,7 +13,7 @@ use pcc::units::{Bytes, Rate, Timestamp};
 /// quinn-proto's pacer fills its bucket with so many windows a smoothed RTT.
 const WINDOWS_PER_RTT: f64 = 1.25;
 
-/// What quinn assumes before the first sample, as RFC 9002 §6.2.2 has it.
+/// quinn's assumption before the first sample, from RFC 9002 §6.2.2.
 const INITIAL_RTT: Duration = Duration::from_millis(333);
 
 /// Time that the host lost is made good up to this much, or one burst where that is longer. After a longer stop the queue on
@@ -27,14 +27,14 @@ const UNIT: Duration = Duration::from_micros(500);
 const SLOWEST: f64 = 0.75;
 const FASTEST: f64 = 25.0;
 
-/// What quinn's pacer is told, and whether the host keeps up with it.
+/// The numbers for quinn's pacer, and whether the host keeps up with them.
 ///
 /// quinn calls a controller under a lock; the atomics only serve to change through `&self`, as its trait demands.
 #[derive(Debug)]
 pub(crate) struct Pacing {
     /// quinn found room for a datagram, and asks next how fast it may leave.
     has_room: AtomicBool,
-    /// So many datagrams had room since a packet left.
+    /// Datagrams that had room since a packet left.
     admitted: AtomicU32,
     /// Data had to wait for room since a packet left.
     was_full: AtomicBool,
@@ -91,7 +91,7 @@ impl Pacing {
         }
     }
 
-    /// How many datagrams had room since a packet left: none before a packet that is not subject to the window.
+    /// Datagrams that had room since a packet left: none before a packet that is not subject to the window.
     pub(crate) fn admitted(&self) -> u32 {
         self.admitted.load(Relaxed)
     }

@@ -92,7 +92,7 @@ impl Identity {
         Ok(Self { chain: certificates(pem)?, key, self_signed })
     }
 
-    /// What clients can know it by.
+    /// The fingerprint by which clients know it.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(self.chain.first().map_or(&[], |certificate| certificate))
     }
@@ -109,8 +109,8 @@ impl Identity {
         secret[..16].iter().map(|byte| format!("{byte:02x}")).collect() // as hard to guess as a token
     }
 
-    /// What the connection identifiers of this server have in common, which is no secret. It stays the same for the same
-    /// reason: who does not know its identifiers again sends no reset.
+    /// The key of this server's connection identifiers, which is no secret. It stays the same for the same reason: a
+    /// server that does not recognise its identifiers sends no reset.
     pub fn cid_key(&self) -> u64 {
         let key = blake3::derive_key("pcc 2026 connection identifiers", self.key.secret_der());
         let [a, b, c, d, e, f, g, h, ..] = key;
