@@ -9,11 +9,22 @@ use pcc::utility::{SenderView, Utility, built_in, parse};
 use std::time::Duration;
 
 const PAIRS: u32 = 20_000;
+/// Of start-up, and of what the law learns first.
+const FIRST_PAIRS: u32 = 100;
 const TURNS: usize = 9;
 const MBIT: f64 = 100.0;
 const RTT: f64 = 0.03;
 
 fn main() {
+    // `decisions count UTILITY N`: N decisions and nothing else, for a tool that counts instructions.
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [command, written, pairs] = arguments.as_slice()
+        && command == "count"
+    {
+        let (utility, pairs) = (parse(written).expect("a utility"), pairs.parse().expect("a number of decisions"));
+        decide(pairs, |law, two, path| judge(law, two, &*utility, path));
+        return;
+    }
     println!("{:<28}{:>11}{:>11}", "a decision for", "median", "fastest");
     let fair = built_in().find(|about| about.name == "fair").expect("it is the default");
     for (name, written) in [
@@ -48,8 +59,31 @@ impl Bottleneck {
     }
 }
 
+/// Two probes and their reports.
+type Two = [(IntervalPlan, Report); 2];
+
+fn judge(law: &mut Driver, two: &Two, utility: &dyn Utility, path: &Path) {
+    for (plan, report) in two {
+        law.on_report(*plan, report, &Finite(utility), path);
+    }
+}
+
 #[expect(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 fn micros_a_pair(utility: &dyn Utility) -> f64 {
+    let (mut spent, mut pairs) = (Duration::ZERO, 0);
+    decide(PAIRS + FIRST_PAIRS, |law, two, path| {
+        let began = std::time::Instant::now();
+        judge(law, two, utility, path);
+        pairs += 1;
+        if pairs > FIRST_PAIRS {
+            spent += began.elapsed();
+        }
+    });
+    spent.as_secs_f64() * 1e6 / f64::from(PAIRS)
+}
+
+/// So many pairs of a sender alone, as `judged` judges them.
+fn decide(pairs: u32, mut judged: impl FnMut(&mut Driver, &Two, &Path)) {
     let path = Path {
         rtt: Duration::from_secs_f64(RTT),
         queue: Duration::ZERO,
@@ -63,19 +97,12 @@ fn micros_a_pair(utility: &dyn Utility) -> f64 {
         trains: None,
     };
     let (mut law, mut rng) = (Driver::new(Law::default(), Rate::from_mbit(MBIT / 2.0)), Rng::new(1));
-    let (mut bottleneck, mut spent) = (Bottleneck { now: 0.0, queue: 0.0 }, Duration::ZERO);
-    for pair in 0..PAIRS + 100 {
+    let mut bottleneck = Bottleneck { now: 0.0, queue: 0.0 };
+    for _ in 0..pairs {
         let two = [(); 2].map(|()| {
             let plan = law.next(&path, &mut rng);
             (plan, bottleneck.carry(plan))
         });
-        let began = std::time::Instant::now();
-        for (plan, report) in &two {
-            law.on_report(*plan, report, &Finite(utility), &path);
-        }
-        if pair >= 100 {
-            spent += began.elapsed();
-        }
+        judged(&mut law, &two, &path);
     }
-    spent.as_secs_f64() * 1e6 / f64::from(PAIRS)
 }
