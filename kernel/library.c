@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0
-/* The kernel's PCC as a library of a program in user space, for tests: crates/kernel
+/* The kernel's PCC as a library of a program in user space, for tests: crates/kernel-c
  * compares it with the core. What is passed are the structures of the headers.
  */
 #include <string.h>
@@ -243,7 +243,7 @@ u32 pcc_lib_flow_window(const struct pcc_flow *flow, u32 before)
 	return pcc_window_of(flow, &tp);
 }
 
-/* crates/kernel/src/ffi.rs */
+/* crates/kernel-c/src/ffi.rs */
 struct pcc_told {
 	u64 least_rtt; /* ns */
 	u32 state;

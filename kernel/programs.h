@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* The built-in utilities as programs, and as C; crates/core/src/utility/text has them as
- * text. Written by `PCC_KERNEL_WRITE=1 cargo test -p pcc-kernel --test programs`.
+ * text. Written by `PCC_KERNEL_WRITE=1 cargo test -p pcc-kernel-c --test programs`.
  */
 #ifndef PCC_PROGRAMS_H
 #define PCC_PROGRAMS_H

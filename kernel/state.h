@@ -14,7 +14,7 @@ enum pcc_state {
 	PCC_PROBING,  /* the law is at work */
 };
 
-/* The laws, in the order of their names: crates/kernel/src/law.rs, tcp_pcc.c. */
+/* The laws, in the order of their names: crates/kernel-c/src/law.rs, tcp_pcc.c. */
 enum pcc_law_kind {
 	PCC_ASCENT,
 	PCC_VIVACE,

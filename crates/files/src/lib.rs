@@ -7,6 +7,22 @@
 //!
 //! [`serve::start`] starts a server of a directory. Any HTTP/3 client may download from it.
 //!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use pcc_files::get::{self, Target};
+//! use pcc_files::{Silent, Source, Url};
+//!
+//! let url: Url = "https://host:4433/big.iso#sha256=…".parse()?;
+//! let source = Source::of(&url, std::sync::Arc::new(Silent));
+//! let fetched = get::file(&source, &url, &Target::File("big.iso".into())).await?;
+//! assert!(fetched.verified);
+//! source.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Two programs in `examples/`: an updater that fetches a signed file, and an inbox for uploads.
+//!
 //! All of it runs in a Tokio runtime. PCC decides how fast this side sends.
 
 #[cfg(test)]
@@ -33,5 +49,7 @@ pub use error::{Error, Result};
 pub use failure::{Failure, failure_of};
 pub use get::source::{SIDE_BY_SIDE, Source};
 pub use get::transfer::{dialer, keep_alive};
-pub use get::watch::{Missing, Started, Watch};
+pub use get::watch::{Missing, Silent, Started, Watch};
+pub use pcc_net::tls::{Fingerprint, Identity, Trust};
+pub use pcc_net::url::Url;
 pub use permissions::Permissions;

@@ -14,7 +14,7 @@ use pcc_bpf::trial::{in_this_time, remaining};
 use pcc_bpf::variant::name;
 use pcc_bpf::variant::{KERNEL_TYPES, Variables, Variant};
 use pcc_bpf::{bpf, rights, rule, sysctl};
-use pcc_kernel::{LAWS, law_number};
+use pcc_kernel_c::{LAWS, law_number};
 use socket2::{Domain, Socket, Type};
 use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, TcpListener};

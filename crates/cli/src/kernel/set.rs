@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
 use pcc_bpf::rule;
 use pcc_bpf::variant::name;
-use pcc_kernel::LAWS;
+use pcc_kernel_c::LAWS;
 use std::io::{self, Write as _};
 
 /// Change what PCC strives for, of running connections too

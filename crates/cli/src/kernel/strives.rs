@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::utility::{Choice, Setting, formula, gives_way, heeds_something, named};
 use anyhow::{Context, anyhow};
 use pcc::utility::{Utility, parse_with};
-use pcc_kernel::Program;
+use pcc_kernel_c::Program;
 use std::sync::Arc;
 
 /// The utility, and values for its parameters.

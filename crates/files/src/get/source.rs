@@ -3,6 +3,7 @@
 use super::backoff::{Backoff, random};
 use super::patience::Patience;
 use super::request::Trouble;
+use super::transfer::{dialer, keep_alive};
 use super::watch::Watch;
 use crate::failure::Failure;
 use anyhow::anyhow;
@@ -13,11 +14,16 @@ use noq::PathId;
 use pcc::units::Rate;
 use pcc_net::dial::{DialError, Dialed, Dialer};
 use pcc_net::throttle::Throttle;
-use pcc_net::url::Peer;
+use pcc_net::tls::Trust;
+use pcc_net::url::{Peer, Url};
+use pcc_quic::Algorithm;
 use pcc_quic::http3::{self, Requests};
-use pcc_quic::transport::{SendWindow, Windows};
+use pcc_quic::transport::{self, SendWindow, Windows};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
+
+/// How long a server that was reached is tried again without progress, unless something else is asked for.
+const GIVE_UP: Duration = Duration::from_secs(600);
 
 /// Files of a directory that are on their way at a time, on one connection: enough to hide a round trip for each of many
 /// small ones.
@@ -151,6 +157,20 @@ impl Session {
 }
 
 impl Source {
+    /// The server of this URL, to which PCC sends. It is trusted if it shows the certificate that the URL names; if the URL names
+    /// none, if an authority vouches for it that this computer trusts.
+    pub fn of(url: &Url, watch: Arc<dyn Watch>) -> Self {
+        let trust = url.pin.map_or(Trust::System, Trust::Pinned);
+        let mut transport = transport::config(&Algorithm::default(), &Windows::default());
+        keep_alive(&mut transport);
+        Self::new(dialer(trust, Arc::new(transport)), url.peer.clone(), GIVE_UP, watch)
+    }
+
+    /// The same, which is tried again for so long without progress, once it was reached.
+    pub fn giving_up_after(self, give_up: Duration) -> Self {
+        Self { give_up, ..self }
+    }
+
     /// Reached by that dialer. Once it was reached, losing it is tried to be mended for as long as `give_up` without progress.
     pub fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
         let state = State { backoff: Backoff::default(), progressed: Instant::now(), reached: false, flow_blocked: 0 };

@@ -54,3 +54,11 @@ pub trait Watch: Send + Sync {
     /// Something the user should know.
     fn note(&self, _text: &str) {}
 }
+
+/// Hears of everything and tells nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Watch for Silent {
+    fn moved(&self, _bytes: u64) {}
+}

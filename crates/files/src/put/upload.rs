@@ -27,6 +27,7 @@ const MOST_FRUITLESS: u8 = 2;
 const TELL: Duration = Duration::from_millis(100);
 
 /// A file that is there.
+#[derive(Clone, Copy, Debug)]
 pub struct Uploaded {
     /// Of the whole file.
     pub bytes: u64,

@@ -17,8 +17,8 @@ use noq_proto::HashedConnectionIdGenerator;
 use pcc::units::Bytes;
 use pcc_net::tls::{self, Fingerprint, Identity};
 use pcc_quic::http3;
-use pcc_quic::transport::{UNSHARED_SEND_WINDOW, Windows, share_send_window};
-use pcc_quic::{PacedRuntime, socket};
+use pcc_quic::transport::{self, UNSHARED_SEND_WINDOW, Windows, share_send_window};
+use pcc_quic::{Algorithm, PacedRuntime, socket};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,6 +46,28 @@ pub struct Options {
     /// Who is told of requests that are done.
     pub log: Log,
 }
+
+impl Options {
+    /// Everybody may read, and nobody may upload; PCC sends; 256 connections at a time, of them 64 from one address; nobody is told
+    /// of requests.
+    pub fn new(root: impl Into<PathBuf>, listen: SocketAddr, identity: Identity) -> Self {
+        let transport = |_: SocketAddr, windows: &Windows| transport::config(&Algorithm::default(), windows);
+        Self {
+            root: root.into(),
+            listen,
+            identity,
+            privacy: Privacy::Public,
+            token: None,
+            transport: Arc::new(transport),
+            guests: Guests::new(CONNECTIONS, CONNECTIONS_OF_ONE),
+            log: Log::default(),
+        }
+    }
+}
+
+/// Connections at a time, and of them from one address, unless something else is asked for.
+const CONNECTIONS: usize = 256;
+const CONNECTIONS_OF_ONE: usize = 64;
 
 /// A running server. Dropping it ends it at once.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 mod tcp;
 
 use pcc::rng::Rng;
-use pcc_kernel::{Sample, Told};
+use pcc_kernel_c::{Sample, Told};
 use std::collections::BTreeMap;
 use tcp::{MS, PACKET, Path, SECOND, Tcp};
 

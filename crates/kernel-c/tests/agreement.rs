@@ -1,6 +1,6 @@
 //! The kernel's law and the core's, told the same, decide the same: rates within 0.1 %, all else exactly.
 //!
-//! `PCC_KERNEL_RUNS=N cargo test -p pcc-kernel --test agreement` tells them N times as much, with other seeds.
+//! `PCC_KERNEL_RUNS=N cargo test -p pcc-kernel-c --test agreement` tells them N times as much, with other seeds.
 
 mod network;
 mod objective;
@@ -14,7 +14,7 @@ use pcc::interval::Report;
 use pcc::rng::Rng;
 use pcc::units::Rate;
 use pcc::utility::{Expression, Outlook, Utility, built_in, parse_with};
-use pcc_kernel::{Law, law_number};
+use pcc_kernel_c::{Law, law_number};
 use std::collections::VecDeque;
 
 /// Reports of one life of a sender.
@@ -36,7 +36,7 @@ impl<'a> Both<'a> {
         Self {
             core: Driver::new(law.clone(), initial),
             rng: Rng::new(seed),
-            kernel: Law::new(which, pcc_kernel::Program::new(&utility.program), initial, seed),
+            kernel: Law::new(which, pcc_kernel_c::Program::new(&utility.program), initial, seed),
             utility,
             told: Vec::new(),
         }
@@ -146,7 +146,7 @@ fn other_built_in_utilities_are_climbed_alike() {
 
 #[test]
 fn vivace_climbs_any_built_in_utility_alike() {
-    let law = control::Law::Vivace(pcc_kernel::vivace());
+    let law = control::Law::Vivace(pcc_kernel_c::vivace());
     for about in built_in() {
         let utility = Objective::built_in(about);
         let probed: u64 = (0..25 * runs()).map(|seed| live(&law, &utility, 2000 + seed)).sum();
@@ -159,7 +159,7 @@ fn a_program_is_worth_what_the_core_s_utility_is() {
     let mut network = Network::new(5);
     for about in built_in() {
         let utility = about.text.parse::<Expression>().unwrap();
-        let program = pcc_kernel::Program::new(utility.program());
+        let program = pcc_kernel_c::Program::new(utility.program());
         assert!(program.has_code(), "{}", about.name);
         for i in 0..300 {
             let path = network.path(1448, 1e6);
@@ -208,7 +208,7 @@ fn fair_says_the_same_of_its_best_response_with_any_parameters() {
         let core = parse_with("fair", &settings).unwrap();
         let fair = built_in().find(|about| about.name == "fair").unwrap();
         let text = Expression::with(fair.text, &settings).unwrap();
-        let kernel = pcc_kernel::Program::new(text.program()).best_response(&outlook);
+        let kernel = pcc_kernel_c::Program::new(text.program()).best_response(&outlook);
         let core = core.best_response(&outlook);
         assert_eq!(core, kernel, "{outlook:?} {settings:?}");
         told += u64::from(core.is_some());

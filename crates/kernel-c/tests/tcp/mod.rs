@@ -7,7 +7,7 @@ mod ecn;
 use ecn::Ecn;
 use pcc::rng::Rng;
 use pcc::utility::{Expression, built_in};
-use pcc_kernel::{Flow, Program, Sample, law_number};
+use pcc_kernel_c::{Flow, Program, Sample, law_number};
 use std::collections::VecDeque;
 
 pub(crate) const PACKET: u64 = 1448;

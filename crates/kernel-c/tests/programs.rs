@@ -2,7 +2,7 @@
 
 use pcc::utility::expression::{self, Op, Operator, Variable};
 use pcc::utility::{Expression, UtilityInfo, built_in};
-use pcc_kernel::Program;
+use pcc_kernel_c::Program;
 use std::fmt::Write;
 
 /// What `kernel/program.h` and `kernel/report.h` call these.
@@ -110,7 +110,7 @@ fn header() -> String {
         built_in().map(|about| (about, about.text.parse::<Expression>().unwrap().program().clone())).collect();
     let mut text = "/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */\n\
         /* The built-in utilities as programs, and as C; crates/core/src/utility/text has them as\n \
-        * text. Written by `PCC_KERNEL_WRITE=1 cargo test -p pcc-kernel --test programs`.\n */\n\
+        * text. Written by `PCC_KERNEL_WRITE=1 cargo test -p pcc-kernel-c --test programs`.\n */\n\
         #ifndef PCC_PROGRAMS_H\n#define PCC_PROGRAMS_H\n\n#include \"program.h\"\n\n\
         enum pcc_built_in {\n\tPCC_IS_OF_A_USER,\n"
         .to_owned();

@@ -3,7 +3,7 @@
 mod tcp;
 
 use pcc::rng::Rng;
-use pcc_kernel::read_rtt;
+use pcc_kernel_c::read_rtt;
 use tcp::{MS, PACKET, Path, SECOND, Tcp};
 
 #[test]

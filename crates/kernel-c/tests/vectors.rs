@@ -1,6 +1,6 @@
 //! What the laws decide, told what `vectors/laws` tells them: the core's as written there, the kernel's within 0.1 %.
 //!
-//! `PCC_WRITE_VECTORS=1 cargo test -p pcc-kernel --test vectors` writes those files anew, for a law that was changed.
+//! `PCC_WRITE_VECTORS=1 cargo test -p pcc-kernel-c --test vectors` writes those files anew, for a law that was changed.
 
 mod network;
 mod objective;
@@ -16,7 +16,7 @@ use pcc::monitor;
 use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate, Timestamp};
 use pcc::utility::built_in;
-use pcc_kernel::{Law, law_number};
+use pcc_kernel_c::{Law, law_number};
 use std::collections::{BTreeMap, VecDeque};
 
 /// File, law, utility, and seeds of the lives in it: of 300 some of those in which somebody else fills the queue, a level is tried by
@@ -38,7 +38,7 @@ const HEAD: &str = "\
 
 fn law(name: &str) -> control::Law {
     match name {
-        "vivace" => control::Law::Vivace(pcc_kernel::vivace()),
+        "vivace" => control::Law::Vivace(pcc_kernel_c::vivace()),
         name => name.parse().unwrap(),
     }
 }
@@ -264,7 +264,7 @@ fn core(law_name: &str, utility_name: &str, seed: u64) -> Core {
 }
 
 fn kernel(law_name: &str, utility_name: &str, seed: u64) -> Law {
-    let program = pcc_kernel::Program::new(&utility(utility_name).program);
+    let program = pcc_kernel_c::Program::new(&utility(utility_name).program);
     Law::new(law_number(law_name).unwrap(), program, Rate::from_bytes_per_sec(INITIAL), seed)
 }
 

@@ -14,7 +14,7 @@ fn check(file: &str, first: &str, program: impl Fn(&str) -> Program) -> usize {
     for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")) {
         let (what, rest) = line.split_once(' ').unwrap_or((line, ""));
         if what == first {
-            let program = pcc_kernel::Program::new(&program(rest));
+            let program = pcc_kernel_c::Program::new(&program(rest));
             assert!(program.is_valid(), "{rest}");
             current = Some((rest, program));
         } else if what == "given" {
@@ -72,7 +72,7 @@ fn operations_equal_the_processor_s_to_the_last_bit() {
     for _ in 0..runs(300_000) {
         let (a, b, c) = (operand(&mut rng), operand(&mut rng), operand(&mut rng));
         for (place, operator) in Operator::ALL.into_iter().enumerate() {
-            let (got, expected) = (pcc_kernel::apply(place, a, b, c), operator.apply(a, b, c));
+            let (got, expected) = (pcc_kernel_c::apply(place, a, b, c), operator.apply(a, b, c));
             let tolerance = match operator {
                 Operator::Exp | Operator::Log | Operator::Sigmoid => 2_f64.powi(-51),
                 // The exponent's error grows with it: e^700 is known to 700 units.
@@ -91,7 +91,7 @@ fn operations_equal_the_processor_s_to_the_last_bit() {
         }
         let nanoseconds = rng.next_u64() >> (rng.next_u64() % 64);
         let time = core::time::Duration::from_nanos(nanoseconds);
-        assert_eq!(pcc_kernel::seconds(nanoseconds).to_bits(), time.as_secs_f64().to_bits(), "{time:?}");
+        assert_eq!(pcc_kernel_c::seconds(nanoseconds).to_bits(), time.as_secs_f64().to_bits(), "{time:?}");
     }
 }
 
@@ -113,7 +113,7 @@ fn numbers_are_rounded_as_by_the_processor_at_their_edges() {
     for (place, operator) in Operator::ALL.into_iter().enumerate().filter(|(_, one)| exact.contains(one)) {
         for &a in &edges {
             for &b in &edges {
-                let (got, expected) = (pcc_kernel::apply(place, a, b, 0.0), operator.apply(a, b, 0.0));
+                let (got, expected) = (pcc_kernel_c::apply(place, a, b, 0.0), operator.apply(a, b, 0.0));
                 let vanished = expected.abs() <= f64::MIN_POSITIVE && got == 0.0;
                 let undefined = expected.is_nan() && got.is_nan();
                 assert!(
@@ -134,7 +134,7 @@ fn runs(normal: u64) -> u64 {
 fn an_invalid_program_is_refused_and_harmless_if_run() {
     let (mut rng, mut refused) = (Rng::new(12), 0);
     let text = "let a = x; let b = if(known(E), E, L); a^0.9 - 900*a*max(0, g) - 11.35*a*b*sigmoid(-log(rtt))";
-    let sound = pcc_kernel::Program::new(text.parse::<Expression>().unwrap().program());
+    let sound = pcc_kernel_c::Program::new(text.parse::<Expression>().unwrap().program());
     assert!(sound.is_valid());
     for _ in 0..runs(100_000) {
         let byte = (rng.next_u64() % 1024) as usize;

@@ -13,5 +13,5 @@ fn main() {
     if env::var_os("CARGO_CFG_DEBUG_ASSERTIONS").is_some() {
         build.flag_if_supported("-fsanitize=undefined").flag_if_supported("-fsanitize-undefined-trap-on-error");
     }
-    build.compile("pcc_kernel");
+    build.compile("pcc_kernel_c");
 }

@@ -4,7 +4,7 @@ mod tcp;
 
 use pcc::rng::Rng;
 use pcc::utility::Expression;
-use pcc_kernel::{Flow, Program, Sample};
+use pcc_kernel_c::{Flow, Program, Sample};
 use tcp::{MS, Path, SECOND, Tcp};
 
 #[test]
