@@ -1,5 +1,5 @@
-//! What the standard library does not do on all systems alike: room for a file, reading and writing anywhere in it, and a
-//! name that lasts.
+//! File operations that the standard library does not offer on all systems alike: room for a file, reading and writing
+//! anywhere in it, and a name that lasts.
 
 use cap_std::fs::{Dir, File, FileExt};
 #[cfg(unix)]

@@ -3,10 +3,10 @@
 use crate::failure::{Failure, failure_of};
 use std::fmt;
 
-/// What ended a transfer: what to do about it is in its text, and [`Error::failure`] says what a program needs to know.
+/// The error that ended a transfer. Its text says the remedy, and [`Error::failure`] its kind, for programs.
 pub struct Error(anyhow::Error);
 
-/// What comes of a transfer.
+/// The result of a transfer.
 pub type Result<T> = core::result::Result<T, Error>;
 
 impl Error {

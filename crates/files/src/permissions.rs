@@ -1,4 +1,4 @@
-//! Who may read and write a file that takes the place of another: whoever could before.
+//! A file that takes the place of another keeps its permissions.
 
 #[cfg(unix)]
 use rustix::fs::{AtFlags, CWD, FileType, Mode, fchmod, statat};
@@ -15,7 +15,7 @@ pub struct Permissions(#[cfg(unix)] Option<Mode>);
 
 #[cfg(unix)]
 impl Permissions {
-    /// Those of the plain file at `path`.
+    /// The permissions of the plain file at `path`.
     pub fn of(path: &Path) -> Self {
         Self::within(CWD, path)
     }

@@ -1,4 +1,4 @@
-//! What client and server say to each other beyond plain HTTP: field names, media types, digests.
+//! The protocol of client and server beyond plain HTTP: field names, media types, digests.
 //!
 //! Digests are RFC 9530's fields with the algorithm key `blake3`, which its registry does not have: BLAKE3, 32 bytes.
 //! Uploads follow the ideas of draft-ietf-httpbis-resumable-upload; `docs/http.md` has the protocol.

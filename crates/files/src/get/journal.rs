@@ -1,4 +1,4 @@
-//! What is known of a partial file: where it comes from, and what its beginning hashes to, block by block.
+//! The knowledge of a partial file: its origin, and the hashes of its beginning, block by block.
 //!
 //! One JSON object a line: first the [`Header`], then a [`Mark`] at the end of each block and each second in between.
 //! A mark covers everything before it, so that the hash which the whole file needs anyway makes them too. Lines are only

@@ -1,4 +1,4 @@
-//! What a server says is in a directory.
+//! A server's listing of a directory.
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};

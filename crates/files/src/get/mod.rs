@@ -42,8 +42,8 @@ use request::Refused;
 use source::Source;
 use std::path::Path;
 
-/// Downloads one file. What an earlier run left of it is used, and if all of it is there already, and unchanged on the server,
-/// nothing is moved. It gets its name when all of it has arrived and its BLAKE3 is right.
+/// Downloads one file. The rest of an earlier run is used. If all of it is there already, and unchanged on the server,
+/// nothing is moved. The file gets its name when all of it has arrived and its BLAKE3 is right.
 ///
 /// Cancel it by dropping the future: what has arrived stays in `.NAME.pcc-part` beside the file, for the next run.
 ///
@@ -62,7 +62,7 @@ pub async fn file(source: &Source, url: &Url, target: &Target) -> Result<Fetched
 
 /// Downloads all that a directory of the server holds into `dir`, which is made if need be; `each` hears of each file.
 ///
-/// Errors: what ends everything. What concerns single entries is counted in [`Tree`], and told to the watch.
+/// An error ends everything. Problems of single entries are counted in [`Tree`], and told to the watch.
 pub async fn directory(
     source: &Source,
     url: &Url,

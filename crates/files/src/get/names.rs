@@ -60,7 +60,7 @@ pub fn is_directory(url: &Url) -> bool {
     url.encoded_path().ends_with('/')
 }
 
-/// What to call the thing the URL names: the last part of its path, and for all that a server has, the server's name.
+/// The name for the URL's target: the last part of its path, and for all that a server has, the server's name.
 ///
 /// Errors: it has none, or one that is no file name; `-o` is the way out.
 pub fn of_url(url: &Url) -> anyhow::Result<String> {

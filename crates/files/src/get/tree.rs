@@ -39,7 +39,7 @@ const DEEPEST: usize = 64;
 /// Files and directories in all: some 200 MB while they wait.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// What a directory download came to.
+/// The result of a directory download.
 #[derive(Debug, Default)]
 pub struct Tree {
     /// Files that are here now, those that were here before included.

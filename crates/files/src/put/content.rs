@@ -1,4 +1,4 @@
-//! What is uploaded: a file, which can be read again from anywhere, or standard input, which cannot.
+//! The source of an upload: a file, which can be read again from anywhere, or standard input, which cannot.
 
 use super::stdin::Stdin;
 use crate::blocking::{Wanted, while_wanted};

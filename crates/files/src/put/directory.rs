@@ -13,14 +13,14 @@ use http::uri::PathAndQuery;
 use pcc_net::url::Url;
 use std::path::Path;
 
-/// What came of a directory.
+/// The result of a directory upload.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// Files that are there.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// So many of them were there before.
+    /// Bytes of them that were there before.
     pub resumed_from: u64,
     /// Entries that are not there.
     pub failed: u64,
@@ -32,7 +32,7 @@ pub struct Sent {
 
 /// Uploads a directory with all that is in it.
 ///
-/// Errors: what ends everything. What concerns single entries is counted in [`Sent`], and told to the watch.
+/// An error ends everything. Problems of single entries are counted in [`Sent`], and told to the watch.
 pub(crate) async fn directory(
     source: &Source,
     dir: &Path,

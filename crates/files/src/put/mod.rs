@@ -31,8 +31,9 @@ use std::path::Path;
 use stdin::Stdin;
 use target::Target;
 
-/// Uploads one file to this URL, with the token that the server wants. What the server has of an interrupted upload is not sent
-/// again, nor is a file that it has already. The file gets its name there when all of it has arrived and its BLAKE3 is right.
+/// Uploads one file to this URL, with the token that the server wants. The server's part of an interrupted upload is
+/// not sent again, nor is a file that it has already. The file gets its name there when all of it has arrived and its
+/// BLAKE3 is right.
 ///
 /// Cancel it by dropping the future: the server keeps what it has, for the next run.
 ///
@@ -52,7 +53,7 @@ pub async fn stdin(source: &Source, url: &Url, token: &str) -> Result<Uploaded> 
 
 /// Uploads a directory with all that is in it; `each` hears of each file.
 ///
-/// Errors: what ends everything. What concerns single entries is counted in [`Sent`], and told to the watch.
+/// An error ends everything. Problems of single entries are counted in [`Sent`], and told to the watch.
 pub async fn directory(
     source: &Source,
     dir: &Path,

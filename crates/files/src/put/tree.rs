@@ -1,4 +1,4 @@
-//! What a directory holds.
+//! The content of a directory.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What the server has of one thing, and who holds how much of it.
+//! A budget of one resource: the server's amount of it, and each network's part.
 
 use super::guests::site;
 use core::net::IpAddr;

@@ -1,4 +1,4 @@
-//! What to send of a file: all, a part, or only that nothing changed (RFC 9110 §13 and §14).
+//! The answer to a conditional request: all of a file, a part, or only that nothing changed (RFC 9110 §13 and §14).
 
 use core::ops::Range;
 use http::header::{

@@ -1,4 +1,4 @@
-//! How many files this process may have open, and how many requests that is good for.
+//! The number of files that this process may have open, and of requests that they allow.
 
 /// Descriptors that are no request's: the socket, timers, threads, standard streams, and uploads.
 #[cfg(any(unix, test))]

@@ -1,4 +1,4 @@
-//! How many may be connected, and who goes when others wait.
+//! Admission of connections: how many there may be, and which one goes when others wait.
 
 use core::net::{IpAddr, Ipv6Addr};
 use core::time::Duration;

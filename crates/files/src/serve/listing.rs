@@ -1,5 +1,5 @@
-//! What is in a directory, for people and for programs, made while it is sent: however large it is, and however many
-//! clients read it slowly, little of it is ever held.
+//! Listings of directories, for people and for programs. They are made while they are sent: little of them is held,
+//! however large they are, and however many clients read slowly.
 
 mod page;
 

@@ -1,4 +1,4 @@
-//! What is told of requests that are done: a line for each, of JSON or for people.
+//! The log of finished requests: a line for each, of JSON or for people.
 //!
 //! Whoever reads the lines may be slow, or gone. That is no reason to keep transfers waiting, or lines without end: what
 //! does not fit into the queue is counted instead.
@@ -24,13 +24,13 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub struct Served {
     /// The client.
     pub peer: SocketAddr,
-    /// What it asked for: GET, PATCH, ...
+    /// Its method: GET, PATCH, ...
     pub method: String,
     /// As it was sent, percent-encoded.
     pub path: String,
     /// The response's status; 0 if there was none.
     pub status: u16,
-    /// Of the body, sent or received, also if it was cut off.
+    /// Bytes of the body, sent or received, also if it was cut off.
     pub bytes: u64,
     /// How long it took.
     pub seconds: f64,

@@ -1,4 +1,4 @@
-//! Who may read: everybody, or who knows the address.
+//! The readers: everybody, or holders of the address.
 
 use blake3::Hash;
 use core::fmt;

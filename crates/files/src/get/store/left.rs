@@ -1,4 +1,4 @@
-//! What an earlier run left, and what is good of it.
+//! The rest of an earlier run, and its good part.
 
 use super::super::journal::{self, Header, Mark};
 use super::super::{claim, names};

@@ -1,5 +1,5 @@
-//! What a request says about the bytes it brings. What is malformed is refused: taken for absent, it would be a digest
-//! that nobody checks, or a length that nobody keeps.
+//! A request's fields about its bytes. A malformed field is refused: taken for absent, it would be a digest that nobody
+//! checks, or a length that nobody keeps.
 
 use super::{Token, partial};
 use crate::wire;

@@ -1,4 +1,4 @@
-//! Who writes to which upload, and what is remembered of it between two requests.
+//! The writers of uploads, and the state of an upload between two requests.
 
 use crate::serve::path::SafePath;
 use blake3::Hasher;

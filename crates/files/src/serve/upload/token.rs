@@ -1,4 +1,4 @@
-//! Who may upload: whoever knows the token.
+//! The token: its holders may upload.
 
 use blake3::Hash;
 use core::fmt;
