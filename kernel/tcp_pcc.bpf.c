@@ -314,6 +314,8 @@ int pcc_cwnd_event(u64 *ctx)
 	one = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (one)
 		begin(one, sk);
+	else
+		hand_over(sk);
 	return 0;
 }
 

@@ -248,13 +248,14 @@ pub(super) fn set_limit(variables: &Variables, limit: Option<Rate>) -> anyhow::R
     variables.write("limits.most", &most(limit).to_ne_bytes())
 }
 
-/// What a connection of this host with itself has that asks for this: another one's, where there is no room for its state. `None`
-/// where there can be no such connection.
+/// What a connection of this host with itself has that asks for this and sends something: another one's, where there is no room for
+/// its state. `None` where there can be no such connection.
 fn given_to(name: &str) -> Option<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).ok()?;
     socket.set_tcp_congestion(name.as_bytes()).ok()?;
     socket.connect_timeout(&listener.local_addr().ok()?.into(), Duration::from_secs(1)).ok()?;
+    socket.send(&[0]).ok()?;
     let got = socket.tcp_congestion().ok()?;
     Some(String::from_utf8_lossy(&got).trim_end_matches('\0').to_owned())
 }
