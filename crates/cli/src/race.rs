@@ -2,6 +2,7 @@
 
 mod carrier;
 mod course;
+mod entry;
 #[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(not(target_os = "linux"))]
@@ -26,12 +27,12 @@ use anyhow::{Context, bail};
 use carrier::Carrier;
 use core::time::Duration;
 use course::Course;
+use entry::{Entry, Rules, Update};
 use live::Live;
 use output::{Event, Summary};
 use pcc::units::Bytes;
 use pcc_chart::provenance::{self, Provenance};
 use pcc_quic::{Algorithm, PccConfig};
-use runner::{Entry, Rules, Update};
 use score::Score;
 use source::Source;
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
 //! The race while it runs: bars side by side on a terminal, a line every few seconds elsewhere.
 
-use super::runner::{Ended, Update};
+use super::entry::{Ended, Update};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};

@@ -1,7 +1,7 @@
 //! Where the kernel's TCP cannot be a runner.
 
 use super::carrier::Carrier;
-use super::runner::{Entry, Update};
+use super::entry::{Entry, Update};
 use super::trace::Trace;
 use anyhow::bail;
 use tokio::sync::mpsc::UnboundedSender;

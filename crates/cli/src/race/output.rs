@@ -1,7 +1,7 @@
 //! The results as a table, as JSON, and as files.
 
 use super::course::Course;
-use super::runner::{Ended, Update};
+use super::entry::{Ended, Update};
 use super::score::Score;
 use super::source::Source;
 use super::trace::Trace;

@@ -1,92 +1,24 @@
 //! One run: its own server, client, copy of the path and threads, so that runners share nothing but the computer.
 
 use super::carrier::Carrier;
-use super::course::{Course, FILE_SHARE_OF_UDP};
+use super::course::FILE_SHARE_OF_UDP;
+use super::entry::{Ended, Entry, Update, verify};
 use super::kernel;
-use super::source::{Source, nameless};
+use super::source::nameless;
 use super::trace::{SAMPLE_INTERVAL, Sample, Trace, Watch};
 use super::transfer::{Client, Server};
 use anyhow::Context;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 use noq::{Connection, PathId};
 use pcc_netem as emulate;
 use pcc_quic::{Algorithm, PccConfig, transport};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Instant;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::UnboundedSender;
-
-/// Who runs, and where.
-pub(super) struct Entry {
-    pub(super) carrier: Carrier,
-    pub(super) course: Arc<Course>,
-    pub(super) source: Arc<Source>,
-    pub(super) rules: Arc<Rules>,
-}
-
-/// When a runner is stopped.
-#[derive(Debug)]
-pub(super) struct Rules {
-    /// So long after the first one finished.
-    limit: Duration,
-    /// Or after so long, if nobody finishes.
-    most: Duration,
-    /// The time of the first one that finished.
-    best: Mutex<Option<Duration>>,
-    stopped: AtomicBool,
-}
-
-/// How much longer than a perfect sender everybody may take before the time limit begins.
-const PATIENCE: u32 = 5;
-
-impl Rules {
-    /// `limit` runs from the moment when the first one finished, or from five times the time of a perfect sender.
-    pub(super) fn new(limit: Duration, perfect: Duration) -> Self {
-        let most = perfect.saturating_mul(PATIENCE).saturating_add(limit);
-        Self { limit, most, best: Mutex::default(), stopped: AtomicBool::new(false) }
-    }
-
-    /// Ends the race.
-    pub(super) fn stop(&self) {
-        self.stopped.store(true, Relaxed);
-    }
-
-    /// Somebody was through after this time.
-    pub(super) fn finished(&self, time: Duration) {
-        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
-        *best = Some(best.map_or(time, |best| best.min(time)));
-    }
-
-    /// Whether a runner must end after this time; the same rule one after another as side by side.
-    pub(super) fn over(&self, time: Duration) -> bool {
-        let best = *self.best.lock().unwrap_or_else(PoisonError::into_inner);
-        self.stopped.load(Relaxed) || time >= best.map_or(self.most, |best| best.saturating_add(self.limit))
-    }
-}
-
-/// News of a runner.
-#[derive(Clone, Debug)]
-pub(super) struct Update {
-    /// Its place among the runners.
-    pub(super) runner: usize,
-    pub(super) algorithm: &'static str,
-    pub(super) sample: Sample,
-    /// PCC's state.
-    pub(super) state: Option<&'static str>,
-    /// How it ended, if it did.
-    pub(super) ended: Option<Ended>,
-}
-
-/// How a runner ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    Finished,
-    Unfinished,
-    Failed,
-}
 
 /// Runs everybody, at once or one after another, and answers what became of each.
 pub(super) fn run_all(entries: Vec<Entry>, serial: bool, tell: &UnboundedSender<Update>) -> Vec<Trace> {
@@ -208,16 +140,6 @@ async fn go(runner: usize, entry: &Entry, chosen: &Algorithm, tell: &UnboundedSe
     Ok(trace)
 }
 
-/// Compares the copy with the file, as far as it got.
-pub(super) fn verify(trace: &mut Trace, source: &Source, copy: std::fs::File, fetched: bool) -> anyhow::Result<()> {
-    trace.bytes = copy.metadata().context("cannot read the copy")?.len();
-    trace.finished = fetched && trace.bytes == source.bytes;
-    let matches = source.matches(copy, trace.bytes).context("cannot read the copy")?;
-    // An end before the file's is no success, whatever the protocol said of it.
-    trace.verified = matches && (!fetched || trace.finished);
-    Ok(())
-}
-
 /// The algorithm, with us listening if it is PCC.
 fn watched(algorithm: &Algorithm, seed: u64, watch: &Arc<Watch>) -> Algorithm {
     match algorithm {
@@ -248,28 +170,5 @@ impl Seen {
             sample.window = path.cwnd;
         }
         sample
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_limit_counts_from_the_first_one_that_finished() {
-        let rules = Rules::new(Duration::from_secs(60), Duration::from_secs(20));
-        assert!(!rules.over(Duration::from_secs(159)));
-        assert!(rules.over(Duration::from_secs(160)));
-        rules.finished(Duration::from_secs(25));
-        rules.finished(Duration::from_secs(30));
-        assert!(!rules.over(Duration::from_secs(84)));
-        assert!(rules.over(Duration::from_secs(85)));
-    }
-
-    #[test]
-    fn a_stopped_race_is_over_at_once() {
-        let rules = Rules::new(Duration::from_secs(60), Duration::from_secs(20));
-        rules.stop();
-        assert!(rules.over(Duration::ZERO));
     }
 }

@@ -5,7 +5,8 @@
 //! | `transfer` | how one file arrives, from the first request to its final name |
 //! | `tree` | how a whole directory does |
 //! | `source` | how the server is reached, and reached again |
-//! | `request` | what is asked, and what the answers mean |
+//! | `dialer` | how it is connected to |
+//! | `request`, `trouble` | what is asked, and what the answers mean |
 //! | `store` | where the bytes go, and what is good of what an earlier run left |
 //! | `already` | whether it is here already |
 //! | `listing` | what a server says is in a directory |
@@ -19,6 +20,7 @@
 mod already;
 mod backoff;
 mod claim;
+pub(crate) mod dialer;
 mod journal;
 mod listing;
 pub(crate) mod names;
@@ -29,6 +31,7 @@ pub(crate) mod source;
 mod store;
 pub(crate) mod transfer;
 mod tree;
+pub(crate) mod trouble;
 pub(crate) mod watch;
 
 pub use names::{is_directory, of_url as name_of};
@@ -38,9 +41,9 @@ pub use tree::Tree;
 
 use crate::error::{Error, Result};
 use pcc_net::url::Url;
-use request::Refused;
 use source::Source;
 use std::path::Path;
+use trouble::Refused;
 
 /// Downloads one file. The rest of an earlier run is used. If all of it is there already, and unchanged on the server,
 /// nothing is moved. The file gets its name when all of it has arrived and its BLAKE3 is right.

@@ -3,8 +3,8 @@
 //! Each has its own clock: what befalls one file among others neither slows the others down nor is excused by them.
 
 use super::backoff::{Backoff, random};
-use super::request::{Refused, Trouble};
 use super::source::Source;
+use super::trouble::{Refused, Trouble};
 use crate::failure::Failure;
 use anyhow::anyhow;
 use core::pin::pin;
@@ -116,8 +116,9 @@ pub(crate) struct Patience<'a> {
 }
 
 impl<'a> Patience<'a> {
-    pub(super) fn new(source: &'a Source, give_up: Duration) -> Self {
-        Self { source, clock: Clock::new(give_up) }
+    /// The clock of a new piece of work.
+    pub(crate) fn of(source: &'a Source) -> Self {
+        Self { source, clock: Clock::new(source.give_up()) }
     }
 
     /// A request begins.
@@ -295,10 +296,10 @@ mod tests {
             fn moved(&self, _: u64) {}
         }
         let transport = std::sync::Arc::new(noq::TransportConfig::default());
-        let dialer = crate::get::transfer::dialer(pcc_net::tls::Trust::System, transport);
+        let dialer = crate::get::dialer::dialer(pcc_net::tls::Trust::System, transport);
         let peer = pcc_net::url::Peer { host: "host".to_owned(), port: 1 };
         let source = Source::new(dialer, peer, MINUTE, std::sync::Arc::new(Deaf));
-        let (mut patience, begun) = (source.patience(), Instant::now());
+        let (mut patience, begun) = (Patience::of(&source), Instant::now());
         patience.ask();
         let nothing = core::future::pending::<Result<(), Trouble>>();
         let (outcome, ()) = tokio::join!(patience.wait(nothing), pass(10 * MINUTE));

@@ -1,9 +1,8 @@
 //! The server that files come from: connected to when needed, and again when the connection is lost.
 
 use super::backoff::{Backoff, random};
-use super::patience::Patience;
-use super::request::Trouble;
-use super::transfer::{dialer, keep_alive};
+use super::dialer::{dialer, keep_alive};
+use super::trouble::Trouble;
 use super::watch::Watch;
 use crate::failure::Failure;
 use anyhow::anyhow;
@@ -218,11 +217,6 @@ impl Source {
     /// How long to go on trying without any progress.
     pub(crate) fn give_up(&self) -> Duration {
         self.give_up
-    }
-
-    /// The clock of a new piece of work.
-    pub(crate) fn patience(&self) -> Patience<'_> {
-        Patience::new(self, self.give_up)
     }
 
     /// Whether nothing that was asked of the server made progress for as long as the user wants to wait.

@@ -3,20 +3,17 @@
 use super::journal::Header;
 use super::names;
 use super::patience::Patience;
-use super::request::{self, Changed, Head, OtherPart, Trouble, Version};
+use super::request::{self, Changed, Head, OtherPart, Version};
 use super::source::{Session, Source};
 use super::store::{self, Left, Store, Target};
+use super::trouble::{Refused, Trouble};
 use super::watch::Started;
 use crate::blocking::{off_thread, while_wanted};
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
 use core::time::Duration;
 use futures_util::FutureExt;
-use noq::{EndpointConfig, TransportConfig};
-use pcc_net::dial::{self, Dialer, Family, Transport};
-use pcc_net::tls::Trust;
 use pcc_net::url::Url;
-use pcc_quic::http3;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
@@ -47,31 +44,6 @@ pub struct Fetched {
     pub resumed_from: u64,
 }
 
-/// How often to ask whether a silent server is still there. A server that was killed and started again says at the
-/// first question that it does not know us.
-const KEEP_ALIVE: Duration = Duration::from_secs(1);
-
-/// Silence, in spite of the questions, after which a new connection is tried.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Has a connection notice a server that is gone, and keeps it where nothing is sent.
-pub fn keep_alive(transport: &mut TransportConfig) {
-    let idle = noq::IdleTimeout::from(noq::VarInt::from_u32(IDLE_TIMEOUT.as_millis() as u32));
-    transport.keep_alive_interval(Some(KEEP_ALIVE)).max_idle_timeout(Some(idle));
-}
-
-/// Connects as downloads do.
-pub fn dialer(trust: Trust, transport: impl Into<Transport>) -> Dialer {
-    Dialer {
-        alpn: &[http3::ALPN],
-        trust,
-        transport: transport.into(),
-        endpoint: EndpointConfig::default(),
-        timeout: dial::TIMEOUT,
-        family: Family::Any,
-    }
-}
-
 /// Fetches one file from a source that may have others.
 pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> anyhow::Result<Fetched> {
     let begun = Instant::now();
@@ -82,7 +54,7 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
     let resumed_from = store.as_ref().map_or(0, Store::at);
     let mut arriving = Arriving {
         source,
-        patience: source.patience(),
+        patience: Patience::of(source),
         url,
         target,
         version: known,
@@ -166,7 +138,7 @@ async fn lacks_only_its_name(source: &Source, url: &Url, left: &mut Left, whole:
 
 /// HEAD, until it is answered.
 pub(super) async fn ask(source: &Source, url: &Url, digest: bool) -> anyhow::Result<Head> {
-    let mut patience = source.patience();
+    let mut patience = Patience::of(source);
     loop {
         let session = source.session().await?;
         patience.ask();
@@ -454,7 +426,7 @@ impl Arriving<'_> {
         let head = match early {
             Ok(head) => head,
             Err(Trouble::Passing(_)) => ask(self.source, self.url, true).await?,
-            Err(Trouble::Final(error)) if error.downcast_ref::<request::Refused>().is_some() => return Ok(None), // knows no HEAD
+            Err(Trouble::Final(error)) if error.downcast_ref::<Refused>().is_some() => return Ok(None), // knows no HEAD
             Err(Trouble::Final(error)) => return Err(error),
         };
         match &self.version {

@@ -6,6 +6,7 @@
 use super::already::already;
 use super::listing::{self, Kind, Listing};
 use super::names::{self, brief};
+use super::patience::Patience;
 use super::request::{self, Room};
 use super::source::{SIDE_BY_SIDE, Source, is_lost};
 use super::store::Target;
@@ -211,7 +212,7 @@ impl Job {
 
 async fn list(source: &Source, directory: &Directory, bounds: &Bounds) -> anyhow::Result<Listing> {
     let url = &directory.url;
-    let mut patience = source.patience();
+    let mut patience = Patience::of(source);
     let listed = loop {
         let session = source.session().await?;
         match request::listing(&session, url, &mut patience, &bounds.listings).await {

@@ -3,8 +3,8 @@
 use super::target::Target;
 use crate::failure::Failure;
 use crate::get::patience::Patience;
-use crate::get::request::{Refused, Trouble};
 use crate::get::source::Session;
+use crate::get::trouble::{Refused, Trouble};
 use crate::wire;
 use anyhow::anyhow;
 use bytes::{Buf, Bytes};

@@ -55,7 +55,7 @@ pub(super) struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     pub(super) fn new(source: &'a Source) -> Self {
-        Self { source, patience: source.patience(), heard: Heard::new(), highest: None, position: 0 }
+        Self { source, patience: Patience::of(source), heard: Heard::new(), highest: None, position: 0 }
     }
 
     /// The server says that it goes on from there.

@@ -7,7 +7,6 @@ use super::target::Target;
 use super::upload::{One, Uploaded, make_directory, upload};
 use crate::failure::{Failure, failure_of};
 use crate::get::source::Source;
-use crate::get::transfer;
 use crate::get::watch::{Missing, Watch};
 use crate::serve::{Guests, Log, Options, Privacy, Server, Token, start};
 use crate::wire;
@@ -43,7 +42,7 @@ impl Watch for Count {
 
 fn source(url: &Url, give_up: Duration, count: &Arc<Count>) -> Source {
     let transport = Arc::new(transport::config(&Algorithm::default(), &Windows::default()));
-    let dialer = transfer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
+    let dialer = crate::get::dialer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
     Source::new(dialer, url.peer.clone(), give_up, count.clone())
 }
 

@@ -5,8 +5,9 @@ use super::exchange::Exchange;
 use super::progress::Progress;
 use super::target::Target;
 use crate::failure::Failure;
-use crate::get::request::{Refused, Trouble};
+use crate::get::patience::Patience;
 use crate::get::source::{Session, Source};
+use crate::get::trouble::{Refused, Trouble};
 use crate::get::watch::Started;
 use crate::wire;
 use anyhow::{Context, anyhow};
@@ -77,7 +78,7 @@ pub(super) async fn upload(source: &Source, content: Content, target: &Target) -
 pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::Result<()> {
     let path = format!("{}/", target.url.encoded_path().trim_end_matches('/'));
     let url = target.url.with_path(PathAndQuery::try_from(path)?);
-    let mut patience = source.patience();
+    let mut patience = Patience::of(source);
     loop {
         let session = source.session().await?;
         let request = target.request(Method::PUT, &url).body(()).context("could not form the request")?;

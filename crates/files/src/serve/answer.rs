@@ -1,6 +1,6 @@
 //! Responses: their fields, and how one is sent.
 
-use super::body::STALL;
+use super::broken::{Broken, STALL};
 use crate::wire;
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
@@ -20,26 +20,6 @@ pub(super) struct Outcome {
     pub(super) bytes: u64,
     /// Why not all of it was sent.
     pub(super) cut: Option<Broken>,
-}
-
-/// Why a request got no complete response.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Broken {
-    /// The client or the network ended it.
-    #[error("the stream ended: {0}")]
-    Stream(#[from] StreamError),
-    /// The client went while something was done for it.
-    #[error("the client left")]
-    Left,
-    /// The client reads or sends nothing any more.
-    #[error("no progress for {0:?}")]
-    Stalled(core::time::Duration),
-    /// What was announced can no longer be sent.
-    #[error("the file changed while it was being sent")]
-    Changed,
-    /// The disk.
-    #[error("could not read the file: {0}")]
-    Read(io::Error),
 }
 
 /// A response that states what it is; the caller adds to it.

@@ -1,6 +1,6 @@
 //! Sends a body piece by piece; of one that moves the next piece is made while the network takes the last.
 
-use super::answer::Broken;
+use super::broken::{Broken, STALL};
 use super::budget::{Budget, Lease};
 use bytes::{Bytes, BytesMut};
 use core::net::IpAddr;
@@ -9,10 +9,6 @@ use h3::error::Code;
 use pcc_quic::http3::ResponseStream;
 use std::time::Instant;
 use tokio::task::JoinHandle;
-
-/// A client that takes not even a [`PART`] in so long has gone or means harm. Longer than the longest black-out that a
-/// connection survives.
-pub(super) const STALL: Duration = Duration::from_secs(60);
 
 /// Handed to the connection at a time. As soon as its send window is full, which is kept as small as the path allows,
 /// each is taken when as much was acknowledged: 4.4 kbit/s will do.

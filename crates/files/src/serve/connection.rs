@@ -1,21 +1,20 @@
 //! One connection: its requests, side by side, to its end.
 
-use super::answer::{self, Broken, Outcome};
-use super::budget::{Budget, Lease};
+use super::answer::{self, Outcome};
+use super::broken::Broken;
 use super::files;
-use super::guests::{Guest, network};
+use super::guests::Guest;
 use super::log::Served;
 use super::path::{SafePath, Unsafe};
-use super::server::{HANDSHAKE, REQUESTS_WINDOW, Service, told};
+use super::service::{Asker, HANDSHAKE, Service, told};
 use super::upload;
-use core::net::{IpAddr, SocketAddr};
+use core::net::SocketAddr;
 use core::time::Duration;
 use h3::error::Code;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use noq::{Connection, VarInt};
 use pcc_quic::http3::{self, Deliveries, ResponseStream};
-use pcc_quic::transport::Windows;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -49,32 +48,6 @@ const STOPPED: &[u8] = b"the server was stopped";
 /// Said to a client whose place another gets.
 const OTHERS_WAIT: &[u8] = b"others wait for this place";
 
-/// Whom an answer is for.
-pub(super) struct Asker {
-    pub(super) connection: Connection,
-    pub(super) address: SocketAddr,
-    /// What it may send beyond requests, once it has shown that it may upload.
-    uploads: OnceLock<Lease>,
-}
-
-impl Asker {
-    /// Whose turns it is to have work done.
-    pub(super) fn network(&self) -> IpAddr {
-        network(self.address.ip())
-    }
-
-    /// Lets it send as much unread as an upload needs, and as there is room for, until the connection ends: credit that was
-    /// given cannot be taken back.
-    pub(super) fn may_upload(&self, unwritten: &Budget) {
-        self.uploads.get_or_init(|| {
-            let mut lease = unwritten.none(self.network());
-            let window = u64::from(REQUESTS_WINDOW) + lease.grow_to(Windows::default().bytes().get());
-            self.connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
-            lease
-        });
-    }
-}
-
 /// Serves one connection to its end.
 pub(super) async fn serve(
     service: Arc<Service>,
@@ -101,7 +74,7 @@ pub(super) async fn serve(
             return connection.close(code(Code::H3_STREAM_CREATION_ERROR), b"no leave to open the streams of HTTP/3");
         }
     };
-    let asker = Arc::new(Asker { connection, address: peer, uploads: OnceLock::new() });
+    let asker = Arc::new(Asker::new(connection, peer));
     let turns = Arc::new(Semaphore::new(AT_A_TIME));
     let heads = Arc::new(Semaphore::new(HEADS_AT_A_TIME));
     let mut requests = JoinSet::new();

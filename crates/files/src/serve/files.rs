@@ -1,15 +1,16 @@
 //! Answers GET and HEAD.
 
-use super::answer::{self, Broken, Outcome, response};
+use super::answer::{self, Outcome, response};
 use super::body::{self, Ahead, Sent};
+use super::broken::Broken;
 use super::conditions::{Current, Plan, plan};
-use super::connection::Asker;
 use super::listing::{Form, Listing, Place};
 use super::part::Part;
 use super::path::SafePath;
 use super::root::{Found, Opened, Root};
 use super::second_look::SecondLook;
-use super::server::Service;
+use super::service::Asker;
+use super::service::Service;
 use crate::wire;
 use blake3::Hash;
 use bytes::Bytes;

@@ -3,8 +3,8 @@
 
 mod page;
 
-use super::answer::Broken;
 use super::body::Pieces;
+use super::broken::Broken;
 use super::path::is_hidden;
 use super::root::Root;
 use bytes::{BufMut, BytesMut};

@@ -2,6 +2,7 @@
 
 mod answer;
 mod body;
+mod broken;
 mod budget;
 mod conditions;
 mod connection;
@@ -17,6 +18,7 @@ mod privacy;
 mod root;
 mod second_look;
 mod server;
+mod service;
 mod upload;
 
 pub use guests::Guests;

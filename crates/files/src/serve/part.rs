@@ -1,7 +1,7 @@
 //! A part of a file as it is sent: all of one version, or not to its end.
 
-use super::answer::Broken;
 use super::body::Pieces;
+use super::broken::Broken;
 use super::root::{Opened, Standing};
 use super::second_look::SecondLook;
 use blake3::{Hash, Hasher};

@@ -3,8 +3,8 @@
 //! A log may be of any size, and anybody may ask for it, so this is done as digests are computed: a slice in each turn,
 //! in turns with what others wait for, and only as long as somebody waits.
 
-use super::answer::Broken;
 use super::body::LARGE;
+use super::broken::Broken;
 use super::digest::{Queue, SLICE};
 use super::part::Part;
 use super::root::{Opened, Standing};

@@ -9,9 +9,9 @@ use super::guests::{Admission, Guests, network};
 use super::log::Log;
 use super::privacy::Privacy;
 use super::root::Root;
+use super::service::{HANDSHAKE, REQUESTS_WINDOW, Service, told};
 use super::upload::{Token, Uploads};
 use anyhow::Context;
-use core::time::Duration;
 use noq::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig};
 use noq_proto::HashedConnectionIdGenerator;
 use pcc::units::Bytes;
@@ -84,32 +84,8 @@ pub struct Server {
     connections: mpsc::Receiver<()>,
 }
 
-/// What every request needs.
-#[derive(Debug)]
-pub(super) struct Service {
-    pub(super) root: Root,
-    pub(super) privacy: Privacy,
-    pub(super) digests: Digests,
-    /// Requests that are answered at a time.
-    pub(super) requests: Budget,
-    /// Bytes held for bodies: read ahead of what clients have taken, and names of pages.
-    pub(super) ahead: Budget,
-    /// Bytes that connections may have sent and not heard of, beyond the least.
-    pub(super) sent: Budget,
-    /// Bytes of uploads that connections may have to write yet.
-    pub(super) unwritten: Budget,
-    pub(super) uploads: Option<Uploads>,
-    pub(super) log: Log,
-}
-
-/// Bytes of requests that a client may send unread, as long as it has not shown that it may upload.
-pub(super) const REQUESTS_WINDOW: u32 = 256 << 10;
-
 /// Bytes of each request that a client may send unread where nobody can upload.
 const REQUEST_WINDOW: u32 = 128 << 10;
-
-/// A handshake that takes longer has failed; the client's patience is the same.
-pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Starts a server.
 ///
@@ -250,9 +226,4 @@ impl Host {
             }
         });
     }
-}
-
-/// Ends when the server is to end, or is dropped.
-pub(super) async fn told(closing: &mut watch::Receiver<bool>) {
-    let _ = closing.wait_for(|closing| *closing).await;
 }

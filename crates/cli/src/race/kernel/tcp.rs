@@ -1,7 +1,7 @@
 //! One run over the kernel's TCP: the bytes of the file and nothing else, without encryption, as `nc` would send them.
 
 use super::host::{CLIENT, Host, SERVER};
-use crate::race::runner::{Entry, Update, verify};
+use crate::race::entry::{Entry, Update, verify};
 use crate::race::source::{Source, nameless};
 use crate::race::trace::{SAMPLE_INTERVAL, Sample, Trace};
 use anyhow::Context;

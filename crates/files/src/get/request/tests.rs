@@ -1,5 +1,6 @@
 //! What a server's header fields are taken for.
 
+use super::super::trouble::retry_after;
 use super::*;
 use http::HeaderValue;
 use proptest::prelude::*;

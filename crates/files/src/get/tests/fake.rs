@@ -3,7 +3,7 @@
 use super::super::names;
 use super::super::source::Source;
 use super::super::store::Target;
-use super::super::transfer::{self, Fetched, transfer};
+use super::super::transfer::{Fetched, transfer};
 use super::super::tree::{Tree, fetch_tree};
 use super::super::watch::{Missing, Watch};
 use bytes::Bytes;
@@ -168,7 +168,7 @@ impl Fake {
 
     fn source_within(&self, give_up: Duration, url: &Url) -> Source {
         let transport = Arc::new(transport::config(&Algorithm::default(), &Windows::default()));
-        let dialer = transfer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
+        let dialer = crate::get::dialer::dialer(Trust::Pinned(url.pin.unwrap()), transport);
         Source::new(dialer, url.peer.clone(), give_up, self.lacking.clone())
     }
 

@@ -9,6 +9,7 @@
 //! | `fleeting` | what becomes of an upload that nobody comes back for |
 //! | `finished` | which uploads are done |
 //! | `token` | who may upload |
+//! | `uploads` | what a server knows of all of them |
 
 mod finished;
 mod fleeting;
@@ -17,66 +18,30 @@ mod partial;
 mod receive;
 mod slots;
 mod token;
+mod uploads;
 
 pub(super) use part::id;
 pub use token::Token;
+pub(crate) use uploads::Uploads;
 
-use super::answer::{self, Broken, Outcome, response};
-use super::connection::Asker;
+use super::answer::{self, Outcome, response};
+use super::broken::Broken;
 use super::path::SafePath;
 use super::root::Found;
-use super::server::Service;
+use super::service::Asker;
+use super::service::Service;
 use crate::version::Version;
 use crate::wire;
 use blake3::Hash;
 use core::time::Duration;
-use finished::Finished;
 use http::{Method, Request, StatusCode, header};
 use part::{Malformed, Part};
 use partial::Partial;
 use pcc_quic::http3::ResponseStream;
-use slots::Slots;
-use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
-
-/// Between looks for old unfinished uploads in a directory.
-const SWEEP: Duration = Duration::from_secs(3600);
-
-/// Directories whose last look is remembered.
-const SWEPT: usize = 4096;
 
 /// A wrong token is answered after this, so that guessing takes for ever.
 const GUESSING: Duration = Duration::from_millis(300);
-
-/// The uploads of a server.
-#[derive(Debug)]
-pub(crate) struct Uploads {
-    token: Token,
-    slots: Arc<Slots>,
-    finished: Finished,
-    swept: Mutex<HashMap<PathBuf, Instant>>,
-}
-
-impl Uploads {
-    /// Open to whoever bears the token.
-    pub(crate) fn new(token: Token) -> Self {
-        Self { token, slots: Arc::default(), finished: Finished::default(), swept: Mutex::default() }
-    }
-
-    /// Whether it is time to look for old unfinished uploads in that directory.
-    fn is_sweep_due(&self, dir: PathBuf) -> bool {
-        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-        if swept.len() >= SWEPT {
-            swept.clear();
-        }
-        let now = Instant::now();
-        let last = swept.insert(dir, now);
-        last.is_none_or(|last| now - last > SWEEP)
-    }
-}
 
 /// Answers what concerns uploads.
 pub(super) async fn answer(

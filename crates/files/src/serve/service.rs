@@ -1,0 +1,74 @@
+//! What every request needs: what the server holds, and whom an answer is for.
+
+use super::budget::{Budget, Lease};
+use super::digest::Digests;
+use super::guests::network;
+use super::log::Log;
+use super::privacy::Privacy;
+use super::root::Root;
+use super::upload::Uploads;
+use core::time::Duration;
+use noq::{Connection, VarInt};
+use pcc_quic::transport::Windows;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::OnceLock;
+use tokio::sync::watch;
+
+/// What every request needs.
+#[derive(Debug)]
+pub(super) struct Service {
+    pub(super) root: Root,
+    pub(super) privacy: Privacy,
+    pub(super) digests: Digests,
+    /// Requests that are answered at a time.
+    pub(super) requests: Budget,
+    /// Bytes held for bodies: read ahead of what clients have taken, and names of pages.
+    pub(super) ahead: Budget,
+    /// Bytes that connections may have sent and not heard of, beyond the least.
+    pub(super) sent: Budget,
+    /// Bytes of uploads that connections may have to write yet.
+    pub(super) unwritten: Budget,
+    pub(super) uploads: Option<Uploads>,
+    pub(super) log: Log,
+}
+
+/// Bytes of requests that a client may send unread, as long as it has not shown that it may upload.
+pub(super) const REQUESTS_WINDOW: u32 = 256 << 10;
+
+/// A handshake that takes longer has failed; the client's patience is the same.
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Whom an answer is for.
+pub(super) struct Asker {
+    pub(super) connection: Connection,
+    pub(super) address: SocketAddr,
+    /// What it may send beyond requests, once it has shown that it may upload.
+    uploads: OnceLock<Lease>,
+}
+
+impl Asker {
+    pub(super) fn new(connection: Connection, address: SocketAddr) -> Self {
+        Self { connection, address, uploads: OnceLock::new() }
+    }
+
+    /// Whose turns it is to have work done.
+    pub(super) fn network(&self) -> IpAddr {
+        network(self.address.ip())
+    }
+
+    /// Lets it send as much unread as an upload needs, and as there is room for, until the connection ends: credit that was
+    /// given cannot be taken back.
+    pub(super) fn may_upload(&self, unwritten: &Budget) {
+        self.uploads.get_or_init(|| {
+            let mut lease = unwritten.none(self.network());
+            let window = u64::from(REQUESTS_WINDOW) + lease.grow_to(Windows::default().bytes().get());
+            self.connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
+            lease
+        });
+    }
+}
+
+/// Ends when the server is to end, or is dropped.
+pub(super) async fn told(closing: &mut watch::Receiver<bool>) {
+    let _ = closing.wait_for(|closing| *closing).await;
+}
