@@ -1,0 +1,28 @@
+"""Performance-oriented Congestion Control: simulate paths, write utilities and check them.
+
+>>> import pcc
+>>> run = pcc.simulate("rate=100Mbit,rtt=30ms,loss=1%,buffer=375KB", "pcc cubic", duration_s=20)
+>>> run.goodput_mbit(0, start_s=10) > run.goodput_mbit(1, start_s=10)
+True
+>>> pcc.check_utility("fair").law
+'ascent'
+
+Each name ends with its unit: ``_s`` seconds, ``_ms`` milliseconds, ``_mbit`` 10**6 bits a second.
+"""
+
+from ._pcc import Check, Series, Settled, Simulation, check_utility, evaluate_utility, simulate, utilities
+from .trace import Decision, Interval, read_trace
+
+__all__ = [
+    "Check",
+    "Decision",
+    "Interval",
+    "Series",
+    "Settled",
+    "Simulation",
+    "check_utility",
+    "evaluate_utility",
+    "read_trace",
+    "simulate",
+    "utilities",
+]
