@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 with_rust := .ci/with-rust
 # Two at a time once `lint` is through: what takes longest begins first.
-steps := format lint words tests kernel lab stranger capi python_package vendor licences docs fuzz packages wasm windows
+steps := format lint words tests kernel lab stranger capi python_package s2n vendor licences docs fuzz packages wasm windows
 
 .PHONY: help demo figures test $(steps) build install deb bench busy soak kernel-soak mutants clean
 
