@@ -4,7 +4,7 @@ mod amount;
 pub(crate) mod display;
 
 use crate::exit::Failure;
-use crate::session::{Moved, SessionArgs, missing, tell_end};
+use crate::session::{Moved, SessionArgs, each, missing};
 use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
 use display::Display;
@@ -28,6 +28,8 @@ Examples, with the address that `pcc serve` prints:
       all that the server has, into ./all; without -o into ./host
   pcc get 'https://host:4433/backup.tar#sha256=…' -o - | tar x
       as it comes
+  pcc get 'https://host:4433/a#sha256=…' 'https://host:4433/b#sha256=…' -o /tmp/
+      one after the other
   pcc get https://example.org/big.iso
       from any HTTP/3 server, at port 443
 
@@ -42,12 +44,13 @@ pub(crate) struct Args {
     ///
     /// Any HTTP/3 server will do. The part from # on names the server's certificate; without it the certificate must
     /// come from an authority that this computer trusts. Mind the quotes: # and ? mean something to shells.
-    #[arg(value_parser = WrittenUrl)]
-    url: Url,
+    /// Several are downloaded one after the other.
+    #[arg(value_parser = WrittenUrl, value_name = "URL", required = true)]
+    urls: Vec<Url>,
 
     /// Destination: a file, a directory, or - for standard output [default: the name in the URL]
     ///
-    /// A directory download goes into DIR itself, which is made if need be. Without -o, all that a server has goes into
+    /// A directory download goes into DIR itself, which is made if need be; of several, each into a directory of its name there. Without -o, all that a server has goes into
     /// a directory of the server's name. An existing file is replaced once the new one is complete; until then the data
     /// is in `.NAME.pcc-part` next to it.
     #[arg(short, long, value_name = "FILE|DIR|-")]
@@ -61,23 +64,24 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    let display = args.session.display();
-    let outcome = download(&args, &display).await;
-    tell_end(&outcome, &display);
-    outcome
+    if let Some(output) = args.output.as_deref().filter(|output| args.urls.len() > 1 && !output.is_dir()) {
+        let problem = anyhow!("-o {}: several downloads need a directory that exists", output.display());
+        return Err(problem.context(Failure::Usage));
+    }
+    each(&args.urls, &args.session, async |url, display| download(&args, url, display).await).await
 }
 
-async fn download(args: &Args, display: &Arc<Display>) -> anyhow::Result<()> {
-    let place = Place::of(args, &args.url)?;
+async fn download(args: &Args, url: &Url, display: &Arc<Display>) -> anyhow::Result<()> {
+    let place = Place::of(args, url)?;
     let work = async |source: &Source| {
-        let outcome = place.fill(source, &args.url, display).await;
-        let outcome = match outcome.as_ref().err().and_then(|error| get::slashed(&args.url, error)) {
+        let outcome = place.fill(source, url, display).await;
+        let outcome = match outcome.as_ref().err().and_then(|error| get::slashed(url, error)) {
             Some(directory) => Place::of(args, &directory)?.fill(source, &directory, display).await,
             None => outcome,
         };
         outcome.map_err(Error::into_anyhow)?
     };
-    args.session.carry_out(&args.url, display, work).await
+    args.session.carry_out(url, display, work).await
 }
 
 /// Where a download goes.
@@ -99,6 +103,7 @@ impl Place {
                 Some(dir) if dir.exists() && !dir.is_dir() => {
                     usage(format!("{} is a file, and {} a directory: give one with -o DIR", dir.display(), url.short()))
                 }
+                Some(dir) if args.urls.len() > 1 => Ok(Self::Directory(dir.join(get::name_of(url)?))),
                 // Where the user says may be a link; what is below is the server's choice.
                 Some(dir) => Ok(Self::Directory(dir.canonicalize().unwrap_or_else(|_| dir.clone()))),
                 None => Ok(Self::Directory(get::name_of(url)?.into())),

@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::get::display::Display;
-use crate::session::{Moved, SessionArgs, missing, tell_end};
+use crate::session::{Moved, SessionArgs, each, missing};
 use crate::token;
 use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
@@ -21,6 +21,8 @@ Examples, with the address and the token that `pcc serve --writable` prints:
       under another name
   pcc put logs 'https://host:4433/#sha256=…'
       a whole directory, to /logs/
+  pcc put a b logs 'https://host:4433/#sha256=…'
+      one after the other
   tar c . | pcc put - 'https://host:4433/backup.tar#sha256=…'
       as it comes
 
@@ -36,7 +38,10 @@ Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// What to upload: a file, a directory, or - for standard input
-    source: PathBuf,
+    ///
+    /// Several go one after the other into a directory there.
+    #[arg(value_name = "SOURCE", required = true)]
+    sources: Vec<PathBuf>,
 
     /// Destination; a URL that ends in `/` is a directory, and the source keeps its name in it
     #[arg(value_parser = WrittenUrl)]
@@ -52,19 +57,20 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    let display = args.session.display();
-    let outcome = upload_all(&args, &display).await;
-    tell_end(&outcome, &display);
-    outcome
+    if args.sources.len() > 1 && !args.url.encoded_path().ends_with('/') {
+        let problem = anyhow!("several uploads need a directory: end the URL's path with `/`, in front of any #");
+        return Err(problem.context(Failure::Usage));
+    }
+    each(&args.sources, &args.session, async |path, display| upload(&args, path, display).await).await
 }
 
-async fn upload_all(args: &Args, display: &Arc<Display>) -> anyhow::Result<()> {
+async fn upload(args: &Args, path: &Path, display: &Arc<Display>) -> anyhow::Result<()> {
     let token =
         token::given(args.token_file.as_deref()).map_err(|error| error.context(Failure::Usage))?.ok_or_else(|| {
             anyhow!("an upload needs the server's token: set {} or name a file with --token-file", token::VARIABLE)
                 .context(Failure::Usage)
         })?;
-    let plan = Plan::of(args)?;
+    let plan = Plan::of(args, path)?;
     args.session.carry_out(&args.url, display, async |source| plan.carry_out(source, &token, display).await).await
 }
 
@@ -76,7 +82,7 @@ enum Plan {
 }
 
 impl Plan {
-    fn of(args: &Args) -> anyhow::Result<Self> {
+    fn of(args: &Args, path: &Path) -> anyhow::Result<Self> {
         if let Some(query) = args.url.path.query() {
             let (peer, path) = (&args.url.peer, args.url.encoded_path());
             return Err(anyhow!(
@@ -87,7 +93,7 @@ impl Plan {
             .context(Failure::Usage));
         }
         let into_directory = args.url.encoded_path().ends_with('/');
-        if args.source == Path::new("-") {
+        if path == Path::new("-") {
             if into_directory {
                 let url = args.url.short();
                 return Err(anyhow!("standard input has no name: give one, like {url}NAME").context(Failure::Usage));
@@ -98,7 +104,6 @@ impl Plan {
             }
             return Ok(Self::Stdin(args.url.clone()));
         }
-        let path = &args.source;
         let found = std::fs::metadata(path).with_context(|| format!("could not read {}", path.display()))?;
         let url = if into_directory {
             below(&args.url, &name_of(path).map_err(Error::into_anyhow)?).map_err(Error::into_anyhow)?
@@ -106,9 +111,9 @@ impl Plan {
             args.url.clone()
         };
         if found.is_dir() {
-            Ok(Self::Directory(path.clone(), url))
+            Ok(Self::Directory(path.to_owned(), url))
         } else if found.is_file() {
-            Ok(Self::File(path.clone(), url))
+            Ok(Self::File(path.to_owned(), url))
         } else {
             Err(anyhow!("{} is no plain file: use `{}`", path.display(), piped(path)).context(Failure::Usage))
         }

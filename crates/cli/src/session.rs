@@ -1,6 +1,6 @@
 //! What `pcc get` and `pcc put` have in common: their options, how they reach the server, and how they end.
 
-use crate::exit::failure_of;
+use crate::exit::{Failure, failure_of};
 use crate::get::display::{Display, Style};
 use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
@@ -61,9 +61,8 @@ struct AlwaysOn {
 }
 
 impl SessionArgs {
-    /// Begins to tell what happens, in the way that was asked for.
-    pub(crate) fn display(&self) -> Arc<Display> {
-        self.log.start();
+    /// Tells what happens, in the way that was asked for.
+    fn display(&self) -> Arc<Display> {
         Arc::new(Display::new(Style { quiet: self.log.quiet, json: self.json }))
     }
 
@@ -112,6 +111,37 @@ impl SessionArgs {
     }
 }
 
+/// Does each of these, one after the other, also if one fails: the others are of use without it. An interruption ends all.
+pub(crate) async fn each<T>(
+    all: &[T],
+    session: &SessionArgs,
+    work: impl AsyncFn(&T, &Arc<Display>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    session.log.start();
+    let mut failures = Vec::new();
+    for one in all {
+        let display = session.display();
+        let outcome = work(one, &display).await;
+        tell_end(&outcome, &display);
+        match outcome.map_err(|error| (failure_of(&error), error)) {
+            Ok(()) => {}
+            Err((failure, error)) if all.len() == 1 || ends_all(failure) => return Err(error),
+            Err((failure, error)) => {
+                crate::say::say(format_args!("pcc: {error:#}"));
+                failures.push(failure);
+            }
+        }
+    }
+    let Some(first) = failures.first() else { return Ok(()) };
+    let is_same = failures.len() == all.len() && failures.iter().all(|failure| failure == first);
+    let problem = anyhow!("{} of {} transfers failed", failures.len(), all.len());
+    Err(problem.context(if is_same { *first } else { Failure::Partial }))
+}
+
+const fn ends_all(failure: Failure) -> bool {
+    matches!(failure, Failure::Interrupted | Failure::Terminated | Failure::Unread)
+}
+
 /// Windows of a transfer that the user limits: with the usual ones a server would send tens of megabytes ahead, as fast
 /// as it can. These hold a second of the limit (2.5 times the 0.4 s), so they suffice for round trips of nearly as long.
 fn windows(limit: Option<Rate>) -> Windows {
@@ -121,7 +151,7 @@ fn windows(limit: Option<Rate>) -> Windows {
 }
 
 /// Tells how it ended.
-pub(crate) fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
+fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
     display.clear();
     if let Err(error) = outcome {
         let code = failure_of(error) as u8;

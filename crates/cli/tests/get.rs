@@ -54,6 +54,29 @@ fn the_printed_command_puts_all_where_it_says() {
     assert_eq!(bench::last_json(&again)["resumed_from"], 3000, "{}", said(&again));
 }
 
+#[test]
+fn several_downloads_go_on_when_one_fails() {
+    let bench = Bench::new();
+    let [a, b] = ["served/a", "served/b"].map(|name| bench.write(name, 1000));
+    for name in ["served/sub", "client/into"] {
+        std::fs::create_dir(bench.path(name)).unwrap();
+    }
+    let c = bench.write("served/sub/c", 2000);
+    let server = bench.serve(&[]);
+    let urls = ["a", "gone", "sub/", "b"].map(|name| server.url(name));
+    let all = |more: &[&str]| bench.run(&[&["get"], &urls.each_ref().map(String::as_str)[..], more].concat());
+    let got = all(&["-o", "into"]);
+    assert_eq!(got.status.code(), Some(3), "{}", said(&got));
+    assert!(said(&got).contains("1 of 4 transfers failed") && said(&got).contains("gone"), "{}", said(&got));
+    for (name, content) in [("a", a), ("b", b), ("sub/c", c)] {
+        assert!(std::fs::read(bench.path(&format!("client/into/{name}"))).unwrap() == content, "{name}");
+    }
+    for place in ["-", "no-directory"] {
+        let refused = all(&["-o", place]);
+        assert!(refused.status.code() == Some(2) && said(&refused).contains("need a directory"), "{}", said(&refused));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn interruption_ends_download_into_pipe_that_nobody_reads() {

@@ -53,6 +53,19 @@ fn uploads_survive_bad_paths() {
 }
 
 #[test]
+fn several_uploads_go_on_when_one_fails() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    let [a, b] = ["a", "b"].map(|name| bench.write(&format!("client/{name}"), 1000));
+    let put = bench.run(&["put", "a", "gone", "b", &server.url("")]);
+    assert_eq!(put.status.code(), Some(3), "{}", said(&put));
+    assert!(said(&put).contains("1 of 3 transfers failed"), "{}", said(&put));
+    assert!(std::fs::read(bench.path("served/a")).unwrap() == a && std::fs::read(bench.path("served/b")).unwrap() == b);
+    let refused = bench.run(&["put", "a", "b", &server.url("name")]);
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("need a directory"), "{}", said(&refused));
+}
+
+#[test]
 fn a_directory_that_is_there_is_not_sent_again() {
     let bench = Bench::new();
     let server = bench.serve(0);

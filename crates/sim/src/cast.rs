@@ -4,9 +4,9 @@ use crate::scenario::{Control, Flow, Source};
 use core::str::FromStr;
 use core::time::Duration;
 use pcc::units::{Bytes, Rate};
+use pcc::utility::Utility;
 use pcc_link::duration;
-use pcc_utility::file::{is_file, read};
-use std::path::Path;
+use std::sync::Arc;
 
 /// More would be a slip of the pen: what each is told of costs memory.
 const MOST: usize = 10_000;
@@ -51,13 +51,23 @@ impl Control {
     }
 }
 
+/// What a flow's utility is by what was written of it, or why it is none.
+pub type ReadUtility<'a> = &'a dyn Fn(&str) -> Result<Arc<dyn Utility>, String>;
+
 impl FromStr for Cast {
     type Err = ParseCastError;
 
     fn from_str(text: &str) -> Result<Self, ParseCastError> {
+        Self::parse(text, &|utility| pcc::utility::parse(utility).map_err(|error| error.to_string()))
+    }
+}
+
+impl Cast {
+    /// As [`Self::from_str`], where `read` also takes utilities that are no text: those of files.
+    pub fn parse(text: &str, read: ReadUtility<'_>) -> Result<Self, ParseCastError> {
         let mut flows = Vec::new();
         for word in text.split_whitespace() {
-            flows.extend(group(word).map_err(|problem| ParseCastError(format!("`{word}`: {problem}")))?);
+            flows.extend(group(word, read).map_err(|problem| ParseCastError(format!("`{word}`: {problem}")))?);
             if flows.len() > MOST {
                 return Err(ParseCastError(format!("`{text}` are {} flows: {MOST} are the most", flows.len())));
             }
@@ -69,16 +79,8 @@ impl FromStr for Cast {
     }
 }
 
-/// A utility, or what the file holds that it names.
-fn text_of(utility: &str) -> Result<String, String> {
-    if !is_file(utility) {
-        return Ok(utility.to_owned());
-    }
-    read(Path::new(utility)).map_err(|problem| format!("cannot read the utility in {utility}: {problem}"))
-}
-
 /// Flows of one kind.
-fn group(word: &str) -> Result<Vec<Flow>, String> {
+fn group(word: &str, read: ReadUtility<'_>) -> Result<Vec<Flow>, String> {
     let mut parts = word.split(':');
     let name = parts.next().unwrap_or_default();
     let (name, count) = match name.split_once('*') {
@@ -109,7 +111,7 @@ fn group(word: &str) -> Result<Vec<Flow>, String> {
         if control != Control::Pcc {
             return Err("only pcc has a utility".into());
         }
-        flow.config.utility = pcc::utility::parse(&text_of(utility)?).map_err(|error| error.to_string())?;
+        flow.config.utility = read(utility)?;
     }
     let mut stagger = Duration::ZERO;
     for part in parts {
@@ -198,15 +200,17 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the file is what is tested")]
-    fn a_utility_may_be_in_a_file() {
-        let file = std::env::temp_dir().join(format!("pcc-cast-{}.utility", std::process::id()));
-        std::fs::write(&file, "vivace,b=2").unwrap();
-        let Cast(flows) = format!("pcc/{} pcc/linear", file.display()).parse().unwrap();
-        std::fs::remove_file(&file).unwrap();
-        assert_eq!(flows.iter().map(|flow| flow.config.utility.name()).collect::<Vec<_>>(), ["vivace", "linear"]);
-        let error = "pcc/gone.utility".parse::<Cast>().unwrap_err().to_string();
-        assert!(error.contains("cannot read the utility in gone.utility"), "{error}");
+    fn the_caller_reads_utilities() {
+        let read: ReadUtility<'_> = &|written| match written {
+            "mine.utility" => Ok(pcc::utility::by_name("vivace").unwrap()),
+            _ => Err("cannot read it".into()),
+        };
+        let Cast(flows) = Cast::parse("pcc/mine.utility:start=1s cubic", read).unwrap();
+        assert_eq!(flows[0].config.utility.name(), "vivace");
+        assert_eq!(
+            Cast::parse("pcc/gone.utility", read).unwrap_err().to_string(),
+            "`pcc/gone.utility`: cannot read it"
+        );
     }
 
     #[test]

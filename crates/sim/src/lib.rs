@@ -33,7 +33,7 @@ mod transport;
 mod world;
 
 pub use account::Sent;
-pub use cast::{Cast, ParseCastError};
+pub use cast::{Cast, ParseCastError, ReadUtility};
 pub use media::FrameDelay;
 pub use queue::{Policer, Queue};
 pub use results::{FlowResult, Results, SAMPLE, Sample, WAIT};

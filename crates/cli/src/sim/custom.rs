@@ -3,10 +3,11 @@
 use super::{Ours, Run, jobs, page, table};
 use crate::exit::Failure;
 use crate::reserved::Reserved;
+use crate::utility::Choice;
 use anyhow::anyhow;
 use pcc_chart::provenance::{Provenance, Source};
 use pcc_link::Path;
-use pcc_sim::{Cast, Control, Policer, Queue, Results, Scenario};
+use pcc_sim::{Cast, Control, ParseCastError, Policer, Queue, Results, Scenario};
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let then = |text: &String| text.parse::<Path>().map_err(|error| misuse(format!("--then {text}: {error}")));
     let beyond = args.then.iter().map(then).collect::<anyhow::Result<Vec<_>>>()?;
     let written = args.flows.as_deref().unwrap_or("pcc");
-    let Cast(mut flows) = written.parse().map_err(|error| misuse(format!("--flows: {error}")))?;
+    let Cast(mut flows) = cast(written).map_err(|error| misuse(format!("--flows: {error}")))?;
     let ours = Ours::of(&args.objective)?;
     if let Some(given) = args.objective.given()
         && flows.iter().all(|flow| flow.control != Control::Pcc)
@@ -92,14 +93,18 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Who sends; a utility may be in a file.
+fn cast(written: &str) -> Result<Cast, ParseCastError> {
+    Cast::parse(written, &|utility| {
+        utility.parse::<Choice>().map(|choice| choice.utility).map_err(|error| error.to_string())
+    })
+}
+
 /// What the command line calls each flow.
 fn names(flows: &str, count: usize) -> Vec<String> {
     let mut names = Vec::new();
     for word in flows.split_whitespace() {
-        let alone: Cast = match word.parse() {
-            Ok(cast) => cast,
-            Err(_) => continue,
-        };
+        let Ok(alone) = cast(word) else { continue };
         let name = word.split(':').next().unwrap_or(word);
         let name = name.split('*').next().unwrap_or(name);
         let many = alone.0.len() > 1;
@@ -123,6 +128,18 @@ mod tests {
     fn flows_are_called_as_they_were_written() {
         let flows = "pcc*2:stagger=5s cubic bbr:start=1s";
         assert_eq!(names(flows, 4), ["pcc 1", "pcc 2", "cubic", "bbr"]);
+    }
+
+    #[test]
+    fn flows_may_have_utilities_of_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("my.utility");
+        std::fs::write(&file, "vivace,b=2").unwrap();
+        let written = format!("pcc/{}*2 cubic", file.display());
+        let Cast(flows) = cast(&written).unwrap();
+        assert_eq!((flows.len(), flows[1].config.utility.name()), (3, "vivace"));
+        assert!(names(&written, 3)[0].ends_with("my.utility 1"), "{:?}", names(&written, 3));
+        assert!(cast("pcc/gone.utility").unwrap_err().to_string().contains("cannot read the utility in gone.utility"));
     }
 
     #[test]
