@@ -86,6 +86,26 @@ fn a_directory_that_is_there_is_not_sent_again() {
 }
 
 #[test]
+fn small_file_goes_with_its_digest() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    std::fs::create_dir_all(bench.path("client/tree")).unwrap();
+    let sizes = [0, 1, 2000, 64 << 10, (64 << 10) + 1];
+    for (name, size) in sizes.iter().enumerate() {
+        bench.write(&format!("client/tree/{name}"), *size);
+    }
+    let put = last(&bench.run(&["put", "tree", &server.url(""), "--json"]));
+    assert_eq!(put["files"].as_u64(), Some(sizes.len() as u64));
+    for name in 0..sizes.len() {
+        let read = |dir: &str| std::fs::read(bench.path(&format!("{dir}/tree/{name}"))).unwrap();
+        assert!(read("client") == read("served"), "{name}");
+    }
+    wait_until("the log", || server.requests().len() >= 12);
+    // One to make the directory, two for each small file, three for the large one.
+    assert_eq!(server.requests().len(), 1 + 2 * 4 + 3, "{:?}", server.requests());
+}
+
+#[test]
 fn file_is_not_put_in_place_of_directory_nor_tried_again() {
     let bench = Bench::new();
     let server = bench.serve(0);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `transfer` | how one file arrives, from the first request to its final name |
 //! | `tree` | how a whole directory does |
+//! | `abreast` | how many of its files are under way at a time |
 //! | `source` | how the server is reached, and reached again |
 //! | `dialer` | how it is connected to |
 //! | `request`, `trouble` | what is asked, and what the answers mean |
@@ -17,6 +18,7 @@
 //! | `patience`, `backoff` | how long to go on trying, and to wait in between |
 //! | `watch` | what is told of it meanwhile |
 
+pub(crate) mod abreast;
 mod already;
 mod backoff;
 mod claim;

@@ -24,10 +24,6 @@ use tokio::time::Instant;
 /// How long a server that was reached is tried again without progress, unless something else is asked for.
 const GIVE_UP: Duration = Duration::from_secs(600);
 
-/// Files of a directory that are on their way at a time, on one connection: enough to hide a round trip for each of many
-/// small ones.
-pub const SIDE_BY_SIDE: usize = 8;
-
 /// How long the goodbye may take.
 const GOODBYE: Duration = Duration::from_millis(500);
 

@@ -3,12 +3,13 @@
 //! A listing is read only when it is its turn, and the files it names are fetched before other directories are looked at:
 //! so what waits is bounded, however much a server says it has.
 
+use super::abreast::Abreast;
 use super::already::already;
 use super::listing::{self, Kind, Listing};
 use super::names::{self, brief};
 use super::patience::Patience;
 use super::request::{self, Room};
-use super::source::{SIDE_BY_SIDE, Source, is_lost};
+use super::source::{Source, is_lost};
 use super::store::Target;
 use super::transfer::{Fetched, transfer};
 use super::watch::Missing;
@@ -19,8 +20,8 @@ use crate::filename;
 use anyhow::{Context, anyhow};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering};
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use pcc_net::percent;
 use pcc_net::url::Url;
 use std::collections::HashSet;
@@ -129,16 +130,21 @@ pub(super) async fn fetch_tree(
     let bounds = Bounds::new(MOST_ENTRIES);
     // The last one first: depth before breadth, so that less waits.
     let mut waiting = vec![Job::List(Directory::new(url.clone(), into.to_owned(), 0))];
-    let mut under_way = FuturesUnordered::new();
+    let (mut under_way, mut abreast) = (FuturesUnordered::new(), Abreast::default());
     // Directories whose listing has not come.
     let mut unlisted = 1;
     loop {
-        while under_way.len() < SIDE_BY_SIDE
+        while abreast.has_room()
             && let Some(job) = waiting.pop()
         {
-            under_way.push(job.carry_out(source, &bounds));
+            let size = job.size();
+            abreast.begin(size);
+            under_way.push(job.carry_out(source, &bounds).map(move |done| (size, done)));
         }
-        let next = under_way.next().await;
+        let next = under_way.next().await.map(|(size, done)| {
+            abreast.end(size);
+            done
+        });
         let is_listing = matches!(next, Some(Done::Listed(..)));
         match next {
             None => return Ok(tree),
@@ -195,6 +201,14 @@ impl Bounds {
 }
 
 impl Job {
+    /// Bytes that come, as far as the server has told.
+    fn size(&self) -> Option<u64> {
+        match self {
+            Self::List(_) => None,
+            Self::Fetch(wanted) => wanted.size,
+        }
+    }
+
     async fn carry_out(self, source: &Source, bounds: &Bounds) -> Done {
         match self {
             Self::List(directory) => {

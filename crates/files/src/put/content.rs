@@ -79,6 +79,11 @@ impl Content {
         }
     }
 
+    /// What is sent is not what was read before.
+    pub(super) fn changed(&self) -> anyhow::Error {
+        Changed(self.path().unwrap_or(Path::new("standard input")).to_owned()).into()
+    }
+
     /// Whether a later run could go on with it.
     pub(super) fn outlives_us(&self) -> bool {
         matches!(self, Self::File(_))

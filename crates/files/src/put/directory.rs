@@ -5,10 +5,12 @@ use super::target::Target;
 use super::tree;
 use super::upload::{self, Uploaded};
 use crate::failure::{Failure, failure_of};
-use crate::get::source::{SIDE_BY_SIDE, Source};
+use crate::get::abreast::Abreast;
+use crate::get::source::Source;
 use crate::get::watch::Missing;
 use anyhow::Context;
-use futures_util::{StreamExt, stream};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use http::uri::PathAndQuery;
 use pcc_net::url::Url;
 use std::path::Path;
@@ -57,21 +59,27 @@ pub(crate) async fn directory(
         upload::make_directory(source, &to(sub)?).await?;
     }
     let to = &to;
-    let mut done = stream::iter(&tree.files)
-        .map(|file| async move {
-            let tree::File { path, size } = file;
-            let outcome = async {
-                let target = to(path)?;
-                let content = Content::file(&dir.join(path), &target.url)?;
-                let uploaded = upload::upload(source, content, &target).await?;
-                source.watch().complete(*size, uploaded.bytes);
-                Ok::<_, anyhow::Error>((uploaded, target.url))
-            };
-            (path, outcome.await.with_context(|| format!("{} is not there", path.display())))
-        })
-        .buffer_unordered(SIDE_BY_SIDE);
+    let send = &async |file: &tree::File| {
+        let outcome = async {
+            let target = to(&file.path)?;
+            let content = Content::file(&dir.join(&file.path), &target.url)?;
+            let uploaded = upload::upload(source, content, &target).await?;
+            source.watch().complete(file.size, uploaded.bytes);
+            Ok::<_, anyhow::Error>((uploaded, target.url))
+        };
+        outcome.await.with_context(|| format!("{} is not there", file.path.display()))
+    };
+    let (mut waiting, mut under_way, mut abreast) = (tree.files.iter(), FuturesUnordered::new(), Abreast::default());
     let (mut files, mut bytes, mut resumed_from, mut damaged) = (0u64, 0, 0, false);
-    while let Some((file, outcome)) = done.next().await {
+    loop {
+        while abreast.has_room()
+            && let Some(file) = waiting.next()
+        {
+            abreast.begin(file.size);
+            under_way.push(async move { (file, send(file).await) });
+        }
+        let Some((tree::File { path: file, size }, outcome)) = under_way.next().await else { break };
+        abreast.end(*size);
         match outcome {
             Ok((uploaded, to)) => {
                 files += 1;

@@ -11,15 +11,18 @@ use crate::get::trouble::{Refused, Trouble};
 use crate::get::watch::Started;
 use crate::wire;
 use anyhow::{Context, anyhow};
-use blake3::Hash;
+use blake3::{Hash, Hasher};
 use bytes::Bytes;
 use core::time::Duration;
 use http::uri::PathAndQuery;
-use http::{Method, request};
+use http::{Method, Response, request};
 use std::time::Instant;
 
 /// Handed to the connection at a time: with less than this a minute a server is slow, not dead.
 const PART: usize = 32 << 10;
+
+/// A file of this size goes with its digest in one request: it is read twice, which costs less than a round trip.
+const SMALL: u64 = 64 << 10;
 
 /// A whole file is sent this often to a server that does not keep it: the first time may be an accident.
 const MOST_FRUITLESS: u8 = 2;
@@ -127,8 +130,18 @@ impl<'a> One<'a> {
             },
         };
         self.begin(at);
-        let end = self.data(session, at).await?;
+        if at == 0 && self.content.size().is_some_and(|size| size <= SMALL) {
+            return self.at_once(session).await;
+        }
+        let (end, _) = self.data(session, at, None).await?;
         self.complete(session, end).await
+    }
+
+    /// Sends all of it and its digest, with which it gets its name.
+    async fn at_once(&mut self, session: &Session) -> Result<(u64, Hash), Trouble> {
+        let digest = self.digest().await?;
+        let (end, answer) = self.data(session, 0, Some(digest)).await?;
+        self.confirmed(answer.as_ref(), end, digest)
     }
 
     fn begin(&mut self, at: u64) {
@@ -202,13 +215,24 @@ impl<'a> One<'a> {
         Ok(if self.content.outlives_us() { builder } else { fleeting(builder, self.source.give_up()) })
     }
 
-    /// Sends the bytes from `at` to the end; returns where that is.
-    async fn data(&mut self, session: &Session, at: u64) -> Result<u64, Trouble> {
+    /// Sends the bytes from `at` to the end, of the whole file with its `digest` if that is given; returns where the end is,
+    /// and the answer, if there was anything to send.
+    async fn data(
+        &mut self,
+        session: &Session,
+        at: u64,
+        digest: Option<Hash>,
+    ) -> Result<(u64, Option<Response<()>>), Trouble> {
         if self.content.size() == Some(at) && at > 0 {
-            return Ok(at); // all of it is there but its name
+            return Ok((at, None)); // all of it is there but its name
         }
         let for_input = !self.content.outlives_us();
-        let request = self.part(at, false)?.body(()).context("could not form the request")?;
+        let mut request = self.part(at, digest.is_some())?;
+        if let Some(digest) = &digest {
+            request = request.header(wire::REPR_DIGEST, wire::digest_field(digest));
+        }
+        let request = request.body(()).context("could not form the request")?;
+        let mut hasher = Hasher::new();
         let progress = &mut self.progress;
         let mut exchange = Exchange::open(&mut progress.patience, session, self.target, request).await?;
         let mut pieces = self.content.pieces(at);
@@ -217,6 +241,9 @@ impl<'a> One<'a> {
             while !piece.is_empty() {
                 let part = piece.split_to(piece.len().min(PART));
                 sent += part.len() as u64;
+                if digest.is_some() {
+                    hasher.update(&part);
+                }
                 let sending = exchange.send(part, &mut progress.patience);
                 if !progress.heard.during(sending, || session.acknowledgements()).await? {
                     break 'all;
@@ -224,12 +251,15 @@ impl<'a> One<'a> {
                 progress.reaches(sent.saturating_sub(session.unacknowledged()));
             }
         }
+        if digest.is_some_and(|digest| self.content.size() == Some(sent) && digest != hasher.finalize()) {
+            return Err(self.content.changed().into());
+        }
         let finishing = exchange.finish(&mut progress.patience);
         let response = progress.heard.during(finishing, || session.acknowledgements()).await?;
         match wire::number(response.headers(), wire::UPLOAD_OFFSET) {
             Some(there) if there == sent => {
                 progress.reaches(sent);
-                Ok(sent)
+                Ok((sent, Some(response)))
             }
             there => Err(self.fruitless(sent, there)),
         }
@@ -258,7 +288,12 @@ impl<'a> One<'a> {
         let request = request.body(()).context("could not form the request")?;
         let patience = &mut self.progress.patience;
         let response = Exchange::open(patience, session, self.target, request).await?.finish(patience).await?;
-        if wire::digest_of(response.headers()) != Ok(Some(digest)) {
+        self.confirmed(Some(&response), end, digest)
+    }
+
+    /// The file is there, with this digest, if the server says so.
+    fn confirmed(&self, answer: Option<&Response<()>>, end: u64, digest: Hash) -> Result<(u64, Hash), Trouble> {
+        if answer.map(|answer| wire::digest_of(answer.headers())) != Some(Ok(Some(digest))) {
             let url = self.target.url.short();
             return Err(anyhow!("{url}: the server did not confirm the BLAKE3 of the file")
                 .context(Failure::Integrity)

@@ -1,0 +1,63 @@
+//! How many files of a directory are under way at a time, on one connection.
+
+/// Files of any size: enough to hide a round trip for each.
+const FEW: usize = 8;
+
+/// Small files of a directory: a round trip costs more than their bytes, and servers allow this many requests at a time (RFC 9114 §6.1).
+pub const SIDE_BY_SIDE: usize = 100;
+
+/// Bytes of files under way beyond which only [`FEW`] are: as many fill a path of 100 Mbit/s and 300 ms.
+const BYTES: u64 = 4 << 20;
+
+/// What a listing counts for, and a file whose size nobody told: few of them are under way at a time.
+const UNKNOWN: u64 = BYTES / FEW as u64;
+
+/// The files that are under way.
+#[derive(Debug, Default)]
+pub(crate) struct Abreast {
+    files: usize,
+    bytes: u64,
+}
+
+impl Abreast {
+    /// Whether one more may begin.
+    pub(crate) const fn has_room(&self) -> bool {
+        self.files < FEW || (self.files < SIDE_BY_SIDE && self.bytes < BYTES)
+    }
+
+    /// One of this size begins.
+    pub(crate) fn begin(&mut self, size: Option<u64>) {
+        self.files += 1;
+        self.bytes = self.bytes.saturating_add(size.unwrap_or(UNKNOWN));
+    }
+
+    /// One of this size has ended.
+    pub(crate) fn end(&mut self, size: Option<u64>) {
+        self.files = self.files.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(size.unwrap_or(UNKNOWN));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of this size are under way when no more may begin.
+    fn of(size: Option<u64>) -> usize {
+        let mut abreast = Abreast::default();
+        while abreast.has_room() {
+            abreast.begin(size);
+        }
+        let files = abreast.files;
+        (0..files).for_each(|_| abreast.end(size));
+        assert_eq!((abreast.files, abreast.bytes), (0, 0));
+        files
+    }
+
+    #[test]
+    fn small_files_go_by_the_hundred_and_large_ones_by_eight() {
+        assert_eq!([Some(0), Some(2000), Some(40_000)].map(of), [100; 3]);
+        assert_eq!(of(Some(100_000)), 42);
+        assert_eq!([Some(1 << 20), Some(u64::MAX / 16), None].map(of), [8; 3]);
+    }
+}
