@@ -59,7 +59,6 @@ impl From<pcc_files::Failure> for Failure {
     fn from(failure: pcc_files::Failure) -> Self {
         match failure {
             pcc_files::Failure::Usage => Self::Usage,
-            pcc_files::Failure::Partial => Self::Partial,
             pcc_files::Failure::Integrity => Self::Integrity,
             pcc_files::Failure::Unreachable => Self::Unreachable,
             _ => Self::Error,

@@ -10,8 +10,6 @@ pub enum Failure {
     Error,
     /// What was asked for cannot be done: another request can.
     Usage,
-    /// Some of it was done, not all.
-    Partial,
     /// What arrived is not what was sent.
     Integrity,
     /// The peer could not be reached, or was lost for too long.
@@ -23,7 +21,6 @@ impl fmt::Display for Failure {
         f.write_str(match self {
             Self::Error => "failed",
             Self::Usage => "misused",
-            Self::Partial => "only partly done",
             Self::Integrity => "data damaged",
             Self::Unreachable => "peer unreachable",
         })

@@ -130,7 +130,7 @@ async fn nothing_stays_of_a_file_that_changes_under_way() {
         let later = SystemTime::now() + Duration::from_secs(10); // in whatever steps the clock goes
         std::fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
         let source = source(&url, PATIENCE, &Arc::default());
-        let error = upload(&source, content, &target(&url)).await.err().expect(what);
+        let error = upload(&source, content, &target(&url)).await.expect_err(what);
         assert!(error.to_string().contains("changed under way"), "{what}: {error:#}");
         let asked = Instant::now();
         while std::fs::read_dir(&served_dir).unwrap().count() > 0 {
@@ -175,7 +175,7 @@ async fn a_file_in_the_place_of_a_directory_is_named_as_what_is_wrong() {
     let content = Content::file(&path, &below).unwrap();
     for error in [
         make_directory(&source, &target(&below)).await.unwrap_err(),
-        upload(&source, content, &target(&below)).await.err().expect("there is no room for it"),
+        upload(&source, content, &target(&below)).await.expect_err("there is no room for it"),
     ] {
         let error = format!("{error:#}");
         assert!(error.contains("/file/new") && error.contains("a file is where a directory is needed"), "{error}");
