@@ -4,8 +4,8 @@ mod amount;
 pub(crate) mod display;
 
 use crate::exit::Failure;
+use crate::remote::{self, RemoteArgs, Wish, WrittenPlace};
 use crate::session::{Moved, SessionArgs, each, missing};
-use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
 use display::Display;
 use pcc_files::get::{self, Fetched, Target, Tree};
@@ -32,6 +32,8 @@ Examples, with the address that `pcc serve` prints:
       one after the other
   pcc get https://example.org/big.iso
       from any HTTP/3 server, at port 443
+  pcc get me@host:big.iso
+      from a computer that ssh reaches, and that has pcc; nothing else runs there
 
 Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 4 data damaged, 5 server unreachable";
@@ -40,13 +42,16 @@ Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What to download, as `pcc serve` prints it: a file, or a directory
+    /// What to download, a file or a directory: a URL as `pcc serve` prints it, or user@host:path
     ///
     /// Any HTTP/3 server will do. The part from # on names the server's certificate; without it the certificate must
     /// come from an authority that this computer trusts. Mind the quotes: # and ? mean something to shells.
     /// Several are downloaded one after the other.
-    #[arg(value_parser = WrittenUrl, value_name = "URL", required = true)]
-    urls: Vec<Url>,
+    ///
+    /// For user@host:path, ssh starts `pcc` on that computer for this transfer, as scp and rsync do. The data goes over UDP
+    /// beside ssh's connection. `./a:b` is no such place.
+    #[arg(value_name = "URL|HOST:PATH", value_parser = WrittenPlace, required = true)]
+    from: Vec<remote::Place>,
 
     /// Destination: a file, a directory, or - for standard output [default: the name in the URL]
     ///
@@ -60,15 +65,31 @@ pub(crate) struct Args {
     // but `--limit` is also how fast the download is taken.
     #[command(flatten)]
     session: SessionArgs,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
 }
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    if let Some(output) = args.output.as_deref().filter(|output| args.urls.len() > 1 && !output.is_dir()) {
+    if let Some(output) = args.output.as_deref().filter(|output| args.from.len() > 1 && !output.is_dir()) {
         let problem = anyhow!("-o {}: several downloads need a directory that exists", output.display());
         return Err(problem.context(Failure::Usage));
     }
-    each(&args.urls, &args.session, async |url, display| download(&args, url, display).await).await
+    each(&args.from, &args.session, async |from, display| fetch(&args, from, display).await).await
+}
+
+/// Downloads it, from a server that ssh starts first if need be.
+async fn fetch(args: &Args, from: &remote::Place, display: &Arc<Display>) -> anyhow::Result<()> {
+    match from {
+        remote::Place::Url(url) => download(args, url, display).await,
+        remote::Place::Remote(place) => {
+            let wish = Wish::Get(place.path.clone());
+            let reached = remote::reach(&args.remote, place, wish, args.session.patience()).await?;
+            let outcome = download(args, &reached.url, display).await;
+            reached.end(outcome).await
+        }
+    }
 }
 
 async fn download(args: &Args, url: &Url, display: &Arc<Display>) -> anyhow::Result<()> {
@@ -103,7 +124,7 @@ impl Place {
                 Some(dir) if dir.exists() && !dir.is_dir() => {
                     usage(format!("{} is a file, and {} a directory: give one with -o DIR", dir.display(), url.short()))
                 }
-                Some(dir) if args.urls.len() > 1 => Ok(Self::Directory(dir.join(get::name_of(url)?))),
+                Some(dir) if args.from.len() > 1 => Ok(Self::Directory(dir.join(get::name_of(url)?))),
                 // Where the user says may be a link; what is below is the server's choice.
                 Some(dir) => Ok(Self::Directory(dir.canonicalize().unwrap_or_else(|_| dir.clone()))),
                 None => Ok(Self::Directory(get::name_of(url)?.into())),

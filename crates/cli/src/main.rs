@@ -18,6 +18,7 @@ mod perf;
 mod program;
 mod put;
 mod race;
+mod remote;
 mod reserved;
 mod say;
 mod seed;

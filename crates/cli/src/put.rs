@@ -2,9 +2,9 @@
 
 use crate::exit::Failure;
 use crate::get::display::Display;
+use crate::remote::{self, RemoteArgs, Wish, WrittenPlace};
 use crate::session::{Moved, SessionArgs, each, missing};
 use crate::token;
-use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
 use pcc_files::put::{self, Sent, Uploaded, below, name_of};
 use pcc_files::{Error, Source};
@@ -25,6 +25,8 @@ Examples, with the address and the token that `pcc serve --writable` prints:
       one after the other
   tar c . | pcc put - 'https://host:4433/backup.tar#sha256=…'
       as it comes
+  pcc put big.iso me@host:isos/
+      to a computer that ssh reaches, and that has pcc; it needs no token
 
 Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 4 data damaged, 5 server unreachable, 130 interrupted";
@@ -43,9 +45,12 @@ pub(crate) struct Args {
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<PathBuf>,
 
-    /// Destination; a URL that ends in `/` is a directory, and the source keeps its name in it
-    #[arg(value_parser = WrittenUrl)]
-    url: Url,
+    /// Destination, a URL or user@host:path; one that ends in `/` is a directory, and the source keeps its name in it
+    ///
+    /// For user@host:path, ssh starts `pcc` on that computer for this transfer, as scp and rsync do. The path may also be that
+    /// of a directory which is there.
+    #[arg(value_name = "URL|HOST:PATH", value_parser = WrittenPlace)]
+    to: remote::Place,
 
     /// Read the token from the first line of this file [default: the environment variable PCC_TOKEN]
     #[arg(long, value_name = "FILE")]
@@ -53,25 +58,57 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     session: SessionArgs,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
 }
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    if args.sources.len() > 1 && !args.url.encoded_path().ends_with('/') {
+    if let remote::Place::Url(url) = &args.to
+        && args.sources.len() > 1
+        && !url.encoded_path().ends_with('/')
+    {
         let problem = anyhow!("several uploads need a directory: end the URL's path with `/`, in front of any #");
         return Err(problem.context(Failure::Usage));
     }
-    each(&args.sources, &args.session, async |path, display| upload(&args, path, display).await).await
+    each(&args.sources, &args.session, async |path, display| send(&args, path, display).await).await
 }
 
-async fn upload(args: &Args, path: &Path, display: &Arc<Display>) -> anyhow::Result<()> {
-    let token =
-        token::given(args.token_file.as_deref()).map_err(|error| error.context(Failure::Usage))?.ok_or_else(|| {
-            anyhow!("an upload needs the server's token: set {} or name a file with --token-file", token::VARIABLE)
-                .context(Failure::Usage)
-        })?;
-    let plan = Plan::of(args, path)?;
-    args.session.carry_out(&args.url, display, async |source| plan.carry_out(source, &token, display).await).await
+/// Uploads it, to a server that ssh starts first if need be.
+async fn send(args: &Args, path: &Path, display: &Arc<Display>) -> anyhow::Result<()> {
+    match &args.to {
+        remote::Place::Url(url) => upload(args, path, url, &token_of(args)?, display).await,
+        remote::Place::Remote(place) => {
+            // What is not there needs no connection.
+            if path != Path::new("-") {
+                looked_at(path)?;
+            }
+            // Several go into a directory, also where there is none yet.
+            let needs_slash = args.sources.len() > 1 && !place.path.is_empty() && !place.path.ends_with('/');
+            let wish = Wish::Put(place.path.clone() + if needs_slash { "/" } else { "" });
+            let reached = remote::reach(&args.remote, place, wish, args.session.patience()).await?;
+            let token = reached.token.clone().unwrap_or_default();
+            let outcome = upload(args, path, &reached.url, &token, display).await;
+            reached.end(outcome).await
+        }
+    }
+}
+
+fn token_of(args: &Args) -> anyhow::Result<String> {
+    token::given(args.token_file.as_deref()).map_err(|error| error.context(Failure::Usage))?.ok_or_else(|| {
+        anyhow!("an upload needs the server's token: set {} or name a file with --token-file", token::VARIABLE)
+            .context(Failure::Usage)
+    })
+}
+
+async fn upload(args: &Args, path: &Path, url: &Url, token: &str, display: &Arc<Display>) -> anyhow::Result<()> {
+    let plan = Plan::of(path, url)?;
+    args.session.carry_out(url, display, async |source| plan.carry_out(source, token, display).await).await
+}
+
+fn looked_at(path: &Path) -> anyhow::Result<std::fs::Metadata> {
+    std::fs::metadata(path).with_context(|| format!("could not read {}", path.display()))
 }
 
 /// What to upload where.
@@ -82,33 +119,33 @@ enum Plan {
 }
 
 impl Plan {
-    fn of(args: &Args, path: &Path) -> anyhow::Result<Self> {
-        if let Some(query) = args.url.path.query() {
-            let (peer, path) = (&args.url.peer, args.url.encoded_path());
+    fn of(path: &Path, url: &Url) -> anyhow::Result<Self> {
+        if let Some(query) = url.path.query() {
+            let (peer, path) = (&url.peer, url.encoded_path());
             return Err(anyhow!(
                 "{} has a query, `?{query}`, and uploads have none: leave it out, or write the name's `?` as %3F, like \
                  https://{peer}{path}%3F{query}",
-                args.url.short()
+                url.short()
             )
             .context(Failure::Usage));
         }
-        let into_directory = args.url.encoded_path().ends_with('/');
+        let into_directory = url.encoded_path().ends_with('/');
         if path == Path::new("-") {
             if into_directory {
-                let url = args.url.short();
+                let url = url.short();
                 return Err(anyhow!("standard input has no name: give one, like {url}NAME").context(Failure::Usage));
             }
             if put::stdin_is_closed() {
                 let why = "standard input is closed, so there is nothing to upload: use `pcc put - URL < FILE`";
                 return Err(anyhow!(why).context(Failure::Usage));
             }
-            return Ok(Self::Stdin(args.url.clone()));
+            return Ok(Self::Stdin(url.clone()));
         }
-        let found = std::fs::metadata(path).with_context(|| format!("could not read {}", path.display()))?;
+        let found = looked_at(path)?;
         let url = if into_directory {
-            below(&args.url, &name_of(path).map_err(Error::into_anyhow)?).map_err(Error::into_anyhow)?
+            below(url, &name_of(path).map_err(Error::into_anyhow)?).map_err(Error::into_anyhow)?
         } else {
-            args.url.clone()
+            url.clone()
         };
         if found.is_dir() {
             Ok(Self::Directory(path.to_owned(), url))

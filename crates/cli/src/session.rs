@@ -66,6 +66,11 @@ impl SessionArgs {
         Arc::new(Display::new(Style { quiet: self.log.quiet, json: self.json }))
     }
 
+    /// How long this side goes on trying.
+    pub(crate) const fn patience(&self) -> Duration {
+        self.give_up
+    }
+
     /// The server of this URL, reached when something is asked of it.
     fn source(&self, url: &Url, display: &Arc<Display>, paths: &Paths) -> anyhow::Result<Source> {
         let trust = match (&url.pin, &self.ca) {

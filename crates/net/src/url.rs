@@ -5,6 +5,7 @@ use crate::tls::Fingerprint;
 use core::fmt;
 use core::str::FromStr;
 use http::uri::{Authority, PathAndQuery, Scheme};
+use std::sync::Arc;
 
 /// The name or address of a host, and a UDP port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +83,27 @@ pub struct Url {
     pub path: PathAndQuery,
     /// The server's certificate, if the URL names it.
     pub pin: Option<Fingerprint>,
+    /// How people know the place, where that is not by its URL.
+    pub alias: Option<Arc<Alias>>,
+}
+
+/// Another name for everything below one path of a server. It stays the same when port and path are new each time, and it
+/// may be shown where the path is a secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Alias {
+    /// The beginning of the path, percent-encoded.
+    pub path: String,
+    /// What people write for it.
+    pub written: String,
+    /// What to call a copy of the whole.
+    pub name: String,
+}
+
+impl fmt::Debug for Alias {
+    /// Never the path.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Alias").field(&self.written).finish()
+    }
 }
 
 /// The port of `https` (RFC 9110 §4.2.2).
@@ -108,9 +130,20 @@ impl Url {
         http::Uri::from_parts(parts).unwrap_or_default()
     }
 
-    /// For messages: without the fragment, which only distracts.
+    /// For messages: by the alias, or else without the fragment, which only distracts.
     pub fn short(&self) -> String {
-        format!("https://{}{}", self.peer, self.path)
+        self.by_alias().unwrap_or_else(|| format!("https://{}{}", self.peer, self.path))
+    }
+
+    /// What tells the place from any other, without query and fragment, which may hold secrets.
+    pub fn place(&self) -> String {
+        self.by_alias().unwrap_or_else(|| format!("https://{}{}", self.peer, self.encoded_path()))
+    }
+
+    fn by_alias(&self) -> Option<String> {
+        let alias = self.alias.as_ref()?;
+        let below = self.encoded_path().strip_prefix(&alias.path)?;
+        Some(alias.written.clone() + &crate::percent::decode(below).unwrap_or_else(|| below.to_owned()))
     }
 }
 
@@ -200,7 +233,7 @@ impl FromStr for Url {
         // Characters that people type and the wire does not carry: blanks, umlauts.
         let encoded = crate::percent::encode_typed(&path);
         let path = encoded.parse().map_err(|_| error("has no valid path"))?;
-        Ok(Self { peer, path, pin })
+        Ok(Self { peer, path, pin, alias: None })
     }
 }
 
@@ -222,6 +255,20 @@ mod tests {
             assert_eq!((url.peer.to_string().as_str(), url.path.as_str()), (peer, path), "{written}");
             assert_eq!(url.to_uri().to_string(), format!("https://{peer}{path}"), "{written}");
         }
+    }
+
+    #[test]
+    fn a_place_with_an_alias_is_told_by_that_alone() {
+        let url: Url = "https://host:60001/0123456789abcdef/a%20b/c?x=1".parse().unwrap();
+        let alias = Alias { path: "/0123456789abcdef/".into(), written: "me@host:dir/".into(), name: "dir".into() };
+        let url = Url { alias: Some(Arc::new(alias)), ..url };
+        assert_eq!((url.short().as_str(), url.place().as_str()), ("me@host:dir/a b/c", "me@host:dir/a b/c"));
+        assert_eq!(url.to_uri().to_string(), "https://host:60001/0123456789abcdef/a%20b/c?x=1");
+        let elsewhere = url.with_path("/d?x=1".parse().unwrap());
+        assert_eq!(
+            (elsewhere.short().as_str(), elsewhere.place().as_str()),
+            ("https://host:60001/d?x=1", "https://host:60001/d")
+        );
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl FromStr for Listen {
 
 impl Listen {
     /// The address to bind: of both versions of IP, or of IPv4 where the system has no other.
-    pub(super) fn address(self) -> SocketAddr {
+    pub(crate) fn address(self) -> SocketAddr {
         match self {
             Self::At(address) => address,
             Self::Everywhere(port) if UdpSocket::bind("[::]:0").is_ok() => ([0; 8], port).into(),

@@ -3,13 +3,15 @@
 mod announce;
 mod listen;
 
+pub(crate) use listen::Listen;
+
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
+use crate::remote;
 use crate::sender::SenderArgs;
 use announce::{Announcer, Source};
 use anyhow::anyhow;
-use listen::Listen;
 use pcc_files::serve::{Guests, Lines, Log, Options, Privacy, Token, Transport, start};
 use pcc_net::tls::Identity;
 use std::io::{IsTerminal, stdout};
@@ -84,11 +86,18 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     log: LogArgs,
+
+    /// As `pcc get user@host:path` starts it there: what to serve comes from standard input
+    #[arg(long, hide = true)]
+    once_over_ssh: bool,
 }
 
 /// Runs it until it is told to end.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.log.start();
+    if args.once_over_ssh {
+        return remote::far::run(&args.sender).await;
+    }
     let file = served_file(&args)?;
     let interrupt = Interrupt::listen(2)?;
     let identity = match (&args.cert, &args.key) {

@@ -39,7 +39,7 @@ impl Header {
     pub(super) fn of(url: &Url, version: &Version) -> Option<Self> {
         Some(Self {
             mark_each: BLOCK,
-            url: format!("https://{}{}", url.peer, url.encoded_path()),
+            url: url.place(),
             url_blake3: blake3::hash(url.short().as_bytes()).to_hex().to_string(),
             etag: version.etag.clone()?,
             size: version.size?,

@@ -60,13 +60,16 @@ pub fn is_directory(url: &Url) -> bool {
     url.encoded_path().ends_with('/')
 }
 
-/// The name for the URL's target: the last part of its path, and for all that a server has, the server's name.
+/// The name for the URL's target: the last part of its path, and for all that a server has, the server's name. A place with an
+/// alias has a name of its own.
 ///
 /// Errors: it has none, or one that is no file name; `-o` is the way out.
 pub fn of_url(url: &Url) -> anyhow::Result<String> {
     // Colons of an address are no part of names everywhere.
     let host = url.peer.name().replace(':', "-");
+    let whole = url.alias.as_ref().filter(|alias| alias.path == url.encoded_path());
     let last = match url.encoded_path() {
+        _ if let Some(alias) = whole => alias.name.as_str(),
         "/" => host.as_str(),
         path => path.trim_end_matches('/').rsplit('/').next().unwrap_or_default(),
     };

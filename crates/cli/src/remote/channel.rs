@@ -1,0 +1,119 @@
+//! Packets through ssh itself, where UDP is blocked: each with its length in front, in both directions.
+//!
+//! Between QUIC and ssh stands a UDP socket of this computer. ssh takes no more than TCP brings away. Then packets wait in the
+//! socket's buffer, and are lost when that is full, as at any bottleneck.
+
+use core::sync::atomic::{AtomicU16, Ordering};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+/// The end of the channel on this computer.
+#[derive(Clone)]
+pub(super) struct Channel {
+    socket: Arc<UdpSocket>,
+    /// The port of QUIC on this computer; 0 until it has sent something.
+    port: Arc<AtomicU16>,
+}
+
+/// Bytes of a packet, UDP's limit.
+const LARGEST: usize = u16::MAX as usize;
+
+impl Channel {
+    /// For QUIC at this port of the loopback interface; 0 where that is not known yet.
+    pub(super) fn open(port: u16) -> io::Result<Self> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        Ok(Self { socket: Arc::new(socket), port: Arc::new(AtomicU16::new(port)) })
+    }
+
+    /// Where QUIC finds it.
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Passes on what QUIC sends. Blocks, until the channel takes no more.
+    pub(super) fn send(&self, mut to: impl Write) -> io::Result<()> {
+        let mut frame = vec![0; 2 + LARGEST];
+        loop {
+            let (length, from) = match self.socket.recv_from(&mut frame[2..]) {
+                Ok(received) => received,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted || is_refusal(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            if !from.ip().is_loopback() {
+                continue;
+            }
+            self.port.store(from.port(), Ordering::Relaxed);
+            let Ok(told) = u16::try_from(length) else { continue };
+            frame[..2].copy_from_slice(&told.to_be_bytes());
+            to.write_all(&frame[..2 + length])?;
+            to.flush()?;
+        }
+    }
+
+    /// Passes on to QUIC what comes. Blocks, until the end.
+    pub(super) fn receive(&self, mut from: impl Read) -> io::Result<()> {
+        let mut packet = vec![0; LARGEST];
+        loop {
+            let mut length = [0; 2];
+            from.read_exact(&mut length)?;
+            let packet = &mut packet[..usize::from(u16::from_be_bytes(length))];
+            from.read_exact(packet)?;
+            let port = self.port.load(Ordering::Relaxed);
+            // A packet that cannot be passed on is lost, as packets are.
+            let _ = self.socket.send_to(packet, (Ipv4Addr::LOCALHOST, port));
+        }
+    }
+}
+
+/// The system tells on the next call that nobody listened to the packet before.
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{PipeReader, pipe};
+    use std::thread;
+
+    /// Two ends, joined by pipes, for a server at `port`.
+    fn joined(port: u16) -> Channel {
+        let (near, far) = (Channel::open(0).unwrap(), Channel::open(port).unwrap());
+        let ((there_reader, there), (back_reader, back)) = (pipe().unwrap(), pipe().unwrap());
+        let receive = |channel: &Channel, from: PipeReader| {
+            let channel = channel.clone();
+            thread::spawn(move || channel.receive(from));
+        };
+        receive(&far, there_reader);
+        receive(&near, back_reader);
+        let sender = near.clone();
+        thread::spawn(move || sender.send(there));
+        thread::spawn(move || far.send(back));
+        near
+    }
+
+    #[test]
+    fn packets_keep_their_ends_in_both_directions() {
+        let (server, client) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let near = joined(server.local_addr().unwrap().port());
+        let mut buffer = [0; 2000];
+        for length in [1, 1200, 0, 1452] {
+            let packet: Vec<u8> = (0..length).map(|n| n as u8).collect();
+            client.send_to(&packet, near.address().unwrap()).unwrap();
+            let (got, from) = server.recv_from(&mut buffer).unwrap();
+            assert_eq!(&buffer[..got], packet);
+            server.send_to(&packet, from).unwrap();
+            let (got, from) = client.recv_from(&mut buffer).unwrap();
+            assert_eq!((&buffer[..got], from), (&packet[..], near.address().unwrap()));
+        }
+    }
+
+    #[test]
+    fn a_channel_that_is_cut_ends() {
+        let channel = Channel::open(1).unwrap();
+        for cut in [&b""[..], b"\x00", b"\x00\x05abc"] {
+            assert_eq!(channel.receive(cut).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        }
+    }
+}

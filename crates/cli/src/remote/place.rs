@@ -1,0 +1,212 @@
+//! What a user writes for the other end of a transfer: a URL, or a place on a computer that ssh reaches.
+
+use crate::written_url::WrittenUrl;
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, Command};
+use pcc_net::url::Url;
+use std::ffi::OsStr;
+
+/// The other end of a transfer.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// A server that runs already.
+    Url(Url),
+    /// A path on a computer where ssh starts one.
+    Remote(Remote),
+}
+
+/// A path on a computer that is reached by ssh.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Remote {
+    pub(crate) user: Option<String>,
+    /// A name, an alias of ssh's configuration or an address, the latter without brackets.
+    pub(crate) host: String,
+    /// As it was written: relative to the user's home there, unless it begins with a slash.
+    pub(crate) path: String,
+}
+
+/// Why a text is no such place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotRemote {
+    /// scp and rsync take it for a file of this computer, too.
+    #[error("is neither a URL nor HOST:PATH")]
+    Local,
+    #[error("names no host in front of the colon")]
+    NoHost,
+    #[error("has a user name or a host that begins with a hyphen, which ssh would take for an option")]
+    Option,
+    #[error("has no `:PATH` behind the brackets of an IPv6 address")]
+    Brackets,
+    #[error("has a user name or a host with a blank or a control character in it")]
+    Blank,
+}
+
+impl Remote {
+    /// As scp reads it: the host ends at the first colon, unless a slash comes before. An IPv6 address has brackets.
+    ///
+    /// Errors: it is a file of this computer, or the host cannot be one.
+    pub(crate) fn parse(written: &str) -> Result<Self, NotRemote> {
+        let (address, path) = split(written)?;
+        let (user, host) = match address.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, address),
+        };
+        let host = match host.strip_prefix('[') {
+            Some(inside) => inside.strip_suffix(']').ok_or(NotRemote::Brackets)?,
+            None => host,
+        };
+        if host.is_empty() || user == Some("") {
+            return Err(NotRemote::NoHost);
+        }
+        if [Some(host), user].into_iter().flatten().any(|part| part.starts_with('-')) {
+            return Err(NotRemote::Option);
+        }
+        if address.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(NotRemote::Blank);
+        }
+        Ok(Self { user: user.map(str::to_owned), host: host.to_owned(), path: path.to_owned() })
+    }
+
+    /// For messages, and as another name of what is there: `user@host:`.
+    pub(crate) fn address(&self) -> String {
+        let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
+        if self.host.contains(':') { format!("{user}[{}]:", self.host) } else { format!("{user}{}:", self.host) }
+    }
+}
+
+/// Divides `user@host` from the path behind the colon.
+fn split(written: &str) -> Result<(&str, &str), NotRemote> {
+    let opening = written.find('[').filter(|at| *at == 0 || written[..*at].ends_with('@'));
+    if let Some(at) = opening.filter(|at| !written[..*at].contains(['/', ':'])) {
+        let end = at + written[at..].find(']').ok_or(NotRemote::Brackets)? + 1;
+        let path = written[end..].strip_prefix(':').ok_or(NotRemote::Brackets)?;
+        return Ok((&written[..end], path));
+    }
+    let (address, path) = written.split_once(':').ok_or(NotRemote::Local)?;
+    if address.contains('/') || (cfg!(windows) && is_drive(address)) {
+        return Err(NotRemote::Local);
+    }
+    Ok((address, path))
+}
+
+/// Whether it is the drive of a path like `C:\file`.
+fn is_drive(address: &str) -> bool {
+    matches!(address.as_bytes(), [letter] if letter.is_ascii_alphabetic())
+}
+
+/// Reads a URL or `user@host:path` of the command line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WrittenPlace;
+
+impl TypedValueParser for WrittenPlace {
+    type Value = Place;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Place, clap::Error> {
+        let written = value.to_str().unwrap_or_default();
+        if written.is_empty() || written.contains("://") {
+            return WrittenUrl.parse_ref(command, arg, value).map(Place::Url);
+        }
+        Remote::parse(written).map(Place::Remote).map_err(|problem| {
+            // What is in front of an @ may be a password, by mistake.
+            let told = written.rsplit_once('@').map_or(written.to_owned(), |(_, rest)| format!("…@{rest}"));
+            let problem = format!(
+                "`{told}` {problem}; write it like user@host:path, or like https://host:4433/path#sha256=… (as `pcc \
+                 serve` prints it)\n"
+            );
+            clap::Error::raw(ErrorKind::ValueValidation, problem).with_cmd(command)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn remote(user: &str, host: &str, path: &str) -> Remote {
+        let user = Some(user.to_owned()).filter(|user| !user.is_empty());
+        Remote { user, host: host.to_owned(), path: path.to_owned() }
+    }
+
+    #[test]
+    fn places_are_read_as_scp_reads_them() {
+        for (written, user, host, path) in [
+            ("host:file", "", "host", "file"),
+            ("me@host:/a/b", "me", "host", "/a/b"),
+            ("host:", "", "host", ""),
+            ("host:a:b@c/[d]", "", "host", "a:b@c/[d]"),
+            ("me@corp@host:x", "me@corp", "host", "x"),
+            ("[::1]:/a", "", "::1", "/a"),
+            ("me@[2001:db8::1]:a:b", "me", "2001:db8::1", "a:b"),
+            ("[host]:a", "", "host", "a"),
+            ("host:[1]", "", "host", "[1]"),
+        ] {
+            assert_eq!(Remote::parse(written), Ok(remote(user, host, path)), "{written}");
+        }
+    }
+
+    #[test]
+    fn a_slash_before_the_colon_makes_it_a_file() {
+        for written in ["./a:b", "/a:b", "dir/me@host:x", "file", "", "me@host"] {
+            assert_eq!(Remote::parse(written), Err(NotRemote::Local), "{written}");
+        }
+        assert!(is_drive("C") && is_drive("z") && !is_drive("CC") && !is_drive("1") && !is_drive(""));
+        assert_eq!(Remote::parse("C:\\file").is_err(), cfg!(windows));
+    }
+
+    #[test]
+    fn ssh_takes_no_host_for_an_option() {
+        for (written, why) in [
+            ("-oProxyCommand=x:y", NotRemote::Option),
+            ("me@-oProxyCommand=x:y", NotRemote::Option),
+            ("-l@host:y", NotRemote::Option),
+            (":path", NotRemote::NoHost),
+            ("me@:path", NotRemote::NoHost),
+            ("@host:path", NotRemote::NoHost),
+            ("[]:path", NotRemote::NoHost),
+            ("[::1]", NotRemote::Brackets),
+            ("[::1:a", NotRemote::Brackets),
+            ("a b:c", NotRemote::Blank),
+            ("a\nb:c", NotRemote::Blank),
+        ] {
+            assert_eq!(Remote::parse(written), Err(why), "{written}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_a_place_is_found_again_as_written(written in "[a-c@:/\\[\\] .-]{0,16}|\\PC{0,16}") {
+            if let Ok(remote) = Remote::parse(&written) {
+                let again = format!("{}{}", remote.address(), remote.path);
+                prop_assert_eq!(Remote::parse(&again), Ok(remote.clone()));
+                prop_assert!(!remote.host.starts_with('-') && !remote.host.is_empty());
+                let end = format!(":{}", remote.path);
+                prop_assert!(written.ends_with(&end));
+            }
+        }
+
+        #[test]
+        fn any_host_and_path_make_a_place(user in "[a-z]{1,8}", host in "[a-z0-9.]{2,12}", path in "\\PC{0,20}") {
+            prop_assert_eq!(Remote::parse(&format!("{user}@{host}:{path}")), Ok(remote(&user, &host, &path)));
+            let local = format!("./{host}:{path}");
+            prop_assert_eq!(Remote::parse(&local), Err(NotRemote::Local));
+        }
+
+        #[test]
+        fn any_ipv6_address_in_brackets_is_a_host(ip in any::<std::net::Ipv6Addr>(), path in "[a-z:/]{0,8}") {
+            prop_assert_eq!(Remote::parse(&format!("[{ip}]:{path}")), Ok(remote("", &ip.to_string(), &path)));
+        }
+    }
+
+    #[test]
+    fn a_password_in_front_of_the_host_is_not_repeated() {
+        let cli = <crate::Cli as clap::Parser>::try_parse_from(["pcc", "get", "me:secret@host"]);
+        // As scp takes it: the host `me`, and a path.
+        assert!(cli.is_ok());
+        let cli = <crate::Cli as clap::Parser>::try_parse_from(["pcc", "get", "secret@-h:x"]);
+        let Err(error) = cli else { panic!("it is refused") };
+        assert!(error.exit_code() == 2 && !error.to_string().contains("secret"), "{error}");
+        assert!(error.to_string().contains("`…@-h:x` has a user name or a host that begins with a hyphen"), "{error}");
+    }
+}

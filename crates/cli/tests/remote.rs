@@ -1,0 +1,313 @@
+//! Transfers with `user@host:path`: through a command in ssh's place that runs the far side on this computer, and through a
+//! real sshd.
+#![cfg(unix)]
+
+mod upload;
+
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use upload::{Bench, Running, lines, said, wait_until};
+
+/// In ssh's place: knows an alias of a host, and runs what it is told to in the directory `served`, as sshd runs it at home, and keeps what it was told, what
+/// the far side said, and that it ended.
+const SSH: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+[ "$1 $2" != '-G alias' ] || echo 'hostname localhost'
+[ "$1" != -G ] || exit 0
+echo "$*" >> "$here/arguments"
+for command; do :; done
+export HOME="$here/served" SSH_CONNECTION='192.0.2.1 50000 127.0.0.1 22' XDG_CACHE_HOME="$here/cache"
+cd "$HOME" || exit 255
+{ sh -c "$command"; echo "$?" > "$here/ended"; } | tee -a "$here/said"
+"#;
+
+struct Far(Bench);
+
+impl Far {
+    fn new() -> Self {
+        let far = Self(Bench::new());
+        far.script("ssh", SSH);
+        far
+    }
+
+    fn script(&self, name: &str, text: &str) -> String {
+        let path = self.0.path(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn pcc(&self, arguments: &[&str]) -> Command {
+        let ssh = self.0.path("ssh");
+        let mut command = self.0.pcc(arguments);
+        command.args(["--ssh", ssh.to_str().unwrap(), "--remote-pcc", env!("CARGO_BIN_EXE_pcc")]);
+        command.args(["--port-range", "20000-29999"]).env_remove("PCC_TOKEN");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.pcc(arguments).output().unwrap()
+    }
+
+    /// With a script in ssh's place.
+    fn run_with(&self, script: &str, arguments: &[&str]) -> Output {
+        let ssh = self.script("other", script);
+        self.0.pcc(arguments).args(["--ssh", &ssh]).output().unwrap()
+    }
+
+    fn here(&self, name: &str) -> PathBuf {
+        self.0.path("client").join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.path(name)).unwrap_or_default()
+    }
+
+    fn wait_for_the_end(&self) {
+        wait_until("the far side ends", || !self.text("ended").is_empty());
+    }
+}
+
+fn done(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", said(output));
+    lines(output).pop().unwrap()
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    std::fs::read(one).unwrap() == std::fs::read(other).unwrap()
+}
+
+#[test]
+fn a_file_comes_and_goes_by_its_path() {
+    let far = Far::new();
+    far.0.write("served/a file", 700_000);
+    let get = far.run(&["get", "me@localhost:a file", "--json"]);
+    assert_eq!(done(&get)["verified"], true);
+    assert!(same(&far.here("a file"), &far.0.path("served/a file")));
+    std::fs::create_dir(far.0.path("served/in")).unwrap();
+    for (to, path) in [("in", "served/in/a file"), ("new", "served/new"), ("made/", "served/made/a file")] {
+        let put = far.run(&["put", "a file", &format!("localhost:{to}"), "--json"]);
+        assert_eq!(
+            done(&put)["url"],
+            if path.ends_with("new") {
+                "localhost:new".to_owned()
+            } else {
+                format!("localhost:{}/a file", to.trim_end_matches('/'))
+            }
+        );
+        assert!(same(&far.here("a file"), &far.0.path(path)), "{to}");
+    }
+    let first = far.text("arguments");
+    assert!(
+        first.starts_with("-l me localhost ") && first.lines().all(|line| line.ends_with("serve --once-over-ssh")),
+        "{first}"
+    );
+    far.wait_for_the_end();
+}
+
+#[test]
+fn a_directory_that_is_there_is_not_moved_again() {
+    let far = Far::new();
+    std::fs::create_dir_all(far.0.path("served/photos/sub")).unwrap();
+    far.0.write("served/photos/a", 300_000);
+    far.0.write("served/photos/sub/b", 200_000);
+    for (resumed, arguments) in [
+        (0, ["get", "localhost:photos", "--json"].to_vec()),
+        (500_000, ["get", "localhost:photos", "--json"].to_vec()),
+        (0, ["put", "photos", "localhost:", "--json"].to_vec()),
+    ] {
+        if arguments[0] == "put" {
+            std::fs::remove_dir_all(far.0.path("served/photos")).unwrap();
+        }
+        let done = done(&far.run(&arguments));
+        assert_eq!((done["files"].as_u64(), done["resumed_from"].as_u64()), (Some(2), Some(resumed)), "{done}");
+    }
+    let again = done(&far.run(&["put", "photos", "localhost:", "--json"]));
+    assert_eq!((again["files"].as_u64(), again["resumed_from"].as_u64()), (Some(2), Some(500_000)));
+    assert!(same(&far.here("photos/sub/b"), &far.0.path("served/photos/sub/b")));
+}
+
+#[test]
+fn several_go_into_a_directory_that_is_made() {
+    let far = Far::new();
+    far.0.write("client/a", 1000);
+    far.0.write("client/b", 2000);
+    let put = far.run(&["put", "a", "b", "localhost:new"]);
+    assert!(put.status.success(), "{}", said(&put));
+    std::fs::create_dir(far.here("back")).unwrap();
+    let get = far.run(&["get", "localhost:new/a", "localhost:new/b", "localhost:new", "-o", "back"]);
+    assert!(get.status.success(), "{}", said(&get));
+    for name in ["back/a", "back/b", "back/new/b"] {
+        assert!(same(&far.here(name), &far.here(&name[name.len() - 1..])), "{name}");
+    }
+}
+
+#[test]
+fn a_killed_download_goes_on_with_the_next_one() {
+    let far = Far::new();
+    far.0.write("served/file", 6_000_000);
+    let mut get = far.pcc(&["get", "localhost:file", "--limit", "8Mbit"]).spawn().unwrap();
+    let part = far.here(".file.pcc-part");
+    wait_until("a third is here", || part.metadata().is_ok_and(|part| part.len() > 2_000_000));
+    get.kill().unwrap();
+    get.wait().unwrap();
+    far.wait_for_the_end();
+    let done = done(&far.run(&["get", "localhost:file", "--json"]));
+    assert!(done["resumed_from"].as_u64().unwrap() > 500_000, "{done}");
+    assert!(same(&far.here("file"), &far.0.path("served/file")));
+}
+
+#[test]
+fn packets_go_through_ssh_where_they_are_told_to() {
+    let far = Far::new();
+    far.0.write("served/file", 2_000_000);
+    let get = far.run(&["get", "localhost:file", "--over-ssh", "--json"]);
+    assert_eq!(done(&get)["verified"], true);
+    assert!(same(&far.here("file"), &far.0.path("served/file")));
+    assert!(std::fs::metadata(far.0.path("said")).unwrap().len() > 2_000_000, "ssh brought it");
+    let put = far.run(&["put", "file", "localhost:back", "--over-ssh", "--json"]);
+    assert_eq!(done(&put)["verified"], true);
+    assert!(same(&far.here("file"), &far.0.path("served/back")));
+}
+
+#[test]
+fn no_secret_is_in_messages_or_on_a_command_line() {
+    let far = Far::new();
+    far.0.write("client/file", 100_000);
+    let put = far.run(&["put", "file", "localhost:", "-vv"]);
+    assert!(put.status.success(), "{}", said(&put));
+    let greeting: Value = serde_json::from_str(far.text("said").lines().next().unwrap()).unwrap();
+    for secret in ["secret", "token"] {
+        let secret = greeting["listening"][secret].as_str().unwrap();
+        assert!(secret.len() >= 32 && !said(&put).contains(secret), "{}", said(&put));
+        assert!(!far.text("arguments").contains(secret));
+    }
+}
+
+#[test]
+fn a_name_that_only_ssh_knows_is_replaced_by_the_address() {
+    let far = Far::new();
+    far.0.write("served/file", 1000);
+    for host in ["alias", "behind-a-jump-host.invalid"] {
+        let done = done(&far.run(&["get", &format!("{host}:file"), "-o", host, "--json"]));
+        assert_eq!(done["verified"], true, "{host}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_told_by_the_far_side() {
+    let far = Far::new();
+    let get = far.run(&["get", "localhost:none"]);
+    assert!(get.status.code() == Some(1) && said(&get).contains("localhost: could not read none"), "{}", said(&get));
+    far.0.write("client/file", 10);
+    let put = far.run(&["put", "file", "localhost:no/such/place"]);
+    assert!(put.status.code() == Some(1) && said(&put).contains("make it first"), "{}", said(&put));
+    let put = far.run(&["put", "nothing", "localhost:"]);
+    assert!(put.status.code() == Some(1) && said(&put).contains("could not read nothing"), "{}", said(&put));
+}
+
+#[test]
+fn each_failure_of_ssh_says_what_to_do() {
+    let far = Far::new();
+    let silent = r#"echo '{"pcc_over_ssh":1,"version":"0","listening":{"port":1,"fingerprint":"sha256=0000000000000000000000000000000000000000000000000000000000000000","secret":"a","file":"x","name":"x"}}'; cat > /dev/null"#;
+    for (script, code, words) in [
+        ("exec no-such-pcc", 1, "there is no `pcc` on localhost: install it there"),
+        ("exit 126", 1, "cannot be run"),
+        ("echo 'Permission denied (publickey).' >&2; exit 255", 5, "says above why"),
+        ("echo Permission denied >&2; exit 255", 5, "Permission denied"),
+        ("read -r line; exit 2", 1, "too old"),
+        (r#"echo '{"pcc_over_ssh":9,"version":"7.7.7"}'"#, 1, "is version 7.7.7"),
+        ("echo This account is not available; exit 1", 1, "said `This account is not available`"),
+        (silent, 5, "let UDP 60000-61000 in there (`sudo ufw allow 60000:61000/udp`)"),
+    ] {
+        let get = far.run_with(&format!("#!/bin/sh\n{script}\n"), &["get", "localhost:x"]);
+        assert!(get.status.code() == Some(code) && said(&get).contains(words), "{script}: {}", said(&get));
+    }
+    let get = far.0.run(&["get", "localhost:x", "--ssh", "/no/such/ssh"]);
+    assert!(get.status.code() == Some(1) && said(&get).contains("name another command with --ssh"), "{}", said(&get));
+}
+
+#[test]
+fn a_request_of_another_kind_is_answered_in_words() {
+    let bench = Bench::new();
+    for (asked, words) in [
+        ("", "nobody asked for anything"),
+        ("hello\n", "no request of `pcc get`"),
+        ("{\"pcc_over_ssh\":2}\n", "install one version on both"),
+        (
+            "{\"pcc_over_ssh\":1,\"wish\":{\"get\":\".\"},\"ports\":{\"first\":9,\"last\":3},\"patience_s\":1,\"through_ssh\":false}\n",
+            "are no ports",
+        ),
+    ] {
+        std::fs::write(bench.path("asked"), asked).unwrap();
+        let input = std::fs::File::open(bench.path("asked")).unwrap();
+        let far = bench.pcc(&["serve", "--once-over-ssh"]).stdin(input).output().unwrap();
+        let told: Value = serde_json::from_slice(&far.stdout).unwrap();
+        assert!(told["refused"]["reason"].as_str().unwrap().contains(words), "{told}");
+        assert!(!far.status.success());
+    }
+}
+
+/// sshd on the loopback interface with keys of its own, for whoever runs the test.
+struct Sshd {
+    _process: Running,
+    ssh: String,
+}
+
+impl Sshd {
+    fn start(bench: &Bench) -> Self {
+        let file = |name: &str| bench.path(name).to_str().unwrap().to_owned();
+        for key in ["host_key", "user_key"] {
+            let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &file(key)]).output();
+            assert!(made.unwrap().status.success());
+        }
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let config = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\n\
+             UsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n",
+            file("host_key"),
+            file("user_key.pub")
+        );
+        std::fs::write(bench.path("config"), config).unwrap();
+        let sshd = ["/usr/sbin/sshd", "/usr/bin/sshd"].into_iter().find(|path| Path::new(path).exists());
+        let mut sshd = Command::new(sshd.expect("openssh-server is installed"));
+        let process = Running(sshd.args(["-D", "-e", "-f", &file("config")]).spawn().unwrap());
+        wait_until("sshd listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+        let ssh = format!(
+            "ssh -F none -p {port} -i '{}' -o BatchMode=yes -o LogLevel=ERROR -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null",
+            file("user_key")
+        );
+        Self { _process: process, ssh }
+    }
+}
+
+#[test]
+#[ignore = "needs openssh-server; `.ci/steps` runs it where that is installed"]
+fn a_real_sshd_starts_the_far_side_and_ends_it() {
+    let bench = Bench::new();
+    let sshd = Sshd::start(&bench);
+    let run = |arguments: &[&str]| {
+        let remote = ["--ssh", &sshd.ssh, "--remote-pcc", env!("CARGO_BIN_EXE_pcc"), "--port-range", "20000-29999"];
+        bench.pcc(&[arguments, &remote[..]].concat()).output().unwrap()
+    };
+    let data = bench.write("served/a 'file", 3_000_000);
+    let from = format!("127.0.0.1:{}", bench.path("served/a 'file").display());
+    for more in [&[][..], &["--over-ssh"]] {
+        let get = run(&[&["get", &from, "-o", "here", "--json"], more].concat());
+        assert_eq!(done(&get)["verified"], true);
+        assert!(std::fs::read(bench.path("client/here")).unwrap() == data);
+        std::fs::remove_file(bench.path("client/here")).unwrap();
+    }
+    bench.write("client/up", 500_000);
+    let into = format!("127.0.0.1:{}/new/", bench.path("served").display());
+    assert_eq!(done(&run(&["put", "up", &into, "--json"]))["verified"], true);
+    assert!(same(&bench.path("client/up"), &bench.path("served/new/up")));
+    let none = run(&["get", "127.0.0.1:/no/such/file"]);
+    assert!(none.status.code() == Some(1) && said(&none).contains("could not read /no/such/file"), "{}", said(&none));
+    let missing = bench.pcc(&["get", &from, "--ssh", &sshd.ssh, "--remote-pcc", "no-such-pcc"]).output().unwrap();
+    assert!(said(&missing).contains("there is no `no-such-pcc` on 127.0.0.1: install it there"), "{}", said(&missing));
+    let refused = bench.pcc(&["get", "127.0.0.1:x", "--ssh", "ssh -F none -p 1 -o BatchMode=yes"]).output().unwrap();
+    assert!(refused.status.code() == Some(5) && said(&refused).contains("Connection refused"), "{}", said(&refused));
+}
