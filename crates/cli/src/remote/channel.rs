@@ -3,7 +3,7 @@
 //! Between QUIC and ssh stands a UDP socket of this computer. ssh takes no more than TCP brings away. Then packets wait in the
 //! socket's buffer, and are lost when that is full, as at any bottleneck.
 
-use core::sync::atomic::{AtomicU16, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -12,8 +12,15 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(super) struct Channel {
     socket: Arc<UdpSocket>,
-    /// The port of QUIC on this computer; 0 until it has sent something.
-    port: Arc<AtomicU16>,
+    /// The last ports that QUIC had on this computer, four in one number; 0 for none. A client has several sockets while it
+    /// connects: one for each attempt, and others that ask whether anybody listens. Each gets all answers, and knows its own.
+    ports: Arc<AtomicU64>,
+}
+
+/// The ports in that number.
+fn ports(packed: u64) -> [u16; 4] {
+    let [a, b, c, d, e, f, g, h] = packed.to_be_bytes();
+    [[a, b], [c, d], [e, f], [g, h]].map(u16::from_be_bytes)
 }
 
 /// Bytes of a packet, UDP's limit.
@@ -23,7 +30,7 @@ impl Channel {
     /// For QUIC at this port of the loopback interface; 0 where that is not known yet.
     pub(super) fn open(port: u16) -> io::Result<Self> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-        Ok(Self { socket: Arc::new(socket), port: Arc::new(AtomicU16::new(port)) })
+        Ok(Self { socket: Arc::new(socket), ports: Arc::new(AtomicU64::new(port.into())) })
     }
 
     /// Where QUIC finds it.
@@ -43,7 +50,10 @@ impl Channel {
             if !from.ip().is_loopback() {
                 continue;
             }
-            self.port.store(from.port(), Ordering::Relaxed);
+            let known = self.ports.load(Ordering::Relaxed);
+            if !ports(known).contains(&from.port()) {
+                self.ports.store((known << 16) | u64::from(from.port()), Ordering::Relaxed);
+            }
             let Ok(told) = u16::try_from(length) else { continue };
             frame[..2].copy_from_slice(&told.to_be_bytes());
             to.write_all(&frame[..2 + length])?;
@@ -59,9 +69,10 @@ impl Channel {
             from.read_exact(&mut length)?;
             let packet = &mut packet[..usize::from(u16::from_be_bytes(length))];
             from.read_exact(packet)?;
-            let port = self.port.load(Ordering::Relaxed);
-            // A packet that cannot be passed on is lost, as packets are.
-            let _ = self.socket.send_to(packet, (Ipv4Addr::LOCALHOST, port));
+            for port in ports(self.ports.load(Ordering::Relaxed)).into_iter().filter(|port| *port != 0) {
+                // A packet that cannot be passed on is lost, as packets are.
+                let _ = self.socket.send_to(packet, (Ipv4Addr::LOCALHOST, port));
+            }
         }
     }
 }
@@ -106,6 +117,27 @@ mod tests {
             server.send_to(&packet, from).unwrap();
             let (got, from) = client.recv_from(&mut buffer).unwrap();
             assert_eq!((&buffer[..got], from), (&packet[..], near.address().unwrap()));
+        }
+    }
+
+    #[test]
+    fn each_socket_of_a_client_hears_the_answers() {
+        let (server, near) = {
+            let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let near = joined(server.local_addr().unwrap().port());
+            (server, near)
+        };
+        let clients = [(); 3].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let mut buffer = [0; 10];
+        for client in &clients {
+            client.send_to(b"hello", near.address().unwrap()).unwrap();
+            server.recv_from(&mut buffer).unwrap();
+        }
+        clients[0].send_to(b"again", near.address().unwrap()).unwrap();
+        let (_, from) = server.recv_from(&mut buffer).unwrap();
+        server.send_to(b"answer", from).unwrap();
+        for client in &clients {
+            assert_eq!(client.recv(&mut buffer).unwrap(), 6);
         }
     }
 
