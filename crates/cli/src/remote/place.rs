@@ -36,7 +36,7 @@ pub(crate) enum NotRemote {
     NoHost,
     #[error("has a user name or a host that begins with a hyphen, which ssh would take for an option")]
     Option,
-    #[error("has no `:PATH` behind the brackets of an IPv6 address")]
+    #[error("has brackets that do not hold an address with `:PATH` behind them")]
     Brackets,
     #[error("has a user name or a host with a blank or a control character in it")]
     Blank,
@@ -58,6 +58,9 @@ impl Remote {
         };
         if host.is_empty() || user == Some("") {
             return Err(NotRemote::NoHost);
+        }
+        if [Some(host), user].into_iter().flatten().any(|part| part.contains(['/', '[', ']'])) {
+            return Err(NotRemote::Brackets);
         }
         if [Some(host), user].into_iter().flatten().any(|part| part.starts_with('-')) {
             return Err(NotRemote::Option);
@@ -167,6 +170,7 @@ mod tests {
             ("[]:path", NotRemote::NoHost),
             ("[::1]", NotRemote::Brackets),
             ("[::1:a", NotRemote::Brackets),
+            ("me@[/]:a", NotRemote::Brackets),
             ("a b:c", NotRemote::Blank),
             ("a\nb:c", NotRemote::Blank),
         ] {
