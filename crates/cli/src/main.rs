@@ -30,6 +30,7 @@ mod shell;
 #[cfg(target_os = "linux")]
 mod sim;
 mod token;
+mod tunnel;
 mod utility;
 mod written_url;
 
@@ -58,6 +59,7 @@ enum Command {
     /// Download a file or a directory
     Get(Box<get::Args>),
     Put(Box<put::Args>),
+    Tunnel(Box<tunnel::Args>),
     /// Measure a path
     Perf(Box<perf::Args>),
     /// Relay UDP through an emulated bad network
@@ -83,7 +85,7 @@ impl Command {
     /// and the connection's driver work at a time, and two threads wake each other for every few packets.
     fn runtime(&self) -> Builder {
         match self {
-            Self::Get(_) | Self::Put(_) => Builder::new_current_thread(),
+            Self::Get(_) | Self::Put(_) | Self::Tunnel(_) => Builder::new_current_thread(),
             Self::Perf(args) if args.is_client() => Builder::new_current_thread(),
             _ => Builder::new_multi_thread(),
         }
@@ -134,6 +136,7 @@ fn main() -> ExitCode {
             Command::Serve(args) => serve::run(*args).await,
             Command::Get(args) => get::run(*args).await,
             Command::Put(args) => put::run(*args).await,
+            Command::Tunnel(args) => tunnel::run(*args).await,
             Command::Perf(args) => perf::run(*args).await,
             Command::Emulate(args) => emulate::run(*args).await,
             Command::Race(args) => race::run(args).await,

@@ -3,9 +3,11 @@
 //! * [`url`] reads `https://host:4433/path#sha256=…`, whose fragment names the server's certificate.
 //! * [`tls`] has a server's [`Identity`](tls::Identity), made when there is none, and what a client trusts.
 //! * [`dial`] connects to the first address of a host that answers, and says why there is no connection.
+//! * [`backoff`] says how long to wait before the next attempt.
 //! * [`scope`] reads link-local IPv6 addresses, [`percent`] writes names as URLs have them.
 //! * [`throttle`] keeps an application below a rate, [`shown`](shown()) keeps text of strangers from commanding a terminal.
 
+pub mod backoff;
 pub mod dial;
 pub mod percent;
 pub mod scope;

@@ -107,6 +107,7 @@ impl Transfer {
             identity: Identity::generate()?,
             privacy: Privacy::below(&secret),
             token: is_upload.then_some(token),
+            tunnels: None,
             transport: Arc::new(move |address, windows| {
                 sender.transport_of(&known.resume(&algorithm, address.ip()), windows)
             }),

@@ -12,16 +12,19 @@ pub(super) struct Announcer<'a> {
     pub(super) json: bool,
     /// Whether clients need the fingerprint.
     pub(super) pinned: bool,
-    pub(super) dir: &'a Path,
+    /// What is served; nothing if there are only tunnels.
+    pub(super) dir: Option<&'a Path>,
     /// Below which name it is found, if that is private.
     pub(super) name: Option<String>,
     /// The name of the file that is served, where it is no directory.
     pub(super) file: Option<&'a str>,
-    /// The token for uploads, if there are any.
+    /// The token for uploads and tunnels, if there are any.
     pub(super) token: Option<Source<'a>>,
+    pub(super) writable: bool,
+    pub(super) tunnel: bool,
 }
 
-/// Where the token for uploads comes from.
+/// Where the token comes from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source<'a> {
     /// It was made here, and nobody knows it yet.
@@ -54,43 +57,50 @@ impl Announcer<'_> {
             let token = if let Some(Source::Made(token)) = self.token { Some(token) } else { None };
             line(&mut out, &Listening { event: "listening", address, urls: &urls, fingerprint, token })?;
         } else {
-            writeln!(out, "Serving {} over HTTP/3 at", shown(&self.dir.to_string_lossy()))?;
+            let what = self.dir.map_or("tunnels".into(), Path::to_string_lossy);
+            writeln!(out, "Serving {} over HTTP/3 at", shown(&what))?;
             urls.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
             let url = urls.first().map_or("", String::as_str);
-            writeln!(out, "No browser opens these addresses, and curl only if it was built with HTTP/3.")?;
-            match self.file {
-                Some(_) => writeln!(out, "Download it with\n  pcc get '{url}'")?,
-                None => writeln!(out, "Download all of it with\n  pcc get '{url}' -o {}", quoted(&self.copy()))?,
+            if let Some(dir) = self.dir {
+                writeln!(out, "No browser opens these addresses, and curl only if it was built with HTTP/3.")?;
+                match self.file {
+                    Some(_) => writeln!(out, "Download it with\n  pcc get '{url}'")?,
+                    None => writeln!(out, "Download all of it with\n  pcc get '{url}' -o {}", quoted(&copy(dir)))?,
+                }
             }
-            if let Some(token) = self.token {
-                writeln!(out, "{} pcc put FILE '{url}'", token.given())?;
+            for (_, verb, command) in [(self.writable, "Upload", "put FILE"), (self.tunnel, "Tunnel", "tunnel -D 1080")]
+                .into_iter()
+                .filter(|(is_on, ..)| *is_on)
+            {
+                let Some(token) = self.token else { continue };
+                writeln!(out, "{} pcc {command} '{url}'", token.given(verb))?;
             }
         }
         out.flush()
     }
+}
 
-    /// What to call a copy of the directory: as it is called here.
-    fn copy(&self) -> String {
-        let full = self.dir.canonicalize().unwrap_or_else(|_| self.dir.to_owned());
-        let name = full.file_name().and_then(|name| name.to_str()).filter(|name| !name.contains(char::is_control));
-        name.unwrap_or("downloaded").to_owned()
-    }
+/// What to call a copy of the directory: as it is called here.
+fn copy(dir: &Path) -> String {
+    let full = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    let name = full.file_name().and_then(|name| name.to_str()).filter(|name| !name.contains(char::is_control));
+    name.unwrap_or("downloaded").to_owned()
 }
 
 impl Source<'_> {
-    /// How an upload is given it: the secret only if nobody could know it else.
-    fn given(self) -> String {
+    /// How a command that does `verb` is given it: the secret only if nobody could know it else.
+    fn given(self, verb: &str) -> String {
         let variable = crate::token::VARIABLE;
         match self {
-            Self::Made(token) => format!("Upload with\n  {variable}={token}"),
+            Self::Made(token) => format!("{verb} with\n  {variable}={token}"),
             Self::File(file) => {
                 format!(
-                    "Upload with the following; TOKEN is the first line of {}\n  {variable}=TOKEN",
+                    "{verb} with the following; TOKEN is the first line of {}\n  {variable}=TOKEN",
                     shown(&file.to_string_lossy())
                 )
             }
             Self::Variable => {
-                format!("Upload with the following; TOKEN is the value of {variable} here\n  {variable}=TOKEN")
+                format!("{verb} with the following; TOKEN is the value of {variable} here\n  {variable}=TOKEN")
             }
         }
     }

@@ -12,8 +12,9 @@ use crate::remote;
 use crate::sender::SenderArgs;
 use announce::{Announcer, Source};
 use anyhow::anyhow;
-use pcc_files::serve::{Guests, Lines, Log, Options, Privacy, Token, Transport, start};
+use pcc_files::serve::{Guests, Lines, Log, Options, Privacy, Token, Transport, Tunnels, start};
 use pcc_net::tls::Identity;
+use pcc_tunnel::Gate;
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,11 +33,14 @@ use std::sync::Arc;
   pcc serve big.iso
   pcc serve -p 443 --cert fullchain.pem --key privkey.pem /srv/www
   pcc serve --private ~/for-one-friend
-  PCC_TOKEN=secret pcc serve --writable --limit 200Mbit inbox")]
+  PCC_TOKEN=secret pcc serve --writable --limit 200Mbit inbox
+  pcc serve --tunnel --allow db.example.org:22")]
 pub(crate) struct Args {
     /// The directory to serve, or one file and nothing beside it
-    #[arg(value_name = "DIR|FILE", default_value = ".")]
-    dir: PathBuf,
+    ///
+    /// With --tunnel and without DIR no file is served.
+    #[arg(value_name = "DIR|FILE", default_value = ".", default_value_if("tunnel", "true", None))]
+    dir: Option<PathBuf>,
 
     /// Address and UDP port to listen on, or one of them; port 0 takes any free one [default: port 4433 of all addresses]
     #[arg(short, long, value_name = "ADDRESS:PORT", help_heading = "Listening")]
@@ -73,9 +77,29 @@ pub(crate) struct Args {
     #[arg(short, long, help_heading = "Uploads")]
     writable: bool,
 
-    /// File whose first line is the token for uploads
-    #[arg(long, value_name = "FILE", requires = "writable", help_heading = "Uploads")]
+    /// File whose first line is the token for uploads and tunnels
+    #[arg(long, value_name = "FILE", help_heading = "Uploads")]
     token_file: Option<PathBuf>,
+
+    /// Lead TCP connections of clients with the token to the destinations of --allow; for `pcc tunnel`
+    #[arg(long, help_heading = "Tunnels")]
+    tunnel: bool,
+
+    /// Destination of tunnels, for example db.example.org:22, *.example.org:443, 10.0.0.0/8:*, [fd00::]/8:22 or *:443; may be
+    /// repeated
+    ///
+    /// An address or a network also covers the names that resolve into it. Loopback and link-local addresses must be named
+    /// as such: 127.0.0.1:22 or localhost:22.
+    #[arg(long, value_name = "HOST:PORT", requires = "tunnel", help_heading = "Tunnels")]
+    allow: Vec<pcc_tunnel::Rule>,
+
+    /// Tunnels at a time from one address (IPv6: from one /56 network)
+    #[arg(long, value_name = "NUMBER", requires = "tunnel", default_value_t = 128, help_heading = "Tunnels")]
+    max_tunnels: u32,
+
+    /// Time without data in either direction after which a tunnel ends
+    #[arg(long, value_name = "DURATION", requires = "tunnel", default_value = "2h", value_parser = humantime::parse_duration, help_heading = "Tunnels")]
+    tunnel_idle: core::time::Duration,
 
     #[command(flatten)]
     sender: SenderArgs,
@@ -98,7 +122,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     if args.once_over_ssh {
         return remote::far::run(&args.sender).await;
     }
-    let file = served_file(&args)?;
+    let empty = tempfile::tempdir()?;
+    let dir = args.dir.as_deref().unwrap_or(empty.path());
+    let file = served_file(dir, args.writable)?;
     let interrupt = Interrupt::listen(2)?;
     let identity = match (&args.cert, &args.key) {
         (Some(cert), Some(key)) => Identity::load(cert, key)?,
@@ -106,7 +132,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     };
     let pinned = identity.self_signed;
     let name = args.private.then(|| identity.private_name());
-    let (token, secret) = if args.writable { token(args.token_file.as_deref())? } else { (None, None) };
+    let (token, secret) = token(&args)?;
     let sender = args.sender.clone();
     let algorithm = sender.algorithm(None)?;
     let paths = sender.paths();
@@ -122,21 +148,31 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     };
     let listen = args.port.map(Listen::Everywhere).or(args.listen).unwrap_or_default();
     let mut server = start(Options {
-        root: args.dir.clone(),
+        root: dir.to_owned(),
         listen: listen.address(),
         identity,
         privacy: name.as_deref().map_or(Privacy::Public, Privacy::below),
-        token,
+        token: token.filter(|_| args.writable),
+        tunnels: token.filter(|_| args.tunnel).map(|token| Tunnels { token, gate: gate(&args) }),
         transport,
         guests: Guests::new(args.max_connections as usize, args.max_per_address as usize),
         log,
     })?;
-    let token = args.writable.then(|| match (&secret, &args.token_file) {
+    let token = token.map(|_| match (&secret, &args.token_file) {
         (Some(made), _) => Source::Made(made),
         (None, Some(file)) => Source::File(file),
         (None, None) => Source::Variable,
     });
-    let announcer = Announcer { json: args.json, pinned, dir: &args.dir, name, file, token };
+    let announcer = Announcer {
+        json: args.json,
+        pinned,
+        dir: args.dir.as_deref(),
+        name,
+        file,
+        token,
+        writable: args.writable,
+        tunnel: args.tunnel,
+    };
     announcer.announce(&server)?;
     interrupt.heard().await;
     if server.is_in_use() {
@@ -155,15 +191,15 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
 }
 
 /// The name of the one file that is served. Uploads need a directory.
-fn served_file(args: &Args) -> anyhow::Result<Option<&str>> {
-    if !args.dir.is_file() {
+fn served_file(dir: &Path, writable: bool) -> anyhow::Result<Option<&str>> {
+    if !dir.is_file() {
         return Ok(None);
     }
-    let misuse = |problem| anyhow!("{} is a file: {problem}", args.dir.display()).context(Failure::Usage);
-    if args.writable {
+    let misuse = |problem| anyhow!("{} is a file: {problem}", dir.display()).context(Failure::Usage);
+    if writable {
         return Err(misuse("--writable takes uploads into a directory; serve the one that the file is in"));
     }
-    let name = args.dir.file_name().and_then(|name| name.to_str());
+    let name = dir.file_name().and_then(|name| name.to_str());
     name.map(Some).ok_or_else(|| misuse("its name is not UTF-8, and no URL can have it; rename it"))
 }
 
@@ -173,9 +209,21 @@ fn lines(args: &Args) -> Option<Lines> {
     if args.json { Some(Lines::Json) } else { shown.then_some(Lines::ForPeople) }
 }
 
-/// The token for uploads, and its text if it was made here and must be printed.
-fn token(file: Option<&Path>) -> anyhow::Result<(Option<Token>, Option<String>)> {
-    let given = crate::token::given(file)?;
+/// Where tunnels may lead.
+fn gate(args: &Args) -> Gate {
+    if args.allow.is_empty() {
+        tracing::warn!("no tunnel leads anywhere: name destinations with --allow HOST:PORT");
+    }
+    Gate::new(args.allow.iter().cloned().collect(), args.max_tunnels, args.tunnel_idle)
+}
+
+/// The token for uploads and tunnels if there are any, and its text if it was made here and must be printed.
+fn token(args: &Args) -> anyhow::Result<(Option<Token>, Option<String>)> {
+    if !args.writable && !args.tunnel {
+        let misuse = "--token-file is for uploads and tunnels: add --writable or --tunnel";
+        return if args.token_file.is_some() { Err(anyhow!(misuse).context(Failure::Usage)) } else { Ok((None, None)) };
+    }
+    let given = crate::token::given(args.token_file.as_deref())?;
     match given {
         Some(text) => Ok((Some(Token::new(&text)), None)),
         None => {

@@ -15,12 +15,11 @@
 //! | `journal` | what is known of it |
 //! | `plain` | how files are opened |
 //! | `names` | which names are safe |
-//! | `patience`, `backoff` | how long to go on trying, and to wait in between |
+//! | `patience` | how long to go on trying, and to wait in between |
 //! | `watch` | what is told of it meanwhile |
 
 pub(crate) mod abreast;
 mod already;
-mod backoff;
 mod claim;
 pub(crate) mod dialer;
 mod journal;

@@ -2,13 +2,13 @@
 //!
 //! Each has its own clock: what befalls one file among others neither slows the others down nor is excused by them.
 
-use super::backoff::{Backoff, random};
 use super::source::Source;
 use super::trouble::{Refused, Trouble};
 use crate::failure::Failure;
 use anyhow::anyhow;
 use core::pin::pin;
 use core::time::Duration;
+use pcc_net::backoff::{Backoff, random};
 use tokio::time::Instant;
 
 /// Bytes a second that count as progress, a tenth of what the slowest modems carried: with a byte now and then a server

@@ -1,6 +1,5 @@
 //! The server that files come from: connected to when needed, and again when the connection is lost.
 
-use super::backoff::{Backoff, random};
 use super::dialer::{dialer, keep_alive};
 use super::trouble::Trouble;
 use super::watch::Watch;
@@ -11,6 +10,7 @@ use core::time::Duration;
 use h3::error::StreamError;
 use noq::PathId;
 use pcc::units::Rate;
+use pcc_net::backoff::{Backoff, random};
 use pcc_net::dial::{DialError, Dialed, Dialer};
 use pcc_net::throttle::Throttle;
 use pcc_net::tls::Trust;

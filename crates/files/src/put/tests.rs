@@ -57,6 +57,7 @@ fn served(dir: &Path) -> (Server, Url) {
         listen: "127.0.0.1:0".parse().unwrap(),
         identity: Identity::generate().unwrap(),
         token: Some(Token::new("token")),
+        tunnels: None,
         transport: Arc::new(|_, windows| transport::config(&Algorithm::default(), windows)),
         guests: Guests::new(16, 16),
         privacy: Privacy::Public,

@@ -26,4 +26,7 @@ pub(super) enum Broken {
     /// The disk.
     #[error("could not read the file: {0}")]
     Read(io::Error),
+    /// A tunnel, on either side.
+    #[error("{0}")]
+    Tunnel(io::Error),
 }

@@ -2,6 +2,7 @@
 
 use super::answer::{self, Outcome};
 use super::broken::Broken;
+use super::connect;
 use super::files;
 use super::guests::Guest;
 use super::log::Served;
@@ -87,12 +88,16 @@ pub(super) async fn serve(
                     let (service, asker, turns, heads) = (service.clone(), asker.clone(), turns.clone(), heads.clone());
                     requests.spawn(async move {
                         // Never closed, so there is always a permit to come.
-                        let _turn = turns.acquire().await;
+                        let turn = turns.acquire().await;
                         let reading = heads.acquire().await;
                         let read = timeout(HEAD, request.resolve_request()).await;
                         drop(reading);
                         match read {
-                            Ok(Ok((request, stream))) => handle(&service, &asker, request, stream).await,
+                            Ok(Ok((request, stream))) => {
+                                // A tunnel lasts as long as its programs want: files do not wait for it.
+                                let _turn = turn.ok().filter(|_| *request.method() != Method::CONNECT);
+                                handle(&service, &asker, request, stream).await;
+                            }
                             Ok(Err(error)) => tracing::debug!(%peer, %error, "no request"),
                             Err(_) => tracing::debug!(%peer, "a request's head took too long"),
                         }
@@ -162,8 +167,12 @@ async fn handle(service: &Service, asker: &Asker, mut request: Request<()>, mut 
         forget(&mut request);
     }
     // What leads to a private directory is in no log.
-    let path = service.privacy.open(request.uri().path());
+    let path = match request.uri().authority().filter(|_| *request.method() == Method::CONNECT) {
+        Some(destination) => Some(destination.as_str()),
+        None => service.privacy.open(request.uri().path()),
+    };
     let outcome = match lease {
+        Some(_lease) if *request.method() == Method::CONNECT => connect::answer(service, asker, &request, stream).await,
         Some(_lease) => answer(service, asker, &request, path, &mut stream).await,
         None => {
             let why = "too many requests from this network are under way: ask again later";
@@ -191,7 +200,7 @@ async fn handle(service: &Service, asker: &Asker, mut request: Request<()>, mut 
 /// Keeps of a request that will be refused only what the log needs: its client may never take the refusal.
 fn forget(request: &mut Request<()>) {
     *request.headers_mut() = HeaderMap::new();
-    if request.uri().path().len() > LOGGED {
+    if request.uri().path().len().max(request.uri().authority().map_or(0, |named| named.as_str().len())) > LOGGED {
         *request.uri_mut() = Uri::from_static("/a-path-of-more-than-1000-bytes");
     }
 }

@@ -5,6 +5,7 @@ mod body;
 mod broken;
 mod budget;
 mod conditions;
+mod connect;
 mod connection;
 mod descriptors;
 mod digest;
@@ -19,12 +20,14 @@ mod root;
 mod second_look;
 mod server;
 mod service;
+mod tunnels;
 mod upload;
 
 pub use guests::Guests;
 pub use log::{Lines, Log, Served, Writing};
 pub use privacy::Privacy;
 pub use server::{Options, Server, Transport, start};
+pub use tunnels::Tunnels;
 pub use upload::Token;
 
 #[cfg(test)]

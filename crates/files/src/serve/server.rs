@@ -10,6 +10,7 @@ use super::log::Log;
 use super::privacy::Privacy;
 use super::root::Root;
 use super::service::{HANDSHAKE, REQUESTS_WINDOW, Service, told};
+use super::tunnels::Tunnels;
 use super::upload::{Token, Uploads};
 use anyhow::Context;
 use noq::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig};
@@ -39,6 +40,8 @@ pub struct Options {
     pub privacy: Privacy,
     /// Who may upload; nobody without.
     pub token: Option<Token>,
+    /// Who may have tunnels; nobody without.
+    pub tunnels: Option<Tunnels>,
     /// How to send.
     pub transport: Transport,
     /// How many connections at a time, and of them how many from one address.
@@ -58,6 +61,7 @@ impl Options {
             identity,
             privacy: Privacy::Public,
             token: None,
+            tunnels: None,
             transport: Arc::new(transport),
             guests: Guests::new(CONNECTIONS, CONNECTIONS_OF_ONE),
             log: Log::default(),
@@ -100,6 +104,7 @@ pub fn start(options: Options) -> anyhow::Result<Server> {
         sent: Budget::new(budget::MOST_SENT),
         unwritten: Budget::new(budget::MOST_UNWRITTEN),
         uploads: options.token.map(Uploads::new),
+        tunnels: options.tunnels,
         log: options.log,
     });
     let bound = socket::bind(options.listen).with_context(|| {
@@ -200,7 +205,7 @@ impl Host {
         let mut transport = (self.transport)(address, &windows);
         // Requests are small; nobody needs to hold what a stranger sends.
         transport.receive_window(REQUESTS_WINDOW.into()).send_window(UNSHARED_SEND_WINDOW);
-        if self.service.uploads.is_none() {
+        if self.service.uploads.is_none() && self.service.tunnels.is_none() {
             transport.stream_receive_window(REQUEST_WINDOW.into());
         }
         config.transport_config(Arc::new(transport));

@@ -6,6 +6,7 @@ use super::guests::network;
 use super::log::Log;
 use super::privacy::Privacy;
 use super::root::Root;
+use super::tunnels::Tunnels;
 use super::upload::Uploads;
 use core::time::Duration;
 use noq::{Connection, VarInt};
@@ -29,6 +30,7 @@ pub(super) struct Service {
     /// Bytes of uploads that connections may have to write yet.
     pub(super) unwritten: Budget,
     pub(super) uploads: Option<Uploads>,
+    pub(super) tunnels: Option<Tunnels>,
     pub(super) log: Log,
 }
 

@@ -94,6 +94,7 @@ impl Bench {
             identity,
             privacy,
             token: Some(Token::new(TOKEN)),
+            tunnels: None,
             transport: Arc::new(move |_, windows| transport::config(&algorithm, windows)),
             guests,
             log: Log::to(io::LineWriter::new(Lined(lines)), Lines::Json).0,

@@ -33,7 +33,7 @@ impl Token {
     }
 
     /// Whether a request bears it.
-    pub(super) fn is_borne_by(&self, headers: &HeaderMap) -> bool {
+    pub(in crate::serve) fn is_borne_by(&self, headers: &HeaderMap) -> bool {
         let credentials = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or("");
         match credentials.split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Self::new(token.trim()).0 == self.0,

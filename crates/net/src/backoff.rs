@@ -10,31 +10,31 @@ const LONGEST: Duration = Duration::from_secs(15);
 
 /// Waits that double, with jitter, so that the clients of a restarted server do not all come at once.
 #[derive(Debug, Default)]
-pub(super) struct Backoff {
+pub struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
     /// The next wait; `random` is uniform in 0..1. Between one half and all of what the doubling gives.
-    pub(super) fn next(&mut self, random: f64) -> Duration {
+    pub fn next(&mut self, random: f64) -> Duration {
         let doubled = FIRST.saturating_mul(1 << self.failures.min(16)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
         doubled.mul_f64(0.5 + 0.5 * random.clamp(0.0, 1.0))
     }
 
     /// Attempts that failed since the last success.
-    pub(super) fn failures(&self) -> u32 {
+    pub fn failures(&self) -> u32 {
         self.failures
     }
 
     /// After a success.
-    pub(super) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.failures = 0;
     }
 }
 
 /// Uniform in 0..1.
-pub(super) fn random() -> f64 {
+pub fn random() -> f64 {
     let mut bytes = [0; 4];
     match aws_lc_rs::rand::fill(&mut bytes) {
         Ok(()) => f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX),

@@ -1,0 +1,158 @@
+//! `pcc tunnel`: TCP programs through a server.
+
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::log::LogArgs;
+use crate::sender::SenderArgs;
+use crate::token;
+use crate::written_url::WrittenUrl;
+use anyhow::{Context, anyhow};
+use core::time::Duration;
+use noq::EndpointConfig;
+use pcc_files::keep_alive;
+use pcc_net::dial::{self, Dialer, Family, Transport};
+use pcc_net::tls::Trust;
+use pcc_net::url::Url;
+use pcc_quic::http3;
+use pcc_quic::transport::Windows;
+use pcc_tunnel::{Forward, Port, Refused, Tunnel, local_port, serve_port};
+use std::io::{Write, stdout};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+const EXAMPLES: &str = "\
+Examples, with the address and the token that `pcc serve --tunnel` prints:
+  PCC_TOKEN=… pcc tunnel -L 2222:db.example.org:22 'https://host:4433/#sha256=…'
+      then: ssh -p 2222 localhost
+  PCC_TOKEN=… pcc tunnel -D 1080 'https://host:4433/#sha256=…'
+      then: curl --socks5-hostname localhost:1080 http://intranet.example.org/
+
+Exit codes: 0 ended by Ctrl-C, 1 error, 2 misused, 5 server unreachable";
+
+/// Lead TCP connections through a server: port forwards and SOCKS5
+///
+/// The server is `pcc serve --tunnel`. It connects to the destination, and its rules (--allow) say which destinations there
+/// are. Between the two PCC sends. Programs use a local port and need no change, and nobody needs to be root.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The server's address, as it printed it
+    #[arg(value_parser = WrittenUrl)]
+    url: Url,
+
+    /// Lead connections to this local port to HOST:PORT, as the server sees it; may be repeated
+    #[arg(short = 'L', long = "local", value_name = "[ADDRESS:]PORT:HOST:PORT", required_unless_present = "dynamic")]
+    local: Vec<Forward>,
+
+    /// Speak SOCKS5 at this local port; the server resolves names; may be repeated
+    #[arg(short = 'D', long = "dynamic", value_name = "[ADDRESS:]PORT", value_parser = local_port)]
+    dynamic: Vec<SocketAddr>,
+
+    /// Read the token from the first line of this file [default: the environment variable PCC_TOKEN]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+
+    /// Time without a connection to the server after which to give up, once it was reached
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = humantime::parse_duration)]
+    give_up: Duration,
+
+    /// Time without data in either direction after which a tunnel ends
+    #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = humantime::parse_duration)]
+    idle: Duration,
+
+    /// Trust the certificate authorities in this PEM file; a URL that names the certificate needs none
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+
+    #[command(flatten)]
+    sender: SenderArgs,
+
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Runs it until it is told to end.
+pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    args.log.start();
+    let Some(token) = token::given(args.token_file.as_deref())? else {
+        let error =
+            anyhow!("no token: set {} or use --token-file; `pcc serve --tunnel` prints the token", token::VARIABLE);
+        return Err(error.context(Failure::Usage));
+    };
+    let interrupt = Interrupt::listen(1)?;
+    let listeners = listen(&args).await?;
+    let paths = args.sender.paths();
+    let dialer = dialer(&args, &paths)?;
+    let connected = tokio::select! {
+        connected = Tunnel::connect(dialer, args.url.peer.clone(), &token, Windows::default(), args.give_up) => connected,
+        how = interrupt.heard() => return Err(anyhow!("not connected yet").context(how)),
+    };
+    let (tunnel, kept) = connected.map_err(told)?;
+    announce(&listeners, args.log.quiet)?;
+    let mut ports = JoinSet::new();
+    for (listener, port) in listeners {
+        ports.spawn(serve_port(listener, port, tunnel.clone(), args.idle));
+    }
+    let ended = tokio::select! {
+        refused = kept => Err(told(refused)),
+        _ = interrupt.heard() => Ok(()),
+    };
+    tunnel.close().await;
+    paths.save();
+    ended
+}
+
+fn told(refused: Refused) -> anyhow::Error {
+    let failure = if refused.is_unreachable() { Failure::Unreachable } else { Failure::Error };
+    anyhow::Error::new(refused).context(failure)
+}
+
+async fn listen(args: &Args) -> anyhow::Result<Vec<(TcpListener, Port)>> {
+    let forwards = args.local.iter().map(|forward| (forward.listen, Port::Forward(forward.target.clone())));
+    let mut listeners = Vec::new();
+    for (address, port) in forwards.chain(args.dynamic.iter().map(|address| (*address, Port::Socks))) {
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.with_context(|| format!("could not listen on TCP {address}; choose another port"))?;
+        if matches!(port, Port::Socks) && !address.ip().is_loopback() {
+            tracing::warn!("everybody who reaches TCP {address} can use the tunnel: SOCKS asks for no password here");
+        }
+        listeners.push((listener, port));
+    }
+    Ok(listeners)
+}
+
+fn announce(listeners: &[(TcpListener, Port)], quiet: bool) -> anyhow::Result<()> {
+    let mut out = stdout().lock();
+    for (listener, port) in listeners.iter().filter(|_| !quiet) {
+        let address = listener.local_addr()?;
+        match port {
+            Port::Forward(target) => writeln!(out, "{address} leads to {target}")?,
+            Port::Socks => writeln!(out, "{address} speaks SOCKS5")?,
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn dialer(args: &Args, paths: &crate::paths::Paths) -> anyhow::Result<Dialer> {
+    let trust = match (&args.url.pin, &args.ca) {
+        (Some(pin), _) => Trust::Pinned(*pin),
+        (None, Some(file)) => Trust::Authorities(file.clone()),
+        (None, None) => Trust::System,
+    };
+    let (sender, algorithm, paths) = (args.sender.clone(), args.sender.algorithm(None)?, paths.clone());
+    let transport = Transport::by_address(move |address| {
+        let mut transport = sender.transport_of(&paths.resume(&algorithm, address), &Windows::default());
+        keep_alive(&mut transport);
+        transport
+    });
+    Ok(Dialer {
+        alpn: &[http3::ALPN],
+        trust,
+        transport,
+        endpoint: EndpointConfig::default(),
+        timeout: dial::TIMEOUT,
+        family: Family::Any,
+    })
+}

@@ -1,0 +1,45 @@
+//! CONNECT: tunnels for those who have the token. Each counts as a request, whose descriptors its socket takes.
+
+use super::answer::{self, Outcome};
+use super::broken::Broken;
+use super::service::{Asker, Service};
+use http::{HeaderValue, Request, StatusCode, header};
+use pcc_quic::http3::ResponseStream;
+
+/// RFC 9209.
+const PROXY_STATUS: &str = "proxy-status";
+
+/// Answers CONNECT, and carries bytes until the tunnel ends.
+pub(super) async fn answer(
+    service: &Service,
+    asker: &Asker,
+    request: &Request<()>,
+    mut stream: ResponseStream,
+) -> Result<Outcome, Broken> {
+    let Some(tunnels) = &service.tunnels else {
+        let why = "this server has no tunnels: start it with `pcc serve --tunnel --allow HOST:PORT`";
+        return answer::refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, why).await;
+    };
+    if !tunnels.token.is_borne_by(request.headers()) {
+        let unknown = answer::response(StatusCode::UNAUTHORIZED).header(header::WWW_AUTHENTICATE, "Bearer");
+        return answer::refuse_with(
+            &mut stream,
+            unknown,
+            "tunnels need the token, which the server prints at its start",
+        )
+        .await;
+    }
+    match tunnels.gate.connect(asker.network(), request).await {
+        Ok(connected) => {
+            asker.may_upload(&service.unwritten);
+            let status = answer::send_head(&mut stream, answer::response(StatusCode::OK)).await?;
+            let done = connected.carry(stream).await;
+            Ok(Outcome { status, bytes: done.bytes, cut: done.broken.map(Broken::Tunnel) })
+        }
+        Err(problem) => {
+            let proxy_status = HeaderValue::from_static(problem.proxy_status());
+            let refusal = answer::response(problem.status()).header(PROXY_STATUS, proxy_status);
+            answer::refuse_with(&mut stream, refusal, &problem.to_string()).await
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Who may have tunnels, and whereto.
+
+use super::upload::Token;
+use pcc_tunnel::Gate;
+
+/// Who may have tunnels, and whereto.
+#[derive(Debug)]
+pub struct Tunnels {
+    /// Of those who may.
+    pub token: Token,
+    /// Where tunnels may lead, and how many.
+    pub gate: Gate,
+}
