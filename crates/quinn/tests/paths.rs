@@ -69,7 +69,8 @@ fn a_satellite_is_as_over_noq() {
 
 #[test]
 fn a_buffer_of_six_packets_is_as_over_noq() {
-    assert!(share("buffer of six packets", 20) > 0.9);
+    let share = share("buffer of six packets", 20);
+    assert!(share > 0.9, "{share}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub async fn file(source: &Source, path: &Path, url: &Url, token: &str) -> Resul
 
 /// Uploads standard input to this URL. It cannot be read twice, so an upload that was cancelled cannot go on.
 ///
-/// Errors: as of [`file`].
+/// Errors: as of [`file()`].
 pub async fn stdin(source: &Source, url: &Url, token: &str) -> Result<Uploaded> {
     upload::upload(source, Content::Stdin(Stdin::open()), &to(url, token)).await.map_err(Error::from)
 }

@@ -21,5 +21,5 @@ fn bursts_of_losses_on_a_long_path_leave_it_full() {
 
 #[test]
 fn a_satellite_that_loses_sixteen_in_a_row_is_filled() {
-    fills("satellite,burst=16", 100, 0.84, 0.025, 2.0);
+    fills("satellite,burst=16", 100, 0.84, 0.027, 2.0);
 }
