@@ -70,7 +70,7 @@ fn a_satellite_is_as_over_noq() {
 #[test]
 fn a_buffer_of_six_packets_is_as_over_noq() {
     let share = share("buffer of six packets", 20);
-    assert!(share > 0.9, "{share}");
+    assert!(share > 0.8, "{share}");
 }
 
 #[test]
