@@ -13,7 +13,7 @@ use core::time::Duration;
 use pcc_files::serve::{Guests, Log, Options, Privacy, Server, Token, start};
 use pcc_net::tls::Identity;
 use std::hash::RandomState;
-use std::io::{stdin, stdout};
+use std::io::{self, stdin, stdout};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,8 +92,26 @@ struct Transfer {
     listening: Listening,
 }
 
+/// How often a port is looked for: another program may take it between the look and the use.
+const ATTEMPTS: u32 = 5;
+
+fn is_taken(error: &anyhow::Error) -> bool {
+    let kinds = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    kinds.map(io::Error::kind).any(|kind| kind == io::ErrorKind::AddrInUse)
+}
+
 impl Transfer {
     fn begin(request: &Request, sender: &SenderArgs) -> anyhow::Result<Self> {
+        for _ in 1..ATTEMPTS {
+            match Self::try_to_begin(request, sender) {
+                Err(error) if is_taken(&error) => {}
+                begun => return begun,
+            }
+        }
+        Self::try_to_begin(request, sender)
+    }
+
+    fn try_to_begin(request: &Request, sender: &SenderArgs) -> anyhow::Result<Self> {
         let ground = Ground::of(&request.wish)?;
         let listen = if request.through_ssh { SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) } else { free(request)? };
         let (token, token_text) = Token::generate()?;
@@ -234,6 +252,14 @@ fn name_of(path: &Path) -> anyhow::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_that_another_program_took_is_no_failure_for_good() {
+        let taken = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let error =
+            pcc_quic::socket::bind(taken.local_addr().unwrap()).map(drop).context("could not listen").unwrap_err();
+        assert!(is_taken(&error) && !is_taken(&anyhow!("none is free")), "{error:?}");
+    }
 
     #[test]
     fn a_path_is_read_and_nothing_beside_it() {

@@ -85,7 +85,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Tunnels")]
     tunnel: bool,
 
-    /// Destination of tunnels, for example db.example.org:22, *.example.org:443, 10.0.0.0/8:*, [fd00::]/8:22 or *:443; may be
+    /// Destination of tunnels, for example db.example.org:22, *.example.org:443, 10.0.0.0/8:*, `[fd00::]/8:22` or *:443; may be
     /// repeated
     ///
     /// An address or a network also covers the names that resolve into it. Loopback and link-local addresses must be named
