@@ -4,6 +4,7 @@ use anyhow::Context;
 use core::time::Duration;
 use pcc::PathMemory;
 use pcc::units::Rate;
+use pcc_net::user_dirs;
 use pcc_quic::{Algorithm, KnownPath, Network, Peer, RecentPaths};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -36,7 +37,7 @@ struct Entry {
 impl Paths {
     /// Those that the last runs left in `~/.cache/pcc/paths.json`. A file that can't be read is as good as none.
     pub(crate) fn load() -> Self {
-        cache_dir().map_or_else(Self::of_this_run, |dir| Self::from(dir.join("paths.json")))
+        user_dirs::cache().map_or_else(Self::of_this_run, |dir| Self::from(dir.join("paths.json")))
     }
 
     /// Nothing is used, and nothing kept.
@@ -110,13 +111,6 @@ impl Entry {
         let memory = PathMemory { rate: Rate::from_mbit(self.mbit_per_s), base_rtt };
         (is_rate && !base_rtt.is_zero()).then(|| (Network::of(self.network), KnownPath { memory, at }))
     }
-}
-
-/// `$XDG_CACHE_HOME/pcc` or `~/.cache/pcc`; on Windows `%LOCALAPPDATA%\pcc`.
-fn cache_dir() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
-    let home = if cfg!(windows) { absolute("LOCALAPPDATA") } else { absolute("HOME").map(|home| home.join(".cache")) };
-    Some(absolute("XDG_CACHE_HOME").or(home)?.join("pcc"))
 }
 
 #[cfg(test)]

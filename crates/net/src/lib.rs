@@ -15,5 +15,6 @@ mod shown;
 pub mod throttle;
 pub mod tls;
 pub mod url;
+pub mod user_dirs;
 
 pub use shown::shown;

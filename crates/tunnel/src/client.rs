@@ -167,10 +167,11 @@ impl Tunnel {
     async fn ask(&self, authority: &str) -> Result<(Response<()>, RequestStream), Refused> {
         let mut session = self.session.clone();
         let lost = |error: StreamError| Refused::Lost(self.peer.clone(), error.to_string());
-        let gone = |_| Refused::Lost(self.peer.clone(), "it was given up".to_owned());
-        let mut requests =
-            session.wait_for(Option::is_some).await.map_err(gone)?.as_ref().map(|session| session.requests.clone());
-        let Some(requests) = requests.as_mut() else { unreachable!("it was waited for") };
+        let found = session.wait_for(Option::is_some).await.ok();
+        let Some(mut requests) = found.and_then(|session| session.as_ref().map(|session| session.requests.clone()))
+        else {
+            return Err(Refused::Lost(self.peer.clone(), "it was given up".to_owned()));
+        };
         let uri = Uri::builder().authority(authority).build().unwrap_or_default();
         let mut request = Request::new(());
         (*request.method_mut(), *request.uri_mut()) = (Method::CONNECT, uri);

@@ -1,12 +1,13 @@
 //! A server's certificate and key: given, or made once and kept.
 
 use super::{Fingerprint, provider, validity};
+use crate::user_dirs::{self, HOME};
 use anyhow::{Context, anyhow, bail};
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A certificate chain, the server's own certificate first, and its key.
 pub struct Identity {
@@ -52,7 +53,7 @@ impl Identity {
     ///
     /// Errors: what is kept is damaged. It is never replaced: URLs that others have name its certificate.
     pub fn persistent() -> anyhow::Result<Self> {
-        let Some(file) = state_dir().map(|dir| dir.join("identity.pem")) else {
+        let Some(file) = user_dirs::state().map(|dir| dir.join("identity.pem")) else {
             tracing::warn!("neither XDG_STATE_HOME nor {HOME} is set: the fingerprint changes with each start");
             return Self::generate();
         };
@@ -166,17 +167,6 @@ fn kept(file: &Path) -> anyhow::Result<Vec<u8>> {
         Err(error) => Err(error).with_context(|| format!("could not read {}", file.display())),
     }
 }
-
-fn state_dir() -> Option<PathBuf> {
-    // The specification of base directories says to ignore relative paths.
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute("XDG_STATE_HOME").or_else(|| Some(absolute(HOME)?.join(STATE)))?;
-    Some(base.join("pcc"))
-}
-
-/// The variable that names the user's directory, and what is kept below it.
-const HOME: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "HOME" };
-const STATE: &str = if cfg!(windows) { "" } else { ".local/state" };
 
 #[cfg(test)]
 mod tests {
