@@ -1,45 +1,30 @@
 //! `pcc race`: the same file over the same bad network, once for each congestion control algorithm, side by side.
 
-mod carrier;
-mod course;
-mod entry;
-#[cfg(target_os = "linux")]
-mod kernel;
-#[cfg(not(target_os = "linux"))]
-#[path = "race/no_kernel.rs"]
-mod kernel;
 mod live;
 mod output;
-mod page;
-mod runner;
-mod score;
-mod source;
-mod still;
-mod timeline;
-mod trace;
-mod transfer;
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::reserved::Reserved;
 use crate::utility::Objective;
 use anyhow::{Context, bail};
-use carrier::Carrier;
 use core::time::Duration;
-use course::Course;
-use entry::{Entry, Rules, Update};
 use live::Live;
-use output::{Event, Summary};
 use pcc::units::Bytes;
 use pcc_chart::provenance::{self, Provenance};
 use pcc_quic::{Algorithm, PccConfig};
-use score::Score;
-use source::Source;
+use pcc_race::carrier::{self, Carrier};
+use pcc_race::course::Course;
+use pcc_race::entry::{Entry, Rules, Update};
+use pcc_race::score::Score;
+use pcc_race::source::Source;
+use pcc_race::summary::Summary;
+use pcc_race::trace::Trace;
+use pcc_race::{kernel, page, runner, still};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc;
-use trace::Trace;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -161,7 +146,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let source = Arc::new(Source::open(file, size, args.seed)?);
     let mut out = io::stdout();
     if args.json {
-        writeln!(out, "{}", Event::start(&course, &source, &names))?;
+        writeln!(out, "{}", output::start(&course, &source, &names))?;
     } else {
         writeln!(out, "{} over {course}", source.describe())?;
     }
@@ -183,7 +168,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     if args.json {
         writeln!(out, "{}", summary.json())?;
     } else {
-        write!(out, "{}", summary.table())?;
+        write!(out, "{}", output::table(&summary))?;
     }
     let provenance = Provenance {
         source: provenance::Source::Emulator,
@@ -263,7 +248,7 @@ async fn race(
 
 fn show(update: &Update, live: &mut Live, json: bool) -> io::Result<()> {
     live.show(update);
-    match Event::of(update) {
+    match output::event(update) {
         Some(event) if json => writeln!(io::stdout(), "{event}"),
         _ => Ok(()),
     }

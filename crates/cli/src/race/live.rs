@@ -1,7 +1,7 @@
 //! The race while it runs: bars side by side on a terminal, a line every few seconds elsewhere.
 
-use super::entry::{Ended, Update};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pcc_race::entry::{Ended, Update};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -121,8 +121,8 @@ impl Runner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::race::trace::Sample;
     use indicatif::InMemoryTerm;
+    use pcc_race::trace::Sample;
 
     #[test]
     fn every_runner_keeps_to_one_line_however_narrow_the_terminal() {

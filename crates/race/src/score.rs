@@ -6,21 +6,21 @@ use core::time::Duration;
 
 /// Each as docs/race.md defines it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Score {
+pub struct Score {
     /// File bytes over time, Mbit/s.
-    pub(super) goodput_mbps: f64,
+    pub goodput_mbps: f64,
     /// Of what a perfect sender would have moved in that time.
-    pub(super) share: f64,
+    pub share: f64,
     /// The same from [`Score::started`] on.
-    pub(super) share_started: f64,
+    pub share_started: f64,
     /// When it first ran at half of what the path could carry; the first fifth of its time if it never did.
-    pub(super) started: Duration,
+    pub started: Duration,
     /// Packets declared lost, of those sent.
-    pub(super) loss: f64,
+    pub loss: f64,
     /// UDP bytes sent for each file byte received.
-    pub(super) waste: f64,
+    pub waste: f64,
     /// Mean smoothed RTT beyond that of the empty path, milliseconds.
-    pub(super) rtt_added_ms: f64,
+    pub rtt_added_ms: f64,
 }
 
 /// The time over which a runner's speed is looked at to tell whether it has started; at least an RTT.
@@ -28,7 +28,7 @@ const WINDOW: Duration = Duration::from_millis(500);
 
 impl Score {
     /// Judges a `trace` of a file of `file` bytes.
-    pub(super) fn of(trace: &Trace, course: &Course, file: u64) -> Self {
+    pub fn of(trace: &Trace, course: &Course, file: u64) -> Self {
         let seconds = trace.time.as_secs_f64();
         let moved = trace.bytes as f64;
         let ideal = |from, to| course.ideal(trace.requested + from, trace.requested + to);

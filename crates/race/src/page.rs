@@ -1,6 +1,6 @@
 //! The page: everything about a race in one file that needs no network.
 
-use super::output::Summary;
+use super::summary::Summary;
 use super::timeline::{Timeline, capacity};
 use pcc_chart::provenance::Provenance;
 use serde_json::json;
@@ -8,7 +8,7 @@ use serde_json::json;
 const TEMPLATE: &str = include_str!("page.html");
 
 /// The whole page.
-pub(super) fn render(summary: &Summary<'_>, provenance: &Provenance) -> String {
+pub fn render(summary: &Summary<'_>, provenance: &Provenance) -> String {
     let end = summary.traces.iter().map(|trace| trace.time).max().unwrap_or_default();
     let data = json!({
         "summary": summary.json(),

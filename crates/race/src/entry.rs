@@ -10,16 +10,21 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Who runs, and where.
-pub(super) struct Entry {
-    pub(super) carrier: Carrier,
-    pub(super) course: Arc<Course>,
-    pub(super) source: Arc<Source>,
-    pub(super) rules: Arc<Rules>,
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Who.
+    pub carrier: Carrier,
+    /// The path.
+    pub course: Arc<Course>,
+    /// The file.
+    pub source: Arc<Source>,
+    /// The same for all runners.
+    pub rules: Arc<Rules>,
 }
 
 /// When a runner is stopped.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub struct Rules {
     /// So long after the first one finished.
     limit: Duration,
     /// Or after so long, if nobody finishes.
@@ -34,24 +39,24 @@ const PATIENCE: u32 = 5;
 
 impl Rules {
     /// `limit` runs from the moment when the first one finished, or from five times the time of a perfect sender.
-    pub(super) fn new(limit: Duration, perfect: Duration) -> Self {
+    pub fn new(limit: Duration, perfect: Duration) -> Self {
         let most = perfect.saturating_mul(PATIENCE).saturating_add(limit);
         Self { limit, most, best: Mutex::default(), stopped: AtomicBool::new(false) }
     }
 
     /// Ends the race.
-    pub(super) fn stop(&self) {
+    pub fn stop(&self) {
         self.stopped.store(true, Relaxed);
     }
 
     /// Somebody was through after this time.
-    pub(super) fn finished(&self, time: Duration) {
+    pub fn finished(&self, time: Duration) {
         let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
         *best = Some(best.map_or(time, |best| best.min(time)));
     }
 
     /// Whether a runner must end after this time; the same rule one after another as side by side.
-    pub(super) fn over(&self, time: Duration) -> bool {
+    pub fn over(&self, time: Duration) -> bool {
         let best = *self.best.lock().unwrap_or_else(PoisonError::into_inner);
         self.stopped.load(Relaxed) || time >= best.map_or(self.most, |best| best.saturating_add(self.limit))
     }
@@ -59,27 +64,32 @@ impl Rules {
 
 /// News of a runner.
 #[derive(Clone, Debug)]
-pub(super) struct Update {
+pub struct Update {
     /// Its place among the runners.
-    pub(super) runner: usize,
-    pub(super) algorithm: &'static str,
-    pub(super) sample: Sample,
+    pub runner: usize,
+    /// Its name.
+    pub algorithm: &'static str,
+    /// How far it is.
+    pub sample: Sample,
     /// PCC's state.
-    pub(super) state: Option<&'static str>,
+    pub state: Option<&'static str>,
     /// How it ended, if it did.
-    pub(super) ended: Option<Ended>,
+    pub ended: Option<Ended>,
 }
 
 /// How a runner ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub enum Ended {
+    /// With all of the file.
     Finished,
+    /// It was stopped.
     Unfinished,
+    /// It could not run.
     Failed,
 }
 
 /// Compares the copy with the file, as far as it got.
-pub(super) fn verify(trace: &mut Trace, source: &Source, copy: std::fs::File, fetched: bool) -> anyhow::Result<()> {
+pub fn verify(trace: &mut Trace, source: &Source, copy: std::fs::File, fetched: bool) -> anyhow::Result<()> {
     trace.bytes = copy.metadata().context("cannot read the copy")?.len();
     trace.finished = fetched && trace.bytes == source.bytes;
     let matches = source.matches(copy, trace.bytes).context("cannot read the copy")?;

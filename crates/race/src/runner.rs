@@ -21,7 +21,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::UnboundedSender;
 
 /// Runs everybody, at once or one after another, and answers what became of each.
-pub(super) fn run_all(entries: Vec<Entry>, serial: bool, tell: &UnboundedSender<Update>) -> Vec<Trace> {
+pub fn run_all(entries: Vec<Entry>, serial: bool, tell: &UnboundedSender<Update>) -> Vec<Trace> {
     let mut runners: Vec<_> = entries
         .into_iter()
         .enumerate()

@@ -1,6 +1,6 @@
 //! A still picture of the race: goodput over time, on a card of its own colour, so that it is legible on any page.
 
-use super::output::Summary;
+use super::summary::Summary;
 use super::timeline::{Timeline, capacity};
 use core::fmt::Write;
 use pcc_chart::axis::ticks;
@@ -44,7 +44,7 @@ impl Scale {
 }
 
 /// The picture as SVG.
-pub(super) fn render(summary: &Summary<'_>) -> String {
+pub fn render(summary: &Summary<'_>) -> String {
     let mut svg = String::new();
     // Writing to a String never fails.
     let _ = draw(&mut svg, summary);

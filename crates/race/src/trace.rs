@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Ten a second: fine enough to see PCC's trials on a path of a satellite, few enough for a page.
-pub(super) const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
+pub const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Changes of state that are kept; a control law that changes it a thousand times in a race cannot be drawn anyway.
 const MOST_STATES: usize = 20_000;
@@ -16,70 +16,71 @@ const MOST_RATES: usize = 200_000;
 
 /// One look at a runner. Counters run from the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sample {
+pub struct Sample {
     /// Since the request.
-    pub(super) at: Duration,
+    pub at: Duration,
     /// File bytes that the client got in order.
-    pub(super) received: u64,
+    pub received: u64,
     /// File bytes that reached the client, in whatever order and repetitions included. With QUIC estimated from the UDP
     /// payload.
-    pub(super) arrived: u64,
+    pub arrived: u64,
     /// The sender's smoothed RTT.
-    pub(super) rtt: Duration,
+    pub rtt: Duration,
     /// Packets that the sender sent.
-    pub(super) sent_packets: u64,
+    pub sent_packets: u64,
     /// Packets that the sender declared lost.
-    pub(super) lost_packets: u64,
+    pub lost_packets: u64,
     /// Bytes of UDP payload that the sender sent; with TCP as much of each packet.
-    pub(super) sent_bytes: u64,
+    pub sent_bytes: u64,
     /// The sender's congestion window, bytes.
-    pub(super) window: u64,
+    pub window: u64,
     /// PCC's base rate, bits per second.
-    pub(super) rate: Option<f64>,
+    pub rate: Option<f64>,
 }
 
 /// All that is known of a runner in the end.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trace {
+pub struct Trace {
     /// Who.
-    pub(super) algorithm: &'static str,
+    pub algorithm: &'static str,
     /// The request, since the path's time zero.
-    pub(super) requested: Duration,
+    pub requested: Duration,
     /// In order of time.
-    pub(super) samples: Vec<Sample>,
+    pub samples: Vec<Sample>,
     /// States of PCC, each from its time after the request on.
-    pub(super) states: Vec<(Duration, &'static str)>,
+    pub states: Vec<(Duration, &'static str)>,
     /// Rates that PCC tried, bits per second, each from its time after the request on.
-    pub(super) rates: Vec<(Duration, f64)>,
+    pub rates: Vec<(Duration, f64)>,
     /// File bytes in the copy.
-    pub(super) bytes: u64,
+    pub bytes: u64,
     /// From the request to the last byte, or until it was stopped.
-    pub(super) time: Duration,
+    pub time: Duration,
     /// Whether all of the file arrived in time.
-    pub(super) finished: bool,
+    pub finished: bool,
     /// Whether the copy is what it should be.
-    pub(super) verified: bool,
-    /// Packets that the emulated path lost at random or in the dark, and for want of buffer.
-    pub(super) dropped_random: u64,
-    pub(super) dropped_buffer: u64,
+    pub verified: bool,
+    /// Packets that the emulated path lost at random or in the dark.
+    pub dropped_random: u64,
+    /// Packets that the emulated path lost for want of buffer.
+    pub dropped_buffer: u64,
     /// Packets that this computer lost, not the emulated path.
-    pub(super) dropped_host: u64,
+    pub dropped_host: u64,
     /// How late this computer was with 99 of 100 packets that left the emulated path; none where nobody counts.
-    pub(super) late: Option<Duration>,
+    pub late: Option<Duration>,
     /// Why it could not run.
-    pub(super) error: Option<String>,
+    pub error: Option<String>,
 }
 
 impl Trace {
     /// Of one that could not run.
-    pub(super) fn failed(algorithm: &'static str, error: String) -> Self {
+    pub fn failed(algorithm: &'static str, error: String) -> Self {
         Self { algorithm, error: Some(error), ..Self::default() }
     }
 }
 
 /// Listens to a PCC sender.
 #[derive(Debug, Default)]
-pub(super) struct Watch(Mutex<Watched>);
+pub struct Watch(Mutex<Watched>);
 
 #[derive(Debug, Default)]
 struct Watched {
@@ -90,17 +91,17 @@ struct Watched {
 
 impl Watch {
     /// The base rate now, in bits per second.
-    pub(super) fn rate(&self) -> Option<f64> {
+    pub fn rate(&self) -> Option<f64> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).rate
     }
 
     /// The state now.
-    pub(super) fn state(&self) -> Option<&'static str> {
+    pub fn state(&self) -> Option<&'static str> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).states.last().map(|(_, state)| *state)
     }
 
     /// The states since `start`; the one it was in then is the first.
-    pub(super) fn states(&self, start: Instant) -> Vec<(Duration, &'static str)> {
+    pub fn states(&self, start: Instant) -> Vec<(Duration, &'static str)> {
         let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut states: Vec<(Duration, _)> = Vec::new();
         for (at, state) in &watched.states {
@@ -114,7 +115,7 @@ impl Watch {
     }
 
     /// The rates that it tried, in bits per second, in order of time since `start`.
-    pub(super) fn rates(&self, start: Instant) -> Vec<(Duration, f64)> {
+    pub fn rates(&self, start: Instant) -> Vec<(Duration, f64)> {
         let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rates: Vec<_> =
             watched.rates.iter().map(|(at, rate)| (at.saturating_duration_since(start), *rate)).collect();

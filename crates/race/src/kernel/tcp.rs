@@ -1,9 +1,9 @@
 //! One run over the kernel's TCP: the bytes of the file and nothing else, without encryption, as `nc` would send them.
 
 use super::host::{CLIENT, Host, SERVER};
-use crate::race::entry::{Entry, Update, verify};
-use crate::race::source::{Source, nameless};
-use crate::race::trace::{SAMPLE_INTERVAL, Sample, Trace};
+use crate::entry::{Entry, Update, verify};
+use crate::source::{Source, nameless};
+use crate::trace::{SAMPLE_INTERVAL, Sample, Trace};
 use anyhow::Context;
 use core::mem::{size_of, zeroed};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -31,12 +31,7 @@ const HEADERS: u64 = 28;
 const PART: usize = 256 << 10;
 
 /// Runs it, with the algorithm that the kernel knows by that name.
-pub(in crate::race) fn go(
-    runner: usize,
-    entry: &Entry,
-    kernel: &'static str,
-    tell: &UnboundedSender<Update>,
-) -> anyhow::Result<Trace> {
+pub fn go(runner: usize, entry: &Entry, kernel: &'static str, tell: &UnboundedSender<Update>) -> anyhow::Result<Trace> {
     let (name, course) = (entry.carrier.name(), &entry.course);
     let (server, client) = (Host::new(SERVER)?, Host::new(CLIENT)?);
     let window = usize::try_from(course.windows().bytes().get()).unwrap_or(usize::MAX);

@@ -9,7 +9,7 @@ use pcc_quic::transport::Windows;
 /// File bytes in the UDP payload of a full packet: 1452 bytes (the largest that MTU discovery tries), without 1 byte of
 /// QUIC header, 8 of connection ID, 4 of packet number, 16 of authentication tag (RFC 9000 §17.3, RFC 9001 §5.3) and 11
 /// of STREAM frame header with an offset beyond a gigabyte (RFC 9000 §19.8).
-pub(super) const FILE_SHARE_OF_UDP: f64 = (1452.0 - 40.0) / 1452.0;
+pub const FILE_SHARE_OF_UDP: f64 = (1452.0 - 40.0) / 1452.0;
 
 /// File bytes in a full packet as the path counts it: with 28 bytes of UDP and IPv4 headers.
 const FILE_SHARE_OF_WIRE: f64 = (1452.0 - 40.0) / (1452.0 + 28.0);
@@ -21,20 +21,20 @@ const LARGEST: u64 = 512_000_000;
 
 /// A path and the seed that it replays from.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub struct Course {
     /// As the user wrote it.
-    pub(super) name: String,
+    pub name: String,
     /// What that means.
-    pub(super) path: Path,
+    pub path: Path,
     /// Of everything random.
-    pub(super) seed: u64,
+    pub seed: u64,
 }
 
 impl Course {
     /// Reads a preset, parameters, or both.
     ///
     /// Errors: what is wrong with it.
-    pub(super) fn parse(written: &str, seed: u64) -> anyhow::Result<Self> {
+    pub fn parse(written: &str, seed: u64) -> anyhow::Result<Self> {
         let path: Path = written.parse().map_err(|error| {
             if std::path::Path::new(written).is_file() {
                 anyhow::anyhow!("{written} is a file, and the path comes first: pcc race PATH {written}")
@@ -48,7 +48,7 @@ impl Course {
 
     /// File bytes that a perfect sender would deliver between two moments of the path's life, on average: what the
     /// bottleneck carries, without what is lost at random, without headers.
-    pub(super) fn ideal(&self, from: Duration, to: Duration) -> f64 {
+    pub fn ideal(&self, from: Duration, to: Duration) -> f64 {
         let until = |end: Duration| {
             self.path.down.capacity(self.seed, Timestamp::ZERO + end).delivered.get() as f64 * FILE_SHARE_OF_WIRE
         };
@@ -56,25 +56,25 @@ impl Course {
     }
 
     /// The size of a file that takes a perfect sender 20 s, within 4 and 512 MB.
-    pub(super) fn fitting_size(&self) -> u64 {
+    pub fn fitting_size(&self) -> u64 {
         (self.ideal(Duration::ZERO, TIME_AT_FULL_SPEED) as u64).clamp(SMALLEST, LARGEST)
     }
 
     /// How long a perfect sender would need for so many file bytes, roughly.
-    pub(super) fn time_for(&self, bytes: u64) -> Duration {
+    pub fn time_for(&self, bytes: u64) -> Duration {
         let rate = self.ideal(Duration::ZERO, TIME_AT_FULL_SPEED) / TIME_AT_FULL_SPEED.as_secs_f64();
         Duration::from_secs_f64((bytes as f64 / rate.max(1.0)).min(1e6)) + self.path.rtt() * 2
     }
 
     /// Flow-control windows that do not cap it.
-    pub(super) fn windows(&self) -> Windows {
+    pub fn windows(&self) -> Windows {
         let usual = Windows::default();
         let rate: Rate = usual.rate.max(self.path.down.conditions.rate);
         Windows { rate, rtt: usual.rtt.max(self.path.rtt()) }
     }
 
     /// Its parameters as text, whatever the user called it.
-    pub(super) fn parameters(&self) -> String {
+    pub fn parameters(&self) -> String {
         self.path.to_string()
     }
 }

@@ -3,14 +3,14 @@
 mod host;
 mod tcp;
 
-pub(super) use tcp::go;
+pub use tcp::go;
 
 use super::carrier::Carrier;
 use anyhow::anyhow;
 use host::Host;
 
 /// Whether `carriers` can run on this computer; what is missing, before the race and in one line.
-pub(super) fn check(carriers: &[Carrier]) -> anyhow::Result<()> {
+pub fn check(carriers: &[Carrier]) -> anyhow::Result<()> {
     let probe = |kernel| Host::new(host::SERVER)?.prepare(kernel, 1 << 20);
     for carrier in carriers {
         if let Carrier::Tcp { kernel, .. } = carrier {

@@ -24,19 +24,19 @@ use tokio::io::AsyncWriteExt;
 const PART: usize = 256 << 10;
 
 /// A server of one file, for one client.
-pub(super) struct Server {
+pub(crate) struct Server {
     endpoint: Endpoint,
     /// Where it listens.
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
     /// How its client knows it.
-    pub(super) trust: Trust,
+    pub(crate) trust: Trust,
     /// The client's connection, once there is one.
-    pub(super) connection: Arc<OnceLock<Connection>>,
+    pub(crate) connection: Arc<OnceLock<Connection>>,
 }
 
 impl Server {
     /// Starts to serve `file` at a free port of this host.
-    pub(super) fn start(file: Arc<Source>, transport: TransportConfig, windows: Windows) -> anyhow::Result<Self> {
+    pub(crate) fn start(file: Arc<Source>, transport: TransportConfig, windows: Windows) -> anyhow::Result<Self> {
         let identity = Identity::generate()?;
         let mut config = ServerConfig::with_crypto(Arc::new(tls::server(&identity, &[http3::ALPN])?));
         config.transport_config(Arc::new(transport));
@@ -54,7 +54,7 @@ impl Server {
     }
 
     /// Ends it.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.endpoint.close(VarInt::from_u32(0), b"");
     }
 }
@@ -104,14 +104,14 @@ async fn answer(path: &str, file: &Source, mut stream: ResponseStream) -> anyhow
 }
 
 /// A client that is connected.
-pub(super) struct Client {
+pub(crate) struct Client {
     dialed: Dialed,
     requests: Requests,
 }
 
 impl Client {
     /// Connects through `address` to a server that `trust` accepts.
-    pub(super) async fn connect(address: SocketAddr, trust: Trust, transport: TransportConfig) -> anyhow::Result<Self> {
+    pub(crate) async fn connect(address: SocketAddr, trust: Trust, transport: TransportConfig) -> anyhow::Result<Self> {
         let transport = Arc::new(transport);
         let dialer = Dialer {
             alpn: &[http3::ALPN],
@@ -128,17 +128,17 @@ impl Client {
     }
 
     /// For statistics.
-    pub(super) fn connection(&self) -> Connection {
+    pub(crate) fn connection(&self) -> Connection {
         self.dialed.connection.clone()
     }
 
     /// What the user should be told of this host, if anything.
-    pub(super) fn warning(&self) -> Option<&str> {
+    pub(crate) fn warning(&self) -> Option<&str> {
         self.dialed.warning.as_deref()
     }
 
     /// Fetches the file into `copy`, counts what was `received` in order, and answers when the last byte was.
-    pub(super) async fn fetch(&mut self, copy: &mut File, received: &AtomicU64) -> anyhow::Result<Instant> {
+    pub(crate) async fn fetch(&mut self, copy: &mut File, received: &AtomicU64) -> anyhow::Result<Instant> {
         let request = Request::get("https://localhost/file").body(())?;
         let mut stream = self.requests.send_request(request).await?;
         stream.finish().await?;
@@ -153,7 +153,7 @@ impl Client {
     }
 
     /// Ends it.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.dialed.endpoint.close(VarInt::from_u32(0), b"");
     }
 }

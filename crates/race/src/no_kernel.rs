@@ -7,7 +7,7 @@ use anyhow::bail;
 use tokio::sync::mpsc::UnboundedSender;
 
 /// Whether `carriers` can run on this computer.
-pub(super) fn check(carriers: &[Carrier]) -> anyhow::Result<()> {
+pub fn check(carriers: &[Carrier]) -> anyhow::Result<()> {
     if carriers.iter().any(|carrier| matches!(carrier, Carrier::Tcp { .. })) {
         bail!("--kernel needs Linux: elsewhere the race is over QUIC alone");
     }
@@ -15,6 +15,6 @@ pub(super) fn check(carriers: &[Carrier]) -> anyhow::Result<()> {
 }
 
 /// Nothing: [`check`] has refused before.
-pub(super) fn go(_: usize, _: &Entry, _: &'static str, _: &UnboundedSender<Update>) -> anyhow::Result<Trace> {
+pub fn go(_: usize, _: &Entry, _: &'static str, _: &UnboundedSender<Update>) -> anyhow::Result<Trace> {
     bail!("needs Linux")
 }

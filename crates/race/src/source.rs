@@ -10,21 +10,21 @@ use std::sync::Arc;
 
 /// The file, and what it holds.
 #[derive(Debug)]
-pub(super) struct Source {
+pub struct Source {
     file: Arc<File>,
     /// The user's; what we made has no name.
     name: Option<PathBuf>,
     /// How large it is.
-    pub(super) bytes: u64,
+    pub bytes: u64,
     /// BLAKE3 of all of it.
-    pub(super) digest: Hash,
+    pub digest: Hash,
 }
 
 impl Source {
     /// The user's `file`, or a new one of `size` bytes.
     ///
     /// Errors: it cannot be read, or is empty, or no file, or there is no room to make one.
-    pub(super) fn open(file: Option<&Path>, size: u64, seed: u64) -> anyhow::Result<Self> {
+    pub fn open(file: Option<&Path>, size: u64, seed: u64) -> anyhow::Result<Self> {
         let Some(name) = file else {
             ensure!(size > 0, "--size 0: there is nothing to move");
             return Self::of(make(size, seed)?, None).context("cannot read the file that was made");
@@ -47,19 +47,19 @@ impl Source {
     }
 
     /// Reads it from its beginning, whoever else does.
-    pub(super) fn reader(&self) -> Reader {
+    pub fn reader(&self) -> Reader {
         Reader { file: Arc::clone(&self.file), at: 0 }
     }
 
     /// Whether `copy` holds exactly the first `bytes` bytes of this file.
-    pub(super) fn matches(&self, copy: std::fs::File, bytes: u64) -> io::Result<bool> {
+    pub fn matches(&self, copy: std::fs::File, bytes: u64) -> io::Result<bool> {
         let expected = if bytes == self.bytes { self.digest } else { digest(self.reader(), bytes)? };
         let copy = Reader { file: Arc::new(File::from_std(copy)), at: 0 };
         Ok(digest(copy, u64::MAX)? == expected)
     }
 
     /// A few words for people.
-    pub(super) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let megabytes = self.bytes as f64 / 1e6;
         match &self.name {
             None => format!("{megabytes:.1} MB of random bytes"),
@@ -70,7 +70,7 @@ impl Source {
 
 /// A file from its beginning on.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub struct Reader {
     file: Arc<File>,
     at: u64,
 }
@@ -93,7 +93,7 @@ fn digest(file: Reader, bytes: u64) -> io::Result<Hash> {
 /// A file for a copy. It has no name, so nothing is left of it however this program ends.
 ///
 /// Errors: there is no folder for such files.
-pub(super) fn nameless() -> anyhow::Result<std::fs::File> {
+pub fn nameless() -> anyhow::Result<std::fs::File> {
     let folder = std::env::temp_dir();
     let advice = || format!("cannot make a file in {}; set TMPDIR to a folder that exists", folder.display());
     tempfile::tempfile().with_context(advice)

@@ -18,25 +18,26 @@ const LEAST_PACKETS: u64 = 50;
 
 /// One runner over time; all lines have a value for each of `t`.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Timeline {
-    pub(super) algorithm: &'static str,
+pub struct Timeline {
+    /// Who.
+    pub algorithm: &'static str,
     /// Seconds since the request.
-    pub(super) t: Vec<f64>,
+    pub t: Vec<f64>,
     /// File bytes that arrived, Mbit/s.
-    pub(super) goodput: Vec<f64>,
+    pub goodput: Vec<f64>,
     /// The rate that PCC tried, Mbit/s of UDP payload.
-    pub(super) rate: Vec<Option<f64>>,
+    pub rate: Vec<Option<f64>>,
     /// Smoothed RTT, milliseconds.
-    pub(super) rtt: Vec<Option<f64>>,
+    pub rtt: Vec<Option<f64>>,
     /// Packets declared lost of those sent, percent; none where hardly any were sent.
-    pub(super) loss: Vec<Option<f64>>,
+    pub loss: Vec<Option<f64>>,
     /// States of PCC and their beginnings.
-    pub(super) states: Vec<(f64, &'static str)>,
+    pub states: Vec<(f64, &'static str)>,
 }
 
 impl Timeline {
     /// Thins the samples of a runner out.
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub fn of(trace: &Trace) -> Self {
         let mut line = Self { algorithm: trace.algorithm, ..Self::default() };
         let step = (trace.time / POINTS as u32).max(Duration::from_millis(50));
         let mut next = Duration::ZERO;
@@ -80,7 +81,7 @@ fn loss(first: &Sample, last: &Sample) -> Option<f64> {
 }
 
 /// What a perfect sender would deliver over time, in Mbit/s of file bytes: seconds, and the rate from then on.
-pub(super) fn capacity(course: &Course, end: Duration) -> Vec<(f64, f64)> {
+pub fn capacity(course: &Course, end: Duration) -> Vec<(f64, f64)> {
     let step = (end / POINTS as u32).max(Duration::from_millis(50));
     let mut line: Vec<(f64, f64)> = Vec::new();
     let mut at = Duration::ZERO;

@@ -5,20 +5,25 @@ use pcc_quic::Algorithm;
 /// Who carries the file.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a race has a few")]
-pub(super) enum Carrier {
+pub enum Carrier {
     /// QUIC with this algorithm.
     Quic(Algorithm),
     /// TCP with the algorithm that the kernel knows by this name.
-    Tcp { name: &'static str, kernel: &'static str },
+    Tcp {
+        /// In tables and files.
+        name: &'static str,
+        /// To the kernel.
+        kernel: &'static str,
+    },
 }
 
 /// The kernel's algorithms that most of the world's data is carried with.
-pub(super) const TCP: [Carrier; 2] =
+pub const TCP: [Carrier; 2] =
     [Carrier::Tcp { name: "tcp-cubic", kernel: "cubic" }, Carrier::Tcp { name: "tcp-bbr", kernel: "bbr" }];
 
 impl Carrier {
     /// The name in tables and files.
-    pub(super) const fn name(&self) -> &'static str {
+    pub const fn name(&self) -> &'static str {
         match self {
             Self::Quic(algorithm) => algorithm.name(),
             Self::Tcp { name, .. } => name,
