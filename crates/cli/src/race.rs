@@ -14,8 +14,9 @@ use pcc::units::Bytes;
 use pcc_chart::provenance::{self, Provenance};
 use pcc_quic::{Algorithm, PccConfig};
 use pcc_race::carrier::{self, Carrier};
-use pcc_race::course::Course;
+use pcc_race::course::{Course, CourseError};
 use pcc_race::entry::{Entry, Rules, Update};
+use pcc_race::kernel::Unavailable;
 use pcc_race::score::Score;
 use pcc_race::source::Source;
 use pcc_race::summary::Summary;
@@ -128,7 +129,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         let error = anyhow::anyhow!("-C names `{twice}` twice: each algorithm runs once");
         return Err(error.context(Failure::Usage));
     }
-    kernel::check(&carriers)?;
+    kernel::check(&carriers).map_err(no_kernel)?;
     let (path, file) = args.course_and_file();
     if file.is_some() && args.size.is_some() {
         return Err(anyhow::anyhow!("--size is of the file that is made, and one is given").context(Failure::Usage));
@@ -137,12 +138,15 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     if args.svg.as_ref() == Some(&output) {
         return Err(anyhow::anyhow!("-o and --svg name the same file").context(Failure::Usage));
     }
-    let course = Arc::new(Course::parse(path, args.seed).context(Failure::Usage)?);
+    let course = Arc::new(course(path, args.seed)?);
     let interrupt = Interrupt::listen(1)?;
     // Whatever can fail fails now, and not after a minute of racing.
     let page = Reserved::at(&output, "-o")?;
     let svg = args.svg.as_deref().map(|file| Reserved::at(file, "--svg")).transpose()?;
     let size = args.size.map_or_else(|| course.fitting_size(), Bytes::get);
+    if file.is_none() && size == 0 {
+        bail!("--size 0: there is nothing to move");
+    }
     let source = Arc::new(Source::open(file, size, args.seed)?);
     let mut out = io::stdout();
     if args.json {
@@ -184,6 +188,30 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         writeln!(out, "\nTimelines: {}", output.display())?;
     }
     verdict(&traces, interrupted)
+}
+
+/// The path of that name or with these parameters.
+fn course(written: &str, seed: u64) -> anyhow::Result<Course> {
+    let course = Course::parse(written, seed).map_err(|error| match error {
+        CourseError::Text(_) if Path::new(written).is_file() => {
+            anyhow::anyhow!("{written} is a file, and the path comes first: pcc race PATH {written}")
+        }
+        CourseError::Text(error) => anyhow::anyhow!("{error}; and no file has that name"),
+        other => other.into(),
+    });
+    course.context(Failure::Usage)
+}
+
+/// What is missing, before the race and in one line.
+fn no_kernel(error: Unavailable) -> anyhow::Error {
+    match error {
+        Unavailable::System => anyhow::anyhow!("--kernel needs Linux: elsewhere the race is over QUIC alone"),
+        error => anyhow::anyhow!(
+            "--kernel cannot run here: {:#}; it needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN) and /dev/net/tun, and \
+             without it the race is over QUIC alone",
+            anyhow::Error::new(error)
+        ),
+    }
 }
 
 /// The algorithms of our QUIC stack, of which PCC strives for what it is told.
@@ -274,6 +302,16 @@ fn verdict(traces: &[Trace], interrupted: Option<Failure>) -> anyhow::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_in_the_path_s_place_is_told_where_it_belongs() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let name = file.path().to_str().unwrap();
+        let wrong = format!("{:#}", course(name, 1).unwrap_err());
+        assert!(wrong.ends_with(&format!("the path comes first: pcc race PATH {name}")), "{wrong}");
+        let neither = format!("{:#}", course("film.mkv", 1).unwrap_err());
+        assert!(neither.ends_with("no file has that name"), "{neither}");
+    }
 
     #[test]
     fn the_page_of_an_earlier_race_stays() {

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 use pcc::units::{Rate, Timestamp};
-use pcc_link::Path;
+use pcc_link::{Impossible, ParsePathError, Path};
 use pcc_quic::transport::Windows;
 
 /// File bytes in the UDP payload of a full packet: 1452 bytes (the largest that MTU discovery tries), without 1 byte of
@@ -18,6 +18,18 @@ const FILE_SHARE_OF_WIRE: f64 = (1452.0 - 40.0) / (1452.0 + 28.0);
 const TIME_AT_FULL_SPEED: Duration = Duration::from_secs(20);
 const SMALLEST: u64 = 4_000_000;
 const LARGEST: u64 = 512_000_000;
+
+/// Why nobody can race over a path.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CourseError {
+    /// The text is no path.
+    #[error(transparent)]
+    Text(#[from] ParsePathError),
+    /// Its parameters contradict each other.
+    #[error(transparent)]
+    Impossible(#[from] Impossible),
+}
 
 /// A path and the seed that it replays from.
 #[derive(Clone, Debug)]
@@ -34,14 +46,8 @@ impl Course {
     /// Reads a preset, parameters, or both.
     ///
     /// Errors: what is wrong with it.
-    pub fn parse(written: &str, seed: u64) -> anyhow::Result<Self> {
-        let path: Path = written.parse().map_err(|error| {
-            if std::path::Path::new(written).is_file() {
-                anyhow::anyhow!("{written} is a file, and the path comes first: pcc race PATH {written}")
-            } else {
-                anyhow::anyhow!("{error}; and no file has that name")
-            }
-        })?;
+    pub fn parse(written: &str, seed: u64) -> Result<Self, CourseError> {
+        let path: Path = written.parse()?;
         path.links(seed)?;
         Ok(Self { name: written.to_owned(), path, seed })
     }
@@ -89,16 +95,6 @@ impl fmt::Display for Course {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_in_the_path_s_place_is_told_where_it_belongs() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let name = file.path().to_str().unwrap();
-        let wrong = Course::parse(name, 1).unwrap_err().to_string();
-        assert!(wrong.ends_with(&format!("the path comes first: pcc race PATH {name}")), "{wrong}");
-        let neither = Course::parse("film.mkv", 1).unwrap_err().to_string();
-        assert!(neither.ends_with("no file has that name"), "{neither}");
-    }
 
     #[test]
     fn a_perfect_sender_moves_the_rate_without_loss_and_headers() {

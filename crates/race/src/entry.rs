@@ -89,7 +89,7 @@ pub enum Ended {
 }
 
 /// Compares the copy with the file, as far as it got.
-pub fn verify(trace: &mut Trace, source: &Source, copy: std::fs::File, fetched: bool) -> anyhow::Result<()> {
+pub(crate) fn verify(trace: &mut Trace, source: &Source, copy: std::fs::File, fetched: bool) -> anyhow::Result<()> {
     trace.bytes = copy.metadata().context("cannot read the copy")?.len();
     trace.finished = fetched && trace.bytes == source.bytes;
     let matches = source.matches(copy, trace.bytes).context("cannot read the copy")?;

@@ -2,25 +2,21 @@
 
 mod host;
 mod tcp;
+mod unavailable;
 
-pub use tcp::go;
+pub(crate) use tcp::go;
+pub use unavailable::Unavailable;
 
 use super::carrier::Carrier;
-use anyhow::anyhow;
 use host::Host;
 
-/// Whether `carriers` can run on this computer; what is missing, before the race and in one line.
-pub fn check(carriers: &[Carrier]) -> anyhow::Result<()> {
-    let probe = |kernel| Host::new(host::SERVER)?.prepare(kernel, 1 << 20);
-    for carrier in carriers {
-        if let Carrier::Tcp { kernel, .. } = carrier {
-            probe(kernel).map_err(|error| {
-                anyhow!(
-                    "--kernel cannot run here: {error:#}; it needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN) and \
-                     /dev/net/tun, and without it the race is over QUIC alone"
-                )
-            })?;
-        }
-    }
-    Ok(())
+/// Whether `carriers` can run on this computer: known before the race begins.
+///
+/// Errors: what is missing.
+pub fn check(carriers: &[Carrier]) -> Result<(), Unavailable> {
+    let kernels = carriers.iter().filter_map(|carrier| match carrier {
+        Carrier::Tcp { kernel, .. } => Some(*kernel),
+        Carrier::Quic(_) => None,
+    });
+    kernels.into_iter().try_for_each(|kernel| Host::new(host::SERVER)?.prepare(kernel, 1 << 20))
 }

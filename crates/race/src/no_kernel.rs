@@ -1,20 +1,24 @@
 //! Where the kernel's TCP cannot be a runner.
 
+#[path = "kernel/unavailable.rs"]
+mod unavailable;
+
+pub use unavailable::Unavailable;
+
 use super::carrier::Carrier;
 use super::entry::{Entry, Update};
 use super::trace::Trace;
-use anyhow::bail;
 use tokio::sync::mpsc::UnboundedSender;
 
 /// Whether `carriers` can run on this computer.
-pub fn check(carriers: &[Carrier]) -> anyhow::Result<()> {
-    if carriers.iter().any(|carrier| matches!(carrier, Carrier::Tcp { .. })) {
-        bail!("--kernel needs Linux: elsewhere the race is over QUIC alone");
-    }
-    Ok(())
+///
+/// Errors: one of them is the kernel's TCP.
+pub fn check(carriers: &[Carrier]) -> Result<(), Unavailable> {
+    let is_tcp = |carrier: &Carrier| matches!(carrier, Carrier::Tcp { .. });
+    if carriers.iter().any(is_tcp) { Err(Unavailable::System) } else { Ok(()) }
 }
 
 /// Nothing: [`check`] has refused before.
-pub fn go(_: usize, _: &Entry, _: &'static str, _: &UnboundedSender<Update>) -> anyhow::Result<Trace> {
-    bail!("needs Linux")
+pub(crate) fn go(_: usize, _: &Entry, _: &'static str, _: &UnboundedSender<Update>) -> anyhow::Result<Trace> {
+    Err(Unavailable::System.into())
 }

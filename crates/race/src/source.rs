@@ -1,12 +1,61 @@
 //! The file that is raced with: the user's, or one that is made.
 
-use anyhow::{Context, ensure};
 use blake3::{Hash, Hasher};
 use cap_std::fs::File;
 use pcc_files::read_at;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Why there is no file to race with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// The file cannot be read.
+    #[error("cannot read {}: check the name and its permissions", name.display())]
+    Unreadable {
+        /// As it was written.
+        name: PathBuf,
+        /// The system's reason.
+        #[source]
+        reason: io::Error,
+    },
+    /// A directory, a pipe, a device.
+    #[error("{} is not a file: name one, or none to race with a file made for it", .0.display())]
+    NotAFile(PathBuf),
+    /// A race takes at least one byte.
+    #[error("{} is empty: there is nothing to move", .0.display())]
+    Empty(PathBuf),
+    /// A file of 0 bytes was asked for.
+    #[error("a file of 0 bytes: there is nothing to move")]
+    Nothing,
+    /// There is no folder for files without a name.
+    #[error("cannot make a file in {}; set TMPDIR to a folder that exists", folder.display())]
+    NoFolder {
+        /// The system's.
+        folder: PathBuf,
+        /// The system's reason.
+        #[source]
+        reason: io::Error,
+    },
+    /// There is no room for the file.
+    #[error(
+        "cannot make a file of {megabytes} MB in {}: choose a smaller size, or another folder with TMPDIR",
+        folder.display()
+    )]
+    NoRoom {
+        /// Its size.
+        megabytes: u64,
+        /// The system's.
+        folder: PathBuf,
+        /// The system's reason.
+        #[source]
+        reason: io::Error,
+    },
+    /// The file that was made cannot be read back.
+    #[error("cannot read the file that was made")]
+    Lost(#[source] io::Error),
+}
 
 /// The file, and what it holds.
 #[derive(Debug)]
@@ -24,18 +73,24 @@ impl Source {
     /// The user's `file`, or a new one of `size` bytes.
     ///
     /// Errors: it cannot be read, or is empty, or no file, or there is no room to make one.
-    pub fn open(file: Option<&Path>, size: u64, seed: u64) -> anyhow::Result<Self> {
+    pub fn open(file: Option<&Path>, size: u64, seed: u64) -> Result<Self, SourceError> {
         let Some(name) = file else {
-            ensure!(size > 0, "--size 0: there is nothing to move");
-            return Self::of(make(size, seed)?, None).context("cannot read the file that was made");
+            return if size > 0 {
+                Self::of(make(size, seed)?, None).map_err(SourceError::Lost)
+            } else {
+                Err(SourceError::Nothing)
+            };
         };
-        let reading = || format!("cannot read {}: check the name and its permissions", name.display());
+        let unreadable = |reason| SourceError::Unreadable { name: name.to_owned(), reason };
         // A named pipe would have us wait for somebody to write to it.
-        let is_file = std::fs::metadata(name).with_context(reading)?.is_file();
-        ensure!(is_file, "{} is not a file: name one, or none to race with a file made for it", name.display());
+        if !std::fs::metadata(name).map_err(unreadable)?.is_file() {
+            return Err(SourceError::NotAFile(name.to_owned()));
+        }
         let source = std::fs::File::open(name).and_then(|file| Self::of(file, Some(name.to_owned())));
-        let source = source.with_context(reading)?;
-        ensure!(source.bytes > 0, "{} is empty: there is nothing to move", name.display());
+        let source = source.map_err(unreadable)?;
+        if source.bytes == 0 {
+            return Err(SourceError::Empty(name.to_owned()));
+        }
         Ok(source)
     }
 
@@ -93,14 +148,12 @@ fn digest(file: Reader, bytes: u64) -> io::Result<Hash> {
 /// A file for a copy. It has no name, so nothing is left of it however this program ends.
 ///
 /// Errors: there is no folder for such files.
-pub fn nameless() -> anyhow::Result<std::fs::File> {
-    let folder = std::env::temp_dir();
-    let advice = || format!("cannot make a file in {}; set TMPDIR to a folder that exists", folder.display());
-    tempfile::tempfile().with_context(advice)
+pub fn nameless() -> Result<std::fs::File, SourceError> {
+    tempfile::tempfile().map_err(|reason| SourceError::NoFolder { folder: std::env::temp_dir(), reason })
 }
 
 /// Writes a file that no compression on the way could make smaller, the same one for the same seed.
-fn make(size: u64, seed: u64) -> anyhow::Result<std::fs::File> {
+fn make(size: u64, seed: u64) -> Result<std::fs::File, SourceError> {
     let mut file = nameless()?;
     let mut write = || -> io::Result<()> {
         let mut random = Hasher::new().update(&seed.to_le_bytes()).finalize_xof();
@@ -114,12 +167,9 @@ fn make(size: u64, seed: u64) -> anyhow::Result<std::fs::File> {
         }
         Ok(())
     };
-    write().with_context(|| {
+    write().map_err(|reason| {
         let (folder, megabytes) = (std::env::temp_dir(), size / 1_000_000);
-        format!(
-            "cannot make a file of {megabytes} MB in {}: choose a smaller one with --size, or another folder with TMPDIR",
-            folder.display()
-        )
+        SourceError::NoRoom { megabytes, folder, reason }
     })?;
     Ok(file)
 }
@@ -169,7 +219,7 @@ mod tests {
     fn what_is_no_readable_file_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let missing = dir.path().join("missing");
-        let error = |file: &Path| format!("{:#}", Source::open(Some(file), 1, 1).unwrap_err());
+        let error = |file: &Path| Source::open(Some(file), 1, 1).unwrap_err().to_string();
         assert!(error(&missing).contains("missing"), "{}", error(&missing));
         assert!(error(dir.path()).contains("is not a file"), "{}", error(dir.path()));
     }

@@ -1,7 +1,7 @@
 //! A host of its own for one end of a connection: a network namespace with a single interface, whose packets are ours
 //! to carry. It lasts as long as its interface and its socket do.
 
-use anyhow::{Context, anyhow};
+use super::unavailable::{Unavailable, refused};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{setsockopt, sockopt};
 use pcc_netem::Interface;
@@ -26,26 +26,28 @@ pub(super) struct Host {
 
 impl Host {
     /// Makes one with this address.
-    pub(super) fn new(address: Ipv4Addr) -> anyhow::Result<Self> {
+    pub(super) fn new(address: Ipv4Addr) -> Result<Self, Unavailable> {
         // A namespace is a thread's: this one ends when all is made in it.
-        let make = move || -> anyhow::Result<Self> {
-            unshare(CloneFlags::CLONE_NEWNET).context("no network namespace")?;
+        let make = move || -> Result<Self, Unavailable> {
+            unshare(CloneFlags::CLONE_NEWNET).map_err(refused("no network namespace"))?;
             let interface = Interface { name: "pcc", address, prefix: 24, mtu: MTU }.up()?;
-            let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).context("no TCP socket")?;
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP));
+            let socket = socket.map_err(refused("no TCP socket"))?;
             Ok(Self { interface, socket })
         };
-        let made = std::thread::Builder::new().name("race-host".to_owned()).spawn(make).context("no thread")?;
-        made.join().map_err(|_| anyhow!("the thread that makes a host failed"))?
+        let made =
+            std::thread::Builder::new().name("race-host".to_owned()).spawn(make).map_err(refused("no thread"))?;
+        made.join().map_err(|_| Unavailable::Thread)?
     }
 
     /// Has TCP use this algorithm, and `window` bytes of buffer in each direction.
-    pub(super) fn prepare(&self, kernel: &str, window: usize) -> anyhow::Result<()> {
+    pub(super) fn prepare(&self, kernel: &str, window: usize) -> Result<(), Unavailable> {
         self.socket
             .set_tcp_congestion(kernel.as_bytes())
-            .with_context(|| format!("this kernel has no TCP {kernel} (`modprobe tcp_{kernel}` may bring it)"))?;
+            .map_err(|reason| Unavailable::Algorithm { name: kernel.to_owned(), reason })?;
         // As large as QUIC's, so that no window caps either; beyond the system's limits, which are for many connections.
         setsockopt(&self.socket, sockopt::SndBufForce, &window)
             .and_then(|()| setsockopt(&self.socket, sockopt::RcvBufForce, &window))
-            .context("no buffers of the size that the path needs")
+            .map_err(refused("no buffers of the size that the path needs"))
     }
 }

@@ -31,7 +31,12 @@ const HEADERS: u64 = 28;
 const PART: usize = 256 << 10;
 
 /// Runs it, with the algorithm that the kernel knows by that name.
-pub fn go(runner: usize, entry: &Entry, kernel: &'static str, tell: &UnboundedSender<Update>) -> anyhow::Result<Trace> {
+pub(crate) fn go(
+    runner: usize,
+    entry: &Entry,
+    kernel: &'static str,
+    tell: &UnboundedSender<Update>,
+) -> anyhow::Result<Trace> {
     let (name, course) = (entry.carrier.name(), &entry.course);
     let (server, client) = (Host::new(SERVER)?, Host::new(CLIENT)?);
     let window = usize::try_from(course.windows().bytes().get()).unwrap_or(usize::MAX);
