@@ -12,10 +12,6 @@ use http::header::HeaderName;
 pub(crate) const WANT_REPR_DIGEST: HeaderName = HeaderName::from_static("want-repr-digest");
 /// The digest of the whole file, whatever part of it the message carries: `blake3=:<base64>:`.
 pub(crate) const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
-/// Asks for the digest too, in the words of `pcc get`: `blake3`.
-pub(crate) const WANT_DIGEST: HeaderName = HeaderName::from_static("want-digest");
-/// The digest in hexadecimal: `blake3=<64 digits>`.
-pub(crate) const PCC_DIGEST: HeaderName = HeaderName::from_static("pcc-digest");
 /// Bytes of an upload that the server holds, or the position of the first byte of a request's body.
 pub(crate) const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
 /// Whether the file ends with this request's body: `?1` or `?0`.
@@ -66,11 +62,8 @@ pub(crate) fn digest_of(headers: &HeaderMap) -> Result<Option<blake3::Hash>, Mal
 /// Whether the peer wants a BLAKE3 digest: its key is listed, with a preference above zero.
 pub(crate) fn wants_digest(headers: &HeaderMap) -> bool {
     let wanted = |field: &str| field.trim().strip_prefix("blake3=").is_some_and(|preference| preference != "0");
-    headers.get(WANT_DIGEST).is_some_and(|wanted| wanted == "blake3")
-        || headers
-            .get_all(WANT_REPR_DIGEST)
-            .iter()
-            .any(|line| line.to_str().is_ok_and(|line| line.split(',').any(wanted)))
+    let mut lines = headers.get_all(WANT_REPR_DIGEST).iter();
+    lines.any(|line| line.to_str().is_ok_and(|line| line.split(',').any(wanted)))
 }
 
 /// A field with a number, as in [`UPLOAD_OFFSET`]. `None` if it is missing or no number.

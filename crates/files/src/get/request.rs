@@ -242,7 +242,7 @@ impl Answer {
 }
 
 fn with_digest(request: request::Builder) -> request::Builder {
-    request.header(wire::WANT_REPR_DIGEST, "blake3=10").header(wire::WANT_DIGEST, "blake3")
+    request.header(wire::WANT_REPR_DIGEST, "blake3=10")
 }
 
 async fn ask(
@@ -349,17 +349,12 @@ fn content_range(written: &str) -> Option<(u64, Option<u64>)> {
     (first <= last && size.is_none_or(|size| last < size)).then_some((first, size))
 }
 
-/// The BLAKE3 digest of the whole file: RFC 9530's `repr-digest: blake3=:<base64>:`, whose registry does not have the
-/// algorithm, or `pcc-digest: blake3=<hexadecimal>`.
+/// The BLAKE3 digest of the whole file.
 ///
 /// Errors: one is named, and is none. What damages that may damage the file.
 fn digest_of(headers: &HeaderMap, url: &str) -> anyhow::Result<Option<blake3::Hash>> {
     let malformed = || format!("the server gives {url} a malformed BLAKE3 digest, so nobody can verify what it sends");
-    if let Some(digest) = wire::digest_of(headers).with_context(malformed)? {
-        return Ok(Some(digest));
-    }
-    let hexadecimal = text(headers, &wire::PCC_DIGEST).and_then(|field| field.trim().strip_prefix("blake3="));
-    hexadecimal.map(|digits| blake3::Hash::from_hex(digits).with_context(malformed)).transpose()
+    wire::digest_of(headers).with_context(malformed)
 }
 
 /// Whether the server said that it has no such part.

@@ -288,9 +288,7 @@ impl Reply<'_> {
 
 fn with_digest(builder: Builder, digest: Option<Hash>) -> Builder {
     match digest {
-        Some(digest) => builder
-            .header(wire::REPR_DIGEST, wire::digest_field(&digest))
-            .header(wire::PCC_DIGEST, format!("blake3={}", digest.to_hex())),
+        Some(digest) => builder.header(wire::REPR_DIGEST, wire::digest_field(&digest)),
         None => builder,
     }
 }

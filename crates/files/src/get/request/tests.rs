@@ -3,6 +3,7 @@
 use super::super::trouble::retry_after;
 use super::*;
 use http::HeaderValue;
+use http::header::HeaderName;
 use proptest::prelude::*;
 
 #[test]
@@ -24,25 +25,31 @@ fn ranges_are_read_and_impossible_ones_refused() {
 }
 
 #[test]
-fn a_digest_is_read_in_both_forms_and_refused_if_malformed() {
-    let read = |name, value: &str| {
-        digest_of(&HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())]), "https://h/a")
+fn a_malformed_digest_is_refused_with_the_url() {
+    let read = |value: &str| {
+        let headers = HeaderMap::from_iter([(wire::REPR_DIGEST, HeaderValue::from_str(value).unwrap())]);
+        digest_of(&headers, "https://h/a")
     };
     let digest = blake3::hash(b"abc");
-    let hexadecimal = format!("blake3={}", digest.to_hex());
-    assert_eq!(read(wire::PCC_DIGEST, &hexadecimal).unwrap(), Some(digest));
     let base64 = "blake3=:ZDezrDhGUTP/tjt1JzqNtUjFWEZdedsD/TWcbNW9nYU=:";
-    assert_eq!(read(wire::REPR_DIGEST, base64).unwrap(), Some(digest));
-    assert_eq!(read(wire::REPR_DIGEST, &format!("sha-256=:AAAA:, {base64}")).unwrap(), Some(digest));
-    for name in [wire::PCC_DIGEST, wire::REPR_DIGEST] {
-        for other in ["", "sha256=00"] {
-            assert_eq!(read(name.clone(), other).unwrap(), None, "{other}");
-        }
-        for wrong in ["blake3=", "blake3=abc", "blake3=:AAAA:", "blake3=:::"] {
-            let error = read(name.clone(), wrong).unwrap_err().to_string();
-            assert!(error.contains("https://h/a a malformed BLAKE3"), "{wrong}: {error}");
-        }
+    assert_eq!(read(base64).unwrap(), Some(digest));
+    assert_eq!(read(&format!("sha-256=:AAAA:, {base64}")).unwrap(), Some(digest));
+    for other in ["", "sha256=00"] {
+        assert_eq!(read(other).unwrap(), None, "{other}");
     }
+    let hexadecimal = format!("blake3={}", digest.to_hex());
+    for wrong in ["blake3=", "blake3=abc", "blake3=:AAAA:", "blake3=:::", &hexadecimal] {
+        let error = read(wrong).unwrap_err().to_string();
+        assert!(error.contains("https://h/a a malformed BLAKE3"), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn a_digest_is_asked_for_by_want_repr_digest_alone() {
+    let request = with_digest(about(&"https://h/a".parse().unwrap())).body(()).unwrap();
+    let mut names: Vec<_> = request.headers().keys().map(HeaderName::as_str).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["accept-encoding", "want-repr-digest"]);
 }
 
 #[test]

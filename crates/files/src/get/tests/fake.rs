@@ -6,6 +6,7 @@ use super::super::store::Target;
 use super::super::transfer::{Fetched, transfer};
 use super::super::tree::{Tree, fetch_tree};
 use super::super::watch::{Missing, Watch};
+use crate::wire;
 use bytes::Bytes;
 use core::time::Duration;
 use http::{Method, Request, Response, StatusCode, header};
@@ -240,10 +241,8 @@ async fn answer(
         let other = page.odd == Odd::OtherTag && !head;
         response = response.header(header::ETAG, if other { "\"other\"" } else { etag });
     }
-    if let Some(digest) =
-        page.digest.filter(|_| head && header(header::HeaderName::from_static("want-digest")).is_some())
-    {
-        response = response.header("pcc-digest", format!("blake3={}", digest.to_hex()));
+    if let Some(digest) = page.digest.filter(|_| head && wire::wants_digest(request.headers())) {
+        response = response.header(wire::REPR_DIGEST, wire::digest_field(&digest));
     }
     let mut response = response.header(header::CONTENT_LENGTH, size - from).body(())?;
     for (name, value) in &page.fields {
