@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use crate::utility::{Choice, Setting, formula, gives_way, heeds_something, named};
 use anyhow::{Context, anyhow};
 use pcc::utility::{Utility, parse_with};
+use pcc_bpf::load::UTILITY_TEXT;
 use pcc_kernel_c::Program;
 use std::sync::Arc;
 
@@ -27,9 +28,6 @@ pub(super) struct Aim {
     pub(super) program: Program,
     utility: Arc<dyn Utility>,
 }
-
-/// Room for a utility's text in what is loaded, with the zero after it: `utility_text` of `kernel/tcp_pcc.bpf.c`.
-pub(super) const UTILITY_TEXT: usize = 1024;
 
 impl Aim {
     /// Errors: nothing makes its senders give way, and they are not limited.
