@@ -2,12 +2,10 @@
 
 mod custom;
 mod jobs;
-mod outcome;
 mod page;
 mod scenarios;
 mod score;
 mod table;
-mod translate;
 
 use crate::exit::Failure;
 use crate::lab::bench;
