@@ -9,10 +9,11 @@ mod table;
 
 use crate::exit::Failure;
 use crate::lab::bench;
-use crate::utility::{Aim, Objective};
+use crate::utility::Objective;
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
 use pcc_lab::scenario;
+use pcc_utility::Aim;
 use std::path::PathBuf;
 
 /// Simulate senders over a path, or the lab's scenarios, in seconds
