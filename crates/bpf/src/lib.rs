@@ -1,9 +1,10 @@
 //! PCC as a congestion control of this computer's TCP: what loads it into the kernel, sets it, watches it and takes it out.
 //!
 //! ```text
-//!   BPF object ──▶ object ──▶ libbpf ──▶ registration ──▶ the kernel: variants of PCC, rules for whom
-//!                                                         unload, trial ◀──▶ variant, rule, sysctl
-//!   connections ──▶ watch ──▶ rows
+//!   doctor: what is missing
+//!   BPF object ──▶ object ──▶ libbpf ──▶ registration ──▶ load ──▶ the kernel: variants of PCC, rules for whom
+//!                                             unload, trial, attendant ◀──▶ variant, rule, sysctl
+//!   connections ──▶ watch ──▶ rows ──▶ table
 //!   what all have done ──▶ totals ──▶ prometheus
 //! ```
 //!
@@ -13,9 +14,12 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod attendant;
 pub mod bpf;
 pub mod btf;
+pub mod doctor;
 pub mod libbpf;
+pub mod load;
 pub mod object;
 pub mod prometheus;
 pub mod registration;
@@ -23,6 +27,7 @@ pub mod rights;
 pub mod rows;
 pub mod rule;
 pub mod sysctl;
+pub mod table;
 pub mod totals;
 pub mod trial;
 pub mod unload;

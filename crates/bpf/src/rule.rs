@@ -3,6 +3,9 @@
 
 use crate::bpf::{self, Map, Program, SOCK_OPS};
 use crate::btf::Btf;
+use crate::libbpf::{Loaded, Part};
+use crate::object::Source;
+use crate::variant::Variant;
 use anyhow::Context;
 use std::fmt;
 use std::fs::{self, File};
@@ -205,6 +208,59 @@ impl Read {
             chosen: word("chosen")?,
             failed: word("failed")?,
         })
+    }
+}
+
+/// What a control group takes of programs of this kind: `BPF_CGROUP_MAX_PROGS`.
+const MOST_RULES: u32 = 64;
+
+/// Why there is no new rule.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddError {
+    /// This computer has no control groups of version 2.
+    #[error("no control groups of version 2 are mounted: mount -t cgroup2 none /sys/fs/cgroup/unified")]
+    NotMounted,
+    /// What was named is no control group of version 2.
+    #[error("{} is no control group of version 2: those are below {}", path.display(), root.display())]
+    NotAGroup {
+        /// What was named.
+        path: PathBuf,
+        /// Where control groups are.
+        root: PathBuf,
+    },
+    /// The control group has all the programs that it takes, whoever attached them.
+    #[error("the kernel takes {MOST_RULES} rules on one control group")]
+    Full,
+    /// The kernel refused a step.
+    #[error(transparent)]
+    Host(#[from] anyhow::Error),
+}
+
+/// Has connections of `whom` in a control group, or in all of them, begin with the congestion control of that name. Answers the
+/// rule's number.
+pub fn add(name: &str, cgroup: Option<&Path>, whom: &Whom, source: &Source) -> Result<u32, AddError> {
+    let root = mount().ok_or(AddError::NotMounted)?;
+    let path = cgroup.unwrap_or(&root);
+    let directory = path.canonicalize().with_context(|| format!("there is no control group {}", path.display()))?;
+    if !directory.starts_with(&root) {
+        return Err(AddError::NotAGroup { path: path.to_owned(), root });
+    }
+    let cgroup = File::open(&directory).with_context(|| format!("cannot open {}", directory.display()))?;
+    let number = cgroup.metadata().with_context(|| format!("cannot look at {}", directory.display()))?.ino();
+    let loaded = Loaded::load(&source.object()?, Part::Choose)?;
+    let map = Map::of(loaded.map_fd("pcc_rule")?).context("cannot read the rule's map")?;
+    let chosen = Variant::all()?.into_iter().find(|one| one.is_registered && one.name == name);
+    let until = chosen.map_or(Ok(0), |one| one.variables.number("trial.until"))?;
+    map.write(&bytes(name, number, whom, until)).context("could not write the rule")?;
+    let program = Program::of(loaded.program_fd(c"pcc_choose")?).context("cannot read the rule's program")?;
+    match program.attach(cgroup.as_fd()) {
+        Ok(()) => Ok(program.id),
+        Err(error) if error.raw_os_error() == Some(libc::E2BIG) => Err(AddError::Full),
+        Err(error) => {
+            let attached = Err(error).with_context(|| format!("could not attach the rule to {}", directory.display()));
+            attached.map_err(AddError::Host)
+        }
     }
 }
 

@@ -60,6 +60,20 @@ pub fn number_beside(value: f64, limit: f64) -> String {
     told.unwrap_or(plain)
 }
 
+/// A number with three digits that count.
+pub fn significant(value: f64) -> String {
+    // Of the rounded value: 9.999 is 10.0.
+    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    let places = (2.0 - rounded.abs().max(1e-9).log10().floor()).clamp(0.0, 6.0) as usize;
+    if rounded == 0.0 { "0".into() } else { format!("{value:.places$}") }
+}
+
+/// The same without zeros at the end, and without decimals from 100 on.
+pub fn short(value: f64) -> String {
+    let text = significant(value);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,5 +107,13 @@ mod tests {
         let told = [(0.8998, 0.9), (0.90001, 0.9), (1.0, 1.0), (0.95, 0.9), (1234.4, 1234.0)];
         let told = told.map(|(value, limit)| number_beside(value, limit));
         assert_eq!(told, ["0.8998", "0.90001", "1", "0.95", "1234.4"]);
+    }
+
+    #[test]
+    fn three_digits_of_a_number_count() {
+        let told = [100.0, 12.345, 0.5, 0.000_631, 0.0, 12_345.0].map(significant);
+        assert_eq!(told, ["100", "12.3", "0.500", "0.000631", "0", "12345"]);
+        assert_eq!(significant(9.9999), "10.0");
+        assert_eq!([30.0, 0.5, 0.0, 1000.0].map(short), ["30", "0.5", "0", "1000"]);
     }
 }

@@ -74,6 +74,13 @@ pub struct Point {
     pub text: String,
 }
 
+impl Point {
+    /// A point of a line without marks.
+    pub fn bare(x: f64, mean: f64) -> Self {
+        Self { x, y: Mean { mean, margin: None }, x_margin: None, seeds: Vec::new(), text: String::new() }
+    }
+}
+
 /// What must be reached at a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {

@@ -15,6 +15,7 @@ pub mod guest;
 pub mod kernel;
 pub mod machine;
 pub mod measure;
+pub mod model;
 pub mod names;
 pub mod program;
 pub mod report;

@@ -1,164 +1,85 @@
 //! A still picture of the race: goodput over time, on a card of its own colour, so that it is legible on any page.
 
+use super::score::Score;
 use super::summary::Summary;
 use super::timeline::{Timeline, capacity};
-use core::fmt::Write;
-use pcc_chart::axis::ticks;
-use pcc_chart::escape::escape;
-
-const WIDTH: f64 = 840.0;
-const HEIGHT: f64 = 400.0;
-/// The plot within it.
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 816.0;
-const TOP: f64 = 108.0;
-const BOTTOM: f64 = 348.0;
-
-/// Colours that people with any colour vision tell apart (Okabe and Ito), dark enough for a white card.
-fn colour(algorithm: &str) -> &'static str {
-    match algorithm {
-        "pcc" => "#0068a8",
-        "cubic" => "#c44e00",
-        "bbr" => "#007a5a",
-        "newreno" => "#a8558a",
-        "tcp-cubic" => "#946200",
-        "tcp-bbr" => "#6a4fb0",
-        _ => "#555555",
-    }
-}
-
-/// Where a moment and a rate are in the picture.
-struct Scale {
-    seconds: f64,
-    mbit: f64,
-}
-
-impl Scale {
-    fn x(&self, seconds: f64) -> f64 {
-        LEFT + (RIGHT - LEFT) * (seconds / self.seconds).clamp(0.0, 1.0)
-    }
-
-    fn y(&self, mbit: f64) -> f64 {
-        BOTTOM - (BOTTOM - TOP) * (mbit / self.mbit).clamp(0.0, 1.0)
-    }
-}
+use super::trace::Trace;
+use pcc_chart::axis::Scale;
+use pcc_chart::plot::{Axis, Join, Plot, Point, Series};
+use pcc_chart::svg::card;
 
 /// The picture as SVG.
 pub fn render(summary: &Summary<'_>) -> String {
-    let mut svg = String::new();
-    // Writing to a String never fails.
-    let _ = draw(&mut svg, summary);
-    svg
-}
-
-fn draw(svg: &mut String, summary: &Summary<'_>) -> core::fmt::Result {
-    let end = summary.traces.iter().map(|trace| trace.time).max().unwrap_or_default();
-    let lines: Vec<_> = summary.traces.iter().map(Timeline::of).collect();
-    let limit = capacity(summary.course, end);
-    let highest = lines.iter().flat_map(|line| &line.goodput).chain(limit.iter().map(|(_, rate)| rate)).copied();
-    let scale = Scale { seconds: end.as_secs_f64().max(0.1), mbit: 1.1 * highest.fold(0.1, f64::max) };
-    writeln!(
-        svg,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" font-family="system-ui, -apple-system, 'Segoe UI', sans-serif" font-size="13" fill="#333">"##
-    )?;
-    let (title, subtitle) = titles(summary);
-    writeln!(svg, "<title>{title}</title>")?;
-    writeln!(svg, r##"<rect x="0.5" y="0.5" width="839" height="399" rx="8" fill="#fff" stroke="#d0d0d0"/>"##)?;
-    writeln!(svg, r##"<text x="24" y="32" font-size="18" font-weight="600" fill="#111">{title}</text>"##)?;
-    writeln!(svg, r##"<text x="24" y="52" fill="#555">{subtitle}</text>"##)?;
-    axes(svg, &scale)?;
-    capacity_line(svg, &scale, &limit)?;
-    for line in &lines {
-        let points: Vec<_> = line
-            .t
-            .iter()
-            .zip(&line.goodput)
-            .map(|(t, rate)| format!("{:.1},{:.1}", scale.x(*t), scale.y(*rate)))
-            .collect();
-        let (colour, points) = (colour(line.algorithm), points.join(" "));
-        let width = if line.algorithm == "pcc" { 2.5 } else { 1.8 };
-        writeln!(
-            svg,
-            r##"<polyline fill="none" stroke="{colour}" stroke-width="{width}" stroke-linejoin="round" points="{points}"/>"##
-        )?;
-    }
-    finishes(svg, summary, &scale)?;
-    legend(svg, summary)?;
-    svg.write_str("</svg>\n")
-}
-
-fn titles(summary: &Summary<'_>) -> (String, String) {
     let (course, megabytes) = (summary.course, summary.source.bytes as f64 / 1e6);
-    let title = format!("{megabytes:.0} MB over {}: goodput, Mbit/s", escape(&course.name));
-    let subtitle = if course.parameters() == course.name { String::new() } else { escape(&course.parameters()) };
-    (title, subtitle)
+    let parameters = course.parameters();
+    let subtitle = if parameters == course.name { "" } else { parameters.as_str() };
+    let end = summary.traces.iter().map(|trace| trace.time).max().unwrap_or_default();
+    let mut series: Vec<_> = summary.runners().map(|(trace, score)| runner(trace, score)).collect();
+    let mut limit: Vec<_> = capacity(course, end).into_iter().map(|(at, rate)| Point::bare(at, rate)).collect();
+    // The last step lasts until the end.
+    limit.extend(limit.last().map(|last| Point { x: end.as_secs_f64(), ..last.clone() }));
+    series.push(Series {
+        name: "what a perfect sender would deliver (loss and headers taken off)".into(),
+        ink: "optimum".into(),
+        alike: 0,
+        join: Join::Steps,
+        points: limit,
+    });
+    let axis = |label: &str| Axis { label: label.into(), scale: Scale::Linear, marks: Vec::new() };
+    let plot = Plot {
+        title: format!("{megabytes:.0} MB over {}", course.name),
+        x: axis("time, s"),
+        y: axis("goodput, Mbit/s"),
+        series,
+        references: Vec::new(),
+        limits: Vec::new(),
+    };
+    card(&plot, subtitle, "")
 }
 
-fn axes(svg: &mut String, scale: &Scale) -> core::fmt::Result {
-    for mbit in ticks(scale.mbit, 5.0) {
-        let y = scale.y(mbit);
-        writeln!(svg, r##"<path d="M{LEFT} {y:.1}H{RIGHT}" stroke="#e4e4e4"/>"##)?;
-        writeln!(
-            svg,
-            r##"<text x="{:.1}" y="{:.1}" text-anchor="end" fill="#555">{mbit}</text>"##,
-            LEFT - 8.0,
-            y + 4.0
-        )?;
+/// A line that ends where its runner did.
+fn runner(trace: &Trace, score: &Score) -> Series {
+    let line = Timeline::of(trace);
+    let (name, seconds) = (trace.algorithm.to_uppercase(), trace.time.as_secs_f64());
+    let end = if trace.finished { "" } else { " (unfinished)" };
+    Series {
+        name: format!("{name} {:.1} Mbit/s, {seconds:.0} s{end}", score.goodput_mbps),
+        // The kernel's peers have their plain names in all figures, and those of QUIC a prefix.
+        ink: trace.algorithm.strip_prefix("tcp-").map_or_else(|| format!("quic:{}", trace.algorithm), str::to_owned),
+        alike: 0,
+        join: Join::Line,
+        points: line.t.iter().zip(&line.goodput).map(|(at, rate)| Point::bare(*at, *rate)).collect(),
     }
-    for seconds in ticks(scale.seconds, 8.0) {
-        let x = scale.x(seconds);
-        writeln!(
-            svg,
-            r##"<text x="{x:.1}" y="{:.1}" text-anchor="middle" fill="#555">{seconds} s</text>"##,
-            BOTTOM + 20.0
-        )?;
-    }
-    writeln!(svg, r##"<path d="M{LEFT} {BOTTOM}H{RIGHT}" stroke="#888"/>"##)
 }
 
-fn capacity_line(svg: &mut String, scale: &Scale, limit: &[(f64, f64)]) -> core::fmt::Result {
-    let mut path = String::new();
-    for (place, (seconds, rate)) in limit.iter().enumerate() {
-        let (x, y) = (scale.x(*seconds), scale.y(*rate));
-        if place == 0 { write!(path, "M{x:.1} {y:.1}")? } else { write!(path, "H{x:.1}V{y:.1}")? }
-    }
-    if !path.is_empty() {
-        writeln!(svg, r##"<path d="{path}H{RIGHT}" fill="none" stroke="#888" stroke-dasharray="5 4"/>"##)?;
-    }
-    Ok(())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::course::Course;
+    use crate::source::Source;
+    use crate::trace::Sample;
+    use core::time::Duration;
 
-/// Who was through: what comes after is no collapse.
-fn finishes(svg: &mut String, summary: &Summary<'_>, scale: &Scale) -> core::fmt::Result {
-    for (place, (trace, _)) in summary.runners().filter(|(trace, _)| trace.finished).enumerate() {
-        let (x, y) = (scale.x(trace.time.as_secs_f64()), TOP + 12.0 + 16.0 * place as f64);
-        let (colour, name) = (colour(trace.algorithm), trace.algorithm.to_uppercase());
-        writeln!(svg, r##"<path d="M{x:.1} {TOP}V{BOTTOM}" stroke="{colour}" stroke-dasharray="2 3"/>"##)?;
-        let (at, anchor) = if x > RIGHT - 110.0 { (x - 5.0, "end") } else { (x + 5.0, "start") };
-        writeln!(svg, r##"<text x="{at:.1}" y="{y:.1}" text-anchor="{anchor}" fill="{colour}">{name} done</text>"##)?;
+    #[test]
+    fn the_picture_has_a_line_a_runner_and_one_for_the_path() {
+        let (course, source) = (Course::parse("clean", 1).unwrap(), Source::open(None, 2_000_000, 1).unwrap());
+        let second = Duration::from_secs(1);
+        let samples = (0..=100u32).map(|step| Sample {
+            at: second * step / 10,
+            arrived: u64::from(step) * 20_000,
+            ..Sample::default()
+        });
+        let trace = |algorithm, finished| Trace {
+            algorithm,
+            finished,
+            time: second * 10,
+            samples: samples.clone().collect(),
+            ..Trace::default()
+        };
+        let traces = [trace("pcc", true), trace("tcp-cubic", false)];
+        let scores: Vec<_> = traces.iter().map(|trace| Score::of(trace, &course, source.bytes)).collect();
+        let svg = render(&Summary { course: &course, source: &source, scores: &scores, traces: &traces });
+        assert_eq!(svg.matches("stroke-linejoin").count(), 3, "{svg}");
+        assert!(svg.contains("2 MB over clean") && svg.contains("10 s (unfinished)") && !svg.contains("NaN"), "{svg}");
     }
-    Ok(())
-}
-
-fn legend(svg: &mut String, summary: &Summary<'_>) -> core::fmt::Result {
-    let (mut x, mut y) = (LEFT, 73.0);
-    for (trace, score) in summary.runners() {
-        let name = trace.algorithm.to_uppercase();
-        let end = if trace.finished { "" } else { " (unfinished)" };
-        let text = format!("{name} {:.1} Mbit/s, {:.0} s{end}", score.goodput_mbps, trace.time.as_secs_f64());
-        let colour = colour(trace.algorithm);
-        let width = 24.0 + 7.1 * text.len() as f64 + 12.0;
-        if x + width > RIGHT {
-            (x, y) = (LEFT, y + 18.0);
-        }
-        writeln!(svg, r##"<path d="M{x:.0} {y}h18" stroke="{colour}" stroke-width="3"/>"##)?;
-        writeln!(svg, r##"<text x="{:.0}" y="{}">{text}</text>"##, x + 24.0, y + 4.5)?;
-        x += width;
-    }
-    writeln!(svg, r##"<path d="M{LEFT} 385h18" stroke="#888" stroke-dasharray="5 4"/>"##)?;
-    writeln!(
-        svg,
-        r##"<text x="{:.0}" y="389" fill="#555">what a perfect sender would deliver (loss and headers taken off)</text>"##,
-        LEFT + 24.0
-    )
 }

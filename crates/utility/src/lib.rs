@@ -9,13 +9,22 @@
 //! foresees the queue ([`Law::Ascent`]) takes the queue for a price that everybody pays alike. Both are modelled; what a
 //! law does beyond that, its steps and its noise, is not: that is what simulations are for.
 
+mod aim;
 mod bears;
+mod choice;
+pub mod drawing;
 pub mod file;
+mod findings;
+pub mod formula;
+pub mod rehearsal;
 mod settle;
 mod shape;
 mod traps;
 
+pub use aim::{Aim, AimError, LawChoice, Setting};
 pub use bears::{Bears, Disturbance};
+pub use choice::{Choice, ChoiceError};
+pub use findings::Findings;
 pub use settle::{Equilibria, Settled};
 pub use shape::Shape;
 pub use traps::Trap;
@@ -126,6 +135,20 @@ impl<'a> Game<'a> {
         };
         Preference::between(at(1.0 - SIDE), at(1.0 + SIDE))
     }
+}
+
+/// How many senders with this utility want ever more, whatever is lost; `None` if they give way. Such senders fill each queue
+/// that they share, and lose ever more. Looked for on a path of 100 Mbit/s and 30 ms.
+pub fn insatiable(utility: &dyn Utility) -> Option<u32> {
+    let path = Bottleneck {
+        capacity: Rate::from_mbit(100.0),
+        base_rtt: Duration::from_millis(30),
+        buffer: Duration::from_millis(30),
+        loss: 0.0,
+    };
+    let law = Law::suited_to(utility);
+    let game = Game::new(utility, &law, path);
+    [1, 2, 10].into_iter().find(|senders| game.settle(*senders).unbounded)
 }
 
 #[cfg(test)]

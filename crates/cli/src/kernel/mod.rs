@@ -6,15 +6,11 @@
 
 mod args;
 mod doctor;
-#[cfg(test)]
-mod example;
 mod load;
 mod set;
 mod status;
 mod strives;
-mod table;
 mod top;
-mod trial;
 mod unload;
 mod uses;
 

@@ -1,10 +1,11 @@
-use super::load::{set_law, set_limit};
-use super::strives::{Strives, UTILITY_TEXT};
+use super::load::{law, most};
+use super::strives::Strives;
 use super::{find, status};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
+use pcc_bpf::load::{UTILITY_TEXT, set_law, set_limit};
 use pcc_bpf::rule;
 use pcc_bpf::variant::name;
 use pcc_kernel_c::LAWS;
@@ -57,15 +58,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         writeln!(out, "{name} strives for {}", aim.text)?;
     }
     if args.limit.is_some() {
-        set_limit(variables, limit)?;
+        set_limit(variables, most(limit))?;
         match limit {
             Some(rate) => writeln!(out, "no connection of {name} sends faster than {rate}")?,
             None => writeln!(out, "connections of {name} send as fast as the path allows")?,
         }
     }
-    if let Some(law) = &args.law {
-        set_law(variables, law)?;
-        writeln!(out, "connections of {name} that begin from now on are steered by {law}")?;
+    if let Some(chosen) = &args.law {
+        set_law(variables, law(chosen))?;
+        writeln!(out, "connections of {name} that begin from now on are steered by {chosen}")?;
     }
     if args.keep {
         variables.write("trial.until", &0_u64.to_ne_bytes())?;

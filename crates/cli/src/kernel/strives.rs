@@ -1,10 +1,13 @@
 //! What a variant strives for: a utility's text becomes the program that the kernel runs.
 
 use crate::exit::Failure;
-use crate::utility::{Choice, Setting, formula, gives_way, heeds_something, named};
+use crate::utility::{gives_way, heeds_something};
 use anyhow::{Context, anyhow};
 use pcc::utility::{Utility, parse_with};
+use pcc_bpf::load::UTILITY_TEXT;
 use pcc_kernel_c::Program;
+use pcc_utility::formula::{formula, named};
+use pcc_utility::{Choice, Setting};
 use std::sync::Arc;
 
 /// The utility, and values for its parameters.
@@ -27,9 +30,6 @@ pub(super) struct Aim {
     pub(super) program: Program,
     utility: Arc<dyn Utility>,
 }
-
-/// Room for a utility's text in what is loaded, with the zero after it: `utility_text` of `kernel/tcp_pcc.bpf.c`.
-pub(super) const UTILITY_TEXT: usize = 1024;
 
 impl Aim {
     /// Errors: nothing makes its senders give way, and they are not limited.
@@ -67,7 +67,7 @@ impl Strives {
         let text = self.utility.as_ref().map(|choice| choice.text.as_str()).or(before).unwrap_or(USUAL).trim();
         let (text, earlier) = without_settings(text);
         let mut settings = earlier;
-        for (key, value) in self.set.iter().map(Setting::pair) {
+        for (key, value) in self.set.iter().map(|one| (one.key.clone(), one.value.clone())) {
             settings.retain(|(earlier, _)| *earlier != key);
             settings.push((key, value));
         }
@@ -75,7 +75,7 @@ impl Strives {
         let utility = parse_with(text, &settings);
         let utility = utility.map_err(|error| misuse(format!("{}: {error}", written.unwrap_or(text))))?;
         let given = settings.clone();
-        let expression = formula(text, settings).map_err(misuse)?;
+        let expression = formula(text, settings).map_err(|error| misuse(error.to_string()))?;
         let program = Program::new(expression.program());
         if !program.is_valid() {
             return Err(anyhow!("the kernel could not run {text}: {}", expression.program())).context(Failure::Usage);

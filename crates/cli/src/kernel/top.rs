@@ -1,8 +1,8 @@
 use super::args::{ObjectArgs, SelectionArgs};
-use super::table::table;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use pcc_bpf::rows::{Row, Rows};
+use pcc_bpf::table::table;
 use pcc_bpf::variant::Variant;
 use pcc_bpf::variant::name;
 use pcc_bpf::watch::{Connection, Watcher};
@@ -46,6 +46,8 @@ pub(super) struct Args {
 
 /// Faster than this shows nothing: there is one interval in a round trip or two.
 const SHORTEST: Duration = Duration::from_millis(10);
+/// The option that shows connections that only receive.
+const UNSEEN: &str = "--all";
 /// What is above the rows: the sums, and the columns' heads. The cursor stands below them.
 const AROUND: usize = 3;
 
@@ -73,8 +75,8 @@ fn show(args: &Args) -> anyhow::Result<()> {
         match terminal {
             _ if args.json => writeln!(out, "{}", json(&rows))?,
             // From the upper left corner on, over what was there.
-            Some((columns, _)) => write!(out, "\x1b[H\x1b[2J{}", table(&rows, columns))?,
-            None => write!(out, "{}", table(&rows, usize::MAX))?,
+            Some((columns, _)) => write!(out, "\x1b[H\x1b[2J{}", table(&rows, columns, UNSEEN))?,
+            None => write!(out, "{}", table(&rows, usize::MAX, UNSEEN))?,
         }
         out.flush()?;
         before = now;
@@ -156,8 +158,32 @@ fn connection(row: &Row<'_>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::example::example;
     use pcc_bpf::rows::Selection;
+
+    /// A connection that has sent so much at that time.
+    fn example(seconds: u64, sent: u64, acked: u64, packets: (u32, u32)) -> Connection {
+        Connection {
+            name: "pcc".into(),
+            local: ([192, 0, 2, 1], 5001).into(),
+            remote: ([192, 0, 2, 1], 443).into(),
+            at: Duration::from_secs(seconds),
+            sent,
+            acked,
+            packets_sent: packets.0,
+            packets_lost: packets.1,
+            rtt: Duration::from_millis(40),
+            window: 17,
+            pacing: 1_250_000,
+            state: "Probing",
+            utility: Some(1.5),
+            loss: None,
+            limited_by: "application",
+            intervals: 9,
+            silences: 0,
+            panics: 0,
+            netns: 7,
+        }
+    }
 
     #[test]
     fn json_has_the_sums_and_each_connection() {

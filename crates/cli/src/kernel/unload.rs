@@ -1,4 +1,5 @@
-use super::{find, trial};
+use super::find;
+use pcc_bpf::attendant;
 use pcc_bpf::unload::variant;
 use pcc_bpf::variant::Variant;
 use std::io::{self, Write};
@@ -22,7 +23,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if let (Some(map), Some(name)) = (args.after_trial, &args.name) {
-        return trial::await_end(name, map);
+        return attendant::await_end(name, map);
     }
     let mut out = io::stdout().lock();
     if !args.all {

@@ -2,15 +2,10 @@ use super::args::ObjectArgs;
 use super::is_of_linux;
 use crate::exit::Failure;
 use anyhow::{Context, anyhow, bail};
-use pcc_bpf::libbpf::{Loaded, Part};
-use pcc_bpf::rule::{self, Network, Rule, Whom};
-use pcc_bpf::variant::Variant;
+use pcc_bpf::rule::{self, AddError, Network, Rule, Whom};
 use pcc_bpf::variant::name;
-use pcc_bpf::{bpf, rights, sysctl};
-use std::fs::File;
+use pcc_bpf::{rights, sysctl};
 use std::io::{self, Write as _};
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 /// Choose which connections get it: by control group, port or destination
@@ -40,9 +35,6 @@ pub(super) struct Args {
     #[command(flatten)]
     source: ObjectArgs,
 }
-
-/// What a control group takes of programs of this kind.
-const MOST_RULES: u32 = 64;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
@@ -76,32 +68,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             available.join(", ")
         );
     }
-    let none = || anyhow!("no control groups of version 2 are mounted: mount -t cgroup2 none /sys/fs/cgroup/unified");
-    let root = rule::mount().ok_or_else(none)?;
-    let path = args.cgroup.as_ref().unwrap_or(&root);
-    let directory = path.canonicalize().with_context(|| format!("there is no control group {}", path.display()))?;
-    if !directory.starts_with(&root) {
-        bail!("{} is no control group of version 2: those are below {}", path.display(), root.display());
-    }
-    let cgroup = File::open(&directory).with_context(|| format!("cannot open {}", directory.display()))?;
-    let number = cgroup.metadata().with_context(|| format!("cannot look at {}", directory.display()))?.ino();
-    let loaded = Loaded::load(&args.source.source().object()?, Part::Choose)?;
     let whom = Whom { port: args.port, dest: args.dest };
-    let map = bpf::Map::of(loaded.map_fd("pcc_rule")?)?;
-    let chosen = Variant::all()?.into_iter().find(|one| one.is_registered && one.name == args.name);
-    let until = chosen.map_or(Ok(0), |one| one.variables.number("trial.until"))?;
-    map.write(&rule::bytes(&args.name, number, &whom, until)).context("could not write the rule")?;
-    let program = bpf::Program::of(loaded.program_fd(c"pcc_choose")?)?;
-    let attached = program.attach(cgroup.as_fd()).map_err(|error| match error.raw_os_error() {
-        // `BPF_CGROUP_MAX_PROGS`, of all who attach such programs there.
-        Some(libc::E2BIG) => anyhow!(
-            "the kernel takes {MOST_RULES} rules on one control group: `pcc kernel use --remove NUMBER` removes one that is \
-             not needed, a --dest with a shorter prefix can stand for several, and --cgroup puts one on another group"
-        ),
-        _ => error.into(),
-    });
-    attached.with_context(|| format!("could not attach the rule to {}", directory.display()))?;
-    writeln!(out, "rule {}: new connections of this kind have {}", program.id, args.name)?;
-    writeln!(out, "back: pcc kernel use --remove {}", program.id)?;
+    let rule = rule::add(&args.name, args.cgroup.as_deref(), &whom, &args.source.source()).map_err(explained)?;
+    writeln!(out, "rule {rule}: new connections of this kind have {}", args.name)?;
+    writeln!(out, "back: pcc kernel use --remove {rule}")?;
     Ok(())
+}
+
+/// With the options that help.
+fn explained(error: AddError) -> anyhow::Error {
+    match error {
+        AddError::Full => anyhow!(
+            "{error}: `pcc kernel use --remove NUMBER` removes one that is not needed, a --dest with a shorter prefix can \
+             stand for several, and --cgroup puts one on another group"
+        ),
+        AddError::Host(error) => error,
+        other => other.into(),
+    }
 }

@@ -3,11 +3,11 @@
 use super::{Ours, Run, jobs, page, table};
 use crate::exit::Failure;
 use crate::reserved::Reserved;
-use crate::utility::Choice;
 use anyhow::anyhow;
 use pcc_chart::provenance::{Provenance, Source};
 use pcc_link::Path;
 use pcc_sim::{Cast, Control, ParseCastError, Policer, Queue, Results, Scenario};
+use pcc_utility::Choice;
 use std::io::Write as _;
 use std::time::Duration;
 

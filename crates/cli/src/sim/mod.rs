@@ -2,19 +2,18 @@
 
 mod custom;
 mod jobs;
-mod outcome;
 mod page;
 mod scenarios;
 mod score;
 mod table;
-mod translate;
 
 use crate::exit::Failure;
 use crate::lab::bench;
-use crate::utility::{Aim, Objective};
+use crate::utility::Objective;
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
 use pcc_lab::scenario;
+use pcc_utility::Aim;
 use std::path::PathBuf;
 
 /// Simulate senders over a path, or the lab's scenarios, in seconds

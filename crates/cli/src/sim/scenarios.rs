@@ -1,7 +1,6 @@
 //! The lab's scenarios, by models: the same files, the same measures, the same table.
 
-use super::outcome::{self, KERNEL};
-use super::{Run, jobs, say, translate};
+use super::{Run, jobs, say};
 use crate::exit::Failure;
 use crate::lab::bench::Selection;
 use crate::reserved::Reserved;
@@ -9,6 +8,7 @@ use anyhow::{Context as _, anyhow};
 use pcc_chart::provenance::{Provenance, Source};
 use pcc_lab::campaign::{self, Whole};
 use pcc_lab::check::{self, Checked, Verdict};
+use pcc_lab::model::{self, KERNEL};
 use pcc_lab::report::{self, Section};
 use pcc_lab::scenario::{self, Options, Scenario, Size};
 use pcc_lab::spec::Outcome;
@@ -34,7 +34,7 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
         say("nothing falls to this part: there are more of them than points");
     }
     let ours = super::Ours::of(&args.objective)?;
-    let outcomes = jobs::all(&scenario.runs, |run| outcome::of(&run.spec, &ours));
+    let outcomes = jobs::all(&scenario.runs, |run| model::run(&run.spec, &|flow| ours.apply(flow)));
     let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
     print(&scenario, &outcomes, args.json)?;
     if let Some(page) = page {
@@ -51,7 +51,7 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
 
 /// Runs of what there is no model of: said loudly, since a missing peer makes the others look good.
 fn leave_out(scenario: &mut Scenario) -> anyhow::Result<()> {
-    let is_known = |run: &scenario::Run| run.spec.flows.iter().all(|flow| translate::control(flow).is_some());
+    let is_known = |run: &scenario::Run| run.spec.flows.iter().all(|flow| model::control(flow).is_some());
     let mut missing: Vec<String> = Vec::new();
     for run in scenario.runs.iter().filter(|run| !is_known(run)) {
         if !missing.contains(&run.algorithm) {

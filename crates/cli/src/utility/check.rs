@@ -1,7 +1,9 @@
 use super::course::Course;
-use super::findings::Findings;
-use super::rehearsal::Rehearsal;
+use super::course::misuse;
+use super::findings;
 use anyhow::ensure;
+use pcc_utility::Findings;
+use pcc_utility::rehearsal::Rehearsal;
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -37,23 +39,22 @@ const ROUND_TRIPS: u32 = 100;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let (aim, path) = (args.course.aim()?, args.course.bottleneck()?);
-    let mut findings = Findings::of(aim, path, args.course.link.to_string(), &args.senders);
+    let found = Findings::of(aim, path, &args.senders);
     let time = args.time.unwrap_or_else(|| TIME.max(path.base_rtt * ROUND_TRIPS));
-    if time > Duration::ZERO {
-        findings.rehearsal = Some(Rehearsal::of(&findings.aim, &args.course.link, args.seed, time)?);
-    }
-    tell(args, &findings)?;
-    ensure!(!args.strict || !findings.has_traps(), "--strict: the utility has traps, which are named above");
+    let rehearse = || Rehearsal::of(&found.aim, &args.course.link, args.seed, time).map_err(misuse);
+    let rehearsal = (time > Duration::ZERO).then(rehearse).transpose()?;
+    tell(args, &found, rehearsal.as_ref())?;
+    ensure!(!args.strict || found.traps.is_empty(), "--strict: the utility has traps, which are named above");
     Ok(())
 }
 
-fn tell(args: &Args, findings: &Findings) -> anyhow::Result<()> {
+fn tell(args: &Args, found: &Findings, rehearsal: Option<&Rehearsal>) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if args.json {
-        writeln!(out, "{}", findings.json())?;
+        writeln!(out, "{}", findings::json(found, &args.course.link.to_string(), rehearsal))?;
         return Ok(());
     }
-    write!(out, "{}", findings.text())?;
+    write!(out, "{}", findings::text(found, rehearsal))?;
     if args.course.changes() {
         writeln!(out, "\nThe path changes with time: computed is its first moment, simulated all of it.")?;
     }

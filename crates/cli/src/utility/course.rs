@@ -1,11 +1,10 @@
 //! The path and the senders that a utility is looked at on: options that `check` and `plot` share.
 
-use super::Choice;
-use super::objective::{Aim, Objective, Setting};
+use super::objective::Objective;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use pcc_link::Path;
-use pcc_utility::{Bottleneck, Game};
+use pcc_utility::{Aim, Bottleneck, Choice, LawChoice, Setting};
 use std::fmt::Display;
 
 /// Which utility, on which path.
@@ -20,7 +19,7 @@ pub(super) struct Course {
     pub(super) link: Path,
     /// The control law, if not the one that suits the utility
     #[arg(long, value_name = "LAW[,KEY=VALUE]")]
-    law: Option<super::objective::LawChoice>,
+    law: Option<LawChoice>,
     /// Set a parameter, or a constant of the formula, with its unit (b=300)
     #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
     set: Vec<Setting>,
@@ -49,11 +48,6 @@ impl Course {
     pub(super) const fn changes(&self) -> bool {
         !self.link.down.schedule.rules.is_empty() || !self.link.up.schedule.rules.is_empty()
     }
-}
-
-/// Senders of that aim on that path.
-pub(super) fn game(aim: &Aim, path: Bottleneck) -> Game<'_> {
-    Game::new(&*aim.utility, &aim.law(), path)
 }
 
 pub(super) fn misuse(problem: impl Display) -> anyhow::Error {

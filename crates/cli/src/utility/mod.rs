@@ -1,31 +1,20 @@
 //! `pcc utility`, and the options by which other commands take one: what PCC strives for.
 
 mod check;
-mod choice;
 mod course;
 mod findings;
 mod list;
-mod named;
 pub(crate) mod objective;
 mod plot;
-mod rehearsal;
+mod rehearsed;
 mod show;
 
-pub(crate) use choice::Choice;
-#[cfg(target_os = "linux")]
-pub(crate) use named::{formula, named};
-#[cfg(target_os = "linux")]
-pub(crate) use objective::Setting;
-pub(crate) use objective::{Aim, Objective};
+pub(crate) use objective::Objective;
 
 use crate::exit::Failure;
 use anyhow::anyhow;
 #[cfg(target_os = "linux")]
-use pcc::{control::Law, units::Rate, utility::Utility};
-#[cfg(target_os = "linux")]
-use pcc_utility::{Bottleneck, Game};
-#[cfg(target_os = "linux")]
-use std::time::Duration;
+use pcc::utility::Utility;
 
 /// Whoever bears any loss goes on until nearly all is lost, for everybody in the same queue: something else has to end it.
 ///
@@ -41,24 +30,10 @@ pub(crate) fn heeds_something(utility: &str, panic_loss: f64, limited: bool) -> 
     .context(Failure::Usage))
 }
 
-/// A utility that wants ever more, whatever is lost, fills each queue that it shares, and several such senders lose ever more.
-/// Looked for on a path of 100 Mbit/s and 30 ms, by the computation of `pcc utility check`.
-///
-/// Errors: such a utility without a limit of the rate.
+/// Errors: a utility by which senders want ever more, without a limit of the rate.
 #[cfg(target_os = "linux")]
 pub(crate) fn gives_way(written: &str, utility: &dyn Utility, limited: bool) -> anyhow::Result<()> {
-    let path = Bottleneck {
-        capacity: Rate::from_mbit(100.0),
-        base_rtt: Duration::from_millis(30),
-        buffer: Duration::from_millis(30),
-        loss: 0.0,
-    };
-    let law = Law::suited_to(utility);
-    let game = Game::new(utility, &law, path);
-    let Some(senders) = [1, 2, 10].into_iter().find(|senders| game.settle(*senders).unbounded) else { return Ok(()) };
-    if limited {
-        return Ok(());
-    }
+    let Some(senders) = pcc_utility::insatiable(utility).filter(|_| !limited) else { return Ok(()) };
     let who = if senders == 1 { "a lone sender wants".to_owned() } else { format!("{senders} senders want") };
     Err(anyhow!(
         "{written} never gives way: {who} ever more, whatever is lost (`pcc utility check` says so too): say how fast a \

@@ -1,13 +1,8 @@
 //! The options that say what PCC strives for, and how it gets there: the same in every command that sends.
 
-use super::Choice;
 use crate::exit::Failure;
 use anyhow::anyhow;
-use pcc::control::{Law, ParseLawError};
-use pcc::utility::{Utility, parameters, parse_with};
-use std::fmt;
-use std::str::FromStr;
-use std::sync::Arc;
+use pcc_utility::{Aim, AimError, Choice, LawChoice, Setting};
 
 /// What PCC strives for, and how it gets there.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -32,65 +27,6 @@ pub(crate) struct Objective {
     pub(crate) set: Vec<Setting>,
 }
 
-/// A control law, and how the user wrote it.
-#[derive(Clone, Debug)]
-pub(crate) struct LawChoice {
-    pub(crate) written: String,
-    law: Law,
-}
-
-impl FromStr for LawChoice {
-    type Err = ParseLawError;
-
-    fn from_str(written: &str) -> Result<Self, Self::Err> {
-        Ok(Self { written: written.to_owned(), law: written.parse()? })
-    }
-}
-
-/// `KEY=VALUE`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Setting {
-    key: String,
-    value: String,
-}
-
-#[cfg(target_os = "linux")]
-impl Setting {
-    /// The key and the value.
-    pub(crate) fn pair(&self) -> (String, String) {
-        (self.key.clone(), self.value.clone())
-    }
-}
-
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.key, self.value)
-    }
-}
-
-impl FromStr for Setting {
-    type Err = String;
-
-    fn from_str(written: &str) -> Result<Self, String> {
-        let (key, value) = written.split_once('=').ok_or("write KEY=VALUE, like epsilon=0.01")?;
-        Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned() })
-    }
-}
-
-/// What the options come to.
-#[derive(Clone, Debug)]
-pub(crate) struct Aim {
-    /// The utility as it was written.
-    pub(crate) written: String,
-    pub(crate) utility: Arc<dyn Utility>,
-    /// The law as it was written, if it was.
-    pub(crate) law_written: Option<String>,
-    /// The law, if it is not just the one that suits the utility.
-    pub(crate) law: Option<Law>,
-    /// What else was set, `KEY=VALUE`.
-    pub(crate) set: Vec<String>,
-}
-
 impl Objective {
     /// The utility without options.
     pub(crate) const USUAL: &'static str = "fair";
@@ -111,55 +47,20 @@ impl Objective {
         let usual = if self.scavenger { "scavenger" } else { Self::USUAL };
         let (written, text) =
             self.utility.as_ref().map_or((usual, usual), |choice| (choice.written.as_str(), choice.text.as_str()));
-        let misuse = |problem: String| anyhow!(problem).context(Failure::Usage);
-        let plain = parse_with(text, &[]).map_err(|error| misuse(error.to_string()))?;
-        let mut law = self.law.as_ref().map(|choice| choice.law.clone());
-        let of_law = law.clone().unwrap_or_else(|| Law::suited_to(&*plain));
-        let of_utility = parameters(text);
-        let mut settings = Vec::new();
-        for Setting { key, value } in &self.set {
-            let (has_utility, has_law) =
-                (of_utility.iter().any(|name| name == key), of_law.parameters().contains(&&**key));
-            match (has_utility, has_law) {
-                (true, false) => settings.push((key.clone(), value.clone())),
-                (false, true) => {
-                    let law = law.get_or_insert_with(|| of_law.clone());
-                    law.set(&format!("{key}={value}")).map_err(|error| misuse(format!("--set: {error}")))?;
-                }
-                (true, true) => {
-                    let name = of_law.name();
-                    return Err(misuse(format!(
-                        "--set {key}: both the utility {written} and the law {name} have it; for the law write --law \
-                         {name},{key}={value}, and in a formula choose another name"
-                    )));
-                }
-                (false, false) => {
-                    let (own, laws) = (of_utility.join(", "), of_law.parameters().join(", "));
-                    let own = if own.is_empty() { "no parameters".to_owned() } else { own };
-                    let name = of_law.name();
-                    return Err(misuse(format!(
-                        "--set {key}: there is no such parameter; the utility {written} has {own}; the law {name} has {laws}"
-                    )));
-                }
-            }
-        }
-        let utility = parse_with(text, &settings).map_err(|error| misuse(format!("--set: {error}")))?;
-        let law_written = self.law.as_ref().map(|choice| choice.written.clone());
-        let set = self.set.iter().map(Setting::to_string).collect();
-        Ok(Aim { written: written.to_owned(), utility, law_written, law, set })
+        let aim = Aim::new(written, text, self.law.as_ref(), &self.set);
+        aim.map_err(|error| anyhow!(explained(&error)).context(Failure::Usage))
     }
 }
 
-impl Aim {
-    /// Has a sender strive for it.
-    pub(crate) fn apply(&self, core: &mut pcc::Config) {
-        core.utility = Arc::clone(&self.utility);
-        core.law.clone_from(&self.law);
-    }
-
-    /// The law that it comes to.
-    pub(crate) fn law(&self) -> Law {
-        self.law.clone().unwrap_or_else(|| Law::suited_to(&*self.utility))
+/// With the option that was wrong, or helps.
+fn explained(error: &AimError) -> String {
+    match error {
+        AimError::Both { key, law, value, .. } => {
+            format!("--set {error}; for the law write --law {law},{key}={value}, and in a formula choose another name")
+        }
+        AimError::Unknown { .. } => format!("--set {error}"),
+        AimError::Value(_) | AimError::Law(_) => format!("--set: {error}"),
+        other => other.to_string(),
     }
 }
 
@@ -167,6 +68,7 @@ impl Aim {
 mod tests {
     use super::*;
     use clap::Parser;
+    use pcc::control::Law;
 
     #[derive(clap::Parser)]
     struct Cli {
@@ -231,18 +133,6 @@ mod tests {
             assert!(format!("{error:#}").contains(expected), "{args:?}: {error:#}");
         }
         assert!(parse(&["--set", "epsilon"]).unwrap_err().to_string().contains("write KEY=VALUE"));
-    }
-
-    /// No name is taken twice among what is built in, so that nobody has to say whose is meant.
-    #[test]
-    fn no_built_in_utility_has_a_parameter_that_a_law_has() {
-        for name in Law::NAMES {
-            let law: Law = name.parse().unwrap();
-            for about in pcc::utility::built_in() {
-                let own = parameters(about.name);
-                assert!(!own.iter().any(|own| law.parameters().contains(&&**own)), "{name} and {}", about.name);
-            }
-        }
     }
 
     /// Of 100 packets, of which ten were lost.

@@ -1,8 +1,9 @@
 use super::course::misuse;
-use super::named::{formula, named};
-use super::{Choice, list};
+use super::list;
 use pcc::control::Law;
 use pcc::utility::parameters;
+use pcc_utility::Choice;
+use pcc_utility::formula::{formula, named};
 use serde_json::json;
 use std::io::Write as _;
 

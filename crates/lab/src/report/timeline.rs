@@ -8,7 +8,6 @@ use crate::spec::{FlowOutcome, Segment, Spec};
 use crate::summary::Cell;
 use pcc_chart::axis::Scale;
 use pcc_chart::plot::{Axis, Join, Plot, Point, Series};
-use pcc_stats::Mean;
 
 /// Samples of a timeline: more would not be seen.
 const MOST_SAMPLES: usize = 250;
@@ -61,14 +60,9 @@ fn rates(spec: &Spec, flow: &FlowOutcome) -> Vec<Point> {
     let point = |at: u64| {
         let mean = delivered(flow, at, at + step) * 8e3 / step as f64;
         // In the middle of the step.
-        bare((at + step / 2) as f64 / 1e9, mean)
+        Point::bare((at + step / 2) as f64 / 1e9, mean)
     };
     (first.at..=last.at.saturating_sub(step)).step_by(step as usize).map(point).collect()
-}
-
-/// A point of a line without marks.
-fn bare(x: f64, mean: f64) -> Point {
-    Point { x, y: Mean { mean, margin: None }, x_margin: None, seeds: Vec::new(), text: String::new() }
 }
 
 /// The path's capacity over time, if it changes. Unit: s and Mbit/s.
@@ -77,7 +71,7 @@ fn optimum(spec: &Spec) -> Option<Series> {
     if segments.len() < 2 {
         return None;
     }
-    let point = |at: u64, mean: f64| bare(at as f64 / 1e9, mean);
+    let point = |at: u64, mean: f64| Point::bare(at as f64 / 1e9, mean);
     let bits = |part: &Segment| part.rate as f64 * (1.0 - part.loss) * (part.to - part.from) as f64 / 1e9;
     let mbit = |from: u64, to: u64| {
         let sum: f64 = spec.path.segments(from, to).iter().map(bits).sum();

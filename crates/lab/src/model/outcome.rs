@@ -1,20 +1,21 @@
 //! From what a simulation counted to what the lab's guest would have measured, so that one set of measures judges both.
 
-use super::Ours;
-use super::translate::{self, payload};
+use super::translate::{self, Prepare, payload};
+use crate::spec::{Completion, FlowOutcome, FlowSample, MonitorInterval, Outcome, QUIC_DATAGRAM, Spec, TCP_PAYLOAD};
 use core::time::Duration;
 use pcc::observe::{Event, Observer};
-use pcc_lab::spec::{Completion, FlowOutcome, FlowSample, MonitorInterval, Outcome, QUIC_DATAGRAM, Spec, TCP_PAYLOAD};
 use pcc_link::Impossible;
 use pcc_sim::{Control, FlowResult, Results};
 use std::sync::{Arc, Mutex};
 
 /// What stands in place of a kernel's release.
-pub(super) const KERNEL: &str = "simulated";
+pub const KERNEL: &str = "simulated";
 
-/// The outcome of a run; `None` if one of its flows has no model.
-pub(super) fn of(spec: &Spec, ours: &Ours) -> Result<Option<Outcome>, Impossible> {
-    let Some((mut scenario, owners)) = translate::scenario(spec, ours) else { return Ok(None) };
+/// Simulates a run; `None` if one of its flows has no model.
+///
+/// Errors: the path cannot be.
+pub fn run(spec: &Spec, prepare: Prepare<'_>) -> Result<Option<Outcome>, Impossible> {
+    let Some((mut scenario, owners)) = translate::scenario(spec, prepare) else { return Ok(None) };
     let logs: Vec<Arc<Log>> = scenario.flows.iter().map(|_| Arc::new(Log::default())).collect();
     // Only the rates tried by a sender whose application is the limit are a figure of merit.
     for ((flow, owner), log) in scenario.flows.iter_mut().zip(&owners).zip(&logs) {
@@ -60,7 +61,7 @@ fn nanos(time: Duration) -> u64 {
 
 /// The wait is one only where all packets stand in one line.
 fn delays(spec: &Spec, results: &Results) -> Vec<u32> {
-    use pcc_lab::spec::Queue::{Codel, DropTail};
+    use crate::spec::Queue::{Codel, DropTail};
     if matches!(spec.path.queue, DropTail | Codel) { results.waits.clone() } else { Vec::new() }
 }
 
@@ -126,14 +127,14 @@ impl Observer for Log {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc_lab::measure::Measure;
-    use pcc_lab::scenario::{self, Options};
+    use crate::measure::Measure;
+    use crate::scenario::{self, Options};
 
     fn simulate(name: &str, algorithm: &str, measure: Measure) -> f64 {
         let scenario = scenario::load(name, &Options::default()).unwrap();
-        let run = scenario.runs.iter().find(|run| run.algorithm == algorithm).unwrap();
-        let outcome = of(&run.spec, &Ours::default()).unwrap().unwrap();
-        measure.of(&run.spec, &outcome).unwrap()
+        let one = scenario.runs.iter().find(|run| run.algorithm == algorithm).unwrap();
+        let outcome = run(&one.spec, &|_| ()).unwrap().unwrap();
+        measure.of(&one.spec, &outcome).unwrap()
     }
 
     #[test]
@@ -147,15 +148,15 @@ mod tests {
     #[test]
     fn short_flows_complete() {
         let scenario = scenario::load("short-flows", &Options::default()).unwrap();
-        let run = scenario.runs.iter().find(|run| run.algorithm == "cubic").unwrap();
-        let outcome = of(&run.spec, &Ours::default()).unwrap().unwrap();
-        assert_eq!(outcome.flows[0].completions.len(), run.spec.flows[0].arrivals.len());
-        let fct = Measure::Fct.of(&run.spec, &outcome).unwrap();
+        let one = scenario.runs.iter().find(|run| run.algorithm == "cubic").unwrap();
+        let outcome = run(&one.spec, &|_| ()).unwrap().unwrap();
+        assert_eq!(outcome.flows[0].completions.len(), one.spec.flows[0].arrivals.len());
+        let fct = Measure::Fct.of(&one.spec, &outcome).unwrap();
         // Handshake and three doublings of ten packets: at least four round trips of 60 ms.
         assert!((240.0..450.0).contains(&fct), "{fct} ms");
         // Many at a time, and none waits longer than the queue's 60 ms, after 60 of the path's.
         let crowded = scenario.runs.iter().rfind(|run| run.algorithm == "cubic").unwrap();
-        let outcome = of(&crowded.spec, &Ours::default()).unwrap().unwrap();
+        let outcome = run(&crowded.spec, &|_| ()).unwrap().unwrap();
         assert_eq!(outcome.flows[0].completions.len(), crowded.spec.flows[0].arrivals.len());
         let rtts = outcome.flows[0].samples.iter().map(|sample| sample.rtt).filter(|rtt| *rtt > 0);
         assert!(rtts.clone().count() > 15, "{} samples", rtts.count());

@@ -1,9 +1,8 @@
 //! From what the lab's guest is told to what the simulator is told.
 
-use super::Ours;
+use crate::spec::{self, FlowSpec, PACKET, PathSpec, QUIC_DATAGRAM, QUIC_PACKET, QUIC_PAYLOAD, Spec, TCP_PAYLOAD};
 use core::time::Duration;
 use pcc::units::{Bytes, Rate};
-use pcc_lab::spec::{self, FlowSpec, PACKET, PathSpec, QUIC_DATAGRAM, QUIC_PACKET, QUIC_PAYLOAD, Spec, TCP_PAYLOAD};
 use pcc_link::{Change, Conditions, Loss, OneWay, Path, Rule, Schedule};
 use pcc_sim::{Control, Flow, Policer, Queue, Scenario, Source};
 
@@ -13,8 +12,11 @@ const MARKING_PACKETS: u64 = 65;
 /// A packet overtakes those of an eighth of a round trip before it: as the lab's.
 const OVERTAKEN: u32 = 8;
 
+/// Gives a flow of PCC what was chosen for all of them, like a utility or a law.
+pub type Prepare<'a> = &'a (dyn Fn(&mut Flow) + Sync);
+
 /// Who sends a flow, if there is a model of it.
-pub(super) fn control(flow: &FlowSpec) -> Option<Control> {
+pub fn control(flow: &FlowSpec) -> Option<Control> {
     Some(match flow.algorithm.as_str() {
         "quic:pcc" => Control::Pcc,
         "reno" => Control::Reno,
@@ -26,7 +28,7 @@ pub(super) fn control(flow: &FlowSpec) -> Option<Control> {
 
 /// The simulation, and to which of the lab's flows each of its flows belongs; `None` if one of them, or the bottleneck, has no
 /// model.
-pub(super) fn scenario(spec: &Spec, ours: &Ours) -> Option<(Scenario, Vec<usize>)> {
+pub(super) fn scenario(spec: &Spec, prepare: Prepare<'_>) -> Option<(Scenario, Vec<usize>)> {
     let policer = policer(&spec.path)?;
     let (mut flows, mut owners) = (Vec::new(), Vec::new());
     for (place, told) in spec.flows.iter().enumerate() {
@@ -38,7 +40,7 @@ pub(super) fn scenario(spec: &Spec, ours: &Ours) -> Option<(Scenario, Vec<usize>
                 let mut flow = one(told, control, spec, start, connection);
                 flow.config.seed = spec.seed.wrapping_mul(1000).wrapping_add(number);
                 if control == Control::Pcc {
-                    ours.apply(&mut flow);
+                    prepare(&mut flow);
                 }
                 flows.push(flow);
                 owners.push(place);
@@ -164,15 +166,11 @@ fn path(told: &PathSpec) -> Path {
 mod tests {
     use super::*;
 
-    fn ours() -> Ours {
-        Ours::default()
-    }
-
     #[test]
     fn every_supplied_scenario_has_runs_that_can_be_simulated() {
-        for name in pcc_lab::scenario::names() {
-            let scenario = pcc_lab::scenario::load(name, &pcc_lab::scenario::Options::default()).unwrap();
-            let modelled = scenario.runs.iter().filter_map(|run| super::scenario(&run.spec, &ours()));
+        for name in crate::scenario::names() {
+            let scenario = crate::scenario::load(name, &crate::scenario::Options::default()).unwrap();
+            let modelled = scenario.runs.iter().filter_map(|run| super::scenario(&run.spec, &|_| ()));
             let mut count = 0;
             for (simulation, _) in modelled {
                 assert!(simulation.path.links(1).is_ok(), "{name}: {:?}", simulation.path.links(1).err());
@@ -188,7 +186,7 @@ mod tests {
             FlowSpec { algorithm: "cubic".into(), connections: 3, size: Some(10), stop: 1, ..FlowSpec::default() };
         let path = PathSpec { rate: 1_000_000, rtt: 1_000_000, buffer: 9000, ..PathSpec::default() };
         let spec = Spec { path, flows: vec![flow], duration: 1, step: 1, ..Spec::default() };
-        let (simulation, owners) = super::scenario(&spec, &ours()).unwrap();
+        let (simulation, owners) = super::scenario(&spec, &|_| ()).unwrap();
         let volumes: Vec<_> = simulation.flows.iter().map(|flow| flow.source).collect();
         assert_eq!(volumes, [4, 3, 3].map(|bytes| Source::Volume(Bytes::new(bytes))));
         assert_eq!(owners, [0, 0, 0]);

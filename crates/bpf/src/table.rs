@@ -1,6 +1,6 @@
 //! Rows as text: as many columns as the terminal is wide, the less important ones left out first.
 
-use pcc_bpf::rows::{Row, Rows};
+use crate::rows::{Row, Rows};
 use std::fmt::Write as _;
 
 /// A column: its head, whether it stands at the left, when it is left out (the largest first, 0 never), and what it shows.
@@ -28,8 +28,9 @@ const GAP: usize = 2;
 /// What is left of an address is worth nothing below this.
 const NARROWEST: usize = 12;
 
-/// The table, with the sums above it, in lines of at most so many letters.
-pub(super) fn table(rows: &Rows<'_>, width: usize) -> String {
+/// The table, with the sums above it, in lines of at most so many letters. `unseen` says how connections are shown that only
+/// receive.
+pub fn table(rows: &Rows<'_>, width: usize, unseen: &str) -> String {
     let cells: Vec<Vec<String>> =
         rows.shown.iter().map(|row| COLUMNS.iter().map(|column| column.3(row)).collect()).collect();
     let mut widths: Vec<_> = COLUMNS
@@ -38,7 +39,7 @@ pub(super) fn table(rows: &Rows<'_>, width: usize) -> String {
         .map(|(at, column)| cells.iter().map(|cells| cells[at].len()).chain([column.0.len()]).max().unwrap_or(0))
         .collect();
     let kept = fitting(&mut widths, width);
-    let mut text = cut(&sums(rows), width) + "\n";
+    let mut text = cut(&sums(rows, unseen), width) + "\n";
     let heads: Vec<_> = COLUMNS.iter().map(|column| column.0.to_owned()).collect();
     for cells in std::iter::once(&heads).chain(&cells) {
         let line = kept.iter().map(|at| cell(&cells[*at], widths[*at], COLUMNS[*at].1)).collect::<Vec<_>>();
@@ -74,7 +75,7 @@ fn cell(text: &str, width: usize, left: bool) -> String {
     }
 }
 
-fn sums(rows: &Rows<'_>) -> String {
+fn sums(rows: &Rows<'_>, unseen: &str) -> String {
     let plural = if rows.wanted == 1 { "" } else { "s" };
     let mut text = format!("{} connection{plural}", rows.wanted);
     if rows.shown.len() < rows.wanted {
@@ -85,7 +86,7 @@ fn sums(rows: &Rows<'_>) -> String {
         let _ = write!(text, ", loss {:.2} %", loss * 100.0);
     }
     if rows.receivers > 0 {
-        let _ = write!(text, "; {} receive (--all)", rows.receivers);
+        let _ = write!(text, "; {} receive ({unseen})", rows.receivers);
     }
     text
 }
@@ -97,14 +98,14 @@ fn cut(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::example::example;
-    use pcc_bpf::rows::Selection;
-    use pcc_bpf::watch::Connection;
+    use crate::rows::Selection;
+    use crate::watch::Connection;
+    use crate::watch::tests::example;
     use std::net::SocketAddr;
 
     fn shown(now: &[Connection], width: usize) -> Vec<String> {
         let rows = Rows::of(&Selection::default(), 100, &[example(1, 1000, 500, (10, 0))], now);
-        table(&rows, width).lines().map(str::to_owned).collect()
+        table(&rows, width, "--all").lines().map(str::to_owned).collect()
     }
 
     #[test]

@@ -1,36 +1,36 @@
 //! Who tidies up when a trial is over: a timer of systemd, or where that does not run a process of its own. The end itself is
-//! in the kernel (`pcc_bpf::trial`).
+//! in the kernel ([`crate::trial`]).
 
-use anyhow::Context;
-use pcc_bpf::trial::remaining;
-use pcc_bpf::unload;
-use pcc_bpf::variant::Variant;
+use crate::trial::remaining;
+use crate::unload;
+use crate::variant::Variant;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Sees to it that somebody tidies up when it is over.
-pub(super) fn attend(name: &str, map: u32, time: Duration) -> anyhow::Result<()> {
-    let tool = std::env::current_exe().context("cannot tell where this program is")?;
-    let own = ["kernel", "unload", name, "--after-trial", &map.to_string()].map(str::to_owned);
-    if Path::new("/run/systemd/system").is_dir() && by_systemd(&tool, &own, map, time) {
+/// Sees to it that `tool` runs with `arguments` when the trial of that map is over, after `time`, or waits for it. The tool is to call
+/// [`await_end`].
+///
+/// Errors: the tool cannot be started.
+pub fn attend(tool: &Path, arguments: &[&str], map: u32, time: Duration) -> io::Result<()> {
+    if Path::new("/run/systemd/system").is_dir() && by_systemd(tool, arguments, map, time) {
         return Ok(());
     }
     let mut command = Command::new(tool);
-    command.args(own).current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(arguments).current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let apart = || nix::unistd::setsid().map(drop).map_err(std::io::Error::from);
     // SAFETY: between fork and exec it makes one system call, and takes no lock and no memory.
     unsafe { command.pre_exec(apart) };
-    command.spawn().context("could not start what ends the trial")?;
-    Ok(())
+    command.spawn().map(drop)
 }
 
 /// As a transient timer, which outlives a session that is logged out of.
-fn by_systemd(tool: &Path, own: &[String], map: u32, time: Duration) -> bool {
+fn by_systemd(tool: &Path, arguments: &[&str], map: u32, time: Duration) -> bool {
     let mut command = Command::new("systemd-run");
-    command.args(timer(map, time)).arg(tool).args(own).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(timer(map, time)).arg(tool).args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
@@ -43,7 +43,7 @@ fn timer(map: u32, time: Duration) -> Vec<String> {
 }
 
 /// Waits until the trial of that map is over, and unloads it; unless it was kept or unloaded by somebody meanwhile.
-pub(super) fn await_end(name: &str, map: u32) -> anyhow::Result<()> {
+pub fn await_end(name: &str, map: u32) -> anyhow::Result<()> {
     while let Some(time) = rest_of(map)? {
         // It may be made longer or shorter. Connections of its last second fall back by themselves.
         sleep(time.min(Duration::from_secs(10)));

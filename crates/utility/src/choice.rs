@@ -1,5 +1,7 @@
+//! A utility as people write it: a name, a formula, or a file with one.
+
+use crate::file::{is_file, read};
 use pcc::utility::{ParseUtilityError, Utility};
-use pcc_utility::file::{is_file, read};
 use std::io;
 use std::path::Path;
 use std::str::FromStr;
@@ -7,28 +9,42 @@ use std::sync::Arc;
 
 /// A utility function, and how the user wrote it.
 #[derive(Clone, Debug)]
-pub(crate) struct Choice {
+pub struct Choice {
     /// On the command line: a name, a formula, or a file.
-    pub(crate) written: String,
+    pub written: String,
     /// What that says: the name, the formula, or what is in the file.
-    pub(crate) text: String,
-    pub(crate) utility: Arc<dyn Utility>,
+    pub text: String,
+    /// The function.
+    pub utility: Arc<dyn Utility>,
 }
 
 /// Why there is no utility.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ChoiceError {
+#[non_exhaustive]
+pub enum ChoiceError {
     /// What was written, or a file holds, is none.
     #[error("{file}{problem}{hint}")]
-    Text { file: String, problem: ParseUtilityError, hint: String },
+    Text {
+        /// The file, with a comma, if it is one.
+        file: String,
+        /// What is wrong.
+        problem: ParseUtilityError,
+        /// What may have been meant.
+        hint: String,
+    },
     /// The file cannot be read.
     #[error("cannot read the utility in {file}: {problem}")]
-    File { file: String, problem: io::Error },
+    File {
+        /// The file.
+        file: String,
+        /// The system's reason.
+        problem: io::Error,
+    },
 }
 
 impl Choice {
     /// What was written, or the file holds that it names.
-    pub(crate) fn text_of(written: &str) -> Result<String, ChoiceError> {
+    pub fn text_of(written: &str) -> Result<String, ChoiceError> {
         if !is_file(written) {
             return Ok(written.to_owned());
         }

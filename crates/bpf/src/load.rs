@@ -1,0 +1,256 @@
+//! Loads PCC into the kernel under a name, in the place of another version if need be. If a step fails, the steps before it are
+//! undone.
+
+use crate::btf::Btf;
+use crate::libbpf::{Loaded, Part};
+use crate::object::{Object, Source};
+use crate::registration::{self, Registration};
+use crate::trial::{in_this_time, remaining};
+use crate::variant::{KERNEL_TYPES, Variables, Variant};
+use crate::{bpf, rights, rule, sysctl};
+use anyhow::Context;
+use socket2::{Domain, Socket, Type};
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
+
+/// What PCC takes of a socket's room at the most: `struct pcc_flow`, which `kernel/tcp_pcc.bpf.c` bounds, and what is the storage's
+/// own. Unit: byte.
+pub const STATE: u64 = 8192;
+
+/// Room for a utility's text in what is loaded, with the zero after it: `utility_text` of `kernel/tcp_pcc.bpf.c`.
+pub const UTILITY_TEXT: usize = 1024;
+
+/// Who tidies up after a trial: told the number of the map and how long the trial takes.
+pub type Attend<'a> = &'a dyn Fn(u32, Duration) -> anyhow::Result<()>;
+
+/// What is to be loaded.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The name of the congestion control.
+    pub name: String,
+    /// The utility, as people write it.
+    pub utility: String,
+    /// The utility as the kernel runs it: `struct pcc_program`.
+    pub program: Vec<u8>,
+    /// The number of the control law.
+    pub law: u64,
+    /// The highest rate of each connection; 0 for no limit. Unit: byte/s.
+    pub limit: u64,
+    /// Whether new connections of this network namespace are to have it.
+    pub default: bool,
+    /// Whether applications without rights may choose it.
+    pub allow: bool,
+    /// Whether it may take the place of another version of that name.
+    pub replace: bool,
+    /// How long it stays; without one, until it is unloaded.
+    pub trial: Option<Duration>,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// The same is there already.
+    Same,
+    /// It is loaded.
+    Loaded {
+        /// Whether another version was there before.
+        replaces: bool,
+        /// Whether new connections have it, since that was asked for or was so before.
+        is_default: bool,
+        /// The default before, or now.
+        before: String,
+    },
+}
+
+/// Why it was not loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The name is of a congestion control that is not PCC's BPF object.
+    #[error("the kernel has a congestion control called {name} already, which is not PCC's BPF object")]
+    Taken {
+        /// The name.
+        name: String,
+    },
+    /// Another version has the name, and was not to be replaced.
+    #[error("another {name} is loaded already")]
+    Other {
+        /// The name.
+        name: String,
+    },
+    /// A network namespace other than the first takes no default that is for root only.
+    #[error(
+        "in this network namespace, which is not the first one, the default must be allowed to all: nothing was loaded"
+    )]
+    MustAllow,
+    /// The kernel refused a step, or nobody would tidy up. The steps before it were undone.
+    #[error(transparent)]
+    Host(#[from] anyhow::Error),
+}
+
+impl Wanted {
+    /// Loads the object of `source`.
+    pub fn load(&self, source: &Source, attend: Attend<'_>) -> Result<Done, LoadError> {
+        let object = source.object()?;
+        rights::check()?;
+        match self.load_object(object, attend) {
+            // Somebody was faster: what is there now may be what is wanted.
+            Err(LoadError::Host(error)) if is_there(&error) => self.load_object(source.object()?, attend),
+            done => done,
+        }
+    }
+
+    fn load_object(&self, object: Object, attend: Attend<'_>) -> Result<Done, LoadError> {
+        let (name, digest) = (&self.name, object.digest());
+        let mut same: Vec<_> = Variant::all()?.into_iter().filter(|variant| variant.name == *name).collect();
+        let old = same.iter().position(|variant| variant.is_registered).map(|place| same.swap_remove(place));
+        match &old {
+            None if sysctl::available()?.contains(name) => return Err(LoadError::Taken { name: name.clone() }),
+            Some(old) if self.is(old, digest)? => return Ok(Done::Same),
+            Some(old) if !self.replace && remaining(old).ok().flatten() != Some(Duration::ZERO) => {
+                return Err(LoadError::Other { name: name.clone() });
+            }
+            _ => {}
+        }
+        self.place(object, old.as_ref(), &same, attend)
+    }
+
+    /// Whether that is all that is asked for.
+    fn is(&self, loaded: &Variant, digest: u64) -> anyhow::Result<bool> {
+        let variables = &loaded.variables;
+        // Other versions may not have all of them.
+        let has = |path: &str, number: u64| variables.number(path).is_ok_and(|there| there == number);
+        let is_same = has("object_digest", digest)
+            && variables.strives_for(&self.program)
+            && has("limits.most", self.limit)
+            && has("law", self.law)
+            && has("trial.until", 0);
+        Ok(is_same
+            && self.trial.is_none()
+            && (!self.default || sysctl::default()? == self.name)
+            && (!self.allow || sysctl::is_allowed(&self.name)?))
+    }
+
+    /// Loads it, in the place of `old` if there is one; `stale` are those of its name that were unloaded, and are in use still.
+    fn place(
+        &self,
+        mut object: Object,
+        old: Option<&Variant>,
+        stale: &[Variant],
+        attend: Attend<'_>,
+    ) -> Result<Done, LoadError> {
+        let name = &self.name;
+        // Who could choose the one before can choose this one.
+        let allow = self.allow || old.is_some() && sysctl::is_allowed(name)?;
+        // Linux (6.18 and before) refuses what would be wrong here, but never lets go of it again.
+        if self.default && !allow && !sysctl::is_first_network() {
+            return Err(LoadError::MustAllow);
+        }
+        let digest = object.digest();
+        object.register_as(name, allow)?;
+        // Of types that cannot be read libbpf tells more.
+        let kernel = std::fs::read(KERNEL_TYPES).ok().and_then(|types| Btf::read(types).ok());
+        if let Some(kernel) = &kernel {
+            object.fit(kernel)?;
+        }
+        let can_link = kernel.is_some_and(|kernel| registration::has_links(&kernel));
+        let linked =
+            can_link && old.map_or_else(registration::can_pin, |old| old.link.is_some() || registration::can_pin());
+        // Sums go on, whatever version adds to them.
+        let totals = old.and_then(|old| old.totals.as_ref());
+        let loaded = Loaded::load_with(&object, Part::Control { linked }, totals)?;
+        let (is_default, before) = before(name, old.into_iter().chain(stale))?;
+        let until = self.trial.map(in_this_time).transpose()?.unwrap_or(0);
+        self.write(&loaded, digest, &before, until)?;
+        let registration = Registration::new(name, &loaded, linked, old)
+            .with_context(|| format!("the kernel did not register {name}"))?;
+        let finish = || -> anyhow::Result<()> {
+            if let Some(got) = given_to(name).filter(|got| got != name) {
+                anyhow::bail!(
+                    "a connection that asked for {name} got {got}: this kernel gives a socket no room for what PCC knows of \
+                     it, up to {STATE} bytes; `pcc kernel doctor` says whether a setting is why"
+                );
+            }
+            if let Some(time) = self.trial {
+                attend(registration.map.id, time)?;
+            }
+            if self.default || is_default { sysctl::set_default(name) } else { Ok(()) }
+        };
+        if let Err(error) = finish() {
+            registration.undo().with_context(|| format!("{error:#}"))?;
+            return Err(error.context("nothing was changed").into());
+        }
+        old.into_iter().chain(stale).try_for_each(|variant| variant.retire(name))?;
+        rule::Rule::all()?.iter().filter(|rule| rule.name == *name).try_for_each(|rule| rule.ends(until))?;
+        Ok(Done::Loaded { replaces: old.is_some(), is_default: self.default || is_default, before })
+    }
+
+    fn write(&self, loaded: &Loaded, digest: u64, before: &str, until: u64) -> anyhow::Result<()> {
+        let maps = [".data", ".bss"].map(|map| loaded.map_fd(map).and_then(|fd| Ok(bpf::Map::of(fd)?)));
+        let variables = Variables::of(maps.into_iter().collect::<anyhow::Result<_>>()?)?;
+        variables.write("object_digest", &digest.to_ne_bytes())?;
+        variables.strive_for(&self.program)?;
+        variables.write_text::<UTILITY_TEXT>("utility_text", &self.utility)?;
+        variables.write_text::<16>("trial.before", before)?;
+        variables.write("trial.until", &until.to_ne_bytes())?;
+        set_limit(&variables, self.limit)?;
+        set_law(&variables, self.law)
+    }
+}
+
+/// Whether something of that name was there.
+fn is_there(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.raw_os_error() == Some(libc::EEXIST))
+}
+
+/// Whether a congestion control of that name is the default, and what was before, or is.
+/// The variants of that name remember, what is loaded first.
+fn before<'a>(name: &str, mut variants: impl Iterator<Item = &'a Variant>) -> anyhow::Result<(bool, String)> {
+    let default = sysctl::default()?;
+    if default != name {
+        return Ok((false, default));
+    }
+    // A default whose congestion control was taken out is still one, by name.
+    let remembered = variants.find_map(|variant| {
+        // What was replaced gives new connections to its own name.
+        variant.variables.text("trial.before").ok().filter(|before| !before.is_empty() && before != name)
+    });
+    Ok((true, remembered.map_or_else(|| Ok(sysctl::usual(&sysctl::available()?, name)), anyhow::Ok)?))
+}
+
+/// The highest rate of each connection, from now on; 0 for no limit. Unit: byte/s.
+pub fn set_limit(variables: &Variables, limit: u64) -> anyhow::Result<()> {
+    variables.write("limits.most", &limit.to_ne_bytes())
+}
+
+/// The number of the law of connections that begin from now on.
+pub fn set_law(variables: &Variables, law: u64) -> anyhow::Result<()> {
+    variables.write("law", &law.to_ne_bytes())
+}
+
+/// What a connection of this host with itself has that asks for this and sends something: another one's, where there is no room for
+/// its state. `None` where there can be no such connection.
+fn given_to(name: &str) -> Option<String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).ok()?;
+    socket.set_tcp_congestion(name.as_bytes()).ok()?;
+    socket.connect_timeout(&listener.local_addr().ok()?.into(), Duration::from_secs(1)).ok()?;
+    socket.send(&[0]).ok()?;
+    let got = socket.tcp_congestion().ok()?;
+    Some(String::from_utf8_lossy(&got).trim_end_matches('\0').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_tells_what_it_was_given() {
+        // Every Linux has it; where there is no loopback there is nothing to tell.
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).is_ok() {
+            assert_eq!(given_to("reno").as_deref(), Some("reno"));
+        }
+        assert_eq!(given_to("no-such"), None);
+    }
+}
