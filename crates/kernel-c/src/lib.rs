@@ -14,7 +14,7 @@ mod report;
 
 pub use ffi::{Sample, Told};
 pub use flow::Flow;
-pub use law::{LAWS, Law, law_number, vivace};
+pub use law::{LAWS, Law, law_number};
 pub use program::Program;
 pub use report::Report;
 
