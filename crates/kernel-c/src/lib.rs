@@ -9,6 +9,8 @@
 mod ffi;
 mod flow;
 mod law;
+#[cfg(test)]
+mod layout;
 mod program;
 mod report;
 
