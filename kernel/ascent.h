@@ -14,40 +14,6 @@
 
 #include "state.h"
 
-/* Where the RTT is long, probes need be no longer than this. Unit: s. */
-#define ASCENT_LONG_ENOUGH n_ratio(25, 1000)
-/* Four RTT are no long time to anybody if they are shorter than this: a probe may take them
- * for the sake of its packets. Unit: s.
- */
-#define ASCENT_SHORT n_ratio(5, 1000)
-#define ASCENT_SHORTEST n_ratio(1, 1000)
-/* Of the most that was ever carried, so much is remembered from pair to pair as long as
- * we are alone. Who sends less than this share of what goes through the queue is not.
- */
-#define ASCENT_FORGETTING n_ratio(99, 100)
-#define ASCENT_ALONE n_ratio(75, 100)
-/* More equal senders than this share no queue, as far as anybody can tell. */
-#define ASCENT_CROWD n_ratio(32, 1)
-/* Where our share of a queue certainly is 1/n, it may be that of so many times n senders. */
-#define ASCENT_DOUBTFUL N_TWO
-/* Behind a queue shorter than this, noise and all, what is lost or marked is hardly an
- * overflow of ours. Unit: s.
- */
-#define ASCENT_CALM n_ratio(2, 1000)
-/* Random loss beyond this is asked about. */
-#define ASCENT_MUCH n_ratio(5, 100)
-/* As long as it is unclear whether what is lost or marked is ours, one of so many pairs is
- * sent at half of the rate, which tells.
- */
-#define ASCENT_ASKED 10
-/* A probe lasts so many errors of a reading, but no longer than an RTT and so many seconds. */
-#define ASCENT_CLUMPS N_TWO
-#define ASCENT_LONGEST n_ratio(2, 10)
-/* So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays. */
-#define ASCENT_QUIET n_ratio(4, 1)
-/* No step is larger, however long a pair takes: that of start-up. */
-#define ASCENT_DOUBLING N_ONE
-
 /* Length of a probe. Unit: s. */
 PCC_PART pcc_num pcc_probe_length(const struct pcc_law *law)
 {

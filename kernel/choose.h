@@ -23,6 +23,18 @@ struct pcc_rule {
 	u64 until;     /* that is on trial so long, since the machine started, in ns; 0 for none */
 };
 
+/* crates/bpf/src/rule.rs writes it so. */
+_Static_assert(sizeof(struct pcc_rule) == 64, "the size of a rule");
+PCC_LIES(pcc_rule, name, 0);
+PCC_LIES(pcc_rule, cgroup, 16);
+PCC_LIES(pcc_rule, port, 24);
+PCC_LIES(pcc_rule, family, 26);
+PCC_LIES(pcc_rule, prefix, 27);
+PCC_LIES(pcc_rule, address, 28);
+PCC_LIES(pcc_rule, chosen, 44);
+PCC_LIES(pcc_rule, failed, 48);
+PCC_LIES(pcc_rule, until, 56);
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

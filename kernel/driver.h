@@ -17,9 +17,6 @@
 #include "ascent.h"
 #include "vivace.h"
 
-/* The queue that Starting built drains within one RTT, but at no less than this. */
-#define DRIVER_DRAIN_SHARE N_HALF
-
 /* The plan of the next interval: law->slot. law->path is up to date. */
 PCC_CALL int pcc_law_next(struct pcc_law *law)
 {

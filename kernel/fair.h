@@ -13,9 +13,6 @@
 #define FAIR_LOSS_PRICE 33
 #define FAIR_SURENESS_LEVELS 41
 
-/* Newton's step of less than this share of the root is the last. */
-#define FAIR_LAST n_ratio(1, 1000000)
-
 /* The path's answer to a sender's next rate, as the law foresees it. Times in s, rates in byte/s.
  */
 struct pcc_outlook {

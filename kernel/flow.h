@@ -6,12 +6,8 @@
 #include "driver.h"
 #include "rtt.h"
 
-/* Packets sent at once on a path of which nothing is known (RFC 6928). */
-#define PCC_INITIAL_WINDOW 10
 /* Counters of packets wrap at four times of this. */
 #define PCC_LARGEST_WINDOW (1U << 30)
-/* No path is faster. Unit: byte/s. */
-#define PCC_FASTEST n_ratio(125000000000, 1)
 
 struct pcc_flow {
 	/* The rate, byte/s, and the most packets in flight. */
@@ -121,7 +117,7 @@ PCC_CALL int pcc_update_path(struct pcc_flow *flow)
 	path->queue = n_seconds(path->queue_ns);
 	path->packet = n_from(flow->sample.packet);
 	path->ceiling = pcc_flow_ceiling(flow);
-	period = rtt > MONITOR_LONGEST ? rtt : MONITOR_LONGEST;
+	period = rtt > MONITOR_LONGEST_INTERVAL ? rtt : MONITOR_LONGEST_INTERVAL;
 	path->floor = n_min(n_div(path->packet, n_seconds(period)), path->ceiling);
 	path->initial = n_min(pcc_initial_rate(flow, rtt), path->ceiling);
 	path->delivery = n_max(flow->delivery, flow->delivery_before);

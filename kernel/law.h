@@ -63,16 +63,13 @@ struct pcc_parameters {
 
 PCC_PART void pcc_default_parameters(struct pcc_parameters *parameters)
 {
-	parameters->epsilon = n_ratio(2, 100);
-	parameters->step_max = n_ratio(25, 100);
-	parameters->back_off_max = n_ratio(5, 10);
-	parameters->interval_rtts = n_ratio(5, 10);
-	parameters->interval_packets = n_ratio(40, 1);
-	parameters->horizon_rtts = n_ratio(1, 1);
+	parameters->epsilon = ASCENT_EPSILON;
+	parameters->step_max = ASCENT_STEP_MAX;
+	parameters->back_off_max = ASCENT_BACK_OFF_MAX;
+	parameters->interval_rtts = ASCENT_INTERVAL_RTTS;
+	parameters->interval_packets = ASCENT_INTERVAL_PACKETS;
+	parameters->horizon_rtts = ASCENT_HORIZON_RTTS;
 }
-
-/* A sender short of data keeps at most so many times what it was seen to deliver. */
-#define PCC_LIMITED_HEADROOM n_ratio(19, 10)
 
 PCC_PART pcc_num pcc_rate_within(pcc_num rate, pcc_num least, pcc_num most)
 {
@@ -89,7 +86,7 @@ PCC_PART pcc_num pcc_clamp(const struct pcc_path *path, pcc_num rate)
  */
 PCC_PART pcc_num pcc_within_reach(const struct pcc_path *path, pcc_num rate)
 {
-	pcc_num reach = n_max(n_mul(path->delivery, PCC_LIMITED_HEADROOM), path->initial);
+	pcc_num reach = n_max(n_mul(path->delivery, PATH_LIMITED_HEADROOM), path->initial);
 
 	return pcc_clamp(path, n_min(rate, reach));
 }

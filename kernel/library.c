@@ -283,3 +283,46 @@ u64 pcc_lib_flow_utility(const struct pcc_flow *flow)
 {
 	return flow->utility;
 }
+
+/* Where the members lie of the structures that are passed, and these structures' sizes: Rust has
+ * them again (crates/kernel-c/src/layout.rs), in this order.
+ */
+#define AT(name, member) offsetof(struct name, member)
+static const u32 pcc_lib_layout[] = {
+	sizeof(struct pcc_slot), AT(pcc_slot, rate), AT(pcc_slot, rtts_least),
+	AT(pcc_slot, rtts_most), AT(pcc_slot, trial), AT(pcc_slot, is_stretched),
+	sizeof(struct pcc_path), AT(pcc_path, rtt_ns), AT(pcc_path, queue_ns), AT(pcc_path, rtt),
+	AT(pcc_path, queue), AT(pcc_path, packet), AT(pcc_path, floor), AT(pcc_path, initial),
+	AT(pcc_path, ceiling), AT(pcc_path, delivery),
+	sizeof(struct pcc_sample), AT(pcc_sample, now), AT(pcc_sample, next_sent),
+	AT(pcc_sample, bytes_sent), AT(pcc_sample, sent), AT(pcc_sample, in_flight),
+	AT(pcc_sample, outstanding), AT(pcc_sample, delivered), AT(pcc_sample, lost),
+	AT(pcc_sample, marked), AT(pcc_sample, rtt), AT(pcc_sample, packet),
+	AT(pcc_sample, reordering), AT(pcc_sample, window), AT(pcc_sample, app_limited),
+	AT(pcc_sample, peer_limited), AT(pcc_sample, blocked), AT(pcc_sample, taken_rtt),
+	AT(pcc_sample, accurate),
+	sizeof(struct pcc_told), AT(pcc_told, least_rtt), AT(pcc_told, state),
+	AT(pcc_told, intervals), AT(pcc_told, opened), AT(pcc_told, limited_by),
+	AT(pcc_told, panics), AT(pcc_told, silences), AT(pcc_told, is_judged),
+	AT(pcc_told, packets_lost), AT(pcc_told, loss_bursts),
+	sizeof(struct pcc_report), AT(pcc_report, started), AT(pcc_report, duration),
+	AT(pcc_report, target), AT(pcc_report, achieved), AT(pcc_report, sent),
+	AT(pcc_report, lost), AT(pcc_report, excess_loss), AT(pcc_report, delivery_rate),
+	AT(pcc_report, rtt), AT(pcc_report, rtt_least), AT(pcc_report, rtt_base),
+	AT(pcc_report, rtt_gradient), AT(pcc_report, rtt_gradient_error),
+	AT(pcc_report, rtt_span), AT(pcc_report, rtt_pause), AT(pcc_report, rtt_residual),
+	AT(pcc_report, rtt_deviation), AT(pcc_report, packets), AT(pcc_report, packets_lost),
+	AT(pcc_report, loss_bursts), AT(pcc_report, packets_marked), AT(pcc_report, rtt_samples),
+	AT(pcc_report, app_limited), AT(pcc_report, timed_out), AT(pcc_report, limited_by),
+	AT(pcc_report, previous),
+	sizeof(struct pcc_op), AT(pcc_op, code), AT(pcc_op, index), AT(pcc_op, value),
+	sizeof(struct pcc_program), AT(pcc_program, length), AT(pcc_program, loads),
+	AT(pcc_program, panic_loss), AT(pcc_program, built_in), AT(pcc_program, reserved),
+	AT(pcc_program, ops),
+};
+
+/* All ones behind the last. */
+u32 pcc_lib_place(u32 index)
+{
+	return index < sizeof(pcc_lib_layout) / sizeof(*pcc_lib_layout) ? pcc_lib_layout[index] : ~0U;
+}

@@ -39,20 +39,8 @@
 _Static_assert((MONITOR_INTERVALS & (MONITOR_INTERVALS - 1)) == 0, "their places are masked");
 /* An acknowledgement's deliveries are attributed to so many intervals at the most. */
 #define MONITOR_SETTLED 8
-/* An interval closes after this long whatever happened, or after four RTT if those are
- * longer. Unit: ns.
- */
-#define MONITOR_LONGEST 250000000ULL
-/* It has at least the time of so many packets at its rate, but not beyond 4 RTT, if it is
- * stretched.
- */
-#define MONITOR_LEAST_PACKETS 10
-/* One that is judged has at least the time of ten trains. Unit: ns. */
-#define MONITOR_SHORTEST_TRIAL 1000000ULL
 /* A packet is lost that so many overtook, at the least. */
 #define MONITOR_OVERTAKEN 3
-/* A share of an interval without data to send above which it tells nothing of rates. */
-#define MONITOR_LIMITED_SHARE 10 /* a tenth */
 
 struct pcc_interval {
 	struct pcc_slot slot;
@@ -120,8 +108,8 @@ PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_s
 	u64 length, packets;
 	pcc_num volume;
 
-	PCC_NEEDS(path, MONITOR_SHORTEST_TRIAL);
-	PCC_NEEDS(slot, MONITOR_SHORTEST_TRIAL);
+	PCC_NEEDS(path, INTERVAL_SHORTEST_TRIAL);
+	PCC_NEEDS(slot, INTERVAL_SHORTEST_TRIAL);
 	length = n_to(n_mul(n_mul(path->rtt, slot->rtts_least), N_BILLION));
 	volume = n_mul(n_ratio(MONITOR_LEAST_PACKETS, 1), path->packet);
 	packets = n_to(n_mul(n_div(volume, slot->rate), N_BILLION));
@@ -129,15 +117,15 @@ PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_s
 		packets = 4 * path->rtt_ns;
 	if (slot->is_stretched && length < packets)
 		length = packets;
-	if (slot->trial >= 0 && length < MONITOR_SHORTEST_TRIAL)
-		length = MONITOR_SHORTEST_TRIAL;
+	if (slot->trial >= 0 && length < INTERVAL_SHORTEST_TRIAL)
+		length = INTERVAL_SHORTEST_TRIAL;
 	return length;
 }
 
 /* It lasts no longer on a path of this RTT, whatever it was meant to. Unit: ns. */
 PCC_PART u64 pcc_longest_interval(u64 rtt)
 {
-	return 4 * rtt > MONITOR_LONGEST ? 4 * rtt : MONITOR_LONGEST;
+	return 4 * rtt > MONITOR_LONGEST_INTERVAL ? 4 * rtt : MONITOR_LONGEST_INTERVAL;
 }
 
 /* Whether a comes after b, or is b. */
@@ -437,14 +425,14 @@ PCC_CALL int pcc_interval_report(const struct pcc_interval *interval, struct pcc
 	report->app_limited = 0;
 	report->limited_by = PCC_BY_NETWORK;
 	pcc_slope_report(&interval->slope, report);
-	if (!n_less(report->achieved, n_mul(report->target, REPORT_ACHIEVED_SHARE)))
+	if (!n_less(report->achieved, n_mul(report->target, INTERVAL_ACHIEVED_SHARE)))
 		return 0;
 	/* Short of its target: who held it back? */
-	limited = interval->delivered / MONITOR_LIMITED_SHARE;
+	limited = interval->delivered / INTERVAL_LIMITED_PART;
 	if (interval->app_limited > limited) {
 		report->app_limited = 1;
 		report->limited_by = PCC_BY_APPLICATION;
-	} else if (interval->peer_limited > interval->acks / MONITOR_LIMITED_SHARE) {
+	} else if (interval->peer_limited > interval->acks / INTERVAL_LIMITED_PART) {
 		report->app_limited = 1;
 		report->limited_by = PCC_BY_RECEIVER_WINDOW;
 	} else if (!interval->window_limited) {

@@ -19,6 +19,7 @@
 #ifndef PCC_NUMBER_H
 #define PCC_NUMBER_H
 
+#include "constants.h"
 #include "platform.h"
 
 /* The bits of the number: sign, 11 of exponent + 1023, 52 of mantissa. */

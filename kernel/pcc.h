@@ -21,17 +21,6 @@
 
 #include "flow.h"
 
-/* So many packets must be lost for a panic: fewer may be a neighbour's burst. */
-#define PCC_PANIC_PACKETS 20
-/* And in so many runs, as acknowledgements tell of them: a burst that has nothing to do with
- * the rate is one, or two in an interval. At eight times the bottleneck's rate, which three
- * halvings answer, one packet passes after each seven lost: 20 lost ones are three runs.
- */
-#define PCC_PANIC_RUNS 3
-/* After so long the old rate says nothing of the path any more. Unit: ns. */
-#define PCC_LONG_IDLE 10000000000ULL
-/* For so long a busy host may stop a sender or its peer. Unit: ns. */
-#define PCC_HOST_PAUSE 10000000ULL
 /* Reports that one acknowledgement may bring at the most: those of a pair, so one decision. The
  * others wait for the next one, if anything is in flight that will bring it.
  */

@@ -57,4 +57,8 @@ typedef int64_t s64;
 			return otherwise;				\
 	} while (0)
 
+/* Rust reads or writes this member at this place; it asserts the same. */
+#define PCC_LIES(structure, member, at)					\
+	_Static_assert(__builtin_offsetof(struct structure, member) == (at), #member)
+
 #endif

@@ -10,9 +10,6 @@
 #include "report.h"
 
 /* Powers of two: a mask keeps an index within. */
-#define PCC_MOST_OPS 256
-#define PCC_MOST_DEPTH 16
-#define PCC_MOST_SLOTS 16
 #define PCC_MOST_MEASUREMENTS 32
 
 enum pcc_code {

@@ -5,12 +5,7 @@
 
 #include "number.h"
 
-/* A difference below two standard errors may be noise (95 %). */
-#define PCC_ERRORS N_TWO
-/* The same where one looks again and again. */
-#define PCC_SURE_ERRORS n_ratio(5, 1)
 /* For so long a host may hold packets or acknowledgements. */
-#define PCC_HOST_JITTER n_ratio(5, 10000) /* s */
 #define PCC_NANOSECOND n_ratio(1, 1000000000) /* s */
 #define PCC_BYTES_PER_MBIT n_ratio(125000, 1)
 
@@ -21,9 +16,6 @@ enum pcc_limit {
 	PCC_BY_RECEIVER_WINDOW,
 	PCC_BY_HOST,
 };
-
-/* Below this share of the target something held the sender back. */
-#define REPORT_ACHIEVED_SHARE n_ratio(9, 10)
 
 /* This interval as the next one's report shows it. NaN: not known. */
 struct pcc_previous {
@@ -139,7 +131,7 @@ PCC_PART pcc_num pcc_queue_growth(const struct pcc_report *report)
 {
 	pcc_num gradient = report->rtt_gradient;
 
-	if (n_above(n_abs(gradient), n_mul(PCC_ERRORS, report->rtt_gradient_error)))
+	if (n_above(n_abs(gradient), n_mul(REPORT_ERRORS, report->rtt_gradient_error)))
 		return n_max(gradient, n_neg(N_HALF));
 	return N_ZERO;
 }
@@ -164,13 +156,13 @@ PCC_PART bool pcc_surely_grew(const struct pcc_report *report, pcc_num pace)
 {
 	return n_above(report->rtt_gradient, pace) &&
 	       n_above(report->rtt_gradient,
-		       n_mul(PCC_SURE_ERRORS, report->rtt_gradient_error));
+		       n_mul(REPORT_SURE_ERRORS, report->rtt_gradient_error));
 }
 
 /* Certain growth of the RTT from its first to its last measurement. Unit: s. */
 PCC_PART pcc_num pcc_sure_rise(const struct pcc_report *report)
 {
-	pcc_num errors = n_mul(PCC_SURE_ERRORS, report->rtt_gradient_error);
+	pcc_num errors = n_mul(REPORT_SURE_ERRORS, report->rtt_gradient_error);
 
 	return n_max(n_sub(pcc_rtt_rise(report), n_mul(errors, report->rtt_span)), N_ZERO);
 }
@@ -183,7 +175,7 @@ PCC_PART pcc_num pcc_least_growth(const struct pcc_report *report, pcc_num error
 	if (!n_known(report->rtt_gradient))
 		return N_UNKNOWN;
 	rise = n_sub(report->rtt_gradient, n_mul(errors, report->rtt_gradient_error));
-	rise = n_sub(n_mul(rise, report->rtt_span), PCC_HOST_JITTER);
+	rise = n_sub(n_mul(rise, report->rtt_span), REPORT_HOST_JITTER);
 	time = n_max(n_max(report->duration, report->rtt_span), PCC_NANOSECOND);
 	return n_div(n_not_negative(rise), time);
 }
@@ -208,7 +200,7 @@ PCC_PART pcc_num pcc_loss_error(const struct pcc_report *report)
 	loss = n_div(lost, n);
 	/* l (1 - l) (2 - a) / (n a) */
 	lost = n_mul(n_mul(loss, n_sub(N_ONE, loss)), n_sub(N_TWO, apart));
-	return n_mul(PCC_ERRORS, n_sqrt(n_div(lost, n_mul(n, apart))));
+	return n_mul(REPORT_ERRORS, n_sqrt(n_div(lost, n_mul(n, apart))));
 }
 
 PCC_PART u32 pcc_scaled(u32 packets, pcc_num factor, u32 most)
@@ -261,8 +253,8 @@ PCC_CALL int pcc_doubted(struct pcc_report *to, const struct pcc_report *from, u
 	} else {
 		if (n_known(from->rtt_base))
 			to->rtt_least = from->rtt_base;
-		growth = pcc_least_growth(from, doubt == PCC_IN_FAVOUR ? PCC_ERRORS
-								       : PCC_SURE_ERRORS);
+		growth = pcc_least_growth(from, doubt == PCC_IN_FAVOUR ? REPORT_ERRORS
+								       : REPORT_SURE_ERRORS);
 		error = n_neg(error);
 	}
 	pcc_with(to, error, growth);

@@ -24,9 +24,6 @@ struct pcc_response {
 	pcc_num pairs;
 };
 
-/* Weight of all that is known when another pair comes: twenty are remembered. */
-#define RESPONSE_MEMORY n_ratio(95, 100)
-
 /* The mean as far as it stands out of the noise, m^3 / (m^2 + e^2). */
 PCC_CALL pcc_num pcc_shrunk(pcc_num mean, pcc_num variance)
 {

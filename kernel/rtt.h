@@ -3,24 +3,13 @@
 #ifndef PCC_RTT_H
 #define PCC_RTT_H
 
+#include "constants.h"
 #include "platform.h"
 
-/* The assumed RTT before the first sample. Unit: ns. */
-#define RTT_ASSUMED 100000000ULL
-/* The longest a peer may sit on an acknowledgement, as RFC 9000 has it. */
-#define RTT_MOST_ACK_DELAY 25000000ULL
 /* The delay of a lone packet's acknowledgement in TCP: Linux takes as much (TCP_DELACK_MAX), others
  * may take more (RFC 9293 3.8.6.3) and seldom do.
  */
 #define RTT_LONE_ACK_DELAY 200000000ULL
-/* The minimum is of the last one or two of these. */
-#define RTT_HALF_WINDOW 5000000000ULL
-/* How far RTTs scatter is that of the last three seconds, above the least of 0.2 s or of an RTT:
- * a queue that stands longer is no scatter, nor is more than 100 ms, which is an outage's.
- */
-#define RTT_SPREAD_MEMORY 3000000000ULL
-#define RTT_SPREAD_WINDOW 200000000ULL
-#define RTT_MOST_SPREAD 100000000ULL
 
 /* All in ns; 0 is not known. */
 struct pcc_rtt {
@@ -82,7 +71,6 @@ PCC_PART u64 pcc_rtt_spread(const struct pcc_rtt *rtt)
 
 	return spread < RTT_MOST_SPREAD ? spread : RTT_MOST_SPREAD;
 }
-
 
 PCC_PART void pcc_rtt_update(struct pcc_rtt *rtt, u64 now, u64 sample)
 {

@@ -11,24 +11,6 @@
 #include "law.h"
 #include "program.h"
 
-/* Results are compared as a doubling and what was before from this ratio on. */
-#define STARTING_DOUBLED n_ratio(15, 10)
-/* Share of a step's addition that must be delivered. */
-#define STARTING_LEAST_DELIVERED n_ratio(25, 100)
-/* A queue that grows so fast, in s/s, ends it. */
-#define STARTING_HOPELESS_GROWTH n_ratio(6, 10)
-/* A rise counts from this share of the least RTT on (RFC 9406 4.3), and from the
- * time of a train on. Unit: ns.
- */
-#define STARTING_RISE_DIVISOR 8
-#define STARTING_TRAIN 100000
-/* A line through so many RTT is no chance any more. */
-#define STARTING_TELLING_SAMPLES 5
-/* Share of the measured delivery rate to go on with. */
-#define STARTING_EXIT_SHARE n_ratio(95, 100)
-/* How long to wait before looking for a late result again. Unit: RTT. */
-#define STARTING_WAIT n_ratio(125, 1000)
-
 /* The best result so far; rates in byte/s. */
 struct pcc_best {
 	pcc_num target;
@@ -173,7 +155,7 @@ PCC_PART bool pcc_overloads(struct pcc_starting *starting, const struct pcc_repo
 
 	least = path->rtt_ns > path->queue_ns ? path->rtt_ns - path->queue_ns : 0;
 	least /= STARTING_RISE_DIVISOR;
-	visible = n_seconds(least > STARTING_TRAIN ? least : STARTING_TRAIN);
+	visible = n_seconds(least > INTERVAL_TRAIN ? least : INTERVAL_TRAIN);
 	reached = n_known(report->rtt) ? report->rtt : N_ZERO;
 	reached = n_add(reached, n_div(pcc_rtt_rise(report), N_TWO));
 	if (n_above(pcc_rtt_rise(report), visible) &&

@@ -25,14 +25,6 @@
 #include "monitor.h"
 #include "state.h"
 
-/* Probes are sent at r(1 +- epsilon); or so far from r that a probe has a packet more,
- * but no further than a quarter.
- */
-#define VIVACE_EPSILON n_ratio(5, 100)
-#define VIVACE_EPSILON_LIMIT n_ratio(25, 100)
-/* Growth of the RTT below this counts as none, in s/s (NetDev 0x12; 1 % in NSDI 2018). */
-#define VIVACE_LATENCY_FILTER n_ratio(3, 100)
-
 /* From law->rate on; nothing is known. */
 PCC_PART void pcc_vivace_begin(struct pcc_law *law)
 {
@@ -51,7 +43,7 @@ PCC_PART pcc_num pcc_visible(const struct pcc_law *law)
 	packets = n_mul(law->slot.rate, n_seconds(length < longest ? length : longest));
 	packets = n_div(packets, n_max(law->path.packet, N_ONE));
 	one = n_div(N_ONE, n_max(packets, N_ONE));
-	return n_max(VIVACE_EPSILON, n_min(one, VIVACE_EPSILON_LIMIT));
+	return n_max(VIVACE_EPSILON, n_min(one, PATH_EPSILON_LIMIT));
 }
 
 /* The plan of the next interval: law->slot. */

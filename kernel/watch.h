@@ -31,6 +31,31 @@ struct pcc_watched {
 	u32 panics;
 	u32 netns;
 };
+/* crates/bpf/src/watch.rs reads it so. */
+_Static_assert(sizeof(struct pcc_watched) == 144, "the size of a record");
+PCC_LIES(pcc_watched, name, 0);
+PCC_LIES(pcc_watched, local, 16);
+PCC_LIES(pcc_watched, remote, 32);
+PCC_LIES(pcc_watched, family, 48);
+PCC_LIES(pcc_watched, local_port, 50);
+PCC_LIES(pcc_watched, remote_port, 52);
+PCC_LIES(pcc_watched, state, 54);
+PCC_LIES(pcc_watched, now, 56);
+PCC_LIES(pcc_watched, sent, 64);
+PCC_LIES(pcc_watched, acked, 72);
+PCC_LIES(pcc_watched, pacing, 80);
+PCC_LIES(pcc_watched, packets_sent, 88);
+PCC_LIES(pcc_watched, packets_lost, 92);
+PCC_LIES(pcc_watched, rtt_us, 96);
+PCC_LIES(pcc_watched, window, 100);
+PCC_LIES(pcc_watched, utility, 104);
+PCC_LIES(pcc_watched, loss, 112);
+PCC_LIES(pcc_watched, limited_by, 120);
+PCC_LIES(pcc_watched, law_state, 124);
+PCC_LIES(pcc_watched, intervals, 128);
+PCC_LIES(pcc_watched, silences, 132);
+PCC_LIES(pcc_watched, panics, 136);
+PCC_LIES(pcc_watched, netns, 140);
 
 struct in6_addr___watch {
 	union {

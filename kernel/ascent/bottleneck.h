@@ -8,18 +8,6 @@
 #include "level.h"
 #include "scatter.h"
 
-/* By how much the share may change from pair to pair: the filter's process noise. */
-#define BOTTLENECK_DRIFT n_ratio(3, 100)
-/* Variance of ln of what is carried as long as no full bottleneck was seen to carry it. */
-#define BOTTLENECK_UNSURE n_ratio(1, 100)
-/* Losses above this share fill a buffer. */
-#define BOTTLENECK_TELLING_LOSS n_ratio(1, 100)
-/* Weight of a loss in what is known of the buffer. */
-#define BOTTLENECK_WEIGHT n_ratio(3, 10)
-/* Below this share of what was carried once, that is forgotten by and by. */
-#define BOTTLENECK_UNUSED n_ratio(7, 10)
-#define BOTTLENECK_FORGOTTEN n_ratio(5, 100)
-
 /* How far beyond what was carried one tries. Shares of it. */
 struct pcc_steps {
 	/* The first one, and what it takes for a rate to have been offered. */
@@ -138,7 +126,7 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
  */
 PCC_PART pcc_num pcc_offered(const struct pcc_pair *pair)
 {
-	if (n_less(pair->rate, n_mul(REPORT_ACHIEVED_SHARE, pair->target)))
+	if (n_less(pair->rate, n_mul(INTERVAL_ACHIEVED_SHARE, pair->target)))
 		return pair->rate;
 	return n_max(pair->rate, pair->target);
 }

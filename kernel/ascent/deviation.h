@@ -7,16 +7,6 @@
 
 #include "../report.h"
 
-/* So long is remembered. Unit: s. */
-#define DEVIATION_MEMORY n_ratio(3, 1)
-
-/* Of what goes through the queue, so much is remembered from pair to pair as long as we
- * are alone.
- */
-#define DEVIATION_REMEMBERED n_ratio(99, 100)
-/* Weight of a pair that says how much others send. */
-#define DEVIATION_WEIGHT n_ratio(3, 100)
-
 /* Of others' part of the queue: its mean, NaN before the first look; when that was, NaN where
  * the next one does not follow it, so that time of which nothing was seen counts for none; and
  * by how much it differs from the mean in the mean, all in s; and what goes through the queue,
@@ -38,7 +28,7 @@ PCC_PART void pcc_deviation_through(struct pcc_deviation *deviation, pcc_num car
 	pcc_num more;
 
 	if (alone)
-		deviation->through = n_mul(DEVIATION_REMEMBERED, deviation->through);
+		deviation->through = n_mul(DEVIATION_FORGETTING, deviation->through);
 	deviation->through = n_max(deviation->through, carried);
 	if (!shared)
 		return;

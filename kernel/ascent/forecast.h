@@ -9,23 +9,6 @@
 #include "../utility.h"
 #include "bottleneck.h"
 
-/* Halvings of the range in which the rate is looked for: to 0.01 % of it. */
-#define FORECAST_HALVINGS 14
-/* The utility's slope is taken over 0.001 of the rate to both sides. */
-#define FORECAST_ABOVE n_ratio(1001, 1000)
-#define FORECAST_BELOW n_ratio(999, 1000)
-/* Of two worths that are apart by less than this share of them, neither is more: that is
- * what rounding makes of equal ones, as those of all rates beyond the capacity are to a
- * utility of what arrives.
- */
-#define FORECAST_EQUAL n_ratio(1, 1000000000)
-/* Counts large enough that rounding does not matter: only ratios do. */
-#define FORECAST_PACKETS 1000000
-#define FORECAST_BYTES n_ratio(1000000000000, 1)
-/* A queue came from nothing and goes to nothing: the standard deviation of an RTT that is
- * evenly spread between is this share of the queue, the root of 1/12.
- */
-#define FORECAST_OF_A_QUEUE n_ratio(29, 100)
 /* Carries everything. */
 #define FORECAST_ENDLESS 0x7fefffffffffffffULL
 
@@ -90,7 +73,7 @@ PCC_CALL int pcc_foresee_queue(struct pcc_forecast *forecast, pcc_num queue)
 	PCC_NEEDS(forecast, 0);
 	report->started = 0;
 	report->duration = n_whole_nanoseconds(forecast->horizon);
-	report->sent = FORECAST_BYTES;
+	report->sent = FORECAST_SENT;
 	report->delivery_rate = N_UNKNOWN;
 	report->rtt = n_whole_nanoseconds(n_add(forecast->base, queue));
 	report->rtt_least = report->rtt;
@@ -141,7 +124,7 @@ PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_pr
 	report->achieved = rate;
 	report->excess_loss = excess;
 	excess = n_min(n_add(forecast->random, excess), N_ONE);
-	report->lost = n_floor(n_mul(excess, FORECAST_BYTES));
+	report->lost = n_floor(n_mul(excess, FORECAST_SENT));
 	report->rtt_deviation = n_above(rate, forecast->quiet) ? forecast->varied : N_ZERO;
 	report->rtt_gradient = queues ? n_max(growth, n_neg(N_HALF)) : N_ZERO;
 	return pcc_worth(program, report, &forecast->machine);

@@ -14,25 +14,6 @@
 
 #include "pair.h"
 
-/* So much of the rate must be gone, and the level must be there still. */
-#define LEVEL_SUSPICIOUS_FALL n_ratio(93, 100)
-#define LEVEL_STILL_THERE n_ratio(7, 10)
-/* A queue is seen from so many of our own packets on. */
-#define LEVEL_TELLING_PACKETS N_THREE
-/* But a level above this one wonders about at any rate. Unit: s. */
-#define LEVEL_TELLING n_ratio(5, 10000)
-/* So many errors of a reading are beyond doubt. */
-#define LEVEL_CERTAIN N_THREE
-/* Readings off by more than this, two errors, are those of a radio. Unit: s. */
-#define LEVEL_NOISY n_ratio(5, 1000)
-/* A test that found a queue is not repeated for so many RTT, then twice as many,
- * up to so many seconds.
- */
-#define LEVEL_FIRST_WAIT n_ratio(5, 1)
-#define LEVEL_LONGEST_WAIT n_ratio(3, 1)
-/* The noise is that of so many readings. */
-#define LEVEL_MANY n_ratio(10, 1)
-
 enum pcc_doubt_of_level {
 	PCC_NO_DOUBT,
 	PCC_TEST_WANTED,  /* the next pair shall be a test */
@@ -267,7 +248,7 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 	 * any rate.
 	 */
 	if (n_above(n_sub(after, before), enough) || !pair->stands ||
-	    n_less(pair->rate, n_mul(REPORT_ACHIEVED_SHARE, pair->target)))
+	    n_less(pair->rate, n_mul(INTERVAL_ACHIEVED_SHARE, pair->target)))
 		return PCC_TESTED_QUEUE;
 	pcc_level_accept(level, pair->rate, before);
 	return PCC_TESTED_PATH;

@@ -7,17 +7,6 @@
 
 #include "pair.h"
 
-/* A response counts from so many errors on (97.5 %). */
-#define LOSS_ERRORS N_TWO
-/* Weight of a pair in the rate of random loss. */
-#define LOSS_WEIGHT n_ratio(1, 10)
-/* What certainly answers by less than this, d L / d ln x, is no overflow that we are part of:
- * of n equal senders each sees 1/n.
- */
-#define LOSS_FREE n_ratio(5, 100)
-/* Weight of all that is known when another pair comes. */
-#define LOSS_MEMORY n_ratio(95, 100)
-
 /* A line through the loss rates of late on ln of the rates, each probe by its packets. Who
  * sends few an RTT learns more from the rate's own moves than from probes, the more the
  * further they went: so nothing is forgotten when the rate changes. Sums, of which older
@@ -68,12 +57,12 @@ PCC_PART void pcc_losses_take(struct pcc_losses *losses, const struct pcc_lost *
 
 PCC_PART void pcc_line_fade(struct pcc_loss_line *line)
 {
-	line->packets = n_mul(line->packets, LOSS_MEMORY);
-	line->lost = n_mul(line->lost, LOSS_MEMORY);
-	line->bursts = n_mul(line->bursts, LOSS_MEMORY);
-	line->x = n_mul(line->x, LOSS_MEMORY);
-	line->xx = n_mul(line->xx, LOSS_MEMORY);
-	line->xy = n_mul(line->xy, LOSS_MEMORY);
+	line->packets = n_mul(line->packets, RESPONSE_MEMORY);
+	line->lost = n_mul(line->lost, RESPONSE_MEMORY);
+	line->bursts = n_mul(line->bursts, RESPONSE_MEMORY);
+	line->x = n_mul(line->x, RESPONSE_MEMORY);
+	line->xx = n_mul(line->xx, RESPONSE_MEMORY);
+	line->xy = n_mul(line->xy, RESPONSE_MEMORY);
 }
 
 /* How the loss rate answers to the rate, d L / d ln x: the slope, and so many errors more. Of

@@ -8,11 +8,6 @@
 #include "../report.h"
 #include "../response.h"
 
-/* No RTT is known better than this. Unit: s. */
-#define PAIR_RESOLUTION n_ratio(1, 1000000)
-/* Growth below this is none. Unit: s/s. */
-#define PAIR_TELLING_GROWTH n_ratio(2, 1000)
-
 /* A line through RTTs on the time of sending. */
 struct pcc_line {
 	struct pcc_estimate growth;

@@ -7,20 +7,6 @@
 
 #include "forecast.h"
 
-/* Weight of a pair in the mean. */
-#define PRICE_WEIGHT n_ratio(1, 10)
-/* A queue this many times as long as usual is a moment's; usual is this as long as
- * nothing is known. Unit: s.
- */
-#define PRICE_UNUSUAL N_FOUR
-#define PRICE_FIRST n_ratio(5, 10000)
-/* This part of the way to the rate wanted at that price, in ln x: in each RTT, since
- * every pair starts from what one of an RTT ago was carried at.
- */
-#define PRICE_GAIN n_ratio(3, 100)
-/* No rate farther than twice or half of ours is looked at. */
-#define PRICE_FARTHEST N_TWO
-
 /* The mean of the queueing delay, once it took in the level's latest reading. */
 PCC_PART pcc_num pcc_price_follow(pcc_num mean, const struct pcc_level *level)
 {
@@ -42,7 +28,7 @@ PCC_PART pcc_num pcc_price_factor(pcc_num mean, const struct pcc_level *level,
 	/* Behind no queue, or one that is not seen, nothing is known of what others want.
 	 * RTTs are read to a nanosecond: what is shorter is what rounding left of none.
 	 */
-	if (n_less(pcc_level_unfiltered(level), PCC_NANOSECOND) ||
+	if (n_less(pcc_level_unfiltered(level), PRICE_READ_TO) ||
 	    n_at_most(mean, level->queue_noise))
 		return N_ONE;
 	forecast->queue = mean;
@@ -51,7 +37,7 @@ PCC_PART pcc_num pcc_price_factor(pcc_num mean, const struct pcc_level *level,
 	wanted = pcc_climb(forecast, program, n_div(carried, PRICE_FARTHEST),
 			   n_mul(carried, PRICE_FARTHEST));
 	forecast->stands = 0;
-	return n_pow(n_div(wanted, carried), PRICE_GAIN);
+	return n_pow(n_div(wanted, carried), ASCENT_PRICE_GAIN);
 }
 
 #endif

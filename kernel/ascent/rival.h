@@ -9,22 +9,6 @@
 
 #include "../function.h"
 
-/* CUBIC's constant C, in packets/s^3, and its decrease (RFC 9438 4.1.2, 4.6). */
-#define RIVAL_C n_ratio(4, 10)
-#define RIVAL_BETA n_ratio(7, 10)
-/* Over so many RTT, and no less than so many seconds, is counted how often the
- * queue is too long. RTTs have the queue in them.
- */
-#define RIVAL_MEMORY_RTTS n_ratio(10, 1)
-#define RIVAL_MEMORY N_HALF
-/* The floor comes when it is so more often than this, and goes when it is so less
- * often than that. A crowd of our kind swings, and empties the queue in between.
- */
-#define RIVAL_ENTER n_ratio(7, 10)
-#define RIVAL_LEAVE n_ratio(5, 100)
-/* After a loss we give way for so many RTT and twice the time that the queue is long. */
-#define RIVAL_YIELD_RTTS N_FOUR
-
 /* Windows in packets, times in s. */
 struct pcc_rival {
 	/* How often the queue was too long of late, 0 to 1. */

@@ -8,9 +8,6 @@
 
 #include "../function.h"
 
-/* Weight of a reading. */
-#define SCATTER_WEIGHT n_ratio(1, 10)
-
 struct pcc_scatter {
 	/* The latest reading, NaN where the next one follows none, and its
 	 * difference from the one before it.

@@ -10,12 +10,7 @@
 /* Pairs of a round: a majority of them decides on a higher rate, all of them on a lower
  * one. Two, as NetDev 0x12: a lone pair (NSDI 2018) is lost in the noise of a loss of 2 %.
  */
-#define VIVACE_PAIRS 2 /* a power of two */
 #define VIVACE_PROBES (2 * VIVACE_PAIRS)
-/* Rates closer than this share of the base rate are alike: one lost packet would make any
- * gradient (NetDev 0x12).
- */
-#define VIVACE_ALIKE n_ratio(2, 100)
 
 /* A probe's result; the rate as achieved, in Mbit/s. */
 struct pcc_probed {

@@ -10,19 +10,6 @@
 
 #include "../number.h"
 
-/* The change of the rate, in Mbit/s, by a gradient of 1, which is utility by Mbit/s. */
-#define VIVACE_CONVERSION N_ONE
-/* The largest change as a share of the rate, by how much that is wider after each change
- * that it cut short, and how wide it becomes.
- */
-#define VIVACE_BOUNDARY n_ratio(5, 100)
-#define VIVACE_BOUNDARY_STEP n_ratio(10, 100)
-#define VIVACE_WIDEST N_HALF
-/* No change is smaller than this share of the rate (NetDev 0x12: 1.1 times what makes two
- * rates alike).
- */
-#define VIVACE_STEP_MIN n_ratio(22, 1000)
-
 /* The state of earlier decisions; it begins anew when the gradient's sign changes. */
 struct pcc_stride {
 	/* 1 or -1; 0 before the first decision. */

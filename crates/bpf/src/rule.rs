@@ -9,6 +9,7 @@ use crate::variant::Variant;
 use anyhow::Context;
 use std::fmt;
 use std::fs::{self, File};
+use std::mem::offset_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
@@ -17,8 +18,24 @@ use std::str::FromStr;
 
 /// What the program is called.
 const OURS: &str = "pcc_choose";
-/// Where `until` is in `struct pcc_rule`.
-const UNTIL: usize = 16 + 8 + 4 + 16 + 12;
+/// `struct pcc_rule` of `kernel/choose.h`, which asserts the same places.
+#[repr(C)]
+#[expect(dead_code, reason = "a rule is written as bytes, at these places")]
+struct Laid {
+    name: [u8; 16],
+    cgroup: u64,
+    port: u16,
+    family: u8,
+    prefix: u8,
+    address: [u8; 16],
+    chosen: u32,
+    failed: u32,
+    reserved: u32,
+    until: u64,
+}
+
+const UNTIL: usize = offset_of!(Laid, until);
+const _: () = assert!(size_of::<Laid>() == 64 && offset_of!(Laid, address) == 28 && UNTIL == 56);
 
 /// Addresses that begin alike: `192.0.2.0/24`, `2001:db8::/32`, or one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -324,19 +341,19 @@ mod tests {
         let bytes = bytes("pcc_scav", 7, &whom, 9);
         let rest = |path: &str| {
             let places = [
-                ("name", 0),
-                ("cgroup", 16),
-                ("port", 24),
-                ("family", 26),
-                ("prefix", 27),
-                ("address", 28),
-                ("chosen", 44),
-                ("failed", 48),
+                ("name", offset_of!(Laid, name)),
+                ("cgroup", offset_of!(Laid, cgroup)),
+                ("port", offset_of!(Laid, port)),
+                ("family", offset_of!(Laid, family)),
+                ("prefix", offset_of!(Laid, prefix)),
+                ("address", offset_of!(Laid, address)),
+                ("chosen", offset_of!(Laid, chosen)),
+                ("failed", offset_of!(Laid, failed)),
             ];
             places.iter().find(|(name, _)| *name == path).map(|(_, at)| &bytes[*at..])
         };
         let read = Read::of(rest).unwrap();
-        assert_eq!((bytes.len(), read.name.as_str(), read.cgroup, read.whom), (64, "pcc_scav", 7, whom));
+        assert_eq!((bytes.len(), read.name.as_str(), read.cgroup, read.whom), (size_of::<Laid>(), "pcc_scav", 7, whom));
         assert_eq!(bytes[UNTIL..], 9_u64.to_ne_bytes());
     }
 

@@ -8,6 +8,7 @@ use crate::rights;
 use crate::variant::Variant;
 use anyhow::{Context, bail};
 use std::io::Read as _;
+use std::mem::offset_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -83,8 +84,40 @@ fn layout(flows: &Map) -> anyhow::Result<Option<[usize; 7]>> {
     Ok(places.iter().all(Option::is_some).then(|| places.map(Option::unwrap_or_default)))
 }
 
-/// `sizeof(struct pcc_watched)` of `kernel/watch.h`.
-const RECORD: usize = 144;
+/// `struct pcc_watched` of `kernel/watch.h`, which asserts the same places: the form of a record.
+#[repr(C)]
+#[expect(dead_code, reason = "a record is read from its bytes, at these places")]
+struct Record {
+    name: [u8; 16],
+    local: [u8; 16],
+    remote: [u8; 16],
+    family: u16,
+    local_port: u16,
+    remote_port: u16,
+    state: u16,
+    now: u64,
+    sent: u64,
+    acked: u64,
+    pacing: u64,
+    packets_sent: u32,
+    packets_lost: u32,
+    rtt_us: u32,
+    window: u32,
+    utility: u64,
+    loss: u64,
+    limited_by: u32,
+    law_state: u32,
+    intervals: u32,
+    silences: u32,
+    panics: u32,
+    netns: u32,
+}
+
+const RECORD: usize = size_of::<Record>();
+const _: () = assert!(RECORD == 144);
+const _: () = assert!(offset_of!(Record, family) == 48 && offset_of!(Record, now) == 56);
+const _: () = assert!(offset_of!(Record, packets_sent) == 88 && offset_of!(Record, utility) == 104);
+const _: () = assert!(offset_of!(Record, limited_by) == 120 && offset_of!(Record, netns) == 140);
 /// `TCP_CLOSE`: the connection has ended, but not its socket. Another one may have its addresses by now.
 const CLOSED: u16 = 7;
 
@@ -191,30 +224,34 @@ fn connection(record: &[u8]) -> Option<Connection> {
         let bytes: [u8; 16] = record.get(at..at + 16)?.try_into().ok()?;
         let of_ipv4 = Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]);
         // AF_INET6 is 10.
-        let ip = if u16_at(48)? == 10 { Ipv6Addr::from(bytes).to_canonical() } else { IpAddr::V4(of_ipv4) };
+        let ip = if u16_at(offset_of!(Record, family))? == 10 {
+            Ipv6Addr::from(bytes).to_canonical()
+        } else {
+            IpAddr::V4(of_ipv4)
+        };
         Some(SocketAddr::new(ip, u16_at(port)?))
     };
-    (u16_at(54)? != CLOSED).then_some(())?;
+    (u16_at(offset_of!(Record, state))? != CLOSED).then_some(())?;
     Some(Connection {
         name: bpf::text(record.get(..16)?),
-        local: address(16, 50)?,
-        remote: address(32, 52)?,
-        at: Duration::from_nanos(u64_at(56)?),
-        sent: u64_at(64)?,
-        acked: u64_at(72)?,
-        pacing: u64_at(80)?,
-        packets_sent: u32_at(88)?,
-        packets_lost: u32_at(92)?,
-        rtt: Duration::from_micros(u32_at(96)?.into()),
-        window: u32_at(100)?,
-        utility: number(104)?,
-        loss: number(112)?,
-        limited_by: word(&["network", "application", "receiver", "host"], 120)?,
-        state: word(&["Starting", "Draining", "Probing"], 124)?,
-        intervals: u32_at(128)?,
-        silences: u32_at(132)?,
-        panics: u32_at(136)?,
-        netns: u32_at(140)?,
+        local: address(offset_of!(Record, local), offset_of!(Record, local_port))?,
+        remote: address(offset_of!(Record, remote), offset_of!(Record, remote_port))?,
+        at: Duration::from_nanos(u64_at(offset_of!(Record, now))?),
+        sent: u64_at(offset_of!(Record, sent))?,
+        acked: u64_at(offset_of!(Record, acked))?,
+        pacing: u64_at(offset_of!(Record, pacing))?,
+        packets_sent: u32_at(offset_of!(Record, packets_sent))?,
+        packets_lost: u32_at(offset_of!(Record, packets_lost))?,
+        rtt: Duration::from_micros(u32_at(offset_of!(Record, rtt_us))?.into()),
+        window: u32_at(offset_of!(Record, window))?,
+        utility: number(offset_of!(Record, utility))?,
+        loss: number(offset_of!(Record, loss))?,
+        limited_by: word(&["network", "application", "receiver", "host"], offset_of!(Record, limited_by))?,
+        state: word(&["Starting", "Draining", "Probing"], offset_of!(Record, law_state))?,
+        intervals: u32_at(offset_of!(Record, intervals))?,
+        silences: u32_at(offset_of!(Record, silences))?,
+        panics: u32_at(offset_of!(Record, panics))?,
+        netns: u32_at(offset_of!(Record, netns))?,
     })
 }
 

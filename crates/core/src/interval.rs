@@ -19,6 +19,9 @@ pub(crate) const SHORTEST_TRIAL: Duration = Duration::from_micros(10 * TRAIN.as_
 const LIMITED_SHARE: f64 = 0.1;
 /// Below this share of the target something held the sender back.
 pub(crate) const ACHIEVED_SHARE: f64 = 0.9;
+crate::shared::shared_with_c!("INTERVAL_" [report]
+    TRAIN, SHORTEST_TRIAL, LIMITED_PART = (1.0 / LIMITED_SHARE) as u32, ACHIEVED_SHARE
+);
 
 /// One monitor interval while its packets are sent, and then while their fate is awaited.
 #[derive(Clone, Debug)]

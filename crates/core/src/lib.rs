@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod bursts;
+mod constants;
 pub mod control;
 pub mod interval;
 pub mod monitor;
@@ -31,6 +32,7 @@ mod path_memory;
 mod pcc;
 pub mod rng;
 pub mod rtt;
+mod shared;
 mod slope;
 mod trains;
 pub mod units;
@@ -38,3 +40,8 @@ pub mod utility;
 
 pub use crate::path_memory::PathMemory;
 pub use crate::pcc::{Config, Pcc};
+#[doc(hidden)]
+pub use crate::{
+    constants::shared_constants,
+    shared::{SharedConstant, SharedValue},
+};

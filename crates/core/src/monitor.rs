@@ -23,6 +23,7 @@ const LONGEST_INTERVAL: Duration = Duration::from_millis(250);
 /// Divisor by which the known lateness of packets shrinks with each interval without a late one, as a sample's weight
 /// in the smoothed variation of RFC 6298.
 const LATENESS_FORGOTTEN: u32 = 4;
+crate::shared::shared_with_c!("MONITOR_" [] LONGEST_INTERVAL, LEAST_PACKETS = Config::default().min_packets);
 
 /// Lengths of monitor intervals.
 #[derive(Clone, Copy, Debug)]

@@ -26,6 +26,9 @@ use window::{Start, initial_window};
 
 /// No path is faster: keeps every product of rates and times finite.
 const FASTEST_MBIT: f64 = 1e6;
+crate::shared::shared_with_c!("PCC_" [judging, silence, window]
+    FASTEST = Rate::from_mbit(FASTEST_MBIT).bytes_per_sec()
+);
 
 /// Everything a sender can be told in advance.
 #[derive(Clone, Debug)]

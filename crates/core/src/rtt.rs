@@ -17,6 +17,10 @@ const MOST_SPREAD: Duration = Duration::from_millis(100);
 /// The minimum is looked for in this much of the past (BBR draft §4.1.1, `MinRTTFilterLen`), so that a route change
 /// is forgotten.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
+crate::shared::shared_with_c!("RTT_" []
+    ASSUMED = ASSUMED_RTT, MOST_ACK_DELAY = MAX_ACK_DELAY, HALF_WINDOW = MIN_RTT_WINDOW / 2,
+    SPREAD_MEMORY = Duration::from_secs_f64(SPREAD_MEMORY), SPREAD_WINDOW, MOST_SPREAD
+);
 
 /// No sample: above every one.
 const NONE: u64 = u64::MAX;

@@ -17,11 +17,6 @@ pub fn law_number(name: &str) -> Option<u32> {
     (0..).zip(LAWS).find(|(_, known)| *known == name).map(|(number, _)| number)
 }
 
-/// What `kernel/vivace.h` has for parameters: those of the authors' module (`NetDev 0x12`).
-pub fn vivace() -> control::vivace::Config {
-    control::vivace::Config { pairs: 2, step_min: 0.022, latency_filter: 0.03, ..control::vivace::Config::default() }
-}
-
 /// Start-up and a law as the kernel has them.
 #[derive(Clone, Debug)]
 pub struct Law {

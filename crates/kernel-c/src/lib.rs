@@ -9,12 +9,14 @@
 mod ffi;
 mod flow;
 mod law;
+#[cfg(test)]
+mod layout;
 mod program;
 mod report;
 
 pub use ffi::{Sample, Told};
 pub use flow::Flow;
-pub use law::{LAWS, Law, law_number, vivace};
+pub use law::{LAWS, Law, law_number};
 pub use program::Program;
 pub use report::Report;
 

@@ -22,22 +22,22 @@ unsafe extern "C" {
 /// `struct pcc_op`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-struct Step {
-    code: u32,
-    index: u32,
-    value: u64,
+pub(crate) struct Step {
+    pub(crate) code: u32,
+    pub(crate) index: u32,
+    pub(crate) value: u64,
 }
 
 /// `struct pcc_program`: a program that a kernel can run, in its layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Program {
-    length: u32,
-    loads: u32,
-    panic_loss: u64,
-    built_in: u32,
-    reserved: u32,
-    ops: [Step; expression::MOST_OPS],
+    pub(crate) length: u32,
+    pub(crate) loads: u32,
+    pub(crate) panic_loss: u64,
+    pub(crate) built_in: u32,
+    pub(crate) reserved: u32,
+    pub(crate) ops: [Step; expression::MOST_OPS],
 }
 
 /// The built-in utilities, in the order of `enum pcc_built_in`.

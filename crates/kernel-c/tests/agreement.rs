@@ -146,7 +146,7 @@ fn other_built_in_utilities_are_climbed_alike() {
 
 #[test]
 fn vivace_climbs_any_built_in_utility_alike() {
-    let law = control::Law::Vivace(pcc_kernel_c::vivace());
+    let law = control::Law::Vivace(control::vivace::Config::kernel());
     for about in built_in() {
         let utility = Objective::built_in(about);
         let probed: u64 = (0..25 * runs()).map(|seed| live(&law, &utility, 2000 + seed)).sum();

@@ -38,7 +38,7 @@ const HEAD: &str = "\
 
 fn law(name: &str) -> control::Law {
     match name {
-        "vivace" => control::Law::Vivace(pcc_kernel_c::vivace()),
+        "vivace" => control::Law::Vivace(control::vivace::Config::kernel()),
         name => name.parse().unwrap(),
     }
 }

@@ -23,6 +23,7 @@ use core::time::Duration;
 
 /// The queue drains within one RTT, but at no less than this share of the new rate.
 const DRAIN_SHARE: f64 = 0.5;
+crate::shared::shared_with_c!("DRIVER_" [] DRAIN_SHARE);
 
 /// Start-up, and then a law.
 #[derive(Debug)]

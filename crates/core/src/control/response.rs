@@ -34,6 +34,7 @@ pub(super) struct Response {
 /// Weight of all that is known when another pair comes: twenty pairs are remembered, as many as tell 1 % of loss from a
 /// response of a tenth at probes of 2 %.
 pub(super) const MEMORY: f64 = 0.95;
+crate::shared::shared_with_c!("RESPONSE_" [] MEMORY);
 
 impl Response {
     /// Two rates `dx` apart in ln x achieved what is `dy` apart.

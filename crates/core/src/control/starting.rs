@@ -54,6 +54,9 @@ const TELLING_SAMPLES: u32 = 5;
 const EXIT_SHARE: f64 = 0.95;
 /// How long to wait before looking for a late result again. Unit: RTT.
 const WAIT: (f64, f64) = (0.125, 0.125);
+crate::shared::shared_with_c!("STARTING_" []
+    DOUBLED, LEAST_DELIVERED, HOPELESS_GROWTH, RISE_DIVISOR, TELLING_SAMPLES, EXIT_SHARE, WAIT = WAIT.0
+);
 
 /// The best result so far.
 #[derive(Clone, Copy, Debug)]

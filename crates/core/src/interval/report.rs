@@ -10,6 +10,7 @@ const HOST_JITTER: Duration = Duration::from_micros(500);
 const ERRORS: f64 = 2.0;
 /// The same where one looks again and again, and at any one look of hundreds chance must not decide.
 const SURE_ERRORS: f64 = 5.0;
+crate::shared::shared_with_c!("REPORT_" [] HOST_JITTER = HOST_JITTER.as_secs_f64(), ERRORS, SURE_ERRORS);
 
 /// The limit that kept a monitor interval from achieving more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

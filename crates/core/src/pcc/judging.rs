@@ -13,6 +13,7 @@ const PANIC_PACKETS: u32 = 20;
 /// interval has the end of one and the beginning of the next. A queue that overflows lets packets pass in between: at eight
 /// times the bottleneck's rate, which three halvings answer, one after each seven lost, and 20 lost packets are ⌈20 / 7⌉ runs.
 const PANIC_RUNS: u32 = 3;
+crate::shared::shared_with_c!("PCC_" [] PANIC_PACKETS, PANIC_RUNS);
 
 impl Pcc {
     pub(super) fn take_reports(&mut self, now: Timestamp) {

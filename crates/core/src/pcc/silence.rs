@@ -11,6 +11,7 @@ pub(super) const LONG_IDLE: Duration = Duration::from_secs(10);
 /// For so long a busy host may stop a sender or its peer, and what is delivered meanwhile says nothing of the path: two
 /// or three turns of Linux' scheduler.
 pub(super) const HOST_PAUSE: Duration = Duration::from_millis(10);
+crate::shared::shared_with_c!("PCC_" [] LONG_IDLE, HOST_PAUSE);
 
 /// When the path last answered, how often the rate was halved since, what it was before; when the last silence was
 /// noticed, whether the path's rate was still looked for then, and when it ended.

@@ -42,6 +42,7 @@ const MBIT: f64 = 125_000.0;
 const STEPS: u32 = 8;
 /// A step of less than this share of the root is the last.
 const LAST: f64 = 1e-6;
+crate::shared::shared_with_c!("FAIR_" [] LAST);
 
 /// The root of the share of the capacity at which a price of the queue and of this takes all of the reward, up to `most`: s with
 /// reward/s = q(s²) + price. The queue grows in proportion to the rate, H·s³ + (q + price − H)·s = reward, between nothing and

@@ -54,6 +54,8 @@ pub use weighted::Weighted;
 use catalogue::{named, parameters_of};
 use std::sync::Arc;
 
+crate::shared::shared_with_c!("UTILITY_" [expression, fair, sender_view]);
+
 /// Reads a utility as people write it: a built-in one, `NAME` or `NAME,key=value,...` with parameters other than its
 /// defaults, or an [`Expression`]. [`built_in`] lists the first.
 ///

@@ -7,6 +7,7 @@ use core::time::Duration;
 /// A queue came from nothing and goes to nothing: the standard deviation of an RTT that is evenly spread between is this share of
 /// the queue, the root of 1/12.
 pub const OF_A_QUEUE: f64 = 0.29;
+crate::shared::shared_with_c!("FORECAST_" [] OF_A_QUEUE);
 
 /// An interval's view of its path. Units: Mbit/s, s.
 #[derive(Clone, Copy, Debug)]

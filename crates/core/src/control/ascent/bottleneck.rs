@@ -17,6 +17,7 @@ const WEIGHT: f64 = 0.3;
 /// Where the rate stays below this share of what was carried once, that is forgotten by and by.
 const UNUSED: f64 = 0.7;
 const FORGOTTEN: f64 = 0.05;
+crate::shared::shared_with_c!("BOTTLENECK_" [] DRIFT, TELLING_LOSS, UNSURE, WEIGHT, UNUSED, FORGOTTEN);
 
 /// What became of a pair.
 #[derive(Clone, Copy, Debug)]

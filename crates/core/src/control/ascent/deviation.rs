@@ -12,6 +12,7 @@
 /// So long is remembered. Unit: s. With 3 s a sawtooth of CUBIC, 7 s at 100 Mbit/s and 30 ms, counts throughout; and who finds
 /// himself alone is himself again after some ten.
 const MEMORY: f64 = 3.0;
+crate::shared::shared_with_c!("DEVIATION_" [] MEMORY, FORGETTING, WEIGHT);
 
 /// Of what goes through the queue, so much is forgotten from pair to pair as long as we are alone: half of it after 70.
 const FORGETTING: f64 = 0.99;

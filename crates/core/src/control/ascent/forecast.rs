@@ -17,6 +17,9 @@ const EQUAL: f64 = 1e-9;
 /// Counts large enough that rounding does not matter: only ratios do.
 const PACKETS: f64 = 1e6;
 const SENT: f64 = 1e12;
+crate::shared::shared_with_c!("FORECAST_" []
+    HALVINGS, ABOVE = 1.0 + SIDE, BELOW = 1.0 - SIDE, EQUAL, PACKETS = PACKETS as u32, SENT
+);
 
 /// The path as it is foreseen to be when the next rate acts. All times in seconds, rates in byte/s.
 #[derive(Clone, Copy, Debug)]

@@ -28,6 +28,9 @@ const FIRST_WAIT: f64 = 5.0;
 const LONGEST_WAIT: f64 = 3.0;
 /// The noise is that of so many readings.
 const MANY: f64 = 10.0;
+crate::shared::shared_with_c!("LEVEL_" []
+    SUSPICIOUS_FALL, STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, FIRST_WAIT, LONGEST_WAIT, MANY
+);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Doubt {

@@ -11,6 +11,7 @@ const WEIGHT: f64 = 0.1;
 /// the bottleneck's rate is lost, a slope of 1, and of n equal senders each sees 1/n. Of twenty: a larger crowd may take its own
 /// losses for the path's; with 0.1 fifty senders lose 13 to 17 % for 10 to 13, and with 0.03 random loss of 10 % costs half of the path.
 const FREE: f64 = 0.05;
+crate::shared::shared_with_c!("LOSS_" [] ERRORS, WEIGHT, FREE);
 /// A line through the loss rates of late on ln of the rates, each probe by its packets. Who sends few an RTT learns more from the
 /// rate's own moves than from probes, the more the further they went: so nothing is forgotten when the rate changes. Sums, of
 /// which older ones weigh less.

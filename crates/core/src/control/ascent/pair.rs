@@ -14,6 +14,7 @@ pub(super) struct Pair {
 pub(super) const RESOLUTION: f64 = 1e-6;
 /// Growth below this is none (`docs/sweeps/links.md`). Unit: s/s.
 pub(super) const TELLING_GROWTH: f64 = 0.002;
+crate::shared::shared_with_c!("PAIR_" [] RESOLUTION, TELLING_GROWTH);
 
 impl Pair {
     /// Geometric mean of the rates achieved. Unit: byte/s.

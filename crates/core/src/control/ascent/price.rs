@@ -22,6 +22,7 @@ const FIRST: f64 = 0.0005;
 const READ_TO: f64 = 1e-9;
 /// No rate farther than twice or half of ours is looked at.
 const FARTHEST: f64 = 2.0;
+crate::shared::shared_with_c!("PRICE_" [] WEIGHT, UNUSUAL, FIRST, READ_TO, FARTHEST);
 
 /// The mean of the queueing delay, and the part of the way to the rate wanted at its price, in ln x, that each RTT goes. Unit: s.
 #[derive(Clone, Copy, Debug)]

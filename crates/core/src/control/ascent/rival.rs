@@ -15,11 +15,12 @@ const BETA: f64 = 0.7;
 const MEMORY_RTTS: f64 = 10.0;
 const MEMORY: f64 = 0.5;
 /// The floor comes when the queue is too long more often than this, and goes when it is so less often than that. A crowd of our
-/// kind swings, and empties the queue in between: a half is not enough (`docs/sweeps/rival.md`).
+/// kind swings, and empties the queue in between: other values: `docs/sweeps/constants.md`.
 const ENTER: f64 = 0.7;
 const LEAVE: f64 = 0.05;
 /// After a loss we give way for so many RTT and twice the time that the queue is long: half of the rate drains it in that.
 const YIELD_RTTS: f64 = 4.0;
+crate::shared::shared_with_c!("RIVAL_" [] C, BETA, MEMORY_RTTS, MEMORY, ENTER, LEAVE, YIELD_RTTS);
 
 /// A window that grows as CUBIC's. Windows in packets, times in seconds.
 #[derive(Clone, Copy, Debug)]

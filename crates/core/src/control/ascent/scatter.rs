@@ -2,6 +2,7 @@
 
 /// Weight of a reading.
 const WEIGHT: f64 = 0.1;
+crate::shared::shared_with_c!("SCATTER_" [] WEIGHT);
 
 /// Readings of something that drifts. Two that follow each other differ by the drift and by both errors, and the error of the
 /// one between two differences is in both, with opposite signs: so their product is minus the error's variance in the mean,

@@ -24,6 +24,8 @@ use super::{ParseUtilityError, Utility};
 use crate::interval::Report;
 use core::str::FromStr;
 
+crate::shared::shared_with_c!("EXPRESSION_"[program]);
+
 /// A utility that somebody wrote.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {

@@ -7,6 +7,9 @@ pub const MOST_OPS: usize = 256;
 pub const MOST_DEPTH: usize = 16;
 /// The most values that it sets aside.
 pub const MOST_SLOTS: usize = 16;
+crate::shared::shared_with_c!("PCC_" []
+    MOST_OPS = MOST_OPS as u32, MOST_DEPTH = MOST_DEPTH as u32, MOST_SLOTS = MOST_SLOTS as u32
+);
 
 /// One step of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
