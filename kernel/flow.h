@@ -135,11 +135,43 @@ PCC_PART void pcc_open_start_window(struct pcc_flow *flow, u64 packets)
 							    : PCC_LARGEST_WINDOW;
 }
 
+/* TCP sends the data of 1/2^10 s at once, and on short paths this more, half of it for each 2^9 us
+ * of the RTT (tcp_tso_autosize). The module has shorter trains. Unit: byte.
+ */
+#ifndef PCC_PACING_SHIFT
+#define PCC_PACING_SHIFT 10
+#define PCC_SHORT_PATH_TRAIN 65536
+#endif
+/* TCP's longest train. Unit: byte. */
+#define PCC_LONGEST_TRAIN 65536
+/* A window that is full opens by a third of it at once (tcp_tso_should_defer). */
+#define PCC_TRAINS 3
+/* Packets delivered without a loss for each that a train may be longer. */
+#define PCC_TRAIN_PROOF 16
+
+/* Packets that may be in flight beyond what the path holds, so that TCP's trains stay whole. A queue
+ * shorter than a train drops the end of each, and that loss answers to no rate. So trains grow
+ * only while nothing is lost: they cost one packet in some hundreds.
+ */
+PCC_PART u32 pcc_room_for_trains(const struct pcc_flow *flow)
+{
+	u64 least = pcc_rtt_least(&flow->rtt) >> 19, bytes = flow->rate >> PCC_PACING_SHIFT;
+	u32 most, shown;
+
+	bytes += least < 32 ? PCC_SHORT_PATH_TRAIN >> least : 0;
+	if (bytes > PCC_LONGEST_TRAIN)
+		bytes = PCC_LONGEST_TRAIN;
+	most = PCC_TRAINS * (u32)bytes / (flow->sample.packet ? flow->sample.packet : 1);
+	shown = (flow->monitor.delivered - flow->monitor.lossless_from) / PCC_TRAIN_PROOF;
+	most = shown < most ? shown : most;
+	return most > PCC_INITIAL_WINDOW ? most : PCC_INITIAL_WINDOW;
+}
+
 /* No RTT is taken for shorter. Unit: s. */
 #define PCC_SHORTEST_RTT n_ratio(1, 1000)
 
 /* The initial window before the first RTT sample. Then two bandwidth-delay products of the path
- * without a queue of ours, and ten packets: a bound for what a path that falls silent is sent.
+ * without a queue of ours, and three trains: a bound for what a path that falls silent is sent.
  * In Starting also what the path has answered for allows.
  */
 PCC_CALL int pcc_update_window(struct pcc_flow *flow)
@@ -162,7 +194,7 @@ PCC_CALL int pcc_update_window(struct pcc_flow *flow)
 	time = n_add(time, n_seconds(pcc_rtt_spread(&flow->rtt)));
 	rate = n_max(flow->law.rate, flow->law.slot.rate);
 	window = n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet)));
-	window += PCC_INITIAL_WINDOW;
+	window += pcc_room_for_trains(flow);
 	if (flow->law.state == PCC_STARTING) {
 		/* TCP may count packets that were sent into a silence as in flight. If the answer
 		 * tells that some had arrived, it undoes its time-out (F-RTO), and only packets

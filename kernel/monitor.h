@@ -90,6 +90,8 @@ struct pcc_monitor {
 	u32 delivered;
 	u32 lost;
 	u32 packet;
+	/* Packets delivered when one was lost or marked last. */
+	u32 lossless_from;
 	struct pcc_marks marks;
 	/* The oldest interval that is not reported, and how many there are; the newest
 	 * one may be open.
@@ -254,6 +256,8 @@ PCC_CALL int pcc_settle(struct pcc_monitor *monitor, const struct pcc_sample *sa
 	 */
 	lost = sample->packet < monitor->packet ? 0 : sample->lost - monitor->lost;
 	marks = pcc_take_marks(&monitor->marks, sample, delivered, settled);
+	if (lost || marks)
+		monitor->lossless_from = sample->delivered;
 	at = monitor->settled;
 	monitor->settled = settled;
 	monitor->delivered = sample->delivered;

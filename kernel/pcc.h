@@ -289,6 +289,7 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
 	flow->told_rtt = flow->sample.now;
 	flow->monitor.settled = flow->sample.sent - flow->sample.in_flight;
 	flow->monitor.delivered = flow->sample.delivered;
+	flow->monitor.lossless_from = flow->sample.delivered;
 	flow->monitor.lost = flow->sample.lost;
 	flow->monitor.packet = flow->sample.packet;
 	flow->monitor.marks.counter = flow->sample.marked;

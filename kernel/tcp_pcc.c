@@ -27,6 +27,12 @@
 #include <linux/version.h>
 #include <net/tcp.h>
 
+/* Of a second's data a train has 1/2^13, 122 us, as the tool's trains; TCP's own has 1 ms.
+ * At 100 Mbit/s that is one segment.
+ */
+#define PCC_PACING_SHIFT 13
+#define PCC_SHORT_PATH_TRAIN 0
+
 #include "pcc.h"
 #include "programs.h"
 #include "tcp.h"
@@ -35,11 +41,6 @@
 #if BITS_PER_LONG != 64
 #error "PCC divides integers of 64 bits: it needs a kernel of 64 bits"
 #endif
-
-/* Of a second's data a train has 1/2^13, 122 us, as the tool's trains; TCP's own has 1 ms.
- * At 100 Mbit/s that is one segment.
- */
-#define PCC_PACING_SHIFT 13
 
 /* What stands in the socket. What get_info shows is here and not in the flow, since it is
  * asked for without the socket's lock, even while the connection gets another congestion

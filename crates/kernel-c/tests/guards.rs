@@ -350,6 +350,20 @@ fn the_initial_window_is_the_routes_until_the_rtt_is_known() {
     }
 }
 
+/// TCP sends a third of the window at once, and on a path of 0.1 ms not more than 64 kB, which are 45 packets.
+#[test]
+fn window_has_room_for_trains_unless_packets_are_lost_or_marked() {
+    for (loss, marks) in [(0.05, 0.0), (0.0, 0.05)] {
+        let mut tcp = Tcp::over(Path { rtt: MS / 10, ..Path::default() });
+        tcp.flow.limit(50 * 125_000);
+        tcp.run(2 * SECOND);
+        assert!(tcp.window > 3 * 45, "{} packets without a loss", tcp.window);
+        (tcp.path.loss, tcp.path.marks) = (loss, marks);
+        tcp.run(SECOND);
+        assert!(tcp.window < 45, "{} packets with {loss} of them lost and {marks} marked", tcp.window);
+    }
+}
+
 #[test]
 fn a_pause_of_ten_milliseconds_is_a_busy_hosts() {
     let mut tcp = Tcp::over(Path { rtt: 2 * MS, ..Path::default() });
