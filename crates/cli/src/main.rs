@@ -13,7 +13,6 @@ mod link_args;
 mod log;
 mod manual;
 mod open_files;
-mod paths;
 mod perf;
 mod program;
 mod put;

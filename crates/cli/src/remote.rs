@@ -4,20 +4,16 @@
 //! | file | what it answers |
 //! |---|---|
 //! | `place` | what `user@host:path` means |
-//! | `ports` | on which UDP port the far side listens |
 //! | `greeting` | what both sides say to each other through ssh |
 //! | `command` | how ssh is run |
 //! | `near` | how this side reaches the far one, and what its failures mean |
 //! | `far` | what the far side does |
-//! | `channel` | how packets go through ssh itself, where UDP is blocked |
 
-mod channel;
 mod command;
 pub(crate) mod far;
 mod greeting;
 mod near;
 mod place;
-mod ports;
 
 pub(crate) use greeting::Wish;
 pub(crate) use near::{RemoteArgs, reach};

@@ -1,13 +1,13 @@
 //! How this side sends: the options that all commands which move files share.
 
 use crate::exit::Failure;
-use crate::paths::Paths;
 use crate::utility::{Objective, heeds_something};
 use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use noq::TransportConfig;
 use pcc::observe::Observer;
 use pcc::units::Rate;
+use pcc_net::paths::Paths;
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PccConfig};
 use std::sync::Arc;

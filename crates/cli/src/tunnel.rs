@@ -135,7 +135,7 @@ fn announce(listeners: &[(TcpListener, Port)], quiet: bool) -> anyhow::Result<()
     Ok(out.flush()?)
 }
 
-fn dialer(args: &Args, paths: &crate::paths::Paths) -> anyhow::Result<Dialer> {
+fn dialer(args: &Args, paths: &pcc_net::paths::Paths) -> anyhow::Result<Dialer> {
     let trust = match (&args.url.pin, &args.ca) {
         (Some(pin), _) => Trust::Pinned(*pin),
         (None, Some(file)) => Trust::Authorities(file.clone()),

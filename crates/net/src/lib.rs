@@ -4,12 +4,17 @@
 //! * [`tls`] has a server's [`Identity`](tls::Identity), made when there is none, and what a client trusts.
 //! * [`dial`] connects to the first address of a host that answers, and says why there is no connection.
 //! * [`backoff`] says how long to wait before the next attempt.
+//! * [`paths`] remembers what earlier transfers learnt of paths; [`ports`] finds a free UDP port in a range, and [`channel`] carries
+//!   packets through a stream of bytes where UDP is blocked.
 //! * [`scope`] reads link-local IPv6 addresses, [`percent`] writes names as URLs have them.
 //! * [`throttle`] keeps an application below a rate, [`shown`](shown()) keeps text of strangers from commanding a terminal.
 
 pub mod backoff;
+pub mod channel;
 pub mod dial;
+pub mod paths;
 pub mod percent;
+pub mod ports;
 pub mod scope;
 mod shown;
 pub mod throttle;

@@ -1,16 +1,16 @@
 //! The far side: `pcc serve --once-over-ssh`, which ssh starts for one transfer.
 
-use super::channel::Channel;
 use super::greeting::{self, Answer, FORM, Listening, Outcome, Refusal, Request, Wish};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::paths::Paths;
 use crate::sender::SenderArgs;
 use crate::serve::Listen;
 use anyhow::{Context, anyhow};
 use core::hash::{BuildHasher, Hasher};
 use core::time::Duration;
 use pcc_files::serve::{Guests, Log, Options, Privacy, Server, Token, start};
+use pcc_net::channel::Channel;
+use pcc_net::paths::Paths;
 use pcc_net::tls::Identity;
 use std::hash::RandomState;
 use std::io::{self, stdin, stdout};

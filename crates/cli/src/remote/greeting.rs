@@ -1,10 +1,10 @@
 //! What both sides say to each other through ssh: one line of JSON each. The secrets of a transfer go this way only, so no
 //! command line and no log ever has them.
 
-use super::ports::Ports;
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
 use core::time::Duration;
+use pcc_net::ports::Ports;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Read, Write};
 

@@ -1,16 +1,16 @@
 //! How this side has ssh start the far one, and what it means when that fails.
 
-use super::channel::Channel;
 use super::command::Ssh;
 use super::greeting::{self, Answer, FORM, Heard, Listening, Outcome, Request, Wish};
 use super::place::Remote;
-use super::ports::Ports;
 use crate::command_line::quote;
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
 use core::time::Duration;
+use pcc_net::channel::Channel;
 use pcc_net::dial::DialError;
 use pcc_net::percent::encode_segment;
+use pcc_net::ports::Ports;
 use pcc_net::shown;
 use pcc_net::url::{Alias, Peer, Url};
 use std::io::BufReader;

@@ -1,4 +1,4 @@
-//! On which UDP port the far side of a transfer over ssh listens.
+//! On which UDP port a server for one transfer listens.
 
 use serde::{Deserialize, Serialize};
 use std::net::{SocketAddr, UdpSocket};
@@ -9,7 +9,7 @@ use std::str::FromStr;
 ///
 /// The default is mosh's range: whoever lets mosh through a firewall has opened it already, for the same purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub(crate) struct Ports {
+pub struct Ports {
     first: u16,
     last: u16,
 }
@@ -40,18 +40,18 @@ impl FromStr for Ports {
 
 impl Ports {
     /// As firewalls are told of it.
-    pub(super) fn for_firewall(self) -> String {
+    pub fn for_firewall(self) -> String {
         self.to_string().replace('-', ":")
     }
 
     /// Whether a message of the other side holds ports at all.
-    pub(super) const fn are_possible(self) -> bool {
+    pub const fn are_possible(self) -> bool {
         0 < self.first && self.first <= self.last
     }
 
     /// A free one of them, looked for from the one at `place` on, so that two transfers that begin at once seldom meet.
     /// `address` is the one to listen on, whatever its port.
-    pub(super) fn free(self, address: SocketAddr, place: u16) -> Option<u16> {
+    pub fn free(self, address: SocketAddr, place: u16) -> Option<u16> {
         let all: RangeInclusive<u16> = self.first..=self.last;
         let number = usize::from(self.last - self.first) + 1;
         all.clone()

@@ -1,7 +1,7 @@
-//! Packets through ssh itself, where UDP is blocked: each with its length in front, in both directions.
+//! Packets through a stream of bytes, like that of ssh, where UDP is blocked: each with its length in front, in both directions.
 //!
-//! Between QUIC and ssh stands a UDP socket of this computer. ssh takes no more than TCP brings away. Then packets wait in the
-//! socket's buffer, and are lost when that is full, as at any bottleneck.
+//! Between QUIC and the stream stands a UDP socket of this computer. A stream takes no more than TCP brings away. Then packets wait in
+//! the socket's buffer, and are lost when that is full, as at any bottleneck.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::io::{self, Read, Write};
@@ -9,8 +9,8 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 /// The end of the channel on this computer.
-#[derive(Clone)]
-pub(super) struct Channel {
+#[derive(Clone, Debug)]
+pub struct Channel {
     socket: Arc<UdpSocket>,
     /// The last ports that QUIC had on this computer, four in one number; 0 for none. A client has several sockets while it
     /// connects: one for each attempt, and others that ask whether anybody listens. Each gets all answers, and knows its own.
@@ -28,18 +28,18 @@ const LARGEST: usize = u16::MAX as usize;
 
 impl Channel {
     /// For QUIC at this port of the loopback interface; 0 where that is not known yet.
-    pub(super) fn open(port: u16) -> io::Result<Self> {
+    pub fn open(port: u16) -> io::Result<Self> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         Ok(Self { socket: Arc::new(socket), ports: Arc::new(AtomicU64::new(port.into())) })
     }
 
     /// Where QUIC finds it.
-    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+    pub fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
     /// Passes on what QUIC sends. Blocks, until the channel takes no more.
-    pub(super) fn send(&self, mut to: impl Write) -> io::Result<()> {
+    pub fn send(&self, mut to: impl Write) -> io::Result<()> {
         let mut frame = vec![0; 2 + LARGEST];
         loop {
             let (length, from) = match self.socket.recv_from(&mut frame[2..]) {
@@ -62,7 +62,7 @@ impl Channel {
     }
 
     /// Passes on to QUIC what comes. Blocks, until the end.
-    pub(super) fn receive(&self, mut from: impl Read) -> io::Result<()> {
+    pub fn receive(&self, mut from: impl Read) -> io::Result<()> {
         let mut packet = vec![0; LARGEST];
         loop {
             let mut length = [0; 2];

@@ -1,10 +1,10 @@
 //! What earlier transfers learnt of the paths to their peers: in memory, and in a file for the next run.
 
+use crate::user_dirs;
 use anyhow::Context;
 use core::time::Duration;
 use pcc::PathMemory;
 use pcc::units::Rate;
-use pcc_net::user_dirs;
 use pcc_quic::{Algorithm, KnownPath, Network, Peer, RecentPaths};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -18,7 +18,7 @@ const LARGEST_FILE: u64 = 1 << 20;
 
 /// The paths of the last hour.
 #[derive(Clone, Debug)]
-pub(crate) struct Paths {
+pub struct Paths {
     /// `None` if nothing is to be remembered.
     store: Option<Arc<RecentPaths>>,
     file: Option<Arc<PathBuf>>,
@@ -36,12 +36,12 @@ struct Entry {
 
 impl Paths {
     /// Those that the last runs left in `~/.cache/pcc/paths.json`. A file that can't be read is as good as none.
-    pub(crate) fn load() -> Self {
+    pub fn load() -> Self {
         user_dirs::cache().map_or_else(Self::of_this_run, |dir| Self::from(dir.join("paths.json")))
     }
 
     /// Nothing is used, and nothing kept.
-    pub(crate) const fn none() -> Self {
+    pub const fn none() -> Self {
         Self { store: None, file: None }
     }
 
@@ -59,13 +59,13 @@ impl Paths {
     }
 
     /// The algorithm for a connection to this address.
-    pub(crate) fn resume(&self, algorithm: &Algorithm, address: IpAddr) -> Algorithm {
+    pub fn resume(&self, algorithm: &Algorithm, address: IpAddr) -> Algorithm {
         let Some(store) = &self.store else { return algorithm.clone() };
         algorithm.to(Peer { address, store: store.clone() })
     }
 
     /// Leaves them for the next run. Nothing depends on it: what goes wrong is only logged.
-    pub(crate) fn save(&self) {
+    pub fn save(&self) {
         let Some((file, store)) = self.file.as_ref().zip(self.store.as_ref()) else { return };
         if let Err(error) = write(file, store) {
             tracing::debug!("{}: {error:#}", file.display());
