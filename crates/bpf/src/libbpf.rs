@@ -3,6 +3,7 @@
 use crate::bpf::{LINKED, Map};
 use crate::object::Object;
 use anyhow::{Context, anyhow, bail};
+use libloading::os::unix::RTLD_NOW;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -10,7 +11,7 @@ use std::ptr::{NonNull, null};
 use std::sync::Mutex;
 
 /// Version 1 of its interface, which all of 1.x have.
-const LIBRARY: &CStr = c"libbpf.so.1";
+const LIBRARY: &str = "libbpf.so.1";
 
 /// Whether it is there; if not, what to do.
 pub fn check() -> Result<(), String> {
@@ -66,15 +67,14 @@ unsafe extern "C" fn hear(level: c_int, format: *const c_char, arguments: *mut c
 
 impl Library {
     fn open() -> Result<Self, String> {
-        let none = || {
-            format!(
-                "{} cannot be loaded: install libbpf, version 1 or newer (Debian: apt-get install libbpf1; Fedora: dnf \
-                 install libbpf)",
-                LIBRARY.to_string_lossy()
-            )
-        };
         // SAFETY: the initialisers of libbpf and of the libraries that it needs do nothing.
-        let library = NonNull::new(unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW) }).ok_or_else(none)?;
+        let library = unsafe { libloading::os::unix::Library::open(Some(LIBRARY), RTLD_NOW) }.map_err(|error| {
+            format!(
+                "{LIBRARY} cannot be loaded: {error}; install libbpf, version 1 or newer (Debian: apt-get install libbpf1; \
+                 Fedora: dnf install libbpf)"
+            )
+        })?;
+        let library: &'static _ = Box::leak(Box::new(library));
         // SAFETY: the types above are those of `bpf/libbpf.h`, which keeps them throughout version 1.
         unsafe {
             Ok(Self {
@@ -105,12 +105,10 @@ impl Library {
 ///
 /// # Safety
 /// It must be of that type, which must be one of a function.
-unsafe fn function<T: Copy>(library: NonNull<c_void>, name: &CStr) -> Result<T, String> {
-    // SAFETY: an open library, and a name with a zero at its end.
-    let found = NonNull::new(unsafe { libc::dlsym(library.as_ptr(), name.as_ptr()) });
-    let found = found.ok_or_else(|| format!("{} has no {}", LIBRARY.to_string_lossy(), name.to_string_lossy()))?;
-    // SAFETY: a pointer to a function is as long as one to data on all systems that have dlsym; the rest is the caller's.
-    Ok(unsafe { std::mem::transmute_copy::<*mut c_void, T>(&found.as_ptr()) })
+unsafe fn function<T: Copy>(library: &'static libloading::os::unix::Library, name: &CStr) -> Result<T, String> {
+    // SAFETY: the type is the caller's.
+    let found = unsafe { library.get::<T>(name.to_bytes_with_nul()) };
+    found.map(|function| *function).map_err(|_| format!("{LIBRARY} has no {}", name.to_string_lossy()))
 }
 
 /// Which programs of the object are wanted.

@@ -20,7 +20,6 @@ use std::str::FromStr;
 const OURS: &str = "pcc_choose";
 /// `struct pcc_rule` of `kernel/choose.h`, which asserts the same places.
 #[repr(C)]
-#[expect(dead_code, reason = "a rule is written as bytes, at these places")]
 struct Laid {
     name: [u8; 16],
     cgroup: u64,

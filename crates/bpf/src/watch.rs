@@ -86,7 +86,6 @@ fn layout(flows: &Map) -> anyhow::Result<Option<[usize; 7]>> {
 
 /// `struct pcc_watched` of `kernel/watch.h`, which asserts the same places: the form of a record.
 #[repr(C)]
-#[expect(dead_code, reason = "a record is read from its bytes, at these places")]
 struct Record {
     name: [u8; 16],
     local: [u8; 16],

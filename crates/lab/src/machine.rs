@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guest_gives_way_to_everybody_else_and_can_be_killed_with_all_its_processes() {
+    fn a_guest_gives_way_and_dies_with_all_its_processes() {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "nice; cut -d ' ' -f 1,5 /proc/$$/stat; cat /proc/self/autogroup || true"]);
         aside(&mut command, 0);

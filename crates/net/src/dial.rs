@@ -5,15 +5,14 @@ mod transport;
 
 pub use transport::Transport;
 
-use crate::tls::{self, Fingerprint, Trust};
+use crate::tls::{self, Fingerprint, TlsError, Trust};
 use crate::url::Peer;
-use anyhow::Context;
 use core::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use noq::{ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, TransportErrorCode};
 use pcc_quic::{PacedRuntime, socket};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -199,15 +198,35 @@ pub enum DialError {
     },
     /// What the peer's certificate is checked by, or what ours is, can't be used.
     #[error(transparent)]
-    Trust(anyhow::Error),
+    Trust(#[from] TlsError),
     /// This side cannot even try.
     #[error("could not open a UDP socket to {peer}")]
     Local {
         /// Whom to.
         peer: Peer,
-        /// What the system says.
-        source: anyhow::Error,
+        /// What went wrong.
+        source: LocalError,
     },
+}
+
+/// Why this side can't even try.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LocalError {
+    /// The address is not this host's, or taken.
+    #[error("could not use the address {address}")]
+    Address {
+        /// The one to send from.
+        address: IpAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The socket, or the timers, can't be used.
+    #[error(transparent)]
+    System(#[from] std::io::Error),
+    /// QUIC refuses to begin.
+    #[error(transparent)]
+    Quic(#[from] noq::ConnectError),
 }
 
 impl DialError {
@@ -315,7 +334,7 @@ impl Dialer {
 
     async fn attempt(&self, peer: &Peer, address: SocketAddr) -> Result<Dialed, DialError> {
         let local = |source| DialError::Local { peer: peer.clone(), source };
-        let (tls, refusal) = tls::client(&self.trust, self.alpn).map_err(DialError::Trust)?;
+        let (tls, refusal) = tls::client(&self.trust, self.alpn)?;
         let (endpoint, warning) = open(address, self.family, self.endpoint.clone()).map_err(local)?;
         let mut config = ClientConfig::new(Arc::new(tls));
         config.transport_config(self.transport.to(address.ip()));
@@ -374,13 +393,13 @@ fn is_alert(error: &ConnectionError, alert: u8) -> bool {
 }
 
 /// An endpoint that can reach `remote`, and what the user should be told of this host.
-fn open(remote: SocketAddr, family: Family, config: EndpointConfig) -> anyhow::Result<(Endpoint, Option<String>)> {
+fn open(remote: SocketAddr, family: Family, config: EndpointConfig) -> Result<(Endpoint, Option<String>), LocalError> {
     let local = match family {
         Family::Local(local) => local,
         _ if remote.is_ipv6() => (Ipv6Addr::UNSPECIFIED, 0).into(),
         _ => (Ipv4Addr::UNSPECIFIED, 0).into(),
     };
-    let bound = socket::bind(local).with_context(|| format!("could not use the address {}", local.ip()))?;
+    let bound = socket::bind(local).map_err(|source| LocalError::Address { address: local.ip(), source })?;
     let endpoint = Endpoint::new(config, None, bound.socket, PacedRuntime::new()?)?;
     Ok((endpoint, bound.warning))
 }

@@ -10,6 +10,7 @@
 //! * [`throttle`] keeps an application below a rate, [`shown`](shown()) keeps text of strangers from commanding a terminal.
 
 pub mod backoff;
+mod causes;
 pub mod channel;
 pub mod dial;
 pub mod paths;

@@ -4,13 +4,15 @@
 //! [`Fingerprint`], which travels in the fragment of the URL: `https://host:4433/#sha256=…`. Whoever was given the
 //! URL needs no authority.
 
+mod error;
 mod fingerprint;
 mod identity;
 mod refusal;
 mod validity;
 mod verifier;
 
-pub use fingerprint::Fingerprint;
+pub use error::{IdentityError, TlsError};
+pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use identity::Identity;
 pub use refusal::Refusal;
 pub use verifier::Trust;
@@ -24,7 +26,7 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 /// TLS for a server that speaks `alpn`. No early data: a request in it could be replayed.
-pub fn server(identity: &Identity, alpn: &[&[u8]]) -> anyhow::Result<noq::crypto::rustls::QuicServerConfig> {
+pub fn server(identity: &Identity, alpn: &[&[u8]]) -> Result<noq::crypto::rustls::QuicServerConfig, TlsError> {
     let mut config = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
@@ -35,7 +37,10 @@ pub fn server(identity: &Identity, alpn: &[&[u8]]) -> anyhow::Result<noq::crypto
 
 /// TLS for a client that speaks `alpn` and accepts what `trust` does. If the handshake fails because of the server's
 /// certificate, [`Refusal`] holds the reason.
-pub fn client(trust: &Trust, alpn: &[&[u8]]) -> anyhow::Result<(noq::crypto::rustls::QuicClientConfig, Arc<Refusal>)> {
+pub fn client(
+    trust: &Trust,
+    alpn: &[&[u8]],
+) -> Result<(noq::crypto::rustls::QuicClientConfig, Arc<Refusal>), TlsError> {
     let (verifier, refusal) = trust.verifier(provider())?;
     let mut config = rustls::ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])?

@@ -1,7 +1,7 @@
 //! Where a server and something on it are found.
 
 use crate::scope::{self, Wrong};
-use crate::tls::Fingerprint;
+use crate::tls::{Fingerprint, ParseFingerprintError};
 use core::fmt;
 use core::str::FromStr;
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -163,6 +163,18 @@ pub struct ParseUrlError {
     example: &'static str,
 }
 
+/// Why a text is no [`Url`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// The part in front of `#`.
+    #[error(transparent)]
+    Url(#[from] ParseUrlError),
+    /// The part behind it.
+    #[error(transparent)]
+    Fingerprint(#[from] ParseFingerprintError),
+}
+
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 enum Problem {
@@ -197,9 +209,9 @@ fn without_user(written: &str) -> String {
 const URL_EXAMPLE: &str = "https://host:4433/path#sha256=… (the part from # on as `pcc serve` prints it)";
 
 impl FromStr for Url {
-    type Err = anyhow::Error;
+    type Err = UrlError;
 
-    fn from_str(written: &str) -> anyhow::Result<Self> {
+    fn from_str(written: &str) -> Result<Self, UrlError> {
         let refused = |problem| ParseUrlError::new(written, problem, URL_EXAMPLE);
         let error = |problem| refused(Problem::Other(problem));
         let (address, fragment) = written.split_once('#').unzip();

@@ -1,13 +1,46 @@
-//! The switches of `sweep parts` fit the law.
+//! What `sweep parts` and `sweep constants` change fits the law.
 
 #[path = "../examples/sweep/switches.rs"]
 mod switches;
+#[path = "../examples/sweep/turned.rs"]
+#[expect(dead_code, reason = "the page says more of a constant")]
+mod turned;
+
+use std::collections::BTreeMap;
+
+fn source(file: &str) -> String {
+    let core = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
+    std::fs::read_to_string(core.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
 
 #[test]
 fn every_switch_finds_its_place_in_the_law() {
-    let core = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
-    for (file, ..) in switches::SWITCHES {
-        let text = std::fs::read_to_string(core.join(file)).unwrap();
-        switches::switched(file, &text).unwrap();
+    let mut texts = BTreeMap::new();
+    for (file, from, to) in switches::SWITCHES {
+        let text = texts.entry(file).or_insert_with(|| source(file));
+        *text = switches::replaced(file, text, from, to).unwrap();
+    }
+}
+
+#[test]
+fn every_constant_of_the_law_can_be_turned_and_back() {
+    let mut names = Vec::new();
+    for file in turned::FILES {
+        let text = source(file);
+        let constants = turned::constants(file, &text);
+        for constant in &constants {
+            let (usual, turned) = constant.turned("2.0");
+            let other = switches::replaced(file, &text, &usual, &turned).unwrap();
+            assert!(other.contains(&format!("({}, 2.0);", constant.value)), "{turned}");
+            assert_eq!(switches::replaced(file, &other, &turned, &usual).unwrap(), text);
+        }
+        names.extend(constants.into_iter().map(|constant| constant.name));
+    }
+    for name in ["SUSPICIOUS_FALL", "MOST_SPREAD", "PANIC_RUNS", "YIELD_RTTS"] {
+        assert!(names.iter().any(|found| found == name), "{name} among {names:?}");
+    }
+    for (left, _) in turned::LEFT {
+        let (file, name) = left.split_once(' ').unwrap();
+        assert!(source(file).contains(&format!("const {name}: ")), "{left} is there");
     }
 }

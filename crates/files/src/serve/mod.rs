@@ -17,7 +17,6 @@ mod part;
 mod path;
 mod privacy;
 mod root;
-mod second_look;
 mod server;
 mod service;
 mod tunnels;

@@ -1,9 +1,12 @@
 //! A part of a file as it is sent: all of one version, or not to its end.
 
+mod second_look;
+
+pub(super) use second_look::SecondLook;
+
 use super::body::Pieces;
 use super::broken::Broken;
 use super::root::{Opened, Standing};
-use super::second_look::SecondLook;
 use blake3::{Hash, Hasher};
 use bytes::BytesMut;
 use core::ops::Range;

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_more_a_path_makes_packets_wait_the_longer_its_capacity_is_measured() {
+    fn a_path_with_longer_waits_is_measured_for_longer() {
         let path =
             |jitter_ms: u64| PathSpec { rate: 100_000_000, jitter: jitter_ms * 1_000_000, ..PathSpec::default() };
         assert_eq!((steady_packets(&path(0)), noise_of_jitter(&path(0))), (STEADY, 0.0));

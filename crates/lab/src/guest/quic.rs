@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrived_is_counted_when_it_arrives_and_not_when_the_client_hears_of_it() {
+    fn bytes_count_when_they_arrive_not_when_the_client_hears() {
         // The client has heard of 1000 bytes when 4 packets have arrived.
         let cut = outcome(OUTPUT, &flow(), 20_000_000);
         let delivered: Vec<_> = cut.samples.iter().map(|sample| (sample.at / SECOND, sample.delivered)).collect();
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_byte_of_a_flow_of_a_size_arrives_half_a_round_trip_before_its_client_knows() {
+    fn the_last_byte_arrives_half_an_rtt_before_the_client_knows() {
         let flow = FlowSpec { size: Some(3000), ..flow() };
         let outcome = outcome(&format!("{OUTPUT}{END}"), &flow, 20_000_000);
         assert_eq!(outcome.finished, Some(7_020_000_000));

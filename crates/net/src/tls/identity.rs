@@ -1,8 +1,8 @@
 //! A server's certificate and key: given, or made once and kept.
 
-use super::{Fingerprint, provider, validity};
+use super::{Fingerprint, IdentityError, TlsError, provider, validity};
+use crate::causes::with_causes;
 use crate::user_dirs::{self, HOME};
-use anyhow::{Context, anyhow, bail};
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
@@ -19,24 +19,25 @@ pub struct Identity {
 
 impl Identity {
     /// A new one, for `localhost` and this host's name.
-    pub fn generate() -> anyhow::Result<Self> {
-        Self::from_pem(&new_pem()?, true)
+    pub fn generate() -> Result<Self, TlsError> {
+        Self::from_pem(&new_pem()?, true).map_err(|error| TlsError::Make(error.into()))
     }
 
     /// From PEM files. A warning says what clients will find wrong with the certificate's dates.
     ///
     /// Errors: a file cannot be read, or holds nothing of the kind; the key is not the certificate's.
-    pub fn load(certificate: &Path, key_file: &Path) -> anyhow::Result<Self> {
-        let chain = std::fs::read(certificate)
-            .with_context(|| format!("could not read the certificate {}", certificate.display()))?;
-        let secret =
-            std::fs::read(key_file).with_context(|| format!("could not read the key {}", key_file.display()))?;
-        let chain = certificates(&chain).with_context(|| format!("in {}", certificate.display()))?;
-        let key = PrivateKeyDer::from_pem_slice(&secret)
-            .with_context(|| format!("{} holds no private key in PEM form", key_file.display()))?;
+    pub fn load(certificate: &Path, key_file: &Path) -> Result<Self, TlsError> {
+        let (chain, secret) = (read("the certificate", certificate)?, read("the key", key_file)?);
+        let in_file = |file: &Path| {
+            let file = file.to_owned();
+            move |source| TlsError::Unusable { file, source }
+        };
+        let chain = certificates(&chain).map_err(in_file(certificate))?;
+        let key = key(&secret).map_err(in_file(key_file))?;
         let identity = Self { chain, key, self_signed: false };
-        identity.check().with_context(|| {
-            format!("the certificate in {} and the key in {} cannot be used", certificate.display(), key_file.display())
+        identity.check().map_err(|source| {
+            let (certificate, key) = (certificate.to_owned(), key_file.to_owned());
+            TlsError::Pair { certificate, key, source }
         })?;
         if let Some(problem) = validity::problem(&identity.chain, UnixTime::now()) {
             tracing::warn!(
@@ -52,7 +53,7 @@ impl Identity {
     /// that cannot be, it is made anew and a warning says so.
     ///
     /// Errors: what is kept is damaged. It is never replaced: URLs that others have name its certificate.
-    pub fn persistent() -> anyhow::Result<Self> {
+    pub fn persistent() -> Result<Self, TlsError> {
         let Some(file) = user_dirs::state().map(|dir| dir.join("identity.pem")) else {
             tracing::warn!("neither XDG_STATE_HOME nor {HOME} is set: the fingerprint changes with each start");
             return Self::generate();
@@ -60,37 +61,30 @@ impl Identity {
         match kept(&file) {
             Ok(pem) => Self::from_kept(&pem, &file),
             Err(error) => {
-                tracing::warn!("{error:#}: the fingerprint changes with each start");
+                tracing::warn!("{}: the fingerprint changes with each start", with_causes(&error));
                 Self::generate()
             }
         }
     }
 
-    fn from_kept(pem: &[u8], file: &Path) -> anyhow::Result<Self> {
+    fn from_kept(pem: &[u8], file: &Path) -> Result<Self, TlsError> {
         let identity = Self::from_pem(pem, true).and_then(|identity| identity.check().map(|()| identity));
-        identity.with_context(|| {
-            format!(
-                "the server's identity in {} is damaged: put a copy of it back, or remove it, and the next start makes \
-                 another, with which the URLs that this server printed before are no longer valid",
-                file.display()
-            )
-        })
+        identity.map_err(|source| TlsError::Damaged { file: file.to_owned(), source })
     }
 
     /// Errors: the certificate is none, or the key is another's.
-    fn check(&self) -> anyhow::Result<()> {
+    fn check(&self) -> Result<(), IdentityError> {
         CertifiedKey::from_der(self.chain.clone(), self.key.clone_key(), &provider()).map(drop).map_err(|error| {
             match error {
-                rustls::Error::InconsistentKeys(_) => anyhow!("the key is not that of the certificate"),
-                rustls::Error::InvalidCertificate(_) => anyhow!("the certificate is damaged"),
-                _ => anyhow!("the key is damaged, or of a kind that TLS does not use"),
+                rustls::Error::InconsistentKeys(_) => IdentityError::OtherKey,
+                rustls::Error::InvalidCertificate(_) => IdentityError::DamagedCertificate,
+                _ => IdentityError::DamagedKey,
             }
         })
     }
 
-    fn from_pem(pem: &[u8], self_signed: bool) -> anyhow::Result<Self> {
-        let key = PrivateKeyDer::from_pem_slice(pem).context("no private key in it")?;
-        Ok(Self { chain: certificates(pem)?, key, self_signed })
+    fn from_pem(pem: &[u8], self_signed: bool) -> Result<Self, IdentityError> {
+        Ok(Self { key: key(pem)?, chain: certificates(pem)?, self_signed })
     }
 
     /// The fingerprint by which clients know it.
@@ -126,26 +120,31 @@ impl core::fmt::Debug for Identity {
     }
 }
 
-fn certificates(pem: &[u8]) -> anyhow::Result<Vec<CertificateDer<'static>>> {
-    let chain: Vec<_> = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().context("not PEM")?;
-    if chain.is_empty() {
-        bail!("no certificate in PEM form");
-    }
-    Ok(chain)
+fn read(what: &'static str, file: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(file).map_err(|source| TlsError::Read { what, file: file.to_owned(), source })
+}
+
+fn key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, IdentityError> {
+    PrivateKeyDer::from_pem_slice(pem).map_err(IdentityError::NoKey)
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(IdentityError::NotPem)?;
+    if chain.is_empty() { Err(IdentityError::NoCertificate) } else { Ok(chain) }
 }
 
 /// A new certificate and its key, in one text.
-fn new_pem() -> anyhow::Result<Vec<u8>> {
+fn new_pem() -> Result<Vec<u8>, TlsError> {
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     names.extend(std::fs::read_to_string("/proc/sys/kernel/hostname").map(|name| name.trim().to_owned()).ok());
-    let made = rcgen::generate_simple_self_signed(names).context("could not make a certificate")?;
+    let made = rcgen::generate_simple_self_signed(names).map_err(|error| TlsError::Make(error.into()))?;
     Ok((made.cert.pem() + &made.signing_key.serialize_pem()).into_bytes())
 }
 
 /// Writes `pem` to `file` unless another server was quicker, and answers what the file holds then.
-fn keep(file: &Path, pem: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+fn keep(file: &Path, pem: Vec<u8>) -> Result<Vec<u8>, TlsError> {
     let dir = file.parent().unwrap_or(Path::new("."));
-    let written = (|| {
+    let written = || {
         std::fs::create_dir_all(dir)?;
         let mut temporary = tempfile::NamedTempFile::new_in(dir)?; // mode 0600
         temporary.write_all(&pem)?;
@@ -155,16 +154,15 @@ fn keep(file: &Path, pem: Vec<u8>) -> anyhow::Result<Vec<u8>> {
             Err(error) if error.error.kind() == ErrorKind::AlreadyExists => std::fs::read(file),
             Err(error) => Err(error.error),
         }
-    })();
-    written.with_context(|| format!("could not keep the certificate in {}", file.display()))
+    };
+    written().map_err(|source| TlsError::Keep { file: file.to_owned(), source })
 }
 
 /// What `file` holds, which is made if it is not there.
-fn kept(file: &Path) -> anyhow::Result<Vec<u8>> {
-    match std::fs::read(file) {
-        Ok(pem) => Ok(pem),
-        Err(error) if error.kind() == ErrorKind::NotFound => keep(file, new_pem()?),
-        Err(error) => Err(error).with_context(|| format!("could not read {}", file.display())),
+fn kept(file: &Path) -> Result<Vec<u8>, TlsError> {
+    match read("the server's identity", file) {
+        Err(TlsError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => keep(file, new_pem()?),
+        read => read,
     }
 }
 
@@ -172,7 +170,7 @@ fn kept(file: &Path) -> anyhow::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn kept_in(file: &Path) -> anyhow::Result<Identity> {
+    fn kept_in(file: &Path) -> Result<Identity, TlsError> {
         Identity::from_kept(&kept(file)?, file)
     }
 
@@ -217,7 +215,7 @@ mod tests {
             (bent + key, "the certificate is damaged"),
         ] {
             std::fs::write(&file, &pem).unwrap();
-            let error = format!("{:#}", kept_in(&file).unwrap_err());
+            let error = with_causes(&kept_in(&file).unwrap_err());
             assert!(error.contains("identity.pem is damaged: put a copy") && error.contains(why), "{error}");
             assert_eq!(std::fs::read_to_string(&file).unwrap(), pem);
         }
@@ -233,10 +231,10 @@ mod tests {
         let loaded = Identity::load(&certificate, &key).unwrap();
         assert_eq!(loaded.fingerprint(), Fingerprint::of(made.cert.der()));
         assert!(!loaded.self_signed);
-        let swapped = format!("{:#}", Identity::load(&key, &certificate).unwrap_err());
+        let swapped = with_causes(&Identity::load(&key, &certificate).unwrap_err());
         assert!(swapped.contains("no certificate") && swapped.contains("key.pem"), "{swapped}");
         std::fs::write(&key, rcgen::KeyPair::generate().unwrap().serialize_pem()).unwrap();
-        let strange = format!("{:#}", Identity::load(&certificate, &key).unwrap_err());
+        let strange = with_causes(&Identity::load(&certificate, &key).unwrap_err());
         assert!(strange.contains("cert.pem and the key in") && strange.contains("not that of"), "{strange}");
     }
 }

@@ -1,8 +1,8 @@
 //! Which server certificates a client accepts, and what to say of the others.
 
 use super::Fingerprint;
+use super::TlsError;
 use super::refusal::Refusal;
-use anyhow::Context;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
@@ -30,12 +30,12 @@ impl Trust {
     pub(super) fn verifier(
         &self,
         provider: Arc<CryptoProvider>,
-    ) -> anyhow::Result<(Arc<dyn ServerCertVerifier>, Arc<Refusal>)> {
+    ) -> Result<(Arc<dyn ServerCertVerifier>, Arc<Refusal>), TlsError> {
         let algorithms = provider.signature_verification_algorithms;
         let accepts = match self {
             Self::Pinned(fingerprint) => Accepts::Only(*fingerprint),
             Self::Authorities(file) => {
-                let read = || -> anyhow::Result<_> {
+                let read = || -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
                     let listed = CertificateDer::pem_file_iter(file)?.collect::<Result<Vec<_>, _>>()?;
                     let mut roots = RootCertStore::empty();
                     for certificate in &listed {
@@ -44,12 +44,11 @@ impl Trust {
                     let authorities = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
                     Ok(Accepts::Listed { listed, authorities })
                 };
-                read().with_context(|| format!("could not read certificate authorities from {}", file.display()))?
+                read().map_err(|source| TlsError::Authorities { file: file.clone(), source })?
             }
             Self::Anyone => Accepts::All,
             Self::System => Accepts::Vouched(Arc::new(
-                rustls_platform_verifier::Verifier::new(provider)
-                    .context("could not find the certificate authorities of this computer; pass --ca FILE")?,
+                rustls_platform_verifier::Verifier::new(provider).map_err(TlsError::NoAuthorities)?,
             )),
         };
         let refusal = Arc::new(Refusal::default());

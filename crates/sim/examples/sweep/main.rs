@@ -3,7 +3,7 @@
 //!
 //! ```sh
 //! cargo run --release -p pcc-sim --example sweep ascent >docs/sweeps/ascent.md     # the whole page
-//! cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md   # what nobody can set: an hour
+//! cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md   # what nobody can set: hours
 //! cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md       # each rule left out
 //! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
 //! cargo run --release -p pcc-sim --example sweep allegro                          # its table; or vivace
@@ -28,6 +28,7 @@ mod papers;
 mod parts;
 mod switches;
 mod trains;
+mod turned;
 
 use std::process::ExitCode;
 

@@ -83,14 +83,12 @@ pub(crate) fn off(rule: &str) -> bool {
     ),
 ];
 
-/// The text with its switches.
+/// The text of a file of the core with `to` for `from`.
 ///
 /// Errors: what stands there not exactly once, so that the law has moved on.
-pub(crate) fn switched(file: &str, text: &str) -> Result<String, String> {
-    SWITCHES.iter().filter(|(of, ..)| *of == file).try_fold(text.to_owned(), |text, (_, from, to)| {
-        match text.matches(from).count() {
-            1 => Ok(text.replace(from, to)),
-            times => Err(format!("{file} has `{from}` {times} times, not once: mend examples/sweep/switches.rs")),
-        }
-    })
+pub(crate) fn replaced(file: &str, text: &str, from: &str, to: &str) -> Result<String, String> {
+    match text.matches(from).count() {
+        1 => Ok(text.replace(from, to)),
+        times => Err(format!("{file} has `{from}` {times} times, not once: mend examples/sweep/switches.rs")),
+    }
 }

@@ -3,17 +3,17 @@
 //! A log may be of any size, and anybody may ask for it, so this is done as digests are computed: a slice in each turn,
 //! in turns with what others wait for, and only as long as somebody waits.
 
-use super::body::LARGE;
-use super::broken::Broken;
-use super::digest::{Queue, SLICE};
-use super::part::Part;
-use super::root::{Opened, Standing};
+use super::Part;
+use crate::serve::body::LARGE;
+use crate::serve::broken::Broken;
+use crate::serve::digest::{Queue, SLICE};
+use crate::serve::root::{Opened, Standing};
 use blake3::Hash;
 use bytes::{Bytes, BytesMut};
 
 /// A piece that may go if what was read before is read again.
 #[derive(Debug)]
-pub(super) struct SecondLook {
+pub(in crate::serve) struct SecondLook {
     again: Box<Part>,
     first: Hash,
     /// Whether nothing may happen to the file meanwhile. Otherwise every byte that had its value both before and after
@@ -29,24 +29,24 @@ const LOOKS: u8 = 4;
 
 impl SecondLook {
     /// Whether `again`, of which nothing was read yet, still is what gave `first`.
-    pub(super) fn new(again: Part, first: Hash, must_rest: bool, last: Bytes) -> Self {
+    pub(in crate::serve) fn new(again: Part, first: Hash, must_rest: bool, last: Bytes) -> Self {
         Self { again: Box::new(again), first, must_rest, looks: LOOKS, last }
     }
 
     /// Whether the whole file still is what has this digest. It holds no piece back.
-    pub(super) fn at_all(opened: &Opened, digest: Hash) -> Self {
+    pub(in crate::serve) fn at_all(opened: &Opened, digest: Hash) -> Self {
         Self::new(Part::new(opened.clone(), 0..opened.size), digest, false, Bytes::new())
     }
 
     /// The piece that was held back, for whoever knows already that what was read is right.
-    pub(super) fn spare(self) -> Bytes {
+    pub(in crate::serve) fn spare(self) -> Bytes {
         self.last
     }
 
     /// The piece that was held back.
     ///
     /// Errors: the file is another.
-    pub(super) async fn finish(mut self, mut queue: Queue) -> Result<Bytes, Broken> {
+    pub(in crate::serve) async fn finish(mut self, mut queue: Queue) -> Result<Bytes, Broken> {
         while !self.again.is_read() {
             let turn = queue.place().await.turn().await;
             let slice = tokio::task::spawn_blocking(move || {
