@@ -350,6 +350,17 @@ fn the_initial_window_is_the_routes_until_the_rtt_is_known() {
     }
 }
 
+/// TCP's trains last 1 ms, and more where the round trip is short.
+#[test]
+fn a_probe_of_a_short_path_lasts_four_trains() {
+    let mut tcp = Tcp::over(Path { rtt: MS / 10, ..Path::default() });
+    tcp.run(SECOND);
+    let before = tcp.flow.intervals();
+    tcp.run(SECOND);
+    let probes = tcp.flow.intervals() - before;
+    assert!((200..=256).contains(&probes), "{probes} a second");
+}
+
 /// TCP sends a third of the window at once, and on a path of 0.1 ms not more than 64 kB, which are 45 packets.
 #[test]
 fn window_has_room_for_trains_unless_packets_are_lost_or_marked() {
