@@ -138,56 +138,6 @@ pub(super) fn load(names: &[String], wanted: &Wanted, algorithms: &[String]) -> 
     Ok(scenarios)
 }
 
-/// Leaves out what was not asked for. Empty lists leave out nothing.
-#[derive(Debug)]
-pub(crate) struct Selection<'a> {
-    pub(crate) algorithms: &'a [String],
-    pub(crate) points: &'a [String],
-    pub(crate) seeds: &'a [u64],
-    pub(crate) first_seeds: Option<u16>,
-}
-
-impl Selection<'_> {
-    pub(crate) fn apply(&self, scenarios: &mut [Scenario]) -> anyhow::Result<()> {
-        for scenario in scenarios {
-            let name = &scenario.name;
-            let known = distinct(scenario.runs.iter().map(|run| run.algorithm.as_str()));
-            if let Some(unknown) = self.algorithms.iter().find(|name| !known.contains(&name.as_str())) {
-                bail!("scenario {name} has no algorithm `{unknown}`: it has {}", known.join(", "));
-            }
-            let points = distinct(scenario.runs.iter().map(|run| run.point.as_str()));
-            if let Some(unknown) = self.points.iter().find(|point| !points.contains(&point.as_str())) {
-                bail!("scenario {name} has no point `{unknown}`: it has {}", points.join(", "));
-            }
-            let seeds = distinct(scenario.runs.iter().map(|run| run.spec.seed));
-            if let Some(unknown) = self.seeds.iter().find(|seed| !seeds.contains(seed)) {
-                let known: Vec<_> = seeds.iter().map(u64::to_string).collect();
-                bail!("scenario {name} has no seed {unknown}: it has {}", known.join(", "));
-            }
-            let first = &seeds[..seeds.len().min(self.first_seeds.map_or(usize::MAX, usize::from))];
-            let first = first.to_vec();
-            scenario.runs.retain(|run| {
-                (self.algorithms.is_empty() || self.algorithms.contains(&run.algorithm))
-                    && (self.points.is_empty() || self.points.contains(&run.point))
-                    && (self.seeds.is_empty() || self.seeds.contains(&run.spec.seed))
-                    && first.contains(&run.spec.seed)
-            });
-        }
-        Ok(())
-    }
-}
-
-/// Each once, in the order of their first appearance.
-fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    let mut known = Vec::new();
-    for one in all {
-        if !known.contains(&one) {
-            known.push(one);
-        }
-    }
-    known
-}
-
 /// The outcomes of a scenario's runs, where they are stored.
 pub(super) fn outcomes(scenario: &Scenario, store: &Store) -> Vec<Option<Outcome>> {
     scenario.runs.iter().map(|run| store.find(&run.spec)).collect()
@@ -238,24 +188,9 @@ mod tests {
     }
 
     #[test]
-    fn a_selection_names_what_is_not_there() {
-        let select = |algorithms: &[&str], points: &[&str], seeds: &[u64]| {
-            let mut scenarios = load(&["random-loss".into()], &Wanted::default(), &[]).unwrap();
-            let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-            let (algorithms, points) = (owned(algorithms), owned(points));
-            let selection = Selection { algorithms: &algorithms, points: &points, seeds, first_seeds: None };
-            selection.apply(&mut scenarios).map(|()| scenarios[0].runs.len()).map_err(|error| error.to_string())
-        };
-        assert_eq!(select(&["illinois"], &["0.01"], &[2]), Ok(1));
-        assert!(select(&["vegas"], &[], &[]).unwrap_err().contains("it has quic:pcc"));
-        assert!(select(&[], &["0.5"], &[]).unwrap_err().contains("0.02"));
-        assert!(select(&[], &[], &[99]).unwrap_err().contains("it has 1, 2"));
-    }
-
-    #[test]
     fn an_algorithm_that_a_scenario_does_not_name_is_one_more() {
         let load = |name: &str| load(&["random-loss".into()], &Wanted::default(), &[name.to_owned()]);
-        let algorithms = |name| distinct(load(name).unwrap()[0].runs.iter().map(|run| run.algorithm.clone()));
+        let algorithms = |name| scenario::distinct(load(name).unwrap()[0].runs.iter().map(|run| run.algorithm.clone()));
         let own = algorithms("cubic");
         assert_eq!(algorithms("vegas"), [&own[..], &["vegas".to_owned()]].concat());
         assert!(format!("{:#}", load("swift").unwrap_err()).contains("unknown algorithm `swift`"));

@@ -1,6 +1,6 @@
 //! `pcc lab run`: carries out what is not stored yet and prints the figures.
 
-use super::bench::{self, Selection, Wanted};
+use super::bench::{self, Wanted};
 use super::progress::{Meter, about};
 use super::say;
 use crate::exit::Failure as Exit;
@@ -11,7 +11,7 @@ use pcc_lab::kernel;
 use pcc_lab::machine::{Machine, memory_for};
 use pcc_lab::measure::Measure;
 use pcc_lab::program::{self, Program};
-use pcc_lab::scenario::{Run, Scenario};
+use pcc_lab::scenario::{Run, Scenario, Selection};
 use pcc_lab::sight;
 use pcc_lab::store::Store;
 use pcc_lab::summary::{self, Cell};

@@ -2,7 +2,6 @@
 
 use super::{Run, jobs, say};
 use crate::exit::Failure;
-use crate::lab::bench::Selection;
 use crate::reserved::Reserved;
 use anyhow::{Context as _, anyhow};
 use pcc_chart::provenance::{Provenance, Source};
@@ -10,7 +9,7 @@ use pcc_lab::campaign::{self, Whole};
 use pcc_lab::check::{self, Checked, Verdict};
 use pcc_lab::model::{self, KERNEL};
 use pcc_lab::report::{self, Section};
-use pcc_lab::scenario::{self, Options, Scenario, Size};
+use pcc_lab::scenario::{self, Options, Scenario, Selection, Size};
 use pcc_lab::spec::Outcome;
 use pcc_lab::store::Store;
 use pcc_lab::summary;

@@ -6,9 +6,11 @@ mod file;
 mod flows;
 mod path;
 mod quantity;
+mod selection;
 pub mod target;
 
 pub use algorithm::{KERNEL_ALGORITHMS, QUIC_ALGORITHMS};
+pub use selection::{NotThere, Selection, distinct};
 
 use crate::figure::{Figure, Reference};
 use crate::measure::Measure;
