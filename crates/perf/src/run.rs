@@ -105,6 +105,18 @@ impl Test {
         self.algorithms.iter().map(Algorithm::name).collect()
     }
 
+    /// The turns, in their order: every other round backwards, since hosts warm up and paths drift, which must not favour the
+    /// algorithms that come later.
+    pub fn turns(&self) -> impl Iterator<Item = (&Algorithm, Turn)> {
+        let count = self.algorithms.len();
+        (1..=self.rounds).flat_map(move |round| {
+            (0..count).map(move |place| {
+                let algorithm = &self.algorithms[if round % 2 == 1 { place } else { count - 1 - place }];
+                (algorithm, Turn { algorithm: algorithm.name(), round })
+            })
+        })
+    }
+
     /// Connects and runs once. `stop` ends the run before its time when it resolves, with the reason.
     ///
     /// Errors: a `DialError` if there is no connection; what `tell` said; or nothing was measured.

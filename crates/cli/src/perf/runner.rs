@@ -15,7 +15,7 @@ use pcc_perf::client::Plan;
 use pcc_perf::flow::Way;
 use pcc_perf::load::{Load, Until};
 use pcc_perf::protocol::OverLimit;
-use pcc_perf::run::{Event, GOODBYE, Objective, Run, Test, Turn};
+use pcc_perf::run::{Event, GOODBYE, Objective, Run, Test};
 use pcc_perf::server::{Limits, Served, Server};
 use pcc_perf::windows::Windows;
 use pcc_perf::{datagram, protocol};
@@ -159,31 +159,24 @@ pub(super) async fn measure(args: Args) -> anyhow::Result<()> {
 }
 
 async fn turns(test: &Test, output: &mut Output, interrupt: &Interrupt, runs: &mut Vec<Run>) -> anyhow::Result<()> {
-    let count = test.algorithms.len();
-    for round in 1..=test.rounds {
-        for place in 0..count {
-            // Every other round backwards: hosts warm up and paths drift, and that must not favour whoever comes later.
-            let algorithm = &test.algorithms[if round % 2 == 1 { place } else { count - 1 - place }];
-            let turn = Turn { algorithm: algorithm.name(), round };
-            let stop = async { anyhow!(interrupt.heard().await) };
-            let mut tell = |event: Event<'_>| match event {
-                Event::Connected(local, remote) => output.run(test, turn, (local, remote)),
-                Event::Interval(interval) => output.interval(test, turn, interval),
-                _ => Ok(()),
-            };
-            let run = test.run(algorithm, turn, stop, &mut tell).await.map_err(explained)?;
-            output.ran(&run)?;
-            let stopped =
-                run.outcome.cut_short.as_ref().map(|reason| (format!("{reason:#}"), reason.is::<OverLimit>()));
-            runs.push(run);
-            if let Some((reason, is_there)) = stopped {
-                let reason = anyhow!("the test was cut short: {reason}");
-                return Err(match interrupt.is_heard() {
-                    Some(how) => anyhow!("the test was cut short").context(how),
-                    None if is_there => reason,
-                    None => reason.context(Failure::Unreachable),
-                });
-            }
+    for (algorithm, turn) in test.turns() {
+        let stop = async { anyhow!(interrupt.heard().await) };
+        let mut tell = |event: Event<'_>| match event {
+            Event::Connected(local, remote) => output.run(test, turn, (local, remote)),
+            Event::Interval(interval) => output.interval(test, turn, interval),
+            _ => Ok(()),
+        };
+        let run = test.run(algorithm, turn, stop, &mut tell).await.map_err(explained)?;
+        output.ran(&run)?;
+        let stopped = run.outcome.cut_short.as_ref().map(|reason| (format!("{reason:#}"), reason.is::<OverLimit>()));
+        runs.push(run);
+        if let Some((reason, is_there)) = stopped {
+            let reason = anyhow!("the test was cut short: {reason}");
+            return Err(match interrupt.is_heard() {
+                Some(how) => anyhow!("the test was cut short").context(how),
+                None if is_there => reason,
+                None => reason.context(Failure::Unreachable),
+            });
         }
     }
     Ok(())
@@ -283,10 +276,18 @@ pub(super) mod tests {
     use pcc_perf::client::Outcome;
     use pcc_perf::cpu::Cpu;
     use pcc_perf::flow::{Counted, Flow};
+    use pcc_perf::run::Turn;
 
     /// The test that these words ask for.
     pub(in crate::perf) fn test(words: &str) -> Test {
         test_of(&asked(words).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_other_round_goes_backwards() {
+        let test = test("-c host -C pcc,cubic --rounds 3");
+        let turns: Vec<_> = test.turns().map(|(algorithm, turn)| (algorithm.name(), turn.round)).collect();
+        assert_eq!(turns, [("pcc", 1), ("cubic", 1), ("cubic", 2), ("pcc", 2), ("pcc", 3), ("cubic", 3)]);
     }
 
     #[test]
