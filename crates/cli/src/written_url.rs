@@ -3,7 +3,7 @@
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
-use pcc_net::url::Url;
+use pcc_net::url::{Url, UrlError};
 use std::ffi::OsStr;
 
 /// Reads a URL of the command line. What is wrong with it names it already, but for what may be secret in it; clap by itself
@@ -17,7 +17,7 @@ impl TypedValueParser for WrittenUrl {
     fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<Url, clap::Error> {
         let refused = |problem: String| clap::Error::raw(ErrorKind::ValueValidation, problem + "\n").with_cmd(command);
         let written = value.to_str().ok_or_else(|| refused("the URL is not UTF-8".to_owned()))?;
-        written.parse().map_err(|error: anyhow::Error| refused(format!("{error:#}")))
+        written.parse().map_err(|error: UrlError| refused(error.to_string()))
     }
 }
 

@@ -1,13 +1,13 @@
 //! What earlier transfers learnt of the paths to their peers: in memory, and in a file for the next run.
 
 use crate::user_dirs;
-use anyhow::Context;
 use core::time::Duration;
 use pcc::PathMemory;
 use pcc::units::Rate;
 use pcc_quic::{Algorithm, KnownPath, Network, Peer, RecentPaths};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Paths {
 
     fn from(file: PathBuf) -> Self {
         let known = read(&file).unwrap_or_else(|error| {
-            tracing::debug!("{}: {error:#}", file.display());
+            tracing::debug!("{}: {error}", file.display());
             Vec::new()
         });
         let known = known.iter().filter_map(Entry::known);
@@ -68,19 +68,19 @@ impl Paths {
     pub fn save(&self) {
         let Some((file, store)) = self.file.as_ref().zip(self.store.as_ref()) else { return };
         if let Err(error) = write(file, store) {
-            tracing::debug!("{}: {error:#}", file.display());
+            tracing::debug!("{}: {error}", file.display());
         }
     }
 }
 
 /// Together with what another run has learnt meanwhile.
-fn write(file: &Path, store: &RecentPaths) -> anyhow::Result<()> {
+fn write(file: &Path, store: &RecentPaths) -> io::Result<()> {
     let others = read(file).unwrap_or_default();
     let mut all: Vec<_> = others.iter().filter_map(Entry::known).chain(store.all()).collect();
     // Of each network the latest is kept.
     all.sort_by_key(|(_, known)| known.at);
     let entries: Vec<Entry> = RecentPaths::with(all).all().into_iter().map(Entry::of).collect();
-    let dir = file.parent().context("no directory")?;
+    let dir = file.parent().ok_or(io::ErrorKind::NotADirectory)?;
     fs::create_dir_all(dir)?;
     let mut whole = tempfile::NamedTempFile::new_in(dir)?;
     serde_json::to_writer(&mut whole, &entries)?;
@@ -88,8 +88,10 @@ fn write(file: &Path, store: &RecentPaths) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read(file: &Path) -> anyhow::Result<Vec<Entry>> {
-    anyhow::ensure!(fs::metadata(file)?.len() <= LARGEST_FILE, "larger than 1 MB");
+fn read(file: &Path) -> io::Result<Vec<Entry>> {
+    if fs::metadata(file)?.len() > LARGEST_FILE {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
     Ok(serde_json::from_slice(&fs::read(file)?)?)
 }
 
