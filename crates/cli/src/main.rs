@@ -1,5 +1,6 @@
 //! `pcc`: moves and measures data over bad networks at full speed, with nothing to configure.
 
+mod advice;
 mod command_line;
 mod emulate;
 mod exit;
@@ -175,7 +176,8 @@ fn complain(error: &anyhow::Error) {
     };
     let bare = error.downcast_ref::<std::io::Error>().filter(|_| error.chain().count() == 1);
     let place = if bare.is_some_and(is_full) { "could not write to standard output: " } else { "" };
-    say::say(format_args!("pcc: {place}{error:#}"));
+    let advice = advice::of(error).map(|advice| format!("; {advice}")).unwrap_or_default();
+    say::say(format_args!("pcc: {place}{error:#}{advice}"));
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod privacy;
 mod root;
 mod server;
 mod service;
+mod start_error;
 mod tunnels;
 mod upload;
 
@@ -26,6 +27,7 @@ pub use guests::Guests;
 pub use log::{Lines, Log, Served, Writing};
 pub use privacy::Privacy;
 pub use server::{Options, Server, Transport, start};
+pub use start_error::StartError;
 pub use tunnels::Tunnels;
 pub use upload::Token;
 

@@ -1,9 +1,10 @@
 //! The served directory, and no way out of it.
 
 use super::path::SafePath;
+use super::start_error::StartError;
 use crate::disk;
 use crate::version::Version;
-use anyhow::Context;
+
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 use core::time::Duration;
@@ -64,26 +65,25 @@ impl Root {
     /// A directory, or one file and nothing beside it.
     ///
     /// Errors: it is neither, or not ours to read.
-    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self, StartError> {
         match path.file_name() {
             Some(name) if path.is_file() => Self::open_file(path, Path::new(name)),
             _ => Self::open_dir(path),
         }
     }
 
-    fn open_dir(path: &Path) -> anyhow::Result<Self> {
-        let dir = Dir::open_ambient_dir(path, ambient_authority()).with_context(|| {
-            format!("could not open {} to serve it: `mkdir` it first, or name another", path.display())
-        })?;
+    fn open_dir(path: &Path) -> Result<Self, StartError> {
+        let dir = Dir::open_ambient_dir(path, ambient_authority());
+        let dir = dir.map_err(|source| StartError::Directory { path: path.to_owned(), source })?;
         Ok(Self { dir: Arc::new(dir), only: None })
     }
 
-    fn open_file(path: &Path, name: &Path) -> anyhow::Result<Self> {
+    fn open_file(path: &Path, name: &Path) -> Result<Self, StartError> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let root = Self { only: Some(name.into()), ..Self::open_dir(parent)? };
-        root.dir.open(name).with_context(|| {
-            let remedy = if path.is_symlink() { "name the file that the link leads to" } else { "make it readable" };
-            format!("could not open {} to serve it: {remedy}", path.display())
+        root.dir.open(name).map_err(|source| {
+            let (path, is_link) = (path.to_owned(), path.is_symlink());
+            StartError::File { path, is_link, source }
         })?;
         Ok(root)
     }
@@ -195,7 +195,7 @@ mod tests {
         std::os::unix::fs::symlink("../secret", dir.path().join("served/out")).unwrap();
         for (name, remedy) in [("served/out", "name the file that the link leads to"), ("nothing", "`mkdir` it first")]
         {
-            let wrong = Root::open(&dir.path().join(name)).err().map(|error| format!("{error:#}")).unwrap_or_default();
+            let wrong = Root::open(&dir.path().join(name)).err().map(|error| error.to_string()).unwrap_or_default();
             assert!(wrong.contains(remedy), "{wrong}");
         }
     }

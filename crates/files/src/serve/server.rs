@@ -10,9 +10,9 @@ use super::log::Log;
 use super::privacy::Privacy;
 use super::root::Root;
 use super::service::{HANDSHAKE, REQUESTS_WINDOW, Service, told};
+use super::start_error::StartError;
 use super::tunnels::Tunnels;
 use super::upload::{Token, Uploads};
-use anyhow::Context;
 use noq::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig};
 use noq_proto::HashedConnectionIdGenerator;
 use pcc::units::Bytes;
@@ -94,7 +94,7 @@ const REQUEST_WINDOW: u32 = 128 << 10;
 /// Starts a server.
 ///
 /// Errors: the directory cannot be opened, the address is taken, the certificate is unusable.
-pub fn start(options: Options) -> anyhow::Result<Server> {
+pub fn start(options: Options) -> Result<Server, StartError> {
     let service = Arc::new(Service {
         root: Root::open(&options.root)?,
         privacy: options.privacy,
@@ -107,9 +107,8 @@ pub fn start(options: Options) -> anyhow::Result<Server> {
         tunnels: options.tunnels,
         log: options.log,
     });
-    let bound = socket::bind(options.listen).with_context(|| {
-        format!("could not listen on UDP {}; choose another with --listen ADDRESS:PORT", options.listen)
-    })?;
+    let address = options.listen;
+    let bound = socket::bind(address).map_err(|source| StartError::Listen { address, source })?;
     let config = ServerConfig::with_crypto(Arc::new(tls::server(&options.identity, &[http3::ALPN])?));
     let reset_key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, &options.identity.reset_key());
     let mut endpoint_config = EndpointConfig::new(Arc::new(reset_key));

@@ -25,9 +25,11 @@ impl Token {
     }
 
     /// A new one and its text.
-    pub fn generate() -> anyhow::Result<(Self, String)> {
+    ///
+    /// Errors: the system gives no random numbers.
+    pub fn generate() -> std::io::Result<(Self, String)> {
         let mut secret = [0; LENGTH];
-        aws_lc_rs::rand::fill(&mut secret).map_err(|_| anyhow::anyhow!("the system gives no random numbers"))?;
+        aws_lc_rs::rand::fill(&mut secret).map_err(|_| std::io::Error::other("the system gives no random numbers"))?;
         let text: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok((Self::new(&text), text))
     }

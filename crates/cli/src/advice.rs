@@ -1,0 +1,54 @@
+//! The option that helps with an error: libraries say what is wrong, and know no options.
+
+use pcc_files::serve::StartError;
+use pcc_net::dial::DialError;
+use pcc_net::tls::TlsError;
+
+/// What helps, for the first cause that has something.
+pub(crate) fn of(error: &anyhow::Error) -> Option<&'static str> {
+    error.chain().find_map(|cause| {
+        let start = cause.downcast_ref().and_then(of_start);
+        start.or_else(|| cause.downcast_ref().and_then(of_dial)).or_else(|| cause.downcast_ref().and_then(of_tls))
+    })
+}
+
+fn of_start(error: &StartError) -> Option<&'static str> {
+    match error {
+        StartError::Listen { .. } => Some("choose another address with --listen ADDRESS:PORT"),
+        _ => None,
+    }
+}
+
+fn of_dial(error: &DialError) -> Option<&'static str> {
+    match error {
+        DialError::Full { .. } => Some("a server has --max-connections and --max-per-address for more"),
+        DialError::Trust(error) => of_tls(error),
+        _ => None,
+    }
+}
+
+const fn of_tls(error: &TlsError) -> Option<&'static str> {
+    match error {
+        TlsError::NoAuthorities(_) => Some("name them with --ca FILE"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn an_error_deep_in_the_chain_is_answered_with_its_option() {
+        let address = ([127, 0, 0, 1], 4433).into();
+        let taken = StartError::Listen { address, source: std::io::ErrorKind::AddrInUse.into() };
+        let error = Err::<(), _>(taken).context("could not start").unwrap_err();
+        assert!(of(&error).is_some_and(|advice| advice.contains("--listen")));
+        let full = DialError::Full { peer: pcc_net::url::Peer::parse("host:4433", 443).unwrap() };
+        assert!(of(&full.into()).is_some_and(|advice| advice.contains("--max-connections")));
+        let none = DialError::Trust(TlsError::NoAuthorities(rustls::Error::DecryptError));
+        assert_eq!(of(&none.into()), Some("name them with --ca FILE"));
+        assert_eq!(of(&anyhow::anyhow!("something else")), None);
+    }
+}
