@@ -5,8 +5,8 @@
 use crate::rows::{Row, Rows};
 use crate::totals::Totals;
 use anyhow::Context;
+use pcc_chart::prometheus::Exposition;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs::Permissions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt;
@@ -55,32 +55,28 @@ const CONNECTION: [Metric; 6] = [
 
 /// The whole text: which variants new connections can have, the totals, and the rows that are to be told one by one.
 pub fn text(loaded: &[&str], totals: &BTreeMap<(&str, u32), Totals>, rows: &Rows<'_>) -> String {
-    let mut text = head("loaded", "gauge", "Congestion controls that new connections can have");
+    let mut text = Exposition::new("pcc_kernel_");
+    let mut variants = text.family("loaded", "gauge", "Congestion controls that new connections can have");
     for name in loaded {
-        let _ = writeln!(text, "pcc_kernel_loaded{{congestion=\"{name}\"}} 1");
+        variants.sample(&[("congestion", name)], 1);
     }
     for (name, kind, what, value) in TOTALS {
-        text += &head(name, kind, what);
+        let mut family = text.family(name, kind, what);
         for ((congestion, netns), totals) in totals {
-            let labels = format!("congestion=\"{congestion}\",netns=\"{netns}\"");
-            let _ = writeln!(text, "pcc_kernel_{name}{{{labels}}} {}", value(totals));
+            family.sample(&[("congestion", congestion), ("netns", &netns.to_string())], value(totals));
         }
     }
     for (name, what, value) in CONNECTION.iter().filter(|_| !rows.shown.is_empty()) {
-        text += &head(&format!("connection_{name}"), "gauge", what);
+        let mut family = text.family(&format!("connection_{name}"), "gauge", what);
         for row in &rows.shown {
             let Some(value) = value(row) else { continue };
             let now = row.now;
-            let ends = format!("local=\"{}\",remote=\"{}\"", now.local, now.remote);
-            let labels = format!("congestion=\"{}\",netns=\"{}\",{ends}", now.name, now.netns);
-            let _ = writeln!(text, "pcc_kernel_connection_{name}{{{labels}}} {value}");
+            let [netns, local, remote] = [now.netns.to_string(), now.local.to_string(), now.remote.to_string()];
+            family
+                .sample(&[("congestion", &now.name), ("netns", &netns), ("local", &local), ("remote", &remote)], value);
         }
     }
-    text
-}
-
-fn head(name: &str, kind: &str, what: &str) -> String {
-    format!("# HELP pcc_kernel_{name} {what}\n# TYPE pcc_kernel_{name} {kind}\n")
+    text.into_text()
 }
 
 #[cfg(test)]

@@ -75,6 +75,15 @@ impl SenderArgs {
     }
 }
 
+/// The same algorithm, whose intervals the observer hears of if it is PCC.
+pub(crate) fn observed(algorithm: &Algorithm, observer: Arc<dyn Observer>) -> Algorithm {
+    let mut algorithm = algorithm.clone();
+    if let Algorithm::Pcc(pcc) = &mut algorithm {
+        pcc.core.observer = Some(observer);
+    }
+    algorithm
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -179,7 +179,7 @@ pub enum DialError {
     },
     /// The server is there, and has no place.
     #[error(
-        "{peer} is full: it serves as many connections as it may; try again later, or ask whoever runs it for more"
+        "{peer} is full, or is being stopped: it takes no further connection; try again later, or ask whoever runs it for more"
     )]
     Full {
         /// Whom to.

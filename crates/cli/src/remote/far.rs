@@ -8,7 +8,7 @@ use crate::serve::Listen;
 use anyhow::{Context, anyhow};
 use core::hash::{BuildHasher, Hasher};
 use core::time::Duration;
-use pcc_files::serve::{Guests, Log, Options, Privacy, Server, Token, start};
+use pcc_files::serve::{Guests, Log, Metrics, Options, Privacy, Server, Token, start};
 use pcc_net::channel::Channel;
 use pcc_net::paths::Paths;
 use pcc_net::tls::Identity;
@@ -131,6 +131,7 @@ impl Transfer {
             }),
             guests: Guests::new(GUESTS, GUESTS),
             log: Log::default(),
+            metrics: Metrics::default(),
         })?;
         let listening = Listening {
             port: server.address.port(),

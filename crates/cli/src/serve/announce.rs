@@ -20,6 +20,8 @@ pub(super) struct Announcer<'a> {
     pub(super) file: Option<&'a str>,
     /// The token for uploads and tunnels, if there are any.
     pub(super) token: Option<Source<'a>>,
+    /// Where figures are served.
+    pub(super) metrics: Option<SocketAddr>,
     pub(super) writable: bool,
     pub(super) tunnel: bool,
 }
@@ -42,6 +44,8 @@ struct Listening<'a> {
     fingerprint: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metrics: Option<SocketAddr>,
 }
 
 impl Announcer<'_> {
@@ -55,11 +59,15 @@ impl Announcer<'_> {
             let fingerprint = server.fingerprint.to_string();
             let address = server.address;
             let token = if let Some(Source::Made(token)) = self.token { Some(token) } else { None };
-            line(&mut out, &Listening { event: "listening", address, urls: &urls, fingerprint, token })?;
+            let metrics = self.metrics;
+            line(&mut out, &Listening { event: "listening", address, urls: &urls, fingerprint, token, metrics })?;
         } else {
             let what = self.dir.map_or("tunnels".into(), Path::to_string_lossy);
             writeln!(out, "Serving {} over HTTP/3 at", shown(&what))?;
             urls.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
+            if let Some(metrics) = self.metrics {
+                writeln!(out, "Figures for Prometheus at\n  http://{metrics}/metrics")?;
+            }
             let url = urls.first().map_or("", String::as_str);
             if let Some(dir) = self.dir {
                 writeln!(out, "No browser opens these addresses, and curl only if it was built with HTTP/3.")?;

@@ -2,6 +2,10 @@
 
 mod announce;
 mod listen;
+mod log_rotation;
+mod metrics_address;
+#[cfg_attr(not(target_os = "linux"), path = "no_notify.rs")]
+mod notify;
 
 pub(crate) use listen::Listen;
 
@@ -9,13 +13,17 @@ use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
 use crate::remote;
-use crate::sender::SenderArgs;
+use crate::sender::{SenderArgs, observed};
 use announce::{Announcer, Source};
 use anyhow::anyhow;
-use pcc_files::serve::{Guests, Lines, Log, Options, Privacy, Token, Transport, Tunnels, start};
+use core::time::Duration;
+use pcc_files::serve::{
+    Guests, Lines, Log, LogFile, Metrics, Options, Privacy, Token, Transport, Tunnels, Writing, expose, start,
+};
 use pcc_net::tls::Identity;
 use pcc_tunnel::Gate;
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, Write, stdout};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,7 +34,8 @@ use std::sync::Arc;
 /// download: files by byte ranges, with strong entity tags and BLAKE3 digests, directories as listings. Nothing outside
 /// DIR is ever served.
 ///
-/// On a terminal each request has a line. Ctrl-C lets transfers under way finish; a second Ctrl-C ends at once.
+/// On a terminal each request has a line. Ctrl-C and SIGTERM let transfers under way finish, within --grace; a second one ends at
+/// once. `docs/serve.md` has the rest: systemd, logs, metrics.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   pcc serve ~/isos
@@ -34,6 +43,7 @@ use std::sync::Arc;
   pcc serve -p 443 --cert fullchain.pem --key privkey.pem /srv/www
   pcc serve --private ~/for-one-friend
   PCC_TOKEN=secret pcc serve --writable --limit 200Mbit inbox
+  pcc serve --log /var/log/pcc/access.log --metrics 9443 /srv/www
   pcc serve --tunnel --allow db.example.org:22")]
 pub(crate) struct Args {
     /// The directory to serve, or one file and nothing beside it
@@ -65,6 +75,10 @@ pub(crate) struct Args {
     /// Connections at a time from one address (IPv6: from one /56 network)
     #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Listening")]
     max_per_address: u32,
+
+    /// Time that transfers under way have to finish once the server is told to end; new connections are refused
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = humantime::parse_duration, help_heading = "Listening")]
+    grace: Duration,
 
     /// Serve only below an address that nobody can guess; its holders can read
     ///
@@ -99,7 +113,7 @@ pub(crate) struct Args {
 
     /// Time without data in either direction after which a tunnel ends
     #[arg(long, value_name = "DURATION", requires = "tunnel", default_value = "2h", value_parser = humantime::parse_duration, help_heading = "Tunnels")]
-    tunnel_idle: core::time::Duration,
+    tunnel_idle: Duration,
 
     #[command(flatten)]
     sender: SenderArgs,
@@ -107,6 +121,18 @@ pub(crate) struct Args {
     /// Print one JSON object a line: where it listens, then each request
     #[arg(long, help_heading = "Output")]
     json: bool,
+
+    /// Add a line for each request to this file, in the Combined Log Format; `-` for standard output
+    ///
+    /// SIGHUP opens the file anew, for who rotates logs. No token, no query and no name of a private directory is in it.
+    #[arg(long = "log", value_name = "FILE", help_heading = "Output")]
+    access_log: Option<PathBuf>,
+
+    /// Serve figures for Prometheus at this TCP address, or at this port of 127.0.0.1: http://127.0.0.1:PORT/metrics
+    ///
+    /// Who reaches the address can read them.
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = metrics_address::parse, help_heading = "Output")]
+    metrics: Option<SocketAddr>,
 
     #[command(flatten)]
     log: LogArgs,
@@ -137,15 +163,16 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let algorithm = sender.algorithm(None)?;
     let paths = sender.paths();
     let known = paths.clone();
-    let transport: Transport =
-        Arc::new(move |address, windows| sender.transport_of(&known.resume(&algorithm, address.ip()), windows));
-    let (log, writing) = match lines(&args) {
-        Some(lines) => {
-            let (log, writing) = Log::to(stdout(), lines);
-            (log, Some(writing))
+    let metrics = Metrics::default();
+    let (figures, is_counted) = (metrics.clone(), args.metrics.is_some());
+    let transport: Transport = Arc::new(move |address, windows| {
+        let mut algorithm = known.resume(&algorithm, address.ip());
+        if is_counted {
+            algorithm = observed(&algorithm, figures.observer());
         }
-        None => (Log::default(), None),
-    };
+        sender.transport_of(&algorithm, windows)
+    });
+    let logs = Logs::open(&args)?;
     let listen = args.port.map(Listen::Everywhere).or(args.listen).unwrap_or_default();
     let mut server = start(Options {
         root: dir.to_owned(),
@@ -156,8 +183,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         tunnels: token.filter(|_| args.tunnel).map(|token| Tunnels { token, gate: gate(&args) }),
         transport,
         guests: Guests::new(args.max_connections as usize, args.max_per_address as usize),
-        log,
+        log: logs.log,
+        metrics: metrics.clone(),
     })?;
+    let exposed = match args.metrics {
+        Some(address) => Some(expose(metrics, address).await?),
+        None => None,
+    };
     let token = token.map(|_| match (&secret, &args.token_file) {
         (Some(made), _) => Source::Made(made),
         (None, Some(file)) => Source::File(file),
@@ -170,24 +202,69 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         name,
         file,
         token,
+        metrics: exposed,
         writable: args.writable,
         tunnel: args.tunnel,
     };
     announcer.announce(&server)?;
-    interrupt.heard().await;
-    if server.is_in_use() {
-        tracing::warn!("finishing the transfers under way; Ctrl-C again ends them");
+    notify::ready();
+    tokio::select! {
+        _ = interrupt.heard() => {}
+        failed = log_rotation::follow(logs.file) => failed?,
+        () = notify::alive() => {} // never ends
     }
+    if server.is_in_use() {
+        let grace = humantime::format_duration(args.grace);
+        tracing::warn!("finishing the transfers under way, within {grace}; Ctrl-C again ends them");
+    }
+    notify::stopping(args.grace);
     let ended = tokio::select! {
         () = server.finish() => Ok(()),
         _ = interrupt.heard_times(2) => Err(anyhow!("transfers under way were cut off").context(Failure::Partial)),
+        () = tokio::time::sleep(args.grace) => {
+            let grace = humantime::format_duration(args.grace);
+            Err(anyhow!("transfers under way were cut off after --grace {grace}").context(Failure::Partial))
+        }
     };
     drop(server);
     paths.save();
-    if let Some(writing) = writing {
+    for writing in logs.writing {
         tokio::task::spawn_blocking(|| writing.finish()).await?;
     }
     ended
+}
+
+/// Where requests are told.
+#[derive(Default)]
+struct Logs {
+    log: Log,
+    writing: Vec<Writing>,
+    file: Option<LogFile>,
+}
+
+impl Logs {
+    fn open(args: &Args) -> anyhow::Result<Self> {
+        let mut logs = Self::default();
+        match args.access_log.as_deref() {
+            Some(path) if path == Path::new("-") => logs.add(stdout(), Lines::Combined),
+            Some(path) => {
+                let file = LogFile::open(path.to_owned())?;
+                logs.add(file.clone(), Lines::Combined);
+                logs.file = Some(file);
+            }
+            None => {}
+        }
+        if let Some(lines) = lines(args) {
+            logs.add(stdout(), lines);
+        }
+        Ok(logs)
+    }
+
+    fn add(&mut self, out: impl Write + Send + 'static, lines: Lines) {
+        let (log, writing) = Log::to(out, lines);
+        self.log = std::mem::take(&mut self.log).and(log);
+        self.writing.push(writing);
+    }
 }
 
 /// The name of the one file that is served. Uploads need a directory.
@@ -205,7 +282,8 @@ fn served_file(dir: &Path, writable: bool) -> anyhow::Result<Option<&str>> {
 
 /// What is printed of each request: for people on a terminal, unless it goes to the log anyway.
 fn lines(args: &Args) -> Option<Lines> {
-    let shown = stdout().is_terminal() && !args.log.quiet && args.log.verbose == 0;
+    let is_told = args.log.verbose > 0 || args.access_log.as_deref() == Some(Path::new("-"));
+    let shown = stdout().is_terminal() && !args.log.quiet && !is_told;
     if args.json { Some(Lines::Json) } else { shown.then_some(Lines::ForPeople) }
 }
 

@@ -8,7 +8,7 @@ use super::upload::{One, Uploaded, make_directory, upload};
 use crate::failure::{Failure, failure_of};
 use crate::get::source::Source;
 use crate::get::watch::{Missing, Watch};
-use crate::serve::{Guests, Log, Options, Privacy, Server, Token, start};
+use crate::serve::{Guests, Log, Metrics, Options, Privacy, Server, Token, start};
 use crate::wire;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -62,6 +62,7 @@ fn served(dir: &Path) -> (Server, Url) {
         guests: Guests::new(16, 16),
         privacy: Privacy::Public,
         log: Log::default(),
+        metrics: Metrics::default(),
     };
     let server = start(options).unwrap();
     let url = format!("https://{}/file#{}", server.address, server.fingerprint).parse().unwrap();

@@ -6,6 +6,7 @@ use super::connect;
 use super::files;
 use super::guests::Guest;
 use super::log::Served;
+use super::metrics::Refusal;
 use super::path::{SafePath, Unsafe};
 use super::service::{Asker, HANDSHAKE, Service, told};
 use super::upload;
@@ -16,7 +17,7 @@ use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use noq::{Connection, VarInt};
 use pcc_quic::http3::{self, Deliveries, ResponseStream};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -40,7 +41,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// A client that is there takes the few bytes of a goodbye in this time, also behind what it has not read yet.
 const GOODBYE: Duration = Duration::from_secs(10);
 
-/// Bytes of the path of a refused request that the log has room for.
+/// Bytes of the path of a refused request, and of a client's name, that the log has room for.
 const LOGGED: usize = 1000;
 
 /// Said to a client for whom it is too late.
@@ -58,9 +59,11 @@ pub(super) async fn serve(
     mut closing: watch::Receiver<bool>,
 ) {
     if !guest.arrive() {
+        service.metrics.refuse(Refusal::Full);
         tracing::info!(%peer, "refused: too many connections");
         return connection.close(code(Code::H3_EXCESSIVE_LOAD), b"too many connections");
     }
+    let _counted = service.metrics.watch(connection.clone());
     // It waits for the client's leave to open streams, which may never come.
     let begun = tokio::select! {
         begun = timeout(HANDSHAKE, http3::server_with_deliveries(connection.clone())) => begun,
@@ -161,7 +164,8 @@ fn code(code: Code) -> VarInt {
 }
 
 async fn handle(service: &Service, asker: &Asker, mut request: Request<()>, mut stream: ResponseStream) {
-    let started = Instant::now();
+    let (at, started) = (SystemTime::now(), Instant::now());
+    let agent = agent(&request);
     let lease = service.requests.lease(asker.network(), 1);
     if lease.is_none() {
         forget(&mut request);
@@ -175,26 +179,38 @@ async fn handle(service: &Service, asker: &Asker, mut request: Request<()>, mut 
         Some(_lease) if *request.method() == Method::CONNECT => connect::answer(service, asker, &request, stream).await,
         Some(_lease) => answer(service, asker, &request, path, &mut stream).await,
         None => {
+            service.metrics.refuse(Refusal::Busy);
             let why = "too many requests from this network are under way: ask again later";
             answer::refuse_for_now(&mut stream, why).await
         }
     };
     let seconds = started.elapsed().as_secs_f64();
+    let version = request.version();
     let (status, bytes, error) = match &outcome {
         Ok(outcome) => (outcome.status.as_u16(), outcome.bytes, outcome.cut.as_ref().map(ToString::to_string)),
         Err(error) => (0, 0, Some(error.to_string())),
     };
     let (peer, method, path) = (asker.address, request.method(), path.unwrap_or("(not below the private address)"));
     tracing::info!(%peer, %method, path, status, bytes, seconds, error);
+    service.metrics.answered(status);
     service.log.tell(|| Served {
         peer,
+        at,
         method: method.to_string(),
         path: path.to_owned(),
+        version,
+        agent,
         status,
         bytes,
         seconds,
         error,
     });
+}
+
+/// What the client calls itself, as far as the log has room for it.
+fn agent(request: &Request<()>) -> Option<String> {
+    let field = request.headers().get(header::USER_AGENT)?.as_bytes();
+    Some(String::from_utf8_lossy(&field[..field.len().min(LOGGED)]).into_owned())
 }
 
 /// Keeps of a request that will be refused only what the log needs: its client may never take the refusal.

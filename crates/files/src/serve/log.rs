@@ -1,8 +1,9 @@
-//! The log of finished requests: a line for each, of JSON or for people.
+//! The log of finished requests: a line for each, of JSON, for people, or as web servers write them.
 //!
 //! Whoever reads the lines may be slow, or gone. That is no reason to keep transfers waiting, or lines without end: what
 //! does not fit into the queue is counted instead.
 
+use super::combined;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use pcc::units::Bytes;
@@ -12,6 +13,7 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::SystemTime;
 
 /// Lines that wait for their reader.
 const WAITING: usize = 1024;
@@ -24,10 +26,19 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub struct Served {
     /// The client.
     pub peer: SocketAddr,
+    /// When its head had come.
+    #[serde(skip)]
+    pub at: SystemTime,
     /// Its method: GET, PATCH, ...
     pub method: String,
     /// As it was sent, percent-encoded.
     pub path: String,
+    /// Of HTTP, such as `HTTP/3.0`.
+    #[serde(skip)]
+    pub version: http::Version,
+    /// What the client calls itself.
+    #[serde(skip)]
+    pub agent: Option<String>,
     /// The response's status; 0 if there was none.
     pub status: u16,
     /// Bytes of the body, sent or received, also if it was cut off.
@@ -46,18 +57,43 @@ pub enum Lines {
     Json,
     /// A line of text each.
     ForPeople,
+    /// A line of the Combined Log Format each, with further fields at its end.
+    Combined,
 }
 
 /// Where requests that are done are told.
 #[derive(Clone, Debug, Default)]
-pub struct Log {
-    queue: Option<SyncSender<Served>>,
+pub struct Log(Vec<Sink>);
+
+/// One place where they are told.
+#[derive(Clone, Debug)]
+struct Sink {
+    queue: SyncSender<Arc<Served>>,
     unsaid: Arc<AtomicU64>,
 }
 
 /// The thread that writes the lines.
 pub struct Writing {
     done: Receiver<()>,
+}
+
+#[cfg(test)]
+impl Served {
+    /// 1.5 MB in two seconds.
+    pub(super) fn example() -> Self {
+        Self {
+            peer: SocketAddr::from(([10, 0, 0, 1], 7)),
+            at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000),
+            method: "GET".to_owned(),
+            path: "/a".to_owned(),
+            version: http::Version::HTTP_3,
+            agent: None,
+            status: 200,
+            bytes: 1_500_000,
+            seconds: 2.0,
+            error: None,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -75,8 +111,8 @@ impl Log {
     pub fn to(out: impl Write + Send + 'static, lines: Lines) -> (Self, Writing) {
         let (queue, waiting) = sync_channel(WAITING);
         let (end, done) = sync_channel(0);
-        let log = Self { queue: Some(queue), unsaid: Arc::default() };
-        let unsaid = log.unsaid.clone();
+        let unsaid = Arc::<AtomicU64>::default();
+        let log = Self(vec![Sink { queue, unsaid: unsaid.clone() }]);
         // A thread of its own: writing to a pipe that nobody reads takes for ever.
         std::thread::spawn(move || {
             // With nobody there to read there is nobody to tell.
@@ -86,12 +122,23 @@ impl Log {
         (log, Writing { done })
     }
 
+    /// Both of them.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     /// Tells of a request, unless nobody wants to hear.
     pub(super) fn tell(&self, served: impl FnOnce() -> Served) {
-        if let Some(queue) = &self.queue
-            && queue.try_send(served()).is_err()
-        {
-            self.unsaid.fetch_add(1, Ordering::Relaxed);
+        if self.0.is_empty() {
+            return;
+        }
+        let served = Arc::new(served());
+        for sink in &self.0 {
+            if sink.queue.try_send(served.clone()).is_err() {
+                sink.unsaid.fetch_add(1, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -103,25 +150,36 @@ impl Writing {
     }
 }
 
-fn write(mut out: impl Write, lines: Lines, waiting: &Receiver<Served>, unsaid: &AtomicU64) -> io::Result<()> {
+fn write(mut out: impl Write, lines: Lines, waiting: &Receiver<Arc<Served>>, unsaid: &AtomicU64) -> io::Result<()> {
     for served in waiting {
         let missing = unsaid.swap(0, Ordering::Relaxed);
         let events = [Event::Request(&served), Event::Unsaid { requests: missing }];
-        for event in &events[..if missing > 0 { 2 } else { 1 }] {
-            match lines {
-                Lines::Json => serde_json::to_writer(&mut out, event)?,
-                Lines::ForPeople => write!(out, "{}", for_people(event))?,
-            }
-            writeln!(out)?;
-        }
+        let text: String =
+            events[..if missing > 0 { 2 } else { 1 }].iter().filter_map(|event| line(event, lines)).collect();
+        // Whole lines at a time: a file may be exchanged in between, and others may write to the same one.
+        out.write_all(text.as_bytes())?;
         out.flush()?;
     }
     Ok(())
 }
 
+/// A line with its end; none for what the format has no words for.
+fn line(event: &Event<'_>, lines: Lines) -> Option<String> {
+    let text = match (lines, event) {
+        (Lines::Json, _) => serde_json::to_string(event).ok()?,
+        (Lines::ForPeople, _) => for_people(event),
+        (Lines::Combined, Event::Request(served)) => combined::line(served),
+        (Lines::Combined, Event::Unsaid { requests }) => {
+            tracing::warn!("the log lacks {requests} requests: what it is written to is too slow");
+            return None;
+        }
+    };
+    Some(text + "\n")
+}
+
 fn for_people(event: &Event<'_>) -> String {
     match event {
-        Event::Request(Served { peer, method, path, status, bytes, seconds, error }) => {
+        Event::Request(Served { peer, method, path, status, bytes, seconds, error, .. }) => {
             let status = if *status == 0 { "-".to_owned() } else { status.to_string() };
             let size = Bytes::new(*bytes);
             let error = error.as_ref().map(|error| format!(", cut off: {error}")).unwrap_or_default();
@@ -143,9 +201,7 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
 
     fn served(path: &str, error: Option<&str>) -> Served {
-        let peer = SocketAddr::from(([10, 0, 0, 1], 7));
-        let (method, path, error) = ("GET".to_owned(), path.to_owned(), error.map(str::to_owned));
-        Served { peer, method, path, status: 200, bytes: 1_500_000, seconds: 2.0, error }
+        Served { path: path.to_owned(), error: error.map(str::to_owned), ..Served::example() }
     }
 
     /// A reader that takes a line at a time, when it is let.
@@ -198,6 +254,21 @@ mod tests {
         (0..3 * WAITING).for_each(|_| log.tell(|| served("/", None)));
         writing.finish();
         Log::default().tell(|| unreachable!("nobody wants to hear"));
+    }
+
+    #[test]
+    fn each_reader_hears_of_each_request_in_its_own_way() {
+        let files = [(); 2].map(|()| tempfile::NamedTempFile::new().unwrap());
+        let [(first, one), (second, two)] = [(0, Lines::Json), (1, Lines::Combined)]
+            .map(|(file, lines): (usize, _)| Log::to(files[file].reopen().unwrap(), lines));
+        let log = first.and(second);
+        log.tell(|| served("/both", None));
+        drop(log);
+        one.finish();
+        two.finish();
+        let [json, combined] = files.map(|file| std::fs::read_to_string(file.path()).unwrap());
+        assert!(json.starts_with("{\"event\":\"request\"") && json.ends_with("}\n"), "{json}");
+        assert!(combined.starts_with("10.0.0.1 - - [") && combined.ends_with('\n'), "{combined}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::descriptors;
 use super::digest::Digests;
 use super::guests::{Admission, Guests, network};
 use super::log::Log;
+use super::metrics::{Metrics, Refusal};
 use super::privacy::Privacy;
 use super::root::Root;
 use super::service::{HANDSHAKE, REQUESTS_WINDOW, Service, told};
@@ -48,6 +49,8 @@ pub struct Options {
     pub guests: Guests,
     /// Who is told of requests that are done.
     pub log: Log,
+    /// What counts.
+    pub metrics: Metrics,
 }
 
 impl Options {
@@ -65,6 +68,7 @@ impl Options {
             transport: Arc::new(transport),
             guests: Guests::new(CONNECTIONS, CONNECTIONS_OF_ONE),
             log: Log::default(),
+            metrics: Metrics::default(),
         }
     }
 }
@@ -106,6 +110,7 @@ pub fn start(options: Options) -> Result<Server, StartError> {
         uploads: options.token.map(Uploads::new),
         tunnels: options.tunnels,
         log: options.log,
+        metrics: options.metrics,
     });
     let address = options.listen;
     let bound = socket::bind(address).map_err(|source| StartError::Listen { address, source })?;
@@ -176,10 +181,17 @@ impl Host {
         loop {
             let incoming = tokio::select! {
                 incoming = endpoint.accept() => incoming,
-                () = told(&mut self.closing) => return,
+                () = told(&mut self.closing) => break,
             };
             let Some(incoming) = incoming else { return };
             self.admit(incoming);
+        }
+        let metrics = self.service.metrics.clone();
+        // The server ends with its last connection, which this is none of.
+        drop(self);
+        while let Some(incoming) = endpoint.accept().await {
+            metrics.refuse(Refusal::Stopping);
+            incoming.refuse();
         }
     }
 
@@ -196,6 +208,7 @@ impl Host {
             }
             Admission::Full => {
                 tracing::info!(%address, "refused: too many connections");
+                self.service.metrics.refuse(Refusal::Full);
                 return incoming.refuse();
             }
         };
@@ -225,8 +238,14 @@ impl Host {
                     tokio::spawn(share_send_window(connection.weak_handle(), windows, grant));
                     connection::serve(service, connection, address, guest, closing).await;
                 }
-                Ok(Err(error)) => tracing::debug!(%address, %error, "no connection"),
-                Err(_) => tracing::debug!(%address, "the handshake took too long"),
+                Ok(Err(error)) => {
+                    service.metrics.refuse(Refusal::Handshake);
+                    tracing::debug!(%address, %error, "no connection");
+                }
+                Err(_) => {
+                    service.metrics.refuse(Refusal::Handshake);
+                    tracing::debug!(%address, "the handshake took too long");
+                }
             }
         });
     }

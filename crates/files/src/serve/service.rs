@@ -4,6 +4,7 @@ use super::budget::{Budget, Lease};
 use super::digest::Digests;
 use super::guests::network;
 use super::log::Log;
+use super::metrics::Metrics;
 use super::privacy::Privacy;
 use super::root::Root;
 use super::tunnels::Tunnels;
@@ -32,6 +33,7 @@ pub(super) struct Service {
     pub(super) uploads: Option<Uploads>,
     pub(super) tunnels: Option<Tunnels>,
     pub(super) log: Log,
+    pub(super) metrics: Metrics,
 }
 
 /// Bytes of requests that a client may send unread, as long as it has not shown that it may upload.

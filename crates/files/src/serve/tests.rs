@@ -6,7 +6,7 @@ mod transfers;
 
 use super::guests::Guests;
 use super::log::{Lines, Log};
-use super::{Options, Privacy, Server, Token, start};
+use super::{Metrics, Options, Privacy, Server, Token, start};
 use bytes::{Buf, Bytes};
 use core::time::Duration;
 use h3::error::{Code, StreamError};
@@ -98,6 +98,7 @@ impl Bench {
             transport: Arc::new(move |_, windows| transport::config(&algorithm, windows)),
             guests,
             log: Log::to(io::LineWriter::new(Lined(lines)), Lines::Json).0,
+            metrics: Metrics::default(),
         })
         .unwrap();
         Self { dir, server, trust, log }
