@@ -1,5 +1,6 @@
 //! `pcc`: moves and measures data over bad networks at full speed, with nothing to configure.
 
+mod choice;
 mod command_line;
 mod emulate;
 mod exit;
