@@ -3,9 +3,9 @@
 SHELL := /bin/bash
 with_rust := .ci/with-rust
 # Two at a time once `lint` is through: what takes longest begins first.
-steps := format lint words tests kernel lab stranger capi python_package s2n vendor licences docs fuzz packages wasm windows
+steps := format lint words tests kernel lab stranger capi python_package s2n vendor licences docs fuzz packages wasm windows macos
 
-.PHONY: help demo figures test $(steps) build install deb bench busy soak kernel-soak mutants clean
+.PHONY: help demo figures test $(steps) build install deb rpm static bench busy soak kernel-soak mutants clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,12 @@ install: ## Install pcc into ~/.cargo/bin
 
 deb: build ## Make Debian packages of the tool and of the kernel's module (DKMS), in target/packages
 	@packaging/deb
+
+rpm: deb ## The same tool as an RPM package, in target/packages; needs rpmbuild
+	@packaging/rpm
+
+static: ## The tool as one file that needs no C library, target/static/pcc-x86_64; needs musl-tools
+	@$(with_rust) packaging/static
 
 bench: build ## Cost of one packet in the core: time, allocations, memory, instructions; then `make busy`
 	@$(with_rust) .ci/bench

@@ -3,13 +3,14 @@
 mod amount;
 pub(crate) mod display;
 
+use crate::choice::{ChoiceArgs, Rehearsal, list};
 use crate::exit::Failure;
 use crate::remote::{self, RemoteArgs, Wish, WrittenPlace};
 use crate::session::{Moved, SessionArgs, each, missing};
 use anyhow::{Context, anyhow};
 use display::Display;
 use pcc_files::get::{self, Fetched, Target, Tree};
-use pcc_files::{Error, Source, link};
+use pcc_files::{Choice, Error, Look, Names, Source, Step, link};
 use pcc_net::shown;
 use pcc_net::url::Url;
 use serde_json::json;
@@ -34,6 +35,10 @@ Examples, with the address that `pcc serve` prints:
       from any HTTP/3 server, at port 443
   pcc get me@host:big.iso
       from a computer that ssh reaches, and that has pcc; nothing else runs there
+  pcc get 'me@host:logs/*.gz' -o /tmp/
+      what the pattern matches there, into /tmp
+  pcc get me@host:site -n --delete --exclude '*.tmp'
+      what would change here if ./site became as it is there
 
 Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 4 data damaged, 5 server unreachable";
@@ -61,6 +66,16 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE|DIR|-")]
     output: Option<PathBuf>,
 
+    /// At the end delete what is in the destination directory and not at the server
+    ///
+    /// Excluded files stay. Nothing is deleted unless all directories could be listed and all files fetched. The server's list
+    /// decides, so try it with --dry-run.
+    #[arg(long)]
+    delete: bool,
+
+    #[command(flatten)]
+    choice: ChoiceArgs,
+
     // A download is sent by the server, whose options decide about its speed: these are for requests and acknowledgements,
     // but `--limit` is also how fast the download is taken.
     #[command(flatten)]
@@ -76,28 +91,37 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         let problem = anyhow!("-o {}: several downloads need a directory that exists", output.display());
         return Err(problem.context(Failure::Usage));
     }
-    each(&args.from, &args.session, async |from, display| fetch(&args, from, display).await).await
+    let choice = Choice { delete: args.delete, ..args.choice.choice()? };
+    each(&args.from, &args.session, async |from, display| fetch(&args, from, &choice, display).await).await
 }
 
 /// Downloads it, from a server that ssh starts first if need be.
-async fn fetch(args: &Args, from: &remote::Place, display: &Arc<Display>) -> anyhow::Result<()> {
+async fn fetch(args: &Args, from: &remote::Place, choice: &Choice, display: &Arc<Display>) -> anyhow::Result<()> {
     match from {
-        remote::Place::Url(url) => download(args, url, display).await,
+        remote::Place::Url(url) => download(args, url, choice, display).await,
         remote::Place::Remote(place) => {
-            let wish = Wish::Get(place.path.clone());
+            let (path, only) = place.pattern();
+            let choice = match only {
+                Some(pattern) => {
+                    let only = Some(Names::new(pattern).map_err(Error::into_anyhow)?);
+                    Choice { only, ..choice.clone() }
+                }
+                None => choice.clone(),
+            };
+            let wish = Wish::Get(path.to_owned());
             let reached = remote::reach(&args.remote, place, wish, args.session.patience()).await?;
-            let outcome = download(args, &reached.url, display).await;
+            let outcome = download(args, &reached.url, &choice, display).await;
             reached.end(outcome).await
         }
     }
 }
 
-async fn download(args: &Args, url: &Url, display: &Arc<Display>) -> anyhow::Result<()> {
-    let place = Place::of(args, url)?;
+async fn download(args: &Args, url: &Url, choice: &Choice, display: &Arc<Display>) -> anyhow::Result<()> {
+    let place = Place::of(args, url, choice)?;
     let work = async |source: &Source| {
-        let outcome = place.fill(source, url, display).await;
+        let outcome = place.fill(source, url, choice, display).await;
         let outcome = match outcome.as_ref().err().and_then(|error| get::slashed(url, error)) {
-            Some(directory) => Place::of(args, &directory)?.fill(source, &directory, display).await,
+            Some(directory) => Place::of(args, &directory, choice)?.fill(source, &directory, choice, display).await,
             None => outcome,
         };
         outcome.map_err(Error::into_anyhow)?
@@ -112,7 +136,7 @@ enum Place {
 }
 
 impl Place {
-    fn of(args: &Args, url: &Url) -> anyhow::Result<Self> {
+    fn of(args: &Args, url: &Url, choice: &Choice) -> anyhow::Result<Self> {
         let usage = |text: String| Err(anyhow!(text).context(Failure::Usage));
         let stdout = args.output.as_deref() == Some(Path::new("-"));
         if stdout && args.session.json {
@@ -124,9 +148,12 @@ impl Place {
                 Some(dir) if dir.exists() && !dir.is_dir() => {
                     usage(format!("{} is a file, and {} a directory: give one with -o DIR", dir.display(), url.short()))
                 }
-                Some(dir) if args.from.len() > 1 => Ok(Self::Directory(dir.join(get::name_of(url)?))),
+                Some(dir) if args.from.len() > 1 && choice.only.is_none() => {
+                    Ok(Self::Directory(dir.join(get::name_of(url)?)))
+                }
                 // Where the user says may be a link; what is below is the server's choice.
                 Some(dir) => Ok(Self::Directory(dir.canonicalize().unwrap_or_else(|_| dir.clone()))),
+                None if choice.only.is_some() => Ok(Self::Directory(PathBuf::from(".").canonicalize()?)),
                 None => Ok(Self::Directory(get::name_of(url)?.into())),
             };
         }
@@ -154,17 +181,33 @@ impl Place {
         }
     }
 
-    async fn fill(&self, source: &Source, url: &Url, display: &Display) -> Result<anyhow::Result<()>, Error> {
+    async fn fill(
+        &self,
+        source: &Source,
+        url: &Url,
+        choice: &Choice,
+        display: &Display,
+    ) -> Result<anyhow::Result<()>, Error> {
         match self {
+            Self::File(target) if choice.dry_run => {
+                let found = get::look(source, url, target).await?;
+                file_found(target, found, display);
+                Ok(Ok(()))
+            }
             Self::File(target) => {
                 let fetched = get::file(source, url, target).await?;
                 file_done(target, &fetched, display);
                 Ok(Ok(()))
             }
             Self::Directory(dir) => {
-                let each = |path: &Path, fetched: &Fetched| display.line(&object("file", Some(path), fetched));
-                let tree = get::directory(source, url, dir, &each).await?;
-                Ok(tree_done(dir, tree, display))
+                let verb = if choice.dry_run { "delete" } else { "deleted" };
+                let each = |step: Step<'_, Path, Fetched>| match step {
+                    Step::Complete(path, fetched) => display.line(&object("file", Some(path), fetched)),
+                    Step::Due(path, bytes) => list(display, "get", "due", "file", &path.to_string_lossy(), bytes),
+                    Step::Deleted(path) => list(display, verb, "deleted", "file", &path.to_string_lossy(), None),
+                };
+                let tree = get::directory(source, url, dir, choice, &each).await?;
+                Ok(tree_done(dir, tree, choice.dry_run, display))
             }
         }
     }
@@ -188,6 +231,19 @@ fn object(event: &str, file: Option<&Path>, fetched: &Fetched) -> serde_json::Va
     })
 }
 
+/// What a dry run found of a file.
+fn file_found(target: &Target, found: Look<Fetched>, display: &Display) {
+    let name = if let Target::File(path) = target { path.to_string_lossy() } else { "standard output".into() };
+    let (due, due_bytes) = match found {
+        Look::There(_) => (0, 0),
+        Look::Due(bytes) => {
+            list(display, "get", "due", "file", &name, bytes);
+            (1, bytes.unwrap_or(0))
+        }
+    };
+    Rehearsal { due, due_bytes, there: 1 - due, deleted: 0 }.tell("file", &name, 0, display);
+}
+
 fn file_done(target: &Target, fetched: &Fetched, display: &Display) {
     let file = if let Target::File(path) = target { Some(path.as_path()) } else { None };
     display.line(&object("done", file, fetched));
@@ -200,7 +256,12 @@ const fn moved(fetched: &Fetched) -> Moved {
     Moved { bytes: fetched.bytes, resumed_from: fetched.resumed_from, seconds: fetched.seconds }
 }
 
-fn tree_done(dir: &Path, tree: Tree, display: &Display) -> anyhow::Result<()> {
+fn tree_done(dir: &Path, tree: Tree, dry_run: bool, display: &Display) -> anyhow::Result<()> {
+    if dry_run {
+        let Tree { due, due_bytes, files: there, deleted, failed, .. } = tree;
+        Rehearsal { due, due_bytes, there, deleted }.tell("file", &dir.to_string_lossy(), failed, display);
+        return all_there(dir, &tree);
+    }
     let seconds = display.elapsed().as_secs_f64();
     let moved = Moved { bytes: tree.bytes, resumed_from: tree.resumed_from, seconds };
     display.line(&json!({
@@ -211,6 +272,7 @@ fn tree_done(dir: &Path, tree: Tree, display: &Display) -> anyhow::Result<()> {
         "resumed_from": tree.resumed_from,
         "files": tree.files,
         "failed": tree.failed,
+        "deleted": tree.deleted,
         "verified": tree.unverified == 0,
         "file": dir.to_string_lossy(),
     }));
@@ -220,6 +282,10 @@ fn tree_done(dir: &Path, tree: Tree, display: &Display) -> anyhow::Result<()> {
         some => format!("{some} not verified: the server gives no digest"),
     };
     display.conclude(&moved.told(&shown(&dir.to_string_lossy()), Some(tree.files), &check));
+    all_there(dir, &tree)
+}
+
+fn all_there(dir: &Path, tree: &Tree) -> anyhow::Result<()> {
     match tree.failed {
         0 => Ok(()),
         some => {

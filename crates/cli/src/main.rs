@@ -1,7 +1,9 @@
 //! `pcc`: moves and measures data over bad networks at full speed, with nothing to configure.
 
 mod advice;
+mod choice;
 mod command_line;
+mod doctor;
 mod emulate;
 mod exit;
 mod get;
@@ -60,6 +62,7 @@ enum Command {
     Get(Box<get::Args>),
     Put(Box<put::Args>),
     Tunnel(Box<tunnel::Args>),
+    Doctor(doctor::Args),
     /// Measure a path
     Perf(Box<perf::Args>),
     /// Relay UDP through an emulated bad network
@@ -85,7 +88,7 @@ impl Command {
     /// and the connection's driver work at a time, and two threads wake each other for every few packets.
     fn runtime(&self) -> Builder {
         match self {
-            Self::Get(_) | Self::Put(_) | Self::Tunnel(_) => Builder::new_current_thread(),
+            Self::Get(_) | Self::Put(_) | Self::Tunnel(_) | Self::Doctor(_) => Builder::new_current_thread(),
             Self::Perf(args) if args.is_client() => Builder::new_current_thread(),
             _ => Builder::new_multi_thread(),
         }
@@ -137,6 +140,7 @@ fn main() -> ExitCode {
             Command::Get(args) => get::run(*args).await,
             Command::Put(args) => put::run(*args).await,
             Command::Tunnel(args) => tunnel::run(*args).await,
+            Command::Doctor(args) => doctor::run(args).await,
             Command::Perf(args) => perf::run(*args).await,
             Command::Emulate(args) => emulate::run(*args).await,
             Command::Race(args) => race::run(args).await,

@@ -1,5 +1,6 @@
 //! `pcc put`: uploads that survive a bad network.
 
+use crate::choice::{ChoiceArgs, Rehearsal, list};
 use crate::exit::Failure;
 use crate::get::display::Display;
 use crate::remote::{self, RemoteArgs, Wish, WrittenPlace};
@@ -7,7 +8,7 @@ use crate::session::{Moved, SessionArgs, each, missing};
 use crate::token;
 use anyhow::{Context, anyhow};
 use pcc_files::put::{self, Sent, Uploaded, below, name_of};
-use pcc_files::{Error, Source};
+use pcc_files::{Choice, Error, Look, Source, Step};
 use pcc_net::url::Url;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ Examples, with the address and the token that `pcc serve --writable` prints:
       as it comes
   pcc put big.iso me@host:isos/
       to a computer that ssh reaches, and that has pcc; it needs no token
+  pcc put site me@host: -n --exclude '*.tmp' --exclude /cache/
+      which files would be sent
 
 Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 4 data damaged, 5 server unreachable, 130 interrupted";
@@ -57,6 +60,9 @@ pub(crate) struct Args {
     token_file: Option<PathBuf>,
 
     #[command(flatten)]
+    choice: ChoiceArgs,
+
+    #[command(flatten)]
     session: SessionArgs,
 
     #[command(flatten)]
@@ -72,13 +78,14 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         let problem = anyhow!("several uploads need a directory: end the URL's path with `/`, in front of any #");
         return Err(problem.context(Failure::Usage));
     }
-    each(&args.sources, &args.session, async |path, display| send(&args, path, display).await).await
+    let choice = args.choice.choice()?;
+    each(&args.sources, &args.session, async |path, display| send(&args, path, &choice, display).await).await
 }
 
 /// Uploads it, to a server that ssh starts first if need be.
-async fn send(args: &Args, path: &Path, display: &Arc<Display>) -> anyhow::Result<()> {
+async fn send(args: &Args, path: &Path, choice: &Choice, display: &Arc<Display>) -> anyhow::Result<()> {
     match &args.to {
-        remote::Place::Url(url) => upload(args, path, url, &token_of(args)?, display).await,
+        remote::Place::Url(url) => upload(args, path, url, &token_of(args)?, choice, display).await,
         remote::Place::Remote(place) => {
             // What is not there needs no connection.
             if path != Path::new("-") {
@@ -86,10 +93,11 @@ async fn send(args: &Args, path: &Path, display: &Arc<Display>) -> anyhow::Resul
             }
             // Several go into a directory, also where there is none yet.
             let needs_slash = args.sources.len() > 1 && !place.path.is_empty() && !place.path.ends_with('/');
-            let wish = Wish::Put(place.path.clone() + if needs_slash { "/" } else { "" });
+            let to = place.path.clone() + if needs_slash { "/" } else { "" };
+            let wish = if choice.dry_run { Wish::Look(to) } else { Wish::Put(to) };
             let reached = remote::reach(&args.remote, place, wish, args.session.patience()).await?;
             let token = reached.token.clone().unwrap_or_default();
-            let outcome = upload(args, path, &reached.url, &token, display).await;
+            let outcome = upload(args, path, &reached.url, &token, choice, display).await;
             reached.end(outcome).await
         }
     }
@@ -102,9 +110,16 @@ fn token_of(args: &Args) -> anyhow::Result<String> {
     })
 }
 
-async fn upload(args: &Args, path: &Path, url: &Url, token: &str, display: &Arc<Display>) -> anyhow::Result<()> {
+async fn upload(
+    args: &Args,
+    path: &Path,
+    url: &Url,
+    token: &str,
+    choice: &Choice,
+    display: &Arc<Display>,
+) -> anyhow::Result<()> {
     let plan = Plan::of(path, url)?;
-    args.session.carry_out(url, display, async |source| plan.carry_out(source, token, display).await).await
+    args.session.carry_out(url, display, async |source| plan.carry_out(source, token, choice, display).await).await
 }
 
 fn looked_at(path: &Path) -> anyhow::Result<std::fs::Metadata> {
@@ -156,9 +171,18 @@ impl Plan {
         }
     }
 
-    async fn carry_out(&self, source: &Source, token: &str, display: &Display) -> anyhow::Result<()> {
+    async fn carry_out(&self, source: &Source, token: &str, choice: &Choice, display: &Display) -> anyhow::Result<()> {
         let (uploaded, url) = match self {
-            Self::Directory(dir, url) => return directory(dir, url, source, token, display).await,
+            Self::Directory(dir, url) => return directory(dir, url, source, token, choice, display).await,
+            Self::File(path, url) if choice.dry_run => {
+                let found = put::look(source, path, url).await.map_err(Error::into_anyhow)?;
+                file_found(url, &found, display);
+                return Ok(());
+            }
+            Self::Stdin(_) if choice.dry_run => {
+                let problem = anyhow!("standard input can be read only once, so there is no dry run of it");
+                return Err(problem.context(Failure::Usage));
+            }
             Self::Stdin(url) => (put::stdin(source, url, token).await, url),
             Self::File(path, url) => (put::file(source, path, url, token).await, url),
         };
@@ -170,20 +194,52 @@ impl Plan {
 }
 
 /// Uploads a directory with all that is in it.
-async fn directory(dir: &Path, url: &Url, source: &Source, token: &str, display: &Display) -> anyhow::Result<()> {
-    let each = |to: &Url, uploaded: &Uploaded| display.line(&object("file", uploaded, to));
-    let sent = put::directory(source, dir, url, token, &each).await.map_err(Error::into_anyhow)?;
-    let Sent { files, bytes, resumed_from, failed, damaged, seconds, .. } = sent;
+async fn directory(
+    dir: &Path,
+    url: &Url,
+    source: &Source,
+    token: &str,
+    choice: &Choice,
+    display: &Display,
+) -> anyhow::Result<()> {
+    let each = |step: Step<'_, Url, Uploaded>| match step {
+        Step::Complete(to, uploaded) => display.line(&object("file", uploaded, to)),
+        Step::Due(to, bytes) => list(display, "put", "due", "url", &to.short(), bytes),
+        Step::Deleted(to) => list(display, "deleted", "deleted", "url", &to.short(), None),
+    };
+    let sent = put::directory(source, dir, url, token, choice, &each).await.map_err(Error::into_anyhow)?;
+    if choice.dry_run {
+        let Sent { due, due_bytes, files: there, failed, .. } = sent;
+        Rehearsal { due, due_bytes, there, deleted: 0 }.tell("url", &url.short(), failed, display);
+        return all_there(&sent);
+    }
+    let Sent { files, bytes, resumed_from, failed, seconds, .. } = sent;
     let moved = Moved { bytes, resumed_from, seconds };
     let goodput = moved.goodput().bits_per_sec() / 1e6;
     display.line(&json!({"event": "done", "bytes": bytes, "seconds": seconds, "goodput_mbps": goodput,
         "resumed_from": resumed_from, "files": files, "failed": failed, "verified": true, "url": url.short()}));
     let check = if files == 0 { "nothing to verify" } else { "verified by BLAKE3" };
     display.conclude(&moved.told(&url.short(), Some(files), check));
-    match failed {
+    all_there(&sent)
+}
+
+/// What a dry run found of a file.
+fn file_found(url: &Url, found: &Look<Uploaded>, display: &Display) {
+    let (due, due_bytes) = match found {
+        Look::There(_) => (0, 0),
+        Look::Due(bytes) => {
+            list(display, "put", "due", "url", &url.short(), *bytes);
+            (1, bytes.unwrap_or(0))
+        }
+    };
+    Rehearsal { due, due_bytes, there: 1 - due, deleted: 0 }.tell("url", &url.short(), 0, display);
+}
+
+fn all_there(sent: &Sent) -> anyhow::Result<()> {
+    match sent.failed {
         0 => Ok(()),
         some => {
-            let failure = if damaged { Failure::Integrity } else { Failure::Partial };
+            let failure = if sent.damaged { Failure::Integrity } else { Failure::Partial };
             Err(anyhow!("{} there, as told above", missing(some)).context(failure))
         }
     }

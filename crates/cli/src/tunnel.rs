@@ -11,14 +11,17 @@ use core::time::Duration;
 use noq::EndpointConfig;
 use pcc_files::keep_alive;
 use pcc_net::dial::{self, Dialer, Family, Transport};
+use pcc_net::shown;
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
 use pcc_quic::http3;
 use pcc_quic::transport::Windows;
-use pcc_tunnel::{Forward, Port, Refused, Tunnel, local_port, serve_port};
+use pcc_tunnel::{Event, Forward, Port, Refused, Tunnel, Way, local_port, serve_port};
+use serde_json::{Value, json};
 use std::io::{Write, stdout};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -62,6 +65,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = humantime::parse_duration)]
     idle: Duration,
 
+    /// Write one JSON object a line to standard output
+    #[arg(long)]
+    json: bool,
+
     /// Trust the certificate authorities in this PEM file; a URL that names the certificate needs none
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
@@ -85,12 +92,26 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let listeners = listen(&args).await?;
     let paths = args.sender.paths();
     let dialer = dialer(&args, &paths)?;
+    let json = args.json;
+    let way = Way {
+        dialer,
+        peer: args.url.peer.clone(),
+        token,
+        windows: Windows::default(),
+        give_up: args.give_up,
+        hear: Arc::new(move |event| {
+            event.log();
+            if json {
+                line(&object(&event));
+            }
+        }),
+    };
     let connected = tokio::select! {
-        connected = Tunnel::connect(dialer, args.url.peer.clone(), &token, Windows::default(), args.give_up) => connected,
+        connected = Tunnel::connect(way) => connected,
         how = interrupt.heard() => return Err(anyhow!("not connected yet").context(how)),
     };
     let (tunnel, kept) = connected.map_err(told)?;
-    announce(&listeners, args.log.quiet)?;
+    announce(&listeners, &args)?;
     let mut ports = JoinSet::new();
     for (listener, port) in listeners {
         ports.spawn(serve_port(listener, port, tunnel.clone(), args.idle));
@@ -123,9 +144,39 @@ async fn listen(args: &Args) -> anyhow::Result<Vec<(TcpListener, Port)>> {
     Ok(listeners)
 }
 
-fn announce(listeners: &[(TcpListener, Port)], quiet: bool) -> anyhow::Result<()> {
+/// What happened, for programs.
+fn object(event: &Event<'_>) -> Value {
+    match event {
+        Event::Opened { from, target } => {
+            json!({"event": "opened", "from": from.to_string(), "target": target.to_string()})
+        }
+        Event::Closed { from, target, bytes } => {
+            json!({"event": "closed", "from": from.to_string(), "target": target.to_string(), "bytes": bytes})
+        }
+        Event::Broken { from, bytes, reason } => {
+            json!({"event": "broken", "from": from.to_string(), "bytes": bytes, "reason": shown(reason)})
+        }
+        Event::Lost { reason } => json!({"event": "lost", "reason": shown(reason)}),
+        Event::Again => json!({"event": "connected"}),
+        _ => json!({"event": "other"}),
+    }
+}
+
+fn line(object: &Value) {
+    // Who closes the pipe does not want to read it.
+    let _ = writeln!(stdout().lock(), "{object}");
+}
+
+fn announce(listeners: &[(TcpListener, Port)], args: &Args) -> anyhow::Result<()> {
+    if args.json {
+        for (listener, port) in listeners {
+            let target = if let Port::Forward(target) = port { Some(target.to_string()) } else { None };
+            line(&json!({"event": "listening", "address": listener.local_addr()?.to_string(), "target": target}));
+        }
+        return Ok(());
+    }
     let mut out = stdout().lock();
-    for (listener, port) in listeners.iter().filter(|_| !quiet) {
+    for (listener, port) in listeners.iter().filter(|_| !args.log.quiet) {
         let address = listener.local_addr()?;
         match port {
             Port::Forward(target) => writeln!(out, "{address} leads to {target}")?,

@@ -187,3 +187,59 @@ fn a_full_server_is_waited_for_once_it_was_reached() {
     assert!(refused.status.code() == Some(1) && text.contains("full") && text.contains("--max-connections"), "{text}");
     assert!(first.0.wait().unwrap().success());
 }
+
+/// Paths in the lines of this event, without the directory of the test.
+fn listed(bench: &Bench, output: &std::process::Output, event: &str) -> Vec<String> {
+    let top = bench.path("client").canonicalize().unwrap();
+    let lines = String::from_utf8(output.stdout.clone()).unwrap();
+    let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let of_event = lines.filter(|line| line["event"] == event).map(|line| line["file"].as_str().unwrap().to_owned());
+    let mut paths: Vec<_> = of_event.map(|path| path.replace(&format!("{}/", top.display()), "")).collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn a_dry_run_tells_what_the_real_one_does() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.path("served/site/sub")).unwrap();
+    std::fs::create_dir_all(bench.path("client/site/old")).unwrap();
+    let same = bench.write("served/site/same", 1000);
+    std::fs::write(bench.path("client/site/same"), same).unwrap();
+    for (name, size) in [("served/site/new", 2000), ("served/site/sub/other", 3000), ("served/site/sub/x.tmp", 10)] {
+        bench.write(name, size);
+    }
+    for name in ["client/site/old/gone", "client/site/mine.tmp", "client/beside"] {
+        std::fs::write(bench.path(name), "x").unwrap();
+    }
+    let server = bench.serve(&[]);
+    let url = server.url("site/");
+    let get = |more: &[&str]| bench.run(&[&["get", &url, "--delete", "--exclude", "*.tmp", "--json"], more].concat());
+    let rehearsal = get(&["--dry-run"]);
+    assert!(rehearsal.status.success(), "{}", said(&rehearsal));
+    assert_eq!(listed(&bench, &rehearsal, "due"), ["site/new", "site/sub/other"]);
+    assert_eq!(listed(&bench, &rehearsal, "deleted"), ["site/old", "site/old/gone"]);
+    let done = bench::last_json(&rehearsal);
+    let expected = json!({"event": "done", "dry_run": true, "due": 2, "due_bytes": 5000, "files": 1, "deleted": 2,
+        "failed": 0, "file": "site"});
+    assert_eq!(done, expected);
+    assert_eq!(bench.names("client/site"), ["mine.tmp", "old", "same"], "a dry run changes nothing");
+    let real = get(&[]);
+    assert_eq!(listed(&bench, &real, "deleted"), listed(&bench, &rehearsal, "deleted"), "{}", said(&real));
+    assert_eq!(bench.names("client/site"), ["mine.tmp", "new", "same", "sub"]);
+    assert_eq!(bench.names("client/site/sub"), ["other"]);
+    assert_eq!(bench.names("client"), ["beside", "site"]);
+}
+
+#[test]
+fn people_read_the_list_of_a_dry_run_line_by_line() {
+    let bench = Bench::new();
+    bench.write("served/file", 2000);
+    let server = bench.serve(&[]);
+    let run = bench.run(&["get", &server.url("file"), "-n"]);
+    assert_eq!(String::from_utf8(run.stdout.clone()).unwrap(), "get file (2.00 kB)\n");
+    assert!(said(&run).contains("1 file, 2.00 kB would be moved, 0 there already"), "{}", said(&run));
+    assert!(bench.names("client").is_empty());
+    let refused = bench.run(&["get", &server.url("file"), "--exclude", "[a"]);
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("`[a` is no pattern"), "{}", said(&refused));
+}

@@ -86,6 +86,34 @@ fn a_directory_that_is_there_is_not_sent_again() {
 }
 
 #[test]
+fn a_dry_run_of_an_upload_lists_and_sends_nothing() {
+    let bench = Bench::new();
+    let server = bench.serve(0);
+    std::fs::create_dir_all(bench.path("client/site/cache")).unwrap();
+    std::fs::create_dir_all(bench.path("served/site")).unwrap();
+    let same = bench.write("client/site/same", 1000);
+    std::fs::write(bench.path("served/site/same"), same).unwrap();
+    for name in ["client/site/new", "client/site/cache/c", "client/site/x.tmp"] {
+        bench.write(name, 2000);
+    }
+    let arguments = ["put", "site", &server.url(""), "--exclude", "cache/", "--exclude", "*.tmp", "--json"];
+    let run = bench.run(&[&arguments[..], &["-n"]].concat());
+    let done = last(&run);
+    assert_eq!((&done["due"], &done["due_bytes"], &done["files"]), (&1.into(), &2000.into(), &1.into()), "{done}");
+    let due: Vec<_> = lines(&run).into_iter().filter(|line| line["event"] == "due").collect();
+    assert!(due.len() == 1 && due[0]["url"].as_str().unwrap().ends_with("/site/new"), "{due:?}");
+    assert_eq!(std::fs::read_dir(bench.path("served/site")).unwrap().count(), 1);
+    assert!(server.requests().iter().all(|request| request["method"] == "HEAD"), "{:?}", server.requests());
+    last(&bench.run(&arguments));
+    let mut names: Vec<_> =
+        std::fs::read_dir(bench.path("served/site")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["new", "same"]);
+    let piped = bench.run(&["put", "-", &server.url("x"), "-n"]);
+    assert_eq!(piped.status.code(), Some(2), "{}", said(&piped));
+}
+
+#[test]
 fn small_file_goes_with_its_digest() {
     let bench = Bench::new();
     let server = bench.serve(0);

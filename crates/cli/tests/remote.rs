@@ -145,6 +145,37 @@ fn several_go_into_a_directory_that_is_made() {
 }
 
 #[test]
+fn a_pattern_brings_what_it_matches_there() {
+    let far = Far::new();
+    std::fs::create_dir_all(far.0.path("served/logs/deep")).unwrap();
+    for name in ["a.log", "b.log", "c.txt", ".d.log", "deep/e.log"] {
+        far.0.write(&format!("served/logs/{name}"), 1000);
+    }
+    let got = far.run(&["get", "host:logs/*.log", "--json"]);
+    assert_eq!(done(&got)["files"], 2, "{}", said(&got));
+    assert!(far.here("a.log").exists() && far.here("b.log").exists() && !far.here(".d.log").exists());
+    std::fs::create_dir(far.here("to")).unwrap();
+    let got = far.run(&["get", "host:logs/d*", "host:logs/?.txt", "-o", "to", "--json"]);
+    assert!(
+        got.status.success() && far.here("to/deep/e.log").exists() && far.here("to/c.txt").exists(),
+        "{}",
+        said(&got)
+    );
+    let none = far.run(&["get", "host:logs/*.gz"]);
+    assert!(none.status.code() == Some(1) && said(&none).contains("is called like `*.gz`"), "{}", said(&none));
+}
+
+#[test]
+fn a_dry_run_over_ssh_makes_nothing_there() {
+    let far = Far::new();
+    far.0.write("client/file", 1000);
+    let run = far.run(&["put", "file", "host:made/", "-n", "--json"]);
+    let done = done(&run);
+    assert_eq!((&done["due"], &done["url"]), (&1.into(), &"host:made/file".into()), "{}", said(&run));
+    assert!(!far.0.path("served/made").exists());
+}
+
+#[test]
 fn a_killed_download_goes_on_with_the_next_one() {
     let far = Far::new();
     far.0.write("served/file", 6_000_000);

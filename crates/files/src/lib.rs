@@ -28,6 +28,7 @@
 #[cfg(test)]
 mod allocated;
 mod blocking;
+mod choice;
 mod counted;
 mod disk;
 mod error;
@@ -44,6 +45,7 @@ mod version;
 mod wire;
 
 pub use blocking::off_thread;
+pub use choice::{Choice, Excluded, Look, Names, Step};
 pub use counted::counted;
 pub use disk::read_at;
 pub use error::{Error, Result};

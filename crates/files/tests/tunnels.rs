@@ -8,7 +8,7 @@ use pcc_net::tls::Trust;
 use pcc_net::url::Peer;
 use pcc_quic::Algorithm;
 use pcc_quic::transport::{self, Windows};
-use pcc_tunnel::{Gate, Port, Refused, Rule, Tunnel, serve_port};
+use pcc_tunnel::{Event, Gate, Port, Refused, Rule, Tunnel, Way, serve_port};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,21 +28,41 @@ struct Bench {
 }
 
 fn server(dir: &std::path::Path, allow: &[&str], most: u32, idle: Duration) -> (Server, Trust) {
-    let identity = Identity::generate().unwrap();
+    server_of(Identity::generate().unwrap(), 0, dir, allow, most, idle)
+}
+
+fn server_of(
+    identity: Identity,
+    port: u16,
+    dir: &std::path::Path,
+    allow: &[&str],
+    most: u32,
+    idle: Duration,
+) -> (Server, Trust) {
     let trust = Trust::Pinned(identity.fingerprint());
     let rules = allow.iter().map(|rule| rule.parse::<Rule>().unwrap()).collect();
     let tunnels = Some(Tunnels { token: Token::new(TOKEN), gate: Gate::new(rules, most, idle) });
-    let options = Options::new(dir, ([127, 0, 0, 1], 0).into(), identity);
+    let options = Options::new(dir, ([127, 0, 0, 1], port).into(), identity);
     (start(Options { tunnels, ..options }).unwrap(), trust)
 }
 
 async fn connect(server: &Server, trust: Trust, token: &str) -> Result<Tunnel, Refused> {
-    let transport = Transport::from(Arc::new(transport::config(&Algorithm::default(), &Windows::default())));
-    let peer = Peer { host: server.address.ip().to_string(), port: server.address.port() };
-    let dialer = dialer(trust, transport);
-    let (tunnel, kept) = Tunnel::connect(dialer, peer, token, Windows::default(), Duration::ZERO).await?;
+    let (tunnel, kept) = Tunnel::connect(way(server, trust, token)).await?;
     tokio::spawn(kept);
     Ok(tunnel)
+}
+
+fn way(server: &Server, trust: Trust, token: &str) -> Way {
+    let transport = Transport::from(Arc::new(transport::config(&Algorithm::default(), &Windows::default())));
+    let peer = Peer { host: server.address.ip().to_string(), port: server.address.port() };
+    Way {
+        dialer: dialer(trust, transport),
+        peer,
+        token: token.to_owned(),
+        windows: Windows::default(),
+        give_up: Duration::ZERO,
+        hear: Arc::new(|event| event.log()),
+    }
 }
 
 impl Bench {
@@ -260,4 +280,53 @@ async fn a_server_that_stops_resets_its_tunnels() {
     let (mut far, _) = in_time(listener.accept()).await.unwrap();
     drop(bench.server.take());
     assert!(rest(&mut client).await.is_err() && rest(&mut far).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_comes_back_has_tunnels_again() {
+    let (dir, target) = (tempfile::tempdir().unwrap(), echo().await);
+    let identity = || Identity::load(&dir.path().join("cert.pem"), &dir.path().join("key.pem")).unwrap();
+    write_identity(dir.path());
+    let begin = |port| server_of(identity(), port, dir.path(), &["127.0.0.1:*"], 10, IDLE);
+    let (server, trust) = begin(0);
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = told.clone();
+    let hear = Arc::new(move |event: Event<'_>| heard.lock().unwrap().push(format!("{event:?}")));
+    let (tunnel, kept) = Tunnel::connect(Way { give_up: PATIENCE, hear, ..way(&server, trust, TOKEN) }).await.unwrap();
+    tokio::spawn(kept);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap();
+    tokio::spawn(serve_port(listener, Port::Forward(target.to_string().parse().unwrap()), tunnel, IDLE));
+    let talk = async || {
+        let mut tcp = TcpStream::connect(port).await.unwrap();
+        tcp.write_all(b"hello").await.unwrap();
+        let mut back = [0; 5];
+        in_time(tcp.read_exact(&mut back)).await.map(|_| tcp)
+    };
+    let mut running = talk().await.unwrap();
+    let address = server.address;
+    drop(server);
+    assert!(rest(&mut running).await.is_err(), "a tunnel that breaks is no tunnel that ends");
+    let _again = in_time(async {
+        loop {
+            // The port may be held for a moment longer.
+            match std::net::UdpSocket::bind(address) {
+                Ok(free) => break drop(free),
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+        begin(address.port())
+    })
+    .await;
+    assert!(talk().await.is_ok(), "{:?}", told.lock().unwrap());
+    let told = told.lock().unwrap();
+    for word in ["Opened", "Broken", "Lost", "Again"] {
+        assert!(told.iter().any(|event| event.starts_with(word)), "{word}: {told:?}");
+    }
+}
+
+fn write_identity(dir: &std::path::Path) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(dir.join("cert.pem"), made.cert.pem()).unwrap();
+    std::fs::write(dir.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
 }

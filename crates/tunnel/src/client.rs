@@ -1,5 +1,6 @@
 //! The client's end: one connection to the server, made again when it is lost.
 
+use crate::event::{Event, Hear};
 use crate::pump::{self, Broken, Moved};
 use crate::target::Target;
 use bytes::Buf;
@@ -89,12 +90,42 @@ impl fmt::Debug for Session {
 
 type Driver = Pin<Box<dyn Future<Output = ConnectionError> + Send>>;
 
+/// How a server is reached.
+pub struct Way {
+    /// How it is connected to.
+    pub dialer: Dialer,
+    /// Where it is.
+    pub peer: Peer,
+    /// What it wants of clients.
+    pub token: String,
+    /// What the connection may have under way.
+    pub windows: Windows,
+    /// How long to try to come back when the connection is lost.
+    pub give_up: Duration,
+    /// Hears of what happens.
+    pub hear: Hear,
+}
+
+impl fmt::Debug for Way {
+    /// No secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Way").field("peer", &self.peer).finish_non_exhaustive()
+    }
+}
+
 /// A server through which tunnels lead.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Tunnel {
     peer: Peer,
+    hear: Hear,
     credentials: HeaderValue,
     session: watch::Receiver<Option<Arc<Session>>>,
+}
+
+impl fmt::Debug for Tunnel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tunnel").field("peer", &self.peer).field("session", &self.session).finish_non_exhaustive()
+    }
 }
 
 /// A tunnel that is open.
@@ -106,6 +137,7 @@ struct Keeper {
     peer: Peer,
     windows: Windows,
     give_up: Duration,
+    hear: Hear,
     session: watch::Sender<Option<Arc<Session>>>,
 }
 
@@ -114,20 +146,15 @@ impl Tunnel {
     /// when that was of no use for `give_up`.
     ///
     /// Errors: there is no server, or it lets nobody through.
-    pub async fn connect(
-        dialer: Dialer,
-        peer: Peer,
-        token: &str,
-        windows: Windows,
-        give_up: Duration,
-    ) -> Result<(Self, impl Future<Output = Refused> + Send + use<>), Refused> {
+    pub async fn connect(way: Way) -> Result<(Self, impl Future<Output = Refused> + Send + use<>), Refused> {
+        let Way { dialer, peer, token, windows, give_up, hear } = way;
         let (publish, session) = watch::channel(None);
         let mut credentials =
             HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| Refused::Token(peer.clone()))?;
         credentials.set_sensitive(true);
-        let keeper = Keeper { dialer, peer: peer.clone(), windows, give_up, session: publish };
+        let keeper = Keeper { dialer, peer: peer.clone(), windows, give_up, hear: hear.clone(), session: publish };
         let mut driver = keeper.open().await?;
-        let tunnel = Self { peer, credentials, session };
+        let tunnel = Self { peer, hear, credentials, session };
         tokio::select! {
             answer = tunnel.ask(NOWHERE) => tunnel.judge_entrance(answer?).await?,
             error = &mut driver => return Err(Refused::Lost(tunnel.peer, error.to_string())),
@@ -138,6 +165,11 @@ impl Tunnel {
     /// The server that was meant.
     pub const fn peer(&self) -> &Peer {
         &self.peer
+    }
+
+    /// Tells whoever runs it.
+    pub(crate) fn tell(&self, event: Event<'_>) {
+        (self.hear)(event);
     }
 
     /// Says goodbye. What is on its way is lost.
@@ -259,12 +291,12 @@ impl Keeper {
         loop {
             let error = driver.await;
             self.session.send_replace(None);
-            tracing::warn!("lost the connection to {}: {error}; connecting again", self.peer);
+            (self.hear)(Event::Lost { reason: &Refused::Lost(self.peer.clone(), error.to_string()).to_string() });
             driver = match self.open_again().await {
                 Ok(driver) => driver,
                 Err(refused) => return refused,
             };
-            tracing::warn!("connected to {} again", self.peer);
+            (self.hear)(Event::Again);
         }
     }
 

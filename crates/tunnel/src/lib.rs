@@ -7,6 +7,7 @@
 //! | [`Gate`] | the server's end: connects, within limits |
 //! | [`Tunnel`] | the client's end: a connection that is made again when it is lost |
 //! | [`Forward`] | a local port and its target, `[ADDR:]PORT:HOST:PORT` |
+//! | [`Event`] | what happens, for whoever runs it |
 //! | [`socks`] | SOCKS5's messages (RFC 1928) |
 //! | [`serve_port`] | accepts at a local port |
 //!
@@ -14,6 +15,7 @@
 //! are read when the last ones are written.
 
 mod client;
+mod event;
 mod forward;
 mod gate;
 mod local;
@@ -22,7 +24,8 @@ mod rules;
 pub mod socks;
 mod target;
 
-pub use client::{Refused, Tunnel};
+pub use client::{Refused, Tunnel, Way};
+pub use event::{Event, Hear};
 pub use forward::{Forward, local_port};
 pub use gate::{Done, Gate, Problem, Tried};
 pub use local::{AT_A_TIME, Port, serve_port};

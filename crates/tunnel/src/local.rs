@@ -1,10 +1,12 @@
 //! Accepts connections at a local port.
 
-use crate::client::Tunnel;
+use crate::client::{Opened, Tunnel};
+use crate::event::Event;
 use crate::socks::{self, Reply};
 use crate::target::Target;
 use core::time::Duration;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -42,20 +44,38 @@ pub async fn serve_port(listener: TcpListener, port: Port, tunnel: Tunnel, idle:
         let (port, tunnel) = (port.clone(), tunnel.clone());
         tokio::spawn(async move {
             let _turn = turn;
-            match lead(tcp, &port, &tunnel, idle).await {
-                Ok((target, bytes)) => tracing::info!(%from, %target, bytes, "closed"),
-                Err(error) => tracing::warn!("{from}: {error}"),
+            let (bytes, ended) = lead(tcp, from, &port, &tunnel, idle).await;
+            match ended {
+                Ok(target) => tunnel.tell(Event::Closed { from, target: &target, bytes }),
+                Err(error) => tunnel.tell(Event::Broken { from, bytes, reason: &error.to_string() }),
             }
         });
     }
 }
 
-async fn lead(mut tcp: TcpStream, port: &Port, tunnel: &Tunnel, idle: Duration) -> io::Result<(Target, u64)> {
+/// Leads one connection to where it wants; answers how many bytes went through, and how it ended.
+async fn lead(
+    mut tcp: TcpStream,
+    from: SocketAddr,
+    port: &Port,
+    tunnel: &Tunnel,
+    idle: Duration,
+) -> (u64, io::Result<Target>) {
+    let (target, opened) = match open(&mut tcp, port, tunnel).await {
+        Ok(opened) => opened,
+        Err(error) => return (0, Err(error)),
+    };
+    tunnel.tell(Event::Opened { from, target: &target });
+    let (bytes, ended) = opened.carry(&mut tcp, idle).await;
+    (bytes, ended.map(|()| target))
+}
+
+async fn open(tcp: &mut TcpStream, port: &Port, tunnel: &Tunnel) -> io::Result<(Target, Opened)> {
     // Small writes of interactive programs leave at once. It is only slower without.
     let _ = tcp.set_nodelay(true);
     let target = match port {
         Port::Forward(target) => target.clone(),
-        Port::Socks => socks::accept(&mut tcp).await?,
+        Port::Socks => socks::accept(tcp).await?,
     };
     let opened = tunnel.open(&target).await;
     let answer = opened.as_ref().map_or_else(Reply::from, |_| Reply::Succeeded);
@@ -63,8 +83,7 @@ async fn lead(mut tcp: TcpStream, port: &Port, tunnel: &Tunnel, idle: Duration) 
         tcp.write_all(&socks::reply(answer)).await?;
     } else if opened.is_err() {
         // The program sees a connection that breaks, not one that ends. A socket that cannot is closed as usual.
-        let _ = socket2::SockRef::from(&tcp).set_linger(Some(Duration::ZERO));
+        let _ = socket2::SockRef::from(&*tcp).set_linger(Some(Duration::ZERO));
     }
-    let (bytes, ended) = opened.map_err(io::Error::other)?.carry(&mut tcp, idle).await;
-    ended.map(|()| (target, bytes))
+    Ok((target, opened.map_err(io::Error::other)?))
 }

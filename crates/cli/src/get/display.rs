@@ -155,6 +155,19 @@ impl Display {
         }
     }
 
+    /// Writes a line of the result for people, if they and not programs read standard output.
+    pub(crate) fn row(&self, text: &str) {
+        let write = || {
+            // Who closes the pipe does not want to read it.
+            let _ = writeln!(std::io::stdout().lock(), "{text}");
+        };
+        match &self.bar {
+            _ if self.style.json => {}
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
     /// Tells people, above the bar.
     fn tell(&self, text: &str) {
         match &self.bar {

@@ -17,6 +17,7 @@ use std::io::{self, stdin, stdout};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -90,6 +91,8 @@ struct Transfer {
     server: Server,
     paths: Paths,
     listening: Listening,
+    /// In the place of a directory that only a real upload would make.
+    _empty: Option<TempDir>,
 }
 
 /// How often a port is looked for: another program may take it between the look and the use.
@@ -112,7 +115,11 @@ impl Transfer {
     }
 
     fn try_to_begin(request: &Request, sender: &SenderArgs) -> anyhow::Result<Self> {
-        let ground = Ground::of(&request.wish)?;
+        let (ground, empty) = match &request.wish {
+            Wish::Get(path) => (Ground::to_read(&at_home(path))?, None),
+            Wish::Put(path) => (Ground::to_write(&at_home(path))?, None),
+            Wish::Look(path) => Ground::to_compare(&at_home(path))?,
+        };
         let listen = if request.through_ssh { SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) } else { free(request)? };
         let (token, token_text) = Token::generate()?;
         let (_, secret) = Token::generate()?;
@@ -142,7 +149,7 @@ impl Transfer {
             file: ground.file,
             name: ground.name,
         };
-        Ok(Self { server, paths, listening })
+        Ok(Self { server, paths, listening, _empty: empty })
     }
 
     /// Resolves when nobody has been connected for so long.
@@ -186,13 +193,6 @@ struct Ground {
 }
 
 impl Ground {
-    fn of(wish: &Wish) -> anyhow::Result<Self> {
-        match wish {
-            Wish::Get(path) => Self::to_read(&at_home(path)),
-            Wish::Put(path) => Self::to_write(&at_home(path)),
-        }
-    }
-
     /// The file or the directory, and nothing beside it.
     fn to_read(path: &Path) -> anyhow::Result<Self> {
         let real = path.canonicalize().with_context(|| format!("could not read {}", path.display()))?;
@@ -224,6 +224,16 @@ impl Ground {
             above.canonicalize().with_context(|| format!("there is no directory for {display}: make it first"))?;
         let name = name_of(path)?;
         Ok(Self { root, file: name.clone(), name })
+    }
+
+    /// The same; nothing is made there.
+    fn to_compare(path: &Path) -> anyhow::Result<(Self, Option<TempDir>)> {
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") && !path.exists() {
+            let empty = tempfile::tempdir().context("could not make a temporary directory")?;
+            let ground = Self::all_of(empty.path().canonicalize()?)?;
+            return Ok((Self { name: name_of(path)?, ..ground }, Some(empty)));
+        }
+        Ok((Self::to_write(path)?, None))
     }
 
     fn all_of(root: PathBuf) -> anyhow::Result<Self> {

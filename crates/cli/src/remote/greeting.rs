@@ -26,6 +26,9 @@ pub(crate) enum Wish {
     /// To upload to this path.
     #[serde(rename = "put")]
     Put(String),
+    /// To compare with what an upload to this path would find.
+    #[serde(rename = "look")]
+    Look(String),
 }
 
 /// The near side's line.

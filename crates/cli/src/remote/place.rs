@@ -4,6 +4,7 @@ use crate::written_url::WrittenUrl;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
+use pcc_files::Names;
 use pcc_net::url::Url;
 use std::ffi::OsStr;
 
@@ -69,6 +70,16 @@ impl Remote {
             return Err(NotRemote::Blank);
         }
         Ok(Self { user: user.map(str::to_owned), host: host.to_owned(), path: path.to_owned() })
+    }
+
+    /// The directory and the pattern of names in it, if the last name of the path is a pattern.
+    pub(crate) fn pattern(&self) -> (&str, Option<&str>) {
+        let end = self.path.rfind('/').map_or(0, |slash| slash + 1);
+        let (directory, name) = self.path.split_at(end);
+        if !Names::is_pattern(name) {
+            return (&self.path, None);
+        }
+        (if directory.is_empty() { "." } else { directory }, Some(name))
     }
 
     /// For messages, and as another name of what is there: `user@host:`.
@@ -146,6 +157,19 @@ mod tests {
             ("host:[1]", "", "host", "[1]"),
         ] {
             assert_eq!(Remote::parse(written), Ok(remote(user, host, path)), "{written}");
+        }
+    }
+
+    #[test]
+    fn the_last_name_may_be_a_pattern() {
+        for (path, directory, pattern) in [
+            ("*.log", ".", Some("*.log")),
+            ("/a/b/?.[ch]", "/a/b/", Some("?.[ch]")),
+            ("a*/b", "a*/b", None),
+            ("dir/", "dir/", None),
+            ("", "", None),
+        ] {
+            assert_eq!(remote("", "host", path).pattern(), (directory, pattern), "{path}");
         }
     }
 

@@ -148,8 +148,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     if args.once_over_ssh {
         return remote::far::run(&args.sender).await;
     }
-    let empty = tempfile::tempdir()?;
-    let dir = args.dir.as_deref().unwrap_or(empty.path());
+    // Where there is something to serve there need not be a directory for temporary files.
+    let empty = args.dir.is_none().then(tempfile::tempdir).transpose()?;
+    let dir = args.dir.as_deref().or(empty.as_ref().map(|empty| empty.path())).unwrap_or(Path::new("."));
     let file = served_file(dir, args.writable)?;
     let interrupt = Interrupt::listen(2)?;
     let identity = match (&args.cert, &args.key) {

@@ -3,6 +3,7 @@
 use super::source::Source;
 use super::transfer::{Fetched, ask};
 use crate::blocking::{Wanted, while_wanted};
+use crate::choice::Look;
 use crate::version::Version;
 use anyhow::ensure;
 use blake3::{Hash, Hasher};
@@ -15,28 +16,26 @@ use std::path::Path;
 /// Read at a time: between two pieces an interrupt is heard.
 const PIECE: usize = 1 << 20;
 
-/// The file at `path`, if it has the size and the BLAKE3 that the server has; `None` too if it cannot be read, or the server
-/// has no digests. `size` is what a listing said, if there was one that did.
-pub(super) async fn already(
-    source: &Source,
-    url: &Url,
-    path: &Path,
-    size: Option<u64>,
-) -> anyhow::Result<Option<Fetched>> {
+/// The file at `path`, if it has the size and the BLAKE3 that the server has; due too if it cannot be read, or the server has
+/// no digests. `size` is what a listing said, if there was one that did.
+pub(super) async fn look(source: &Source, url: &Url, path: &Path, size: Option<u64>) -> anyhow::Result<Look<Fetched>> {
     let begun = std::time::Instant::now();
     let here = tokio::fs::symlink_metadata(path).await.ok().filter(Metadata::is_file).map(|here| here.len());
     if here.is_none() {
-        return Ok(None);
+        return Ok(Look::Due(size));
     }
     let there = if size.is_some() { size } else { ask(source, url, false).await?.version.size };
     if here != there {
-        return Ok(None);
+        return Ok(Look::Due(there));
     }
     let path = path.to_owned();
-    let Ok((bytes, digest)) = while_wanted(move |wanted| hash(&path, wanted)).await else { return Ok(None) };
+    let Ok((bytes, digest)) = while_wanted(move |wanted| hash(&path, wanted)).await else {
+        return Ok(Look::Due(there));
+    };
     let same = ask(source, url, true).await?.digest == Some(digest);
     let seconds = begun.elapsed().as_secs_f64();
-    Ok(same.then_some(Fetched { bytes, digest, verified: true, seconds, resumed_from: bytes }))
+    let fetched = Fetched { bytes, digest, verified: true, seconds, resumed_from: bytes };
+    Ok(if same { Look::There(fetched) } else { Look::Due(there) })
 }
 
 /// Size and BLAKE3 of a file. Blocks.

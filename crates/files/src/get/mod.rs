@@ -14,6 +14,7 @@
 //! | `claim` | whose a partial file is |
 //! | `journal` | what is known of it |
 //! | `plain` | how files are opened |
+//! | `surplus` | what is here and not there |
 //! | `names` | which names are safe |
 //! | `patience` | how long to go on trying, and to wait in between |
 //! | `watch` | what is told of it meanwhile |
@@ -30,6 +31,7 @@ mod plain;
 pub(crate) mod request;
 pub(crate) mod source;
 mod store;
+mod surplus;
 pub(crate) mod transfer;
 mod tree;
 pub(crate) mod trouble;
@@ -40,6 +42,7 @@ pub use store::Target;
 pub use transfer::Fetched;
 pub use tree::Tree;
 
+use crate::choice::{Choice, Look, Step};
 use crate::error::{Error, Result};
 use pcc_net::url::Url;
 use source::Source;
@@ -55,25 +58,40 @@ use trouble::Refused;
 /// the disk refused.
 pub async fn file(source: &Source, url: &Url, target: &Target) -> Result<Fetched> {
     let here = match target {
-        Target::File(path) => already::already(source, url, path, None).await.map_err(Error::from)?,
-        Target::Stdout => None,
+        Target::File(path) => already::look(source, url, path, None).await.map_err(Error::from)?,
+        Target::Stdout => Look::Due(None),
     };
     match here {
-        Some(here) => Ok(here),
-        None => transfer::transfer(source, url, target).await.map_err(Error::from),
+        Look::There(here) => Ok(here),
+        Look::Due(_) => transfer::transfer(source, url, target).await.map_err(Error::from),
     }
 }
 
-/// Downloads all that a directory of the server holds into `dir`, which is made if need be; `each` hears of each file.
+/// What [`file()`] would do; nothing is changed.
+///
+/// Errors: as of [`file()`].
+pub async fn look(source: &Source, url: &Url, target: &Target) -> Result<Look<Fetched>> {
+    let found = match target {
+        Target::File(path) => already::look(source, url, path, None).await?,
+        Target::Stdout => Look::Due(None),
+    };
+    Ok(match found {
+        Look::Due(None) => Look::Due(transfer::ask(source, url, false).await?.version.size),
+        found => found,
+    })
+}
+
+/// Downloads what a directory of the server holds into `dir`, which is made if need be; `each` hears of each entry.
 ///
 /// An error ends everything. Problems of single entries are counted in [`Tree`], and told to the watch.
 pub async fn directory(
     source: &Source,
     url: &Url,
     dir: &Path,
-    each: &(dyn Fn(&Path, &Fetched) + Sync),
+    choice: &Choice,
+    each: &(dyn Fn(Step<'_, Path, Fetched>) + Sync),
 ) -> Result<Tree> {
-    tree::fetch_tree(source, url, dir, &each).await.map_err(Error::from)
+    tree::fetch_tree(source, url, dir, choice, each).await.map_err(Error::from)
 }
 
 /// The directory that was meant, if the server says that this URL lacks but the slash of one.

@@ -137,7 +137,7 @@ async fn lacks_only_its_name(source: &Source, url: &Url, left: &mut Left, whole:
 }
 
 /// HEAD, until it is answered.
-pub(super) async fn ask(source: &Source, url: &Url, digest: bool) -> anyhow::Result<Head> {
+pub(crate) async fn ask(source: &Source, url: &Url, digest: bool) -> anyhow::Result<Head> {
     let mut patience = Patience::of(source);
     loop {
         let session = source.session().await?;

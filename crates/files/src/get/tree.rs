@@ -4,15 +4,17 @@
 //! so what waits is bounded, however much a server says it has.
 
 use super::abreast::Abreast;
-use super::already::already;
-use super::listing::{self, Kind, Listing};
+use super::already;
+use super::listing::{self, Entry, Kind, Listing};
 use super::names::{self, brief};
 use super::patience::Patience;
 use super::request::{self, Room};
 use super::source::{Source, is_lost};
 use super::store::Target;
+use super::surplus::Surplus;
 use super::transfer::{Fetched, transfer};
 use super::watch::Missing;
+use crate::choice::{Choice, Look, Step};
 use crate::counted::counted;
 use crate::disk;
 use crate::failure::{Failure, failure_of};
@@ -56,6 +58,12 @@ pub struct Tree {
     pub failed: u64,
     /// Whether one of them was damaged.
     pub damaged: bool,
+    /// Of a dry run: files that would be fetched, and their bytes as far as they are known.
+    pub due: u64,
+    /// Their bytes.
+    pub due_bytes: u64,
+    /// Entries that the server does not have, and that were deleted or would be.
+    pub deleted: u64,
 }
 
 impl Tree {
@@ -64,6 +72,11 @@ impl Tree {
         source.watch().missing(Missing { file, entries, reason: &format!("{error:#}") });
         self.failed = self.failed.saturating_add(entries);
         self.damaged |= failure_of(error) == Failure::Integrity;
+    }
+
+    fn add_due(&mut self, bytes: Option<u64>) {
+        self.due += 1;
+        self.due_bytes = self.due_bytes.saturating_add(bytes.unwrap_or(0));
     }
 
     fn add(&mut self, fetched: &Fetched) {
@@ -114,20 +127,32 @@ enum Job {
 
 enum Done {
     Listed(Directory, anyhow::Result<Listing>),
-    Fetched(PathBuf, anyhow::Result<Fetched>),
+    Fetched(PathBuf, anyhow::Result<Look<Fetched>>),
 }
 
-/// Fetches what is below `url` into the directory `into`; `done` hears of each file that is complete.
+/// What hears of each entry.
+pub(super) type Each<'a> = &'a (dyn Fn(Step<'_, Path, Fetched>) + Sync);
+
+/// What is fetched, and to where.
+struct Walk<'a> {
+    source: &'a Source,
+    into: &'a Path,
+    choice: &'a Choice,
+    bounds: Bounds,
+}
+
+/// Fetches what is below `url` into the directory `into`; `each` hears of each file that is complete.
 ///
 /// Errors: what ends everything. What concerns single entries is counted in [`Tree`].
 pub(super) async fn fetch_tree(
     source: &Source,
     url: &Url,
     into: &Path,
-    done: &(dyn Fn(&Path, &Fetched) + Send + Sync),
+    choice: &Choice,
+    each: Each<'_>,
 ) -> anyhow::Result<Tree> {
-    let mut tree = Tree::default();
-    let bounds = Bounds::new(MOST_ENTRIES);
+    let (mut tree, mut surplus) = (Tree::default(), Surplus::default());
+    let walk = &Walk { source, into, choice, bounds: Bounds::new(MOST_ENTRIES) };
     // The last one first: depth before breadth, so that less waits.
     let mut waiting = vec![Job::List(Directory::new(url.clone(), into.to_owned(), 0))];
     let (mut under_way, mut abreast) = (FuturesUnordered::new(), Abreast::default());
@@ -139,7 +164,7 @@ pub(super) async fn fetch_tree(
         {
             let size = job.size();
             abreast.begin(size);
-            under_way.push(job.carry_out(source, &bounds).map(move |done| (size, done)));
+            under_way.push(job.carry_out(walk).map(move |done| (size, done)));
         }
         let next = under_way.next().await.map(|(size, done)| {
             abreast.end(size);
@@ -147,13 +172,20 @@ pub(super) async fn fetch_tree(
         });
         let is_listing = matches!(next, Some(Done::Listed(..)));
         match next {
-            None => return Ok(tree),
-            Some(Done::Fetched(path, Ok(fetched))) => {
+            None => {
+                walk.delete(surplus, &mut tree, each)?;
+                return Ok(tree);
+            }
+            Some(Done::Fetched(path, Ok(Look::There(fetched)))) => {
                 tree.add(&fetched);
-                done(&path, &fetched);
+                each(Step::Complete(&path, &fetched));
+            }
+            Some(Done::Fetched(path, Ok(Look::Due(bytes)))) => {
+                tree.add_due(bytes);
+                each(Step::Due(&path, bytes));
             }
             Some(Done::Listed(directory, Ok(listing))) => {
-                let below = unfold(directory, listing, source, &mut tree)?;
+                let below = walk.unfold(directory, listing, &mut tree, &mut surplus)?;
                 unlisted += below.iter().filter(|job| matches!(job, Job::List(_))).count();
                 waiting.extend(below);
             }
@@ -209,15 +241,15 @@ impl Job {
         }
     }
 
-    async fn carry_out(self, source: &Source, bounds: &Bounds) -> Done {
+    async fn carry_out(self, walk: &Walk<'_>) -> Done {
         match self {
             Self::List(directory) => {
-                let listing = list(source, &directory, bounds).await;
+                let listing = list(walk.source, &directory, &walk.bounds).await;
                 Done::Listed(directory, listing)
             }
             Self::Fetch(wanted) => {
                 let path = wanted.directory.path.join(&wanted.name);
-                let fetched = wanted.fetch(source, &path).await;
+                let fetched = wanted.fetch(walk.source, &path, walk.choice.dry_run).await;
                 Done::Fetched(path, fetched)
             }
         }
@@ -245,61 +277,105 @@ async fn list(source: &Source, directory: &Directory, bounds: &Bounds) -> anyhow
     Ok(listing)
 }
 
-/// The entries of a directory, the last first. The top directory is made at once, and so is an empty one. Any other is made
-/// with the first file in it or below. So an endless tree of directories leaves none here.
-fn unfold(directory: Directory, listing: Listing, source: &Source, tree: &mut Tree) -> anyhow::Result<Vec<Job>> {
-    let left_out = |what: String, why: String| BadEntry { what, directory: directory.url.short(), why }.into();
-    let is_empty = listing.entries.is_empty() && listing.omitted == 0 && listing.beyond == 0;
-    let made = if directory.depth == 0 {
-        has_room(&directory, &listing)?;
-        directory.make()
-    } else if is_empty {
-        directory.make()
-    } else {
-        is_free(&directory.path)
-    };
-    if let Err(error) = made {
-        if directory.depth == 0 || disk::concerns_all(&error) {
-            return Err(error);
+impl Walk<'_> {
+    /// The entries of a directory, the last first. The top directory is made at once, and so is an empty one. Any other is made
+    /// with the first file in it or below. So an endless tree of directories leaves none here.
+    fn unfold(
+        &self,
+        directory: Directory,
+        mut listing: Listing,
+        tree: &mut Tree,
+        surplus: &mut Surplus,
+    ) -> anyhow::Result<Vec<Job>> {
+        let is_empty = listing.entries.is_empty() && listing.omitted == 0 && listing.beyond == 0;
+        let below = directory.path.strip_prefix(self.into).unwrap_or(&directory.path).to_owned();
+        listing.entries.retain(|entry| self.is_wanted(&below, entry));
+        if directory.depth == 0
+            && let Some(names) = &self.choice.only
+            && listing.entries.is_empty()
+        {
+            return Err(anyhow!("nothing in {} is called like `{}`", directory.url.short(), names.pattern()));
         }
-        tree.fail(source, &directory.path, 1, &left_out("everything".to_owned(), format!("{error:#}")));
-        return Ok(Vec::new());
-    }
-    if directory.depth > 0 {
-        has_room(&directory, &listing)?;
-    }
-    if listing.omitted > 0 {
-        let why = "a listing has no names that are not UTF-8: whoever runs the server can rename them".to_owned();
-        let error = left_out(counted(listing.omitted), why);
-        tree.fail(source, &directory.path, listing.omitted, &error);
-    }
-    if listing.beyond > 0 {
-        let why = format!("one download has at most {MOST_ENTRIES}: fetch parts of it");
-        let error = left_out(counted(listing.beyond), why);
-        tree.fail(source, &directory.path, listing.beyond, &error);
-    }
-    let directory = Arc::new(directory);
-    let (mut names, mut files, mut below) = (HashSet::new(), Vec::new(), Vec::new());
-    for entry in listing.entries {
-        let bad = |why: String| {
-            BadEntry { what: format!("`{}`", brief(&entry.name)), directory: directory.url.short(), why }.into()
-        };
-        match place(&directory, &entry.name, entry.kind, &mut names) {
-            Ok(Some(sub)) => below.push(Job::List(sub)),
-            Ok(None) => {
-                source.watch().found(entry.size);
-                files.push(Job::Fetch(Wanted { directory: directory.clone(), name: entry.name, size: entry.size }));
+        if let Err(error) = self.prepare(&directory, &listing, is_empty) {
+            if directory.depth == 0 || disk::concerns_all(&error) {
+                return Err(error);
             }
-            Err(why) => {
-                let path = names::check(&entry.name).map(|name| directory.path.join(name));
-                tree.fail(source, path.as_ref().unwrap_or(&directory.path), 1, &bad(why));
+            let error = left_out(&directory, "everything".to_owned(), format!("{error:#}"));
+            tree.fail(self.source, &directory.path, 1, &error);
+            return Ok(Vec::new());
+        }
+        self.count_unnamed(&directory, &listing, tree);
+        let directory = Arc::new(directory);
+        let (mut names, mut files, mut directories) = (HashSet::new(), Vec::new(), Vec::new());
+        for entry in listing.entries {
+            match place(&directory, &entry.name, entry.kind, &mut names) {
+                Ok(Some(sub)) => directories.push(Job::List(sub)),
+                Ok(None) => {
+                    self.source.watch().found(entry.size);
+                    files.push(Job::Fetch(Wanted { directory: directory.clone(), name: entry.name, size: entry.size }));
+                }
+                Err(why) => {
+                    let error = left_out(&directory, format!("`{}`", brief(&entry.name)), why);
+                    let path = names::check(&entry.name).map(|name| directory.path.join(name));
+                    tree.fail(self.source, path.as_ref().unwrap_or(&directory.path), 1, &error);
+                }
             }
         }
+        // A pattern leaves open what else the server has.
+        if self.choice.delete && (directory.depth > 0 || self.choice.only.is_none()) {
+            surplus.look(self.into, &below, &names, &self.choice.excluded)?;
+        }
+        // Taken from the end: its files in their order, then its directories.
+        directories.reverse();
+        directories.extend(files.into_iter().rev());
+        Ok(directories)
     }
-    // Taken from the end: its files in their order, then its directories.
-    below.reverse();
-    below.extend(files.into_iter().rev());
-    Ok(below)
+
+    /// Whether this entry of the directory `below` the top is to be had at all.
+    fn is_wanted(&self, below: &Path, entry: &Entry) -> bool {
+        let is_top = below.as_os_str().is_empty();
+        let is_named = !is_top || self.choice.only.as_ref().is_none_or(|names| names.has(&entry.name));
+        is_named && !self.choice.excluded.has(&below.join(&entry.name), entry.kind == Kind::Directory)
+    }
+
+    /// Sees to the directory here, and to room for what comes into it.
+    fn prepare(&self, directory: &Directory, listing: &Listing, is_empty: bool) -> anyhow::Result<()> {
+        if self.choice.dry_run {
+            return is_free(&directory.path);
+        }
+        match directory.depth {
+            0 => has_room(directory, listing).and_then(|()| directory.make()),
+            _ if is_empty => directory.make(),
+            _ => is_free(&directory.path).and_then(|()| has_room(directory, listing)),
+        }
+    }
+
+    /// Counts entries of which nothing is known but that they are there.
+    fn count_unnamed(&self, directory: &Directory, listing: &Listing, tree: &mut Tree) {
+        let no_text = "a listing has no names that are not UTF-8: whoever runs the server can rename them".to_owned();
+        let too_many = format!("one download has at most {MOST_ENTRIES}: fetch parts of it");
+        for (entries, why) in [(listing.omitted, no_text), (listing.beyond, too_many)] {
+            if entries > 0 {
+                tree.fail(self.source, &directory.path, entries, &left_out(directory, counted(entries), why));
+            }
+        }
+    }
+
+    /// Deletes what only this side has, if everything there is known.
+    fn delete(&self, surplus: Surplus, tree: &mut Tree, each: Each<'_>) -> anyhow::Result<()> {
+        if self.choice.delete && tree.failed > 0 {
+            self.source.watch().note("nothing was deleted, since entries are missing");
+            return Ok(());
+        }
+        surplus.delete(self.into, &self.choice.excluded, self.choice.dry_run, &mut |path| {
+            tree.deleted += 1;
+            each(Step::Deleted(&self.into.join(path)));
+        })
+    }
+}
+
+fn left_out(directory: &Directory, what: String, why: String) -> anyhow::Error {
+    BadEntry { what, directory: directory.url.short(), why }.into()
 }
 
 /// Whether there is room for what is missing of the files that are listed with their sizes.
@@ -373,24 +449,25 @@ fn is_free(path: &Path) -> anyhow::Result<()> {
 }
 
 impl Wanted {
-    async fn fetch(&self, source: &Source, path: &Path) -> anyhow::Result<Fetched> {
+    async fn fetch(&self, source: &Source, path: &Path, dry_run: bool) -> anyhow::Result<Look<Fetched>> {
         let bad = |why| BadEntry { what: format!("`{}`", self.name), directory: self.directory.url.short(), why };
         let url = child(&self.directory.url, &self.name, "").map_err(bad)?;
         if tokio::fs::symlink_metadata(path).await.is_ok_and(|here| here.is_dir()) {
             return Err(bad("a directory of that name is in the way".to_owned()).into());
         }
-        let fetched = match already(source, &url, path, self.size).await? {
-            Some(fetched) => {
+        let fetched = match already::look(source, &url, path, self.size).await? {
+            Look::There(fetched) => {
                 source.watch().kept(fetched.bytes);
                 fetched
             }
-            None => {
+            due if dry_run => return Ok(due),
+            Look::Due(_) => {
                 self.directory.make()?;
                 transfer(source, &url, &Target::File(path.to_owned())).await?
             }
         };
         source.watch().complete(self.size, fetched.bytes);
-        Ok(fetched)
+        Ok(Look::There(fetched))
     }
 }
 

@@ -1,9 +1,11 @@
 //! How a whole directory gets there.
 
 use super::content::Content;
+use super::look::look;
 use super::target::Target;
 use super::tree;
 use super::upload::{self, Uploaded};
+use crate::choice::{Choice, Look, Step};
 use crate::failure::{Failure, failure_of};
 use crate::get::abreast::Abreast;
 use crate::get::source::Source;
@@ -16,7 +18,7 @@ use pcc_net::url::Url;
 use std::path::Path;
 
 /// The result of a directory upload.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     /// Files that are there.
     pub files: u64,
@@ -28,11 +30,28 @@ pub struct Sent {
     pub failed: u64,
     /// Whether one of these arrived damaged.
     pub damaged: bool,
+    /// Of a dry run: files that would be sent, and their bytes.
+    pub due: u64,
+    /// Their bytes.
+    pub due_bytes: u64,
     /// How long it took.
     pub seconds: f64,
 }
 
-/// Uploads a directory with all that is in it.
+impl Sent {
+    fn add(&mut self, uploaded: &Uploaded) {
+        self.files += 1;
+        self.bytes += uploaded.bytes;
+        self.resumed_from += uploaded.resumed_from;
+    }
+
+    fn add_due(&mut self, bytes: Option<u64>) {
+        self.due += 1;
+        self.due_bytes += bytes.unwrap_or(0);
+    }
+}
+
+/// Uploads a directory with what is chosen of it.
 ///
 /// An error ends everything. Problems of single entries are counted in [`Sent`], and told to the watch.
 pub(crate) async fn directory(
@@ -40,11 +59,13 @@ pub(crate) async fn directory(
     dir: &Path,
     url: &Url,
     token: &str,
-    each: &(dyn Fn(&Url, &Uploaded) + Sync),
+    choice: &Choice,
+    each: &(dyn Fn(Step<'_, Url, Uploaded>) + Sync),
 ) -> anyhow::Result<Sent> {
-    let (root, begun) = (dir.to_owned(), std::time::Instant::now());
-    let tree = tokio::task::spawn_blocking(move || tree::list(&root)).await.context("a thread for files failed")?;
-    let mut failed = tree.skipped.len();
+    let (root, excluded, begun) = (dir.to_owned(), choice.excluded.clone(), std::time::Instant::now());
+    let listed = tokio::task::spawn_blocking(move || tree::list(&root, &excluded)).await;
+    let tree = listed.context("a thread for files failed")?;
+    let mut sent = Sent { failed: tree.skipped.len() as u64, ..Sent::default() };
     for (file, reason) in &tree.skipped {
         source.watch().missing(Missing { file, entries: 1, reason });
     }
@@ -55,22 +76,29 @@ pub(crate) async fn directory(
     };
     tree.files.iter().for_each(|file| source.watch().found(file.size));
     source.watch().found_all();
-    for sub in &tree.directories {
-        upload::make_directory(source, &to(sub)?).await?;
+    if !choice.dry_run {
+        for sub in &tree.directories {
+            upload::make_directory(source, &to(sub)?).await?;
+        }
     }
     let to = &to;
     let send = &async |file: &tree::File| {
         let outcome = async {
             let target = to(&file.path)?;
             let content = Content::file(&dir.join(&file.path), &target.url)?;
-            let uploaded = upload::upload(source, content, &target).await?;
-            source.watch().complete(file.size, uploaded.bytes);
-            Ok::<_, anyhow::Error>((uploaded, target.url))
+            let found = if choice.dry_run {
+                look(source, &content, &target.url).await?
+            } else {
+                Look::There(upload::upload(source, content, &target).await?)
+            };
+            if let Look::There(uploaded) = &found {
+                source.watch().complete(file.size, uploaded.bytes);
+            }
+            Ok::<_, anyhow::Error>((found, target.url))
         };
         outcome.await.with_context(|| format!("{} is not there", file.path.display()))
     };
     let (mut waiting, mut under_way, mut abreast) = (tree.files.iter(), FuturesUnordered::new(), Abreast::default());
-    let (mut files, mut bytes, mut resumed_from, mut damaged) = (0u64, 0, 0, false);
     loop {
         while abreast.has_room()
             && let Some(file) = waiting.next()
@@ -81,21 +109,23 @@ pub(crate) async fn directory(
         let Some((tree::File { path: file, size }, outcome)) = under_way.next().await else { break };
         abreast.end(*size);
         match outcome {
-            Ok((uploaded, to)) => {
-                files += 1;
-                bytes += uploaded.bytes;
-                resumed_from += uploaded.resumed_from;
-                each(&to, &uploaded);
+            Ok((Look::There(uploaded), to)) => {
+                sent.add(&uploaded);
+                each(Step::Complete(&to, &uploaded));
+            }
+            Ok((Look::Due(bytes), to)) => {
+                sent.add_due(bytes);
+                each(Step::Due(&to, bytes));
             }
             Err(error) if matches!(failure_of(&error), Failure::Unreachable | Failure::Usage) => return Err(error),
             Err(error) => {
-                failed += 1;
-                damaged |= failure_of(&error) == Failure::Integrity;
+                sent.failed += 1;
+                sent.damaged |= failure_of(&error) == Failure::Integrity;
                 source.watch().missing(Missing { file: &dir.join(file), entries: 1, reason: &format!("{error:#}") });
             }
         }
     }
-    Ok(Sent { files, bytes, resumed_from, failed: failed as u64, damaged, seconds: begun.elapsed().as_secs_f64() })
+    Ok(Sent { seconds: begun.elapsed().as_secs_f64(), ..sent })
 }
 
 /// The entry `name` of a directory's URL.

@@ -3,6 +3,7 @@
 //! | file | what it answers |
 //! |---|---|
 //! | `upload` | how one file gets there, over as many connections as it takes |
+//! | `look` | what it would do |
 //! | `exchange` | one request and its answer |
 //! | `progress` | how far it has come |
 //! | `content` | what is sent |
@@ -13,6 +14,7 @@
 mod content;
 mod directory;
 mod exchange;
+mod look;
 mod progress;
 mod stdin;
 mod target;
@@ -23,6 +25,7 @@ pub use directory::Sent;
 pub use stdin::is_closed as stdin_is_closed;
 pub use upload::Uploaded;
 
+use crate::choice::{Choice, Look, Step};
 use crate::error::{Error, Result};
 use crate::get::source::Source;
 use content::Content;
@@ -51,7 +54,14 @@ pub async fn stdin(source: &Source, url: &Url, token: &str) -> Result<Uploaded> 
     upload::upload(source, Content::Stdin(Stdin::open()), &to(url, token)).await.map_err(Error::from)
 }
 
-/// Uploads a directory with all that is in it; `each` hears of each file.
+/// What [`file()`] would do; nothing is changed there.
+///
+/// Errors: as of [`file()`].
+pub async fn look(source: &Source, path: &Path, url: &Url) -> Result<Look<Uploaded>> {
+    Ok(look::look(source, &Content::file(path, url)?, url).await?)
+}
+
+/// Uploads a directory with what is chosen of it; `each` hears of each file.
 ///
 /// An error ends everything. Problems of single entries are counted in [`Sent`], and told to the watch.
 pub async fn directory(
@@ -59,9 +69,10 @@ pub async fn directory(
     dir: &Path,
     url: &Url,
     token: &str,
-    each: &(dyn Fn(&Url, &Uploaded) + Sync),
+    choice: &Choice,
+    each: &(dyn Fn(Step<'_, Url, Uploaded>) + Sync),
 ) -> Result<Sent> {
-    directory::directory(source, dir, url, token, each).await.map_err(Error::from)
+    directory::directory(source, dir, url, token, choice, each).await.map_err(Error::from)
 }
 
 /// The URL of an entry of a directory.

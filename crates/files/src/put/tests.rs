@@ -156,7 +156,7 @@ async fn what_is_missing_of_a_directory_is_named() {
     let (_server, url) = served(&served_dir);
     let count = Arc::new(Count::default());
     let source = source(&url, PATIENCE, &count);
-    let sent = directory(&source, &tree, &url, "token", &|_, _| ()).await.unwrap();
+    let sent = directory(&source, &tree, &url, "token", &crate::Choice::default(), &|_| ()).await.unwrap();
     let missing = if cfg!(unix) { &["link", "taken"][..] } else { &["taken"] };
     assert_eq!((sent.files, sent.failed, sent.damaged), (1, missing.len() as u64, false));
     assert_eq!(*count.1.lock().unwrap(), missing.iter().map(|name| tree.join(name)).collect::<Vec<_>>());

@@ -1,5 +1,6 @@
 //! The content of a directory.
 
+use crate::choice::Excluded;
 use std::path::{Path, PathBuf};
 
 /// Deeper than any real tree, shallow enough for the names to fit into a URL.
@@ -23,8 +24,8 @@ pub(super) struct File {
     pub(super) size: Option<u64>,
 }
 
-/// Lists everything below `root`, in the order of names. Links are not followed: they may lead anywhere.
-pub(super) fn list(root: &Path) -> Tree {
+/// Lists everything below `root` but what is excluded, in the order of names. Links are not followed: they may lead anywhere.
+pub(super) fn list(root: &Path, excluded: &Excluded) -> Tree {
     let mut tree = Tree::default();
     let mut open = vec![(PathBuf::new(), 0)];
     while let Some((dir, depth)) = open.pop() {
@@ -48,6 +49,7 @@ pub(super) fn list(root: &Path) -> Tree {
         for entry in entries {
             let path = dir.join(entry.file_name());
             match entry.file_type() {
+                Ok(kind) if excluded.has(&path, kind.is_dir()) => {}
                 Ok(kind) if kind.is_dir() => open.push((path, depth + 1)),
                 Ok(kind) if kind.is_file() => {
                     let size = entry.metadata().ok().map(|found| found.len());
@@ -79,11 +81,26 @@ mod tests {
         std::fs::write(dir.path().join("top"), "yy").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
-        let tree = list(dir.path());
+        let tree = list(dir.path(), &Excluded::default());
         let files: Vec<_> = tree.files.iter().map(|file| (file.path.as_path(), file.size)).collect();
         assert_eq!(files, [(Path::new("top"), Some(2)), (Path::new("a/b/file"), Some(1))]);
         assert_eq!(tree.directories, [Path::new(""), Path::new("a"), Path::new("a/b")]);
         let skipped: Vec<_> = tree.skipped.iter().map(|(path, _)| path.strip_prefix(dir.path()).unwrap()).collect();
         assert_eq!(skipped, if cfg!(unix) { vec![Path::new("link")] } else { vec![] });
+    }
+
+    #[test]
+    fn nothing_below_an_excluded_directory_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("a/cache/b")).unwrap();
+        for file in ["a/cache/b/file", "a/x.log", "a/y"] {
+            std::fs::write(dir.path().join(file), "x").unwrap();
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
+        let tree = list(dir.path(), &Excluded::new(["cache/", "*.log", "/link"]).unwrap());
+        assert_eq!(tree.files.iter().map(|file| file.path.as_path()).collect::<Vec<_>>(), [Path::new("a/y")]);
+        assert_eq!(tree.directories, [Path::new(""), Path::new("a")]);
+        assert!(tree.skipped.is_empty(), "{:?}", tree.skipped);
     }
 }

@@ -6,6 +6,7 @@ use super::super::store::Target;
 use super::super::transfer::{Fetched, transfer};
 use super::super::tree::{Tree, fetch_tree};
 use super::super::watch::{Missing, Watch};
+use crate::choice::Choice;
 use crate::wire;
 use bytes::Bytes;
 use core::time::Duration;
@@ -180,7 +181,17 @@ impl Fake {
     pub(super) async fn tree_within(&self, give_up: Duration, path: &str, place: &Place) -> anyhow::Result<Tree> {
         let url = self.url(path);
         let source = self.source_within(give_up, &url);
-        tokio::time::timeout(PATIENCE, fetch_tree(&source, &url, &place.file(), &|_, _| {})).await.unwrap()
+        self.chosen(&source, &url, place, &Choice::default()).await
+    }
+
+    /// What is chosen of it.
+    pub(super) async fn choose(&self, path: &str, place: &Place, choice: &Choice) -> anyhow::Result<Tree> {
+        let url = self.url(path);
+        self.chosen(&self.source(&url), &url, place, choice).await
+    }
+
+    async fn chosen(&self, source: &Source, url: &Url, place: &Place, choice: &Choice) -> anyhow::Result<Tree> {
+        tokio::time::timeout(PATIENCE, fetch_tree(source, url, &place.file(), choice, &|_| {})).await.unwrap()
     }
 }
 

@@ -4,6 +4,7 @@ use super::super::names;
 use super::super::store::Target;
 use super::super::transfer::transfer;
 use super::fake::{Fake, MIB, Manner, Odd, Page, Place, data, part_of};
+use crate::choice::{Choice, Excluded, Names};
 use crate::failure::{Failure, failure_of};
 use core::time::Duration;
 use http::StatusCode;
@@ -259,7 +260,8 @@ async fn a_path_too_long_for_this_computer_is_one_missing_entry() {
         std::fs::create_dir(&deep).unwrap();
     }
     let url = server.url("/d/");
-    let tree = super::super::tree::fetch_tree(&server.source(&url), &url, &deep, &|_, _| {}).await.unwrap();
+    let (source, choice) = (server.source(&url), Choice::default());
+    let tree = super::super::tree::fetch_tree(&source, &url, &deep, &choice, &|_| {}).await.unwrap();
     assert_eq!((tree.files, tree.failed), (1, 1));
     assert_eq!(std::fs::read(deep.join("good")).unwrap(), b"good");
 }
@@ -279,4 +281,68 @@ async fn two_downloads_to_one_name_at_once_leave_a_whole_file() {
     }
     assert!(place.read() == data(3 * MIB) || place.read() == vec![2; 3 * MIB]);
     assert_eq!(place.names(), ["file"]);
+}
+
+/// A destination with these files, and a choice that deletes what the server does not have.
+fn destination(files: &[&str]) -> (Place, Choice) {
+    let place = Place::new();
+    for file in files {
+        let path = place.file().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "here").unwrap();
+    }
+    (place, Choice { delete: true, ..Choice::default() })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_deleted_after_an_incomplete_listing() {
+    let text = |entries: &str| Page::of(format!(r#"{{"entries":[{entries}],"omitted":0}}"#));
+    let there = r#"{"name":"a","type":"file","size":1}"#;
+    let incomplete = [
+        Page::of(format!(r#"{{"entries":[{there}],"omitted":1}}"#)),
+        text(&format!(r#"{there},{{"name":"../x","type":"file"}}"#)),
+        text(&format!(r#"{there},{{"name":"gone","type":"file","size":3}}"#)),
+        text(&format!(r#"{there},{{"name":"sub","type":"directory"}}"#)),
+        text(&format!(r#"{there},{{"name":"odd","type":"socket"}}"#)),
+        text(&format!("{there},{there}")),
+    ];
+    for (number, page) in incomplete.into_iter().enumerate() {
+        let server = Fake::new([("/d/", page), ("/d/a", Page::of("x"))]);
+        let (place, choice) = destination(&["mine", "old/mine"]);
+        let tree = server.choose("/d/", &place, &choice).await.unwrap();
+        assert!(tree.failed > 0 && tree.deleted == 0, "{number}: {tree:?}");
+        assert!(place.file().join("mine").exists() && place.file().join("old/mine").exists(), "{number}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_listing_deletes_inside_of_the_destination_only() {
+    let server = Fake::new([("/d/", listing(&["a"])), ("/d/a", Page::of("x"))]);
+    let (place, choice) = destination(&["old/b", "keep.me"]);
+    let beside = place.file().with_file_name("beside");
+    std::fs::write(&beside, "precious").unwrap();
+    let rehearsal = Choice { dry_run: true, ..choice.clone() };
+    let tree = server.choose("/d/", &place, &rehearsal).await.unwrap();
+    assert_eq!((tree.due, tree.deleted, tree.files), (1, 3, 0));
+    assert!(place.file().join("old/b").exists() && !place.file().join("a").exists());
+    let excluded = Excluded::new(["*.me"]).unwrap();
+    let tree = server.choose("/d/", &place, &Choice { excluded, ..choice }).await.unwrap();
+    assert_eq!((tree.files, tree.deleted), (1, 2));
+    assert!(place.file().join("keep.me").exists() && !place.file().join("old").exists());
+    assert_eq!(std::fs::read(beside).unwrap(), b"precious");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_excluded_is_not_asked_for() {
+    let entries = r#"[{"name":"a.log","type":"file","size":1},{"name":"cache","type":"directory"},
+        {"name":"../bad.log","type":"file"},{"name":"b","type":"file","size":1}]"#;
+    let server = Fake::new([("/d/", Page::of(entries)), ("/d/b", Page::of("x"))]);
+    let (place, _) = destination(&[]);
+    let excluded = Excluded::new(["*.log", "cache/"]).unwrap();
+    let tree = server.choose("/d/", &place, &Choice { excluded, ..Choice::default() }).await.unwrap();
+    assert_eq!((tree.files, tree.failed), (1, 0));
+    let only = |pattern| Choice { only: Some(Names::new(pattern).unwrap()), dry_run: true, ..Choice::default() };
+    assert_eq!(server.choose("/d/", &place, &only("?.log")).await.unwrap().due, 1);
+    let error = server.choose("/d/", &place, &only("x*")).await.unwrap_err();
+    assert!(format!("{error:#}").contains("called like `x*`"), "{error:#}");
 }

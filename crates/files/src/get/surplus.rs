@@ -1,0 +1,153 @@
+//! Entries of the destination that the server does not have. `--delete` removes them at the end, once all listings were complete.
+//!
+//! A server decides which names it lists, and so what is removed. Nothing outside of the destination ever is: each step is taken
+//! from the destination's open directory, and no link is followed.
+
+use super::names::{self, BadName};
+use crate::choice::Excluded;
+use crate::filename;
+use anyhow::Context;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use std::collections::HashSet;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// What is at the destination only.
+#[derive(Debug, Default)]
+pub(super) struct Surplus {
+    /// Below the destination.
+    paths: Vec<PathBuf>,
+}
+
+/// What is told of each entry that is removed, or would be.
+type Told<'a> = &'a mut dyn FnMut(&Path);
+
+impl Surplus {
+    /// Notes what the directory `below` the destination `top` has besides these names, which are folded.
+    ///
+    /// Errors: it cannot be read, so that nobody knows.
+    pub(super) fn look(
+        &mut self,
+        top: &Path,
+        below: &Path,
+        listed: &HashSet<String>,
+        excluded: &Excluded,
+    ) -> anyhow::Result<()> {
+        let dir = top.join(below);
+        let entries = match std::fs::read_dir(&dir) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            entries => entries.with_context(|| format!("could not read {}", dir.display()))?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let (path, is_directory) = (below.join(entry.file_name()), entry.file_type()?.is_dir());
+            let is_listed = entry.file_name().to_str().is_some_and(|name| listed.contains(&filename::folded(name)));
+            if !is_listed && !stays(&path, is_directory, excluded) {
+                self.paths.push(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes all of it, or tells of it only. Blocks.
+    pub(super) fn delete(self, top: &Path, excluded: &Excluded, dry_run: bool, told: Told<'_>) -> anyhow::Result<()> {
+        if self.paths.is_empty() {
+            return Ok(());
+        }
+        let dir = Dir::open_ambient_dir(top, ambient_authority())
+            .with_context(|| format!("could not open {}", top.display()))?;
+        for path in &self.paths {
+            remove(&dir, path, excluded, dry_run, told)
+                .with_context(|| format!("could not delete {}", top.join(path).display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an entry stays, though nobody lists it: it is excluded, or what an interrupted download goes on with.
+fn stays(path: &Path, is_directory: bool, excluded: &Excluded) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    excluded.has(path, is_directory) || name.is_some_and(|name| names::check(name) == Err(BadName::Reserved))
+}
+
+/// Removes it, a directory with all that need not stay in it; answers whether all of it is gone.
+fn remove(dir: &Dir, path: &Path, excluded: &Excluded, dry_run: bool, told: Told<'_>) -> io::Result<bool> {
+    if !dir.symlink_metadata(path)?.is_dir() {
+        if !dry_run {
+            dir.remove_file(path)?;
+        }
+        told(path);
+        return Ok(true);
+    }
+    let mut is_empty = true;
+    for entry in dir.read_dir(path)? {
+        let entry = entry?;
+        let inner = path.join(entry.file_name());
+        is_empty &=
+            !stays(&inner, entry.file_type()?.is_dir(), excluded) && remove(dir, &inner, excluded, dry_run, told)?;
+    }
+    if is_empty {
+        if !dry_run {
+            dir.remove_dir(path)?;
+        }
+        told(path);
+    }
+    Ok(is_empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A destination with these files.
+    fn holding(files: &[&str]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        dir
+    }
+
+    fn deleted(top: &Path, listed: &[&str], excluded: &[&str], dry_run: bool) -> Vec<PathBuf> {
+        let excluded = Excluded::new(excluded).unwrap();
+        let listed = listed.iter().map(|name| filename::folded(name)).collect();
+        let (mut surplus, mut told) = (Surplus::default(), Vec::new());
+        surplus.look(top, Path::new(""), &listed, &excluded).unwrap();
+        surplus.delete(top, &excluded, dry_run, &mut |path| told.push(path.to_owned())).unwrap();
+        told.sort();
+        told
+    }
+
+    #[test]
+    fn what_is_not_listed_goes_and_what_is_excluded_stays() {
+        let files = ["a", "b", "old/x", "kept/y", "kept/deep/z.bak", ".c.pcc-part"];
+        let dir = holding(&files);
+        let expected = ["b", "kept/y", "old", "old/x"].map(PathBuf::from);
+        assert_eq!(deleted(dir.path(), &["a"], &["*.bak"], true), expected);
+        assert!(files.iter().all(|file| dir.path().join(file).exists()), "a dry run changes nothing");
+        assert_eq!(deleted(dir.path(), &["a"], &["*.bak"], false), expected);
+        let left: Vec<_> = files.iter().filter(|file| dir.path().join(file).exists()).collect();
+        assert_eq!(left, [&"a", &"kept/deep/z.bak", &".c.pcc-part"]);
+        assert!(!dir.path().join("old").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_go_and_nothing_behind_them_does() {
+        let (dir, elsewhere) = (holding(&["a"]), holding(&["precious"]));
+        std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("link")).unwrap();
+        assert_eq!(deleted(dir.path(), &["a"], &[], false), [PathBuf::from("link")]);
+        assert!(elsewhere.path().join("precious").exists() && !dir.path().join("link").exists());
+        // A directory that became a link after it was looked at.
+        fs::create_dir(dir.path().join("sub")).unwrap();
+        let surplus = Surplus { paths: vec!["sub/precious".into()] };
+        fs::remove_dir(dir.path().join("sub")).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("sub")).unwrap();
+        assert!(surplus.delete(dir.path(), &Excluded::default(), false, &mut |_| ()).is_err());
+        assert!(elsewhere.path().join("precious").exists());
+    }
+}

@@ -1,0 +1,29 @@
+//! What an upload would do. It asks as a reader does, so an upload of the same file that is under way goes on.
+
+use super::content::Content;
+use super::upload::Uploaded;
+use crate::choice::Look;
+use crate::get::source::Source;
+use crate::get::transfer::ask;
+use crate::get::trouble::Refused;
+use pcc_net::url::Url;
+use std::time::Instant;
+
+/// Compares what is here with what is at the server.
+pub(super) async fn look(source: &Source, content: &Content, url: &Url) -> anyhow::Result<Look<Uploaded>> {
+    let begun = Instant::now();
+    let there = match ask(source, url, false).await {
+        Err(error) if matches!(error.downcast_ref(), Some(Refused::Missing { .. })) => {
+            return Ok(Look::Due(content.size()));
+        }
+        there => there?,
+    };
+    let Some(bytes) = content.size().filter(|size| there.version.size == Some(*size)) else {
+        return Ok(Look::Due(content.size()));
+    };
+    let digest = content.digest().await?;
+    let is_same = ask(source, url, true).await?.digest == Some(digest);
+    let seconds = begun.elapsed().as_secs_f64();
+    let uploaded = Uploaded { bytes, digest, seconds, resumed_from: bytes };
+    Ok(if is_same { Look::There(uploaded) } else { Look::Due(Some(bytes)) })
+}
