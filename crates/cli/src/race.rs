@@ -12,7 +12,7 @@ use core::time::Duration;
 use live::Live;
 use pcc::units::Bytes;
 use pcc_chart::provenance::{self, Provenance};
-use pcc_quic::{Algorithm, PccConfig};
+use pcc_quic::Algorithm;
 use pcc_race::carrier::{self, Carrier};
 use pcc_race::course::{Course, CourseError};
 use pcc_race::entry::{Entry, Rules, Update};
@@ -118,7 +118,8 @@ const MOST_PAGES: u32 = 10_000;
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
-    let mut carriers = carriers(&args.congestion, &args.objective)?;
+    let algorithms = args.objective.steered(&args.congestion, &args.objective.aim()?)?;
+    let mut carriers: Vec<_> = algorithms.into_iter().map(Carrier::Quic).collect();
     if args.kernel {
         carriers.extend(carrier::TCP);
     }
@@ -211,28 +212,6 @@ fn no_kernel(error: Unavailable) -> anyhow::Error {
              without it the race is over QUIC alone",
             anyhow::Error::new(error)
         ),
-    }
-}
-
-/// The algorithms of our QUIC stack, of which PCC strives for what it is told.
-fn carriers(algorithms: &[Algorithm], objective: &Objective) -> anyhow::Result<Vec<Carrier>> {
-    let aim = objective.aim()?;
-    let mut is_used = objective.given().is_none();
-    let told = algorithms.iter().cloned().map(|algorithm| match algorithm {
-        Algorithm::Pcc(PccConfig { mut core, .. }) => {
-            is_used = true;
-            aim.apply(&mut core);
-            Carrier::Quic(Algorithm::Pcc(core.into()))
-        }
-        other => Carrier::Quic(other),
-    });
-    let carriers = told.collect();
-    match objective.given() {
-        Some(given) if !is_used => {
-            let error = anyhow::anyhow!("{given} steers PCC, which -C does not name: leave out one of the two");
-            Err(error.context(Failure::Usage))
-        }
-        _ => Ok(carriers),
     }
 }
 

@@ -19,7 +19,7 @@ use pcc_perf::run::{Event, GOODBYE, Objective, Run, Test};
 use pcc_perf::server::{Limits, Served, Server};
 use pcc_perf::windows::Windows;
 use pcc_perf::{datagram, protocol};
-use pcc_quic::{Algorithm, PacedRuntime, PccConfig, socket};
+use pcc_quic::{Algorithm, PacedRuntime, socket};
 use pcc_utility::Aim;
 use serde_json::json;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -96,20 +96,7 @@ fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
             anyhow!("-C names an algorithm twice; --rounds says how often each has its turn").context(Failure::Usage)
         );
     }
-    if let Some(given) = args.objective.given()
-        && !names.contains(&"pcc")
-    {
-        let error = anyhow!("{given} steers PCC, which -C does not name: leave out one of the two");
-        return Err(error.context(Failure::Usage));
-    }
-    let configured = named.into_iter().map(|algorithm| match algorithm {
-        Algorithm::Pcc(PccConfig { mut core, .. }) => {
-            aim.apply(&mut core);
-            Algorithm::Pcc(core.into())
-        }
-        other => other,
-    });
-    Ok(configured.collect())
+    args.objective.steered(&named, aim)
 }
 
 fn explained(error: anyhow::Error) -> anyhow::Error {

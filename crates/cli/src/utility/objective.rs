@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use anyhow::anyhow;
+use pcc_quic::{Algorithm, PccConfig};
 use pcc_utility::{Aim, AimError, Choice, LawChoice, Setting};
 
 /// What PCC strives for, and how it gets there.
@@ -50,6 +51,24 @@ impl Objective {
         let aim = Aim::new(written, text, self.law.as_ref(), &self.set);
         aim.map_err(|error| anyhow!(explained(&error)).context(Failure::Usage))
     }
+
+    /// The algorithms that `-C` names, of which PCC strives for `aim`, which these options came to.
+    ///
+    /// Errors: the options steer PCC, and it is not among them.
+    pub(crate) fn steered(&self, named: &[Algorithm], aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
+        if let Some(given) = self.given().filter(|_| !named.iter().any(|one| matches!(one, Algorithm::Pcc(_)))) {
+            let error = anyhow!("{given} steers PCC, which -C does not name: leave out one of the two");
+            return Err(error.context(Failure::Usage));
+        }
+        let steered = named.iter().cloned().map(|algorithm| match algorithm {
+            Algorithm::Pcc(PccConfig { mut core, .. }) => {
+                aim.apply(&mut core);
+                Algorithm::Pcc(core.into())
+            }
+            other => other,
+        });
+        Ok(steered.collect())
+    }
 }
 
 /// With the option that was wrong, or helps.
@@ -90,6 +109,20 @@ mod tests {
         assert_eq!((usual.utility.name(), usual.law().name()), (Objective::USUAL, "ascent"));
         assert!(usual.law.is_none() && parse(&[]).unwrap().given().is_none());
         assert_eq!(usual.utility.name(), pcc::Config::default().utility.name());
+    }
+
+    #[test]
+    fn of_the_algorithms_pcc_alone_is_steered() {
+        let scavenger = parse(&["--scavenger"]).unwrap();
+        let steered = |names: &[&str]| {
+            let named: Vec<Algorithm> = names.iter().map(|name| name.parse().unwrap()).collect();
+            scavenger.steered(&named, &scavenger.aim().unwrap())
+        };
+        let two = steered(&["cubic", "pcc"]).unwrap();
+        assert_eq!(two.iter().map(Algorithm::name).collect::<Vec<_>>(), ["cubic", "pcc"]);
+        assert!(matches!(&two[1], Algorithm::Pcc(config) if config.core.utility.name() == "scavenger"));
+        let error = steered(&["cubic"]).unwrap_err();
+        assert!(format!("{error:#}").contains("--scavenger steers PCC, which -C does not name"), "{error:#}");
     }
 
     #[test]
