@@ -6,6 +6,7 @@
 //! * [`backoff`] says how long to wait before the next attempt.
 //! * [`paths`] remembers what earlier transfers learnt of paths; [`ports`] finds a free UDP port in a range, and [`channel`] carries
 //!   packets through a stream of bytes where UDP is blocked.
+//! * [`examine`](examine::examine) measures what a path to a server allows: UDP, packet sizes, ECN, HTTP/3.
 //! * [`scope`] reads link-local IPv6 addresses, [`percent`] writes names as URLs have them.
 //! * [`throttle`] keeps an application below a rate, [`shown`](shown()) keeps text of strangers from commanding a terminal.
 
@@ -13,6 +14,7 @@ pub mod backoff;
 mod causes;
 pub mod channel;
 pub mod dial;
+pub mod examine;
 pub mod paths;
 pub mod percent;
 pub mod ports;

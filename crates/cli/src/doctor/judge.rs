@@ -1,10 +1,9 @@
 //! What was measured means this, and this helps.
 
-use super::Examined;
 use super::finding::Finding;
-use super::probe::Answers;
 use core::time::Duration;
 use pcc::units::Rate;
+use pcc_net::examine::{Answers, Examined};
 use pcc_quic::transport::Windows;
 
 /// A computer that wakes up later sends bursts where packets should be apart.
@@ -166,9 +165,9 @@ fn limit(examined: &Examined) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::connect::Outcome;
     use super::super::finding::{Grade, page};
     use super::*;
+    use pcc_net::examine::Outcome;
     use std::sync::Arc;
 
     fn healthy() -> Examined {

@@ -2,33 +2,23 @@
 //!
 //! | file | what it answers |
 //! |---|---|
-//! | `probe` | what a server answers that need not know us: reach, round trip, sizes, marks |
-//! | `marks` | which ECN marks a connection has |
-//! | `connect` | whether the server speaks HTTP/3 |
 //! | `judge` | what that means, and what to do |
 //! | `finding` | how it is told |
 
-mod connect;
 mod finding;
 mod judge;
-mod marks;
-mod probe;
 
 use crate::exit::Failure;
 use crate::log::LogArgs;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use core::time::Duration;
 use finding::{Finding, Grade};
+use pcc_net::examine::{Answers, ExamineError, Examined, examine};
 use pcc_net::tls::Trust;
-use pcc_net::url::{Peer, Url};
-use pcc_quic::socket;
-use probe::Answers;
+use pcc_net::url::Url;
 use serde_json::json;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Instant;
-use tokio::net::TcpStream;
 
 const HELP: &str = "\
 Examples:
@@ -68,16 +58,6 @@ pub(crate) struct Args {
 /// Where `pcc serve` and `pcc perf -s` listen.
 const PORT: u16 = 4433;
 
-/// Addresses of a host that are asked.
-const MOST_ADDRESSES: usize = 4;
-
-/// How long a host has to say something by TCP.
-const TCP_PATIENCE: Duration = Duration::from_secs(2);
-
-/// Sleeps by which the clock is judged, and how long each is.
-const SLEEPS: usize = 50;
-const SLEEP: Duration = Duration::from_micros(500);
-
 /// Reads a host, a host and a port, or a URL.
 fn server(written: &str) -> Result<Url, String> {
     let url = if written.contains("://") {
@@ -95,25 +75,10 @@ fn server(written: &str) -> Result<Url, String> {
     url.parse::<Url>().map_err(|error| format!("{error:#}"))
 }
 
-/// All that was measured.
-#[derive(Debug)]
-pub(super) struct Examined {
-    peer: Peer,
-    address: SocketAddr,
-    answers: Answers,
-    /// Only of hosts that answer nothing: whether they answer by TCP.
-    tcp: Option<bool>,
-    connected: Option<connect::Outcome>,
-    /// A warning about the UDP buffers of this computer.
-    buffers: Option<String>,
-    /// How late this computer wakes up, at the median.
-    late: Duration,
-}
-
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.log.start();
-    let examined = examine(&args).await?;
+    let examined = examine(&args.server.peer, &trust(&args)).await.map_err(explained)?;
     let findings = judge::findings(&examined);
     let text = if args.json { format!("{}\n", document(&examined, &findings)) } else { finding::page(&findings) };
     std::io::stdout().lock().write_all(text.as_bytes())?;
@@ -127,34 +92,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-async fn examine(args: &Args) -> anyhow::Result<Examined> {
-    let peer = args.server.peer.clone();
-    let unknown = || format!("unknown host `{}`: check the spelling, or write its address instead", peer.host);
-    let found = tokio::net::lookup_host((peer.host.as_str(), peer.port)).await.with_context(unknown);
-    let addresses: Vec<_> = found.map_err(|error| error.context(Failure::Unreachable))?.take(MOST_ADDRESSES).collect();
-    let mut told = None;
-    for address in addresses {
-        let bound = socket::bind(probe::local(address)).context("could not open a UDP socket")?;
-        match probe::ask(bound.socket, address).await {
-            Ok(answers) => {
-                let is_answered = !answers.round_trips.is_empty();
-                told = Some((address, answers, bound.warning));
-                if is_answered {
-                    break;
-                }
-            }
-            // No way there by this version of IP, say.
-            Err(error) => tracing::info!("{address}: {error}"),
-        }
-    }
-    let (address, answers, buffers) = told
-        .with_context(|| format!("no route to {peer}; check this computer's network"))
-        .map_err(|error| error.context(Failure::Unreachable))?;
-    let is_answered = !answers.round_trips.is_empty();
-    let tcp = if is_answered { None } else { Some(answers_tcp(address).await) };
-    let connected = if is_answered { Some(connect::connect(&peer, address, &trust(args)).await) } else { None };
-    let late = tokio::task::spawn_blocking(lateness).await?;
-    Ok(Examined { peer, address, answers, tcp, connected, buffers, late })
+/// With how the command ends.
+fn explained(error: ExamineError) -> anyhow::Error {
+    let is_local = matches!(error, ExamineError::NoSocket(_));
+    let error = anyhow::Error::new(error);
+    if is_local { error } else { error.context(Failure::Unreachable) }
 }
 
 fn trust(args: &Args) -> Trust {
@@ -163,28 +105,6 @@ fn trust(args: &Args) -> Trust {
         (None, Some(file)) => Trust::Authorities(file.clone()),
         (None, None) => Trust::System,
     }
-}
-
-/// Whether the host says anything by TCP: that nobody listens is an answer, too.
-async fn answers_tcp(address: SocketAddr) -> bool {
-    match tokio::time::timeout(TCP_PATIENCE, TcpStream::connect(address)).await {
-        Ok(Ok(_)) => true,
-        Ok(Err(error)) => error.kind() == std::io::ErrorKind::ConnectionRefused,
-        Err(_) => false,
-    }
-}
-
-/// How late this computer wakes up a thread that sleeps, at the median. Blocks.
-fn lateness() -> Duration {
-    let mut late: Vec<_> = (0..SLEEPS)
-        .map(|_| {
-            let begun = Instant::now();
-            std::thread::sleep(SLEEP);
-            begun.elapsed().saturating_sub(SLEEP)
-        })
-        .collect();
-    late.sort();
-    late[SLEEPS / 2]
 }
 
 fn document(examined: &Examined, findings: &[Finding]) -> serde_json::Value {

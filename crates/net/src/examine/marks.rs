@@ -13,7 +13,7 @@ use std::time::Instant;
 
 /// What was counted.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
+pub struct Marks {
     sent: AtomicU64,
     /// Sent unmarked since the last marked packet.
     unmarked: AtomicU64,
@@ -27,12 +27,12 @@ const GIVEN_UP: u64 = 12;
 
 impl Marks {
     /// Whether packets still leave with marks: the server reports those that it receives (RFC 9000 §13.4.2).
-    pub(super) fn are_reported(&self) -> bool {
+    pub fn are_reported(&self) -> bool {
         self.sent.load(Ordering::Relaxed) > 0 && self.unmarked.load(Ordering::Relaxed) < GIVEN_UP
     }
 
     /// Packets that came, and those of them that had a mark.
-    pub(super) fn received(&self) -> (u64, u64) {
+    pub fn received(&self) -> (u64, u64) {
         (self.received.load(Ordering::Relaxed), self.received_marked.load(Ordering::Relaxed))
     }
 

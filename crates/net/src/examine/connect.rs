@@ -1,10 +1,10 @@
 //! Whether a server speaks HTTP/3, and what its connection tells of ECN.
 
 use super::marks::{Marks, Watched};
+use crate::tls::{self, Trust};
+use crate::url::Peer;
 use core::time::Duration;
 use noq::{ClientConfig, Endpoint, EndpointConfig};
-use pcc_net::tls::{self, Trust};
-use pcc_net::url::Peer;
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PacedRuntime, http3, socket};
 use std::net::SocketAddr;
@@ -19,14 +19,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PING: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What became of it.
+/// What became of a connection.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub struct Outcome {
     /// The time of the handshake, or why there is no connection.
-    pub(super) handshake: Result<Duration, String>,
+    pub handshake: Result<Duration, String>,
     /// What is wrong with the certificate, if a connection that ends here was made in spite of that.
-    pub(super) untrusted: Option<String>,
-    pub(super) marks: Arc<Marks>,
+    pub untrusted: Option<String>,
+    /// What it had of ECN.
+    pub marks: Arc<Marks>,
 }
 
 /// Connects, looks, and says goodbye.

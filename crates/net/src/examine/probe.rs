@@ -42,21 +42,21 @@ struct Asked {
 
 /// What the answers tell.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Answers {
+pub struct Answers {
     /// Round trips of packets that QUIC could use, sorted.
-    pub(super) round_trips: Vec<Duration>,
+    pub round_trips: Vec<Duration>,
     /// Unmarked packets that were sent, and answered.
-    pub(super) plain: (usize, usize),
+    pub plain: (usize, usize),
     /// The same of packets marked ECT(0).
-    pub(super) marked: (usize, usize),
+    pub marked: (usize, usize),
     /// The largest packet of IP that was answered. Unit: bytes.
-    pub(super) mtu: Option<usize>,
+    pub mtu: Option<usize>,
     /// The largest that this computer let out. Unit: bytes.
-    pub(super) largest_sent: usize,
+    pub largest_sent: usize,
     /// The host says that nobody listens.
-    pub(super) refused: bool,
+    pub refused: bool,
     /// What this computer can do at once: datagrams of a call to send, and to receive.
-    pub(super) offload: (usize, usize),
+    pub offload: (usize, usize),
 }
 
 /// Asks the server at this address.
