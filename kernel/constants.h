@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* The core's constants; their reasons stand in the files named here. Numbers are the bits of an f64,
- * times are nanoseconds. Written by `PCC_KERNEL_WRITE=1 cargo test -p pcc --test kernel_constants`.
+/* The core's constants; their reasons stand in the files named here. Numbers are the bits of
+ * an f64, times are nanoseconds. Written by
+ * `PCC_KERNEL_WRITE=1 cargo test -p pcc --test kernel_constants`.
  */
 #ifndef PCC_CONSTANTS_H
 #define PCC_CONSTANTS_H

@@ -169,7 +169,7 @@ impl Loaded {
         if done < 0 {
             let error = io::Error::from_raw_os_error(-done);
             if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES)) && !crate::rights::may_load() {
-                return Err(crate::rights::missing(&error));
+                return Err(crate::rights::MissingRights(error).into());
             }
             // What the verifier finds wrong is EACCES or EINVAL.
             if part == Part::Watch && error.raw_os_error() == Some(libc::EPERM) {

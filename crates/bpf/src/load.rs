@@ -84,6 +84,9 @@ pub enum LoadError {
         "in this network namespace, which is not the first one, the default must be allowed to all: nothing was loaded"
     )]
     MustAllow,
+    /// This process may not.
+    #[error(transparent)]
+    Rights(#[from] rights::MissingRights),
     /// The kernel refused a step, or nobody would tidy up. The steps before it were undone.
     #[error(transparent)]
     Host(#[from] anyhow::Error),

@@ -17,7 +17,7 @@ pub fn write(to: &Path, text: &str) -> anyhow::Result<()> {
     if to == Path::new("-") {
         return io::stdout().lock().write_all(text.as_bytes()).context("cannot write to standard output");
     }
-    let failed = || format!("--prometheus: cannot write {}", to.display());
+    let failed = || format!("cannot write the metrics to {}", to.display());
     let directory = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(directory).with_context(failed)?;
     file.write_all(text.as_bytes()).with_context(failed)?;

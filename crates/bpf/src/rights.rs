@@ -1,6 +1,5 @@
 //! What this process may do, and what `pcc kernel` needs.
 
-use anyhow::anyhow;
 use std::fs;
 use std::io;
 
@@ -26,19 +25,18 @@ pub fn may_load() -> bool {
     lacking(&read("status")).is_empty() && is_first_namespace(&read("uid_map"))
 }
 
-/// What to say to whoever may not.
-pub fn missing(error: &io::Error) -> anyhow::Error {
-    let names = NEEDED.map(|(_, name)| name).join(" and ");
-    anyhow!(
-        "{error}: it takes root ({names}, not in a user namespace or a container without them): try `sudo pcc kernel`; an \
-         application without rights can use what is loaded once it is the default, or in \
-         net.ipv4.tcp_allowed_congestion_control"
-    )
-}
+/// This process may not.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{0}: it takes root ({names}, not in a user namespace or a container without them): try `sudo pcc kernel`; an application \
+     without rights can use what is loaded once it is the default, or in net.ipv4.tcp_allowed_congestion_control",
+    names = NEEDED.map(|(_, name)| name).join(" and ")
+)]
+pub struct MissingRights(pub io::Error);
 
 /// Errors: this process may not.
-pub fn check() -> anyhow::Result<()> {
-    if may_load() { Ok(()) } else { Err(missing(&io::Error::from_raw_os_error(libc::EPERM))) }
+pub fn check() -> Result<(), MissingRights> {
+    if may_load() { Ok(()) } else { Err(MissingRights(io::Error::from_raw_os_error(libc::EPERM))) }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub fn now() -> anyhow::Result<Duration> {
 
 /// When that is, in ns.
 pub fn in_this_time(time: Duration) -> anyhow::Result<u64> {
-    u64::try_from(now()?.saturating_add(time).as_nanos()).context("--for: that is longer than any computer runs")
+    u64::try_from(now()?.saturating_add(time).as_nanos()).context("the trial would last longer than any computer runs")
 }
 
 /// How long a trial goes on: none if there is none, zero if it is over.

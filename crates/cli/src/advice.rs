@@ -8,8 +8,25 @@ use pcc_net::tls::TlsError;
 pub(crate) fn of(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| {
         let start = cause.downcast_ref().and_then(of_start);
-        start.or_else(|| cause.downcast_ref().and_then(of_dial)).or_else(|| cause.downcast_ref().and_then(of_tls))
+        let net = || cause.downcast_ref().and_then(of_dial).or_else(|| cause.downcast_ref().and_then(of_tls));
+        start.or_else(net).or_else(|| of_lab(cause))
     })
+}
+
+#[cfg(target_os = "linux")]
+fn of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    use pcc_lab::kernel::KernelError;
+    use pcc_lab::machine::{NoMemory, RunError};
+    match (cause.downcast_ref(), cause.downcast_ref()) {
+        (Some(KernelError::NoSource { .. }), _) => Some("--source names it"),
+        (Some(KernelError::NoSources), _) | (_, Some(RunError::NoModule)) => Some("--module FILE names it"),
+        _ => cause.is::<NoMemory>().then_some("--jobs says how many run at a time"),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn of_lab(_: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    None
 }
 
 fn of_start(error: &StartError) -> Option<&'static str> {

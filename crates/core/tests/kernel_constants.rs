@@ -22,8 +22,9 @@ fn written(value: SharedValue) -> String {
 
 fn header() -> String {
     let mut text = "/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */\n\
-        /* The core's constants; their reasons stand in the files named here. Numbers are the bits of an f64,\n \
-        * times are nanoseconds. Written by `PCC_KERNEL_WRITE=1 cargo test -p pcc --test kernel_constants`.\n */\n\
+        /* The core's constants; their reasons stand in the files named here. Numbers are the bits of\n \
+        * an f64, times are nanoseconds. Written by\n \
+        * `PCC_KERNEL_WRITE=1 cargo test -p pcc --test kernel_constants`.\n */\n\
         #ifndef PCC_CONSTANTS_H\n#define PCC_CONSTANTS_H\n"
         .to_owned();
     let mut file = String::new();

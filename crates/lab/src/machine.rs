@@ -34,10 +34,7 @@ pub enum RunError {
     #[error("the guest was stopped")]
     Stopped,
     /// The kernel's own PCC is asked for.
-    #[error(
-        "the algorithm `pcc` is that of a kernel module, and none was named: give one with --module FILE, \
-         or take quic:pcc"
-    )]
+    #[error("the algorithm `pcc` is that of a kernel module, and none was named: name one, or take quic:pcc")]
     NoModule,
     /// The guest ended without a word.
     #[error("the guest ended without an answer; the end of its console:\n{0}")]
@@ -75,7 +72,7 @@ const MEMORY: u64 = 1 << 30;
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the memory of {guests} guests takes up to {guests} GB, and there is less in {tried}: start the container with \
-     --shm-size={guests}g, run fewer with --jobs, or name another directory with TMPDIR"
+     --shm-size={guests}g, run fewer at a time, or name another directory with TMPDIR"
 )]
 pub struct NoMemory {
     guests: usize,

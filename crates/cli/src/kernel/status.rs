@@ -20,7 +20,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if let (Err(error), false) = (rights::check(), args.json) {
         let available = sysctl::available()?.join(", ");
         writeln!(out, "new connections have {default} by default; the kernel has {available}")?;
-        return Err(error.context("the rest is for root"));
+        return Err(anyhow::Error::new(error).context("the rest is for root"));
     }
     let (variants, rules) = (Variant::all()?, Rule::all()?);
     if args.json {

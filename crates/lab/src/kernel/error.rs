@@ -10,7 +10,7 @@ pub enum KernelError {
     /// No source was named and Debian's is not installed.
     #[error(
         "no kernel source at {path}: install it with `apt-get install {packages}`, \
-         or name a directory or tarball of Linux {VERSION} with --source"
+         or name a directory or tarball of Linux {VERSION}"
     )]
     NoSource {
         /// Where it was looked for.
@@ -71,9 +71,7 @@ pub enum KernelError {
     #[error("the guest kernel was built without what its modules need: run `pcc lab build` again (a minute)")]
     NoHeaders,
     /// A package of this crate alone.
-    #[error(
-        "this pcc was built without PCC's kernel module: build it in its source tree, or name one with --module FILE"
-    )]
+    #[error("this pcc was built without PCC's kernel module: build it in its source tree, or name a module")]
     NoSources,
     /// The cache directory is not usable.
     #[error("could not {what} {path}: {error}")]

@@ -100,6 +100,33 @@ enum Sender {
     Peer(Control),
 }
 
+const HEAD: &str = "\
+# Radio links
+
+Sixty radio links of 200 s, drawn as the lab draws its cellular link after Sprout (NSDI 2013 §3.1): up to 11 Mbit/s, with outages of
+one second in the mean. The RTT is 50 ms, the buffer 750 KB, and the sender is alone. Made by
+
+```sh
+cargo run --release -p pcc-sim --example sweep links >docs/sweeps/links.md
+```
+
+Virtual time; BBR and CUBIC are the simulator's models. The error of a share is the standard error over the links.
+";
+
+const TAIL: &str = "
+* `level` is what a standing queue costs in `fair`: a larger one buys more of the link with a longer queue.
+* BBR keeps the rate of before an outage. PCC climbs again from the rate that it found in the outage.
+* In an outage the window holds what is in flight, so the queue stands at half of the rate too. A base-RTT test in which less was sent
+  than was asked for therefore proves nothing, nor does a queue that was gone before the test ended (`control/ascent/level.rs`).
+* The window is bounded by the law's own base RTT, which only a test makes longer. The least RTT of the last seconds would forget the
+  path behind a queue that a dark link keeps for longer.
+";
+
+/// The whole page.
+pub(crate) fn page() -> Result<String, String> {
+    Ok(format!("{HEAD}\n{}\n{}", table(&[])?, TAIL.trim_end()))
+}
+
 /// PCC's defaults, then each variant instead of them, then the peers.
 pub(crate) fn table(asked: &[String]) -> Result<String, String> {
     let base =

@@ -7,7 +7,8 @@
 //! cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md       # each rule left out
 //! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
 //! cargo run --release -p pcc-sim --example sweep allegro                          # its table; or vivace
-//! cargo run --release -p pcc-sim --example sweep links                            # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
+//! cargo run --release -p pcc-sim --example sweep links >docs/sweeps/links.md       # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
+//! cargo run --release -p pcc-sim --example sweep crowd >docs/sweeps/crowd.md       # many senders, and one beside CUBIC
 //! cargo run --release -p pcc-sim --example sweep laws >docs/sweeps/laws.md         # each law by what is promised
 //! cargo run --release -p pcc-sim --example sweep bounds                           # what `pcc sim score` must not fall behind
 //! cargo run --release -p pcc-sim --example sweep ascent epsilon=0.03 fair,level=0.01   # the defaults and these instead
@@ -20,6 +21,7 @@ mod ascent;
 mod bounds;
 mod constants;
 mod copy;
+mod crowd;
 mod laws;
 mod links;
 mod measure;
@@ -32,7 +34,7 @@ mod turned;
 
 use std::process::ExitCode;
 
-const HELP: &str = "usage: sweep ascent|parts|constants|links|trains|allegro|vivace|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
+const HELP: &str = "usage: sweep ascent|parts|constants|links|crowd|trains|allegro|vivace|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
                     fair,level=0.01";
 
 fn main() -> ExitCode {
@@ -46,7 +48,9 @@ fn main() -> ExitCode {
         Some("parts") => parts::page(),
         Some("figures") => constants::figures(&ascent::CASES),
         Some("train-figures") => constants::figures(&trains::CASES),
+        Some("links") if variants.is_empty() => links::page(),
         Some("links") => links::table(&variants),
+        Some("crowd") => crowd::page(),
         Some("trains") => trains::page(),
         Some("laws") => laws::page(),
         Some("bounds") => bounds::table(&variants),
