@@ -92,7 +92,7 @@ fn server(written: &str) -> Result<Url, String> {
         format!("https://{authority}{port}{rest}")
     };
     debug_assert_eq!(PORT, 4433, "it is written above");
-    url.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
+    url.parse::<Url>().map_err(|error| format!("{error:#}"))
 }
 
 /// All that was measured.
