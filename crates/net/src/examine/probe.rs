@@ -125,7 +125,6 @@ impl Probe {
             let Ok(Ok(())) = tokio::time::timeout_at(until, self.socket.readable()).await else { return };
             self.receive();
         }
-        tokio::time::sleep_until(until.min(tokio::time::Instant::now())).await;
     }
 
     fn receive(&mut self) {
