@@ -90,6 +90,7 @@ const INITIAL_MTU: u16 = 1200;
 /// Everything in it may be changed afterwards, but for [`TransportConfig::ack_frequency_config`] with noq-proto 1.4.0: it
 /// writes that frame without looking for room, and panics if the first packet after the handshake has none.
 pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
+    windows.tell_of_one_stream();
     let window = windows.bytes().get();
     // Both fit: LARGEST and IDLE_TIMEOUT are far below 2^62.
     let receive_window = VarInt::from_u64(window).unwrap_or(VarInt::MAX);
