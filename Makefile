@@ -5,7 +5,7 @@ with_rust := .ci/with-rust
 # Two at a time once `lint` is through: what takes longest begins first.
 steps := format lint words tests kernel lab stranger capi python_package s2n vendor licences docs fuzz packages wasm windows macos
 
-.PHONY: help demo figures test $(steps) build install deb rpm static bench busy soak kernel-soak mutants clean
+.PHONY: help demo figures test $(steps) build install deb rpm static bench bench-peers busy soak kernel-soak mutants clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ static: ## The tool as one file that needs no C library, target/static/pcc-x86_6
 bench: build ## Cost of one packet in the core: time, allocations, memory, instructions; then `make busy`
 	@$(with_rust) .ci/bench
 	@.ci/busy
+
+bench-peers: ## One QUIC stream over loopback: PCC beside quinn and s2n-quic as released; ROUNDS=5 SECONDS_EACH=3
+	$(with_rust) cargo run --release --locked --manifest-path benches/peers/Cargo.toml --target-dir target/peers -- $(or $(ROUNDS),5) $(or $(SECONDS_EACH),3)
 
 busy: build ## PCC, CUBIC and BBR on a host that is busy with something else: BUSY=4 processes beside the sender
 	@.ci/busy

@@ -55,12 +55,28 @@ impl Windows {
         let largest = if cfg!(feature = "patched-noq-proto") { LARGEST } else { LARGEST_OF_RELEASED_STREAM };
         self.bytes().min(Bytes::new(largest))
     }
+
+    /// Says once what one stream carries at most, if noq-proto as released is what limits it.
+    fn tell_of_one_stream(&self) {
+        static TOLD: std::sync::Once = std::sync::Once::new();
+        let (stream, rtt) = (self.stream_bytes(), self.rtt);
+        if stream < self.bytes() {
+            TOLD.call_once(|| {
+                tracing::warn!(
+                    ?rtt,
+                    "noq-proto as released lets 1.5 MiB of a received stream be under way: {:.0} Mbit/s. For more, build with its patch and \
+                     pcc-quic's feature `patched-noq-proto`: docs/library.md, \"Windows, at both ends\"",
+                    stream.get() as f64 * 8e-6 / rtt.as_secs_f64(),
+                );
+            });
+        }
+    }
 }
 
 /// Streams that a peer may have open in each direction at a time. HTTP/3 needs three one-way streams and a stream for
-/// each request under way, of which RFC 9114 §6.1 asks for a hundred. A stream counts until its end is acknowledged and the
-/// peer hears of it, so a client that keeps a hundred under way has twice as many open.
-const BIDI_STREAMS: u32 = 256;
+/// each request under way, of which RFC 9114 §6.1 asks for a hundred. Over a long path small files need more. A stream counts
+/// until its end is acknowledged and the peer hears of it, so a client that keeps 256 under way has twice as many open.
+const BIDI_STREAMS: u32 = 512;
 const UNI_STREAMS: u32 = 32;
 
 /// Silence after which a connection is given up (RFC 9308 §3.2).
@@ -90,6 +106,7 @@ const INITIAL_MTU: u16 = 1200;
 /// Everything in it may be changed afterwards, but for [`TransportConfig::ack_frequency_config`] with noq-proto 1.4.0: it
 /// writes that frame without looking for room, and panics if the first packet after the handshake has none.
 pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
+    windows.tell_of_one_stream();
     let window = windows.bytes().get();
     // Both fit: LARGEST and IDLE_TIMEOUT are far below 2^62.
     let receive_window = VarInt::from_u64(window).unwrap_or(VarInt::MAX);

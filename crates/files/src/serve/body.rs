@@ -25,7 +25,7 @@ const QUICK: Duration = Duration::from_millis(250);
 
 /// What a body is made of.
 pub(super) trait Pieces: Send + 'static {
-    /// Puts the next piece of about `size` bytes into the empty `buffer`, or nothing at the end. Blocks.
+    /// Puts the next piece of about `size` bytes into `buffer` in place of what it holds, or nothing at the end. Blocks.
     ///
     /// Errors: what was announced can't be sent.
     fn next(&mut self, buffer: &mut BytesMut, size: usize) -> Result<(), Broken>;
@@ -89,7 +89,7 @@ async fn pump<P: Pieces>(
     bytes: &mut u64,
 ) -> Result<P, Broken> {
     let (mut pieces, mut piece) = made(make(pieces, BytesMut::new(), PART)).await?;
-    // What was sent is filled again: new memory would have to be cleared, by the kernel and once more by us.
+    // What was sent is overwritten: new memory would have to be cleared, by the kernel and once more by us.
     let mut spare = BytesMut::new();
     while !piece.is_empty() {
         let (begun, length) = (Instant::now(), piece.len());
@@ -144,7 +144,6 @@ type Making<P> = JoinHandle<(P, Result<Bytes, Broken>)>;
 /// Begins to make the next piece.
 fn make<P: Pieces>(mut pieces: P, mut buffer: BytesMut, size: usize) -> Making<P> {
     tokio::task::spawn_blocking(move || {
-        buffer.clear();
         let made = pieces.next(&mut buffer, size);
         (pieces, made.map(|()| buffer.freeze()))
     })

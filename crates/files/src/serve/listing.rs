@@ -179,6 +179,7 @@ impl Listing {
 
 impl Pieces for Listing {
     fn next(&mut self, buffer: &mut BytesMut, _size: usize) -> Result<(), Broken> {
+        buffer.clear();
         match self {
             Self::Entries(entries) => entries.next(buffer).map_err(Broken::Read),
             Self::Page(page) => {

@@ -75,7 +75,7 @@ impl Part {
     /// Reads and hashes the next chunk; `false` if the file ends before.
     pub(super) fn read(&mut self, buffer: &mut BytesMut, size: usize) -> io::Result<bool> {
         let wanted = (self.range.end - self.position).min(size as u64) as usize;
-        buffer.resize(wanted, 0);
+        buffer.resize(wanted, 0); // writes only what the buffer grows by
         let read = self.opened.read(self.position, buffer)?;
         self.hasher.update(&buffer[..read]);
         self.position += read as u64;
@@ -86,6 +86,7 @@ impl Part {
 impl Pieces for Part {
     fn next(&mut self, buffer: &mut BytesMut, size: usize) -> Result<(), Broken> {
         if self.is_read() {
+            buffer.clear();
             return Ok(());
         }
         if !self.read(buffer, size).map_err(Broken::Read)? {
