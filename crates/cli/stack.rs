@@ -26,8 +26,10 @@ const STACK: [&str; 16] = [
 ];
 
 /// Commands that are not `pcc perf`, and what only they or PCC use: files and directories.
-pub(crate) const APART: [&str; 12] =
-    ["emulate", "get", "kernel", "lab", "put", "race", "remote", "serve", "session", "shell", "sim", "utility"];
+pub(crate) const APART: [&str; 14] = [
+    "choice", "doctor", "emulate", "get", "kernel", "lab", "put", "race", "remote", "serve", "session", "shell", "sim",
+    "utility",
+];
 
 /// Hash of those files below the workspace `root`, of their names and contents, and of `how` they are compiled. None if
 /// this is no workspace, as in a package of this crate alone.
