@@ -146,6 +146,32 @@ pub fn comparison(test: &Test, runs: &[Run]) -> Value {
     rows.collect()
 }
 
+/// What is told when all runs have ended, by its name in the document and among events; `end` comes last. `error` says why the last
+/// run did not come to its end.
+pub fn ending(test: &Test, runs: &[Run], server_output: bool, error: Option<String>) -> Vec<(&'static str, Value)> {
+    let first = runs.first().map(|run| run.turn.algorithm);
+    let own: Vec<&Run> = runs.iter().filter(|run| Some(run.turn.algorithm) == first).collect();
+    let comparison = (test.algorithms.len() > 1).then(|| ("comparison", comparison(test, runs)));
+    let server_output = server_output.then(|| ("server_output_json", self::server_output(runs)));
+    let error = error.map(|error| ("error", error.into()));
+    [comparison, server_output, error, Some(("end", end(test, &own)))].into_iter().flatten().collect()
+}
+
+/// The whole document: iperf3's `start`, `intervals` and `end`, and behind them the rest of [`ending`].
+pub fn document(
+    test: &Test,
+    ends: &[(SocketAddr, SocketAddr)],
+    intervals: Vec<Value>,
+    mut ending: Vec<(&'static str, Value)>,
+) -> Value {
+    let end = ending.pop().map_or(Value::Null, |(_, end)| end);
+    let mut document = json!({ "start": start(test, ends), "intervals": intervals, "end": end });
+    for (name, value) in ending {
+        document[name] = value;
+    }
+    document
+}
+
 /// `server_output_json`: what the server counted, one object a run; null where it does not report.
 pub fn server_output(runs: &[Run]) -> Value {
     let one =

@@ -102,43 +102,17 @@ impl Output {
 
     /// All runs have ended; if there was an `error`, the last one did not come to its end.
     pub(super) fn end(&mut self, test: &Test, runs: &[Run], error: Option<&anyhow::Error>) -> anyhow::Result<()> {
-        let first = runs.first().map(|run| run.turn.algorithm);
-        let own: Vec<&Run> = runs.iter().filter(|run| Some(run.turn.algorithm) == first).collect();
-        let comparison = (test.algorithms.len() > 1).then(|| json::comparison(test, runs));
-        let server_output = self.server_output.then(|| json::server_output(runs));
         let error = error.map(|error| format!("{error:#}"));
+        let ending = json::ending(test, runs, self.server_output, error);
         match &mut self.form {
-            Form::Text { .. } if comparison.is_some() && !runs.is_empty() => self.write(&text::comparison(runs)),
+            Form::Text { .. } if test.algorithms.len() > 1 && !runs.is_empty() => self.write(&text::comparison(runs)),
             Form::Text { .. } => Ok(()),
             Form::Document { intervals } => {
-                let mut document = json!({
-                    "start": json::start(test, &self.connected),
-                    "intervals": std::mem::take(intervals),
-                    "end": json::end(test, &own),
-                });
-                if let Some(comparison) = comparison {
-                    document["comparison"] = comparison;
-                }
-                if let Some(output) = server_output {
-                    document["server_output_json"] = output;
-                }
-                if let Some(error) = error {
-                    document["error"] = error.into();
-                }
+                let intervals = std::mem::take(intervals);
+                let document = json::document(test, &self.connected, intervals, ending);
                 self.write(&format!("{document:#}\n"))
             }
-            Form::Stream => {
-                if let Some(comparison) = comparison {
-                    self.event("comparison", &comparison)?;
-                }
-                if let Some(output) = server_output {
-                    self.event("server_output_json", &output)?;
-                }
-                if let Some(error) = error {
-                    self.event("error", &error.into())?;
-                }
-                self.event("end", &json::end(test, &own))
-            }
+            Form::Stream => ending.iter().try_for_each(|(event, data)| self.event(event, data)),
         }
     }
 
