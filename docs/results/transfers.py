@@ -128,14 +128,13 @@ def main():
         sys.exit(subprocess.run(["unshare", "--net", "sh", "-c", inside], env={**os.environ, "PCC_TRANSFERS": "inside"}).returncode)
     load = os.getloadavg()[0]
     results = measure(pcc)
-    links = {line.split()[0]: " ".join(line.split()[1:])
-             for line in subprocess.run([pcc, "emulate", "--list"], capture_output=True, text=True).stdout.splitlines() if line.strip()}
     print(f"""# Transfers over ssh and through the tunnel
 
 `sudo python3 docs/results/transfers.py target/release/pcc` makes this page. A file of {SIZE // 1_000_000} MB goes over an emulated path in
-real time. The figure is goodput in Mbit/s with everything before the first byte: ssh's login, too. A run ends after {LONGEST} s, and what
-has arrived by then counts. {RUNS} runs each, in turns; medians, with the least and the most. TCP is this computer's. ssh, scp and\nrsync have CUBIC, Linux's default. The load was
-{load:.0f} to {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors, which costs PCC most: it runs in the program.
+real time. The figure is goodput in Mbit/s: the median of {RUNS} runs in turns, with the least and the most. A run ends after {LONGEST} s,
+and what has arrived by then counts. Time before the first byte counts, ssh's login too. The tunnel is connected before. ssh, scp and rsync
+have the kernel's CUBIC, Linux's default. The load was {load:.0f} at the beginning and {os.getloadavg()[0]:.0f} at the end, on {os.cpu_count()} processors. The load costs PCC most,
+since it runs outside of the kernel.
 
 | | {" | ".join(f"`{path}`" for path in PATHS)} |
 |---|{"---|" * len(PATHS)}""")
@@ -147,8 +146,9 @@ has arrived by then counts. {RUNS} runs each, in turns; medians, with the least 
         print(f"| {name} | {' | '.join(cells)} |")
     for path in PATHS:
         median = [statistics.median(run[number] for run in results[path]) for number in range(len(WAYS))]
-        print(f"\nOn `{path}` ({links.get(path, '')}) `pcc get` moves {median[0] / median[1]:.1f} times what rsync does, and the tunnel "
-              f"{median[3] / median[4]:.1f} times what TCP does without it.")
+        print(f"\nOn `{path}` `pcc get` moves {median[0] / median[1]:.1f} times as much as rsync. The tunnel moves {median[3] / median[4]:.1f} times as "
+              f"much as plain TCP with CUBIC, and {median[3] / median[5]:.2f} times as much as with BBR.")
+
 
 
 main()

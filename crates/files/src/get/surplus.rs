@@ -9,7 +9,9 @@ use crate::filename;
 use anyhow::Context;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use core::cell::OnceCell;
 use std::collections::HashSet;
+use std::fs::DirEntry;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -39,11 +41,17 @@ impl Surplus {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             entries => entries.with_context(|| format!("could not read {}", dir.display()))?,
         };
+        // Some file systems find one file under several names.
+        let identities = OnceCell::new();
+        let is_listed_file = |entry: &DirEntry| {
+            let listed = || listed.iter().filter_map(|name| identity(&dir.join(name))).collect::<HashSet<_>>();
+            identity(&entry.path()).is_some_and(|this| identities.get_or_init(listed).contains(&this))
+        };
         for entry in entries {
             let entry = entry?;
             let (path, is_directory) = (below.join(entry.file_name()), entry.file_type()?.is_dir());
             let is_listed = entry.file_name().to_str().is_some_and(|name| listed.contains(&filename::folded(name)));
-            if !is_listed && !stays(&path, is_directory, excluded) {
+            if !is_listed && !stays(&path, is_directory, excluded) && !is_listed_file(&entry) {
                 self.paths.push(path);
             }
         }
@@ -63,6 +71,18 @@ impl Surplus {
         }
         Ok(())
     }
+}
+
+/// What tells a file from others, under whatever name; `None` where the system does not say, or without a file.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    return path.symlink_metadata().ok().map(|found| {
+        use std::os::unix::fs::MetadataExt;
+        (found.dev(), found.ino())
+    });
+    // There names that differ in case only are folded.
+    #[cfg(not(unix))]
+    return path.symlink_metadata().ok().and(None);
 }
 
 /// Whether an entry stays, though nobody lists it: it is excluded, or what an interrupted download goes on with.
@@ -133,6 +153,15 @@ mod tests {
         let left: Vec<_> = files.iter().filter(|file| dir.path().join(file).exists()).collect();
         assert_eq!(left, [&"a", &"kept/deep/z.bak", &".c.pcc-part"]);
         assert!(!dir.path().join("old").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn another_name_of_a_listed_file_stays() {
+        let dir = holding(&["listed", "sub/x"]);
+        fs::hard_link(dir.path().join("listed"), dir.path().join("LISTED")).unwrap();
+        assert_eq!(deleted(dir.path(), &["listed", "sub"], &[], false), Vec::<PathBuf>::new());
+        assert!(dir.path().join("LISTED").exists());
     }
 
     #[cfg(unix)]
