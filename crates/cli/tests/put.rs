@@ -128,9 +128,16 @@ fn small_file_goes_with_its_digest() {
         let read = |dir: &str| std::fs::read(bench.path(&format!("{dir}/tree/{name}"))).unwrap();
         assert!(read("client") == read("served"), "{name}");
     }
-    wait_until("the log", || server.requests().len() >= 12);
-    // One to make the directory, two for each small file, three for the large one.
-    assert_eq!(server.requests().len(), 1 + 2 * 4 + 3, "{:?}", server.requests());
+    wait_until("the log", || server.requests().len() >= 7);
+    // One to make the directory, one for each small file, two for the large one: in a new directory nothing can be there.
+    assert_eq!(server.requests().len(), 1 + 4 + 2, "{:?}", server.requests());
+    bench.write("client/tree/0", 1);
+    bench.write("client/tree/new", 2000);
+    let again = last(&bench.run(&["put", "tree", &server.url(""), "--json"]));
+    assert_eq!(again["files"].as_u64(), Some(1 + sizes.len() as u64));
+    wait_until("the log", || server.requests().len() >= 7 + 9);
+    // One for the directory, one for each file to ask for it, and one for each that is not there.
+    assert_eq!(server.requests().len(), 7 + 1 + 6 + 2, "{:?}", server.requests());
 }
 
 #[test]

@@ -58,9 +58,9 @@ impl Windows {
 }
 
 /// Streams that a peer may have open in each direction at a time. HTTP/3 needs three one-way streams and a stream for
-/// each request under way, of which RFC 9114 §6.1 asks for a hundred. A stream counts until its end is acknowledged and the
-/// peer hears of it, so a client that keeps a hundred under way has twice as many open.
-const BIDI_STREAMS: u32 = 256;
+/// each request under way, of which RFC 9114 §6.1 asks for a hundred. Over a long path small files need more. A stream counts
+/// until its end is acknowledged and the peer hears of it, so a client that keeps 256 under way has twice as many open.
+const BIDI_STREAMS: u32 = 512;
 const UNI_STREAMS: u32 = 32;
 
 /// Silence after which a connection is given up (RFC 9308 §3.2).

@@ -29,9 +29,11 @@ pub(super) async fn look(source: &Source, url: &Url, path: &Path, size: Option<u
         return Ok(Look::Due(there));
     }
     let path = path.to_owned();
+    let turn = source.file().await;
     let Ok((bytes, digest)) = while_wanted(move |wanted| hash(&path, wanted)).await else {
         return Ok(Look::Due(there));
     };
+    drop(turn);
     let same = ask(source, url, true).await?.digest == Some(digest);
     let seconds = begun.elapsed().as_secs_f64();
     let fetched = Fetched { bytes, digest, verified: true, seconds, resumed_from: bytes };

@@ -19,6 +19,7 @@ use pcc_quic::Algorithm;
 use pcc_quic::http3::{self, Requests};
 use pcc_quic::transport::{self, SendWindow, Windows};
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 /// How long a server that was reached is tried again without progress, unless something else is asked for.
@@ -26,6 +27,9 @@ const GIVE_UP: Duration = Duration::from_secs(600);
 
 /// How long the goodbye may take.
 const GOODBYE: Duration = Duration::from_millis(500);
+
+/// Files that are read or written at a time. Each takes a thread and two descriptors, and many systems allow a process 256.
+const FILES: usize = 64;
 
 /// HTTP/3's code for "all went well" (RFC 9114 §8.1).
 const NO_ERROR: noq::VarInt = noq::VarInt::from_u32(0x100);
@@ -42,6 +46,7 @@ pub struct Source {
     windows: Windows,
     watch: Arc<dyn Watch>,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
+    files: Semaphore,
     state: Mutex<State>,
 }
 
@@ -170,8 +175,8 @@ impl Source {
     pub fn new(dialer: Dialer, peer: Peer, give_up: Duration, watch: Arc<dyn Watch>) -> Self {
         let state = State { backoff: Backoff::default(), progressed: Instant::now(), reached: false, flow_blocked: 0 };
         let session = tokio::sync::Mutex::new(None);
-        let windows = Windows::default();
-        Self { dialer, peer, give_up, throttle: None, windows, watch, session, state: Mutex::new(state) }
+        let (windows, files) = (Windows::default(), Semaphore::new(FILES));
+        Self { dialer, peer, give_up, throttle: None, windows, watch, session, files, state: Mutex::new(state) }
     }
 
     /// The same, with no more written ahead than these windows hold.
@@ -270,6 +275,11 @@ impl Source {
         self.watch.retry(attempt, wait, &reason);
         tokio::time::sleep(wait).await;
         Ok(())
+    }
+
+    /// Waits until one more file may be read or written, until what is returned is dropped.
+    pub(crate) async fn file(&self) -> Option<SemaphorePermit<'_>> {
+        self.files.acquire().await.ok() // it is never closed
     }
 
     /// Something arrived.

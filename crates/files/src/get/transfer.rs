@@ -16,7 +16,7 @@ use futures_util::FutureExt;
 use pcc_net::url::Url;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{SemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 /// Bytes handed to the disk at a time: large enough for fast hashing and few trips to another thread, small enough to be
@@ -63,6 +63,7 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
         told: false,
         without_ranges: false,
         anew: false,
+        turn: None,
         store,
         disk: None,
         sent_digest: None,
@@ -169,6 +170,8 @@ struct Arriving<'a> {
     without_ranges: bool,
     /// Whether what an earlier run left was of no use after all.
     anew: bool,
+    /// From the first byte on, until the file has its name.
+    turn: Option<SemaphorePermit<'a>>,
     /// Before the first byte.
     store: Option<Store>,
     /// From then on.
@@ -330,6 +333,9 @@ impl Arriving<'_> {
 
     /// Once the source is known: opens the file, starts the disk's thread, asks for the digest.
     async fn begin(&mut self, session: &Arc<Session>, has_digest: bool) -> anyhow::Result<()> {
+        if self.turn.is_none() {
+            self.turn = self.source.file().await;
+        }
         if self.disk.is_none() {
             let header = self.header();
             let target = self.target.clone();

@@ -11,11 +11,13 @@ use crate::get::abreast::Abreast;
 use crate::get::source::Source;
 use crate::get::watch::Missing;
 use anyhow::Context;
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
+use core::future::ready;
+use futures_util::stream::{self, FuturesUnordered};
+use futures_util::{StreamExt, TryStreamExt};
 use http::uri::PathAndQuery;
 use pcc_net::url::Url;
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 /// The result of a directory upload.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +53,25 @@ impl Sent {
     }
 }
 
+/// Descriptors for files that are under way, each of which stays open, and all else.
+#[cfg(unix)]
+const DESCRIPTORS: u64 = 128 + crate::SIDE_BY_SIDE as u64;
+
+/// Has the system allow as many as are needed: some allow 256 unless a process asks for more.
+#[cfg(unix)]
+fn allow_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let found = getrlimit(Resource::Nofile);
+    if found.current.is_some_and(|current| current < DESCRIPTORS) {
+        let current = Some(found.maximum.map_or(DESCRIPTORS, |most| most.min(DESCRIPTORS)));
+        // Where it is refused, a file that cannot be opened says so.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, ..found });
+    }
+}
+
+#[cfg(not(unix))]
+fn allow_descriptors() {}
+
 /// Uploads a directory with what is chosen of it.
 ///
 /// An error ends everything. Problems of single entries are counted in [`Sent`], and told to the watch.
@@ -62,6 +83,7 @@ pub(crate) async fn directory(
     choice: &Choice,
     each: &(dyn Fn(Step<'_, Url, Uploaded>) + Sync),
 ) -> anyhow::Result<Sent> {
+    allow_descriptors();
     let (root, excluded, begun) = (dir.to_owned(), choice.excluded.clone(), std::time::Instant::now());
     let listed = tokio::task::spawn_blocking(move || tree::list(&root, &excluded)).await;
     let tree = listed.context("a thread for files failed")?;
@@ -69,22 +91,24 @@ pub(crate) async fn directory(
     for (file, reason) in &tree.skipped {
         source.watch().missing(Missing { file, entries: 1, reason });
     }
-    let to = |path: &Path| -> anyhow::Result<Target> {
+    let to = |path: &Path, is_new: bool| -> anyhow::Result<Target> {
         let names = path.components().map(|part| part.as_os_str().to_str().context("its name is not UTF-8"));
         let url = names.map(|name| name.map(str::to_owned)).try_fold(url.clone(), |url, name| below(&url, &name?))?;
-        Ok(Target { url, token: token.to_owned() })
+        Ok(Target { url, token: token.to_owned(), is_new })
     };
     tree.files.iter().for_each(|file| source.watch().found(file.size));
     source.watch().found_all();
-    if !choice.dry_run {
-        for sub in &tree.directories {
-            upload::make_directory(source, &to(sub)?).await?;
-        }
-    }
     let to = &to;
+    let make = |sub: &PathBuf| {
+        let sub = sub.clone();
+        async move { Ok::<_, anyhow::Error>(upload::make_directory(source, &to(&sub, false)?).await?.then_some(sub)) }
+    };
+    let wanted = if choice.dry_run { &[][..] } else { &tree.directories };
+    let made = stream::iter(wanted).map(make).buffer_unordered(crate::SIDE_BY_SIDE);
+    let new: &HashSet<PathBuf> = &made.try_filter_map(|sub| ready(Ok(sub))).try_collect().await?;
     let send = &async |file: &tree::File| {
         let outcome = async {
-            let target = to(&file.path)?;
+            let target = to(&file.path, file.path.parent().is_some_and(|dir| new.contains(dir)))?;
             let content = Content::file(&dir.join(&file.path), &target.url)?;
             let found = if choice.dry_run {
                 look(source, &content, &target.url).await?

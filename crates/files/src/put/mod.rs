@@ -90,7 +90,7 @@ pub fn name_of(path: &Path) -> Result<String> {
 }
 
 fn to(url: &Url, token: &str) -> Target {
-    Target { url: url.clone(), token: token.to_owned() }
+    Target { url: url.clone(), token: token.to_owned(), is_new: false }
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use pcc_net::url::Url;
 pub(super) struct Target {
     pub(super) url: Url,
     pub(super) token: String,
+    /// Nothing can be there: this run made the directory.
+    pub(super) is_new: bool,
 }
 
 impl Target {

@@ -47,7 +47,7 @@ fn source(url: &Url, give_up: Duration, count: &Arc<Count>) -> Source {
 }
 
 fn target(url: &Url) -> Target {
-    Target { url: url.clone(), token: "token".to_owned() }
+    Target { url: url.clone(), token: "token".to_owned(), is_new: false }
 }
 
 /// `pcc serve --writable` of that directory, and the URL of `file` in it.

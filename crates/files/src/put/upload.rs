@@ -15,7 +15,7 @@ use blake3::{Hash, Hasher};
 use bytes::Bytes;
 use core::time::Duration;
 use http::uri::PathAndQuery;
-use http::{Method, Response, request};
+use http::{Method, Response, StatusCode, request};
 use std::time::Instant;
 
 /// Handed to the connection at a time: with less than this a minute a server is slow, not dead.
@@ -77,8 +77,8 @@ pub(super) async fn upload(source: &Source, content: Content, target: &Target) -
     }
 }
 
-/// Makes a directory there, and those above it.
-pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::Result<()> {
+/// Makes a directory there, and those above it. Answers whether it is new, so that nothing can be in it.
+pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::Result<bool> {
     let path = format!("{}/", target.url.encoded_path().trim_end_matches('/'));
     let url = target.url.with_path(PathAndQuery::try_from(path)?);
     let mut patience = Patience::of(source);
@@ -90,9 +90,9 @@ pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::
             Err(trouble) => Err(trouble),
         };
         match outcome {
-            Ok(_) => {
+            Ok(response) => {
                 patience.done();
-                return Ok(());
+                return Ok(response.status() == StatusCode::CREATED);
             }
             Err(trouble) => patience.pause(trouble).await?,
         }
@@ -109,16 +109,28 @@ pub(super) struct One<'a> {
     progress: Progress<'a>,
     /// How often the server took all that was sent and had something else.
     fruitless: u8,
+    /// The server has nothing of it, for all that is known.
+    is_new: bool,
 }
 
 impl<'a> One<'a> {
     pub(super) fn new(source: &'a Source, content: Content, target: &'a Target) -> Self {
-        Self { source, target, content, resumed_from: None, progress: Progress::new(source), fruitless: 0 }
+        Self {
+            source,
+            target,
+            content,
+            resumed_from: None,
+            progress: Progress::new(source),
+            fruitless: 0,
+            is_new: target.is_new,
+        }
     }
 
     /// Goes on with it over this connection, to the end: its size and digest.
     pub(super) async fn attempt(&mut self, session: &Session) -> Result<(u64, Hash), Trouble> {
-        let at = match self.there(session).await? {
+        // An attempt that failed may have left something there.
+        let there = if core::mem::take(&mut self.is_new) { There::Nothing } else { self.there(session).await? };
+        let at = match there {
             There::Nothing => 0,
             There::Part(at) => at,
             There::Whole(digest) => match self.content.size() {

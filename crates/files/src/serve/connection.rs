@@ -26,6 +26,10 @@ use tokio::time::timeout;
 /// is held of their heads and read ahead of their bodies. Further ones wait unread.
 const AT_A_TIME: usize = 16;
 
+/// Requests that were accepted, whether it is their turn or not: each takes kilobytes. Further ones wait in their streams, which
+/// take less.
+const ACCEPTED: usize = 256;
+
 /// Heads of requests that are read side by side: what has come of each is held, up to 64 KiB.
 const HEADS_AT_A_TIME: usize = 4;
 
@@ -85,7 +89,7 @@ pub(super) async fn serve(
     let mut leaving = false;
     loop {
         tokio::select! {
-            accepted = http.accept() => match accepted {
+            accepted = http.accept(), if requests.len() < ACCEPTED => match accepted {
                 Ok(Some(request)) => {
                     guest.works();
                     let (service, asker, turns, heads) = (service.clone(), asker.clone(), turns.clone(), heads.clone());

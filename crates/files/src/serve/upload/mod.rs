@@ -80,11 +80,22 @@ pub(super) async fn answer(
     }
 }
 
+/// 201 says that the directory is new, so that its client need not ask what is there of each file.
 async fn make_directory(service: &Service, path: SafePath, stream: &mut ResponseStream) -> Result<Outcome, Broken> {
     let root = service.root.clone();
-    let made = blocking(move || root.dir().create_dir_all(path.to_path())).await;
-    match made {
-        Ok(()) => answer::send(stream, response(StatusCode::CREATED), bytes::Bytes::new(), false).await,
+    let made = blocking(move || {
+        let path = path.to_path();
+        if let Some(above) = path.parent() {
+            root.dir().create_dir_all(above)?;
+        }
+        match root.dir().create_dir(&path) {
+            Ok(()) => Ok(StatusCode::CREATED),
+            // Whatever is there is a directory, or the error says what it is.
+            Err(_) => root.dir().create_dir_all(&path).map(|()| StatusCode::NO_CONTENT),
+        }
+    });
+    match made.await {
+        Ok(status) => answer::send(stream, response(status), bytes::Bytes::new(), false).await,
         Err(error) => refuse_disk(stream, &error).await,
     }
 }
