@@ -4,6 +4,7 @@ use crate::handle::Handle;
 use crate::numbers::{Numbered, Numbers};
 use crate::pace::{self, Behind, Gate, LostTo, Pace, Silence};
 use crate::paths::Peer;
+use crate::peer_window::PeerWindow;
 use core::time::Duration;
 use noq::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use noq_proto::RttEstimator;
@@ -99,6 +100,7 @@ struct PccController {
     answered: Instant,
     landmark: Option<Landmark>,
     untold: Untold,
+    peer_window: PeerWindow,
     /// When the store was told of the path.
     kept: Timestamp,
 }
@@ -165,6 +167,7 @@ impl PccController {
             answered: now,
             landmark: None,
             untold: Untold { bytes: 0, latest: now },
+            peer_window: PeerWindow::default(),
             kept: Timestamp::ZERO,
             config,
         }
@@ -203,6 +206,9 @@ impl PccController {
         self.forget_losses();
         let at = self.at(now);
         self.take_back(at);
+        if app_limited && !self.limited && self.peer_window.on_stop(self.pcc.bytes_in_flight()) {
+            self.tell_of_peer_window();
+        }
         if let Some(id) = self.numbers.id(number, sent) {
             self.pcc.on_ack(at, id);
         }
@@ -215,6 +221,16 @@ impl PccController {
             let since = if pace::is_ours() { self.gate.free_from(rate) } else { self.behind.free_from(rate) };
             self.on_silent_since(since);
         }
+    }
+
+    fn tell_of_peer_window(&self) {
+        let rtt = self.pcc.rtt().smoothed_or_assumed();
+        tracing::warn!(
+            ?rtt,
+            "the peer lets some 1.25 MB of a stream be under way, noq's default, which limits this connection to {:.1} Mbit/s. Give the \
+             receiver the windows of `pcc_quic::transport::config`, or a larger `stream_receive_window`",
+            self.pcc.bytes_in_flight().get() as f64 * 8e-6 / rtt.as_secs_f64(),
+        );
     }
 
     /// The application had nothing to send from that moment on. PCC wants to know when the last packet left, and takes off

@@ -41,6 +41,7 @@ pub mod http3;
 mod numbers;
 mod pace;
 mod paths;
+mod peer_window;
 mod runtime;
 pub mod socket;
 #[cfg(target_os = "linux")]

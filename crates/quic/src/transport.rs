@@ -55,6 +55,22 @@ impl Windows {
         let largest = if cfg!(feature = "patched-noq-proto") { LARGEST } else { LARGEST_OF_RELEASED_STREAM };
         self.bytes().min(Bytes::new(largest))
     }
+
+    /// Says once what one stream carries at most, if noq-proto as released is what limits it.
+    fn tell_of_one_stream(&self) {
+        static TOLD: std::sync::Once = std::sync::Once::new();
+        let (stream, rtt) = (self.stream_bytes(), self.rtt);
+        if stream < self.bytes() {
+            TOLD.call_once(|| {
+                tracing::warn!(
+                    ?rtt,
+                    "noq-proto as released lets 1.5 MiB of a received stream be under way: {:.0} Mbit/s. For more, build with its patch and \
+                     pcc-quic's feature `patched-noq-proto`: docs/library.md, \"Windows, at both ends\"",
+                    stream.get() as f64 * 8e-6 / rtt.as_secs_f64(),
+                );
+            });
+        }
+    }
 }
 
 /// Streams that a peer may have open in each direction at a time. HTTP/3 needs three one-way streams and a stream for
@@ -90,6 +106,7 @@ const INITIAL_MTU: u16 = 1200;
 /// Everything in it may be changed afterwards, but for [`TransportConfig::ack_frequency_config`] with noq-proto 1.4.0: it
 /// writes that frame without looking for room, and panics if the first packet after the handshake has none.
 pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
+    windows.tell_of_one_stream();
     let window = windows.bytes().get();
     // Both fit: LARGEST and IDLE_TIMEOUT are far below 2^62.
     let receive_window = VarInt::from_u64(window).unwrap_or(VarInt::MAX);
