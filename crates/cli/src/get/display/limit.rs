@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn round_trips_limit_small_files_and_not_large_ones() {
         let rtt = Duration::from_millis(50);
-        // Each of a hundred files side by side needs a round trip a request: 2000 a second at most.
-        for (a_second, is_directory, rules) in [(1600, true, true), (500, true, false), (1600, false, false)] {
+        // Each of 256 files side by side needs a round trip a request: 5120 a second at most.
+        for (a_second, is_directory, rules) in [(4100, true, true), (1280, true, false), (4100, false, false)] {
             let mut round_trips = RoundTrips::default();
             for tick in 0..2 * TICKS_OF_RATE as u64 {
                 round_trips.look(a_second * tick / 4, rtt, is_directory);
