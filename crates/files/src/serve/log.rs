@@ -3,7 +3,8 @@
 //! Whoever reads the lines may be slow, or gone. That is no reason to keep transfers waiting, or lines without end: what
 //! does not fit into the queue is counted instead.
 
-use super::combined;
+mod combined;
+
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use pcc::units::Bytes;

@@ -4,7 +4,6 @@ mod answer;
 mod body;
 mod broken;
 mod budget;
-mod combined;
 mod conditions;
 mod connect;
 mod connection;

@@ -3,7 +3,7 @@
 //!
 //! The referrer is always `-`: it may hold the address of a private directory.
 
-use super::log::Served;
+use super::Served;
 use core::fmt::Write;
 use std::time::SystemTime;
 
