@@ -27,6 +27,7 @@ typedef _Bool bool;
 #ifndef NULL
 #define NULL ((void *)0)
 #endif
+#define offsetof(type, member) __builtin_offsetof(type, member)
 #define PCC_CALL __attribute__((noinline))
 #define PCC_PART static inline __attribute__((always_inline, unused))
 #elif defined(__KERNEL__)

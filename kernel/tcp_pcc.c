@@ -389,8 +389,10 @@ static void pcc_cwnd_event_tx_start(struct sock *sk)
 	if (!pcc->flow)
 		return;
 	pcc_read(sk, pcc->flow);
-	if (pcc_on_resumption(pcc->flow))
-		pcc_set_rate(sk, pcc->flow);
+	if (!pcc_ends_pause(pcc->flow, &pcc->flow->sample))
+		return;
+	pcc_on_resumption(pcc->flow);
+	pcc_set_rate(sk, pcc->flow);
 }
 
 /* Since 7.1 TCP tells this event apart. */
