@@ -271,7 +271,7 @@ PCC_CALL int pcc_end_silence(struct pcc_flow *flow)
 		return pcc_replan(flow);
 	}
 	pto = pcc_rtt_pto(&flow->rtt);
-	halvings = 1 + (silence - noticed) / pto;
+	halvings = 1 + PCC_DIV(silence - noticed, pto);
 	rate = halvings > 60 ? N_ZERO : n_div(before, n_from(1ULL << halvings));
 	/* Two packets each time that a transport would ask. */
 	knocking = n_div(n_add(flow->law.path.packet, flow->law.path.packet), n_seconds(pto));
@@ -380,7 +380,7 @@ PCC_PART void pcc_on_undo(struct pcc_flow *flow, u32 lost)
  */
 PCC_PART bool pcc_ends_pause(struct pcc_flow *flow, const struct pcc_sample *sample)
 {
-	u64 idle, pause;
+	u64 idle, pause, packets;
 
 	if (sample->outstanding)
 		return false;
@@ -391,8 +391,9 @@ PCC_PART bool pcc_ends_pause(struct pcc_flow *flow, const struct pcc_sample *sam
 	flow->answers = 1;
 	pause = pcc_rtt_smoothed(&flow->rtt);
 	/* Two packets at this rate: below 2^47 for packets below 64 KiB. */
-	if (pause < 2000000000ULL * sample->packet / flow->rate)
-		pause = 2000000000ULL * sample->packet / flow->rate;
+	packets = PCC_DIV(2000000000ULL * sample->packet, flow->rate);
+	if (pause < packets)
+		pause = packets;
 	if (pause < PCC_HOST_PAUSE)
 		pause = PCC_HOST_PAUSE;
 	return idle > pause && flow->rtt.smoothed;
