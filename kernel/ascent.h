@@ -216,6 +216,7 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	forecast->horizon = n_max(horizon, law->pair.seconds);
 	forecast->random = probing->losses.random;
 	forecast->marked = law->pair.marked;
+	forecast->stands = 0;
 	if (pcc_is_calm(probing)) {
 		if (pcc_line_is_free(&probing->losses.line))
 			forecast->random = N_ZERO;

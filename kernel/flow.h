@@ -56,10 +56,14 @@ struct pcc_flow {
 	u32 panics;
 	/* Whether the latest acknowledgement told of a packet that arrived. */
 	u32 answers;
-	struct pcc_sample sample;
 	struct pcc_monitor monitor;
 	struct pcc_law law;
+	/* Only while an acknowledgement is taken in: PCC_FLOW_KEPT. */
+	struct pcc_sample sample;
 };
+
+/* So many bytes of a connection are to be kept from one acknowledgement to the next. */
+#define PCC_FLOW_KEPT offsetof(struct pcc_flow, law.starting.doubted)
 
 PCC_PART pcc_num pcc_flow_ceiling(const struct pcc_flow *flow)
 {

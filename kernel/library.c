@@ -206,6 +206,12 @@ void pcc_lib_flow_new(struct pcc_flow *flow, u32 which, const struct pcc_sample 
 	pcc_flow_new(flow, which, seed);
 }
 
+/* All that is not kept has this in each byte. */
+void pcc_lib_flow_lose(struct pcc_flow *flow, u8 leftover)
+{
+	memset((u8 *)flow + PCC_FLOW_KEPT, leftover, sizeof(*flow) - PCC_FLOW_KEPT);
+}
+
 void pcc_lib_flow_on_ack(struct pcc_flow *flow, const struct pcc_program *program,
 			 const struct pcc_sample *sample)
 {
@@ -216,7 +222,10 @@ void pcc_lib_flow_on_ack(struct pcc_flow *flow, const struct pcc_program *progra
 int pcc_lib_flow_on_resumption(struct pcc_flow *flow, const struct pcc_sample *sample)
 {
 	flow->sample = *sample;
-	return pcc_on_resumption(flow);
+	if (!pcc_ends_pause(flow, &flow->sample))
+		return 0;
+	pcc_on_resumption(flow);
+	return 1;
 }
 
 void pcc_lib_flow_on_undo(struct pcc_flow *flow, u32 lost)

@@ -52,7 +52,7 @@ PCC_PART u32 pcc_take_marks(struct pcc_marks *marks, const struct pcc_sample *sa
 		/* found stays below 2^20 (MARKS_FORGOTTEN of MARKS_ONE), so the product fits
 		 * up to 2^28 packets; known is what the last mark came with, above 0.
 		 */
-		marks->due += marks->found * delivered * MARKS_ONE / marks->known;
+		marks->due += PCC_DIV(marks->found * delivered * MARKS_ONE, marks->known);
 		whole = marks->due / MARKS_ONE;
 		marks->due -= whole * MARKS_ONE;
 		return whole;

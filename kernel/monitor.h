@@ -171,7 +171,7 @@ PCC_CALL int pcc_attribute_rtt(struct pcc_monitor *monitor)
 		return 0;
 	interval = pcc_interval_at(monitor, told->left);
 	if (interval)
-		pcc_slope_add(&interval->slope, (s64)(told->left / 1000), told->rtt);
+		pcc_slope_add(&interval->slope, (s64)PCC_DIV(told->left, 1000), told->rtt);
 	told->rtt = 0;
 	return 0;
 }

@@ -270,7 +270,7 @@ PCC_CALL pcc_num n_mul(pcc_num a, pcc_num b)
 PCC_PART u64 n_digit(u64 *rest, u64 b)
 {
 	u64 b1 = b >> 32, b0 = (u32)b;
-	u64 digit = *rest / b1, left = *rest - digit * b1;
+	u64 digit = PCC_DIV(*rest, b1), left = *rest - digit * b1;
 
 	/* Too large by two at the most. The rest's next 32 bits are 0. */
 	if (digit >> 32 || digit * b0 > left << 32) {
@@ -347,8 +347,8 @@ PCC_PART u64 n_root(u64 m)
 	u64 x = m >> 26, root;
 
 	root = 34799612 + ((x * (35299912 - ((x * 2653492) >> 26))) >> 26);
-	root = (root + m / root) >> 1;
-	root = (root + m / root) >> 1;
+	root = (root + PCC_DIV(m, root)) >> 1;
+	root = (root + PCC_DIV(m, root)) >> 1;
 	return root * root > m ? root - 1 : root;
 }
 
@@ -372,7 +372,7 @@ PCC_CALL pcc_num n_sqrt(pcc_num a)
 	 */
 	root = n_root(m);
 	rest = (m - root * root) << 27;
-	digit = rest / (2 * root);
+	digit = PCC_DIV(rest, 2 * root);
 	rest = (rest - digit * 2 * root) << 27;
 	root = (root << 27) + digit;
 	if (digit * digit > rest) {
@@ -411,11 +411,13 @@ PCC_PART pcc_num n_square(pcc_num a)
 PCC_CALL pcc_num n_seconds(u64 nanoseconds)
 {
 	pcc_num fraction;
+	u64 whole;
 
 	if (nanoseconds < 1000000000)
 		return n_div(n_from(nanoseconds), N_BILLION);
-	fraction = n_div(n_from(nanoseconds % 1000000000), N_BILLION);
-	return n_add(n_from(nanoseconds / 1000000000), fraction);
+	whole = PCC_DIV(nanoseconds, 1000000000);
+	fraction = n_div(n_from(nanoseconds - whole * 1000000000), N_BILLION);
+	return n_add(n_from(whole), fraction);
 }
 
 /* Seconds as whole nanoseconds, to nearest: what is measured has no more digits. */

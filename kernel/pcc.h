@@ -271,7 +271,7 @@ PCC_CALL int pcc_end_silence(struct pcc_flow *flow)
 		return pcc_replan(flow);
 	}
 	pto = pcc_rtt_pto(&flow->rtt);
-	halvings = 1 + (silence - noticed) / pto;
+	halvings = 1 + PCC_DIV(silence - noticed, pto);
 	rate = halvings > 60 ? N_ZERO : n_div(before, n_from(1ULL << halvings));
 	/* Two packets each time that a transport would ask. */
 	knocking = n_div(n_add(flow->law.path.packet, flow->law.path.packet), n_seconds(pto));
@@ -375,32 +375,36 @@ PCC_PART void pcc_on_undo(struct pcc_flow *flow, u32 lost)
 	flow->monitor.lost = lost;
 }
 
-/* Something is sent again, and nothing was in flight: whether rate and window are others now.
- * After a pause that a busy host does not explain what was being measured is void; after a
- * long one so is the rate. What TCP sends again after a time-out ends no pause: the path is
- * silent, and the window is TCP's until it answers.
+/* Something is sent again: whether a pause ends that a busy host does not explain. What TCP sends
+ * again after a time-out ends none: the path is silent, and the window is TCP's until it answers.
  */
-PCC_CALL int pcc_on_resumption(struct pcc_flow *flow)
+PCC_PART bool pcc_ends_pause(struct pcc_flow *flow, const struct pcc_sample *sample)
 {
-	u64 idle, pause;
-	pcc_num rate;
+	u64 idle, pause, packets;
 
-	PCC_NEEDS(flow, 0);
-	if (flow->sample.outstanding)
-		return 0;
-	idle = flow->sample.now - flow->progress;
-	flow->progress = flow->sample.now;
+	if (sample->outstanding)
+		return false;
+	idle = sample->now - flow->progress;
+	flow->progress = sample->now;
 	/* Something is from now on: if the path is silent, it is so from now on. */
 	flow->in_flight = 1;
 	flow->answers = 1;
 	pause = pcc_rtt_smoothed(&flow->rtt);
 	/* Two packets at this rate: below 2^47 for packets below 64 KiB. */
-	if (pause < 2000000000ULL * flow->sample.packet / flow->rate)
-		pause = 2000000000ULL * flow->sample.packet / flow->rate;
+	packets = PCC_DIV(2000000000ULL * sample->packet, flow->rate);
+	if (pause < packets)
+		pause = packets;
 	if (pause < PCC_HOST_PAUSE)
 		pause = PCC_HOST_PAUSE;
-	if (idle <= pause || !flow->rtt.smoothed)
-		return 0;
+	return idle > pause && flow->rtt.smoothed;
+}
+
+/* A pause ended: what was being measured is void; after a long one so is the rate. */
+PCC_CALL int pcc_on_resumption(struct pcc_flow *flow)
+{
+	pcc_num rate;
+
+	PCC_NEEDS(flow, 0);
 	flow->on_end = 0;
 	pcc_update_path(flow);
 	if (flow->sample.now - flow->filled > PCC_LONG_IDLE) {
@@ -411,8 +415,7 @@ PCC_CALL int pcc_on_resumption(struct pcc_flow *flow)
 		pcc_law_restart(&flow->law);
 	}
 	pcc_replan(flow);
-	pcc_update_window(flow);
-	return 1;
+	return pcc_update_window(flow);
 }
 
 #endif

@@ -10,6 +10,7 @@
  *		verifier wants to see each such pointer checked (PCC_NEEDS).
  *		BPF has eight frames of call stack, together 512 bytes.
  * PCC_PART	a part of another function.
+ * PCC_DIV	a quotient of 64 bits, for which a kernel of 32 bits has no operator.
  */
 #ifndef PCC_PLATFORM_H
 #define PCC_PLATFORM_H
@@ -27,13 +28,22 @@ typedef _Bool bool;
 #ifndef NULL
 #define NULL ((void *)0)
 #endif
+#define offsetof(type, member) __builtin_offsetof(type, member)
 #define PCC_CALL __attribute__((noinline))
 #define PCC_PART static inline __attribute__((always_inline, unused))
+#define PCC_DIV(a, b) ((u64)(a) / (b))
 #elif defined(__KERNEL__)
+#include <linux/math64.h>
 #include <linux/stddef.h>
 #include <linux/types.h>
+/* With 32 bits numbers fill the stack: joined functions would have frames of 1.5 kB. */
+#ifdef CONFIG_64BIT
 #define PCC_CALL static __maybe_unused
+#else
+#define PCC_CALL static noinline_for_stack __maybe_unused
+#endif
 #define PCC_PART static __always_inline __maybe_unused
+#define PCC_DIV(a, b) div64_u64(a, b)
 #else
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +56,9 @@ typedef uint64_t u64;
 typedef int64_t s64;
 #define PCC_CALL static __attribute__((noinline, unused))
 #define PCC_PART static inline __attribute__((unused))
+#ifndef PCC_DIV
+#define PCC_DIV(a, b) ((u64)(a) / (b))
+#endif
 #endif
 
 /* The verifier of BPF sees what is passed to a PCC_CALL for the first time in

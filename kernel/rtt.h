@@ -35,7 +35,7 @@ PCC_PART u64 pcc_rtt_moved(u64 from, u64 to, u64 part)
 	u64 apart = from < to ? to - from : from - to;
 
 	/* Both are below 2^27, and so is the time: 100 ms, and half of three seconds by 16. */
-	apart = apart * (part >> 4) / (RTT_SPREAD_MEMORY >> 4);
+	apart = PCC_DIV(apart * (part >> 4), RTT_SPREAD_MEMORY >> 4);
 	return from < to ? from + apart : from - apart;
 }
 

@@ -29,7 +29,6 @@ struct pcc_vivace {
 /* Its input and its working memory are here too: a stack of 512 bytes cannot hold them. */
 struct pcc_law {
 	struct pcc_parameters parameters;
-	struct pcc_path path;
 	/* The base rate r. Unit: byte/s. */
 	pcc_num rate;
 	u64 random;
@@ -42,17 +41,22 @@ struct pcc_law {
 	u32 which;
 	/* The answer of pcc_law_next. */
 	struct pcc_slot slot;
+	/* Vivace's. */
+	struct pcc_vivace vivace;
+	/* Ascent's. */
+	struct pcc_probing probing;
+	struct pcc_starting starting;
+	/* From starting.doubted on all is written before it is read, at each acknowledgement:
+	 * PCC_FLOW_KEPT.
+	 */
+	struct pcc_path path;
 	/* The interval being judged, and what it was for. */
 	struct pcc_slot judged;
 	struct pcc_report report;
-	struct pcc_starting starting;
 	/* Ascent's. */
-	struct pcc_probing probing;
 	struct pcc_pair pair;
 	struct pcc_forecast forecast;
 	struct pcc_seen seen;
-	/* Vivace's. */
-	struct pcc_vivace vivace;
 };
 
 #endif

@@ -135,12 +135,10 @@ static const char usual[16] = "reno";
 #include "totals.h"
 #include "watch.h"
 
-/* What a socket may have in storage: in new kernels (tried: 7.3, but not yet 6.18) it comes from
- * kmalloc_nolock(), which has 8 KB at the most, the storage's own included; and
- * net.core.optmem_max is 20480 before 6.8. A connection that has no room for its state goes
- * on with another congestion control.
+/* The kernel takes twice as much from 4 KB on, the storage's own included. A connection that has no
+ * room for its state goes on with another congestion control.
  */
-_Static_assert(sizeof(struct pcc_connection) <= 8192 - 192, "a socket has no room for its state");
+_Static_assert(sizeof(struct pcc_connection) <= 4096 - 192, "the state takes 8 KB");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -179,15 +177,100 @@ static __always_inline bool is_in_handshake(const struct sock *sk)
 	return state == TCP_SYN_SENT || state == TCP_SYN_RECV;
 }
 
+/* A connection is worked on here, with all that it needs for no longer. */
+struct pcc_work {
+	u32 busy;
+	u32 reserved;
+	struct pcc_flow flow;
+};
+
+/* A softirq may interrupt a task that takes in what arrived meanwhile (release_sock), and where the
+ * kernel is preemptible another task may, too.
+ */
+#define PCC_WORKS 4
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, PCC_WORKS);
+	__type(key, u32);
+	__type(value, struct pcc_work);
+} pcc_works SEC(".maps");
+
+/* Which of them is this program's from now on; PCC_WORKS if none is free. A program stays on its
+ * processor.
+ */
+PCC_CALL u32 claim(void)
+{
+	struct pcc_work *work;
+	u32 i, place;
+
+#pragma unroll
+	for (i = 0; i < PCC_WORKS; i++) {
+		place = i;
+		work = bpf_map_lookup_elem(&pcc_works, &place);
+		if (work && !__sync_val_compare_and_swap(&work->busy, 0, 1))
+			return i;
+	}
+	return PCC_WORKS;
+}
+
+/* The compiler would make a call of memcpy of this, which BPF has not, were it not volatile. */
+#define PCC_COPY(to, from)						\
+	_Pragma("unroll") for (i = 0; i < PCC_FLOW_KEPT / sizeof(u64); i++)	\
+		((u64 *)(to))[i] = ((const volatile u64 *)(from))[i]
+
+PCC_CALL int load_kept(struct pcc_work *work, const struct pcc_connection *one)
+{
+	u32 i;
+
+	PCC_NEEDS(work, 0);
+	PCC_NEEDS(one, 0);
+	PCC_COPY(&work->flow, one->kept);
+	return 0;
+}
+
+PCC_CALL int store_kept(struct pcc_connection *one, const struct pcc_work *work)
+{
+	u32 i;
+
+	PCC_NEEDS(one, 0);
+	PCC_NEEDS(work, 0);
+	PCC_COPY(one->kept, &work->flow);
+	return 0;
+}
+
+static __always_inline struct pcc_work *take_up(struct pcc_connection *one)
+{
+	u32 place = claim();
+	struct pcc_work *work = bpf_map_lookup_elem(&pcc_works, &place);
+
+	if (work)
+		load_kept(work, one);
+	return work;
+}
+
+static __always_inline void put_down(struct pcc_connection *one, struct pcc_work *work)
+{
+	store_kept(one, work);
+	*(volatile u32 *)&work->busy = 0;
+}
+
+/* Where no work is free an acknowledgement later begins it. */
 static __always_inline void begin(struct pcc_connection *one, struct sock *sk)
 {
-	struct pcc_flow *flow = &one->flow;
+	struct pcc_work *work = take_up(one);
 
+	if (!work) {
+		bpf_sk_storage_delete(&pcc_flows, sk);
+		return;
+	}
 	totals_begin(one, sk);
-	read_counters(flow, sk);
-	pcc_flow_new(flow, law, ((u64)bpf_get_prandom_u32() << 32) | bpf_get_prandom_u32());
+	read_counters(&work->flow, sk);
+	pcc_flow_new(&work->flow, law,
+		     ((u64)bpf_get_prandom_u32() << 32) | bpf_get_prandom_u32());
 	ask_for_pacing(sk);
-	set_rate(flow, sk);
+	set_rate(&work->flow, sk);
+	put_down(one, work);
 }
 
 /* To what was the default before, or what every kernel has. Fails within a rule's choice
@@ -201,11 +284,20 @@ static __always_inline int hand_over(struct sock *sk)
 	return bpf_setsockopt(sk, PCC_SOL_TCP, PCC_TCP_CONGESTION, (void *)usual, sizeof(usual));
 }
 
+static __always_inline void adopt(struct sock *sk)
+{
+	struct pcc_connection *one =
+		bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (one)
+		begin(one, sk);
+	else
+		hand_over(sk);
+}
+
 SEC("struct_ops/pcc_init")
 void BPF_PROG(pcc_init, struct sock *sk)
 {
-	struct pcc_connection *one;
-
 	if (trial.until && bpf_ktime_get_boot_ns() > trial.until && !hand_over(sk))
 		return;
 	/* Who only receives needs nothing: the first data that is sent begins a connection. */
@@ -213,11 +305,7 @@ void BPF_PROG(pcc_init, struct sock *sk)
 		ask_for_pacing(sk);
 		return;
 	}
-	one = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (one)
-		begin(one, sk);
-	else
-		hand_over(sk);
+	adopt(sk);
 }
 
 /* Also where the connection goes on: with another congestion control, or to another peer. */
@@ -251,6 +339,7 @@ int pcc_cong_control(u64 *ctx)
 	struct sock *sk = (struct sock *)ctx[0];
 	const struct rate_sample *rs;
 	struct pcc_connection *one;
+	struct pcc_work *work;
 	struct pcc_flow *flow;
 
 	rs = rate_sample_of(ctx);
@@ -260,21 +349,21 @@ int pcc_cong_control(u64 *ctx)
 		 * room when data was sent, or nobody told of that. Whose window nobody
 		 * moves would keep the single packet of its first time-out.
 		 */
-		if (is_in_handshake(sk))
-			return 0;
-		one = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-		if (one)
-			begin(one, sk);
-		else
-			hand_over(sk);
+		if (!is_in_handshake(sk))
+			adopt(sk);
 		return 0;
 	}
-	flow = &one->flow;
+	/* The counters tell the next acknowledgement of this one, too. */
+	work = take_up(one);
+	if (!work)
+		return 0;
+	flow = &work->flow;
 	read_counters(flow, sk);
 	pcc_read_ack(&flow->sample, tcp_sk(sk), rs);
 	pcc_on_ack(flow, utility_place ? &utility_next : &utility);
 	set_rate(flow, sk);
-	if (flow->intervals != one->counted.intervals)
+	put_down(one, work);
+	if (one->flow->intervals != one->counted.intervals)
 		totals_add(one, sk);
 	return 0;
 }
@@ -299,23 +388,27 @@ int pcc_cwnd_event(u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct pcc_connection *one;
+	struct pcc_sample sample;
+	struct pcc_work *work;
 
 	if (!is_start(ctx))
 		return 0;
 	one = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
-	if (one) {
-		read_counters(&one->flow, sk);
-		if (pcc_on_resumption(&one->flow))
-			set_rate(&one->flow, sk);
+	if (!one) {
+		if (!tcp_sk(sk)->bytes_sent && !is_in_handshake(sk))
+			adopt(sk);
 		return 0;
 	}
-	if (tcp_sk(sk)->bytes_sent || is_in_handshake(sk))
+	pcc_read_counters(&sample, tcp_sk(sk));
+	if (!pcc_ends_pause(one->flow, &sample))
 		return 0;
-	one = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (one)
-		begin(one, sk);
-	else
-		hand_over(sk);
+	work = take_up(one);
+	if (!work)
+		return 0;
+	read_counters(&work->flow, sk);
+	pcc_on_resumption(&work->flow);
+	set_rate(&work->flow, sk);
+	put_down(one, work);
 	return 0;
 }
 
@@ -329,10 +422,10 @@ __u32 BPF_PROG(pcc_ssthresh, struct sock *sk)
 SEC("struct_ops/pcc_undo_cwnd")
 __u32 BPF_PROG(pcc_undo_cwnd, struct sock *sk)
 {
-	struct pcc_flow *flow = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
+	struct pcc_connection *one = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
 
-	if (flow)
-		pcc_on_undo(flow, tcp_sk(sk)->lost);
+	if (one)
+		pcc_on_undo(one->flow, tcp_sk(sk)->lost);
 	return tcp_sk(sk)->snd_cwnd;
 }
 

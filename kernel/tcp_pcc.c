@@ -38,10 +38,6 @@
 #include "tcp.h"
 #include "text.h"
 
-#if BITS_PER_LONG != 64
-#error "PCC divides integers of 64 bits: it needs a kernel of 64 bits"
-#endif
-
 /* What stands in the socket. What get_info shows is here and not in the flow, since it is
  * asked for without the socket's lock, even while the connection gets another congestion
  * control.
@@ -255,8 +251,8 @@ static void pcc_set_rate(struct sock *sk, const struct pcc_flow *flow)
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	tcp_snd_cwnd_set(tcp_sk(sk), pcc_window_of(flow, tp));
-	WRITE_ONCE(sk->sk_pacing_rate, pcc_pacing_rate(flow));
-	pcc_limit_trains(sk, (flow->rate >> PCC_PACING_SHIFT) / max(tp->mss_cache, 1U));
+	WRITE_ONCE(sk->sk_pacing_rate, min_t(u64, pcc_pacing_rate(flow), ULONG_MAX));
+	pcc_limit_trains(sk, div_u64(flow->rate >> PCC_PACING_SHIFT, max(tp->mss_cache, 1U)));
 }
 
 /* For get_info, once an interval. */
@@ -342,7 +338,8 @@ static void pcc_be_reno(struct sock *sk, const struct rate_sample *rs, enum pcc_
 	rate = (u64)tcp_snd_cwnd(tp) * tp->mss_cache * 2 * USEC_PER_SEC;
 	rate = div64_u64(rate, max(tp->srtt_us >> 3, 1U));
 	most = pcc_most_rate(READ_ONCE(sk->sk_max_pacing_rate), READ_ONCE(pcc_most));
-	WRITE_ONCE(sk->sk_pacing_rate, most ? min(rate, most) : rate);
+	rate = most ? min(rate, most) : rate;
+	WRITE_ONCE(sk->sk_pacing_rate, min_t(u64, rate, ULONG_MAX));
 }
 
 static void pcc_on_sample(struct sock *sk, const struct rate_sample *rs, enum pcc_variant variant)
@@ -389,8 +386,10 @@ static void pcc_cwnd_event_tx_start(struct sock *sk)
 	if (!pcc->flow)
 		return;
 	pcc_read(sk, pcc->flow);
-	if (pcc_on_resumption(pcc->flow))
-		pcc_set_rate(sk, pcc->flow);
+	if (!pcc_ends_pause(pcc->flow, &pcc->flow->sample))
+		return;
+	pcc_on_resumption(pcc->flow);
+	pcc_set_rate(sk, pcc->flow);
 }
 
 /* Since 7.1 TCP tells this event apart. */

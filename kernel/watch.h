@@ -125,7 +125,7 @@ int pcc_watch(struct bpf_iter__bpf_sk_storage_map *ctx)
 
 	if (!sk || !one)
 		return 0;
-	flow = &one->flow;
+	flow = one->flow;
 	tp = (void *)bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;

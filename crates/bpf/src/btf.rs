@@ -29,6 +29,7 @@ impl fmt::Display for BtfError {
     }
 }
 
+const ARRAY: u32 = 3;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const DATASEC: u32 = 15;
@@ -54,7 +55,7 @@ impl Btf {
             at += 12
                 + match kind {
                     1 | 14 | 17 => 4,
-                    3 => 12,
+                    ARRAY => 12,
                     STRUCT | UNION | DATASEC | 19 => 12 * members,
                     6 | 13 => 8 * members,
                     2 | 7..=12 | 16 | 18 => 0,
@@ -73,17 +74,19 @@ impl Btf {
         text.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
-    /// Follows names to what they stand for: where it begins, its kind, how many members it has.
+    /// Follows names to what they stand for, and arrays to their first element: where it begins, its kind, how many members it
+    /// has.
     fn resolve(&self, mut id: u32) -> Option<(usize, u32, usize)> {
         // No chain is that long.
         for _ in 0..32 {
             let at = *self.types.get(id as usize).filter(|_| id > 0)?;
             let info = self.word(at + 4);
             let kind = info >> 24 & 0x1f;
-            if !NAMES.contains(&kind) {
-                return Some((at, kind, (info & 0xffff) as usize));
-            }
-            id = self.word(at + 8);
+            id = match kind {
+                ARRAY => self.word(at + 12),
+                _ if NAMES.contains(&kind) => self.word(at + 8),
+                _ => return Some((at, kind, (info & 0xffff) as usize)),
+            };
         }
         None
     }
@@ -168,6 +171,7 @@ mod tests {
             [name("flow"), of(STRUCT, 2), 8, name("rate"), 1, 0, name("law"), 2, 32].to_vec(), // 3
             [name("flow"), of(14, 0), 3, 1].to_vec(),            // 4
             [name(".data"), of(DATASEC, 1), 16, 4, 8, 8].to_vec(), // 5
+            [0, of(ARRAY, 0), 0, 3, 1, 0].to_vec(),              // 6
         ]
         .concat();
         let size = types.len() as u32 * 4;
@@ -182,6 +186,11 @@ mod tests {
         assert_eq!(flow.offset, 8);
         assert_eq!(btf.member(flow, "law.state").map(|field| field.offset), Some(12));
         assert_eq!(btf.member(flow, "rate").map(|field| field.offset), Some(8));
+        assert_eq!(
+            btf.member(Btf::whole(6), "law.state").map(|field| field.offset),
+            Some(4),
+            "of an array's first element"
+        );
         assert_eq!(btf.member(Btf::whole(3), "law.rate"), None);
         assert_eq!(btf.variable(3, "flow"), None, "a structure is no section");
         assert_eq!(btf.variable(99, "flow"), None);

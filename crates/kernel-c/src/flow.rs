@@ -8,6 +8,8 @@ use crate::program::Program;
 pub struct Flow {
     state: Vec<u64>,
     program: Program,
+    /// What another connection leaves in the working memory before each event.
+    leftover: Option<u8>,
 }
 
 impl Flow {
@@ -20,17 +22,31 @@ impl Flow {
             ffi::pcc_lib_flow_new(state.as_mut_ptr(), which, sample, seed);
             state
         };
-        Self { state, program }
+        Self { state, program, leftover: None }
+    }
+
+    /// From now on another connection uses the working memory between two events, and leaves these bytes in it.
+    pub fn share_working_memory(&mut self, leftover: u8) {
+        self.leftover = Some(leftover);
+    }
+
+    fn lose_working_memory(&mut self) {
+        if let Some(byte) = self.leftover {
+            // SAFETY: the state lives through the call.
+            unsafe { ffi::pcc_lib_flow_lose(self.state.as_mut_ptr(), byte) }
+        }
     }
 
     /// An acknowledgement arrived.
     pub fn on_ack(&mut self, sample: &Sample) {
+        self.lose_working_memory();
         // SAFETY: all live through the call.
         unsafe { ffi::pcc_lib_flow_on_ack(self.state.as_mut_ptr(), &self.program, sample) }
     }
 
     /// Something is sent, and nothing was in flight: whether rate and window are others now.
     pub fn on_resumption(&mut self, sample: &Sample) -> bool {
+        self.lose_working_memory();
         // SAFETY: both live through the call.
         unsafe { ffi::pcc_lib_flow_on_resumption(self.state.as_mut_ptr(), sample) != 0 }
     }

@@ -172,6 +172,32 @@ fn equal_events_give_equal_decisions_and_window() {
 }
 
 #[test]
+fn decisions_need_nothing_of_the_working_memory_before() {
+    let silent = (3 * SECOND, 4 * SECOND);
+    let paths = || {
+        [
+            Path { loss: 0.02, marks: 0.01, idle: silent, ..Path::default() },
+            Path { silent, undone: true, source: 40.0, ..Path::default() },
+            Path { rtt: 2 * MS, buffer: 30, jitter: MS, then: 20.0, ..Path::default() },
+        ]
+    };
+    for (law, utility) in
+        [("ascent", "fair"), ("ascent", "scavenger"), ("ascent", "sqrt(x) - 100*x*q"), ("vivace", "vivace")]
+    {
+        let run = |path: Path, leftover: Option<u8>| {
+            let mut tcp = Tcp::steered(law, utility, path);
+            leftover.into_iter().for_each(|byte| tcp.flow.share_working_memory(byte));
+            let decisions: Vec<_> = (0..6000).map(|_| (tcp.run(MS).flow.rate(), tcp.window)).collect();
+            (decisions, tcp.delivered)
+        };
+        for (number, (alone, beside)) in paths().into_iter().zip(paths()).enumerate() {
+            let equal = run(alone, None) == run(beside, Some(0x40 + number as u8));
+            assert!(equal, "{law}, {utility}, path {number}");
+        }
+    }
+}
+
+#[test]
 fn an_rtt_of_whole_milliseconds_is_not_the_path_s() {
     let (sent, now) = (77_000_000, 77_047_400);
     for (what, taken, is_retransmitted, is_delayed, expected) in [
