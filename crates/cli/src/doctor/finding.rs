@@ -33,7 +33,7 @@ pub(super) struct Finding {
 
 /// Columns of a screen, and those in front of what was found.
 const COLUMNS: usize = 80;
-const MARGIN: usize = 22;
+const MARGIN: usize = 20;
 
 impl Finding {
     pub(super) fn good(what: &'static str, found: impl Into<String>) -> Self {
