@@ -412,7 +412,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 {
 	const struct pcc_parameters *parameters = &law->parameters;
 	struct pcc_probing *probing = &law->probing;
-	pcc_num carried, highest, best, dear, most;
+	pcc_num carried, best, dear, most;
 	u32 share;
 
 	if (law->report.app_limited) {
@@ -428,16 +428,15 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 		pcc_note_others(law, share);
 	pcc_foresee(law);
 	carried = probing->bottleneck.capacity;
-	highest = n_mul(carried, n_add(N_ONE, probing->steps.largest));
 	best = pcc_climb(&law->forecast, program,
 			 n_mul(carried, n_sub(N_ONE, parameters->back_off_max)),
-			 highest);
+			 n_mul(carried, n_add(N_ONE, probing->steps.largest)));
 	probing->price = pcc_price_follow(probing->price, &probing->level);
 	dear = pcc_price_factor(probing->price, &probing->level, &law->forecast, program);
 	/* What may be the path's own is not dear. */
 	if (law->pair.answer != PCC_ANSWERS)
 		dear = n_max(dear, N_ONE);
-	best = n_min(n_mul(best, dear), n_max(best, highest));
+	best = n_mul(best, dear);
 	most = share == PCC_ANSWERS ? n_mul(ASCENT_FORGETTING, probing->most) : probing->most;
 	probing->most = n_max(most, n_min(carried, law->pair.rate));
 	best = pcc_above_floor(law, program, best, share == PCC_DOES_NOT_ANSWER);

@@ -14,7 +14,7 @@
 //!                 │    │     then r := where the forecast utility stops rising, within C(1 − back_off_max) .. C(1 + step),
 //!                 │    │          step: (1 + step_max)^RTTs − 1, a doubling at the most
 //!                 │    │       then 3 % an RTT of the way to what the mean queue's price says: down of what certainly is a
-//!                 │    │          queue, up no further than C(1 + step)
+//!                 │    │          queue
 //!                 │    │       then not below the floor beside a rival (`rival.rs`)
 //!                 │    │       then not lower than r, while the level is in doubt
 //!                 │    ├── short of data, idle: within reach of what arrived; pairs and tests on their way are forgotten
@@ -195,12 +195,12 @@ impl Ascent {
         let forecast = self.foresee(&told, length, path);
         let probing = &mut self.probing;
         let carried = probing.bottleneck.capacity();
-        let highest = carried * (1.0 + told.step);
-        let best = forecast.climb(utility, carried * (1.0 - self.config.back_off_max), highest);
+        let lowest = carried * (1.0 - self.config.back_off_max);
+        let best = forecast.climb(utility, lowest, carried * (1.0 + told.step));
         let dear = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
         // What may be the path's own is not dear.
         let dear = if told.responds { dear } else { dear.max(1.0) };
-        let best = (best * dear).min(best.max(highest));
+        let best = best * dear;
         probing.most =
             (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(told.pair.rate()));
         let floor = self.floor(&told, shared, &forecast, utility, path);
