@@ -8,6 +8,7 @@ use noq::TransportConfig;
 use pcc::observe::Observer;
 use pcc::units::Rate;
 use pcc_net::paths::Paths;
+use pcc_quic::qlog::{Qlog, traced};
 use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PccConfig};
 use std::sync::Arc;
@@ -30,6 +31,12 @@ pub(crate) struct SenderArgs {
     /// either
     #[arg(long, value_name = "RATE")]
     pub(crate) limit: Option<Rate>,
+
+    /// Write a qlog file of each connection into this directory, with PCC's intervals and decisions: docs/qlog.md
+    ///
+    /// At most 100 files of 100 MiB.
+    #[arg(long, value_name = "DIR", value_parser = qlog, help_heading = "Output")]
+    pub(crate) qlog: Option<Qlog>,
 
     /// Begin as on an unknown path, and keep nothing of it
     ///
@@ -67,12 +74,21 @@ impl SenderArgs {
 
     /// A transport that sends with this algorithm as these options say, over paths within `windows`.
     pub(crate) fn transport_of(&self, algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
-        let mut config = transport::config(algorithm, windows);
+        let (algorithm, trace) = traced(self.qlog.as_ref(), algorithm.clone());
+        let mut config = transport::config(&algorithm, windows);
         if let Some(limit) = self.limit {
             algorithm.cap(&mut config, limit);
         }
+        if let Some(trace) = trace {
+            config.qlog_factory(trace);
+        }
         config
     }
+}
+
+/// A directory for traces.
+pub(crate) fn qlog(directory: &str) -> Result<Qlog, String> {
+    Qlog::open(directory).map_err(|error| format!("the directory cannot be made: {error}"))
 }
 
 /// The same algorithm, whose intervals the observer hears of if it is PCC.

@@ -19,6 +19,7 @@ pub use verifier::Trust;
 
 use rustls::crypto::CryptoProvider;
 use std::sync::Arc;
+use tokio_rustls::TlsAcceptor;
 
 /// The cryptography that both sides use.
 fn provider() -> Arc<CryptoProvider> {
@@ -27,12 +28,21 @@ fn provider() -> Arc<CryptoProvider> {
 
 /// TLS for a server that speaks `alpn`. No early data: a request in it could be replayed.
 pub fn server(identity: &Identity, alpn: &[&[u8]]) -> Result<noq::crypto::rustls::QuicServerConfig, TlsError> {
+    Ok(server_config(identity, alpn)?.try_into()?)
+}
+
+/// The same for a server over TCP.
+pub fn server_over_tcp(identity: &Identity, alpn: &[&[u8]]) -> Result<TlsAcceptor, TlsError> {
+    Ok(TlsAcceptor::from(Arc::new(server_config(identity, alpn)?)))
+}
+
+fn server_config(identity: &Identity, alpn: &[&[u8]]) -> Result<rustls::ServerConfig, TlsError> {
     let mut config = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_no_client_auth()
         .with_single_cert(identity.chain.clone(), identity.key.clone_key())?;
     config.alpn_protocols = owned(alpn);
-    Ok(config.try_into()?)
+    Ok(config)
 }
 
 /// TLS for a client that speaks `alpn` and accepts what `trust` does. If the handshake fails because of the server's

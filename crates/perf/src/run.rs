@@ -14,6 +14,7 @@ use pcc_net::dial::{self, Dialed, Dialer};
 use pcc_net::tls::Trust;
 use pcc_net::url::Peer;
 use pcc_quic::Algorithm;
+use pcc_quic::qlog::{Qlog, traced};
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -44,6 +45,8 @@ pub struct Test {
     pub family: dial::Family,
     /// Whether the algorithm was named, so that a server may be asked for it.
     pub named: bool,
+    /// Where connections leave traces.
+    pub qlog: Option<Qlog>,
     /// Whether PCC's monitor intervals are told one by one.
     pub recording: bool,
 }
@@ -165,15 +168,19 @@ impl Test {
 
     fn dialer(&self, algorithm: &Algorithm) -> anyhow::Result<Dialer> {
         let wish = self.named && self.plan.load.ways.contains(&Way::Down);
-        let mut transport = self.windows.transport(algorithm);
+        let (algorithm, trace) = traced(self.qlog.as_ref(), algorithm.clone());
+        let mut transport = self.windows.transport(&algorithm);
         if let Some(largest) = self.largest_datagram {
             largest.limit(&mut transport);
         }
         if let Some(limit) = self.max_rate {
             algorithm.cap(&mut transport, limit);
         }
+        if let Some(trace) = trace {
+            transport.qlog_factory(trace);
+        }
         Ok(Dialer {
-            alpn: protocol::client_alpn(wish.then_some(algorithm)),
+            alpn: protocol::client_alpn(wish.then_some(&algorithm)),
             trust: self.trust.clone(),
             transport: Arc::new(transport).into(),
             endpoint: datagram::endpoint(self.largest_datagram)?,

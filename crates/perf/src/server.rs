@@ -9,6 +9,7 @@ use crate::windows;
 use noq::{Connection, Endpoint, Incoming, ServerConfig};
 use pcc::units::Rate;
 use pcc_quic::Algorithm;
+use pcc_quic::qlog::{Qlog, traced};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +43,8 @@ pub struct Server {
     pub max_rate: Option<Rate>,
     /// The limits of its work for clients.
     pub limits: Limits,
+    /// Where connections leave traces.
+    pub qlog: Option<Qlog>,
     /// Ends after the first client.
     pub once: bool,
 }
@@ -118,6 +121,7 @@ impl Server {
         // Who wishes for what this server sends with anyway gets it as it is set up here.
         let wish = wish.filter(|wish| wish.name() != self.algorithm.name());
         let (algorithm, watch) = watched(wish.unwrap_or_else(|| self.algorithm.clone()), false, self.max_rate);
+        let (algorithm, trace) = traced(self.qlog.as_ref(), algorithm);
         let mut config = self.config.clone();
         let mut transport = self.windows.transport(&algorithm);
         if let Some(largest) = self.largest_datagram {
@@ -125,6 +129,9 @@ impl Server {
         }
         if let Some(limit) = self.max_rate {
             algorithm.cap(&mut transport, limit);
+        }
+        if let Some(trace) = trace {
+            transport.qlog_factory(trace);
         }
         // A client that is silent for longer than the idle time-out shall not be kept.
         transport.keep_alive_interval(None);

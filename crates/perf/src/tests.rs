@@ -42,6 +42,7 @@ impl Pair {
             config,
             algorithm: Algorithm::Cubic,
             windows: Windows::default(),
+            qlog: None,
             largest_datagram,
             max_rate: None,
             limits,

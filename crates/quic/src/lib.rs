@@ -32,6 +32,7 @@
 //! | [`socket`] | how large UDP buffers must be, and what to do if the system refuses |
 //! | [`transport`] | how large flow-control windows must be for a path |
 //! | [`http3`] | HTTP/3 over noq |
+//! | `qlog`, with the feature of that name | what happens on connections, as files |
 
 mod algorithm;
 mod controller;
@@ -42,6 +43,8 @@ mod numbers;
 mod pace;
 mod paths;
 mod peer_window;
+#[cfg(feature = "qlog")]
+pub mod qlog;
 mod runtime;
 pub mod socket;
 #[cfg(target_os = "linux")]

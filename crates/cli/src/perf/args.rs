@@ -9,6 +9,7 @@ use pcc_net::scope;
 use pcc_net::tls::Fingerprint;
 use pcc_perf::datagram::LargestDatagram;
 use pcc_quic::Algorithm;
+use pcc_quic::qlog::Qlog;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -152,6 +153,10 @@ pub(crate) struct Args {
     /// Append the output to this file instead
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) logfile: Option<PathBuf>,
+
+    /// Write a qlog file of each connection into this directory, with PCC's intervals and decisions: docs/qlog.md
+    #[arg(long, value_name = "DIR", value_parser = crate::sender::qlog, help_heading = "Output")]
+    pub(super) qlog: Option<Qlog>,
 
     /// Print more: each stream, both ends' CPU, how PCC decides
     #[arg(short = 'V', long, help_heading = "Output")]

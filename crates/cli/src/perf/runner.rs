@@ -73,6 +73,7 @@ fn test_of(args: &Args) -> anyhow::Result<Test> {
         max_rate: args.max_rate(),
         largest_datagram: args.set_mss,
         windows,
+        qlog: args.qlog.clone(),
         trust: match (&args.fingerprint, &args.ca) {
             (Some(fingerprint), _) => Trust::Pinned(*fingerprint),
             (_, Some(file)) => Trust::Authorities(file.clone()),
@@ -193,6 +194,7 @@ pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
         config: ServerConfig::with_crypto(Arc::new(tls::server(&identity, protocol::SERVER_ALPN)?)),
         algorithm,
         windows: Windows(args.window),
+        qlog: args.qlog.clone(),
         largest_datagram: args.set_mss,
         max_rate: args.max_rate(),
         limits: Limits { clients: args.max_clients as usize, bytes: args.max_bytes.get(), time: args.max_time },

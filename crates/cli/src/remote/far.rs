@@ -139,6 +139,7 @@ impl Transfer {
             guests: Guests::new(GUESTS, GUESTS),
             log: Log::default(),
             metrics: Metrics::default(),
+            http: None,
         })?;
         let listening = Listening {
             port: server.address.port(),

@@ -3,6 +3,7 @@
 use pcc_files::serve::Server;
 use pcc_net::scope;
 use pcc_net::shown;
+use pcc_net::tls::Fingerprint;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -41,6 +42,8 @@ struct Listening<'a> {
     event: &'static str,
     address: SocketAddr,
     urls: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http: Option<&'a [String]>,
     fingerprint: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<&'a str>,
@@ -53,24 +56,35 @@ impl Announcer<'_> {
         if let Some(warning) = &server.warning {
             tracing::warn!("{warning}");
         }
-        let urls = urls(server, self.pinned, self.name.as_deref(), self.file);
+        let urls = self.urls("https", server.address, self.pinned.then_some(server.fingerprint));
+        let scheme = if self.pinned { "http" } else { "https" };
+        let http = server.tcp.map(|address| self.urls(scheme, address, None));
         let mut out = io::stdout().lock();
         if self.json {
             let fingerprint = server.fingerprint.to_string();
             let address = server.address;
             let token = if let Some(Source::Made(token)) = self.token { Some(token) } else { None };
-            let metrics = self.metrics;
-            line(&mut out, &Listening { event: "listening", address, urls: &urls, fingerprint, token, metrics })?;
+            let (metrics, http) = (self.metrics, http.as_deref());
+            line(&mut out, &Listening { event: "listening", address, urls: &urls, http, fingerprint, token, metrics })?;
         } else {
             let what = self.dir.map_or("tunnels".into(), Path::to_string_lossy);
             writeln!(out, "Serving {} over HTTP/3 at", shown(&what))?;
             urls.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
+            if let Some(http) = &http {
+                writeln!(out, "and for browsers and curl, read-only, at")?;
+                http.iter().try_for_each(|url| writeln!(out, "  {url}"))?;
+            }
             if let Some(metrics) = self.metrics {
                 writeln!(out, "Figures for Prometheus at\n  http://{metrics}/metrics")?;
             }
             let url = urls.first().map_or("", String::as_str);
             if let Some(dir) = self.dir {
-                writeln!(out, "No browser opens these addresses, and curl only if it was built with HTTP/3.")?;
+                if http.is_none() {
+                    writeln!(
+                        out,
+                        "No browser opens these addresses, and curl only if it was built with HTTP/3; see --http."
+                    )?;
+                }
                 match self.file {
                     Some(_) => writeln!(out, "Download it with\n  pcc get '{url}'")?,
                     None => writeln!(out, "Download all of it with\n  pcc get '{url}' -o {}", quoted(&copy(dir)))?,
@@ -127,16 +141,17 @@ fn line(out: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
     out.flush()
 }
 
-/// The URLs under which the server is likely to be reached, the best first.
-fn urls(server: &Server, pinned: bool, name: Option<&str>, file: Option<&str>) -> Vec<String> {
-    let port = server.address.port();
-    let ip = server.address.ip();
-    let here = ip.is_unspecified().then(|| "localhost".to_owned());
-    let hosts = scope::reached_at(ip).into_iter().map(host).chain(here);
-    let fragment = if pinned { format!("#{}", server.fingerprint) } else { String::new() };
-    let directory = name.map(|name| format!("{name}/")).unwrap_or_default();
-    let path = directory + &file.map(pcc_net::percent::encode_segment).unwrap_or_default();
-    hosts.map(|host| format!("https://{host}:{port}/{path}{fragment}")).collect()
+impl Announcer<'_> {
+    /// The URLs under which the server is likely to be reached, the best first.
+    fn urls(&self, scheme: &str, address: SocketAddr, pin: Option<Fingerprint>) -> Vec<String> {
+        let (ip, port) = (address.ip(), address.port());
+        let here = ip.is_unspecified().then(|| "localhost".to_owned());
+        let hosts = scope::reached_at(ip).into_iter().map(host).chain(here);
+        let fragment = pin.map(|pin| format!("#{pin}")).unwrap_or_default();
+        let directory = self.name.as_ref().map(|name| format!("{name}/")).unwrap_or_default();
+        let path = directory + &self.file.map(pcc_net::percent::encode_segment).unwrap_or_default();
+        hosts.map(|host| format!("{scheme}://{host}:{port}/{path}{fragment}")).collect()
+    }
 }
 
 fn host(ip: IpAddr) -> String {

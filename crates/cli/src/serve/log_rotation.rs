@@ -14,7 +14,9 @@ pub(super) async fn follow(file: Option<LogFile>) -> anyhow::Result<()> {
     while moved.recv().await.is_some() {
         match file.as_ref().map_or(Ok(()), LogFile::reopen) {
             Ok(()) => tracing::info!("SIGHUP: the log is open anew"),
-            Err(error) => tracing::warn!("{error:#}; the log goes on in the file that was moved away"),
+            Err(error) => {
+                tracing::warn!(%error, "--log cannot be opened anew: it goes on in the file that was moved away")
+            }
         }
     }
     Ok(())

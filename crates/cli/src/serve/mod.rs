@@ -15,10 +15,10 @@ use crate::log::LogArgs;
 use crate::remote;
 use crate::sender::{SenderArgs, observed};
 use announce::{Announcer, Source};
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use core::time::Duration;
 use pcc_files::serve::{
-    Guests, Lines, Log, LogFile, Metrics, Options, Privacy, Token, Transport, Tunnels, Writing, expose, start,
+    Guests, Http, Lines, Log, LogFile, Metrics, Options, Privacy, Token, Transport, Tunnels, Writing, expose, start,
 };
 use pcc_net::tls::Identity;
 use pcc_tunnel::Gate;
@@ -41,6 +41,7 @@ use std::sync::Arc;
   pcc serve ~/isos
   pcc serve big.iso
   pcc serve -p 443 --cert fullchain.pem --key privkey.pem /srv/www
+  pcc serve --http 8080 ~/isos
   pcc serve --private ~/for-one-friend
   PCC_TOKEN=secret pcc serve --writable --limit 200Mbit inbox
   pcc serve --log /var/log/pcc/access.log --metrics 9443 /srv/www
@@ -59,6 +60,13 @@ pub(crate) struct Args {
     /// UDP port to listen on, on all addresses
     #[arg(short, long, value_name = "PORT", conflicts_with = "listen", help_heading = "Listening")]
     port: Option<u16>,
+
+    /// Serve the same read-only by HTTP/1.1 and HTTP/2 over TCP, for browsers and curl: address and TCP port, or one of them
+    ///
+    /// With --cert the connections have TLS, and tell their clients of HTTP/3. Otherwise they are not encrypted: everybody on
+    /// the way can read and change what goes over them.
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Listening")]
+    http: Option<Listen>,
 
     /// Certificate chain in PEM form, instead of one made here
     #[arg(long, value_name = "FILE", requires = "key", help_heading = "Listening")]
@@ -178,6 +186,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let mut server = start(Options {
         root: dir.to_owned(),
         listen: listen.address(),
+        http: args.http.map(|listen| Http { listen: listen.address(), tls: !pinned }),
         identity,
         privacy: name.as_deref().map_or(Privacy::Public, Privacy::below),
         token: token.filter(|_| args.writable),
@@ -188,7 +197,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         metrics: metrics.clone(),
     })?;
     let exposed = match args.metrics {
-        Some(address) => Some(expose(metrics, address).await?),
+        Some(address) => Some(expose(metrics, address).await.with_context(|| {
+            format!("could not listen on TCP {address}; choose another with --metrics ADDRESS:PORT")
+        })?),
         None => None,
     };
     let token = token.map(|_| match (&secret, &args.token_file) {
@@ -249,7 +260,8 @@ impl Logs {
         match args.access_log.as_deref() {
             Some(path) if path == Path::new("-") => logs.add(stdout(), Lines::Combined),
             Some(path) => {
-                let file = LogFile::open(path.to_owned())?;
+                let file = LogFile::open(path.to_owned())
+                    .with_context(|| format!("--log: could not open {}", path.display()))?;
                 logs.add(file.clone(), Lines::Combined);
                 logs.file = Some(file);
             }

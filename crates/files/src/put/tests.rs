@@ -63,6 +63,7 @@ fn served(dir: &Path) -> (Server, Url) {
         privacy: Privacy::Public,
         log: Log::default(),
         metrics: Metrics::default(),
+        http: None,
     };
     let server = start(options).unwrap();
     let url = format!("https://{}/file#{}", server.address, server.fingerprint).parse().unwrap();

@@ -1,13 +1,12 @@
 //! Responses: their fields, and how one is sent.
 
 use super::broken::{Broken, STALL};
+use super::stream::Stream;
 use crate::wire;
 use bytes::Bytes;
-use h3::error::{Code, StreamError};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::response::Builder;
 use http::{Response, StatusCode};
-use pcc_quic::http3::ResponseStream;
 use std::io;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
@@ -34,7 +33,7 @@ pub(super) fn response(status: StatusCode) -> Builder {
 
 /// Sends head and body together. `head_only` leaves the body out, as the answer to HEAD does.
 pub(super) async fn send(
-    stream: &mut ResponseStream,
+    stream: &mut Stream,
     builder: Builder,
     body: Bytes,
     head_only: bool,
@@ -51,7 +50,7 @@ pub(super) async fn send(
 }
 
 /// Sends the head only; the body follows.
-pub(super) async fn send_head(stream: &mut ResponseStream, builder: Builder) -> Result<StatusCode, Broken> {
+pub(super) async fn send_head(stream: &mut Stream, builder: Builder) -> Result<StatusCode, Broken> {
     // A field with bytes that no field may have can only come from a name on the disk.
     let response = builder.body(()).unwrap_or_else(|error| {
         tracing::debug!(%error, "a response could not be put into words");
@@ -66,38 +65,37 @@ pub(super) async fn send_head(stream: &mut ResponseStream, builder: Builder) -> 
 }
 
 /// Ends the stream, with `trailers` behind its body.
-pub(super) async fn finish_with(stream: &mut ResponseStream, trailers: HeaderMap) -> Result<(), Broken> {
+pub(super) async fn finish_with(stream: &mut Stream, trailers: HeaderMap) -> Result<(), Broken> {
     let sent = timeout(STALL, stream.send_trailers(trailers)).await;
     in_time(stream, sent)?;
     finish(stream).await
 }
 
 /// Ends the stream.
-pub(super) async fn finish(stream: &mut ResponseStream) -> Result<(), Broken> {
+pub(super) async fn finish(stream: &mut Stream) -> Result<(), Broken> {
     let finished = timeout(STALL, stream.finish()).await;
     in_time(stream, finished)
 }
 
 /// What a client did not take in time is cut off: it may never take it.
-fn in_time(stream: &mut ResponseStream, sent: Result<Result<(), StreamError>, Elapsed>) -> Result<(), Broken> {
+fn in_time(stream: &mut Stream, sent: Result<Result<(), Broken>, Elapsed>) -> Result<(), Broken> {
     match sent {
-        Ok(sent) => Ok(sent?),
+        Ok(sent) => sent,
         Err(_) => {
-            stream.stop_stream(Code::H3_INTERNAL_ERROR);
+            stream.cut_off();
             Err(Broken::Stalled(STALL))
         }
     }
 }
 
 /// Says no, with a sentence for people.
-pub(super) async fn refuse(stream: &mut ResponseStream, status: StatusCode, why: &str) -> Result<Outcome, Broken> {
+pub(super) async fn refuse(stream: &mut Stream, status: StatusCode, why: &str) -> Result<Outcome, Broken> {
     refuse_with(stream, response(status), why).await
 }
 
 /// Says no, with further fields.
-pub(super) async fn refuse_with(stream: &mut ResponseStream, builder: Builder, why: &str) -> Result<Outcome, Broken> {
-    // The rest of the request is not wanted, and nothing is wrong with the connection (RFC 9114 §4.1.1).
-    stream.stop_sending(Code::H3_NO_ERROR);
+pub(super) async fn refuse_with(stream: &mut Stream, builder: Builder, why: &str) -> Result<Outcome, Broken> {
+    stream.is_heard();
     let builder = builder.header(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     send(stream, builder, Bytes::from(format!("{why}\n")), false).await
 }
@@ -107,7 +105,7 @@ pub(super) async fn refuse_with(stream: &mut ResponseStream, builder: Builder, w
 const ASK_AGAIN: u32 = 5;
 
 /// Says that there is no room now, and when to ask again (RFC 9110 §10.2.3).
-pub(super) async fn refuse_for_now(stream: &mut ResponseStream, why: &str) -> Result<Outcome, Broken> {
+pub(super) async fn refuse_for_now(stream: &mut Stream, why: &str) -> Result<Outcome, Broken> {
     refuse_with(stream, response(StatusCode::SERVICE_UNAVAILABLE).header(header::RETRY_AFTER, ASK_AGAIN), why).await
 }
 

@@ -2,11 +2,10 @@
 
 use super::broken::{Broken, STALL};
 use super::budget::{Budget, Lease};
+use super::stream::Stream;
 use bytes::{Bytes, BytesMut};
 use core::net::IpAddr;
 use core::time::Duration;
-use h3::error::Code;
-use pcc_quic::http3::ResponseStream;
 use std::time::Instant;
 use tokio::task::JoinHandle;
 
@@ -73,21 +72,16 @@ pub(super) struct Sent<P> {
 }
 
 /// Sends everything but the end of the stream. What can't be completed is cut off, so that nobody takes it for all.
-pub(super) async fn send<P: Pieces>(stream: &mut ResponseStream, pieces: P, ahead: Ahead<'_>) -> Sent<P> {
+pub(super) async fn send<P: Pieces>(stream: &mut Stream, pieces: P, ahead: Ahead<'_>) -> Sent<P> {
     let mut bytes = 0;
     let outcome = pump(stream, pieces, ahead, &mut bytes).await;
     if outcome.is_err() {
-        stream.stop_stream(Code::H3_INTERNAL_ERROR);
+        stream.cut_off();
     }
     Sent { bytes, outcome }
 }
 
-async fn pump<P: Pieces>(
-    stream: &mut ResponseStream,
-    pieces: P,
-    mut ahead: Ahead<'_>,
-    bytes: &mut u64,
-) -> Result<P, Broken> {
+async fn pump<P: Pieces>(stream: &mut Stream, pieces: P, mut ahead: Ahead<'_>, bytes: &mut u64) -> Result<P, Broken> {
     let (mut pieces, mut piece) = made(make(pieces, BytesMut::new(), PART)).await?;
     // What was sent is overwritten: new memory would have to be cleared, by the kernel and once more by us.
     let mut spare = BytesMut::new();
@@ -110,7 +104,7 @@ async fn pump<P: Pieces>(
 
 /// Sends a last piece behind what was sent, once it is there; cut off, too, if that cannot be.
 pub(super) async fn send_last<P>(
-    stream: &mut ResponseStream,
+    stream: &mut Stream,
     sent: &mut Sent<P>,
     piece: impl Future<Output = Result<Bytes, Broken>>,
 ) -> Result<(), Broken> {
@@ -119,13 +113,13 @@ pub(super) async fn send_last<P>(
         Err(broken) => Err(broken),
     };
     if given.is_err() {
-        stream.stop_stream(Code::H3_INTERNAL_ERROR);
+        stream.cut_off();
     }
     given
 }
 
 /// Hands a piece to the connection.
-async fn give(stream: &mut ResponseStream, mut piece: Bytes, bytes: &mut u64) -> Result<(), Broken> {
+async fn give(stream: &mut Stream, mut piece: Bytes, bytes: &mut u64) -> Result<(), Broken> {
     while !piece.is_empty() {
         let part = piece.split_to(piece.len().min(PART));
         let length = part.len() as u64;

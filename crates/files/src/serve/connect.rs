@@ -3,8 +3,8 @@
 use super::answer::{self, Outcome};
 use super::broken::Broken;
 use super::service::{Asker, Service};
+use super::stream::Stream;
 use http::{HeaderValue, Request, StatusCode, header};
-use pcc_quic::http3::ResponseStream;
 
 /// RFC 9209.
 const PROXY_STATUS: &str = "proxy-status";
@@ -14,7 +14,7 @@ pub(super) async fn answer(
     service: &Service,
     asker: &Asker,
     request: &Request<()>,
-    mut stream: ResponseStream,
+    mut stream: Stream,
 ) -> Result<Outcome, Broken> {
     let Some(tunnels) = &service.tunnels else {
         let why = "this server has no tunnels: start it with `pcc serve --tunnel --allow HOST:PORT`";
@@ -33,6 +33,8 @@ pub(super) async fn answer(
         Ok(connected) => {
             asker.may_upload(&service.unwritten);
             let status = answer::send_head(&mut stream, answer::response(StatusCode::OK)).await?;
+            // Nobody else is led here.
+            let Stream::Quic(stream) = stream else { return Err(Broken::Left) };
             let done = connected.carry(stream).await;
             Ok(Outcome { status, bytes: done.bytes, cut: done.broken.map(Broken::Tunnel) })
         }

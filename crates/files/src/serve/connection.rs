@@ -9,13 +9,14 @@ use super::log::Served;
 use super::metrics::Refusal;
 use super::path::{SafePath, Unsafe};
 use super::service::{Asker, HANDSHAKE, Service, told};
+use super::stream::Stream;
 use super::upload;
 use core::net::SocketAddr;
 use core::time::Duration;
 use h3::error::Code;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use noq::{Connection, VarInt};
-use pcc_quic::http3::{self, Deliveries, ResponseStream};
+use pcc_quic::http3::{self, Deliveries};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 use tokio::sync::{Semaphore, watch};
@@ -34,7 +35,7 @@ const ACCEPTED: usize = 256;
 const HEADS_AT_A_TIME: usize = 4;
 
 /// From a request's turn to the end of its head.
-const HEAD: Duration = Duration::from_secs(30);
+pub(super) const HEAD: Duration = Duration::from_secs(30);
 
 /// What was sent arrives in this time, or is not worth waiting for: a full send window at 2 Mbit/s.
 const DELIVERY: Duration = Duration::from_secs(300);
@@ -82,7 +83,7 @@ pub(super) async fn serve(
             return connection.close(code(Code::H3_STREAM_CREATION_ERROR), b"no leave to open the streams of HTTP/3");
         }
     };
-    let asker = Arc::new(Asker::new(connection, peer));
+    let asker = Arc::new(Asker::new(connection.clone(), peer));
     let turns = Arc::new(Semaphore::new(AT_A_TIME));
     let heads = Arc::new(Semaphore::new(HEADS_AT_A_TIME));
     let mut requests = JoinSet::new();
@@ -103,7 +104,7 @@ pub(super) async fn serve(
                             Ok(Ok((request, stream))) => {
                                 // A tunnel lasts as long as its programs want: files do not wait for it.
                                 let _turn = turn.ok().filter(|_| *request.method() != Method::CONNECT);
-                                handle(&service, &asker, request, stream).await;
+                                handle(&service, &asker, request, Stream::Quic(stream)).await;
                             }
                             Ok(Err(error)) => tracing::debug!(%peer, %error, "no request"),
                             Err(_) => tracing::debug!(%peer, "a request's head took too long"),
@@ -121,7 +122,7 @@ pub(super) async fn serve(
             },
             () = guest.must_leave() => {
                 tracing::info!(%peer, "closed: others want its place");
-                return asker.connection.close(code(Code::H3_NO_ERROR), OTHERS_WAIT);
+                return connection.close(code(Code::H3_NO_ERROR), OTHERS_WAIT);
             }
             () = told(&mut closing), if !leaving => {
                 leaving = true;
@@ -130,7 +131,7 @@ pub(super) async fn serve(
                     Ok(Err(error)) => tracing::debug!(%peer, %error, "could not say goodbye"),
                     Err(_) => {
                         tracing::info!(%peer, "closed: it takes no goodbye");
-                        return asker.connection.close(code(Code::H3_NO_ERROR), STOPPED);
+                        return connection.close(code(Code::H3_NO_ERROR), STOPPED);
                     }
                 }
                 if requests.is_empty() && deliveries.are_complete() {
@@ -144,22 +145,22 @@ pub(super) async fn serve(
     }
     let rest = async {
         while requests.join_next().await.is_some() {}
-        deliver(&asker, &mut deliveries).await;
+        deliver(&connection, peer, &mut deliveries).await;
     };
     tokio::select! {
         () = rest => {}
-        () = guest.must_leave() => asker.connection.close(code(Code::H3_NO_ERROR), OTHERS_WAIT),
+        () = guest.must_leave() => connection.close(code(Code::H3_NO_ERROR), OTHERS_WAIT),
     }
 }
 
 /// Waits until the client has what was sent, or is gone: the connection, closed, would take it along.
-async fn deliver(asker: &Asker, deliveries: &mut Deliveries) {
+async fn deliver(connection: &Connection, peer: SocketAddr, deliveries: &mut Deliveries) {
     let arrived = timeout(DELIVERY, async {
         deliveries.complete().await;
-        let _ = timeout(FAREWELL, asker.connection.closed()).await;
+        let _ = timeout(FAREWELL, connection.closed()).await;
     });
     if arrived.await.is_err() {
-        tracing::info!(peer = %asker.address, "closed before everything had arrived");
+        tracing::info!(%peer, "closed before everything had arrived");
     }
 }
 
@@ -167,7 +168,8 @@ fn code(code: Code) -> VarInt {
     VarInt::from_u64(code.value()).unwrap_or(VarInt::MAX)
 }
 
-async fn handle(service: &Service, asker: &Asker, mut request: Request<()>, mut stream: ResponseStream) {
+/// Answers a request, and tells of it.
+pub(super) async fn handle(service: &Service, asker: &Asker, mut request: Request<()>, mut stream: Stream) {
     let (at, started) = (SystemTime::now(), Instant::now());
     let agent = agent(&request);
     let lease = service.requests.lease(asker.network(), 1);
@@ -180,7 +182,9 @@ async fn handle(service: &Service, asker: &Asker, mut request: Request<()>, mut 
         None => service.privacy.open(request.uri().path()),
     };
     let outcome = match lease {
-        Some(_lease) if *request.method() == Method::CONNECT => connect::answer(service, asker, &request, stream).await,
+        Some(_lease) if *request.method() == Method::CONNECT && !stream.reads_only() => {
+            connect::answer(service, asker, &request, stream).await
+        }
         Some(_lease) => answer(service, asker, &request, path, &mut stream).await,
         None => {
             service.metrics.refuse(Refusal::Busy);
@@ -230,7 +234,7 @@ async fn answer(
     asker: &Asker,
     request: &Request<()>,
     path: Option<&str>,
-    stream: &mut ResponseStream,
+    stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let Some(path) = path else { return answer::refuse(stream, StatusCode::NOT_FOUND, "no such file").await };
     let path = match SafePath::parse(path) {
@@ -242,6 +246,12 @@ async fn answer(
         Err(refused) => return answer::refuse(stream, StatusCode::NOT_FOUND, &refused.to_string()).await,
     };
     match *request.method() {
+        Method::GET | Method::HEAD if stream.reads_only() => files::answer(service, asker, request, path, stream).await,
+        _ if stream.reads_only() => {
+            let builder = answer::response(StatusCode::METHOD_NOT_ALLOWED).header(header::ALLOW, "GET, HEAD");
+            answer::refuse_with(stream, builder, "over TCP this server only does GET and HEAD: upload with `pcc put`")
+                .await
+        }
         Method::HEAD if upload::id(request).is_some() => upload::answer(service, asker, request, path, stream).await,
         Method::GET | Method::HEAD => files::answer(service, asker, request, path, stream).await,
         Method::PUT | Method::PATCH => upload::answer(service, asker, request, path, stream).await,

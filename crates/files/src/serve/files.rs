@@ -10,13 +10,13 @@ use super::path::SafePath;
 use super::root::{Found, Opened, Root};
 use super::service::Asker;
 use super::service::Service;
+use super::stream::Stream;
 use crate::wire;
 use blake3::Hash;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::response::Builder;
 use http::{Method, Request, StatusCode};
-use pcc_quic::http3::ResponseStream;
 use std::io;
 
 /// Files whose digest comes with the first answer, because hashing them takes less than a round trip.
@@ -30,7 +30,7 @@ pub(super) async fn answer(
     asker: &Asker,
     request: &Request<()>,
     path: SafePath,
-    stream: &mut ResponseStream,
+    stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let head_only = request.method() == Method::HEAD;
     match find(&service.root, path.clone()).await {
@@ -60,7 +60,7 @@ async fn find(root: &Root, path: SafePath) -> io::Result<Found> {
 }
 
 /// To the same path with a slash, so that relative links in the listing work.
-async fn redirect(stream: &mut ResponseStream, request: &Request<()>) -> Result<Outcome, Broken> {
+async fn redirect(stream: &mut Stream, request: &Request<()>) -> Result<Outcome, Broken> {
     let location = format!("{}/", request.uri().path());
     let builder = response(StatusCode::PERMANENT_REDIRECT).header(header::LOCATION, location);
     answer::refuse_with(stream, builder, "a directory: its path ends with a slash").await
@@ -71,7 +71,7 @@ async fn list(
     path: &SafePath,
     place: Place,
     ahead: Ahead<'_>,
-    stream: &mut ResponseStream,
+    stream: &mut Stream,
     head_only: bool,
 ) -> Result<Outcome, Broken> {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or("");
@@ -118,7 +118,7 @@ struct Reply<'a> {
 }
 
 impl Reply<'_> {
-    async fn send(mut self, stream: &mut ResponseStream) -> Result<Outcome, Broken> {
+    async fn send(mut self, stream: &mut Stream) -> Result<Outcome, Broken> {
         let digest = self.digest().await;
         let etag = self.opened.version.map(|version| version.etag());
         let modified = self.opened.version.map(|version| version.modified());
@@ -153,7 +153,7 @@ impl Reply<'_> {
         };
         let whole = range == (0..size);
         let builder = match digest {
-            None if whole && !self.head_only && wire::wants_digest(self.headers) => {
+            None if whole && !self.head_only && stream.has_trailers() && wire::wants_digest(self.headers) => {
                 builder.header(header::TRAILER, wire::REPR_DIGEST.as_str())
             }
             _ => with_digest(builder, digest),
@@ -212,7 +212,7 @@ impl Reply<'_> {
         };
         tokio::select! {
             finished = finished => finished,
-            _ = self.asker.connection.closed() => Err(Broken::Left),
+            () = self.asker.gone() => Err(Broken::Left),
         }
     }
 
@@ -227,8 +227,8 @@ impl Reply<'_> {
     }
 
     /// Ends the answer that carried all of the file, with the digest of what was sent where it could not stand in front.
-    async fn end_whole(&self, stream: &mut ResponseStream, told: Option<Hash>, digest: Hash) -> Result<(), Broken> {
-        if told.is_none() && wire::wants_digest(self.headers) {
+    async fn end_whole(&self, stream: &mut Stream, told: Option<Hash>, digest: Hash) -> Result<(), Broken> {
+        if told.is_none() && stream.has_trailers() && wire::wants_digest(self.headers) {
             let trailers =
                 with_digest(Builder::new(), Some(digest)).body(()).map(|trailers| trailers.into_parts().0.headers);
             return answer::finish_with(stream, trailers.unwrap_or_default()).await;
@@ -265,7 +265,7 @@ impl Reply<'_> {
             }
             let computed = tokio::select! {
                 digest = self.service.digests.of(&self.opened, self.asker.network()) => digest,
-                _ = self.asker.connection.closed() => return None, // nobody waits for it any more
+                () = self.asker.gone() => return None, // nobody waits for it any more
             };
             match computed {
                 Ok(None) => {}

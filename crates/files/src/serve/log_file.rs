@@ -1,9 +1,8 @@
 //! A log's file, which whoever rotates logs moves away: it is opened anew when the server is told so.
 
-use anyhow::Context;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,7 +19,7 @@ impl LogFile {
     /// Lines are added to the end of the file; its group may read it where it is new.
     ///
     /// Errors: it cannot be opened.
-    pub fn open(path: PathBuf) -> anyhow::Result<Self> {
+    pub fn open(path: PathBuf) -> io::Result<Self> {
         let file = Arc::new(Mutex::new(opened(&path)?));
         Ok(Self { path: Arc::new(path), file, is_failing: Arc::default() })
     }
@@ -28,7 +27,7 @@ impl LogFile {
     /// Goes on in the file that has the name now.
     ///
     /// Errors: it cannot be opened. Lines are added to the old one then.
-    pub fn reopen(&self) -> anyhow::Result<()> {
+    pub fn reopen(&self) -> io::Result<()> {
         *self.file() = opened(&self.path)?;
         Ok(())
     }
@@ -38,12 +37,12 @@ impl LogFile {
     }
 }
 
-fn opened(path: &PathBuf) -> anyhow::Result<File> {
+fn opened(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
-    options.open(path).with_context(|| format!("--log: cannot open {} for writing", path.display()))
+    options.open(path)
 }
 
 impl Write for LogFile {

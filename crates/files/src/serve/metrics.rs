@@ -23,6 +23,8 @@ pub struct Metrics(Arc<Figures>);
 #[derive(Debug, Default)]
 struct Figures {
     accepted: AtomicU64,
+    tcp_accepted: AtomicU64,
+    tcp_sent: AtomicU64,
     refused: [AtomicU64; Refusal::ALL.len()],
     /// By the first digit of the status; 0 for those without an answer.
     requests: [AtomicU64; 6],
@@ -155,6 +157,16 @@ impl Metrics {
         let number = book.number;
         book.present.insert(number, connection.weak_handle());
         Watched { number, connection, metrics: self.clone() }
+    }
+
+    /// A connection over TCP was accepted.
+    pub(super) fn accept_tcp(&self) {
+        self.0.tcp_accepted.fetch_add(1, Relaxed);
+    }
+
+    /// A body's bytes were handed to one.
+    pub(super) fn sent_over_tcp(&self, bytes: u64) {
+        self.0.tcp_sent.fetch_add(bytes, Relaxed);
     }
 
     pub(super) fn refuse(&self, why: Refusal) {

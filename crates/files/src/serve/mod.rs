@@ -22,6 +22,8 @@ mod root;
 mod server;
 mod service;
 mod start_error;
+mod stream;
+mod tcp;
 mod tunnels;
 mod upload;
 
@@ -30,7 +32,7 @@ pub use log::{Lines, Log, Served, Writing};
 pub use log_file::LogFile;
 pub use metrics::{Metrics, expose};
 pub use privacy::Privacy;
-pub use server::{Options, Server, Transport, start};
+pub use server::{Http, Options, Server, Transport, start};
 pub use start_error::StartError;
 pub use tunnels::Tunnels;
 pub use upload::Token;

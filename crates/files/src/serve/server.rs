@@ -12,8 +12,10 @@ use super::privacy::Privacy;
 use super::root::Root;
 use super::service::{HANDSHAKE, REQUESTS_WINDOW, Service, told};
 use super::start_error::StartError;
+use super::tcp;
 use super::tunnels::Tunnels;
 use super::upload::{Token, Uploads};
+use http::HeaderValue;
 use noq::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig};
 use noq_proto::HashedConnectionIdGenerator;
 use pcc::units::Bytes;
@@ -24,10 +26,20 @@ use pcc_quic::{Algorithm, PacedRuntime, socket};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 /// Makes the transport of a connection from that address. The windows are what the server can afford for it.
 pub type Transport = Arc<dyn Fn(SocketAddr, &Windows) -> TransportConfig + Send + Sync>;
+
+/// A second way in, over TCP.
+#[derive(Clone, Copy, Debug)]
+pub struct Http {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// With TLS, by the same certificate; in the clear otherwise.
+    pub tls: bool,
+}
 
 /// Everything a server is told.
 pub struct Options {
@@ -35,6 +47,8 @@ pub struct Options {
     pub root: PathBuf,
     /// Where to listen; port 0 for any.
     pub listen: SocketAddr,
+    /// The same for clients of HTTP/1.1 and 2, read-only.
+    pub http: Option<Http>,
     /// What to show of itself.
     pub identity: Identity,
     /// Who may read.
@@ -61,6 +75,7 @@ impl Options {
         Self {
             root: root.into(),
             listen,
+            http: None,
             identity,
             privacy: Privacy::Public,
             token: None,
@@ -83,6 +98,8 @@ pub struct Server {
     endpoint: Endpoint,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Where it listens for clients over TCP.
+    pub tcp: Option<SocketAddr>,
     /// What to know it by.
     pub fingerprint: Fingerprint,
     /// What the user should be told of this host, once.
@@ -90,6 +107,8 @@ pub struct Server {
     closing: watch::Sender<bool>,
     /// Ends when the last connection does.
     connections: mpsc::Receiver<()>,
+    /// Tasks that accept connections.
+    accepting: usize,
 }
 
 /// Bytes of each request that a client may send unread where nobody can upload.
@@ -123,31 +142,54 @@ pub fn start(options: Options) -> Result<Server, StartError> {
     let endpoint = Endpoint::new(endpoint_config, Some(config.clone()), bound.socket, PacedRuntime::new()?)?;
     let (closing, closed) = watch::channel(false);
     let (alive, connections) = mpsc::channel(1);
+    let (address, guests) = (endpoint.local_addr()?, Arc::new(options.guests));
+    let tcp = options.http.map(|http| http.bind()).transpose()?;
     let server = Server {
-        address: endpoint.local_addr()?,
+        address,
+        tcp: tcp.as_ref().map(TcpListener::local_addr).transpose()?,
+        accepting: 1 + usize::from(tcp.is_some()),
         fingerprint: options.identity.fingerprint(),
         warning: bound.warning,
         closing,
         connections,
         endpoint: endpoint.clone(),
     };
-    let host = Host {
-        service,
-        config,
-        transport: options.transport,
-        guests: Arc::new(options.guests),
-        closing: closed,
-        alive,
-    };
+    if let Some((http, listener)) = options.http.zip(tcp) {
+        let host = tcp::Host {
+            service: service.clone(),
+            guests: guests.clone(),
+            closing: closed.clone(),
+            alive: alive.clone(),
+            tls: http.tls.then(|| tls::server_over_tcp(&options.identity, &[b"h2", b"http/1.1"])).transpose()?,
+            alternative: http.alternative(address),
+        };
+        tokio::spawn(host.accept(listener));
+    }
+    let host = Host { service, config, transport: options.transport, guests, closing: closed, alive };
     tokio::spawn(host.accept(endpoint));
     Ok(server)
+}
+
+impl Http {
+    fn bind(self) -> Result<TcpListener, StartError> {
+        let bound = std::net::TcpListener::bind(self.listen)
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+            .and_then(TcpListener::from_std);
+        bound.map_err(|source| StartError::ListenTcp { address: self.listen, source })
+    }
+
+    /// Where the same is to be had by HTTP/3 (RFC 7838), for clients who trust the certificate.
+    fn alternative(self, quic: SocketAddr) -> Option<HeaderValue> {
+        let value = format!("h3=\":{}\"; ma=86400", quic.port());
+        HeaderValue::from_str(&value).ok().filter(|_| self.tls)
+    }
 }
 
 impl Server {
     /// Whether anybody is connected.
     pub fn is_in_use(&self) -> bool {
-        // The task that accepts connections counts too.
-        self.connections.sender_strong_count() > 1
+        // The tasks that accept connections count too.
+        self.connections.sender_strong_count() > self.accepting
     }
 
     /// Takes no new connections or requests and waits for those under way.

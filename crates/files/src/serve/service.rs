@@ -44,15 +44,34 @@ pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Whom an answer is for.
 pub(super) struct Asker {
-    pub(super) connection: Connection,
+    carrier: Carrier,
     pub(super) address: SocketAddr,
     /// What it may send beyond requests, once it has shown that it may upload.
     uploads: OnceLock<Lease>,
 }
 
+/// What brings the answers.
+enum Carrier {
+    Quic(Connection),
+    /// What it is told by ends with the request.
+    Tcp(watch::Receiver<()>),
+}
+
 impl Asker {
     pub(super) fn new(connection: Connection, address: SocketAddr) -> Self {
-        Self { connection, address, uploads: OnceLock::new() }
+        Self { carrier: Carrier::Quic(connection), address, uploads: OnceLock::new() }
+    }
+
+    pub(super) fn over_tcp(address: SocketAddr, request: watch::Receiver<()>) -> Self {
+        Self { carrier: Carrier::Tcp(request), address, uploads: OnceLock::new() }
+    }
+
+    /// Ends when nobody waits for the answer any more.
+    pub(super) async fn gone(&self) {
+        match &self.carrier {
+            Carrier::Quic(connection) => drop(connection.closed().await),
+            Carrier::Tcp(request) => drop(request.clone().changed().await),
+        }
     }
 
     /// Whose turns it is to have work done.
@@ -63,10 +82,11 @@ impl Asker {
     /// Lets it send as much unread as an upload needs, and as there is room for, until the connection ends: credit that was
     /// given cannot be taken back.
     pub(super) fn may_upload(&self, unwritten: &Budget) {
+        let Carrier::Quic(connection) = &self.carrier else { return };
         self.uploads.get_or_init(|| {
             let mut lease = unwritten.none(self.network());
             let window = u64::from(REQUESTS_WINDOW) + lease.grow_to(Windows::default().bytes().get());
-            self.connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
+            connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
             lease
         });
     }

@@ -39,6 +39,14 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// The same, for clients over TCP.
+    #[error("could not listen on TCP {address}")]
+    ListenTcp {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The certificate or its key can't be used.
     #[error(transparent)]
     Certificate(#[from] TlsError),

@@ -99,6 +99,7 @@ impl Bench {
             guests,
             log: Log::to(io::LineWriter::new(Lined(lines)), Lines::Json).0,
             metrics: Metrics::default(),
+            http: None,
         })
         .unwrap();
         Self { dir, server, trust, log }

@@ -36,6 +36,8 @@ impl Metrics {
             ("received_bytes_total", "Bytes received, as UDP payload", all.received_bytes),
             ("sent_packets_total", "QUIC packets sent", all.sent_packets),
             ("lost_packets_total", "QUIC packets lost", all.lost_packets),
+            ("tcp_connections_total", "Connections accepted over TCP", self.0.tcp_accepted.load(Relaxed)),
+            ("tcp_sent_bytes_total", "Bytes of bodies sent over TCP", self.0.tcp_sent.load(Relaxed)),
         ] {
             page.family(name, "counter", help).sample(&[], value);
         }

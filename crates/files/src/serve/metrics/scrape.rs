@@ -1,7 +1,6 @@
 //! Answers those who ask for the figures, by HTTP/1.1.
 
 use super::Metrics;
-use anyhow::Context;
 use bytes::Bytes;
 use core::convert::Infallible;
 use core::time::Duration;
@@ -12,6 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use pcc_chart::prometheus::MEDIA_TYPE;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
@@ -33,10 +33,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Serves the figures at `/metrics` until the runtime ends, and answers where.
 ///
 /// Errors: the address is taken.
-pub async fn expose(metrics: Metrics, at: SocketAddr) -> anyhow::Result<SocketAddr> {
-    let listener = TcpListener::bind(at).await.with_context(|| {
-        format!("--metrics: could not listen on TCP {at}; choose another with --metrics ADDRESS:PORT")
-    })?;
+pub async fn expose(metrics: Metrics, at: SocketAddr) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind(at).await?;
     let address = listener.local_addr()?;
     tokio::spawn(async move {
         let places = Arc::new(Semaphore::new(CONNECTIONS));

@@ -30,6 +30,7 @@ use super::path::SafePath;
 use super::root::Found;
 use super::service::Asker;
 use super::service::Service;
+use super::stream::Stream;
 use crate::version::Version;
 use crate::wire;
 use blake3::Hash;
@@ -37,7 +38,6 @@ use core::time::Duration;
 use http::{Method, Request, StatusCode, header};
 use part::{Malformed, Part};
 use partial::Partial;
-use pcc_quic::http3::ResponseStream;
 use std::io;
 
 /// A wrong token is answered after this, so that guessing takes for ever.
@@ -49,7 +49,7 @@ pub(super) async fn answer(
     asker: &Asker,
     request: &Request<()>,
     path: SafePath,
-    stream: &mut ResponseStream,
+    stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let Some(uploads) = &service.uploads else {
         let why = "this server takes no uploads; it would have to be started with --writable";
@@ -81,7 +81,7 @@ pub(super) async fn answer(
 }
 
 /// 201 says that the directory is new, so that its client need not ask what is there of each file.
-async fn make_directory(service: &Service, path: SafePath, stream: &mut ResponseStream) -> Result<Outcome, Broken> {
+async fn make_directory(service: &Service, path: SafePath, stream: &mut Stream) -> Result<Outcome, Broken> {
     let root = service.root.clone();
     let made = blocking(move || {
         let path = path.to_path();
@@ -108,7 +108,7 @@ async fn offset(
     path: &SafePath,
     id: &str,
     length: Option<u64>,
-    stream: &mut ResponseStream,
+    stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let Some(claim) = uploads.slots.claim(path, id) else { return crowded(stream).await };
     let (root, sought, sought_id) = (service.root.clone(), path.clone(), id.to_owned());
@@ -159,7 +159,7 @@ async fn whole(
     }
     let digest = tokio::select! {
         digest = service.digests.of(&opened, asker.network()) => digest?,
-        _ = asker.connection.closed() => None, // nobody waits for it any more
+        () = asker.gone() => None, // nobody waits for it any more
     };
     Ok(digest.map(|digest| (opened.size, digest)))
 }
@@ -179,15 +179,15 @@ fn whole_fields(status: StatusCode, size: u64, digest: &Hash) -> http::response:
         .header(header::CACHE_CONTROL, "no-store")
 }
 
-async fn crowded(stream: &mut ResponseStream) -> Result<Outcome, Broken> {
+async fn crowded(stream: &mut Stream) -> Result<Outcome, Broken> {
     answer::refuse_for_now(stream, "too many uploads at a time").await
 }
 
-async fn refuse_malformed(stream: &mut ResponseStream, malformed: &Malformed) -> Result<Outcome, Broken> {
+async fn refuse_malformed(stream: &mut Stream, malformed: &Malformed) -> Result<Outcome, Broken> {
     answer::refuse(stream, StatusCode::BAD_REQUEST, &malformed.to_string()).await
 }
 
-async fn refuse_disk(stream: &mut ResponseStream, error: &io::Error) -> Result<Outcome, Broken> {
+async fn refuse_disk(stream: &mut Stream, error: &io::Error) -> Result<Outcome, Broken> {
     let (status, why) = match error.kind() {
         io::ErrorKind::IsADirectory => {
             (StatusCode::CONFLICT, "a directory of that name exists: end the URL with / to upload into it")

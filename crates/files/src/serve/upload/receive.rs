@@ -9,11 +9,11 @@ use crate::serve::answer::{self, Outcome};
 use crate::serve::broken::Broken;
 use crate::serve::path::SafePath;
 use crate::serve::service::Service;
+use crate::serve::stream::Stream;
 use crate::sink::Sink;
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use http::StatusCode;
-use pcc_quic::http3::ResponseStream;
 use std::io;
 
 /// How receiving a body ended.
@@ -33,7 +33,7 @@ pub(super) async fn receive(
     uploads: &Uploads,
     path: SafePath,
     part: Part,
-    stream: &mut ResponseStream,
+    stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let Some(claim) = uploads.slots.claim(&path, &part.id) else { return crowded(stream).await };
     let number = claim.number();
@@ -57,7 +57,7 @@ async fn take(
     path: SafePath,
     part: Part,
     claim: Claim<'_>,
-    stream: &mut ResponseStream,
+    stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let mut turn = claim.turn().await;
 
@@ -155,7 +155,7 @@ async fn open(service: &Service, uploads: &Uploads, path: &SafePath, part: &Part
 
 /// Takes the body as long as the connection lives, which its idle time-out ends: the client's own input may be idle for
 /// hours, and a network that carries a few bytes a minute still carries them.
-async fn body(stream: &mut ResponseStream, sink: &mut Sink<Partial>, claim: &Claim<'_>) -> End {
+async fn body(stream: &mut Stream, sink: &mut Sink<Partial>, claim: &Claim<'_>) -> End {
     let superseded = claim.superseded();
     tokio::pin!(superseded);
     loop {
@@ -181,7 +181,7 @@ async fn complete(
     path: SafePath,
     part: &Part,
     partial: Partial,
-    stream: &mut ResponseStream,
+    stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let size = partial.size();
     if let Some(length) = part.length
