@@ -37,6 +37,10 @@ const HEADS_AT_A_TIME: usize = 4;
 /// From a request's turn to the end of its head.
 pub(super) const HEAD: Duration = Duration::from_secs(30);
 
+/// When a request came, before it waited for its turn; an extension of the request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrived(pub(super) Instant);
+
 /// What was sent arrives in this time, or is not worth waiting for: a full send window at 2 Mbit/s.
 const DELIVERY: Duration = Duration::from_secs(300);
 
@@ -94,6 +98,7 @@ pub(super) async fn serve(
                 Ok(Some(request)) => {
                     guest.works();
                     let (service, asker, turns, heads) = (service.clone(), asker.clone(), turns.clone(), heads.clone());
+                    let arrived = Arrived(Instant::now());
                     requests.spawn(async move {
                         // Never closed, so there is always a permit to come.
                         let turn = turns.acquire().await;
@@ -101,7 +106,8 @@ pub(super) async fn serve(
                         let read = timeout(HEAD, request.resolve_request()).await;
                         drop(reading);
                         match read {
-                            Ok(Ok((request, stream))) => {
+                            Ok(Ok((mut request, stream))) => {
+                                request.extensions_mut().insert(arrived);
                                 // A tunnel lasts as long as its programs want: files do not wait for it.
                                 let _turn = turn.ok().filter(|_| *request.method() != Method::CONNECT);
                                 handle(&service, &asker, request, Stream::Quic(stream)).await;

@@ -48,6 +48,7 @@ impl Fleeting {
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::time::Instant;
 
     struct Bench {
         dir: tempfile::TempDir,
@@ -68,7 +69,7 @@ mod tests {
 
         /// A request of the upload that leaves its hash; its number.
         async fn request(&self) -> u64 {
-            let claim = self.slots.claim(&self.path, "id").unwrap();
+            let claim = self.slots.claim(&self.path, "id", Instant::now()).unwrap();
             *claim.turn().await = Some(blake3::Hasher::new());
             claim.number()
         }
@@ -98,7 +99,7 @@ mod tests {
     async fn an_upload_stays_while_its_client_is_back_however_long() {
         let bench = Bench::new();
         let number = bench.request().await;
-        let back = bench.slots.claim(&bench.path, "id").unwrap();
+        let back = bench.slots.claim(&bench.path, "id", Instant::now()).unwrap();
         bench.upload().forget(number).await;
         assert!(bench.is_there(), "it is at it");
         drop(back);

@@ -26,6 +26,7 @@ pub(crate) use uploads::Uploads;
 
 use super::answer::{self, Outcome, response};
 use super::broken::Broken;
+use super::connection::Arrived;
 use super::path::SafePath;
 use super::root::Found;
 use super::service::Asker;
@@ -38,7 +39,12 @@ use core::time::Duration;
 use http::{Method, Request, StatusCode, header};
 use part::{Malformed, Part};
 use partial::Partial;
+use slots::{Claim, NoClaim};
 use std::io;
+use std::time::Instant;
+
+/// To a request that another one came after.
+const SUPERSEDED: &str = "another upload of the same file took over: this one can end";
 
 /// A wrong token is answered after this, so that guessing takes for ever.
 const GUESSING: Duration = Duration::from_millis(300);
@@ -67,13 +73,23 @@ pub(super) async fn answer(
     if path.directory {
         return answer::refuse(stream, StatusCode::BAD_REQUEST, "a file's name is missing").await;
     }
+    let claim = |id: &str| {
+        let arrived = request.extensions().get::<Arrived>().map_or_else(Instant::now, |arrived| arrived.0);
+        uploads.slots.claim(&path, id, arrived)
+    };
     match (request.method(), id(request)) {
         (&Method::HEAD, Some(id)) => match part::length(request) {
-            Ok(length) => offset(service, asker, uploads, &path, id, length, stream).await,
+            Ok(length) => match claim(id) {
+                Ok(claim) => offset(service, asker, uploads, claim, length, stream).await,
+                Err(why) => refuse_claim(stream, why).await,
+            },
             Err(malformed) => refuse_malformed(stream, &malformed).await,
         },
         (&Method::PATCH, Some(_)) | (&Method::PUT, None) => match Part::of(request) {
-            Ok(part) => receive::receive(service, uploads, path, part, stream).await,
+            Ok(part) => match claim(&part.id) {
+                Ok(claim) => receive::receive(service, uploads, path.clone(), part, claim, stream).await,
+                Err(why) => refuse_claim(stream, why).await,
+            },
             Err(malformed) => refuse_malformed(stream, &malformed).await,
         },
         _ => answer::refuse(stream, StatusCode::BAD_REQUEST, "PATCH goes with ?upload=, PUT without").await,
@@ -105,13 +121,12 @@ async fn offset(
     service: &Service,
     asker: &Asker,
     uploads: &Uploads,
-    path: &SafePath,
-    id: &str,
+    claim: Claim<'_>,
     length: Option<u64>,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
-    let Some(claim) = uploads.slots.claim(path, id) else { return crowded(stream).await };
-    let (root, sought, sought_id) = (service.root.clone(), path.clone(), id.to_owned());
+    let (path, id) = claim.upload().clone();
+    let (root, sought, sought_id) = (service.root.clone(), path.clone(), id.clone());
     let found = {
         let _turn = claim.turn().await;
         blocking(move || Partial::find(&root, &sought, &sought_id)).await
@@ -119,7 +134,7 @@ async fn offset(
     drop(claim);
     let there = match found {
         Ok(Some(partial)) => Ok(Some(offset_fields(StatusCode::OK, partial.size()))),
-        Ok(None) => whole(service, asker, uploads, path, id, length).await.map(|whole| {
+        Ok(None) => whole(service, asker, uploads, &path, &id, length).await.map(|whole| {
             let (size, digest) = whole?;
             Some(whole_fields(StatusCode::OK, size, &digest))
         }),
@@ -179,8 +194,11 @@ fn whole_fields(status: StatusCode, size: u64, digest: &Hash) -> http::response:
         .header(header::CACHE_CONTROL, "no-store")
 }
 
-async fn crowded(stream: &mut Stream) -> Result<Outcome, Broken> {
-    answer::refuse_for_now(stream, "too many uploads at a time").await
+async fn refuse_claim(stream: &mut Stream, why: NoClaim) -> Result<Outcome, Broken> {
+    match why {
+        NoClaim::Crowded => answer::refuse_for_now(stream, "too many uploads at a time").await,
+        NoClaim::Superseded => answer::refuse(stream, StatusCode::CONFLICT, SUPERSEDED).await,
+    }
 }
 
 async fn refuse_malformed(stream: &mut Stream, malformed: &Malformed) -> Result<Outcome, Broken> {

@@ -4,7 +4,7 @@ use super::fleeting::Fleeting;
 use super::part::{Keep, Part};
 use super::partial::{FinishError, Partial};
 use super::slots::Claim;
-use super::{Uploads, blocking, crowded, offset_fields, refuse_disk, whole_fields};
+use super::{SUPERSEDED, Uploads, blocking, offset_fields, refuse_disk, whole_fields};
 use crate::serve::answer::{self, Outcome};
 use crate::serve::broken::Broken;
 use crate::serve::path::SafePath;
@@ -33,9 +33,9 @@ pub(super) async fn receive(
     uploads: &Uploads,
     path: SafePath,
     part: Part,
+    claim: Claim<'_>,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
-    let Some(claim) = uploads.slots.claim(&path, &part.id) else { return crowded(stream).await };
     let number = claim.number();
     let fleeting = match part.keep {
         Keep::WhileTheClientIsThere(patience) => {
@@ -98,8 +98,7 @@ async fn take(
         }
         End::Superseded => {
             *turn = settle(&part, partial, part.keep == Keep::Never);
-            let why = "another upload of the same file took over: this one can end";
-            answer::refuse(stream, StatusCode::CONFLICT, why).await
+            answer::refuse(stream, StatusCode::CONFLICT, SUPERSEDED).await
         }
         End::Disk(error) => {
             *turn = settle(&part, partial, part.keep != Keep::Always);

@@ -10,7 +10,7 @@ use tokio::sync::{MutexGuard, watch};
 /// Uploads that requests are busy with, or whose hash is remembered.
 const MOST: usize = 1024;
 
-type Key = (SafePath, String);
+pub(super) type Key = (SafePath, String);
 
 /// The uploads that somebody is busy with, or was lately.
 #[derive(Debug, Default)]
@@ -22,9 +22,25 @@ pub(super) struct Slots {
 struct Slot {
     /// Held by the request that writes; the hash of what is there passes from one to the next.
     turn: tokio::sync::Mutex<Option<Hasher>>,
-    /// Counts the requests: each ends the one before it, whose connection may be long dead without our knowing.
-    latest: watch::Sender<u64>,
+    /// Each request ends the one before it, whose connection may be long dead without our knowing.
+    latest: watch::Sender<Latest>,
     used: Mutex<Instant>,
+}
+
+/// The latest request for an upload.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    number: u64,
+    arrived: Instant,
+}
+
+/// Why a request gets no part in an upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoClaim {
+    /// Too many are under way.
+    Crowded,
+    /// A request that arrived later has it.
+    Superseded,
 }
 
 /// A request's part in an upload. While anybody has one, all others get theirs in the same upload, so that never two
@@ -38,27 +54,30 @@ pub(super) struct Claim<'a> {
 }
 
 impl Slots {
-    /// Claims an upload, and ends the requests for it that came earlier. `None` if too many are under way.
-    pub(super) fn claim(&self, path: &SafePath, id: &str) -> Option<Claim<'_>> {
+    /// Claims an upload for a request that arrived then, and ends the requests for it that came earlier. Requests wait for their turn,
+    /// those of a dead connection until a new one has ended the first of them: they must not take over in turn.
+    pub(super) fn claim(&self, path: &SafePath, id: &str, arrived: Instant) -> Result<Claim<'_>, NoClaim> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (path.clone(), id.to_owned());
         if !slots.contains_key(&key) && slots.len() >= MOST {
             // Only a hash is lost with it: whoever goes on with that upload waits until it was read again.
             let idle = slots.iter().filter(|(_, slot)| Arc::strong_count(slot) == 1);
-            let oldest = idle.min_by_key(|(_, slot)| slot.used()).map(|(key, _)| key.clone())?;
+            let oldest = idle.min_by_key(|(_, slot)| slot.used()).map(|(key, _)| key.clone());
+            let oldest = oldest.ok_or(NoClaim::Crowded)?;
             slots.remove(&oldest);
         }
         let slot = slots.entry(key.clone()).or_insert_with(|| {
-            let (turn, latest) = (tokio::sync::Mutex::new(None), watch::Sender::new(0));
+            let (turn, latest) = (tokio::sync::Mutex::new(None), watch::Sender::new(Latest { number: 0, arrived }));
             Arc::new(Slot { turn, latest, used: Mutex::new(Instant::now()) })
         });
         let slot = slot.clone();
-        let mut number = 0;
-        slot.latest.send_modify(|latest| {
-            *latest += 1;
-            number = *latest;
-        });
-        Some(Claim { slots: self, key, slot, number })
+        let Latest { number, arrived: latest } = *slot.latest.borrow();
+        if arrived < latest {
+            return Err(NoClaim::Superseded);
+        }
+        let number = number + 1;
+        slot.latest.send_replace(Latest { number, arrived });
+        Ok(Claim { slots: self, key, slot, number })
     }
 }
 
@@ -69,12 +88,12 @@ impl Slots {
             let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
             // One that is not in the book is nobody's.
             let slot = slots.get(&(path.clone(), id.to_owned()));
-            if slot.is_some_and(|slot| Arc::strong_count(slot) > 1 || *slot.latest.borrow() != number) {
+            if slot.is_some_and(|slot| Arc::strong_count(slot) > 1 || slot.latest.borrow().number != number) {
                 return None;
             }
         }
         // Whoever comes right now waits for the turn, and then finds that nothing is there, as a moment later.
-        self.claim(path, id)
+        self.claim(path, id, Instant::now()).ok()
     }
 }
 
@@ -90,6 +109,11 @@ impl Claim<'_> {
         self.slot.turn.lock().await
     }
 
+    /// The file, and the upload's identity.
+    pub(super) const fn upload(&self) -> &Key {
+        &self.key
+    }
+
     /// The number of this request among those for the upload.
     pub(super) fn number(&self) -> u64 {
         self.number
@@ -98,7 +122,7 @@ impl Claim<'_> {
     /// Waits until a later request takes over.
     pub(super) async fn superseded(&self) {
         // We hold what counts them, so this cannot fail.
-        let _ = self.slot.latest.subscribe().wait_for(|latest| *latest != self.number).await;
+        let _ = self.slot.latest.subscribe().wait_for(|latest| latest.number != self.number).await;
     }
 }
 
@@ -130,7 +154,7 @@ mod tests {
     async fn an_upload_that_comes_to_nothing_leaves_nothing() {
         let slots = Slots::default();
         for number in 0..3 * MOST {
-            let claim = slots.claim(&path("/file"), &number.to_string()).expect("there is room");
+            let claim = slots.claim(&path("/file"), &number.to_string(), Instant::now()).expect("there is room");
             drop(claim.turn().await);
         }
         assert_eq!(count(&slots), 0);
@@ -139,10 +163,10 @@ mod tests {
     #[tokio::test]
     async fn two_clients_of_an_upload_share_its_end() {
         let slots = Slots::default();
-        let first = slots.claim(&path("/file"), "id").unwrap();
-        let waiting = slots.claim(&path("/file"), "id").unwrap();
+        let first = slots.claim(&path("/file"), "id", Instant::now()).unwrap();
+        let waiting = slots.claim(&path("/file"), "id", Instant::now()).unwrap();
         drop(first);
-        let third = slots.claim(&path("/file"), "id").unwrap();
+        let third = slots.claim(&path("/file"), "id", Instant::now()).unwrap();
         assert!(Arc::ptr_eq(&waiting.slot, &third.slot));
         let _turn = waiting.turn().await;
         assert!(third.slot.turn.try_lock().is_err(), "never two at a time");
@@ -152,7 +176,7 @@ mod tests {
     #[tokio::test]
     async fn an_upload_that_somebody_took_up_is_nobody_elses() {
         let slots = Slots::default();
-        let first = slots.claim(&path("/file"), "id").unwrap();
+        let first = slots.claim(&path("/file"), "id", Instant::now()).unwrap();
         let number = first.number();
         assert!(slots.claim_after(&path("/file"), "id", number).is_none(), "the first is at it");
         *first.turn().await = Some(Hasher::new());
@@ -166,13 +190,25 @@ mod tests {
     async fn remembered_hashes_give_way_and_requests_under_way_do_not() {
         let slots = Slots::default();
         for number in 0..2 * MOST {
-            let claim = slots.claim(&path("/file"), &number.to_string()).unwrap();
+            let claim = slots.claim(&path("/file"), &number.to_string(), Instant::now()).unwrap();
             *claim.turn().await = Some(Hasher::new());
         }
         assert_eq!(count(&slots), MOST);
-        let busy: Vec<_> = (0..MOST).map(|n| slots.claim(&path("/busy"), &n.to_string()).unwrap()).collect();
-        assert!(slots.claim(&path("/file"), "one more").is_none());
+        let busy: Vec<_> =
+            (0..MOST).map(|n| slots.claim(&path("/busy"), &n.to_string(), Instant::now()).unwrap()).collect();
+        let one_more = || slots.claim(&path("/file"), "one more", Instant::now());
+        assert_eq!(one_more().err(), Some(NoClaim::Crowded));
         drop(busy);
-        assert!(slots.claim(&path("/file"), "one more").is_some());
+        assert!(one_more().is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_request_that_waited_takes_nothing_from_a_later_one() {
+        let (slots, before) = (Slots::default(), Instant::now());
+        let later = slots.claim(&path("/file"), "id", Instant::now()).unwrap();
+        assert_eq!(slots.claim(&path("/file"), "id", before).err(), Some(NoClaim::Superseded));
+        let latest = slots.claim(&path("/file"), "id", Instant::now()).unwrap();
+        later.superseded().await;
+        assert_eq!((later.number(), latest.number()), (1, 2));
     }
 }
