@@ -255,7 +255,7 @@ async fn withstands(kind: Kind, many: usize) {
     let server = Arc::new(Server::start(many));
     let alone = server.best_goodput(3, f64::INFINITY).await.expect("nobody else is there");
     let idle = (server.status("VmRSS:"), server.descriptors());
-    let (_endpoints, attack) = attack(&server, kind).await;
+    let (endpoints, attack) = attack(&server, kind).await;
     timeout(PATIENCE, server.has_answered()).await.expect("the server answers");
     let descriptors = server.descriptors();
     // A busy machine slows some of them down, and an attack all.
@@ -271,6 +271,9 @@ async fn withstands(kind: Kind, many: usize) {
     assert!(peak <= MOST_MEMORY_KB, "{peak} kB");
     assert!(descriptors < HARD_LIMIT * 9 / 10, "{descriptors} descriptors");
     let beside = beside.expect("a newcomer has a place and an answer");
+    // Other work on this machine may have begun meanwhile, so its own speed is that of before or after, whichever is less.
+    drop((endpoints, attack));
+    let alone = alone.min(server.best_goodput(3, alone).await.expect("nobody else is there any more"));
     assert!(beside >= alone / 2.0, "{beside} of {alone} bytes a second");
 }
 
