@@ -8,6 +8,7 @@ use http::{HeaderMap, Response};
 use pcc_quic::http3::ResponseStream;
 
 /// Where an answer goes.
+#[expect(clippy::large_enum_variant, reason = "there is one a request, and nearly all are the larger one")]
 pub(super) enum Stream {
     Quic(ResponseStream),
     Tcp(Reply),
