@@ -214,28 +214,37 @@ PCC_CALL u32 claim(void)
 	return PCC_WORKS;
 }
 
-/* The compiler would make a call of memcpy of this, which BPF has not, were it not volatile. */
-#define PCC_COPY(to, from)						\
-	_Pragma("unroll") for (i = 0; i < PCC_FLOW_KEPT / sizeof(u64); i++)	\
-		((u64 *)(to))[i] = ((const volatile u64 *)(from))[i]
+/* Nothing is moved across it. */
+static __always_inline void compiler_barrier(void)
+{
+	asm volatile("" : : : "memory");
+}
 
-PCC_CALL int load_kept(struct pcc_work *work, const struct pcc_connection *one)
+/* Word by word: without the barrier the compiler makes a call of memcpy, which BPF has not. */
+static __always_inline void copy_kept(u64 *to, const u64 *from)
 {
 	u32 i;
 
+#pragma unroll
+	for (i = 0; i < PCC_FLOW_KEPT / sizeof(u64); i++) {
+		to[i] = from[i];
+		compiler_barrier();
+	}
+}
+
+PCC_CALL int load_kept(struct pcc_work *work, const struct pcc_connection *one)
+{
 	PCC_NEEDS(work, 0);
 	PCC_NEEDS(one, 0);
-	PCC_COPY(&work->flow, one->kept);
+	copy_kept((u64 *)&work->flow, one->kept);
 	return 0;
 }
 
 PCC_CALL int store_kept(struct pcc_connection *one, const struct pcc_work *work)
 {
-	u32 i;
-
 	PCC_NEEDS(one, 0);
 	PCC_NEEDS(work, 0);
-	PCC_COPY(one->kept, &work->flow);
+	copy_kept(one->kept, (const u64 *)&work->flow);
 	return 0;
 }
 
@@ -252,7 +261,8 @@ static __always_inline struct pcc_work *take_up(struct pcc_connection *one)
 static __always_inline void put_down(struct pcc_connection *one, struct pcc_work *work)
 {
 	store_kept(one, work);
-	*(volatile u32 *)&work->busy = 0;
+	compiler_barrier();
+	work->busy = 0;
 }
 
 /* Where no work is free an acknowledgement later begins it. */
