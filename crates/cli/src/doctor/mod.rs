@@ -66,12 +66,11 @@ fn server(written: &str) -> Result<Url, String> {
         let (authority, rest) = written.split_at(written.find(['/', '#']).unwrap_or(written.len()));
         let is_port =
             |(host, port): (&str, &str)| port.parse::<u16>().is_ok() && (!host.contains(':') || host.ends_with(']'));
-        let port = if authority.rsplit_once(':').is_some_and(is_port) { "" } else { ":4433" };
+        let port = if authority.rsplit_once(':').is_some_and(is_port) { String::new() } else { format!(":{PORT}") };
         let is_bare_ipv6 = authority.parse::<std::net::Ipv6Addr>().is_ok();
         let authority = if is_bare_ipv6 { format!("[{authority}]") } else { authority.to_owned() };
         format!("https://{authority}{port}{rest}")
     };
-    debug_assert_eq!(PORT, 4433, "it is written above");
     url.parse::<Url>().map_err(|error| format!("{error:#}"))
 }
 
