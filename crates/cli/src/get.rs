@@ -5,7 +5,7 @@ pub(crate) mod display;
 
 use crate::choice::{ChoiceArgs, Rehearsal, list};
 use crate::exit::Failure;
-use crate::remote::{self, RemoteArgs, Wish, WrittenPlace};
+use crate::remote::{self, RemoteArgs, WrittenPlace};
 use crate::session::{Moved, SessionArgs, each, missing};
 use anyhow::{Context, anyhow};
 use display::Display;
@@ -13,6 +13,7 @@ use pcc_files::get::{self, Fetched, Target, Tree};
 use pcc_files::{Choice, Error, Look, Names, Source, Step, link};
 use pcc_net::shown;
 use pcc_net::url::Url;
+use pcc_remote::Wish;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -109,9 +110,9 @@ async fn fetch(args: &Args, from: &remote::Place, choice: &Choice, display: &Arc
                 None => choice.clone(),
             };
             let wish = Wish::Get(path.to_owned());
-            let reached = remote::reach(&args.remote, place, wish, args.session.patience()).await?;
+            let reached = args.remote.reach(place, wish, args.session.patience()).await?;
             let outcome = download(args, &reached.url, &choice, display).await;
-            reached.end(outcome).await
+            remote::end(reached, outcome).await
         }
     }
 }

@@ -3,13 +3,14 @@
 use crate::choice::{ChoiceArgs, Rehearsal, list};
 use crate::exit::Failure;
 use crate::get::display::Display;
-use crate::remote::{self, RemoteArgs, Wish, WrittenPlace};
+use crate::remote::{self, RemoteArgs, WrittenPlace};
 use crate::session::{Moved, SessionArgs, each, missing};
 use crate::token;
 use anyhow::{Context, anyhow};
 use pcc_files::put::{self, Sent, Uploaded, below, name_of};
 use pcc_files::{Choice, Error, Look, Source, Step};
 use pcc_net::url::Url;
+use pcc_remote::Wish;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,10 +96,10 @@ async fn send(args: &Args, path: &Path, choice: &Choice, display: &Arc<Display>)
             let needs_slash = args.sources.len() > 1 && !place.path.is_empty() && !place.path.ends_with('/');
             let to = place.path.clone() + if needs_slash { "/" } else { "" };
             let wish = if choice.dry_run { Wish::Look(to) } else { Wish::Put(to) };
-            let reached = remote::reach(&args.remote, place, wish, args.session.patience()).await?;
+            let reached = args.remote.reach(place, wish, args.session.patience()).await?;
             let token = reached.token.clone().unwrap_or_default();
             let outcome = upload(args, path, &reached.url, &token, choice, display).await;
-            reached.end(outcome).await
+            remote::end(reached, outcome).await
         }
     }
 }

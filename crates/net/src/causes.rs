@@ -3,7 +3,7 @@
 use std::error::Error;
 
 /// What went wrong, and why: `could not read the key a.pem: No such file`.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
+pub fn with_causes(error: &dyn Error) -> String {
     let (mut text, mut next) = (error.to_string(), error.source());
     while let Some(cause) = next {
         text = format!("{text}: {cause}");

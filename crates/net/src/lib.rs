@@ -7,7 +7,7 @@
 //! * [`paths`] remembers what earlier transfers learnt of paths; [`ports`] finds a free UDP port in a range, and [`channel`] carries
 //!   packets through a stream of bytes where UDP is blocked.
 //! * [`examine`](examine::examine) measures what a path to a server allows: UDP, packet sizes, ECN, HTTP/3.
-//! * [`scope`] reads link-local IPv6 addresses, [`percent`] writes names as URLs have them.
+//! * [`scope`] reads link-local IPv6 addresses, [`listen`] an address to listen on, [`percent`] writes names as URLs have them.
 //! * [`throttle`] keeps an application below a rate, [`shown`](shown()) keeps text of strangers from commanding a terminal.
 
 pub mod backoff;
@@ -15,6 +15,7 @@ mod causes;
 pub mod channel;
 pub mod dial;
 pub mod examine;
+pub mod listen;
 pub mod paths;
 pub mod percent;
 pub mod ports;
@@ -25,4 +26,5 @@ pub mod tls;
 pub mod url;
 pub mod user_dirs;
 
+pub use causes::with_causes;
 pub use shown::shown;

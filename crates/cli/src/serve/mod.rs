@@ -1,13 +1,10 @@
 //! `pcc serve`: a directory over HTTP/3.
 
 mod announce;
-mod listen;
 mod log_rotation;
 mod metrics_address;
 #[cfg_attr(not(target_os = "linux"), path = "no_notify.rs")]
 mod notify;
-
-pub(crate) use listen::Listen;
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -20,6 +17,7 @@ use core::time::Duration;
 use pcc_files::serve::{
     Guests, Http, Lines, Log, LogFile, Metrics, Options, Privacy, Token, Transport, Tunnels, Writing, expose, start,
 };
+use pcc_net::listen::Listen;
 use pcc_net::tls::Identity;
 use pcc_tunnel::Gate;
 use std::io::{IsTerminal, Write, stdout};
@@ -154,7 +152,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.log.start();
     if args.once_over_ssh {
-        return remote::far::run(&args.sender).await;
+        return remote::serve_once(&args.sender).await;
     }
     // Where there is something to serve there need not be a directory for temporary files.
     let empty = args.dir.is_none().then(tempfile::tempdir).transpose()?;

@@ -1,15 +1,16 @@
 //! What both sides say to each other through ssh: one line of JSON each. The secrets of a transfer go this way only, so no
 //! command line and no log ever has them.
 
-use crate::exit::Failure;
-use anyhow::{Context, anyhow};
+use crate::far::FarError;
 use core::time::Duration;
+use pcc_files::Failure;
 use pcc_net::ports::Ports;
+use pcc_net::with_causes;
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 
 /// Which form of the greeting this program speaks.
-pub(super) const FORM: u32 = 1;
+pub(crate) const FORM: u32 = 1;
 
 /// Bytes of a line: more than the longest path, with every byte escaped.
 const LONGEST_LINE: u64 = 64 << 10;
@@ -19,7 +20,7 @@ const MOST_LINES: usize = 200;
 
 /// What the near side wants.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub(crate) enum Wish {
+pub enum Wish {
     /// To download this path.
     #[serde(rename = "get")]
     Get(String),
@@ -33,58 +34,58 @@ pub(crate) enum Wish {
 
 /// The near side's line.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub(super) struct Request {
+pub(crate) struct Request {
     #[serde(rename = "pcc_over_ssh")]
-    pub(super) form: u32,
-    pub(super) wish: Wish,
-    pub(super) ports: Ports,
+    pub(crate) form: u32,
+    pub(crate) wish: Wish,
+    pub(crate) ports: Ports,
     /// How long the near side tries to come back, when its connection is lost.
-    pub(super) patience_s: u64,
+    pub(crate) patience_s: u64,
     /// Whether packets go through ssh.
-    pub(super) through_ssh: bool,
+    pub(crate) through_ssh: bool,
 }
 
 impl Request {
-    pub(super) const fn patience(&self) -> Duration {
+    pub(crate) const fn patience(&self) -> Duration {
         Duration::from_secs(self.patience_s)
     }
 }
 
 /// The far side's line.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     #[serde(rename = "pcc_over_ssh")]
-    pub(super) form: u32,
+    pub(crate) form: u32,
     /// The program's version.
-    pub(super) version: String,
+    pub(crate) version: String,
     #[serde(flatten)]
-    pub(super) outcome: Outcome,
+    pub(crate) outcome: Outcome,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Listening(Listening),
     Refused(Refusal),
 }
 
 /// Where the far side listens.
 #[derive(Clone, Deserialize, Serialize)]
-pub(super) struct Listening {
-    pub(super) port: u16,
+pub(crate) struct Listening {
+    pub(crate) port: u16,
     /// The address that ssh came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) address: Option<String>,
-    pub(super) fingerprint: String,
+    pub(crate) address: Option<String>,
+    pub(crate) fingerprint: String,
     /// The first name of each path, without which nothing can be read.
-    pub(super) secret: String,
+    pub(crate) secret: String,
     /// For uploads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) token: Option<String>,
+    pub(crate) token: Option<String>,
     /// What the path leads to, below the secret; empty for a directory.
-    pub(super) file: String,
+    pub(crate) file: String,
     /// What to call a copy.
-    pub(super) name: String,
+    pub(crate) name: String,
 }
 
 impl core::fmt::Debug for Listening {
@@ -96,39 +97,52 @@ impl core::fmt::Debug for Listening {
 
 /// Why there is no transfer.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Refusal {
-    pub(super) reason: String,
-    pub(super) is_misuse: bool,
+pub(crate) struct Refusal {
+    pub(crate) reason: String,
+    pub(crate) is_misuse: bool,
 }
 
 impl Refusal {
-    pub(super) fn of(error: &anyhow::Error) -> Self {
-        Self { reason: format!("{error:#}"), is_misuse: crate::exit::failure_of(error) == Failure::Usage }
+    /// `advice` stands behind it.
+    pub(crate) fn of(error: &FarError, advice: &str) -> Self {
+        let is_misuse = error.failure() == Failure::Usage;
+        let misuse = if is_misuse { format!("{}: ", Failure::Usage) } else { String::new() };
+        Self { reason: format!("{misuse}{}{advice}", with_causes(error)), is_misuse }
     }
+}
+
+/// Why there was no greeting.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GreetingError {
+    /// ssh ended.
+    #[error("ssh took nothing more")]
+    Said(#[source] io::Error),
+    /// The pipe to ssh broke.
+    #[error("could not read what ssh brought")]
+    Heard(#[source] io::Error),
 }
 
 /// Says one line.
-pub(super) fn say(line: &impl Serialize, mut to: impl Write) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string(line)?;
-    text.push('\n');
-    to.write_all(text.as_bytes()).and_then(|()| to.flush()).context("ssh took nothing more")
+pub(crate) fn say(line: &impl Serialize, mut to: impl Write) -> Result<(), GreetingError> {
+    let text = serde_json::to_string(line).map_err(io::Error::from);
+    let said = text.and_then(|text| writeln!(to, "{text}")).and_then(|()| to.flush());
+    said.map_err(GreetingError::Said)
 }
 
 /// Reads the near side's line. Blocks.
-pub(super) fn request(from: impl BufRead) -> anyhow::Result<Request> {
-    let text =
-        line(from)?.context("nobody asked for anything: `pcc get user@host:path` runs this command by itself")?;
+pub(crate) fn request(from: impl BufRead) -> Result<Request, FarError> {
+    let text = line(from)?.ok_or(FarError::NoRequest)?;
     if form_of(&text).is_some_and(|form| form != u64::from(FORM)) {
-        let version = env!("CARGO_PKG_VERSION");
-        return Err(anyhow!("this is pcc {version}, and the other one is older or newer: install one version on both"));
+        return Err(FarError::OtherVersion);
     }
-    let asked: Request = serde_json::from_str(&text).context("that is no request of `pcc get` or `pcc put`")?;
-    if asked.ports.are_possible() { Ok(asked) } else { Err(anyhow!("{} are no ports", asked.ports)) }
+    let asked: Request = serde_json::from_str(&text).map_err(FarError::NotARequest)?;
+    if asked.ports.are_possible() { Ok(asked) } else { Err(FarError::NoPorts(asked.ports)) }
 }
 
 /// What came from the far side.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(crate) enum Heard {
     Answer(Answer),
     /// It is a pcc of this version, with which this one has no language in common.
     OtherForm(String),
@@ -137,7 +151,7 @@ pub(super) enum Heard {
 }
 
 /// Reads the far side's line; what a shell said in front of it is passed over. Blocks.
-pub(super) fn answer(mut from: impl BufRead) -> anyhow::Result<Heard> {
+pub(crate) fn answer(mut from: impl BufRead) -> Result<Heard, GreetingError> {
     let mut last = None;
     for _ in 0..MOST_LINES {
         let Some(text) = line(&mut from)? else { return Ok(Heard::Nothing(last)) };
@@ -163,9 +177,9 @@ fn version_of(text: &str) -> Option<String> {
 }
 
 /// One line; `None` at the end.
-fn line(mut from: impl BufRead) -> anyhow::Result<Option<String>> {
+fn line(mut from: impl BufRead) -> Result<Option<String>, GreetingError> {
     let mut text = Vec::new();
-    from.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text).context("could not read what ssh brought")?;
+    from.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text).map_err(GreetingError::Heard)?;
     Ok(Some(String::from_utf8_lossy(&text).into_owned()).filter(|text| !text.is_empty()))
 }
 

@@ -1,44 +1,35 @@
-//! What a user writes for the other end of a transfer: a URL, or a place on a computer that ssh reaches.
+//! A place on a computer that ssh reaches, as a user writes it.
 
-use crate::written_url::WrittenUrl;
-use clap::builder::TypedValueParser;
-use clap::error::ErrorKind;
-use clap::{Arg, Command};
 use pcc_files::Names;
-use pcc_net::url::Url;
-use std::ffi::OsStr;
-
-/// The other end of a transfer.
-#[derive(Clone, Debug)]
-pub(crate) enum Place {
-    /// A server that runs already.
-    Url(Url),
-    /// A path on a computer where ssh starts one.
-    Remote(Remote),
-}
 
 /// A path on a computer that is reached by ssh.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Remote {
-    pub(crate) user: Option<String>,
+pub struct Remote {
+    /// Who logs in there; ssh decides without.
+    pub user: Option<String>,
     /// A name, an alias of ssh's configuration or an address, the latter without brackets.
-    pub(crate) host: String,
+    pub host: String,
     /// As it was written: relative to the user's home there, unless it begins with a slash.
-    pub(crate) path: String,
+    pub path: String,
 }
 
 /// Why a text is no such place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotRemote {
+#[non_exhaustive]
+pub enum NotRemote {
     /// scp and rsync take it for a file of this computer, too.
     #[error("is neither a URL nor HOST:PATH")]
     Local,
+    /// The name is empty.
     #[error("names no host in front of the colon")]
     NoHost,
+    /// ssh takes no such host.
     #[error("has a user name or a host that begins with a hyphen, which ssh would take for an option")]
     Option,
+    /// It ends too early, or is in the wrong place.
     #[error("has brackets that do not hold an address with `:PATH` behind them")]
     Brackets,
+    /// No host has one.
     #[error("has a user name or a host with a blank or a control character in it")]
     Blank,
 }
@@ -47,7 +38,7 @@ impl Remote {
     /// As scp reads it: the host ends at the first colon, unless a slash comes before. An IPv6 address has brackets.
     ///
     /// Errors: it is a file of this computer, or the host cannot be one.
-    pub(crate) fn parse(written: &str) -> Result<Self, NotRemote> {
+    pub fn parse(written: &str) -> Result<Self, NotRemote> {
         let (address, path) = split(written)?;
         let (user, host) = match address.rsplit_once('@') {
             Some((user, host)) => (Some(user), host),
@@ -73,7 +64,7 @@ impl Remote {
     }
 
     /// The directory and the pattern of names in it, if the last name of the path is a pattern.
-    pub(crate) fn pattern(&self) -> (&str, Option<&str>) {
+    pub fn pattern(&self) -> (&str, Option<&str>) {
         let end = self.path.rfind('/').map_or(0, |slash| slash + 1);
         let (directory, name) = self.path.split_at(end);
         if !Names::is_pattern(name) {
@@ -83,7 +74,7 @@ impl Remote {
     }
 
     /// For messages, and as another name of what is there: `user@host:`.
-    pub(crate) fn address(&self) -> String {
+    pub fn address(&self) -> String {
         let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
         if self.host.contains(':') { format!("{user}[{}]:", self.host) } else { format!("{user}{}:", self.host) }
     }
@@ -107,30 +98,6 @@ fn split(written: &str) -> Result<(&str, &str), NotRemote> {
 /// Whether it is the drive of a path like `C:\file`.
 fn is_drive(address: &str) -> bool {
     matches!(address.as_bytes(), [letter] if letter.is_ascii_alphabetic())
-}
-
-/// Reads a URL or `user@host:path` of the command line.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WrittenPlace;
-
-impl TypedValueParser for WrittenPlace {
-    type Value = Place;
-
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Place, clap::Error> {
-        let written = value.to_str().unwrap_or_default();
-        if written.is_empty() || written.contains("://") {
-            return WrittenUrl.parse_ref(command, arg, value).map(Place::Url);
-        }
-        Remote::parse(written).map(Place::Remote).map_err(|problem| {
-            // What is in front of an @ may be a password, by mistake.
-            let told = written.rsplit_once('@').map_or(written.to_owned(), |(_, rest)| format!("…@{rest}"));
-            let problem = format!(
-                "`{told}` {problem}; write it like user@host:path, or like https://host:4433/path#sha256=… (as `pcc \
-                 serve` prints it)\n"
-            );
-            clap::Error::raw(ErrorKind::ValueValidation, problem).with_cmd(command)
-        })
-    }
 }
 
 #[cfg(test)]
@@ -225,16 +192,5 @@ mod tests {
         fn any_ipv6_address_in_brackets_is_a_host(ip in any::<std::net::Ipv6Addr>(), path in "[a-z:/]{0,8}") {
             prop_assert_eq!(Remote::parse(&format!("[{ip}]:{path}")), Ok(remote("", &ip.to_string(), &path)));
         }
-    }
-
-    #[test]
-    fn a_password_in_front_of_the_host_is_not_repeated() {
-        let cli = <crate::Cli as clap::Parser>::try_parse_from(["pcc", "get", "me:secret@host"]);
-        // As scp takes it: the host `me`, and a path.
-        assert!(cli.is_ok());
-        let cli = <crate::Cli as clap::Parser>::try_parse_from(["pcc", "get", "secret@-h:x"]);
-        let Err(error) = cli else { panic!("it is refused") };
-        assert!(error.exit_code() == 2 && !error.to_string().contains("secret"), "{error}");
-        assert!(error.to_string().contains("`…@-h:x` has a user name or a host that begins with a hyphen"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! Where to listen, as people write it.
 
-use pcc_net::scope::{self, Wrong};
+use crate::scope::{self, Wrong};
 use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs, UdpSocket};
 use std::str::FromStr;
 
@@ -9,9 +9,10 @@ const PORT: u16 = 4433;
 
 /// Where to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listen {
+pub enum Listen {
     /// On all addresses, at this port.
     Everywhere(u16),
+    /// There only.
     At(SocketAddr),
 }
 
@@ -52,7 +53,7 @@ impl FromStr for Listen {
 
 impl Listen {
     /// The address to bind: of both versions of IP, or of IPv4 where the system has no other.
-    pub(crate) fn address(self) -> SocketAddr {
+    pub fn address(self) -> SocketAddr {
         match self {
             Self::At(address) => address,
             Self::Everywhere(port) if UdpSocket::bind("[::]:0").is_ok() => ([0; 8], port).into(),

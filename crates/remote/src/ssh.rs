@@ -1,12 +1,12 @@
 //! How ssh is run.
 
-use super::place::Remote;
+use crate::remote::Remote;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The command that reaches other computers, with options of its own, as rsync's `-e` takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ssh {
+pub struct Ssh {
     written: String,
     program: String,
     options: Vec<String>,
@@ -18,26 +18,38 @@ impl core::fmt::Display for Ssh {
     }
 }
 
-impl std::str::FromStr for Ssh {
-    type Err = String;
+/// Why a text is no command.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoSsh {
+    /// A shell would wait for more.
+    #[error("`{0}` has a quote without its end")]
+    Quote(String),
+    /// There is no word in it.
+    #[error("an empty command; write it like `ssh -p 2222`")]
+    Empty,
+}
 
-    fn from_str(written: &str) -> Result<Self, String> {
-        let words = shlex::split(written).ok_or_else(|| format!("`{written}` has a quote without its end"))?;
+impl std::str::FromStr for Ssh {
+    type Err = NoSsh;
+
+    fn from_str(written: &str) -> Result<Self, NoSsh> {
+        let words = shlex::split(written).ok_or_else(|| NoSsh::Quote(written.to_owned()))?;
         let mut words = words.into_iter();
-        let program = words.next().ok_or("an empty command; write it like `ssh -p 2222`")?;
+        let program = words.next().ok_or(NoSsh::Empty)?;
         Ok(Self { written: written.to_owned(), program, options: words.collect() })
     }
 }
 
 impl Ssh {
-    pub(super) fn program(&self) -> &str {
+    pub(crate) fn program(&self) -> &str {
         &self.program
     }
 
-    /// Starts `pcc` of that name on the far side. What it is to do goes through its standard input.
-    pub(super) fn start(&self, remote: &Remote, pcc: &str) -> Command {
+    /// Runs that command on the far side. What it is to do goes through its standard input.
+    pub(crate) fn start(&self, remote: &Remote, far: &str) -> Command {
         let mut command = self.to(remote, &[]);
-        command.arg(format!("{pcc} serve --once-over-ssh")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.arg(far).stdin(Stdio::piped()).stdout(Stdio::piped());
         command
     }
 
@@ -52,7 +64,7 @@ impl Ssh {
     }
 
     /// Where ssh goes for this host, whose name may be an alias in ssh's configuration; `None` if it does not say so.
-    pub(super) fn host_name(&self, remote: &Remote) -> Option<String> {
+    pub(crate) fn host_name(&self, remote: &Remote) -> Option<String> {
         // Another command may take `-G` for something else.
         let is_openssh = Path::new(&self.program).file_stem().is_some_and(|name| name == "ssh");
         let told = is_openssh.then(|| self.to(remote, &["-G"]).stdin(Stdio::null()).stderr(Stdio::null()).output())?;
@@ -67,17 +79,17 @@ mod tests {
     use super::*;
 
     fn words(ssh: &str, place: &str) -> Vec<String> {
-        let command = ssh.parse::<Ssh>().unwrap().start(&Remote::parse(place).unwrap(), "pcc");
+        let command = ssh.parse::<Ssh>().unwrap().start(&Remote::parse(place).unwrap(), "pcc serve");
         let words = core::iter::once(command.get_program()).chain(command.get_args());
         words.map(|word| word.to_str().unwrap().to_owned()).collect()
     }
 
     #[test]
     fn the_path_is_on_no_command_line() {
-        assert_eq!(words("ssh", "host:secret"), ["ssh", "host", "pcc serve --once-over-ssh"]);
+        assert_eq!(words("ssh", "host:secret"), ["ssh", "host", "pcc serve"]);
         assert_eq!(
             words("ssh -i 'my key' -p 22", "me@[::1]:secret"),
-            ["ssh", "-i", "my key", "-p", "22", "-l", "me", "::1", "pcc serve --once-over-ssh"]
+            ["ssh", "-i", "my key", "-p", "22", "-l", "me", "::1", "pcc serve"]
         );
     }
 

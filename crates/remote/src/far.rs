@@ -1,0 +1,301 @@
+//! The far side: a server for one transfer, in a program that ssh starts.
+
+use crate::greeting::{self, Answer, FORM, GreetingError, Listening, Outcome, Refusal, Request, Wish};
+use crate::ground::{Ground, at_home};
+use core::hash::{BuildHasher, Hasher};
+use core::time::Duration;
+use pcc_files::Failure;
+use pcc_files::serve::{self, Guests, Privacy, Server, StartError, Token, Transport, start};
+use pcc_net::channel::Channel;
+use pcc_net::listen::Listen;
+use pcc_net::paths::Paths;
+use pcc_net::ports::Ports;
+use pcc_net::tls::{Identity, TlsError};
+use std::hash::RandomState;
+use std::io::{self, stdin, stdout};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// Connections at a time: the one of the transfer, and those that it lost and that have not timed out.
+const GUESTS: usize = 8;
+
+/// The longest time without a connection, whatever the near side asks for. ssh tells when the near side goes in good order; this
+/// is for the times when it does not.
+const LONGEST_PATIENCE: Duration = Duration::from_secs(3600);
+
+/// What the near side may need beyond its patience: an attempt to connect that is under way at the end.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// How often to look whether anybody is connected.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How often a port is looked for: another program may take it between the look and the use.
+const ATTEMPTS: u32 = 5;
+
+/// What the far side is told by the program that it runs in.
+pub struct Options {
+    /// What earlier transfers learnt of their paths. Through ssh no path is learnt.
+    pub paths: Paths,
+    /// How to send, with what is known of paths.
+    pub transport: Box<dyn Fn(&Paths) -> Transport + Send + Sync>,
+    /// What a refusal says behind the error, for the person on the near side.
+    pub advice: fn(&FarError) -> &'static str,
+}
+
+/// Why the far side serves nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FarError {
+    /// Standard input ended.
+    #[error("nobody asked for anything: `pcc get user@host:path` runs this command by itself")]
+    NoRequest,
+    /// The near side has another form of the greeting.
+    #[error("this is pcc {}, and the other one is older or newer: install one version on both", env!("CARGO_PKG_VERSION"))]
+    OtherVersion,
+    /// Something else came.
+    #[error("that is no request of `pcc get` or `pcc put`")]
+    NotARequest(#[source] serde_json::Error),
+    /// The near side asks for ports that there are not.
+    #[error("{0} are no ports")]
+    NoPorts(Ports),
+    /// All ports that the near side can reach are taken.
+    #[error("none of the UDP ports {0} is free")]
+    PortsTaken(Ports),
+    /// The other side went.
+    #[error(transparent)]
+    Greeting(#[from] GreetingError),
+    /// Packets cannot go through ssh.
+    #[error("could not open a UDP socket on the loopback interface")]
+    Channel(#[source] io::Error),
+    /// The path cannot be read.
+    #[error("could not read {}", path.display())]
+    Unreadable {
+        /// The path.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The path leads to a device, a socket or a pipe.
+    #[error("{} is neither a file nor a directory", _0.display())]
+    NeitherFileNorDirectory(PathBuf),
+    /// The directory for uploads cannot be made.
+    #[error("could not make the directory {}", path.display())]
+    NotMade {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The directory for uploads cannot be opened.
+    #[error("could not open {}", path.display())]
+    NotOpened {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The directory around the file does not exist.
+    #[error("there is no directory for {}: make it first", path.display())]
+    NoDirectory {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No URL can have the name.
+    #[error("{} has no name, or one that is not UTF-8", _0.display())]
+    NoName(PathBuf),
+    /// There is no place for an empty directory.
+    #[error("could not make a temporary directory")]
+    NoTemporary(#[source] io::Error),
+    /// The server does not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The server has no certificate.
+    #[error(transparent)]
+    Certificate(#[from] TlsError),
+    /// The system refuses something else.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+impl FarError {
+    /// Why, as far as a program would act on it.
+    pub const fn failure(&self) -> Failure {
+        if matches!(self, Self::NeitherFileNorDirectory(_)) { Failure::Usage } else { Failure::Error }
+    }
+
+    fn is_port_taken(&self) -> bool {
+        matches!(self, Self::Start(StartError::Listen { source, .. }) if source.kind() == io::ErrorKind::AddrInUse)
+    }
+}
+
+/// A server for one transfer.
+pub struct Transfer {
+    server: Server,
+    paths: Paths,
+    patience: Duration,
+    /// Resolves when ssh's connection ends.
+    left: oneshot::Receiver<()>,
+    /// In the place of a directory that only a real upload would make.
+    _empty: Option<TempDir>,
+}
+
+impl Transfer {
+    /// Reads from standard input what the near side wants, starts a server of that, and says on standard output where it is.
+    ///
+    /// Errors: the near side has heard of them.
+    pub async fn begin(options: Options) -> Result<Self, FarError> {
+        let asked = tokio::task::spawn_blocking(|| greeting::request(stdin().lock())).await.map_err(io::Error::from)?;
+        let begun = asked.and_then(|request| Ok((Started::new(&request, &options)?, request)));
+        let (Started { server, paths, listening, empty }, request) = match begun {
+            Ok(begun) => begun,
+            Err(error) => {
+                say(Outcome::Refused(Refusal::of(&error, (options.advice)(&error))))?;
+                return Err(error);
+            }
+        };
+        say(Outcome::Listening(listening))?;
+        let left = pass_input_on(request.through_ssh.then_some(server.address.port()))?;
+        let patience = request.patience().min(LONGEST_PATIENCE) + GRACE;
+        Ok(Self { server, paths, patience, left, _empty: empty })
+    }
+
+    /// Serves until ssh's connection ends, or nobody has been connected for as long as the near side tries to come back.
+    pub async fn serve(mut self) {
+        let abandoned = is_abandoned(&self.server, self.patience);
+        tokio::select! {
+            _ = &mut self.left => {}
+            () = abandoned => {}
+        }
+        // What is under way may outlive ssh's connection.
+        self.server.finish().await;
+        self.paths.save();
+    }
+}
+
+/// Resolves when nobody has been connected for so long.
+async fn is_abandoned(server: &Server, patience: Duration) {
+    let mut last = Instant::now();
+    while last.elapsed() < patience {
+        tokio::time::sleep(LOOK).await;
+        if server.is_in_use() {
+            last = Instant::now();
+        }
+    }
+}
+
+fn say(outcome: Outcome) -> Result<(), GreetingError> {
+    greeting::say(&Answer { form: FORM, version: env!("CARGO_PKG_VERSION").to_owned(), outcome }, stdout().lock())
+}
+
+/// Listens to ssh on threads of its own, which end with the program. Resolves when ssh's connection ends. With the port of a
+/// server, packets come and go through ssh.
+fn pass_input_on(server: Option<u16>) -> Result<oneshot::Receiver<()>, FarError> {
+    let (leave, left) = oneshot::channel();
+    let channel = server.map(Channel::open).transpose().map_err(FarError::Channel)?;
+    if let Some(channel) = channel.clone() {
+        std::thread::spawn(move || channel.send(stdout()));
+    }
+    std::thread::spawn(move || {
+        // Whatever ends it, ssh's connection is of no more use.
+        let _ = match channel {
+            Some(channel) => channel.receive(stdin().lock()),
+            None => io::copy(&mut stdin().lock(), &mut io::sink()).map(drop),
+        };
+        drop(leave);
+    });
+    Ok(left)
+}
+
+/// A server that runs, before the near side knows of it.
+struct Started {
+    server: Server,
+    paths: Paths,
+    listening: Listening,
+    empty: Option<TempDir>,
+}
+
+impl Started {
+    fn new(request: &Request, options: &Options) -> Result<Self, FarError> {
+        for _ in 1..ATTEMPTS {
+            match Self::attempt(request, options) {
+                Err(error) if error.is_port_taken() => {}
+                begun => return begun,
+            }
+        }
+        Self::attempt(request, options)
+    }
+
+    fn attempt(request: &Request, options: &Options) -> Result<Self, FarError> {
+        let (ground, empty) = match &request.wish {
+            Wish::Get(path) => (Ground::to_read(&at_home(path))?, None),
+            Wish::Put(path) => (Ground::to_write(&at_home(path))?, None),
+            Wish::Look(path) => Ground::to_compare(&at_home(path))?,
+        };
+        let listen =
+            if request.through_ssh { SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) } else { free(request.ports)? };
+        let (token, token_text) = Token::generate()?;
+        let (_, secret) = Token::generate()?;
+        let is_upload = matches!(request.wish, Wish::Put(_));
+        let paths = if request.through_ssh { Paths::none() } else { options.paths.clone() };
+        let server = start(serve::Options {
+            privacy: Privacy::below(&secret),
+            token: is_upload.then_some(token),
+            transport: (options.transport)(&paths),
+            guests: Guests::new(GUESTS, GUESTS),
+            ..serve::Options::new(ground.root, listen, Identity::generate()?)
+        })?;
+        let listening = Listening {
+            port: server.address.port(),
+            address: address_of_ssh(std::env::var("SSH_CONNECTION").ok().as_deref()),
+            fingerprint: server.fingerprint.to_string(),
+            secret,
+            token: is_upload.then_some(token_text),
+            file: ground.file,
+            name: ground.name,
+        };
+        Ok(Self { server, paths, listening, empty })
+    }
+}
+
+/// A free port of those that are wanted, on all addresses.
+fn free(ports: Ports) -> Result<SocketAddr, FarError> {
+    let everywhere = Listen::Everywhere(0).address();
+    // No secret: the random keys of the standard library's maps will do.
+    let [high, low, ..] = RandomState::new().build_hasher().finish().to_be_bytes();
+    let port = ports.free(everywhere, u16::from_be_bytes([high, low])).ok_or(FarError::PortsTaken(ports))?;
+    Ok(SocketAddr::new(everywhere.ip(), port))
+}
+
+/// This computer's address in `SSH_CONNECTION`: the client's address and port, and then the server's.
+fn address_of_ssh(connection: Option<&str>) -> Option<String> {
+    let address = connection?.split(' ').nth(2)?;
+    address.parse::<std::net::IpAddr>().is_ok().then(|| address.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_port_that_another_program_took_is_tried_again() {
+        let taken = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let listen = taken.local_addr().unwrap();
+        let options = serve::Options::new(".", listen, Identity::generate().unwrap());
+        let error = FarError::from(start(options).unwrap_err());
+        assert!(error.is_port_taken() && !FarError::PortsTaken(Ports::default()).is_port_taken(), "{error:?}");
+    }
+
+    #[test]
+    fn the_address_is_the_one_that_ssh_came_to() {
+        assert_eq!(address_of_ssh(Some("10.0.0.1 50000 10.0.0.2 22")).as_deref(), Some("10.0.0.2"));
+        assert_eq!(address_of_ssh(Some("::1 1 fe80::1 22")).as_deref(), Some("fe80::1"));
+        for none in [None, Some(""), Some("UNKNOWN 65535 UNKNOWN 65535")] {
+            assert_eq!(address_of_ssh(none), None);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Transfers with a computer that is reached by ssh: `user@host:path`. ssh starts a server there for one transfer, as it starts
+//! rsync's and mosh's. Only the greeting goes through ssh; the data comes over QUIC.
+//!
+//! | file | what it answers |
+//! |---|---|
+//! | [`Remote`] | what `user@host:path` means |
+//! | [`Ssh`] | how ssh is run |
+//! | [`reach`] | how this side reaches the far one, and what its failures mean |
+//! | [`Transfer`] | what the far side does |
+//! | `ground` | what of the far side's files it serves |
+//! | `greeting` | what both sides say to each other through ssh |
+//!
+//! The near side calls [`reach`], downloads or uploads at the [`Url`](pcc_files::Url) that it gets, and ends with
+//! [`Reached::end`]. ssh runs a program on the far side that calls [`Transfer::begin`] and [`Transfer::serve`]. Whoever drops the
+//! future of [`reach`], or a [`Reached`], ends ssh; the far side ends with it.
+
+mod far;
+mod greeting;
+mod ground;
+mod reach;
+mod remote;
+mod ssh;
+
+pub use far::{FarError, Options, Transfer};
+pub use greeting::{GreetingError, Wish};
+pub use reach::{Blocked, ReachError, Reached, Route, reach};
+pub use remote::{NotRemote, Remote};
+pub use ssh::{NoSsh, Ssh};
