@@ -1,7 +1,7 @@
 //! Each constant inside the default law, its start and the monitor, halved and doubled: the page `docs/sweeps/constants.md`.
 //!
 //! A constant cannot be set from outside. So the workspace is copied, and there one definition after the other is changed, the
-//! program built, and asked.
+//! program built, and asked. That takes hours; [`kept`] keeps the measured rows that still hold.
 #![expect(clippy::print_stderr, reason = "it says how far it is")]
 
 use crate::ascent::{self, CASES};
@@ -12,12 +12,13 @@ use crate::parts::OFF;
 use crate::turned::{Constant, FILES, LEFT, TURN, constants};
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 
-/// The law's constants, in the order of [`FILES`].
-fn all(copy: &Copy) -> Result<Vec<Constant>, String> {
+/// The law's constants in the workspace at `root`, in the order of [`FILES`].
+fn all(root: &Path) -> Result<Vec<Constant>, String> {
     let mut all = Vec::new();
     for file in FILES {
-        let place = copy.place().join("crates/core/src").join(file);
+        let place = root.join("crates/core/src").join(file);
         let text = fs::read_to_string(&place).map_err(|error| format!("{}: {error}", place.display()))?;
         all.extend(constants(file, &text));
     }
@@ -56,11 +57,19 @@ The cases and the seeds are those of [ascent.md](ascent.md), which has the param
 outside the unchanged law's seeds by half of their range and by a hundredth. These cases do not show changing hosts and paths, nor the
 needs of other utilities: `nothing` means that a constant does not matter here.
 
+A constant that is missing here was changed after the run.
+
 Half of them move nothing. None of the others gains anything beyond chance: a moved figure is worse, or trades one case for another. (A
 CUBIC's part of four products of buffer is some 0.71 wherever anything is changed. The unchanged law's four seeds are lucky there.)
 ";
 
-/// The whole page.
+/// A row of the page: a constant, and what moves when it is halved and doubled.
+struct Row {
+    constant: Constant,
+    moves: String,
+}
+
+/// The whole page, measured.
 pub(crate) fn page() -> Result<String, String> {
     let copy = Copy::of(&root()?, "constants")?;
     copy.replace(
@@ -68,8 +77,8 @@ pub(crate) fn page() -> Result<String, String> {
         "\npub use crate::pcc::{Config, Pcc};\n",
         &format!("\npub use crate::pcc::{{Config, Pcc}};{TURN}"),
     )?;
-    let constants = all(&copy)?;
-    let (usual, names) = (copy.build()?.ask(("figures", &CASES), OFF, "")?, names(&CASES));
+    let constants = all(copy.place())?;
+    let (usual, names, count) = (copy.build()?.ask(("figures", &CASES), OFF, "")?, names(&CASES), constants.len());
     let moves = |constant: &Constant, factor: &str| {
         let found = figures_with(&copy, constant, factor)?;
         let all = names.iter().zip(usual.iter().zip(&found));
@@ -79,21 +88,70 @@ pub(crate) fn page() -> Result<String, String> {
             .collect();
         Ok::<_, String>(if told.is_empty() { "nothing".to_owned() } else { told.join("; ") })
     };
+    let rows = constants.into_iter().enumerate().map(|(place, constant)| {
+        eprintln!("{} of {count}: {} {}", place + 1, constant.file, constant.name);
+        let moves = format!("{} | {}", moves(&constant, "0.5")?, moves(&constant, "2.0")?);
+        Ok(Row { constant, moves })
+    });
+    Ok(written(&rows.collect::<Result<Vec<_>, String>>()?))
+}
+
+/// The page as it was last written, less the rows of constants that are gone or have another value now. Measures nothing.
+pub(crate) fn kept() -> Result<String, String> {
+    let root = root()?;
+    let place = root.join("docs/sweeps/constants.md");
+    let page = fs::read_to_string(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+    let rows = all(&root)?.into_iter().filter_map(|constant| {
+        let moves = measured(&page, &constant)?;
+        Some(Row { constant, moves })
+    });
+    Ok(written(&rows.collect::<Vec<_>>()))
+}
+
+/// What a page says that this constant moves, in the part of its file.
+fn measured(page: &str, constant: &Constant) -> Option<String> {
+    let part = page.split("\n## ").find(|part| part.starts_with(&format!("`{}`", constant.file)))?;
+    let line = part.lines().find_map(|line| line.strip_prefix(&head(constant)))?;
+    let mut cells = line.strip_suffix(" |")?.rsplitn(3, " | ");
+    let (doubled, halved) = (cells.next()?, cells.next()?);
+    Some(format!("{halved} | {doubled}"))
+}
+
+/// How the row of a constant begins.
+fn head(constant: &Constant) -> String {
+    let named = constant.value.contains(char::is_uppercase);
+    let value = constant.value.replace("Duration::from_", "");
+    format!("| `{}` = {} | ", constant.name, if named { value } else { value.replace('_', "") })
+}
+
+fn written(rows: &[Row]) -> String {
     let (mut text, mut file) = (HEAD.to_owned(), "");
-    for (place, constant) in constants.iter().enumerate() {
+    for Row { constant, moves } in rows {
         if file != constant.file {
             file = constant.file;
             write!(text, "\n## `{file}`\n\n| | | halved | doubled |\n|---|---|---|---|\n").unwrap_or_default();
         }
-        eprintln!("{} of {}: {file} {}", place + 1, constants.len(), constant.name);
-        let (halved, doubled) = (moves(constant, "0.5")?, moves(constant, "2.0")?);
-        let value = constant.value.replace("Duration::from_", "").replace('_', "");
-        writeln!(text, "| `{}` = {value} | {} | {halved} | {doubled} |", constant.name, constant.what)
-            .unwrap_or_default();
+        writeln!(text, "{}{} | {moves} |", head(constant), constant.what).unwrap_or_default();
     }
     text += "\n## Not turned\n\n| | |\n|---|---|\n";
     for (key, why) in LEFT {
         writeln!(text, "| `{}` | {why} |", key.replace(' ', "`: `")).unwrap_or_default();
     }
-    Ok(text.trim_end().to_owned())
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first cell of each row.
+    fn heads(page: &str) -> Vec<&str> {
+        page.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split(" | ").next()).collect()
+    }
+
+    #[test]
+    fn the_page_names_only_constants_of_today() {
+        let page = fs::read_to_string(root().unwrap().join("docs/sweeps/constants.md")).unwrap();
+        assert_eq!(heads(&page), heads(&kept().unwrap()), "`sweep kept-constants` prints the page of today");
+    }
 }

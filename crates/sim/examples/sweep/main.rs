@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo run --release -p pcc-sim --example sweep ascent >docs/sweeps/ascent.md     # the whole page
 //! cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md   # what nobody can set: hours
+//! cargo run -p pcc-sim --example sweep kept-constants     # the same page less what has changed since: at once
 //! cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md       # each rule left out
 //! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
 //! cargo run --release -p pcc-sim --example sweep allegro                          # its table; or vivace
@@ -34,7 +35,7 @@ mod turned;
 
 use std::process::ExitCode;
 
-const HELP: &str = "usage: sweep ascent|parts|constants|links|crowd|trains|allegro|vivace|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
+const HELP: &str = "usage: sweep ascent|parts|constants|kept-constants|links|crowd|trains|allegro|vivace|laws|bounds [VARIANT..]; a variant is parameters of the law like epsilon=0.01, or a utility like \
                     fair,level=0.01";
 
 fn main() -> ExitCode {
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Some("ascent") if variants.is_empty() => ascent::page(),
         Some("ascent") => ascent::table(&variants),
         Some("constants") => constants::page(),
+        Some("kept-constants") => constants::kept(),
         Some("parts") => parts::page(),
         Some("figures") => constants::figures(&ascent::CASES),
         Some("train-figures") => constants::figures(&trains::CASES),
