@@ -3,16 +3,16 @@
 //! | file | what it answers |
 //! |---|---|
 //! | `judge` | what that means, and what to do |
-//! | `finding` | how it is told |
+//! | `page` | how it is told |
 
-mod finding;
 mod judge;
+mod page;
 
 use crate::exit::Failure;
 use crate::log::LogArgs;
 use anyhow::anyhow;
 use core::time::Duration;
-use finding::{Finding, Grade};
+use pcc_chart::finding::{Finding, Grade};
 use pcc_net::examine::{Answers, ExamineError, Examined, examine};
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
@@ -79,7 +79,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.log.start();
     let examined = examine(&args.server.peer, &trust(&args)).await.map_err(explained)?;
     let findings = judge::findings(&examined);
-    let text = if args.json { format!("{}\n", document(&examined, &findings)) } else { finding::page(&findings) };
+    let text = if args.json { format!("{}\n", document(&examined, &findings)) } else { page::page(&findings) };
     std::io::stdout().lock().write_all(text.as_bytes())?;
     let peer = &examined.peer;
     if examined.answers.round_trips.is_empty() {
@@ -120,7 +120,7 @@ fn document(examined: &Examined, findings: &[Finding]) -> serde_json::Value {
         "sent": plain.0 + marked.0,
         "answered": plain.1 + marked.1,
         "mtu": mtu,
-        "findings": findings.iter().map(Finding::object).collect::<Vec<_>>(),
+        "findings": findings,
     })
 }
 
