@@ -52,7 +52,7 @@ pub use disk::read_at;
 pub use error::{Error, Result};
 pub use failure::{Failure, failure_of};
 pub use get::abreast::SIDE_BY_SIDE;
-pub use get::dialer::{dialer, keep_alive};
+pub use get::dialer::{dialer, keep_alive, windows_within};
 pub use get::source::Source;
 pub use get::watch::{Missing, Silent, Started, Watch};
 pub use pcc_net::tls::{Fingerprint, Identity, Trust};

@@ -77,7 +77,8 @@ fn server(written: &str) -> Result<Url, String> {
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.log.start();
-    let examined = examine(&args.server.peer, &trust(&args)).await.map_err(explained)?;
+    let examined =
+        examine(&args.server.peer, &Trust::of(args.server.pin, args.ca.as_deref())).await.map_err(explained)?;
     let findings = judge::findings(&examined);
     let text = if args.json { format!("{}\n", document(&examined, &findings)) } else { page::page(&findings) };
     std::io::stdout().lock().write_all(text.as_bytes())?;
@@ -96,14 +97,6 @@ fn explained(error: ExamineError) -> anyhow::Error {
     let is_local = matches!(error, ExamineError::NoSocket(_));
     let error = anyhow::Error::new(error);
     if is_local { error } else { error.context(Failure::Unreachable) }
-}
-
-fn trust(args: &Args) -> Trust {
-    match (&args.server.pin, &args.ca) {
-        (Some(pin), _) => Trust::Pinned(*pin),
-        (None, Some(file)) => Trust::Authorities(file.clone()),
-        (None, None) => Trust::System,
-    }
 }
 
 fn document(examined: &Examined, findings: &[Finding]) -> serde_json::Value {
