@@ -5,56 +5,10 @@ use crate::libbpf::{Loaded, Part};
 use crate::load::STATE;
 use crate::object::{Object, Source};
 use crate::{libbpf, object, registration, rights, variant};
+use pcc_chart::finding::Finding;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grade {
-    /// Nothing is missing.
-    Good,
-    /// Something works less well, or not all of it.
-    Note,
-    /// PCC cannot be loaded.
-    Missing,
-}
-
-impl Grade {
-    /// In one word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Good => "ok",
-            Self::Note => "note",
-            Self::Missing => "MISSING",
-        }
-    }
-}
-
-/// What one look has shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// What was looked at.
-    pub what: &'static str,
-    /// How bad it is.
-    pub grade: Grade,
-    /// What there is.
-    pub found: String,
-    /// What to do, if anything.
-    pub remedy: String,
-}
-
-fn good(what: &'static str, found: impl Into<String>) -> Finding {
-    Finding { what, grade: Grade::Good, found: found.into(), remedy: String::new() }
-}
-
-fn note(what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-    Finding { what, grade: Grade::Note, found: found.into(), remedy: remedy.into() }
-}
-
-fn missing(what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-    Finding { what, grade: Grade::Missing, found: found.into(), remedy: remedy.into() }
-}
 
 /// All looks at this computer, and at what would be loaded.
 pub fn findings(source: &Source) -> Vec<Finding> {
@@ -62,15 +16,15 @@ pub fn findings(source: &Source) -> Vec<Finding> {
     let library = libbpf::check();
     let has_library = library.is_ok();
     findings.push(match library {
-        Ok(()) => good("libbpf", "libbpf.so.1"),
-        Err(problem) => missing("libbpf", "not found", problem),
+        Ok(()) => Finding::good("libbpf", "libbpf.so.1"),
+        Err(problem) => Finding::missing("libbpf", "not found", problem),
     });
     findings.push(match (source.file(), source.object()) {
-        (Some(file), Ok(_)) => good("object", file.display().to_string()),
-        (_, Ok(_)) => good("object", "built in"),
+        (Some(file), Ok(_)) => Finding::good("object", file.display().to_string()),
+        (_, Ok(_)) => Finding::good("object", "built in"),
         (_, Err(problem)) => {
             let found = if object::is_built_in() || source.file().is_some() { "unreadable" } else { "not built in" };
-            missing("object", found, format!("{problem:#}"))
+            Finding::missing("object", found, format!("{problem:#}"))
         }
     });
     findings.push(replacement());
@@ -85,27 +39,27 @@ fn replacement() -> Finding {
     const WHAT: &str = "replacement";
     let kernel = fs::read(variant::KERNEL_TYPES).ok().and_then(|types| Btf::read(types).ok());
     if !kernel.is_some_and(|kernel| registration::has_links(&kernel)) {
-        return note(
+        return Finding::note(
             WHAT,
             "another version is loaded a moment after the one before is unloaded",
             "in one step: Linux 6.4",
         );
     }
     if !registration::can_pin() {
-        return note(
+        return Finding::note(
             WHAT,
             "another version is loaded a moment after the one before is unloaded",
             format!("in one step: mount -t bpf bpf {}, in the first mount namespace", registration::FILE_SYSTEM),
         );
     }
-    good(WHAT, "another version takes the place of the one before in one step")
+    Finding::good(WHAT, "another version takes the place of the one before in one step")
 }
 
 /// Whether `pcc kernel top` will see the connections: some hosts refuse it to everybody, which only trying tells.
 fn watching(object: &Object) -> Finding {
     match Loaded::load(object, Part::Watch) {
-        Ok(_) => good("watching", "pcc kernel top sees each connection"),
-        Err(problem) => note("watching", "pcc kernel top will not work", format!("{problem:#}")),
+        Ok(_) => Finding::good("watching", "pcc kernel top sees each connection"),
+        Err(problem) => Finding::note("watching", "pcc kernel top will not work", format!("{problem:#}")),
     }
 }
 
@@ -135,7 +89,7 @@ impl System {
             self.pacing(),
             self.groups(),
         ]);
-        findings.push(good(
+        findings.push(Finding::good(
             "bursts",
             "1 ms each; where a bottleneck's buffer holds a few packets only, the module loses less: docs/kernel.md, As a \
              module",
@@ -148,18 +102,24 @@ impl System {
         let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(str::parse::<u32>);
         let version = (numbers.next().and_then(Result::ok), numbers.next().and_then(Result::ok));
         match version {
-            (Some(major), Some(minor)) if (major, minor) >= (6, 1) => good("kernel", format!("Linux {release}")),
-            (Some(_), Some(_)) => missing("kernel", format!("Linux {release}"), "boot Linux 6.1 or newer"),
-            _ => note("kernel", format!("version `{release}` is not understood"), "PCC needs Linux 6.1 or newer"),
+            (Some(major), Some(minor)) if (major, minor) >= (6, 1) => {
+                Finding::good("kernel", format!("Linux {release}"))
+            }
+            (Some(_), Some(_)) => Finding::missing("kernel", format!("Linux {release}"), "boot Linux 6.1 or newer"),
+            _ => Finding::note(
+                "kernel",
+                format!("version `{release}` is not understood"),
+                "PCC needs Linux 6.1 or newer",
+            ),
         }
     }
 
     fn types(&self) -> Finding {
         let file = variant::KERNEL_TYPES;
         if self.file(&file[1..]).exists() {
-            return good("types (BTF)", file);
+            return Finding::good("types (BTF)", file);
         }
-        missing(
+        Finding::missing(
             "types (BTF)",
             format!("no {file}"),
             "boot a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions build it",
@@ -170,7 +130,7 @@ impl System {
     fn configuration(&self) -> Vec<Finding> {
         const WHAT: &str = "configuration";
         let Some(config) = self.config() else {
-            return vec![note(
+            return vec![Finding::note(
                 WHAT,
                 "neither /proc/config.gz nor /boot/config-*",
                 "the other lines say what matters most",
@@ -183,15 +143,15 @@ impl System {
         let needed = ["CONFIG_BPF_SYSCALL", "CONFIG_BPF_JIT", "CONFIG_DEBUG_INFO_BTF"];
         let lacking: Vec<_> = needed.into_iter().filter(|option| !is_on(option)).collect();
         let mut findings = vec![match lacking.as_slice() {
-            [] => good(WHAT, needed.join(", ")),
-            some => missing(
+            [] => Finding::good(WHAT, needed.join(", ")),
+            some => Finding::missing(
                 WHAT,
                 format!("without {}", some.join(", ")),
                 "boot a kernel that has them, as distributions do",
             ),
         }];
         if !is_on("CONFIG_CGROUP_BPF") {
-            findings.push(note(
+            findings.push(Finding::note(
                 WHAT,
                 "without CONFIG_CGROUP_BPF",
                 "`pcc kernel use` cannot work; applications choose by name",
@@ -212,8 +172,8 @@ impl System {
 
     fn compiler(&self) -> Finding {
         match self.read("proc/sys/net/core/bpf_jit_enable").as_deref() {
-            Some("0") => missing("BPF compiler", "off", "sysctl -w net.core.bpf_jit_enable=1"),
-            _ => good("BPF compiler", "on"),
+            Some("0") => Finding::missing("BPF compiler", "off", "sysctl -w net.core.bpf_jit_enable=1"),
+            _ => Finding::good("BPF compiler", "on"),
         }
     }
 
@@ -221,10 +181,16 @@ impl System {
         let lacking = rights::lacking(&self.read("proc/self/status").unwrap_or_default());
         match lacking.as_slice() {
             [] if rights::is_first_namespace(&self.read("proc/self/uid_map").unwrap_or_default()) => {
-                good("rights", "CAP_NET_ADMIN, CAP_SYS_ADMIN")
+                Finding::good("rights", "CAP_NET_ADMIN, CAP_SYS_ADMIN")
             }
-            [] => missing("rights", "root of a user namespace only", "run it outside of the container, as root"),
-            some => missing("rights", format!("without {}", some.join(", ")), "run it as root: sudo pcc kernel ..."),
+            [] => {
+                Finding::missing("rights", "root of a user namespace only", "run it outside of the container, as root")
+            }
+            some => Finding::missing(
+                "rights",
+                format!("without {}", some.join(", ")),
+                "run it as root: sudo pcc kernel ...",
+            ),
         }
     }
 
@@ -234,7 +200,7 @@ impl System {
         const REMEDY: &str = "sysctl -w net.core.optmem_max=131072";
         // Not to be read in a network namespace before Linux 6.11, though it holds there.
         let Some(most) = self.read("proc/sys/net/core/optmem_max").and_then(|most| most.parse::<u64>().ok()) else {
-            return note(
+            return Finding::note(
                 WHAT,
                 "net.core.optmem_max cannot be read here",
                 format!("in the first network namespace: {REMEDY}"),
@@ -242,25 +208,25 @@ impl System {
         };
         let found = format!("net.core.optmem_max = {most}");
         if most < STATE {
-            return missing(WHAT, format!("{found}: no connection can have PCC"), REMEDY);
+            return Finding::missing(WHAT, format!("{found}: no connection can have PCC"), REMEDY);
         }
         if most < 2 * STATE {
             let problem = format!("{found}: next to nothing is left for zero copy, socket filters and TCP-MD5");
-            return note(WHAT, problem, REMEDY);
+            return Finding::note(WHAT, problem, REMEDY);
         }
-        good(WHAT, found)
+        Finding::good(WHAT, found)
     }
 
     fn lockdown(&self) -> Finding {
         let text = self.read("sys/kernel/security/lockdown").unwrap_or_default();
         let mode = text.split(['[', ']']).nth(1).unwrap_or("none");
         match mode {
-            "confidentiality" => note(
+            "confidentiality" => Finding::note(
                 "lockdown",
                 mode,
                 "PCC was not tried with it; if the kernel refuses the object, boot with lockdown=integrity",
             ),
-            _ => good("lockdown", format!("{mode}; Secure Boot does not matter, since there is no module")),
+            _ => Finding::good("lockdown", format!("{mode}; Secure Boot does not matter, since there is no module")),
         }
     }
 
@@ -269,15 +235,17 @@ impl System {
         if available.split_whitespace().any(|name| name == "pcc") {
             let remedy =
                 "`pcc kernel status` says whether it is this one; beside it another name can be loaded, like pcc2";
-            return note("name", "a congestion control called pcc is loaded already", remedy);
+            return Finding::note("name", "a congestion control called pcc is loaded already", remedy);
         }
-        good("name", format!("pcc is free; there are {available}"))
+        Finding::good("name", format!("pcc is free; there are {available}"))
     }
 
     fn pacing(&self) -> Finding {
         match self.read("proc/sys/net/core/default_qdisc").as_deref() {
-            Some("fq") => good("pacing", "the queueing discipline fq, for interfaces that come up from now on"),
-            other => note(
+            Some("fq") => {
+                Finding::good("pacing", "the queueing discipline fq, for interfaces that come up from now on")
+            }
+            other => Finding::note(
                 "pacing",
                 format!("TCP paces by itself: the default queueing discipline is {}", other.unwrap_or("unknown")),
                 "works; cheaper for thousands of connections: sysctl -w net.core.default_qdisc=fq, tc qdisc replace dev \
@@ -294,8 +262,8 @@ impl System {
             .find(|fields| fields.get(2) == Some(&"cgroup2"))
             .and_then(|fields| fields.get(1).copied())
         {
-            Some(place) => good("control groups", format!("version 2 at {place}")),
-            None => note(
+            Some(place) => Finding::good("control groups", format!("version 2 at {place}")),
+            None => Finding::note(
                 "control groups",
                 "version 2 is not mounted",
                 "for `pcc kernel use`: mkdir -p /sys/fs/cgroup/unified; mount -t cgroup2 none /sys/fs/cgroup/unified",
@@ -307,6 +275,7 @@ impl System {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pcc_chart::finding::Grade;
 
     /// A computer with these files.
     fn system(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
@@ -340,7 +309,7 @@ mod tests {
         let findings = system.findings().into_iter();
         findings
             .filter(|one| one.grade != Grade::Good)
-            .map(|one| (one.what, one.grade, one.found + "; " + &one.remedy))
+            .map(|one| (one.what, one.grade, one.found + "; " + &one.remedy.unwrap_or_default()))
             .collect()
     }
 

@@ -1,6 +1,5 @@
 //! `pcc get`: downloads that survive a bad network.
 
-mod amount;
 pub(crate) mod display;
 
 use crate::choice::{ChoiceArgs, Rehearsal, list};

@@ -7,6 +7,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use noq::TransportConfig;
 use pcc::observe::Observer;
 use pcc::units::Rate;
+use pcc_files::keep_alive;
+use pcc_net::dial::Transport;
 use pcc_net::paths::Paths;
 use pcc_quic::qlog::{Qlog, traced};
 use pcc_quic::transport::{self, Windows};
@@ -83,6 +85,18 @@ impl SenderArgs {
             config.qlog_factory(trace);
         }
         config
+    }
+}
+
+impl SenderArgs {
+    /// The transport of a client: it begins with what `paths` know, and notices a server that is gone.
+    pub(crate) fn transport(&self, windows: Windows, paths: &Paths) -> anyhow::Result<Transport> {
+        let (sender, algorithm, paths) = (self.clone(), self.algorithm(None)?, paths.clone());
+        Ok(Transport::by_address(move |address| {
+            let mut transport = sender.transport_of(&paths.resume(&algorithm, address), &windows);
+            keep_alive(&mut transport);
+            transport
+        }))
     }
 }
 

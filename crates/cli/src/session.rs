@@ -8,12 +8,10 @@ use crate::sender::SenderArgs;
 use anyhow::anyhow;
 use core::time::Duration;
 use pcc::units::{Bytes, Rate};
-use pcc_files::{Source, counted, dialer, keep_alive};
-use pcc_net::dial::Transport;
+use pcc_files::{Source, counted, dialer, windows_within};
 use pcc_net::paths::Paths;
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
-use pcc_quic::transport::Windows;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,20 +71,9 @@ impl SessionArgs {
 
     /// The server of this URL, reached when something is asked of it.
     fn source(&self, url: &Url, display: &Arc<Display>, paths: &Paths) -> anyhow::Result<Source> {
-        let trust = match (&url.pin, &self.ca) {
-            (Some(pin), _) => Trust::Pinned(*pin),
-            (None, Some(file)) => Trust::Authorities(file.clone()),
-            (None, None) => Trust::System,
-        };
-        let windows = windows(self.sender.limit);
-        let (sender, algorithm) = (self.sender.clone(), self.sender.algorithm(None)?);
-        let paths = paths.clone();
-        let transport = Transport::by_address(move |address| {
-            let mut transport = sender.transport_of(&paths.resume(&algorithm, address), &windows);
-            keep_alive(&mut transport);
-            transport
-        });
-        let dialer = dialer(trust, transport);
+        let trust = Trust::of(url.pin, self.ca.as_deref());
+        let windows = windows_within(self.sender.limit);
+        let dialer = dialer(trust, self.sender.transport(windows, paths)?);
         Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone())
             .within(windows)
             .limited_to(self.sender.limit))
@@ -145,14 +132,6 @@ pub(crate) async fn each<T>(
 
 const fn ends_all(failure: Failure) -> bool {
     matches!(failure, Failure::Interrupted | Failure::Terminated | Failure::Unread)
-}
-
-/// Windows of a transfer that the user limits: with the usual ones a server would send tens of megabytes ahead, as fast
-/// as it can. These hold a second of the limit (2.5 times the 0.4 s), so they suffice for round trips of nearly as long.
-fn windows(limit: Option<Rate>) -> Windows {
-    let usual = Windows::default();
-    let limited = limit.map(|rate| Windows { rate, rtt: Duration::from_millis(400) });
-    limited.filter(|limited| limited.bytes() < usual.bytes()).unwrap_or(usual)
 }
 
 /// Tells how it ended.

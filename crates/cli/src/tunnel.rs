@@ -8,13 +8,9 @@ use crate::token;
 use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
 use core::time::Duration;
-use noq::EndpointConfig;
-use pcc_files::keep_alive;
-use pcc_net::dial::{self, Dialer, Family, Transport};
 use pcc_net::shown;
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
-use pcc_quic::http3;
 use pcc_quic::transport::Windows;
 use pcc_tunnel::{Event, Forward, Port, Refused, Tunnel, Way, local_port, serve_port};
 use serde_json::{Value, json};
@@ -91,7 +87,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen(1)?;
     let listeners = listen(&args).await?;
     let paths = args.sender.paths();
-    let dialer = dialer(&args, &paths)?;
+    let transport = args.sender.transport(Windows::default(), &paths)?;
+    let dialer = pcc_files::dialer(Trust::of(args.url.pin, args.ca.as_deref()), transport);
     let json = args.json;
     let way = Way {
         dialer,
@@ -184,26 +181,4 @@ fn announce(listeners: &[(TcpListener, Port)], args: &Args) -> anyhow::Result<()
         }
     }
     Ok(out.flush()?)
-}
-
-fn dialer(args: &Args, paths: &pcc_net::paths::Paths) -> anyhow::Result<Dialer> {
-    let trust = match (&args.url.pin, &args.ca) {
-        (Some(pin), _) => Trust::Pinned(*pin),
-        (None, Some(file)) => Trust::Authorities(file.clone()),
-        (None, None) => Trust::System,
-    };
-    let (sender, algorithm, paths) = (args.sender.clone(), args.sender.algorithm(None)?, paths.clone());
-    let transport = Transport::by_address(move |address| {
-        let mut transport = sender.transport_of(&paths.resume(&algorithm, address), &Windows::default());
-        keep_alive(&mut transport);
-        transport
-    });
-    Ok(Dialer {
-        alpn: &[http3::ALPN],
-        trust,
-        transport,
-        endpoint: EndpointConfig::default(),
-        timeout: dial::TIMEOUT,
-        family: Family::Any,
-    })
 }

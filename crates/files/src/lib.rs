@@ -3,7 +3,7 @@
 //! A [`Source`] is a server as a client sees it: reached when something is asked of it, and reached again when the connection
 //! was lost. [`get::file`] and [`get::directory`] download, [`put::file`] and [`put::directory`] upload; each goes on where an earlier
 //! run stopped, and ends with a file whose BLAKE3 is right or with an [`Error`] that says what to do. A [`Watch`] hears of
-//! the progress. Whoever drops the future cancels the transfer.
+//! the progress, and [`Progress`](progress::Progress) sums it up. Whoever drops the future cancels the transfer.
 //!
 //! [`serve::start`] starts a server of a directory. Any HTTP/3 client may download from it.
 //!
@@ -37,6 +37,7 @@ mod filename;
 pub mod get;
 pub mod link;
 mod permissions;
+pub mod progress;
 pub mod put;
 mod reserved;
 pub mod serve;
@@ -51,7 +52,7 @@ pub use disk::read_at;
 pub use error::{Error, Result};
 pub use failure::{Failure, failure_of};
 pub use get::abreast::SIDE_BY_SIDE;
-pub use get::dialer::{dialer, keep_alive};
+pub use get::dialer::{dialer, keep_alive, windows_within};
 pub use get::source::Source;
 pub use get::watch::{Missing, Silent, Started, Watch};
 pub use pcc_net::tls::{Fingerprint, Identity, Trust};

@@ -2,7 +2,7 @@
 //!
 //! A [`pcc_link::Path`] says what the path is. [`relay`] carries UDP over it between clients and a server, on any system and
 //! without rights. On Linux a [`Cable`] carries whole IP packets between two [`Interface`]s, and [`Ends`] puts one of these
-//! into a network namespace, where programs run that know nothing of it.
+//! into a network namespace. [`start_inside`] runs a program there that knows nothing of it, and [`Outside`] one that it reaches.
 
 #[cfg(target_os = "linux")]
 mod cable;
@@ -14,6 +14,8 @@ mod host;
 #[cfg(target_os = "linux")]
 mod interface;
 mod lateness;
+#[cfg(target_os = "linux")]
+mod programs;
 mod relay;
 mod report;
 mod socket;
@@ -28,6 +30,8 @@ pub use host::HostError;
 #[cfg(target_os = "linux")]
 pub use interface::{Interface, default_route, loopback_up};
 pub use lateness::Lateness;
+#[cfg(target_os = "linux")]
+pub use programs::{Outside, start_inside};
 pub use relay::{Handle, Options, RelayError, relay};
 pub use report::{Direction, Report};
 

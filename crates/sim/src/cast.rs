@@ -77,6 +77,19 @@ impl Cast {
         }
         Ok(Self(flows))
     }
+
+    /// The name of each flow, as the text calls it.
+    pub fn names(text: &str, read: ReadUtility<'_>) -> Vec<String> {
+        let mut names = Vec::new();
+        for word in text.split_whitespace() {
+            let Ok(Self(alone)) = Self::parse(word, read) else { continue };
+            let name = word.split(':').next().unwrap_or(word);
+            let name = name.split('*').next().unwrap_or(name);
+            let numbered = (1..=alone.len()).map(|number| format!("{name} {number}"));
+            if alone.len() > 1 { names.extend(numbered) } else { names.push(name.to_owned()) }
+        }
+        names
+    }
 }
 
 /// Flows of one kind.
@@ -181,6 +194,13 @@ fn pauses(every: Duration, length: Duration) -> Result<Vec<(Duration, Duration)>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flows_are_called_as_they_were_written() {
+        let flows = "pcc*2:stagger=5s cubic bbr:start=1s";
+        let names = Cast::names(flows, &|_| Err("no utility".into()));
+        assert_eq!(names, ["pcc 1", "pcc 2", "cubic", "bbr"]);
+    }
 
     #[test]
     fn a_line_says_who_sends_and_how() {

@@ -18,6 +18,7 @@ mod agenda;
 mod bottleneck;
 mod cast;
 mod host;
+mod jobs;
 mod media;
 mod queue;
 mod ranges;
@@ -35,8 +36,9 @@ mod world;
 
 pub use account::Sent;
 pub use cast::{Cast, ParseCastError, ReadUtility};
+pub use jobs::each_at_once;
 pub use media::FrameDelay;
-pub use queue::{Policer, Queue};
+pub use queue::{ParsePolicerError, Policer, Queue};
 pub use results::{FlowResult, Results, SAMPLE, Sample, WAIT};
 pub use scenario::{Acks, Control, Flow, HEADERS, Scenario, Source};
 pub use summary::{FlowSummary, jain_together};

@@ -188,6 +188,11 @@ impl Scenario {
         Self { path, beyond: Vec::new(), queue: Queue::DropTail, policer: None, flows, seed, duration, step: SAMPLE }
     }
 
+    /// The path and those behind it, as text.
+    pub fn route(&self) -> String {
+        self.beyond.iter().fold(self.path.to_string(), |route, path| format!("{route}, then {path}"))
+    }
+
     /// All bottlenecks, in their order.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         core::iter::once(&self.path).chain(&self.beyond)

@@ -1,8 +1,8 @@
 //! What was measured means this, and this helps.
 
-use super::finding::Finding;
 use core::time::Duration;
 use pcc::units::Rate;
+use pcc_chart::finding::Finding;
 use pcc_net::examine::{Answers, Examined};
 use pcc_quic::transport::Windows;
 
@@ -166,8 +166,9 @@ fn limit(examined: &Examined) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::{Grade, page};
+    use super::super::page::page;
     use super::*;
+    use pcc_chart::finding::Grade;
     use pcc_net::examine::Outcome;
     use std::sync::Arc;
 

@@ -3,16 +3,16 @@
 //! | file | what it answers |
 //! |---|---|
 //! | `judge` | what that means, and what to do |
-//! | `finding` | how it is told |
+//! | `page` | how it is told |
 
-mod finding;
 mod judge;
+mod page;
 
 use crate::exit::Failure;
 use crate::log::LogArgs;
 use anyhow::anyhow;
 use core::time::Duration;
-use finding::{Finding, Grade};
+use pcc_chart::finding::{Finding, Grade};
 use pcc_net::examine::{Answers, ExamineError, Examined, examine};
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
@@ -77,9 +77,10 @@ fn server(written: &str) -> Result<Url, String> {
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.log.start();
-    let examined = examine(&args.server.peer, &trust(&args)).await.map_err(explained)?;
+    let examined =
+        examine(&args.server.peer, &Trust::of(args.server.pin, args.ca.as_deref())).await.map_err(explained)?;
     let findings = judge::findings(&examined);
-    let text = if args.json { format!("{}\n", document(&examined, &findings)) } else { finding::page(&findings) };
+    let text = if args.json { format!("{}\n", document(&examined, &findings)) } else { page::page(&findings) };
     std::io::stdout().lock().write_all(text.as_bytes())?;
     let peer = &examined.peer;
     if examined.answers.round_trips.is_empty() {
@@ -98,14 +99,6 @@ fn explained(error: ExamineError) -> anyhow::Error {
     if is_local { error } else { error.context(Failure::Unreachable) }
 }
 
-fn trust(args: &Args) -> Trust {
-    match (&args.server.pin, &args.ca) {
-        (Some(pin), _) => Trust::Pinned(*pin),
-        (None, Some(file)) => Trust::Authorities(file.clone()),
-        (None, None) => Trust::System,
-    }
-}
-
 fn document(examined: &Examined, findings: &[Finding]) -> serde_json::Value {
     let Answers { round_trips, plain, marked, mtu, .. } = &examined.answers;
     let ms = |time: &Duration| time.as_secs_f64() * 1e3;
@@ -120,7 +113,7 @@ fn document(examined: &Examined, findings: &[Finding]) -> serde_json::Value {
         "sent": plain.0 + marked.0,
         "answered": plain.1 + marked.1,
         "mtu": mtu,
-        "findings": findings.iter().map(Finding::object).collect::<Vec<_>>(),
+        "findings": findings,
     })
 }
 

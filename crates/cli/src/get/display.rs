@@ -1,35 +1,21 @@
 //! What the user sees of a transfer: a bar, messages, lines of JSON, or nothing but errors.
 
-mod limit;
-
-use limit::Limit;
-
-use super::amount::Amount;
 use crate::say::say;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
-use pcc::units::Rate;
+use pcc_files::progress::{LimitedBy, Moment, Progress};
 use pcc_files::{Missing, Source, Started, Watch};
 use pcc_net::shown;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
-
-/// How often the bar moves.
-const TICK: Duration = Duration::from_millis(250);
 
 /// Ticks between two lines of JSON: one second.
 const TICKS_A_LINE: u32 = 4;
 
 /// Ticks between two lines for people where no bar can move, as in the log of a service: ten seconds.
 const TICKS_A_REPORT: u32 = 40;
-
-/// Ticks that the shown rate covers: three seconds, calm enough to read.
-const TICKS_OF_RATE: usize = 12;
 
 /// Messages about entries that are missing; the rest is counted.
 const MOST_MESSAGES: u64 = 100;
@@ -52,19 +38,9 @@ pub(crate) struct Display {
     programs: Programs,
     people: People,
     bar: Option<ProgressBar>,
-    begun: Instant,
-    /// Whether a file has begun to arrive.
-    started: AtomicBool,
-    /// Whether what arrives is lost if the command is interrupted.
-    fleeting: AtomicBool,
-    /// Bytes that are here, those of earlier runs included.
-    here: AtomicU64,
-    amount: Mutex<Amount>,
+    progress: Progress,
     /// Times that something was missing.
     missing: AtomicU64,
-    disk_waited_ns: AtomicU64,
-    input_waited_ns: AtomicU64,
-    past: Mutex<Past>,
 }
 
 impl Display {
@@ -79,52 +55,36 @@ impl Display {
     }
 
     fn to(style: Style, programs: Programs, people: People) -> Self {
-        Self {
-            style,
-            programs,
-            people,
-            bar: None,
-            begun: Instant::now(),
-            started: AtomicBool::new(false),
-            fleeting: AtomicBool::new(false),
-            here: AtomicU64::new(0),
-            amount: Mutex::default(),
-            missing: AtomicU64::new(0),
-            disk_waited_ns: AtomicU64::new(0),
-            input_waited_ns: AtomicU64::new(0),
-            past: Mutex::default(),
-        }
+        Self { style, programs, people, bar: None, progress: Progress::default(), missing: AtomicU64::new(0) }
     }
 
     /// Shows how things go until it is dropped.
     pub(crate) async fn run(&self, source: &Source) {
-        let mut tick = tokio::time::interval(TICK);
+        let mut tick = tokio::time::interval(Progress::TICK);
         tick.tick().await;
-        let mut limit = Limit::default();
         for ticks in 1.. {
             tick.tick().await;
-            if !self.started.load(Ordering::Relaxed) {
+            if !self.progress.has_started() {
                 if let Some(bar) = &self.bar {
                     bar.set_message(format!("connecting to {}", source.peer()));
                 }
                 continue;
             }
-            let rate = self.rate(Instant::now());
-            limit.look(self, source, rate);
+            let moment = self.progress.look(source);
             match &self.bar {
-                Some(bar) => self.draw(bar, rate, limit.now()),
-                None if !self.style.json && ticks % TICKS_A_REPORT == 0 => self.note(&self.report(rate, limit.now())),
+                Some(bar) => draw(bar, &moment),
+                None if !self.style.json && ticks % TICKS_A_REPORT == 0 => self.note(&message(&moment)),
                 None => {}
             }
             if self.style.json && ticks % TICKS_A_LINE == 0 {
-                self.line(&self.progress(rate, limit.now()));
+                self.line(&self.object(&moment));
             }
         }
     }
 
     /// What to do after an interruption.
     pub(crate) fn advice(&self) -> &'static str {
-        match (self.started.load(Ordering::Relaxed), self.fleeting.load(Ordering::Relaxed)) {
+        match (self.progress.has_started(), self.progress.is_fleeting()) {
             (false, _) => "before the server had answered",
             (true, true) => "what was moved is not the whole file; run the command again to start anew",
             (true, false) => "run the command again to go on where it stopped",
@@ -145,7 +105,7 @@ impl Display {
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
-        self.begun.elapsed()
+        self.progress.elapsed()
     }
 
     /// Writes an object for programs, if one listens.
@@ -176,75 +136,24 @@ impl Display {
         }
     }
 
-    fn past(&self) -> MutexGuard<'_, Past> {
-        self.past.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn rate(&self, now: Instant) -> Rate {
-        self.past().look(now, self.here.load(Ordering::Relaxed))
-    }
-
-    fn amount(&self) -> MutexGuard<'_, Amount> {
-        self.amount.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn here(&self) -> u64 {
-        self.here.load(Ordering::Relaxed)
-    }
-
-    fn left(&self, rate: Rate) -> Option<Duration> {
-        let left = self.amount().total()?.saturating_sub(self.here());
-        Duration::try_from_secs_f64(left as f64 / rate.bytes_per_sec()).ok()
-    }
-
-    fn report(&self, rate: Rate, limit: &str) -> String {
-        let amount = *self.amount();
-        let left = self.left(rate);
-        message(self.here(), &amount, rate, left, limit)
-    }
-
-    fn draw(&self, bar: &ProgressBar, rate: Rate, limit: &str) {
-        let amount = *self.amount();
-        if let Some(total) = amount.total() {
-            bar.set_length(total);
-        }
-        // The counts of a directory say how far it is, and need the room.
-        if amount.files().is_some() {
-            bar.set_style(style(0));
-        }
-        bar.set_message(self.report(rate, limit));
-        bar.set_position(self.here());
-    }
-
-    fn progress(&self, rate: Rate, limit: &str) -> Value {
-        let amount = *self.amount();
-        let left = self.left(rate);
+    fn object(&self, moment: &Moment) -> Value {
         json!({
             "event": "progress",
             "seconds": self.elapsed().as_secs_f64(),
-            "bytes": self.here(),
-            "total": amount.total(),
-            "files": amount.files(),
-            "files_total": amount.files_total(),
-            "rate_mbps": rate.bits_per_sec() / 1e6,
-            "eta_seconds": left.map(|left| left.as_secs_f64()),
-            "limited_by": limit,
+            "bytes": moment.here,
+            "total": moment.amount.total(),
+            "files": moment.amount.files(),
+            "files_total": moment.amount.files_total(),
+            "rate_mbps": moment.rate.bits_per_sec() / 1e6,
+            "eta_seconds": moment.left.map(|left| left.as_secs_f64()),
+            "limited_by": limit(moment.limited_by),
         })
     }
 }
 
 impl Watch for Display {
     fn started(&self, started: Started<'_>) {
-        let is_first = !self.started.swap(true, Ordering::Relaxed);
-        {
-            let mut past = self.past();
-            past.found(started.resumed_from);
-            let here = self.here.fetch_add(started.resumed_from, Ordering::Relaxed) + started.resumed_from;
-            if is_first {
-                past.look(Instant::now(), here);
-            }
-        }
-        self.amount().begin(started.size);
+        self.progress.started(started);
         self.line(&json!({
             "event": "start",
             "url": started.url,
@@ -255,37 +164,35 @@ impl Watch for Display {
     }
 
     fn found(&self, size: Option<u64>) {
-        self.amount().find(size);
+        self.progress.found(size);
     }
 
     fn found_all(&self) {
-        self.amount().find_no_more();
+        self.progress.found_all();
     }
 
     fn kept(&self, bytes: u64) {
-        self.past().found(bytes);
-        self.here.fetch_add(bytes, Ordering::Relaxed);
+        self.progress.kept(bytes);
     }
 
     fn complete(&self, listed: Option<u64>, bytes: u64) {
-        self.started.store(true, Ordering::Relaxed);
-        self.amount().complete(listed, bytes);
+        self.progress.complete(listed, bytes);
     }
 
     fn fleeting(&self) {
-        self.fleeting.store(true, Ordering::Relaxed);
+        self.progress.fleeting();
     }
 
     fn moved(&self, bytes: u64) {
-        self.here.fetch_add(bytes, Ordering::Relaxed);
+        self.progress.moved(bytes);
     }
 
     fn disk_waited(&self, time: Duration) {
-        add(&self.disk_waited_ns, time);
+        self.progress.disk_waited(time);
     }
 
     fn input_waited(&self, time: Duration) {
-        add(&self.input_waited_ns, time);
+        self.progress.input_waited(time);
     }
 
     fn retry(&self, attempt: u32, wait: Duration, reason: &anyhow::Error) {
@@ -313,46 +220,41 @@ impl Watch for Display {
     }
 }
 
-/// Bytes that were here at the last ticks.
-#[derive(Debug, Default)]
-struct Past(VecDeque<(Instant, u64)>);
-
-impl Past {
-    /// So many bytes turn out to have been here before: they are no rate.
-    fn found(&mut self, bytes: u64) {
-        for (_, here) in &mut self.0 {
-            *here += bytes;
-        }
+fn draw(bar: &ProgressBar, moment: &Moment) {
+    if let Some(total) = moment.amount.total() {
+        bar.set_length(total);
     }
-
-    /// At what rate they became as many as are `here` now.
-    fn look(&mut self, now: Instant, here: u64) -> Rate {
-        self.0.push_back((now, here));
-        if self.0.len() > TICKS_OF_RATE {
-            self.0.pop_front();
-        }
-        let moved = self.0.front().map(|(then, before)| (now.duration_since(*then), here.saturating_sub(*before)));
-        match moved {
-            Some((time, bytes)) if !time.is_zero() => Rate::from_bytes_per_sec(bytes as f64 / time.as_secs_f64()),
-            _ => Rate::from_bytes_per_sec(0.0),
-        }
+    // The counts of a directory say how far it is, and need the room.
+    if moment.amount.files().is_some() {
+        bar.set_style(style(0));
     }
+    bar.set_message(message(moment));
+    bar.set_position(moment.here);
 }
 
 /// The text beside the bar: of a single file the two fit into a line of 80 columns.
-fn message(here: u64, amount: &Amount, rate: Rate, left: Option<Duration>, limit: &str) -> String {
-    let mut text = format!("{}  {rate}", amount.of_which(here));
-    if let Some(left) = left {
+fn message(moment: &Moment) -> String {
+    let mut text = format!("{}  {}", moment.amount.of_which(moment.here), moment.rate);
+    if let Some(left) = moment.left {
         let left = humantime::format_duration(Duration::from_secs(left.as_secs())).to_string();
         // Hours and minutes, or minutes and seconds: nobody can know more.
         let coarse: Vec<_> = left.split(' ').take(2).collect();
         text.push_str(&format!("  {} left", coarse.join(" ")));
     }
-    text + &format!("  limit: {limit}")
+    text + &format!("  limit: {}", limit(moment.limited_by))
 }
 
-fn add(sum: &AtomicU64, time: Duration) {
-    sum.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+/// In one word or two.
+const fn limit(limited_by: LimitedBy) -> &'static str {
+    match limited_by {
+        LimitedBy::Disk => "disk",
+        LimitedBy::Input => "input",
+        LimitedBy::Server => "server",
+        LimitedBy::Rate => "--limit",
+        LimitedBy::ReceiverWindow => "receiver window",
+        LimitedBy::RoundTrips => "round trips",
+        _ => "network",
+    }
 }
 
 /// Columns of the bar itself.
@@ -372,26 +274,31 @@ fn style(columns: usize) -> ProgressStyle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pcc::units::Rate;
+    use pcc_files::progress::Amount;
     use std::sync::{Arc, mpsc};
+
+    fn moment(here: u64, amount: Amount, left: u64, limited_by: LimitedBy) -> Moment {
+        Moment { here, amount, rate: Rate::from_mbit(9.99), left: Some(Duration::from_secs(left)), limited_by }
+    }
 
     #[test]
     fn the_longest_line_fits_into_80_columns() {
-        let left = Duration::from_secs(11 * 3600 + 59 * 60 + 59);
-        let mut amount = Amount::default();
-        amount.begin(Some(9_990_000_000_000));
-        let message = message(9_990_000_000, &amount, Rate::from_mbit(9.99), Some(left), "receiver window");
+        let progress = Progress::default();
+        progress.started(Started { url: "", file: None, size: Some(9_990_000_000_000), resumed_from: 0 });
+        let message =
+            message(&moment(9_990_000_000, progress.amount(), 11 * 3600 + 59 * 60 + 59, LimitedBy::ReceiverWindow));
         assert_eq!(message, "9.99 GB of 9.99 TB  9.99 Mbit/s  11h 59m left  limit: receiver window");
         assert!(BAR + 1 + message.len() < 80, "{}", message.len());
     }
 
     #[test]
     fn the_line_of_a_thousand_files_fits_into_80_columns() {
-        let mut amount = Amount::default();
-        (0..1000).for_each(|_| amount.find(Some(9_990_000)));
-        amount.find_no_more();
-        (0..999).for_each(|_| amount.complete(Some(9_990_000), 9_990_000));
-        let left = Duration::from_secs(59 * 60 + 59);
-        let line = message(999_000_000, &amount, Rate::from_mbit(9.99), Some(left), "network");
+        let progress = Progress::default();
+        (0..1000).for_each(|_| progress.found(Some(9_990_000)));
+        progress.found_all();
+        (0..999).for_each(|_| progress.complete(Some(9_990_000), 9_990_000));
+        let line = message(&moment(999_000_000, progress.amount(), 59 * 60 + 59, LimitedBy::Network));
         assert_eq!(line, "999/1000 files  999 MB of 9.99 GB  9.99 Mbit/s  59m 59s left  limit: network");
         assert!(line.len() < 80, "{}", line.len());
     }
@@ -427,24 +334,8 @@ mod tests {
         assert!(display.advice().contains("start anew"));
     }
 
-    #[test]
-    fn the_rate_of_many_files_is_that_of_the_last_three_seconds() {
-        let display = Display::new(Style::default());
-        started(&display, 0);
-        let begun = Instant::now();
-        for tick in 1..=2 * TICKS_OF_RATE as u32 {
-            display.moved(100_000);
-            started(&display, 1_000_000); // the next file, of which much is there
-            let rate = display.rate(begun + TICK * tick);
-            assert!(rate.bytes_per_sec() > 0.0, "tick {tick}");
-            if tick > TICKS_OF_RATE as u32 {
-                assert_eq!(rate.bytes_per_sec(), 400_000.0, "tick {tick}");
-            }
-        }
-    }
-
     /// A server that was never reached.
-    pub(super) fn nowhere(display: &Arc<Display>) -> Source {
+    fn nowhere(display: &Arc<Display>) -> Source {
         let transport = Arc::new(noq::TransportConfig::default());
         let dialer = pcc_files::dialer(pcc_net::tls::Trust::System, transport);
         let peer = pcc_net::url::Peer { host: "host".to_owned(), port: 1 };

@@ -1,6 +1,7 @@
 use super::args::ObjectArgs;
 use anyhow::bail;
-use pcc_bpf::doctor::{Finding, Grade, findings};
+use pcc_bpf::doctor::findings;
+use pcc_chart::finding::{Finding, Grade};
 use serde_json::json;
 use std::io::{self, Write as _};
 
@@ -21,16 +22,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let lacking = findings.iter().filter(|finding| finding.grade == Grade::Missing).count();
     let mut out = io::stdout().lock();
     if args.json {
-        let told = |one: &Finding| {
-            let remedy = (!one.remedy.is_empty()).then_some(&one.remedy);
-            json!({ "what": one.what, "grade": one.grade.word().to_lowercase(), "found": one.found, "remedy": remedy })
-        };
-        let findings = findings.iter().map(told).collect::<Vec<_>>();
         writeln!(out, "{}", json!({ "loads": lacking == 0, "findings": findings }))?;
     } else {
         for Finding { what, grade, found, remedy } in &findings {
             writeln!(out, "{:8} {what:16} {found}", grade.word())?;
-            if !remedy.is_empty() {
+            if let Some(remedy) = remedy {
                 writeln!(out, "{:25} {remedy}", "")?;
             }
         }

@@ -1,13 +1,15 @@
 //! SIGHUP, by which whoever rotates logs says that the log's file was moved away.
 
 use pcc_files::serve::LogFile;
+#[cfg(unix)]
+use pcc_files::serve::systemd;
 
 /// Opens the file, if there is one, anew at each SIGHUP. Never ends.
 #[cfg(unix)]
 pub(super) async fn follow(file: Option<LogFile>) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     // Otherwise a terminal that is gone ends the server, as it does other programs.
-    if file.is_none() && !super::notify::is_wanted() {
+    if file.is_none() && !systemd::is_wanted() {
         return std::future::pending().await;
     }
     let mut moved = signal(SignalKind::hangup())?;

@@ -3,8 +3,6 @@
 mod announce;
 mod log_rotation;
 mod metrics_address;
-#[cfg_attr(not(target_os = "linux"), path = "no_notify.rs")]
-mod notify;
 
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -16,6 +14,7 @@ use anyhow::{Context, anyhow};
 use core::time::Duration;
 use pcc_files::serve::{
     Guests, Http, Lines, Log, LogFile, Metrics, Options, Privacy, Token, Transport, Tunnels, Writing, expose, start,
+    systemd,
 };
 use pcc_net::listen::Listen;
 use pcc_net::tls::Identity;
@@ -217,17 +216,17 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         tunnel: args.tunnel,
     };
     announcer.announce(&server)?;
-    notify::ready();
+    systemd::ready();
     tokio::select! {
         _ = interrupt.heard() => {}
         failed = log_rotation::follow(logs.file) => failed?,
-        () = notify::alive() => {} // never ends
+        () = systemd::alive() => {} // never ends
     }
     if server.is_in_use() {
         let grace = humantime::format_duration(args.grace);
         tracing::warn!("finishing the transfers under way, within {grace}; Ctrl-C again ends them");
     }
-    notify::stopping(args.grace);
+    systemd::stopping(args.grace);
     let ended = tokio::select! {
         () = server.finish() => Ok(()),
         _ = interrupt.heard_times(2) => Err(anyhow!("transfers under way were cut off").context(Failure::Partial)),

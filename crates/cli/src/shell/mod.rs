@@ -15,18 +15,17 @@ use crate::interrupt::Interrupt;
 use crate::link_args::LinkArgs;
 use anyhow::Context;
 use clap::ArgGroup;
-use nix::sched::{CloneFlags, setns};
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::Signal;
 use nix::unistd::Pid;
-use pcc_netem::{Cable, Ends, Place};
+use pcc_netem::{Cable, Ends, Outside, Place, start_inside};
 use record::Record;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Run any command behind an emulated network path, in real time
 ///
@@ -62,8 +61,6 @@ pub(crate) struct Args {
 
 /// How often it is looked whether the command has ended.
 const LOOK: Duration = Duration::from_millis(10);
-/// What is told to end has so long to do it.
-const GRACE: Duration = Duration::from_secs(2);
 /// Where the far end is, for the command.
 const OUTSIDE: &str = "PCC_SHELL_OUTSIDE";
 
@@ -85,7 +82,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // The far end of all paths, for a shell in a shell.
     let farthest = std::env::var(OUTSIDE).ok().filter(|_| !ends.alone);
     let outside = farthest.unwrap_or_else(|| place.outside().to_string());
-    let server = args.outside.as_ref().map(|line| Server::start(line).context("could not start what --outside names"));
+    let server = args.outside.as_ref().map(|line| Outside::start(line).context("could not start what --outside names"));
     let _server = server.transpose()?;
     let usual = || std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
     let (name, rest) = match args.command.split_first() {
@@ -94,11 +91,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let mut command = Command::new(&name);
     command.args(rest).env(OUTSIDE, outside).env(Place::VARIABLE, place.to_string());
-    let enter = move || setns(&namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
-    // SAFETY: between fork and exec it makes one system call, and takes no lock and no memory.
-    unsafe { command.pre_exec(enter) };
-    end_with_us(&mut command);
-    let mut child = command.spawn().map_err(|error| not_started(error, &name))?;
+    let mut child = start_inside(command, namespace).map_err(|error| not_started(error, &name))?;
     attend(&mut child, &cable, record, &interrupt).map(code)
 }
 
@@ -132,14 +125,6 @@ fn attend(
     }
 }
 
-/// Has the kernel end this one when we are killed, or our terminal goes: without us its network leads nowhere, and nobody
-/// else knows of what runs outside.
-fn end_with_us(command: &mut Command) {
-    let ask = || nix::sys::prctl::set_pdeathsig(Signal::SIGTERM).map_err(io::Error::from);
-    // SAFETY: between fork and exec it makes one system call, and takes no lock and no memory.
-    unsafe { command.pre_exec(ask) };
-}
-
 /// Standard output is the command's.
 fn say(line: &str) {
     crate::say::say(format_args!("pcc: {line}"));
@@ -158,45 +143,6 @@ fn not_started(error: io::Error, name: &OsStr) -> anyhow::Error {
 fn code(status: ExitStatus) -> ExitCode {
     let number = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     ExitCode::from(u8::try_from(number.unwrap_or(1)).unwrap_or(1))
-}
-
-/// What runs at the far end. It and whatever it started end when this is dropped, and when this program is killed.
-struct Server {
-    child: Child,
-    /// Reads from us what never comes, until we are no more: a shell dies of the kernel's signal without passing it on.
-    guard: Child,
-}
-
-impl Server {
-    fn start(line: &str) -> io::Result<Self> {
-        let mut child = Command::new("sh").arg("-c").arg(line).process_group(0).spawn()?;
-        let mut guard = Command::new("sh");
-        guard.args(["-c", "read -r _; kill -TERM \"-$1\"", "sh"]).arg(child.id().to_string());
-        // A process group of its own: Ctrl-C is not meant for it, nor for what it guards.
-        let guard = guard.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        match guard {
-            Ok(guard) => Ok(Self { child, guard }),
-            Err(error) => {
-                let _ = child.kill();
-                Err(error)
-            }
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.guard.kill();
-        let _ = self.guard.wait();
-        let group = Pid::from_raw(self.child.id() as i32);
-        let _ = killpg(group, Signal::SIGTERM);
-        let end = Instant::now() + GRACE;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
-            thread::sleep(LOOK);
-        }
-        let _ = killpg(group, Signal::SIGKILL);
-        let _ = self.child.wait();
-    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! A path and who sends over it, as the command line says.
 
-use super::{Ours, Run, jobs, page, table};
+use super::{Ours, Run, table};
 use crate::exit::Failure;
 use crate::reserved::Reserved;
 use anyhow::anyhow;
+use pcc::utility::Utility;
 use pcc_chart::provenance::{Provenance, Source};
+use pcc_lab::model;
 use pcc_link::Path;
-use pcc_sim::{Cast, Control, ParseCastError, Policer, Queue, Results, Scenario};
+use pcc_sim::{Cast, Control, Queue, Results, Scenario};
 use pcc_utility::Choice;
 use std::io::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What is simulated where nobody says for how long.
@@ -23,7 +26,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let then = |text: &String| text.parse::<Path>().map_err(|error| misuse(format!("--then {text}: {error}")));
     let beyond = args.then.iter().map(then).collect::<anyhow::Result<Vec<_>>>()?;
     let written = args.flows.as_deref().unwrap_or("pcc");
-    let Cast(mut flows) = cast(written).map_err(|error| misuse(format!("--flows: {error}")))?;
+    let Cast(mut flows) = Cast::parse(written, &read).map_err(|error| misuse(format!("--flows: {error}")))?;
     let ours = Ours::of(&args.objective)?;
     if let Some(given) = args.objective.given()
         && flows.iter().all(|flow| flow.control != Control::Pcc)
@@ -42,8 +45,12 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         flow.ecn = args.ecn;
         ours.apply(flow);
     }
-    let names = names(written, flows.len());
-    let policer = args.policer.as_deref().map(policer).transpose()?;
+    let names = Cast::names(written, &read);
+    let policer = args
+        .policer
+        .as_ref()
+        .map(|text| text.parse().map_err(|error| misuse(format!("--policer {text}: {error}"))))
+        .transpose()?;
     let queue = args.queue.as_deref().and_then(Queue::by_name).unwrap_or_default();
     let time = args.time_limit.map_or(USUAL_TIME, Into::into);
     if time.is_zero() {
@@ -67,7 +74,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
             Scenario { beyond: beyond.clone(), queue, policer, ..Scenario::new(path.clone(), flows, seed, time) }
         })
         .collect();
-    let results = jobs::all(&scenarios, pcc_sim::run);
+    let results = pcc_sim::each_at_once(&scenarios, pcc_sim::run);
     let results =
         results.into_iter().collect::<Result<Vec<Results>, _>>().map_err(|error| misuse(error.to_string()))?;
     let mut out = std::io::stdout().lock();
@@ -80,7 +87,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     } else {
         for (scenario, results) in scenarios.iter().zip(&results) {
             let lines = table::lines(scenario, results, &names);
-            writeln!(out, "{}, {:?}, seed {}", table::way(scenario), scenario.duration, scenario.seed)?;
+            writeln!(out, "{}, {:?}, seed {}", scenario.route(), scenario.duration, scenario.seed)?;
             write!(out, "{}", table::text(scenario, results, &lines))?;
         }
     }
@@ -88,36 +95,15 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         let (source, build) = (Source::Simulator, crate::program::build()?);
         let command = crate::command_line::this();
         let provenance = Provenance { source, build, command, seeds: vec![scenario.seed] };
-        page.write(&page::render(scenario, results, &names, &provenance))?;
+        let text = table::text(scenario, results, &table::lines(scenario, results, &names));
+        page.write(&model::page(scenario, results, &names, &text, &provenance))?;
     }
     Ok(())
 }
 
-/// Who sends; a utility may be in a file.
-fn cast(written: &str) -> Result<Cast, ParseCastError> {
-    Cast::parse(written, &|utility| {
-        utility.parse::<Choice>().map(|choice| choice.utility).map_err(|error| error.to_string())
-    })
-}
-
-/// What the command line calls each flow.
-fn names(flows: &str, count: usize) -> Vec<String> {
-    let mut names = Vec::new();
-    for word in flows.split_whitespace() {
-        let Ok(alone) = cast(word) else { continue };
-        let name = word.split(':').next().unwrap_or(word);
-        let name = name.split('*').next().unwrap_or(name);
-        let many = alone.0.len() > 1;
-        names.extend((1..=alone.0.len()).map(|number| if many { format!("{name} {number}") } else { name.to_owned() }));
-    }
-    names.truncate(count);
-    names
-}
-
-fn policer(text: &str) -> anyhow::Result<Policer> {
-    let wrong = || anyhow!("--policer {text}: write a rate and a burst, like 10Mbit:64kB").context(Failure::Usage);
-    let (rate, burst) = text.split_once(':').ok_or_else(wrong)?;
-    Ok(Policer { rate: rate.parse().map_err(|_| wrong())?, burst: burst.parse().map_err(|_| wrong())? })
+/// A utility may be in a file.
+fn read(utility: &str) -> Result<Arc<dyn Utility>, String> {
+    utility.parse::<Choice>().map(|choice| choice.utility).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -125,26 +111,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flows_are_called_as_they_were_written() {
-        let flows = "pcc*2:stagger=5s cubic bbr:start=1s";
-        assert_eq!(names(flows, 4), ["pcc 1", "pcc 2", "cubic", "bbr"]);
-    }
-
-    #[test]
     fn flows_may_have_utilities_of_files() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("my.utility");
         std::fs::write(&file, "vivace,b=2").unwrap();
         let written = format!("pcc/{}*2 cubic", file.display());
-        let Cast(flows) = cast(&written).unwrap();
+        let Cast(flows) = Cast::parse(&written, &read).unwrap();
+        let names = Cast::names(&written, &read);
         assert_eq!((flows.len(), flows[1].config.utility.name()), (3, "vivace"));
-        assert!(names(&written, 3)[0].ends_with("my.utility 1"), "{:?}", names(&written, 3));
-        assert!(cast("pcc/gone.utility").unwrap_err().to_string().contains("cannot read the utility in gone.utility"));
-    }
-
-    #[test]
-    fn a_policer_is_a_rate_and_a_burst() {
-        assert_eq!(policer("8Mbit:64kB").unwrap().burst.get(), 64_000);
-        assert!(policer("8Mbit").is_err() && policer("fast:64kB").is_err());
+        assert!(names[0].ends_with("my.utility 1"), "{:?}", names);
+        assert!(
+            Cast::parse("pcc/gone.utility", &read)
+                .unwrap_err()
+                .to_string()
+                .contains("cannot read the utility in gone.utility")
+        );
     }
 }

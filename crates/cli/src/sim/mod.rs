@@ -1,8 +1,6 @@
 //! `pcc sim`: senders over emulated paths in virtual time, without any network stack: seconds where the lab takes minutes.
 
 mod custom;
-mod jobs;
-mod page;
 mod scenarios;
 mod score;
 mod table;

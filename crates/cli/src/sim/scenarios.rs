@@ -1,6 +1,6 @@
 //! The lab's scenarios, by models: the same files, the same measures, the same table.
 
-use super::{Run, jobs, say};
+use super::{Run, say};
 use crate::exit::Failure;
 use crate::reserved::Reserved;
 use anyhow::{Context as _, anyhow};
@@ -33,7 +33,7 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
         say("nothing falls to this part: there are more of them than points");
     }
     let ours = super::Ours::of(&args.objective)?;
-    let outcomes = jobs::all(&scenario.runs, |run| model::run(&run.spec, &|flow| ours.apply(flow)));
+    let outcomes = pcc_sim::each_at_once(&scenario.runs, |run| model::run(&run.spec, &|flow| ours.apply(flow)));
     let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
     print(&scenario, &outcomes, args.json)?;
     if let Some(page) = page {
@@ -50,14 +50,7 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
 
 /// Runs of what there is no model of: said loudly, since a missing peer makes the others look good.
 fn leave_out(scenario: &mut Scenario) -> anyhow::Result<()> {
-    let is_known = |run: &scenario::Run| run.spec.flows.iter().all(|flow| model::control(flow).is_some());
-    let mut missing: Vec<String> = Vec::new();
-    for run in scenario.runs.iter().filter(|run| !is_known(run)) {
-        if !missing.contains(&run.algorithm) {
-            missing.push(run.algorithm.clone());
-        }
-    }
-    scenario.runs.retain(is_known);
+    let missing = model::leave_out(scenario);
     if !missing.is_empty() {
         say(&format!("NOT MODELLED, left out: {}; `pcc lab run {}` has them", missing.join(", "), scenario.name));
     }

@@ -1,6 +1,6 @@
 //! `pcc sim score`: what is promised, as far as a simulation can judge it.
 
-use super::{Ours, jobs};
+use super::Ours;
 use crate::exit::Failure;
 use crate::lab::bench::parse_shard;
 use crate::utility::Objective;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let ours = Ours::of(&args.objective)?;
     let form = Form { size, peers, traces: args.traces.as_deref() };
     let tasks = score::plan(&rows, &form, &|flow| ours.apply(flow));
-    let figures = jobs::all(&tasks, score::Task::run);
+    let figures = pcc_sim::each_at_once(&tasks, score::Task::run);
     let judged = score::judge(&rows, &form, &figures);
     let mut out = std::io::stdout().lock();
     if args.json {

@@ -21,11 +21,6 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// The path, and those behind it.
-pub(super) fn way(scenario: &Scenario) -> String {
-    scenario.beyond.iter().fold(scenario.path.to_string(), |way, path| format!("{way}, then {path}"))
-}
-
 pub(super) fn text(scenario: &Scenario, results: &Results, lines: &[Line]) -> String {
     let mut text = format!(
         "{:24} {:>8} {:>12} {:>7} {:>8} {:>9} {:>9} {:>7} {:>9}\n",

@@ -2,9 +2,11 @@
 
 use core::time::Duration;
 use noq::{EndpointConfig, TransportConfig};
+use pcc::units::Rate;
 use pcc_net::dial::{self, Dialer, Family, Transport};
 use pcc_net::tls::Trust;
 use pcc_quic::http3;
+use pcc_quic::transport::Windows;
 
 /// How often to ask whether a silent server is still there. A server that was killed and started again says at the
 /// first question that it does not know us.
@@ -29,4 +31,12 @@ pub fn dialer(trust: Trust, transport: impl Into<Transport>) -> Dialer {
         timeout: dial::TIMEOUT,
         family: Family::Any,
     }
+}
+
+/// Windows of a transfer that the user limits: with the usual ones a server would send tens of megabytes ahead, as fast
+/// as it can. These hold a second of the limit (2.5 times the 0.4 s), so they suffice for round trips of nearly as long.
+pub fn windows_within(limit: Option<Rate>) -> Windows {
+    let usual = Windows::default();
+    let limited = limit.map(|rate| Windows { rate, rtt: Duration::from_millis(400) });
+    limited.filter(|limited| limited.bytes() < usual.bytes()).unwrap_or(usual)
 }

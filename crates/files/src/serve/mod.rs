@@ -23,6 +23,8 @@ mod server;
 mod service;
 mod start_error;
 mod stream;
+#[cfg_attr(not(target_os = "linux"), path = "no_systemd.rs")]
+pub mod systemd;
 mod tcp;
 mod tunnels;
 mod upload;

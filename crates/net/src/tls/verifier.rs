@@ -10,7 +10,7 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Whom a client believes.
@@ -27,6 +27,12 @@ pub enum Trust {
 }
 
 impl Trust {
+    /// The certificate that a URL names; without one, these authorities, or those that this computer trusts.
+    pub fn of(pin: Option<Fingerprint>, authorities: Option<&Path>) -> Self {
+        let authorities = || authorities.map_or(Self::System, |file| Self::Authorities(file.to_owned()));
+        pin.map_or_else(authorities, Self::Pinned)
+    }
+
     pub(super) fn verifier(
         &self,
         provider: Arc<CryptoProvider>,

@@ -6,7 +6,7 @@ mod policer;
 mod red;
 
 pub(crate) use policer::Bucket;
-pub use policer::Policer;
+pub use policer::{ParsePolicerError, Policer};
 
 use codel::CodelQueue;
 use fair::{FairQueue, Within};

@@ -11,6 +11,28 @@ pub struct Policer {
     pub burst: Bytes,
 }
 
+/// A text is no policer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParsePolicerError;
+
+impl core::fmt::Display for ParsePolicerError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("write a rate and a burst, like 10Mbit:64kB")
+    }
+}
+
+impl core::error::Error for ParsePolicerError {}
+
+impl core::str::FromStr for Policer {
+    type Err = ParsePolicerError;
+
+    fn from_str(text: &str) -> Result<Self, ParsePolicerError> {
+        let (rate, burst) = text.split_once(':').ok_or(ParsePolicerError)?;
+        let (rate, burst) = (rate.parse().ok(), burst.parse().ok());
+        Ok(Self { rate: rate.ok_or(ParsePolicerError)?, burst: burst.ok_or(ParsePolicerError)? })
+    }
+}
+
 /// The bucket and what is in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
@@ -43,6 +65,12 @@ impl Bucket {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_policer_is_a_rate_and_a_burst() {
+        assert_eq!("8Mbit:64kB".parse::<Policer>().unwrap().burst.get(), 64_000);
+        assert!("8Mbit".parse::<Policer>().is_err() && "fast:64kB".parse::<Policer>().is_err());
+    }
 
     #[test]
     fn a_burst_passes_and_then_the_rate() {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// What `work` makes of each, in their order.
-pub(super) fn all<T: Sync, R: Send>(tasks: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn each_at_once<T: Sync, R: Send>(tasks: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn results_come_in_the_order_of_the_tasks() {
         let tasks: Vec<u64> = (0..100).collect();
-        assert_eq!(super::all(&tasks, |task| task * 2), tasks.iter().map(|task| task * 2).collect::<Vec<_>>());
-        assert!(super::all(&[] as &[u64], |task| *task).is_empty());
+        assert_eq!(super::each_at_once(&tasks, |task| task * 2), tasks.iter().map(|task| task * 2).collect::<Vec<_>>());
+        assert!(super::each_at_once(&[] as &[u64], |task| *task).is_empty());
     }
 }

@@ -4,17 +4,17 @@ use core::time::Duration;
 use sd_notify::NotifyState;
 
 /// Whether systemd started the server, and listens.
-pub(super) fn is_wanted() -> bool {
+pub fn is_wanted() -> bool {
     std::env::var_os("NOTIFY_SOCKET").is_some()
 }
 
 /// The server takes connections.
-pub(super) fn ready() {
+pub fn ready() {
     tell(&[NotifyState::Ready]);
 }
 
 /// The server ends, within `grace` for its transfers.
-pub(super) fn stopping(grace: Duration) {
+pub fn stopping(grace: Duration) {
     let limit = u32::try_from((grace + SPARE).as_micros()).unwrap_or(u32::MAX);
     tell(&[
         NotifyState::Stopping,
@@ -27,7 +27,7 @@ pub(super) fn stopping(grace: Duration) {
 const SPARE: Duration = Duration::from_secs(15);
 
 /// Says again and again that this program's tasks have their turns. Never ends.
-pub(super) async fn alive() {
+pub async fn alive() {
     let Some(within) = sd_notify::watchdog_enabled() else { return std::future::pending().await };
     let mut turns = tokio::time::interval(within / 2);
     loop {

@@ -5,7 +5,7 @@ use pcc::units::Bytes;
 
 /// The size of a single file, or of the files of a directory as its listings name them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Amount {
+pub struct Amount {
     /// Bytes of the files whose size is known.
     bytes: u64,
     /// Files whose size is not known.
@@ -25,25 +25,25 @@ struct Files {
 
 impl Amount {
     /// A file begins. Those of a directory count from the moment they are found.
-    pub(super) fn begin(&mut self, size: Option<u64>) {
+    pub(crate) fn begin(&mut self, size: Option<u64>) {
         if self.files.is_none() {
             self.add(size);
         }
     }
 
     /// A directory holds this file.
-    pub(super) fn find(&mut self, size: Option<u64>) {
+    pub(crate) fn find(&mut self, size: Option<u64>) {
         self.files.get_or_insert_default().found += 1;
         self.add(size);
     }
 
     /// A directory holds no other files than those that were found.
-    pub(super) fn find_no_more(&mut self) {
+    pub(crate) fn find_no_more(&mut self) {
         self.files.get_or_insert_default().found_all = true;
     }
 
     /// A file of a directory is complete. It may have changed since it was listed.
-    pub(super) fn complete(&mut self, listed: Option<u64>, bytes: u64) {
+    pub(crate) fn complete(&mut self, listed: Option<u64>, bytes: u64) {
         self.files.get_or_insert_default().complete += 1;
         self.unsized_files = self.unsized_files.saturating_sub(u64::from(listed.is_none()));
         self.bytes = self.bytes.saturating_sub(listed.unwrap_or(0)).saturating_add(bytes);
@@ -62,22 +62,22 @@ impl Amount {
     }
 
     /// Bytes of everything; `None` while that is not known.
-    pub(super) fn total(&self) -> Option<u64> {
+    pub fn total(&self) -> Option<u64> {
         self.so_far().filter(|_| self.files.is_none_or(|files| files.found_all))
     }
 
     /// Files of a directory that are complete.
-    pub(super) fn files(&self) -> Option<u64> {
+    pub fn files(&self) -> Option<u64> {
         self.files.map(|files| files.complete)
     }
 
     /// Files that a directory has; `None` while that is not known.
-    pub(super) fn files_total(&self) -> Option<u64> {
+    pub fn files_total(&self) -> Option<u64> {
         self.files.filter(|files| files.found_all).map(|files| files.found)
     }
 
     /// For people: how much of it is `here`.
-    pub(super) fn of_which(&self, here: u64) -> impl fmt::Display {
+    pub fn of_which(&self, here: u64) -> impl fmt::Display {
         let mut text = String::new();
         if let Some(files) = self.files {
             text = format!("{}/{} files  ", files.complete, files.found);

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use pcc_chart::axis::Scale;
 use pcc_chart::escape::escape;
-use pcc_chart::page::{FIGURES, figure, page};
+use pcc_chart::page::{FIGURES, figure};
 use pcc_chart::plot::{Axis, Join, Plot, Point, Series};
 use pcc_chart::provenance::Provenance;
 use pcc_sim::{Results, Scenario, WAIT};
@@ -13,14 +13,14 @@ const POINTS: usize = 600;
 /// Colours of flows that there are, before they begin again.
 const INKS: usize = 5;
 
-/// The whole page, of one run.
-pub(super) fn render(scenario: &Scenario, results: &Results, names: &[String], provenance: &Provenance) -> String {
-    let title = escape(&format!("{}, {:?}, seed {}", super::table::way(scenario), scenario.duration, scenario.seed));
-    let table = escape(&super::table::text(scenario, results, &super::table::lines(scenario, results, names)));
+/// The whole page of one simulation. `table` is text that says what became of each flow.
+pub fn page(scenario: &Scenario, results: &Results, names: &[String], table: &str, provenance: &Provenance) -> String {
+    let title = escape(&format!("{}, {:?}, seed {}", scenario.route(), scenario.duration, scenario.seed));
+    let table = escape(table);
     let plots = [goodput(scenario, results, names), waits(results)].map(|plot| figure(&plot)).concat();
     let body = format!("<h1>Simulated: {title}</h1>\n<pre>{table}</pre>\n{plots}{}", provenance.list());
-    page(
-        &provenance.title(&format!("{}, seed {}", super::table::way(scenario), scenario.seed)),
+    pcc_chart::page::page(
+        &provenance.title(&format!("{}, seed {}", scenario.route(), scenario.seed)),
         &format!("code{{overflow-wrap:anywhere}}dd{{margin:0 0 6px}}{FIGURES}"),
         &body,
     )
@@ -74,7 +74,7 @@ mod tests {
         let build = Build { version: "1".into(), program: "5ea1".into(), commit: None };
         let command = "pcc sim here --utility mine.utility".to_owned();
         let provenance = Provenance { source: Source::Simulator, build, command, seeds: vec![1] };
-        let page = render(&scenario, &results, &["slow".into(), "a<b".into()], &provenance);
+        let page = page(&scenario, &results, &["slow".into(), "a<b".into()], "slow a<b", &provenance);
         assert!(page.contains("<title>Simulated: ") && page.contains("pcc sim here --utility mine.utility"));
         for class in ["wide", "narrow"] {
             assert_eq!(page.matches(&format!("<div class=\"{class}\"><svg")).count(), 2, "on a desk and on a phone");

@@ -1,0 +1,61 @@
+//! What a look at something has shown, how bad that is, and what to do.
+
+use serde::Serialize;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grade {
+    /// Nothing is missing.
+    #[serde(rename = "ok")]
+    Good,
+    /// It works less well, or not all of it.
+    Note,
+    /// It does not work.
+    Missing,
+}
+
+impl Grade {
+    /// In one word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Note => "note",
+            Self::Missing => "MISSING",
+        }
+    }
+}
+
+/// What one look has shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub what: &'static str,
+    /// How bad it is.
+    pub grade: Grade,
+    /// What there is.
+    pub found: String,
+    /// What to do, if anything.
+    pub remedy: Option<String>,
+}
+
+impl Finding {
+    /// Nothing is missing.
+    pub fn good(what: &'static str, found: impl Into<String>) -> Self {
+        Self { what, grade: Grade::Good, found: found.into(), remedy: None }
+    }
+
+    /// It works less well, or not all of it.
+    pub fn note(what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            grade: Grade::Note,
+            remedy: Some(remedy.into()).filter(|text| !text.is_empty()),
+            ..Self::good(what, found)
+        }
+    }
+
+    /// It does not work.
+    pub fn missing(what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { grade: Grade::Missing, ..Self::note(what, found, remedy) }
+    }
+}
