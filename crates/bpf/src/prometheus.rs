@@ -19,6 +19,9 @@ pub fn write(to: &Path, text: &str) -> anyhow::Result<()> {
     }
     let failed = || format!("cannot write the metrics to {}", to.display());
     let directory = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !directory.is_dir() {
+        anyhow::bail!("cannot write the metrics to {}: there is no directory {}", to.display(), directory.display());
+    }
     let mut file = tempfile::NamedTempFile::new_in(directory).with_context(failed)?;
     file.write_all(text.as_bytes()).with_context(failed)?;
     // Whoever reads it is not root.
@@ -83,6 +86,15 @@ pub fn text(loaded: &[&str], totals: &BTreeMap<(&str, u32), Totals>, rows: &Rows
 mod tests {
     use super::*;
     use crate::watch::tests::example;
+
+    #[test]
+    fn a_missing_directory_is_named_without_a_made_up_file() {
+        let error = write(Path::new("/nowhere/pcc.prom"), "").unwrap_err();
+        assert_eq!(
+            format!("{error:#}"),
+            "cannot write the metrics to /nowhere/pcc.prom: there is no directory /nowhere"
+        );
+    }
 
     #[test]
     fn each_series_is_told_once_with_its_namespace() {

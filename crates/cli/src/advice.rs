@@ -32,6 +32,7 @@ const fn of_lab(_: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
 fn of_start(error: &StartError) -> Option<&'static str> {
     match error {
         StartError::Listen { .. } => Some("choose another address with --listen ADDRESS:PORT"),
+        StartError::ListenTcp { .. } => Some("choose another address with --http ADDRESS:PORT"),
         _ => None,
     }
 }

@@ -41,13 +41,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
     seed: u64,
     /// Stop after this time (like 90s or 10min); without it, Ctrl-C ends the relay
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
     time_limit: Option<Duration>,
     /// Clients at one time; packets of further ones are dropped
     #[arg(long, value_name = "NUMBER", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
     sessions: u16,
     /// Forget a client that is silent for so long
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::duration::parse)]
     idle: Duration,
     /// One JSON object a line: where it listens, every second what was relayed, and the sum at the end
     #[arg(long)]
@@ -124,6 +124,9 @@ async fn resolve(argument: &str, written: &str) -> anyhow::Result<SocketAddr> {
         .with_context(|| format!("{argument} {written} is no address that can be found; {advice}"))
         .context(Failure::Usage)?;
     let found = found.next().with_context(|| format!("{argument} {written} has no address; {advice}"))?;
+    if argument == "--to" && found.port() == 0 {
+        return Err(anyhow::anyhow!("{argument} {written} names no port; {advice}").context(Failure::Usage));
+    }
     if scope::lacks_interface(found) {
         let (problem, example) = (scope::Wrong::NoInterface, scope::EXAMPLE);
         anyhow::bail!(

@@ -4,6 +4,7 @@ mod advice;
 mod choice;
 mod command_line;
 mod doctor;
+mod duration;
 mod emulate;
 mod exit;
 mod get;

@@ -62,7 +62,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", conflicts_with = "file")]
     size: Option<Bytes>,
     /// Time that the others have after the first one finished (like 60s or 2min)
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::duration::parse)]
     time_limit: Duration,
     /// Also over TCP with this kernel's CUBIC and BBR (Linux, as root)
     ///
@@ -146,7 +146,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let svg = args.svg.as_deref().map(|file| Reserved::at(file, "--svg")).transpose()?;
     let size = args.size.map_or_else(|| course.fitting_size(), Bytes::get);
     if file.is_none() && size == 0 {
-        bail!("--size 0: there is nothing to move");
+        return Err(anyhow::anyhow!("--size 0: there is nothing to move").context(Failure::Usage));
     }
     let source = Arc::new(Source::open(file, size, args.seed)?);
     let mut out = io::stdout();

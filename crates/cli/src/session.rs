@@ -182,8 +182,8 @@ pub(crate) fn missing(entries: u64) -> String {
 }
 
 /// How long somebody wants to go on trying.
-fn patience(written: &str) -> Result<Duration, humantime::DurationError> {
-    humantime::parse_duration(written).map(|time| time.min(LONGEST))
+fn patience(written: &str) -> Result<Duration, String> {
+    crate::duration::parse(written).map(|time| time.min(LONGEST))
 }
 
 #[cfg(test)]

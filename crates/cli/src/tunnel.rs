@@ -28,25 +28,25 @@ Examples, with the address and the token that `pcc serve --tunnel` prints:
   PCC_TOKEN=… pcc tunnel -D 1080 'https://host:4433/#sha256=…'
       then: curl --socks5-hostname localhost:1080 http://intranet.example.org/
 
-Exit codes: 0 ended by Ctrl-C, 1 error, 2 misused, 5 server unreachable";
+Exit codes: 0 ended by Ctrl-C or SIGTERM, 1 error, 2 misused, 5 server unreachable";
 
 /// Lead TCP connections through a server: port forwards and SOCKS5
 ///
 /// The server is `pcc serve --tunnel`. It connects to the destination, and its rules (--allow) say which destinations there
 /// are. Between the two PCC sends. Programs use a local port and need no change, and nobody needs to be root.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = clap::ArgGroup::new("port").required(true).multiple(true))]
 pub(crate) struct Args {
     /// The server's address, as it printed it
     #[arg(value_parser = WrittenUrl)]
     url: Url,
 
     /// Lead connections to this local port to HOST:PORT, as the server sees it; may be repeated
-    #[arg(short = 'L', long = "local", value_name = "[ADDRESS:]PORT:HOST:PORT", required_unless_present = "dynamic")]
+    #[arg(short = 'L', long = "local", value_name = "[ADDRESS:]PORT:HOST:PORT", group = "port")]
     local: Vec<Forward>,
 
     /// Speak SOCKS5 at this local port; the server resolves names; may be repeated
-    #[arg(short = 'D', long = "dynamic", value_name = "[ADDRESS:]PORT", value_parser = local_port)]
+    #[arg(short = 'D', long = "dynamic", value_name = "[ADDRESS:]PORT", value_parser = local_port, group = "port")]
     dynamic: Vec<SocketAddr>,
 
     /// Read the token from the first line of this file [default: the environment variable PCC_TOKEN]
@@ -54,11 +54,11 @@ pub(crate) struct Args {
     token_file: Option<PathBuf>,
 
     /// Time without a connection to the server after which to give up, once it was reached
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = crate::duration::parse)]
     give_up: Duration,
 
     /// Time without data in either direction after which a tunnel ends
-    #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "2h", value_parser = crate::duration::parse)]
     idle: Duration,
 
     /// Write one JSON object a line to standard output
@@ -79,7 +79,7 @@ pub(crate) struct Args {
 /// Runs it until it is told to end.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.log.start();
-    let Some(token) = token::given(args.token_file.as_deref())? else {
+    let Some(token) = token::given(args.token_file.as_deref()).context(Failure::Usage)? else {
         let error =
             anyhow!("no token: set {} or use --token-file; `pcc serve --tunnel` prints the token", token::VARIABLE);
         return Err(error.context(Failure::Usage));

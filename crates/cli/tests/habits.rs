@@ -61,3 +61,35 @@ fn a_certificate_that_is_not_trusted_is_told_once() {
     assert_eq!(done.status.code(), Some(1), "{said}");
     assert!(said.starts_with("pcc: ") && said.contains("not trusted") && !said.contains("ERROR"), "{said}");
 }
+
+/// Commands that cannot be carried out: the exit code, and the words that say what is wrong or what to write.
+const REFUSED: &[(&[&str], i32, &str)] = &[
+    (&["emulate", "clean", "--to", "127.0.0.1:0"], 2, "names no port"),
+    (&["emulate", "clean", "--to", "127.0.0.1:9", "--time-limit", "5"], 2, "like 500ms, 90s, 10m or 1h"),
+    (&["get", "https://127.0.0.1:9/", "--ca", "empty"], 1, "from empty: no certificate in PEM form"),
+    (&["perf", "-c", "127.0.0.1", "-n", "0"], 2, "a test moves some bytes"),
+    (&["race", "lossy", "--size", "0"], 2, "nothing to move"),
+    (&["race", "lossy", "-o", "nowhere/race.html"], 1, "its directory does not exist"),
+    (&["serve", "--writable", "--token-file", "nowhere"], 2, "could not read the token from nowhere"),
+    (&["tunnel", "https://127.0.0.1:9/"], 2, "<--local <[ADDRESS:]PORT:HOST:PORT>|--dynamic <[ADDRESS:]PORT>>"),
+    (
+        &["tunnel", "-D", "0", "https://127.0.0.1:9/", "--token-file", "nowhere"],
+        2,
+        "could not read the token from nowhere",
+    ),
+    #[cfg(target_os = "linux")]
+    (&["sim", "clean", "--time-limit", "99999999999999999999h"], 2, "is too long a time"),
+    #[cfg(target_os = "linux")]
+    (&["sim", "score", "--row", "30", "--traces", "nowhere"], 2, "--traces nowhere: there is no such directory"),
+];
+
+#[test]
+fn refusals_say_what_was_wrong_and_exit_as_documented() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("empty"), "").unwrap();
+    for (arguments, code, words) in REFUSED {
+        let done = pcc(arguments).current_dir(dir.path()).env("XDG_STATE_HOME", dir.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(*code) && said.contains(words), "{arguments:?}: {}\n{said}", done.status);
+    }
+}

@@ -119,8 +119,8 @@ fn begin(target: &Path) -> io::Result<NamedTempFile> {
 fn without_name(error: io::Error) -> io::Error {
     use io::ErrorKind as Kind;
     match error.kind() {
-        kind @ (Kind::NotFound
-        | Kind::NotADirectory
+        Kind::NotFound => io::Error::new(Kind::NotFound, "its directory does not exist"),
+        kind @ (Kind::NotADirectory
         | Kind::PermissionDenied
         | Kind::ReadOnlyFilesystem
         | Kind::StorageFull

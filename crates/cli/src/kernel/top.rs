@@ -25,7 +25,7 @@ pub(super) struct Args {
     #[command(flatten)]
     selection: SelectionArgs,
     /// How often to look
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = crate::duration::parse)]
     interval: Duration,
     /// Stop after this number of looks
     #[arg(short = 'n', long, value_name = "NUMBER")]

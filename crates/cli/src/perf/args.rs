@@ -85,7 +85,7 @@ pub(crate) struct Args {
     pub(super) time: Option<Duration>,
 
     /// Bytes to send instead, over all streams
-    #[arg(short = 'n', long, value_name = "SIZE", conflicts_with = "server", help_heading = "Test")]
+    #[arg(short = 'n', long, value_name = "SIZE", value_parser = some_bytes, conflicts_with = "server", help_heading = "Test")]
     pub(super) bytes: Option<Bytes>,
 
     /// Parallel streams, of one connection
@@ -232,6 +232,12 @@ fn some_seconds(written: &str) -> Result<Duration, String> {
     seconds(written).and_then(|time| {
         if time.is_zero() { Err("a test takes some time; -t 86400 is a day".to_owned()) } else { Ok(time) }
     })
+}
+
+/// Some bytes: iperf3 takes 0 for no end.
+fn some_bytes(written: &str) -> Result<Bytes, String> {
+    let bytes: Bytes = parse(written)?;
+    if bytes.get() == 0 { Err("a test moves some bytes; -t is for a test by time".to_owned()) } else { Ok(bytes) }
 }
 
 /// A rate; 0 is no limit, as for iperf3.

@@ -82,7 +82,7 @@ pub(crate) struct Args {
     max_per_address: u32,
 
     /// Time that transfers under way have to finish once the server is told to end; new connections are refused
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = humantime::parse_duration, help_heading = "Listening")]
+    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = crate::duration::parse, help_heading = "Listening")]
     grace: Duration,
 
     /// Serve only below an address that nobody can guess; its holders can read
@@ -117,7 +117,7 @@ pub(crate) struct Args {
     max_tunnels: u32,
 
     /// Time without data in either direction after which a tunnel ends
-    #[arg(long, value_name = "DURATION", requires = "tunnel", default_value = "2h", value_parser = humantime::parse_duration, help_heading = "Tunnels")]
+    #[arg(long, value_name = "DURATION", requires = "tunnel", default_value = "2h", value_parser = crate::duration::parse, help_heading = "Tunnels")]
     tunnel_idle: Duration,
 
     #[command(flatten)]
@@ -311,7 +311,7 @@ fn token(args: &Args) -> anyhow::Result<(Option<Token>, Option<String>)> {
         let misuse = "--token-file is for uploads and tunnels: add --writable or --tunnel";
         return if args.token_file.is_some() { Err(anyhow!(misuse).context(Failure::Usage)) } else { Ok((None, None)) };
     }
-    let given = crate::token::given(args.token_file.as_deref())?;
+    let given = crate::token::given(args.token_file.as_deref()).context(Failure::Usage)?;
     match given {
         Some(text) => Ok((Some(Token::new(&text)), None)),
         None => {

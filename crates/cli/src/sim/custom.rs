@@ -52,7 +52,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         .map(|text| text.parse().map_err(|error| misuse(format!("--policer {text}: {error}"))))
         .transpose()?;
     let queue = args.queue.as_deref().and_then(Queue::by_name).unwrap_or_default();
-    let time = args.time_limit.map_or(USUAL_TIME, Into::into);
+    let time = args.time_limit.unwrap_or(USUAL_TIME);
     if time.is_zero() {
         return Err(misuse("--time-limit 0 simulates nothing: write it like 60s".to_owned()));
     }

@@ -58,8 +58,8 @@ struct Run {
     #[arg(long, value_name = "FLOWS")]
     flows: Option<String>,
     /// Virtual time over a path [default: 30s]
-    #[arg(long, value_name = "TIME")]
-    time_limit: Option<humantime::Duration>,
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
+    time_limit: Option<std::time::Duration>,
     /// Another path behind the first, with a bottleneck of its own; may be given several times. Flows go through all,
     /// or through those of via=1..2
     #[arg(long, value_name = "PATH")]

@@ -48,6 +48,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         let problem = format!("no row {unknown} can be judged by a simulation: choose from {}", known.join(", "));
         return Err(anyhow!(problem).context(Failure::Usage));
     }
+    if let Some(traces) = args.traces.as_deref().filter(|traces| !std::path::Path::new(traces).is_dir()) {
+        return Err(anyhow!("--traces {traces}: there is no such directory").context(Failure::Usage));
+    }
     let is_wanted = |row: &Row| args.row.is_empty() || args.row.iter().any(|wanted| wanted == row.number);
     let rows: Vec<Row> = ROWS.iter().copied().filter(is_wanted).collect();
     let (part, parts) = args.shard.unwrap_or((1, 1));

@@ -21,7 +21,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,5,10", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     senders: Vec<u32>,
     /// Virtual time of the simulation; 0s for none [default: 30s, or a hundred round trips]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
     time: Option<Duration>,
     /// Seed of everything random in the simulation
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]

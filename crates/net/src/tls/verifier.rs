@@ -1,8 +1,7 @@
 //! Which server certificates a client accepts, and what to say of the others.
 
-use super::Fingerprint;
-use super::TlsError;
 use super::refusal::Refusal;
+use super::{Fingerprint, IdentityError, TlsError};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
@@ -43,6 +42,9 @@ impl Trust {
             Self::Authorities(file) => {
                 let read = || -> Result<_, Box<dyn std::error::Error + Send + Sync>> {
                     let listed = CertificateDer::pem_file_iter(file)?.collect::<Result<Vec<_>, _>>()?;
+                    if listed.is_empty() {
+                        return Err(IdentityError::NoCertificate.into());
+                    }
                     let mut roots = RootCertStore::empty();
                     for certificate in &listed {
                         roots.add(certificate.clone())?;
