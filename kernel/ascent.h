@@ -22,10 +22,10 @@ PCC_PART pcc_num pcc_probe_length(const struct pcc_law *law)
 	packets = n_mul(law->parameters.interval_packets, law->path.packet);
 	packets = n_div(packets, n_max(law->rate, N_ONE));
 	length = n_min(n_mul(rtt, law->parameters.interval_rtts), ASCENT_LONG_ENOUGH);
-	clumps = n_mul(ASCENT_CLUMPS, law->probing.level.noise);
+	clumps = n_mul(N_TWO, law->probing.level.noise);
 	clumps = n_min(n_min(clumps, rtt), ASCENT_LONGEST);
 	rtt = n_max(rtt, n_min(n_mul(N_FOUR, rtt), ASCENT_SHORT));
-	length = n_min(n_max(length, packets), n_max(rtt, ASCENT_SHORTEST));
+	length = n_min(n_max(length, packets), n_max(rtt, n_seconds(INTERVAL_SHORTEST_TRIAL)));
 	return n_max(length, clumps);
 }
 

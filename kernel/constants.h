@@ -46,7 +46,6 @@
 /* crates/core/src/control/ascent/mod.rs */
 #define ASCENT_LONG_ENOUGH 0x3f9999999999999aULL /* 0.025 */
 #define ASCENT_SHORT 0x3f747ae147ae147bULL /* 0.005 */
-#define ASCENT_SHORTEST 0x3f50624dd2f1a9fcULL /* 0.001 */
 #define ASCENT_FORGETTING 0x3fefae147ae147aeULL /* 0.99 */
 #define ASCENT_ALONE 0x3fe8000000000000ULL /* 0.75 */
 #define ASCENT_CROWD 0x4040000000000000ULL /* 32.0 */
@@ -54,7 +53,6 @@
 #define ASCENT_CALM 0x3f60624dd2f1a9fcULL /* 0.002 */
 #define ASCENT_MUCH 0x3fa999999999999aULL /* 0.05 */
 #define ASCENT_ASKED 10
-#define ASCENT_CLUMPS 0x4000000000000000ULL /* 2.0 */
 #define ASCENT_LONGEST 0x3fc999999999999aULL /* 0.2 */
 #define ASCENT_QUIET 0x4010000000000000ULL /* 4.0 */
 #define ASCENT_DOUBLING 0x3ff0000000000000ULL /* 1.0 */
@@ -96,19 +94,16 @@
 #define LEVEL_NOISY 0x3f747ae147ae147bULL /* 0.005 */
 #define LEVEL_FIRST_WAIT 0x4014000000000000ULL /* 5.0 */
 #define LEVEL_LONGEST_WAIT 0x4008000000000000ULL /* 3.0 */
-#define LEVEL_MANY 0x4024000000000000ULL /* 10.0 */
 
 /* crates/core/src/control/ascent/loss.rs */
-#define LOSS_ERRORS 0x4000000000000000ULL /* 2.0 */
-#define LOSS_WEIGHT 0x3fb999999999999aULL /* 0.1 */
 #define LOSS_FREE 0x3fa999999999999aULL /* 0.05 */
 
 /* crates/core/src/control/ascent/pair.rs */
+#define PAIR_WEIGHT 0x3fb999999999999aULL /* 0.1 */
 #define PAIR_RESOLUTION 0x3eb0c6f7a0b5ed8dULL /* 1e-6 */
 #define PAIR_TELLING_GROWTH 0x3f60624dd2f1a9fcULL /* 0.002 */
 
 /* crates/core/src/control/ascent/price.rs */
-#define PRICE_WEIGHT 0x3fb999999999999aULL /* 0.1 */
 #define PRICE_UNUSUAL 0x4010000000000000ULL /* 4.0 */
 #define PRICE_FIRST 0x3f40624dd2f1a9fcULL /* 0.0005 */
 #define PRICE_READ_TO 0x3e112e0be826d695ULL /* 1e-9 */
@@ -122,9 +117,6 @@
 #define RIVAL_ENTER 0x3fe6666666666666ULL /* 0.7 */
 #define RIVAL_LEAVE 0x3fa999999999999aULL /* 0.05 */
 #define RIVAL_YIELD_RTTS 0x4010000000000000ULL /* 4.0 */
-
-/* crates/core/src/control/ascent/scatter.rs */
-#define SCATTER_WEIGHT 0x3fb999999999999aULL /* 0.1 */
 
 /* crates/core/src/control/driver.rs */
 #define DRIVER_DRAIN_SHARE 0x3fe0000000000000ULL /* 0.5 */

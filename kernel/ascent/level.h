@@ -193,7 +193,7 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 		/* As long as there are few, each counts alike: who began with none for their
 		 * mean would be too sure of the first.
 		 */
-		level->differences = n_min(n_add(level->differences, N_ONE), LEVEL_MANY);
+		level->differences = n_min(n_add(level->differences, N_ONE), n_div(N_ONE, PAIR_WEIGHT));
 		level->noise = pcc_moved(level->noise, unexpected,
 					 n_div(N_ONE, level->differences));
 	}

@@ -88,7 +88,7 @@ PCC_CALL pcc_num pcc_line_slope(const struct pcc_loss_line *line, pcc_num errors
 /* Whether it certainly is none of ours. */
 PCC_PART bool pcc_line_is_free(const struct pcc_loss_line *line)
 {
-	return n_less(pcc_line_slope(line, LOSS_ERRORS), LOSS_FREE);
+	return n_less(pcc_line_slope(line, N_TWO), LOSS_FREE);
 }
 
 /* Takes in a pair: the share of its packets that were lost because of the rate. */
@@ -105,13 +105,13 @@ PCC_CALL pcc_num pcc_losses_update(struct pcc_losses *losses, const struct pcc_p
 	pcc_line_fade(&losses->marks);
 	pcc_losses_take(losses, &pair->lost[0]);
 	pcc_losses_take(losses, &pair->lost[1]);
-	if (n_above(pcc_line_slope(&losses->line, n_neg(LOSS_ERRORS)), N_ZERO)) {
+	if (n_above(pcc_line_slope(&losses->line, n_neg(N_TWO)), N_ZERO)) {
 		/* What the slower probe lost bounds what is random. */
 		less = n_min(n_sub(pair->low_loss, losses->random), N_ZERO);
-		losses->random = n_add(losses->random, n_mul(LOSS_WEIGHT, less));
+		losses->random = n_add(losses->random, n_mul(PAIR_WEIGHT, less));
 		return n_not_negative(n_sub(loss, losses->random));
 	}
-	losses->random = n_add(losses->random, n_mul(LOSS_WEIGHT, n_sub(loss, losses->random)));
+	losses->random = n_add(losses->random, n_mul(PAIR_WEIGHT, n_sub(loss, losses->random)));
 	return N_ZERO;
 }
 

@@ -12,7 +12,7 @@ PCC_PART pcc_num pcc_price_follow(pcc_num mean, const struct pcc_level *level)
 {
 	pcc_num longest = n_mul(PRICE_UNUSUAL, n_max(mean, PRICE_FIRST));
 
-	return pcc_moved(mean, n_min(pcc_level_unfiltered(level), longest), PRICE_WEIGHT);
+	return pcc_moved(mean, n_min(pcc_level_unfiltered(level), longest), PAIR_WEIGHT);
 }
 
 /* The factor by which the rate of a pair should change for what the queue costs in the

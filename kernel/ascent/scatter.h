@@ -28,7 +28,7 @@ PCC_PART void pcc_scatter_learn(struct pcc_scatter *scatter, pcc_num reading)
 		before = scatter->change;
 	}
 	product = n_sub(n_mul(change, before), scatter->product);
-	scatter->product = n_add(scatter->product, n_mul(SCATTER_WEIGHT, product));
+	scatter->product = n_add(scatter->product, n_mul(PAIR_WEIGHT, product));
 	scatter->last = reading;
 	scatter->change = change;
 }

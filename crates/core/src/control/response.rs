@@ -20,6 +20,9 @@ impl Estimate {
     }
 }
 
+/// Standard errors from which on a result is certain (97.5 %). Below that a result is chance.
+pub(super) const ERRORS: f64 = 2.0;
+
 /// The slope d y / d ln x, where x is the rate and y what an interval achieved: least squares through the origin over pairs,
 /// of which older ones count less.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,7 +73,7 @@ impl Response {
     /// Upper bound of the slope (97.5 %); infinite as long as nothing is known.
     pub(super) fn at_most(&self) -> f64 {
         let freedom = self.pairs - 1.0;
-        let errors = 2.0 + 6.0 * freedom.max(0.0).powf(-1.5);
+        let errors = ERRORS + 6.0 * freedom.max(0.0).powf(-1.5);
         if self.xx > 0.0 { self.xy / self.xx + errors * self.error() } else { f64::INFINITY }
     }
 

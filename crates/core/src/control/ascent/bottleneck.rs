@@ -3,7 +3,7 @@
 use super::level::{Reading, TELLING_PACKETS};
 use super::pair::{Carried, Pair, TELLING_GROWTH};
 use super::scatter::Scatter;
-use crate::control::response::Estimate;
+use crate::control::response::{ERRORS, Estimate};
 use crate::interval::ACHIEVED_SHARE;
 
 /// By how much the share may change from one pair to the next, as a share of itself: the process noise of the filter.
@@ -103,9 +103,9 @@ impl Bottleneck {
         }
         self.room = self.room.max(queue.level / 2.0);
         let stands = queue.level > queue.noise.max(TELLING_PACKETS * packet);
-        let grows = growth.shrunk() > 2.0 * growth.error() + TELLING_GROWTH;
+        let grows = growth.shrunk() > ERRORS * growth.error() + TELLING_GROWTH;
         // Whether or not that answers to our rate: all was not carried.
-        let loses_more = beyond.mean > 2.0 * beyond.error();
+        let loses_more = beyond.mean > ERRORS * beyond.error();
         if loses || loses_more || stands || grows {
             // The bottleneck is busy: what it carried is what it can carry.
             let ln_rate = if loses || loses_more { overflowing(ln_rate, rate.ln(), beyond.mean) } else { ln_rate };

@@ -6,8 +6,8 @@
 //! from then on, until the level is seen below it. A level that certainly responds to the rate is not tested, nor one that
 //! moves or that a rival is known to fill.
 
-use super::pair::{Pair, RESOLUTION, TELLING_GROWTH};
-use crate::control::response::Estimate;
+use super::pair::{Pair, RESOLUTION, TELLING_GROWTH, WEIGHT};
+use crate::control::response::{ERRORS, Estimate};
 use crate::interval::ACHIEVED_SHARE;
 
 /// So much of the rate must be gone, and the level must be there still, for doubts.
@@ -26,10 +26,8 @@ const NOISY: f64 = 0.005;
 const FIRST_WAIT: f64 = 5.0;
 /// Unit: s.
 const LONGEST_WAIT: f64 = 3.0;
-/// The noise is that of so many readings.
-const MANY: f64 = 10.0;
 crate::shared::shared_with_c!("LEVEL_" []
-    SUSPICIOUS_FALL, STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, FIRST_WAIT, LONGEST_WAIT, MANY
+    SUSPICIOUS_FALL, STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, FIRST_WAIT, LONGEST_WAIT
 );
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -131,9 +129,9 @@ impl Level {
         }
     }
 
-    /// Mean absolute error of a reading. Unit: s.
-    pub(super) const fn noise(&self) -> f64 {
-        self.noise
+    /// By how much readings are off: two errors. Unit: s.
+    pub(super) fn noise(&self) -> f64 {
+        ERRORS * self.noise
     }
 
     /// Whether it is in doubt.
@@ -163,11 +161,11 @@ impl Level {
         if let Some((before, then)) = self.last.filter(|_| self.follows) {
             let unexpected = (above - before - growth * (at - then)).abs();
             // As long as there are few, each counts alike: who began with none for their mean would be too sure of the first.
-            self.differences = (self.differences + 1.0).min(MANY);
+            self.differences = (self.differences + 1.0).min(1.0 / WEIGHT);
             self.noise += (unexpected.max(residual) - self.noise) / self.differences;
         }
         (self.last, self.follows) = (Some((above, at)), true);
-        let noise = 2.0 * self.noise;
+        let noise = self.noise();
         // What the level is certainly below was not the path's.
         self.tolerance = self.tolerance.min(above + noise);
         let level = Estimate { mean: (above - self.tolerance).max(0.0), variance: noise * noise }.shrunk();

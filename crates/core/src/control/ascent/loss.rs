@@ -1,17 +1,14 @@
 //! Which of the losses and marks are ours: those that answer to our rate. Others happen whatever we send.
 
-use super::pair::{Pair, achieved};
-use crate::control::response::{Estimate, MEMORY};
+use super::pair::{Pair, WEIGHT, achieved};
+use crate::control::response::{ERRORS, Estimate, MEMORY};
 
-/// A response counts from so many errors on (97.5 %): until then it is chance.
-const ERRORS: f64 = 2.0;
-/// Weight of a pair in the rate of random loss.
-const WEIGHT: f64 = 0.1;
 /// What certainly answers by less than this, d L / d ln x, is no overflow that we are part of: all that a lone sender offers beyond
 /// the bottleneck's rate is lost, a slope of 1, and of n equal senders each sees 1/n. Of twenty: a larger crowd may take its own
 /// losses for the path's; with 0.1 fifty senders lose 13 to 17 % for 10 to 13, and with 0.03 random loss of 10 % costs half of the path.
 const FREE: f64 = 0.05;
-crate::shared::shared_with_c!("LOSS_" [] ERRORS, WEIGHT, FREE);
+crate::shared::shared_with_c!("LOSS_" [] FREE);
+
 /// A line through the loss rates of late on ln of the rates, each probe by its packets. Who sends few an RTT learns more from the
 /// rate's own moves than from probes, the more the further they went: so nothing is forgotten when the rate changes. Sums, of
 /// which older ones weigh less.

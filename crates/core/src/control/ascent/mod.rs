@@ -40,9 +40,9 @@ mod rival;
 mod scatter;
 
 use super::rate_control::Evaluate;
+use super::response::ERRORS;
 use super::{Path, PathEstimate, RateControl, Verdict};
-use crate::interval::IntervalPlan;
-use crate::interval::Report;
+use crate::interval::{IntervalPlan, Report, SHORTEST_TRIAL};
 use crate::rng::Rng;
 use crate::units::Rate;
 use bottleneck::{Bottleneck, Fate, Steps};
@@ -94,10 +94,6 @@ impl Default for Config {
 const LONG_ENOUGH: Duration = Duration::from_millis(25);
 /// Four RTT are no long time to anybody if they are shorter than this: a probe may take them for the sake of its packets.
 const SHORT: Duration = Duration::from_millis(5);
-/// A probe may have this time, however short the RTT is. Unit: s.
-const SHORTEST: f64 = 0.001;
-/// A response of the queue to our rate is certain from so many errors on (97.5 %).
-const ERRORS: f64 = 2.0;
 /// Of the most that was ever carried, so much is remembered from pair to pair as long as we are alone: half of it after 70.
 const FORGETTING: f64 = 0.99;
 /// Who sends less than this share of what goes through the queue is not alone: halfway between a lone sender's and that of one
@@ -114,9 +110,7 @@ const CALM: f64 = 0.002;
 const MUCH: f64 = 0.05;
 /// As long as it is unclear whether what is lost or marked is ours, one of so many pairs is sent at half of the rate, which tells.
 const ASKED: u8 = 10;
-/// A probe lasts so many errors of a reading, but no longer than an RTT and [`LONGEST`]: clumps of a radio are longer than wires need.
-const CLUMPS: f64 = 2.0;
-/// Unit: s.
+/// A probe lasts as long as readings are off, but no longer than an RTT and this: a radio delivers in clumps. Unit: s.
 const LONGEST: f64 = 0.2;
 /// No step is larger, however long a pair takes: that of start-up.
 const DOUBLING: f64 = 1.0;
@@ -124,9 +118,9 @@ const DOUBLING: f64 = 1.0;
 const QUIET: f64 = 4.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
 const MAX_LAUNCHED: usize = 256;
-crate::shared::shared_with_c!("ASCENT_" [bottleneck, deviation, forecast, level, loss, pair, price, rival, scatter]
-    LONG_ENOUGH = LONG_ENOUGH.as_secs_f64(), SHORT = SHORT.as_secs_f64(), SHORTEST, FORGETTING, ALONE, CROWD,
-    DOUBTFUL, CALM, MUCH, ASKED = u32::from(ASKED), CLUMPS, LONGEST, QUIET, DOUBLING,
+crate::shared::shared_with_c!("ASCENT_" [bottleneck, deviation, forecast, level, loss, pair, price, rival]
+    LONG_ENOUGH = LONG_ENOUGH.as_secs_f64(), SHORT = SHORT.as_secs_f64(), FORGETTING, ALONE, CROWD,
+    DOUBTFUL, CALM, MUCH, ASKED = u32::from(ASKED), LONGEST, QUIET, DOUBLING,
     EPSILON = Config::default().epsilon, STEP_MAX = Config::default().step_max,
     BACK_OFF_MAX = Config::default().back_off_max, INTERVAL_RTTS = Config::default().interval_rtts,
     INTERVAL_PACKETS = Config::default().interval_packets, HORIZON_RTTS = Config::default().horizon_rtts,
@@ -166,8 +160,8 @@ impl Ascent {
     fn length(&self, path: &Path) -> f64 {
         let rtt = path.rtt.as_secs_f64().max(1e-6);
         let packets = self.config.interval_packets * path.packet.get() as f64 / self.rate.bytes_per_sec().max(1.0);
-        let most = rtt.max((4.0 * rtt).min(SHORT.as_secs_f64())).max(SHORTEST);
-        let clumps = (CLUMPS * self.probing.level.noise()).min(rtt).min(LONGEST);
+        let most = rtt.max((4.0 * rtt).min(SHORT.as_secs_f64())).max(SHORTEST_TRIAL.as_secs_f64());
+        let clumps = self.probing.level.noise().min(rtt).min(LONGEST);
         (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(most).max(clumps)
     }
 

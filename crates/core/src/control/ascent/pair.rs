@@ -14,7 +14,9 @@ pub(super) struct Pair {
 pub(super) const RESOLUTION: f64 = 1e-6;
 /// Growth below this is none (`docs/sweeps/links.md`). Unit: s/s.
 pub(super) const TELLING_GROWTH: f64 = 0.002;
-crate::shared::shared_with_c!("PAIR_" [] RESOLUTION, TELLING_GROWTH);
+/// Weight of a pair in a mean: ten pairs are remembered.
+pub(super) const WEIGHT: f64 = 0.1;
+crate::shared::shared_with_c!("PAIR_" [] WEIGHT, RESOLUTION, TELLING_GROWTH);
 
 impl Pair {
     /// Geometric mean of the rates achieved. Unit: byte/s.

@@ -10,10 +10,9 @@
 //! the other sees, and keep the larger part.
 
 use super::forecast::Forecast;
+use super::pair::WEIGHT;
 use crate::control::rate_control::Evaluate;
 
-/// Weight of a pair in the mean: ten pairs, in which the queue answers to what was done ten times.
-const WEIGHT: f64 = 0.1;
 /// A queue this many times as long as usual is a moment's: a newcomer's start, of which nothing is to be seen ten pairs later.
 const UNUSUAL: f64 = 4.0;
 /// As long as nothing is known: what `fair` wants of a lone sender on 100 Mbit/s. Unit: s.
@@ -22,7 +21,7 @@ const FIRST: f64 = 0.0005;
 const READ_TO: f64 = 1e-9;
 /// No rate farther than twice or half of ours is looked at.
 const FARTHEST: f64 = 2.0;
-crate::shared::shared_with_c!("PRICE_" [] WEIGHT, UNUSUAL, FIRST, READ_TO, FARTHEST);
+crate::shared::shared_with_c!("PRICE_" [] UNUSUAL, FIRST, READ_TO, FARTHEST);
 
 /// The mean of the queueing delay, and the part of the way to the rate wanted at its price, in ln x, that each RTT goes. Unit: s.
 #[derive(Clone, Copy, Debug)]

@@ -7,9 +7,9 @@ use super::loss::Loss;
 use super::pair::{Pair, TELLING_GROWTH};
 use super::price::Price;
 use super::rival::Rival;
-use super::{ASKED, CALM, CROWD, Config, DOUBTFUL, ERRORS, MUCH};
+use super::{ASKED, CALM, CROWD, Config, DOUBTFUL, MUCH};
 use crate::control::Path;
-use crate::control::response::{Estimate, Response};
+use crate::control::response::{ERRORS, Estimate, Response};
 use crate::interval::Report;
 use crate::units::Rate;
 use std::collections::VecDeque;
@@ -113,7 +113,7 @@ impl Probing {
 
     /// Whether no queue stands that could overflow.
     pub(super) fn is_calm(&self) -> bool {
-        self.level.unfiltered() + 2.0 * self.level.noise() < CALM && self.share.at_least(ERRORS) <= 0.0
+        self.level.unfiltered() + self.level.noise() < CALM && self.share.at_least(ERRORS) <= 0.0
     }
 
     /// A pair begins. The share of the rate to send it at: half for a test of the level or, where nothing else is in the way, of what

@@ -1,8 +1,6 @@
 //! How far readings are off, judged by the readings themselves.
 
-/// Weight of a reading.
-const WEIGHT: f64 = 0.1;
-crate::shared::shared_with_c!("SCATTER_" [] WEIGHT);
+use super::pair::WEIGHT;
 
 /// Readings of something that drifts. Two that follow each other differ by the drift and by both errors, and the error of the
 /// one between two differences is in both, with opposite signs: so their product is minus the error's variance in the mean,
