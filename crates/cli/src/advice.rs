@@ -1,5 +1,6 @@
 //! The option that helps with an error: libraries say what is wrong, and know no options.
 
+use pcc_files::get::{GaveUp, PlaceError};
 use pcc_files::serve::StartError;
 use pcc_net::dial::DialError;
 use pcc_net::tls::TlsError;
@@ -11,6 +12,32 @@ pub(crate) fn of(error: &anyhow::Error) -> Option<&'static str> {
         let net = || cause.downcast_ref().and_then(of_dial).or_else(|| cause.downcast_ref().and_then(of_tls));
         start.or_else(net).or_else(|| of_lab(cause))
     })
+}
+
+/// An error with its causes, each with the option that helps where its own words speak of that.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let place = error.downcast_ref::<PlaceError>().map(|place| (place.to_string(), of_place(place)));
+    let gave_up = error.downcast_ref::<GaveUp>().map(|gave_up| (gave_up.to_string(), format!("{gave_up} (--give-up)")));
+    let named = [place, gave_up];
+    let one = |cause: &(dyn std::error::Error + 'static)| {
+        let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if let Some(place) = inner.and_then(|inner| inner.downcast_ref()) {
+            return of_place(place);
+        }
+        let text = cause.to_string();
+        named.iter().flatten().find(|(plain, _)| *plain == text).map_or(text, |(_, advised)| advised.clone())
+    };
+    error.chain().map(one).collect::<Vec<_>>().join(": ")
+}
+
+fn of_place(error: &PlaceError) -> String {
+    match error {
+        PlaceError::Full { file, then } => {
+            let file = file.display();
+            format!("could not write {file} (make room or choose another place with -o, and run again: {then})")
+        }
+        other => format!("{other} with -o"),
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -55,7 +82,20 @@ const fn of_tls(error: &TlsError) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Failure;
     use anyhow::Context as _;
+
+    #[test]
+    fn each_cause_is_told_with_the_option_that_it_speaks_of() {
+        let refused = std::io::Error::new(std::io::ErrorKind::InvalidInput, PlaceError::NotPlain);
+        let error = Err::<(), _>(refused).context(PlaceError::File("a".into())).context(Failure::Error).unwrap_err();
+        let expected = "failed: could not create a: choose a place that can be written with -o: it is no plain file: remove \
+                        it, or choose another name with -o";
+        assert_eq!(told(&error), expected);
+        let full = anyhow::Error::new(PlaceError::Full { file: "a".into(), then: "it starts anew" });
+        assert!(told(&full).contains("another place with -o, and run again"), "{full}");
+        assert_eq!(told(&anyhow::anyhow!("x").context("y")), "y: x");
+    }
 
     #[test]
     fn an_error_deep_in_the_chain_is_answered_with_its_option() {

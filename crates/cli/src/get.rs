@@ -149,22 +149,22 @@ impl Place {
                     usage(format!("{} is a file, and {} a directory: give one with -o DIR", dir.display(), url.short()))
                 }
                 Some(dir) if args.from.len() > 1 && choice.only.is_none() => {
-                    Ok(Self::Directory(dir.join(get::name_of(url)?)))
+                    Ok(Self::Directory(dir.join(name_of(url)?)))
                 }
                 // Where the user says may be a link; what is below is the server's choice.
                 Some(dir) => Ok(Self::Directory(dir.canonicalize().unwrap_or_else(|_| dir.clone()))),
                 None if choice.only.is_some() => Ok(Self::Directory(PathBuf::from(".").canonicalize()?)),
-                None => Ok(Self::Directory(get::name_of(url)?.into())),
+                None => Ok(Self::Directory(name_of(url)?.into())),
             };
         }
         let named = match &args.output {
             Some(_) if stdout => return Ok(Self::File(Target::Stdout)),
-            Some(path) if path.is_dir() => path.join(get::name_of(url)?),
+            Some(path) if path.is_dir() => path.join(name_of(url)?),
             Some(path) if path.file_name().is_none() || ends_with_separator(path) => {
                 return usage(format!("there is no directory {}: make it first", path.display()));
             }
             Some(path) => path.clone(),
-            None => get::name_of(url)?.into(),
+            None => name_of(url)?.into(),
         };
         match std::fs::metadata(&named) {
             Ok(found) if found.is_dir() => {
@@ -211,6 +211,11 @@ impl Place {
             }
         }
     }
+}
+
+/// What to call it where nobody says.
+fn name_of(url: &Url) -> anyhow::Result<String> {
+    get::name_of(url).map_err(|error| anyhow!("{error} with -o").context(Failure::Usage))
 }
 
 fn ends_with_separator(path: &Path) -> bool {

@@ -182,7 +182,7 @@ fn complain(error: &anyhow::Error) {
     let bare = error.downcast_ref::<std::io::Error>().filter(|_| error.chain().count() == 1);
     let place = if bare.is_some_and(is_full) { "could not write to standard output: " } else { "" };
     let advice = advice::of(error).map(|advice| format!("; {advice}")).unwrap_or_default();
-    say::say(format_args!("pcc: {place}{error:#}{advice}"));
+    say::say(format_args!("pcc: {place}{}{advice}", advice::told(error)));
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What `pcc get` and `pcc put` have in common: their options, how they reach the server, and how they end.
 
+use crate::advice;
 use crate::exit::{Failure, failure_of};
 use crate::get::display::{Display, Style};
 use crate::interrupt::Interrupt;
@@ -119,7 +120,7 @@ pub(crate) async fn each<T>(
             Ok(()) => {}
             Err((failure, error)) if all.len() == 1 || ends_all(failure) => return Err(error),
             Err((failure, error)) => {
-                crate::say::say(format_args!("pcc: {error:#}"));
+                crate::say::say(format_args!("pcc: {}", advice::told(&error)));
                 failures.push(failure);
             }
         }
@@ -140,7 +141,7 @@ fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
     if let Err(error) = outcome {
         let code = failure_of(error) as u8;
         // What a server says is in it.
-        let reason = pcc_net::shown(&format!("{error:#}"));
+        let reason = pcc_net::shown(&advice::told(error));
         display.line(&json!({"event": "error", "reason": reason, "exit_code": code}));
     }
 }

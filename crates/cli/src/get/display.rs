@@ -1,5 +1,6 @@
 //! What the user sees of a transfer: a bar, messages, lines of JSON, or nothing but errors.
 
+use crate::advice;
 use crate::say::say;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -196,14 +197,14 @@ impl Watch for Display {
     }
 
     fn retry(&self, attempt: u32, wait: Duration, reason: &anyhow::Error) {
-        let (seconds, reason) = (wait.as_secs_f64(), shown(&format!("{reason:#}")));
+        let (seconds, reason) = (wait.as_secs_f64(), shown(&advice::told(reason)));
         self.line(&json!({"event": "retry", "attempt": attempt, "wait_seconds": seconds, "reason": reason}));
         self.note(&format!("{reason}; trying again in {seconds:.1} s"));
     }
 
     fn missing(&self, missing: Missing<'_>) {
         let Missing { file, entries, reason } = missing;
-        let (file, reason) = (file.to_string_lossy(), shown(reason));
+        let (file, reason) = (file.to_string_lossy(), shown(&advice::told(reason)));
         self.line(&json!({"event": "missing", "file": file, "entries": entries, "reason": reason}));
         // An error, also for who wants to hear of nothing else. A server may list what it likes, but not fill a terminal.
         match self.missing.fetch_add(1, Ordering::Relaxed) {
@@ -359,7 +360,11 @@ mod tests {
     }
 
     fn lacks(display: &Display, entries: u64) {
-        display.missing(Missing { file: Path::new("many/bad"), entries, reason: "`bad` is no\nfile" });
+        display.missing(Missing {
+            file: Path::new("many/bad"),
+            entries,
+            reason: &anyhow::anyhow!("`bad` is no\nfile"),
+        });
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A partial file that is this process's alone for as long as it is open: two downloads into one file would spoil each
 //! other's.
 
+use super::place_error::PlaceError;
 use super::plain;
 use anyhow::{Context, bail};
 use same_file::Handle;
@@ -15,7 +16,7 @@ const OWNERS: usize = 16;
 ///
 /// Errors: another download has it; it cannot be written.
 pub(super) fn make(part: &Path) -> anyhow::Result<File> {
-    claim(part, true)?.with_context(|| unusable(part))
+    claim(part, true)?.with_context(|| PlaceError::File(part.to_owned()))
 }
 
 /// The partial file at `part`; `None` if there is none.
@@ -29,22 +30,22 @@ fn claim(part: &Path, make: bool) -> anyhow::Result<Option<File>> {
         let opened = plain::open(part, OpenOptions::new().read(true).write(true).create(make).truncate(false));
         let file = match opened {
             Err(error) if error.kind() == ErrorKind::NotFound && !make => return Ok(None),
-            opened => opened.with_context(|| unusable(part))?,
+            opened => opened.with_context(|| PlaceError::File(part.to_owned()))?,
         };
         if take(&file, part)? {
             return Ok(Some(file));
         }
     }
-    bail!(busy(part))
+    bail!(PlaceError::Busy(part.to_owned()))
 }
 
 /// Locks the opened file, and answers whether it is still the partial one: its owner may have given it its final name, or
 /// removed it, before the lock was ours. Then it is a finished file of somebody, and the name is free or another's.
 fn take(file: &File, part: &Path) -> anyhow::Result<bool> {
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => bail!(busy(part)),
+        Err(TryLockError::WouldBlock) => bail!(PlaceError::Busy(part.to_owned())),
         // A file system without locks is no reason not to download.
-        Err(TryLockError::Error(_)) | Ok(()) => is_still(file, part).with_context(|| unusable(part)),
+        Err(TryLockError::Error(_)) | Ok(()) => is_still(file, part).with_context(|| PlaceError::File(part.to_owned())),
     }
 }
 
@@ -55,14 +56,6 @@ fn is_still(file: &File, path: &Path) -> Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-fn busy(part: &Path) -> String {
-    format!("another pcc is downloading into {}: wait for it, or choose another name with -o", part.display())
-}
-
-fn unusable(part: &Path) -> String {
-    format!("could not create {}: choose a place that can be written with -o", part.display())
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 //! | `claim` | whose a partial file is |
 //! | `journal` | what is known of it |
 //! | `plain` | how files are opened |
+//! | `place_error` | why a download cannot go where it should |
 //! | `surplus` | what is here and not there |
 //! | `names` | which names are safe |
 //! | `patience` | how long to go on trying, and to wait in between |
@@ -27,6 +28,7 @@ mod journal;
 mod listing;
 pub(crate) mod names;
 pub(crate) mod patience;
+mod place_error;
 mod plain;
 pub(crate) mod request;
 pub(crate) mod source;
@@ -38,6 +40,8 @@ pub(crate) mod trouble;
 pub(crate) mod watch;
 
 pub use names::{is_directory, of_url as name_of};
+pub use patience::GaveUp;
+pub use place_error::{NoName, PlaceError};
 pub use store::Target;
 pub use transfer::Fetched;
 pub use tree::Tree;

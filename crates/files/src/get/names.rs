@@ -1,8 +1,7 @@
 //! Names of local files: made from what a URL or a server says, never trusted.
 
-use crate::failure::Failure;
+use super::place_error::NoName;
 use crate::filename::{self, LONGEST};
-use anyhow::anyhow;
 use pcc_net::percent;
 use pcc_net::shown;
 use pcc_net::url::Url;
@@ -63,8 +62,8 @@ pub fn is_directory(url: &Url) -> bool {
 /// The name for the URL's target: the last part of its path, and for all that a server has, the server's name. A place with an
 /// alias has a name of its own.
 ///
-/// Errors: it has none, or one that is no file name; `-o` is the way out.
-pub fn of_url(url: &Url) -> anyhow::Result<String> {
+/// Errors: it has none, or one that is no file name.
+pub fn of_url(url: &Url) -> Result<String, NoName> {
     // Colons of an address are no part of names everywhere.
     let host = url.peer.name().replace(':', "-");
     let whole = url.alias.as_ref().filter(|alias| alias.path == url.encoded_path());
@@ -73,7 +72,7 @@ pub fn of_url(url: &Url) -> anyhow::Result<String> {
         "/" => host.as_str(),
         path => path.trim_end_matches('/').rsplit('/').next().unwrap_or_default(),
     };
-    let give = |why: String| anyhow!("{} {why}: say where to with -o", url.short()).context(Failure::Usage);
+    let give = |why: String| NoName { url: url.short(), why };
     let name = percent::decode(last).ok_or_else(|| give("has a name that is not UTF-8".to_owned()))?;
     match check(&name) {
         Ok(name) => Ok(name.to_owned()),
@@ -158,9 +157,8 @@ mod tests {
         for url in
             ["https://../", "https://h//", "https://h/x/..", "https://h/%2e%2e", "https://h/..%2fb", "https://h/%ff"]
         {
-            let error = of_url(&url.parse().unwrap()).unwrap_err();
-            assert_eq!(crate::failure::failure_of(&error), Failure::Usage, "{url}");
-            assert!(format!("{error:#}").contains("-o"), "{error:#}");
+            let error = of_url(&url.parse().unwrap()).unwrap_err().to_string();
+            assert!(error.ends_with(": say where to"), "{error}");
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 /// could hold a client for ever.
 const LEAST_RATE: f64 = 100.0;
 
-/// A request is answered within the time to give up, or this if that is shorter: with `--give-up 0s` only a broken
+/// A request is answered within the time to give up, or this if that is shorter: with no time at all only a broken
 /// connection ends the attempt.
 const LEAST_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -27,8 +27,8 @@ const LATE: Duration = Duration::from_secs(2);
 
 /// There was no progress for as long as the user wants to wait.
 #[derive(Debug, thiserror::Error)]
-#[error("no progress for {} (--give-up)", humantime::format_duration(*.0))]
-pub(crate) struct GaveUp(Duration);
+#[error("no progress for {}", humantime::format_duration(*.0))]
+pub struct GaveUp(pub(crate) Duration);
 
 /// When enough came last.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! Opens plain files and nothing else: not through a link that somebody laid there, and without waiting for the other end
 //! of a pipe.
 
+use super::place_error::PlaceError;
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -21,5 +22,5 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> Result<File> {
     if found.is_file() && !found.is_symlink() {
         return Ok(file);
     }
-    Err(Error::new(ErrorKind::InvalidInput, "it is no plain file: remove it, or choose another name with -o"))
+    Err(Error::new(ErrorKind::InvalidInput, PlaceError::NotPlain))
 }

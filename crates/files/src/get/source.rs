@@ -1,6 +1,7 @@
 //! The server that files come from: connected to when needed, and again when the connection is lost.
 
 use super::dialer::{dialer, keep_alive};
+use super::patience::GaveUp;
 use super::trouble::Trouble;
 use super::watch::Watch;
 use crate::failure::Failure;
@@ -264,10 +265,9 @@ impl Source {
             let mut state = self.state();
             let left = self.give_up.saturating_sub(state.progressed.elapsed());
             if left.is_zero() {
-                let given_up = humantime::format_duration(self.give_up);
                 // Who refuses is there.
                 let is_there = matches!(reason.downcast_ref(), Some(DialError::Full { .. }));
-                let reason = reason.context(format!("no progress for {given_up} (--give-up)"));
+                let reason = reason.context(GaveUp(self.give_up));
                 return Err(if is_there { reason } else { reason.context(Failure::Unreachable) });
             }
             (state.backoff.next(random()).min(left), state.backoff.failures())

@@ -5,6 +5,7 @@ mod left;
 pub(super) use left::{Left, left};
 
 use super::journal::{self, BLOCK, Header, Mark};
+use super::place_error::PlaceError;
 use super::{claim, names};
 use crate::disk;
 use crate::permissions::Permissions;
@@ -257,10 +258,10 @@ impl Journal {
     }
 }
 
-fn cannot_write(path: &Path, resumable: bool) -> String {
+fn cannot_write(path: &Path, resumable: bool) -> PlaceError {
     let then =
         if resumable { "it goes on where it stopped" } else { "it starts anew, as this server knows no other way" };
-    format!("could not write {} (make room or choose another place with -o, and run again: {then})", path.display())
+    PlaceError::Full { file: path.to_owned(), then }
 }
 
 fn remove(path: &Path) -> anyhow::Result<()> {

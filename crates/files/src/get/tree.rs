@@ -8,6 +8,7 @@ use super::already;
 use super::listing::{self, Entry, Kind, Listing};
 use super::names::{self, brief};
 use super::patience::Patience;
+use super::place_error::PlaceError;
 use super::request::{self, Room};
 use super::source::{Source, is_lost};
 use super::store::Target;
@@ -69,7 +70,7 @@ pub struct Tree {
 impl Tree {
     /// Counts `entries` that could not be had: `file`, or what would have been in it.
     fn fail(&mut self, source: &Source, file: &Path, entries: u64, error: &anyhow::Error) {
-        source.watch().missing(Missing { file, entries, reason: &format!("{error:#}") });
+        source.watch().missing(Missing { file, entries, reason: error });
         self.failed = self.failed.saturating_add(entries);
         self.damaged |= failure_of(error) == Failure::Integrity;
     }
@@ -433,9 +434,9 @@ fn child(url: &Url, name: &str, end: &str) -> Result<Url, String> {
 /// server's choice.
 fn make_dir(path: &Path) -> anyhow::Result<()> {
     match std::fs::create_dir(path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error).with_context(|| {
-            format!("could not make the directory {}: choose a place that can be written with -o", path.display())
-        }),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Err(error).with_context(|| PlaceError::Directory(path.to_owned()))
+        }
         _ => is_free(path),
     }
 }

@@ -24,7 +24,7 @@ pub struct Missing<'a> {
     /// How many.
     pub entries: u64,
     /// Why, with the name.
-    pub reason: &'a str,
+    pub reason: &'a anyhow::Error,
 }
 
 /// Hears of what happens.

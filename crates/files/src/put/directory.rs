@@ -10,7 +10,7 @@ use crate::failure::{Failure, failure_of};
 use crate::get::abreast::Abreast;
 use crate::get::source::Source;
 use crate::get::watch::Missing;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use core::future::ready;
 use futures_util::stream::{self, FuturesUnordered};
 use futures_util::{StreamExt, TryStreamExt};
@@ -89,7 +89,7 @@ pub(crate) async fn directory(
     let tree = listed.context("a thread for files failed")?;
     let mut sent = Sent { failed: tree.skipped.len() as u64, ..Sent::default() };
     for (file, reason) in &tree.skipped {
-        source.watch().missing(Missing { file, entries: 1, reason });
+        source.watch().missing(Missing { file, entries: 1, reason: &anyhow!(reason.clone()) });
     }
     let to = |path: &Path, is_new: bool| -> anyhow::Result<Target> {
         let names = path.components().map(|part| part.as_os_str().to_str().context("its name is not UTF-8"));
@@ -145,7 +145,7 @@ pub(crate) async fn directory(
             Err(error) => {
                 sent.failed += 1;
                 sent.damaged |= failure_of(&error) == Failure::Integrity;
-                source.watch().missing(Missing { file: &dir.join(file), entries: 1, reason: &format!("{error:#}") });
+                source.watch().missing(Missing { file: &dir.join(file), entries: 1, reason: &error });
             }
         }
     }

@@ -63,7 +63,7 @@ async fn a_drip_is_given_up_like_silence() {
         let (server, place) = (Fake::new([("/a", Page { manner, ..Page::of(data(MIB)) })]), Place::new());
         let error = server.fetch_within(SECOND, "/a", &place).await.unwrap_err();
         assert_eq!(failure_of(&error), Failure::Unreachable, "{manner:?}: {error:#}");
-        assert!(format!("{error:#}").contains("--give-up"), "{manner:?}: {error:#}");
+        assert!(format!("{error:#}").contains("no progress for 1s"), "{manner:?}: {error:#}");
     }
 }
 
