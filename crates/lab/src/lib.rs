@@ -12,6 +12,7 @@ pub mod check;
 pub mod cost;
 pub mod figure;
 pub mod guest;
+mod jobs;
 pub mod kernel;
 pub mod machine;
 pub mod measure;
@@ -24,3 +25,5 @@ pub mod sight;
 pub mod spec;
 pub mod store;
 pub mod summary;
+
+pub use jobs::each_at_once;

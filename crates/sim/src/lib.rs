@@ -18,7 +18,6 @@ mod agenda;
 mod bottleneck;
 mod cast;
 mod host;
-mod jobs;
 mod media;
 mod queue;
 mod ranges;
@@ -36,7 +35,6 @@ mod world;
 
 pub use account::Sent;
 pub use cast::{Cast, ParseCastError, ReadUtility};
-pub use jobs::each_at_once;
 pub use media::FrameDelay;
 pub use queue::{ParsePolicerError, Policer, Queue};
 pub use results::{FlowResult, Results, SAMPLE, Sample, WAIT};

@@ -6,7 +6,7 @@ use crate::reserved::Reserved;
 use anyhow::anyhow;
 use pcc::utility::Utility;
 use pcc_chart::provenance::{Provenance, Source};
-use pcc_lab::model;
+use pcc_lab::{each_at_once, model};
 use pcc_link::Path;
 use pcc_sim::{Cast, Control, Queue, Results, Scenario};
 use pcc_utility::Choice;
@@ -74,7 +74,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
             Scenario { beyond: beyond.clone(), queue, policer, ..Scenario::new(path.clone(), flows, seed, time) }
         })
         .collect();
-    let results = pcc_sim::each_at_once(&scenarios, pcc_sim::run);
+    let results = each_at_once(&scenarios, pcc_sim::run);
     let results =
         results.into_iter().collect::<Result<Vec<Results>, _>>().map_err(|error| misuse(error.to_string()))?;
     let mut out = std::io::stdout().lock();

@@ -7,6 +7,7 @@ use anyhow::{Context as _, anyhow};
 use pcc_chart::provenance::{Provenance, Source};
 use pcc_lab::campaign::{self, Whole};
 use pcc_lab::check::{self, Checked, Verdict};
+use pcc_lab::each_at_once;
 use pcc_lab::model::{self, KERNEL};
 use pcc_lab::report::{self, Section};
 use pcc_lab::scenario::{self, Options, Scenario, Selection, Size};
@@ -33,7 +34,7 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
         say("nothing falls to this part: there are more of them than points");
     }
     let ours = super::Ours::of(&args.objective)?;
-    let outcomes = pcc_sim::each_at_once(&scenario.runs, |run| model::run(&run.spec, &|flow| ours.apply(flow)));
+    let outcomes = each_at_once(&scenario.runs, |run| model::run(&run.spec, &|flow| ours.apply(flow)));
     let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
     print(&scenario, &outcomes, args.json)?;
     if let Some(page) = page {

@@ -6,6 +6,7 @@ use crate::lab::bench::parse_shard;
 use crate::utility::Objective;
 use anyhow::anyhow;
 use pcc_chart::axis::{number, number_beside};
+use pcc_lab::each_at_once;
 use pcc_sim::score::{self, Form, Judged, ROWS, Row, Size};
 use std::io::Write as _;
 
@@ -60,7 +61,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let ours = Ours::of(&args.objective)?;
     let form = Form { size, peers, traces: args.traces.as_deref() };
     let tasks = score::plan(&rows, &form, &|flow| ours.apply(flow));
-    let figures = pcc_sim::each_at_once(&tasks, score::Task::run);
+    let figures = each_at_once(&tasks, score::Task::run);
     let judged = score::judge(&rows, &form, &figures);
     let mut out = std::io::stdout().lock();
     if args.json {
