@@ -9,6 +9,7 @@ use crate::spec::Spec;
 use crate::store::Store;
 use std::collections::BTreeMap;
 use std::io;
+use std::str::FromStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -146,9 +147,45 @@ pub enum Whole {
     Point,
 }
 
-/// Keeps of the scenarios only what the shard `number` (from 1) of `count` is to run. Every machine that is given the
+/// One of several parts, for as many machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which one, from 1.
+    pub number: usize,
+    /// Of how many.
+    pub count: usize,
+}
+
+/// A text is no shard.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseShardError {
+    /// It has another form.
+    #[error("`{0}` is no shard: write 2/8 for the second of eight")]
+    Form(String),
+    /// There are not so many, or none.
+    #[error("there is no shard {0} of {1}: they are numbered from 1")]
+    Number(usize, usize),
+}
+
+impl FromStr for Shard {
+    type Err = ParseShardError;
+
+    /// As it is written: `2/8`.
+    fn from_str(text: &str) -> Result<Self, ParseShardError> {
+        let numbers =
+            text.split_once('/').and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
+        let (number, count) = numbers.ok_or_else(|| ParseShardError::Form(text.to_owned()))?;
+        if !(1..=count).contains(&number) {
+            return Err(ParseShardError::Number(number, count));
+        }
+        Ok(Self { number, count })
+    }
+}
+
+/// Keeps of the scenarios only what the shard is to run. Every machine that is given the
 /// same scenarios divides them alike, whatever it has stored; the shards cost about the same.
-pub fn shard(scenarios: &mut [Scenario], number: usize, count: usize, whole: Whole) {
+pub fn shard(scenarios: &mut [Scenario], Shard { number, count }: Shard, whole: Whole) {
     let mut costs: Vec<(f64, Vec<(usize, usize)>)> = Vec::new();
     for (place, scenario) in scenarios.iter().enumerate() {
         let mut points = BTreeMap::new();
@@ -332,13 +369,21 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
+    fn a_shard_is_one_of_so_many() {
+        assert_eq!("2/8".parse(), Ok(Shard { number: 2, count: 8 }));
+        for wrong in ["0/8", "9/8", "8", "a/b", "1/0", ""] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn shards_are_all_of_it_once_and_cost_about_the_same() {
         let all = || ["satellite", "shallow-buffer"].map(|name| scenario::load(name, &Default::default()).unwrap());
         let mut total = 0;
         let mut costs = Vec::new();
         for number in 1..=5 {
             let mut mine = all();
-            shard(&mut mine, number, 5, Whole::Run);
+            shard(&mut mine, Shard { number, count: 5 }, Whole::Run);
             total += mine.iter().map(|scenario| scenario.runs.len()).sum::<usize>();
             let runs = mine.iter().flat_map(|scenario| &scenario.runs);
             costs.push(runs.map(|run| cost::estimate(&run.spec)).sum::<f64>());
@@ -354,7 +399,7 @@ mod tests {
         let mut runs = Vec::new();
         for number in 1..=3 {
             let mut mine = [whole.clone()];
-            shard(&mut mine, number, 3, Whole::Point);
+            shard(&mut mine, Shard { number, count: 3 }, Whole::Point);
             assert!(!mine[0].runs.is_empty() && mine[0].runs.len() < whole.runs.len());
             runs.extend(mine[0].runs.iter().map(|run| (run.point.clone(), number)));
         }

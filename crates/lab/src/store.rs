@@ -2,6 +2,7 @@
 
 use crate::cost::{self, Kind, Model, Taken};
 use crate::program::Program;
+use crate::scenario::Scenario;
 use crate::spec::{Outcome, Spec};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -112,6 +113,11 @@ impl Store {
         let record = read(&self.path(spec).ok()?)?;
         let is_it = record.spec == *spec && record.kernel == self.kernel && record.measuring == self.measuring;
         is_it.then_some(record.outcome)
+    }
+
+    /// The outcomes of a scenario's runs, where they were kept.
+    pub fn outcomes(&self, scenario: &Scenario) -> Vec<Option<Outcome>> {
+        scenario.runs.iter().map(|run| self.find(&run.spec)).collect()
     }
 
     /// Keeps an outcome and the real time it took (in seconds), and says where.

@@ -3,11 +3,11 @@
 use super::say;
 use crate::command_line::quote;
 use crate::exit::Failure;
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, bail};
 use pcc_lab::kernel::{self, Kernel, Module};
 use pcc_lab::program::{HASH, Program};
 use pcc_lab::scenario::{self, Options, Scenario, Size};
-use pcc_lab::spec::{App, Outcome};
+use pcc_lab::spec::App;
 use pcc_lab::store::Store;
 use std::path::{Path, PathBuf};
 
@@ -138,11 +138,6 @@ pub(super) fn load(names: &[String], wanted: &Wanted, algorithms: &[String]) -> 
     Ok(scenarios)
 }
 
-/// The outcomes of a scenario's runs, where they are stored.
-pub(super) fn outcomes(scenario: &Scenario, store: &Store) -> Vec<Option<Outcome>> {
-    scenario.runs.iter().map(|run| store.find(&run.spec)).collect()
-}
-
 fn need_module(scenarios: &[Scenario]) -> bool {
     scenarios.iter().flat_map(|scenario| &scenario.runs).any(|run| run.spec.has_module_flows())
 }
@@ -159,26 +154,9 @@ pub(super) fn results(dir: Option<&Path>) -> PathBuf {
     dir.map_or_else(|| kernel::cache_dir().join("results"), Path::to_owned)
 }
 
-/// A shard as it is written: `2/8`.
-pub(crate) fn parse_shard(text: &str) -> anyhow::Result<(usize, usize)> {
-    let numbers = text.split_once('/').and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
-    let (number, count) =
-        numbers.with_context(|| format!("`{text}` is no shard: write 2/8 for the second of eight"))?;
-    ensure!((1..=count).contains(&number), "there is no shard {number} of {count}: they are numbered from 1");
-    Ok((number, count))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shard_is_one_of_so_many() {
-        assert_eq!(parse_shard("2/8").unwrap(), (2, 8));
-        for wrong in ["0/8", "9/8", "8", "a/b", "1/0", ""] {
-            assert!(parse_shard(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn all_stands_for_every_supplied_scenario_once() {

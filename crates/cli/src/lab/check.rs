@@ -1,6 +1,6 @@
 //! `pcc lab check`: stored results against what is promised.
 
-use super::bench::{self, Stored};
+use super::bench::Stored;
 use crate::exit::Failure as Exit;
 use pcc_chart::axis::{number, number_beside};
 use pcc_lab::check::{self, Checked, NotJudged, Verdict};
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let (scenarios, store, _) = args.stored.open(&args.names)?;
     let mut rows = Vec::new();
     for scenario in &scenarios {
-        let outcomes = bench::outcomes(scenario, &store);
+        let outcomes = store.outcomes(scenario);
         rows.extend(check::check(scenario, &summary::cells(scenario, &outcomes)));
     }
     let covered: Vec<_> = rows.iter().flatten().collect();

@@ -1,6 +1,6 @@
 //! `pcc lab`: experiments on a real Linux stack in virtual time.
 
-pub(crate) mod bench;
+mod bench;
 mod check;
 mod merge;
 mod progress;

@@ -1,6 +1,6 @@
 //! `pcc lab report`: stored results as a page, pictures and tables.
 
-use super::bench::{self, Stored};
+use super::bench::Stored;
 use crate::reserved::Reserved;
 use anyhow::Context as _;
 use pcc_chart::provenance::{Build, Provenance, Source};
@@ -33,7 +33,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let page = Reserved::at(&args.output, "--output")?;
     let (scenarios, store, program) = args.stored.open(&args.names)?;
-    let outcomes: Vec<_> = scenarios.iter().map(|scenario| bench::outcomes(scenario, &store)).collect();
+    let outcomes: Vec<_> = scenarios.iter().map(|scenario| store.outcomes(scenario)).collect();
     let together = scenarios.iter().zip(&outcomes);
     let sections: Vec<_> = together
         .map(|(scenario, outcomes)| Section::of(scenario, outcomes, &store, args.stored.command(scenario)))

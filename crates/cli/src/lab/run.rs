@@ -6,7 +6,7 @@ use super::say;
 use crate::exit::Failure as Exit;
 use crate::interrupt::Interrupt;
 use anyhow::Context as _;
-use pcc_lab::campaign::{self, Campaign, Failure, Plan, Whole};
+use pcc_lab::campaign::{self, Campaign, Failure, Plan, Shard, Whole};
 use pcc_lab::kernel;
 use pcc_lab::machine::{Machine, memory_for};
 use pcc_lab::measure::Measure;
@@ -44,8 +44,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     seeds: Option<u16>,
     /// Only the I-th of N parts, for N machines; `pcc lab merge` puts their results together
-    #[arg(long, value_name = "I/N", value_parser = bench::parse_shard)]
-    shard: Option<(usize, usize)>,
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// Say how many runs there are and how long they take, and run nothing
     #[arg(long)]
     dry_run: bool,
@@ -86,8 +86,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let selection =
         Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: args.seeds };
     selection.apply(&mut scenarios).context(Exit::Usage)?;
-    if let Some((number, count)) = args.shard {
-        campaign::shard(&mut scenarios, number, count, Whole::Run);
+    if let Some(shard) = args.shard {
+        campaign::shard(&mut scenarios, shard, Whole::Run);
     }
     let init = crate::program::path()?;
     let program = match &args.program {
@@ -194,7 +194,7 @@ fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
 fn print_all(args: &Args, scenarios: &[Scenario], store: &Store, release: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     for scenario in scenarios.iter().filter(|scenario| !scenario.runs.is_empty()) {
-        let outcomes = bench::outcomes(scenario, store);
+        let outcomes = store.outcomes(scenario);
         let mut cells = summary::cells(scenario, &outcomes);
         cells.retain(|cell| !cell.runs.is_empty() || !cell.rejected.is_empty());
         if args.json {

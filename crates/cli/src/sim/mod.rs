@@ -6,10 +6,10 @@ mod score;
 mod table;
 
 use crate::exit::Failure;
-use crate::lab::bench;
 use crate::utility::Objective;
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
+use pcc_lab::campaign::Shard;
 use pcc_lab::scenario;
 use pcc_utility::Aim;
 use std::path::PathBuf;
@@ -86,8 +86,8 @@ struct Run {
     #[arg(long)]
     full: bool,
     /// Only the I-th of N parts of a scenario, for N machines; each part has whole points of the sweep
-    #[arg(long, value_name = "I/N", value_parser = bench::parse_shard)]
-    shard: Option<(usize, usize)>,
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     #[command(flatten)]
     objective: Objective,
     /// Write a page: of a path everything over time, by the first seed; of a scenario its figures, as `pcc lab report`

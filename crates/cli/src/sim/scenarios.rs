@@ -26,8 +26,8 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
     selection.apply(&mut scenarios).context(Failure::Usage)?;
     // Before they are divided: each part says what is missing, and has some of the rest.
     leave_out(&mut scenarios[0])?;
-    if let Some((number, count)) = args.shard {
-        campaign::shard(&mut scenarios, number, count, Whole::Point);
+    if let Some(shard) = args.shard {
+        campaign::shard(&mut scenarios, shard, Whole::Point);
     }
     let [scenario] = scenarios;
     if scenario.runs.is_empty() {

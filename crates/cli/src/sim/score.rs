@@ -2,12 +2,12 @@
 
 use super::Ours;
 use crate::exit::Failure;
-use crate::lab::bench::parse_shard;
 use crate::utility::Objective;
 use anyhow::anyhow;
 use pcc_chart::axis::{number, number_beside};
+use pcc_lab::campaign::Shard;
 use pcc_lab::each_at_once;
-use pcc_sim::score::{self, Form, Judged, ROWS, Row, Size};
+use pcc_sim::score::{self, Form, Judged, Problem, ROWS, Row, Size};
 use std::io::Write as _;
 
 /// Who else is put into PCC's place.
@@ -30,8 +30,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR")]
     traces: Option<String>,
     /// Only the I-th of N parts
-    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
-    shard: Option<(usize, usize)>,
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// Leave out CUBIC, BBR and Reno in PCC's place
     #[arg(long)]
     no_peers: bool,
@@ -54,8 +54,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let is_wanted = |row: &Row| args.row.is_empty() || args.row.iter().any(|wanted| wanted == row.number);
     let rows: Vec<Row> = ROWS.iter().copied().filter(is_wanted).collect();
-    let (part, parts) = args.shard.unwrap_or((1, 1));
-    let rows: Vec<Row> = rows.into_iter().skip(part - 1).step_by(parts).collect();
+    let Shard { number, count } = args.shard.unwrap_or(Shard { number: 1, count: 1 });
+    let rows: Vec<Row> = rows.into_iter().skip(number - 1).step_by(count).collect();
     let size = if args.short { Size::Short } else { Size::Whole };
     let peers: &[&'static str] = if args.no_peers { &[] } else { &PEERS };
     let ours = Ours::of(&args.objective)?;
@@ -78,6 +78,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         (0, _) => Err(anyhow!(context).context(Failure::Partial)),
         _ => Err(anyhow!(context).context(Failure::Error)),
     }
+}
+
+/// Why it could not be judged, with the option that helps.
+fn problem(row: &Judged) -> Option<String> {
+    row.problem.as_ref().map(|problem| match problem {
+        Problem::NoTrace(_) => format!("{problem} with --traces"),
+        other => other.to_string(),
+    })
 }
 
 fn verdict(row: &Judged) -> &'static str {
@@ -125,7 +133,7 @@ fn table(judged: &[Judged]) -> String {
             format!("{sign} {}", number(promise.must)),
             format!("{sign} {}", number(promise.goal)),
             verdict(row),
-            row.problem.clone().unwrap_or_else(|| peers.join(", ")),
+            problem(row).unwrap_or_else(|| peers.join(", ")),
         );
     }
     text
@@ -147,7 +155,7 @@ fn json(row: &Judged) -> serde_json::Value {
         "at_most": row.row.at_most,
         "verdict": verdict(row).split(',').next(),
         "peers": peers,
-        "problem": row.problem,
+        "problem": problem(row),
     })
 }
 

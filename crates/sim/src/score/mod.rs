@@ -168,7 +168,32 @@ pub struct Judged {
     /// The same measure with each peer in PCC's place.
     pub peers: Vec<(&'static str, Option<f64>)>,
     /// Why it could not be judged.
-    pub problem: Option<String>,
+    pub problem: Option<Problem>,
+}
+
+/// Why a row cannot be judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// Nobody says where its recorded trace is: [`Form::traces`] does.
+    NoTrace(&'static str),
+    /// There is no such simulation.
+    Other(String),
+}
+
+impl core::fmt::Display for Problem {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NoTrace(file) => write!(f, "NOT RUN: needs the recorded trace {file}: name its directory"),
+            Self::Other(problem) => f.write_str(problem),
+        }
+    }
+}
+
+impl<Text: Into<String>> From<Text> for Problem {
+    fn from(text: Text) -> Self {
+        Self::Other(text.into())
+    }
 }
 
 impl Judged {
@@ -200,18 +225,22 @@ impl Row {
     }
 
     /// Its path as [`pcc_link::Path`] reads it.
-    fn path_text(&self, traces: Option<&str>) -> Result<String, String> {
+    fn path_text(&self, traces: Option<&str>) -> Result<String, Problem> {
         match (self.trace, traces) {
             (None, _) => Ok(self.path.to_owned()),
             (Some(file), Some(traces)) => Ok(format!("{},down.trace={traces}/{file}", self.path)),
-            (Some(file), None) => {
-                Err(format!("NOT RUN: needs the recorded trace {file}: name its directory with --traces"))
-            }
+            (Some(file), None) => Err(Problem::NoTrace(file)),
         }
     }
 
     /// The simulation of one seed with `sender` in PCC's place; `ours` has the last word on PCC's flows.
-    fn scenario(&self, sender: &str, form: &Form<'_>, seed: u64, ours: &dyn Fn(&mut Flow)) -> Result<Scenario, String> {
+    fn scenario(
+        &self,
+        sender: &str,
+        form: &Form<'_>,
+        seed: u64,
+        ours: &dyn Fn(&mut Flow),
+    ) -> Result<Scenario, Problem> {
         let path = self.path_text(form.traces)?;
         let path = path.parse().map_err(|error| format!("{path}: {error}"))?;
         let cast: Result<Cast, _> = self.flows.parse();
@@ -331,7 +360,7 @@ mod tests {
             match row.scenario("pcc", &Form::of(Size::Short), 1, &|_| {}) {
                 Ok(scenario) => assert!(scenario.path.links(1).is_ok(), "{}", row.case),
                 Err(problem) => {
-                    let is_told = problem.contains("no utility") || row.trace.is_some() && problem.contains("--traces");
+                    let is_told = matches!(problem, Problem::NoTrace(_)) || problem.to_string().contains("no utility");
                     assert!(is_told, "{} {}: {problem}", row.number, row.case);
                 }
             }
@@ -380,7 +409,7 @@ mod tests {
         let row = Row { trace: Some("lte.trace"), ..ROWS[0] };
         assert!(plan(&[row], &Form::of(Size::Short), &|_| {}).is_empty());
         let judged = &judge(&[row], &Form::of(Size::Short), &[])[0];
-        assert!(judged.measured.is_none() && judged.problem.as_ref().unwrap().starts_with("NOT RUN"));
+        assert!(judged.measured.is_none() && judged.problem == Some(Problem::NoTrace("lte.trace")));
     }
 
     fn three(row: &Row, sender: &str, values: [f64; 3]) -> Vec<Figures> {
