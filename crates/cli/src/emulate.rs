@@ -23,7 +23,9 @@ Examples:
   pcc emulate --list
 
 Clients send to the listening address; each gets a path of its own to the server and back.
-Sizes and rates count whole IP packets: payload and 28 bytes of headers (48 for IPv6).";
+Sizes and rates count whole IP packets: payload and 28 bytes of headers (48 for IPv6).
+
+Exit codes: 0 the time is over, or SIGTERM came, 1 error, 2 misused, 130 interrupted";
 
 /// Arguments of `pcc emulate`.
 #[derive(clap::Args, Debug)]

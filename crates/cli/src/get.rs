@@ -41,7 +41,7 @@ Examples, with the address that `pcc serve` prints:
       what would change here if ./site became as it is there
 
 Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
-4 data damaged, 5 server unreachable";
+4 data damaged, 5 server unreachable, 130 interrupted";
 
 /// Arguments of `pcc get`.
 #[derive(clap::Args, Debug)]

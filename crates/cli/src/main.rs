@@ -64,7 +64,6 @@ enum Command {
     Put(Box<put::Args>),
     Tunnel(Box<tunnel::Args>),
     Doctor(doctor::Args),
-    /// Measure a path
     Perf(Box<perf::Args>),
     /// Relay UDP through an emulated bad network
     Emulate(Box<emulate::Args>),
@@ -98,7 +97,19 @@ impl Command {
 
 /// All that can be written behind `pcc`.
 fn command() -> clap::Command {
-    values_may_begin_with_a_hyphen(Cli::command())
+    with_exit_codes(values_may_begin_with_a_hyphen(Cli::command()))
+}
+
+/// Commands that do not tell their exit codes have those of all.
+fn with_exit_codes(command: clap::Command) -> clap::Command {
+    let told = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let does_something = !command.has_subcommands() || command.get_positionals().next().is_some();
+    let command = if does_something && !told.contains("Exit codes:") {
+        command.after_help(format!("{told}\n\nExit codes: 0 done, 1 error, 2 misused").trim_start().to_owned())
+    } else {
+        command
+    };
+    command.mut_subcommands(with_exit_codes)
 }
 
 /// Who writes `--limit -5Mbit` is to hear what is wrong with -5Mbit, not that there is no option -5.
@@ -152,8 +163,8 @@ fn main() -> ExitCode {
             Command::Utility(args) => utility::run(args),
             #[cfg(target_os = "linux")]
             Command::Shell(_) | Command::Kernel(_) => Ok(()), // above
-            Command::Completions(args) => manual::completions(&args, Cli::command()),
-            Command::Man(args) => manual::man(&args, Cli::command()),
+            Command::Completions(args) => manual::completions(&args, command()),
+            Command::Man(args) => manual::man(&args, command()),
         }
     });
     match done {

@@ -69,6 +69,28 @@ mod tests {
         command.get_subcommands().for_each(|command| examples(command, found));
     }
 
+    /// Commands that do something, each with the words before it.
+    fn leaves(command: &clap::Command, before: &str, found: &mut Vec<(String, clap::Command)>) {
+        let name = format!("{before} {}", command.get_name());
+        if !command.has_subcommands() || command.get_positionals().next().is_some() {
+            found.push((name.clone(), command.clone()));
+        }
+        command.get_subcommands().for_each(|command| leaves(command, &name, found));
+    }
+
+    #[test]
+    fn each_command_shows_an_example_and_its_exit_codes() {
+        let mut found = Vec::new();
+        leaves(&crate::command(), "", &mut found);
+        assert!(found.len() > 20, "{}", found.len());
+        for (name, command) in found {
+            let told = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(told.contains("Exit codes:"), "{name}: {told}");
+            // A list of scenarios takes no option.
+            assert!(told.contains("xample") || name == " pcc lab list", "{name}: {told}");
+        }
+    }
+
     #[test]
     fn every_example_in_the_help_is_understood() {
         let mut found = Vec::new();

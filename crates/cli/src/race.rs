@@ -37,7 +37,9 @@ Examples:
   sudo pcc race satellite --kernel             against the kernel's TCPs too
   pcc race satellite --json -o satellite.html --svg satellite.svg
 
-`pcc emulate --list` shows the presets and the parameters. docs/race.md defines the columns.";
+`pcc emulate --list` shows the presets and the parameters. docs/race.md defines the columns.
+
+Exit codes: 0 done, 1 error, 2 misused, 4 a copy is damaged, 130 interrupted";
 
 /// Arguments of `pcc race`.
 #[derive(clap::Args, Debug)]

@@ -6,9 +6,10 @@ use serde_json::json;
 use std::io::{self, Write as _};
 
 /// Whether PCC can be loaded here, what is missing, and what to do about it
-///
-/// Exit code 0 if nothing is missing that `pcc kernel load` needs, else 1.
 #[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Example: pcc kernel doctor --json\nExit codes: 0 nothing is missing that `pcc kernel load` needs, 1 something is"
+)]
 pub(super) struct Args {
     /// Print one JSON document
     #[arg(long)]

@@ -18,6 +18,9 @@ use std::time::Duration;
 /// them, with --default. Several variants can be loaded beside each other, each with its name and utility. If a step
 /// fails, the steps before it are undone. If the same variant is loaded already, nothing changes.
 #[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  pcc kernel load --default --for 10m                   a trial, for all new connections\n  pcc kernel load --name pcc_slow --limit 200Mbit       at most 200 Mbit/s for each connection\n  pcc kernel load --default --replace                   the version of this tool, in place"
+)]
 pub(super) struct Args {
     #[command(flatten)]
     strives: Strives,

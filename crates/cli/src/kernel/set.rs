@@ -15,6 +15,9 @@ use std::io::{self, Write as _};
 ///
 /// Running connections take the new utility with their next interval, within about two round trips.
 #[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  pcc kernel set --keep                        a trial goes on until a reboot\n  pcc kernel set pcc_bulk --limit 50Mbit       at most 50 Mbit/s for each connection\n  pcc kernel set --utility 'T - 10*x*L' --law ascent"
+)]
 pub(super) struct Args {
     /// The variant; may be left out if there is only one
     #[arg(value_parser = name)]

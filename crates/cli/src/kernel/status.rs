@@ -8,6 +8,7 @@ use std::time::Duration;
 
 /// Show what is loaded, which connections get it, and when a trial ends
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Example: pcc kernel status --json")]
 pub(super) struct Args {
     /// Print one JSON document
     #[arg(long)]

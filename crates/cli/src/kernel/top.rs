@@ -18,6 +18,9 @@ use std::time::Duration;
 /// Connections of all network namespaces are shown. Rates and losses are of the time since the last look; the utility
 /// is that of the last interval. The first line has the sums. A terminal shows as many rows and columns as fit.
 #[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  pcc kernel top pcc_bulk --port 873 --sort loss\n  pcc kernel top --json -n 1\n  pcc kernel top --prometheus /var/lib/prometheus/node-exporter/pcc.prom --interval 15s"
+)]
 pub(super) struct Args {
     /// Show only the connections of these variants
     #[arg(value_parser = name)]

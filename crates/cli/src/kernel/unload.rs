@@ -9,6 +9,7 @@ use std::io::{self, Write};
 /// If PCC is the default, the previous default is the default again. Connections with PCC keep it until they end; then
 /// it leaves memory.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Example: pcc kernel unload --all")]
 pub(super) struct Args {
     /// The variant; may be left out if there is only one
     #[arg(value_parser = pcc_bpf::variant::name)]

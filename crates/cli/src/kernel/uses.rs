@@ -15,6 +15,9 @@ use std::path::PathBuf;
 /// (without --cgroup that is the root), and of those of one group the latest. A rule lasts until it, its control group
 /// or its congestion control is removed. A control group takes 64 rules.
 #[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  pcc kernel use --cgroup /sys/fs/cgroup/system.slice/nginx.service\n  pcc kernel use pcc_scav --port 873\n  pcc kernel use --dest 198.51.100.0/24 --port 443\n  pcc kernel use --remove 3"
+)]
 pub(super) struct Args {
     /// Any congestion control that the kernel has
     #[arg(default_value = "pcc", value_parser = name)]

@@ -42,6 +42,7 @@ enum Command {
 }
 
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Example: pcc lab build --source linux-6.12.tar.xz")]
 struct Build {
     /// Source of Linux 6.12: a directory or a tarball [default: Debian's package linux-source-6.12]
     #[arg(long, value_name = "DIR|TARBALL")]

@@ -14,18 +14,18 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What can be asked of `pcc perf`.
+/// Measure a path
+///
+/// Measures how fast a path carries data, and how it feels meanwhile. Start a server at one end, and a client at the other
+/// with the command that the server prints. The client sends; with -R it receives. The sender's congestion control decides,
+/// so compare algorithms with -C pcc,cubic,bbr: they take turns on the same path, several rounds, and each is shown relative
+/// to the first.
+///
+/// Rates are bits: 100Mbit, or 100M as for iperf3; or bytes: 12.5MB. Sizes are bytes: 5MB, 64KiB.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     group(ArgGroup::new("role").required(true).args(["server", "client", "host"])),
     disable_version_flag = true,
-    before_long_help = "\
-Measures how fast a path carries data, and how it feels meanwhile. Start a server at one end, and a \
-client at the other with the command that the server prints. The client sends; with -R it receives. \
-The sender's congestion control decides, so compare algorithms with -C pcc,cubic,bbr: they take turns \
-on the same path, several rounds, and each is shown relative to the first.
-
-Rates are bits: 100Mbit, or 100M as for iperf3; or bytes: 12.5MB. Sizes are bytes: 5MB, 64KiB.",
     after_help = "\
 Examples:
   pcc perf -s                                        serve tests on UDP port 4433
@@ -36,7 +36,9 @@ Examples:
   pcc perf -c example.org -M 1252                    in datagrams of at most 1252 bytes
 
 The server of any implementation of draft-banks-quic-performance will do (msquic, picoquic, quic-go,
-s2n-quic); ours reports more. docs/perf.md is the guide, docs/json.md describes the JSON."
+s2n-quic); ours reports more. docs/perf.md is the guide, docs/json.md describes the JSON.
+
+Exit codes: 0 done, 1 error, or a server's limit was met, 2 misused, 5 server unreachable, or silent at the end"
 )]
 pub(crate) struct Args {
     /// Serve tests

@@ -42,7 +42,9 @@ use std::sync::Arc;
   pcc serve --private ~/for-one-friend
   PCC_TOKEN=secret pcc serve --writable --limit 200Mbit inbox
   pcc serve --log /var/log/pcc/access.log --metrics 9443 /srv/www
-  pcc serve --tunnel --allow db.example.org:22")]
+  pcc serve --tunnel --allow db.example.org:22
+
+Exit codes: 0 ended in order, 1 error, 2 misused, 3 transfers were cut off")]
 pub(crate) struct Args {
     /// The directory to serve, or one file and nothing beside it
     ///

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// Which traps are there? The computation takes senders for fluids on one first-in-first-out queue (docs/utility.md).
 /// The simulation has packets, noise, and the law itself.
 #[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  pcc utility check 'x^0.9 - 900*x*max(0, g) - 11.35*x*L' --link satellite\n  pcc utility check fair --link rate=50Mbit,rtt=40ms,loss=1% --senders 1,20 --time 60s\n  pcc utility check ./mine --set b=300 --strict\n\nExit codes: 0 done, 1 error, or traps with --strict, 2 misused"
+)]
 pub(super) struct Args {
     #[command(flatten)]
     course: Course,

@@ -5,6 +5,7 @@ use std::io::Write as _;
 
 /// The built-in utilities
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Example: pcc utility list --json")]
 pub(super) struct Args {
     /// Print one JSON document
     #[arg(long)]

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 /// Draw a utility on a path: what each rate is worth, what senders bear, and where they settle
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Example: pcc utility plot safe --link rate=50Mbit,rtt=40ms -o safe.html")]
 pub(super) struct Args {
     #[command(flatten)]
     course: Course,

@@ -9,6 +9,7 @@ use std::io::Write as _;
 
 /// Everything about a utility: formula, units, source, traps, and the program that it becomes
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:\n  pcc utility show scavenger\n  pcc utility show vivace,b=300")]
 pub(super) struct Args {
     /// A name of `pcc utility list`, a formula, or a file
     #[arg(value_name = "NAME|FORMULA|FILE")]
