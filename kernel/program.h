@@ -54,12 +54,15 @@ struct pcc_program {
 	u32 loads;
 	pcc_num panic_loss;
 	/* Which of the built-in utilities it is, but for the values that it pushes: those are
-	 * the parameters. enum pcc_built_in, programs.h; 0 for none.
+	 * the parameters. enum pcc_built_in, programs.h; 0 for none, PCC_WRITTEN for the one
+	 * that BPF has code of (formula.h).
 	 */
 	u32 built_in;
 	u32 reserved;
 	struct pcc_op ops[PCC_MOST_OPS];
 };
+
+#define PCC_WRITTEN 255U
 
 /* A program's memory; nothing stays in it from one run to the next. */
 struct pcc_machine {
@@ -69,6 +72,11 @@ struct pcc_machine {
 	u32 held;
 	u32 reserved;
 };
+
+/* The code of a formula finds these there: crates/bpf/src/formula.rs. */
+PCC_LIES(pcc_program, ops, 24);
+PCC_LIES(pcc_machine, stack, 256);
+PCC_LIES(pcc_machine, slots, 384);
 
 PCC_PART u32 pcc_operands(u32 code)
 {

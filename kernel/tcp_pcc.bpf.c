@@ -120,6 +120,9 @@ char utility_text[1024] = "fair";
 /* Of the object's bytes, as its loader knows it: whether what is loaded is the same. */
 u64 object_digest;
 
+/* Of the formula that pcc_written has code of, but for the values that it pushes. */
+u64 formula_digest;
+
 /* A trial ends by itself, whatever became of whoever began it: connections that begin
  * later get the congestion control that was the default before.
  */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* The utility of an interval: a built-in one by its own code, any other by its program. */
+/* The utility of an interval: by code of its own, if it has that, and else by its program. */
 #ifndef PCC_UTILITY_H
 #define PCC_UTILITY_H
 
 #include "programs.h"
+#ifdef __bpf__
+#include "formula.h"
+#endif
 
 /* The utility of a report; NaN where it is not defined. */
 PCC_CALL pcc_num pcc_utility(const struct pcc_program *program, const struct pcc_report *report,
@@ -12,9 +15,13 @@ PCC_CALL pcc_num pcc_utility(const struct pcc_program *program, const struct pcc
 	PCC_NEEDS(program, N_UNKNOWN);
 	PCC_NEEDS(report, N_UNKNOWN);
 	PCC_NEEDS(machine, N_UNKNOWN);
-	if (program->built_in)
+	if (program->built_in && program->built_in != PCC_WRITTEN)
 		return pcc_built_in_worth(program, report);
 	pcc_measure(machine, report, program->loads);
+#ifdef __bpf__
+	if (program->built_in)
+		return pcc_written(program, machine);
+#endif
 	return pcc_run(program, machine);
 }
 

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!   doctor: what is missing
-//!   BPF object ──▶ object ──▶ libbpf ──▶ registration ──▶ load ──▶ the kernel: variants of PCC, rules for whom
-//!                                             unload, trial, attendant ◀──▶ variant, rule, sysctl
+//!   a formula ──▶ formula: its code
+//!                    ▼
+//!   BPF object ──▶ elf, object ──▶ libbpf ──▶ registration ──▶ load ──▶ the kernel: variants of PCC, rules for whom
+//!                                                  unload, trial, attendant ◀──▶ variant, rule, sysctl
 //!   connections ──▶ watch ──▶ rows ──▶ table
 //!   what all have done ──▶ totals ──▶ prometheus
 //! ```
@@ -18,6 +20,8 @@ pub mod attendant;
 pub mod bpf;
 pub mod btf;
 pub mod doctor;
+pub mod elf;
+pub mod formula;
 pub mod libbpf;
 pub mod load;
 pub mod object;

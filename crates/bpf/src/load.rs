@@ -7,7 +7,7 @@ use crate::object::{Object, Source};
 use crate::registration::{self, Registration};
 use crate::trial::{in_this_time, remaining};
 use crate::variant::{KERNEL_TYPES, Variables, Variant};
-use crate::{bpf, rights, rule, sysctl};
+use crate::{bpf, formula, rights, rule, sysctl};
 use anyhow::Context;
 use socket2::{Domain, Socket, Type};
 use std::io;
@@ -152,6 +152,7 @@ impl Wanted {
         }
         let digest = object.digest();
         object.register_as(name, allow)?;
+        object.write_formula(&self.program)?;
         // Of types that cannot be read libbpf tells more.
         let kernel = std::fs::read(KERNEL_TYPES).ok().and_then(|types| Btf::read(types).ok());
         if let Some(kernel) = &kernel {
@@ -193,6 +194,7 @@ impl Wanted {
         let maps = [".data", ".bss"].map(|map| loaded.map_fd(map).and_then(|fd| Ok(bpf::Map::of(fd)?)));
         let variables = Variables::of(maps.into_iter().collect::<anyhow::Result<_>>()?)?;
         variables.write("object_digest", &digest.to_ne_bytes())?;
+        variables.write("formula_digest", &formula::digest(&self.program).to_ne_bytes())?;
         variables.strive_for(&self.program)?;
         variables.write_text::<UTILITY_TEXT>("utility_text", &self.utility)?;
         variables.write_text::<16>("trial.before", before)?;

@@ -1,6 +1,8 @@
 //! The BPF object: that which is built into the tool, or a file; and under which name it registers.
 
 use crate::btf::Btf;
+use crate::elf::{function, section};
+use crate::formula::Code;
 use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +20,9 @@ const NAME: usize = 16;
 /// What Linux calls its congestion controls, and the member that is told that something is sent with nothing in flight.
 const OPS: &str = "tcp_congestion_ops";
 const TX_START: &str = "cwnd_event_tx_start";
+/// The function whose place a formula's code takes, and the size of an instruction.
+const FORMULA: &str = "pcc_written";
+const INSTRUCTION: usize = 8;
 /// `TCP_CONG_NON_RESTRICTED`: who has no rights may choose it too.
 const NON_RESTRICTED: u32 = 1;
 
@@ -83,7 +88,7 @@ impl Object {
     ///
     /// Errors: the object is not one of ours.
     pub fn register_as(&mut self, name: &str, allow: bool) -> anyhow::Result<()> {
-        let at = section(&self.bytes, SECTION).ok_or_else(|| self.strange())?;
+        let at = section(&self.bytes, SECTION).ok_or_else(|| self.strange())?.offset;
         // The first members of `pcc`, the first congestion control in there, are its name and its flags.
         let is_ours = |place: &&mut [u8]| place.starts_with(b"pcc\0") && place[NAME..] == [0; 4];
         if self.bytes.get_mut(at..at + NAME + 4).filter(is_ours).is_none() {
@@ -94,6 +99,31 @@ impl Object {
         written[..letters].copy_from_slice(&name.as_bytes()[..letters]);
         written[NAME..].copy_from_slice(&if allow { NON_RESTRICTED } else { 0 }.to_ne_bytes());
         self.bytes[at..at + NAME + 4].copy_from_slice(&written);
+        Ok(())
+    }
+
+    /// Has it run this program, `struct pcc_program`, by code of its own.
+    ///
+    /// Errors: the object is not one of ours, or the code does not fit.
+    pub fn write_formula(&mut self, program: &[u8]) -> anyhow::Result<()> {
+        let text = section(&self.bytes, ".text").ok_or_else(|| self.strange())?;
+        let written = function(&self.bytes, text, FORMULA).ok_or_else(|| self.strange())?;
+        let Code { mut instructions, calls } = Code::of(program);
+        for (at, called) in calls {
+            let called = function(&self.bytes, text, called).ok_or_else(|| self.strange())?;
+            let [from, to] = [written.offset / INSTRUCTION + at + 1, called.offset / INSTRUCTION];
+            let distance = i32::try_from(to as i64 - from as i64).map_err(|_| self.strange())?;
+            instructions[at][4..].copy_from_slice(&distance.to_ne_bytes());
+        }
+        let code = instructions.as_flattened();
+        if code.len() > written.size {
+            bail!("the formula is too long for the kernel: its code takes {} bytes of {}", code.len(), written.size);
+        }
+        let begin = text.offset.saturating_add(written.offset);
+        let place = self.bytes.get_mut(begin..begin.saturating_add(code.len()));
+        place.context("the object ends within its code")?.copy_from_slice(code);
+        let size = (code.len() as u64).to_ne_bytes();
+        self.bytes[written.says_size..written.says_size + size.len()].copy_from_slice(&size);
         Ok(())
     }
 
@@ -109,7 +139,7 @@ impl Object {
         if !is_told_apart {
             return Ok(());
         }
-        let begin = section(&self.bytes, ".BTF").ok_or_else(|| self.strange())?;
+        let begin = section(&self.bytes, ".BTF").ok_or_else(|| self.strange())?.offset;
         let types = Btf::read(self.bytes.get(begin..).ok_or_else(|| self.strange())?.to_vec())?;
         let (at, name) = types.renaming(OPS, "cwnd_event", TX_START).ok_or_else(|| self.strange())?;
         self.bytes[begin + at..begin + at + name.len()].copy_from_slice(&name);
@@ -117,58 +147,14 @@ impl Object {
     }
 }
 
-/// Where a section of this name begins in an ELF file of 64 bits, in this machine's byte order.
-fn section(elf: &[u8], name: &str) -> Option<usize> {
-    let number = |at: usize, size: usize| {
-        let bytes = elf.get(at..at.checked_add(size)?)?;
-        let mut number = [0; 8];
-        if cfg!(target_endian = "little") {
-            number[..size].copy_from_slice(bytes);
-        } else {
-            number[8 - size..].copy_from_slice(bytes);
-        }
-        usize::try_from(u64::from_ne_bytes(number)).ok()
-    };
-    elf.starts_with(b"\x7fELF\x02").then_some(())?;
-    let (headers, size, count, names) = (number(0x28, 8)?, number(0x3a, 2)?, number(0x3c, 2)?, number(0x3e, 2)?);
-    let header = |index: usize| headers.checked_add(index.checked_mul(size)?);
-    let names = number(header(names)?.checked_add(0x18)?, 8)?;
-    let is_it = |index: &usize| {
-        let at = header(*index).and_then(|at| number(at, 4)).and_then(|at| names.checked_add(at));
-        let text = at.and_then(|at| elf.get(at..)).unwrap_or_default();
-        text.split(|byte| *byte == 0).next() == Some(name.as_bytes())
-    };
-    let found = (0..count).find(is_it)?;
-    number(header(found)?.checked_add(0x18)?, 8)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::elf::tests::{file, symbol};
 
-    /// An ELF file with a section of that content, one of types, and their names.
+    /// An ELF file with a congestion control of that content, and types.
     fn elf_with(content: &[u8], types: &[u8]) -> Vec<u8> {
-        let names = b"\0.struct_ops\0.BTF\0";
-        let mut file = vec![0; 0x40];
-        file[..5].copy_from_slice(b"\x7fELF\x02");
-        let contents = file.len();
-        file.extend(content);
-        let described = file.len();
-        file.extend(types);
-        let strings = file.len();
-        file.extend(names);
-        let headers = file.len();
-        for (name, at) in [(1_u32, contents), (0, strings), (13, described)] {
-            let mut header = vec![0; 0x40];
-            header[..4].copy_from_slice(&name.to_ne_bytes());
-            header[0x18..0x20].copy_from_slice(&(at as u64).to_ne_bytes());
-            file.extend(header);
-        }
-        file[0x28..0x30].copy_from_slice(&(headers as u64).to_ne_bytes());
-        file[0x3a..0x3c].copy_from_slice(&0x40_u16.to_ne_bytes());
-        file[0x3c..0x3e].copy_from_slice(&3_u16.to_ne_bytes());
-        file[0x3e..0x40].copy_from_slice(&1_u16.to_ne_bytes());
-        file
+        file(&[(SECTION, content), (".BTF", types)])
     }
 
     fn elf(content: &[u8]) -> Vec<u8> {
@@ -193,7 +179,7 @@ mod tests {
         let mut ours = object(elf(&content));
         let before = ours.bytes.clone();
         ours.register_as("pcc_scav", true).unwrap();
-        let at = section(&ours.bytes, SECTION).unwrap();
+        let at = section(&ours.bytes, SECTION).unwrap().offset;
         assert_eq!(&ours.bytes[at..at + 16], b"pcc_scav\0\0\0\0\0\0\0\0");
         assert_eq!(ours.bytes[at + 16..at + 20], NON_RESTRICTED.to_ne_bytes());
         assert_eq!((&ours.bytes[..at], &ours.bytes[at + 20..]), (&before[..at], &before[at + 20..]));
@@ -207,7 +193,7 @@ mod tests {
         ours.fit(&kernel("cwnd_event")).unwrap();
         assert_eq!(ours.bytes, before, "as Linux was until 7.0");
         ours.fit(&kernel(TX_START)).unwrap();
-        let at = section(&ours.bytes, ".BTF").unwrap();
+        let at = section(&ours.bytes, ".BTF").unwrap().offset;
         let told = Btf::read(ours.bytes[at..].to_vec()).unwrap();
         assert!(told.member(told.structure(OPS).unwrap(), TX_START).is_some());
         let changed = ours.bytes.iter().zip(&before).filter(|(new, old)| new != old).count();
@@ -229,5 +215,36 @@ mod tests {
             damaged[end] ^= 0xff;
             let _ = object(damaged).register_as("pcc_scav", false);
         }
+    }
+
+    /// `struct pcc_program` of these operations.
+    fn program(ops: &[(u32, u32)]) -> Vec<u8> {
+        let head = [ops.len() as u32, 0, 0, 0, 0, 0].map(u32::to_ne_bytes);
+        let ops = ops.iter().map(|(code, index)| [code.to_ne_bytes(), index.to_ne_bytes(), [0; 4], [0; 4]]);
+        head.into_iter().chain(ops.flatten()).flatten().collect()
+    }
+
+    #[test]
+    fn a_formula_is_written_where_the_object_has_room_for_it() {
+        let symbols = [symbol(1, 0, 8), symbol(8, 64, 400)].concat();
+        let before = file(&[(".text", &[0xee; 600]), (".symtab", &symbols), (".strtab", b"\0n_sqrt\0pcc_written\0")]);
+        let mut ours = object(before.clone());
+        let root_of_x = program(&[(1, 0), (15, 0)]);
+        ours.write_formula(&root_of_x).unwrap();
+        let text = section(&ours.bytes, ".text").unwrap();
+        let written = function(&ours.bytes, text, FORMULA).unwrap();
+        let code = Code::of(&root_of_x);
+        assert_eq!(written.size, code.instructions.len() * INSTRUCTION);
+        let at = text.offset + written.offset;
+        assert_eq!(ours.bytes[at + written.size..at + 400], before[at + written.size..at + 400]);
+        let call = at + code.calls[0].0 * INSTRUCTION;
+        let distance = i32::from_ne_bytes(ours.bytes[call + 4..call + 8].try_into().unwrap());
+        assert_eq!(distance, -(64 / 8 + code.calls[0].0 as i32 + 1), "to the begin of the section");
+
+        let long = program(&[(1, 0)].into_iter().chain([(15, 0); 60]).collect::<Vec<_>>());
+        let error = object(before.clone()).write_formula(&long).unwrap_err().to_string();
+        assert!(error.contains("of 400"), "{error}");
+        let error = object(before).write_formula(&program(&[(1, 0), (13, 0)])).unwrap_err().to_string();
+        assert!(error.contains("is not PCC's BPF object"), "it has no n_exp: {error}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::bpf::{self, Link, Map, Program, STRUCT_OPS_MAP};
 use crate::btf::{Btf, Field};
+use crate::formula;
 use anyhow::{Context, anyhow};
 use std::fs;
 
@@ -110,15 +111,21 @@ impl Variables {
         Ok(if is_first { ("utility", "utility_next") } else { ("utility_next", "utility") })
     }
 
+    /// The program as it is where the object has code of it.
+    fn marked(&self, program: &[u8]) -> Vec<u8> {
+        // Other versions have code of the built-in utilities only.
+        formula::marked(program, self.number("formula_digest").unwrap_or(0))
+    }
+
     /// Whether connections strive for what this program says.
     pub fn strives_for(&self, program: &[u8]) -> bool {
-        self.utility_places().is_ok_and(|(in_use, _)| self.begins(in_use, program))
+        self.utility_places().is_ok_and(|(in_use, _)| self.begins(in_use, &self.marked(program)))
     }
 
     /// Connections strive for this from now on: all of a decision by the program before, or all by this one.
     pub fn strive_for(&self, program: &[u8]) -> anyhow::Result<()> {
         let Ok((_, free)) = self.utility_places() else { return self.write("utility", program) };
-        self.write(free, program)?;
+        self.write(free, &self.marked(program))?;
         self.write("utility_place", &u64::from(free == "utility_next").to_ne_bytes())
     }
 
