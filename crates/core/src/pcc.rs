@@ -88,6 +88,8 @@ pub struct Pcc {
     law: Driver,
     /// The plan of the open interval, or of the next one.
     plan: IntervalPlan,
+    /// What leaves back to back at its rate: transports ask for every packet.
+    quantum: Bytes,
     /// Draws what the law decides by chance.
     chance: Rng,
     /// Draws the lengths of intervals.
@@ -125,6 +127,7 @@ impl Pcc {
             rtt: RttEstimator::default(),
             law: Driver::new(config.law(), initial),
             plan: IntervalPlan::filler(initial),
+            quantum: initial * TRAIN,
             chance: Rng::new(config.seed),
             rng: Rng::new(config.seed ^ 0x6d6f_6e69_746f_7200),
             limited: None,
@@ -360,7 +363,7 @@ impl Pcc {
     /// Bytes that may leave back to back: about 100 µs of the rate, at least one packet, and a train of
     /// [`Pcc::train_packets`].
     pub fn send_quantum(&self) -> Bytes {
-        (self.rate() * TRAIN).max(self.train())
+        self.quantum.max(self.train())
     }
 
     /// Packets that should leave back to back, even if pacing could send one by one. A sender in start-up measures the
@@ -440,6 +443,7 @@ impl Pcc {
         let plan =
             if measurable { self.law.next(&path, &mut self.chance) } else { IntervalPlan::filler(self.law.rate()) };
         self.plan = IntervalPlan { rate: path.clamp(plan.rate), ..plan };
+        self.quantum = self.plan.rate * TRAIN;
         if !self.law.is_starting() {
             self.trains = Trains::none();
         }

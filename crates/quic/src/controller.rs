@@ -401,8 +401,8 @@ impl Controller for PccController {
 
     fn metrics(&self) -> ControllerMetrics {
         self.silence.on_metrics();
-        let rate = self.pcc.rate() * self.behind.haste();
-        pace::metrics(self.pcc.congestion_window().get(), rate, self.pcc.send_quantum())
+        let pace = || (self.pcc.rate() * self.behind.haste(), self.pcc.send_quantum());
+        pace::metrics(self.pcc.congestion_window().get(), pace)
     }
 
     /// For a path that takes over, with the same address and another port as far as noq knows (RFC 9000 §9.4). The old

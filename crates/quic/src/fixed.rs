@@ -61,7 +61,7 @@ impl Controller for FixedController {
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        pace::metrics(self.congestion_window(), self.rate, self.quantum())
+        pace::metrics(self.congestion_window(), || (self.rate, self.quantum()))
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {

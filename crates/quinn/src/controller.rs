@@ -204,13 +204,12 @@ impl Controller for PccController {
     /// quinn counts probes of a larger MTU as in flight, which PCC never hears of: one at a time, of twice the size at most.
     fn window(&self) -> u64 {
         let room = || self.pcc.congestion_window().get().saturating_add(2 * u64::from(self.mtu));
+        let speed = || self.pacing.window(self.pcc.rate(), Bytes::new(self.mtu.into()));
         match self.pacing.on_question() {
             Question::Room => room(),
             // With nothing in flight nobody would wake a connection that is taken to have no room, if quinn asked for that.
-            Question::Speed if self.pcc.bytes_in_flight() == Bytes::ZERO => {
-                self.pacing.window(self.pcc.rate()).max(3 * u64::from(self.mtu))
-            }
-            Question::Speed => self.pacing.window(self.pcc.rate()),
+            Question::Speed if self.pcc.bytes_in_flight() == Bytes::ZERO => speed().max(3 * u64::from(self.mtu)),
+            Question::Speed => speed(),
         }
     }
 

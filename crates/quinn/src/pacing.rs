@@ -5,6 +5,9 @@
 //!
 //! The bucket holds 2 ms of the window, or ten packets. A host that wakes quinn later loses the rest of that time. A schedule
 //! of what should have left notices it and asks for a faster bucket until the loss is made good.
+//!
+//! No bucket holds more than 256 packets. At a rate that sends them in less time than timers may be late, a sender that is behind
+//! its schedule does not wait for the bucket.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
@@ -19,6 +22,13 @@ const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// Time that the host lost is made good up to this much, or one burst where that is longer. After a longer stop the queue on
 /// the path has drained, and what is owed would overflow it.
 const LARGEST_DEBT: Duration = Duration::from_millis(5);
+
+/// quinn-proto's bucket holds no more packets, and 2 ms of the window where these are less, since Tokio's timers may be so late.
+const LARGEST_BUCKET: u64 = 256;
+const BUCKET_TIME: Duration = Duration::from_millis(2);
+
+/// quinn-proto does not pace a sender with a window beyond this one.
+const LARGEST_PACED: u64 = u32::MAX as u64;
 
 /// For each of these that a sender is behind, quinn's bucket fills once the rate faster.
 const UNIT: Duration = Duration::from_micros(500);
@@ -40,7 +50,8 @@ pub(crate) struct Pacing {
     was_full: AtomicBool,
     /// quinn built fewer datagrams than had room: its pacer held back data.
     held: bool,
-    smoothed: Duration,
+    /// For so long a window lasts in quinn's pacer. Unit: s.
+    window_time: f64,
     /// When all that left should have left.
     due: Timestamp,
     latest: Timestamp,
@@ -66,7 +77,7 @@ impl Pacing {
             admitted: AtomicU32::new(0),
             was_full: AtomicBool::new(false),
             held: false,
-            smoothed: INITIAL_RTT,
+            window_time: window_time(INITIAL_RTT),
             due: Timestamp::ZERO,
             latest: Timestamp::ZERO,
             burst: Bytes::ZERO,
@@ -76,12 +87,13 @@ impl Pacing {
 
     /// quinn asks for the window. It asks for the speed only after it found room.
     pub(crate) fn on_question(&self) -> Question {
-        if self.has_room.fetch_xor(true, Relaxed) {
-            self.admitted.fetch_add(1, Relaxed);
-            Question::Speed
-        } else {
-            Question::Room
+        let has_room = self.has_room.load(Relaxed);
+        self.has_room.store(!has_room, Relaxed);
+        if !has_room {
+            return Question::Room;
         }
+        self.admitted.store(self.admitted.load(Relaxed).saturating_add(1), Relaxed);
+        Question::Speed
     }
 
     /// Something happened, and quinn begins anew with its questions. If it did not ask for the speed, there was no room.
@@ -98,7 +110,7 @@ impl Pacing {
 
     /// quinn's smoothed RTT.
     pub(crate) fn set_smoothed(&mut self, smoothed: Duration) {
-        self.smoothed = smoothed;
+        self.window_time = window_time(smoothed);
     }
 
     /// `packets` with these bytes leave at `now`. Answers since when the host is behind for good, if it is. `was_idle`: the
@@ -140,13 +152,20 @@ impl Pacing {
         haste.clamp(SLOWEST, FASTEST)
     }
 
-    /// The window with which quinn's pacer keeps this rate.
-    pub(crate) fn window(&self, rate: Rate) -> u64 {
-        // Beyond this the pacer takes the window for no limit at all.
-        let largest = f64::from(u32::MAX);
-        let window = rate.bytes_per_sec() * self.haste * self.smoothed.as_secs_f64() / WINDOWS_PER_RTT;
-        window.clamp(1.0, largest) as u64
+    /// The window with which quinn's pacer keeps this rate with packets of that size.
+    pub(crate) fn window(&self, rate: Rate, packet: Bytes) -> u64 {
+        let bucket = Bytes::new(packet.get() * LARGEST_BUCKET);
+        let is_behind = self.due <= self.latest;
+        if is_behind && rate.time_for(bucket) < BUCKET_TIME {
+            return LARGEST_PACED + 1;
+        }
+        let window = rate.bytes_per_sec() * self.haste * self.window_time;
+        window.clamp(1.0, LARGEST_PACED as f64) as u64
     }
+}
+
+fn window_time(smoothed: Duration) -> f64 {
+    smoothed.as_secs_f64() / WINDOWS_PER_RTT
 }
 
 #[cfg(test)]
@@ -154,6 +173,7 @@ mod tests {
     use super::*;
 
     const RATE: f64 = 96.0; // 1200 bytes in 0.1 ms
+    const PACKET: Bytes = Bytes::new(1200);
 
     fn ms(ms: f64) -> Timestamp {
         Timestamp::from_nanos((ms * 1e6) as u64)
@@ -192,10 +212,30 @@ mod tests {
         let mut pacing = Pacing::new();
         pacing.set_smoothed(Duration::from_millis(100));
         // 12 MB/s over 100 ms are 1.2 MB, of which quinn sends 1.25 times as much.
-        assert_eq!(pacing.window(Rate::from_mbit(RATE)), 960_000);
-        assert_eq!(pacing.window(Rate::from_mbit(1e6)), u64::from(u32::MAX), "the largest that quinn paces");
+        pacing.on_sent(ms(1.0), PACKET, 1, Rate::from_mbit(RATE), true);
+        assert_eq!(pacing.window(Rate::from_mbit(RATE), PACKET), 960_000);
+        assert_eq!(pacing.window(Rate::from_mbit(1e6), PACKET), LARGEST_PACED);
         pacing.set_smoothed(Duration::ZERO);
-        assert_eq!(pacing.window(Rate::from_mbit(RATE)), 1, "quinn takes none for nonsense");
+        assert_eq!(pacing.window(Rate::from_mbit(RATE), PACKET), 1, "quinn takes none for nonsense");
+    }
+
+    /// Bursts of 20 packets, as quinn sends them in one call, each so many milliseconds after the one before.
+    fn is_paced(mbit: f64, apart: f64) -> bool {
+        let (mut pacing, rate) = (Pacing::new(), Rate::from_mbit(mbit));
+        pacing.set_smoothed(Duration::from_millis(1));
+        for burst in 0..100 {
+            (0..42).for_each(|_| _ = pacing.on_question());
+            pacing.on_sent(ms(10.0 + apart * f64::from(burst)), Bytes::new(24_000), 20, rate, burst == 0);
+        }
+        pacing.window(rate, PACKET) <= LARGEST_PACED
+    }
+
+    #[test]
+    fn the_bucket_limits_no_fast_sender_that_is_behind() {
+        // 24 kB are 19.2 µs of 10 Gbit/s, and the largest bucket 246 µs.
+        assert!(!is_paced(1e4, 0.025));
+        assert!(is_paced(1e4, 0.015), "it is ahead");
+        assert!(is_paced(1e3, 0.25), "the bucket holds 2 ms");
     }
 
     #[test]

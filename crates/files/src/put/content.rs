@@ -5,14 +5,14 @@ use crate::blocking::{Wanted, while_wanted};
 use crate::disk;
 use crate::version::Version;
 use anyhow::Context;
-use blake3::Hash;
+use blake3::{Hash, Hasher};
 use bytes::Bytes;
 use cap_std::fs::File;
 use pcc_net::url::Url;
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 
 /// Read at a time: large enough for a disk, small enough that several fit into a cache.
@@ -40,6 +40,25 @@ struct Open {
     path: PathBuf,
     file: File,
     version: Version,
+    sent: Mutex<Sent>,
+}
+
+/// The bytes that were read to be sent, from the first one on.
+#[derive(Default)]
+struct Sent {
+    /// Before the first one was read.
+    version: Option<Version>,
+    hasher: Hasher,
+}
+
+impl Sent {
+    /// `piece` of the file was read at position `at`. Some of it may have been read before.
+    fn on_read(&mut self, at: u64, piece: &[u8]) {
+        let known = self.hasher.count().checked_sub(at).and_then(|known| piece.get(usize::try_from(known).ok()?..));
+        if let Some(new) = known.filter(|_| self.version.is_some()) {
+            self.hasher.update(new);
+        }
+    }
 }
 
 /// The file is not what it was when it was opened.
@@ -61,7 +80,8 @@ impl Content {
         let id = identity(path, &file.metadata().with_context(unreadable)?, url);
         let file = File::from_std(file);
         let version = Version::of(&file).with_context(unreadable)?;
-        Ok(Self::File(FileContent { open: Arc::new(Open { path: path.to_owned(), file, version }), id }))
+        let open = Open { path: path.to_owned(), file, version, sent: Mutex::default() };
+        Ok(Self::File(FileContent { open: Arc::new(open), id }))
     }
 
     /// The same for the same file in the same state, so that a later run finds what an earlier one uploaded.
@@ -105,7 +125,7 @@ impl Content {
         }
     }
 
-    /// BLAKE3 of all of it, which takes as long as reading a file does.
+    /// BLAKE3 of all of it. Where not all of it was read by one run to be sent, that takes as long as reading a file does.
     ///
     /// Errors: the file is not what it was when it was opened; standard input has not ended.
     pub(super) async fn digest(&self) -> anyhow::Result<Hash> {
@@ -146,7 +166,7 @@ impl FileContent {
         let open = self.open.clone();
         tokio::task::spawn_blocking(move || {
             loop {
-                let piece = open.read(at);
+                let piece = open.read_to_send(at);
                 let read = piece.as_ref().map_or(0, Bytes::len);
                 // At the end, after an error, and as soon as nobody waits for it any more.
                 if pieces.blocking_send(piece).is_err() || read == 0 {
@@ -175,12 +195,35 @@ impl Open {
         Ok(piece.into())
     }
 
-    /// Blocks. What was sent is read once more, and nothing may happen to the file meanwhile: whoever rewrites it can set
-    /// its time of modification back. Another name or other permissions only have it read again.
+    /// The same, hashed on the way. A reader for an earlier connection may not have ended yet.
+    fn read_to_send(&self, at: u64) -> anyhow::Result<Bytes> {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        if at == 0 && sent.version.is_none() {
+            // One that changes right now is read again when it has been sent.
+            sent.version = self.standing().ok();
+        }
+        let piece = self.read(at)?;
+        sent.on_read(at, &piece);
+        Ok(piece)
+    }
+
+    /// The digest of what was read to be sent, if that was all of it and nothing happened to the file meanwhile. Blocks, for
+    /// 20 ms at most.
+    fn digest_of_sent(&self) -> anyhow::Result<Option<Hash>> {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(before) = sent.version.filter(|_| sent.hasher.count() == self.version.size) else { return Ok(None) };
+        Ok((self.standing()? == before).then(|| sent.hasher.finalize()))
+    }
+
+    /// Blocks. Nothing may happen to the file while it is read: whoever rewrites it can set its time of modification back.
+    /// Another name or other permissions only have it read again.
     fn digest(&self, wanted: &Wanted) -> anyhow::Result<Hash> {
+        if let Some(digest) = self.digest_of_sent()? {
+            return Ok(digest);
+        }
         for _ in 0..LOOKS {
             let before = self.standing()?;
-            let mut hasher = blake3::Hasher::new();
+            let mut hasher = Hasher::new();
             while hasher.count() < self.version.size {
                 wanted.still()?;
                 hasher.update(&self.read(hasher.count())?);
@@ -229,6 +272,53 @@ mod tests {
         let error = content.pieces(250_000).next().await.unwrap_err();
         assert!(error.to_string().contains("changed under way"), "{error}");
         assert!(content.digest().await.unwrap_err().to_string().contains("changed under way"));
+    }
+
+    /// Reads all of it from there, as to send it.
+    async fn read_from(content: &mut Content, at: u64) {
+        let mut pieces = content.pieces(at);
+        while !pieces.next().await.unwrap().is_empty() {}
+    }
+
+    fn digest_of_sent(content: &Content) -> Option<Hash> {
+        let Content::File(file) = content else { return None };
+        file.open.digest_of_sent().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_file_that_was_sent_is_not_read_again_for_its_digest() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        // More than is read ahead of the network.
+        let data: Vec<u8> = (0..(AHEAD + 4) * PIECE).map(|i| i as u8).collect();
+        std::fs::write(&path, &data).unwrap();
+        let open = || Content::file(&path, &"https://host/file".parse().unwrap()).unwrap();
+        let mut content = open();
+        assert_eq!(content.pieces(0).next().await.unwrap().len(), PIECE);
+        assert_eq!(digest_of_sent(&content), None, "there is more");
+        // The connection was lost, and some of what was read did not arrive.
+        read_from(&mut content, 100_000).await;
+        assert_eq!(digest_of_sent(&content), Some(blake3::hash(&data)));
+
+        let mut resumed = open();
+        read_from(&mut resumed, 100_000).await;
+        assert_eq!(digest_of_sent(&resumed), None, "the beginning was sent by an earlier run");
+        assert_eq!(resumed.digest().await.unwrap(), blake3::hash(&data));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn digest_of_sent_is_not_that_of_file_that_changed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, vec![7; 300_000]).unwrap();
+        let mut content = Content::file(&path, &"https://host/file".parse().unwrap()).unwrap();
+        read_from(&mut content, 0).await;
+        let modified = path.metadata().unwrap().modified().unwrap();
+        std::fs::write(&path, vec![8; 300_000]).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        assert_eq!(digest_of_sent(&content), None);
+        assert_eq!(content.digest().await.unwrap(), blake3::hash(&vec![8; 300_000]));
     }
 
     #[cfg(unix)]

@@ -44,8 +44,9 @@ impl Behind {
 
     /// Somebody wants to know how fast packets may leave: the multiple of their rate.
     pub(crate) fn haste(&self) -> f64 {
-        if self.looked.swap(false, Relaxed) {
-            self.asked.fetch_add(1, Relaxed);
+        if self.looked.load(Relaxed) {
+            self.looked.store(false, Relaxed);
+            self.asked.store(self.asked.load(Relaxed).saturating_add(1), Relaxed);
         }
         self.haste.unwrap_or(1.0)
     }

@@ -42,13 +42,15 @@ use pcc::units::{Bytes, Rate};
 /// It is low enough that the pacer's products with times of seconds stay far from overflow.
 const NOT_PACED_BY_NOQ: u64 = 1_000_000_000_000;
 
-/// The metrics that a gated controller reports to noq. Outside our turns noq paces, as well as it can.
-pub(crate) fn metrics(congestion_window: u64, rate: Rate, quantum: Bytes) -> ControllerMetrics {
+/// The metrics that a gated controller reports to noq. Outside our turns noq paces, as well as it can, and `pace` tells rate and
+/// quantum. noq asks before every packet.
+pub(crate) fn metrics(congestion_window: u64, pace: impl FnOnce() -> (Rate, Bytes)) -> ControllerMetrics {
     let mut metrics = ControllerMetrics::default();
     metrics.congestion_window = congestion_window;
     if is_ours() {
         metrics.pacing_rate = Some(NOT_PACED_BY_NOQ);
     } else {
+        let (rate, quantum) = pace();
         metrics.pacing_rate = Some(rate.bytes_per_sec() as u64);
         metrics.send_quantum = Some(quantum.get());
     }
