@@ -179,8 +179,8 @@ const PARAMETERS: [Parameter; 11] = [
         "step_max",
         "0.25",
         &["0.05", "0.1", "0.5", "1"],
-        "Steps up double from ε while all is carried: with no more than 0.05 a cellular path's rises are missed, \
-         and beyond 0.25 nothing is gained.",
+        "Steps up double from ε while all is carried. Steps of at most 0.05 miss the rises of a cellular \
+         path. Steps beyond 0.25 gain nothing.",
     ),
     law("back_off_max", "0.5", &["0.3", "0.7"], "The smaller the largest step down, the later the loss cap is found."),
     law(
@@ -193,35 +193,41 @@ const PARAMETERS: [Parameter; 11] = [
         "interval_packets",
         "40",
         &["20", "80"],
-        "Half as many do as well here; with twice as many the queue of four flows is a little longer, and that behind a Wi-Fi shorter.",
+        "Half as many packets do as well here. Twice as many make the queue of four flows a little longer, \
+         and a queue behind Wi-Fi shorter.",
     ),
-    law("horizon_rtts", "1", &["0.5", "2"], "0.5 does as well here. Farther than 1 ten flows share less evenly."),
+    law(
+        "horizon_rtts",
+        "1",
+        &["0.5", "2"],
+        "Half an RTT does as well here. Beyond one RTT ten flows share less evenly.",
+    ),
     law(
         "price_gain",
         "0.03",
         &["0.01", "0.02", "0.045", "0.06"],
-        "With 0.01 ten keep a longer queue. Nothing here is worse for more than 0.03; when it was chosen 0.045 and \
-         0.06 cost two hundredths of a path whose RTT jitters by 20 ms.",
+        "With 0.01 ten flows keep a longer queue. Values above 0.03 make nothing worse here.",
     ),
     fair(
         "level",
         "0.006",
         &["0.003", "0.005", "0.0075", "0.01", "0.02"],
-        "It is the queue that is wanted: 0.6 ms for one flow on 100 Mbit/s, times the root of the number of flows. Shorter \
-         ones drown in what a base RTT is known to, longer ones favour the longer of two paths.",
+        "This is the wanted queue: 0.6 ms for one flow on 100 Mbit/s, times the root of the number of flows. \
+         Shorter queues are below the error of the base RTT. Longer queues favour the longer of two paths.",
     ),
     fair(
         "loss_price",
         "0.1",
         &["0.03", "0.3"],
-        "Below it, what is lost beyond the cap is not worth going down for; above it nothing is gained.",
+        "With a smaller price the law does not slow down for loss beyond the cap. A larger price gains \
+         nothing.",
     ),
-    fair("loss_cap", "0.05", &["0.03", "0.08"], "It is the cap of the paper's safe utility, and does what it says."),
+    fair("loss_cap", "0.05", &["0.03", "0.08"], "The cap is that of the paper's safe utility."),
     fair(
         "sureness",
         "1000",
         &["0", "30", "300", "3000"],
-        "That losses of ours count at once matters where a buffer is too small for any queue; by how much hardly does.",
+        "Own losses must count at once where a buffer is too small for any queue. Their price hardly matters.",
     ),
 ];
 

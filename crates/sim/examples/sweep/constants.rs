@@ -47,7 +47,8 @@ pub(crate) fn figures(cases: &[Case]) -> Result<String, String> {
 const HEAD: &str = "\
 # What the constants inside the law are worth
 
-Those that nobody can set: each halved and doubled (of a share above one half, its odds), alone, from the first packet on. Made by
+Nobody can set these constants. Each is halved and doubled alone, from the first packet on; of a share above one half the odds are
+halved and doubled. Made by
 
 ```sh
 cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md
@@ -59,8 +60,9 @@ needs of other utilities: `nothing` means that a constant does not matter here.
 
 A constant that is missing here was changed after the run.
 
-Half of them move nothing. None of the others gains anything beyond chance: a moved figure is worse, or trades one case for another. (A
-CUBIC's part of four products of buffer is some 0.71 wherever anything is changed. The unchanged law's four seeds are lucky there.)
+Half of the constants move nothing. The others gain nothing beyond chance: a moved figure is worse, or trades one case for another. A
+CUBIC's part with four bandwidth-delay products of buffer is some 0.71 after any change, since the unchanged law's four seeds are
+unusual there.
 ";
 
 /// A row of the page: a constant, and what moves when it is halved and doubled.
