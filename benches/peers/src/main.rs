@@ -23,12 +23,16 @@ const WINDOW: u32 = 16 << 20;
 /// Handed to the stack at a time.
 const CHUNK: &[u8] = &[7; 64 << 10];
 
+/// Read from the stack at a time, at most.
+const CHUNKS_AT_A_TIME: usize = 64;
+
 const ROUNDS: usize = 5;
 const SECONDS: f64 = 3.0;
 
 /// A stack and its congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transport {
+    CubicOnNoq,
     PccOnNoq,
     CubicOnQuinn,
     PccOnQuinn,
@@ -37,10 +41,12 @@ enum Transport {
 }
 
 impl Transport {
-    const ALL: [Self; 5] = [Self::PccOnNoq, Self::CubicOnQuinn, Self::PccOnQuinn, Self::CubicOnS2n, Self::PccOnS2n];
+    const ALL: [Self; 6] =
+        [Self::CubicOnNoq, Self::PccOnNoq, Self::CubicOnQuinn, Self::PccOnQuinn, Self::CubicOnS2n, Self::PccOnS2n];
 
     /// The first over the second.
-    const RATIOS: [(Self, Self); 4] = [
+    const RATIOS: [(Self, Self); 5] = [
+        (Self::PccOnNoq, Self::CubicOnNoq),
         (Self::PccOnNoq, Self::CubicOnQuinn),
         (Self::PccOnNoq, Self::CubicOnS2n),
         (Self::PccOnQuinn, Self::CubicOnQuinn),
@@ -49,6 +55,7 @@ impl Transport {
 
     fn name(self) -> &'static str {
         match self {
+            Self::CubicOnNoq => "noq",
             Self::PccOnNoq => "noq+pcc",
             Self::CubicOnQuinn => "quinn",
             Self::PccOnQuinn => "quinn+pcc",

@@ -1,7 +1,7 @@
 //! quinn as released, with its own CUBIC or with PCC.
 
 use crate::run::{Arrived, Began, announce, socket};
-use crate::{CHUNK, WINDOW, tls};
+use crate::{CHUNK, CHUNKS_AT_A_TIME, WINDOW, tls};
 use anyhow::{Context, Result};
 use bytes::Bytes;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -25,9 +25,9 @@ pub(crate) async fn receive(certificate: &str, key: &str) -> Result<()> {
     announce(endpoint.local_addr()?)?;
     let connection = endpoint.accept().await.context("the endpoint was closed")?.await?;
     let mut stream = connection.accept_uni().await?;
-    let mut arrived = Arrived::default();
-    while let Some(chunk) = stream.read_chunk(usize::MAX, true).await? {
-        arrived.add(chunk.bytes.len())?;
+    let (mut arrived, mut chunks) = (Arrived::default(), [const { Bytes::new() }; CHUNKS_AT_A_TIME]);
+    while let Some(count) = stream.read_chunks(&mut chunks).await? {
+        arrived.add(&mut chunks[..count])?;
     }
     arrived.report().await
 }

@@ -1,7 +1,7 @@
 //! s2n-quic as released, with its own CUBIC or with PCC.
 
 use crate::run::{Arrived, Began, announce, socket};
-use crate::{CHUNK, WINDOW};
+use crate::{CHUNK, CHUNKS_AT_A_TIME, WINDOW};
 use anyhow::{Context, Result, anyhow};
 use bytes::Bytes;
 use s2n_quic::client::Connect;
@@ -36,9 +36,12 @@ pub(crate) async fn receive(certificate: &str, key: &str) -> Result<()> {
     announce(server.local_addr()?)?;
     let mut connection = server.accept().await.context("the server was closed")?;
     let mut stream = connection.accept_receive_stream().await?.context("no stream")?;
-    let mut arrived = Arrived::default();
-    while let Some(bytes) = stream.receive().await? {
-        arrived.add(bytes.len())?;
+    let (mut arrived, mut chunks) = (Arrived::default(), [const { Bytes::new() }; CHUNKS_AT_A_TIME]);
+    let mut is_open = true;
+    while is_open {
+        let count;
+        (count, is_open) = stream.receive_vectored(&mut chunks).await?;
+        arrived.add(&mut chunks[..count])?;
     }
     arrived.report().await
 }

@@ -2,10 +2,12 @@
 
 use crate::{Transport, on_noq, on_quinn, on_s2n};
 use anyhow::{Context, Result, bail};
+use bytes::Bytes;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use nix::unistd::Pid;
+use pcc_quic::Algorithm;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -74,11 +76,12 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
-    pub(crate) fn add(&mut self, bytes: usize) -> Result<()> {
+    /// Counts the chunks and frees them.
+    pub(crate) fn add(&mut self, chunks: &mut [Bytes]) -> Result<()> {
         if self.began.is_none() {
             self.began = Some(Began::now()?);
         }
-        self.bytes += bytes as u64;
+        self.bytes += chunks.iter_mut().map(|chunk| std::mem::take(chunk).len() as u64).sum::<u64>();
         Ok(())
     }
 
@@ -213,7 +216,7 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 pub(crate) fn receive(transport: Transport, certificate: &str, key: &str) -> Result<()> {
     runtime()?.block_on(async {
         match transport {
-            Transport::PccOnNoq => on_noq::receive(certificate, key).await,
+            Transport::CubicOnNoq | Transport::PccOnNoq => on_noq::receive(certificate, key).await,
             Transport::CubicOnQuinn | Transport::PccOnQuinn => on_quinn::receive(certificate, key).await,
             Transport::CubicOnS2n | Transport::PccOnS2n => on_s2n::receive(certificate, key).await,
         }
@@ -225,7 +228,8 @@ pub(crate) fn send(transport: Transport, certificate: &str, port: u16, time: Dur
     let to = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let sending = async {
         match transport {
-            Transport::PccOnNoq => on_noq::send(certificate, to, time).await,
+            Transport::CubicOnNoq => on_noq::send(certificate, to, time, Algorithm::Cubic).await,
+            Transport::PccOnNoq => on_noq::send(certificate, to, time, Algorithm::default()).await,
             Transport::CubicOnQuinn => on_quinn::send(certificate, to, time, false).await,
             Transport::PccOnQuinn => on_quinn::send(certificate, to, time, true).await,
             Transport::CubicOnS2n => {
