@@ -29,6 +29,8 @@ Examples, with the address and the token that `pcc serve --writable` prints:
       as it comes
   pcc put big.iso me@host:isos/
       to a computer that ssh reaches, and that has pcc; it needs no token
+  pcc put -a --delete site me@host:
+      make ./site there what it is here: times and permissions, too
   pcc put site me@host: -n --exclude '*.tmp' --exclude /cache/
       which files would be sent
 
@@ -38,8 +40,8 @@ Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
 /// Upload a file, a directory or standard input
 ///
 /// The server keeps the part of an interrupted upload that it has. The same command goes on from there, and skips files
-/// that the server has already. A file gets its name when all of it has arrived and its BLAKE3 is right. Modification
-/// times, modes and links are not sent: `tar` them.
+/// that the server has already. A file gets its name when all of it has arrived and its BLAKE3 is right. -a keeps times and
+/// permissions; links are not sent: `tar` them.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -60,6 +62,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
+    /// At the end delete what is in the destination directory and not in the source
+    ///
+    /// Only in the directory that SOURCE becomes there, and only if the server runs with --allow-delete, as one that ssh starts does.
+    /// Excluded files stay. Nothing is deleted unless all of the source could be read and sent. Try it with --dry-run.
+    #[arg(long)]
+    delete: bool,
+
     #[command(flatten)]
     choice: ChoiceArgs,
 
@@ -79,7 +88,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         let problem = anyhow!("several uploads need a directory: end the URL's path with `/`, in front of any #");
         return Err(problem.context(Failure::Usage));
     }
-    let choice = args.choice.choice()?;
+    let choice = Choice { delete: args.delete, ..args.choice.choice()? };
     each(&args.sources, &args.session, async |path, display| send(&args, path, &choice, display).await).await
 }
 
@@ -203,22 +212,23 @@ async fn directory(
     choice: &Choice,
     display: &Display,
 ) -> anyhow::Result<()> {
+    let verb = if choice.dry_run { "delete" } else { "deleted" };
     let each = |step: Step<'_, Url, Uploaded>| match step {
         Step::Complete(to, uploaded) => display.line(&object("file", uploaded, to)),
         Step::Due(to, bytes) => list(display, "put", "due", "url", &to.short(), bytes),
-        Step::Deleted(to) => list(display, "deleted", "deleted", "url", &to.short(), None),
+        Step::Deleted(to) => list(display, verb, "deleted", "url", &to.short(), None),
     };
     let sent = put::directory(source, dir, url, token, choice, &each).await.map_err(Error::into_anyhow)?;
     if choice.dry_run {
-        let Sent { due, due_bytes, files: there, failed, .. } = sent;
-        Rehearsal { due, due_bytes, there, deleted: 0 }.tell("url", &url.short(), failed, display);
+        let Sent { due, due_bytes, files: there, failed, deleted, .. } = sent;
+        Rehearsal { due, due_bytes, there, deleted }.tell("url", &url.short(), failed, display);
         return all_there(&sent);
     }
     let Sent { files, bytes, resumed_from, failed, seconds, .. } = sent;
     let moved = Moved { bytes, resumed_from, seconds };
     let goodput = moved.goodput().bits_per_sec() / 1e6;
     display.line(&json!({"event": "done", "bytes": bytes, "seconds": seconds, "goodput_mbps": goodput,
-        "resumed_from": resumed_from, "files": files, "failed": failed, "verified": true, "url": url.short()}));
+        "resumed_from": resumed_from, "files": files, "failed": failed, "deleted": sent.deleted, "verified": true, "url": url.short()}));
     let check = if files == 0 { "nothing to verify" } else { "verified by BLAKE3" };
     display.conclude(&moved.told(&url.short(), Some(files), check));
     all_there(&sent)

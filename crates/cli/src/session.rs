@@ -23,6 +23,13 @@ const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 /// Options of every transfer.
 #[derive(clap::Args, Debug)]
 pub(crate) struct SessionArgs {
+    /// Keep times of modification and permissions, of files and directories
+    ///
+    /// Files that are there already with the same content get them, too, and are not sent again. Owners, links, and what lets a
+    /// program run as its owner are not kept.
+    #[arg(short, long)]
+    archive: bool,
+
     /// Time without any progress after which to give up, for example 90s, 10m or 1h
     ///
     /// This counts after the server was reached once: a wrong address is reported at once.
@@ -77,6 +84,7 @@ impl SessionArgs {
         let dialer = dialer(trust, self.sender.transport(windows, paths)?);
         Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone())
             .within(windows)
+            .archiving(self.archive)
             .limited_to(self.sender.limit))
     }
 

@@ -356,3 +356,186 @@ fn an_input_that_cannot_be_read_is_told_what_can() {
     assert!(empty.status.success(), "{}", said(&empty));
     assert_eq!(std::fs::read(bench.path("served/new")).unwrap(), b"");
 }
+
+#[cfg(unix)]
+mod as_rsync_does {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::path::Path;
+
+    /// Mode, time and content of all that is below `top`; of directories without content.
+    fn all(top: &Path) -> BTreeMap<String, (u32, i64, i64, Vec<u8>)> {
+        let mut found = BTreeMap::new();
+        let mut open = vec![top.to_owned()];
+        while let Some(path) = open.pop() {
+            let metadata = path.symlink_metadata().unwrap();
+            let content = if metadata.is_file() { std::fs::read(&path).unwrap() } else { Vec::new() };
+            if metadata.is_dir() {
+                open.extend(path.read_dir().unwrap().map(|entry| entry.unwrap().path()));
+            }
+            let name = path.strip_prefix(top).unwrap().to_str().unwrap().to_owned();
+            found.insert(name, (metadata.mode() & 0o7777, metadata.mtime(), metadata.mtime_nsec(), content));
+        }
+        found
+    }
+
+    fn describe(path: &Path, mode: u32, seconds: u64) {
+        let time = std::time::UNIX_EPOCH + Duration::new(seconds, 123_456_789);
+        std::fs::File::open(path).unwrap().set_modified(time).unwrap();
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    }
+
+    fn ok(output: &std::process::Output) {
+        assert!(output.status.success(), "{}", said(output));
+    }
+
+    /// A directory with these files, each of a kilobyte.
+    fn tree(bench: &Bench, name: &str, files: &[&str]) {
+        for file in files {
+            let path = bench.path(&format!("{name}/{file}"));
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            bench.write(&format!("{name}/{file}"), 1000);
+        }
+    }
+
+    #[test]
+    fn times_and_permissions_go_there_and_come_back() {
+        let bench = Bench::new();
+        let server = bench.serve(0);
+        tree(&bench, "client/tree", &["a", "sub/deep/b", "sub/c"]);
+        let path = |name: &str| bench.path("client/tree").join(name);
+        for (name, mode) in [("a", 0o640), ("sub/deep/b", 0o755), ("sub/c", 0o444)] {
+            describe(&path(name), mode, 1_000_000_000);
+        }
+        for (name, mode) in [("sub/deep", 0o555), ("sub", 0o750), ("", 0o711)] {
+            describe(&path(name), mode, 1_100_000_000);
+        }
+        let here = all(&path(""));
+        ok(&bench.run(&["put", "-a", "tree", &server.url("")]));
+        assert_eq!(all(&bench.path("served/tree")), here);
+        ok(&bench.run(&["get", "-a", &server.url("tree/"), "-o", "back"]));
+        assert_eq!(all(&bench.path("client/back")), here);
+
+        describe(&path("a"), 0o600, 1_200_000_000);
+        let rehearsed = last(&bench.run(&["put", "-a", "-n", "tree", &server.url(""), "--json"]));
+        assert_eq!((&rehearsed["due"], &rehearsed["due_bytes"]), (&1.into(), &0.into()), "{rehearsed}");
+        ok(&bench.run(&["put", "-a", "tree", &server.url("")]));
+        let rehearsed = last(&bench.run(&["get", "-a", "-n", &server.url("tree/"), "-o", "back", "--json"]));
+        assert_eq!((&rehearsed["due"], &rehearsed["due_bytes"]), (&1.into(), &0.into()), "{rehearsed}");
+        let got = last(&bench.run(&["get", "-a", &server.url("tree/"), "-o", "back", "--json"]));
+        assert_eq!(got["resumed_from"], got["bytes"], "nothing comes again: {got}");
+        let expected = all(&path(""));
+        assert!(expected != here);
+        assert!(all(&bench.path("served/tree")) == expected && all(&bench.path("client/back")) == expected);
+        let sent: u64 =
+            server.requests().iter().filter(|r| r["method"] == "PATCH").map(|r| r["bytes"].as_u64().unwrap()).sum();
+        assert_eq!(sent, 3000, "nothing was sent again");
+    }
+
+    #[test]
+    fn without_an_option_time_and_permissions_are_new() {
+        let bench = Bench::new();
+        let server = bench.serve(0);
+        tree(&bench, "client/tree", &["a"]);
+        describe(&bench.path("client/tree/a"), 0o755, 1_000_000_000);
+        ok(&bench.run(&["put", "tree", &server.url("")]));
+        let (mode, seconds, ..) = all(&bench.path("served/tree"))["a"].clone();
+        assert!(mode & 0o111 == 0 && seconds > 1_500_000_000, "{mode:o}, {seconds}");
+    }
+
+    #[test]
+    fn what_the_source_lacks_is_deleted_and_nothing_else() {
+        let bench = Bench::new();
+        let server = bench.serve_with(&["--allow-delete"]);
+        tree(&bench, "client/site", &["a", "d/b"]);
+        let there = ["site/a", "site/old", "site/d/gone", "site/e/f/g", "site/k/x.bak", "site/k/y", "beside/z"];
+        tree(&bench, "served", &there);
+        tree(&bench, "outside", &["precious"]);
+        std::os::unix::fs::symlink("../../outside", bench.path("served/site/out")).unwrap();
+        std::os::unix::fs::symlink("../beside", bench.path("served/site/in")).unwrap();
+        let put = ["put", "--delete", "--exclude", "*.bak", "site", &server.url(""), "--json"];
+        let before = all(&bench.path("served"));
+        let deleted = |output: &std::process::Output| {
+            let done = last(output);
+            let mut urls: Vec<_> = lines(output)
+                .iter()
+                .filter(|line| line["event"] == "deleted")
+                .map(|line| line["url"].as_str().unwrap().split_once("/site/").unwrap().1.to_owned())
+                .collect();
+            urls.sort();
+            assert_eq!(done["deleted"].as_u64(), Some(urls.len() as u64));
+            urls
+        };
+        let gone = ["d/gone", "e", "e/f", "e/f/g", "in", "k/y", "old", "out"];
+        assert_eq!(deleted(&bench.run(&[&put[..], &["-n"]].concat())), gone);
+        assert_eq!(all(&bench.path("served")), before, "a dry run changes nothing");
+        assert_eq!(deleted(&bench.run(&put)), gone);
+        let left: Vec<_> = all(&bench.path("served")).into_keys().collect();
+        assert_eq!(left, ["", "beside", "beside/z", "site", "site/a", "site/d", "site/d/b", "site/k", "site/k/x.bak"]);
+        assert!(bench.path("outside/precious").exists());
+        assert_eq!(deleted(&bench.run(&put)), [""; 0]);
+    }
+
+    #[test]
+    fn nothing_is_deleted_after_trouble() {
+        let bench = Bench::new();
+        let server = bench.serve_with(&["--allow-delete"]);
+        tree(&bench, "client/site", &["a", "taken"]);
+        tree(&bench, "served", &["site/old", "site/taken/x"]);
+        let put = || bench.run(&["put", "--delete", "site", &server.url("")]);
+        let taken = put();
+        assert_eq!(taken.status.code(), Some(3), "{}", said(&taken));
+        assert!(said(&taken).contains("nothing was deleted"), "{}", said(&taken));
+        std::fs::remove_file(bench.path("client/site/taken")).unwrap();
+        // What the source has is not known.
+        std::os::unix::fs::symlink("nowhere", bench.path("client/site/link")).unwrap();
+        assert_eq!(put().status.code(), Some(3));
+        assert!(bench.path("served/site/old").exists() && bench.path("served/site/taken/x").exists());
+        assert!(server.requests().iter().all(|request| request["method"] != "DELETE"));
+        std::fs::remove_file(bench.path("client/site/link")).unwrap();
+        ok(&put());
+        assert_eq!(all(&bench.path("served/site")).into_keys().collect::<Vec<_>>(), ["", "a"]);
+    }
+
+    #[test]
+    fn an_interrupted_upload_deletes_nothing() {
+        let bench = Bench::new();
+        let server = bench.serve_with(&["--allow-delete"]);
+        tree(&bench, "served", &["site/old"]);
+        tree(&bench, "client/site", &["a"]);
+        bench.write("client/site/large", 3_000_000);
+        let (_link, port) = bench.emulate("rate=2Mbit,rtt=20ms,buffer=60KB", &server);
+        let mut put = bench.pcc(&["put", "--delete", "site", &server.url_by(port, "")]).spawn().unwrap();
+        wait_until("the large file is under way", || {
+            let part = bench.path("served/site").read_dir().unwrap();
+            part.filter_map(|entry| entry.unwrap().metadata().ok()).any(|found| found.len() > 100_000)
+        });
+        put.kill().unwrap();
+        put.wait().unwrap();
+        assert!(bench.path("served/site/old").exists());
+        // The unfinished upload is nobody's to delete, in whichever directory.
+        std::fs::rename(bench.path("served/site"), bench.path("served/other")).unwrap();
+        std::fs::create_dir_all(bench.path("served/site")).unwrap();
+        std::fs::rename(bench.path("served/other"), bench.path("served/site/other")).unwrap();
+        std::fs::remove_file(bench.path("client/site/large")).unwrap();
+        let put = bench.run(&["put", "--delete", "site", &server.url("")]);
+        ok(&put);
+        let left: Vec<_> =
+            bench.path("served/site/other").read_dir().unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert!(left.len() == 1 && left[0].to_str().unwrap().starts_with(".pcc-upload-"), "{left:?}: {}", said(&put));
+        assert!(said(&put).contains("other stays"), "{}", said(&put));
+    }
+
+    #[test]
+    fn a_server_that_allows_no_deleting_says_so() {
+        let bench = Bench::new();
+        let server = bench.serve(0);
+        tree(&bench, "client/site", &["a"]);
+        tree(&bench, "served", &["site/old"]);
+        let put = bench.run(&["put", "--delete", "site", &server.url("")]);
+        assert_eq!(put.status.code(), Some(1), "{}", said(&put));
+        assert!(said(&put).contains("--allow-delete"), "{}", said(&put));
+        assert!(bench.path("served/site/old").exists() && bench.path("served/site/a").exists());
+    }
+}

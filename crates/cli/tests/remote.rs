@@ -130,6 +130,22 @@ fn a_directory_that_is_there_is_not_moved_again() {
 }
 
 #[test]
+fn what_the_source_lacks_is_deleted_on_the_far_side() {
+    let far = Far::new();
+    std::fs::create_dir(far.0.path("served/site")).unwrap();
+    std::fs::create_dir(far.here("site")).unwrap();
+    for name in ["served/site/old", "served/beside", "client/site/new"] {
+        far.0.write(name, 1000);
+    }
+    for (dry_run, is_left) in [(&["-n"][..], true), (&[], false)] {
+        let put = far.run(&[&["put", "-a", "--delete", "site", "localhost:", "--json"], dry_run].concat());
+        assert_eq!(done(&put)["deleted"].as_u64(), Some(1), "{}", said(&put));
+        assert_eq!(far.0.path("served/site/old").exists(), is_left);
+    }
+    assert!(far.0.path("served/beside").exists() && same(&far.here("site/new"), &far.0.path("served/site/new")));
+}
+
+#[test]
 fn several_go_into_a_directory_that_is_made() {
     let far = Far::new();
     far.0.write("client/a", 1000);

@@ -27,6 +27,7 @@
 
 #[cfg(test)]
 mod allocated;
+mod attributes;
 mod blocking;
 mod choice;
 mod counted;

@@ -27,6 +27,16 @@ impl Permissions {
         Self(file.map(|file| Mode::from_raw_mode(file.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO)))
     }
 
+    /// Those that somebody names, if anybody does.
+    pub(crate) fn named(mode: Option<u32>) -> Self {
+        Self(mode.map(|mode| Mode::from_raw_mode(mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO)))
+    }
+
+    /// These, or else the others.
+    pub(crate) fn or(self, others: Self) -> Self {
+        Self(self.0.or(others.0))
+    }
+
     /// Gives them to what will take its place, which we go on writing to.
     pub fn protect(self, file: impl AsFd) {
         self.set(file, Mode::RUSR | Mode::WUSR);
@@ -37,12 +47,15 @@ impl Permissions {
         self.set(file, Mode::empty());
     }
 
+    /// The same, and says so if it cannot be.
+    pub(crate) fn try_give(self, file: impl AsFd) -> std::io::Result<()> {
+        self.0.map_or(Ok(()), |mode| fchmod(file, mode).map_err(Into::into))
+    }
+
     fn set(self, file: impl AsFd, ours: Mode) {
-        if let Self(Some(mode)) = self
-            && let Err(error) = fchmod(file, mode | ours)
-        {
+        if let Err(error) = Self(self.0.map(|mode| mode | ours)).try_give(file) {
             // There are file systems without any.
-            tracing::debug!(%error, "the permissions of what is replaced are not kept");
+            tracing::debug!(%error, "the permissions are not kept");
         }
     }
 }
@@ -57,9 +70,21 @@ impl Permissions {
         Self()
     }
 
+    pub(crate) fn named(_: Option<u32>) -> Self {
+        Self()
+    }
+
+    pub(crate) fn or(self, _: Self) -> Self {
+        self
+    }
+
     pub fn protect<F>(self, _: F) {}
 
     pub fn give<F>(self, _: F) {}
+
+    pub(crate) fn try_give<F>(self, _: F) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(all(test, unix))]

@@ -23,6 +23,13 @@ pub(crate) const UPLOAD_KEEP: HeaderName = HeaderName::from_static("upload-keep"
 /// Seconds for which a client whose upload was interrupted tries to come back.
 pub(crate) const UPLOAD_PATIENCE: HeaderName = HeaderName::from_static("upload-patience");
 
+/// Whether the answer is to have the fields of [`crate::attributes::Attributes`]: `?1`.
+pub(crate) const WANT_FILE_ATTRIBUTES: HeaderName = HeaderName::from_static("want-file-attributes");
+/// Permissions of the file, or of the directory, as an octal number.
+pub(crate) const FILE_MODE: HeaderName = HeaderName::from_static("file-mode");
+/// When it was modified: seconds since 1970, with decimals.
+pub(crate) const FILE_MODIFIED: HeaderName = HeaderName::from_static("file-modified");
+
 /// Media type of a part of an upload.
 pub(crate) const PARTIAL_UPLOAD_TYPE: &str = "application/partial-upload";
 
@@ -64,6 +71,11 @@ pub(crate) fn wants_digest(headers: &HeaderMap) -> bool {
     let wanted = |field: &str| field.trim().strip_prefix("blake3=").is_some_and(|preference| preference != "0");
     let mut lines = headers.get_all(WANT_REPR_DIGEST).iter();
     lines.any(|line| line.to_str().is_ok_and(|line| line.split(',').any(wanted)))
+}
+
+/// Whether the peer wants to know time and permissions.
+pub(crate) fn wants_attributes(headers: &HeaderMap) -> bool {
+    headers.get(WANT_FILE_ATTRIBUTES).is_some_and(|value| value == "?1")
 }
 
 /// A field with a number, as in [`UPLOAD_OFFSET`]. `None` if it is missing or no number.

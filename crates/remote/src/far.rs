@@ -245,6 +245,7 @@ impl Started {
         let server = start(serve::Options {
             privacy: Privacy::below(&secret),
             token: is_upload.then_some(token),
+            may_delete: true,
             transport: (options.transport)(&paths),
             guests: Guests::new(GUESTS, GUESTS),
             ..serve::Options::new(ground.root, listen, Identity::generate()?)

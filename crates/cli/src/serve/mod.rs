@@ -98,6 +98,10 @@ pub(crate) struct Args {
     #[arg(short, long, help_heading = "Uploads")]
     writable: bool,
 
+    /// Let clients with the token also delete files and empty directories; for `pcc put --delete`
+    #[arg(long, requires = "writable", help_heading = "Uploads")]
+    allow_delete: bool,
+
     /// File whose first line is the token for uploads and tunnels
     #[arg(long, value_name = "FILE", help_heading = "Uploads")]
     token_file: Option<PathBuf>,
@@ -189,6 +193,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         identity,
         privacy: name.as_deref().map_or(Privacy::Public, Privacy::below),
         token: token.filter(|_| args.writable),
+        may_delete: args.allow_delete,
         tunnels: token.filter(|_| args.tunnel).map(|token| Tunnels { token, gate: gate(&args) }),
         transport,
         guests: Guests::new(args.max_connections as usize, args.max_per_address as usize),

@@ -91,9 +91,18 @@ impl Bench {
 
     /// Serves on `port`; 0 takes a free one.
     pub(crate) fn serve(&self, port: u16) -> Server {
+        self.serve_at(port, &[])
+    }
+
+    /// Serves with these options, too.
+    pub(crate) fn serve_with(&self, options: &[&str]) -> Server {
+        self.serve_at(0, options)
+    }
+
+    fn serve_at(&self, port: u16, options: &[&str]) -> Server {
         let (served, listen) = (self.path("served"), format!("127.0.0.1:{port}"));
         let arguments = ["serve", served.to_str().unwrap(), "--writable", "--json", "--listen", &listen];
-        let mut process = Running(self.pcc(&arguments).stderr(Stdio::null()).spawn().unwrap());
+        let mut process = Running(self.pcc(&[&arguments[..], options].concat()).stderr(Stdio::null()).spawn().unwrap());
         let mut lines = BufReader::new(process.0.stdout.take().unwrap()).lines();
         let first: Value = serde_json::from_str(&lines.next().expect("the server starts").unwrap()).unwrap();
         let url = first["urls"][0].as_str().unwrap();

@@ -1,11 +1,13 @@
 //! Whether a file is here already, byte for byte, so that nothing needs to come.
 
+use super::plain;
 use super::source::Source;
 use super::transfer::{Fetched, ask};
-use crate::blocking::{Wanted, while_wanted};
+use crate::attributes::Attributes;
+use crate::blocking::{Wanted, off_thread, while_wanted};
 use crate::choice::Look;
 use crate::version::Version;
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use blake3::{Hash, Hasher};
 use cap_std::fs::File;
 use pcc_net::url::Url;
@@ -16,9 +18,39 @@ use std::path::Path;
 /// Read at a time: between two pieces an interrupt is heard.
 const PIECE: usize = 1 << 20;
 
-/// The file at `path`, if it has the size and the BLAKE3 that the server has; due too if it cannot be read, or the server has
-/// no digests. `size` is what a listing said, if there was one that did.
-pub(super) async fn look(source: &Source, url: &Url, path: &Path, size: Option<u64>) -> anyhow::Result<Look<Fetched>> {
+/// The file at `path`, if it has the size and the BLAKE3 that the server has. It gets the server's attributes if these are kept; a
+/// dry run tells that it would. `size` is what a listing said, if there was one that did.
+pub(super) async fn look(
+    source: &Source,
+    url: &Url,
+    path: &Path,
+    size: Option<u64>,
+    dry_run: bool,
+) -> anyhow::Result<Look<Fetched>> {
+    let (fetched, there) = match compare(source, url, path, size).await? {
+        Look::There(same) => same,
+        Look::Due(bytes) => return Ok(Look::Due(bytes)),
+    };
+    if source.archives() && !there.agree_with(Attributes::of(&tokio::fs::symlink_metadata(path).await?)) {
+        if dry_run {
+            return Ok(Look::Due(Some(0)));
+        }
+        let kept = path.to_owned();
+        off_thread(move || Ok(there.give(&plain::to_describe(&kept)?)?))
+            .await
+            .with_context(|| format!("could not set time and permissions of {}", path.display()))?;
+    }
+    Ok(Look::There(fetched))
+}
+
+/// The file at `path` and the server's attributes, if both sides have the same; due too if it cannot be read, or the server
+/// has no digests.
+async fn compare(
+    source: &Source,
+    url: &Url,
+    path: &Path,
+    size: Option<u64>,
+) -> anyhow::Result<Look<(Fetched, Attributes)>> {
     let begun = std::time::Instant::now();
     let here = tokio::fs::symlink_metadata(path).await.ok().filter(Metadata::is_file).map(|here| here.len());
     if here.is_none() {
@@ -34,10 +66,11 @@ pub(super) async fn look(source: &Source, url: &Url, path: &Path, size: Option<u
         return Ok(Look::Due(there));
     };
     drop(turn);
-    let same = ask(source, url, true).await?.digest == Some(digest);
+    let there_is = ask(source, url, true).await?;
     let seconds = begun.elapsed().as_secs_f64();
     let fetched = Fetched { bytes, digest, verified: true, seconds, resumed_from: bytes };
-    Ok(if same { Look::There(fetched) } else { Look::Due(there) })
+    let is_same = there_is.digest == Some(digest);
+    Ok(if is_same { Look::There((fetched, there_is.version.attributes)) } else { Look::Due(there) })
 }
 
 /// Size and BLAKE3 of a file. Blocks.

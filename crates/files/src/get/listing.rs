@@ -1,5 +1,11 @@
 //! A server's listing of a directory.
 
+use super::patience::Patience;
+use super::request::{self, Room};
+use super::source::Source;
+use crate::attributes::Attributes;
+use core::cell::Cell;
+use pcc_net::url::Url;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -7,7 +13,7 @@ use std::fmt;
 /// What an entry is.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     File,
     Directory,
     /// Nothing that could be downloaded.
@@ -17,22 +23,77 @@ pub(super) enum Kind {
 
 /// One line of a listing.
 #[derive(Debug, Deserialize, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) name: String,
+pub(crate) struct Entry {
+    pub(crate) name: String,
     #[serde(rename = "type")]
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     #[serde(default)]
-    pub(super) size: Option<u64>,
+    pub(crate) size: Option<u64>,
+    /// Whether it is a link to that.
+    #[serde(default)]
+    pub(crate) link: bool,
 }
 
 /// A directory's listing.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Listing {
-    pub(super) entries: Vec<Entry>,
+pub(crate) struct Listing {
+    pub(crate) entries: Vec<Entry>,
     /// Entries that the server cannot list.
-    pub(super) omitted: u64,
+    pub(crate) omitted: u64,
     /// Entries that are more than were wanted.
-    pub(super) beyond: u64,
+    pub(crate) beyond: u64,
+    /// What `-a` keeps of the directory itself.
+    pub(crate) attributes: Attributes,
+}
+
+/// Bytes of a listing as most are.
+const USUAL: usize = 1 << 20;
+
+/// Bytes of one directory's listing.
+const LARGEST: usize = 64 << 20;
+
+/// Files and directories in all: some 200 MB while they wait.
+pub(crate) const MOST_ENTRIES: usize = 1_000_000;
+
+/// What all listings of a transfer may hold in memory.
+pub(crate) struct Bounds {
+    /// Entries that may still come.
+    entries: Cell<usize>,
+    room: Room,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { entries: MOST_ENTRIES.into(), room: Room::new(USUAL, LARGEST) }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "left out everything in {0}: it is no list that programs can read, as `pcc serve` gives one: fetch its files by their own URLs"
+)]
+struct NoListing(String);
+
+/// Asks for a listing until it comes.
+///
+/// Errors: there is none; or nothing was heard of the server for too long.
+pub(crate) async fn list(source: &Source, url: &Url, bounds: &Bounds) -> anyhow::Result<Listing> {
+    let mut patience = Patience::of(source);
+    let listed = loop {
+        let session = source.session().await?;
+        match request::listing(&session, url, &mut patience, &bounds.room).await {
+            Ok(listed) => break listed,
+            Err(trouble) => patience.pause(trouble).await?,
+        }
+    };
+    patience.done();
+    let most = bounds.entries.get();
+    let listing = parse(&listed.text, most).map_err(|error| {
+        tracing::debug!(%error, "no listing");
+        NoListing(url.short())
+    })?;
+    bounds.entries.set(most - listing.entries.len());
+    Ok(Listing { attributes: source.kept(listed.attributes), ..listing })
 }
 
 /// Reads a listing: a list of entries, or an object with `entries` and how many are `omitted`. Of the entries it keeps

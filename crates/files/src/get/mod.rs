@@ -25,7 +25,7 @@ mod already;
 mod claim;
 pub(crate) mod dialer;
 mod journal;
-mod listing;
+pub(crate) mod listing;
 pub(crate) mod names;
 pub(crate) mod patience;
 mod place_error;
@@ -62,7 +62,7 @@ use trouble::Refused;
 /// the disk refused.
 pub async fn file(source: &Source, url: &Url, target: &Target) -> Result<Fetched> {
     let here = match target {
-        Target::File(path) => already::look(source, url, path, None).await.map_err(Error::from)?,
+        Target::File(path) => already::look(source, url, path, None, false).await.map_err(Error::from)?,
         Target::Stdout => Look::Due(None),
     };
     match here {
@@ -76,7 +76,7 @@ pub async fn file(source: &Source, url: &Url, target: &Target) -> Result<Fetched
 /// Errors: as of [`file()`].
 pub async fn look(source: &Source, url: &Url, target: &Target) -> Result<Look<Fetched>> {
     let found = match target {
-        Target::File(path) => already::look(source, url, path, None).await?,
+        Target::File(path) => already::look(source, url, path, None, true).await?,
         Target::Stdout => Look::Due(None),
     };
     Ok(match found {

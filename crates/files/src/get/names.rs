@@ -18,7 +18,7 @@ const UNWRITTEN: &str = ".pcc-part.tmp";
 
 /// Why a name that came from outside cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BadName {
+pub(crate) enum BadName {
     /// Would be the directory itself, or lead out of it.
     #[error("it leads out of the directory")]
     Upwards,
@@ -34,7 +34,7 @@ pub(super) enum BadName {
 }
 
 /// Whether `name` is good as the name of one file or directory, in the directory that was asked for and nowhere else.
-pub(super) fn check(name: &str) -> Result<&str, BadName> {
+pub(crate) fn check(name: &str) -> Result<&str, BadName> {
     if matches!(name, "" | "." | "..") {
         return Err(BadName::Upwards);
     }

@@ -4,6 +4,7 @@ use super::names::brief;
 use super::patience::Patience;
 use super::source::Session;
 use super::trouble::{Refused, Trouble, text};
+use crate::attributes::Attributes;
 use crate::wire;
 use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
@@ -54,18 +55,22 @@ pub(crate) struct Version {
     pub(crate) settled: bool,
     /// Bytes of the whole file.
     pub(crate) size: Option<u64>,
+    /// Its time of modification, and with `-a` its permissions, as far as the server tells them. They tell no states apart.
+    pub(crate) attributes: Attributes,
 }
 
 impl Version {
     fn of(headers: &HeaderMap, size: Option<u64>) -> Self {
         let etag = text(headers, &ETAG).filter(|tag| !tag.starts_with("W/"));
         let time = |name| -> Option<SystemTime> { httpdate::parse_http_date(text(headers, name)?).ok() };
+        let told = Attributes::told(headers);
         let past = time(&DATE).zip(time(&LAST_MODIFIED)).and_then(|(now, then)| now.duration_since(then).ok());
         Self {
             etag: etag.map(str::to_owned),
             modified: text(headers, &LAST_MODIFIED).map(str::to_owned),
             settled: past.is_some_and(|past| past >= GRAIN),
             size,
+            attributes: Attributes { modified: told.modified.or_else(|| time(&LAST_MODIFIED)), ..told },
         }
     }
 
@@ -77,11 +82,6 @@ impl Version {
     /// Whether a server can be asked for the rest of it.
     pub(crate) fn is_validated(&self) -> bool {
         self.validator().is_some()
-    }
-
-    /// When it was changed for the last time, as far as the server says so.
-    pub(crate) fn modified_at(&self) -> Option<SystemTime> {
-        httpdate::parse_http_date(self.modified.as_deref()?).ok()
     }
 
     /// Whether both can be the same state; what only one of them knows does not count.
@@ -135,12 +135,14 @@ impl Room {
 /// A listing as it came, and the turn that a large one has.
 pub(crate) struct Text<'a> {
     pub(crate) text: Vec<u8>,
+    /// What `-a` keeps of the directory.
+    pub(crate) attributes: Attributes,
     _turn: Option<tokio::sync::MutexGuard<'a, ()>>,
 }
 
 /// Asks about a file; with `digest` also for its BLAKE3, which may take the server as long as reading it does.
 pub(crate) async fn head(session: &Session, url: &Url, digest: bool) -> Result<Head, Trouble> {
-    let mut request = about(url).method(Method::HEAD);
+    let mut request = about(session, url).method(Method::HEAD);
     if digest {
         request = with_digest(request);
     }
@@ -151,7 +153,7 @@ pub(crate) async fn head(session: &Session, url: &Url, digest: bool) -> Result<H
 
 /// Asks for a file from the byte `from` on, of the state `known` if that is given.
 pub(crate) async fn get(session: &Session, url: &Url, from: u64, known: Option<&Version>) -> Result<Answer, Trouble> {
-    let mut request = with_digest(about(url));
+    let mut request = with_digest(about(session, url));
     if from > 0 {
         request = request.header(RANGE, format!("bytes={from}-"));
         if let Some(validator) = known.and_then(Version::validator) {
@@ -192,8 +194,9 @@ pub(crate) async fn listing<'room>(
     room: &'room Room,
 ) -> Result<Text<'room>, Trouble> {
     patience.ask();
-    let (_, body) = patience.wait(ask(session, url, about(url).header(ACCEPT, "application/json"))).await?;
-    let (version, url_text) = (Version::default(), url.short());
+    let (response, body) =
+        patience.wait(ask(session, url, about(session, url).header(ACCEPT, "application/json"))).await?;
+    let (version, url_text) = (Version::of(response.headers(), None), url.short());
     let mut answer = Answer { version, from: 0, has_digest: false, digest: None, body, url: url_text };
     let mut text = Vec::new();
     let mut turn = None;
@@ -210,12 +213,17 @@ pub(crate) async fn listing<'room>(
             patience.excuse(waiting.elapsed());
         }
     }
-    Ok(Text { text, _turn: turn })
+    Ok(Text { text, attributes: answer.version.attributes, _turn: turn })
 }
 
 /// A request about `url`.
-fn about(url: &Url) -> request::Builder {
-    // Ranges and digests are about the file as it is.
+fn about(session: &Session, url: &Url) -> request::Builder {
+    let request = plainly(url);
+    if session.archives() { request.header(wire::WANT_FILE_ATTRIBUTES, "?1") } else { request }
+}
+
+/// Ranges and digests are about the file as it is.
+fn plainly(url: &Url) -> request::Builder {
     Request::builder().uri(url.to_uri()).header(ACCEPT_ENCODING, "identity")
 }
 

@@ -4,6 +4,7 @@ use super::dialer::{dialer, keep_alive};
 use super::patience::GaveUp;
 use super::trouble::Trouble;
 use super::watch::Watch;
+use crate::attributes::Attributes;
 use crate::failure::Failure;
 use anyhow::anyhow;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -45,6 +46,7 @@ pub struct Source {
     give_up: Duration,
     throttle: Option<Throttle>,
     windows: Windows,
+    archives: bool,
     watch: Arc<dyn Watch>,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
     files: Semaphore,
@@ -68,26 +70,29 @@ pub(crate) struct Session {
     requests: Requests,
     send_window: SendWindow,
     retired: AtomicBool,
+    archives: bool,
     /// How many requests were made of it.
     asked: AtomicU64,
 }
 
 impl Session {
-    async fn open(dialer: &Dialer, peer: &Peer, windows: Windows) -> Result<Self, Trouble> {
+    async fn open(source: &Source) -> Result<Self, Trouble> {
+        let Source { dialer, peer, windows, archives, .. } = source;
         let dialed = dialer.dial(peer).await.map_err(|error| {
             let (is_unreachable, may_pass) = (error.is_unreachable(), error.may_pass());
             let error = anyhow::Error::new(error);
             let error = if is_unreachable { error.context(Failure::Unreachable) } else { error };
             if may_pass { Trouble::Passing(error) } else { Trouble::Final(error) }
         })?;
-        let send_window = SendWindow::new(dialed.connection.weak_handle(), windows);
+        let send_window = SendWindow::new(dialed.connection.weak_handle(), *windows);
         tokio::spawn(send_window.clone().keep_fitting());
         let opened = tokio::time::timeout(dialer.timeout, http3::client(dialed.connection.clone())).await;
         let (driver, requests) = opened
             .map_err(|_| Trouble::Passing(anyhow!("{peer} did not begin to speak HTTP/3")))?
             .map_err(|error| Trouble::Passing(anyhow!("lost the connection to {peer}: {error}")))?;
         tokio::spawn(driver);
-        Ok(Self { dialed, requests, send_window, retired: AtomicBool::new(false), asked: AtomicU64::new(0) })
+        let (retired, asked) = (AtomicBool::new(false), AtomicU64::new(0));
+        Ok(Self { dialed, requests, send_window, retired, archives: *archives, asked })
     }
 
     /// Of what was written at most so much is not acknowledged.
@@ -109,6 +114,11 @@ impl Session {
     pub(crate) fn requests(&self) -> Requests {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.requests.clone()
+    }
+
+    /// Whether to ask for times and permissions.
+    pub(crate) const fn archives(&self) -> bool {
+        self.archives
     }
 
     fn alive(&self) -> bool {
@@ -177,7 +187,18 @@ impl Source {
         let state = State { backoff: Backoff::default(), progressed: Instant::now(), reached: false, flow_blocked: 0 };
         let session = tokio::sync::Mutex::new(None);
         let (windows, files) = (Windows::default(), Semaphore::new(FILES));
-        Self { dialer, peer, give_up, throttle: None, windows, watch, session, files, state: Mutex::new(state) }
+        Self {
+            dialer,
+            peer,
+            give_up,
+            throttle: None,
+            windows,
+            archives: false,
+            watch,
+            session,
+            files,
+            state: Mutex::new(state),
+        }
     }
 
     /// The same, with no more written ahead than these windows hold.
@@ -188,6 +209,21 @@ impl Source {
     /// The same, from which nothing is taken faster than this.
     pub fn limited_to(self, limit: Option<Rate>) -> Self {
         Self { throttle: limit.map(Throttle::new), ..self }
+    }
+
+    /// The same, with times of modification and permissions kept, of files and directories, in both directions.
+    pub fn archiving(self, archives: bool) -> Self {
+        Self { archives, ..self }
+    }
+
+    /// Whether times and permissions are kept.
+    pub(crate) const fn archives(&self) -> bool {
+        self.archives
+    }
+
+    /// What a copy here gets of these.
+    pub(crate) fn kept(&self, attributes: Attributes) -> Attributes {
+        Attributes { mode: attributes.mode.filter(|_| self.archives), ..attributes }
     }
 
     /// What the user limits it to.
@@ -236,7 +272,7 @@ impl Source {
         }
         *slot = None;
         loop {
-            match Session::open(&self.dialer, &self.peer, self.windows).await {
+            match Session::open(self).await {
                 Ok(session) => {
                     if let Some(warning) = session.dialed.warning.as_ref().filter(|_| !self.state().reached) {
                         self.watch.note(warning);

@@ -7,6 +7,7 @@ pub(super) use left::{Left, left};
 use super::journal::{self, BLOCK, Header, Mark};
 use super::place_error::PlaceError;
 use super::{claim, names};
+use crate::attributes::Attributes;
 use crate::disk;
 use crate::permissions::Permissions;
 use anyhow::Context;
@@ -14,7 +15,7 @@ use core::time::Duration;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
 /// A mark is written at least this often: what a crash costs on a slow path.
@@ -84,15 +85,15 @@ impl Target {
 }
 
 impl Store {
-    /// Starts from nothing; `header` if the download could be resumed.
-    pub(super) fn new(target: &Target, header: Option<Header>) -> anyhow::Result<Self> {
+    /// Starts from nothing, with `header` if the download could be resumed; the file is to have these attributes.
+    pub(super) fn new(target: &Target, header: Option<Header>, attributes: Attributes) -> anyhow::Result<Self> {
         let out = match target {
             Target::Stdout => Out::Stdout,
             Target::File(target) => {
                 let (path, journal) = names::part_and_journal(target);
                 let file = claim::make(&path)?;
-                // What replaces a private file is private as soon as there is something in it.
-                Permissions::of(target).protect(&file);
+                // What is to be private is so as soon as there is something in it.
+                permissions(attributes, target).protect(&file);
                 file.set_len(0).with_context(|| cannot_write(&path, false))?;
                 remove(&journal)?;
                 remove(&names::unwritten(&journal))?;
@@ -167,11 +168,10 @@ impl Store {
         self.whole.finalize()
     }
 
-    /// Brings the file under its name: only now, and at once. It is as new as what it was made from, if that is known.
-    /// Blocks.
-    pub(super) fn publish(self, modified: Option<SystemTime>) -> anyhow::Result<()> {
+    /// Brings the file under its name, with these attributes: only now, and at once. Blocks.
+    pub(super) fn publish(self, attributes: Attributes) -> anyhow::Result<()> {
         match self.out {
-            Out::Part(mut part) => part.publish(modified),
+            Out::Part(mut part) => part.publish(attributes),
             Out::Stdout => Ok(()),
         }
     }
@@ -190,14 +190,12 @@ impl Part {
         Box::new(Self { target, path, file, journal, resumable, complete: false })
     }
 
-    fn publish(&mut self, modified: Option<SystemTime>) -> anyhow::Result<()> {
-        if let Some(modified) = modified
-            && let Err(error) = self.file.set_modified(modified)
-        {
+    fn publish(&mut self, attributes: Attributes) -> anyhow::Result<()> {
+        if let Err(error) = (Attributes { mode: None, ..attributes }).give(&self.file) {
             // Not every file system keeps every time, and the content is right without it.
             tracing::debug!(%error, path = %self.path.display(), "the time of modification is another");
         }
-        Permissions::of(&self.target).give(&self.file);
+        permissions(attributes, &self.target).give(&self.file);
         self.file.sync_all().with_context(|| cannot_write(&self.path, self.resumable))?;
         self.complete = true;
         // In this order: of a run that is killed in between, a complete file is left that the server's digest tells to be
@@ -213,6 +211,11 @@ impl Part {
         let _ = File::open(dir).and_then(|dir| dir.sync_all());
         Ok(())
     }
+}
+
+/// Who may read and write it: whom the source names, or else who may do so with what is replaced.
+fn permissions(attributes: Attributes, replaced: &Path) -> Permissions {
+    Permissions::named(attributes.mode).or(Permissions::of(replaced))
 }
 
 impl Drop for Part {

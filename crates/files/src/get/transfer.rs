@@ -8,6 +8,7 @@ use super::source::{Session, Source};
 use super::store::{self, Left, Store, Target};
 use super::trouble::{Refused, Trouble};
 use super::watch::Started;
+use crate::attributes::Attributes;
 use crate::blocking::{off_thread, while_wanted};
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
@@ -87,8 +88,8 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
         let next = if matches!(target, Target::Stdout) { "do not use what was written" } else { "nothing was kept" };
         return Err(anyhow!("{what}; {next}, run the command again").context(Failure::Integrity));
     }
-    let modified = arriving.version.as_ref().and_then(Version::modified_at);
-    off_thread(move || store.publish(modified)).await?;
+    let attributes = arriving.attributes();
+    off_thread(move || store.publish(attributes)).await?;
     Ok(Fetched { bytes, digest, verified, seconds: begun.elapsed().as_secs_f64(), resumed_from: arriving.resumed_from })
 }
 
@@ -337,11 +338,11 @@ impl Arriving<'_> {
             self.turn = self.source.file().await;
         }
         if self.disk.is_none() {
-            let header = self.header();
+            let (header, attributes) = (self.header(), self.attributes());
             let target = self.target.clone();
             let store = match self.store.take() {
                 Some(store) => store,
-                None => off_thread(move || Store::new(&target, header)).await?,
+                None => off_thread(move || Store::new(&target, header, attributes)).await?,
             };
             if let Some(size) = self.version.as_ref().and_then(|version| version.size) {
                 store.has_room(size)?;
@@ -365,6 +366,11 @@ impl Arriving<'_> {
             self.told = true;
         }
         Ok(())
+    }
+
+    /// What the file here gets of the one there.
+    fn attributes(&self) -> Attributes {
+        self.version.as_ref().map(|version| self.source.kept(version.attributes)).unwrap_or_default()
     }
 
     /// Gives received bytes to the disk, and takes an empty batch for them; waits if the disk is behind, or the user's

@@ -5,23 +5,23 @@
 
 use super::abreast::Abreast;
 use super::already;
-use super::listing::{self, Entry, Kind, Listing};
+use super::listing::{self, Bounds, Entry, Kind, Listing, MOST_ENTRIES};
 use super::names::{self, brief};
-use super::patience::Patience;
 use super::place_error::PlaceError;
-use super::request::{self, Room};
+use super::plain;
 use super::source::{Source, is_lost};
 use super::store::Target;
 use super::surplus::Surplus;
 use super::transfer::{Fetched, transfer};
 use super::watch::Missing;
+use crate::attributes::Attributes;
 use crate::choice::{Choice, Look, Step};
 use crate::counted::counted;
 use crate::disk;
 use crate::failure::{Failure, failure_of};
 use crate::filename;
 use anyhow::{Context, anyhow};
-use core::cell::Cell;
+use core::cell::RefCell;
 use core::sync::atomic::{AtomicBool, Ordering};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -32,17 +32,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of a listing as most are.
-const USUAL_LISTING: usize = 1 << 20;
-
-/// Bytes of one directory's listing.
-const LARGEST_LISTING: usize = 64 << 20;
-
 /// Levels of directories: a server that links to itself has an end.
 const DEEPEST: usize = 64;
-
-/// Files and directories in all: some 200 MB while they wait.
-const MOST_ENTRIES: usize = 1_000_000;
 
 /// The result of a directory download.
 #[derive(Debug, Default)]
@@ -140,6 +131,8 @@ struct Walk<'a> {
     into: &'a Path,
     choice: &'a Choice,
     bounds: Bounds,
+    /// Directories, those above before those below, and what they get once nothing more comes into them.
+    described: RefCell<Vec<(PathBuf, Attributes)>>,
 }
 
 /// Fetches what is below `url` into the directory `into`; `each` hears of each file that is complete.
@@ -153,7 +146,7 @@ pub(super) async fn fetch_tree(
     each: Each<'_>,
 ) -> anyhow::Result<Tree> {
     let (mut tree, mut surplus) = (Tree::default(), Surplus::default());
-    let walk = &Walk { source, into, choice, bounds: Bounds::new(MOST_ENTRIES) };
+    let walk = &Walk { source, into, choice, bounds: Bounds::default(), described: RefCell::default() };
     // The last one first: depth before breadth, so that less waits.
     let mut waiting = vec![Job::List(Directory::new(url.clone(), into.to_owned(), 0))];
     let (mut under_way, mut abreast) = (FuturesUnordered::new(), Abreast::default());
@@ -175,6 +168,7 @@ pub(super) async fn fetch_tree(
         match next {
             None => {
                 walk.delete(surplus, &mut tree, each)?;
+                walk.describe(&mut tree);
                 return Ok(tree);
             }
             Some(Done::Fetched(path, Ok(Look::There(fetched)))) => {
@@ -220,19 +214,6 @@ struct BadEntry {
     why: String,
 }
 
-/// What a whole download may hold in memory.
-struct Bounds {
-    /// Entries that may still come.
-    entries: Cell<usize>,
-    listings: Room,
-}
-
-impl Bounds {
-    fn new(entries: usize) -> Self {
-        Self { entries: entries.into(), listings: Room::new(USUAL_LISTING, LARGEST_LISTING) }
-    }
-}
-
 impl Job {
     /// Bytes that come, as far as the server has told.
     fn size(&self) -> Option<u64> {
@@ -245,7 +226,7 @@ impl Job {
     async fn carry_out(self, walk: &Walk<'_>) -> Done {
         match self {
             Self::List(directory) => {
-                let listing = list(walk.source, &directory, &walk.bounds).await;
+                let listing = listing::list(walk.source, &directory.url, &walk.bounds).await;
                 Done::Listed(directory, listing)
             }
             Self::Fetch(wanted) => {
@@ -255,27 +236,6 @@ impl Job {
             }
         }
     }
-}
-
-async fn list(source: &Source, directory: &Directory, bounds: &Bounds) -> anyhow::Result<Listing> {
-    let url = &directory.url;
-    let mut patience = Patience::of(source);
-    let listed = loop {
-        let session = source.session().await?;
-        match request::listing(&session, url, &mut patience, &bounds.listings).await {
-            Ok(listed) => break listed,
-            Err(trouble) => patience.pause(trouble).await?,
-        }
-    };
-    patience.done();
-    let most = bounds.entries.get();
-    let listing = listing::parse(&listed.text, most).map_err(|error| {
-        tracing::debug!(%error, "no listing");
-        let why = "it is no list that programs can read, as `pcc serve` gives one: fetch its files by their own URLs";
-        BadEntry { what: "everything".to_owned(), directory: url.short(), why: why.to_owned() }
-    })?;
-    bounds.entries.set(most - listing.entries.len());
-    Ok(listing)
 }
 
 impl Walk<'_> {
@@ -306,6 +266,9 @@ impl Walk<'_> {
             return Ok(Vec::new());
         }
         self.count_unnamed(&directory, &listing, tree);
+        if self.source.archives() && (directory.depth > 0 || self.choice.only.is_none()) {
+            self.described.borrow_mut().push((directory.path.clone(), listing.attributes));
+        }
         let directory = Arc::new(directory);
         let (mut names, mut files, mut directories) = (HashSet::new(), Vec::new(), Vec::new());
         for entry in listing.entries {
@@ -358,6 +321,22 @@ impl Walk<'_> {
         for (entries, why) in [(listing.omitted, no_text), (listing.beyond, too_many)] {
             if entries > 0 {
                 tree.fail(self.source, &directory.path, entries, &left_out(directory, counted(entries), why));
+            }
+        }
+    }
+
+    /// Gives the directories that are here the times and the permissions that they have at the server, the lowest first: one that
+    /// may not be entered any more cannot hinder that.
+    fn describe(&self, tree: &mut Tree) {
+        if self.choice.dry_run {
+            return;
+        }
+        for (path, attributes) in self.described.take().iter().rev().filter(|(path, _)| path.is_dir()) {
+            let described = plain::to_describe(path).and_then(|dir| attributes.give(&dir));
+            if let Err(error) =
+                described.with_context(|| format!("could not set time and permissions of {}", path.display()))
+            {
+                tree.fail(self.source, path, 1, &error);
             }
         }
     }
@@ -456,7 +435,7 @@ impl Wanted {
         if tokio::fs::symlink_metadata(path).await.is_ok_and(|here| here.is_dir()) {
             return Err(bad("a directory of that name is in the way".to_owned()).into());
         }
-        let fetched = match already::look(source, &url, path, self.size).await? {
+        let fetched = match already::look(source, &url, path, self.size, dry_run).await? {
             Look::There(fetched) => {
                 source.watch().kept(fetched.bytes);
                 fetched

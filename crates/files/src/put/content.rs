@@ -1,6 +1,7 @@
 //! The source of an upload: a file, which can be read again from anywhere, or standard input, which cannot.
 
 use super::stdin::Stdin;
+use crate::attributes::Attributes;
 use crate::blocking::{Wanted, while_wanted};
 use crate::disk;
 use crate::version::Version;
@@ -40,6 +41,7 @@ struct Open {
     path: PathBuf,
     file: File,
     version: Version,
+    attributes: Attributes,
     sent: Mutex<Sent>,
 }
 
@@ -80,7 +82,8 @@ impl Content {
         let id = identity(path, &file.metadata().with_context(unreadable)?, url);
         let file = File::from_std(file);
         let version = Version::of(&file).with_context(unreadable)?;
-        let open = Open { path: path.to_owned(), file, version, sent: Mutex::default() };
+        let attributes = Attributes::within(&file.metadata().with_context(unreadable)?);
+        let open = Open { path: path.to_owned(), file, version, attributes, sent: Mutex::default() };
         Ok(Self::File(FileContent { open: Arc::new(open), id }))
     }
 
@@ -102,6 +105,14 @@ impl Content {
     /// What is sent is not what was read before.
     pub(super) fn changed(&self) -> anyhow::Error {
         Changed(self.path().unwrap_or(Path::new("standard input")).to_owned()).into()
+    }
+
+    /// What `-a` keeps of it.
+    pub(super) fn attributes(&self) -> Attributes {
+        match self {
+            Self::File(file) => file.open.attributes,
+            Self::Stdin(_) => Attributes::default(),
+        }
     }
 
     /// Whether a later run could go on with it.

@@ -2,9 +2,11 @@
 
 use super::content::Content;
 use super::look::look;
+use super::surplus::{Place, Surplus};
 use super::target::Target;
 use super::tree;
 use super::upload::{self, Uploaded};
+use crate::attributes::Attributes;
 use crate::choice::{Choice, Look, Step};
 use crate::failure::{Failure, failure_of};
 use crate::get::abreast::Abreast;
@@ -36,6 +38,8 @@ pub struct Sent {
     pub due: u64,
     /// Their bytes.
     pub due_bytes: u64,
+    /// Entries that the source does not have, and that were deleted there or would be.
+    pub deleted: u64,
     /// How long it took.
     pub seconds: f64,
 }
@@ -149,7 +153,68 @@ pub(crate) async fn directory(
             }
         }
     }
+    if choice.delete {
+        sent.deleted = delete(source, &tree, choice, &|path: &Path| to(path, false), each, sent.failed).await?;
+    }
+    if source.archives() && !choice.dry_run {
+        describe(source, dir, &tree, to, &mut sent).await?;
+    }
     Ok(Sent { seconds: begun.elapsed().as_secs_f64(), ..sent })
+}
+
+/// Deletes what only the server has, if all that the source has is known and there; answers how much that is.
+async fn delete(
+    source: &Source,
+    tree: &tree::Tree,
+    choice: &Choice,
+    place: Place<'_>,
+    each: &(dyn Fn(Step<'_, Url, Uploaded>) + Sync),
+    failed: u64,
+) -> anyhow::Result<u64> {
+    if failed > 0 {
+        source.watch().note("nothing was deleted, since entries are missing");
+        return Ok(0);
+    }
+    let surplus = Surplus::find(source, tree, &choice.excluded, choice.dry_run, place).await?;
+    let told = |url: &Url| each(Step::Deleted(url));
+    if choice.dry_run { surplus.tell(place, &told) } else { surplus.delete(source, place, &told).await }
+}
+
+/// Gives the directories there the times and the permissions of those here, the lowest first: one that may not be entered any more
+/// cannot hinder that.
+async fn describe(
+    source: &Source,
+    dir: &Path,
+    tree: &tree::Tree,
+    to: &impl Fn(&Path, bool) -> anyhow::Result<Target>,
+    sent: &mut Sent,
+) -> anyhow::Result<()> {
+    let describe = |sub: &PathBuf| {
+        let sub = sub.clone();
+        async move {
+            let described = async {
+                let attributes = Attributes::of(&tokio::fs::metadata(dir.join(&sub)).await?);
+                upload::describe_directory(source, &to(&sub, false)?, attributes).await
+            };
+            (described.await, sub)
+        }
+    };
+    for depth in (0..=tree::DEEPEST).rev() {
+        let level = tree.directories.iter().filter(|sub| sub.components().count() == depth);
+        let mut described = stream::iter(level).map(describe).buffer_unordered(crate::SIDE_BY_SIDE);
+        while let Some((outcome, sub)) = described.next().await {
+            match outcome {
+                Ok(()) => {}
+                Err(error) if failure_of(&error) == Failure::Unreachable => return Err(error),
+                Err(error) => {
+                    sent.failed += 1;
+                    let reason = error.context("could not set time and permissions there");
+                    source.watch().missing(Missing { file: &dir.join(&sub), entries: 1, reason: &reason });
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The entry `name` of a directory's URL.

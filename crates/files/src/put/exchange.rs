@@ -3,20 +3,45 @@
 use super::target::Target;
 use crate::failure::Failure;
 use crate::get::patience::Patience;
-use crate::get::source::Session;
+use crate::get::source::{Session, Source};
 use crate::get::trouble::{Refused, Trouble};
 use crate::wire;
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
 use core::time::Duration;
 use h3::error::{Code, StreamError};
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, request};
 use pcc_net::shown;
 use pcc_quic::http3::RequestStream;
 
 /// Of a refusal's text so much is shown, and so long it is waited for: its status is known already.
 const LONGEST_REASON: usize = 400;
 const REASON_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Asks something that needs no body, until it is answered: by success, or by a status that is `expected`, too.
+pub(super) async fn ask(
+    source: &Source,
+    target: &Target,
+    request: request::Builder,
+    expected: &[StatusCode],
+) -> anyhow::Result<StatusCode> {
+    let request = request.body(()).context("could not form the request")?;
+    let mut patience = Patience::of(source);
+    loop {
+        let session = source.session().await?;
+        let outcome = match Exchange::open(&mut patience, &session, target, request.clone()).await {
+            Ok(exchange) => exchange.settle(expected, &mut patience).await,
+            Err(trouble) => Err(trouble),
+        };
+        match outcome {
+            Ok(response) => {
+                patience.done();
+                return Ok(response.status());
+            }
+            Err(trouble) => patience.pause(trouble).await?,
+        }
+    }
+}
 
 /// A request under way. Dropped before it is answered, it is cancelled: otherwise its body would seem to end there.
 pub(super) struct Exchange<'a> {
@@ -65,17 +90,22 @@ impl<'a> Exchange<'a> {
     }
 
     /// Ends the body, and answers a success.
-    pub(super) async fn finish(mut self, patience: &mut Patience<'_>) -> Result<Response<()>, Trouble> {
-        self.end(patience).await?;
-        self.success().await
+    pub(super) async fn finish(self, patience: &mut Patience<'_>) -> Result<Response<()>, Trouble> {
+        self.settle(&[], patience).await
     }
 
     /// The same; `None` if the server knows of nothing there.
-    pub(super) async fn find(mut self, patience: &mut Patience<'_>) -> Result<Option<Response<()>>, Trouble> {
+    pub(super) async fn find(self, patience: &mut Patience<'_>) -> Result<Option<Response<()>>, Trouble> {
+        let answer = self.settle(&[StatusCode::NOT_FOUND], patience).await?;
+        Ok(Some(answer).filter(|answer| answer.status() != StatusCode::NOT_FOUND))
+    }
+
+    /// The same; the answer may have a status that is `expected`, too.
+    async fn settle(mut self, expected: &[StatusCode], patience: &mut Patience<'_>) -> Result<Response<()>, Trouble> {
         self.end(patience).await?;
         match &self.answer {
-            Some(answer) if answer.status() == StatusCode::NOT_FOUND => Ok(None),
-            _ => self.success().await.map(Some),
+            Some(answer) if expected.contains(&answer.status()) => Ok(answer.clone()),
+            _ => self.success().await,
         }
     }
 

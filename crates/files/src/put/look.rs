@@ -22,8 +22,14 @@ pub(super) async fn look(source: &Source, content: &Content, url: &Url) -> anyho
         return Ok(Look::Due(content.size()));
     };
     let digest = content.digest().await?;
-    let is_same = ask(source, url, true).await?.digest == Some(digest);
+    let there = ask(source, url, true).await?;
+    if there.digest != Some(digest) {
+        return Ok(Look::Due(Some(bytes)));
+    }
+    if source.archives() && !content.attributes().agree_with(there.version.attributes) {
+        return Ok(Look::Due(Some(0)));
+    }
     let seconds = begun.elapsed().as_secs_f64();
     let uploaded = Uploaded { bytes, digest, seconds, resumed_from: bytes };
-    Ok(if is_same { Look::There(uploaded) } else { Look::Due(Some(bytes)) })
+    Ok(Look::There(uploaded))
 }

@@ -9,6 +9,7 @@
 //! | `content` | what is sent |
 //! | `stdin` | what is special about standard input: it cannot be read twice |
 //! | `directory` | how a whole directory gets there |
+//! | `surplus` | what is there and not here |
 //! | `tree` | what a directory holds |
 
 mod content;
@@ -17,6 +18,7 @@ mod exchange;
 mod look;
 mod progress;
 mod stdin;
+mod surplus;
 mod target;
 mod tree;
 mod upload;

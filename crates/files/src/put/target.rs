@@ -1,6 +1,8 @@
 //! Where a file goes.
 
+use anyhow::Context;
 use http::header::AUTHORIZATION;
+use http::uri::PathAndQuery;
 use http::{Method, Request, request};
 use pcc_net::url::Url;
 
@@ -13,6 +15,12 @@ pub(super) struct Target {
 }
 
 impl Target {
+    /// The directory that the URL leads to.
+    pub(super) fn directory(&self) -> anyhow::Result<Url> {
+        let path = format!("{}/", self.url.encoded_path().trim_end_matches('/'));
+        Ok(self.url.with_path(PathAndQuery::try_from(path).context("the URL is too long")?))
+    }
+
     /// A request with the token.
     pub(super) fn request(&self, method: Method, url: &Url) -> request::Builder {
         Request::builder().method(method).uri(url.to_uri()).header(AUTHORIZATION, format!("Bearer {}", self.token))

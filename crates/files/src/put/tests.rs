@@ -2,6 +2,7 @@
 
 use super::content::Content;
 use super::directory::{below, directory, name_of};
+use super::look::look;
 use super::stdin::Stdin;
 use super::target::Target;
 use super::upload::{One, Uploaded, make_directory, upload};
@@ -57,6 +58,7 @@ fn served(dir: &Path) -> (Server, Url) {
         listen: "127.0.0.1:0".parse().unwrap(),
         identity: Identity::generate().unwrap(),
         token: Some(Token::new("token")),
+        may_delete: true,
         tunnels: None,
         transport: Arc::new(|_, windows| transport::config(&Algorithm::default(), windows)),
         guests: Guests::new(16, 16),
@@ -116,6 +118,38 @@ async fn a_file_that_is_there_already_is_not_sent() {
         assert_eq!((uploaded.bytes, uploaded.bytes - uploaded.resumed_from), (1_000_000, moved));
         assert_eq!(count.0.load(Ordering::Relaxed), moved);
         assert!(std::fs::read(served_dir.join("file")).unwrap() == sent);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attributes_go_with_the_file_and_later_without_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let (served_dir, path) = (dir.path().join("served"), dir.path().join("source"));
+    std::fs::create_dir(&served_dir).unwrap();
+    std::fs::write(&path, data(1_000_000)).unwrap();
+    let (_server, url) = served(&served_dir);
+    let other = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
+    for (mode, modified, kept, moved) in [
+        (0o600, other, true, 1_000_000),
+        (0o4751, other + Duration::from_nanos(1), true, 0),
+        (0o444, other - Duration::from_secs(1 << 31), true, 0),
+        (0o640, other, false, 0),
+    ] {
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        let count = Arc::new(Count::default());
+        let source = source(&url, PATIENCE, &count).archiving(kept);
+        let content = Content::file(&path, &url).unwrap();
+        upload(&source, content, &target(&url)).await.unwrap();
+        assert_eq!(count.0.load(Ordering::Relaxed), moved, "{mode:o}");
+        let there = served_dir.join("file").metadata().unwrap();
+        let same = there.modified().unwrap() == modified && there.permissions().mode() & 0o7777 == mode & 0o777;
+        assert_eq!(same, kept, "{mode:o}: {there:?}");
+        let found = look(&source, &Content::file(&path, &url).unwrap(), &url).await.unwrap();
+        assert!(matches!(found, crate::Look::There(_)), "{mode:o}: a dry run has nothing to do");
     }
 }
 

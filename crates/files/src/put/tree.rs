@@ -4,7 +4,7 @@ use crate::choice::Excluded;
 use std::path::{Path, PathBuf};
 
 /// Deeper than any real tree, shallow enough for the names to fit into a URL.
-const DEEPEST: usize = 64;
+pub(super) const DEEPEST: usize = 64;
 
 /// A directory's entries, relative to it.
 #[derive(Debug, Default)]

@@ -1,11 +1,11 @@
 //! One file, from the question how much of it is there to its final name. `docs/http.md` has the protocol.
 
 use super::content::{Changed, Content, Pieces};
-use super::exchange::Exchange;
+use super::exchange::{self, Exchange};
 use super::progress::Progress;
 use super::target::Target;
+use crate::attributes::Attributes;
 use crate::failure::Failure;
-use crate::get::patience::Patience;
 use crate::get::source::{Session, Source};
 use crate::get::trouble::{Refused, Trouble};
 use crate::get::watch::Started;
@@ -48,8 +48,8 @@ enum There {
     Nothing,
     /// So many bytes of an upload that is not finished.
     Part(u64),
-    /// A file of the right size with this digest.
-    Whole(Hash),
+    /// A file of the right size with this digest, and these attributes as far as they are known.
+    Whole(Hash, Attributes),
 }
 
 /// Uploads it, over as many connections as it takes.
@@ -79,24 +79,18 @@ pub(super) async fn upload(source: &Source, content: Content, target: &Target) -
 
 /// Makes a directory there, and those above it. Answers whether it is new, so that nothing can be in it.
 pub(super) async fn make_directory(source: &Source, target: &Target) -> anyhow::Result<bool> {
-    let path = format!("{}/", target.url.encoded_path().trim_end_matches('/'));
-    let url = target.url.with_path(PathAndQuery::try_from(path)?);
-    let mut patience = Patience::of(source);
-    loop {
-        let session = source.session().await?;
-        let request = target.request(Method::PUT, &url).body(()).context("could not form the request")?;
-        let outcome = match Exchange::open(&mut patience, &session, target, request).await {
-            Ok(exchange) => exchange.finish(&mut patience).await,
-            Err(trouble) => Err(trouble),
-        };
-        match outcome {
-            Ok(response) => {
-                patience.done();
-                return Ok(response.status() == StatusCode::CREATED);
-            }
-            Err(trouble) => patience.pause(trouble).await?,
-        }
-    }
+    let request = target.request(Method::PUT, &target.directory()?);
+    Ok(exchange::ask(source, target, request, &[]).await? == StatusCode::CREATED)
+}
+
+/// Gives a directory there the time and the permissions of one here.
+pub(super) async fn describe_directory(source: &Source, target: &Target, attributes: Attributes) -> anyhow::Result<()> {
+    let request = described(target.request(Method::PATCH, &target.directory()?), attributes);
+    exchange::ask(source, target, request, &[]).await.map(drop)
+}
+
+fn described(request: request::Builder, attributes: Attributes) -> request::Builder {
+    attributes.fields().fold(request, |request, (name, value)| request.header(name, value))
 }
 
 /// One upload.
@@ -133,9 +127,10 @@ impl<'a> One<'a> {
         let at = match there {
             There::Nothing => 0,
             There::Part(at) => at,
-            There::Whole(digest) => match self.content.size() {
+            There::Whole(digest, found) => match self.content.size() {
                 Some(size) if self.digest().await? == digest => {
                     self.begin(size);
+                    self.describe(session, found).await?;
                     return Ok((size, digest));
                 }
                 _ => 0,
@@ -186,9 +181,29 @@ impl<'a> One<'a> {
         })
     }
 
+    /// What the file there gets of the one here.
+    fn attributes(&self) -> Attributes {
+        if self.source.archives() { self.content.attributes() } else { Attributes::default() }
+    }
+
+    /// Gives them to a file that has the right content, if it has others.
+    async fn describe(&mut self, session: &Session, found: Attributes) -> Result<(), Trouble> {
+        if self.attributes().agree_with(found) {
+            return Ok(());
+        }
+        let request = described(self.target.request(Method::PATCH, &self.target.url), self.attributes());
+        let request = request.body(()).context("could not form the request")?;
+        let patience = &mut self.progress.patience;
+        Exchange::open(patience, session, self.target, request).await?.finish(patience).await.map(drop)
+    }
+
     /// How much of it the server has.
     async fn there(&mut self, session: &Session) -> Result<There, Trouble> {
-        let request = self.request(Method::HEAD)?.body(()).context("could not form the request")?;
+        let mut request = self.request(Method::HEAD)?;
+        if self.source.archives() {
+            request = request.header(wire::WANT_FILE_ATTRIBUTES, "?1");
+        }
+        let request = request.body(()).context("could not form the request")?;
         let patience = &mut self.progress.patience;
         let exchange = Exchange::open(patience, session, self.target, request).await?;
         let Some(response) = exchange.find(patience).await? else { return Ok(There::Nothing) };
@@ -196,7 +211,7 @@ impl<'a> One<'a> {
         let peer = &self.target.url.peer;
         let digest = wire::digest_of(response.headers()).with_context(|| format!("{peer} sent what is no digest"))?;
         if complete && let Some(digest) = digest {
-            return Ok(There::Whole(digest));
+            return Ok(There::Whole(digest, Attributes::told(response.headers())));
         }
         let offset = wire::number(response.headers(), wire::UPLOAD_OFFSET)
             .with_context(|| format!("{peer} is no server that takes uploads of ours"))?;
@@ -224,6 +239,7 @@ impl<'a> One<'a> {
             .header(http::header::CONTENT_TYPE, wire::PARTIAL_UPLOAD_TYPE)
             .header(wire::UPLOAD_OFFSET, at)
             .header(wire::UPLOAD_COMPLETE, if complete { "?1" } else { "?0" });
+        let builder = described(builder, self.attributes());
         Ok(if self.content.outlives_us() { builder } else { fleeting(builder, self.source.give_up()) })
     }
 

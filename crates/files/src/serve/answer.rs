@@ -2,6 +2,7 @@
 
 use super::broken::{Broken, STALL};
 use super::stream::Stream;
+use crate::attributes::Attributes;
 use crate::wire;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
@@ -29,6 +30,14 @@ pub(super) fn response(status: StatusCode) -> Builder {
         .header(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"))
         // The address may be a secret, which is for no other site to hear.
         .header(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
+}
+
+/// Adds time and permissions, if the request asks for them.
+pub(super) fn with_attributes(builder: Builder, asked: &HeaderMap, attributes: impl FnOnce() -> Attributes) -> Builder {
+    if !wire::wants_attributes(asked) {
+        return builder;
+    }
+    attributes().fields().fold(builder, |builder, (name, value)| builder.header(name, value))
 }
 
 /// Sends head and body together. `head_only` leaves the body out, as the answer to HEAD does.

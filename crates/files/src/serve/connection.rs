@@ -260,11 +260,11 @@ async fn answer(
         }
         Method::HEAD if upload::id(request).is_some() => upload::answer(service, asker, request, path, stream).await,
         Method::GET | Method::HEAD => files::answer(service, asker, request, path, stream).await,
-        Method::PUT | Method::PATCH => upload::answer(service, asker, request, path, stream).await,
+        Method::PUT | Method::PATCH | Method::DELETE => upload::answer(service, asker, request, path, stream).await,
         _ => {
             let builder =
-                answer::response(StatusCode::METHOD_NOT_ALLOWED).header(header::ALLOW, "GET, HEAD, PUT, PATCH");
-            answer::refuse_with(stream, builder, "this server only does GET, HEAD, PUT and PATCH").await
+                answer::response(StatusCode::METHOD_NOT_ALLOWED).header(header::ALLOW, "GET, HEAD, PUT, PATCH, DELETE");
+            answer::refuse_with(stream, builder, "this server only does GET, HEAD, PUT, PATCH and DELETE").await
         }
     }
 }

@@ -7,6 +7,7 @@ use super::body::Pieces;
 use super::broken::Broken;
 use super::path::is_hidden;
 use super::root::Root;
+use crate::attributes::Attributes;
 use bytes::{BufMut, BytesMut};
 use cap_std::fs::{Dir, Metadata, ReadDir};
 use core::cell::OnceCell;
@@ -30,6 +31,9 @@ pub(crate) struct Entry {
     /// Seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) modified: Option<i64>,
+    /// Whether it is a link to that.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) link: bool,
 }
 
 /// What an entry is.
@@ -96,12 +100,20 @@ impl Place {
         Self { dir, root, path, way: OnceCell::new() }
     }
 
-    /// What an entry is, links followed; `None` for what can't be downloaded. Blocks.
-    fn look(&self, name: &str) -> Option<Metadata> {
-        let found = self.dir.symlink_metadata(name).ok()?;
-        if !found.is_symlink() {
-            return Some(found);
+    /// What `-a` keeps of the directory itself.
+    pub(super) fn attributes(&self) -> Attributes {
+        self.dir.dir_metadata().map(|found| Attributes::within(&found)).unwrap_or_default()
+    }
+
+    /// What an entry is, links followed, and whether it is a link; `None` for what can't be downloaded. Blocks.
+    fn look(&self, name: &str) -> (Option<Metadata>, bool) {
+        match self.dir.symlink_metadata(name) {
+            Ok(found) if found.is_symlink() => (self.led_to(name), true),
+            found => (found.ok(), false),
         }
+    }
+
+    fn led_to(&self, name: &str) -> Option<Metadata> {
         let led_to = self.root.dir().metadata(self.path.join(name)).ok()?;
         (!led_to.is_dir() || !self.is_on_the_way(&led_to)).then_some(led_to)
     }
@@ -220,16 +232,20 @@ impl Entries {
 
 impl Entry {
     fn of(place: &Place, name: String) -> Self {
-        match place.look(&name) {
-            Some(metadata) if metadata.is_file() => {
-                Self { name, kind: Kind::File, size: Some(metadata.len()), modified: modified(&metadata) }
-            }
-            Some(metadata) if metadata.is_dir() => {
-                Self { name, kind: Kind::Directory, size: None, modified: modified(&metadata) }
-            }
-            _ => Self { name, kind: Kind::Other, size: None, modified: None },
-        }
+        let (found, link) = place.look(&name);
+        let (kind, size) = match &found {
+            Some(metadata) if metadata.is_file() => (Kind::File, Some(metadata.len())),
+            Some(metadata) if metadata.is_dir() => (Kind::Directory, None),
+            _ => (Kind::Other, None),
+        };
+        let modified = found.filter(|_| kind != Kind::Other).and_then(|found| modified(&found));
+        Self { name, kind, size, modified, link }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// `None` for times before 1970, which only wrong clocks set.

@@ -2,6 +2,7 @@
 
 use super::path::SafePath;
 use super::start_error::StartError;
+use crate::attributes::Attributes;
 use crate::disk;
 use crate::version::Version;
 
@@ -123,6 +124,11 @@ impl Root {
 }
 
 impl Opened {
+    /// What `-a` keeps of it.
+    pub(super) fn attributes(&self) -> Attributes {
+        self.file.metadata().map(|found| Attributes::within(&found)).unwrap_or_default()
+    }
+
     /// What the file has become. Blocks, for [`WRITE`] where it seems to be another of the same length.
     pub(super) fn standing(&self) -> io::Result<Standing> {
         let begun = Instant::now();

@@ -55,6 +55,8 @@ pub struct Options {
     pub privacy: Privacy,
     /// Who may upload; nobody without.
     pub token: Option<Token>,
+    /// Whether those who may upload may delete, too.
+    pub may_delete: bool,
     /// Who may have tunnels; nobody without.
     pub tunnels: Option<Tunnels>,
     /// How to send.
@@ -68,7 +70,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Everybody may read, and nobody may upload; PCC sends; 256 connections at a time, of them 64 from one address; nobody is told
+    /// Everybody may read, and nobody may upload or delete; PCC sends; 256 connections at a time, of them 64 from one address; nobody is told
     /// of requests.
     pub fn new(root: impl Into<PathBuf>, listen: SocketAddr, identity: Identity) -> Self {
         let transport = |_: SocketAddr, windows: &Windows| transport::config(&Algorithm::default(), windows);
@@ -79,6 +81,7 @@ impl Options {
             identity,
             privacy: Privacy::Public,
             token: None,
+            may_delete: false,
             tunnels: None,
             transport: Arc::new(transport),
             guests: Guests::new(CONNECTIONS, CONNECTIONS_OF_ONE),
@@ -126,7 +129,7 @@ pub fn start(options: Options) -> Result<Server, StartError> {
         ahead: Budget::new(body::MOST_AHEAD),
         sent: Budget::new(budget::MOST_SENT),
         unwritten: Budget::new(budget::MOST_UNWRITTEN),
-        uploads: options.token.map(Uploads::new),
+        uploads: options.token.map(|token| Uploads::new(token, options.may_delete)),
         tunnels: options.tunnels,
         log: options.log,
         metrics: options.metrics,

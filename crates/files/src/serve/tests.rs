@@ -1,5 +1,7 @@
 //! A whole server, in this process, and clients that do what they like.
 
+#[cfg(unix)]
+mod attributes;
 mod hostile;
 mod memory;
 mod transfers;
@@ -94,6 +96,7 @@ impl Bench {
             identity,
             privacy,
             token: Some(Token::new(TOKEN)),
+            may_delete: false,
             tunnels: None,
             transport: Arc::new(move |_, windows| transport::config(&algorithm, windows)),
             guests,

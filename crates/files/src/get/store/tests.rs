@@ -18,7 +18,7 @@ fn header() -> Header {
 }
 
 fn store(target: &Target, bytes: &[u8]) -> Store {
-    let mut store = Store::new(target, Some(header())).unwrap();
+    let mut store = Store::new(target, Some(header()), Attributes::default()).unwrap();
     bytes.chunks(100_001).for_each(|chunk| store.write(chunk).unwrap());
     store
 }
@@ -57,10 +57,10 @@ impl Place {
 fn second_download_into_same_file_is_refused_and_harms_nothing() {
     let place = Place::new();
     let first = store(&place.target(), &data());
-    let error = Store::new(&place.target(), Some(header())).err().unwrap().to_string();
+    let error = Store::new(&place.target(), Some(header()), Attributes::default()).err().unwrap().to_string();
     assert!(error.contains("another pcc is downloading"), "{error}");
     assert_eq!(first.digest(), blake3::hash(&data()));
-    first.publish(None).unwrap();
+    first.publish(Attributes::default()).unwrap();
     assert_eq!(std::fs::read(place.path()).unwrap(), data());
 }
 
@@ -72,7 +72,7 @@ fn what_was_killed_goes_on_from_the_last_mark() {
     assert_eq!((checked.store.at(), checked.damaged_at), (2 * BLOCK, None));
     checked.store.write(&data()[2 * BLOCK as usize..]).unwrap();
     assert_eq!(checked.store.digest(), blake3::hash(&data()));
-    checked.store.publish(None).unwrap();
+    checked.store.publish(Attributes::default()).unwrap();
     assert_eq!(std::fs::read(place.path()).unwrap(), data());
     assert_eq!(place.names(), ["file"]);
 }
@@ -126,7 +126,7 @@ fn a_journal_without_its_file_is_nothing() {
 #[test]
 fn what_nobody_can_resume_is_not_left_behind() {
     let place = Place::new();
-    let mut store = Store::new(&place.target(), None).unwrap();
+    let mut store = Store::new(&place.target(), None, Attributes::default()).unwrap();
     store.write(&data()).unwrap();
     drop(store);
     assert_eq!(place.names(), Vec::<String>::new());
@@ -145,7 +145,7 @@ fn what_has_no_mark_is_not_left_behind() {
 fn a_disk_that_fails_leaves_only_what_can_be_resumed() {
     for (header, left) in [(None, 0), (Some(header()), 2)] {
         let place = Place::new();
-        let mut store = Store::new(&place.target(), header).unwrap();
+        let mut store = Store::new(&place.target(), header, Attributes::default()).unwrap();
         store.write(&data()[..5_000_000]).unwrap();
         let Out::Part(part) = &mut store.out else { unreachable!("it goes to a file") };
         part.file = File::open(&part.path).unwrap(); // takes no more, like a full disk
@@ -160,11 +160,11 @@ fn a_disk_that_fails_leaves_only_what_can_be_resumed() {
 /// Begins and ends downloads of one name as fast as it can, each with bytes of its own.
 fn rival(target: &Target, number: u8) {
     for _ in 0..200 {
-        let Ok(mut store) = Store::new(target, Some(header())) else { continue };
+        let Ok(mut store) = Store::new(target, Some(header()), Attributes::default()) else { continue };
         for _ in 0..4 {
             store.write(&[number; 1000]).unwrap();
         }
-        store.publish(None).unwrap();
+        store.publish(Attributes::default()).unwrap();
     }
 }
 
@@ -205,7 +205,7 @@ fn a_link_in_the_place_of_the_partial_file_is_not_followed() {
     let victim = place.dir.path().join("victim");
     std::fs::write(&victim, "precious").unwrap();
     std::os::unix::fs::symlink(&victim, names::part_and_journal(&place.path()).0).unwrap();
-    assert!(Store::new(&place.target(), Some(header())).is_err());
+    assert!(Store::new(&place.target(), Some(header()), Attributes::default()).is_err());
     assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
 }
 
@@ -232,9 +232,9 @@ fn a_half_written_journal_is_gone_after_the_next_download() {
     let unwritten = names::unwritten(&names::part_and_journal(&place.path()).1);
     for journaled in [false, true] {
         std::fs::write(&unwritten, "half a li").unwrap();
-        let mut store = Store::new(&place.target(), Some(header())).unwrap();
+        let mut store = Store::new(&place.target(), Some(header()), Attributes::default()).unwrap();
         store.write(&data()[..if journaled { SIZE } else { 1000 }]).unwrap();
-        store.publish(None).unwrap();
+        store.publish(Attributes::default()).unwrap();
         assert_eq!(place.names(), ["file"], "{journaled}");
     }
 }

@@ -37,7 +37,7 @@ impl Page {
             match entry.file_name().into_string() {
                 Ok(name) if is_hidden(&name) => {}
                 Ok(name) if names.len() < MOST => {
-                    let is_file = !place.look(&name).is_some_and(|metadata| metadata.is_dir());
+                    let is_file = !place.look(&name).0.is_some_and(|metadata| metadata.is_dir());
                     names.push((is_file, name));
                 }
                 _ => more += 1,

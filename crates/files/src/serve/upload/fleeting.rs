@@ -47,6 +47,7 @@ impl Fleeting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attributes::Attributes;
     use std::io::Write;
     use std::time::Instant;
 
@@ -63,7 +64,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let root = Root::open(dir.path()).unwrap();
             let path = SafePath::parse("/file").unwrap();
-            Partial::create(&root, &path, "id", None).unwrap().write_all(b"hello").unwrap();
+            Partial::create(&root, &path, "id", None, Attributes::default()).unwrap().write_all(b"hello").unwrap();
             Self { dir, root, slots: Arc::default(), path }
         }
 

@@ -7,10 +7,12 @@
 //! | `receive` | how a body becomes a part of a file |
 //! | `partial` | what there is of a file before it is complete |
 //! | `fleeting` | what becomes of an upload that nobody comes back for |
+//! | `delete` | what a client may delete, and how |
 //! | `finished` | which uploads are done |
 //! | `token` | who may upload |
 //! | `uploads` | what a server knows of all of them |
 
+mod delete;
 mod finished;
 mod fleeting;
 mod part;
@@ -28,7 +30,7 @@ use super::answer::{self, Outcome, response};
 use super::broken::Broken;
 use super::connection::Arrived;
 use super::path::SafePath;
-use super::root::Found;
+use super::root::{Found, Opened};
 use super::service::Asker;
 use super::service::Service;
 use super::stream::Stream;
@@ -36,7 +38,7 @@ use crate::version::Version;
 use crate::wire;
 use blake3::Hash;
 use core::time::Duration;
-use http::{Method, Request, StatusCode, header};
+use http::{HeaderMap, Method, Request, StatusCode, header};
 use part::{Malformed, Part};
 use partial::Partial;
 use slots::{Claim, NoClaim};
@@ -70,6 +72,12 @@ pub(super) async fn answer(
     if request.method() == Method::PUT && path.directory {
         return make_directory(service, path, stream).await;
     }
+    if request.method() == Method::DELETE {
+        return delete::delete(service, uploads, path, stream).await;
+    }
+    if request.method() == Method::PATCH && id(request).is_none() {
+        return describe(service, request, path, stream).await;
+    }
     if path.directory {
         return answer::refuse(stream, StatusCode::BAD_REQUEST, "a file's name is missing").await;
     }
@@ -80,7 +88,7 @@ pub(super) async fn answer(
     match (request.method(), id(request)) {
         (&Method::HEAD, Some(id)) => match part::length(request) {
             Ok(length) => match claim(id) {
-                Ok(claim) => offset(service, asker, uploads, claim, length, stream).await,
+                Ok(claim) => offset(service, asker, uploads, claim, length, request.headers(), stream).await,
                 Err(why) => refuse_claim(stream, why).await,
             },
             Err(malformed) => refuse_malformed(stream, &malformed).await,
@@ -92,7 +100,14 @@ pub(super) async fn answer(
             },
             Err(malformed) => refuse_malformed(stream, &malformed).await,
         },
-        _ => answer::refuse(stream, StatusCode::BAD_REQUEST, "PATCH goes with ?upload=, PUT without").await,
+        _ => {
+            answer::refuse(
+                stream,
+                StatusCode::BAD_REQUEST,
+                "?upload= goes with HEAD and PATCH, and names an upload by 1 to 64 letters, digits, - and _",
+            )
+            .await
+        }
     }
 }
 
@@ -116,6 +131,35 @@ async fn make_directory(service: &Service, path: SafePath, stream: &mut Stream) 
     }
 }
 
+/// Gives the file or the directory that is there other attributes: its content need not be sent for that.
+async fn describe(
+    service: &Service,
+    request: &Request<()>,
+    path: SafePath,
+    stream: &mut Stream,
+) -> Result<Outcome, Broken> {
+    let attributes = match part::attributes(request) {
+        Ok(attributes) if attributes.is_empty() => {
+            let why = "PATCH goes with ?upload=, or has file-mode or file-modified";
+            return answer::refuse(stream, StatusCode::BAD_REQUEST, why).await;
+        }
+        Ok(attributes) => attributes,
+        Err(malformed) => return refuse_malformed(stream, &malformed).await,
+    };
+    let root = service.root.clone();
+    let described = blocking(move || match root.find(&path)? {
+        Found::File(opened) if !path.directory => attributes.give(&opened.file.try_clone()?.into_std()),
+        // A handle that only names a directory cannot change it.
+        Found::Directory(dir) if path.directory => attributes.give(&dir.open(".")?.into_std()),
+        Found::Directory(_) => Err(io::ErrorKind::IsADirectory.into()),
+        Found::File(_) | Found::Other => Err(io::ErrorKind::NotADirectory.into()),
+    });
+    match described.await {
+        Ok(()) => answer::send(stream, response(StatusCode::NO_CONTENT), bytes::Bytes::new(), true).await,
+        Err(error) => refuse_disk(stream, &error).await,
+    }
+}
+
 /// How much of an upload is there. Whoever asks is about to continue, so an earlier request of it ends.
 async fn offset(
     service: &Service,
@@ -123,6 +167,7 @@ async fn offset(
     uploads: &Uploads,
     claim: Claim<'_>,
     length: Option<u64>,
+    asked: &HeaderMap,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     let (path, id) = claim.upload().clone();
@@ -135,8 +180,9 @@ async fn offset(
     let there = match found {
         Ok(Some(partial)) => Ok(Some(offset_fields(StatusCode::OK, partial.size()))),
         Ok(None) => whole(service, asker, uploads, &path, &id, length).await.map(|whole| {
-            let (size, digest) = whole?;
-            Some(whole_fields(StatusCode::OK, size, &digest))
+            let (opened, digest) = whole?;
+            let fields = whole_fields(StatusCode::OK, opened.size, &digest);
+            Some(answer::with_attributes(fields, asked, || opened.attributes()))
         }),
         Err(error) => Err(error),
     };
@@ -147,7 +193,7 @@ async fn offset(
     }
 }
 
-/// Size and digest of the file that is there, if its size is the one that was asked about.
+/// The file that is there, and its digest, if its size is the one that was asked about.
 ///
 /// Errors: of the file system; `IsADirectory` if a directory has the name.
 async fn whole(
@@ -157,7 +203,7 @@ async fn whole(
     path: &SafePath,
     id: &str,
     length: Option<u64>,
-) -> io::Result<Option<(u64, Hash)>> {
+) -> io::Result<Option<(Opened, Hash)>> {
     let (root, sought) = (service.root.clone(), path.clone());
     let opened = match blocking(move || root.find(&sought)).await {
         Ok(Found::File(opened)) => opened,
@@ -170,13 +216,13 @@ async fn whole(
     }
     let now = Version::of(&opened.file)?;
     if let Some(digest) = uploads.finished.digest(path, id, &now) {
-        return Ok(Some((opened.size, digest)));
+        return Ok(Some((opened, digest)));
     }
     let digest = tokio::select! {
         digest = service.digests.of(&opened, asker.network()) => digest?,
         () = asker.gone() => None, // nobody waits for it any more
     };
-    Ok(digest.map(|digest| (opened.size, digest)))
+    Ok(digest.map(|digest| (opened, digest)))
 }
 
 fn offset_fields(status: StatusCode, offset: u64) -> http::response::Builder {

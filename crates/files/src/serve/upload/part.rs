@@ -2,6 +2,7 @@
 //! checks, or a length that nobody keeps.
 
 use super::{Token, partial};
+use crate::attributes::{self, Attributes};
 use crate::wire;
 use blake3::Hash;
 use core::time::Duration;
@@ -24,6 +25,7 @@ pub(super) struct Part {
     /// Bytes of the body.
     pub(super) body: Option<u64>,
     pub(super) digest: Option<Hash>,
+    pub(super) attributes: Attributes,
 }
 
 /// Whether what arrived is of use if the rest does not.
@@ -47,10 +49,20 @@ impl Part {
         let headers = request.headers();
         let digest = wire::digest_of(headers).map_err(|_| Malformed(wire::REPR_DIGEST))?;
         let body = field(headers, header::CONTENT_LENGTH, number)?;
+        let attributes = attributes(request)?;
         let Some(id) = id(request) else {
             // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
             let (_, id) = Token::generate().map_err(|_| Malformed(header::AUTHORIZATION))?;
-            return Ok(Self { id, keep: Keep::Never, offset: 0, complete: true, length: body, body, digest });
+            return Ok(Self {
+                id,
+                keep: Keep::Never,
+                offset: 0,
+                complete: true,
+                length: body,
+                body,
+                digest,
+                attributes,
+            });
         };
         let keep = match field(headers, wire::UPLOAD_KEEP, boolean)? {
             Some(false) => {
@@ -67,6 +79,7 @@ impl Part {
             length: field(headers, wire::UPLOAD_LENGTH, number)?,
             body,
             digest,
+            attributes,
         })
     }
 }
@@ -74,6 +87,15 @@ impl Part {
 /// The size that the client's file has, if it says so.
 pub(super) fn length(request: &Request<()>) -> Result<Option<u64>, Malformed> {
     field(request.headers(), wire::UPLOAD_LENGTH, number)
+}
+
+/// What the file or the directory is to have of its source.
+pub(super) fn attributes(request: &Request<()>) -> Result<Attributes, Malformed> {
+    let headers = request.headers();
+    Ok(Attributes {
+        mode: field(headers, wire::FILE_MODE, attributes::mode)?,
+        modified: field(headers, wire::FILE_MODIFIED, attributes::modified)?,
+    })
 }
 
 /// The identity of an upload: `?upload=<letters, digits, - and _>`, chosen by the client.
@@ -167,6 +189,11 @@ mod tests {
         for wrong in ["blake3", "blake3=", "blake3=:AAAA:", "blake3=:not base64:", "blake3=abc", "md5=::, blake3=:"] {
             assert!(part(PLAIN, &[("repr-digest", wrong)]).is_err(), "repr-digest: {wrong}");
         }
+        for (name, wrong) in
+            [("file-mode", "rwx"), ("file-mode", "9"), ("file-modified", "yesterday"), ("file-modified", "")]
+        {
+            assert!(part(PLAIN, &[(name, wrong)]).is_err(), "{name}: {wrong}");
+        }
         for wrong in ["1", "true", "?2", ""] {
             assert!(part(RESUMABLE, &[offset, ("upload-complete", wrong)]).is_err(), "upload-complete: {wrong}");
         }
@@ -185,15 +212,19 @@ mod tests {
         #[test]
         fn any_fields_are_understood_or_refused(
             uri in "https://host/[a-z]{0,3}(\\?upload=[a-zA-Z0-9_%&=-]{0,70})?",
-            fields in prop::collection::vec((0..6usize, "[ -~\\x80-\\xff]{0,40}"), 0..8),
+            fields in prop::collection::vec((0..8usize, "[ -~\\x80-\\xff]{0,40}"), 0..8),
         ) {
-            const NAMES: [&str; 6] =
-                ["upload-offset", "upload-length", "upload-complete", "content-length", "repr-digest", "upload-keep"];
+            const NAMES: [&str; 8] = [
+                "upload-offset", "upload-length", "upload-complete", "content-length", "repr-digest", "upload-keep",
+                "file-mode", "file-modified",
+            ];
             let fields: Vec<_> = fields.iter().map(|(name, value)| (NAMES[*name], value.as_str())).collect();
             if let Ok(part) = part(&uri, &fields) {
                 // Nothing that was said is missing from what was understood.
                 let said = |name| fields.iter().any(|(said, _)| *said == name);
                 prop_assert_eq!(said("content-length"), part.body.is_some());
+                prop_assert_eq!(said("file-mode"), part.attributes.mode.is_some());
+                prop_assert_eq!(said("file-modified"), part.attributes.modified.is_some());
                 prop_assert!((1..=64).contains(&part.id.len()));
                 let digests = fields.iter().filter(|(name, value)| *name == "repr-digest" && value.contains("blake3=:"));
                 prop_assert!(part.digest.is_none() || digests.count() == 1);

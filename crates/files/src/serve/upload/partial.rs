@@ -1,5 +1,6 @@
 //! A file that is being uploaded: it has a hidden name in its directory until all of it is there and proven right.
 
+use crate::attributes::Attributes;
 use crate::disk;
 use crate::permissions::Permissions;
 use crate::serve::path::{HIDDEN_PREFIX, SafePath};
@@ -63,7 +64,13 @@ impl Partial {
     ///
     /// Errors: of the file system; `IsADirectory` if a directory has the name; `StorageFull` if a known `length` has no
     /// room now.
-    pub(super) fn create(root: &Root, path: &SafePath, id: &str, length: Option<u64>) -> io::Result<Self> {
+    pub(super) fn create(
+        root: &Root,
+        path: &SafePath,
+        id: &str,
+        length: Option<u64>,
+        attributes: Attributes,
+    ) -> io::Result<Self> {
         let (hidden, name) = names(path, id)?;
         root.dir().create_dir_all(path.parent())?;
         let dir = root.dir().open_dir(path.parent())?;
@@ -72,8 +79,8 @@ impl Partial {
         }
         let file = dir.open_with(&hidden, OpenOptions::new().read(true).write(true).create(true).truncate(true))?;
         let partial = Self { dir, hidden, name, file, size: 0, hasher: Some(Hasher::new()) };
-        // What replaces a private file is private as soon as there is something in it.
-        partial.replaced().protect(&partial.file);
+        // What is to be private is so as soon as there is something in it.
+        partial.permissions(attributes).protect(&partial.file);
         if let Some(length) = length
             && let Err(error) = disk::has_room(&partial.file, length)
         {
@@ -101,7 +108,11 @@ impl Partial {
     }
 
     /// Gives the file its name, if its digest is the expected one. Afterwards it is on the disk. Blocks.
-    pub(super) fn finish(&self, expected: Option<Hash>) -> Result<(Hash, Version), FinishError> {
+    pub(super) fn finish(
+        &self,
+        expected: Option<Hash>,
+        attributes: Attributes,
+    ) -> Result<(Hash, Version), FinishError> {
         let found = match &self.hasher {
             Some(hasher) => hasher.finalize(),
             None => self.read_hash()?,
@@ -112,16 +123,23 @@ impl Partial {
             self.discard();
             return Err(FinishError::Damaged { expected, found });
         }
-        self.replaced().give(&self.file);
+        if attributes.modified.is_some() {
+            let modified = Attributes { mode: None, ..attributes };
+            if let Err(error) = self.file.try_clone().and_then(|file| modified.give(&file.into_std())) {
+                // Not every file system keeps every time, and the content is right without it.
+                tracing::debug!(%error, "the time of modification is another");
+            }
+        }
+        self.permissions(attributes).give(&self.file);
         self.file.sync_all()?;
         self.dir.rename(&self.hidden, &self.dir, &self.name)?;
         disk::sync_dir(&self.dir)?;
         Ok((found, Version::of(&self.file)?))
     }
 
-    /// Who may read and write what has the name now.
-    fn replaced(&self) -> Permissions {
-        Permissions::within(&self.dir, Path::new(&self.name))
+    /// Who may read and write it: whom the client names, or else who may do so with what has the name now.
+    fn permissions(&self, attributes: Attributes) -> Permissions {
+        Permissions::named(attributes.mode).or(Permissions::within(&self.dir, Path::new(&self.name)))
     }
 
     fn read_hash(&self) -> io::Result<Hash> {
@@ -201,10 +219,10 @@ mod tests {
     #[test]
     fn the_final_name_appears_only_when_the_digest_is_right() {
         let (dir, root) = served();
-        let mut partial = Partial::create(&root, &path("/new/file"), "id", Some(5)).unwrap();
+        let mut partial = Partial::create(&root, &path("/new/file"), "id", Some(5), Attributes::default()).unwrap();
         partial.write_all(b"hello").unwrap();
         assert!(!dir.path().join("new/file").exists());
-        partial.finish(Some(blake3::hash(b"hello"))).unwrap();
+        partial.finish(Some(blake3::hash(b"hello")), Attributes::default()).unwrap();
         assert_eq!(std::fs::read(dir.path().join("new/file")).unwrap(), b"hello");
         assert_eq!(std::fs::read_dir(dir.path().join("new")).unwrap().count(), 1, "nothing else is left");
     }
@@ -213,9 +231,9 @@ mod tests {
     fn a_wrong_digest_leaves_nothing_and_keeps_the_old_file() {
         let (dir, root) = served();
         std::fs::write(dir.path().join("file"), "old").unwrap();
-        let mut partial = Partial::create(&root, &path("/file"), "id", None).unwrap();
+        let mut partial = Partial::create(&root, &path("/file"), "id", None, Attributes::default()).unwrap();
         partial.write_all(b"hello").unwrap();
-        let error = partial.finish(Some(blake3::hash(b"other"))).unwrap_err();
+        let error = partial.finish(Some(blake3::hash(b"other")), Attributes::default()).unwrap_err();
         assert!(matches!(error, FinishError::Damaged { .. }), "{error}");
         assert_eq!(std::fs::read(dir.path().join("file")).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
@@ -224,35 +242,38 @@ mod tests {
     #[test]
     fn an_upload_is_continued_by_its_id_and_verified_as_a_whole() {
         let (dir, root) = served();
-        let mut partial = Partial::create(&root, &path("/file"), "id", None).unwrap();
+        let mut partial = Partial::create(&root, &path("/file"), "id", None, Attributes::default()).unwrap();
         partial.write_all(b"hel").unwrap();
         drop(partial);
         assert!(Partial::find(&root, &path("/file"), "another").unwrap().is_none());
         let mut partial = Partial::find(&root, &path("/file"), "id").unwrap().unwrap();
         assert_eq!(partial.size(), 3);
         partial.write_all(b"lo").unwrap();
-        partial.finish(Some(blake3::hash(b"hello"))).unwrap();
+        partial.finish(Some(blake3::hash(b"hello")), Attributes::default()).unwrap();
         assert_eq!(std::fs::read(dir.path().join("file")).unwrap(), b"hello");
     }
 
     #[test]
     fn a_flipped_byte_in_the_partial_file_is_found() {
         let (dir, root) = served();
-        let mut partial = Partial::create(&root, &path("/file"), "id", None).unwrap();
+        let mut partial = Partial::create(&root, &path("/file"), "id", None, Attributes::default()).unwrap();
         partial.write_all(b"hel").unwrap();
         let hidden = dir.path().join(&partial.hidden);
         drop(partial);
         std::fs::write(hidden, "hEl").unwrap();
         let mut partial = Partial::find(&root, &path("/file"), "id").unwrap().unwrap();
         partial.write_all(b"lo").unwrap();
-        assert!(matches!(partial.finish(Some(blake3::hash(b"hello"))), Err(FinishError::Damaged { .. })));
+        assert!(matches!(
+            partial.finish(Some(blake3::hash(b"hello")), Attributes::default()),
+            Err(FinishError::Damaged { .. })
+        ));
     }
 
     #[test]
     fn a_directory_is_not_replaced_by_a_file() {
         let (dir, root) = served();
         std::fs::create_dir(dir.path().join("name")).unwrap();
-        let error = Partial::create(&root, &path("/name"), "id", None).err().unwrap();
+        let error = Partial::create(&root, &path("/name"), "id", None, Attributes::default()).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
     }
 
@@ -260,7 +281,10 @@ mod tests {
     fn the_longest_name_can_be_uploaded() {
         let (dir, root) = served();
         let name = "n".repeat(255);
-        Partial::create(&root, &path(&format!("/{name}")), "id", None).unwrap().finish(None).unwrap();
+        Partial::create(&root, &path(&format!("/{name}")), "id", None, Attributes::default())
+            .unwrap()
+            .finish(None, Attributes::default())
+            .unwrap();
         assert!(dir.path().join(name).exists());
     }
 
@@ -269,11 +293,25 @@ mod tests {
     fn what_is_announced_takes_no_room_and_what_has_none_is_refused() {
         use std::os::unix::fs::MetadataExt;
         let (dir, root) = served();
-        let partial = Partial::create(&root, &path("/file"), "id", Some(8 << 20)).unwrap();
+        let partial = Partial::create(&root, &path("/file"), "id", Some(8 << 20), Attributes::default()).unwrap();
         assert_eq!(std::fs::metadata(dir.path().join(&partial.hidden)).unwrap().blocks(), 0);
-        let error = Partial::create(&root, &path("/huge"), "id", Some(u64::MAX)).err().unwrap();
+        let error = Partial::create(&root, &path("/huge"), "id", Some(u64::MAX), Attributes::default()).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left of it");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_to_be_private_is_so_from_its_first_byte() {
+        use std::os::unix::fs::PermissionsExt;
+        let (dir, root) = served();
+        let attributes = Attributes { mode: Some(0o400), modified: None };
+        let mut partial = Partial::create(&root, &path("/file"), "id", None, attributes).unwrap();
+        let mode = |name: &str| dir.path().join(name).metadata().unwrap().permissions().mode() & 0o7777;
+        assert_eq!(mode(&partial.hidden), 0o600);
+        partial.write_all(b"hello").unwrap();
+        partial.finish(None, attributes).unwrap();
+        assert_eq!(mode("file"), 0o400);
     }
 
     #[cfg(unix)]
@@ -282,9 +320,12 @@ mod tests {
         let (dir, root) = served();
         let outside = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(outside.path(), dir.path().join("link")).unwrap();
-        assert!(Partial::create(&root, &path("/link/file"), "id", None).is_err());
+        assert!(Partial::create(&root, &path("/link/file"), "id", None, Attributes::default()).is_err());
         std::os::unix::fs::symlink(outside.path().join("target"), dir.path().join("name")).unwrap();
-        Partial::create(&root, &path("/name"), "id", None).unwrap().finish(None).unwrap();
+        Partial::create(&root, &path("/name"), "id", None, Attributes::default())
+            .unwrap()
+            .finish(None, Attributes::default())
+            .unwrap();
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0, "the link was replaced, not followed");
     }
 
@@ -295,7 +336,7 @@ mod tests {
         std::fs::write(&old, "").unwrap();
         std::fs::File::options().write(true).open(&old).unwrap().set_modified(SystemTime::now() - 2 * KEPT).unwrap();
         std::fs::write(dir.path().join("old file"), "").unwrap();
-        let partial = Partial::create(&root, &path("/file"), "id", None).unwrap();
+        let partial = Partial::create(&root, &path("/file"), "id", None, Attributes::default()).unwrap();
         partial.sweep().unwrap();
         assert!(!old.exists() && dir.path().join("old file").exists() && dir.path().join(&partial.hidden).exists());
     }

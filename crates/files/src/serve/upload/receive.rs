@@ -138,12 +138,12 @@ fn has_left(error: &StreamError) -> bool {
 /// The partial file to write to: a new one for a body that starts at zero where there is none.
 async fn open(service: &Service, uploads: &Uploads, path: &SafePath, part: &Part) -> io::Result<Partial> {
     let (root, path, id) = (service.root.clone(), path.clone(), part.id.clone());
-    let (length, sweep) = (part.length, uploads.is_sweep_due(path.parent()));
+    let (length, attributes, sweep) = (part.length, part.attributes, uploads.is_sweep_due(path.parent()));
     blocking(move || {
         if let Some(partial) = Partial::find(&root, &path, &id)? {
             return Ok(partial);
         }
-        let partial = Partial::create(&root, &path, &id, length)?;
+        let partial = Partial::create(&root, &path, &id, length, attributes)?;
         if sweep && let Err(error) = partial.sweep() {
             tracing::debug!(%error, "old unfinished uploads stay");
         }
@@ -192,9 +192,9 @@ async fn complete(
         let why = format!("{size} bytes arrived of the {length} that were announced");
         return answer::refuse_with(stream, offset_fields(StatusCode::CONFLICT, size), &why).await;
     }
-    let (digest, keep) = (part.digest, part.keep);
+    let (digest, attributes, keep) = (part.digest, part.attributes, part.keep);
     let finished = tokio::task::spawn_blocking(move || {
-        let finished = partial.finish(digest);
+        let finished = partial.finish(digest, attributes);
         if keep == Keep::Never && matches!(finished, Err(FinishError::Disk(_))) {
             partial.discard();
         }

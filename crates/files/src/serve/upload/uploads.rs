@@ -19,6 +19,8 @@ const SWEPT: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Uploads {
     pub(super) token: Token,
+    /// Whether the token is good for deleting, too.
+    pub(super) may_delete: bool,
     pub(super) slots: Arc<Slots>,
     pub(super) finished: Finished,
     swept: Mutex<HashMap<PathBuf, Instant>>,
@@ -26,8 +28,8 @@ pub(crate) struct Uploads {
 
 impl Uploads {
     /// Open to whoever bears the token.
-    pub(crate) fn new(token: Token) -> Self {
-        Self { token, slots: Arc::default(), finished: Finished::default(), swept: Mutex::default() }
+    pub(crate) fn new(token: Token, may_delete: bool) -> Self {
+        Self { token, may_delete, slots: Arc::default(), finished: Finished::default(), swept: Mutex::default() }
     }
 
     /// Whether it is time to look for old unfinished uploads in that directory.
