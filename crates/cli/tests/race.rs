@@ -138,7 +138,7 @@ fn what_cannot_work_is_refused_before_the_race() {
     refused(&["lossy", "-C", "pcc,pcc"], 2, &["pcc", "twice"]);
     refused(&["lossy", "missing"], 1, &["missing"]);
     refused(&["lossy", "."], 1, &["not a file"]);
-    refused(&["lossy", "--size", "0"], 1, &["nothing to move"]);
+    refused(&["lossy", "--size", "0"], 2, &["nothing to move"]);
     refused(&["lossy", "-o", "no/such/folder.html"], 1, &["no/such/folder.html", "-o FILE"]);
     refused(&["lossy", "--svg", "."], 1, &["directory", "--svg FILE"]);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left behind but the file that was there");

@@ -8,7 +8,11 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 19] = [
         "fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_)) && !crate::off(\"trains\")",
     ),
     ("control/driver.rs", "match share.take() {", "match share.take().filter(|_| !crate::off(\"drain\")) {"),
-    ("control/ascent/mod.rs", "(CLUMPS * self", "(if crate::off(\"clumps\") { 0.0 } else { CLUMPS } * self"),
+    (
+        "control/ascent/mod.rs",
+        "self.probing.level.noise().min(rtt)",
+        "(if crate::off(\"clumps\") { 0.0 } else { self.probing.level.noise() }).min(rtt)",
+    ),
     ("control/ascent/mod.rs", "best * dear;", "best * if crate::off(\"price\") { 1.0 } else { dear };"),
     ("control/ascent/mod.rs", "floor.map_or(", "floor.filter(|_| !crate::off(\"rival\")).map_or("),
     ("control/ascent/mod.rs", "level.in_doubt() {", "level.in_doubt() && !crate::off(\"test\") {"),
