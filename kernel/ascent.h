@@ -2,12 +2,19 @@
 /* Ascent: climbs a utility that prices the queue, by continuous probing.
  * crates/core/src/control/ascent/mod.rs, term by term.
  *
- *             each pair: r := where the forecast utility stops rising
- *               ,----.
- *               |    v
- *  start-up -> PROBING --> r(1 ± e), r(1 ∓ e), in random order, half an RTT each;
- *               |    ^     r/2 twice, if the rate fell and the queue did not
- *      back off-'----'
+ * start-up     r doubles each RTT, or follows trains, until it gains too little
+ * probe        a pair of intervals at r(1 + e) and r(1 - e), in random order, half an RTT each
+ * pair ended   level, growth, random loss and own loss of the pair are read
+ *   all carried, no queue    C := C(1 + h), and h doubles from e up to step_max
+ *   a queue, or own loss     C := what was carried, averaged by errors; h := 0
+ * forecast     what an interval at another rate would report, after all that is on its way
+ * move         r := where the utility of that report stops rising
+ * price        then 3 % an RTT towards the rate that the mean queue's price asks for
+ * rival        then not below a floor that grows as CUBIC's window, while a rival fills the queue
+ * doubt        then not below r, while a level may be the path's
+ * test         if r fell and the level did not: one pair at r/2
+ *
+ * C is what the bottleneck carries for us, h the headroom beyond it.
  */
 #ifndef PCC_ASCENT_H
 #define PCC_ASCENT_H

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* The level of the queue: the RTT above that of the empty path. The path's RTT is
- * the least that was seen, and what an experiment found to be no queue. A queue
- * grows faster in the faster probe of each pair: if this one certainly does not, by
- * what was learnt since it stands, it is none. Where that is not clear, and the rate
- * fell and the level did not, one pair is sent at half of the rate: a queue falls, or
- * rises where somebody else fills it; what stays as it is, is the path's from then on,
- * until the level is seen below it. What certainly moves is not, nor what a rival is
- * known to fill.
+/* The level of the queue: the RTT above that of the empty path. The base RTT is the least RTT
+ * seen, and what a test added. If the rate fell and the level did not, one pair is sent at half
+ * of the rate: a queue falls, or rises where somebody else fills it. A level that stays is the
+ * path's from then on, until a reading is certainly below it. A level is not tested while it
+ * certainly responds to the rate, and not taken for the path's while it moves or a rival is known.
  * crates/core/src/control/ascent/level.rs.
  */
 #ifndef PCC_LEVEL_H
