@@ -93,6 +93,7 @@ impl Default for Config {
 /// enough packets.
 const LONG_ENOUGH: Duration = Duration::from_millis(25);
 /// Four RTT are no long time to anybody if they are shorter than this: a probe may take them for the sake of its packets.
+/// Without that a policer of 10 Mbit/s and 64 kB over 1 ms loses 29 % of the packets for 15 %.
 const SHORT: Duration = Duration::from_millis(5);
 /// Of the most that was ever carried, so much is remembered from pair to pair as long as we are alone: half of it after 70.
 const FORGETTING: f64 = 0.99;
@@ -115,6 +116,7 @@ const LONGEST: f64 = 0.2;
 /// No step is larger, however long a pair takes: that of start-up.
 const DOUBLING: f64 = 1.0;
 /// So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays.
+/// Without it a scavenger has 0.09 of a Wi-Fi of 20 Mbit/s for 0.42.
 const QUIET: f64 = 4.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
 const MAX_LAUNCHED: usize = 256;
