@@ -36,16 +36,10 @@ pub const OVER_LIMIT: VarInt = VarInt::from_u32(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OverLimit {
     /// Bytes.
-    #[error(
-        "over the server's limit of bytes for one connection: move less with -n or -t, or ask whoever runs it for more \
-         (`pcc perf -s --max-bytes`)"
-    )]
+    #[error("over the server's limit of bytes for one connection")]
     Bytes,
     /// Seconds.
-    #[error(
-        "over the server's limit of time for one connection: take less with -t or -n, or ask whoever runs it for more \
-         (`pcc perf -s --max-time`)"
-    )]
+    #[error("over the server's limit of time for one connection")]
     Time,
 }
 

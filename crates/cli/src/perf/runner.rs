@@ -101,7 +101,17 @@ fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
 }
 
 fn explained(error: anyhow::Error) -> anyhow::Error {
-    error.downcast::<DialError>().map_or_else(|other| other, explain)
+    error.downcast::<DialError>().map_or_else(with_limits, explain)
+}
+
+/// The options of both ends that help where a limit of the server ended a test.
+fn with_limits(error: anyhow::Error) -> anyhow::Error {
+    let (less, more) = match error.downcast_ref() {
+        Some(OverLimit::Bytes) => ("move less with -n or -t", "--max-bytes"),
+        Some(OverLimit::Time) => ("take less with -t or -n", "--max-time"),
+        None => return error,
+    };
+    anyhow!("{error}: {less}, or ask whoever runs it for more (`pcc perf -s {more}`)")
 }
 
 /// What `pcc serve`'s URL does for a file, `--fingerprint` does here.
@@ -154,11 +164,13 @@ async fn turns(test: &Test, output: &mut Output, interrupt: &Interrupt, runs: &m
             Event::Interval(interval) => output.interval(test, turn, interval),
             _ => Ok(()),
         };
-        let run = test.run(algorithm, turn, stop, &mut tell).await.map_err(explained)?;
+        let mut run = test.run(algorithm, turn, stop, &mut tell).await.map_err(explained)?;
+        let is_there = run.outcome.cut_short.as_ref().is_some_and(|reason| reason.is::<OverLimit>());
+        run.outcome.cut_short = run.outcome.cut_short.map(with_limits);
         output.ran(&run)?;
-        let stopped = run.outcome.cut_short.as_ref().map(|reason| (format!("{reason:#}"), reason.is::<OverLimit>()));
+        let stopped = run.outcome.cut_short.as_ref().map(|reason| format!("{reason:#}"));
         runs.push(run);
-        if let Some((reason, is_there)) = stopped {
+        if let Some(reason) = stopped {
             let reason = anyhow!("the test was cut short: {reason}");
             return Err(match interrupt.is_heard() {
                 Some(how) => anyhow!("the test was cut short").context(how),
