@@ -2,6 +2,7 @@
 
 /// Descriptors that a command needs before it can say what it lacks: its threads' timers and wakers, the pipe of signals, a
 /// socket. Some of the libraries that open them panic where they cannot.
+#[cfg(unix)]
 const NEEDED: usize = 16;
 
 /// Errors: too few can be opened.

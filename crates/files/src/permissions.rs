@@ -1,7 +1,7 @@
 //! A file that takes the place of another keeps its permissions.
 
 #[cfg(unix)]
-use rustix::fs::{AtFlags, CWD, FileType, Mode, fchmod, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, RawMode, fchmod, statat};
 #[cfg(unix)]
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -29,7 +29,7 @@ impl Permissions {
 
     /// Those that somebody names, if anybody does.
     pub(crate) fn named(mode: Option<u32>) -> Self {
-        Self(mode.map(|mode| Mode::from_raw_mode(mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO)))
+        Self(mode.map(|mode| Mode::from_raw_mode((mode & 0o777) as RawMode)))
     }
 
     /// These, or else the others.

@@ -20,7 +20,6 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 pub(super) use reply::Reply;
-use socket2::SockRef;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -76,7 +75,7 @@ impl Host {
         };
         // Who takes nothing for so long has gone, whatever the last bytes wait in.
         #[cfg(any(target_os = "linux", target_os = "android"))]
-        if let Err(error) = SockRef::from(&connection).set_tcp_user_timeout(Some(STALL)) {
+        if let Err(error) = socket2::SockRef::from(&connection).set_tcp_user_timeout(Some(STALL)) {
             tracing::debug!(%address, %error, "no time-out");
         }
         let _ = connection.set_nodelay(true);
