@@ -1,20 +1,20 @@
 //! The far side: a server for one transfer, in a program that ssh starts.
 
-use crate::greeting::{self, Answer, FORM, GreetingError, Listening, Outcome, Refusal, Request, Wish};
+use crate::far_error::FarError;
+use crate::greeting::{self, Answer, FORM, Listening, Outcome, Refusal, Request, Wish};
+use crate::greeting_error::GreetingError;
 use crate::ground::{Ground, at_home};
 use core::hash::{BuildHasher, Hasher};
 use core::time::Duration;
-use pcc_files::Failure;
-use pcc_files::serve::{self, Guests, Privacy, Server, StartError, Token, Transport, start};
+use pcc_files::serve::{self, Guests, Privacy, Server, Token, Transport, start};
 use pcc_net::channel::Channel;
 use pcc_net::listen::Listen;
 use pcc_net::paths::Paths;
 use pcc_net::ports::Ports;
-use pcc_net::tls::{Identity, TlsError};
+use pcc_net::tls::Identity;
 use std::hash::RandomState;
 use std::io::{self, stdin, stdout};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -43,94 +43,6 @@ pub struct Options {
     pub transport: Box<dyn Fn(&Paths) -> Transport + Send + Sync>,
     /// What a refusal says behind the error, for the person on the near side.
     pub advice: fn(&FarError) -> &'static str,
-}
-
-/// Why the far side serves nothing.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FarError {
-    /// Standard input ended.
-    #[error("nobody asked for anything: `pcc get user@host:path` runs this command by itself")]
-    NoRequest,
-    /// The near side has another form of the greeting.
-    #[error("this is pcc {}, and the other one is older or newer: install one version on both", env!("CARGO_PKG_VERSION"))]
-    OtherVersion,
-    /// Something else came.
-    #[error("that is no request of `pcc get` or `pcc put`")]
-    NotARequest(#[source] serde_json::Error),
-    /// The near side asks for ports that there are not.
-    #[error("{0} are no ports")]
-    NoPorts(Ports),
-    /// All ports that the near side can reach are taken.
-    #[error("none of the UDP ports {0} is free")]
-    PortsTaken(Ports),
-    /// The other side went.
-    #[error(transparent)]
-    Greeting(#[from] GreetingError),
-    /// Packets cannot go through ssh.
-    #[error("could not open a UDP socket on the loopback interface")]
-    Channel(#[source] io::Error),
-    /// The path cannot be read.
-    #[error("could not read {}", path.display())]
-    Unreadable {
-        /// The path.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The path leads to a device, a socket or a pipe.
-    #[error("{} is neither a file nor a directory", _0.display())]
-    NeitherFileNorDirectory(PathBuf),
-    /// The directory for uploads cannot be made.
-    #[error("could not make the directory {}", path.display())]
-    NotMade {
-        /// The directory.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The directory for uploads cannot be opened.
-    #[error("could not open {}", path.display())]
-    NotOpened {
-        /// The directory.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The directory around the file does not exist.
-    #[error("there is no directory for {}: make it first", path.display())]
-    NoDirectory {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// No URL can have the name.
-    #[error("{} has no name, or one that is not UTF-8", _0.display())]
-    NoName(PathBuf),
-    /// There is no place for an empty directory.
-    #[error("could not make a temporary directory")]
-    NoTemporary(#[source] io::Error),
-    /// The server does not start.
-    #[error(transparent)]
-    Start(#[from] StartError),
-    /// The server has no certificate.
-    #[error(transparent)]
-    Certificate(#[from] TlsError),
-    /// The system refuses something else.
-    #[error(transparent)]
-    System(#[from] io::Error),
-}
-
-impl FarError {
-    /// Why, as far as a program would act on it.
-    pub const fn failure(&self) -> Failure {
-        if matches!(self, Self::NeitherFileNorDirectory(_)) { Failure::Usage } else { Failure::Error }
-    }
-
-    fn is_port_taken(&self) -> bool {
-        matches!(self, Self::Start(StartError::Listen { source, .. }) if source.kind() == io::ErrorKind::AddrInUse)
-    }
 }
 
 /// A server for one transfer.

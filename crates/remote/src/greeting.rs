@@ -1,7 +1,8 @@
 //! What both sides say to each other through ssh: one line of JSON each. The secrets of a transfer go this way only, so no
 //! command line and no log ever has them.
 
-use crate::far::FarError;
+use crate::far_error::FarError;
+use crate::greeting_error::GreetingError;
 use core::time::Duration;
 use pcc_files::Failure;
 use pcc_net::ports::Ports;
@@ -109,18 +110,6 @@ impl Refusal {
         let misuse = if is_misuse { format!("{}: ", Failure::Usage) } else { String::new() };
         Self { reason: format!("{misuse}{}{advice}", with_causes(error)), is_misuse }
     }
-}
-
-/// Why there was no greeting.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum GreetingError {
-    /// ssh ended.
-    #[error("ssh took nothing more")]
-    Said(#[source] io::Error),
-    /// The pipe to ssh broke.
-    #[error("could not read what ssh brought")]
-    Heard(#[source] io::Error),
 }
 
 /// Says one line.

@@ -1,6 +1,6 @@
 //! What of its files the far side serves, and where in it the near side's path is.
 
-use crate::far::FarError;
+use crate::far_error::FarError;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 

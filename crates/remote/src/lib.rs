@@ -15,14 +15,18 @@
 //! future of [`reach`], or a [`Reached`], ends ssh; the far side ends with it.
 
 mod far;
+mod far_error;
 mod greeting;
+mod greeting_error;
 mod ground;
 mod reach;
 mod remote;
 mod ssh;
 
-pub use far::{FarError, Options, Transfer};
-pub use greeting::{GreetingError, Wish};
+pub use far::{Options, Transfer};
+pub use far_error::FarError;
+pub use greeting::Wish;
+pub use greeting_error::GreetingError;
 pub use reach::{Blocked, ReachError, Reached, Route, reach};
 pub use remote::{NotRemote, Remote};
 pub use ssh::{NoSsh, Ssh};

@@ -1,6 +1,7 @@
 //! How this side has ssh start the far one, and what it means when that fails.
 
-use crate::greeting::{self, Answer, FORM, GreetingError, Heard, Listening, Outcome, Request, Wish};
+use crate::greeting::{self, Answer, FORM, Heard, Listening, Outcome, Request, Wish};
+use crate::greeting_error::GreetingError;
 use crate::remote::Remote;
 use crate::ssh::Ssh;
 use core::time::Duration;
