@@ -24,6 +24,7 @@ pub(crate) mod abreast;
 mod already;
 mod claim;
 pub(crate) mod dialer;
+mod gave_up;
 mod journal;
 pub(crate) mod listing;
 pub(crate) mod names;
@@ -39,8 +40,8 @@ mod tree;
 pub(crate) mod trouble;
 pub(crate) mod watch;
 
+pub use gave_up::GaveUp;
 pub use names::{is_directory, of_url as name_of};
-pub use patience::GaveUp;
 pub use place_error::{NoName, PlaceError};
 pub use store::Target;
 pub use transfer::Fetched;

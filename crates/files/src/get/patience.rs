@@ -2,6 +2,7 @@
 //!
 //! Each has its own clock: what befalls one file among others neither slows the others down nor is excused by them.
 
+use super::gave_up::GaveUp;
 use super::source::Source;
 use super::trouble::{Refused, Trouble};
 use crate::failure::Failure;
@@ -24,11 +25,6 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// So much later a look may come on a busy machine.
 const LATE: Duration = Duration::from_secs(2);
-
-/// There was no progress for as long as the user wants to wait.
-#[derive(Debug, thiserror::Error)]
-#[error("no progress for {}", humantime::format_duration(*.0))]
-pub struct GaveUp(pub(crate) Duration);
 
 /// When enough came last.
 #[derive(Debug)]

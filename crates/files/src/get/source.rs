@@ -1,7 +1,7 @@
 //! The server that files come from: connected to when needed, and again when the connection is lost.
 
 use super::dialer::{dialer, keep_alive};
-use super::patience::GaveUp;
+use super::gave_up::GaveUp;
 use super::trouble::Trouble;
 use super::watch::Watch;
 use crate::attributes::Attributes;

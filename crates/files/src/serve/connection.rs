@@ -1,6 +1,7 @@
 //! One connection: its requests, side by side, to its end.
 
 use super::answer::{self, Outcome};
+use super::arrived::Arrived;
 use super::broken::Broken;
 use super::connect;
 use super::files;
@@ -36,10 +37,6 @@ const HEADS_AT_A_TIME: usize = 4;
 
 /// From a request's turn to the end of its head.
 pub(super) const HEAD: Duration = Duration::from_secs(30);
-
-/// When a request came, before it waited for its turn; an extension of the request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Arrived(pub(super) Instant);
 
 /// What was sent arrives in this time, or is not worth waiting for: a full send window at 2 Mbit/s.
 const DELIVERY: Duration = Duration::from_secs(300);

@@ -1,6 +1,7 @@
 //! A directory over HTTP/3, with uploads for those who have the token.
 
 mod answer;
+mod arrived;
 mod body;
 mod broken;
 mod budget;
@@ -18,6 +19,7 @@ mod metrics;
 mod part;
 mod path;
 mod privacy;
+mod reply;
 mod root;
 mod server;
 mod service;
@@ -26,6 +28,7 @@ mod stream;
 #[cfg_attr(not(target_os = "linux"), path = "no_systemd.rs")]
 pub mod systemd;
 mod tcp;
+mod token;
 mod tunnels;
 mod upload;
 
@@ -36,8 +39,8 @@ pub use metrics::{Metrics, expose};
 pub use privacy::Privacy;
 pub use server::{Http, Options, Server, Transport, start};
 pub use start_error::StartError;
+pub use token::Token;
 pub use tunnels::Tunnels;
-pub use upload::Token;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! An answer on its way from the code that makes it to hyper, which writes it: a piece at a time, when the client takes it.
 
-use crate::serve::broken::Broken;
-use crate::serve::metrics::Metrics;
+use super::broken::Broken;
+use super::metrics::Metrics;
 use bytes::Bytes;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};

@@ -8,7 +8,7 @@ use super::metrics::Metrics;
 use super::privacy::Privacy;
 use super::root::Root;
 use super::tunnels::Tunnels;
-use super::upload::Uploads;
+use super::upload::uploads::Uploads;
 use core::time::Duration;
 use noq::{Connection, VarInt};
 use pcc_quic::transport::Windows;

@@ -1,7 +1,7 @@
 //! Where an answer goes: into a stream of HTTP/3, or to a client of HTTP/1.1 or 2 over TCP.
 
 use super::broken::Broken;
-use super::tcp::Reply;
+use super::reply::Reply;
 use bytes::{Buf, Bytes};
 use h3::error::{Code, StreamError};
 use http::{HeaderMap, Response};

@@ -3,12 +3,11 @@
 //! The same code answers, within the same limits. A connection has its place among all guests, a request its share of all
 //! requests.
 
-mod reply;
-
 use super::broken::STALL;
 use super::connection::{self, HEAD};
 use super::guests::{Admission, Guest, Guests};
 use super::metrics::Refusal;
+use super::reply;
 use super::service::{Asker, HANDSHAKE, Service, told};
 use super::stream::Stream;
 use core::net::SocketAddr;
@@ -19,7 +18,6 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-pub(super) use reply::Reply;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};

@@ -1,6 +1,6 @@
 //! Who may have tunnels, and whereto.
 
-use super::upload::Token;
+use super::token::Token;
 use pcc_tunnel::Gate;
 
 /// Who may have tunnels, and whereto.

@@ -19,16 +19,14 @@ mod part;
 mod partial;
 mod receive;
 mod slots;
-mod token;
-mod uploads;
+pub(super) mod uploads;
 
 pub(super) use part::id;
-pub use token::Token;
 pub(crate) use uploads::Uploads;
 
 use super::answer::{self, Outcome, response};
+use super::arrived::Arrived;
 use super::broken::Broken;
-use super::connection::Arrived;
 use super::path::SafePath;
 use super::root::{Found, Opened};
 use super::service::Asker;

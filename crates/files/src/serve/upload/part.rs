@@ -1,8 +1,9 @@
 //! A request's fields about its bytes. A malformed field is refused: taken for absent, it would be a digest that nobody
 //! checks, or a length that nobody keeps.
 
-use super::{Token, partial};
+use super::partial;
 use crate::attributes::{self, Attributes};
+use crate::serve::token::Token;
 use crate::wire;
 use blake3::Hash;
 use core::time::Duration;

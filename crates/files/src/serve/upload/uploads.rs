@@ -2,7 +2,7 @@
 
 use super::finished::Finished;
 use super::slots::Slots;
-use super::token::Token;
+use crate::serve::token::Token;
 use core::time::Duration;
 use std::collections::HashMap;
 use std::path::PathBuf;
