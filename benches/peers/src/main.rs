@@ -6,6 +6,7 @@
 mod on_noq;
 mod on_quinn;
 mod on_s2n;
+mod roles;
 mod run;
 mod tls;
 
@@ -74,10 +75,10 @@ fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["receive", transport, certificate, key] => run::receive(Transport::of(transport)?, certificate, key)?,
+        ["receive", transport, certificate, key] => roles::receive(Transport::of(transport)?, certificate, key)?,
         ["send", transport, certificate, port, seconds] => {
             let time = Duration::try_from_secs_f64(seconds.parse()?)?;
-            run::send(Transport::of(transport)?, certificate, port.parse()?, time)?;
+            roles::send(Transport::of(transport)?, certificate, port.parse()?, time)?;
         }
         _ => return compare(&words),
     }
