@@ -21,7 +21,7 @@ fn a_server_is_examined_through_its_path() {
     let looked = bench.run(&["doctor", &relay.url(&server, ""), "--json"]);
     let document = bench::last_json(&looked);
     assert!(looked.status.success(), "{}", said(&looked));
-    assert!(document["reachable"] == true && document["rtt_ms"]["min"].as_f64().unwrap() >= 38.0, "{document}");
+    assert!(document["reachable"] == true && document["rtt_ms"]["min"].as_f64().unwrap() >= 39.9, "{document}");
     assert!(document["mtu"].as_u64().unwrap() >= 1280, "{document}");
     assert_eq!(finding(&document, "HTTP/3")["grade"], "ok", "{document}");
     let page = bench.run(&["doctor", &relay.url(&server, "")]);

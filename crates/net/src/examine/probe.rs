@@ -106,8 +106,11 @@ impl Probe {
         };
         self.socket.writable().await?;
         let send = || self.system.try_send(UdpSockRef::from(&self.socket), &transmit);
+        // Read before it leaves: a process that is stopped in between measures too long a round trip, and never one that the path
+        // does not have.
+        let sent = Instant::now();
         match self.socket.try_io(Interest::WRITABLE, send) {
-            Ok(()) => self.asked.push(Asked { size, marked, sent: Instant::now(), answered: None }),
+            Ok(()) => self.asked.push(Asked { size, marked, sent, answered: None }),
             Err(error) if is_msg_size_err(&error) => {}
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => self.refused = true,
             // No room, or no way for a moment: like a packet that is lost.
