@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* A TCP connection's state, and its consequences for the law and the window. */
+/* A TCP connection's state but for its law's, and its consequences for the law and the window. An
+ * acknowledgement that brings the law nothing to do needs no more than this.
+ */
 #ifndef PCC_FLOW_H
 #define PCC_FLOW_H
 
@@ -56,14 +58,16 @@ struct pcc_flow {
 	u32 panics;
 	/* Whether the latest acknowledgement told of a packet that arrived. */
 	u32 answers;
-	struct pcc_monitor monitor;
-	struct pcc_law law;
-	/* Only while an acknowledgement is taken in: PCC_FLOW_KEPT. */
+	/* What TCP knows by now. */
 	struct pcc_sample sample;
+	struct pcc_monitor monitor;
 };
 
-/* So many bytes of a connection are to be kept from one acknowledgement to the next. */
-#define PCC_FLOW_KEPT offsetof(struct pcc_flow, law.starting.doubted)
+/* All of a connection, where it is in one place. */
+struct pcc_steered {
+	struct pcc_flow flow;
+	struct pcc_law law;
+};
 
 PCC_PART pcc_num pcc_flow_ceiling(const struct pcc_flow *flow)
 {
@@ -106,13 +110,14 @@ PCC_PART u32 pcc_least_start(const struct pcc_flow *flow)
 }
 
 /* The law's knowledge of the path. */
-PCC_CALL int pcc_update_path(struct pcc_flow *flow)
+PCC_CALL int pcc_update_path(const struct pcc_flow *flow, struct pcc_law *law)
 {
 	struct pcc_path *path;
 	u64 rtt, least, period;
 
 	PCC_NEEDS(flow, 0);
-	path = &flow->law.path;
+	PCC_NEEDS(law, 0);
+	path = &law->path;
 	rtt = pcc_rtt_smoothed(&flow->rtt);
 	least = pcc_rtt_least(&flow->rtt);
 	path->rtt_ns = rtt;
@@ -178,28 +183,29 @@ PCC_PART u32 pcc_room_for_trains(const struct pcc_flow *flow)
  * without a queue of ours, and three trains: a bound for what a path that falls silent is sent.
  * In Starting also what the path has answered for allows.
  */
-PCC_CALL int pcc_update_window(struct pcc_flow *flow)
+PCC_CALL int pcc_update_window(struct pcc_flow *flow, const struct pcc_law *law)
 {
 	u64 least, window, paced;
 	pcc_num time, rate;
 	u32 stale;
 
 	PCC_NEEDS(flow, 0);
+	PCC_NEEDS(law, 0);
 	if (!flow->rtt.smoothed) {
 		flow->window = flow->initial_window;
 		return 0;
 	}
 	least = pcc_rtt_least(&flow->rtt);
-	time = pcc_law_standing_rtt(&flow->law);
+	time = pcc_law_standing_rtt(law);
 	if (!n_known(time))
 		time = n_seconds(least);
 	/* Packets that a radio holds back are in flight too. */
 	time = n_mul(n_max(time, PCC_SHORTEST_RTT), N_TWO);
 	time = n_add(time, n_seconds(pcc_rtt_spread(&flow->rtt)));
-	rate = n_max(flow->law.rate, flow->law.slot.rate);
+	rate = n_max(law->rate, law->slot.rate);
 	window = n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet)));
 	window += pcc_room_for_trains(flow);
-	if (flow->law.state == PCC_STARTING) {
+	if (law->state == PCC_STARTING) {
 		/* TCP may count packets that were sent into a silence as in flight. If the answer
 		 * tells that some had arrived, it undoes its time-out (F-RTO), and only packets
 		 * that leave now can show that the rest is lost.

@@ -195,61 +195,61 @@ u32 pcc_lib_read_rtt(u64 now, u64 sent, s64 taken, bool is_retrans, bool is_dela
 
 u32 pcc_lib_flow_size(void)
 {
-	return sizeof(struct pcc_flow);
+	return sizeof(struct pcc_steered);
 }
 
-void pcc_lib_flow_new(struct pcc_flow *flow, u32 which, const struct pcc_sample *sample,
+void pcc_lib_flow_new(struct pcc_steered *all, u32 which, const struct pcc_sample *sample,
 		      u64 seed)
 {
-	memset(flow, 0, sizeof(*flow));
-	flow->sample = *sample;
-	pcc_flow_new(flow, which, seed);
+	memset(all, 0, sizeof(*all));
+	all->flow.sample = *sample;
+	pcc_flow_new(&all->flow, &all->law, which, seed);
 }
 
 /* All that is not kept has this in each byte. */
-void pcc_lib_flow_lose(struct pcc_flow *flow, u8 leftover)
+void pcc_lib_flow_lose(struct pcc_steered *all, u8 leftover)
 {
-	memset((u8 *)flow + PCC_FLOW_KEPT, leftover, sizeof(*flow) - PCC_FLOW_KEPT);
+	memset((u8 *)&all->law + PCC_LAW_KEPT, leftover, sizeof(all->law) - PCC_LAW_KEPT);
 }
 
-void pcc_lib_flow_on_ack(struct pcc_flow *flow, const struct pcc_program *program,
-			 const struct pcc_sample *sample)
+int pcc_lib_flow_on_ack(struct pcc_steered *all, const struct pcc_program *program,
+			const struct pcc_sample *sample)
 {
-	flow->sample = *sample;
-	pcc_on_ack(flow, program);
+	all->flow.sample = *sample;
+	return pcc_on_ack(&all->flow, &all->law, program);
 }
 
-int pcc_lib_flow_on_resumption(struct pcc_flow *flow, const struct pcc_sample *sample)
+int pcc_lib_flow_on_resumption(struct pcc_steered *all, const struct pcc_sample *sample)
 {
-	flow->sample = *sample;
-	if (!pcc_ends_pause(flow, &flow->sample))
+	all->flow.sample = *sample;
+	if (!pcc_ends_pause(&all->flow))
 		return 0;
-	pcc_on_resumption(flow);
+	pcc_on_resumption(&all->flow, &all->law);
 	return 1;
 }
 
-void pcc_lib_flow_on_undo(struct pcc_flow *flow, u32 lost)
+void pcc_lib_flow_on_undo(struct pcc_steered *all, u32 lost)
 {
-	pcc_on_undo(flow, lost);
+	pcc_on_undo(&all->flow, lost);
 }
 
 /* The highest rate, 0 for none. */
-void pcc_lib_flow_limit(struct pcc_flow *flow, u64 most)
+void pcc_lib_flow_limit(struct pcc_steered *all, u64 most)
 {
-	flow->most = most;
+	all->flow.most = most;
 }
 
-u64 pcc_lib_flow_rate(const struct pcc_flow *flow)
+u64 pcc_lib_flow_rate(const struct pcc_steered *all)
 {
-	return pcc_pacing_rate(flow);
+	return pcc_pacing_rate(&all->flow);
 }
 
 /* TCP's congestion window, which was this one before. */
-u32 pcc_lib_flow_window(const struct pcc_flow *flow, u32 before)
+u32 pcc_lib_flow_window(const struct pcc_steered *all, u32 before)
 {
 	struct tcp_sock tp = { .snd_cwnd = before, .snd_cwnd_clamp = ~0U };
 
-	return pcc_window_of(flow, &tp);
+	return pcc_window_of(&all->flow, &tp);
 }
 
 /* crates/kernel-c/src/ffi.rs */
@@ -267,30 +267,30 @@ struct pcc_told {
 	u32 loss_bursts;
 };
 
-void pcc_lib_flow_told(const struct pcc_flow *flow, struct pcc_told *told)
+void pcc_lib_flow_told(const struct pcc_steered *all, struct pcc_told *told)
 {
 	*told = (struct pcc_told){
-		.least_rtt = pcc_rtt_least(&flow->rtt),
-		.state = flow->law.state,
-		.intervals = flow->intervals,
-		.opened = flow->intervals + flow->monitor.count,
-		.limited_by = flow->limited_by,
-		.panics = flow->panics,
-		.silences = flow->silences,
-		.is_judged = flow->law.judged.trial >= 0,
-		.packets_lost = flow->law.report.packets_lost,
-		.loss_bursts = flow->law.report.loss_bursts,
+		.least_rtt = pcc_rtt_least(&all->flow.rtt),
+		.state = all->law.state,
+		.intervals = all->flow.intervals,
+		.opened = all->flow.intervals + all->flow.monitor.count,
+		.limited_by = all->flow.limited_by,
+		.panics = all->flow.panics,
+		.silences = all->flow.silences,
+		.is_judged = all->law.judged.trial >= 0,
+		.packets_lost = all->law.report.packets_lost,
+		.loss_bursts = all->law.report.loss_bursts,
 	};
 }
 
-u64 pcc_lib_flow_loss(const struct pcc_flow *flow)
+u64 pcc_lib_flow_loss(const struct pcc_steered *all)
 {
-	return flow->loss;
+	return all->flow.loss;
 }
 
-u64 pcc_lib_flow_utility(const struct pcc_flow *flow)
+u64 pcc_lib_flow_utility(const struct pcc_steered *all)
 {
-	return flow->utility;
+	return all->flow.utility;
 }
 
 /* Where the members lie of the structures that are passed, and these structures' sizes: Rust has

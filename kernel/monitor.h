@@ -339,7 +339,7 @@ PCC_CALL int pcc_open(struct pcc_monitor *monitor, const struct pcc_sample *samp
 }
 
 /* Counts an acknowledgement for the open interval, and closes it if it has lasted long
- * enough; then true. While there is no room for another one it lasts longer.
+ * enough; true if none is open. While there is no room for another one it lasts longer.
  */
 PCC_CALL int pcc_close_if_due(struct pcc_monitor *monitor, const struct pcc_sample *sample,
 			      u64 longest)
@@ -350,7 +350,7 @@ PCC_CALL int pcc_close_if_due(struct pcc_monitor *monitor, const struct pcc_samp
 	PCC_NEEDS(monitor, 0);
 	PCC_NEEDS(sample, 0);
 	if (!monitor->open)
-		return 0;
+		return 1;
 	interval = pcc_interval(monitor, monitor->count - 1);
 	interval->acks++;
 	interval->peer_limited += sample->peer_limited != 0;

@@ -35,74 +35,81 @@
 #define PCC_SHORTEST_PROBE (4 * 1000000000ULL >> PCC_PACING_SHIFT)
 
 /* What the next interval is for, and opens it. */
-PCC_CALL int pcc_plan_next(struct pcc_flow *flow)
+PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
 {
 	struct pcc_slot *slot;
 	u64 length;
 
 	PCC_NEEDS(flow, 0);
-	slot = &flow->law.slot;
-	pcc_update_path(flow);
+	PCC_NEEDS(law, 0);
+	slot = &law->slot;
+	pcc_update_path(flow, law);
 	if (flow->rtt.smoothed) {
-		pcc_law_next(&flow->law);
+		pcc_law_next(law);
 	} else {
-		slot->rate = flow->law.rate;
+		slot->rate = law->rate;
 		slot->rtts_least = N_ONE;
 		slot->rtts_most = N_ONE;
 		slot->trial = PCC_FILLER;
 		slot->is_stretched = 1;
 	}
-	slot->rate = pcc_clamp(&flow->law.path, slot->rate);
+	slot->rate = pcc_clamp(&law->path, slot->rate);
 	flow->rate = n_to(slot->rate);
 	if (!flow->rate)
 		flow->rate = 1;
-	length = pcc_interval_length(&flow->law.path, slot);
-	if (flow->law.state == PCC_PROBING && slot->trial >= 0 && length < PCC_SHORTEST_PROBE)
+	length = pcc_interval_length(&law->path, slot);
+	if (law->state == PCC_PROBING && slot->trial >= 0 && length < PCC_SHORTEST_PROBE)
 		length = PCC_SHORTEST_PROBE;
 	pcc_open(&flow->monitor, &flow->sample, slot, length);
 	return 0;
 }
 
 /* Drops the running intervals and goes on with the law's new plan at once. */
-PCC_PART int pcc_replan(struct pcc_flow *flow)
+PCC_PART int pcc_replan(struct pcc_flow *flow, struct pcc_law *law)
 {
 	pcc_realign(&flow->monitor);
 	flow->next_look = 0;
-	return pcc_plan_next(flow);
+	return pcc_plan_next(flow, law);
 }
 
 /* Looks for the path's rate by doubling, from this one on. */
-PCC_PART void pcc_flow_start(struct pcc_flow *flow, pcc_num rate)
+PCC_PART void pcc_flow_start(struct pcc_flow *flow, struct pcc_law *law, pcc_num rate)
 {
 	pcc_num time = n_seconds(pcc_rtt_smoothed(&flow->rtt) / 2);
 
 	pcc_open_start_window(flow,
 			      n_to(n_div(n_mul(rate, time), n_from(flow->sample.packet))));
-	pcc_law_start(&flow->law, rate);
+	pcc_law_start(law, rate);
 }
 
-/* Takes in an RTT sample. Starts, if it is the first one, or so much shorter that the
- * initial window could leave twice as fast: the handshake's contains what both hosts computed.
+/* Whether the path is to be learnt from this RTT sample on: it is the first one, or so much shorter
+ * than those of start-up that the initial window could leave twice as fast. The handshake's contains
+ * what both hosts computed.
  */
-PCC_CALL int pcc_flow_rtt(struct pcc_flow *flow)
+PCC_PART bool pcc_rtt_begins(const struct pcc_flow *flow, u32 state)
 {
-	u64 sample, least, first;
+	u64 least = pcc_rtt_least(&flow->rtt), sample = (u64)flow->sample.rtt * 1000;
+
+	if (!flow->rtt.smoothed)
+		return true;
+	return state == PCC_STARTING && least && pcc_half_rtt(least) > 2 * pcc_half_rtt(sample);
+}
+
+/* Starts with this RTT sample. */
+PCC_CALL int pcc_begin_with_rtt(struct pcc_flow *flow, struct pcc_law *law)
+{
+	u64 sample, first;
 	pcc_num start;
 
 	PCC_NEEDS(flow, 0);
+	PCC_NEEDS(law, 0);
 	sample = (u64)flow->sample.rtt * 1000;
 	first = !flow->rtt.smoothed;
-	least = pcc_rtt_least(&flow->rtt);
-	if (!first && !(flow->law.state == PCC_STARTING && least &&
-			pcc_half_rtt(least) > 2 * pcc_half_rtt(sample))) {
-		pcc_rtt_update(&flow->rtt, flow->sample.now, sample);
-		return 0;
-	}
 	flow->rtt = (struct pcc_rtt){ .half_started = flow->sample.now };
 	pcc_rtt_update(&flow->rtt, flow->sample.now, sample);
 	start = n_min(pcc_initial_rate(flow, sample), pcc_flow_ceiling(flow));
-	pcc_flow_start(flow, first ? start : n_max(start, flow->law.rate));
-	return pcc_replan(flow);
+	pcc_flow_start(flow, law, first ? start : n_max(start, law->rate));
+	return pcc_replan(flow, law);
 }
 
 PCC_PART void pcc_delivered(struct pcc_flow *flow, pcc_num rate)
@@ -120,7 +127,8 @@ PCC_PART void pcc_delivered(struct pcc_flow *flow, pcc_num rate)
 }
 
 /* Judges law->report, of the interval law->judged. */
-PCC_CALL int pcc_judge(struct pcc_flow *flow, const struct pcc_program *program)
+PCC_CALL int pcc_judge(struct pcc_flow *flow, struct pcc_law *law,
+		       const struct pcc_program *program)
 {
 	struct pcc_report *report;
 	pcc_num throughput;
@@ -128,10 +136,11 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, const struct pcc_program *program)
 	u32 verdict;
 
 	PCC_NEEDS(flow, 0);
+	PCC_NEEDS(law, 0);
 	PCC_NEEDS(program, 0);
-	report = &flow->law.report;
-	started = flow->law.state == PCC_STARTING;
-	trial = flow->law.judged.trial >= 0;
+	report = &law->report;
+	started = law->state == PCC_STARTING;
+	trial = law->judged.trial >= 0;
 	pcc_summarise(&flow->previous, report);
 	throughput = flow->previous.throughput;
 	flow->loss = flow->previous.loss;
@@ -142,7 +151,7 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, const struct pcc_program *program)
 		flow->filled = flow->sample.now;
 		flow->on_end = 0;
 	}
-	pcc_update_path(flow);
+	pcc_update_path(flow, law);
 	if (!trial)
 		return 0;
 	if (!started && report->packets_lost >= PCC_PANIC_PACKETS &&
@@ -152,95 +161,100 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, const struct pcc_program *program)
 		 * at most three halvings at once.
 		 */
 		flow->panics++;
-		throughput = n_max(n_min(throughput, flow->law.rate),
-				   n_mul(flow->law.rate, n_ratio(1, 8)));
-		pcc_law_back_off(&flow->law, pcc_clamp(&flow->law.path, throughput));
-		return pcc_replan(flow);
+		throughput = n_max(n_min(throughput, law->rate),
+				   n_mul(law->rate, n_ratio(1, 8)));
+		pcc_law_back_off(law, pcc_clamp(&law->path, throughput));
+		return pcc_replan(flow, law);
 	}
-	flow->utility = pcc_utility(program, report, &flow->law.starting.machine);
+	flow->utility = pcc_utility(program, report, &law->starting.machine);
 	if (!n_finite(flow->utility)) {
-		pcc_law_restart(&flow->law);
-		return pcc_replan(flow);
+		pcc_law_restart(law);
+		return pcc_replan(flow, law);
 	}
-	verdict = pcc_law_on_report(&flow->law, program);
+	verdict = pcc_law_on_report(law, program);
 	if (verdict != PCC_REALIGN)
 		return 0;
-	if (started && flow->law.state != PCC_STARTING)
+	if (started && law->state != PCC_STARTING)
 		pcc_open_start_window(flow, flow->sample.in_flight);
-	return pcc_replan(flow);
+	return pcc_replan(flow, law);
 }
 
 /* Makes law->report of the oldest interval. */
-PCC_CALL int pcc_report_oldest(struct pcc_flow *flow)
+PCC_CALL int pcc_report_oldest(struct pcc_flow *flow, struct pcc_law *law)
 {
 	struct pcc_interval *oldest;
 	struct pcc_report *report;
 	u64 least;
 
 	PCC_NEEDS(flow, 0);
-	report = &flow->law.report;
+	PCC_NEEDS(law, 0);
+	report = &law->report;
 	oldest = pcc_interval(&flow->monitor, 0);
-	flow->law.judged = oldest->slot;
+	law->judged = oldest->slot;
 	pcc_interval_report(oldest, report);
 	least = pcc_rtt_least(&flow->rtt);
 	report->rtt_base = least ? n_seconds(least) : N_UNKNOWN;
-	pcc_law_tells(&flow->law);
+	pcc_law_tells(law);
 	report->previous = flow->previous;
 	return 0;
 }
 
 /* The report of the oldest interval, if it is resolved: whether it was. */
-PCC_PART bool pcc_take_report(struct pcc_flow *flow, const struct pcc_program *program)
+PCC_PART bool pcc_take_report(struct pcc_flow *flow, struct pcc_law *law,
+			      const struct pcc_program *program)
 {
 	if (!pcc_is_resolved(&flow->monitor, &flow->sample))
 		return false;
 	/* If it is of this interval nothing later will be told with it. */
 	if (flow->monitor.told.left < pcc_interval(&flow->monitor, 0)->to)
 		pcc_attribute_rtt(&flow->monitor);
-	pcc_report_oldest(flow);
+	pcc_report_oldest(flow, law);
 	pcc_drop_oldest(&flow->monitor);
 	flow->next_look = 0;
-	if (!flow->law.report.packets) {
-		if (flow->law.judged.trial >= 0) {
-			pcc_law_restart(&flow->law);
-			pcc_replan(flow);
+	if (!law->report.packets) {
+		if (law->judged.trial >= 0) {
+			pcc_law_restart(law);
+			pcc_replan(flow, law);
 		}
 		return true;
 	}
-	pcc_delivered(flow, pcc_throughput(&flow->law.report));
-	pcc_judge(flow, program);
+	pcc_delivered(flow, pcc_throughput(&law->report));
+	pcc_judge(flow, law, program);
 	return true;
 }
 
 /* Starting overshoots by what it sends until a result is known: so one is used as soon
  * as the packets still outstanding cannot change it.
  */
-PCC_CALL int pcc_ends_early(struct pcc_flow *flow, const struct pcc_program *program)
+PCC_CALL int pcc_ends_early(struct pcc_flow *flow, struct pcc_law *law,
+			    const struct pcc_program *program)
 {
 	PCC_NEEDS(flow, 0);
+	PCC_NEEDS(law, 0);
 	PCC_NEEDS(program, 0);
-	pcc_report_oldest(flow);
-	pcc_update_path(flow);
-	return !flow->law.report.app_limited && pcc_law_ends_early(&flow->law, program);
+	pcc_report_oldest(flow, law);
+	pcc_update_path(flow, law);
+	return !law->report.app_limited && pcc_law_ends_early(law, program);
 }
 
-PCC_PART void pcc_judge_early(struct pcc_flow *flow, const struct pcc_program *program)
+PCC_PART void pcc_judge_early(struct pcc_flow *flow, struct pcc_law *law,
+			      const struct pcc_program *program)
 {
 	struct pcc_interval *oldest = pcc_interval(&flow->monitor, 0);
 	u32 answered;
 
-	if (flow->law.state != PCC_STARTING || !flow->monitor.count || !oldest->to ||
+	if (law->state != PCC_STARTING || !flow->monitor.count || !oldest->to ||
 	    oldest->slot.trial < 0 || !flow->monitor.open)
 		return;
 	answered = oldest->delivered + oldest->lost;
 	if (answered < flow->next_look || !answered)
 		return;
 	flow->next_look = answered + (oldest->end - oldest->first) / PCC_LOOKS + 1;
-	if (!pcc_ends_early(flow, program))
+	if (!pcc_ends_early(flow, law, program))
 		return;
 	pcc_drop_oldest(&flow->monitor);
 	flow->next_look = 0;
-	pcc_judge(flow, program);
+	pcc_judge(flow, law, program);
 }
 
 /* The path answers after a silence. Halves the rate for the time that it was silent, and
@@ -248,48 +262,49 @@ PCC_PART void pcc_judge_early(struct pcc_flow *flow, const struct pcc_program *p
  * what was sent before the silence was noticed arrives now, for then the path became
  * longer, nothing else: who looked for its rate goes on.
  */
-PCC_CALL int pcc_end_silence(struct pcc_flow *flow)
+PCC_CALL int pcc_end_silence(struct pcc_flow *flow, struct pcc_law *law)
 {
 	u64 silence, noticed, halvings, pto;
 	pcc_num rate, before, knocking;
 
 	PCC_NEEDS(flow, 0);
+	PCC_NEEDS(law, 0);
 	noticed = pcc_rtt_silence(&flow->rtt, flow->in_flight);
 	silence = flow->sample.now - flow->progress;
-	if (silence < noticed)
-		return 0;
+	flow->progress = flow->sample.now;
 	flow->silences++;
 	flow->silence_sent = flow->sample.sent;
-	pcc_update_path(flow);
-	before = flow->law.rate;
+	pcc_update_path(flow, law);
+	before = law->rate;
 	if (flow->sample.rtt && (u64)flow->sample.rtt * 1000 > silence - noticed) {
-		before = pcc_clamp(&flow->law.path, before);
-		if (flow->law.state == PCC_STARTING)
-			pcc_flow_start(flow, before);
+		before = pcc_clamp(&law->path, before);
+		if (law->state == PCC_STARTING)
+			pcc_flow_start(flow, law, before);
 		else
-			pcc_law_back_off(&flow->law, before);
-		return pcc_replan(flow);
+			pcc_law_back_off(law, before);
+		return pcc_replan(flow, law);
 	}
 	pto = pcc_rtt_pto(&flow->rtt);
 	halvings = 1 + PCC_DIV(silence - noticed, pto);
 	rate = halvings > 60 ? N_ZERO : n_div(before, n_from(1ULL << halvings));
 	/* Two packets each time that a transport would ask. */
-	knocking = n_div(n_add(flow->law.path.packet, flow->law.path.packet), n_seconds(pto));
+	knocking = n_div(n_add(law->path.packet, law->path.packet), n_seconds(pto));
 	rate = n_max(rate, n_min(knocking, before));
 	if (silence < PCC_LONG_IDLE)
 		rate = n_max(rate, n_div(before, N_FOUR));
-	pcc_flow_start(flow, pcc_clamp(&flow->law.path, rate));
-	return pcc_replan(flow);
+	pcc_flow_start(flow, law, pcc_clamp(&law->path, rate));
+	return pcc_replan(flow, law);
 }
 
-/* A connection that knows nothing of its path yet. flow is zeros, flow->sample tells
+/* A connection that knows nothing of its path yet. flow and law are zeros, flow->sample tells
  * how it is now; which law steers it is one of enum pcc_law_kind.
  */
-PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
+PCC_CALL int pcc_flow_new(struct pcc_flow *flow, struct pcc_law *law, u32 which, u64 seed)
 {
 	pcc_num rate;
 
 	PCC_NEEDS(flow, 0);
+	PCC_NEEDS(law, 0);
 	if (!flow->sample.packet)
 		flow->sample.packet = 1;
 	flow->progress = flow->sample.now;
@@ -314,9 +329,9 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, u32 which, u64 seed)
 	else
 		rate = n_div(pcc_initial_volume(flow), n_seconds(RTT_ASSUMED));
 	rate = n_min(rate, pcc_flow_ceiling(flow));
-	pcc_law_new(&flow->law, which, rate, seed);
-	pcc_plan_next(flow);
-	return pcc_update_window(flow);
+	pcc_law_new(law, which, rate, seed);
+	pcc_plan_next(flow, law);
+	return pcc_update_window(flow, law);
 }
 
 /* An acknowledgement tells no RTT if what it delivers was sent again. Where few packets are
@@ -332,38 +347,89 @@ PCC_PART void pcc_rtt_or_tcp_s(struct pcc_flow *flow)
 		flow->sample.rtt = flow->sample.taken_rtt;
 }
 
-/* Takes in an acknowledgement: flow->sample. */
-PCC_PART void pcc_on_ack(struct pcc_flow *flow, const struct pcc_program *program)
+/* How far an acknowledgement was taken in when it turned out that the law is needed. */
+enum pcc_due {
+	PCC_NOTHING,
+	PCC_SILENCE, /* not at all: the path answers after a silence */
+	PCC_BEGINS,  /* its RTT sample begins something new */
+	PCC_RESULTS, /* an interval may be judged */
+	PCC_CLOSED,  /* an interval ended, and none was to be judged */
+};
+
+PCC_PART u32 pcc_close(struct pcc_flow *flow)
+{
+	u64 longest = pcc_longest_interval(pcc_rtt_smoothed(&flow->rtt));
+
+	return pcc_close_if_due(&flow->monitor, &flow->sample, longest) ? PCC_CLOSED : PCC_NOTHING;
+}
+
+/* Takes in an acknowledgement, flow->sample, as far as that goes without the law, which is in this
+ * state. enum pcc_due.
+ */
+PCC_PART u32 pcc_take_in(struct pcc_flow *flow, u32 state)
 {
 	struct pcc_monitor *monitor = &flow->monitor;
-	bool answers = flow->sample.delivered != monitor->delivered;
-	u32 i, reports;
-	bool closes;
+	struct pcc_sample *sample = &flow->sample;
+	bool answers = sample->delivered != monitor->delivered;
 
 	flow->answers = answers;
-	if (answers && flow->in_flight && flow->rtt.smoothed)
-		pcc_end_silence(flow);
+	if (answers && flow->in_flight && flow->rtt.smoothed &&
+	    sample->now - flow->progress >= pcc_rtt_silence(&flow->rtt, flow->in_flight))
+		return PCC_SILENCE;
 	if (answers || !flow->in_flight)
-		flow->progress = flow->sample.now;
-	flow->in_flight = flow->sample.in_flight;
-	pcc_settle(monitor, &flow->sample);
+		flow->progress = sample->now;
+	flow->in_flight = sample->in_flight;
+	pcc_settle(monitor, sample);
 	if (answers)
 		pcc_rtt_or_tcp_s(flow);
-	if (flow->sample.rtt) {
-		pcc_take_rtt(monitor, &flow->sample);
-		pcc_flow_rtt(flow);
+	if (sample->rtt) {
+		pcc_take_rtt(monitor, sample);
+		if (pcc_rtt_begins(flow, state))
+			return PCC_BEGINS;
+		pcc_rtt_update(&flow->rtt, sample->now, (u64)sample->rtt * 1000);
 	}
-	reports = flow->in_flight ? PCC_AT_ONCE : PCC_MOST_REPORTS;
-	for (i = 0; i < reports; i++)
-		if (!pcc_take_report(flow, program))
-			break;
-	pcc_judge_early(flow, program);
-	closes = pcc_close_if_due(monitor, &flow->sample,
-				  pcc_longest_interval(pcc_rtt_smoothed(&flow->rtt)));
-	if (closes)
-		pcc_plan_next(flow);
-	if (closes || flow->law.state == PCC_STARTING)
-		pcc_update_window(flow);
+	if (state == PCC_STARTING || pcc_is_resolved(monitor, sample))
+		return PCC_RESULTS;
+	return pcc_close(flow);
+}
+
+/* What is left of an acknowledgement for the law to do. */
+PCC_PART void pcc_decide(struct pcc_flow *flow, struct pcc_law *law,
+			 const struct pcc_program *program, u32 due)
+{
+	u32 i, reports = flow->sample.in_flight ? PCC_AT_ONCE : PCC_MOST_REPORTS;
+
+	if (due == PCC_SILENCE) {
+		pcc_end_silence(flow, law);
+		due = pcc_take_in(flow, law->state);
+	}
+	if (due == PCC_BEGINS) {
+		pcc_begin_with_rtt(flow, law);
+		due = PCC_RESULTS;
+	}
+	if (due == PCC_RESULTS) {
+		for (i = 0; i < reports; i++)
+			if (!pcc_take_report(flow, law, program))
+				break;
+		pcc_judge_early(flow, law, program);
+		due = pcc_close(flow);
+	}
+	if (due == PCC_CLOSED)
+		pcc_plan_next(flow, law);
+	if (due == PCC_CLOSED || law->state == PCC_STARTING)
+		pcc_update_window(flow, law);
+}
+
+/* Whether the law was needed. */
+PCC_PART bool pcc_on_ack(struct pcc_flow *flow, struct pcc_law *law,
+			 const struct pcc_program *program)
+{
+	u32 due = pcc_take_in(flow, law->state);
+
+	if (due == PCC_NOTHING)
+		return false;
+	pcc_decide(flow, law, program, due);
+	return true;
 }
 
 /* TCP found that what it took for lost was not, and comes to pcc_on_ack next. So many packets
@@ -378,8 +444,9 @@ PCC_PART void pcc_on_undo(struct pcc_flow *flow, u32 lost)
 /* Something is sent again: whether a pause ends that a busy host does not explain. What TCP sends
  * again after a time-out ends none: the path is silent, and the window is TCP's until it answers.
  */
-PCC_PART bool pcc_ends_pause(struct pcc_flow *flow, const struct pcc_sample *sample)
+PCC_PART bool pcc_ends_pause(struct pcc_flow *flow)
 {
+	const struct pcc_sample *sample = &flow->sample;
 	u64 idle, pause, packets;
 
 	if (sample->outstanding)
@@ -400,22 +467,23 @@ PCC_PART bool pcc_ends_pause(struct pcc_flow *flow, const struct pcc_sample *sam
 }
 
 /* A pause ended: what was being measured is void; after a long one so is the rate. */
-PCC_CALL int pcc_on_resumption(struct pcc_flow *flow)
+PCC_CALL int pcc_on_resumption(struct pcc_flow *flow, struct pcc_law *law)
 {
 	pcc_num rate;
 
 	PCC_NEEDS(flow, 0);
+	PCC_NEEDS(law, 0);
 	flow->on_end = 0;
-	pcc_update_path(flow);
+	pcc_update_path(flow, law);
 	if (flow->sample.now - flow->filled > PCC_LONG_IDLE) {
 		flow->filled = flow->sample.now;
 		rate = n_mul(pcc_initial_rate(flow, pcc_rtt_smoothed(&flow->rtt)), N_FOUR);
-		pcc_flow_start(flow, n_min(flow->law.rate, rate));
+		pcc_flow_start(flow, law, n_min(law->rate, rate));
 	} else {
-		pcc_law_restart(&flow->law);
+		pcc_law_restart(law);
 	}
-	pcc_replan(flow);
-	return pcc_update_window(flow);
+	pcc_replan(flow, law);
+	return pcc_update_window(flow, law);
 }
 
 #endif

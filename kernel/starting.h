@@ -42,7 +42,7 @@ struct pcc_starting {
 	u32 hold;
 	/* A second look, after one that ended where it began. */
 	u32 again;
-	/* A report read in its favour, or not. It and what follows are not kept: PCC_FLOW_KEPT. */
+	/* A report read in its favour, or not. It and what follows are not kept: PCC_LAW_KEPT. */
 	struct pcc_report doubted;
 	struct pcc_machine machine;
 };

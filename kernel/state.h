@@ -47,7 +47,7 @@ struct pcc_law {
 	struct pcc_probing probing;
 	struct pcc_starting starting;
 	/* From starting.doubted on all is written before it is read, at each acknowledgement:
-	 * PCC_FLOW_KEPT.
+	 * PCC_LAW_KEPT.
 	 */
 	struct pcc_path path;
 	/* The interval being judged, and what it was for. */
@@ -58,5 +58,8 @@ struct pcc_law {
 	struct pcc_forecast forecast;
 	struct pcc_seen seen;
 };
+
+/* So many bytes of a law are to be kept from one acknowledgement to the next. */
+#define PCC_LAW_KEPT offsetof(struct pcc_law, starting.doubted)
 
 #endif

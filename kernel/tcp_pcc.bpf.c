@@ -180,11 +180,11 @@ static __always_inline bool is_in_handshake(const struct sock *sk)
 	return state == TCP_SYN_SENT || state == TCP_SYN_RECV;
 }
 
-/* A connection is worked on here, with all that it needs for no longer. */
+/* A law is at work here, with all that it needs for no longer. */
 struct pcc_work {
 	u32 busy;
 	u32 reserved;
-	struct pcc_flow flow;
+	struct pcc_law law;
 };
 
 /* A softirq may interrupt a task that takes in what arrived meanwhile (release_sock), and where the
@@ -229,7 +229,7 @@ static __always_inline void copy_kept(u64 *to, const u64 *from)
 	u32 i;
 
 #pragma unroll
-	for (i = 0; i < PCC_FLOW_KEPT / sizeof(u64); i++) {
+	for (i = 0; i < PCC_LAW_KEPT / sizeof(u64); i++) {
 		to[i] = from[i];
 		compiler_barrier();
 	}
@@ -239,7 +239,7 @@ PCC_CALL int load_kept(struct pcc_work *work, const struct pcc_connection *one)
 {
 	PCC_NEEDS(work, 0);
 	PCC_NEEDS(one, 0);
-	copy_kept((u64 *)&work->flow, one->kept);
+	copy_kept((u64 *)&work->law, one->kept);
 	return 0;
 }
 
@@ -247,7 +247,7 @@ PCC_CALL int store_kept(struct pcc_connection *one, const struct pcc_work *work)
 {
 	PCC_NEEDS(one, 0);
 	PCC_NEEDS(work, 0);
-	copy_kept(one->kept, (const u64 *)&work->flow);
+	copy_kept(one->kept, (const u64 *)&work->law);
 	return 0;
 }
 
@@ -278,11 +278,11 @@ static __always_inline void begin(struct pcc_connection *one, struct sock *sk)
 		return;
 	}
 	totals_begin(one, sk);
-	read_counters(&work->flow, sk);
-	pcc_flow_new(&work->flow, law,
+	read_counters(&one->flow, sk);
+	pcc_flow_new(&one->flow, &work->law, law,
 		     ((u64)bpf_get_prandom_u32() << 32) | bpf_get_prandom_u32());
 	ask_for_pacing(sk);
-	set_rate(&work->flow, sk);
+	set_rate(&one->flow, sk);
 	put_down(one, work);
 }
 
@@ -346,14 +346,27 @@ static __always_inline const struct rate_sample *rate_sample_of(u64 *ctx)
 	return rs;
 }
 
+static __always_inline void take_in(struct pcc_connection *one)
+{
+	u32 due = pcc_take_in(&one->flow, one->law->state);
+	struct pcc_work *work;
+
+	if (due == PCC_NOTHING)
+		return;
+	work = take_up(one);
+	/* An acknowledgement later finds it due, too. */
+	if (!work)
+		return;
+	pcc_decide(&one->flow, &work->law, utility_place ? &utility_next : &utility, due);
+	put_down(one, work);
+}
+
 SEC("struct_ops/pcc_cong_control")
 int pcc_cong_control(u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	const struct rate_sample *rs;
 	struct pcc_connection *one;
-	struct pcc_work *work;
-	struct pcc_flow *flow;
 
 	rs = rate_sample_of(ctx);
 	one = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
@@ -366,17 +379,11 @@ int pcc_cong_control(u64 *ctx)
 			adopt(sk);
 		return 0;
 	}
-	/* The counters tell the next acknowledgement of this one, too. */
-	work = take_up(one);
-	if (!work)
-		return 0;
-	flow = &work->flow;
-	read_counters(flow, sk);
-	pcc_read_ack(&flow->sample, tcp_sk(sk), rs);
-	pcc_on_ack(flow, utility_place ? &utility_next : &utility);
-	set_rate(flow, sk);
-	put_down(one, work);
-	if (one->flow->intervals != one->counted.intervals)
+	read_counters(&one->flow, sk);
+	pcc_read_ack(&one->flow.sample, tcp_sk(sk), rs);
+	take_in(one);
+	set_rate(&one->flow, sk);
+	if (one->flow.intervals != one->counted.intervals)
 		totals_add(one, sk);
 	return 0;
 }
@@ -401,7 +408,6 @@ int pcc_cwnd_event(u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct pcc_connection *one;
-	struct pcc_sample sample;
 	struct pcc_work *work;
 
 	if (!is_start(ctx))
@@ -412,15 +418,14 @@ int pcc_cwnd_event(u64 *ctx)
 			adopt(sk);
 		return 0;
 	}
-	pcc_read_counters(&sample, tcp_sk(sk));
-	if (!pcc_ends_pause(one->flow, &sample))
+	read_counters(&one->flow, sk);
+	if (!pcc_ends_pause(&one->flow))
 		return 0;
 	work = take_up(one);
 	if (!work)
 		return 0;
-	read_counters(&work->flow, sk);
-	pcc_on_resumption(&work->flow);
-	set_rate(&work->flow, sk);
+	pcc_on_resumption(&one->flow, &work->law);
+	set_rate(&one->flow, sk);
 	put_down(one, work);
 	return 0;
 }
@@ -438,7 +443,7 @@ __u32 BPF_PROG(pcc_undo_cwnd, struct sock *sk)
 	struct pcc_connection *one = bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
 
 	if (one)
-		pcc_on_undo(one->flow, tcp_sk(sk)->lost);
+		pcc_on_undo(&one->flow, tcp_sk(sk)->lost);
 	return tcp_sk(sk)->snd_cwnd;
 }
 

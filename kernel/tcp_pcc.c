@@ -44,7 +44,7 @@
  */
 struct pcc_connection {
 	/* NULL while there is no memory for it: then TCP is Reno. */
-	struct pcc_flow *flow;
+	struct pcc_steered *steered;
 	/* Whether init was called: the handshake's acknowledgement comes before it. */
 	u32 ready;
 	/* Memory is asked for again once this was delivered. */
@@ -256,26 +256,28 @@ static void pcc_set_rate(struct sock *sk, const struct pcc_flow *flow)
 }
 
 /* For get_info, once an interval. */
-static void pcc_show(struct pcc_connection *pcc, const struct pcc_flow *flow)
+static void pcc_show(struct pcc_connection *pcc)
 {
+	const struct pcc_flow *flow = &pcc->steered->flow;
+
 	pcc->intervals = flow->intervals;
 	WRITE_ONCE(pcc->min_rtt, div_u64(pcc_rtt_least(&flow->rtt), NSEC_PER_USEC));
-	WRITE_ONCE(pcc->rate, n_to(flow->law.rate));
+	WRITE_ONCE(pcc->rate, n_to(pcc->steered->law.rate));
 }
 
 /* May be in a softirq. An attempt that fails is no news: Reno goes on. */
 static bool pcc_begin(struct sock *sk, enum pcc_variant variant)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
-	struct pcc_flow *flow;
+	struct pcc_steered *steered;
 
-	flow = kmem_cache_zalloc(pcc_flows, GFP_ATOMIC | __GFP_NOWARN);
-	if (!flow)
+	steered = kmem_cache_zalloc(pcc_flows, GFP_ATOMIC | __GFP_NOWARN);
+	if (!steered)
 		return false;
-	pcc_read(sk, flow);
-	pcc_flow_new(flow, READ_ONCE(pcc_law_of[variant]), get_random_u64());
-	pcc->flow = flow;
-	pcc_set_rate(sk, flow);
+	pcc_read(sk, &steered->flow);
+	pcc_flow_new(&steered->flow, &steered->law, READ_ONCE(pcc_law_of[variant]), get_random_u64());
+	pcc->steered = steered;
+	pcc_set_rate(sk, &steered->flow);
 	return true;
 }
 
@@ -311,9 +313,9 @@ static void pcc_release(struct sock *sk)
 	 */
 	if (!pcc->ready)
 		return;
-	if (pcc->flow)
-		kmem_cache_free(pcc_flows, pcc->flow);
-	pcc->flow = NULL;
+	if (pcc->steered)
+		kmem_cache_free(pcc_flows, pcc->steered);
+	pcc->steered = NULL;
 	sk_pacing_shift_update(sk, 10);
 	pcc_limit_trains(sk, U16_MAX);
 }
@@ -345,20 +347,22 @@ static void pcc_be_reno(struct sock *sk, const struct rate_sample *rs, enum pcc_
 static void pcc_on_sample(struct sock *sk, const struct rate_sample *rs, enum pcc_variant variant)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
-	struct pcc_flow *flow = pcc->flow;
+	struct pcc_steered *steered = pcc->steered;
+	struct pcc_flow *flow;
 
-	if (unlikely(!flow)) {
+	if (unlikely(!steered)) {
 		if (pcc->ready)
 			pcc_be_reno(sk, rs, variant);
 		return;
 	}
+	flow = &steered->flow;
 	pcc_read(sk, flow);
 	pcc_read_ack(&flow->sample, tcp_sk(sk), rs);
 	rcu_read_lock();
-	pcc_on_ack(flow, &rcu_dereference(pcc_striving[variant])->program);
+	pcc_on_ack(flow, &steered->law, &rcu_dereference(pcc_striving[variant])->program);
 	rcu_read_unlock();
 	if (flow->intervals != pcc->intervals)
-		pcc_show(pcc, flow);
+		pcc_show(pcc);
 	pcc_set_rate(sk, flow);
 }
 
@@ -382,14 +386,15 @@ static void pcc_bulk_cong_control(struct sock *sk, PCC_ACK const struct rate_sam
 static void pcc_cwnd_event_tx_start(struct sock *sk)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
+	struct pcc_steered *steered = pcc->steered;
 
-	if (!pcc->flow)
+	if (!steered)
 		return;
-	pcc_read(sk, pcc->flow);
-	if (!pcc_ends_pause(pcc->flow, &pcc->flow->sample))
+	pcc_read(sk, &steered->flow);
+	if (!pcc_ends_pause(&steered->flow))
 		return;
-	pcc_on_resumption(pcc->flow);
-	pcc_set_rate(sk, pcc->flow);
+	pcc_on_resumption(&steered->flow, &steered->law);
+	pcc_set_rate(sk, &steered->flow);
 }
 
 /* Since 7.1 TCP tells this event apart. */
@@ -410,16 +415,16 @@ static u32 pcc_ssthresh(struct sock *sk)
 {
 	const struct pcc_connection *pcc = inet_csk_ca(sk);
 
-	return pcc->flow ? TCP_INFINITE_SSTHRESH : tcp_reno_ssthresh(sk);
+	return pcc->steered ? TCP_INFINITE_SSTHRESH : tcp_reno_ssthresh(sk);
 }
 
 static u32 pcc_undo_cwnd(struct sock *sk)
 {
 	struct pcc_connection *pcc = inet_csk_ca(sk);
 
-	if (!pcc->flow)
+	if (!pcc->steered)
 		return tcp_reno_undo_cwnd(sk);
-	pcc_on_undo(pcc->flow, tcp_sk(sk)->lost);
+	pcc_on_undo(&pcc->steered->flow, tcp_sk(sk)->lost);
 	return tcp_snd_cwnd(tcp_sk(sk));
 }
 
@@ -479,7 +484,7 @@ static int __init pcc_register(void)
 
 	BUILD_BUG_ON(sizeof(struct pcc_connection) > ICSK_CA_PRIV_SIZE);
 	/* Anyone may choose it: what that takes counts as theirs, where the kernel knows whose. */
-	pcc_flows = KMEM_CACHE(pcc_flow, SLAB_ACCOUNT);
+	pcc_flows = KMEM_CACHE(pcc_steered, SLAB_ACCOUNT);
 	if (!pcc_flows)
 		error = -ENOMEM;
 	for (i = 0; i < PCC_VARIANTS && !error; i++)

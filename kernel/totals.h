@@ -43,10 +43,11 @@ struct pcc_counted {
 /* All that is stored of a connection. */
 struct pcc_connection {
 	struct pcc_counted counted;
+	struct pcc_flow flow;
 	union {
-		u64 kept[PCC_FLOW_KEPT / sizeof(u64)];
+		u64 kept[PCC_LAW_KEPT / sizeof(u64)];
 		/* Not all of one, but where it begins: a reader knows the fields by this type. */
-		struct pcc_flow flow[0];
+		struct pcc_law law[0];
 	};
 };
 
@@ -131,9 +132,9 @@ static __noinline void totals_add(struct pcc_connection *one, struct sock *sk)
 	PCC_COUNT(acked, tp->bytes_acked);
 	PCC_COUNT(packets_sent, tp->data_segs_out);
 	PCC_COUNT(packets_lost, tp->lost);
-	PCC_COUNT(intervals, one->flow->intervals);
-	PCC_COUNT(silences, one->flow->silences);
-	PCC_COUNT(panics, one->flow->panics);
+	PCC_COUNT(intervals, one->flow.intervals);
+	PCC_COUNT(silences, one->flow.silences);
+	PCC_COUNT(panics, one->flow.panics);
 }
 
 static __noinline void totals_end(struct pcc_connection *one, struct sock *sk)

@@ -125,7 +125,7 @@ int pcc_watch(struct bpf_iter__bpf_sk_storage_map *ctx)
 
 	if (!sk || !one)
 		return 0;
-	flow = one->flow;
+	flow = &one->flow;
 	tp = (void *)bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
@@ -160,7 +160,7 @@ int pcc_watch(struct bpf_iter__bpf_sk_storage_map *ctx)
 	watched.utility = flow->utility;
 	watched.loss = flow->loss;
 	watched.limited_by = flow->limited_by;
-	watched.law_state = flow->law.state;
+	watched.law_state = one->law->state;
 	watched.intervals = flow->intervals;
 	watched.silences = flow->silences;
 	watched.panics = flow->panics;

@@ -147,7 +147,8 @@ static int is_a_capacity(const struct pcc_law *law)
 static int storm_of_samples(u64 events)
 {
 	static struct pcc_program program;
-	static struct pcc_flow flow;
+	static struct pcc_steered all;
+	const struct pcc_flow *flow = &all.flow;
 	struct pcc_sample sample;
 	u64 i, intervals = 0;
 
@@ -158,19 +159,19 @@ static int storm_of_samples(u64 events)
 			memset(&sample, 0, sizeof(sample));
 			sample.sent = sample.delivered = sample.lost = any();
 			any_sample(&sample);
-			intervals += flow.intervals;
-			pcc_lib_flow_new(&flow, below(PCC_LAWS + 1), &sample, i);
+			intervals += flow->intervals;
+			pcc_lib_flow_new(&all, below(PCC_LAWS + 1), &sample, i);
 		}
 		any_sample(&sample);
 		if (below(100))
-			pcc_lib_flow_on_ack(&flow, &program, &sample);
+			pcc_lib_flow_on_ack(&all, &program, &sample);
 		else
-			pcc_lib_flow_on_resumption(&flow, &sample);
-		if (!flow.rate || !flow.window || flow.monitor.count > MONITOR_INTERVALS ||
-		    !is_a_capacity(&flow.law)) {
+			pcc_lib_flow_on_resumption(&all, &sample);
+		if (!flow->rate || !flow->window || flow->monitor.count > MONITOR_INTERVALS ||
+		    !is_a_capacity(&all.law)) {
 			printf("sample %llu: rate %llu, window %u, capacity %016llx\n",
-			       (unsigned long long)i, (unsigned long long)flow.rate, flow.window,
-			       (unsigned long long)flow.law.probing.bottleneck.capacity);
+			       (unsigned long long)i, (unsigned long long)flow->rate, flow->window,
+			       (unsigned long long)all.law.probing.bottleneck.capacity);
 			return 1;
 		}
 	}

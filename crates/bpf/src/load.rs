@@ -14,7 +14,7 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
-/// What PCC takes of a socket's room at the most: `struct pcc_flow`, which `kernel/tcp_pcc.bpf.c` bounds, and what is the storage's
+/// What PCC takes of a socket's room at the most: `struct pcc_connection`, which `kernel/tcp_pcc.bpf.c` bounds, and what is the storage's
 /// own. Unit: byte.
 pub const STATE: u64 = 8192;
 

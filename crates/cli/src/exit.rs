@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     Integrity = 4,
     /// The peer could not be reached, or was lost for too long (5).
     Unreachable = 5,
+    /// More would have been deleted than was allowed (25, as rsync counts).
+    DeleteLimit = 25,
     /// The command to run is none that can be started (126, as shells count).
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "pcc shell is Linux's"))]
     NotExecutable = 126,
@@ -40,6 +42,7 @@ impl std::fmt::Display for Failure {
             Self::Partial => "only partly done",
             Self::Integrity => "data damaged",
             Self::Unreachable => "peer unreachable",
+            Self::DeleteLimit => "deletions stopped by the --max-delete limit",
             Self::NotExecutable => "not executable",
             Self::NoCommand => "no such command",
             Self::Interrupted => "interrupted",

@@ -2,18 +2,17 @@
 
 pub(crate) mod display;
 
-use crate::choice::{ChoiceArgs, Rehearsal, list};
+use crate::choice::ChoiceArgs;
 use crate::exit::Failure;
 use crate::remote::{self, RemoteArgs, WrittenPlace};
-use crate::session::{Moved, SessionArgs, each, missing};
+use crate::session::{SessionArgs, each};
+use crate::telling::Telling;
 use anyhow::{Context, anyhow};
 use display::Display;
-use pcc_files::get::{self, Fetched, Target, Tree};
-use pcc_files::{Choice, Error, Look, Names, Source, Step, link};
-use pcc_net::shown;
+use pcc_files::get::{self, Target};
+use pcc_files::{Choice, Error, Names, Source, Step, link};
 use pcc_net::url::Url;
 use pcc_remote::Wish;
-use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,7 +40,7 @@ Examples, with the address that `pcc serve` prints:
       what would change here if ./site became as it is there
 
 Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
-4 data damaged, 5 server unreachable, 130 interrupted";
+4 data damaged, 5 server unreachable, 25 --max-delete was met, 130 interrupted";
 
 /// Arguments of `pcc get`.
 #[derive(clap::Args, Debug)]
@@ -91,7 +90,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         let problem = anyhow!("-o {}: several downloads need a directory that exists", output.display());
         return Err(problem.context(Failure::Usage));
     }
-    let choice = Choice { delete: args.delete, ..args.choice.choice()? };
+    let choice = args.choice.choice(args.delete)?;
     each(&args.from, &args.session, async |from, display| fetch(&args, from, &choice, display).await).await
 }
 
@@ -188,26 +187,22 @@ impl Place {
         choice: &Choice,
         display: &Display,
     ) -> Result<anyhow::Result<()>, Error> {
+        let telling = Telling { display, verb: "get", key: "file", dry_run: choice.dry_run };
         match self {
-            Self::File(target) if choice.dry_run => {
-                let found = get::look(source, url, target).await?;
-                file_found(target, found, display);
-                Ok(Ok(()))
-            }
             Self::File(target) => {
-                let fetched = get::file(source, url, target).await?;
-                file_done(target, &fetched, display);
+                let place = if let Target::File(path) = target { Some(path.to_string_lossy()) } else { None };
+                if choice.dry_run {
+                    telling.found(place.as_deref(), &get::look(source, url, target).await?);
+                } else {
+                    telling.file(place.as_deref(), &get::file(source, url, target).await?);
+                }
                 Ok(Ok(()))
             }
             Self::Directory(dir) => {
-                let verb = if choice.dry_run { "delete" } else { "deleted" };
-                let each = |step: Step<'_, Path, Fetched>| match step {
-                    Step::Complete(path, fetched) => display.line(&object("file", Some(path), fetched)),
-                    Step::Due(path, bytes) => list(display, "get", "due", "file", &path.to_string_lossy(), bytes),
-                    Step::Deleted(path) => list(display, verb, "deleted", "file", &path.to_string_lossy(), None),
-                };
-                let tree = get::directory(source, url, dir, choice, &each).await?;
-                Ok(tree_done(dir, tree, choice.dry_run, display))
+                let each = |step: Step<'_, Path>| telling.step(step, Path::to_string_lossy);
+                let tally = get::directory(source, url, dir, choice, &each).await?;
+                let rest = format!(", as told above; the rest is in {}", dir.display());
+                Ok(telling.tree(&dir.to_string_lossy(), &tally, &rest))
             }
         }
     }
@@ -220,82 +215,4 @@ fn name_of(url: &Url) -> anyhow::Result<String> {
 
 fn ends_with_separator(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().last().is_some_and(|last| std::path::is_separator(char::from(*last)))
-}
-
-/// What is said of a file that is complete.
-fn object(event: &str, file: Option<&Path>, fetched: &Fetched) -> serde_json::Value {
-    json!({
-        "event": event,
-        "bytes": fetched.bytes,
-        "seconds": fetched.seconds,
-        "goodput_mbps": moved(fetched).goodput().bits_per_sec() / 1e6,
-        "resumed_from": fetched.resumed_from,
-        "digest": format!("blake3={}", fetched.digest.to_hex()),
-        "verified": fetched.verified,
-        "file": file.map(Path::to_string_lossy),
-    })
-}
-
-/// What a dry run found of a file.
-fn file_found(target: &Target, found: Look<Fetched>, display: &Display) {
-    let name = if let Target::File(path) = target { path.to_string_lossy() } else { "standard output".into() };
-    let (due, due_bytes) = match found {
-        Look::There(_) => (0, 0),
-        Look::Due(bytes) => {
-            list(display, "get", "due", "file", &name, bytes);
-            (1, bytes.unwrap_or(0))
-        }
-    };
-    Rehearsal { due, due_bytes, there: 1 - due, deleted: 0 }.tell("file", &name, 0, display);
-}
-
-fn file_done(target: &Target, fetched: &Fetched, display: &Display) {
-    let file = if let Target::File(path) = target { Some(path.as_path()) } else { None };
-    display.line(&object("done", file, fetched));
-    let name = file.map_or("standard output".into(), |file| shown(&file.to_string_lossy()));
-    let check = if fetched.verified { "verified by BLAKE3" } else { "not verified: the server gives no digest" };
-    display.conclude(&moved(fetched).told(&name, None, check));
-}
-
-const fn moved(fetched: &Fetched) -> Moved {
-    Moved { bytes: fetched.bytes, resumed_from: fetched.resumed_from, seconds: fetched.seconds }
-}
-
-fn tree_done(dir: &Path, tree: Tree, dry_run: bool, display: &Display) -> anyhow::Result<()> {
-    if dry_run {
-        let Tree { due, due_bytes, files: there, deleted, failed, .. } = tree;
-        Rehearsal { due, due_bytes, there, deleted }.tell("file", &dir.to_string_lossy(), failed, display);
-        return all_there(dir, &tree);
-    }
-    let seconds = display.elapsed().as_secs_f64();
-    let moved = Moved { bytes: tree.bytes, resumed_from: tree.resumed_from, seconds };
-    display.line(&json!({
-        "event": "done",
-        "bytes": tree.bytes,
-        "seconds": seconds,
-        "goodput_mbps": moved.goodput().bits_per_sec() / 1e6,
-        "resumed_from": tree.resumed_from,
-        "files": tree.files,
-        "failed": tree.failed,
-        "deleted": tree.deleted,
-        "verified": tree.unverified == 0,
-        "file": dir.to_string_lossy(),
-    }));
-    let check = match tree.unverified {
-        _ if tree.files == 0 => "nothing to verify".to_owned(),
-        0 => "verified by BLAKE3".to_owned(),
-        some => format!("{some} not verified: the server gives no digest"),
-    };
-    display.conclude(&moved.told(&shown(&dir.to_string_lossy()), Some(tree.files), &check));
-    all_there(dir, &tree)
-}
-
-fn all_there(dir: &Path, tree: &Tree) -> anyhow::Result<()> {
-    match tree.failed {
-        0 => Ok(()),
-        some => {
-            let failure = if tree.damaged { Failure::Integrity } else { Failure::Partial };
-            Err(anyhow!("{}, as told above; the rest is in {}", missing(some), dir.display()).context(failure))
-        }
-    }
 }

@@ -32,6 +32,7 @@ mod session;
 mod shell;
 #[cfg(target_os = "linux")]
 mod sim;
+mod telling;
 mod token;
 mod tunnel;
 mod utility;

@@ -1,17 +1,17 @@
 //! `pcc put`: uploads that survive a bad network.
 
-use crate::choice::{ChoiceArgs, Rehearsal, list};
+use crate::choice::ChoiceArgs;
 use crate::exit::Failure;
 use crate::get::display::Display;
 use crate::remote::{self, RemoteArgs, WrittenPlace};
-use crate::session::{Moved, SessionArgs, each, missing};
+use crate::session::{SessionArgs, each};
+use crate::telling::Telling;
 use crate::token;
 use anyhow::{Context, anyhow};
-use pcc_files::put::{self, Sent, Uploaded, below, name_of};
-use pcc_files::{Choice, Error, Look, Source, Step};
+use pcc_files::put::{self, below, name_of};
+use pcc_files::{Choice, Error, Source, Step};
 use pcc_net::url::Url;
 use pcc_remote::Wish;
-use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ Examples, with the address and the token that `pcc serve --writable` prints:
       which files would be sent
 
 Exit codes: 0 done, 1 error, 2 misused, 3 some entries of a directory missing,
-4 data damaged, 5 server unreachable, 130 interrupted";
+4 data damaged, 5 server unreachable, 25 --max-delete was met, 130 interrupted";
 
 /// Upload a file, a directory or standard input
 ///
@@ -88,7 +88,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         let problem = anyhow!("several uploads need a directory: end the URL's path with `/`, in front of any #");
         return Err(problem.context(Failure::Usage));
     }
-    let choice = Choice { delete: args.delete, ..args.choice.choice()? };
+    let choice = args.choice.choice(args.delete)?;
     each(&args.sources, &args.session, async |path, display| send(&args, path, &choice, display).await).await
 }
 
@@ -182,11 +182,16 @@ impl Plan {
     }
 
     async fn carry_out(&self, source: &Source, token: &str, choice: &Choice, display: &Display) -> anyhow::Result<()> {
-        let (uploaded, url) = match self {
-            Self::Directory(dir, url) => return directory(dir, url, source, token, choice, display).await,
+        let telling = Telling { display, verb: "put", key: "url", dry_run: choice.dry_run };
+        let (moved, url) = match self {
+            Self::Directory(dir, url) => {
+                let each = |step: Step<'_, Url>| telling.step(step, |to| to.short().into());
+                let tally = put::directory(source, dir, url, token, choice, &each).await.map_err(Error::into_anyhow)?;
+                return telling.tree(&url.short(), &tally, " there, as told above");
+            }
             Self::File(path, url) if choice.dry_run => {
                 let found = put::look(source, path, url).await.map_err(Error::into_anyhow)?;
-                file_found(url, &found, display);
+                telling.found(Some(&url.short()), &found);
                 return Ok(());
             }
             Self::Stdin(_) if choice.dry_run => {
@@ -196,81 +201,9 @@ impl Plan {
             Self::Stdin(url) => (put::stdin(source, url, token).await, url),
             Self::File(path, url) => (put::file(source, path, url, token).await, url),
         };
-        let uploaded = uploaded.map_err(Error::into_anyhow)?;
-        display.line(&object("done", &uploaded, url));
-        display.conclude(&moved(&uploaded).told(&url.short(), None, "verified by BLAKE3"));
+        telling.file(Some(&url.short()), &moved.map_err(Error::into_anyhow)?);
         Ok(())
     }
-}
-
-/// Uploads a directory with all that is in it.
-async fn directory(
-    dir: &Path,
-    url: &Url,
-    source: &Source,
-    token: &str,
-    choice: &Choice,
-    display: &Display,
-) -> anyhow::Result<()> {
-    let verb = if choice.dry_run { "delete" } else { "deleted" };
-    let each = |step: Step<'_, Url, Uploaded>| match step {
-        Step::Complete(to, uploaded) => display.line(&object("file", uploaded, to)),
-        Step::Due(to, bytes) => list(display, "put", "due", "url", &to.short(), bytes),
-        Step::Deleted(to) => list(display, verb, "deleted", "url", &to.short(), None),
-    };
-    let sent = put::directory(source, dir, url, token, choice, &each).await.map_err(Error::into_anyhow)?;
-    if choice.dry_run {
-        let Sent { due, due_bytes, files: there, failed, deleted, .. } = sent;
-        Rehearsal { due, due_bytes, there, deleted }.tell("url", &url.short(), failed, display);
-        return all_there(&sent);
-    }
-    let Sent { files, bytes, resumed_from, failed, seconds, .. } = sent;
-    let moved = Moved { bytes, resumed_from, seconds };
-    let goodput = moved.goodput().bits_per_sec() / 1e6;
-    display.line(&json!({"event": "done", "bytes": bytes, "seconds": seconds, "goodput_mbps": goodput,
-        "resumed_from": resumed_from, "files": files, "failed": failed, "deleted": sent.deleted, "verified": true, "url": url.short()}));
-    let check = if files == 0 { "nothing to verify" } else { "verified by BLAKE3" };
-    display.conclude(&moved.told(&url.short(), Some(files), check));
-    all_there(&sent)
-}
-
-/// What a dry run found of a file.
-fn file_found(url: &Url, found: &Look<Uploaded>, display: &Display) {
-    let (due, due_bytes) = match found {
-        Look::There(_) => (0, 0),
-        Look::Due(bytes) => {
-            list(display, "put", "due", "url", &url.short(), *bytes);
-            (1, bytes.unwrap_or(0))
-        }
-    };
-    Rehearsal { due, due_bytes, there: 1 - due, deleted: 0 }.tell("url", &url.short(), 0, display);
-}
-
-fn all_there(sent: &Sent) -> anyhow::Result<()> {
-    match sent.failed {
-        0 => Ok(()),
-        some => {
-            let failure = if sent.damaged { Failure::Integrity } else { Failure::Partial };
-            Err(anyhow!("{} there, as told above", missing(some)).context(failure))
-        }
-    }
-}
-
-const fn moved(uploaded: &Uploaded) -> Moved {
-    Moved { bytes: uploaded.bytes, resumed_from: uploaded.resumed_from, seconds: uploaded.seconds }
-}
-
-fn object(event: &str, uploaded: &Uploaded, url: &Url) -> serde_json::Value {
-    json!({
-        "event": event,
-        "bytes": uploaded.bytes,
-        "seconds": uploaded.seconds,
-        "goodput_mbps": moved(uploaded).goodput().bits_per_sec() / 1e6,
-        "resumed_from": uploaded.resumed_from,
-        "digest": format!("blake3={}", uploaded.digest.to_hex()),
-        "verified": true,
-        "url": url.short(),
-    })
 }
 
 /// How to upload what is no plain file. The name that a shell gives to `<(COMMAND)` is gone with this command.

@@ -8,8 +8,7 @@ use crate::log::LogArgs;
 use crate::sender::SenderArgs;
 use anyhow::anyhow;
 use core::time::Duration;
-use pcc::units::{Bytes, Rate};
-use pcc_files::{Source, counted, dialer, windows_within};
+use pcc_files::{Source, dialer, windows_within};
 use pcc_net::paths::Paths;
 use pcc_net::tls::Trust;
 use pcc_net::url::Url;
@@ -154,42 +153,6 @@ fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
     }
 }
 
-/// What a transfer came to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Moved {
-    pub(crate) bytes: u64,
-    /// So many of them were there before.
-    pub(crate) resumed_from: u64,
-    pub(crate) seconds: f64,
-}
-
-impl Moved {
-    /// Of what was not there before.
-    pub(crate) fn goodput(&self) -> Rate {
-        Rate::from_bytes_per_sec(self.bytes.saturating_sub(self.resumed_from) as f64 / self.seconds.max(1e-9))
-    }
-
-    /// For people: so many bytes, of so many files if it is a directory.
-    pub(crate) fn told(&self, name: &str, files: Option<u64>, check: &str) -> String {
-        let files = match files {
-            None => String::new(),
-            Some(1) => "1 file, ".to_owned(),
-            Some(files) => format!("{files} files, "),
-        };
-        let (size, before) = (Bytes::new(self.bytes), Bytes::new(self.resumed_from));
-        if self.bytes > 0 && self.resumed_from >= self.bytes {
-            return format!("{name}: {files}{size} were there already, {check}");
-        }
-        let before = if self.resumed_from > 0 { format!(" ({before} of it were there before)") } else { String::new() };
-        format!("{name}: {files}{size}{before} in {:.1} s, {}, {check}", self.seconds, self.goodput())
-    }
-}
-
-/// That a directory lacks so many entries.
-pub(crate) fn missing(entries: u64) -> String {
-    format!("{} {} missing", counted(entries), if entries == 1 { "is" } else { "are" })
-}
-
 /// How long somebody wants to go on trying.
 fn patience(written: &str) -> Result<Duration, String> {
     crate::duration::parse(written).map(|time| time.min(LONGEST))
@@ -207,18 +170,5 @@ mod tests {
         }
         assert_eq!(patience("10m").unwrap(), Duration::from_secs(600));
         assert!(patience("18446744073709551616s").is_err());
-    }
-
-    #[test]
-    fn what_was_there_already_has_no_rate_and_one_file_is_one() {
-        let told =
-            |bytes, resumed_from, files| Moved { bytes, resumed_from, seconds: 2.0 }.told("it", files, "verified");
-        assert_eq!(told(3_000_000, 0, None), "it: 3.00 MB in 2.0 s, 12.0 Mbit/s, verified");
-        assert_eq!(
-            told(3_000_000, 1_000_000, Some(1)),
-            "it: 1 file, 3.00 MB (1.00 MB of it were there before) in 2.0 s, 8.00 Mbit/s, verified"
-        );
-        assert_eq!(told(3_000_000, 3_000_000, Some(2)), "it: 2 files, 3.00 MB were there already, verified");
-        assert_eq!((missing(1), missing(2)), ("1 entry is missing".into(), "2 entries are missing".into()));
     }
 }

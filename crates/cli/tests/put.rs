@@ -499,6 +499,45 @@ mod as_rsync_does {
     }
 
     #[test]
+    fn a_link_that_prevents_deletion_is_named() {
+        let bench = Bench::new();
+        let server = bench.serve_with(&["--allow-delete"]);
+        tree(&bench, "client/site", &["d/a"]);
+        tree(&bench, "served", &["site/old"]);
+        std::os::unix::fs::symlink("a", bench.path("client/site/d/link")).unwrap();
+        let put = bench.run(&["put", "--delete", "site", &server.url("")]);
+        assert_eq!(put.status.code(), Some(3));
+        assert!(said(&put).contains("the link d/link is not sent; exclude it"), "{}", said(&put));
+        ok(&bench.run(&["put", "--delete", "--exclude", "/d/link", "site", &server.url("")]));
+        assert!(!bench.path("served/site/old").exists());
+    }
+
+    #[test]
+    fn more_than_max_delete_deletes_nothing() {
+        let bench = Bench::new();
+        let server = bench.serve_with(&["--allow-delete"]);
+        tree(&bench, "client/site", &["a"]);
+        tree(&bench, "served", &["site/old", "site/d/older"]);
+        let url = server.url("");
+        let stopped = |output: &std::process::Output| {
+            assert_eq!(output.status.code(), Some(25), "{}", said(output));
+            assert!(said(output).contains("--max-delete limit: nothing was deleted: 3 entries"), "{}", said(output));
+        };
+        for extra in [&["-n"][..], &[]] {
+            stopped(&bench.run(&[&["put", "--delete", "--max-delete", "2", "site", &url], extra].concat()));
+        }
+        assert!(bench.path("served/site/old").exists() && bench.path("served/site/a").exists());
+        ok(&bench.run(&["put", "--delete", "--max-delete", "3", "site", &url]));
+        assert_eq!(all(&bench.path("served/site")).into_keys().collect::<Vec<_>>(), ["", "a"]);
+        tree(&bench, "client/copy", &["old", "d/older"]);
+        let get = |most| bench.run(&["get", "--delete", "--max-delete", most, &server.url("site/"), "-o", "copy"]);
+        stopped(&get("0"));
+        assert!(bench.path("client/copy/d/older").exists() && bench.path("client/copy/a").exists());
+        ok(&get("3"));
+        assert_eq!(all(&bench.path("client/copy")).into_keys().collect::<Vec<_>>(), ["", "a"]);
+    }
+
+    #[test]
     fn an_interrupted_upload_deletes_nothing() {
         let bench = Bench::new();
         let server = bench.serve_with(&["--allow-delete"]);

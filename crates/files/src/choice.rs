@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::failure::Failure;
+use crate::moved::Moved;
 use anyhow::{Context, anyhow};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -18,11 +19,20 @@ pub struct Choice {
     pub dry_run: bool,
     /// What the other side does not have is deleted at the destination.
     pub delete: bool,
+    /// Nothing is deleted where more entries than this would be.
+    pub max_delete: Option<u64>,
+}
+
+impl Choice {
+    /// Whether nothing is deleted, since so many entries would be.
+    pub(crate) fn spares(&self, surplus: u64) -> bool {
+        self.max_delete.is_some_and(|most| surplus > most)
+    }
 }
 
 /// What happened to an entry of a directory, or would in a dry run.
 #[derive(Clone, Copy, Debug)]
-pub enum Step<'a, Place: ?Sized, Moved> {
+pub enum Step<'a, Place: ?Sized> {
     /// The file is complete, since before or since now.
     Complete(&'a Place, &'a Moved),
     /// A dry run found that the file would move, with so many bytes as far as they are known.

@@ -126,7 +126,7 @@ unsafe extern "C" {
     pub(crate) fn pcc_lib_flow_size() -> u32;
     pub(crate) fn pcc_lib_flow_new(flow: *mut u64, which: u32, sample: *const Sample, seed: u64);
     pub(crate) fn pcc_lib_flow_lose(flow: *mut u64, leftover: u8);
-    pub(crate) fn pcc_lib_flow_on_ack(flow: *mut u64, program: *const Program, sample: *const Sample);
+    pub(crate) fn pcc_lib_flow_on_ack(flow: *mut u64, program: *const Program, sample: *const Sample) -> i32;
     pub(crate) fn pcc_lib_flow_on_resumption(flow: *mut u64, sample: *const Sample) -> i32;
     pub(crate) fn pcc_lib_flow_on_undo(flow: *mut u64, lost: u32);
     pub(crate) fn pcc_lib_flow_limit(flow: *mut u64, most: u64);

@@ -37,11 +37,11 @@ impl Flow {
         }
     }
 
-    /// An acknowledgement arrived.
-    pub fn on_ack(&mut self, sample: &Sample) {
+    /// An acknowledgement arrived: whether the law was needed.
+    pub fn on_ack(&mut self, sample: &Sample) -> bool {
         self.lose_working_memory();
         // SAFETY: all live through the call.
-        unsafe { ffi::pcc_lib_flow_on_ack(self.state.as_mut_ptr(), &self.program, sample) }
+        unsafe { ffi::pcc_lib_flow_on_ack(self.state.as_mut_ptr(), &self.program, sample) != 0 }
     }
 
     /// Something is sent, and nothing was in flight: whether rate and window are others now.

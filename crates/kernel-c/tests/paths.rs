@@ -172,6 +172,20 @@ fn equal_events_give_equal_decisions_and_window() {
 }
 
 #[test]
+fn the_law_is_needed_where_an_interval_ends_and_nowhere_else() {
+    for rtt in [3 * MS, 30 * MS] {
+        let mut tcp = Tcp::over(Path { rtt, ..Path::default() });
+        tcp.run(5 * SECOND);
+        let (intervals, acknowledgements, needed) = (tcp.flow.intervals(), tcp.acknowledgements, tcp.for_the_law);
+        tcp.run(5 * SECOND);
+        let intervals = u64::from(tcp.flow.intervals() - intervals);
+        let (acknowledgements, needed) = (tcp.acknowledgements - acknowledgements, tcp.for_the_law - needed);
+        assert!(acknowledgements > 10 * intervals, "{acknowledgements} of {intervals} intervals");
+        assert!((intervals..=2 * intervals + 2).contains(&needed), "{needed} for {intervals} intervals");
+    }
+}
+
+#[test]
 fn decisions_need_nothing_of_the_working_memory_before() {
     let silent = (3 * SECOND, 4 * SECOND);
     let paths = || {

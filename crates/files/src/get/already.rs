@@ -2,10 +2,11 @@
 
 use super::plain;
 use super::source::Source;
-use super::transfer::{Fetched, ask};
+use super::transfer::ask;
 use crate::attributes::Attributes;
 use crate::blocking::{Wanted, off_thread, while_wanted};
 use crate::choice::Look;
+use crate::moved::Moved;
 use crate::version::Version;
 use anyhow::{Context, ensure};
 use blake3::{Hash, Hasher};
@@ -26,7 +27,7 @@ pub(super) async fn look(
     path: &Path,
     size: Option<u64>,
     dry_run: bool,
-) -> anyhow::Result<Look<Fetched>> {
+) -> anyhow::Result<Look<Moved>> {
     let (fetched, there) = match compare(source, url, path, size).await? {
         Look::There(same) => same,
         Look::Due(bytes) => return Ok(Look::Due(bytes)),
@@ -50,7 +51,7 @@ async fn compare(
     url: &Url,
     path: &Path,
     size: Option<u64>,
-) -> anyhow::Result<Look<(Fetched, Attributes)>> {
+) -> anyhow::Result<Look<(Moved, Attributes)>> {
     let begun = std::time::Instant::now();
     let here = tokio::fs::symlink_metadata(path).await.ok().filter(Metadata::is_file).map(|here| here.len());
     if here.is_none() {
@@ -68,7 +69,7 @@ async fn compare(
     drop(turn);
     let there_is = ask(source, url, true).await?;
     let seconds = begun.elapsed().as_secs_f64();
-    let fetched = Fetched { bytes, digest, verified: true, seconds, resumed_from: bytes };
+    let fetched = Moved { bytes, digest, verified: true, seconds, resumed_from: bytes };
     let is_same = there_is.digest == Some(digest);
     Ok(if is_same { Look::There((fetched, there_is.version.attributes)) } else { Look::Due(there) })
 }

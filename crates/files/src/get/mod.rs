@@ -44,11 +44,11 @@ pub use gave_up::GaveUp;
 pub use names::{is_directory, of_url as name_of};
 pub use place_error::{NoName, PlaceError};
 pub use store::Target;
-pub use transfer::Fetched;
-pub use tree::Tree;
 
 use crate::choice::{Choice, Look, Step};
 use crate::error::{Error, Result};
+use crate::moved::Moved;
+use crate::tally::Tally;
 use pcc_net::url::Url;
 use source::Source;
 use std::path::Path;
@@ -61,7 +61,7 @@ use trouble::Refused;
 ///
 /// Errors: the server could not be reached for longer than [`Source`] is told to try; it refused; what arrived is damaged; or
 /// the disk refused.
-pub async fn file(source: &Source, url: &Url, target: &Target) -> Result<Fetched> {
+pub async fn file(source: &Source, url: &Url, target: &Target) -> Result<Moved> {
     let here = match target {
         Target::File(path) => already::look(source, url, path, None, false).await.map_err(Error::from)?,
         Target::Stdout => Look::Due(None),
@@ -75,7 +75,7 @@ pub async fn file(source: &Source, url: &Url, target: &Target) -> Result<Fetched
 /// What [`file()`] would do; nothing is changed.
 ///
 /// Errors: as of [`file()`].
-pub async fn look(source: &Source, url: &Url, target: &Target) -> Result<Look<Fetched>> {
+pub async fn look(source: &Source, url: &Url, target: &Target) -> Result<Look<Moved>> {
     let found = match target {
         Target::File(path) => already::look(source, url, path, None, true).await?,
         Target::Stdout => Look::Due(None),
@@ -88,14 +88,14 @@ pub async fn look(source: &Source, url: &Url, target: &Target) -> Result<Look<Fe
 
 /// Downloads what a directory of the server holds into `dir`, which is made if need be; `each` hears of each entry.
 ///
-/// An error ends everything. Problems of single entries are counted in [`Tree`], and told to the watch.
+/// An error ends everything. Problems of single entries are counted in [`Tally`], and told to the watch.
 pub async fn directory(
     source: &Source,
     url: &Url,
     dir: &Path,
     choice: &Choice,
-    each: &(dyn Fn(Step<'_, Path, Fetched>) + Sync),
-) -> Result<Tree> {
+    each: &(dyn Fn(Step<'_, Path>) + Sync),
+) -> Result<Tally> {
     tree::fetch_tree(source, url, dir, choice, each).await.map_err(Error::from)
 }
 

@@ -59,7 +59,7 @@ impl Surplus {
     }
 
     /// Removes all of it, or tells of it only. Blocks.
-    pub(super) fn delete(self, top: &Path, excluded: &Excluded, dry_run: bool, told: Told<'_>) -> anyhow::Result<()> {
+    pub(super) fn delete(&self, top: &Path, excluded: &Excluded, dry_run: bool, told: Told<'_>) -> anyhow::Result<()> {
         if self.paths.is_empty() {
             return Ok(());
         }

@@ -11,6 +11,7 @@ use super::watch::Started;
 use crate::attributes::Attributes;
 use crate::blocking::{off_thread, while_wanted};
 use crate::failure::Failure;
+use crate::moved::Moved;
 use anyhow::{Context, anyhow};
 use core::time::Duration;
 use futures_util::FutureExt;
@@ -30,23 +31,8 @@ const GATHERING: Duration = Duration::from_millis(10);
 /// Batches that may wait for the disk: 8 MiB, what a disk is slow to take at a time.
 const WAITING: usize = 32;
 
-/// A file that is complete.
-#[derive(Clone, Debug)]
-pub struct Fetched {
-    /// Its size.
-    pub bytes: u64,
-    /// BLAKE3 of what is here.
-    pub digest: blake3::Hash,
-    /// Whether the server said the same; one without digests cannot.
-    pub verified: bool,
-    /// From the first request until the file had its name.
-    pub seconds: f64,
-    /// Bytes that were there before.
-    pub resumed_from: u64,
-}
-
 /// Fetches one file from a source that may have others.
-pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> anyhow::Result<Fetched> {
+pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> anyhow::Result<Moved> {
     let begun = Instant::now();
     let (store, known) = match resumed(source, url, target).await? {
         Some((store, known)) => (Some(store), Some(known)),
@@ -90,7 +76,7 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
     }
     let attributes = arriving.attributes();
     off_thread(move || store.publish(attributes)).await?;
-    Ok(Fetched { bytes, digest, verified, seconds: begun.elapsed().as_secs_f64(), resumed_from: arriving.resumed_from })
+    Ok(Moved { bytes, digest, verified, seconds: begun.elapsed().as_secs_f64(), resumed_from: arriving.resumed_from })
 }
 
 /// Goes on with what an earlier run left, if the source is still the same.

@@ -12,14 +12,14 @@ use super::plain;
 use super::source::{Source, is_lost};
 use super::store::Target;
 use super::surplus::Surplus;
-use super::transfer::{Fetched, transfer};
-use super::watch::Missing;
+use super::transfer::transfer;
 use crate::attributes::Attributes;
 use crate::choice::{Choice, Look, Step};
 use crate::counted::counted;
 use crate::disk;
-use crate::failure::{Failure, failure_of};
 use crate::filename;
+use crate::moved::Moved;
+use crate::tally::Tally;
 use anyhow::{Context, anyhow};
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -31,53 +31,10 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Levels of directories: a server that links to itself has an end.
 const DEEPEST: usize = 64;
-
-/// The result of a directory download.
-#[derive(Debug, Default)]
-pub struct Tree {
-    /// Files that are here now, those that were here before included.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Bytes that were here before.
-    pub resumed_from: u64,
-    /// Files the server gave no digest for.
-    pub unverified: u64,
-    /// Entries that could not be had.
-    pub failed: u64,
-    /// Whether one of them was damaged.
-    pub damaged: bool,
-    /// Of a dry run: files that would be fetched, and their bytes as far as they are known.
-    pub due: u64,
-    /// Their bytes.
-    pub due_bytes: u64,
-    /// Entries that the server does not have, and that were deleted or would be.
-    pub deleted: u64,
-}
-
-impl Tree {
-    /// Counts `entries` that could not be had: `file`, or what would have been in it.
-    fn fail(&mut self, source: &Source, file: &Path, entries: u64, error: &anyhow::Error) {
-        source.watch().missing(Missing { file, entries, reason: error });
-        self.failed = self.failed.saturating_add(entries);
-        self.damaged |= failure_of(error) == Failure::Integrity;
-    }
-
-    fn add_due(&mut self, bytes: Option<u64>) {
-        self.due += 1;
-        self.due_bytes = self.due_bytes.saturating_add(bytes.unwrap_or(0));
-    }
-
-    fn add(&mut self, fetched: &Fetched) {
-        self.files += 1;
-        self.bytes += fetched.bytes;
-        self.resumed_from += fetched.resumed_from;
-        self.unverified += u64::from(!fetched.verified);
-    }
-}
 
 /// A directory here and there.
 #[derive(Debug)]
@@ -119,11 +76,11 @@ enum Job {
 
 enum Done {
     Listed(Directory, anyhow::Result<Listing>),
-    Fetched(PathBuf, anyhow::Result<Look<Fetched>>),
+    Fetched(PathBuf, anyhow::Result<Look<Moved>>),
 }
 
 /// What hears of each entry.
-pub(super) type Each<'a> = &'a (dyn Fn(Step<'_, Path, Fetched>) + Sync);
+pub(super) type Each<'a> = &'a (dyn Fn(Step<'_, Path>) + Sync);
 
 /// What is fetched, and to where.
 struct Walk<'a> {
@@ -137,15 +94,15 @@ struct Walk<'a> {
 
 /// Fetches what is below `url` into the directory `into`; `each` hears of each file that is complete.
 ///
-/// Errors: what ends everything. What concerns single entries is counted in [`Tree`].
+/// Errors: what ends everything. What concerns single entries is counted in [`Tally`].
 pub(super) async fn fetch_tree(
     source: &Source,
     url: &Url,
     into: &Path,
     choice: &Choice,
     each: Each<'_>,
-) -> anyhow::Result<Tree> {
-    let (mut tree, mut surplus) = (Tree::default(), Surplus::default());
+) -> anyhow::Result<Tally> {
+    let (mut tree, mut surplus, begun) = (Tally::default(), Surplus::default(), Instant::now());
     let walk = &Walk { source, into, choice, bounds: Bounds::default(), described: RefCell::default() };
     // The last one first: depth before breadth, so that less waits.
     let mut waiting = vec![Job::List(Directory::new(url.clone(), into.to_owned(), 0))];
@@ -167,9 +124,9 @@ pub(super) async fn fetch_tree(
         let is_listing = matches!(next, Some(Done::Listed(..)));
         match next {
             None => {
-                walk.delete(surplus, &mut tree, each)?;
+                walk.delete(&surplus, &mut tree, each)?;
                 walk.describe(&mut tree);
-                return Ok(tree);
+                return Ok(Tally { seconds: begun.elapsed().as_secs_f64(), ..tree });
             }
             Some(Done::Fetched(path, Ok(Look::There(fetched)))) => {
                 tree.add(&fetched);
@@ -245,7 +202,7 @@ impl Walk<'_> {
         &self,
         directory: Directory,
         mut listing: Listing,
-        tree: &mut Tree,
+        tree: &mut Tally,
         surplus: &mut Surplus,
     ) -> anyhow::Result<Vec<Job>> {
         let is_empty = listing.entries.is_empty() && listing.omitted == 0 && listing.beyond == 0;
@@ -315,7 +272,7 @@ impl Walk<'_> {
     }
 
     /// Counts entries of which nothing is known but that they are there.
-    fn count_unnamed(&self, directory: &Directory, listing: &Listing, tree: &mut Tree) {
+    fn count_unnamed(&self, directory: &Directory, listing: &Listing, tree: &mut Tally) {
         let no_text = "a listing has no names that are not UTF-8: whoever runs the server can rename them".to_owned();
         let too_many = format!("one download has at most {MOST_ENTRIES}: fetch parts of it");
         for (entries, why) in [(listing.omitted, no_text), (listing.beyond, too_many)] {
@@ -327,7 +284,7 @@ impl Walk<'_> {
 
     /// Gives the directories that are here the times and the permissions that they have at the server, the lowest first: one that
     /// may not be entered any more cannot hinder that.
-    fn describe(&self, tree: &mut Tree) {
+    fn describe(&self, tree: &mut Tally) {
         if self.choice.dry_run {
             return;
         }
@@ -342,12 +299,21 @@ impl Walk<'_> {
     }
 
     /// Deletes what only this side has, if everything there is known.
-    fn delete(&self, surplus: Surplus, tree: &mut Tree, each: Each<'_>) -> anyhow::Result<()> {
+    fn delete(&self, surplus: &Surplus, tree: &mut Tally, each: Each<'_>) -> anyhow::Result<()> {
         if self.choice.delete && tree.failed > 0 {
             self.source.watch().note("nothing was deleted, since entries are missing");
             return Ok(());
         }
-        surplus.delete(self.into, &self.choice.excluded, self.choice.dry_run, &mut |path| {
+        let Choice { excluded, dry_run, .. } = self.choice;
+        if self.choice.max_delete.is_some() {
+            let mut count = 0;
+            surplus.delete(self.into, excluded, true, &mut |_| count += 1)?;
+            if self.choice.spares(count) {
+                tree.spared = count;
+                return Ok(());
+            }
+        }
+        surplus.delete(self.into, excluded, *dry_run, &mut |path| {
             tree.deleted += 1;
             each(Step::Deleted(&self.into.join(path)));
         })
@@ -429,7 +395,7 @@ fn is_free(path: &Path) -> anyhow::Result<()> {
 }
 
 impl Wanted {
-    async fn fetch(&self, source: &Source, path: &Path, dry_run: bool) -> anyhow::Result<Look<Fetched>> {
+    async fn fetch(&self, source: &Source, path: &Path, dry_run: bool) -> anyhow::Result<Look<Moved>> {
         let bad = |why| BadEntry { what: format!("`{}`", self.name), directory: self.directory.url.short(), why };
         let url = child(&self.directory.url, &self.name, "").map_err(bad)?;
         if tokio::fs::symlink_metadata(path).await.is_ok_and(|here| here.is_dir()) {

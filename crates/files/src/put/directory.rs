@@ -5,13 +5,13 @@ use super::look::look;
 use super::surplus::{Place, Surplus};
 use super::target::Target;
 use super::tree;
-use super::upload::{self, Uploaded};
+use super::upload;
 use crate::attributes::Attributes;
 use crate::choice::{Choice, Look, Step};
 use crate::failure::{Failure, failure_of};
 use crate::get::abreast::Abreast;
 use crate::get::source::Source;
-use crate::get::watch::Missing;
+use crate::tally::Tally;
 use anyhow::{Context, anyhow};
 use core::future::ready;
 use futures_util::stream::{self, FuturesUnordered};
@@ -20,42 +20,6 @@ use http::uri::PathAndQuery;
 use pcc_net::url::Url;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-
-/// The result of a directory upload.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sent {
-    /// Files that are there.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Bytes of them that were there before.
-    pub resumed_from: u64,
-    /// Entries that are not there.
-    pub failed: u64,
-    /// Whether one of these arrived damaged.
-    pub damaged: bool,
-    /// Of a dry run: files that would be sent, and their bytes.
-    pub due: u64,
-    /// Their bytes.
-    pub due_bytes: u64,
-    /// Entries that the source does not have, and that were deleted there or would be.
-    pub deleted: u64,
-    /// How long it took.
-    pub seconds: f64,
-}
-
-impl Sent {
-    fn add(&mut self, uploaded: &Uploaded) {
-        self.files += 1;
-        self.bytes += uploaded.bytes;
-        self.resumed_from += uploaded.resumed_from;
-    }
-
-    fn add_due(&mut self, bytes: Option<u64>) {
-        self.due += 1;
-        self.due_bytes += bytes.unwrap_or(0);
-    }
-}
 
 /// Descriptors for files that are under way, each of which stays open, and all else.
 #[cfg(unix)]
@@ -78,22 +42,22 @@ fn allow_descriptors() {}
 
 /// Uploads a directory with what is chosen of it.
 ///
-/// An error ends everything. Problems of single entries are counted in [`Sent`], and told to the watch.
+/// An error ends everything. Problems of single entries are counted in [`Tally`], and told to the watch.
 pub(crate) async fn directory(
     source: &Source,
     dir: &Path,
     url: &Url,
     token: &str,
     choice: &Choice,
-    each: &(dyn Fn(Step<'_, Url, Uploaded>) + Sync),
-) -> anyhow::Result<Sent> {
+    each: &(dyn Fn(Step<'_, Url>) + Sync),
+) -> anyhow::Result<Tally> {
     allow_descriptors();
     let (root, excluded, begun) = (dir.to_owned(), choice.excluded.clone(), std::time::Instant::now());
     let listed = tokio::task::spawn_blocking(move || tree::list(&root, &excluded)).await;
     let tree = listed.context("a thread for files failed")?;
-    let mut sent = Sent { failed: tree.skipped.len() as u64, ..Sent::default() };
+    let mut sent = Tally::default();
     for (file, reason) in &tree.skipped {
-        source.watch().missing(Missing { file, entries: 1, reason: &anyhow!(reason.clone()) });
+        sent.fail(source, file, 1, &anyhow!(reason.clone()));
     }
     let to = |path: &Path, is_new: bool| -> anyhow::Result<Target> {
         let names = path.components().map(|part| part.as_os_str().to_str().context("its name is not UTF-8"));
@@ -146,38 +110,53 @@ pub(crate) async fn directory(
                 each(Step::Due(&to, bytes));
             }
             Err(error) if matches!(failure_of(&error), Failure::Unreachable | Failure::Usage) => return Err(error),
-            Err(error) => {
-                sent.failed += 1;
-                sent.damaged |= failure_of(&error) == Failure::Integrity;
-                source.watch().missing(Missing { file: &dir.join(file), entries: 1, reason: &error });
-            }
+            Err(error) => sent.fail(source, &dir.join(file), 1, &error),
         }
     }
     if choice.delete {
-        sent.deleted = delete(source, &tree, choice, &|path: &Path| to(path, false), each, sent.failed).await?;
+        delete(source, &tree, choice, &|path: &Path| to(path, false), each, &mut sent).await?;
     }
     if source.archives() && !choice.dry_run {
         describe(source, dir, &tree, to, &mut sent).await?;
     }
-    Ok(Sent { seconds: begun.elapsed().as_secs_f64(), ..sent })
+    Ok(Tally { seconds: begun.elapsed().as_secs_f64(), ..sent })
 }
 
-/// Deletes what only the server has, if all that the source has is known and there; answers how much that is.
+/// Deletes what only the server has, if all that the source has is known and there, and it is no more than may go.
 async fn delete(
     source: &Source,
     tree: &tree::Tree,
     choice: &Choice,
     place: Place<'_>,
-    each: &(dyn Fn(Step<'_, Url, Uploaded>) + Sync),
-    failed: u64,
-) -> anyhow::Result<u64> {
-    if failed > 0 {
-        source.watch().note("nothing was deleted, since entries are missing");
-        return Ok(0);
+    each: &(dyn Fn(Step<'_, Url>) + Sync),
+    sent: &mut Tally,
+) -> anyhow::Result<()> {
+    if sent.failed > 0 {
+        source.watch().note(&nothing_deleted(tree));
+        return Ok(());
     }
     let surplus = Surplus::find(source, tree, &choice.excluded, choice.dry_run, place).await?;
     let told = |url: &Url| each(Step::Deleted(url));
-    if choice.dry_run { surplus.tell(place, &told) } else { surplus.delete(source, place, &told).await }
+    let count = surplus.count();
+    if choice.spares(count) {
+        sent.spared = count;
+    } else {
+        sent.deleted =
+            if choice.dry_run { surplus.tell(place, &told)? } else { surplus.delete(source, place, &told).await? };
+    }
+    Ok(())
+}
+
+/// Why nothing was deleted; a link is named, since it stays in the way of each further run.
+fn nothing_deleted(tree: &tree::Tree) -> String {
+    let text = "nothing was deleted, since entries are missing";
+    match tree.links.as_slice() {
+        [] => text.to_owned(),
+        [link] => format!("{text}: the link {} is not sent; exclude it", link.display()),
+        [link, rest @ ..] => {
+            format!("{text}: the link {} and {} more are not sent; exclude them", link.display(), rest.len())
+        }
+    }
 }
 
 /// Gives the directories there the times and the permissions of those here, the lowest first: one that may not be entered any more
@@ -187,7 +166,7 @@ async fn describe(
     dir: &Path,
     tree: &tree::Tree,
     to: &impl Fn(&Path, bool) -> anyhow::Result<Target>,
-    sent: &mut Sent,
+    sent: &mut Tally,
 ) -> anyhow::Result<()> {
     let describe = |sub: &PathBuf| {
         let sub = sub.clone();
@@ -207,9 +186,8 @@ async fn describe(
                 Ok(()) => {}
                 Err(error) if failure_of(&error) == Failure::Unreachable => return Err(error),
                 Err(error) => {
-                    sent.failed += 1;
                     let reason = error.context("could not set time and permissions there");
-                    source.watch().missing(Missing { file: &dir.join(&sub), entries: 1, reason: &reason });
+                    sent.fail(source, &dir.join(&sub), 1, &reason);
                 }
             }
         }

@@ -1,16 +1,16 @@
 //! What an upload would do. It asks as a reader does, so an upload of the same file that is under way goes on.
 
 use super::content::Content;
-use super::upload::Uploaded;
 use crate::choice::Look;
 use crate::get::source::Source;
 use crate::get::transfer::ask;
 use crate::get::trouble::Refused;
+use crate::moved::Moved;
 use pcc_net::url::Url;
 use std::time::Instant;
 
 /// Compares what is here with what is at the server.
-pub(super) async fn look(source: &Source, content: &Content, url: &Url) -> anyhow::Result<Look<Uploaded>> {
+pub(super) async fn look(source: &Source, content: &Content, url: &Url) -> anyhow::Result<Look<Moved>> {
     let begun = Instant::now();
     let there = match ask(source, url, false).await {
         Err(error) if matches!(error.downcast_ref(), Some(Refused::Missing { .. })) => {
@@ -30,6 +30,6 @@ pub(super) async fn look(source: &Source, content: &Content, url: &Url) -> anyho
         return Ok(Look::Due(Some(0)));
     }
     let seconds = begun.elapsed().as_secs_f64();
-    let uploaded = Uploaded { bytes, digest, seconds, resumed_from: bytes };
+    let uploaded = Moved { bytes, digest, verified: true, seconds, resumed_from: bytes };
     Ok(Look::There(uploaded))
 }

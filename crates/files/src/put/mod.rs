@@ -23,13 +23,13 @@ mod target;
 mod tree;
 mod upload;
 
-pub use directory::Sent;
 pub use stdin::is_closed as stdin_is_closed;
-pub use upload::Uploaded;
 
 use crate::choice::{Choice, Look, Step};
 use crate::error::{Error, Result};
 use crate::get::source::Source;
+use crate::moved::Moved;
+use crate::tally::Tally;
 use content::Content;
 use pcc_net::url::Url;
 use std::path::Path;
@@ -44,7 +44,7 @@ use target::Target;
 ///
 /// Errors: the server could not be reached for longer than [`Source`] is told to try; it refused; the file changed under way; or
 /// what arrived is damaged.
-pub async fn file(source: &Source, path: &Path, url: &Url, token: &str) -> Result<Uploaded> {
+pub async fn file(source: &Source, path: &Path, url: &Url, token: &str) -> Result<Moved> {
     let content = Content::file(path, url).map_err(Error::from)?;
     upload::upload(source, content, &to(url, token)).await.map_err(Error::from)
 }
@@ -52,28 +52,28 @@ pub async fn file(source: &Source, path: &Path, url: &Url, token: &str) -> Resul
 /// Uploads standard input to this URL. It cannot be read twice, so an upload that was cancelled cannot go on.
 ///
 /// Errors: as of [`file()`].
-pub async fn stdin(source: &Source, url: &Url, token: &str) -> Result<Uploaded> {
+pub async fn stdin(source: &Source, url: &Url, token: &str) -> Result<Moved> {
     upload::upload(source, Content::Stdin(Stdin::open()), &to(url, token)).await.map_err(Error::from)
 }
 
 /// What [`file()`] would do; nothing is changed there.
 ///
 /// Errors: as of [`file()`].
-pub async fn look(source: &Source, path: &Path, url: &Url) -> Result<Look<Uploaded>> {
+pub async fn look(source: &Source, path: &Path, url: &Url) -> Result<Look<Moved>> {
     Ok(look::look(source, &Content::file(path, url)?, url).await?)
 }
 
 /// Uploads a directory with what is chosen of it; `each` hears of each file.
 ///
-/// An error ends everything. Problems of single entries are counted in [`Sent`], and told to the watch.
+/// An error ends everything. Problems of single entries are counted in [`Tally`], and told to the watch.
 pub async fn directory(
     source: &Source,
     dir: &Path,
     url: &Url,
     token: &str,
     choice: &Choice,
-    each: &(dyn Fn(Step<'_, Url, Uploaded>) + Sync),
-) -> Result<Sent> {
+    each: &(dyn Fn(Step<'_, Url>) + Sync),
+) -> Result<Tally> {
     directory::directory(source, dir, url, token, choice, each).await.map_err(Error::from)
 }
 

@@ -146,6 +146,11 @@ impl Surplus {
         files.chain(directories.map(|dir| (dir.as_path(), true)))
     }
 
+    /// How much would go.
+    pub(super) fn count(&self) -> u64 {
+        self.going().count() as u64
+    }
+
     /// Tells what would go.
     pub(super) fn tell(&self, place: Place<'_>, told: &dyn Fn(&Url)) -> anyhow::Result<u64> {
         self.going().try_fold(0, |count, (path, _)| {

@@ -5,10 +5,11 @@ use super::directory::{below, directory, name_of};
 use super::look::look;
 use super::stdin::Stdin;
 use super::target::Target;
-use super::upload::{One, Uploaded, make_directory, upload};
+use super::upload::{One, make_directory, upload};
 use crate::failure::{Failure, failure_of};
 use crate::get::source::Source;
 use crate::get::watch::{Missing, Watch};
+use crate::moved::Moved;
 use crate::serve::{Guests, Log, Metrics, Options, Privacy, Server, Token, start};
 use crate::wire;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -313,7 +314,7 @@ async fn answer(mood: Mood, request: &Request<()>, mut stream: ResponseStream) -
     Ok(stream.finish().await?)
 }
 
-async fn put_to(mood: Mood, give_up: Duration) -> anyhow::Result<Uploaded> {
+async fn put_to(mood: Mood, give_up: Duration) -> anyhow::Result<Moved> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file");
     std::fs::write(&path, data(2_000_000)).unwrap();

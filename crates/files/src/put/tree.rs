@@ -14,6 +14,8 @@ pub(super) struct Tree {
     pub(super) files: Vec<File>,
     /// What is left out, as it is found from here, and why.
     pub(super) skipped: Vec<(PathBuf, String)>,
+    /// Those of them that are links.
+    pub(super) links: Vec<PathBuf>,
 }
 
 /// A plain file.
@@ -55,7 +57,8 @@ pub(super) fn list(root: &Path, excluded: &Excluded) -> Tree {
                     let size = entry.metadata().ok().map(|found| found.len());
                     tree.files.push(File { path, size });
                 }
-                Ok(_) => {
+                Ok(kind) => {
+                    tree.links.extend(kind.is_symlink().then_some(path));
                     let why = format!("{} is no plain file: skipped", entry.path().display());
                     tree.skipped.push((entry.path(), why));
                 }

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::get::source::{Session, Source};
 use crate::get::trouble::{Refused, Trouble};
 use crate::get::watch::Started;
+use crate::moved::Moved;
 use crate::wire;
 use anyhow::{Context, anyhow};
 use blake3::{Hash, Hasher};
@@ -30,19 +31,6 @@ const MOST_FRUITLESS: u8 = 2;
 /// How often a wait for input is told.
 const TELL: Duration = Duration::from_millis(100);
 
-/// A file that is there.
-#[derive(Clone, Copy, Debug)]
-pub struct Uploaded {
-    /// Of the whole file.
-    pub bytes: u64,
-    /// BLAKE3, which the server found too.
-    pub digest: Hash,
-    /// How long it took.
-    pub seconds: f64,
-    /// Bytes that were there before.
-    pub resumed_from: u64,
-}
-
 /// What the server has.
 enum There {
     Nothing,
@@ -55,7 +43,7 @@ enum There {
 /// Uploads it, over as many connections as it takes.
 ///
 /// Errors: with the [`Failure`] that tells how the command ends.
-pub(super) async fn upload(source: &Source, content: Content, target: &Target) -> anyhow::Result<Uploaded> {
+pub(super) async fn upload(source: &Source, content: Content, target: &Target) -> anyhow::Result<Moved> {
     let begun = Instant::now();
     let mut one = One::new(source, content, target);
     loop {
@@ -64,7 +52,7 @@ pub(super) async fn upload(source: &Source, content: Content, target: &Target) -
             Ok((bytes, digest)) => {
                 one.progress.patience.done();
                 let (seconds, resumed_from) = (begun.elapsed().as_secs_f64(), one.resumed_from.unwrap_or(0));
-                return Ok(Uploaded { bytes, digest, seconds, resumed_from });
+                return Ok(Moved { bytes, digest, verified: true, seconds, resumed_from });
             }
             Err(Trouble::Final(error)) if error.is::<Changed>() => {
                 if let Err(Trouble::Passing(why) | Trouble::Final(why)) = one.withdraw(&session).await {

@@ -144,6 +144,9 @@ pub(crate) struct Tcp {
     /// Queueing delay that packets met, and how many did.
     pub(crate) queued: u64,
     pub(crate) highest: u64,
+    /// Acknowledgements, and those that the law was needed for.
+    pub(crate) acknowledgements: u64,
+    pub(crate) for_the_law: u64,
     /// Loss rates that intervals reported.
     pub(crate) reported: Vec<f64>,
 }
@@ -193,6 +196,8 @@ impl Tcp {
             delivered: 0,
             lost: 0,
             queued: 0,
+            acknowledgements: 0,
+            for_the_law: 0,
             highest: 0,
             reported: Vec::new(),
         }
@@ -326,7 +331,8 @@ impl Tcp {
         let every = self.path.slow_peer;
         self.sample.peer_limited = u32::from(every > 0 && self.delivered.is_multiple_of(every));
         let before = self.flow.intervals();
-        self.flow.on_ack(&self.sample);
+        self.acknowledgements += 1;
+        self.for_the_law += u64::from(self.flow.on_ack(&self.sample));
         self.window = self.flow.window(self.window);
         if self.flow.intervals() > before {
             self.reported.push(self.flow.loss());
@@ -344,7 +350,8 @@ impl Tcp {
         self.sample.in_flight = self.in_flight();
         self.sample.rtt = 0;
         self.sample.window = self.window;
-        self.flow.on_ack(&self.sample);
+        self.acknowledgements += 1;
+        self.for_the_law += u64::from(self.flow.on_ack(&self.sample));
         self.window = self.flow.window(self.window);
     }
 

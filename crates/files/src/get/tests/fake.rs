@@ -3,10 +3,12 @@
 use super::super::names;
 use super::super::source::Source;
 use super::super::store::Target;
-use super::super::transfer::{Fetched, transfer};
-use super::super::tree::{Tree, fetch_tree};
+use super::super::transfer::transfer;
+use super::super::tree::fetch_tree;
 use super::super::watch::{Missing, Watch};
 use crate::choice::Choice;
+use crate::moved::Moved;
+use crate::tally::Tally;
 use crate::wire;
 use bytes::Bytes;
 use core::time::Duration;
@@ -152,11 +154,11 @@ impl Fake {
         self.site.lock().unwrap().answered_from.clone()
     }
 
-    pub(super) async fn fetch(&self, path: &str, place: &Place) -> anyhow::Result<Fetched> {
+    pub(super) async fn fetch(&self, path: &str, place: &Place) -> anyhow::Result<Moved> {
         self.fetch_within(Duration::from_secs(30), path, place).await
     }
 
-    pub(super) async fn fetch_within(&self, give_up: Duration, path: &str, place: &Place) -> anyhow::Result<Fetched> {
+    pub(super) async fn fetch_within(&self, give_up: Duration, path: &str, place: &Place) -> anyhow::Result<Moved> {
         let url = self.url(path);
         let (source, target) = (self.source_within(give_up, &url), Target::File(place.file()));
         let fetched = tokio::time::timeout(PATIENCE, transfer(&source, &url, &target)).await.unwrap();
@@ -174,23 +176,23 @@ impl Fake {
         Source::new(dialer, url.peer.clone(), give_up, self.lacking.clone())
     }
 
-    pub(super) async fn tree(&self, path: &str, place: &Place) -> anyhow::Result<Tree> {
+    pub(super) async fn tree(&self, path: &str, place: &Place) -> anyhow::Result<Tally> {
         self.tree_within(Duration::from_secs(30), path, place).await
     }
 
-    pub(super) async fn tree_within(&self, give_up: Duration, path: &str, place: &Place) -> anyhow::Result<Tree> {
+    pub(super) async fn tree_within(&self, give_up: Duration, path: &str, place: &Place) -> anyhow::Result<Tally> {
         let url = self.url(path);
         let source = self.source_within(give_up, &url);
         self.chosen(&source, &url, place, &Choice::default()).await
     }
 
     /// What is chosen of it.
-    pub(super) async fn choose(&self, path: &str, place: &Place, choice: &Choice) -> anyhow::Result<Tree> {
+    pub(super) async fn choose(&self, path: &str, place: &Place, choice: &Choice) -> anyhow::Result<Tally> {
         let url = self.url(path);
         self.chosen(&self.source(&url), &url, place, choice).await
     }
 
-    async fn chosen(&self, source: &Source, url: &Url, place: &Place, choice: &Choice) -> anyhow::Result<Tree> {
+    async fn chosen(&self, source: &Source, url: &Url, place: &Place, choice: &Choice) -> anyhow::Result<Tally> {
         tokio::time::timeout(PATIENCE, fetch_tree(source, url, &place.file(), choice, &|_| {})).await.unwrap()
     }
 }
