@@ -10,8 +10,6 @@ use super::pair::{Pair, RESOLUTION, TELLING_GROWTH, WEIGHT};
 use crate::control::response::{ERRORS, Estimate};
 use crate::interval::ACHIEVED_SHARE;
 
-/// So much of the rate must be gone, and the level must be there still, for doubts.
-const SUSPICIOUS_FALL: f64 = 0.93;
 /// The level is there still while it is above this share of what it was.
 const STILL_THERE: f64 = 0.7;
 /// A queue is seen from so many of our own packets on.
@@ -22,12 +20,10 @@ const TELLING: f64 = 0.0005;
 const CERTAIN: f64 = 3.0;
 /// Readings off by more than this, two errors, are those of a radio. Unit: s.
 const NOISY: f64 = 0.005;
-/// A test that found a queue is not repeated for so many RTT, then twice as many, up to [`LONGEST_WAIT`].
-const FIRST_WAIT: f64 = 5.0;
-/// Unit: s.
-const LONGEST_WAIT: f64 = 3.0;
+/// A test is not repeated for so many RTT.
+const WAIT_RTTS: f64 = 5.0;
 crate::shared::shared_with_c!("LEVEL_" []
-    SUSPICIOUS_FALL, STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, FIRST_WAIT, LONGEST_WAIT
+    STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, WAIT_RTTS
 );
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,8 +82,8 @@ pub(super) struct Level {
     /// The rate and the level that the present ones are compared with.
     anchor: (f64, f64),
     doubt: Doubt,
-    tested: f64,
-    wait: f64,
+    /// No test before this.
+    rests: f64,
 }
 
 impl Level {
@@ -102,8 +98,7 @@ impl Level {
             follows: false,
             anchor: (0.0, 0.0),
             doubt: Doubt::None,
-            tested: 0.0,
-            wait: 0.0,
+            rests: 0.0,
         }
     }
 
@@ -191,11 +186,7 @@ impl Level {
         }
         if now < STILL_THERE * level || now < nothing(pair) || rate > before {
             self.anchor = (rate, now);
-        } else if rate < SUSPICIOUS_FALL * before
-            && !responds
-            && self.doubt == Doubt::None
-            && at > self.tested + self.wait
-        {
+        } else if rate < ACHIEVED_SHARE * before && !responds && self.doubt == Doubt::None && at > self.rests {
             self.doubt = Doubt::Wanted(now);
         }
     }
@@ -211,15 +202,13 @@ impl Level {
             return Tested::No;
         }
         self.doubt = Doubt::None;
-        self.tested = pair.second.started.as_secs_f64();
+        self.rests = pair.second.started.as_secs_f64() + WAIT_RTTS * rtt;
         let after = pair.least_rtt().map_or(before, |least| least - self.base());
         let enough = (CERTAIN * self.noise).max(RESOLUTION);
         if before - after > enough {
-            self.wait = (2.0 * self.wait).min(LONGEST_WAIT).max(FIRST_WAIT * rtt);
             self.anchor = (2.0 * pair.rate(), after.max(0.0));
             return Tested::Queue;
         }
-        self.wait = FIRST_WAIT * rtt;
         // What was gone before the test says nothing of a path that is longer: that less was sent was no mistake.
         if before <= 0.0 {
             return Tested::Queue;
