@@ -52,7 +52,7 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	probing->deviation = (struct pcc_deviation){ .theirs = N_UNKNOWN };
 	probing->price = N_ZERO;
 	probing->rival = (struct pcc_rival){ .crowded = N_ZERO };
-	probing->through = law->rate;
+	probing->most = law->rate;
 	probing->trial = 0;
 	probing->has_second = 0;
 	probing->has_first = 0;
@@ -243,7 +243,7 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	return 0;
 }
 
-/* What the bottleneck carries for all at the least: what was seen to go through it or,
+/* What the bottleneck carries for all at the least: the most that it carried for us or,
  * beside others, what we send by our share of it.
  */
 PCC_CALL pcc_num pcc_carried_for_all(const struct pcc_law *law, u32 shared)
@@ -252,9 +252,9 @@ PCC_CALL pcc_num pcc_carried_for_all(const struct pcc_law *law, u32 shared)
 
 	PCC_NEEDS(law, N_ZERO);
 	if (!shared)
-		return law->probing.through;
+		return law->probing.most;
 	share = n_max(pcc_at_most(&law->probing.share), n_div(N_ONE, ASCENT_CROWD));
-	return n_max(n_div(law->pair.rate, share), law->probing.through);
+	return n_max(n_div(law->pair.rate, share), law->probing.most);
 }
 
 /* Among how many equal senders the queue is at the most. */
@@ -314,7 +314,7 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	seen->queue = law->probing.level.queue;
 	seen->lost = n_above(law->report.excess_loss, N_ZERO);
 	seen->window = n_div(n_mul(law->rate, law->path.rtt), law->path.packet);
-	seen->through = n_div(n_mul(law->probing.through, law->path.rtt), law->path.packet);
+	seen->most = n_div(n_mul(law->probing.most, law->path.rtt), law->path.packet);
 	floor = pcc_rival_update(&law->probing.rival, seen);
 	if (!n_known(floor))
 		return best;
@@ -369,7 +369,7 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pair->stands = pcc_level_may_stand(pair) && !probing->rival.has_floor;
 	if (!pcc_level_read(&probing->level, pair, growth))
 		return 0;
-	stood = n_min(probing->level.anchor_rate, probing->through);
+	stood = n_min(probing->level.anchor_rate, probing->most);
 	tested = pcc_level_tested(&probing->level, pair, law->path.rtt, probing->first_trial);
 	if (tested == PCC_TESTED_PATH)
 		pcc_bottleneck_no_queue(&probing->bottleneck, stood);
@@ -386,25 +386,24 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	return 1;
 }
 
-/* Takes in what was carried of the pair, in a queue that is certainly shared or not. What
- * certainly is not our part of the queue, or of what goes through it.
- */
-PCC_CALL pcc_num pcc_others_part(struct pcc_law *law, u32 shared)
+/* What the pair says of others, where share says whether the queue is all ours. */
+PCC_CALL int pcc_note_others(struct pcc_law *law, u32 share)
 {
 	struct pcc_probing *probing;
-	pcc_num carried, ours, more;
+	pcc_num carried, ours;
+	bool shared;
 
-	PCC_NEEDS(law, N_ZERO);
+	PCC_NEEDS(law, 0);
 	probing = &law->probing;
 	carried = n_min(law->pair.rate, probing->bottleneck.capacity);
 	ours = pcc_at_most(&probing->share);
-	probing->through = n_max(probing->through, carried);
-	if (shared && law->pair.answer == PCC_ANSWERS && n_above(probing->level.queue, N_ZERO)) {
-		more = n_not_negative(n_sub(n_div(carried, ours), probing->through));
-		probing->through = n_add(probing->through, n_mul(PAIR_WEIGHT, more));
-	}
-	ours = n_max(ours, n_div(carried, probing->through));
-	return n_not_negative(n_sub(N_ONE, ours));
+	shared = share == PCC_DOES_NOT_ANSWER && law->pair.answer == PCC_ANSWERS &&
+		 n_above(probing->level.queue, N_ZERO);
+	pcc_deviation_through(&probing->deviation, carried, ours, shared);
+	pcc_deviation_learn(&probing->deviation,
+			    n_sub(law->pair.least_rtt, pcc_level_base(&probing->level)),
+			    law->pair.started, carried, ours);
+	return 0;
 }
 
 /* Moves to this rate; what was learnt far from it counts less. */
@@ -421,8 +420,8 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 {
 	const struct pcc_parameters *parameters = &law->parameters;
 	struct pcc_probing *probing = &law->probing;
-	pcc_num carried, best, dear, others;
-	u32 shared;
+	pcc_num carried, best, dear, most;
+	u32 share;
 
 	if (law->report.app_limited) {
 		pcc_interrupt(probing);
@@ -431,13 +430,10 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	law->forecast.swing = n_mul(parameters->epsilon, pcc_probe_length(law));
 	if (!pcc_resolve(law) || !pcc_take_pair(law))
 		return PCC_WAIT;
-	shared = pcc_answers(&probing->share, ASCENT_ALONE, ASCENT_ALONE) == PCC_DOES_NOT_ANSWER;
-	others = pcc_others_part(law, shared);
+	share = pcc_answers(&probing->share, ASCENT_ALONE, ASCENT_ALONE);
 	/* Another utility, later, begins to learn then. */
-	if (program->loads & (1U << PCC_SIGMA)) {
-		others = n_mul(n_sub(law->pair.least_rtt, pcc_level_base(&probing->level)), others);
-		pcc_deviation_learn(&probing->deviation, law->pair.started, others);
-	}
+	if (program->loads & (1U << PCC_SIGMA))
+		pcc_note_others(law, share);
 	pcc_foresee(law);
 	carried = probing->bottleneck.capacity;
 	best = pcc_climb(&law->forecast, program,
@@ -449,7 +445,9 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	if (law->pair.answer != PCC_ANSWERS)
 		dear = n_max(dear, N_ONE);
 	best = n_mul(best, dear);
-	best = pcc_above_floor(law, program, best, shared);
+	most = share == PCC_ANSWERS ? n_mul(ASCENT_FORGETTING, probing->most) : probing->most;
+	probing->most = n_max(most, n_min(carried, law->pair.rate));
+	best = pcc_above_floor(law, program, best, share == PCC_DOES_NOT_ANSWER);
 	/* What is in doubt is not acted on. */
 	if (probing->level.doubt != PCC_NO_DOUBT)
 		best = n_max(best, law->rate);

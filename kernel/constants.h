@@ -46,6 +46,7 @@
 /* crates/core/src/control/ascent/mod.rs */
 #define ASCENT_LONG_ENOUGH 0x3f9999999999999aULL /* 0.025 */
 #define ASCENT_SHORT 0x3f747ae147ae147bULL /* 0.005 */
+#define ASCENT_FORGETTING 0x3fefae147ae147aeULL /* 0.99 */
 #define ASCENT_ALONE 0x3fe8000000000000ULL /* 0.75 */
 #define ASCENT_CROWD 0x4040000000000000ULL /* 32.0 */
 #define ASCENT_DOUBTFUL 0x4000000000000000ULL /* 2.0 */
@@ -66,6 +67,7 @@
 #define BOTTLENECK_DRIFT 0x3f9eb851eb851eb8ULL /* 0.03 */
 #define BOTTLENECK_TELLING_LOSS 0x3f847ae147ae147bULL /* 0.01 */
 #define BOTTLENECK_UNSURE 0x3f847ae147ae147bULL /* 0.01 */
+#define BOTTLENECK_WEIGHT 0x3fd3333333333333ULL /* 0.3 */
 #define BOTTLENECK_UNUSED 0x3fe6666666666666ULL /* 0.7 */
 #define BOTTLENECK_FORGOTTEN 0x3fa999999999999aULL /* 0.05 */
 
@@ -81,12 +83,14 @@
 #define FORECAST_SENT 0x426d1a94a2000000ULL /* 1000000000000.0 */
 
 /* crates/core/src/control/ascent/level.rs */
+#define LEVEL_SUSPICIOUS_FALL 0x3fedc28f5c28f5c3ULL /* 0.93 */
 #define LEVEL_STILL_THERE 0x3fe6666666666666ULL /* 0.7 */
 #define LEVEL_TELLING_PACKETS 0x4008000000000000ULL /* 3.0 */
 #define LEVEL_TELLING 0x3f40624dd2f1a9fcULL /* 0.0005 */
 #define LEVEL_CERTAIN 0x4008000000000000ULL /* 3.0 */
 #define LEVEL_NOISY 0x3f747ae147ae147bULL /* 0.005 */
-#define LEVEL_WAIT_RTTS 0x4014000000000000ULL /* 5.0 */
+#define LEVEL_FIRST_WAIT 0x4014000000000000ULL /* 5.0 */
+#define LEVEL_LONGEST_WAIT 0x4008000000000000ULL /* 3.0 */
 
 /* crates/core/src/control/ascent/loss.rs */
 #define LOSS_FREE 0x3fa999999999999aULL /* 0.05 */
@@ -99,6 +103,7 @@
 /* crates/core/src/control/ascent/price.rs */
 #define PRICE_UNUSUAL 0x4010000000000000ULL /* 4.0 */
 #define PRICE_FIRST 0x3f40624dd2f1a9fcULL /* 0.0005 */
+#define PRICE_READ_TO 0x3e112e0be826d695ULL /* 1e-9 */
 #define PRICE_FARTHEST 0x4000000000000000ULL /* 2.0 */
 
 /* crates/core/src/control/ascent/rival.rs */

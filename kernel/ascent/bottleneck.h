@@ -84,7 +84,7 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 	loses = n_above(excess, BOTTLENECK_TELLING_LOSS);
 	if (loses)
 		bottleneck->room = pcc_moved(bottleneck->room,
-					     n_div(level->queue, N_TWO), PAIR_WEIGHT);
+					     n_div(level->queue, N_TWO), BOTTLENECK_WEIGHT);
 	bottleneck->room = n_max(bottleneck->room, n_div(level->queue, N_TWO));
 	packet = n_max(level->queue_noise, n_mul(LEVEL_TELLING_PACKETS, packet));
 	/* Whether or not that answers to our rate: all was not carried. */

@@ -9,19 +9,41 @@
 
 /* Of others' part of the queue: its mean, NaN before the first look; when that was, NaN where
  * the next one does not follow it, so that time of which nothing was seen counts for none; and
- * by how much it differs from the mean in the mean. All in s.
+ * by how much it differs from the mean in the mean, all in s; and what goes through the queue,
+ * ours and theirs, as far as it was seen, in byte/s.
  */
 struct pcc_deviation {
 	pcc_num theirs;
 	pcc_num at;
 	pcc_num mean;
+	pcc_num through;
 };
 
-/* Takes in others' part of the queue at this time. */
-PCC_PART void pcc_deviation_learn(struct pcc_deviation *deviation, pcc_num at, pcc_num theirs)
+/* What goes through the queue, after a pair of which so much was carried, and that says
+ * that no more than a part of the queue is ours.
+ */
+PCC_PART void pcc_deviation_through(struct pcc_deviation *deviation, pcc_num carried,
+				    pcc_num ours, bool shared)
 {
-	pcc_num weight = N_ZERO, apart;
+	pcc_num more;
 
+	deviation->through = n_max(deviation->through, carried);
+	if (!shared)
+		return;
+	more = n_not_negative(n_sub(n_div(carried, ours), deviation->through));
+	deviation->through = n_add(deviation->through, n_mul(PAIR_WEIGHT, more));
+}
+
+/* Takes in an RTT of that time, above the path's own by so much. Others have no more than
+ * is left, of the queue as of what goes through it.
+ */
+PCC_PART void pcc_deviation_learn(struct pcc_deviation *deviation, pcc_num above, pcc_num at,
+				  pcc_num carried, pcc_num ours)
+{
+	pcc_num weight = N_ZERO, theirs, apart;
+
+	ours = n_max(ours, n_div(carried, deviation->through));
+	theirs = n_mul(above, n_not_negative(n_sub(N_ONE, ours)));
 	if (!n_known(deviation->theirs))
 		deviation->theirs = theirs;
 	else if (n_known(deviation->at))

@@ -44,8 +44,8 @@ struct pcc_level {
 	pcc_num anchor;
 	/* The level that is or will be tested. */
 	pcc_num doubted;
-	/* No test before this. */
-	pcc_num rests;
+	pcc_num tested;
+	pcc_num wait;
 	/* The latest reading: as far as it stands out of the noise, and by how
 	 * much readings are off, two errors.
 	 */
@@ -136,10 +136,10 @@ PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pa
 	    n_above(pair->rate, level->anchor_rate)) {
 		level->anchor_rate = pair->rate;
 		level->anchor = now;
-	} else if (n_less(pair->rate, n_mul(INTERVAL_ACHIEVED_SHARE, level->anchor_rate)) &&
+	} else if (n_less(pair->rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) &&
 		   pair->answer != PCC_ANSWERS &&
 		   level->doubt == PCC_NO_DOUBT &&
-		   n_above(pair->started, level->rests)) {
+		   n_above(pair->started, n_add(level->tested, level->wait))) {
 		level->doubt = PCC_TEST_WANTED;
 		level->doubted = now;
 	}
@@ -210,7 +210,7 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pair, pcc_num rtt,
 			      u32 probe)
 {
-	pcc_num before, after, enough;
+	pcc_num before, after, enough, first_wait = n_mul(LEVEL_FIRST_WAIT, rtt);
 
 	PCC_NEEDS(level, 0);
 	PCC_NEEDS(pair, 0);
@@ -223,15 +223,18 @@ PCC_CALL int pcc_level_tested(struct pcc_level *level, const struct pcc_pair *pa
 		return PCC_NOT_TESTED;
 	}
 	level->doubt = PCC_NO_DOUBT;
-	level->rests = n_add(pair->started, n_mul(LEVEL_WAIT_RTTS, rtt));
+	level->tested = pair->started;
 	before = level->doubted;
 	after = n_known(pair->least_rtt) ? n_sub(pair->least_rtt, pcc_level_base(level)) : before;
 	enough = n_max(n_mul(LEVEL_CERTAIN, level->noise), PAIR_RESOLUTION);
 	if (n_above(n_sub(before, after), enough)) {
+		level->wait = n_min(n_mul(N_TWO, level->wait), LEVEL_LONGEST_WAIT);
+		level->wait = n_max(level->wait, first_wait);
 		level->anchor_rate = n_mul(N_TWO, pair->rate);
 		level->anchor = n_not_negative(after);
 		return PCC_TESTED_QUEUE;
 	}
+	level->wait = first_wait;
 	/* What was gone before the test says nothing of a path that is longer: that less was
 	 * sent was no mistake.
 	 */

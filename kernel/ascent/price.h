@@ -25,8 +25,10 @@ PCC_PART pcc_num pcc_price_factor(pcc_num mean, const struct pcc_level *level,
 {
 	pcc_num carried = forecast->bottleneck.capacity, wanted;
 
-	/* Behind no queue, or one that is not seen, nothing is known of what others want. */
-	if (n_less(pcc_level_unfiltered(level), PAIR_RESOLUTION) ||
+	/* Behind no queue, or one that is not seen, nothing is known of what others want.
+	 * RTTs are read to a nanosecond: what is shorter is what rounding left of none.
+	 */
+	if (n_less(pcc_level_unfiltered(level), PRICE_READ_TO) ||
 	    n_at_most(mean, level->queue_noise))
 		return N_ONE;
 	forecast->queue = mean;

@@ -43,8 +43,8 @@ struct pcc_probing {
 	/* The mean of the queueing delay. Unit: s. */
 	pcc_num price;
 	struct pcc_rival rival;
-	/* What goes through the queue, ours and others', as far as it was seen: byte/s. */
-	pcc_num through;
+	/* The most that was ever carried. */
+	pcc_num most;
 	/* The pair's share of the rate. */
 	pcc_num pair_share;
 	/* Number of the next probe, modulo 256; even ones begin a pair. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* Beside a sender that fills the queue until packets are lost: what such a sender
  * does, so that it leaves us our part: a floor under the rate that grows and falls as
- * CUBIC's window does, towards what goes through the queue.
+ * CUBIC's window does, towards the most that was ever carried.
  * crates/core/src/control/ascent/rival.rs.
  */
 #ifndef PCC_RIVAL_H
@@ -32,9 +32,9 @@ struct pcc_seen {
 	pcc_num at;
 	pcc_num rtt;
 	pcc_num queue;
-	/* So many packets an RTT are sent, and go through the queue. */
+	/* So many packets an RTT are sent, and were carried at the most. */
 	pcc_num window;
-	pcc_num through;
+	pcc_num most;
 	/* The queue is longer than senders of our kind would keep it; it certainly is
 	 * not ours alone; packets were lost to it.
 	 */
@@ -117,7 +117,7 @@ PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen
 		if (!n_above(rival->crowded, RIVAL_ENTER))
 			return N_UNKNOWN;
 		rival->has_floor = 1;
-		rival->largest = n_max(seen->through, n_mul(N_TWO, seen->window));
+		rival->largest = n_max(seen->most, n_mul(N_TWO, seen->window));
 		rival->low = seen->window;
 		rival->began = seen->at;
 		rival->yields_from = seen->at;

@@ -1,7 +1,7 @@
 //! What the bottleneck carries for us, and how much its buffer holds.
 
 use super::level::{Reading, TELLING_PACKETS};
-use super::pair::{Carried, Pair, TELLING_GROWTH, WEIGHT};
+use super::pair::{Carried, Pair, TELLING_GROWTH};
 use super::scatter::Scatter;
 use crate::control::response::{ERRORS, Estimate};
 use crate::interval::ACHIEVED_SHARE;
@@ -12,10 +12,12 @@ const DRIFT: f64 = 0.03;
 const TELLING_LOSS: f64 = 0.01;
 /// Variance of ln of what is carried as long as no full bottleneck was seen to carry it.
 const UNSURE: f64 = 0.01;
+/// Weight of a loss in what is known of the buffer.
+const WEIGHT: f64 = 0.3;
 /// Where the rate stays below this share of what was carried once, that is forgotten by and by.
 const UNUSED: f64 = 0.7;
 const FORGOTTEN: f64 = 0.05;
-crate::shared::shared_with_c!("BOTTLENECK_" [] DRIFT, TELLING_LOSS, UNSURE, UNUSED, FORGOTTEN);
+crate::shared::shared_with_c!("BOTTLENECK_" [] DRIFT, TELLING_LOSS, UNSURE, WEIGHT, UNUSED, FORGOTTEN);
 
 /// What became of a pair.
 #[derive(Clone, Copy, Debug)]

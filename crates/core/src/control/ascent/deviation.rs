@@ -9,10 +9,26 @@
 //! varies: or a lone sender would give way to itself, to a radio or to its host. Of the queue we have at most what its growth
 //! answers to our rate by, two errors above the mean; of what goes through it, what is carried for us.
 
+use super::pair::WEIGHT;
+
 /// So long is remembered. Unit: s. With 3 s a sawtooth of CUBIC, 7 s at 100 Mbit/s and 30 ms, counts throughout; and who finds
 /// himself alone is himself again after some ten.
 const MEMORY: f64 = 3.0;
 crate::shared::shared_with_c!("DEVIATION_" [] MEMORY);
+
+/// What a pair says of others. Times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    pub(super) at: f64,
+    /// The RTT above the path's own.
+    pub(super) above: f64,
+    /// What was carried for us.
+    pub(super) carried: f64,
+    /// Our part of the queue is no more than this.
+    pub(super) ours: f64,
+    /// There certainly is a queue, and not all of it is ours.
+    pub(super) shared: bool,
+}
 
 /// Of others' part of the queue: its mean, when it was taken in last, and by how much it differs from the mean in the mean.
 /// Unit: s.
@@ -22,11 +38,20 @@ pub(super) struct Deviation {
     /// Whether the next look follows that one: time of which nothing was seen counts for none.
     follows: bool,
     mean: f64,
+    /// What goes through the queue, ours and theirs, as far as it was seen.
+    pub(super) through: f64,
 }
 
 impl Deviation {
-    /// Takes in others' part of the queue at this time. Both in seconds.
-    pub(super) fn learn(&mut self, at: f64, theirs: f64) {
+    /// Takes in a pair.
+    pub(super) fn learn(&mut self, look: Look) {
+        let Look { at, above, carried, ours, shared } = look;
+        self.through = self.through.max(carried);
+        if shared {
+            self.through += WEIGHT * (carried / ours - self.through).max(0.0);
+        }
+        // Others have no more than is left, of the queue as of what goes through it.
+        let theirs = above * (1.0 - ours.max(carried / self.through)).max(0.0);
         let (mean, then) = self.last.unwrap_or((theirs, at));
         let then = if self.follows { then } else { at };
         let weight = ((at - then) / MEMORY).clamp(0.0, 1.0);
@@ -48,12 +73,16 @@ impl Deviation {
 mod tests {
     use super::*;
 
-    /// So many seconds of pairs, ten a second.
-    fn seconds(deviation: &mut Deviation, from: u32, to: u32, theirs: impl Fn(f64) -> f64) -> f64 {
+    /// So many seconds of pairs, ten a second, of a sender that has this part of the queue at the most, and of 100 byte/s.
+    fn seconds(deviation: &mut Deviation, from: u32, to: u32, above: impl Fn(f64) -> f64, part: (f64, f64)) -> f64 {
         for at in (10 * from..10 * to).map(|tenths| f64::from(tenths) / 10.0) {
-            deviation.learn(at, theirs(at));
+            deviation.learn(look(at, above(at), part));
         }
         deviation.seconds()
+    }
+
+    fn look(at: f64, above: f64, (ours, carried): (f64, f64)) -> Look {
+        Look { at, above, carried, ours, shared: ours < 0.75 }
     }
 
     /// From 12 to 30 ms of queue in seven seconds, over and over.
@@ -61,40 +90,75 @@ mod tests {
         0.012 + 0.018 * (at / 7.0).fract()
     }
 
+    const LITTLE: (f64, f64) = (0.1, 10.0);
+
     #[test]
-    fn a_sawtooth_of_others_counts() {
-        let found = seconds(&mut Deviation::default(), 0, 60, sawtooth);
-        assert!((0.002..0.006).contains(&found), "{found}");
+    fn a_sawtooth_of_others_counts_and_one_of_our_own_does_not() {
+        for (part, expected) in [(LITTLE, 0.002..0.006), ((0.5, 50.0), 0.001..0.003), ((1.0, 100.0), 0.0..1e-12)] {
+            let found = seconds(&mut Deviation::default(), 0, 60, sawtooth, part);
+            assert!(expected.contains(&found), "{part:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn who_carries_all_there_ever_was_is_told_of_nobody_by_a_radio() {
+        let radio = |at: f64| if ((10.0 * at) as u32).is_multiple_of(2) { 0.001 } else { 0.003 };
+        let mut deviation = Deviation::default();
+        let full = Look { shared: false, ..look(0.0, 0.0, (0.1, 100.0)) };
+        for at in (0..600).map(|tenths| f64::from(tenths) / 10.0) {
+            deviation.learn(Look { at, above: radio(at), ..full });
+        }
+        assert!(deviation.seconds() < 1e-12, "{deviation:?}");
+        let idle = seconds(&mut deviation, 60, 70, radio, LITTLE);
+        assert!(idle > 5e-4, "one who has a tenth cannot know: {idle}");
     }
 
     #[test]
     fn it_is_forgotten_where_nothing_varies_any_more() {
         let mut deviation = Deviation::default();
-        seconds(&mut deviation, 0, 60, sawtooth);
-        let (soon, late) = (seconds(&mut deviation, 60, 63, |_| 0.0), seconds(&mut deviation, 63, 80, |_| 0.0));
+        seconds(&mut deviation, 0, 60, sawtooth, LITTLE);
+        let (soon, late) =
+            (seconds(&mut deviation, 60, 63, |_| 0.0, LITTLE), seconds(&mut deviation, 63, 80, |_| 0.0, LITTLE));
         assert!(soon > 0.002 && late < 0.0002, "{soon} {late}");
+    }
+
+    #[test]
+    fn a_queue_that_we_drained_ourselves_is_no_deviation() {
+        let mut deviation = Deviation::default();
+        seconds(&mut deviation, 0, 10, |_| 0.005, (1.0, 100.0));
+        let drained = seconds(&mut deviation, 10, 20, |_| 0.0, LITTLE);
+        assert!(drained < 1e-12, "{drained}");
     }
 
     #[test]
     fn after_a_pause_one_look_is_not_the_mean() {
         for (interrupted, is_kept) in [(true, true), (false, false)] {
             let mut deviation = Deviation::default();
-            let before = seconds(&mut deviation, 0, 60, sawtooth);
+            let before = seconds(&mut deviation, 0, 60, sawtooth, LITTLE);
             if interrupted {
                 deviation.interrupt();
             }
-            deviation.learn(70.0, 0.05);
+            deviation.learn(look(70.0, 0.05, LITTLE));
             assert_eq!((deviation.seconds() - before).abs() < 1e-12, is_kept, "{before}: {deviation:?}");
-            deviation.learn(70.1, 0.05);
+            deviation.learn(look(70.1, 0.05, LITTLE));
             assert!((deviation.seconds() - before).abs() > 1e-5, "the next one follows it");
         }
     }
 
     #[test]
     fn how_often_it_is_looked_at_changes_little() {
-        let often = seconds(&mut Deviation::default(), 0, 60, sawtooth);
+        let often = seconds(&mut Deviation::default(), 0, 60, sawtooth, LITTLE);
         let mut seldom = Deviation::default();
-        (0..60).for_each(|at| seldom.learn(f64::from(at), sawtooth(f64::from(at))));
+        (0..60).for_each(|at| seldom.learn(look(f64::from(at), sawtooth(f64::from(at)), LITTLE)));
         assert!((often / seldom.seconds() - 1.0).abs() < 0.4, "{often} {}", seldom.seconds());
+    }
+
+    #[test]
+    fn others_part_of_the_queue_is_learnt_slowly() {
+        let mut deviation = Deviation::default();
+        deviation.learn(Look { shared: false, ..look(0.0, 0.0, (1.0, 200.0)) });
+        // A quarter of what goes through is 100.
+        deviation.learn(look(0.0, 0.0, (0.25, 100.0)));
+        assert!((deviation.through - 200.0 - WEIGHT * 200.0).abs() < 1e-9, "{deviation:?}");
     }
 }

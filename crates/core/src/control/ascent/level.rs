@@ -10,6 +10,8 @@ use super::pair::{Pair, RESOLUTION, TELLING_GROWTH, WEIGHT};
 use crate::control::response::{ERRORS, Estimate};
 use crate::interval::ACHIEVED_SHARE;
 
+/// So much of the rate must be gone, and the level must be there still, for doubts.
+const SUSPICIOUS_FALL: f64 = 0.93;
 /// The level is there still while it is above this share of what it was.
 const STILL_THERE: f64 = 0.7;
 /// A queue is seen from so many of our own packets on.
@@ -20,10 +22,12 @@ const TELLING: f64 = 0.0005;
 const CERTAIN: f64 = 3.0;
 /// Readings off by more than this, two errors, are those of a radio. Unit: s.
 const NOISY: f64 = 0.005;
-/// A test is not repeated for so many RTT.
-const WAIT_RTTS: f64 = 5.0;
+/// A test that found a queue is not repeated for so many RTT, then twice as many, up to [`LONGEST_WAIT`].
+const FIRST_WAIT: f64 = 5.0;
+/// Unit: s.
+const LONGEST_WAIT: f64 = 3.0;
 crate::shared::shared_with_c!("LEVEL_" []
-    STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, WAIT_RTTS
+    SUSPICIOUS_FALL, STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, FIRST_WAIT, LONGEST_WAIT
 );
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,8 +86,8 @@ pub(super) struct Level {
     /// The rate and the level that the present ones are compared with.
     anchor: (f64, f64),
     doubt: Doubt,
-    /// No test before this.
-    rests: f64,
+    tested: f64,
+    wait: f64,
 }
 
 impl Level {
@@ -98,7 +102,8 @@ impl Level {
             follows: false,
             anchor: (0.0, 0.0),
             doubt: Doubt::None,
-            rests: 0.0,
+            tested: 0.0,
+            wait: 0.0,
         }
     }
 
@@ -186,7 +191,11 @@ impl Level {
         }
         if now < STILL_THERE * level || now < nothing(pair) || rate > before {
             self.anchor = (rate, now);
-        } else if rate < ACHIEVED_SHARE * before && !responds && self.doubt == Doubt::None && at > self.rests {
+        } else if rate < SUSPICIOUS_FALL * before
+            && !responds
+            && self.doubt == Doubt::None
+            && at > self.tested + self.wait
+        {
             self.doubt = Doubt::Wanted(now);
         }
     }
@@ -202,13 +211,15 @@ impl Level {
             return Tested::No;
         }
         self.doubt = Doubt::None;
-        self.rests = pair.second.started.as_secs_f64() + WAIT_RTTS * rtt;
+        self.tested = pair.second.started.as_secs_f64();
         let after = pair.least_rtt().map_or(before, |least| least - self.base());
         let enough = (CERTAIN * self.noise).max(RESOLUTION);
         if before - after > enough {
+            self.wait = (2.0 * self.wait).min(LONGEST_WAIT).max(FIRST_WAIT * rtt);
             self.anchor = (2.0 * pair.rate(), after.max(0.0));
             return Tested::Queue;
         }
+        self.wait = FIRST_WAIT * rtt;
         // What was gone before the test says nothing of a path that is longer: that less was sent was no mistake.
         if before <= 0.0 {
             return Tested::Queue;

@@ -47,6 +47,7 @@ use crate::rng::Rng;
 use crate::units::Rate;
 use bottleneck::{Bottleneck, Fate, Steps};
 use core::time::Duration;
+use deviation::Look;
 use forecast::Forecast;
 use level::{Reading, Tested, may_stand};
 use pair::Pair;
@@ -94,6 +95,8 @@ const LONG_ENOUGH: Duration = Duration::from_millis(25);
 /// Four RTT are no long time to anybody if they are shorter than this: a probe may take them for the sake of its packets.
 /// Without that a policer of 10 Mbit/s and 64 kB over 1 ms loses 29 % of the packets for 15 %.
 const SHORT: Duration = Duration::from_millis(5);
+/// Of the most that was ever carried, so much is remembered from pair to pair as long as we are alone: half of it after 70.
+const FORGETTING: f64 = 0.99;
 /// Who sends less than this share of what goes through the queue is not alone: halfway between a lone sender's and that of one
 /// of two equal ones.
 const ALONE: f64 = 0.75;
@@ -116,7 +119,7 @@ const QUIET: f64 = 4.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
 const MAX_LAUNCHED: usize = 256;
 crate::shared::shared_with_c!("ASCENT_" [bottleneck, deviation, forecast, level, loss, pair, price, rival]
-    LONG_ENOUGH = LONG_ENOUGH.as_secs_f64(), SHORT = SHORT.as_secs_f64(), ALONE, CROWD,
+    LONG_ENOUGH = LONG_ENOUGH.as_secs_f64(), SHORT = SHORT.as_secs_f64(), FORGETTING, ALONE, CROWD,
     DOUBTFUL, CALM, MUCH, ASKED = u32::from(ASKED), QUIET, DOUBLING,
     EPSILON = Config::default().epsilon, STEP_MAX = Config::default().step_max,
     BACK_OFF_MAX = Config::default().back_off_max, INTERVAL_RTTS = Config::default().interval_rtts,
@@ -173,12 +176,15 @@ impl Ascent {
         let Some((pair, fresh)) = self.probing.resolve(trial, report) else { return Verdict::Wait };
         let Some(told) = self.take(pair, fresh, trial, path) else { return Verdict::Wait };
         let probing = &mut self.probing;
-        let shared = probing.share.is_below(ALONE);
-        let carried = told.pair.rate().min(probing.bottleneck.capacity());
-        let part = probing.part(carried, shared && told.responds && told.queue.level > 0.0);
+        let (alone, shared) = (probing.share.at_least(ERRORS) > ALONE, probing.share.is_below(ALONE));
         if let Some(least) = told.pair.least_rtt() {
-            let above = least - probing.level.base();
-            probing.deviation.learn(told.pair.second.started.as_secs_f64(), above * (1.0 - part).max(0.0));
+            probing.deviation.learn(Look {
+                at: told.pair.second.started.as_secs_f64(),
+                above: least - probing.level.base(),
+                carried: told.pair.rate().min(probing.bottleneck.capacity()),
+                ours: probing.share.at_most(),
+                shared: shared && told.responds && told.queue.level > 0.0,
+            });
         }
         let forecast = self.foresee(&told, length, path);
         let probing = &mut self.probing;
@@ -189,6 +195,8 @@ impl Ascent {
         // What may be the path's own is not dear.
         let dear = if told.responds { dear } else { dear.max(1.0) };
         let best = best * dear;
+        probing.most =
+            (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(told.pair.rate()));
         let floor = self.floor(&told, shared, &forecast, utility, path);
         let best = floor.map_or(best, |floor| best.max(floor));
         // What is in doubt is not acted on.
@@ -222,7 +230,7 @@ impl Ascent {
         let queue = probing.level.read(&pair, growth.shrunk())?;
         let tested = probing.level.on_tested(trial.wrapping_sub(1), &pair, stands, path.rtt.as_secs_f64());
         if let Tested::Path(rate) = tested {
-            probing.bottleneck.on_no_queue(rate.min(probing.through));
+            probing.bottleneck.on_no_queue(rate.min(probing.most));
         }
         if tested != Tested::No {
             return None;
@@ -288,7 +296,7 @@ impl Ascent {
             shared,
             lost: told.excess > 0.0,
             window: self.rate.bytes_per_sec() * rtt / packet,
-            through: probing.through * rtt / packet,
+            most: probing.most * rtt / packet,
         })?;
         let (floor, random) = (window * packet / rtt, probing.loss.random());
         let free = Forecast { queue: 0.0, bottleneck: Bottleneck::endless(), random, ..*forecast };

@@ -10,7 +10,7 @@
 //! the other sees, and keep the larger part.
 
 use super::forecast::Forecast;
-use super::pair::{RESOLUTION, WEIGHT};
+use super::pair::WEIGHT;
 use crate::control::rate_control::Evaluate;
 
 /// A queue this many times as long as usual is a moment's: a newcomer's start, of which nothing is to be seen ten pairs later.
@@ -18,9 +18,11 @@ use crate::control::rate_control::Evaluate;
 const UNUSUAL: f64 = 4.0;
 /// As long as nothing is known: what `fair` wants of a lone sender on 100 Mbit/s. Unit: s.
 const FIRST: f64 = 0.0005;
+/// RTTs are read to a nanosecond: what is shorter is what rounding left of no queue. Unit: s.
+const READ_TO: f64 = 1e-9;
 /// No rate farther than twice or half of ours is looked at.
 const FARTHEST: f64 = 2.0;
-crate::shared::shared_with_c!("PRICE_" [] UNUSUAL, FIRST, FARTHEST);
+crate::shared::shared_with_c!("PRICE_" [] UNUSUAL, FIRST, READ_TO, FARTHEST);
 
 /// The mean of the queueing delay, and the part of the way to the rate wanted at its price, in ln x, that each RTT goes. Unit: s.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +41,7 @@ impl Price {
     pub(super) fn follow(&mut self, level: f64, noise: f64, forecast: &Forecast, utility: Evaluate<'_>) -> f64 {
         self.mean += WEIGHT * (level.min(UNUSUAL * self.mean.max(FIRST)) - self.mean);
         // Behind no queue, or one that is not seen, nothing is known of what others want.
-        if level < RESOLUTION || self.mean <= noise {
+        if level < READ_TO || self.mean <= noise {
             return 1.0;
         }
         let carried = forecast.bottleneck.capacity();

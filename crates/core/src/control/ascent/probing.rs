@@ -4,7 +4,7 @@ use super::bottleneck::Bottleneck;
 use super::deviation::Deviation;
 use super::level::Level;
 use super::loss::Loss;
-use super::pair::{Pair, TELLING_GROWTH, WEIGHT};
+use super::pair::{Pair, TELLING_GROWTH};
 use super::price::Price;
 use super::rival::Rival;
 use super::{ASKED, CALM, CROWD, Config, DOUBTFUL, MUCH};
@@ -45,8 +45,8 @@ pub(super) struct Probing {
     pub(super) deviation: Deviation,
     pub(super) price: Price,
     pub(super) rival: Rival,
-    /// What goes through the queue, ours and others', as far as it was seen. Unit: byte/s.
-    pub(super) through: f64,
+    /// The most that was ever carried.
+    pub(super) most: f64,
 }
 
 impl Probing {
@@ -64,7 +64,7 @@ impl Probing {
             deviation: Deviation::default(),
             price: Price::new(config.price_gain),
             rival: Rival::default(),
-            through: capacity.bytes_per_sec(),
+            most: capacity.bytes_per_sec(),
         }
     }
 
@@ -131,22 +131,11 @@ impl Probing {
         (DOUBTFUL / self.share.at_least(ERRORS)).clamp(DOUBTFUL, CROWD)
     }
 
-    /// Takes in what was carried of a pair, in a queue that is certainly `shared` or not. Our part of the queue, and of what goes
-    /// through it, at the most.
-    pub(super) fn part(&mut self, carried: f64, shared: bool) -> f64 {
-        let ours = self.share.at_most();
-        self.through = self.through.max(carried);
-        if shared {
-            self.through += WEIGHT * (carried / ours - self.through).max(0.0);
-        }
-        ours.max(carried / self.through)
-    }
-
-    /// What the bottleneck carries for all at the least: what was seen to go through it or, beside others, what we send by our
+    /// What the bottleneck carries for all at the least: the most that it carried for us or, beside others, what we send by our
     /// share of it, as far as that is told from a crowd's. Unit: byte/s.
     pub(super) fn carried_for_all(&self, rate: f64, shared: bool) -> f64 {
         let beside = if shared { rate / self.share.at_most().max(1.0 / CROWD) } else { 0.0 };
-        beside.max(self.through)
+        beside.max(self.most)
     }
 
     /// How fast the queue grew through a pair. Learns how that answers to our rate.
@@ -177,6 +166,7 @@ fn at_best(change: Estimate) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::super::bottleneck::{Fate, Steps};
+    use super::super::deviation::Look;
     use super::super::pair::tests::pair;
     use super::super::rival::Seen;
     use super::super::tests::path;
@@ -212,7 +202,8 @@ mod tests {
             let (beyond, carried) = (Estimate { mean: 0.0, variance: 1e-8 }, pair.carried());
             let fate = Fate { carried, excess: 0.0, beyond, queue, fresh: true };
             probing.bottleneck.update(&pair, fate, Steps { first: 0.02, largest: 0.25, doublings: 1.0 });
-            probing.deviation.learn(1.0, 0.0);
+            let look = Look { at: 1.0, above: 0.01, carried: 6e6, ours: 1.0, shared: false };
+            probing.deviation.learn(look);
             let seen = Seen {
                 at: 1.0,
                 rtt: 0.03,
@@ -221,7 +212,7 @@ mod tests {
                 shared: false,
                 lost: false,
                 window: 50.0,
-                through: 100.0,
+                most: 100.0,
             };
             probing.rival.update(seen);
             probing.first = Some((0, Box::new(report(50.0, 0.0))));
@@ -253,7 +244,7 @@ mod tests {
         // Half of what is sent is ours; none, as far as can be seen, is a thirty-second.
         for (share, shared, all) in [(0.5, true, 12.5e6), (0.5, false, 8e6), (0.0, true, 200e6), (1.0, true, 8e6)] {
             let mut probing = probing();
-            probing.through = 8e6;
+            probing.most = 8e6;
             assert!((probing.carried_for_all(6.25e6, true) - 8e6).abs() < 1.0, "nothing is known");
             (0..20).for_each(|_| probing.share.learn(0.04, Estimate { mean: 0.04 * share, variance: 1e-12 }));
             let found = probing.carried_for_all(6.25e6, shared);

@@ -2,7 +2,7 @@
 //!
 //! Who wants a short queue gets nothing beside one who wants a long one. If the queue is longer than a crowd of our kind
 //! would keep it, most of the time, and is certainly not ours alone, a floor is put under the rate that grows
-//! and falls as CUBIC's window does (RFC 9438 §4), towards what goes through the queue. After each loss, when all others
+//! and falls as CUBIC's window does (RFC 9438 §4), towards the most that was ever carried. After each loss, when all others
 //! give way too, it is taken away for as long as the queue takes to drain: if it does, nobody
 //! fills it, and the floor is gone. Source: the idea of a mode that competes with TCP, Copa (`NSDI 2018` §2.2) and Nimbus
 //! (`SIGCOMM 2022`).
@@ -85,7 +85,7 @@ impl Rival {
 
     /// The floor under the rate, if there is one, in packets an RTT.
     pub(super) fn update(&mut self, seen: Seen) -> Option<f64> {
-        let Seen { at, rtt, queue, is_long, shared, lost, window, through } = seen;
+        let Seen { at, rtt, queue, is_long, shared, lost, window, most } = seen;
         // Who was found out once is there as long as the queue is long: beside a floor nobody can tell whose it is.
         let crowded = is_long && (shared || self.is_there());
         let mut since = self.seen.replace(at).map_or(0.0, |seen| at - seen);
@@ -97,7 +97,7 @@ impl Rival {
         self.crowded += weight * (f64::from(u8::from(crowded)) - self.crowded);
         self.cubic = match self.cubic {
             None if self.crowded > ENTER => {
-                Some(Cubic { largest: through.max(2.0 * window), began: at, low: window, yields: (at, at) })
+                Some(Cubic { largest: most.max(2.0 * window), began: at, low: window, yields: (at, at) })
             }
             Some(_) if self.crowded < LEAVE => None,
             Some(cubic) if at < cubic.yields.1 => {
@@ -130,8 +130,8 @@ pub(super) struct Seen {
     pub(super) lost: bool,
     /// So many packets an RTT are sent.
     pub(super) window: f64,
-    /// So many go through the queue, ours and others'.
-    pub(super) through: f64,
+    /// As many were carried at the most.
+    pub(super) most: f64,
 }
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ pub(super) mod tests {
     const RTT: f64 = 0.03;
 
     fn seen(at: f64, is_long: bool, lost: bool) -> Seen {
-        Seen { at, rtt: RTT, queue: 0.01, is_long, shared: true, lost, window: 50.0, through: 100.0 }
+        Seen { at, rtt: RTT, queue: 0.01, is_long, shared: true, lost, window: 50.0, most: 100.0 }
     }
 
     /// One that is known.
@@ -244,10 +244,10 @@ pub(super) mod tests {
 
     #[test]
     fn the_floor_grows_towards_the_rate_before_the_rival() {
-        let grown = |through: f64| {
+        let grown = |most: f64| {
             let mut rival = Rival::default();
             (0..160)
-                .map(|i| rival.update(Seen { through, ..seen(1.0 + f64::from(i) * RTT, true, false) }))
+                .map(|i| rival.update(Seen { most, ..seen(1.0 + f64::from(i) * RTT, true, false) }))
                 .last()
                 .flatten()
         };
@@ -274,9 +274,9 @@ pub(super) mod tests {
 
     #[test]
     fn who_begins_aims_at_twice_what_it_sends_at_least() {
-        for (through, largest) in [(0.0, 100.0), (300.0, 300.0)] {
+        for (most, largest) in [(0.0, 100.0), (300.0, 300.0)] {
             let mut rival = Rival { crowded: 0.9, ..Rival::default() };
-            rival.update(Seen { through, ..seen(1.0, true, false) });
+            rival.update(Seen { most, ..seen(1.0, true, false) });
             assert!(rival.cubic.is_some_and(|cubic| (cubic.largest - largest).abs() < 1e-9), "{rival:?}");
         }
     }

@@ -76,19 +76,17 @@ fn a_level_of_a_few_packets_that_stays_is_the_path_s() {
 }
 
 #[test]
-fn a_queue_is_asked_again_after_five_rtts() {
+fn a_queue_is_asked_again_after_five_rtts_then_ten_then_twenty() {
     let (mut level, mut at) = (Level::above(RTT), 0);
     pairs(&mut level, &mut at, 100.0, 0.02, |queue| queue);
-    for rate in [80.0, 70.0, 60.0] {
-        let before = level.rests;
+    for (rate, wait) in [(80.0, 0.15), (70.0, 0.3), (60.0, 0.6), (50.0, 1.2)] {
         pairs(&mut level, &mut at, rate, 0.02, |queue| queue - 0.0075);
-        assert!(level.rests - before > 5.0 * RTT, "{level:?}");
+        near(level.wait, wait);
         // From here on it is compared with what the test left at twice the test's rate.
         let (anchor, left) = level.anchor;
         assert!((anchor * 8e-6 / rate - 1.0).abs() < 1e-3 && (left - 0.0125).abs() < 1e-3, "{level:?}");
     }
 }
-
 #[test]
 fn what_certainly_moves_does_not_stand() {
     for (mean, error, stands) in [
