@@ -102,7 +102,6 @@
 
 /* crates/core/src/control/ascent/price.rs */
 #define PRICE_UNUSUAL 0x4010000000000000ULL /* 4.0 */
-#define PRICE_FIRST 0x3f40624dd2f1a9fcULL /* 0.0005 */
 #define PRICE_READ_TO 0x3e112e0be826d695ULL /* 1e-9 */
 #define PRICE_FARTHEST 0x4000000000000000ULL /* 2.0 */
 

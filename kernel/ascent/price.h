@@ -10,7 +10,7 @@
 /* The mean of the queueing delay, once it took in the level's latest reading. */
 PCC_PART pcc_num pcc_price_follow(pcc_num mean, const struct pcc_level *level)
 {
-	pcc_num longest = n_mul(PRICE_UNUSUAL, n_max(mean, PRICE_FIRST));
+	pcc_num longest = n_mul(PRICE_UNUSUAL, n_max(mean, LEVEL_TELLING));
 
 	return pcc_moved(mean, n_min(pcc_level_unfiltered(level), longest), PAIR_WEIGHT);
 }

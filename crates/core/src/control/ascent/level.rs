@@ -16,8 +16,9 @@ const SUSPICIOUS_FALL: f64 = 0.93;
 const STILL_THERE: f64 = 0.7;
 /// A queue is seen from so many of our own packets on.
 pub(super) const TELLING_PACKETS: f64 = 3.0;
-/// But a level above this one wonders about at any rate. Unit: s.
-const TELLING: f64 = 0.0005;
+/// What `fair` keeps by itself on 100 Mbit/s. A longer level is wondered about however large packets are, and is the first that may
+/// be unusual. Unit: s.
+pub(super) const TELLING: f64 = 0.0005;
 /// So many errors of a reading are beyond doubt.
 const CERTAIN: f64 = 3.0;
 /// Readings off by more than this, two errors, are those of a radio. Unit: s.

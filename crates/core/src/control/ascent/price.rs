@@ -10,19 +10,18 @@
 //! the other sees, and keep the larger part.
 
 use super::forecast::Forecast;
+use super::level::TELLING;
 use super::pair::WEIGHT;
 use crate::control::rate_control::Evaluate;
 
 /// A queue this many times as long as usual is a moment's: a newcomer's start, of which nothing is to be seen ten pairs later.
 /// Without it the queue of recorded LTE links is longer by a sixth (p95).
 const UNUSUAL: f64 = 4.0;
-/// As long as nothing is known: what `fair` wants of a lone sender on 100 Mbit/s. Unit: s.
-const FIRST: f64 = 0.0005;
 /// RTTs are read to a nanosecond: what is shorter is what rounding left of no queue. Unit: s.
 const READ_TO: f64 = 1e-9;
 /// No rate farther than twice or half of ours is looked at.
 const FARTHEST: f64 = 2.0;
-crate::shared::shared_with_c!("PRICE_" [] UNUSUAL, FIRST, READ_TO, FARTHEST);
+crate::shared::shared_with_c!("PRICE_" [] UNUSUAL, READ_TO, FARTHEST);
 
 /// The mean of the queueing delay, and the part of the way to the rate wanted at its price, in ln x, that each RTT goes. Unit: s.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +38,7 @@ impl Price {
     /// Takes in the level of the queue at a pair, as it was read, noise and all. The factor by which its rate should change for
     /// what the queue costs in the mean, where readings are off by so much.
     pub(super) fn follow(&mut self, level: f64, noise: f64, forecast: &Forecast, utility: Evaluate<'_>) -> f64 {
-        self.mean += WEIGHT * (level.min(UNUSUAL * self.mean.max(FIRST)) - self.mean);
+        self.mean += WEIGHT * (level.min(UNUSUAL * self.mean.max(TELLING)) - self.mean);
         // Behind no queue, or one that is not seen, nothing is known of what others want.
         if level < READ_TO || self.mean <= noise {
             return 1.0;
