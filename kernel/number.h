@@ -407,17 +407,40 @@ PCC_PART pcc_num n_square(pcc_num a)
 	return n_mul(a, a);
 }
 
+/* 2^116/10^9, cut off: its upper bits, the next 32, and the last. */
+#define N_BILLIONTH_2 0x44b82fULL
+#define N_BILLIONTH_1 0xa09b5a52ULL
+#define N_BILLIONTH_0 0xcb98b405ULL
+
+/* Less than a second. A quotient of less than 2^30 by 10^9 is either one of 53 bits or further from
+ * any number of 54 bits than by 2^-84 of it, and the product here is off by 2^-86 of it at the most:
+ * so it is rounded as the quotient would be.
+ */
+PCC_PART pcc_num n_below_a_second(u64 nanoseconds)
+{
+	u32 zeros = n_leading_zeros(nanoseconds);
+	u64 n, low, middle, high, less;
+
+	if (!nanoseconds)
+		return N_ZERO;
+	n = nanoseconds << zeros >> 34;
+	low = n * N_BILLIONTH_0;
+	middle = n * N_BILLIONTH_1 + (low >> 32);
+	high = n * N_BILLIONTH_2 + (middle >> 32);
+	less = 1 - (high >> 52);
+	high = high << (11 + less) | (u32)middle >> (21 - less);
+	return n_pack(0, N_BIAS + 34 - (s64)(less + zeros), high | 1);
+}
+
 /* Nanoseconds as seconds; rounded in the same way as in the core. */
 PCC_CALL pcc_num n_seconds(u64 nanoseconds)
 {
-	pcc_num fraction;
 	u64 whole;
 
 	if (nanoseconds < 1000000000)
-		return n_div(n_from(nanoseconds), N_BILLION);
+		return n_below_a_second(nanoseconds);
 	whole = PCC_DIV(nanoseconds, 1000000000);
-	fraction = n_div(n_from(nanoseconds - whole * 1000000000), N_BILLION);
-	return n_add(n_from(whole), fraction);
+	return n_add(n_from(whole), n_below_a_second(nanoseconds - whole * 1000000000));
 }
 
 /* Seconds as whole nanoseconds, to nearest: what is measured has no more digits. */

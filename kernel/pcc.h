@@ -34,7 +34,7 @@
  */
 #define PCC_SHORTEST_PROBE (4 * 1000000000ULL >> PCC_PACING_SHIFT)
 
-/* What the next interval is for, and opens it. */
+/* What the next interval is for, and opens it. law->path is up to date. */
 PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
 {
 	struct pcc_slot *slot;
@@ -43,7 +43,6 @@ PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
 	PCC_NEEDS(flow, 0);
 	PCC_NEEDS(law, 0);
 	slot = &law->slot;
-	pcc_update_path(flow, law);
 	if (flow->rtt.smoothed) {
 		pcc_law_next(law);
 	} else {
@@ -107,12 +106,13 @@ PCC_CALL int pcc_begin_with_rtt(struct pcc_flow *flow, struct pcc_law *law)
 	first = !flow->rtt.smoothed;
 	flow->rtt = (struct pcc_rtt){ .half_started = flow->sample.now };
 	pcc_rtt_update(&flow->rtt, flow->sample.now, sample);
+	pcc_update_path(flow, law);
 	start = n_min(pcc_initial_rate(flow, sample), pcc_flow_ceiling(flow));
 	pcc_flow_start(flow, law, first ? start : n_max(start, law->rate));
 	return pcc_replan(flow, law);
 }
 
-PCC_PART void pcc_delivered(struct pcc_flow *flow, pcc_num rate)
+PCC_PART void pcc_delivered(struct pcc_flow *flow, struct pcc_law *law, pcc_num rate)
 {
 	u64 half = pcc_rtt_smoothed(&flow->rtt);
 
@@ -124,6 +124,7 @@ PCC_PART void pcc_delivered(struct pcc_flow *flow, pcc_num rate)
 		flow->delivery_half = flow->sample.now;
 	}
 	flow->delivery = n_max(flow->delivery, rate);
+	law->path.delivery = n_max(flow->delivery, flow->delivery_before);
 }
 
 /* Judges law->report, of the interval law->judged. */
@@ -151,7 +152,6 @@ PCC_CALL int pcc_judge(struct pcc_flow *flow, struct pcc_law *law,
 		flow->filled = flow->sample.now;
 		flow->on_end = 0;
 	}
-	pcc_update_path(flow, law);
 	if (!trial)
 		return 0;
 	if (!started && report->packets_lost >= PCC_PANIC_PACKETS &&
@@ -218,7 +218,7 @@ PCC_PART bool pcc_take_report(struct pcc_flow *flow, struct pcc_law *law,
 		}
 		return true;
 	}
-	pcc_delivered(flow, pcc_throughput(&law->report));
+	pcc_delivered(flow, law, pcc_throughput(&law->report));
 	pcc_judge(flow, law, program);
 	return true;
 }
@@ -233,7 +233,6 @@ PCC_CALL int pcc_ends_early(struct pcc_flow *flow, struct pcc_law *law,
 	PCC_NEEDS(law, 0);
 	PCC_NEEDS(program, 0);
 	pcc_report_oldest(flow, law);
-	pcc_update_path(flow, law);
 	return !law->report.app_limited && pcc_law_ends_early(law, program);
 }
 
@@ -330,6 +329,7 @@ PCC_CALL int pcc_flow_new(struct pcc_flow *flow, struct pcc_law *law, u32 which,
 		rate = n_div(pcc_initial_volume(flow), n_seconds(RTT_ASSUMED));
 	rate = n_min(rate, pcc_flow_ceiling(flow));
 	pcc_law_new(law, which, rate, seed);
+	pcc_update_path(flow, law);
 	pcc_plan_next(flow, law);
 	return pcc_update_window(flow, law);
 }
@@ -406,6 +406,8 @@ PCC_PART void pcc_decide(struct pcc_flow *flow, struct pcc_law *law,
 	if (due == PCC_BEGINS) {
 		pcc_begin_with_rtt(flow, law);
 		due = PCC_RESULTS;
+	} else {
+		pcc_update_path(flow, law);
 	}
 	if (due == PCC_RESULTS) {
 		for (i = 0; i < reports; i++)

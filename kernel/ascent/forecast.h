@@ -40,7 +40,8 @@ struct pcc_forecast {
 	/* The queue stays as long as it is, whatever we do. */
 	u32 stands;
 	u32 reserved;
-	/* The deviation behind the queue of the report. */
+	/* Of what is evaluated: pcc_overflow, and the deviation behind the queue of the report. */
+	pcc_num overflow;
 	pcc_num varied;
 	/* What to evaluate, and with what. */
 	struct pcc_report report;
@@ -65,33 +66,6 @@ PCC_CALL pcc_num pcc_queue_after(const struct pcc_forecast *forecast, pcc_num qu
 	return n_clamp(queue, N_ZERO, forecast->longest);
 }
 
-/* What the reports at all rates behind this queue have in common. */
-PCC_CALL int pcc_foresee_queue(struct pcc_forecast *forecast, pcc_num queue)
-{
-	struct pcc_report *report = &forecast->report;
-
-	PCC_NEEDS(forecast, 0);
-	report->started = 0;
-	report->duration = n_whole_nanoseconds(forecast->horizon);
-	report->sent = FORECAST_SENT;
-	report->delivery_rate = N_UNKNOWN;
-	report->rtt = n_whole_nanoseconds(n_add(forecast->base, queue));
-	report->rtt_least = report->rtt;
-	report->rtt_base = n_whole_nanoseconds(forecast->base);
-	report->rtt_gradient = queue;
-	report->rtt_gradient_error = N_ZERO;
-	report->rtt_span = report->duration;
-	report->rtt_pause = N_ZERO;
-	report->rtt_residual = N_ZERO;
-	forecast->varied = n_whole_nanoseconds(
-		n_max(forecast->deviation, n_mul(FORECAST_OF_A_QUEUE, queue)));
-	report->packets = FORECAST_PACKETS;
-	report->packets_marked = n_to(n_mul(forecast->marked, n_from(FORECAST_PACKETS)));
-	report->rtt_samples = FORECAST_PACKETS;
-	report->previous = (struct pcc_previous){ N_UNKNOWN, N_UNKNOWN, N_UNKNOWN, N_UNKNOWN };
-	return 0;
-}
-
 /* How much longer the queue may become until what the faster probes add to it is lost: by
  * half of the longest, since behind the other half bursts of others have their place; and
  * once it is longer than that, by what is left. Unit: s.
@@ -111,6 +85,41 @@ PCC_PART pcc_num pcc_overflow(const struct pcc_forecast *forecast)
 	return n_div(n_sub(forecast->swing, pcc_room(forecast)), forecast->horizon);
 }
 
+/* What the reports at all rates behind any queue have in common. */
+PCC_CALL int pcc_foresee_path(struct pcc_forecast *forecast)
+{
+	struct pcc_report *report;
+
+	PCC_NEEDS(forecast, 0);
+	report = &forecast->report;
+	report->started = 0;
+	report->duration = n_whole_nanoseconds(forecast->horizon);
+	report->sent = FORECAST_SENT;
+	report->delivery_rate = N_UNKNOWN;
+	report->rtt_base = n_whole_nanoseconds(forecast->base);
+	report->rtt_gradient_error = N_ZERO;
+	report->rtt_span = report->duration;
+	report->rtt_pause = N_ZERO;
+	report->rtt_residual = N_ZERO;
+	report->packets = FORECAST_PACKETS;
+	report->packets_marked = n_to(n_mul(forecast->marked, n_from(FORECAST_PACKETS)));
+	report->rtt_samples = FORECAST_PACKETS;
+	report->previous = (struct pcc_previous){ N_UNKNOWN, N_UNKNOWN, N_UNKNOWN, N_UNKNOWN };
+	forecast->overflow = pcc_overflow(forecast);
+	return 0;
+}
+
+/* And what those behind this one have. */
+PCC_CALL int pcc_foresee_queue(struct pcc_forecast *forecast, pcc_num queue)
+{
+	PCC_NEEDS(forecast, 0);
+	forecast->report.rtt = n_whole_nanoseconds(n_add(forecast->base, queue));
+	forecast->report.rtt_least = forecast->report.rtt;
+	forecast->varied = n_whole_nanoseconds(
+		n_max(forecast->deviation, n_mul(FORECAST_OF_A_QUEUE, queue)));
+	return 0;
+}
+
 /* What an interval at this rate would be worth behind this queue. */
 PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_program *program,
 			      pcc_num rate, bool queues)
@@ -119,7 +128,7 @@ PCC_PART pcc_num pcc_foreseen(struct pcc_forecast *forecast, const struct pcc_pr
 	pcc_num growth, excess;
 
 	growth = pcc_growth_at(forecast, rate);
-	excess = n_not_negative(n_add(growth, pcc_overflow(forecast)));
+	excess = n_not_negative(n_add(growth, forecast->overflow));
 	report->target = rate;
 	report->achieved = rate;
 	report->excess_loss = excess;
@@ -208,6 +217,7 @@ PCC_CALL pcc_num pcc_climb(struct pcc_forecast *forecast, const struct pcc_progr
 	rate = pcc_told_best(forecast, program, low, high);
 	if (n_known(rate))
 		return rate;
+	pcc_foresee_path(forecast);
 	for (i = 0; i < FORECAST_HALVINGS; i++) {
 		rate = n_sqrt(n_mul(low, high));
 		queue = pcc_queue_after(forecast, forecast->queue, rate, forecast->horizon);
@@ -223,6 +233,7 @@ PCC_CALL pcc_num pcc_climb(struct pcc_forecast *forecast, const struct pcc_progr
 PCC_PART bool pcc_wants_less(struct pcc_forecast *forecast,
 			     const struct pcc_program *program, pcc_num rate)
 {
+	pcc_foresee_path(forecast);
 	return pcc_rising(forecast, program, rate, forecast->queue) < 0;
 }
 

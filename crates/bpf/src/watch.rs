@@ -74,13 +74,14 @@ pub struct Connection {
 
 /// Where what is shown lies in what the kernel keeps of a connection: what reads it was made for one such place each.
 fn layout(flows: &Map) -> anyhow::Result<Option<[usize; 7]>> {
-    const SHOWN: [&str; 7] = ["utility", "loss", "limited_by", "intervals", "silences", "panics", "law.state"];
+    const SHOWN: [&str; 7] =
+        ["flow.utility", "flow.loss", "flow.limited_by", "flow.intervals", "flow.silences", "flow.panics", "law.state"];
     if flows.btf == 0 {
         return Ok(None);
     }
     let types = Btf::read(bpf::btf(flows.btf)?)?;
-    let flow = types.member(Btf::whole(flows.value_type), "flow");
-    let places = SHOWN.map(|path| flow.and_then(|flow| types.member(flow, path)).map(|field| field.offset));
+    let whole = Btf::whole(flows.value_type);
+    let places = SHOWN.map(|path| types.member(whole, path).map(|field| field.offset));
     Ok(places.iter().all(Option::is_some).then(|| places.map(Option::unwrap_or_default)))
 }
 

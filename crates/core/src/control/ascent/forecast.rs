@@ -67,9 +67,10 @@ impl Forecast {
     }
 
     fn look_for_best(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
+        let mut behind = self.behind(self.queue);
         summit(lowest, highest, |rate| {
-            let queue = self.queue_after(self.queue, rate, self.horizon);
-            self.behind(queue).rises(utility, rate, |rate| self.growth_at(rate))
+            behind.moves_to(self.queue_after(self.queue, rate, self.horizon));
+            behind.rises(utility, rate, |rate| self.growth_at(rate))
         })
     }
 
@@ -129,8 +130,6 @@ impl Forecast {
     /// What intervals would report behind a queue of this length, at any rate.
     fn behind(&self, queue: f64) -> Behind<'_> {
         let duration = Duration::try_from_secs_f64(self.horizon).unwrap_or(Duration::from_secs(1));
-        let rtt = Duration::try_from_secs_f64(self.base + queue).ok();
-        let deviation = self.deviation.max(OF_A_QUEUE * queue);
         let report = Report {
             id: 0,
             started: Timestamp::ZERO,
@@ -145,8 +144,8 @@ impl Forecast {
             lost: Bytes::ZERO,
             excess_loss: None,
             delivery_rate: None,
-            rtt,
-            rtt_least: rtt,
+            rtt: None,
+            rtt_least: None,
             rtt_base: Duration::try_from_secs_f64(self.base).ok(),
             rtt_gradient: None,
             rtt_gradient_error: 0.0,
@@ -160,8 +159,10 @@ impl Forecast {
             limited_by: LimitedBy::Network,
             previous: None,
         };
-        let varied = Duration::try_from_secs_f64(deviation).unwrap_or(Duration::ZERO);
-        Behind { forecast: self, overflow: self.overflow(), queues: queue > 0.0, varied, report }
+        let mut behind =
+            Behind { forecast: self, overflow: self.overflow(), queues: false, varied: Duration::ZERO, report };
+        behind.moves_to(queue);
+        behind
     }
 }
 
@@ -176,6 +177,15 @@ struct Behind<'a> {
 }
 
 impl Behind<'_> {
+    /// Behind this queue from now on.
+    fn moves_to(&mut self, queue: f64) {
+        let rtt = Duration::try_from_secs_f64(self.forecast.base + queue).ok();
+        (self.report.rtt, self.report.rtt_least) = (rtt, rtt);
+        let deviation = self.forecast.deviation.max(OF_A_QUEUE * queue);
+        self.varied = Duration::try_from_secs_f64(deviation).unwrap_or(Duration::ZERO);
+        self.queues = queue > 0.0;
+    }
+
     /// At this rate, if the queue grows so fast. Unit: s/s.
     fn report(&mut self, rate: f64, growth: f64) -> &Report {
         let excess = (growth + self.overflow).max(0.0);
