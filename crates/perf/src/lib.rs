@@ -20,8 +20,13 @@ mod reports;
 pub mod run;
 pub mod server;
 pub mod side;
+mod stream_error;
+mod test_error;
 pub mod watch;
 pub mod windows;
+
+pub use stream_error::StreamError;
+pub use test_error::TestError;
 
 #[cfg(test)]
 mod tests;

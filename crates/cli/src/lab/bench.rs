@@ -1,12 +1,12 @@
 //! What the lab's subcommands have in common: scenarios, the program under test, and where results are kept.
 
-use super::say;
 use crate::command_line::quote;
 use crate::exit::Failure;
-use anyhow::{Context as _, bail};
+use crate::say::say;
+use anyhow::{Context as _, anyhow, bail};
 use pcc_lab::kernel::{self, Kernel, Module};
 use pcc_lab::program::{HASH, Program};
-use pcc_lab::scenario::{self, Options, Scenario, Size};
+use pcc_lab::scenario::{self, Options, Problem, Scenario, ScenarioError, Size};
 use pcc_lab::spec::App;
 use pcc_lab::store::Store;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl Wanted {
             return Ok(None);
         }
         let Some(path) = &self.module else {
-            return Ok(Some(Module::build(&kernel::cache_dir(), kernel, &mut say)?.path));
+            return Ok(Some(Module::build(&kernel::cache_dir(), kernel, &mut |line| say(line))?.path));
         };
         let found = path.canonicalize();
         Ok(Some(found.with_context(|| format!("could not find the kernel module {}", path.display()))?))
@@ -130,12 +130,19 @@ pub(super) fn load(names: &[String], wanted: &Wanted, algorithms: &[String]) -> 
     let all = names.is_empty() || names.iter().any(|name| name == ALL);
     let supplied = scenario::names().filter(|_| all).map(str::to_owned);
     for name in supplied.chain(names.iter().filter(|name| *name != ALL).cloned()) {
-        let scenario = scenario::load(&name, &wanted.options(algorithms)).context(Failure::Usage)?;
+        let scenario = scenario::load(&name, &wanted.options(algorithms)).map_err(explained)?;
         if scenarios.iter().all(|known| known.name != scenario.name) {
             scenarios.push(scenario);
         }
     }
     Ok(scenarios)
+}
+
+/// With the option that helps.
+fn explained(error: ScenarioError) -> anyhow::Error {
+    let is_no_app = matches!(error, ScenarioError::Impossible { problem: Problem::NoApp, .. });
+    let error = if is_no_app { anyhow!("{error} with --app") } else { error.into() };
+    error.context(Failure::Usage)
 }
 
 fn need_module(scenarios: &[Scenario]) -> bool {

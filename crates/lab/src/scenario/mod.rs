@@ -5,11 +5,13 @@ mod draw;
 mod file;
 mod flows;
 mod path;
+mod problem;
 mod quantity;
 mod selection;
 pub mod target;
 
 pub use algorithm::{KERNEL_ALGORITHMS, QUIC_ALGORITHMS};
+pub use problem::Problem;
 pub use selection::{NotThere, Selection, distinct};
 
 use crate::figure::{Figure, Reference};
@@ -99,7 +101,7 @@ pub enum ScenarioError {
         /// The scenario's name.
         name: String,
         /// The problem, and its remedy.
-        problem: String,
+        problem: Problem,
     },
 }
 
@@ -225,7 +227,7 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
     let points: Vec<_> = runs.iter().map(|run| run.point.as_str()).collect();
     let algorithms: Vec<_> = file.algorithms.iter().map(String::as_str).collect();
     if let Some(problem) = target::problem(&file.target, &points, &algorithms) {
-        return Err(ScenarioError::Impossible { name: name.to_owned(), problem });
+        return Err(ScenarioError::Impossible { name: name.to_owned(), problem: problem.into() });
     }
     let (parameter, key) = file.sweep.as_ref().map_or(("", ""), |sweep| sweep.parameter.names());
     Ok(Scenario {
@@ -247,7 +249,7 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
 const MOST_RUNS: usize = 100_000;
 const LONGEST: u64 = 3_600_000_000_000;
 
-fn expand(file: &File, dir: &Path, options: &Options) -> Result<Vec<Run>, String> {
+fn expand(file: &File, dir: &Path, options: &Options) -> Result<Vec<Run>, Problem> {
     let points: Vec<String> = match &file.sweep {
         Some(sweep) => sweep.values.iter().map(written).collect(),
         // Without anything to vary there is one point, which needs no name.
@@ -259,19 +261,19 @@ fn expand(file: &File, dir: &Path, options: &Options) -> Result<Vec<Run>, String
         ("sweep.values", points.is_empty()),
     ] {
         if empty {
-            return Err(format!("`{list}` is empty: name at least one"));
+            return Err(format!("`{list}` is empty: name at least one").into());
         }
     }
     let count = file.algorithms.len() * file.seeds.len() * points.len();
     if count > MOST_RUNS {
-        return Err(format!("it stands for {count} runs: {MOST_RUNS} is the most"));
+        return Err(format!("it stands for {count} runs: {MOST_RUNS} is the most").into());
     }
     let (duration, step) = (nanos("duration", &file.duration)?, nanos("step", &file.step)?);
     if !(1..=LONGEST).contains(&duration) {
-        return Err(format!("`duration` is {}: it must be above 0 and at most 1h", file.duration));
+        return Err(format!("`duration` is {}: it must be above 0 and at most 1h", file.duration).into());
     }
     if step < 1_000_000 || step > duration {
-        return Err(format!("`step` is {}: it must be at least 1ms and no longer than the run", file.step));
+        return Err(format!("`step` is {}: it must be at least 1ms and no longer than the run", file.step).into());
     }
     let mut runs = Vec::new();
     for point in &points {
@@ -434,7 +436,7 @@ mod tests {
         let scenario = understand("small", SMALL, Path::new(""), &options).unwrap();
         assert_eq!(scenario.runs.len(), 3 * 3 * 2);
         assert!(scenario.runs.iter().any(|run| run.algorithm == "app" && run.spec.flows[0].app == Some(app.clone())));
-        assert!(read(&SMALL.replace("bbr", "app")).unwrap_err().contains("--app"));
+        assert!(read(&SMALL.replace("bbr", "app")).unwrap_err().contains("say which"));
     }
 
     #[test]
