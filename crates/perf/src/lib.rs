@@ -14,6 +14,7 @@ mod example;
 pub mod flow;
 pub mod intervals;
 pub mod json;
+pub mod listen;
 pub mod load;
 pub mod protocol;
 mod reports;

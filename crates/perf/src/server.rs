@@ -38,7 +38,7 @@ pub struct Server {
     pub algorithm: Algorithm,
     /// Flow-control windows.
     pub windows: windows::Windows,
-    /// `-M`.
+    /// The largest UDP payload.
     pub largest_datagram: Option<LargestDatagram>,
     /// Most to send to each client.
     pub max_rate: Option<Rate>,

@@ -42,7 +42,7 @@ impl Wanted {
     ///
     /// Errors: the file that was named is none that can be read, or none was named and this program carries no source.
     pub(super) fn module_identity(&self, scenarios: &[Scenario]) -> anyhow::Result<Option<String>> {
-        if !need_module(scenarios) {
+        if !scenarios.iter().any(Scenario::needs_module) {
             return Ok(None);
         }
         let Some(path) = &self.module else { return Ok(Some(Module::identity()?)) };
@@ -53,7 +53,7 @@ impl Wanted {
 
     /// The file of that module for this kernel; PCC's own is built if it is not there.
     pub(super) fn module(&self, scenarios: &[Scenario], kernel: &Kernel) -> anyhow::Result<Option<PathBuf>> {
-        if !need_module(scenarios) {
+        if !scenarios.iter().any(Scenario::needs_module) {
             return Ok(None);
         }
         let Some(path) = &self.module else {
@@ -101,7 +101,7 @@ impl Stored {
         // What is noted of programs is the same for every kernel.
         let program = self.program(&Store::at(&dir, ""))?;
         let module = self.wanted.module_identity(&scenarios)?;
-        identify(&mut scenarios, &program, module.as_deref());
+        scenarios.iter_mut().for_each(|one| one.belongs_to(&program, module.as_deref()));
         // Results of other machines can be looked at where no kernel was built.
         let kernel = kernel::find(&kernel::cache_dir()).map(|kernel| kernel.identity);
         let kernel = kernel.ok().or_else(|| Store::usual_kernel(&dir));
@@ -145,18 +145,6 @@ fn explained(error: ScenarioError) -> anyhow::Error {
     error.context(Failure::Usage)
 }
 
-fn need_module(scenarios: &[Scenario]) -> bool {
-    scenarios.iter().flat_map(|scenario| &scenario.runs).any(|run| run.spec.has_module_flows())
-}
-
-/// Runs of the product itself belong to a build of it, and so do those of a kernel module.
-pub(super) fn identify(scenarios: &mut [Scenario], program: &Program, module: Option<&str>) {
-    for run in scenarios.iter_mut().flat_map(|scenario| &mut scenario.runs) {
-        run.spec.program = program.of(&run.spec);
-        run.spec.module = module.filter(|_| run.spec.has_module_flows()).map(str::to_owned);
-    }
-}
-
 pub(super) fn results(dir: Option<&Path>) -> PathBuf {
     dir.map_or_else(|| kernel::cache_dir().join("results"), Path::to_owned)
 }
@@ -189,7 +177,7 @@ mod tests {
         scenarios.extend(load(&["satellite".into()], &wanted, &["pcc".into()]).unwrap());
         let module = wanted.module_identity(&scenarios).unwrap();
         assert_eq!(module, Some(Module::identity().unwrap()));
-        identify(&mut scenarios, &Program::unknown("0"), module.as_deref());
+        scenarios.iter_mut().for_each(|one| one.belongs_to(&Program::unknown("0"), module.as_deref()));
         for run in scenarios.iter().flat_map(|scenario| &scenario.runs) {
             assert_eq!(run.spec.module.is_some(), run.algorithm == "pcc", "{}", run.algorithm);
         }

@@ -114,7 +114,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     sight::check(&machine).map_err(elsewhere)?;
     let program = machine.program()?;
     let module = args.wanted.module_identity(&scenarios)?;
-    bench::identify(&mut scenarios, &program, module.as_deref());
+    scenarios.iter_mut().for_each(|one| one.belongs_to(&program, module.as_deref()));
     let store = Store::at(&bench::results(args.results.as_deref()), &machine.kernel.identity);
     let carried = program::commit_in(&machine.program).context("could not read the program under test")?;
     if let (Some(carried), Some(named)) = (&carried, &args.commit)
@@ -153,7 +153,7 @@ fn elsewhere(hidden: Hidden) -> anyhow::Error {
 fn foretell(args: &Args, scenarios: &mut [Scenario], program: &Path) -> anyhow::Result<()> {
     let program = Program::read(program).context("could not read the program under test")?;
     let module = args.wanted.module_identity(scenarios)?;
-    bench::identify(scenarios, &program, module.as_deref());
+    scenarios.iter_mut().for_each(|one| one.belongs_to(&program, module.as_deref()));
     let dir = bench::results(args.results.as_deref());
     let kernel = kernel::find(&kernel::cache_dir()).ok().map(|kernel| kernel.identity);
     let kernel = kernel.or_else(|| Store::usual_kernel(&dir)).unwrap_or_default();

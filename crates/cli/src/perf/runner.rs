@@ -13,16 +13,17 @@ use pcc_net::tls::{self, Identity, Trust};
 use pcc_net::url::Peer;
 use pcc_perf::client::Plan;
 use pcc_perf::flow::Way;
+use pcc_perf::listen::ListenError;
 use pcc_perf::load::{Load, Until};
 use pcc_perf::protocol::OverLimit;
 use pcc_perf::run::{Event, GOODBYE, Objective, Run, Test};
 use pcc_perf::server::{Limits, Served, Server};
 use pcc_perf::windows::Windows;
-use pcc_perf::{TestError, datagram, protocol};
-use pcc_quic::{Algorithm, PacedRuntime, socket};
+use pcc_perf::{TestError, protocol};
+use pcc_quic::Algorithm;
 use pcc_utility::Aim;
 use serde_json::json;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -240,29 +241,20 @@ pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
 }
 
 fn listen(args: &Args) -> anyhow::Result<Endpoint> {
-    let any = if args.ipv4 { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
-    let mut address = args.bind.unwrap_or(any);
-    address.set_port(args.port);
-    let bound = match socket::bind(address) {
-        // A host without IPv6.
-        Err(_) if args.bind.is_none() && !args.ipv6 => {
-            let address = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), args.port);
-            socket::bind(address).with_context(|| cannot_listen(address))?
-        }
-        bound => bound.with_context(|| cannot_listen(address))?,
-    };
-    if let Some(warning) = bound.warning {
-        tracing::warn!("{warning}");
-    }
-    // The pacing runtime must be this one's: it is what makes PCC's rates true.
-    let endpoint = Endpoint::new(datagram::endpoint(args.set_mss)?, None, bound.socket, PacedRuntime::new()?)?;
-    Ok(endpoint)
-}
-
-fn cannot_listen(address: SocketAddr) -> String {
-    format!(
-        "could not listen on UDP {address}; choose another port with -p (0 takes a free one), or an address of this host with -B"
-    )
+    let at = |ip: IpAddr| SocketAddr::new(ip, args.port);
+    let any = at(if args.ipv4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() });
+    let address = args.bind.map_or(any, |mut address| {
+        address.set_port(args.port);
+        address
+    });
+    // A host may have no IPv6.
+    let or = (args.bind.is_none() && !args.ipv6).then(|| at(Ipv4Addr::UNSPECIFIED.into()));
+    pcc_perf::listen::listen(address, or, args.set_mss).map_err(|error| match error {
+        ListenError::Address { address, source } => anyhow::Error::new(source).context(format!(
+            "could not listen on UDP {address}; choose another port with -p (0 takes a free one), or an address of this host with -B"
+        )),
+        other => other.into(),
+    })
 }
 
 /// What a server says first: the command for the other end.

@@ -16,6 +16,7 @@ pub use selection::{NotThere, Selection, distinct};
 
 use crate::figure::{Figure, Reference};
 use crate::measure::Measure;
+use crate::program::Program;
 use crate::spec::{App, Spec};
 use file::File;
 use flows::Occasion;
@@ -137,6 +138,19 @@ const USUAL: [Measure; 6] =
     [Measure::Goodput, Measure::Share, Measure::Rtt, Measure::RttAdded, Measure::Loss, Measure::Waste];
 
 impl Scenario {
+    /// Whether a run of it needs the kernel module with `pcc`.
+    pub fn needs_module(&self) -> bool {
+        self.runs.iter().any(|run| run.spec.has_module_flows())
+    }
+
+    /// Notes what its runs belong to: those of the product itself to a build of it, and those of a kernel module to the module.
+    pub fn belongs_to(&mut self, program: &Program, module: Option<&str>) {
+        for run in &mut self.runs {
+            run.spec.program = program.of(&run.spec);
+            run.spec.module = module.filter(|_| run.spec.has_module_flows()).map(str::to_owned);
+        }
+    }
+
     /// The measures that say something about it: the usual ones, those of its figures and targets, and how far to trust them.
     pub fn measures(&self) -> Vec<Measure> {
         let mut measures = USUAL.to_vec();
