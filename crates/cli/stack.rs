@@ -26,9 +26,9 @@ const STACK: [&str; 16] = [
 ];
 
 /// Commands that are not `pcc perf`, and what only they or PCC use: files and directories.
-pub(crate) const APART: [&str; 15] = [
-    "choice", "doctor", "emulate", "get", "kernel", "lab", "put", "race", "remote", "serve", "session", "shell", "sim",
-    "telling", "utility",
+pub(crate) const APART: [&str; 16] = [
+    "choice", "display", "doctor", "emulate", "get", "kernel", "lab", "put", "race", "remote", "serve", "session",
+    "shell", "sim", "telling", "utility",
 ];
 
 /// Hash of those files below the workspace `root`, of their names and contents, and of `how` they are compiled. None if

@@ -1,6 +1,7 @@
 //! Who tidies up when a trial is over: a timer of systemd, or where that does not run a process of its own. The end itself is
 //! in the kernel ([`crate::trial`]).
 
+use crate::host_error::HostError;
 use crate::trial::remaining;
 use crate::unload;
 use crate::variant::Variant;
@@ -43,7 +44,7 @@ fn timer(map: u32, time: Duration) -> Vec<String> {
 }
 
 /// Waits until the trial of that map is over, and unloads it; unless it was kept or unloaded by somebody meanwhile.
-pub fn await_end(name: &str, map: u32) -> anyhow::Result<()> {
+pub fn await_end(name: &str, map: u32) -> Result<(), HostError> {
     while let Some(time) = rest_of(map)? {
         // It may be made longer or shorter. Connections of its last second fall back by themselves.
         sleep(time.min(Duration::from_secs(10)));
@@ -54,12 +55,12 @@ pub fn await_end(name: &str, map: u32) -> anyhow::Result<()> {
 
 /// How long the trial of that map goes on, if it does; else unloads it, unless that was done or it was kept. Whoever waits
 /// holds nothing of it: what somebody unloads meanwhile is to go at once.
-fn rest_of(map: u32) -> anyhow::Result<Option<Duration>> {
+fn rest_of(map: u32) -> Result<Option<Duration>, HostError> {
     let all = Variant::all()?;
     let Some(mut variant) = all.into_iter().find(|one| one.map.id == map && one.is_registered) else { return Ok(None) };
     let rest = remaining(&variant)?;
     if rest == Some(Duration::ZERO) {
-        unload::variant(&mut variant, &mut std::io::sink())?;
+        unload::variant(&mut variant, &mut |_| {})?;
     }
     Ok(rest.filter(|rest| !rest.is_zero()))
 }

@@ -24,7 +24,7 @@ pub fn findings(source: &Source) -> Vec<Finding> {
         (_, Ok(_)) => Finding::good("object", "built in"),
         (_, Err(problem)) => {
             let found = if object::is_built_in() || source.file().is_some() { "unreadable" } else { "not built in" };
-            Finding::missing("object", found, format!("{problem:#}"))
+            Finding::missing("object", found, problem.told())
         }
     });
     findings.push(replacement());
@@ -59,7 +59,7 @@ fn replacement() -> Finding {
 fn watching(object: &Object) -> Finding {
     match Loaded::load(object, Part::Watch) {
         Ok(_) => Finding::good("watching", "pcc kernel top sees each connection"),
-        Err(problem) => Finding::note("watching", "pcc kernel top will not work", format!("{problem:#}")),
+        Err(problem) => Finding::note("watching", "pcc kernel top will not work", problem.told()),
     }
 }
 

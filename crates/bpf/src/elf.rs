@@ -1,8 +1,10 @@
 //! Where sections and functions are in an ELF file of 64 bits, in this machine's byte order.
 
-/// Sizes of a section's header and of a symbol.
-const HEADER: usize = 0x40;
-const SYMBOL: usize = 24;
+use libc::{Elf64_Ehdr as FileHeader, Elf64_Shdr as SectionHeader, Elf64_Sym as Symbol};
+use std::mem::offset_of;
+
+/// How a file of 64 bits begins.
+const MAGIC: &[u8] = b"\x7fELF\x02";
 
 /// Part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,31 +44,35 @@ fn is_text(elf: &[u8], at: Option<usize>, text: &str) -> bool {
 
 /// The section of this name.
 pub fn section(elf: &[u8], name: &str) -> Option<Section> {
-    elf.starts_with(b"\x7fELF\x02").then_some(())?;
-    let (headers, size) = (number(elf, 0x28, 8)?, number(elf, 0x3a, 2)?);
-    let (count, names) = (number(elf, 0x3c, 2)?, number(elf, 0x3e, 2)?);
+    elf.starts_with(MAGIC).then_some(())?;
+    let headers = number(elf, offset_of!(FileHeader, e_shoff), 8)?;
+    let size = number(elf, offset_of!(FileHeader, e_shentsize), 2)?;
+    let count = number(elf, offset_of!(FileHeader, e_shnum), 2)?;
+    let names = number(elf, offset_of!(FileHeader, e_shstrndx), 2)?;
     let header = |index: usize| headers.checked_add(index.checked_mul(size)?);
-    let names = number(elf, header(names)?.checked_add(0x18)?, 8)?;
+    let names = number(elf, header(names)?.checked_add(offset_of!(SectionHeader, sh_offset))?, 8)?;
     let is_it = |index: &usize| {
-        let at = header(*index).and_then(|at| number(elf, at, 4)).and_then(|at| names.checked_add(at));
-        is_text(elf, at, name)
+        let named = header(*index).and_then(|at| at.checked_add(offset_of!(SectionHeader, sh_name)));
+        is_text(elf, named.and_then(|at| number(elf, at, 4)).and_then(|at| names.checked_add(at)), name)
     };
     let index = (0..count).find(is_it)?;
     let at = header(index)?;
-    at.checked_add(HEADER)?;
-    Some(Section { index, offset: number(elf, at + 0x18, 8)?, size: number(elf, at + 0x20, 8)? })
+    at.checked_add(size_of::<SectionHeader>())?;
+    let offset = number(elf, at + offset_of!(SectionHeader, sh_offset), 8)?;
+    Some(Section { index, offset, size: number(elf, at + offset_of!(SectionHeader, sh_size), 8)? })
 }
 
 /// The function of this name in that section.
 pub fn function(elf: &[u8], within: Section, name: &str) -> Option<Function> {
     let (symbols, names) = (section(elf, ".symtab")?, section(elf, ".strtab")?);
     let end = symbols.offset.checked_add(symbols.size)?.min(elf.len());
-    let found = (symbols.offset..end).step_by(SYMBOL).find(|at| {
-        let named = number(elf, *at, 4).and_then(|at| names.offset.checked_add(at));
-        number(elf, at + 6, 2) == Some(within.index) && is_text(elf, named, name)
+    let found = (symbols.offset..end).step_by(size_of::<Symbol>()).find(|at| {
+        let named = number(elf, at + offset_of!(Symbol, st_name), 4).and_then(|at| names.offset.checked_add(at));
+        number(elf, at + offset_of!(Symbol, st_shndx), 2) == Some(within.index) && is_text(elf, named, name)
     })?;
-    let (offset, size) = (number(elf, found + 8, 8)?, number(elf, found + 16, 8)?);
-    (offset.checked_add(size)? <= within.size).then_some(Function { offset, size, says_size: found + 16 })
+    let (value, says_size) = (found + offset_of!(Symbol, st_value), found + offset_of!(Symbol, st_size));
+    let (offset, size) = (number(elf, value, 8)?, number(elf, says_size, 8)?);
+    (offset.checked_add(size)? <= within.size).then_some(Function { offset, size, says_size })
 }
 
 #[cfg(test)]
@@ -75,14 +81,15 @@ pub(crate) mod tests {
 
     /// A file of these sections.
     pub(crate) fn file(sections: &[(&str, &[u8])]) -> Vec<u8> {
-        let mut file = vec![0; HEADER];
-        file[..5].copy_from_slice(b"\x7fELF\x02");
+        let mut file = vec![0; size_of::<FileHeader>()];
+        file[..MAGIC.len()].copy_from_slice(MAGIC);
+        let at = |file: &mut [u8], at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
         let (mut names, mut headers) = (vec![0], Vec::new());
         let mut add = |file: &mut Vec<u8>, name: usize, content: &[u8]| {
-            let mut header = vec![0; HEADER];
-            header[..4].copy_from_slice(&(name as u32).to_ne_bytes());
-            header[0x18..0x20].copy_from_slice(&(file.len() as u64).to_ne_bytes());
-            header[0x20..0x28].copy_from_slice(&(content.len() as u64).to_ne_bytes());
+            let mut header = vec![0; size_of::<SectionHeader>()];
+            at(&mut header, offset_of!(SectionHeader, sh_name), &(name as u32).to_ne_bytes());
+            at(&mut header, offset_of!(SectionHeader, sh_offset), &(file.len() as u64).to_ne_bytes());
+            at(&mut header, offset_of!(SectionHeader, sh_size), &(content.len() as u64).to_ne_bytes());
             file.extend(content);
             headers.extend(header);
         };
@@ -93,10 +100,10 @@ pub(crate) mod tests {
         add(&mut file, 0, &names);
         let begin = (file.len() as u64).to_ne_bytes();
         file.extend(headers);
-        file[0x28..0x30].copy_from_slice(&begin);
-        file[0x3a..0x3c].copy_from_slice(&(HEADER as u16).to_ne_bytes());
-        file[0x3c..0x3e].copy_from_slice(&(sections.len() as u16 + 1).to_ne_bytes());
-        file[0x3e..0x40].copy_from_slice(&(sections.len() as u16).to_ne_bytes());
+        at(&mut file, offset_of!(FileHeader, e_shoff), &begin);
+        at(&mut file, offset_of!(FileHeader, e_shentsize), &(size_of::<SectionHeader>() as u16).to_ne_bytes());
+        at(&mut file, offset_of!(FileHeader, e_shnum), &(sections.len() as u16 + 1).to_ne_bytes());
+        at(&mut file, offset_of!(FileHeader, e_shstrndx), &(sections.len() as u16).to_ne_bytes());
         file
     }
 

@@ -22,6 +22,7 @@ pub mod btf;
 pub mod doctor;
 pub mod elf;
 pub mod formula;
+mod host_error;
 pub mod libbpf;
 pub mod load;
 pub mod object;
@@ -37,3 +38,5 @@ pub mod trial;
 pub mod unload;
 pub mod variant;
 pub mod watch;
+
+pub use host_error::HostError;

@@ -1,8 +1,8 @@
 //! Loads a BPF object with libbpf, the system's: found when it is needed, so that this tool is built and runs without it.
 
 use crate::bpf::{LINKED, Map};
+use crate::host_error::{Doing as _, HostError};
 use crate::object::Object;
-use anyhow::{Context, anyhow, bail};
 use libloading::os::unix::RTLD_NOW;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
@@ -143,13 +143,13 @@ pub struct Loaded {
 
 impl Loaded {
     /// Errors: no libbpf; the kernel's verifier refused the object, or has not all that it needs; no rights.
-    pub fn load(object: &Object, part: Part) -> anyhow::Result<Self> {
+    pub fn load(object: &Object, part: Part) -> Result<Self, HostError> {
         Self::load_with(object, part, None)
     }
 
     /// The same, with a map that is there already instead of the object's own of its name, if they have the same size.
-    pub fn load_with(object: &Object, part: Part, shared: Option<&Map>) -> anyhow::Result<Self> {
-        let library = Library::open().map_err(|problem| anyhow!(problem))?;
+    pub fn load_with(object: &Object, part: Part, shared: Option<&Map>) -> Result<Self, HostError> {
+        let library = Library::open().map_err(HostError::NoLibrary)?;
         said();
         // SAFETY: `hear` is a function of that type, and lives as long as this process.
         unsafe { (library.set_print)(Some(hear)) };
@@ -157,7 +157,7 @@ impl Loaded {
         let opened = unsafe { (library.open_mem)(object.bytes().as_ptr().cast(), object.bytes().len(), null()) };
         let opened = NonNull::new(opened).ok_or_else(|| {
             let error = io::Error::last_os_error();
-            anyhow!("{} is no BPF object that libbpf can read: {error}{}", object.origin(), said())
+            HostError::Refused(format!("{} is no BPF object that libbpf can read: {error}{}", object.origin(), said()))
         })?;
         let loaded = Self { library, object: opened };
         loaded.choose(part)?;
@@ -173,17 +173,14 @@ impl Loaded {
             }
             // What the verifier finds wrong is EACCES or EINVAL.
             if part == Part::Watch && error.raw_os_error() == Some(libc::EPERM) {
-                bail!(
-                    "the kernel lets nobody look at its connections: it refuses a BPF iterator, also to who may load PCC \
-                     ({error}); `ss -tin` shows what TCP knows of each"
-                );
+                return Err(HostError::NoIterators(error));
             }
-            bail!("the kernel refused {}: {error}{}", object.origin(), said());
+            return Err(HostError::Refused(format!("the kernel refused {}: {error}{}", object.origin(), said())));
         }
         Ok(loaded)
     }
 
-    fn choose(&self, part: Part) -> anyhow::Result<()> {
+    fn choose(&self, part: Part) -> Result<(), HostError> {
         let mut found = false;
         let mut program = std::ptr::null_mut();
         loop {
@@ -198,7 +195,7 @@ impl Loaded {
             unsafe { (self.library.set_autoload)(one.as_ptr(), wanted) };
         }
         if !found {
-            bail!("the object has no program for this: build it anew with kernel/build");
+            return Err(HostError::Lacking("program for this".to_owned()));
         }
         let Some(map) = self.map(c"pcc") else { return Ok(()) };
         // SAFETY: the object is not loaded yet.
@@ -226,26 +223,27 @@ impl Loaded {
     }
 
     /// The file descriptor of a map, as one of our own.
-    pub fn map_fd(&self, name: &str) -> anyhow::Result<OwnedFd> {
+    pub fn map_fd(&self, name: &str) -> Result<OwnedFd, HostError> {
         let map = CString::new(name).ok().and_then(|name| self.map(&name));
-        let map = map.with_context(|| format!("the object has no map {name}: build it anew with kernel/build"))?;
+        let map = map.ok_or_else(|| HostError::Lacking(format!("map {name}")))?;
         // SAFETY: a map of a loaded object, which holds it open while it is copied.
         let fd = unsafe { BorrowedFd::borrow_raw((self.library.map_fd)(map.as_ptr())) };
-        fd.try_clone_to_owned().with_context(|| format!("no file descriptor for the map {name}"))
+        fd.try_clone_to_owned().doing(|| format!("no file descriptor for the map {name}"))
     }
 
     /// The file descriptor of the program of that name.
-    pub fn program_fd(&self, wanted: &CStr) -> anyhow::Result<OwnedFd> {
+    pub fn program_fd(&self, wanted: &CStr) -> Result<OwnedFd, HostError> {
         let mut program = std::ptr::null_mut();
         loop {
             // SAFETY: as in `choose`.
             program = unsafe { (self.library.next_program)(self.object.as_ptr(), program) };
-            let one = NonNull::new(program).context("the object lacks a program: build it anew with kernel/build")?;
+            let one = NonNull::new(program)
+                .ok_or_else(|| HostError::Lacking(format!("program {}", wanted.to_string_lossy())))?;
             // SAFETY: a program of an open object; its name lives as long.
             if unsafe { CStr::from_ptr((self.library.program_name)(one.as_ptr())) } == wanted {
                 // SAFETY: the object holds it open while it is copied.
                 let fd = unsafe { BorrowedFd::borrow_raw((self.library.program_fd)(one.as_ptr())) };
-                return fd.try_clone_to_owned().context("no file descriptor for a program");
+                return fd.try_clone_to_owned().doing(|| "no file descriptor for a program");
             }
         }
     }

@@ -2,15 +2,14 @@
 //! undone.
 
 use crate::btf::Btf;
+use crate::host_error::{Doing as _, HostError};
 use crate::libbpf::{Loaded, Part};
 use crate::object::{Object, Source};
 use crate::registration::{self, Registration};
 use crate::trial::{in_this_time, remaining};
 use crate::variant::{KERNEL_TYPES, Variables, Variant};
 use crate::{bpf, formula, rights, rule, sysctl};
-use anyhow::Context;
 use socket2::{Domain, Socket, Type};
-use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ pub const STATE: u64 = 8192;
 pub const UTILITY_TEXT: usize = 1024;
 
 /// Who tidies up after a trial: told the number of the map and how long the trial takes.
-pub type Attend<'a> = &'a dyn Fn(u32, Duration) -> anyhow::Result<()>;
+pub type Attend<'a> = &'a dyn Fn(u32, Duration) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// What is to be loaded.
 #[derive(Clone, Debug)]
@@ -89,7 +88,7 @@ pub enum LoadError {
     Rights(#[from] rights::MissingRights),
     /// The kernel refused a step, or nobody would tidy up. The steps before it were undone.
     #[error(transparent)]
-    Host(#[from] anyhow::Error),
+    Host(#[from] HostError),
 }
 
 impl Wanted {
@@ -120,7 +119,7 @@ impl Wanted {
     }
 
     /// Whether that is all that is asked for.
-    fn is(&self, loaded: &Variant, digest: u64) -> anyhow::Result<bool> {
+    fn is(&self, loaded: &Variant, digest: u64) -> Result<bool, HostError> {
         let variables = &loaded.variables;
         // Other versions may not have all of them.
         let has = |path: &str, number: u64| variables.number(path).is_ok_and(|there| there == number);
@@ -167,32 +166,29 @@ impl Wanted {
         let (is_default, before) = before(name, old.into_iter().chain(stale))?;
         let until = self.trial.map(in_this_time).transpose()?.unwrap_or(0);
         self.write(&loaded, digest, &before, until)?;
-        let registration = Registration::new(name, &loaded, linked, old)
-            .with_context(|| format!("the kernel did not register {name}"))?;
-        let finish = || -> anyhow::Result<()> {
+        let registration =
+            Registration::new(name, &loaded, linked, old).doing(|| format!("the kernel did not register {name}"))?;
+        let finish = || -> Result<(), HostError> {
             if let Some(got) = given_to(name).filter(|got| got != name) {
-                anyhow::bail!(
-                    "a connection that asked for {name} got {got}: this kernel gives a socket no room for what PCC knows of \
-                     it, up to {STATE} bytes; `pcc kernel doctor` says whether a setting is why"
-                );
+                return Err(HostError::NoRoomInSockets { name: name.clone(), got, most: STATE });
             }
             if let Some(time) = self.trial {
-                attend(registration.map.id, time)?;
+                attend(registration.map.id, time).map_err(HostError::Unattended)?;
             }
             if self.default || is_default { sysctl::set_default(name) } else { Ok(()) }
         };
         if let Err(error) = finish() {
-            registration.undo().with_context(|| format!("{error:#}"))?;
-            return Err(error.context("nothing was changed").into());
+            registration.undo().map_err(|undone| undone.within(error.told()))?;
+            return Err(error.within("nothing was changed").into());
         }
         old.into_iter().chain(stale).try_for_each(|variant| variant.retire(name))?;
         rule::Rule::all()?.iter().filter(|rule| rule.name == *name).try_for_each(|rule| rule.ends(until))?;
         Ok(Done::Loaded { replaces: old.is_some(), is_default: self.default || is_default, before })
     }
 
-    fn write(&self, loaded: &Loaded, digest: u64, before: &str, until: u64) -> anyhow::Result<()> {
+    fn write(&self, loaded: &Loaded, digest: u64, before: &str, until: u64) -> Result<(), HostError> {
         let maps = [".data", ".bss"].map(|map| loaded.map_fd(map).and_then(|fd| Ok(bpf::Map::of(fd)?)));
-        let variables = Variables::of(maps.into_iter().collect::<anyhow::Result<_>>()?)?;
+        let variables = Variables::of(maps.into_iter().collect::<Result<_, HostError>>()?)?;
         variables.write("object_digest", &digest.to_ne_bytes())?;
         variables.write("formula_digest", &formula::digest(&self.program).to_ne_bytes())?;
         variables.strive_for(&self.program)?;
@@ -205,13 +201,13 @@ impl Wanted {
 }
 
 /// Whether something of that name was there.
-fn is_there(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.raw_os_error() == Some(libc::EEXIST))
+fn is_there(error: &HostError) -> bool {
+    matches!(error, HostError::Step { source, .. } if source.raw_os_error() == Some(libc::EEXIST))
 }
 
 /// Whether a congestion control of that name is the default, and what was before, or is.
 /// The variants of that name remember, what is loaded first.
-fn before<'a>(name: &str, mut variants: impl Iterator<Item = &'a Variant>) -> anyhow::Result<(bool, String)> {
+fn before<'a>(name: &str, mut variants: impl Iterator<Item = &'a Variant>) -> Result<(bool, String), HostError> {
     let default = sysctl::default()?;
     if default != name {
         return Ok((false, default));
@@ -221,16 +217,20 @@ fn before<'a>(name: &str, mut variants: impl Iterator<Item = &'a Variant>) -> an
         // What was replaced gives new connections to its own name.
         variant.variables.text("trial.before").ok().filter(|before| !before.is_empty() && before != name)
     });
-    Ok((true, remembered.map_or_else(|| Ok(sysctl::usual(&sysctl::available()?, name)), anyhow::Ok)?))
+    let before = match remembered {
+        Some(before) => before,
+        None => sysctl::usual(&sysctl::available()?, name),
+    };
+    Ok((true, before))
 }
 
 /// The highest rate of each connection, from now on; 0 for no limit. Unit: byte/s.
-pub fn set_limit(variables: &Variables, limit: u64) -> anyhow::Result<()> {
+pub fn set_limit(variables: &Variables, limit: u64) -> Result<(), HostError> {
     variables.write("limits.most", &limit.to_ne_bytes())
 }
 
 /// The number of the law of connections that begin from now on.
-pub fn set_law(variables: &Variables, law: u64) -> anyhow::Result<()> {
+pub fn set_law(variables: &Variables, law: u64) -> Result<(), HostError> {
     variables.write("law", &law.to_ne_bytes())
 }
 

@@ -3,16 +3,11 @@
 use crate::btf::Btf;
 use crate::elf::{function, section};
 use crate::formula::Code;
-use anyhow::{Context, anyhow, bail};
+use crate::host_error::{Doing as _, HostError};
 use std::path::{Path, PathBuf};
 
 /// The object that `kernel/build` made, if there was one when this tool was built (build.rs); else nothing.
 static BUILT_IN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tcp_pcc.bpf.o"));
-
-/// What to do where there is none.
-const HOW: &str = "this pcc was built without PCC's BPF object: with clang 14 or newer and libbpf's headers (Debian: apt-get \
-                   install clang libbpf-dev), in PCC's sources, `kernel/build tcp_pcc.bpf.o` makes one; pass it with \
-                   `--object tcp_pcc.bpf.o`, or build the tool with it: `make build` does";
 
 /// Where the name of the congestion control stands, and how long it may be with the zero after it.
 const SECTION: &str = ".struct_ops";
@@ -50,14 +45,14 @@ impl Source {
     }
 
     /// Errors: there is none, or it cannot be read.
-    pub fn object(&self) -> anyhow::Result<Object> {
+    pub fn object(&self) -> Result<Object, HostError> {
         let Some(file) = &self.object else {
             if BUILT_IN.is_empty() {
-                bail!(HOW);
+                return Err(HostError::NoObject);
             }
             return Ok(Object { bytes: BUILT_IN.to_vec(), origin: "the object that this tool was built with".into() });
         };
-        let bytes = std::fs::read(file).with_context(|| format!("cannot read the object {}", file.display()))?;
+        let bytes = std::fs::read(file).doing(|| format!("cannot read the object {}", file.display()))?;
         Ok(Object { bytes, origin: file.display().to_string() })
     }
 
@@ -87,7 +82,7 @@ impl Object {
     /// Has it register under this name, and for applications without rights too if they are allowed.
     ///
     /// Errors: the object is not one of ours.
-    pub fn register_as(&mut self, name: &str, allow: bool) -> anyhow::Result<()> {
+    pub fn register_as(&mut self, name: &str, allow: bool) -> Result<(), HostError> {
         let at = section(&self.bytes, SECTION).ok_or_else(|| self.strange())?.offset;
         // The first members of `pcc`, the first congestion control in there, are its name and its flags.
         let is_ours = |place: &&mut [u8]| place.starts_with(b"pcc\0") && place[NAME..] == [0; 4];
@@ -105,7 +100,7 @@ impl Object {
     /// Has it run this program, `struct pcc_program`, by code of its own.
     ///
     /// Errors: the object is not one of ours, or the code does not fit.
-    pub fn write_formula(&mut self, program: &[u8]) -> anyhow::Result<()> {
+    pub fn write_formula(&mut self, program: &[u8]) -> Result<(), HostError> {
         let text = section(&self.bytes, ".text").ok_or_else(|| self.strange())?;
         let written = function(&self.bytes, text, FORMULA).ok_or_else(|| self.strange())?;
         let Code { mut instructions, calls } = Code::of(program);
@@ -117,24 +112,24 @@ impl Object {
         }
         let code = instructions.as_flattened();
         if code.len() > written.size {
-            bail!("the formula is too long for the kernel: its code takes {} bytes of {}", code.len(), written.size);
+            return Err(HostError::FormulaTooLong { code: code.len(), room: written.size });
         }
         let begin = text.offset.saturating_add(written.offset);
         let place = self.bytes.get_mut(begin..begin.saturating_add(code.len()));
-        place.context("the object ends within its code")?.copy_from_slice(code);
+        place.ok_or(HostError::CutOff)?.copy_from_slice(code);
         let size = (code.len() as u64).to_ne_bytes();
         self.bytes[written.says_size..written.says_size + size.len()].copy_from_slice(&size);
         Ok(())
     }
 
-    fn strange(&self) -> anyhow::Error {
-        anyhow!("{} is not PCC's BPF object: kernel/build makes it", self.origin)
+    fn strange(&self) -> HostError {
+        HostError::NotOurs(self.origin.clone())
     }
 
     /// Has it notice each pause also where the kernel, by these types, tells of the event at its end apart: since Linux 7.1.
     ///
     /// Errors: the object is not one of ours.
-    pub fn fit(&mut self, kernel: &Btf) -> anyhow::Result<()> {
+    pub fn fit(&mut self, kernel: &Btf) -> Result<(), HostError> {
         let is_told_apart = kernel.structure(OPS).and_then(|ops| kernel.member(ops, TX_START)).is_some();
         if !is_told_apart {
             return Ok(());

@@ -2,9 +2,9 @@
 //! <https://prometheus.io/docs/instrumenting/exposition_formats/>. A file, since that exporter is on such hosts anyway, with
 //! its own listener and rights: this tool runs as root, and would have to answer strangers.
 
+use crate::host_error::{Doing as _, HostError};
 use crate::rows::{Row, Rows};
 use crate::totals::Totals;
-use anyhow::Context;
 use pcc_chart::prometheus::Exposition;
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -13,20 +13,21 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Writes the whole file at once, so that nobody reads half of one; to standard output if it is called `-`.
-pub fn write(to: &Path, text: &str) -> anyhow::Result<()> {
+pub fn write(to: &Path, text: &str) -> Result<(), HostError> {
     if to == Path::new("-") {
-        return io::stdout().lock().write_all(text.as_bytes()).context("cannot write to standard output");
+        return io::stdout().lock().write_all(text.as_bytes()).doing(|| "cannot write to standard output");
     }
     let failed = || format!("cannot write the metrics to {}", to.display());
     let directory = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !directory.is_dir() {
-        anyhow::bail!("cannot write the metrics to {}: there is no directory {}", to.display(), directory.display());
+        let (file, directory) = (to.display().to_string(), directory.display().to_string());
+        return Err(HostError::NoDirectory { file, directory });
     }
-    let mut file = tempfile::NamedTempFile::new_in(directory).with_context(failed)?;
-    file.write_all(text.as_bytes()).with_context(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory).doing(failed)?;
+    file.write_all(text.as_bytes()).doing(failed)?;
     // Whoever reads it is not root.
-    file.as_file().set_permissions(Permissions::from_mode(0o644)).with_context(failed)?;
-    file.persist(to).map(drop).with_context(failed)
+    file.as_file().set_permissions(Permissions::from_mode(0o644)).doing(failed)?;
+    file.persist(to).map(drop).map_err(|error| error.error).doing(failed)
 }
 
 /// Of a variant in a network namespace: name, kind, what it is, and its value.

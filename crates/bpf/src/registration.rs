@@ -7,9 +7,9 @@
 
 use crate::bpf::{Link, Map};
 use crate::btf::Btf;
+use crate::host_error::{Doing as _, HostError};
 use crate::libbpf::Loaded;
 use crate::variant::Variant;
-use anyhow::{Context, bail};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -70,7 +70,9 @@ impl<'a> Registration<'a> {
                     linked.then(|| pinned(name, made.map_or_else(|| Link::create(&map), Ok)?)).transpose()
                 });
                 match old {
-                    Some(_) => made.map_err(|error| io::Error::other(format!("{error}; {}", neither(name))))?,
+                    Some(_) => made.map_err(|error| {
+                        io::Error::other(format!("{error}; {}", HostError::Neither(name.to_owned())))
+                    })?,
                     None => made?,
                 }
             }
@@ -81,28 +83,18 @@ impl<'a> Registration<'a> {
     /// As it was before, where that is possible.
     ///
     /// Errors: it stays, or what it took the place of could not be brought back.
-    pub fn undo(self) -> anyhow::Result<()> {
+    pub fn undo(self) -> Result<(), HostError> {
         let (name, old) = (self.name, self.old);
         match (&self.link, old) {
             (Some(link), Some(old)) if old.link.is_some() => {
-                return link.update(&old.map, &self.map).with_context(|| format!("the new {name} stays"));
+                return link.update(&old.map, &self.map).doing(|| format!("the new {name} stays"));
             }
-            (None, _) => self.map.clear().with_context(|| format!("{name} could not be unloaded again"))?,
+            (None, _) => self.map.clear().doing(|| format!("{name} could not be unloaded again"))?,
             _ => {}
         }
         self.link.map_or(Ok(()), |link| release(name, link))?;
-        if old.is_some() { bail!(neither(name)) } else { Ok(()) }
+        if old.is_some() { Err(HostError::Neither(name.to_owned())) } else { Ok(()) }
     }
-}
-
-/// How the host is once the version before is unregistered and the new one could not take its place: the kernel never
-/// registers a map again.
-fn neither(name: &str) -> String {
-    format!(
-        "no {name} is loaded now: connections that have it keep it, and network namespaces whose default it is give it to new \
-         ones, but nothing gets it by name or by rule; `pcc kernel load --name {name}`, with the options that it had, loads \
-         it again"
-    )
 }
 
 fn pinned(name: &str, link: std::os::fd::OwnedFd) -> io::Result<Link> {
@@ -120,30 +112,28 @@ fn pinned(name: &str, link: std::os::fd::OwnedFd) -> io::Result<Link> {
 }
 
 /// Takes a variant out: new connections cannot have it by name.
-pub fn unregister(variant: &mut Variant) -> anyhow::Result<()> {
+pub fn unregister(variant: &mut Variant) -> Result<(), HostError> {
     let name = &variant.name;
     match variant.link.take() {
         Some(link) => release(name, link),
-        None => variant.map.clear().with_context(|| format!("could not unload {name}")),
+        None => variant.map.clear().doing(|| format!("could not unload {name}")),
     }
 }
 
-fn release(name: &str, link: Link) -> anyhow::Result<()> {
+fn release(name: &str, link: Link) -> Result<(), HostError> {
     let (file, id) = (pin(name), link.id);
     if Link::pinned(&file).ok().flatten().is_some_and(|pinned| pinned.id == id) {
-        fs::remove_file(&file).with_context(|| format!("could not unload {name}: cannot remove {}", file.display()))?;
+        fs::remove_file(&file).doing(|| format!("could not unload {name}: cannot remove {}", file.display()))?;
     }
     // Linux 6.4 to 6.10 lets go of it only with whoever holds it last: that is this process, unless it is somebody else's.
     match link.detach() {
         Err(error) if error.raw_os_error() != Some(libc::EOPNOTSUPP) => {
-            return Err(error).with_context(|| format!("could not unload {name}"));
+            return Err(error).doing(|| format!("could not unload {name}"));
         }
         _ => drop(link),
     }
     if Link::by_id(id)?.is_some_and(|link| link.map != 0) {
-        bail!(
-            "{name} is held by BPF link {id} of another program: it goes when that ends, or when its pin in {FILE_SYSTEM} is removed"
-        );
+        return Err(HostError::Held { name: name.to_owned(), link: id, pins: FILE_SYSTEM });
     }
     Ok(())
 }

@@ -3,10 +3,10 @@
 
 use crate::bpf::{self, Map, Program, SOCK_OPS};
 use crate::btf::Btf;
+use crate::host_error::{Doing as _, HostError};
 use crate::libbpf::{Loaded, Part};
 use crate::object::Source;
 use crate::variant::Variant;
-use anyhow::Context;
 use std::fmt;
 use std::fs::{self, File};
 use std::mem::offset_of;
@@ -147,10 +147,10 @@ impl fmt::Display for Rule {
 
 impl Rule {
     /// All that there are.
-    pub fn all() -> anyhow::Result<Vec<Self>> {
+    pub fn all() -> Result<Vec<Self>, HostError> {
         let mut rules = Vec::new();
-        for id in Program::ids().context("cannot ask the kernel for its BPF programs")? {
-            let Some(program) = Program::by_id(id).with_context(|| format!("cannot look at BPF program {id}"))? else {
+        for id in Program::ids().doing(|| "cannot ask the kernel for its BPF programs")? {
+            let Some(program) = Program::by_id(id).doing(|| format!("cannot look at BPF program {id}"))? else {
                 continue;
             };
             if program.kind != SOCK_OPS || program.name != OURS {
@@ -161,7 +161,7 @@ impl Rule {
         Ok(rules)
     }
 
-    fn of(program: Program) -> anyhow::Result<Option<Self>> {
+    fn of(program: Program) -> Result<Option<Self>, HostError> {
         for id in &program.maps {
             let Some(map) = Map::by_id(*id)?.filter(|map| map.name == "pcc_rule" && map.btf != 0) else { continue };
             let types = Btf::read(bpf::btf(map.btf)?)?;
@@ -177,19 +177,19 @@ impl Rule {
     }
 
     /// What it names is on trial until then; 0 for no more.
-    pub fn ends(&self, until: u64) -> anyhow::Result<()> {
+    pub fn ends(&self, until: u64) -> Result<(), HostError> {
         let mut bytes = self.map.read()?;
         let Some(place) = bytes.get_mut(UNTIL..).and_then(|rest| rest.first_chunk_mut::<8>()) else { return Ok(()) };
         *place = until.to_ne_bytes();
-        self.map.write(&bytes).with_context(|| format!("could not write rule {}", self.id))
+        self.map.write(&bytes).doing(|| format!("could not write rule {}", self.id))
     }
 
     /// Takes it away: new connections are not looked at any more. False if its control group is not found: it was removed, and
     /// nobody can join it, though the kernel keeps the rule until the last connection of those in it ends.
-    pub fn remove(&self) -> anyhow::Result<bool> {
+    pub fn remove(&self) -> Result<bool, HostError> {
         let Some(path) = &self.path else { return Ok(false) };
-        let cgroup = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        self.program.detach(cgroup.as_fd()).with_context(|| format!("could not remove rule {}", self.id))?;
+        let cgroup = File::open(path).doing(|| format!("cannot open {}", path.display()))?;
+        self.program.detach(cgroup.as_fd()).doing(|| format!("could not remove rule {}", self.id))?;
         Ok(true)
     }
 }
@@ -250,7 +250,7 @@ pub enum AddError {
     Full,
     /// The kernel refused a step.
     #[error(transparent)]
-    Host(#[from] anyhow::Error),
+    Host(#[from] HostError),
 }
 
 /// Has connections of `whom` in a control group, or in all of them, begin with the congestion control of that name. Answers the
@@ -258,24 +258,24 @@ pub enum AddError {
 pub fn add(name: &str, cgroup: Option<&Path>, whom: &Whom, source: &Source) -> Result<u32, AddError> {
     let root = mount().ok_or(AddError::NotMounted)?;
     let path = cgroup.unwrap_or(&root);
-    let directory = path.canonicalize().with_context(|| format!("there is no control group {}", path.display()))?;
+    let directory = path.canonicalize().doing(|| format!("there is no control group {}", path.display()))?;
     if !directory.starts_with(&root) {
         return Err(AddError::NotAGroup { path: path.to_owned(), root });
     }
-    let cgroup = File::open(&directory).with_context(|| format!("cannot open {}", directory.display()))?;
-    let number = cgroup.metadata().with_context(|| format!("cannot look at {}", directory.display()))?.ino();
+    let cgroup = File::open(&directory).doing(|| format!("cannot open {}", directory.display()))?;
+    let number = cgroup.metadata().doing(|| format!("cannot look at {}", directory.display()))?.ino();
     let loaded = Loaded::load(&source.object()?, Part::Choose)?;
-    let map = Map::of(loaded.map_fd("pcc_rule")?).context("cannot read the rule's map")?;
+    let map = Map::of(loaded.map_fd("pcc_rule")?).doing(|| "cannot read the rule's map")?;
     let chosen = Variant::all()?.into_iter().find(|one| one.is_registered && one.name == name);
     let until = chosen.map_or(Ok(0), |one| one.variables.number("trial.until"))?;
-    map.write(&bytes(name, number, whom, until)).context("could not write the rule")?;
-    let program = Program::of(loaded.program_fd(c"pcc_choose")?).context("cannot read the rule's program")?;
+    map.write(&bytes(name, number, whom, until)).doing(|| "could not write the rule")?;
+    let program = Program::of(loaded.program_fd(c"pcc_choose")?).doing(|| "cannot read the rule's program")?;
     match program.attach(cgroup.as_fd()) {
         Ok(()) => Ok(program.id),
         Err(error) if error.raw_os_error() == Some(libc::E2BIG) => Err(AddError::Full),
         Err(error) => {
-            let attached = Err(error).with_context(|| format!("could not attach the rule to {}", directory.display()));
-            attached.map_err(AddError::Host)
+            let what = format!("could not attach the rule to {}", directory.display());
+            Err(HostError::Step { what, source: error }.into())
         }
     }
 }

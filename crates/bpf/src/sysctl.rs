@@ -1,6 +1,6 @@
 //! Which congestion controls this network namespace has, and which one connections get.
 
-use anyhow::Context;
+use crate::host_error::{Doing as _, HostError};
 use std::fs;
 use std::path::Path;
 
@@ -9,31 +9,30 @@ const DEFAULT: &str = "tcp_congestion_control";
 const AVAILABLE: &str = "tcp_available_congestion_control";
 const ALLOWED: &str = "tcp_allowed_congestion_control";
 
-fn read(name: &str) -> anyhow::Result<String> {
+fn read(name: &str) -> Result<String, HostError> {
     let file = Path::new(DIRECTORY).join(name);
-    let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text = fs::read_to_string(&file).doing(|| format!("cannot read {}", file.display()))?;
     Ok(text.trim().to_owned())
 }
 
 /// What connections get that ask for nothing.
-pub fn default() -> anyhow::Result<String> {
+pub fn default() -> Result<String, HostError> {
     read(DEFAULT)
 }
 
 /// All that connections can have.
-pub fn available() -> anyhow::Result<Vec<String>> {
+pub fn available() -> Result<Vec<String>, HostError> {
     names(AVAILABLE)
 }
 
-fn names(file: &str) -> anyhow::Result<Vec<String>> {
+fn names(file: &str) -> Result<Vec<String>, HostError> {
     Ok(read(file)?.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Until the next reboot: nothing below /etc is written.
-pub fn set_default(name: &str) -> anyhow::Result<()> {
+pub fn set_default(name: &str) -> Result<(), HostError> {
     let file = Path::new(DIRECTORY).join(DEFAULT);
-    fs::write(&file, name)
-        .with_context(|| format!("cannot make {name} the default: {} does not take it", file.display()))
+    fs::write(&file, name).doing(|| format!("cannot make {name} the default: {} does not take it", file.display()))
 }
 
 /// Whether this is the first network namespace, in which alone what is for root can be the default. What there is once for
@@ -44,12 +43,12 @@ pub fn is_first_network() -> bool {
 
 /// Whether this network namespace takes that as its default. Not to be found out by trying: Linux (6.18 and before) refuses
 /// what is for root only, but never lets go of it again.
-pub fn may_be_default(name: &str) -> anyhow::Result<bool> {
+pub fn may_be_default(name: &str) -> Result<bool, HostError> {
     Ok(is_first_network() || is_allowed(name)?)
 }
 
 /// Whether who has no rights may choose it, and other network namespaces may have it as their default.
-pub fn is_allowed(name: &str) -> anyhow::Result<bool> {
+pub fn is_allowed(name: &str) -> Result<bool, HostError> {
     Ok(names(ALLOWED)?.iter().any(|one| one == name))
 }
 

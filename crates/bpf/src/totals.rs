@@ -3,8 +3,8 @@
 
 use crate::bpf::{self, Map};
 use crate::btf::Btf;
+use crate::host_error::HostError;
 use crate::variant::Variant;
-use anyhow::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is summed up, as the members of `struct pcc_totals` are called.
@@ -15,13 +15,15 @@ pub const COUNTERS: [&str; 9] =
 pub type Totals = [u64; COUNTERS.len()];
 
 /// By the variant's name and the namespace's number. Number 0 is all namespaces beyond the first 1024.
-pub fn all(variants: &[Variant]) -> anyhow::Result<BTreeMap<(&str, u32), Totals>> {
+pub fn all(variants: &[Variant]) -> Result<BTreeMap<(&str, u32), Totals>, HostError> {
     let mut all = BTreeMap::<_, Totals>::new();
     let mut seen = BTreeSet::new();
     for variant in variants {
         // One that took the place of another goes on with its sums.
         let Some(map) = variant.totals.as_ref().filter(|map| map.btf != 0 && seen.insert(map.id)) else { continue };
-        for (netns, totals) in of(map).with_context(|| format!("cannot read the totals of {}", variant.name))? {
+        for (netns, totals) in
+            of(map).map_err(|error| error.within(format!("cannot read the totals of {}", variant.name)))?
+        {
             let sum = all.entry((variant.name.as_str(), netns)).or_insert([0; COUNTERS.len()]);
             sum.iter_mut().zip(totals).for_each(|(sum, one)| *sum = sum.wrapping_add(one));
         }
@@ -29,7 +31,7 @@ pub fn all(variants: &[Variant]) -> anyhow::Result<BTreeMap<(&str, u32), Totals>
     Ok(all)
 }
 
-fn of(map: &Map) -> anyhow::Result<Vec<(u32, Totals)>> {
+fn of(map: &Map) -> Result<Vec<(u32, Totals)>, HostError> {
     let types = Btf::read(bpf::btf(map.btf)?)?;
     let places = COUNTERS.map(|name| types.member(Btf::whole(map.value_type), name).map(|field| field.offset));
     let number = |value: &[u8], at: usize| Some(u64::from_ne_bytes(*value.get(at..)?.first_chunk()?));

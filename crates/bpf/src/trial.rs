@@ -4,23 +4,24 @@
 //! before (`kernel/tcp_pcc.bpf.c`, `trial`). No process is needed for that. What tidies up, so that the default is called
 //! again what it was and PCC goes, is up to whoever began it: `pcc kernel` has a timer of systemd, or a process of its own.
 
+use crate::host_error::{Doing as _, HostError};
 use crate::variant::Variant;
-use anyhow::Context;
 use nix::time::{ClockId, clock_gettime};
+use std::io;
 use std::time::Duration;
 
 /// Since the machine was started, with the time that it slept: as `bpf_ktime_get_boot_ns`.
-pub fn now() -> anyhow::Result<Duration> {
-    Ok(clock_gettime(ClockId::CLOCK_BOOTTIME).context("no clock")?.into())
+pub fn now() -> Result<Duration, HostError> {
+    Ok(clock_gettime(ClockId::CLOCK_BOOTTIME).map_err(io::Error::from).doing(|| "no clock")?.into())
 }
 
 /// When that is, in ns.
-pub fn in_this_time(time: Duration) -> anyhow::Result<u64> {
-    u64::try_from(now()?.saturating_add(time).as_nanos()).context("the trial would last longer than any computer runs")
+pub fn in_this_time(time: Duration) -> Result<u64, HostError> {
+    u64::try_from(now()?.saturating_add(time).as_nanos()).map_err(HostError::TrialTooLong)
 }
 
 /// How long a trial goes on: none if there is none, zero if it is over.
-pub fn remaining(variant: &Variant) -> anyhow::Result<Option<Duration>> {
+pub fn remaining(variant: &Variant) -> Result<Option<Duration>, HostError> {
     let until = variant.variables.number("trial.until")?;
     if until == 0 {
         return Ok(None);

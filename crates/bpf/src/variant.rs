@@ -3,7 +3,7 @@
 use crate::bpf::{self, Link, Map, Program, STRUCT_OPS_MAP};
 use crate::btf::{Btf, Field};
 use crate::formula;
-use anyhow::{Context, anyhow};
+use crate::host_error::{Doing as _, HostError};
 use std::fs;
 
 /// Where the kernel describes its types.
@@ -45,46 +45,42 @@ pub struct Variables(Vec<(Map, Btf)>);
 
 impl Variables {
     /// Those in these maps; others are left out.
-    pub fn of(maps: Vec<Map>) -> anyhow::Result<Self> {
+    pub fn of(maps: Vec<Map>) -> Result<Self, HostError> {
         let described = maps.into_iter().filter(|map| map.btf != 0);
         described
             .map(|map| Ok((Btf::read(bpf::btf(map.btf)?)?, map)))
             .map(|one| one.map(|(btf, map)| (map, btf)))
-            .collect::<anyhow::Result<_>>()
+            .collect::<Result<_, HostError>>()
             .map(Self)
     }
 
-    fn find(&self, path: &str) -> anyhow::Result<(&Map, Field)> {
+    fn find(&self, path: &str) -> Result<(&Map, Field), HostError> {
         let (name, member) = path.split_once('.').map_or((path, None), |(name, member)| (name, Some(member)));
         let found = self.0.iter().find_map(|(map, btf)| {
             let variable = btf.variable(map.value_type, name)?;
             let field = member.map_or(Some(variable), |member| btf.member(variable, member))?;
             Some((map, field))
         });
-        found.ok_or_else(|| {
-            anyhow!(
-                "what is loaded has no variable `{path}`: it is of another version of PCC; unload it, and load this one"
-            )
-        })
+        found.ok_or_else(|| HostError::NoVariable(path.to_owned()))
     }
 
     /// The first bytes of a variable, or of a member of it.
-    fn bytes<const SIZE: usize>(&self, path: &str) -> anyhow::Result<[u8; SIZE]> {
+    fn bytes<const SIZE: usize>(&self, path: &str) -> Result<[u8; SIZE], HostError> {
         let (map, field) = self.find(path)?;
-        let value = map.read().with_context(|| format!("cannot read the variable `{path}`"))?;
+        let value = map.read().doing(|| format!("cannot read the variable `{path}`"))?;
         let bytes = value.get(field.offset..field.offset + SIZE).and_then(|bytes| bytes.try_into().ok());
-        bytes.with_context(|| format!("the variable `{path}` is shorter than it says"))
+        bytes.ok_or_else(|| HostError::ShortVariable(path.to_owned()))
     }
 
     /// Its first 8 bytes as a number.
-    pub fn number(&self, path: &str) -> anyhow::Result<u64> {
+    pub fn number(&self, path: &str) -> Result<u64, HostError> {
         self.bytes(path).map(u64::from_ne_bytes)
     }
 
     /// Up to its zero: how long the variable is differs from version to version.
-    pub fn text(&self, path: &str) -> anyhow::Result<String> {
+    pub fn text(&self, path: &str) -> Result<String, HostError> {
         let (map, field) = self.find(path)?;
-        let value = map.read().with_context(|| format!("cannot read the variable `{path}`"))?;
+        let value = map.read().doing(|| format!("cannot read the variable `{path}`"))?;
         Ok(bpf::text(value.get(field.offset..).unwrap_or_default()))
     }
 
@@ -95,18 +91,18 @@ impl Variables {
     }
 
     /// Writes the first bytes of a variable, or of a member of it.
-    pub fn write(&self, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), HostError> {
         let (map, field) = self.find(path)?;
-        let mut value = map.read().with_context(|| format!("cannot read the variable `{path}`"))?;
+        let mut value = map.read().doing(|| format!("cannot read the variable `{path}`"))?;
         let place = value.get_mut(field.offset..field.offset + bytes.len());
-        place.with_context(|| format!("the variable `{path}` is shorter than it says"))?.copy_from_slice(bytes);
-        map.write(&value).with_context(|| format!("cannot write the variable `{path}`"))
+        place.ok_or_else(|| HostError::ShortVariable(path.to_owned()))?.copy_from_slice(bytes);
+        map.write(&value).doing(|| format!("cannot write the variable `{path}`"))
     }
 
     /// Where the utility's program is that connections use, and where another one may be written.
     ///
     /// Errors: another version of PCC, which has one place.
-    fn utility_places(&self) -> anyhow::Result<(&'static str, &'static str)> {
+    fn utility_places(&self) -> Result<(&'static str, &'static str), HostError> {
         let is_first = self.number("utility_place")? == 0;
         Ok(if is_first { ("utility", "utility_next") } else { ("utility_next", "utility") })
     }
@@ -123,7 +119,7 @@ impl Variables {
     }
 
     /// Connections strive for this from now on: all of a decision by the program before, or all by this one.
-    pub fn strive_for(&self, program: &[u8]) -> anyhow::Result<()> {
+    pub fn strive_for(&self, program: &[u8]) -> Result<(), HostError> {
         let Ok((_, free)) = self.utility_places() else { return self.write("utility", program) };
         self.write(free, &self.marked(program))?;
         self.write("utility_place", &u64::from(free == "utility_next").to_ne_bytes())
@@ -132,11 +128,11 @@ impl Variables {
     /// Text with zeros behind it.
     ///
     /// Errors: it does not fit.
-    pub fn write_text<const SIZE: usize>(&self, path: &str, text: &str) -> anyhow::Result<()> {
+    pub fn write_text<const SIZE: usize>(&self, path: &str, text: &str) -> Result<(), HostError> {
         let mut bytes = [0; SIZE];
         let place = bytes[..SIZE - 1].get_mut(..text.len());
         place
-            .with_context(|| format!("no room for `{text}`: at most {} letters", SIZE - 1))?
+            .ok_or_else(|| HostError::NoRoom { text: text.to_owned(), most: SIZE - 1 })?
             .copy_from_slice(text.as_bytes());
         self.write(path, &bytes)
     }
@@ -146,17 +142,17 @@ impl Variant {
     /// All that there are, those too that were unloaded and are still in use.
     ///
     /// Errors: no rights, or no description of the kernel's types.
-    pub fn all() -> anyhow::Result<Vec<Self>> {
+    pub fn all() -> Result<Vec<Self>, HostError> {
         crate::rights::check()?;
         let mut controls = Vec::new();
-        for id in Map::ids().context("cannot ask the kernel for its BPF maps")? {
-            let map = Map::by_id(id).with_context(|| format!("cannot look at BPF map {id}"))?;
+        for id in Map::ids().doing(|| "cannot ask the kernel for its BPF maps")? {
+            let map = Map::by_id(id).doing(|| format!("cannot look at BPF map {id}"))?;
             controls.extend(map.filter(|map| map.kind == STRUCT_OPS_MAP));
         }
         if controls.is_empty() {
             return Ok(Vec::new());
         }
-        let (types, mut links) = (kernel_types()?, Link::all().context("cannot ask the kernel for its BPF links")?);
+        let (types, mut links) = (kernel_types()?, Link::all().doing(|| "cannot ask the kernel for its BPF links")?);
         let mut variants = Vec::new();
         for map in controls {
             let link = links.iter().position(|link| link.map == map.id).map(|place| links.swap_remove(place));
@@ -166,9 +162,9 @@ impl Variant {
     }
 
     /// None if it is something else, or on its way out.
-    fn of(map: Map, link: Option<Link>, types: &Btf) -> anyhow::Result<Option<Self>> {
+    fn of(map: Map, link: Option<Link>, types: &Btf) -> Result<Option<Self>, HostError> {
         let whole = Btf::whole(map.kernel_type);
-        let value = map.read().with_context(|| format!("cannot read BPF map {}", map.id))?;
+        let value = map.read().doing(|| format!("cannot read BPF map {}", map.id))?;
         let within = |path: &str| types.member(whole, path).and_then(|field| value.get(field.offset..));
         let number = |path: &str| {
             let bytes = within(path).and_then(|bytes| bytes.get(..4)).and_then(|bytes| bytes.try_into().ok());
@@ -200,7 +196,7 @@ impl Variant {
 
     /// Has it hand new connections on to this congestion control, for good: network namespaces whose default it is, and
     /// sockets that listen with it, hold it also when nobody else can have it any more.
-    pub fn retire(&self, heir: &str) -> anyhow::Result<()> {
+    pub fn retire(&self, heir: &str) -> Result<(), HostError> {
         // One that plain bpftool loaded knows nothing of that.
         if self.variables.number("trial.until").is_err() {
             return Ok(());
@@ -251,11 +247,11 @@ pub enum FindError {
     },
     /// The kernel could not be asked.
     #[error(transparent)]
-    Host(#[from] anyhow::Error),
+    Host(#[from] HostError),
 }
 
-fn kernel_types() -> anyhow::Result<Btf> {
-    let bytes = fs::read(KERNEL_TYPES).with_context(|| {
+fn kernel_types() -> Result<Btf, HostError> {
+    let bytes = fs::read(KERNEL_TYPES).doing(|| {
         format!(
             "cannot read {KERNEL_TYPES}: the kernel must be one with CONFIG_DEBUG_INFO_BTF, as distributions build it"
         )

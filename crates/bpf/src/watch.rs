@@ -2,11 +2,11 @@
 
 use crate::bpf::{self, Iterator as Passes, Map, STRUCT_OPS_MAP};
 use crate::btf::Btf;
+use crate::host_error::{Doing as _, HostError};
 use crate::libbpf::{Loaded, Part};
 use crate::object::Source;
 use crate::rights;
-use crate::variant::Variant;
-use anyhow::{Context, bail};
+use crate::variant::{FindError, Variant};
 use std::io::Read as _;
 use std::mem::offset_of;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -73,7 +73,7 @@ pub struct Connection {
 }
 
 /// Where what is shown lies in what the kernel keeps of a connection: what reads it was made for one such place each.
-fn layout(flows: &Map) -> anyhow::Result<Option<[usize; 7]>> {
+fn layout(flows: &Map) -> Result<Option<[usize; 7]>, HostError> {
     const SHOWN: [&str; 7] =
         ["flow.utility", "flow.loss", "flow.limited_by", "flow.intervals", "flow.silences", "flow.panics", "law.state"];
     if flows.btf == 0 {
@@ -125,20 +125,20 @@ impl Watcher {
     /// Of these variants, or of all that have connections.
     ///
     /// Errors: none is loaded, or one by another version of PCC, unless that was unloaded and is not asked for by its name.
-    pub fn of(names: &[String], source: &Source) -> anyhow::Result<Self> {
-        rights::check()?;
+    pub fn of(names: &[String], source: &Source) -> Result<Self, FindError> {
+        rights::check().map_err(HostError::from)?;
         for name in names {
             Variant::find(Some(name))?;
         }
         let watcher = Self::of_whatever_comes(names, source)?;
         if watcher.variants.is_empty() {
-            bail!("PCC is not loaded: `pcc kernel load` loads it");
+            return Err(FindError::NotLoaded);
         }
         Ok(watcher)
     }
 
     /// The same, though none may be loaded yet.
-    pub fn of_whatever_comes(names: &[String], source: &Source) -> anyhow::Result<Self> {
+    pub fn of_whatever_comes(names: &[String], source: &Source) -> Result<Self, HostError> {
         rights::check()?;
         let mut watcher =
             Self { names: names.to_vec(), source: source.clone(), controls: Vec::new(), variants: Vec::new() };
@@ -147,7 +147,7 @@ impl Watcher {
         Ok(watcher)
     }
 
-    fn find(&self) -> anyhow::Result<Vec<Watched>> {
+    fn find(&self) -> Result<Vec<Watched>, HostError> {
         let names = &self.names;
         let all = Variant::all()?.into_iter().filter(|one| names.is_empty() || names.contains(&one.name));
         let variants: Vec<_> = all.collect();
@@ -170,19 +170,16 @@ impl Watcher {
                     );
                     continue;
                 }
-                bail!(
-                    "{} was loaded by another version of PCC: `pcc kernel load --replace` puts this one in its place",
-                    variant.name
-                );
+                return Err(HostError::OtherVersion(variant.name));
             };
-            let iterator = Passes::over(program.as_fd(), &flows).context("cannot look at the connections")?;
+            let iterator = Passes::over(program.as_fd(), &flows).doing(|| "cannot look at the connections")?;
             found.push(Watched { name: variant.name, iterator });
         }
         Ok(found)
     }
 
     /// All connections as they are now.
-    pub fn look(&mut self) -> anyhow::Result<Vec<Connection>> {
+    pub fn look(&mut self) -> Result<Vec<Connection>, HostError> {
         let controls = controls()?;
         if controls != self.controls {
             self.variants = self.find()?;
@@ -194,7 +191,7 @@ impl Watcher {
             iterator
                 .pass()
                 .and_then(|mut pass| pass.read_to_end(&mut bytes))
-                .context("cannot look at the connections")?;
+                .doing(|| "cannot look at the connections")?;
             let read = bytes.chunks_exact(RECORD).filter_map(connection);
             // Whoever has another congestion control by now is not ours.
             all.extend(read.filter(|one| one.name == *name));
@@ -204,10 +201,10 @@ impl Watcher {
 }
 
 /// Numbers of the kernel's maps that stand for congestion controls and the like.
-fn controls() -> anyhow::Result<Vec<u32>> {
+fn controls() -> Result<Vec<u32>, HostError> {
     let mut controls = Vec::new();
-    for id in Map::ids().context("cannot ask the kernel for its BPF maps")? {
-        let map = Map::by_id(id).with_context(|| format!("cannot look at BPF map {id}"))?;
+    for id in Map::ids().doing(|| "cannot ask the kernel for its BPF maps")? {
+        let map = Map::by_id(id).doing(|| format!("cannot look at BPF map {id}"))?;
         controls.extend(map.filter(|map| map.kind == STRUCT_OPS_MAP).map(|_| id));
     }
     Ok(controls)

@@ -5,6 +5,10 @@ use pcc_files::serve::StartError;
 use pcc_net::dial::DialError;
 use pcc_net::tls::TlsError;
 
+/// Which option names a BPF object.
+#[cfg(target_os = "linux")]
+pub(crate) const OBJECT: &str = "--object FILE names one";
+
 /// What helps, for the first cause that has something.
 pub(crate) fn of(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| {
@@ -44,6 +48,9 @@ fn of_place(error: &PlaceError) -> String {
 fn of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
     use pcc_lab::kernel::KernelError;
     use pcc_lab::machine::{NoMemory, RunError};
+    if let Some(pcc_bpf::HostError::NoObject) = cause.downcast_ref() {
+        return Some(OBJECT);
+    }
     match (cause.downcast_ref(), cause.downcast_ref()) {
         (Some(KernelError::NoSource { .. }), _) => Some("--source names it"),
         (Some(KernelError::NoSources), _) | (_, Some(RunError::NoModule)) => Some("--module FILE names it"),

@@ -10,6 +10,15 @@ pub(crate) fn parse(written: &str) -> Result<Duration, String> {
     })
 }
 
+/// The longest time that is simulated.
+const LONGEST_SIMULATED: Duration = Duration::from_secs(86_400);
+
+/// A virtual time, which has to be computed.
+pub(crate) fn simulated(written: &str) -> Result<Duration, String> {
+    let time = parse(written)?;
+    if time > LONGEST_SIMULATED { Err(format!("`{written}` is too long: at most 24h are simulated")) } else { Ok(time) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +35,11 @@ mod tests {
             let refused = parse(written).unwrap_err();
             assert!(refused.contains(&format!("`{written}`")) && refused.contains(wanted), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_simulation_has_a_longest_time() {
+        assert_eq!(simulated("24h"), Ok(LONGEST_SIMULATED));
+        assert!(simulated("99999999h").unwrap_err().contains("at most 24h"));
     }
 }

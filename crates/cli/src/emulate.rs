@@ -1,8 +1,8 @@
 //! `pcc emulate`: a UDP relay through an emulated network path, on any system, without privileges.
 
-mod text;
+pub(crate) mod text;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, misuse};
 use crate::interrupt::Interrupt;
 use crate::link_args::LinkArgs;
 use anyhow::Context;
@@ -127,13 +127,11 @@ async fn resolve(argument: &str, written: &str) -> anyhow::Result<SocketAddr> {
         .context(Failure::Usage)?;
     let found = found.next().with_context(|| format!("{argument} {written} has no address; {advice}"))?;
     if argument == "--to" && found.port() == 0 {
-        return Err(anyhow::anyhow!("{argument} {written} names no port; {advice}").context(Failure::Usage));
+        return Err(misuse!("{argument} {written} names no port; {advice}"));
     }
     if scope::lacks_interface(found) {
         let (problem, example) = (scope::Wrong::NoInterface, scope::EXAMPLE);
-        anyhow::bail!(
-            anyhow::anyhow!("{argument} {written} {problem}; write it like {example}").context(Failure::Usage)
-        );
+        anyhow::bail!(misuse!("{argument} {written} {problem}; write it like {example}"));
     }
     Ok(found)
 }

@@ -34,6 +34,17 @@ pub(crate) enum Failure {
     Terminated = 143,
 }
 
+/// A mistake in the command line, told as by `anyhow!`.
+macro_rules! misuse {
+    ($($text:tt)+) => { anyhow::anyhow!($($text)+).context($crate::exit::Failure::Usage) };
+}
+pub(crate) use misuse;
+
+/// The same, of what says itself what is wrong.
+pub(crate) fn misused(problem: impl std::fmt::Display) -> anyhow::Error {
+    misuse!("{problem}")
+}
+
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

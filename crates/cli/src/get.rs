@@ -1,14 +1,13 @@
 //! `pcc get`: downloads that survive a bad network.
 
-pub(crate) mod display;
-
 use crate::choice::ChoiceArgs;
-use crate::exit::Failure;
+use crate::display::Display;
+use crate::exit::misuse;
 use crate::remote::{self, RemoteArgs, WrittenPlace};
 use crate::session::{SessionArgs, each};
 use crate::telling::Telling;
-use anyhow::{Context, anyhow};
-use display::Display;
+use anyhow::Context;
+
 use pcc_files::get::{self, Target};
 use pcc_files::{Choice, Error, Names, Source, Step, link};
 use pcc_net::url::Url;
@@ -87,8 +86,7 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     if let Some(output) = args.output.as_deref().filter(|output| args.from.len() > 1 && !output.is_dir()) {
-        let problem = anyhow!("-o {}: several downloads need a directory that exists", output.display());
-        return Err(problem.context(Failure::Usage));
+        return Err(misuse!("-o {}: several downloads need a directory that exists", output.display()));
     }
     let choice = args.choice.choice(args.delete)?;
     each(&args.from, &args.session, async |from, display| fetch(&args, from, &choice, display).await).await
@@ -136,16 +134,15 @@ enum Place {
 
 impl Place {
     fn of(args: &Args, url: &Url, choice: &Choice) -> anyhow::Result<Self> {
-        let usage = |text: String| Err(anyhow!(text).context(Failure::Usage));
         let stdout = args.output.as_deref() == Some(Path::new("-"));
         if stdout && args.session.json {
-            return usage("`--json` and `-o -` both want standard output: leave out one".to_owned());
+            return Err(misuse!("`--json` and `-o -` both want standard output: leave out one"));
         }
         if get::is_directory(url) {
             return match &args.output {
-                Some(_) if stdout => usage(format!("{} is a directory: give one with -o DIR", url.short())),
+                Some(_) if stdout => Err(misuse!("{} is a directory: give one with -o DIR", url.short())),
                 Some(dir) if dir.exists() && !dir.is_dir() => {
-                    usage(format!("{} is a file, and {} a directory: give one with -o DIR", dir.display(), url.short()))
+                    Err(misuse!("{} is a file, and {} a directory: give one with -o DIR", dir.display(), url.short()))
                 }
                 Some(dir) if args.from.len() > 1 && choice.only.is_none() => {
                     Ok(Self::Directory(dir.join(name_of(url)?)))
@@ -160,16 +157,16 @@ impl Place {
             Some(_) if stdout => return Ok(Self::File(Target::Stdout)),
             Some(path) if path.is_dir() => path.join(name_of(url)?),
             Some(path) if path.file_name().is_none() || ends_with_separator(path) => {
-                return usage(format!("there is no directory {}: make it first", path.display()));
+                return Err(misuse!("there is no directory {}: make it first", path.display()));
             }
             Some(path) => path.clone(),
             None => name_of(url)?.into(),
         };
         match std::fs::metadata(&named) {
             Ok(found) if found.is_dir() => {
-                usage(format!("{} is a directory: choose another name with -o FILE", named.display()))
+                Err(misuse!("{} is a directory: choose another name with -o FILE", named.display()))
             }
-            Ok(found) if !found.is_file() => usage(format!("{} is no plain file: use `-o - > {0}`", named.display())),
+            Ok(found) if !found.is_file() => Err(misuse!("{} is no plain file: use `-o - > {0}`", named.display())),
             // Where the user says may be a link: what it leads to is replaced, and that is where the data waits.
             _ => {
                 let followed = link::followed(&named).with_context(|| {
@@ -210,7 +207,7 @@ impl Place {
 
 /// What to call it where nobody says.
 fn name_of(url: &Url) -> anyhow::Result<String> {
-    get::name_of(url).map_err(|error| anyhow!("{error} with -o").context(Failure::Usage))
+    get::name_of(url).map_err(|error| misuse!("{error} with -o"))
 }
 
 fn ends_with_separator(path: &Path) -> bool {

@@ -3,6 +3,7 @@
 mod advice;
 mod choice;
 mod command_line;
+mod display;
 mod doctor;
 mod duration;
 mod emulate;
@@ -36,6 +37,7 @@ mod telling;
 mod token;
 mod tunnel;
 mod utility;
+mod wrapped;
 mod written_url;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};

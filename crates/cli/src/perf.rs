@@ -6,6 +6,7 @@ mod output;
 mod runner;
 mod text;
 
+use crate::exit::misuse;
 use crate::log::LogArgs;
 pub(crate) use args::Args;
 
@@ -13,7 +14,7 @@ pub(crate) use args::Args;
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     LogArgs::default().start(); // for warnings of what this host cannot do
     if let Some(answer) = args.habits.answer() {
-        return Err(anyhow::anyhow!(answer).context(crate::exit::Failure::Usage));
+        return Err(misuse!(answer));
     }
     if args.server { runner::serve(args).await } else { runner::measure(args).await }
 }

@@ -1,13 +1,13 @@
 //! `pcc put`: uploads that survive a bad network.
 
 use crate::choice::ChoiceArgs;
-use crate::exit::Failure;
-use crate::get::display::Display;
+use crate::display::Display;
+use crate::exit::misuse;
 use crate::remote::{self, RemoteArgs, WrittenPlace};
 use crate::session::{SessionArgs, each};
 use crate::telling::Telling;
-use crate::token;
-use anyhow::{Context, anyhow};
+use crate::token::TokenArgs;
+use anyhow::Context;
 use pcc_files::put::{self, below, name_of};
 use pcc_files::{Choice, Error, Source, Step};
 use pcc_net::url::Url;
@@ -58,9 +58,8 @@ pub(crate) struct Args {
     #[arg(value_name = "URL|HOST:PATH", value_parser = WrittenPlace)]
     to: remote::Place,
 
-    /// Read the token from the first line of this file [default: the environment variable PCC_TOKEN]
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    token: TokenArgs,
 
     /// At the end delete what is in the destination directory and not in the source
     ///
@@ -85,8 +84,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         && args.sources.len() > 1
         && !url.encoded_path().ends_with('/')
     {
-        let problem = anyhow!("several uploads need a directory: end the URL's path with `/`, in front of any #");
-        return Err(problem.context(Failure::Usage));
+        return Err(misuse!("several uploads need a directory: end the URL's path with `/`, in front of any #"));
     }
     let choice = args.choice.choice(args.delete)?;
     each(&args.sources, &args.session, async |path, display| send(&args, path, &choice, display).await).await
@@ -95,7 +93,10 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
 /// Uploads it, to a server that ssh starts first if need be.
 async fn send(args: &Args, path: &Path, choice: &Choice, display: &Arc<Display>) -> anyhow::Result<()> {
     match &args.to {
-        remote::Place::Url(url) => upload(args, path, url, &token_of(args)?, choice, display).await,
+        remote::Place::Url(url) => {
+            let missing = "an upload needs the server's token: set PCC_TOKEN or name a file with --token-file";
+            upload(args, path, url, &args.token.token(missing)?, choice, display).await
+        }
         remote::Place::Remote(place) => {
             // What is not there needs no connection.
             if path != Path::new("-") {
@@ -111,13 +112,6 @@ async fn send(args: &Args, path: &Path, choice: &Choice, display: &Arc<Display>)
             remote::end(reached, outcome).await
         }
     }
-}
-
-fn token_of(args: &Args) -> anyhow::Result<String> {
-    token::given(args.token_file.as_deref()).map_err(|error| error.context(Failure::Usage))?.ok_or_else(|| {
-        anyhow!("an upload needs the server's token: set {} or name a file with --token-file", token::VARIABLE)
-            .context(Failure::Usage)
-    })
 }
 
 async fn upload(
@@ -147,22 +141,21 @@ impl Plan {
     fn of(path: &Path, url: &Url) -> anyhow::Result<Self> {
         if let Some(query) = url.path.query() {
             let (peer, path) = (&url.peer, url.encoded_path());
-            return Err(anyhow!(
+            return Err(misuse!(
                 "{} has a query, `?{query}`, and uploads have none: leave it out, or write the name's `?` as %3F, like \
                  https://{peer}{path}%3F{query}",
                 url.short()
-            )
-            .context(Failure::Usage));
+            ));
         }
         let into_directory = url.encoded_path().ends_with('/');
         if path == Path::new("-") {
             if into_directory {
                 let url = url.short();
-                return Err(anyhow!("standard input has no name: give one, like {url}NAME").context(Failure::Usage));
+                return Err(misuse!("standard input has no name: give one, like {url}NAME"));
             }
             if put::stdin_is_closed() {
                 let why = "standard input is closed, so there is nothing to upload: use `pcc put - URL < FILE`";
-                return Err(anyhow!(why).context(Failure::Usage));
+                return Err(misuse!(why));
             }
             return Ok(Self::Stdin(url.clone()));
         }
@@ -177,7 +170,7 @@ impl Plan {
         } else if found.is_file() {
             Ok(Self::File(path.to_owned(), url))
         } else {
-            Err(anyhow!("{} is no plain file: use `{}`", path.display(), piped(path)).context(Failure::Usage))
+            Err(misuse!("{} is no plain file: use `{}`", path.display(), piped(path)))
         }
     }
 
@@ -195,8 +188,7 @@ impl Plan {
                 return Ok(());
             }
             Self::Stdin(_) if choice.dry_run => {
-                let problem = anyhow!("standard input can be read only once, so there is no dry run of it");
-                return Err(problem.context(Failure::Usage));
+                return Err(misuse!("standard input can be read only once, so there is no dry run of it"));
             }
             Self::Stdin(url) => (put::stdin(source, url, token).await, url),
             Self::File(path, url) => (put::file(source, path, url, token).await, url),

@@ -3,15 +3,16 @@
 mod live;
 mod output;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, misuse};
 use crate::interrupt::Interrupt;
+use crate::program;
 use crate::reserved::Reserved;
 use crate::utility::Objective;
 use anyhow::{Context, bail};
 use core::time::Duration;
 use live::Live;
 use pcc::units::Bytes;
-use pcc_chart::provenance::{self, Provenance};
+use pcc_chart::provenance;
 use pcc_quic::Algorithm;
 use pcc_race::carrier::{self, Carrier};
 use pcc_race::course::{Course, CourseError};
@@ -129,17 +130,16 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     if let Some((_, twice)) =
         names.iter().enumerate().find(|(place, name)| names.iter().take(*place).any(|n| n == *name))
     {
-        let error = anyhow::anyhow!("-C names `{twice}` twice: each algorithm runs once");
-        return Err(error.context(Failure::Usage));
+        return Err(misuse!("-C names `{twice}` twice: each algorithm runs once"));
     }
     kernel::check(&carriers).map_err(no_kernel)?;
     let (path, file) = args.course_and_file();
     if file.is_some() && args.size.is_some() {
-        return Err(anyhow::anyhow!("--size is of the file that is made, and one is given").context(Failure::Usage));
+        return Err(misuse!("--size is of the file that is made, and one is given"));
     }
     let output = args.output.clone().unwrap_or_else(|| unused(Path::new("")));
     if args.svg.as_ref() == Some(&output) {
-        return Err(anyhow::anyhow!("-o and --svg name the same file").context(Failure::Usage));
+        return Err(misuse!("-o and --svg name the same file"));
     }
     let course = Arc::new(course(path, args.seed)?);
     let interrupt = Interrupt::listen(1)?;
@@ -148,7 +148,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let svg = args.svg.as_deref().map(|file| Reserved::at(file, "--svg")).transpose()?;
     let size = args.size.map_or_else(|| course.fitting_size(), Bytes::get);
     if file.is_none() && size == 0 {
-        return Err(anyhow::anyhow!("--size 0: there is nothing to move").context(Failure::Usage));
+        return Err(misuse!("--size 0: there is nothing to move"));
     }
     let source = Arc::new(Source::open(file, size, args.seed)?);
     let mut out = io::stdout();
@@ -177,12 +177,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     } else {
         write!(out, "{}", output::table(&summary))?;
     }
-    let provenance = Provenance {
-        source: provenance::Source::Emulator,
-        build: crate::program::build()?,
-        command: crate::command_line::this(),
-        seeds: vec![args.seed],
-    };
+    let provenance = program::provenance(provenance::Source::Emulator, vec![args.seed])?;
     page.write(&page::render(&summary, &provenance))?;
     if let Some(svg) = svg {
         svg.write(&still::render(&summary))?;

@@ -2,7 +2,7 @@
 //! an error means to whoever wrote the command.
 
 use crate::command_line::quote;
-use crate::exit::Failure;
+use crate::exit::{Failure, misuse};
 use crate::interrupt::Interrupt;
 use crate::sender::SenderArgs;
 use crate::written_url::WrittenUrl;
@@ -72,7 +72,7 @@ impl RemoteArgs {
             ReachError::NotExecutable { .. } => anyhow!("{text} with --remote-pcc"),
             ReachError::Ended { .. } => anyhow!("{text} --remote-pcc names another"),
             ReachError::NotReached { .. } => anyhow!(text).context(Failure::Unreachable),
-            ReachError::Refused { is_misuse: true, .. } => anyhow!(text).context(Failure::Usage),
+            ReachError::Refused { is_misuse: true, .. } => misuse!(text),
             ReachError::System(error) => error.into(),
             other => other.into(),
         }

@@ -1,13 +1,19 @@
 //! Lines for people, on standard error, and how text of strangers is shown in them.
 
-use core::fmt::Arguments;
+use core::fmt::Display;
 use pcc_net::shown;
 use std::io::{self, Write as _};
 
 /// Writes a message to standard error. If that can't be written there is nobody to tell, and no reason to end what is under
 /// way, as `eprintln!` does.
-pub(crate) fn say(message: Arguments<'_>) {
+pub(crate) fn say(message: impl Display) {
     let _ = writeln!(io::stderr(), "{}", laid_out(&message.to_string()));
+}
+
+/// Writes an object for programs to standard output.
+pub(crate) fn object(object: &serde_json::Value) {
+    // Who closes the pipe does not want to read it.
+    let _ = writeln!(io::stdout().lock(), "{object}");
 }
 
 /// A message may hold what a server or a client sent. Lines behind the first are indented, so that no such text looks like a

@@ -1,8 +1,7 @@
 //! How this side sends: the options that all commands which move files share.
 
-use crate::exit::Failure;
+use crate::exit::misuse;
 use crate::utility::{Objective, heeds_something};
-use anyhow::anyhow;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use noq::TransportConfig;
 use pcc::observe::Observer;
@@ -56,8 +55,7 @@ impl SenderArgs {
         let Algorithm::Pcc(PccConfig { mut core, .. }) = self.congestion.clone() else {
             if let Some(given) = self.objective.given() {
                 let algorithm = self.congestion.name();
-                let error = anyhow!("{given} steers PCC, not {algorithm}: leave out one of the two");
-                return Err(error.context(Failure::Usage));
+                return Err(misuse!("{given} steers PCC, not {algorithm}: leave out one of the two"));
             }
             return Ok(self.congestion.clone());
         };
@@ -117,6 +115,7 @@ pub(crate) fn observed(algorithm: &Algorithm, observer: Arc<dyn Observer>) -> Al
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Failure;
     use clap::Parser;
     use pcc::control::Law;
 

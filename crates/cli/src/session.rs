@@ -1,8 +1,8 @@
 //! What `pcc get` and `pcc put` have in common: their options, how they reach the server, and how they end.
 
 use crate::advice;
+use crate::display::{Display, Style};
 use crate::exit::{Failure, failure_of};
-use crate::get::display::{Display, Style};
 use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
 use crate::sender::SenderArgs;

@@ -1,7 +1,7 @@
 //! How `pcc get` and `pcc put` tell what they moved, or in a dry run would move: to people, and as JSON.
 
+use crate::display::Display;
 use crate::exit::Failure;
-use crate::get::display::Display;
 use anyhow::anyhow;
 use pcc::units::{Bytes, Rate};
 use pcc_files::{Look, Moved, Step, Tally, counted};

@@ -1,10 +1,26 @@
 //! Where the token for uploads comes from.
 
-use anyhow::{Context, bail};
-use std::path::Path;
+use crate::exit::{Failure, misuse};
+use anyhow::Context;
+use std::path::{Path, PathBuf};
 
 /// The environment variable, since other users of the computer can read command lines.
 pub(crate) const VARIABLE: &str = "PCC_TOKEN";
+
+/// Where the token for uploads or tunnels is.
+#[derive(clap::Args, Debug)]
+pub(crate) struct TokenArgs {
+    /// Read the token from the first line of this file [default: the environment variable PCC_TOKEN]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+}
+
+impl TokenArgs {
+    /// Errors: there is none, of which `missing` tells, or none that can be used.
+    pub(crate) fn token(&self, missing: &str) -> anyhow::Result<String> {
+        given(self.token_file.as_deref())?.ok_or_else(|| misuse!("{missing}"))
+    }
+}
 
 /// The first line of `file`, or else `PCC_TOKEN`; `None` if there is neither.
 ///
@@ -13,7 +29,8 @@ pub(crate) fn given(file: Option<&Path>) -> anyhow::Result<Option<String>> {
     let (text, source) = match file {
         Some(file) => {
             let text = std::fs::read_to_string(file)
-                .with_context(|| format!("could not read the token from {}", file.display()))?;
+                .with_context(|| format!("could not read the token from {}", file.display()))
+                .context(Failure::Usage)?;
             (text, file.display().to_string())
         }
         None => match std::env::var(VARIABLE) {
@@ -23,7 +40,7 @@ pub(crate) fn given(file: Option<&Path>) -> anyhow::Result<Option<String>> {
     };
     let token = text.lines().next().unwrap_or("").trim();
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        bail!("the token in {source} is empty or not plain ASCII: write it on one line, without blanks");
+        return Err(misuse!("the token in {source} is empty or not plain ASCII: write it on one line, without blanks"));
     }
     Ok(Some(token.to_owned()))
 }
@@ -40,7 +57,7 @@ mod tests {
         assert_eq!(given(Some(&file)).unwrap().as_deref(), Some("secret"));
         for wrong in ["", "\n", "two words", "ä"] {
             std::fs::write(&file, wrong).unwrap();
-            let error = given(Some(&file)).unwrap_err().to_string();
+            let error = format!("{:#}", given(Some(&file)).unwrap_err());
             assert!(error.contains(&file.display().to_string()) && !error.contains("words"), "{error}");
         }
     }

@@ -3,8 +3,9 @@
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
+use crate::say;
 use crate::sender::SenderArgs;
-use crate::token;
+use crate::token::TokenArgs;
 use crate::written_url::WrittenUrl;
 use anyhow::{Context, anyhow};
 use core::time::Duration;
@@ -49,9 +50,8 @@ pub(crate) struct Args {
     #[arg(short = 'D', long = "dynamic", value_name = "[ADDRESS:]PORT", value_parser = local_port, group = "port")]
     dynamic: Vec<SocketAddr>,
 
-    /// Read the token from the first line of this file [default: the environment variable PCC_TOKEN]
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    token: TokenArgs,
 
     /// Time without a connection to the server after which to give up, once it was reached
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = crate::duration::parse)]
@@ -79,11 +79,8 @@ pub(crate) struct Args {
 /// Runs it until it is told to end.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     args.log.start();
-    let Some(token) = token::given(args.token_file.as_deref()).context(Failure::Usage)? else {
-        let error =
-            anyhow!("no token: set {} or use --token-file; `pcc serve --tunnel` prints the token", token::VARIABLE);
-        return Err(error.context(Failure::Usage));
-    };
+    let token =
+        args.token.token("no token: set PCC_TOKEN or use --token-file; `pcc serve --tunnel` prints the token")?;
     let interrupt = Interrupt::listen(1)?;
     let listeners = listen(&args).await?;
     let paths = args.sender.paths();
@@ -99,7 +96,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
         hear: Arc::new(move |event| {
             event.log();
             if json {
-                line(&object(&event));
+                say::object(&object(&event));
             }
         }),
     };
@@ -159,16 +156,13 @@ fn object(event: &Event<'_>) -> Value {
     }
 }
 
-fn line(object: &Value) {
-    // Who closes the pipe does not want to read it.
-    let _ = writeln!(stdout().lock(), "{object}");
-}
-
 fn announce(listeners: &[(TcpListener, Port)], args: &Args) -> anyhow::Result<()> {
     if args.json {
         for (listener, port) in listeners {
             let target = if let Port::Forward(target) = port { Some(target.to_string()) } else { None };
-            line(&json!({"event": "listening", "address": listener.local_addr()?.to_string(), "target": target}));
+            say::object(
+                &json!({"event": "listening", "address": listener.local_addr()?.to_string(), "target": target}),
+            );
         }
         return Ok(());
     }

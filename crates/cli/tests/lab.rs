@@ -50,6 +50,25 @@ fn whoever_reads_only_the_first_scenarios_hears_no_complaint() {
 }
 
 #[test]
+fn a_file_in_place_of_the_results_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("file"), "").unwrap();
+    for extra in [&["--dry-run"][..], &[]] {
+        let output = lab(&[&["run", "satellite", "--results", "file"], extra].concat(), dir.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains("--results file: it is a file"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_app_without_a_command_is_told_the_option() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = lab(&["run", "satellite", "--algorithm", "app"], dir.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("runs a program of yours: say which with --app"), "{}", stderr(&output));
+}
+
+#[test]
 fn without_a_kernel_the_error_says_how_to_build_one() {
     let dir = tempfile::tempdir().unwrap();
     let output = lab(&["run", "shallow-buffer"], dir.path()).env("XDG_CACHE_HOME", dir.path()).output().unwrap();

@@ -8,10 +8,6 @@ use http::header::{HeaderName, HeaderValue};
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The permissions of owner, group and others. Nothing that lets a program run as its owner or its group comes from another
-/// computer, or goes there.
-const PERMISSIONS: u32 = 0o777;
-
 const NANOS: i128 = 1_000_000_000;
 
 /// What is known of both.
@@ -26,7 +22,7 @@ impl Attributes {
     /// Those of a file or a directory here.
     pub(crate) fn of(found: &std::fs::Metadata) -> Self {
         #[cfg(unix)]
-        let mode = Some(std::os::unix::fs::MetadataExt::mode(found) & PERMISSIONS);
+        let mode = Some(std::os::unix::fs::MetadataExt::mode(found) & Permissions::MASK);
         #[cfg(not(unix))]
         let mode = None;
         Self { mode, modified: found.modified().ok() }
@@ -35,7 +31,7 @@ impl Attributes {
     /// The same, of what the server has opened.
     pub(crate) fn within(found: &cap_std::fs::Metadata) -> Self {
         #[cfg(unix)]
-        let mode = Some(cap_std::fs::MetadataExt::mode(found) & PERMISSIONS);
+        let mode = Some(cap_std::fs::MetadataExt::mode(found) & Permissions::MASK);
         #[cfg(not(unix))]
         let mode = None;
         Self { mode, modified: found.modified().ok().map(cap_std::time::SystemTime::into_std) }
@@ -78,7 +74,7 @@ impl Attributes {
 /// An octal number of up to four digits. Whatever else than permissions is in it does not count.
 pub(crate) fn mode(text: &str) -> Option<u32> {
     let is_octal = (1..=4).contains(&text.len()) && text.bytes().all(|digit| (b'0'..=b'7').contains(&digit));
-    is_octal.then(|| u32::from_str_radix(text, 8).ok())?.map(|mode| mode & PERMISSIONS)
+    is_octal.then(|| u32::from_str_radix(text, 8).ok())?.map(|mode| mode & Permissions::MASK)
 }
 
 /// Seconds since 1970, with up to nine decimals; negative before.
@@ -112,7 +108,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_attributes_arrive_as_they_were(
-            mode in prop::option::of(0..=PERMISSIONS),
+            mode in prop::option::of(0..=Permissions::MASK),
             time in prop::option::of((any::<bool>(), 0..1u64 << 40, 0..1_000_000_000u32)),
         ) {
             let modified = time.map(|(is_before, seconds, nanos)| {
@@ -128,7 +124,7 @@ mod tests {
             if let Some(time) = modified(&text) {
                 prop_assert_eq!(modified(&seconds(time)), Some(time));
             }
-            prop_assert!(mode(&text).is_none_or(|mode| mode <= PERMISSIONS));
+            prop_assert!(mode(&text).is_none_or(|mode| mode <= Permissions::MASK));
         }
     }
 

@@ -13,6 +13,12 @@ use std::path::Path;
 #[cfg_attr(windows, allow(dead_code, reason = "there they belong to the directory"))]
 pub struct Permissions(#[cfg(unix)] Option<Mode>);
 
+impl Permissions {
+    /// The permissions of owner, group and others. Nothing that lets a program run as its owner or its group comes from another
+    /// computer, or goes there.
+    pub(crate) const MASK: u32 = 0o777;
+}
+
 #[cfg(unix)]
 impl Permissions {
     /// The permissions of the plain file at `path`.
@@ -24,12 +30,13 @@ impl Permissions {
     pub(crate) fn within(dir: impl AsFd, path: &Path) -> Self {
         let found = statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).ok();
         let file = found.filter(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
-        Self(file.map(|file| Mode::from_raw_mode(file.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO)))
+        let mask = Mode::from_raw_mode(Self::MASK as RawMode);
+        Self(file.map(|file| Mode::from_raw_mode(file.st_mode) & mask))
     }
 
     /// Those that somebody names, if anybody does.
     pub(crate) fn named(mode: Option<u32>) -> Self {
-        Self(mode.map(|mode| Mode::from_raw_mode((mode & 0o777) as RawMode)))
+        Self(mode.map(|mode| Mode::from_raw_mode((mode & Self::MASK) as RawMode)))
     }
 
     /// These, or else the others.

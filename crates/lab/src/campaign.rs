@@ -28,6 +28,13 @@ pub enum JobError {
     Store(#[from] io::Error),
 }
 
+impl JobError {
+    /// Whether the guest took too much real time.
+    pub const fn is_timeout(&self) -> bool {
+        matches!(self, Self::Run(RunError::TimedOut(_)))
+    }
+}
+
 /// Something to run.
 #[derive(Clone, Debug)]
 struct Job<'a> {

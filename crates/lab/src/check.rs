@@ -50,6 +50,24 @@ pub enum Verdict {
     Miss,
 }
 
+impl Verdict {
+    /// In one word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Open => "OPEN",
+            Self::Miss => "MISS",
+        }
+    }
+}
+
+impl Checked {
+    /// On which side of `must` and `goal` it must be.
+    pub const fn sign(&self) -> &'static str {
+        if self.at_most { "≤" } else { "≥" }
+    }
+}
+
 /// A promise that the stored results do not tell of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotJudged {

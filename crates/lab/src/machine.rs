@@ -28,7 +28,7 @@ pub enum RunError {
     #[error("the guest failed while {0}")]
     Guest(String),
     /// The guest took too much real time.
-    #[error("the guest was stopped after {0:?} of real time: shorten the run or raise --timeout")]
+    #[error("the guest was stopped after {0:?} of real time: shorten the run, or let it take longer")]
     TimedOut(Duration),
     /// Somebody wanted it to end.
     #[error("the guest was stopped")]

@@ -7,8 +7,9 @@ use crate::load::{self, Load, Stream, Until};
 use crate::protocol::{Dialect, Phase, REPORT_INTERVAL};
 use crate::reports::{self, Report};
 use crate::side::{Meter, Side};
+use crate::stream_error::StreamError;
+use crate::test_error::TestError;
 use crate::windows;
-use anyhow::{Context, anyhow};
 use noq::Connection;
 use pcc::units::Rate;
 use pcc_net::throttle::Throttle;
@@ -73,7 +74,7 @@ pub struct Outcome {
     /// All that the server counted, by its last report; none from one that does not report.
     pub there: Option<Side>,
     /// Why it ended before its time: the user's Ctrl-C, or a lost connection.
-    pub cut_short: Option<anyhow::Error>,
+    pub cut_short: Option<TestError>,
 }
 
 impl Outcome {
@@ -102,9 +103,9 @@ pub async fn run(
     meter: &Arc<Meter>,
     dialect: Dialect,
     plan: &Plan,
-    stop: impl Future<Output = anyhow::Error>,
+    stop: impl Future<Output = String>,
     tell: &mut (dyn FnMut(&Interval) + Send),
-) -> anyhow::Result<Outcome> {
+) -> Result<Outcome, TestError> {
     let mut background = JoinSet::new();
     let reported = listen(connection, meter, dialect, &mut background);
     // Without a first report the server has received nothing yet.
@@ -114,7 +115,7 @@ pub async fn run(
     let idle_rtt = if plan.at_once {
         connection.path_stats(noq::PathId::ZERO).unwrap_or_default().rtt
     } else {
-        let rtt = load::idle_rtt(connection, meter).await.context("the server did not answer")?;
+        let rtt = load::idle_rtt(connection, meter).await.map_err(TestError::NoAnswer)?;
         view.wait_for_report(|_| true).await; // the server's starting point
         rtt
     };
@@ -132,7 +133,7 @@ pub async fn run(
     let ended = view.now();
     course.tell_last(&ended, view.meter);
     let Settled { last, delivered, silent_from } = settle(&mut view, tasks, &phase, dialect).await;
-    let silence = silent_from.map(|from| anyhow!("the server has not answered since second {:.1}", from.as_secs_f64()));
+    let silence = silent_from.map(|from| TestError::Silent(from.as_secs_f64()));
     let end = End { ended: &ended, last: &last, delivered };
     Ok(Outcome {
         flows: plan.load.ways.iter().map(|&way| (way, Flow::whole(way, &start, &course.counted_from, &end))).collect(),
@@ -158,9 +159,8 @@ fn listen(
     if dialect == Dialect::Reporting {
         let (connection, meter) = (connection.clone(), Arc::clone(meter));
         tasks.spawn(async move {
-            if let Err(error) = reports::receive(connection, meter, latest).await {
-                tracing::debug!("no more reports from the server: {error:#}");
-            }
+            let error = reports::receive(connection, meter, latest).await;
+            tracing::debug!("no more reports from the server: {error}");
         });
     }
     reported
@@ -244,9 +244,9 @@ impl<'a> Course<'a> {
     async fn follow(
         &mut self,
         view: &mut View<'_>,
-        tasks: &mut JoinSet<anyhow::Result<()>>,
-        mut stop: Pin<&mut impl Future<Output = anyhow::Error>>,
-    ) -> anyhow::Result<()> {
+        tasks: &mut JoinSet<Result<(), StreamError>>,
+        mut stop: Pin<&mut impl Future<Output = String>>,
+    ) -> Result<(), TestError> {
         let end = match self.plan.load.until {
             Until::Time(time) => time.saturating_add(self.plan.omit),
             Until::Volume(_) => Duration::MAX,
@@ -256,10 +256,10 @@ impl<'a> Course<'a> {
         loop {
             tokio::select! {
                 biased;
-                reason = &mut stop => return Err(reason),
+                reason = &mut stop => return Err(TestError::Stopped(reason)),
                 ended = tasks.join_next() => match ended {
                     None => return Ok(()),
-                    Some(ended) => ended.context("a stream's task failed")??,
+                    Some(ended) => ended??,
                 },
                 _ = ticks.tick() => {
                     self.sample(view);
@@ -340,7 +340,7 @@ struct Settled {
 /// Ends the load and hears the server out.
 async fn settle(
     view: &mut View<'_>,
-    mut tasks: JoinSet<anyhow::Result<()>>,
+    mut tasks: JoinSet<Result<(), StreamError>>,
     phase: &watch::Sender<Phase>,
     dialect: Dialect,
 ) -> Settled {
@@ -372,7 +372,7 @@ async fn settle(
 }
 
 /// Waits for all tasks; whether none failed.
-async fn all_well(tasks: &mut JoinSet<anyhow::Result<()>>) -> bool {
+async fn all_well(tasks: &mut JoinSet<Result<(), StreamError>>) -> bool {
     let mut well = true;
     while let Some(ended) = tasks.join_next().await {
         well &= matches!(ended, Ok(Ok(())));

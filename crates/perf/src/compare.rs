@@ -74,6 +74,7 @@ impl Row {
 mod tests {
     use super::*;
     use crate::example::run;
+    use crate::test_error::TestError;
 
     #[test]
     fn ratios_are_taken_within_a_round() {
@@ -97,7 +98,7 @@ mod tests {
     #[test]
     fn a_run_that_was_cut_short_does_not_count() {
         let mut cut = run("cubic", 1, 1.0);
-        cut.outcome.cut_short = Some(anyhow::anyhow!("interrupted"));
+        cut.outcome.cut_short = Some(TestError::Stopped("interrupted".to_owned()));
         let rows = Comparison::of(&[run("pcc", 1, 100.0), cut]).rows;
         assert_eq!(rows.len(), 1);
     }

@@ -7,6 +7,7 @@ use crate::datagram::LargestDatagram;
 use crate::flow::{Flow, Way};
 use crate::load::Until;
 use crate::run::{Run, Test, Turn};
+use crate::test_error::TestError;
 use crate::watch::SCHEMA_VERSION;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -101,7 +102,7 @@ pub fn end(test: &Test, runs: &[&Run]) -> Value {
         "cpu_utilization_percent": cpu_percent(&run.outcome),
         "sender_congestion": congestion,
         "sender_tcp_congestion": congestion, "receiver_tcp_congestion": congestion,
-        "cut_short": run.outcome.cut_short.as_ref().map(|reason| format!("{reason:#}")),
+        "cut_short": run.outcome.cut_short.as_ref().map(TestError::told),
     });
     for (index, &way) in test.plan.load.ways.iter().enumerate() {
         let flows: Vec<&Flow> = runs.iter().filter_map(|run| Some(&run.outcome.flows.get(index)?.1)).collect();

@@ -14,14 +14,20 @@ mod example;
 pub mod flow;
 pub mod intervals;
 pub mod json;
+pub mod listen;
 pub mod load;
 pub mod protocol;
 mod reports;
 pub mod run;
 pub mod server;
 pub mod side;
+mod stream_error;
+mod test_error;
 pub mod watch;
 pub mod windows;
+
+pub use stream_error::StreamError;
+pub use test_error::TestError;
 
 #[cfg(test)]
 mod tests;

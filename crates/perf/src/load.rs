@@ -3,6 +3,7 @@
 use crate::flow::Way;
 use crate::protocol::{self, Phase, UNLIMITED};
 use crate::side::Meter;
+use crate::stream_error::StreamError;
 use noq::Connection;
 use pcc_net::throttle::Throttle;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ pub async fn start(
     meter: &Arc<Meter>,
     throttle: Option<Arc<Throttle>>,
     phase: &watch::Receiver<Phase>,
-) -> anyhow::Result<(Vec<Stream>, JoinSet<anyhow::Result<()>>)> {
+) -> Result<(Vec<Stream>, JoinSet<Result<(), StreamError>>), StreamError> {
     let mut streams = Vec::new();
     let mut tasks = JoinSet::new();
     for &way in &load.ways {
@@ -63,7 +64,7 @@ pub async fn start(
                     if way == Way::Up {
                         protocol::fill(&mut send, size, &counter, throttle.as_deref(), phase.clone()).await?;
                     }
-                    anyhow::Ok(())
+                    Ok::<_, StreamError>(())
                 };
                 tokio::select! {
                     biased;
@@ -101,7 +102,7 @@ const ECHO_TIME: Duration = Duration::from_secs(1);
 
 /// The RTT of the idle path: the quickest of some tiny requests. Unlike the transport's own first samples it holds no
 /// handshake's cryptography and no delayed acknowledgement.
-pub async fn idle_rtt(connection: &Connection, meter: &Meter) -> anyhow::Result<Duration> {
+pub async fn idle_rtt(connection: &Connection, meter: &Meter) -> Result<Duration, StreamError> {
     let began = Instant::now();
     let mut best = Duration::MAX;
     for _ in 0..ECHOES {

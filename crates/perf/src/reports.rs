@@ -3,7 +3,7 @@
 
 use crate::protocol::REPORT_INTERVAL;
 use crate::side::{Meter, STREAMS_LISTED, Side};
-use noq::{Connection, SendDatagramError};
+use noq::{Connection, ConnectionError, SendDatagramError};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -15,7 +15,7 @@ const COST: u64 = 50;
 const AT_LEAST: Duration = Duration::from_secs(1);
 
 /// Sends reports until the connection ends.
-pub(crate) async fn send(connection: Connection, meter: Arc<Meter>) -> anyhow::Result<()> {
+pub(crate) async fn send(connection: Connection, meter: Arc<Meter>) {
     let mut ticks = tokio::time::interval(REPORT_INTERVAL);
     // A busy server must not follow up with a burst of old news.
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -23,12 +23,12 @@ pub(crate) async fn send(connection: Connection, meter: Arc<Meter>) -> anyhow::R
     loop {
         ticks.tick().await;
         let side = meter.read(&connection);
-        let report = report(&side, connection.max_datagram_size().unwrap_or(0))?;
+        let Ok(report) = report(&side, connection.max_datagram_size().unwrap_or(0)) else { return };
         if last.as_ref().is_none_or(|last| worth(last, &side, report.len() as u64)) {
             match connection.send_datagram(report.into()) {
                 // Too large for this path's packets: there may be larger ones yet, MTU discovery goes on.
                 Ok(()) | Err(SendDatagramError::TooLarge) => {}
-                Err(error) => return Err(error.into()),
+                Err(_) => return,
             }
             last = Some(side);
         }
@@ -63,10 +63,14 @@ pub(crate) async fn receive(
     connection: Connection,
     meter: Arc<Meter>,
     latest: watch::Sender<Option<Report>>,
-) -> anyhow::Result<()> {
+) -> ConnectionError {
     loop {
         // One that cannot be read says nothing of the next.
-        let Some(side) = read(&connection.read_datagram().await?) else { continue };
+        let datagram = match connection.read_datagram().await {
+            Ok(datagram) => datagram,
+            Err(error) => return error,
+        };
+        let Some(side) = read(&datagram) else { continue };
         let received = meter.received();
         latest.send_if_modified(|known| {
             // Datagrams may overtake one another.

@@ -6,8 +6,8 @@ use crate::flow::{Flow, Way};
 use crate::protocol;
 use crate::server::watched;
 use crate::side::Meter;
+use crate::test_error::TestError;
 use crate::windows::Windows;
-use anyhow::Context;
 use noq::{Connection, Endpoint, PathId};
 use pcc::units::Rate;
 use pcc_net::dial::{self, Dialed, Dialer};
@@ -120,43 +120,37 @@ impl Test {
         })
     }
 
-    /// Connects and runs once. `stop` ends the run before its time when it resolves, with the reason.
+    /// Connects and runs once. `stop` ends the run before its time when it resolves, with the reason in words.
     ///
-    /// Errors: a `DialError` if there is no connection; what `tell` said; or nothing was measured.
+    /// Errors: there is no connection, or nothing was measured.
     pub async fn run(
         &self,
         algorithm: &Algorithm,
         turn: Turn,
-        stop: impl Future<Output = anyhow::Error>,
-        tell: &mut (dyn FnMut(Event<'_>) -> anyhow::Result<()> + Send),
-    ) -> anyhow::Result<Run> {
+        stop: impl Future<Output = String>,
+        tell: &mut (dyn FnMut(Event<'_>) + Send),
+    ) -> Result<Run, TestError> {
         let mut stop = pin!(stop);
         let (algorithm, watch) = watched(algorithm.clone(), self.recording, self.max_rate);
         let meter = Arc::new(Meter::new(algorithm.name(), watch));
         let dialer = self.dialer(&algorithm)?;
         let dialed = tokio::select! {
             dialed = dialer.dial(&self.peer) => dialed?,
-            reason = &mut stop => return Err(reason),
+            reason = &mut stop => return Err(TestError::Stopped(reason)),
         };
         let Dialed { endpoint, connection, warning, .. } = dialed;
         if let (Some(warning), 1) = (warning, turn.round) {
             tracing::warn!("{warning}");
         }
         let (local, remote) = ends(&endpoint, &connection)?;
-        tell(Event::Connected(local, remote))?;
+        tell(Event::Connected(local, remote));
         let dialect = protocol::spoken(&connection);
-        let mut failed = Ok(());
-        let mut tell_interval = |interval: &Interval| {
-            if failed.is_ok() {
-                failed = tell(Event::Interval(interval));
-            }
-        };
+        let mut tell_interval = |interval: &Interval| tell(Event::Interval(interval));
         let outcome = client::run(&connection, &meter, dialect, &self.plan, stop, &mut tell_interval).await;
         let over_limit = protocol::over_limit(&connection);
         connection.close(protocol::NO_ERROR, b"");
         // The goodbye is sent at once; waiting for its answer would only delay the next turn on a long path.
         let _ = tokio::time::timeout(GOODBYE, endpoint.wait_idle()).await;
-        failed?;
         // Whatever failed then, failed of that.
         let outcome = match (outcome, over_limit) {
             (Ok(outcome), Some(over)) => Outcome { cut_short: Some(over.into()), ..outcome },
@@ -166,7 +160,7 @@ impl Test {
         Ok(Run { turn, outcome })
     }
 
-    fn dialer(&self, algorithm: &Algorithm) -> anyhow::Result<Dialer> {
+    fn dialer(&self, algorithm: &Algorithm) -> Result<Dialer, TestError> {
         let wish = self.named && self.plan.load.ways.contains(&Way::Down);
         let (algorithm, trace) = traced(self.qlog.as_ref(), algorithm.clone());
         let mut transport = self.windows.transport(&algorithm);
@@ -191,8 +185,8 @@ impl Test {
 }
 
 /// The addresses of both ends.
-fn ends(endpoint: &Endpoint, connection: &Connection) -> anyhow::Result<(SocketAddr, SocketAddr)> {
-    let path = connection.path(PathId::ZERO).context("the connection ended at once")?;
+fn ends(endpoint: &Endpoint, connection: &Connection) -> Result<(SocketAddr, SocketAddr), TestError> {
+    let path = connection.path(PathId::ZERO).ok_or(TestError::EndedAtOnce)?;
     let bound = endpoint.local_addr()?;
     let local = path.local_ip()?.unwrap_or(bound.ip());
     Ok((SocketAddr::new(local, bound.port()), path.remote_address()?))

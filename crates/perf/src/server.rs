@@ -4,9 +4,10 @@ use crate::datagram::LargestDatagram;
 use crate::protocol::{self, Dialect, NO_ERROR, OVER_LIMIT, OverLimit, Phase, UNLIMITED};
 use crate::reports;
 use crate::side::{Counter, Meter, Side};
+use crate::stream_error::StreamError;
 use crate::watch::Watch;
 use crate::windows;
-use noq::{Connection, Endpoint, Incoming, ServerConfig};
+use noq::{Connection, ConnectionError, Endpoint, Incoming, ServerConfig};
 use pcc::units::Rate;
 use pcc_quic::Algorithm;
 use pcc_quic::qlog::{Qlog, traced};
@@ -37,7 +38,7 @@ pub struct Server {
     pub algorithm: Algorithm,
     /// Flow-control windows.
     pub windows: windows::Windows,
-    /// `-M`.
+    /// The largest UDP payload.
     pub largest_datagram: Option<LargestDatagram>,
     /// Most to send to each client.
     pub max_rate: Option<Rate>,
@@ -114,7 +115,10 @@ impl Server {
     }
 
     /// Gives the connection a transport of its own, so that its PCC can be watched.
-    fn accept(&self, incoming: Incoming) -> impl Future<Output = anyhow::Result<(Connection, Client)>> + use<> {
+    fn accept(
+        &self,
+        incoming: Incoming,
+    ) -> impl Future<Output = Result<(Connection, Client), ConnectionError>> + use<> {
         let wish = incoming
             .decrypt()
             .and_then(|hello| hello.alpns()?.map_while(Result::ok).find_map(|alpn| protocol::wished_algorithm(&alpn)));
@@ -163,7 +167,11 @@ async fn serve(connection: Connection, client: Client, limits: Limits) -> Served
     let (phase, phases) = watch::channel(Phase::Run);
     let mut tasks = JoinSet::new();
     if protocol::spoken(&connection) == Dialect::Reporting {
-        tasks.spawn(reports::send(connection.clone(), Arc::clone(&meter)));
+        let reports = reports::send(connection.clone(), Arc::clone(&meter));
+        tasks.spawn(async {
+            reports.await;
+            Ok(())
+        });
     }
     let end = tokio::select! {
         end = serve_streams(&connection, &meter, &phases, &mut tasks) => end,
@@ -178,7 +186,7 @@ async fn serve_streams(
     connection: &Connection,
     meter: &Arc<Meter>,
     phases: &watch::Receiver<Phase>,
-    tasks: &mut JoinSet<anyhow::Result<()>>,
+    tasks: &mut JoinSet<Result<(), StreamError>>,
 ) -> String {
     loop {
         while tasks.try_join_next().is_some() {}
@@ -210,7 +218,7 @@ async fn answer(
     connection: Connection,
     counter: Counter,
     phases: watch::Receiver<Phase>,
-) -> anyhow::Result<()> {
+) -> Result<(), StreamError> {
     let Some(size) = protocol::read_request(&mut recv).await? else { return Ok(()) };
     protocol::drain(recv, &counter, phases.clone()).await?;
     let mut send = match send {

@@ -166,7 +166,7 @@ async fn a_server_that_falls_silent_is_lost() {
         let load = Load { ways: vec![way], streams: 1, until: Until::Time(Duration::from_millis(600)) };
         let address = way_to(pair.server.local_addr().unwrap(), 100_000).await;
         let (_, outcome) = pair.measure_by(address, load).await;
-        let reason = format!("{:#}", outcome.cut_short.expect("nobody was there at the end"));
+        let reason = outcome.cut_short.expect("nobody was there at the end").told();
         assert!(reason.contains("the server has not answered since second 0."), "{way:?}: {reason}");
     };
     let plain: &[&[u8]] = &[b"perf"];
@@ -207,7 +207,7 @@ async fn a_client_beyond_the_limit_of_bytes_is_cut_off_and_named() {
     let load = Load { ways: vec![Way::Down], streams: 1, until: Until::Time(Duration::from_secs(600)) };
     let (dialect, outcome) = pair.measure(load).await;
     assert_eq!(dialect, Dialect::Reporting);
-    let reason = format!("{:#}", outcome.cut_short.expect("it ended long before its time"));
+    let reason = outcome.cut_short.expect("it ended long before its time").told();
     assert!(reason.contains("limit of bytes"), "{reason}");
     // The server tells of it once it has closed the connection, which the client may hear of before.
     let Served { end, side, .. } = pair.served.recv().await.unwrap();

@@ -2,6 +2,7 @@
 
 use blake3::{Hash, Hasher};
 use cap_std::fs::File;
+use pcc::units::Bytes;
 use pcc_files::read_at;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -40,12 +41,12 @@ pub enum SourceError {
     },
     /// There is no room for the file.
     #[error(
-        "cannot make a file of {megabytes} MB in {}: choose a smaller size, or another folder with TMPDIR",
+        "cannot make a file of {size} in {}: choose a smaller size, or another folder with TMPDIR",
         folder.display()
     )]
     NoRoom {
         /// Its size.
-        megabytes: u64,
+        size: Bytes,
         /// The system's.
         folder: PathBuf,
         /// The system's reason.
@@ -115,10 +116,10 @@ impl Source {
 
     /// A few words for people.
     pub fn describe(&self) -> String {
-        let megabytes = self.bytes as f64 / 1e6;
+        let size = Bytes::new(self.bytes);
         match &self.name {
-            None => format!("{megabytes:.1} MB of random bytes"),
-            Some(name) => format!("{} ({megabytes:.1} MB)", name.display()),
+            None => format!("{size} of random bytes"),
+            Some(name) => format!("{} ({size})", name.display()),
         }
     }
 }
@@ -167,10 +168,7 @@ fn make(size: u64, seed: u64) -> Result<std::fs::File, SourceError> {
         }
         Ok(())
     };
-    write().map_err(|reason| {
-        let (folder, megabytes) = (std::env::temp_dir(), size / 1_000_000);
-        SourceError::NoRoom { megabytes, folder, reason }
-    })?;
+    write().map_err(|reason| SourceError::NoRoom { size: Bytes::new(size), folder: std::env::temp_dir(), reason })?;
     Ok(file)
 }
 
@@ -182,7 +180,8 @@ mod tests {
     fn a_made_file_has_the_size_and_follows_from_the_seed() {
         let make = |size, seed| Source::open(None, size, seed).unwrap();
         let first = make(3_000_001, 1);
-        assert_eq!((first.bytes, first.describe()), (3_000_001, "3.0 MB of random bytes".to_owned()));
+        assert_eq!((first.bytes, first.describe()), (3_000_001, "3.00 MB of random bytes".to_owned()));
+        assert_eq!(make(10_000, 1).describe(), "10.0 kB of random bytes");
         assert_eq!(make(3_000_001, 1).digest, first.digest);
         assert_ne!(make(3_000_001, 2).digest, first.digest);
     }

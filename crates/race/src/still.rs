@@ -4,13 +4,14 @@ use super::score::Score;
 use super::summary::Summary;
 use super::timeline::{Timeline, capacity};
 use super::trace::Trace;
+use pcc::units::Bytes;
 use pcc_chart::axis::Scale;
 use pcc_chart::plot::{Axis, Join, Plot, Point, Series};
 use pcc_chart::svg::card;
 
 /// The picture as SVG.
 pub fn render(summary: &Summary<'_>) -> String {
-    let (course, megabytes) = (summary.course, summary.source.bytes as f64 / 1e6);
+    let (course, size) = (summary.course, Bytes::new(summary.source.bytes));
     let parameters = course.parameters();
     let subtitle = if parameters == course.name { "" } else { parameters.as_str() };
     let end = summary.traces.iter().map(|trace| trace.time).max().unwrap_or_default();
@@ -27,7 +28,7 @@ pub fn render(summary: &Summary<'_>) -> String {
     });
     let axis = |label: &str| Axis { label: label.into(), scale: Scale::Linear, marks: Vec::new() };
     let plot = Plot {
-        title: format!("{megabytes:.0} MB over {}", course.name),
+        title: format!("{size} over {}", course.name),
         x: axis("time, s"),
         y: axis("goodput, Mbit/s"),
         series,
@@ -80,6 +81,9 @@ mod tests {
         let scores: Vec<_> = traces.iter().map(|trace| Score::of(trace, &course, source.bytes)).collect();
         let svg = render(&Summary { course: &course, source: &source, scores: &scores, traces: &traces });
         assert_eq!(svg.matches("stroke-linejoin").count(), 3, "{svg}");
-        assert!(svg.contains("2 MB over clean") && svg.contains("10 s (unfinished)") && !svg.contains("NaN"), "{svg}");
+        assert!(
+            svg.contains("2.00 MB over clean") && svg.contains("10 s (unfinished)") && !svg.contains("NaN"),
+            "{svg}"
+        );
     }
 }

@@ -110,53 +110,28 @@ fn result(trace: &Trace, score: &Score) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+#[path = "example.rs"]
+mod example;
 
-    fn summary(goodputs: &[(&'static str, f64)], check: impl FnOnce(&Summary<'_>)) {
-        let course = Course::parse("satellite", 1).unwrap();
-        let source = Source::open(None, 1_000_000, 1).unwrap();
-        let traces: Vec<_> = goodputs
-            .iter()
-            .map(|(algorithm, _)| Trace {
-                algorithm,
-                bytes: 123_456,
-                time: Duration::from_millis(1_234_500),
-                verified: true,
-                ..Trace::default()
-            })
-            .collect();
-        let scores: Vec<_> = goodputs
-            .iter()
-            .map(|(_, mbit)| Score {
-                goodput_mbps: *mbit,
-                share: 1.0,
-                share_started: 1.0,
-                started: Duration::ZERO,
-                loss: 0.1234,
-                waste: 9.999,
-                rtt_added_ms: 1234.5,
-            })
-            .collect();
-        check(&Summary { course: &course, source: &source, scores: &scores, traces: &traces });
-    }
+#[cfg(test)]
+mod tests {
+    use super::example::race;
+    use super::*;
 
     #[test]
     fn the_one_number_names_the_strongest_of_the_others() {
-        summary(&[("pcc", 20.0), ("cubic", 1.0), ("tcp-bbr", 25.0)], |summary| {
-            assert_eq!(summary.strongest_peer(), Some(("tcp-bbr", 0.8)));
-        });
-        summary(&[("pcc", 20.0)], |summary| assert_eq!(summary.strongest_peer(), None));
-        summary(&[("cubic", 20.0), ("bbr", 1.0)], |summary| assert_eq!(summary.strongest_peer(), None));
+        let strongest = |goodputs: &[(&'static str, f64)], expected| {
+            race(goodputs, None, |summary| assert_eq!(summary.strongest_peer(), expected));
+        };
+        strongest(&[("pcc", 20.0), ("cubic", 1.0), ("tcp-bbr", 25.0)], Some(("tcp-bbr", 0.8)));
+        strongest(&[("pcc", 20.0)], None);
+        strongest(&[("cubic", 20.0), ("bbr", 1.0)], None);
     }
 
     #[test]
     fn a_race_whose_path_the_computer_could_not_be_says_so() {
         for (late, told) in [(Some(79), false), (Some(1234), true), (None, false)] {
-            summary(&[("pcc", 0.1), ("cubic", 0.9)], |summary| {
-                let mut traces = summary.traces.to_vec();
-                traces[0].late = late.map(Duration::from_millis);
-                let summary = Summary { traces: &traces, ..*summary };
+            race(&[("pcc", 0.1), ("cubic", 0.9)], late.map(Duration::from_millis), |summary| {
                 assert_eq!(summary.json()["host_too_slow"], told, "{late:?} of 800 ms");
             });
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::exit::failure_of;
+use crate::exit::{Failure, failure_of};
 use pcc_link::Path;
 
 #[tokio::test]

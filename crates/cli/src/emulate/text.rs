@@ -1,11 +1,11 @@
 //! What `pcc emulate` prints: a status line, a table, JSON, the list of presets.
 
+use crate::wrapped::wrapped;
 use core::time::Duration;
 use pcc::units::Rate;
 use pcc_link::{Count, KEYS, Path, presets};
 use pcc_netem::{Direction, Handle, Options, Report};
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// The line that shows how it goes: rates since `before`, losses since the beginning.
@@ -75,57 +75,30 @@ pub(super) fn table(out: &mut impl Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-#[derive(Serialize)]
-struct Volume {
-    packets: u64,
-    bytes: u64,
+fn direction(direction: &Direction) -> Value {
+    let link = &direction.link;
+    json!({
+        "received": count(link.sent),
+        "duplicated": count(link.duplicated),
+        "reordered": count(link.reordered),
+        "forwarded": count(direction.forwarded),
+        "dropped": {
+            "buffer": count(link.dropped_buffer),
+            "random": count(link.dropped_random),
+            "blackout": count(link.dropped_blackout),
+            "host": count(direction.dropped_host),
+        },
+        "in_transit": count(direction.in_transit),
+    })
 }
 
-impl From<Count> for Volume {
-    fn from(count: Count) -> Self {
-        Self { packets: count.packets, bytes: count.bytes.get() }
-    }
-}
-
-#[derive(Serialize)]
-struct Dropped {
-    buffer: Volume,
-    random: Volume,
-    blackout: Volume,
-    host: Volume,
-}
-
-#[derive(Serialize)]
-struct DirectionObject {
-    received: Volume,
-    duplicated: Volume,
-    reordered: Volume,
-    forwarded: Volume,
-    dropped: Dropped,
-    in_transit: Volume,
-}
-
-impl From<&Direction> for DirectionObject {
-    fn from(direction: &Direction) -> Self {
-        let link = &direction.link;
-        Self {
-            received: link.sent.into(),
-            duplicated: link.duplicated.into(),
-            reordered: link.reordered.into(),
-            forwarded: direction.forwarded.into(),
-            dropped: Dropped {
-                buffer: link.dropped_buffer.into(),
-                random: link.dropped_random.into(),
-                blackout: link.dropped_blackout.into(),
-                host: direction.dropped_host.into(),
-            },
-            in_transit: direction.in_transit.into(),
-        }
-    }
+/// Packets and bytes, for programs.
+pub(crate) fn count(count: Count) -> Value {
+    json!({"packets": count.packets, "bytes": count.bytes.get()})
 }
 
 /// The first line of `--json`.
-pub(super) fn listening(handle: &Handle, options: &Options) -> serde_json::Value {
+pub(super) fn listening(handle: &Handle, options: &Options) -> Value {
     json!({
         "event": "listening",
         "listen": handle.addr().to_string(),
@@ -136,24 +109,24 @@ pub(super) fn listening(handle: &Handle, options: &Options) -> serde_json::Value
 }
 
 /// Every second's line of `--json`: everything since the beginning.
-pub(super) fn interval(report: &Report) -> serde_json::Value {
+pub(super) fn interval(report: &Report) -> Value {
     event("interval", report)
 }
 
 /// The last line of `--json`.
-pub(super) fn end(report: &Report) -> serde_json::Value {
+pub(super) fn end(report: &Report) -> Value {
     event("end", report)
 }
 
-fn event(name: &str, report: &Report) -> serde_json::Value {
+fn event(name: &str, report: &Report) -> Value {
     let micros = |time: Duration| time.as_nanos() as f64 / 1e3;
     json!({
         "event": name,
         "seconds": report.elapsed.as_secs_f64(),
         "clients": report.sessions,
         "clients_ever": report.sessions_ever,
-        "up": DirectionObject::from(&report.up),
-        "down": DirectionObject::from(&report.down),
+        "up": direction(&report.up),
+        "down": direction(&report.down),
         "turned_away_packets": report.turned_away,
         "missed_packets": report.missed,
         "server_refused": report.nobody_there,
@@ -171,14 +144,14 @@ pub(super) fn list(out: &mut impl Write) -> io::Result<()> {
     for preset in presets() {
         writeln!(out, "  {:14} {}", preset.name, preset.about)?;
         writeln!(out, "  {:14} {}", "", preset.parameters)?;
-        for line in wrap(&format!("Source: {}", preset.source), 100) {
+        for line in wrapped(&format!("Source: {}", preset.source), 100) {
             writeln!(out, "  {:14} {line}", "")?;
         }
     }
     writeln!(out, "\nParameters (up.… or down.… before a name holds for that direction only):")?;
     for (name, example, meaning) in KEYS {
         writeln!(out, "  {name:10} {example}")?;
-        for line in wrap(meaning, 100) {
+        for line in wrapped(meaning, 100) {
             writeln!(out, "  {:10} {line}", "")?;
         }
     }
@@ -203,22 +176,6 @@ pub(super) fn list_json(out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{line}")?;
     }
     Ok(())
-}
-
-/// Breaks a text at spaces into lines of at most `width` characters, or one longer word.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

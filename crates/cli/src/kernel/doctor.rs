@@ -19,7 +19,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
-    let findings = findings(&args.source.source());
+    let mut findings = findings(&args.source.source());
+    for finding in findings.iter_mut().filter(|finding| finding.found == "not built in") {
+        finding.remedy = finding.remedy.take().map(|remedy| format!("{remedy}; {}", crate::advice::OBJECT));
+    }
     let lacking = findings.iter().filter(|finding| finding.grade == Grade::Missing).count();
     let mut out = io::stdout().lock();
     if args.json {

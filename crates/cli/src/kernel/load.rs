@@ -1,7 +1,7 @@
 use super::args::ObjectArgs;
 use super::is_of_linux;
 use super::strives::{self, Strives};
-use crate::exit::Failure;
+use crate::exit::misuse;
 use anyhow::{Context, anyhow};
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
@@ -54,7 +54,7 @@ const SHORTEST_TRIAL: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.trial.is_some_and(|time| time < SHORTEST_TRIAL) {
-        return Err(anyhow!("--for: a trial takes a second at the least").context(Failure::Usage));
+        return Err(misuse!("--for: a trial takes a second at the least"));
     }
     let aim = args.strives.aim(Some(strives::usual(&args.name)))?;
     aim.check(args.limit.is_some())?;
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         replace: args.replace,
         trial: args.trial,
     };
-    let attend = |map, time| attend(&args.name, map, time);
+    let attend = |map, time| Ok(attend(&args.name, map, time)?);
     let done = wanted.load(&source, &attend).map_err(explained)?;
     tell(args, &wanted.utility, &done)
 }
@@ -101,7 +101,6 @@ fn explained(error: LoadError) -> anyhow::Error {
                 "in this network namespace, which is not the first one, --default takes --allow too: nothing was loaded"
             )
         }
-        LoadError::Host(error) => error,
         other => other.into(),
     }
 }

@@ -65,7 +65,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
 fn find(name: Option<&str>) -> anyhow::Result<Variant> {
     Variant::find(name).map_err(|error| match error {
         FindError::Several { .. } => anyhow::Error::new(error).context(Failure::Usage),
-        FindError::Host(error) => error,
         other => other.into(),
     })
 }

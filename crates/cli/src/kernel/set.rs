@@ -1,8 +1,8 @@
 use super::load::{law, most};
 use super::strives::Strives;
 use super::{find, status};
-use crate::exit::Failure;
-use anyhow::{Context, anyhow};
+use crate::exit::{Failure, misuse};
+use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use pcc::units::Rate;
 use pcc_bpf::load::{UTILITY_TEXT, set_law, set_limit};
@@ -37,7 +37,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if !args.strives.is_given() && args.limit.is_none() && args.law.is_none() && !args.keep {
-        return Err(anyhow!("nothing to set: give --utility, --set, --limit, --law or --keep").context(Failure::Usage));
+        return Err(misuse!("nothing to set: give --utility, --set, --limit, --law or --keep"));
     }
     let limit = args.limit.as_deref().filter(|limit| *limit != "none").map(str::parse::<Rate>);
     let limit = limit.transpose().context("--limit").context(Failure::Usage)?;

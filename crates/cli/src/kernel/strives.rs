@@ -1,8 +1,7 @@
 //! What a variant strives for: a utility's text becomes the program that the kernel runs.
 
-use crate::exit::Failure;
+use crate::exit::{misuse, misused};
 use crate::utility::{gives_way, heeds_something};
-use anyhow::{Context, anyhow};
 use pcc::utility::{Utility, parse_with};
 use pcc_bpf::load::UTILITY_TEXT;
 use pcc_kernel_c::Program;
@@ -71,14 +70,13 @@ impl Strives {
             settings.retain(|(earlier, _)| *earlier != key);
             settings.push((key, value));
         }
-        let misuse = |problem: String| anyhow!(problem).context(Failure::Usage);
         let utility = parse_with(text, &settings);
-        let utility = utility.map_err(|error| misuse(format!("{}: {error}", written.unwrap_or(text))))?;
+        let utility = utility.map_err(|error| misuse!("{}: {error}", written.unwrap_or(text)))?;
         let given = settings.clone();
-        let expression = formula(text, settings).map_err(|error| misuse(error.to_string()))?;
+        let expression = formula(text, settings).map_err(misused)?;
         let program = Program::new(expression.program());
         if !program.is_valid() {
-            return Err(anyhow!("the kernel could not run {text}: {}", expression.program())).context(Failure::Usage);
+            return Err(misuse!("the kernel could not run {text}: {}", expression.program()));
         }
         let set = given.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",");
         let text = match named(text) {
@@ -87,11 +85,11 @@ impl Strives {
             None => format!("{text} [{set}]"),
         };
         if text.len() >= UTILITY_TEXT {
-            return Err(misuse(format!(
+            return Err(misuse!(
                 "the utility's text has {} letters, and the kernel keeps {} of it: shorten it, or leave out its comments",
                 text.len(),
                 UTILITY_TEXT - 1
-            )));
+            ));
         }
         Ok(Aim { text, program, utility })
     }

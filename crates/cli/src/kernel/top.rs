@@ -1,12 +1,11 @@
 use super::args::{ObjectArgs, SelectionArgs};
-use crate::exit::Failure;
+use crate::exit::misuse;
 use anyhow::anyhow;
 use pcc_bpf::rows::{Row, Rows};
 use pcc_bpf::table::table;
-use pcc_bpf::variant::Variant;
-use pcc_bpf::variant::name;
+use pcc_bpf::variant::{FindError, Variant, name};
 use pcc_bpf::watch::{Connection, Watcher};
-use pcc_bpf::{prometheus, rights, totals};
+use pcc_bpf::{HostError, prometheus, rights, totals};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -56,7 +55,7 @@ const AROUND: usize = 3;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.interval < SHORTEST {
-        return Err(anyhow!("--interval: not below 10ms").context(Failure::Usage));
+        return Err(misuse!("--interval: not below 10ms"));
     }
     match &args.prometheus {
         Some(file) => tell(args, file),
@@ -65,11 +64,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn show(args: &Args) -> anyhow::Result<()> {
-    let mut watcher = Watcher::of(&args.names, &args.source.source())?;
-    let (mut before, mut looks) = (watcher.look()?, 0);
+    let mut watcher = Watcher::of(&args.names, &args.source.source()).map_err(|error| match error {
+        FindError::Host(error) => explained(error),
+        other => other.into(),
+    })?;
+    let (mut before, mut looks) = (watcher.look().map_err(explained)?, 0);
     while args.count.is_none_or(|count| looks < count) {
         sleep(args.interval);
-        let now = watcher.look()?;
+        let now = watcher.look().map_err(explained)?;
         let terminal = if args.json { None } else { size() };
         let fit = terminal.map_or(usize::MAX, |(_, lines)| lines.saturating_sub(AROUND).max(1));
         let rows =
@@ -88,6 +90,16 @@ fn show(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// With the option that helps.
+fn explained(error: HostError) -> anyhow::Error {
+    match error {
+        HostError::OtherVersion(_) => {
+            anyhow!("{error}: `pcc kernel load --replace` puts this one in its place")
+        }
+        other => other.into(),
+    }
+}
+
 /// Columns and lines of the terminal that this is shown on.
 fn size() -> Option<(usize, usize)> {
     let out = io::stdout();
@@ -99,17 +111,18 @@ fn size() -> Option<(usize, usize)> {
 fn tell(args: &Args, file: &std::path::Path) -> anyhow::Result<()> {
     rights::check()?;
     let most = args.connections.unwrap_or(0) as usize;
-    let mut watcher = (most > 0).then(|| Watcher::of_whatever_comes(&args.names, &args.source.source())).transpose()?;
+    let watched = || Watcher::of_whatever_comes(&args.names, &args.source.source());
+    let mut watcher = (most > 0).then(watched).transpose().map_err(explained)?;
     let (mut before, mut looks): (Vec<Connection>, _) = (Vec::new(), 0);
     if let Some(watcher) = &mut watcher {
         // Rates are of the time between two looks.
-        before = watcher.look()?;
+        before = watcher.look().map_err(explained)?;
         sleep(args.interval);
     }
     while args.count.is_none_or(|count| looks < count) {
         let mut variants = Variant::all()?;
         variants.retain(|one| args.names.is_empty() || args.names.contains(&one.name));
-        let now = watcher.as_mut().map_or_else(|| Ok(Vec::new()), Watcher::look)?;
+        let now = watcher.as_mut().map_or_else(|| Ok(Vec::new()), Watcher::look).map_err(explained)?;
         let rows = Rows::of(&args.selection.selection(), most, &before, &now);
         let loaded: Vec<_> = variants.iter().filter(|one| one.is_registered).map(|one| one.name.as_str()).collect();
         prometheus::write(file, &prometheus::text(&loaded, &totals::all(&variants)?, &rows))?;

@@ -24,15 +24,23 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if let (Some(map), Some(name)) = (args.after_trial, &args.name) {
-        return attendant::await_end(name, map);
+        return Ok(attendant::await_end(name, map)?);
     }
-    let mut out = io::stdout().lock();
+    let (mut out, mut written) = (io::stdout().lock(), Ok(()));
+    // What is begun is ended, also if nobody reads of it.
+    let mut tell = |line: &str| {
+        if written.is_ok() {
+            written = writeln!(out, "{line}");
+        }
+    };
     if !args.all {
-        return variant(&mut find(args.name.as_deref())?, &mut out);
+        variant(&mut find(args.name.as_deref())?, &mut tell)?;
+        return Ok(written?);
     }
     let mut all: Vec<_> = Variant::all()?.into_iter().filter(|variant| variant.is_registered).collect();
     if all.is_empty() {
-        writeln!(out, "PCC is not loaded")?;
+        tell("PCC is not loaded");
     }
-    all.iter_mut().try_for_each(|one| variant(one, &mut out))
+    all.iter_mut().try_for_each(|one| variant(one, &mut tell))?;
+    Ok(written?)
 }

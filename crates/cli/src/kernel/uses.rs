@@ -1,6 +1,6 @@
 use super::args::ObjectArgs;
 use super::is_of_linux;
-use crate::exit::Failure;
+use crate::exit::misuse;
 use anyhow::{Context, anyhow, bail};
 use pcc_bpf::rule::{self, AddError, Network, Rule, Whom};
 use pcc_bpf::variant::name;
@@ -55,10 +55,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         return Ok(());
     }
     if args.cgroup.is_none() && args.port.is_none() && args.dest.is_none() {
-        let problem = anyhow!(
+        return Err(misuse!(
             "whose connections? give --cgroup, --port or --dest; `pcc kernel load --default` is for all of them"
-        );
-        return Err(problem.context(Failure::Usage));
+        ));
     }
     rights::check()?;
     let available = sysctl::available()?;
@@ -85,7 +84,6 @@ fn explained(error: AddError) -> anyhow::Error {
             "{error}: `pcc kernel use --remove NUMBER` removes one that is not needed, a --dest with a shorter prefix can \
              stand for several, and --cgroup puts one on another group"
         ),
-        AddError::Host(error) => error,
         other => other.into(),
     }
 }

@@ -1,12 +1,12 @@
 //! What the lab's subcommands have in common: scenarios, the program under test, and where results are kept.
 
-use super::say;
 use crate::command_line::quote;
 use crate::exit::Failure;
-use anyhow::{Context as _, bail};
+use crate::say::say;
+use anyhow::{Context as _, anyhow, bail};
 use pcc_lab::kernel::{self, Kernel, Module};
 use pcc_lab::program::{HASH, Program};
-use pcc_lab::scenario::{self, Options, Scenario, Size};
+use pcc_lab::scenario::{self, Options, Problem, Scenario, ScenarioError, Size};
 use pcc_lab::spec::App;
 use pcc_lab::store::Store;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ impl Wanted {
     ///
     /// Errors: the file that was named is none that can be read, or none was named and this program carries no source.
     pub(super) fn module_identity(&self, scenarios: &[Scenario]) -> anyhow::Result<Option<String>> {
-        if !need_module(scenarios) {
+        if !scenarios.iter().any(Scenario::needs_module) {
             return Ok(None);
         }
         let Some(path) = &self.module else { return Ok(Some(Module::identity()?)) };
@@ -53,11 +53,11 @@ impl Wanted {
 
     /// The file of that module for this kernel; PCC's own is built if it is not there.
     pub(super) fn module(&self, scenarios: &[Scenario], kernel: &Kernel) -> anyhow::Result<Option<PathBuf>> {
-        if !need_module(scenarios) {
+        if !scenarios.iter().any(Scenario::needs_module) {
             return Ok(None);
         }
         let Some(path) = &self.module else {
-            return Ok(Some(Module::build(&kernel::cache_dir(), kernel, &mut say)?.path));
+            return Ok(Some(Module::build(&kernel::cache_dir(), kernel, &mut |line| say(line))?.path));
         };
         let found = path.canonicalize();
         Ok(Some(found.with_context(|| format!("could not find the kernel module {}", path.display()))?))
@@ -101,7 +101,7 @@ impl Stored {
         // What is noted of programs is the same for every kernel.
         let program = self.program(&Store::at(&dir, ""))?;
         let module = self.wanted.module_identity(&scenarios)?;
-        identify(&mut scenarios, &program, module.as_deref());
+        scenarios.iter_mut().for_each(|one| one.belongs_to(&program, module.as_deref()));
         // Results of other machines can be looked at where no kernel was built.
         let kernel = kernel::find(&kernel::cache_dir()).map(|kernel| kernel.identity);
         let kernel = kernel.ok().or_else(|| Store::usual_kernel(&dir));
@@ -130,7 +130,7 @@ pub(super) fn load(names: &[String], wanted: &Wanted, algorithms: &[String]) -> 
     let all = names.is_empty() || names.iter().any(|name| name == ALL);
     let supplied = scenario::names().filter(|_| all).map(str::to_owned);
     for name in supplied.chain(names.iter().filter(|name| *name != ALL).cloned()) {
-        let scenario = scenario::load(&name, &wanted.options(algorithms)).context(Failure::Usage)?;
+        let scenario = scenario::load(&name, &wanted.options(algorithms)).map_err(explained)?;
         if scenarios.iter().all(|known| known.name != scenario.name) {
             scenarios.push(scenario);
         }
@@ -138,16 +138,11 @@ pub(super) fn load(names: &[String], wanted: &Wanted, algorithms: &[String]) -> 
     Ok(scenarios)
 }
 
-fn need_module(scenarios: &[Scenario]) -> bool {
-    scenarios.iter().flat_map(|scenario| &scenario.runs).any(|run| run.spec.has_module_flows())
-}
-
-/// Runs of the product itself belong to a build of it, and so do those of a kernel module.
-pub(super) fn identify(scenarios: &mut [Scenario], program: &Program, module: Option<&str>) {
-    for run in scenarios.iter_mut().flat_map(|scenario| &mut scenario.runs) {
-        run.spec.program = program.of(&run.spec);
-        run.spec.module = module.filter(|_| run.spec.has_module_flows()).map(str::to_owned);
-    }
+/// With the option that helps.
+fn explained(error: ScenarioError) -> anyhow::Error {
+    let is_no_app = matches!(error, ScenarioError::Impossible { problem: Problem::NoApp, .. });
+    let error = if is_no_app { anyhow!("{error} with --app") } else { error.into() };
+    error.context(Failure::Usage)
 }
 
 pub(super) fn results(dir: Option<&Path>) -> PathBuf {
@@ -182,7 +177,7 @@ mod tests {
         scenarios.extend(load(&["satellite".into()], &wanted, &["pcc".into()]).unwrap());
         let module = wanted.module_identity(&scenarios).unwrap();
         assert_eq!(module, Some(Module::identity().unwrap()));
-        identify(&mut scenarios, &Program::unknown("0"), module.as_deref());
+        scenarios.iter_mut().for_each(|one| one.belongs_to(&Program::unknown("0"), module.as_deref()));
         for run in scenarios.iter().flat_map(|scenario| &scenario.runs) {
             assert_eq!(run.spec.module.is_some(), run.algorithm == "pcc", "{}", run.algorithm);
         }

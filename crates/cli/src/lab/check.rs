@@ -65,20 +65,15 @@ fn table(rows: &[Result<Checked, NotJudged>]) -> String {
     for row in rows {
         text += &match row {
             Ok(row) => {
-                let verdict = match (row.verdict, row.reaches_goal) {
-                    (Verdict::Pass, true) => "PASS, goal reached",
-                    (Verdict::Pass, false) => "PASS",
-                    (Verdict::Open, _) => "OPEN",
-                    (Verdict::Miss, _) => "MISS",
-                };
-                let sign = if row.at_most { "≤" } else { "≥" };
+                let goal = if row.verdict == Verdict::Pass && row.reaches_goal { ", goal reached" } else { "" };
+                let (verdict, sign) = (format!("{}{goal}", row.verdict.word()), row.sign());
                 let figures = [
                     number_beside(row.measured, row.must),
                     row.interval.map(|end| number_beside(end, row.must)).join(" to "),
                     format!("{sign} {}", number(row.must)),
                     format!("{sign} {}", number(row.goal)),
                 ];
-                line(&row.row, &row.case, &row.metric, &row.algorithm, figures.each_ref().map(String::as_str), verdict)
+                line(&row.row, &row.case, &row.metric, &row.algorithm, figures.each_ref().map(String::as_str), &verdict)
             }
             Err(row) => {
                 let lacks = format!("not judged: lacks {}", row.lacks);

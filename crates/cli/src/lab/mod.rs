@@ -68,7 +68,7 @@ pub(crate) fn guest() -> Option<anyhow::Error> {
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     match args.command {
         Command::Build(build) => {
-            kernel::build(&kernel::cache_dir(), build.source.as_deref(), &mut say)?;
+            kernel::build(&kernel::cache_dir(), build.source.as_deref(), &mut |line| crate::say::say(line))?;
             Ok(())
         }
         Command::List => list(),
@@ -88,10 +88,6 @@ fn list() -> anyhow::Result<()> {
         writeln!(out, "{name:22} {} ({}), {runs} runs, {minutes:.1} min", scenario.title, scenario.source)?;
     }
     Ok(())
-}
-
-fn say(line: &str) {
-    crate::say::say(format_args!("{line}"));
 }
 
 #[cfg(test)]

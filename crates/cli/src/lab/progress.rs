@@ -32,7 +32,7 @@ impl Meter {
         let is_last = progress.done == progress.total;
         if is_last || told.is_none_or(|told| told.elapsed() >= PAUSE) {
             *told = Some(Instant::now());
-            super::say(&format!("{} of {} runs done{}", progress.done, progress.total, rest(progress)));
+            crate::say::say(format!("{} of {} runs done{}", progress.done, progress.total, rest(progress)));
         }
     }
 

@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         program: program.hash,
     };
     if let Some(doubt) = build.doubt() {
-        super::say(&format!(
+        crate::say::say(format!(
             "{doubt}: the page says so on top. `pcc lab run all --commit COMMIT --program PATH` notes the commit of a program"
         ));
     }

@@ -2,9 +2,9 @@
 
 use super::bench::{self, Wanted};
 use super::progress::{Meter, about};
-use super::say;
-use crate::exit::Failure as Exit;
+use crate::exit::{Failure as Exit, misuse};
 use crate::interrupt::Interrupt;
+use crate::say::say;
 use anyhow::Context as _;
 use pcc_lab::campaign::{self, Campaign, Failure, Plan, Shard, Whole};
 use pcc_lab::kernel;
@@ -12,7 +12,7 @@ use pcc_lab::machine::{Machine, memory_for};
 use pcc_lab::measure::Measure;
 use pcc_lab::program::{self, Program};
 use pcc_lab::scenario::{Run, Scenario, Selection};
-use pcc_lab::sight;
+use pcc_lab::sight::{self, Hidden, Seen};
 use pcc_lab::store::Store;
 use pcc_lab::summary::{self, Cell};
 use pcc_stats::Mean;
@@ -86,6 +86,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let selection =
         Selection { algorithms: &args.algorithm, points: &args.point, seeds: &args.seed, first_seeds: args.seeds };
     selection.apply(&mut scenarios).context(Exit::Usage)?;
+    if let Some(file) = args.results.as_ref().filter(|results| results.is_file()) {
+        let problem = format!("--results {}: it is a file, and results take a directory", file.display());
+        return Err(misuse!(problem));
+    }
     if let Some(shard) = args.shard {
         campaign::shard(&mut scenarios, shard, Whole::Run);
     }
@@ -107,10 +111,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         timeout: args.timeout.into(),
         memory: memory_for(args.processors().len())?,
     };
-    sight::check(&machine).context(Exit::Usage)?;
+    sight::check(&machine).map_err(elsewhere)?;
     let program = machine.program()?;
     let module = args.wanted.module_identity(&scenarios)?;
-    bench::identify(&mut scenarios, &program, module.as_deref());
+    scenarios.iter_mut().for_each(|one| one.belongs_to(&program, module.as_deref()));
     let store = Store::at(&bench::results(args.results.as_deref()), &machine.kernel.identity);
     let carried = program::commit_in(&machine.program).context("could not read the program under test")?;
     if let (Some(carried), Some(named)) = (&carried, &args.commit)
@@ -118,7 +122,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         && !named.starts_with(carried.as_str())
     {
         let problem = format!("--commit {named}: the program says itself that it is of {carried}");
-        return Err(anyhow::anyhow!(problem).context(Exit::Usage));
+        return Err(misuse!(problem));
     }
     let commit = carried.or_else(|| args.commit.clone());
     if commit.is_none() {
@@ -134,11 +138,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     conclude(&failures, is_stopped, args)
 }
 
+/// With how the other place is told.
+fn elsewhere(hidden: Hidden) -> anyhow::Error {
+    let remedy = match hidden.what {
+        Seen::This => "run it from there",
+        Seen::Program => "name it with --program",
+        Seen::Module => "name it with --module",
+        Seen::Temporary => "name that with TMPDIR",
+    };
+    misuse!("{hidden}, and {remedy}")
+}
+
 /// Says what there is to do, also where no kernel was built yet.
 fn foretell(args: &Args, scenarios: &mut [Scenario], program: &Path) -> anyhow::Result<()> {
     let program = Program::read(program).context("could not read the program under test")?;
     let module = args.wanted.module_identity(scenarios)?;
-    bench::identify(scenarios, &program, module.as_deref());
+    scenarios.iter_mut().for_each(|one| one.belongs_to(&program, module.as_deref()));
     let dir = bench::results(args.results.as_deref());
     let kernel = kernel::find(&kernel::cache_dir()).ok().map(|kernel| kernel.identity);
     let kernel = kernel.or_else(|| Store::usual_kernel(&dir)).unwrap_or_default();
@@ -147,7 +162,7 @@ fn foretell(args: &Args, scenarios: &mut [Scenario], program: &Path) -> anyhow::
 }
 
 fn announce(plan: &Plan<'_>, processors: usize) {
-    say(&match plan.missing() {
+    say(match plan.missing() {
         0 => format!("all {} runs are stored", plan.stored),
         missing => format!(
             "{missing} runs to do ({} stored), about {} with {} at a time",
@@ -251,10 +266,11 @@ pub(crate) fn print(out: &mut impl Write, scenario: &Scenario, cells: &[Cell<'_>
 
 fn conclude(failures: &[Failure], is_stopped: bool, args: &Args) -> anyhow::Result<()> {
     if !failures.is_empty() {
-        say(&format!("\n{} failed; to repeat:", failures.len()));
+        say(format!("\n{} failed; to repeat:", failures.len()));
     }
     for failure in failures {
-        say(&format!("{}: {}", repeat(failure, args), failure.error));
+        let longer = if failure.error.is_timeout() { " with --timeout" } else { "" };
+        say(format!("{}: {}{longer}", repeat(failure, args), failure.error));
     }
     if is_stopped {
         return Err(anyhow::anyhow!("stopped: the same command continues where it was").context(Exit::Partial));

@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::output::Output;
 use super::text;
-use crate::exit::Failure;
+use crate::exit::{Failure, misuse};
 use crate::interrupt::Interrupt;
 use anyhow::{Context, anyhow};
 use noq::{Endpoint, ServerConfig};
@@ -13,16 +13,17 @@ use pcc_net::tls::{self, Identity, Trust};
 use pcc_net::url::Peer;
 use pcc_perf::client::Plan;
 use pcc_perf::flow::Way;
+use pcc_perf::listen::ListenError;
 use pcc_perf::load::{Load, Until};
 use pcc_perf::protocol::OverLimit;
 use pcc_perf::run::{Event, GOODBYE, Objective, Run, Test};
 use pcc_perf::server::{Limits, Served, Server};
 use pcc_perf::windows::Windows;
-use pcc_perf::{datagram, protocol};
-use pcc_quic::{Algorithm, PacedRuntime, socket};
+use pcc_perf::{TestError, protocol};
+use pcc_quic::Algorithm;
 use pcc_utility::Aim;
 use serde_json::json;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -33,17 +34,14 @@ fn test_of(args: &Args) -> anyhow::Result<Test> {
     let host = args.host().unwrap_or_default();
     let peer = Peer::parse(host, args.port).context(Failure::Usage)?;
     if peer.port == 0 {
-        let problem =
-            anyhow!("`-p 0` is no valid port (1 to 65535) of a server; one that is started with it takes any");
-        return Err(problem.context(Failure::Usage));
+        return Err(misuse!("`-p 0` is no valid port (1 to 65535) of a server; one that is started with it takes any"));
     }
     if args.max_rate().is_some() && (args.reverse || args.bidir) {
         let option = if args.reverse { "-R" } else { "--bidir" };
-        let problem = anyhow!(
+        return Err(misuse!(
             "-b limits what this end sends, and with {option} the server sends: limit that where it runs, with \
              `pcc perf -s -b RATE`, and leave out one of the two here"
-        );
-        return Err(problem.context(Failure::Usage));
+        ));
     }
     let ways = match (args.reverse, args.bidir) {
         (true, _) => vec![Way::Down],
@@ -93,25 +91,26 @@ fn algorithms(args: &Args, aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
     names.sort_unstable();
     names.dedup();
     if names.len() < named.len() {
-        return Err(
-            anyhow!("-C names an algorithm twice; --rounds says how often each has its turn").context(Failure::Usage)
-        );
+        return Err(misuse!("-C names an algorithm twice; --rounds says how often each has its turn"));
     }
     args.objective.steered(&named, aim)
 }
 
-fn explained(error: anyhow::Error) -> anyhow::Error {
-    error.downcast::<DialError>().map_or_else(with_limits, explain)
+fn explained(error: TestError) -> anyhow::Error {
+    match error {
+        TestError::Dial(error) => explain(*error),
+        error => with_limits(error).into(),
+    }
 }
 
 /// The options of both ends that help where a limit of the server ended a test.
-fn with_limits(error: anyhow::Error) -> anyhow::Error {
-    let (less, more) = match error.downcast_ref() {
-        Some(OverLimit::Bytes) => ("move less with -n or -t", "--max-bytes"),
-        Some(OverLimit::Time) => ("take less with -t or -n", "--max-time"),
-        None => return error,
+fn with_limits(error: TestError) -> TestError {
+    let (less, more) = match &error {
+        TestError::OverLimit(OverLimit::Bytes) => ("move less with -n or -t", "--max-bytes"),
+        TestError::OverLimit(OverLimit::Time) => ("take less with -t or -n", "--max-time"),
+        _ => return error,
     };
-    anyhow!("{error}: {less}, or ask whoever runs it for more (`pcc perf -s {more}`)")
+    TestError::Stopped(format!("{error}: {less}, or ask whoever runs it for more (`pcc perf -s {more}`)"))
 }
 
 /// What `pcc serve`'s URL does for a file, `--fingerprint` does here.
@@ -158,17 +157,26 @@ pub(super) async fn measure(args: Args) -> anyhow::Result<()> {
 
 async fn turns(test: &Test, output: &mut Output, interrupt: &Interrupt, runs: &mut Vec<Run>) -> anyhow::Result<()> {
     for (algorithm, turn) in test.turns() {
-        let stop = async { anyhow!(interrupt.heard().await) };
-        let mut tell = |event: Event<'_>| match event {
-            Event::Connected(local, remote) => output.run(test, turn, (local, remote)),
-            Event::Interval(interval) => output.interval(test, turn, interval),
-            _ => Ok(()),
+        let stop = async { interrupt.heard().await.to_string() };
+        let mut written = Ok(());
+        let mut tell = |event: Event<'_>| {
+            written = match event {
+                _ if written.is_err() => return,
+                Event::Connected(local, remote) => output.run(test, turn, (local, remote)),
+                Event::Interval(interval) => output.interval(test, turn, interval),
+                _ => Ok(()),
+            };
         };
-        let mut run = test.run(algorithm, turn, stop, &mut tell).await.map_err(explained)?;
-        let is_there = run.outcome.cut_short.as_ref().is_some_and(|reason| reason.is::<OverLimit>());
+        let run = test.run(algorithm, turn, stop, &mut tell).await;
+        written?;
+        let mut run = run.map_err(|error| match (error, interrupt.is_heard()) {
+            (TestError::Stopped(_), Some(how)) => anyhow!(how),
+            (error, _) => explained(error),
+        })?;
+        let is_there = matches!(run.outcome.cut_short, Some(TestError::OverLimit(_)));
         run.outcome.cut_short = run.outcome.cut_short.map(with_limits);
         output.ran(&run)?;
-        let stopped = run.outcome.cut_short.as_ref().map(|reason| format!("{reason:#}"));
+        let stopped = run.outcome.cut_short.as_ref().map(TestError::told);
         runs.push(run);
         if let Some(reason) = stopped {
             let reason = anyhow!("the test was cut short: {reason}");
@@ -188,8 +196,7 @@ pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
     let mut output = Output::open(&args)?;
     let mut algorithms = algorithms(&args, &args.objective.aim()?)?;
     if algorithms.len() > 1 {
-        let problem = anyhow!("a server sends with one algorithm; clients choose among several with -R -C");
-        return Err(problem.context(Failure::Usage));
+        return Err(misuse!("a server sends with one algorithm; clients choose among several with -R -C"));
     }
     let algorithm = algorithms.pop().unwrap_or_default();
     let identity = Identity::persistent()?;
@@ -234,29 +241,20 @@ pub(super) async fn serve(args: Args) -> anyhow::Result<()> {
 }
 
 fn listen(args: &Args) -> anyhow::Result<Endpoint> {
-    let any = if args.ipv4 { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
-    let mut address = args.bind.unwrap_or(any);
-    address.set_port(args.port);
-    let bound = match socket::bind(address) {
-        // A host without IPv6.
-        Err(_) if args.bind.is_none() && !args.ipv6 => {
-            let address = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), args.port);
-            socket::bind(address).with_context(|| cannot_listen(address))?
-        }
-        bound => bound.with_context(|| cannot_listen(address))?,
-    };
-    if let Some(warning) = bound.warning {
-        tracing::warn!("{warning}");
-    }
-    // The pacing runtime must be this one's: it is what makes PCC's rates true.
-    let endpoint = Endpoint::new(datagram::endpoint(args.set_mss)?, None, bound.socket, PacedRuntime::new()?)?;
-    Ok(endpoint)
-}
-
-fn cannot_listen(address: SocketAddr) -> String {
-    format!(
-        "could not listen on UDP {address}; choose another port with -p (0 takes a free one), or an address of this host with -B"
-    )
+    let at = |ip: IpAddr| SocketAddr::new(ip, args.port);
+    let any = at(if args.ipv4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() });
+    let address = args.bind.map_or(any, |mut address| {
+        address.set_port(args.port);
+        address
+    });
+    // A host may have no IPv6.
+    let or = (args.bind.is_none() && !args.ipv6).then(|| at(Ipv4Addr::UNSPECIFIED.into()));
+    pcc_perf::listen::listen(address, or, args.set_mss).map_err(|error| match error {
+        ListenError::Address { address, source } => anyhow::Error::new(source).context(format!(
+            "could not listen on UDP {address}; choose another port with -p (0 takes a free one), or an address of this host with -B"
+        )),
+        other => other.into(),
+    })
 }
 
 /// What a server says first: the command for the other end.

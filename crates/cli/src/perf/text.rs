@@ -139,7 +139,7 @@ pub(super) fn summary(run: &Run) -> String {
     }
     let _ = writeln!(text, "  CPU {}", cpu(outcome));
     if let Some(reason) = &outcome.cut_short {
-        let _ = writeln!(text, "  cut short: {}", shown(&format!("{reason:#}")));
+        let _ = writeln!(text, "  cut short: {}", shown(&reason.told()));
     }
     text
 }

@@ -106,38 +106,23 @@ pub(super) fn event(update: &Update) -> Option<Value> {
 }
 
 #[cfg(test)]
+use pcc_race::score::Score;
+#[cfg(test)]
+#[path = "../../../race/src/example.rs"]
+mod example;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use core::time::Duration;
-    use pcc_race::score::Score;
 
     fn told(goodputs: &[(&'static str, f64)], late: Option<Duration>) -> String {
-        let course = Course::parse("satellite", 1).unwrap();
-        let source = Source::open(None, 1_000_000, 1).unwrap();
-        let trace = |(algorithm, _): &(&'static str, f64)| Trace {
-            algorithm,
-            bytes: 123_456,
-            time: Duration::from_millis(1_234_500),
-            verified: true,
-            late,
-            ..Trace::default()
-        };
-        let score = |(_, mbit): &(&'static str, f64)| Score {
-            goodput_mbps: *mbit,
-            share: 1.0,
-            share_started: 1.0,
-            started: Duration::ZERO,
-            loss: 0.1234,
-            waste: 9.999,
-            rtt_added_ms: 1234.5,
-        };
-        let traces: Vec<_> = goodputs.iter().map(trace).collect();
-        let scores: Vec<_> = goodputs.iter().map(score).collect();
-        let table = table(&Summary { course: &course, source: &source, scores: &scores, traces: &traces });
-        for line in table.lines() {
+        let mut text = String::new();
+        example::race(goodputs, late, |summary| text = table(summary));
+        for line in text.lines() {
             assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
         }
-        table
+        text
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What `pcc serve` prints at its start: where it is found, and what to do with that.
 
+use crate::command_line::quote;
 use pcc_files::serve::Server;
 use pcc_net::scope;
 use pcc_net::shown;
@@ -130,9 +131,7 @@ impl Source<'_> {
 
 /// As a shell takes it for one word, and a command for no option.
 fn quoted(name: &str) -> String {
-    let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
-    if plain { name } else { format!("'{}'", name.replace('\'', "'\\''")) }
+    quote(&if name.starts_with('-') { format!("./{name}") } else { name.to_owned() })
 }
 
 fn line(out: &mut impl Write, object: &impl Serialize) -> io::Result<()> {

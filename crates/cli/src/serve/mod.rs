@@ -4,7 +4,7 @@ mod announce;
 mod log_rotation;
 mod metrics_address;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, misuse};
 use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
 use crate::remote;
@@ -289,7 +289,7 @@ fn served_file(dir: &Path, writable: bool) -> anyhow::Result<Option<&str>> {
     if !dir.is_file() {
         return Ok(None);
     }
-    let misuse = |problem| anyhow!("{} is a file: {problem}", dir.display()).context(Failure::Usage);
+    let misuse = |problem| misuse!("{} is a file: {problem}", dir.display());
     if writable {
         return Err(misuse("--writable takes uploads into a directory; serve the one that the file is in"));
     }
@@ -316,9 +316,9 @@ fn gate(args: &Args) -> Gate {
 fn token(args: &Args) -> anyhow::Result<(Option<Token>, Option<String>)> {
     if !args.writable && !args.tunnel {
         let misuse = "--token-file is for uploads and tunnels: add --writable or --tunnel";
-        return if args.token_file.is_some() { Err(anyhow!(misuse).context(Failure::Usage)) } else { Ok((None, None)) };
+        return if args.token_file.is_some() { Err(misuse!(misuse)) } else { Ok((None, None)) };
     }
-    let given = crate::token::given(args.token_file.as_deref()).context(Failure::Usage)?;
+    let given = crate::token::given(args.token_file.as_deref())?;
     match given {
         Some(text) => Ok((Some(Token::new(&text)), None)),
         None => {

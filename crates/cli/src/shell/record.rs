@@ -1,5 +1,6 @@
+use crate::emulate::text::count;
 use anyhow::Context;
-use pcc_link::{Count, Counters};
+use pcc_link::Counters;
 use pcc_netem::Counts;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -44,7 +45,6 @@ impl Record {
 }
 
 fn way(counters: &Counters) -> Value {
-    let count = |count: Count| json!({ "packets": count.packets, "bytes": count.bytes.get() });
     json!({
         "sent": count(counters.sent),
         "delivered": count(counters.delivered),

@@ -1,11 +1,10 @@
 //! A path and who sends over it, as the command line says.
 
 use super::{Ours, Run, table};
-use crate::exit::Failure;
+use crate::exit::{misuse, misused};
 use crate::reserved::Reserved;
-use anyhow::anyhow;
 use pcc::utility::Utility;
-use pcc_chart::provenance::{Provenance, Source};
+use pcc_chart::provenance::Source;
 use pcc_lab::{each_at_once, model};
 use pcc_link::Path;
 use pcc_sim::{Cast, Control, Queue, Results, Scenario};
@@ -19,27 +18,26 @@ const USUAL_TIME: Duration = Duration::from_secs(30);
 
 pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let page = args.output.as_deref().map(|path| Reserved::at(path, "--output")).transpose()?;
-    let misuse = |error: String| anyhow!(error).context(Failure::Usage);
     let path: Path = what.parse().map_err(|error| {
-        misuse(format!("`{what}` is neither a scenario (`pcc lab list`) nor a path (`pcc emulate --list`): {error}"))
+        misuse!("`{what}` is neither a scenario (`pcc lab list`) nor a path (`pcc emulate --list`): {error}")
     })?;
-    let then = |text: &String| text.parse::<Path>().map_err(|error| misuse(format!("--then {text}: {error}")));
+    let then = |text: &String| text.parse::<Path>().map_err(|error| misuse!("--then {text}: {error}"));
     let beyond = args.then.iter().map(then).collect::<anyhow::Result<Vec<_>>>()?;
     let written = args.flows.as_deref().unwrap_or("pcc");
-    let Cast(mut flows) = Cast::parse(written, &read).map_err(|error| misuse(format!("--flows: {error}")))?;
+    let Cast(mut flows) = Cast::parse(written, &read).map_err(|error| misuse!("--flows: {error}"))?;
     let ours = Ours::of(&args.objective)?;
     if let Some(given) = args.objective.given()
         && flows.iter().all(|flow| flow.control != Control::Pcc)
     {
-        return Err(misuse(format!("{given} steers PCC, which --flows does not name: leave out one of the two")));
+        return Err(misuse!("{given} steers PCC, which --flows does not name: leave out one of the two"));
     }
     let there = beyond.len() + 1;
     if let Some(flow) = flows.iter().find(|flow| flow.via.1 != usize::MAX && flow.via.1 >= there) {
-        return Err(misuse(format!(
+        return Err(misuse!(
             "--flows: via={}..{}, and there are {there} bottlenecks: --then adds one",
             flow.via.0 + 1,
             flow.via.1 + 1
-        )));
+        ));
     }
     for flow in &mut flows {
         flow.ecn = args.ecn;
@@ -49,19 +47,19 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let policer = args
         .policer
         .as_ref()
-        .map(|text| text.parse().map_err(|error| misuse(format!("--policer {text}: {error}"))))
+        .map(|text| text.parse().map_err(|error| misuse!("--policer {text}: {error}")))
         .transpose()?;
     let queue = args.queue.as_deref().and_then(Queue::by_name).unwrap_or_default();
     let time = args.time_limit.unwrap_or(USUAL_TIME);
     if time.is_zero() {
-        return Err(misuse("--time-limit 0 simulates nothing: write it like 60s".to_owned()));
+        return Err(misuse!("--time-limit 0 simulates nothing: write it like 60s"));
     }
     if let Some((flow, name)) = flows.iter().zip(&names).find(|(flow, _)| flow.start >= time) {
-        return Err(misuse(format!(
+        return Err(misuse!(
             "--flows: {name} begins at {:?}, when the simulation is over after {time:?}: simulate longer with --time-limit, or \
              have it start earlier",
             flow.start
-        )));
+        ));
     }
     let seeds = if args.seed.is_empty() { vec![1] } else { args.seed.clone() };
     let scenarios: Vec<Scenario> = seeds
@@ -75,8 +73,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         })
         .collect();
     let results = each_at_once(&scenarios, pcc_sim::run);
-    let results =
-        results.into_iter().collect::<Result<Vec<Results>, _>>().map_err(|error| misuse(error.to_string()))?;
+    let results = results.into_iter().collect::<Result<Vec<Results>, _>>().map_err(misused)?;
     let mut out = std::io::stdout().lock();
     if args.json {
         let runs = scenarios.iter().zip(&results);
@@ -92,9 +89,7 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
         }
     }
     if let (Some(page), Some(scenario), Some(results)) = (page, scenarios.first(), results.first()) {
-        let (source, build) = (Source::Simulator, crate::program::build()?);
-        let command = crate::command_line::this();
-        let provenance = Provenance { source, build, command, seeds: vec![scenario.seed] };
+        let provenance = crate::program::provenance(Source::Simulator, vec![scenario.seed])?;
         let text = table::text(scenario, results, &table::lines(scenario, results, &names));
         page.write(&model::page(scenario, results, &names, &text, &provenance))?;
     }

@@ -5,9 +5,8 @@ mod scenarios;
 mod score;
 mod table;
 
-use crate::exit::Failure;
+use crate::exit::misuse;
 use crate::utility::Objective;
-use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
 use pcc_lab::campaign::Shard;
 use pcc_lab::scenario;
@@ -57,8 +56,8 @@ struct Run {
     /// The senders over a path, for example `pcc*2:stagger=5s cubic bbr:start=10s 20Mbit` [default: pcc]
     #[arg(long, value_name = "FLOWS")]
     flows: Option<String>,
-    /// Virtual time over a path [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
+    /// Virtual time over a path, at most 24h [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::simulated)]
     time_limit: Option<std::time::Duration>,
     /// Another path behind the first, with a bottleneck of its own; may be given several times. Flows go through all,
     /// or through those of via=1..2
@@ -129,15 +128,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     }
     let run = &args.run;
     if let (Some(flows), Some(next)) = (&run.flows, run.more.first()) {
-        return Err(anyhow!("`{next}` is one word too many: quote those of --flows, like --flows '{flows} {next}'")
-            .context(Failure::Usage));
+        return Err(misuse!("`{next}` is one word too many: quote those of --flows, like --flows '{flows} {next}'"));
     }
     if let Some(next) = run.more.first() {
-        return Err(anyhow!("`{next}` is one word too many: one scenario or path at a time").context(Failure::Usage));
+        return Err(misuse!("`{next}` is one word too many: one scenario or path at a time"));
     }
     let what = run.link.as_ref().or(run.what.as_ref()).map_or("", String::as_str);
     let is_scenario = what.ends_with(".toml") || scenario::names().any(|name| name == what);
-    let misuse = |problem: String| Err(anyhow!(problem).context(Failure::Usage));
     if is_scenario && !run.path && run.link.is_none() {
         if run.flows.is_some()
             || !run.then.is_empty()
@@ -146,7 +143,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             || run.ecn
             || run.policer.is_some()
         {
-            return misuse(format!(
+            return Err(misuse!(
                 "`{what}` is a scenario, which says itself who sends over what: --flows, --then, --time-limit, --queue, --ecn and \
                  --policer are about paths; {}",
                 if what.parse::<pcc_link::Path>().is_ok() {
@@ -159,18 +156,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         return scenarios::run(what, run);
     }
     if !run.algorithm.is_empty() || !run.point.is_empty() || run.full || run.shard.is_some() {
-        return misuse(format!("`{what}` is a path: --algorithm, --point, --full and --shard are about scenarios"));
+        return Err(misuse!("`{what}` is a path: --algorithm, --point, --full and --shard are about scenarios"));
     }
     custom::run(what, run)
-}
-
-fn say(line: &str) {
-    crate::say::say(format_args!("{line}"));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Failure;
     use clap::Parser as _;
 
     #[test]

@@ -1,12 +1,13 @@
 //! The lab's scenarios, by models: the same files, the same measures, the same table.
 
-use super::{Run, say};
-use crate::exit::Failure;
+use super::Run;
+use crate::exit::{Failure, misuse};
 use crate::reserved::Reserved;
-use anyhow::{Context as _, anyhow};
-use pcc_chart::provenance::{Provenance, Source};
+use crate::say::say;
+use anyhow::Context as _;
+use pcc_chart::provenance::Source;
 use pcc_lab::campaign::{self, Whole};
-use pcc_lab::check::{self, Checked, Verdict};
+use pcc_lab::check::{self, Checked};
 use pcc_lab::each_at_once;
 use pcc_lab::model::{self, KERNEL};
 use pcc_lab::report::{self, Section};
@@ -39,11 +40,9 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
     print(&scenario, &outcomes, args.json)?;
     if let Some(page) = page {
         // Nothing is stored: a store of its own has no times of earlier runs.
-        let command = crate::command_line::this();
+        let provenance = crate::program::provenance(Source::Simulator, Vec::new())?;
         let store = Store::at(Path::new(""), KERNEL);
-        let section = Section::of(&scenario, &outcomes, &store, command.clone());
-        let (source, build) = (Source::Simulator, crate::program::build()?);
-        let provenance = Provenance { source, build, command, seeds: Vec::new() };
+        let section = Section::of(&scenario, &outcomes, &store, provenance.command.clone());
         page.write(&report::page(&[section], &provenance))?;
     }
     Ok(())
@@ -53,14 +52,14 @@ pub(super) fn run(name: &str, args: &Run) -> anyhow::Result<()> {
 fn leave_out(scenario: &mut Scenario) -> anyhow::Result<()> {
     let missing = model::leave_out(scenario);
     if !missing.is_empty() {
-        say(&format!("NOT MODELLED, left out: {}; `pcc lab run {}` has them", missing.join(", "), scenario.name));
+        say(format!("NOT MODELLED, left out: {}; `pcc lab run {}` has them", missing.join(", "), scenario.name));
     }
     if scenario.runs.is_empty() {
         let problem = format!(
             "nothing of scenario {} is left to simulate: there are models of quic:pcc, reno, cubic, bbr",
             scenario.name
         );
-        return Err(anyhow!(problem).context(Failure::Usage));
+        return Err(misuse!(problem));
     }
     Ok(())
 }
@@ -83,12 +82,7 @@ fn print(scenario: &Scenario, outcomes: &[Option<Outcome>], json: bool) -> anyho
     }
     crate::lab::run::print(&mut out, scenario, &cells)?;
     for row in checked {
-        let verdict = match row.verdict {
-            Verdict::Pass => "PASS",
-            Verdict::Open => "OPEN",
-            Verdict::Miss => "MISS",
-        };
-        let (sign, number) = (if row.at_most { "≤" } else { "≥" }, pcc_chart::axis::number);
+        let (verdict, sign, number) = (row.verdict.word(), row.sign(), pcc_chart::axis::number);
         writeln!(
             out,
             "{verdict}  row {}: {} of {} at {}: {} (must {sign} {}, goal {sign} {})",

@@ -1,7 +1,7 @@
 //! `pcc sim score`: what is promised, as far as a simulation can judge it.
 
 use super::Ours;
-use crate::exit::Failure;
+use crate::exit::{Failure, misuse};
 use crate::utility::Objective;
 use anyhow::anyhow;
 use pcc_chart::axis::{number, number_beside};
@@ -47,10 +47,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         let mut known: Vec<&str> = ROWS.iter().map(|row| row.number).collect();
         known.dedup();
         let problem = format!("no row {unknown} can be judged by a simulation: choose from {}", known.join(", "));
-        return Err(anyhow!(problem).context(Failure::Usage));
+        return Err(misuse!(problem));
     }
     if let Some(traces) = args.traces.as_deref().filter(|traces| !std::path::Path::new(traces).is_dir()) {
-        return Err(anyhow!("--traces {traces}: there is no such directory").context(Failure::Usage));
+        return Err(misuse!("--traces {traces}: there is no such directory"));
     }
     let is_wanted = |row: &Row| args.row.is_empty() || args.row.iter().any(|wanted| wanted == row.number);
     let rows: Vec<Row> = ROWS.iter().copied().filter(is_wanted).collect();

@@ -1,6 +1,6 @@
 use super::course::Course;
-use super::course::misuse;
 use super::findings;
+use crate::exit::misused;
 use anyhow::ensure;
 use pcc_utility::Findings;
 use pcc_utility::rehearsal::Rehearsal;
@@ -23,8 +23,8 @@ pub(super) struct Args {
     /// How many senders there are, separated by commas
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,5,10", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     senders: Vec<u32>,
-    /// Virtual time of the simulation; 0s for none [default: 30s, or a hundred round trips]
-    #[arg(long, value_name = "TIME", value_parser = crate::duration::parse)]
+    /// Virtual time of the simulation, at most 24h; 0s for none [default: 30s, or a hundred round trips]
+    #[arg(long, value_name = "TIME", value_parser = crate::duration::simulated)]
     time: Option<Duration>,
     /// Seed of everything random in the simulation
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = crate::seed::parse)]
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let (aim, path) = (args.course.aim()?, args.course.bottleneck()?);
     let found = Findings::of(aim, path, &args.senders);
     let time = args.time.unwrap_or_else(|| TIME.max(path.base_rtt * ROUND_TRIPS));
-    let rehearse = || Rehearsal::of(&found.aim, &args.course.link, args.seed, time).map_err(misuse);
+    let rehearse = || Rehearsal::of(&found.aim, &args.course.link, args.seed, time).map_err(misused);
     let rehearsal = (time > Duration::ZERO).then(rehearse).transpose()?;
     tell(args, &found, rehearsal.as_ref())?;
     ensure!(!args.strict || found.traps.is_empty(), "--strict: the utility has traps, which are named above");

@@ -1,11 +1,9 @@
 //! The path and the senders that a utility is looked at on: options that `check` and `plot` share.
 
 use super::objective::Objective;
-use crate::exit::Failure;
-use anyhow::anyhow;
+use crate::exit::misused;
 use pcc_link::Path;
 use pcc_utility::{Aim, Bottleneck, Choice, LawChoice, Setting};
-use std::fmt::Display;
 
 /// Which utility, on which path.
 #[derive(clap::Args, Clone, Debug)]
@@ -28,13 +26,13 @@ pub(super) struct Course {
 impl Course {
     /// The utility and its law.
     pub(super) fn aim(&self) -> anyhow::Result<Aim> {
-        let choice: Choice = self.utility.parse().map_err(misuse)?;
+        let choice: Choice = self.utility.parse().map_err(misused)?;
         Objective { utility: Some(choice), scavenger: false, law: self.law.clone(), set: self.set.clone() }.aim()
     }
 
     /// The path as one shared queue, as it is at its first moment.
     pub(super) fn bottleneck(&self) -> anyhow::Result<Bottleneck> {
-        self.link.links(1).map_err(misuse)?;
+        self.link.links(1).map_err(misused)?;
         let way = &self.link.down.conditions;
         Ok(Bottleneck {
             capacity: way.rate,
@@ -48,8 +46,4 @@ impl Course {
     pub(super) const fn changes(&self) -> bool {
         !self.link.down.schedule.rules.is_empty() || !self.link.up.schedule.rules.is_empty()
     }
-}
-
-pub(super) fn misuse(problem: impl Display) -> anyhow::Error {
-    anyhow!("{problem}").context(Failure::Usage)
 }

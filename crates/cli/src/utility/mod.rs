@@ -11,8 +11,7 @@ mod show;
 
 pub(crate) use objective::Objective;
 
-use crate::exit::Failure;
-use anyhow::anyhow;
+use crate::exit::misuse;
 #[cfg(target_os = "linux")]
 use pcc::utility::Utility;
 
@@ -23,11 +22,10 @@ pub(crate) fn heeds_something(utility: &str, panic_loss: f64, limited: bool) -> 
     if panic_loss < 1.0 || limited {
         return Ok(());
     }
-    Err(anyhow!(
+    Err(misuse!(
         "{utility} backs off for no loss, and in a queue that it shares nothing would end it: say how fast it may send at \
          the most, for example --limit 50Mbit"
-    )
-    .context(Failure::Usage))
+    ))
 }
 
 /// Errors: a utility by which senders want ever more, without a limit of the rate.
@@ -35,11 +33,10 @@ pub(crate) fn heeds_something(utility: &str, panic_loss: f64, limited: bool) -> 
 pub(crate) fn gives_way(written: &str, utility: &dyn Utility, limited: bool) -> anyhow::Result<()> {
     let Some(senders) = pcc_utility::insatiable(utility).filter(|_| !limited) else { return Ok(()) };
     let who = if senders == 1 { "a lone sender wants".to_owned() } else { format!("{senders} senders want") };
-    Err(anyhow!(
+    Err(misuse!(
         "{written} never gives way: {who} ever more, whatever is lost (`pcc utility check` says so too): say how fast a \
          connection may send at the most, for example --limit 50Mbit"
-    )
-    .context(Failure::Usage))
+    ))
 }
 
 /// Utilities: what PCC strives for

@@ -1,7 +1,6 @@
 //! The options that say what PCC strives for, and how it gets there: the same in every command that sends.
 
-use crate::exit::Failure;
-use anyhow::anyhow;
+use crate::exit::misuse;
 use pcc_quic::{Algorithm, PccConfig};
 use pcc_utility::{Aim, AimError, Choice, LawChoice, Setting};
 
@@ -49,7 +48,7 @@ impl Objective {
         let (written, text) =
             self.utility.as_ref().map_or((usual, usual), |choice| (choice.written.as_str(), choice.text.as_str()));
         let aim = Aim::new(written, text, self.law.as_ref(), &self.set);
-        aim.map_err(|error| anyhow!(explained(&error)).context(Failure::Usage))
+        aim.map_err(|error| misuse!(explained(&error)))
     }
 
     /// The algorithms that `-C` names, of which PCC strives for `aim`, which these options came to.
@@ -57,8 +56,7 @@ impl Objective {
     /// Errors: the options steer PCC, and it is not among them.
     pub(crate) fn steered(&self, named: &[Algorithm], aim: &Aim) -> anyhow::Result<Vec<Algorithm>> {
         if let Some(given) = self.given().filter(|_| !named.iter().any(|one| matches!(one, Algorithm::Pcc(_)))) {
-            let error = anyhow!("{given} steers PCC, which -C does not name: leave out one of the two");
-            return Err(error.context(Failure::Usage));
+            return Err(misuse!("{given} steers PCC, which -C does not name: leave out one of the two"));
         }
         let steered = named.iter().cloned().map(|algorithm| match algorithm {
             Algorithm::Pcc(PccConfig { mut core, .. }) => {
@@ -86,6 +84,7 @@ fn explained(error: &AimError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Failure;
     use clap::Parser;
     use pcc::control::Law;
 

@@ -1,11 +1,10 @@
 use super::course::Course;
 use super::findings;
-use crate::exit::Failure;
+use crate::exit::misuse;
 use crate::reserved::Reserved;
-use anyhow::anyhow;
 use pcc_chart::escape::escape;
 use pcc_chart::page::page;
-use pcc_chart::provenance::{Provenance, Source};
+use pcc_chart::provenance::Source;
 use pcc_utility::Findings;
 use pcc_utility::drawing::{MOST_SENDERS, drawing, first_line};
 use std::path::PathBuf;
@@ -28,7 +27,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         "html" => true,
         _ => {
             let name = args.output.display();
-            return Err(anyhow!("--output {name}: choose a name that ends in .svg or .html").context(Failure::Usage));
+            return Err(misuse!("--output {name}: choose a name that ends in .svg or .html"));
         }
     };
     let (aim, path) = (args.course.aim()?, args.course.bottleneck()?);
@@ -37,12 +36,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if !is_page {
         return file.write(&svg);
     }
-    let provenance = Provenance {
-        source: Source::Analysis,
-        build: crate::program::build()?,
-        command: crate::command_line::this(),
-        seeds: Vec::new(),
-    };
+    let provenance = crate::program::provenance(Source::Analysis, Vec::new())?;
     let title = provenance.title(&first_line(&aim.written));
     let text = findings::text(&Findings::of(aim, path, &[1, 2, 5, 10, MOST_SENDERS]), None);
     let body = format!("{svg}<pre>{}</pre>\n{}", escape(&text), provenance.list());

@@ -1,5 +1,5 @@
-use super::course::misuse;
 use super::list;
+use crate::exit::misused;
 use pcc::control::Law;
 use pcc::utility::parameters;
 use pcc_utility::Choice;
@@ -21,14 +21,14 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let text = Choice::text_of(&args.utility).map_err(misuse)?;
+    let text = Choice::text_of(&args.utility).map_err(misused)?;
     let (text, named) = (text.trim(), named(&text));
     // Also one that lacks what it cannot do without: it is shown with an example of it.
     let choice = match &named {
         Some((_, settings)) if settings.is_empty() => None,
-        _ => Some(args.utility.parse::<Choice>().map_err(misuse)?),
+        _ => Some(args.utility.parse::<Choice>().map_err(misused)?),
     };
-    let program = formula(text, Vec::new()).map_err(misuse)?.program().to_string();
+    let program = formula(text, Vec::new()).map_err(misused)?.program().to_string();
     if let Some((about, _)) = named {
         if args.json {
             let mut told = list::json(about);

@@ -3,6 +3,7 @@
 use super::algorithm::{self, APP};
 use super::draw;
 use super::file::{File, FlowTable, HostTable, Parameter};
+use super::problem::Problem;
 use super::quantity::{bytes, nanos, rate, round_trip};
 use crate::spec::{App, FlowSpec, PACKET, PathSpec, QUIC_PACKET, QUIC_PAYLOAD, TCP_PAYLOAD};
 use std::path::Path;
@@ -28,7 +29,7 @@ pub(super) struct Occasion<'a> {
 }
 
 /// The flows of a run, in the order of their tables.
-pub(super) fn flows(file: &File, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>, String> {
+pub(super) fn flows(file: &File, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>, Problem> {
     let alone = [FlowTable::default()];
     let tables = if file.flow.is_empty() { &alone[..] } else { &file.flow[..] };
     let mut flows = Vec::new();
@@ -38,7 +39,7 @@ pub(super) fn flows(file: &File, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec
         own.iter_mut().for_each(|flow| flow.table = number as u32);
         flows.extend(own);
         if flows.len() > MOST_FLOWS {
-            return Err(format!("it has {} flows or more: {MOST_FLOWS} is the most", flows.len()));
+            return Err(format!("it has {} flows or more: {MOST_FLOWS} is the most", flows.len()).into());
         }
     }
     one_variant(&flows)?;
@@ -79,7 +80,7 @@ fn swept(file: &File, table: &FlowTable, number: usize, occasion: &Occasion<'_>)
 }
 
 /// The flows of one table.
-fn one_table(table: &FlowTable, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>, String> {
+fn one_table(table: &FlowTable, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>, Problem> {
     let of_all = (occasion.algorithm, occasion.algorithm_dir);
     let (name, dir) = table.algorithm.as_deref().map_or(of_all, |own| (own, occasion.dir));
     let mut flow = algorithm::flow_of(name, dir)?;
@@ -88,7 +89,7 @@ fn one_table(table: &FlowTable, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>
         flow = algorithm::flow_of(&bundle, dir).map_err(|error| format!("`connections` is {connections}: {error}"))?;
     }
     if flow.algorithm == APP {
-        let app = occasion.app.ok_or("an `app` flow runs a program of yours: say which with --app")?;
+        let app = occasion.app.ok_or(Problem::NoApp)?;
         flow.app = Some(app.clone());
     }
     let optional =
@@ -101,7 +102,7 @@ fn one_table(table: &FlowTable, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>
     check_supply(&flow, table, name)?;
     let (count, stagger) = (table.count.unwrap_or(1), optional("stagger", &table.stagger, 0)?);
     if !(1..=MOST_FLOWS as u32).contains(&count) {
-        return Err(format!("`count` is {count}: between 1 and {MOST_FLOWS}"));
+        return Err(format!("`count` is {count}: between 1 and {MOST_FLOWS}").into());
     }
     let mut flows = Vec::new();
     for number in 0..u64::from(count) {

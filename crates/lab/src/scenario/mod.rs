@@ -5,15 +5,18 @@ mod draw;
 mod file;
 mod flows;
 mod path;
+mod problem;
 mod quantity;
 mod selection;
 pub mod target;
 
 pub use algorithm::{KERNEL_ALGORITHMS, QUIC_ALGORITHMS};
+pub use problem::Problem;
 pub use selection::{NotThere, Selection, distinct};
 
 use crate::figure::{Figure, Reference};
 use crate::measure::Measure;
+use crate::program::Program;
 use crate::spec::{App, Spec};
 use file::File;
 use flows::Occasion;
@@ -99,7 +102,7 @@ pub enum ScenarioError {
         /// The scenario's name.
         name: String,
         /// The problem, and its remedy.
-        problem: String,
+        problem: Problem,
     },
 }
 
@@ -135,6 +138,19 @@ const USUAL: [Measure; 6] =
     [Measure::Goodput, Measure::Share, Measure::Rtt, Measure::RttAdded, Measure::Loss, Measure::Waste];
 
 impl Scenario {
+    /// Whether a run of it needs the kernel module with `pcc`.
+    pub fn needs_module(&self) -> bool {
+        self.runs.iter().any(|run| run.spec.has_module_flows())
+    }
+
+    /// Notes what its runs belong to: those of the product itself to a build of it, and those of a kernel module to the module.
+    pub fn belongs_to(&mut self, program: &Program, module: Option<&str>) {
+        for run in &mut self.runs {
+            run.spec.program = program.of(&run.spec);
+            run.spec.module = module.filter(|_| run.spec.has_module_flows()).map(str::to_owned);
+        }
+    }
+
     /// The measures that say something about it: the usual ones, those of its figures and targets, and how far to trust them.
     pub fn measures(&self) -> Vec<Measure> {
         let mut measures = USUAL.to_vec();
@@ -225,7 +241,7 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
     let points: Vec<_> = runs.iter().map(|run| run.point.as_str()).collect();
     let algorithms: Vec<_> = file.algorithms.iter().map(String::as_str).collect();
     if let Some(problem) = target::problem(&file.target, &points, &algorithms) {
-        return Err(ScenarioError::Impossible { name: name.to_owned(), problem });
+        return Err(ScenarioError::Impossible { name: name.to_owned(), problem: problem.into() });
     }
     let (parameter, key) = file.sweep.as_ref().map_or(("", ""), |sweep| sweep.parameter.names());
     Ok(Scenario {
@@ -247,7 +263,7 @@ fn understand(name: &str, text: &str, dir: &Path, options: &Options) -> Result<S
 const MOST_RUNS: usize = 100_000;
 const LONGEST: u64 = 3_600_000_000_000;
 
-fn expand(file: &File, dir: &Path, options: &Options) -> Result<Vec<Run>, String> {
+fn expand(file: &File, dir: &Path, options: &Options) -> Result<Vec<Run>, Problem> {
     let points: Vec<String> = match &file.sweep {
         Some(sweep) => sweep.values.iter().map(written).collect(),
         // Without anything to vary there is one point, which needs no name.
@@ -259,19 +275,19 @@ fn expand(file: &File, dir: &Path, options: &Options) -> Result<Vec<Run>, String
         ("sweep.values", points.is_empty()),
     ] {
         if empty {
-            return Err(format!("`{list}` is empty: name at least one"));
+            return Err(format!("`{list}` is empty: name at least one").into());
         }
     }
     let count = file.algorithms.len() * file.seeds.len() * points.len();
     if count > MOST_RUNS {
-        return Err(format!("it stands for {count} runs: {MOST_RUNS} is the most"));
+        return Err(format!("it stands for {count} runs: {MOST_RUNS} is the most").into());
     }
     let (duration, step) = (nanos("duration", &file.duration)?, nanos("step", &file.step)?);
     if !(1..=LONGEST).contains(&duration) {
-        return Err(format!("`duration` is {}: it must be above 0 and at most 1h", file.duration));
+        return Err(format!("`duration` is {}: it must be above 0 and at most 1h", file.duration).into());
     }
     if step < 1_000_000 || step > duration {
-        return Err(format!("`step` is {}: it must be at least 1ms and no longer than the run", file.step));
+        return Err(format!("`step` is {}: it must be at least 1ms and no longer than the run", file.step).into());
     }
     let mut runs = Vec::new();
     for point in &points {
@@ -434,7 +450,7 @@ mod tests {
         let scenario = understand("small", SMALL, Path::new(""), &options).unwrap();
         assert_eq!(scenario.runs.len(), 3 * 3 * 2);
         assert!(scenario.runs.iter().any(|run| run.algorithm == "app" && run.spec.flows[0].app == Some(app.clone())));
-        assert!(read(&SMALL.replace("bbr", "app")).unwrap_err().contains("--app"));
+        assert!(read(&SMALL.replace("bbr", "app")).unwrap_err().contains("say which"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the user sees of a transfer: a bar, messages, lines of JSON, or nothing but errors.
 
 use crate::advice;
-use crate::say::say;
+use crate::say::{self, say};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -46,13 +46,9 @@ pub(crate) struct Display {
 
 impl Display {
     pub(crate) fn new(style: Style) -> Self {
-        let programs = |line: &Value| {
-            // Who closes the pipe does not want to read it.
-            let _ = writeln!(std::io::stdout().lock(), "{line}");
-        };
         let people = |text: &str| say(format_args!("pcc: {text}"));
         let bar = (!style.quiet && !style.json && std::io::stderr().is_terminal()).then(bar);
-        Self { bar, ..Self::to(style, Box::new(programs), Box::new(people)) }
+        Self { bar, ..Self::to(style, Box::new(say::object), Box::new(people)) }
     }
 
     fn to(style: Style, programs: Programs, people: People) -> Self {
