@@ -82,9 +82,20 @@ const fn micros(at: Timestamp) -> u32 {
 impl Sent {
     /// How long ago it was sent; `None` if the clock stepped back, or if that is longer than anybody waits.
     fn age(&self, now: Timestamp) -> Option<Duration> {
+        self.age_us(now).map(|age| Duration::from_micros(age.into()))
+    }
+
+    /// The same in microseconds.
+    fn age_us(&self, now: Timestamp) -> Option<u32> {
         let age = micros(now).wrapping_sub(self.at_us);
         // Beyond half of the circle one cannot tell which of the two it is.
-        (age <= u32::MAX / 2).then(|| Duration::from_micros(age.into()))
+        (age <= u32::MAX / 2).then_some(age)
+    }
+
+    /// When it was sent, or `now` where that cannot be told.
+    fn sent_at(&self, now: Timestamp) -> Timestamp {
+        let age = u64::from(self.age_us(now).unwrap_or_default()) * 1000;
+        Timestamp::from_nanos(now.as_nanos().saturating_sub(age))
     }
 }
 
@@ -270,7 +281,7 @@ impl Monitor {
         if self.largest_acked.is_none_or(|largest| packet > largest) {
             (self.largest_acked, self.newest_acked) = (Some(packet), Some((packet, was)));
         }
-        Some(Acked { sent_at: now - was.age(now).unwrap_or_default(), bytes })
+        Some(Acked { sent_at: was.sent_at(now), bytes })
     }
 
     /// Ends the reading of an acknowledgement: the RTT of its newest packet, if it moved the largest one.

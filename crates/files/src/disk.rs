@@ -75,6 +75,39 @@ pub fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     file.seek_read(buffer, at)
 }
 
+/// Appends what follows `at`, `wanted` bytes or fewer, into memory that need not be cleared before. 0 at the end of the file.
+pub(crate) fn append_at(file: &File, buffer: &mut Vec<u8>, wanted: usize, at: u64) -> io::Result<usize> {
+    let before = buffer.len();
+    #[cfg(unix)]
+    {
+        buffer.reserve_exact(wanted);
+        rustix::io::pread(file, rustix::buffer::spare_capacity(buffer), at)?;
+        buffer.truncate(before + wanted); // there may have been more room
+        Ok(buffer.len() - before)
+    }
+    #[cfg(windows)]
+    {
+        buffer.resize(before + wanted, 0);
+        let read = file.seek_read(&mut buffer[before..], at);
+        buffer.truncate(before + *read.as_ref().unwrap_or(&0));
+        read
+    }
+}
+
+/// Appends `wanted` bytes of what follows `at`, fewer only at the end of the file. Blocks.
+pub(crate) fn append_all_at(file: &File, buffer: &mut Vec<u8>, wanted: usize, at: u64) -> io::Result<()> {
+    let (begin, end) = (buffer.len(), buffer.len() + wanted);
+    while buffer.len() < end {
+        match append_at(file, buffer, end - buffer.len(), at + (buffer.len() - begin) as u64) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// Writes from `at` on, wherever others read and write.
 pub(crate) fn write_at(file: &File, data: &[u8], at: u64) -> io::Result<usize> {
     #[cfg(unix)]

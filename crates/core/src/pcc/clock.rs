@@ -7,7 +7,7 @@ use core::time::Duration;
 /// clock that is further back was set: for as long as it takes to get to where it was, nothing would be due.
 const SET_BACK: Duration = Duration::from_secs(1);
 /// No pause is longer, for all that anybody asks: a clock may be set ahead as often as it likes, and time does not end.
-const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3600);
+const LONGEST_PAUSE_NANOS: u64 = Duration::from_secs(24 * 3600).as_nanos() as u64;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
@@ -23,11 +23,22 @@ impl Clock {
 
     /// The time that it is when this is told.
     pub(super) fn read(&mut self, told: Timestamp) -> Timestamp {
+        if told < self.told {
+            return self.read_back(told);
+        }
+        // In bare nanoseconds, since every event asks: a `Duration` would be divided into seconds and the rest.
+        let passed = (told.as_nanos() - self.told.as_nanos()).min(LONGEST_PAUSE_NANOS);
+        self.latest = Timestamp::from_nanos(self.latest.as_nanos().saturating_add(passed));
+        self.told = told;
+        self.latest
+    }
+
+    /// The time that it is when one before the latest is told.
+    fn read_back(&mut self, told: Timestamp) -> Timestamp {
         let back = self.told.since(told);
-        if back > Duration::ZERO && back <= SET_BACK {
+        if back <= SET_BACK {
             return self.latest - back;
         }
-        self.latest = self.latest + told.since(self.told).min(LONGEST_PAUSE);
         self.told = told;
         self.latest
     }

@@ -11,7 +11,6 @@ use bytes::Bytes;
 use cap_std::fs::File;
 use pcc_net::url::Url;
 use std::fs::Metadata;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
@@ -194,16 +193,9 @@ impl Open {
     /// The next bytes from position `at` on; empty at the end. Blocks.
     fn read(&self, at: u64) -> anyhow::Result<Bytes> {
         let left = usize::try_from(self.version.size.saturating_sub(at)).unwrap_or(usize::MAX).min(PIECE);
-        let (mut piece, mut filled) = (vec![0; left], 0);
-        while filled < left {
-            match disk::read_at(&self.file, &mut piece[filled..], at + filled as u64) {
-                Ok(0) => return Err(self.changed()),
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error).with_context(|| self.unreadable()),
-            }
-        }
-        Ok(piece.into())
+        let mut piece = Vec::new();
+        disk::append_all_at(&self.file, &mut piece, left, at).with_context(|| self.unreadable())?;
+        if piece.len() == left { Ok(piece.into()) } else { Err(self.changed()) }
     }
 
     /// The same, hashed on the way. A reader for an earlier connection may not have ended yet.

@@ -3,7 +3,7 @@
 use super::broken::{Broken, STALL};
 use super::budget::{Budget, Lease};
 use super::stream::Stream;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use core::net::IpAddr;
 use core::time::Duration;
 use std::time::Instant;
@@ -27,7 +27,7 @@ pub(super) trait Pieces: Send + 'static {
     /// Puts the next piece of about `size` bytes into `buffer` in place of what it holds, or nothing at the end. Blocks.
     ///
     /// Errors: what was announced can't be sent.
-    fn next(&mut self, buffer: &mut BytesMut, size: usize) -> Result<(), Broken>;
+    fn next(&mut self, buffer: &mut Vec<u8>, size: usize) -> Result<(), Broken>;
 }
 
 /// How much of a body is in memory: a large piece and the next one, where there is room for them and the client takes
@@ -82,20 +82,17 @@ pub(super) async fn send<P: Pieces>(stream: &mut Stream, pieces: P, ahead: Ahead
 }
 
 async fn pump<P: Pieces>(stream: &mut Stream, pieces: P, mut ahead: Ahead<'_>, bytes: &mut u64) -> Result<P, Broken> {
-    let (mut pieces, mut piece) = made(make(pieces, BytesMut::new(), PART)).await?;
-    // What was sent is overwritten: new memory would have to be cleared, by the kernel and once more by us.
-    let mut spare = BytesMut::new();
+    let (mut pieces, mut piece) = made(make(pieces, PART)).await?;
     while !piece.is_empty() {
         let (begun, length) = (Instant::now(), piece.len());
-        (pieces, spare, piece) = if ahead.lease.is_some() {
-            let next = make(pieces, spare, ahead.size());
-            give(stream, piece.clone(), bytes).await?;
-            let (pieces, next) = made(next).await?;
-            (pieces, piece.try_into_mut().unwrap_or_default(), next)
+        // Each piece is new: what was given is in the connection's hands until the client has it.
+        (pieces, piece) = if ahead.lease.is_some() {
+            let next = make(pieces, ahead.size());
+            give(stream, piece, bytes).await?;
+            made(next).await?
         } else {
             give(stream, piece, bytes).await?;
-            let (pieces, next) = made(make(pieces, BytesMut::new(), ahead.size())).await?;
-            (pieces, BytesMut::new(), next)
+            made(make(pieces, ahead.size())).await?
         };
         ahead.took(length, begun.elapsed());
     }
@@ -136,10 +133,11 @@ async fn give(stream: &mut Stream, mut piece: Bytes, bytes: &mut u64) -> Result<
 type Making<P> = JoinHandle<(P, Result<Bytes, Broken>)>;
 
 /// Begins to make the next piece.
-fn make<P: Pieces>(mut pieces: P, mut buffer: BytesMut, size: usize) -> Making<P> {
+fn make<P: Pieces>(mut pieces: P, size: usize) -> Making<P> {
     tokio::task::spawn_blocking(move || {
+        let mut buffer = Vec::new();
         let made = pieces.next(&mut buffer, size);
-        (pieces, made.map(|()| buffer.freeze()))
+        (pieces, made.map(|()| buffer.into()))
     })
 }
 

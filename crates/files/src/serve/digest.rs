@@ -109,15 +109,15 @@ impl Cell {
     /// Hashes the next slice; `false` if the file is no longer what it was.
     fn go_on(&self, opened: &Opened, mut begun: OwnedMutexGuard<Hasher>, _turn: Turn) -> io::Result<bool> {
         let end = (begun.count() + SLICE).min(opened.size);
-        let mut buffer = vec![0; CHUNK];
+        let mut buffer = Vec::new();
         while begun.count() < end {
             let wanted = (end - begun.count()).min(CHUNK as u64) as usize;
-            let read = opened.read(begun.count(), &mut buffer[..wanted])?;
+            opened.read(begun.count(), &mut buffer, wanted)?;
             // What was hashed before must stay what it was, so the look comes first.
-            if read < wanted || opened.standing()? != Standing::Same {
+            if buffer.len() < wanted || opened.standing()? != Standing::Same {
                 return Ok(false);
             }
-            begun.update(&buffer[..read]);
+            begun.update(&buffer);
         }
         if begun.count() == opened.size {
             // Nobody else holds the lock that guards it.

@@ -8,7 +8,7 @@ use super::broken::Broken;
 use super::path::is_hidden;
 use super::root::Root;
 use crate::attributes::Attributes;
-use bytes::{BufMut, BytesMut};
+use bytes::BufMut;
 use cap_std::fs::{Dir, Metadata, ReadDir};
 use core::cell::OnceCell;
 use page::Page;
@@ -190,7 +190,7 @@ impl Listing {
 }
 
 impl Pieces for Listing {
-    fn next(&mut self, buffer: &mut BytesMut, _size: usize) -> Result<(), Broken> {
+    fn next(&mut self, buffer: &mut Vec<u8>, _size: usize) -> Result<(), Broken> {
         buffer.clear();
         match self {
             Self::Entries(entries) => entries.next(buffer).map_err(Broken::Read),
@@ -203,7 +203,7 @@ impl Pieces for Listing {
 }
 
 impl Entries {
-    fn next(&mut self, buffer: &mut BytesMut) -> io::Result<()> {
+    fn next(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
         if !self.begun {
             self.begun = true;
             buffer.put_slice(b"{\"entries\":[");
@@ -264,7 +264,7 @@ mod tests {
         let root = Root::open(dir.path()).unwrap();
         let place = Place::new(root.dir().try_clone().unwrap(), root, ".".into());
         let mut listing = Listing::open(place, form, "/a<b").unwrap();
-        let (mut text, mut piece) = (Vec::new(), BytesMut::new());
+        let (mut text, mut piece) = (Vec::new(), Vec::new());
         loop {
             piece.clear();
             listing.next(&mut piece, 0).unwrap();

@@ -8,7 +8,6 @@ use super::body::Pieces;
 use super::broken::Broken;
 use super::root::{Opened, Standing};
 use blake3::{Hash, Hasher};
-use bytes::BytesMut;
 use core::ops::Range;
 use std::io;
 
@@ -64,27 +63,26 @@ impl Part {
     /// Keeps the last piece until what was read has been read again. Blocks, for 20 ms at most.
     ///
     /// Errors: it cannot be whole any more.
-    fn hold_back(&mut self, standing: Standing, last: BytesMut) -> Result<(), Broken> {
+    fn hold_back(&mut self, standing: Standing, last: Vec<u8>) -> Result<(), Broken> {
         // A log: what it held at first is still there, or it isn't one. What rests now must rest until it is read.
         let must_rest = standing == Standing::Unsettled;
         let again = if must_rest { self.settled()? } else { self.again() };
-        self.held_back = Some(SecondLook::new(again, self.digest(), must_rest, last.freeze()));
+        self.held_back = Some(SecondLook::new(again, self.digest(), must_rest, last.into()));
         Ok(())
     }
 
     /// Reads and hashes the next chunk; `false` if the file ends before.
-    pub(super) fn read(&mut self, buffer: &mut BytesMut, size: usize) -> io::Result<bool> {
+    pub(super) fn read(&mut self, buffer: &mut Vec<u8>, size: usize) -> io::Result<bool> {
         let wanted = (self.range.end - self.position).min(size as u64) as usize;
-        buffer.resize(wanted, 0); // writes only what the buffer grows by
-        let read = self.opened.read(self.position, buffer)?;
-        self.hasher.update(&buffer[..read]);
-        self.position += read as u64;
-        Ok(read == wanted)
+        self.opened.read(self.position, buffer, wanted)?;
+        self.hasher.update(buffer);
+        self.position += buffer.len() as u64;
+        Ok(buffer.len() == wanted)
     }
 }
 
 impl Pieces for Part {
-    fn next(&mut self, buffer: &mut BytesMut, size: usize) -> Result<(), Broken> {
+    fn next(&mut self, buffer: &mut Vec<u8>, size: usize) -> Result<(), Broken> {
         if self.is_read() {
             buffer.clear();
             return Ok(());
@@ -138,7 +136,7 @@ mod tests {
 
         /// All that the part gives out, with `meanwhile` after the first piece.
         fn sent(mut self, meanwhile: impl FnOnce(&Self)) -> Result<bool, Broken> {
-            let (mut sent, mut piece) = (Vec::new(), BytesMut::new());
+            let (mut sent, mut piece) = (Vec::new(), Vec::new());
             self.part.next(&mut piece, LARGE)?;
             sent.extend_from_slice(&piece);
             meanwhile(&self);

@@ -159,18 +159,10 @@ impl Opened {
         Ok(version.map(|version| Self { version: Some(version), ..self.clone() }))
     }
 
-    /// Fills `buffer` from `offset` on; answers how much there was, less only at the end of the file. Blocks.
-    pub(super) fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            match disk::read_at(&self.file, &mut buffer[filled..], offset + filled as u64) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(filled)
+    /// Puts `wanted` bytes from `offset` on into `buffer`, fewer only at the end of the file, in place of what it holds. Blocks.
+    pub(super) fn read(&self, offset: u64, buffer: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
+        buffer.clear();
+        disk::append_all_at(&self.file, buffer, wanted, offset)
     }
 }
 
@@ -259,9 +251,9 @@ mod tests {
             while wrong.is_none() && (opened + refused < 20_000 || opened == 0 || refused == 0) {
                 match find(&root, "/inside/file") {
                     Ok(Found::File(file)) => {
-                        let mut buffer = [0; 100];
-                        let read = file.read(0, &mut buffer).unwrap_or_default();
-                        wrong = (buffer[..read] != *b"public").then(|| buffer[..read].to_vec());
+                        let mut buffer = Vec::new();
+                        let _ = file.read(0, &mut buffer, 100);
+                        wrong = (buffer != b"public").then_some(buffer);
                         opened += 1;
                     }
                     Ok(found) => wrong = Some(format!("{found:?}").into_bytes()),
@@ -293,9 +285,11 @@ mod tests {
         let (dir, root) = served();
         let Found::File(opened) = find(&root, "/inside/file").unwrap() else { panic!("not a file") };
         assert_eq!(opened.standing().unwrap(), Standing::Same);
-        let mut buffer = [0; 100];
-        let read = opened.read(3, &mut buffer).unwrap();
-        assert_eq!(&buffer[..read], b"lic");
+        let mut buffer = b"what was there".to_vec();
+        opened.read(3, &mut buffer, 100).unwrap();
+        assert_eq!(buffer, b"lic");
+        opened.read(1, &mut buffer, 2).unwrap();
+        assert_eq!(buffer, b"ub", "no more than was wanted, whatever room there is");
         std::fs::write(dir.path().join("served/inside/file"), "public").unwrap();
         assert_eq!(opened.standing().unwrap(), Standing::Changed);
         std::fs::write(dir.path().join("served/inside/file"), "public, and more").unwrap();

@@ -2,7 +2,7 @@
 
 use super::{Entry, Kind, PIECE, Place};
 use crate::serve::path::is_hidden;
-use bytes::{BufMut, BytesMut};
+use bytes::BufMut;
 use cap_std::fs::ReadDir;
 use core::time::Duration;
 use pcc::units::Bytes;
@@ -59,7 +59,7 @@ impl Page {
     }
 
     /// The next rows. Blocks.
-    pub(super) fn next(&mut self, buffer: &mut BytesMut) {
+    pub(super) fn next(&mut self, buffer: &mut Vec<u8>) {
         if let Some(head) = self.head.take() {
             buffer.put_slice(head.as_bytes());
         }

@@ -9,7 +9,7 @@ use crate::serve::broken::Broken;
 use crate::serve::digest::{Queue, SLICE};
 use crate::serve::root::{Opened, Standing};
 use blake3::Hash;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 /// A piece that may go if what was read before is read again.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl SecondLook {
 
     /// Reads the next slice. Blocks.
     fn go_on(&mut self) -> Result<(), Broken> {
-        let (mut buffer, mut left) = (BytesMut::new(), SLICE);
+        let (mut buffer, mut left) = (Vec::new(), SLICE);
         while left > 0 && !self.again.is_read() {
             if !self.again.read(&mut buffer, LARGE).map_err(Broken::Read)? {
                 return Err(Broken::Changed);
@@ -117,7 +117,7 @@ mod tests {
         let mut part = Part::new(opened, 0..size);
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"another line").unwrap();
         while !part.is_read() {
-            part.next(&mut BytesMut::new(), LARGE).unwrap();
+            part.next(&mut Vec::new(), LARGE).unwrap();
         }
         part.held_back().expect("it grew")
     }
