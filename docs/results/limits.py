@@ -61,7 +61,7 @@ CAUSES = """
   one, the level falls, and so it looks like a queue.
 * **Much reordering** makes the transport call packets lost that come later. PCC and CUBIC believe it.
 * **A rival in a deep buffer** makes the RTT so long that it takes seconds until the queue is known to be the rival's. See
-  [the sweep](../sweeps/crowd.md#beside-a-cubic), and [the same in a real kernel](rivals.md).
+  [the sweep](../sweeps/crowd.md#beside-a-cubic).
 * **Bad Wi-Fi.** One transfer in twenty takes twice as long as CUBIC's: start-up ends at a clump, and the climb from there takes seconds.
 * **Busy hosts.** With four busy processes it loses 0.5 to 3 % of its packets ([pacing.md](pacing.md)). Nearly all of it is start-up's."""
 
