@@ -412,9 +412,9 @@ PCC_PART pcc_num n_square(pcc_num a)
 #define N_BILLIONTH_1 0xa09b5a52ULL
 #define N_BILLIONTH_0 0xcb98b405ULL
 
-/* Less than a second. A quotient of less than 2^30 by 10^9 is either one of 53 bits or further from
- * any number of 54 bits than by 2^-84 of it, and the product here is off by 2^-86 of it at the most:
- * so it is rounded as the quotient would be.
+/* Less than a second. The dividend is below 2^30. So the quotient either has 53 bits, or is further
+ * than 2^-84 of it from any number of 54 bits. The product here is off by 2^-86 of it at the most.
+ * It is therefore rounded as the quotient would be.
  */
 PCC_PART pcc_num n_below_a_second(u64 nanoseconds)
 {

@@ -81,9 +81,9 @@ PCC_PART void pcc_flow_start(struct pcc_flow *flow, struct pcc_law *law, pcc_num
 	pcc_law_start(law, rate);
 }
 
-/* Whether the path is to be learnt from this RTT sample on: it is the first one, or so much shorter
- * than those of start-up that the initial window could leave twice as fast. The handshake's contains
- * what both hosts computed.
+/* Whether the path is to be learnt from this RTT sample on. It is the first one, or it is so much
+ * shorter than start-up's that the initial window could leave twice as fast. The handshake's
+ * contains what both hosts computed.
  */
 PCC_PART bool pcc_rtt_begins(const struct pcc_flow *flow, u32 state)
 {

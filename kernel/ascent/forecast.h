@@ -66,9 +66,9 @@ PCC_CALL pcc_num pcc_queue_after(const struct pcc_forecast *forecast, pcc_num qu
 	return n_clamp(queue, N_ZERO, forecast->longest);
 }
 
-/* How much longer the queue may become until what the faster probes add to it is lost: by
- * half of the longest, since behind the other half bursts of others have their place; and
- * once it is longer than that, by what is left. Unit: s.
+/* How much longer the queue may become until what the faster probes add to it is lost. Half of
+ * the longest queue is ours, since bursts of others have their place behind the other half. Once
+ * the queue is longer than that, it is what is left. Unit: s.
  */
 PCC_PART pcc_num pcc_room(const struct pcc_forecast *forecast)
 {

@@ -4,7 +4,6 @@ use crate::protocol::OverLimit;
 use crate::stream_error::StreamError;
 use noq::{ClosedPath, ConfigError};
 use pcc_net::dial::DialError;
-use std::error::Error;
 use std::io;
 use tokio::task::JoinError;
 
@@ -56,11 +55,6 @@ impl From<DialError> for TestError {
 impl TestError {
     /// The error with its causes.
     pub fn told(&self) -> String {
-        let (mut text, mut cause) = (self.to_string(), self.source());
-        while let Some(error) = cause {
-            text += &format!(": {error}");
-            cause = error.source();
-        }
-        text
+        pcc_net::with_causes(self)
     }
 }
