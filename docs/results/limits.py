@@ -72,7 +72,7 @@ def main():
     pcc, commit = sys.argv[1:]
     print(f"""# Where Ascent is weak
 
-Paths on which PCC is behind a peer, or was when the path was chosen. They are simulated, and the law is that of commit {commit}. CUBIC and
+Paths on which PCC is behind a peer, or near it. They are simulated, and the law is that of commit {commit}. CUBIC and
 BBR are models, and stand in PCC's place in runs of their own. Figures are medians of three seeds. Made by
 
 ```sh builds
