@@ -49,6 +49,7 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	pcc_bottleneck_new(&probing->bottleneck, law->rate, law->path.queue);
 	probing->share = (struct pcc_response){ .xx = N_ZERO };
 	probing->last_rate = N_ZERO;
+	probing->told_at = N_UNKNOWN;
 	probing->deviation = (struct pcc_deviation){ .theirs = N_UNKNOWN };
 	probing->price = N_ZERO;
 	probing->rival = (struct pcc_rival){ .crowded = N_ZERO };
@@ -76,18 +77,13 @@ PCC_PART bool pcc_is_calm(const struct pcc_probing *probing)
 PCC_CALL pcc_num pcc_begin_pair(struct pcc_probing *probing)
 {
 	pcc_num share;
-	bool unclear;
 
 	PCC_NEEDS(probing, N_ONE);
 	share = pcc_level_begin_pair(&probing->level, probing->trial);
-	if ((probing->trial / 2) % ASCENT_ASKED)
-		return share;
-	unclear = n_above(probing->losses.marks.lost, N_ZERO) &&
-		  !pcc_line_is_free(&probing->losses.marks);
-	if (!unclear)
-		unclear = n_above(probing->losses.random, ASCENT_MUCH) &&
-			  !pcc_line_is_free(&probing->losses.line);
-	return unclear && pcc_is_calm(probing) ? N_HALF : share;
+	if (!((probing->trial / 2) % ASCENT_ASKED) && pcc_losses_unclear(&probing->losses) &&
+	    pcc_is_calm(probing))
+		return N_HALF;
+	return share;
 }
 
 /* The next probe: its slot is law->slot. */
@@ -217,16 +213,17 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	forecast = &law->forecast;
 	probing = &law->probing;
 	horizon = n_mul(law->parameters.horizon_rtts, law->path.rtt);
-	forecast->bottleneck = probing->bottleneck;
+	forecast->capacity = probing->bottleneck.capacity;
+	forecast->half_buffer = probing->bottleneck.half_buffer;
 	forecast->base = pcc_level_base(&probing->level);
 	forecast->queue = probing->level.queue;
-	forecast->longest = n_max(forecast->queue, n_mul(N_TWO, forecast->bottleneck.room));
+	forecast->longest = n_max(forecast->queue, n_mul(N_TWO, forecast->half_buffer));
 	forecast->horizon = n_max(horizon, law->pair.seconds);
 	forecast->random = probing->losses.random;
 	forecast->marked = law->pair.marked;
 	forecast->stands = 0;
 	if (pcc_is_calm(probing)) {
-		if (pcc_line_is_free(&probing->losses.line))
+		if (pcc_line_is_free(&probing->losses.losses))
 			forecast->random = N_ZERO;
 		if (pcc_line_is_free(&probing->losses.marks))
 			forecast->marked = N_ZERO;
@@ -246,12 +243,12 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 /* What the bottleneck carries for all at the least: the most that it carried for us or,
  * beside others, what we send by our share of it.
  */
-PCC_CALL pcc_num pcc_carried_for_all(const struct pcc_law *law, u32 shared)
+PCC_CALL pcc_num pcc_carried_for_all(const struct pcc_law *law)
 {
 	pcc_num share;
 
 	PCC_NEEDS(law, N_ZERO);
-	if (!shared)
+	if (!law->pair.shared)
 		return law->probing.most;
 	share = n_max(pcc_at_most(&law->probing.share), n_div(N_ONE, ASCENT_CROWD));
 	return n_max(n_div(law->pair.rate, share), law->probing.most);
@@ -274,13 +271,13 @@ PCC_CALL pcc_num pcc_senders(const struct pcc_response *share)
 /* Whether the queue is longer than so many of our kind would keep it. Each of them
  * has a packet in it now and then.
  */
-PCC_PART int pcc_is_long(struct pcc_law *law, const struct pcc_program *program, u32 shared)
+PCC_PART int pcc_is_long(struct pcc_law *law, const struct pcc_program *program)
 {
 	struct pcc_forecast *forecast;
 	pcc_num all, few, senders;
 
 	forecast = &law->forecast;
-	all = pcc_carried_for_all(law, shared);
+	all = pcc_carried_for_all(law);
 	senders = pcc_senders(&law->probing.share);
 	few = n_div(n_mul(senders, law->path.packet), all);
 	if (!n_above(law->probing.level.queue, few))
@@ -291,12 +288,11 @@ PCC_PART int pcc_is_long(struct pcc_law *law, const struct pcc_program *program,
 	return pcc_wants_less(forecast, program, n_div(all, senders));
 }
 
-/* The best rate, with a floor under it where somebody fills the queue, which is not ours
- * alone if it is shared. The floor holds as far as the utility bears the loss: were the
+/* The best rate, with a floor under it where somebody fills the queue. The floor holds as far as the utility bears the loss: were the
  * queue free, would it want that much?
  */
 PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *program,
-				 pcc_num best, u32 shared)
+				 pcc_num best)
 {
 	struct pcc_forecast *forecast;
 	struct pcc_seen *seen;
@@ -306,10 +302,9 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	PCC_NEEDS(program, best);
 	forecast = &law->forecast;
 	seen = &law->seen;
-	seen->is_long = pcc_is_long(law, program, shared);
-	pcc_level_wonder(&law->probing.level, &law->pair);
-	seen->shared = shared;
-	seen->at = law->pair.started;
+	seen->is_long = pcc_is_long(law, program);
+	seen->shared = law->pair.shared;
+	seen->since = law->pair.since;
 	seen->rtt = law->path.rtt;
 	seen->queue = law->probing.level.queue;
 	seen->lost = n_above(law->report.excess_loss, N_ZERO);
@@ -321,7 +316,8 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	floor = n_div(n_mul(floor, law->path.packet), law->path.rtt);
 	if (!n_above(floor, best))
 		return best;
-	pcc_bottleneck_new(&forecast->bottleneck, FORECAST_ENDLESS, FORECAST_ENDLESS);
+	forecast->capacity = FORECAST_ENDLESS;
+	forecast->half_buffer = FORECAST_ENDLESS;
 	forecast->queue = N_ZERO;
 	forecast->random = law->probing.losses.random;
 	forecast->marked = law->pair.marked;
@@ -336,16 +332,14 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 PCC_CALL int pcc_set_steps(struct pcc_law *law)
 {
 	pcc_num pairs, largest;
-	struct pcc_steps *steps;
 
 	PCC_NEEDS(law, 0);
-	steps = &law->probing.steps;
 	pairs = n_div(law->pair.seconds_asked, n_max(law->path.rtt, n_ratio(1, 1000000)));
 	pairs = n_div(n_add(n_max(pairs, N_ONE), N_ONE), N_TWO);
 	largest = n_sub(n_pow(n_add(N_ONE, law->parameters.step_max), pairs), N_ONE);
-	steps->first = law->parameters.epsilon;
-	steps->largest = n_min(largest, n_max(law->parameters.step_max, ASCENT_DOUBLING));
-	steps->doublings = pairs;
+	law->pair.pairs = pairs;
+	law->pair.largest_step =
+		n_min(largest, n_max(law->parameters.step_max, ASCENT_DOUBLING));
 	return 0;
 }
 
@@ -375,10 +369,14 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 		pcc_bottleneck_no_queue(&probing->bottleneck, stood);
 	if (tested != PCC_NOT_TESTED)
 		return 0;
+	pair->since = N_ZERO;
+	if (n_known(probing->told_at))
+		pair->since = n_sub(pair->started, probing->told_at);
+	probing->told_at = pair->started;
 	if (!pcc_bottleneck_update(&probing->bottleneck, pair, &probing->level,
 				   law->report.excess_loss,
 				   n_sub(pair->loss.mean, probing->losses.random))) {
-		if (pcc_bottleneck_idle(&probing->bottleneck, pair, &probing->steps))
+		if (pcc_bottleneck_idle(&probing->bottleneck, pair, law->parameters.epsilon))
 			for (i = 0; i < ASCENT_MOST_LAUNCHED; i++)
 				probing->launched[i].fresh = 0;
 	}
@@ -386,8 +384,8 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	return 1;
 }
 
-/* What the pair says of others, where share says whether the queue is all ours. */
-PCC_CALL int pcc_note_others(struct pcc_law *law, u32 share)
+/* What the pair says of others. */
+PCC_CALL int pcc_note_others(struct pcc_law *law)
 {
 	struct pcc_probing *probing;
 	pcc_num carried, ours;
@@ -397,12 +395,12 @@ PCC_CALL int pcc_note_others(struct pcc_law *law, u32 share)
 	probing = &law->probing;
 	carried = n_min(law->pair.rate, probing->bottleneck.capacity);
 	ours = pcc_at_most(&probing->share);
-	shared = share == PCC_DOES_NOT_ANSWER && law->pair.answer == PCC_ANSWERS &&
+	shared = law->pair.shared && law->pair.answer == PCC_ANSWERS &&
 		 n_above(probing->level.queue, N_ZERO);
 	pcc_deviation_through(&probing->deviation, carried, ours, shared);
 	pcc_deviation_learn(&probing->deviation,
 			    n_sub(law->pair.least_rtt, pcc_level_base(&probing->level)),
-			    law->pair.started, carried, ours);
+			    law->pair.since, carried, ours);
 	return 0;
 }
 
@@ -431,14 +429,15 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	if (!pcc_resolve(law) || !pcc_take_pair(law))
 		return PCC_WAIT;
 	share = pcc_answers(&probing->share, ASCENT_ALONE, ASCENT_ALONE);
+	law->pair.shared = share == PCC_DOES_NOT_ANSWER;
 	/* Another utility, later, begins to learn then. */
 	if (program->loads & (1U << PCC_SIGMA))
-		pcc_note_others(law, share);
+		pcc_note_others(law);
 	pcc_foresee(law);
 	carried = probing->bottleneck.capacity;
 	best = pcc_climb(&law->forecast, program,
 			 n_mul(carried, n_sub(N_ONE, parameters->back_off_max)),
-			 n_mul(carried, n_add(N_ONE, probing->steps.largest)));
+			 n_mul(carried, n_add(N_ONE, law->pair.largest_step)));
 	probing->price = pcc_price_follow(probing->price, &probing->level);
 	dear = pcc_price_factor(probing->price, &probing->level, &law->forecast, program);
 	/* What may be the path's own is not dear. */
@@ -447,7 +446,8 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	best = n_mul(best, dear);
 	most = share == PCC_ANSWERS ? n_mul(ASCENT_FORGETTING, probing->most) : probing->most;
 	probing->most = n_max(most, n_min(carried, law->pair.rate));
-	best = pcc_above_floor(law, program, best, share == PCC_DOES_NOT_ANSWER);
+	pcc_level_wonder(&probing->level, &law->pair);
+	best = pcc_above_floor(law, program, best);
 	/* What is in doubt is not acted on. */
 	if (probing->level.doubt != PCC_NO_DOUBT)
 		best = n_max(best, law->rate);

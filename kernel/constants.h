@@ -51,7 +51,6 @@
 #define ASCENT_CROWD 0x4040000000000000ULL /* 32.0 */
 #define ASCENT_DOUBTFUL 0x4000000000000000ULL /* 2.0 */
 #define ASCENT_CALM 0x3f60624dd2f1a9fcULL /* 0.002 */
-#define ASCENT_MUCH 0x3fa999999999999aULL /* 0.05 */
 #define ASCENT_ASKED 10
 #define ASCENT_QUIET 0x4010000000000000ULL /* 4.0 */
 #define ASCENT_DOUBLING 0x3ff0000000000000ULL /* 1.0 */
@@ -94,6 +93,7 @@
 
 /* crates/core/src/control/ascent/loss.rs */
 #define LOSS_FREE 0x3fa999999999999aULL /* 0.05 */
+#define LOSS_MUCH 0x3fa999999999999aULL /* 0.05 */
 
 /* crates/core/src/control/ascent/pair.rs */
 #define PAIR_WEIGHT 0x3fb999999999999aULL /* 0.1 */

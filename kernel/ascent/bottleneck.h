@@ -8,15 +8,6 @@
 #include "level.h"
 #include "scatter.h"
 
-/* How far beyond what was carried one tries. Shares of it. */
-struct pcc_steps {
-	/* The first one, and what it takes for a rate to have been offered. */
-	pcc_num first;
-	pcc_num largest;
-	/* It doubles so often with a pair. */
-	pcc_num doublings;
-};
-
 struct pcc_bottleneck {
 	pcc_num capacity; /* byte/s */
 	pcc_num variance; /* of ln capacity */
@@ -27,7 +18,7 @@ struct pcc_bottleneck {
 	/* By how much more is tried when all that was tried was carried. */
 	pcc_num headroom;
 	/* Half of the queueing delay at which packets are lost. Unit: s. */
-	pcc_num room;
+	pcc_num half_buffer;
 };
 
 /* One that was seen to carry so much when the queue was so long. */
@@ -37,7 +28,7 @@ PCC_PART void pcc_bottleneck_new(struct pcc_bottleneck *bottleneck, pcc_num capa
 	bottleneck->variance = n_ratio(1, 10);
 	bottleneck->scatter = (struct pcc_scatter){ .last = N_UNKNOWN };
 	bottleneck->headroom = N_ZERO;
-	bottleneck->room = n_div(queue, N_TWO);
+	bottleneck->half_buffer = n_div(queue, N_TWO);
 }
 
 /* What was taken for a queue was none: this rate was carried, and that less of it was
@@ -83,9 +74,9 @@ PCC_CALL int pcc_bottleneck_update(struct pcc_bottleneck *bottleneck, const stru
 	packet = n_div(pair->packet, rate);
 	loses = n_above(excess, BOTTLENECK_TELLING_LOSS);
 	if (loses)
-		bottleneck->room = pcc_moved(bottleneck->room,
+		bottleneck->half_buffer = pcc_moved(bottleneck->half_buffer,
 					     n_div(level->queue, N_TWO), BOTTLENECK_WEIGHT);
-	bottleneck->room = n_max(bottleneck->room, n_div(level->queue, N_TWO));
+	bottleneck->half_buffer = n_max(bottleneck->half_buffer, n_div(level->queue, N_TWO));
 	packet = n_max(level->queue_noise, n_mul(LEVEL_TELLING_PACKETS, packet));
 	/* Whether or not that answers to our rate: all was not carried. */
 	loses_more = n_above(beyond, n_mul(N_TWO, n_sqrt(pair->loss.variance)));
@@ -132,26 +123,26 @@ PCC_PART pcc_num pcc_offered(const struct pcc_pair *pair)
 }
 
 /* The bottleneck was not busy, and if it carried all, then it can carry more: whether
- * more is tried now. What a host sent late and all at once is no such proof, and
- * what left before more was tried for the last time has no say in it either.
+ * more is tried now. The first step beyond that is `first`, which it also takes for a rate
+ * to have been offered. What a host sent late and all at once is no such proof, and what left
+ * before more was tried for the last time has no say in it either.
  */
 PCC_CALL int pcc_bottleneck_idle(struct pcc_bottleneck *bottleneck, const struct pcc_pair *pair,
-				 const struct pcc_steps *steps)
+				 pcc_num first)
 {
 	pcc_num carried, headroom;
 
 	PCC_NEEDS(bottleneck, 0);
 	PCC_NEEDS(pair, 0);
-	PCC_NEEDS(steps, 0);
-	carried = n_mul(bottleneck->capacity, n_sub(N_ONE, steps->first));
+	carried = n_mul(bottleneck->capacity, n_sub(N_ONE, first));
 	if (!pair->fresh || n_less(pcc_offered(pair), carried))
 		return 0;
 	carried = n_max(bottleneck->capacity, n_min(pair->rate, pair->target));
 	bottleneck->capacity = n_mul(carried, n_add(N_ONE, bottleneck->headroom));
 	pcc_scatter_interrupt(&bottleneck->scatter);
-	headroom = n_max(bottleneck->headroom, n_div(steps->first, N_TWO));
-	headroom = n_mul(headroom, n_pow(N_TWO, steps->doublings));
-	bottleneck->headroom = n_min(headroom, steps->largest);
+	headroom = n_max(bottleneck->headroom, n_div(first, N_TWO));
+	headroom = n_mul(headroom, n_pow(N_TWO, pair->pairs));
+	bottleneck->headroom = n_min(headroom, pair->largest_step);
 	bottleneck->variance = BOTTLENECK_UNSURE;
 	return 1;
 }

@@ -7,14 +7,12 @@
 
 #include "../report.h"
 
-/* Of others' part of the queue: its mean, NaN before the first look; when that was, NaN where
- * the next one does not follow it, so that time of which nothing was seen counts for none; and
- * by how much it differs from the mean in the mean, all in s; and what goes through the queue,
- * ours and theirs, as far as it was seen, in byte/s.
+/* Of others' part of the queue: its mean, NaN before the first look, and by how much it differs
+ * from that in the mean, in s; and what goes through the queue, ours and theirs, as far as it
+ * was seen, in byte/s.
  */
 struct pcc_deviation {
 	pcc_num theirs;
-	pcc_num at;
 	pcc_num mean;
 	pcc_num through;
 };
@@ -34,31 +32,23 @@ PCC_PART void pcc_deviation_through(struct pcc_deviation *deviation, pcc_num car
 	deviation->through = n_add(deviation->through, n_mul(PAIR_WEIGHT, more));
 }
 
-/* Takes in an RTT of that time, above the path's own by so much. Others have no more than
- * is left, of the queue as of what goes through it.
+/* Takes in an RTT above the path's own by so much, so long after the one before it: 0 after a
+ * pause, since time of which nothing was seen counts for none. Others have no more than is left,
+ * of the queue as of what goes through it.
  */
-PCC_PART void pcc_deviation_learn(struct pcc_deviation *deviation, pcc_num above, pcc_num at,
+PCC_PART void pcc_deviation_learn(struct pcc_deviation *deviation, pcc_num above, pcc_num since,
 				  pcc_num carried, pcc_num ours)
 {
-	pcc_num weight = N_ZERO, theirs, apart;
+	pcc_num weight = n_clamp(n_div(since, DEVIATION_MEMORY), N_ZERO, N_ONE), theirs, apart;
 
 	ours = n_max(ours, n_div(carried, deviation->through));
 	theirs = n_mul(above, n_not_negative(n_sub(N_ONE, ours)));
 	if (!n_known(deviation->theirs))
 		deviation->theirs = theirs;
-	else if (n_known(deviation->at))
-		weight = n_clamp(n_div(n_sub(at, deviation->at), DEVIATION_MEMORY), N_ZERO, N_ONE);
 	apart = n_sub(theirs, deviation->theirs);
 	deviation->mean = n_add(deviation->mean,
 				n_mul(weight, n_sub(n_abs(apart), deviation->mean)));
 	deviation->theirs = n_add(deviation->theirs, n_mul(weight, apart));
-	deviation->at = at;
-}
-
-/* The next look does not follow the latest one. */
-PCC_PART void pcc_deviation_interrupt(struct pcc_deviation *deviation)
-{
-	deviation->at = N_UNKNOWN;
 }
 
 #endif

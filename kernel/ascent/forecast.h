@@ -10,13 +10,16 @@
 #include "bottleneck.h"
 
 /* Carries everything. */
-#define FORECAST_ENDLESS 0x7fefffffffffffffULL
+#define FORECAST_ENDLESS 0x7fdfffffffffffffULL
 
 /* The path as it is foreseen to be when the next rate acts. Times in s, rates in
  * byte/s.
  */
 struct pcc_forecast {
-	struct pcc_bottleneck bottleneck;
+	/* What the bottleneck carries for us. */
+	pcc_num capacity;
+	/* Half of the queueing delay at which packets are lost. */
+	pcc_num half_buffer;
 	/* RTT without a queue. */
 	pcc_num base;
 	/* Queueing delay when the next rate begins to act, after all that is on
@@ -54,7 +57,7 @@ PCC_CALL pcc_num pcc_growth_at(const struct pcc_forecast *forecast, pcc_num rate
 	PCC_NEEDS(forecast, N_ZERO);
 	if (forecast->stands)
 		return N_ZERO;
-	return n_sub(n_div(rate, forecast->bottleneck.capacity), N_ONE);
+	return n_sub(n_div(rate, forecast->capacity), N_ONE);
 }
 
 /* The queue after so many seconds at this rate. */
@@ -72,7 +75,7 @@ PCC_CALL pcc_num pcc_queue_after(const struct pcc_forecast *forecast, pcc_num qu
  */
 PCC_PART pcc_num pcc_room(const struct pcc_forecast *forecast)
 {
-	pcc_num half = n_max(forecast->bottleneck.room, forecast->swing);
+	pcc_num half = n_max(forecast->half_buffer, forecast->swing);
 
 	return n_min(half, n_sub(n_add(half, half), forecast->queue));
 }
@@ -170,7 +173,7 @@ PCC_PART void pcc_look_out(const struct pcc_forecast *forecast, struct pcc_outlo
 {
 	pcc_num overflow = pcc_overflow(forecast);
 
-	outlook->capacity = forecast->bottleneck.capacity;
+	outlook->capacity = forecast->capacity;
 	outlook->lowest = low;
 	outlook->highest = high;
 	outlook->queue = forecast->queue;

@@ -23,7 +23,7 @@ struct pcc_loss_line {
 };
 
 struct pcc_losses {
-	struct pcc_loss_line line;
+	struct pcc_loss_line losses;
 	struct pcc_loss_line marks;
 	/* ln of the first pair's rate, from which others are counted; 0 before it,
 	 * which that of one byte a second would be.
@@ -51,7 +51,7 @@ PCC_PART void pcc_losses_take(struct pcc_losses *losses, const struct pcc_lost *
 {
 	pcc_num x = n_sub(probe->ln_rate, losses->origin);
 
-	pcc_line_take(&losses->line, probe->packets, probe->lost, probe->bursts, x);
+	pcc_line_take(&losses->losses, probe->packets, probe->lost, probe->bursts, x);
 	pcc_line_take(&losses->marks, probe->packets, probe->marked, probe->marked, x);
 }
 
@@ -91,6 +91,14 @@ PCC_PART bool pcc_line_is_free(const struct pcc_loss_line *line)
 	return n_less(pcc_line_slope(line, N_TWO), LOSS_FREE);
 }
 
+/* Whether it is unclear whether marks, or losses that cost us our rate, are ours. */
+PCC_PART bool pcc_losses_unclear(const struct pcc_losses *losses)
+{
+	if (n_above(losses->marks.lost, N_ZERO) && !pcc_line_is_free(&losses->marks))
+		return true;
+	return n_above(losses->random, LOSS_MUCH) && !pcc_line_is_free(&losses->losses);
+}
+
 /* Takes in a pair: the share of its packets that were lost because of the rate. */
 PCC_CALL pcc_num pcc_losses_update(struct pcc_losses *losses, const struct pcc_pair *pair)
 {
@@ -101,11 +109,11 @@ PCC_CALL pcc_num pcc_losses_update(struct pcc_losses *losses, const struct pcc_p
 	loss = pair->loss.mean;
 	if (n_is_zero(losses->origin))
 		losses->origin = n_log(pair->rate);
-	pcc_line_fade(&losses->line);
+	pcc_line_fade(&losses->losses);
 	pcc_line_fade(&losses->marks);
 	pcc_losses_take(losses, &pair->lost[0]);
 	pcc_losses_take(losses, &pair->lost[1]);
-	if (n_above(pcc_line_slope(&losses->line, n_neg(N_TWO)), N_ZERO)) {
+	if (n_above(pcc_line_slope(&losses->losses, n_neg(N_TWO)), N_ZERO)) {
 		/* What the slower probe lost bounds what is random. */
 		less = n_min(n_sub(pair->low_loss, losses->random), N_ZERO);
 		losses->random = n_add(losses->random, n_mul(PAIR_WEIGHT, less));

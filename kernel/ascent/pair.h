@@ -76,8 +76,15 @@ struct pcc_pair {
 	u32 fresh;
 	/* Whether the queue's growth answers to our rate (enum pcc_answer). */
 	u32 answer;
+	/* Whether the queue certainly is not all ours. */
+	u32 shared;
 	/* Whether the level behind it may be the path's. */
 	u32 stands;
+	/* So many pairs of one RTT would have gone as far, and the largest step up from here. */
+	pcc_num pairs;
+	pcc_num largest_step;
+	/* How long after the pair before it; 0 after a pause. */
+	pcc_num since;
 	/* To work with: BPF has no stack for these. */
 	struct pcc_line line;
 	struct pcc_combined sums[3];

@@ -23,7 +23,7 @@ PCC_PART pcc_num pcc_price_factor(pcc_num mean, const struct pcc_level *level,
 				  struct pcc_forecast *forecast,
 				  const struct pcc_program *program)
 {
-	pcc_num carried = forecast->bottleneck.capacity, wanted;
+	pcc_num carried = forecast->capacity, wanted;
 
 	/* Behind no queue, or one that is not seen, nothing is known of what others want.
 	 * RTTs are read to a nanosecond: what is shorter is what rounding left of none.

@@ -31,14 +31,14 @@ struct pcc_probing {
 	struct pcc_level level;
 	struct pcc_losses losses;
 	struct pcc_bottleneck bottleneck;
-	/* Of the latest pair. */
-	struct pcc_steps steps;
 	/* How the queue's growth answers to our rate, and the pair before: its
 	 * rate, 0 if there was none, and its growth.
 	 */
 	struct pcc_response share;
 	pcc_num last_rate;
 	struct pcc_estimate last_growth;
+	/* When the latest pair was sent that told of the queue; NaN after a pause. */
+	pcc_num told_at;
 	struct pcc_deviation deviation;
 	/* The mean of the queueing delay. Unit: s. */
 	pcc_num price;
@@ -82,8 +82,7 @@ PCC_PART void pcc_interrupt(struct pcc_probing *probing)
 	pcc_forget_first(probing);
 	pcc_level_interrupt(&probing->level);
 	pcc_scatter_interrupt(&probing->bottleneck.scatter);
-	pcc_deviation_interrupt(&probing->deviation);
-	pcc_rival_interrupt(&probing->rival);
+	probing->told_at = N_UNKNOWN;
 }
 
 /* Begins a pair anew; what was on its way is not known any more. */

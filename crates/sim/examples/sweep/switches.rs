@@ -13,7 +13,11 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 19] = [
         "self.probing.level.noise().min(rtt)",
         "(if crate::off(\"clumps\") { 0.0 } else { self.probing.level.noise() }).min(rtt)",
     ),
-    ("control/ascent/mod.rs", "best * dear;", "best * if crate::off(\"price\") { 1.0 } else { dear };"),
+    (
+        "control/ascent/mod.rs",
+        "let dear = asked.powf(self.config.price_gain);",
+        "let dear = if crate::off(\"price\") { 1.0 } else { asked.powf(self.config.price_gain) };",
+    ),
     ("control/ascent/mod.rs", "floor.map_or(", "floor.filter(|_| !crate::off(\"rival\")).map_or("),
     ("control/ascent/mod.rs", "level.in_doubt() {", "level.in_doubt() && !crate::off(\"test\") {"),
     (
@@ -25,16 +29,12 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 19] = [
         }",
     ),
     (
-        "control/ascent/mod.rs",
-        "largest: step, doublings",
-        "largest: if crate::off(\"headroom\") { self.config.epsilon } else { step }, doublings",
+        "control/ascent/bottleneck.rs",
+        ".min(told.largest_step);",
+        ".min(if crate::off(\"headroom\") { first } else { told.largest_step });",
     ),
-    (
-        "control/ascent/mod.rs",
-        "        if probing.bottleneck.update(",
-        "        let fresh = fresh || crate::off(\"news\");\n        if probing.bottleneck.update(",
-    ),
-    ("control/ascent/mod.rs", "= probing.is_calm();", "= probing.is_calm() && !crate::off(\"free\");"),
+    ("control/ascent/bottleneck.rs", "if told.fresh &&", "if (told.fresh || crate::off(\"news\")) &&"),
+    ("control/ascent/mod.rs", "probing.is_calm());", "probing.is_calm() && !crate::off(\"free\"));"),
     (
         "control/ascent/mod.rs",
         "for sent in &probing.launched {",
@@ -48,11 +48,15 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 19] = [
         "= self.level.begin_pair(self.trial);",
         "= if crate::off(\"test\") { 1.0 } else { self.level.begin_pair(self.trial) };",
     ),
-    ("control/ascent/probing.rs", "if is_asked && unclear", "if is_asked && !crate::off(\"asks\") && unclear"),
+    (
+        "control/ascent/probing.rs",
+        "let asks = (self.trial / 2)",
+        "let asks = !crate::off(\"asks\") && (self.trial / 2)",
+    ),
     (
         "control/ascent/loss.rs",
-        "if slope.mean > ERRORS * slope.error() {",
-        "if slope.mean > ERRORS * slope.error() && !crate::off(\"own-loss\") || crate::off(\"random-loss\") {",
+        "if self.losses.slope().is_above(0.0) {",
+        "if self.losses.slope().is_above(0.0) && !crate::off(\"own-loss\") || crate::off(\"random-loss\") {",
     ),
     (
         "control/ascent/bottleneck.rs",

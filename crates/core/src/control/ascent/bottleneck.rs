@@ -1,6 +1,7 @@
 //! What the bottleneck carries for us, and how much its buffer holds.
 
-use super::level::{Reading, TELLING_PACKETS};
+use super::Told;
+use super::level::TELLING_PACKETS;
 use super::pair::{Carried, Pair, TELLING_GROWTH};
 use super::scatter::Scatter;
 use crate::control::response::{ERRORS, Estimate};
@@ -19,30 +20,6 @@ const UNUSED: f64 = 0.7;
 const FORGOTTEN: f64 = 0.05;
 crate::shared::shared_with_c!("BOTTLENECK_" [] DRIFT, TELLING_LOSS, UNSURE, WEIGHT, UNUSED, FORGOTTEN);
 
-/// What became of a pair.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fate {
-    /// What was carried, and how fast the queue grew meanwhile.
-    pub(super) carried: Carried,
-    /// Share of its packets that were lost because of the rate.
-    pub(super) excess: f64,
-    /// Share of them that were lost beyond what is usual.
-    pub(super) beyond: Estimate,
-    pub(super) queue: Reading,
-    /// It left since more was tried for the last time: what left before has no say in whether still more is carried.
-    pub(super) fresh: bool,
-}
-
-/// How far beyond what was carried one tries. Shares of it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Steps {
-    /// The first one, and what it takes for a rate to have been offered.
-    pub(super) first: f64,
-    pub(super) largest: f64,
-    /// It doubles so often with a pair.
-    pub(super) doublings: f64,
-}
-
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bottleneck {
     /// Unit: byte/s.
@@ -54,18 +31,13 @@ pub(super) struct Bottleneck {
     /// By how much more is tried when all that was tried was carried.
     headroom: f64,
     /// Half of the queueing delay at which packets are lost. Unit: s.
-    pub(super) room: f64,
+    pub(super) half_buffer: f64,
 }
 
 impl Bottleneck {
     /// One that was seen to carry so much when the queue was so long.
     pub(super) fn new(capacity: f64, queue: f64) -> Self {
-        Self { capacity, variance: 0.1, scatter: Scatter::default(), headroom: 0.0, room: queue / 2.0 }
-    }
-
-    /// One that carries everything.
-    pub(super) fn endless() -> Self {
-        Self::new(f64::MAX, f64::MAX)
+        Self { capacity, variance: 0.1, scatter: Scatter::default(), headroom: 0.0, half_buffer: queue / 2.0 }
     }
 
     /// Unit: byte/s.
@@ -92,23 +64,23 @@ impl Bottleneck {
         self.scatter.interrupt();
     }
 
-    /// A pair was carried. Returns whether more is tried now.
-    pub(super) fn update(&mut self, pair: &Pair, fate: Fate, steps: Steps) -> bool {
-        let Fate { carried: Carried { growth, ln_rate }, excess, beyond, queue, fresh } = fate;
+    /// A pair was carried. The first step beyond that is `first`, which it also takes for a rate to have been offered. Returns
+    /// whether more is tried now.
+    pub(super) fn update(&mut self, told: &Told, first: f64) -> bool {
+        let Told { pair, carried: Carried { growth, ln_rate }, beyond, queue, .. } = told;
         let (mut raised, rate) = (false, pair.rate());
-        let packet = pair.packet_time();
-        let loses = excess > TELLING_LOSS;
+        let loses = told.excess > TELLING_LOSS;
         if loses {
-            self.room += WEIGHT * (queue.level / 2.0 - self.room);
+            self.half_buffer += WEIGHT * (queue.level / 2.0 - self.half_buffer);
         }
-        self.room = self.room.max(queue.level / 2.0);
-        let stands = queue.level > queue.noise.max(TELLING_PACKETS * packet);
+        self.half_buffer = self.half_buffer.max(queue.level / 2.0);
+        let stands = queue.level > queue.noise.max(TELLING_PACKETS * pair.packet_time());
         let grows = growth.shrunk() > ERRORS * growth.error() + TELLING_GROWTH;
         // Whether or not that answers to our rate: all was not carried.
-        let loses_more = beyond.mean > ERRORS * beyond.error();
+        let loses_more = beyond.is_above(0.0);
         if loses || loses_more || stands || grows {
             // The bottleneck is busy: what it carried is what it can carry.
-            let ln_rate = if loses || loses_more { overflowing(ln_rate, rate.ln(), beyond.mean) } else { ln_rate };
+            let ln_rate = if loses || loses_more { overflowing(*ln_rate, rate.ln(), beyond.mean) } else { *ln_rate };
             // A packet at the least: without one there would be no RTT, and no reading of the queue.
             let kept = (1.0 - beyond.mean).max(1.0 / pair.packets());
             let carried = ln_rate.mean.exp() * kept;
@@ -119,11 +91,11 @@ impl Bottleneck {
             self.variance *= 1.0 - gain;
             self.capacity *= (carried / self.capacity).powf(gain);
             self.headroom *= if loses { 0.0 } else { queue.doubt() };
-        } else if fresh && offered(pair) >= self.capacity * (1.0 - steps.first) {
+        } else if told.fresh && offered(pair) >= self.capacity * (1.0 - first) {
             // It was not, and carried all: it can carry more. What a host sent late and all at once is no such proof.
             self.capacity = self.capacity.max(rate.min(pair.target())) * (1.0 + self.headroom);
             self.scatter.interrupt();
-            self.headroom = (self.headroom.max(steps.first / 2.0) * steps.doublings.exp2()).min(steps.largest);
+            self.headroom = (self.headroom.max(first / 2.0) * told.pairs.exp2()).min(told.largest_step);
             self.variance = UNSURE;
             raised = true;
         }
@@ -152,11 +124,19 @@ fn offered(pair: &Pair) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::level::Reading;
     use super::super::pair::tests::pair;
     use super::*;
 
+    impl Bottleneck {
+        /// Whether the next pair follows the latest one.
+        pub(in super::super) fn follows(&self) -> bool {
+            self.scatter.last.is_some()
+        }
+    }
+
     const NOTHING: Estimate = Estimate { mean: 0.0, variance: 1e-8 };
-    const STEPS: Steps = Steps { first: 0.02, largest: 0.25, doublings: 1.0 };
+    const FIRST: f64 = 0.02;
 
     fn at(mbit: f64) -> Bottleneck {
         Bottleneck::new(mbit * 1e6 / 8.0, 0.01)
@@ -173,14 +153,14 @@ mod tests {
         growth: Estimate,
         (excess, beyond, queue): (f64, Estimate, f64),
     ) -> bool {
-        bottleneck.update(pair, Fate { fresh: true, ..fate(pair, growth, excess, beyond, queue) }, STEPS)
+        bottleneck.update(&Told { fresh: true, ..told(pair, growth, excess, beyond, queue) }, FIRST)
     }
 
-    fn fate(pair: &Pair, growth: Estimate, excess: f64, beyond: Estimate, queue: f64) -> Fate {
+    fn told(pair: &Pair, growth: Estimate, excess: f64, beyond: Estimate, queue: f64) -> Told {
         let grown = 1.0 + growth.mean;
         let ln_rate = Estimate { mean: (pair.rate() / grown).ln(), variance: growth.variance / (grown * grown) };
-        let queue = Reading { level: queue, noise: 1e-5 };
-        Fate { carried: Carried { growth, ln_rate }, excess, beyond, queue, fresh: false }
+        let (carried, queue) = (Carried { growth, ln_rate }, Reading { level: queue, noise: 1e-5 });
+        Told { pair: pair.clone(), carried, excess, beyond, queue, ..Told::nothing() }
     }
 
     #[test]
@@ -218,10 +198,11 @@ mod tests {
     #[test]
     fn a_pair_that_takes_as_long_as_several_makes_as_many_doublings() {
         for (doublings, expected) in [(1.0, [1.02, 1.04, 1.08, 1.16]), (3.0, [1.08, 1.64, 2.0, 2.0])] {
-            let (mut bottleneck, steps) = (at(1.0), Steps { first: 0.02, largest: 1.0, doublings });
+            let mut bottleneck = at(1.0);
             for (number, expected) in (0..).zip(expected) {
                 let pair = pair(number, mbit(&bottleneck), |_| 0.0, |_| 0.0);
-                bottleneck.update(&pair, Fate { fresh: true, ..fate(&pair, NOTHING, 0.0, NOTHING, 0.0) }, steps);
+                let told = told(&pair, NOTHING, 0.0, NOTHING, 0.0);
+                bottleneck.update(&Told { fresh: true, pairs: doublings, largest_step: 1.0, ..told }, FIRST);
                 let headroom = 1.0 + bottleneck.headroom;
                 assert!((headroom - expected).abs() < 1e-9, "{headroom} after {number} pairs of {doublings}");
             }
@@ -241,7 +222,7 @@ mod tests {
         assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-3), "{found:?}");
         let before = mbit(&bottleneck);
         let stale = pair(6, before, |_| 0.0, |_| 0.0);
-        assert!(!bottleneck.update(&stale, fate(&stale, NOTHING, 0.0, NOTHING, 0.0), STEPS));
+        assert!(!bottleneck.update(&told(&stale, NOTHING, 0.0, NOTHING, 0.0), FIRST));
         assert!((mbit(&bottleneck) - before).abs() < 1e-6, "what left before more was tried proves nothing");
         update(&mut bottleneck, &pair(6, 0.8 * before, |_| 0.0, |_| 0.0), NOTHING, (0.0, NOTHING, 0.0));
         assert!((mbit(&bottleneck) - before).abs() < 1e-6, "a lower rate proves nothing");

@@ -19,7 +19,8 @@ crate::shared::shared_with_c!("DEVIATION_" [] MEMORY);
 /// What a pair says of others. Times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
-    pub(super) at: f64,
+    /// How long after the pair before it; 0 after a pause, since time of which nothing was seen counts for none.
+    pub(super) since: f64,
     /// The RTT above the path's own.
     pub(super) above: f64,
     /// What was carried for us.
@@ -30,13 +31,11 @@ pub(super) struct Look {
     pub(super) shared: bool,
 }
 
-/// Of others' part of the queue: its mean, when it was taken in last, and by how much it differs from the mean in the mean.
-/// Unit: s.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deviation {
-    last: Option<(f64, f64)>,
-    /// Whether the next look follows that one: time of which nothing was seen counts for none.
-    follows: bool,
+    /// Mean of others' part of the queue. Unit: s.
+    theirs: Option<f64>,
+    /// By how much it differs from that in the mean. Unit: s.
     mean: f64,
     /// What goes through the queue, ours and theirs, as far as it was seen.
     pub(super) through: f64,
@@ -45,23 +44,17 @@ pub(super) struct Deviation {
 impl Deviation {
     /// Takes in a pair.
     pub(super) fn learn(&mut self, look: Look) {
-        let Look { at, above, carried, ours, shared } = look;
+        let Look { since, above, carried, ours, shared } = look;
         self.through = self.through.max(carried);
         if shared {
             self.through += WEIGHT * (carried / ours - self.through).max(0.0);
         }
         // Others have no more than is left, of the queue as of what goes through it.
         let theirs = above * (1.0 - ours.max(carried / self.through)).max(0.0);
-        let (mean, then) = self.last.unwrap_or((theirs, at));
-        let then = if self.follows { then } else { at };
-        let weight = ((at - then) / MEMORY).clamp(0.0, 1.0);
+        let mean = self.theirs.unwrap_or(theirs);
+        let weight = (since / MEMORY).clamp(0.0, 1.0);
         self.mean += weight * ((theirs - mean).abs() - self.mean);
-        (self.last, self.follows) = (Some((mean + weight * (theirs - mean), at)), true);
-    }
-
-    /// The next look does not follow the latest one.
-    pub(super) const fn interrupt(&mut self) {
-        self.follows = false;
+        self.theirs = Some(mean + weight * (theirs - mean));
     }
 
     pub(super) const fn seconds(&self) -> f64 {
@@ -76,13 +69,13 @@ mod tests {
     /// So many seconds of pairs, ten a second, of a sender that has this part of the queue at the most, and of 100 byte/s.
     fn seconds(deviation: &mut Deviation, from: u32, to: u32, above: impl Fn(f64) -> f64, part: (f64, f64)) -> f64 {
         for at in (10 * from..10 * to).map(|tenths| f64::from(tenths) / 10.0) {
-            deviation.learn(look(at, above(at), part));
+            deviation.learn(look(0.1, above(at), part));
         }
         deviation.seconds()
     }
 
-    fn look(at: f64, above: f64, (ours, carried): (f64, f64)) -> Look {
-        Look { at, above, carried, ours, shared: ours < 0.75 }
+    fn look(since: f64, above: f64, (ours, carried): (f64, f64)) -> Look {
+        Look { since, above, carried, ours, shared: ours < 0.75 }
     }
 
     /// From 12 to 30 ms of queue in seven seconds, over and over.
@@ -104,9 +97,9 @@ mod tests {
     fn who_carries_all_there_ever_was_is_told_of_nobody_by_a_radio() {
         let radio = |at: f64| if ((10.0 * at) as u32).is_multiple_of(2) { 0.001 } else { 0.003 };
         let mut deviation = Deviation::default();
-        let full = Look { shared: false, ..look(0.0, 0.0, (0.1, 100.0)) };
+        let full = Look { shared: false, ..look(0.1, 0.0, (0.1, 100.0)) };
         for at in (0..600).map(|tenths| f64::from(tenths) / 10.0) {
-            deviation.learn(Look { at, above: radio(at), ..full });
+            deviation.learn(Look { above: radio(at), ..full });
         }
         assert!(deviation.seconds() < 1e-12, "{deviation:?}");
         let idle = seconds(&mut deviation, 60, 70, radio, LITTLE);
@@ -132,16 +125,11 @@ mod tests {
 
     #[test]
     fn after_a_pause_one_look_is_not_the_mean() {
-        for (interrupted, is_kept) in [(true, true), (false, false)] {
+        for (since, is_kept) in [(0.0, true), (10.0, false)] {
             let mut deviation = Deviation::default();
             let before = seconds(&mut deviation, 0, 60, sawtooth, LITTLE);
-            if interrupted {
-                deviation.interrupt();
-            }
-            deviation.learn(look(70.0, 0.05, LITTLE));
+            deviation.learn(look(since, 0.05, LITTLE));
             assert_eq!((deviation.seconds() - before).abs() < 1e-12, is_kept, "{before}: {deviation:?}");
-            deviation.learn(look(70.1, 0.05, LITTLE));
-            assert!((deviation.seconds() - before).abs() > 1e-5, "the next one follows it");
         }
     }
 
@@ -149,7 +137,7 @@ mod tests {
     fn how_often_it_is_looked_at_changes_little() {
         let often = seconds(&mut Deviation::default(), 0, 60, sawtooth, LITTLE);
         let mut seldom = Deviation::default();
-        (0..60).for_each(|at| seldom.learn(look(f64::from(at), sawtooth(f64::from(at)), LITTLE)));
+        (0..60).for_each(|at| seldom.learn(look(1.0, sawtooth(f64::from(at)), LITTLE)));
         assert!((often / seldom.seconds() - 1.0).abs() < 0.4, "{often} {}", seldom.seconds());
     }
 

@@ -1,10 +1,10 @@
 //! What an interval at another rate would report, and the rate at which the utility stops rising.
 
-use super::bottleneck::Bottleneck;
 use crate::control::rate_control::Evaluate;
 use crate::interval::{LimitedBy, Report};
 use crate::units::{Bytes, Rate, Timestamp};
 use crate::utility::{OF_A_QUEUE, Outlook};
+use core::cmp::Ordering;
 use core::time::Duration;
 
 /// Halvings of the range in which the rate is looked for: to 0.01 % of it.
@@ -24,13 +24,18 @@ crate::shared::shared_with_c!("FORECAST_" []
 /// The path as it is foreseen to be when the next rate acts. All times in seconds, rates in byte/s.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forecast {
-    pub(super) bottleneck: Bottleneck,
+    /// What the bottleneck carries for us.
+    pub(super) capacity: f64,
+    /// Half of the queueing delay at which packets are lost.
+    pub(super) half_buffer: f64,
     /// RTT without a queue.
     pub(super) base: f64,
     /// Queueing delay when the next rate begins to act, after all that is on its way.
     pub(super) queue: f64,
     /// The longest that the queue is known to become.
     pub(super) longest: f64,
+    /// The queue stays as long as it is, whatever we do.
+    pub(super) stands: bool,
     /// How long the next rate acts before what comes of it is known.
     pub(super) horizon: f64,
     /// By how much the probes let the queue swing.
@@ -53,7 +58,7 @@ impl Forecast {
 
     /// Seconds a second.
     fn growth_at(&self, rate: f64) -> f64 {
-        rate / self.bottleneck.capacity() - 1.0
+        if self.stands { 0.0 } else { rate / self.capacity - 1.0 }
     }
 
     /// The best rate within these: where the utility stops rising.
@@ -61,63 +66,49 @@ impl Forecast {
     /// The queue is everybody's: it is taken as a price that our own next step does not change, or one of n senders would
     /// want less than its share of it. But the price is that of the end of the horizon, at the very rate in question: so
     /// the queue meets the level at which the utility wants it, instead of being chased round it.
-    pub(super) fn climb(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
+    pub(super) fn best_rate(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
         let told = utility.best_response(&self.outlook(lowest, highest));
-        told.map_or_else(|| self.look_for_best(utility, lowest, highest), Rate::bytes_per_sec)
+        told.map_or_else(|| self.search(utility, lowest, highest), Rate::bytes_per_sec)
     }
 
-    fn look_for_best(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
-        let mut behind = self.behind(self.queue);
-        summit(lowest, highest, |rate| {
-            behind.moves_to(self.queue_after(self.queue, rate, self.horizon));
-            behind.rises(utility, rate, |rate| self.growth_at(rate))
-        })
-    }
-
-    /// The best rate within these behind a queue that stays as long as this, whatever we do.
-    pub(super) fn climb_behind(&self, queue: f64, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
-        let behind = Self { queue, ..*self };
-        let told = utility.best_response(&behind.outlook_behind(lowest, highest));
-        told.map_or_else(|| behind.look_behind(utility, lowest, highest), Rate::bytes_per_sec)
-    }
-
-    fn look_behind(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
-        let mut behind = self.behind(self.queue);
-        summit(lowest, highest, |rate| behind.rises(utility, rate, |_| 0.0))
-    }
-
-    /// What is foreseen of rates within these.
-    fn outlook(&self, lowest: f64, highest: f64) -> Outlook {
-        Outlook {
-            capacity: self.bottleneck.capacity(),
-            lowest,
-            highest,
-            queue: self.queue,
-            longest: self.longest,
-            horizon: self.horizon,
-            lost: self.random,
-            marked: self.marked,
-            full: 1.0 - self.overflow(),
+    fn search(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
+        let (mut low, mut high) = (lowest, highest);
+        for _ in 0..HALVINGS {
+            let rate = (low * high).sqrt();
+            let queue = self.queue_after(self.queue, rate, self.horizon);
+            if self.rising(utility, rate, queue).is_gt() { low = rate } else { high = rate }
         }
-    }
-
-    /// The same behind a queue that stays as long as it is: what overflows does so at any rate.
-    fn outlook_behind(&self, lowest: f64, highest: f64) -> Outlook {
-        let lost = (self.random + self.overflow().max(0.0)).min(1.0);
-        Outlook { longest: self.queue, horizon: 0.0, lost, full: f64::INFINITY, ..self.outlook(lowest, highest) }
+        (low * high).sqrt()
     }
 
     /// Whether the utility falls with the rate at this one, behind the queue as it is.
     pub(super) fn wants_less(&self, utility: Evaluate<'_>, rate: f64) -> bool {
-        let mut behind = self.behind(self.queue);
-        let mut at = |rate: f64| behind.worth(utility, rate, self.growth_at(rate));
-        is_more(at(rate * (1.0 - SIDE)), at(rate * (1.0 + SIDE)))
+        self.rising(utility, rate, self.queue).is_lt()
+    }
+
+    /// Whether the utility rises with the rate at this one, falls or stays, behind this queue.
+    fn rising(&self, utility: Evaluate<'_>, rate: f64, queue: f64) -> Ordering {
+        let worth = |rate: f64| utility.of(&self.report(rate, queue));
+        compared(worth(rate * (1.0 + SIDE)), worth(rate * (1.0 - SIDE)))
+    }
+
+    /// What is foreseen of rates within these.
+    fn outlook(&self, lowest: f64, highest: f64) -> Outlook {
+        let (capacity, overflow) = (self.capacity, self.overflow());
+        let Self { queue, longest, horizon, random: lost, marked, .. } = *self;
+        let outlook =
+            Outlook { capacity, lowest, highest, queue, longest, horizon, lost, marked, full: 1.0 - overflow };
+        if !self.stands {
+            return outlook;
+        }
+        // What overflows does so at any rate.
+        Outlook { horizon: 0.0, lost: (lost + overflow.max(0.0)).min(1.0), full: f64::INFINITY, ..outlook }
     }
 
     /// How much longer the queue may become until what the faster probes add to it is lost: by half of the longest, since
     /// behind the other half bursts of others have their place; and once it is longer than that, by what is left. Unit: s.
     fn room(&self) -> f64 {
-        let half = self.bottleneck.room.max(self.swing);
+        let half = self.half_buffer.max(self.swing);
         half.min(2.0 * half - self.queue)
     }
 
@@ -127,106 +118,52 @@ impl Forecast {
         (self.swing - self.room()) / self.horizon
     }
 
-    /// What intervals would report behind a queue of this length, at any rate.
-    fn behind(&self, queue: f64) -> Behind<'_> {
+    /// What an interval at this rate would report behind a queue of this length.
+    fn report(&self, rate: f64, queue: f64) -> Report {
+        let growth = self.growth_at(rate);
+        let excess = (growth + self.overflow()).max(0.0);
+        let loss = (self.random + excess).min(1.0);
+        let lost = (loss * PACKETS) as u32;
+        let achieved = Rate::from_bytes_per_sec(rate);
         let duration = Duration::try_from_secs_f64(self.horizon).unwrap_or(Duration::from_secs(1));
-        let report = Report {
+        let rtt = Duration::try_from_secs_f64(self.base + queue).ok();
+        let deviation = if rate > self.quiet { self.deviation.max(OF_A_QUEUE * queue) } else { 0.0 };
+        Report {
             id: 0,
             started: Timestamp::ZERO,
             duration,
-            target: Rate::ZERO,
-            achieved: Rate::ZERO,
+            target: achieved,
+            achieved,
             packets: PACKETS as u32,
-            packets_lost: 0,
-            loss_bursts: 0,
+            packets_lost: lost,
+            loss_bursts: lost,
             packets_marked: (self.marked * PACKETS) as u32,
             sent: Bytes::new(SENT as u64),
-            lost: Bytes::ZERO,
-            excess_loss: None,
-            delivery_rate: None,
-            rtt: None,
-            rtt_least: None,
+            lost: Bytes::new((loss * SENT) as u64),
+            excess_loss: Some(excess),
+            delivery_rate: Some(achieved * ((1.0 - loss) / (1.0 + growth.max(0.0)))),
+            rtt,
+            rtt_least: rtt,
             rtt_base: Duration::try_from_secs_f64(self.base).ok(),
-            rtt_gradient: None,
+            rtt_gradient: Some(if queue > 0.0 { growth.max(-0.5) } else { 0.0 }),
             rtt_gradient_error: 0.0,
             rtt_span: duration,
             rtt_pause: Duration::ZERO,
             rtt_samples: PACKETS as u32,
             rtt_residual: Duration::ZERO,
-            rtt_deviation: Duration::ZERO,
+            rtt_deviation: Duration::try_from_secs_f64(deviation).unwrap_or(Duration::ZERO),
             app_limited: false,
             timed_out: false,
             limited_by: LimitedBy::Network,
             previous: None,
-        };
-        let mut behind =
-            Behind { forecast: self, overflow: self.overflow(), queues: false, varied: Duration::ZERO, report };
-        behind.moves_to(queue);
-        behind
+        }
     }
 }
 
-/// What an interval would report behind a queue of some length: all of it but what its rate changes.
-struct Behind<'a> {
-    forecast: &'a Forecast,
-    overflow: f64,
-    queues: bool,
-    /// By how much the RTT deviates there.
-    varied: Duration,
-    report: Report,
-}
-
-impl Behind<'_> {
-    /// Behind this queue from now on.
-    fn moves_to(&mut self, queue: f64) {
-        let rtt = Duration::try_from_secs_f64(self.forecast.base + queue).ok();
-        (self.report.rtt, self.report.rtt_least) = (rtt, rtt);
-        let deviation = self.forecast.deviation.max(OF_A_QUEUE * queue);
-        self.varied = Duration::try_from_secs_f64(deviation).unwrap_or(Duration::ZERO);
-        self.queues = queue > 0.0;
-    }
-
-    /// At this rate, if the queue grows so fast. Unit: s/s.
-    fn report(&mut self, rate: f64, growth: f64) -> &Report {
-        let excess = (growth + self.overflow).max(0.0);
-        let loss = (self.forecast.random + excess).min(1.0);
-        let achieved = Rate::from_bytes_per_sec(rate);
-        let report = &mut self.report;
-        (report.target, report.achieved) = (achieved, achieved);
-        report.packets_lost = (loss * PACKETS) as u32;
-        report.loss_bursts = report.packets_lost;
-        report.lost = Bytes::new((loss * SENT) as u64);
-        report.excess_loss = Some(excess);
-        report.delivery_rate = Some(achieved * ((1.0 - loss) / (1.0 + growth.max(0.0))));
-        report.rtt_gradient = Some(if self.queues { growth.max(-0.5) } else { 0.0 });
-        report.rtt_deviation = if rate > self.forecast.quiet { self.varied } else { Duration::ZERO };
-        report
-    }
-
-    fn worth(&mut self, utility: Evaluate<'_>, rate: f64, growth: f64) -> f64 {
-        utility.of(self.report(rate, growth))
-    }
-
-    /// Whether the utility rises with the rate at this one, where the queue grows so fast at a rate.
-    fn rises(&mut self, utility: Evaluate<'_>, rate: f64, growth: impl Fn(f64) -> f64) -> bool {
-        let mut at = |rate| self.worth(utility, rate, growth(rate));
-        is_more(at(rate * (1.0 + SIDE)), at(rate * (1.0 - SIDE)))
-    }
-}
-
-/// Whether one worth is more than another, by more than what rounding makes of equal ones.
-fn is_more(one: f64, other: f64) -> bool {
-    one - other > EQUAL * (one.abs() + other.abs())
-}
-
-/// Where `rises` ends to be true, between these rates.
-fn summit(lowest: f64, highest: f64, mut rises: impl FnMut(f64) -> bool) -> f64 {
-    let (mut low, mut high) = (lowest, highest);
-    for _ in 0..HALVINGS {
-        let rate = (low * high).sqrt();
-        if rises(rate) { low = rate } else { high = rate }
-    }
-    (low * high).sqrt()
+/// One worth and another: equal if they differ by no more than what rounding makes of equal ones.
+fn compared(one: f64, other: f64) -> Ordering {
+    let apart = one - other;
+    if apart.abs() > EQUAL * (one.abs() + other.abs()) { apart.total_cmp(&0.0) } else { Ordering::Equal }
 }
 
 #[cfg(test)]
@@ -239,10 +176,12 @@ pub(super) mod tests {
     /// 100 Mbit/s, 30 ms, a buffer of 30 ms, nothing on its way.
     pub(in super::super) fn forecast() -> Forecast {
         Forecast {
-            bottleneck: Bottleneck::new(12.5e6, 0.03),
+            capacity: 12.5e6,
+            half_buffer: 0.015,
             base: 0.03,
             queue: 0.0,
             longest: 0.03,
+            stands: false,
             horizon: 0.03,
             swing: 0.0003,
             random: 0.0,
@@ -254,15 +193,14 @@ pub(super) mod tests {
 
     fn best(forecast: &Forecast) -> f64 {
         let fair = Fair::default();
-        forecast.climb(&Finite(&fair), 0.25 * 12.5e6, 1.25 * 12.5e6) * 8e-6
+        forecast.best_rate(&Finite(&fair), 0.25 * 12.5e6, 1.25 * 12.5e6) * 8e-6
     }
 
     #[test]
     fn what_is_foreseen_of_a_rate_is_what_an_interval_would_report() {
-        let report =
-            |forecast: &Forecast, rate, queue| forecast.behind(queue).report(rate, forecast.growth_at(rate)).clone();
+        let report = |forecast: &Forecast, rate, queue| forecast.report(rate, queue);
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
-        let shallow = Forecast { bottleneck: Bottleneck::new(12.5e6, 0.02), random: 0.01, marked: 0.1, ..forecast() };
+        let shallow = Forecast { half_buffer: 0.01, random: 0.01, marked: 0.1, ..forecast() };
         let over = report(&shallow, 20e6, 0.005);
         let excess = 0.6 + (0.0003 - 0.01) / 0.03;
         near(over.excess_loss.unwrap(), excess);
@@ -296,10 +234,9 @@ pub(super) mod tests {
 
     #[test]
     fn a_small_buffer_is_filled_to_its_half_and_no_further() {
-        let bottleneck = Bottleneck::new(12.5e6, 0.0008);
-        let found = best(&Forecast { bottleneck, longest: 0.0008, swing: 0.0001, ..forecast() });
+        let found = best(&Forecast { half_buffer: 0.0004, longest: 0.0008, swing: 0.0001, ..forecast() });
         assert!((found - 101.0).abs() < 0.2, "{found}");
-        let found = best(&Forecast { bottleneck: Bottleneck::new(12.5e6, 1e-5), longest: 1e-5, ..forecast() });
+        let found = best(&Forecast { half_buffer: 5e-6, longest: 1e-5, ..forecast() });
         assert!((99.0..=100.1).contains(&found), "no buffer at all: {found}");
     }
 
@@ -307,9 +244,9 @@ pub(super) mod tests {
     fn a_free_queue_is_filled_up_to_the_buffer() {
         // 30 ms of buffer, of which half may be filled at once, less what the probes swing.
         let best = |queue| {
-            let forecast = Forecast { bottleneck: Bottleneck::new(12.5e6, 0.03), queue, ..forecast() };
+            let forecast = Forecast { queue, ..forecast() };
             let loss = |report: &Report| report.achieved.mbit() * (1.0 - 11.0 * report.loss());
-            forecast.climb(&loss, 0.25 * 12.5e6, 1.75 * 12.5e6) * 8e-6
+            forecast.best_rate(&loss, 0.25 * 12.5e6, 1.75 * 12.5e6) * 8e-6
         };
         for (queue, expected) in [(0.0, 149.0), (0.015, 149.0), (0.024, 119.0), (0.03, 99.0)] {
             assert!((best(queue) - expected).abs() < 0.3, "behind {queue} s: {}, not {expected}", best(queue));
@@ -345,10 +282,10 @@ pub(super) mod tests {
     #[test]
     fn a_queue_longer_than_the_buffer_loses_packets_at_any_rate() {
         // 2 ms are the longest: behind 5.5 ms as much as 3.5 ms are lost in 30.
-        let forecast = Forecast { bottleneck: Bottleneck::new(12.5e6, 0.002), ..forecast() };
         let loss = |report: &Report| report.achieved.mbit() * (1.0 - 11.0 * report.loss());
         for (queue, share) in [(0.001, 2.0), (0.0055, 0.5)] {
-            let found = forecast.climb_behind(queue, &loss, 0.5 * 12.5e6, 2.0 * 12.5e6) / 12.5e6;
+            let forecast = Forecast { half_buffer: 0.001, queue, longest: queue, stands: true, ..forecast() };
+            let found = forecast.best_rate(&loss, 0.5 * 12.5e6, 2.0 * 12.5e6) / 12.5e6;
             assert!((found / share - 1.0).abs() < 1e-3, "behind {queue} s: {found}");
         }
     }
@@ -364,10 +301,12 @@ pub(super) mod tests {
         let queue = sometimes(queue);
         let (random, marked) = (sometimes(1.0), sometimes(1.0));
         Forecast {
-            bottleneck: Bottleneck::new(capacity, 2.0 * room),
+            capacity,
+            half_buffer: room,
             base,
             queue,
             longest: queue.max(2.0 * room),
+            stands: false,
             horizon,
             swing,
             random: random * 0.1 * rng.unit(),
@@ -397,23 +336,16 @@ pub(super) mod tests {
         let (mut rng, mut told) = (Rng::new(7), 0);
         for i in 0..20_000 {
             let (forecast, fair) = (any_forecast(&mut rng, f64::from(i % 3)), any_fair(&mut rng));
-            let capacity = forecast.bottleneck.capacity();
+            let capacity = forecast.capacity;
             let (low, high) = (capacity * (0.1 + 0.6 * rng.unit()), capacity * (1.0 + rng.unit()));
             let (stands, fair) = (i % 4 == 0, Finite(&fair));
-            let outlook = if stands { forecast.outlook_behind(low, high) } else { forecast.outlook(low, high) };
-            let Some(best) = fair.best_response(&outlook) else { continue };
+            let longest = if stands { forecast.queue } else { forecast.longest };
+            let forecast = Forecast { stands, longest, ..forecast };
+            let Some(best) = fair.best_response(&forecast.outlook(low, high)) else { continue };
             told += 1;
-            let best = best.bytes_per_sec();
-            let (found, queue) = if stands {
-                (forecast.look_behind(&fair, low, high), forecast.queue)
-            } else {
-                let queue = forecast.queue_after(forecast.queue, best, forecast.horizon);
-                (forecast.look_for_best(&fair, low, high), queue)
-            };
-            let worth = |rate: f64| {
-                let growth = if stands { 0.0 } else { forecast.growth_at(rate) };
-                forecast.behind(queue).worth(&fair, rate, growth)
-            };
+            let (best, found) = (best.bytes_per_sec(), forecast.search(&fair, low, high));
+            let queue = forecast.queue_after(forecast.queue, best, forecast.horizon);
+            let worth = |rate: f64| fair.of(&forecast.report(rate, queue));
             let (more, scale) = (worth(best) - worth(found), worth(best).abs() + worth(found).abs());
             assert!(more >= -1e-8 * scale, "{best}, not {found}: {forecast:?} {fair:?}");
             // A search stops where the faster of two neighbours meets a wall, and at a cell of its range; and it sees no
@@ -434,10 +366,13 @@ pub(super) mod tests {
 
     #[test]
     fn what_rounding_makes_of_equal_worths_is_not_more() {
-        for (one, other, more) in
-            [(1e3 + 1e-7, 1e3, false), (1e3 + 1e-5, 1e3, true), (1e3, 1e3 + 1e-5, false), (-1e3 + 1e-7, -1e3, false)]
-        {
-            assert_eq!(is_more(one, other), more, "{one} and {other}");
+        for (one, other, more) in [
+            (1e3 + 1e-7, 1e3, Ordering::Equal),
+            (1e3 + 1e-5, 1e3, Ordering::Greater),
+            (1e3, 1e3 + 1e-5, Ordering::Less),
+            (-1e3 + 1e-7, -1e3, Ordering::Equal),
+        ] {
+            assert_eq!(compared(one, other), more, "{one} and {other}");
         }
     }
 }

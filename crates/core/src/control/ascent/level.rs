@@ -80,10 +80,11 @@ pub(super) struct Level {
     noise: f64,
     /// So many of those are known, as far as it matters.
     differences: f64,
-    last: Option<(f64, f64)>,
-    /// Whether the next reading follows that one: after a pause a queue may be any, and that tells nothing of how far readings
-    /// are off.
-    follows: bool,
+    /// The latest RTT above the least.
+    last: f64,
+    /// When that was; `None` if the next reading does not follow it: after a pause a queue may be any, and that tells nothing of
+    /// how far readings are off.
+    read_at: Option<f64>,
     /// The rate and the level that the present ones are compared with.
     anchor: (f64, f64),
     doubt: Doubt,
@@ -99,8 +100,8 @@ impl Level {
             tolerance: 0.0,
             noise: 0.0,
             differences: 0.0,
-            last: None,
-            follows: false,
+            last: 0.0,
+            read_at: None,
             anchor: (0.0, 0.0),
             doubt: Doubt::None,
             tested: 0.0,
@@ -111,12 +112,6 @@ impl Level {
     /// RTT of the path without a queue.
     pub(super) fn base(&self) -> f64 {
         self.least + self.tolerance
-    }
-
-    /// Whether it is more than the least RTT.
-    #[cfg(test)]
-    pub(super) fn is_raised(&self) -> bool {
-        self.tolerance > 0.0
     }
 
     /// A pair begins with this probe. The share of the rate to send it at: half for a test.
@@ -142,7 +137,7 @@ impl Level {
 
     /// The next reading does not follow the latest one.
     pub(super) const fn interrupt(&mut self) {
-        self.follows = false;
+        self.read_at = None;
     }
 
     /// What was under test is not known any more.
@@ -159,13 +154,13 @@ impl Level {
         let above = (least - self.least + growth.max(0.0) * pair.second.duration.as_secs_f64()).max(0.0);
         let at = pair.second.started.as_secs_f64();
         let residual = pair.second.rtt_residual.as_secs_f64();
-        if let Some((before, then)) = self.last.filter(|_| self.follows) {
-            let unexpected = (above - before - growth * (at - then)).abs();
+        if let Some(then) = self.read_at.replace(at) {
+            let unexpected = (above - self.last - growth * (at - then)).abs();
             // As long as there are few, each counts alike: who began with none for their mean would be too sure of the first.
             self.differences = (self.differences + 1.0).min(1.0 / WEIGHT);
             self.noise += (unexpected.max(residual) - self.noise) / self.differences;
         }
-        (self.last, self.follows) = (Some((above, at)), true);
+        self.last = above;
         let noise = self.noise();
         // What the level is certainly below was not the path's.
         self.tolerance = self.tolerance.min(above + noise);
@@ -175,7 +170,7 @@ impl Level {
 
     /// The level as it was read, noise and all. Unit: s.
     pub(super) fn unfiltered(&self) -> f64 {
-        self.last.map_or(0.0, |(above, _)| (above - self.tolerance).max(0.0))
+        (self.last - self.tolerance).max(0.0)
     }
 
     /// Asks for a test if the rate fell and the level, if it is not nothing, did not; not of one that `responds` to the rate.
@@ -184,7 +179,7 @@ impl Level {
         let (before, level) = self.anchor;
         let now = self.unfiltered();
         // What is gone before it was tested is none of the path's: at half of the rate it would be as it was.
-        if self.last.is_some_and(|(above, _)| above < nothing(pair)) {
+        if self.last < nothing(pair) {
             self.doubt = match self.doubt {
                 Doubt::Testing(_, probe) => Doubt::Testing(0.0, probe),
                 _ => Doubt::None,
@@ -230,14 +225,9 @@ impl Level {
         if after - before > enough || !stands || pair.rate() < ACHIEVED_SHARE * pair.target() {
             return Tested::Queue;
         }
-        let (rate, _) = self.anchor;
-        self.take_for_the_path_s(pair.rate(), before);
+        self.tolerance += before;
+        let (rate, _) = core::mem::replace(&mut self.anchor, (pair.rate(), 0.0));
         Tested::Path(rate)
-    }
-
-    fn take_for_the_path_s(&mut self, rate: f64, level: f64) {
-        self.tolerance += level;
-        self.anchor = (rate, 0.0);
     }
 }
 
@@ -262,6 +252,18 @@ mod tests {
     use crate::interval::Report;
 
     const STEP: f64 = 0.03;
+
+    impl Level {
+        /// Whether the base RTT is more than the least RTT.
+        pub(in super::super) fn is_raised(&self) -> bool {
+            self.tolerance > 0.0
+        }
+
+        /// Whether the next reading follows the latest one.
+        pub(in super::super) fn follows(&self) -> bool {
+            self.read_at.is_some()
+        }
+    }
 
     /// So many pairs at this rate behind this queue; sent at half of it where a test is asked for, through which the queue
     /// is as `tested` says of what it was.

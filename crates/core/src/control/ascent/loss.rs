@@ -1,19 +1,21 @@
 //! Which of the losses and marks are ours: those that answer to our rate. Others happen whatever we send.
 
 use super::pair::{Pair, WEIGHT, achieved};
-use crate::control::response::{ERRORS, Estimate, MEMORY};
+use crate::control::response::{Estimate, MEMORY};
 
 /// What certainly answers by less than this, d L / d ln x, is no overflow that we are part of: all that a lone sender offers beyond
 /// the bottleneck's rate is lost, a slope of 1, and of n equal senders each sees 1/n. Of twenty: a larger crowd may take its own
 /// losses for the path's; with 0.1 fifty senders lose 13 to 17 % for 10 to 13, and with 0.03 random loss of 10 % costs half of the path.
 const FREE: f64 = 0.05;
-crate::shared::shared_with_c!("LOSS_" [] FREE);
+/// Random loss beyond this is asked about: less costs nobody his rate (`NSDI 2015` §2.1, the cap of `safe`).
+const MUCH: f64 = 0.05;
+crate::shared::shared_with_c!("LOSS_" [] FREE, MUCH);
 
 /// A line through the loss rates of late on ln of the rates, each probe by its packets. Who sends few an RTT learns more from the
 /// rate's own moves than from probes, the more the further they went: so nothing is forgotten when the rate changes. Sums, of
 /// which older ones weigh less.
 #[derive(Clone, Copy, Debug, Default)]
-struct Line {
+pub(super) struct Line {
     packets: f64,
     lost: f64,
     bursts: f64,
@@ -48,24 +50,21 @@ impl Line {
         let mean = (self.xy - self.x * self.lost / self.packets) / squares;
         Estimate { mean, variance: loss * (1.0 - loss) * in_a_row / squares }
     }
-}
 
-impl Line {
-    /// Whether it certainly answers by less than [`FREE`].
-    fn is_free(&self) -> bool {
-        let slope = self.slope();
-        slope.mean + ERRORS * slope.error() < FREE
+    /// Whether what is lost, or marked, certainly is none of ours.
+    pub(super) fn is_free(&self) -> bool {
+        self.slope().is_below(FREE)
     }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Loss {
-    line: Line,
-    marks: Line,
+    pub(super) losses: Line,
+    pub(super) marks: Line,
     /// ln of the first pair's rate, from which others are counted; `None` before it.
     origin: Option<f64>,
-    /// Loss rate that does not answer.
-    random: f64,
+    /// Loss rate that does not answer to ours.
+    pub(super) random: f64,
 }
 
 impl Loss {
@@ -73,16 +72,15 @@ impl Loss {
     pub(super) fn update(&mut self, pair: &Pair) -> f64 {
         let loss = pair.loss().mean;
         let origin = *self.origin.get_or_insert(pair.rate().ln());
-        self.line.fade();
+        self.losses.fade();
         self.marks.fade();
         for probe in [&pair.first, &pair.second] {
             let (packets, x) = (f64::from(probe.packets), achieved(probe).ln() - origin);
             let marked = f64::from(probe.packets_marked);
-            self.line.take(packets, packets * probe.undelivered(), f64::from(probe.loss_bursts), x);
+            self.losses.take(packets, packets * probe.undelivered(), f64::from(probe.loss_bursts), x);
             self.marks.take(packets, marked, marked, x);
         }
-        let slope = self.line.slope();
-        if slope.mean > ERRORS * slope.error() {
+        if self.losses.slope().is_above(0.0) {
             // What the slower probe lost bounds what is random.
             let (_, low) = pair.high_and_low();
             self.random += WEIGHT * (low.undelivered() - self.random).min(0.0);
@@ -98,23 +96,9 @@ impl Loss {
         Estimate { mean: loss.mean - self.random, ..loss }
     }
 
-    /// Whether losses, or marks, certainly are not ours.
-    pub(super) fn is_free(&self) -> bool {
-        self.line.is_free()
-    }
-
-    pub(super) fn marks_are_free(&self) -> bool {
-        self.marks.is_free()
-    }
-
-    /// Whether marks were seen of late.
-    pub(super) fn has_marks(&self) -> bool {
-        self.marks.lost > 0.0
-    }
-
-    /// The loss rate that does not answer to ours.
-    pub(super) const fn random(&self) -> f64 {
-        self.random
+    /// Whether it is unclear whether marks, or losses that cost us our rate, are ours.
+    pub(super) fn is_unclear(&self) -> bool {
+        self.marks.lost > 0.0 && !self.marks.is_free() || self.random > MUCH && !self.losses.is_free()
     }
 }
 
@@ -135,7 +119,7 @@ mod tests {
     fn random_loss_is_not_ours() {
         let mut loss = Loss::default();
         assert!(own(&mut loss, 50.0, 100) < 0.001, "{loss:?}");
-        assert!((loss.random() - 0.01).abs() < 0.001);
+        assert!((loss.random - 0.01).abs() < 0.001);
     }
 
     #[test]
@@ -144,20 +128,20 @@ mod tests {
         own(&mut loss, 90.0, 30);
         let ours = own(&mut loss, 110.0, 10);
         assert!((ours - 0.09).abs() < 0.01, "{ours} of {loss:?}");
-        assert!(loss.random() < 0.015, "{loss:?}");
+        assert!(loss.random < 0.015, "{loss:?}");
     }
 
     #[test]
     fn what_is_beyond_the_random_part_is_told_with_its_error() {
         let mut loss = Loss::default();
         own(&mut loss, 50.0, 200);
-        assert!((loss.random() - 0.01).abs() < 1e-4, "{loss:?}");
+        assert!((loss.random - 0.01).abs() < 1e-4, "{loss:?}");
         let lossy = pair(0, 50.0, |_| 0.05, |_| 0.0);
         let beyond = loss.beyond_random(&lossy);
         assert!((beyond.mean - 0.04).abs() < 2e-4 && (beyond.variance - lossy.loss().variance).abs() < 1e-12);
-        let random = loss.random();
+        let random = loss.random;
         loss.update(&lossy);
-        assert!(loss.random() <= random + WEIGHT * 0.041, "{loss:?}");
+        assert!(loss.random <= random + WEIGHT * 0.041, "{loss:?}");
     }
 
     /// A pair of twenty packets, as a sender of few an RTT has them, of which so many are lost, each by itself.
@@ -186,7 +170,7 @@ mod tests {
                 ours = f64::max(ours, found);
             }
         }
-        assert!(ours > 0.1 && loss.random() < 0.05, "{ours} of {loss:?}");
+        assert!(ours > 0.1 && loss.random < 0.05, "{ours} of {loss:?}");
     }
 
     #[test]
@@ -226,10 +210,10 @@ mod tests {
     fn the_slower_probe_s_loss_bounds_random_loss() {
         for (lost, random, ours) in [(0.01, 0.046, 0.0), (0.09, 0.05, 0.04)] {
             // A line that certainly rises, whatever one more pair says.
-            let line = Line { packets: 1e9, lost: 1e8, bursts: 1e8, x: 0.0, xx: 1e9, xy: 1e9 };
-            let mut loss = Loss { random: 0.05, line, ..Loss::default() };
+            let losses = Line { packets: 1e9, lost: 1e8, bursts: 1e8, x: 0.0, xx: 1e9, xy: 1e9 };
+            let mut loss = Loss { random: 0.05, losses, ..Loss::default() };
             let found = loss.update(&pair(0, 50.0, |_| lost, |_| 0.0));
-            assert!((found - ours).abs() < 1e-9 && (loss.random() - random).abs() < 1e-9, "{found} of {loss:?}");
+            assert!((found - ours).abs() < 1e-9 && (loss.random - random).abs() < 1e-9, "{found} of {loss:?}");
         }
     }
 
@@ -238,15 +222,15 @@ mod tests {
         let mut loss = Loss::default();
         let any = |at: u64, rate: f64| pair(at, rate, |_| 0.1, |_| 0.0);
         loss.update(&any(0, 50.0));
-        assert!(!loss.is_free(), "of one pair nothing is certain: {loss:?}");
+        assert!(!loss.losses.is_free(), "of one pair nothing is certain: {loss:?}");
         (1..40).for_each(|at| {
             loss.update(&any(at, if at % 10 == 0 { 25.0 } else { 50.0 }));
         });
-        assert!(loss.is_free(), "{loss:?}");
+        assert!(loss.losses.is_free(), "{loss:?}");
         let mut ours = Loss::default();
         own(&mut ours, 90.0, 30);
         own(&mut ours, 110.0, 10);
-        assert!(!ours.is_free(), "{ours:?}");
+        assert!(!ours.losses.is_free(), "{ours:?}");
     }
 
     #[test]
@@ -263,8 +247,7 @@ mod tests {
                 of(&mut both.second, marked[usize::from(!first_is_fast)]);
                 loss.update(&both);
             }
-            assert!(loss.has_marks());
-            assert_eq!(loss.marks_are_free(), is_free, "{marked:?}: {loss:?}");
+            assert_eq!(loss.marks.is_free(), is_free, "{marked:?}: {loss:?}");
         }
     }
 }

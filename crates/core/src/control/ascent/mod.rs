@@ -40,17 +40,16 @@ mod rival;
 mod scatter;
 
 use super::rate_control::Evaluate;
-use super::response::ERRORS;
+use super::response::{ERRORS, Estimate};
 use super::{Path, PathEstimate, RateControl, Verdict};
 use crate::interval::{IntervalPlan, Report, SHORTEST_TRIAL};
 use crate::rng::Rng;
 use crate::units::Rate;
-use bottleneck::{Bottleneck, Fate, Steps};
 use core::time::Duration;
 use deviation::Look;
 use forecast::Forecast;
 use level::{Reading, Tested, may_stand};
-use pair::Pair;
+use pair::{Carried, Pair};
 use probing::{Launched, Probing};
 use rival::Seen;
 
@@ -107,8 +106,6 @@ const CROWD: f64 = 32.0;
 const DOUBTFUL: f64 = 2.0;
 /// Behind a queue shorter than this, noise and all, what is lost or marked is hardly an overflow of ours. Unit: s.
 const CALM: f64 = 0.002;
-/// Random loss beyond this is asked about: less costs nobody his rate (`NSDI 2015` §2.1, the cap of `safe`).
-const MUCH: f64 = 0.05;
 /// As long as it is unclear whether what is lost or marked is ours, one of so many pairs is sent at half of the rate, which tells.
 const ASKED: u8 = 10;
 /// No step is larger, however long a pair takes: that of start-up.
@@ -120,7 +117,7 @@ const QUIET: f64 = 4.0;
 const MAX_LAUNCHED: usize = 256;
 crate::shared::shared_with_c!("ASCENT_" [bottleneck, deviation, forecast, level, loss, pair, price, rival]
     LONG_ENOUGH = LONG_ENOUGH.as_secs_f64(), SHORT = SHORT.as_secs_f64(), FORGETTING, ALONE, CROWD,
-    DOUBTFUL, CALM, MUCH, ASKED = u32::from(ASKED), QUIET, DOUBLING,
+    DOUBTFUL, CALM, ASKED = u32::from(ASKED), QUIET, DOUBLING,
     EPSILON = Config::default().epsilon, STEP_MAX = Config::default().step_max,
     BACK_OFF_MAX = Config::default().back_off_max, INTERVAL_RTTS = Config::default().interval_rtts,
     INTERVAL_PACKETS = Config::default().interval_packets, HORIZON_RTTS = Config::default().horizon_rtts,
@@ -131,13 +128,25 @@ crate::shared::shared_with_c!("ASCENT_" [bottleneck, deviation, forecast, level,
 #[derive(Debug)]
 struct Told {
     pair: Pair,
+    /// It left since more was tried for the last time: what left before has no say in whether still more is carried.
+    fresh: bool,
+    /// How long after the pair before it; 0 after a pause. Unit: s.
+    since: f64,
+    /// What was carried, and how fast the queue grew meanwhile.
+    carried: Carried,
     /// Share of its packets that were lost because of the rate.
     excess: f64,
+    /// Share of them that were lost beyond what is usual.
+    beyond: Estimate,
     /// Whether the queue's growth certainly responds to our rate: then it is a queue.
     responds: bool,
+    /// Whether the queue certainly is not all ours.
+    shared: bool,
     queue: Reading,
+    /// So many pairs of one RTT would have gone as far.
+    pairs: f64,
     /// The largest step up from here.
-    step: f64,
+    largest_step: f64,
 }
 
 /// The Ascent law.
@@ -152,8 +161,7 @@ pub struct Ascent {
 impl Ascent {
     /// A law that probes around `rate`.
     pub fn new(config: Config, rate: Rate, path: &Path) -> Self {
-        let probing = Probing::new(rate, path, &config);
-        Self { config, rate, probing }
+        Self { config, rate, probing: Probing::new(rate, path) }
     }
 
     /// Length of a probe. Unit: s.
@@ -166,43 +174,28 @@ impl Ascent {
         (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(most).max(clumps)
     }
 
-    fn on_probe(&mut self, plan: IntervalPlan, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        let Some(trial) = plan.trial else { return Verdict::Wait };
-        if report.app_limited {
-            self.probing.interrupt();
-            return Verdict::Wait;
-        }
+    /// The best rate after this probe; `None` if it ended no pair that tells of the queue. Unit: byte/s.
+    fn on_probe(&mut self, trial: u8, report: &Report, utility: Evaluate<'_>, path: &Path) -> Option<f64> {
         let length = self.length(path);
-        let Some((pair, fresh)) = self.probing.resolve(trial, report) else { return Verdict::Wait };
-        let Some(told) = self.take(pair, fresh, trial, path) else { return Verdict::Wait };
-        let probing = &mut self.probing;
-        let (alone, shared) = (probing.share.at_least(ERRORS) > ALONE, probing.share.is_below(ALONE));
-        if let Some(least) = told.pair.least_rtt() {
-            probing.deviation.learn(Look {
-                at: told.pair.second.started.as_secs_f64(),
-                above: least - probing.level.base(),
-                carried: told.pair.rate().min(probing.bottleneck.capacity()),
-                ours: probing.share.at_most(),
-                shared: shared && told.responds && told.queue.level > 0.0,
-            });
-        }
+        let (pair, fresh) = self.probing.resolve(trial, report)?;
+        let told = self.take(pair, fresh, trial, path)?;
         let forecast = self.foresee(&told, length, path);
-        let probing = &mut self.probing;
-        let carried = probing.bottleneck.capacity();
+        let (probing, carried) = (&mut self.probing, forecast.capacity);
         let lowest = carried * (1.0 - self.config.back_off_max);
-        let best = forecast.climb(utility, lowest, carried * (1.0 + told.step));
-        let dear = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
+        let best = forecast.best_rate(utility, lowest, carried * (1.0 + told.largest_step));
+        let asked = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
+        let dear = asked.powf(self.config.price_gain);
         // What may be the path's own is not dear.
-        let dear = if told.responds { dear } else { dear.max(1.0) };
-        let best = best * dear;
-        probing.most =
-            (if alone { FORGETTING * probing.most } else { probing.most }).max(carried.min(told.pair.rate()));
-        let floor = self.floor(&told, shared, &forecast, utility, path);
+        let best = best * if told.responds { dear } else { dear.max(1.0) };
+        if probing.share.at_least(ERRORS) > ALONE {
+            probing.most *= FORGETTING;
+        }
+        probing.most = probing.most.max(carried.min(told.pair.rate()));
+        probing.level.wonder(&told.pair, told.responds);
+        let floor = self.floor(&told, &forecast, utility, path);
         let best = floor.map_or(best, |floor| best.max(floor));
         // What is in doubt is not acted on.
-        let best = if self.probing.level.in_doubt() { best.max(self.rate.bytes_per_sec()) } else { best };
-        self.go_to(path.clamp(Rate::from_bytes_per_sec(best)));
-        Verdict::Wait
+        Some(if self.probing.level.in_doubt() { best.max(self.rate.bytes_per_sec()) } else { best })
     }
 
     /// The largest step up in the time of so many pairs of one RTT: as far as those would have gone, up to a doubling.
@@ -220,7 +213,7 @@ impl Ascent {
     /// Takes in a pair that ended with this probe; `None` if nothing is known of the queue after it.
     fn take(&mut self, pair: Pair, fresh: bool, trial: u8, path: &Path) -> Option<Told> {
         let pairs = pairs_of_one_rtt(&pair, path);
-        let step = self.largest_step(pairs);
+        let largest_step = self.largest_step(pairs);
         let probing = &mut self.probing;
         let (growth, carried) = (probing.growth(&pair), pair.carried());
         let excess = probing.loss.update(&pair);
@@ -228,38 +221,46 @@ impl Ascent {
         // A path's delay does, and what a rival is known to fill is no path's.
         let stands = may_stand(growth) && !probing.rival.is_there();
         let queue = probing.level.read(&pair, growth.shrunk())?;
-        let tested = probing.level.on_tested(trial.wrapping_sub(1), &pair, stands, path.rtt.as_secs_f64());
-        if let Tested::Path(rate) = tested {
-            probing.bottleneck.on_no_queue(rate.min(probing.most));
+        match probing.level.on_tested(trial.wrapping_sub(1), &pair, stands, path.rtt.as_secs_f64()) {
+            Tested::No => {}
+            Tested::Queue => return None,
+            Tested::Path(rate) => {
+                probing.bottleneck.on_no_queue(rate.min(probing.most));
+                return None;
+            }
         }
-        if tested != Tested::No {
-            return None;
-        }
-        let steps = Steps { first: self.config.epsilon, largest: step, doublings: pairs };
-        let beyond = probing.loss.beyond_random(&pair);
-        if probing.bottleneck.update(&pair, Fate { carried, excess, beyond, queue, fresh }, steps) {
+        let (since, beyond) = (probing.since_told(&pair), probing.loss.beyond_random(&pair));
+        let shared = probing.share.is_below(ALONE);
+        let told = Told { pair, fresh, since, carried, excess, beyond, responds, shared, queue, pairs, largest_step };
+        if probing.bottleneck.update(&told, self.config.epsilon) {
             probing.launched.iter_mut().for_each(|launched| launched.fresh = false);
         }
-        Some(Told { pair, excess, responds, queue, step })
+        probing.deviation.learn(Look {
+            since,
+            above: told.pair.least_rtt()? - probing.level.base(),
+            carried: told.pair.rate().min(probing.bottleneck.capacity()),
+            ours: probing.share.at_most(),
+            shared: shared && responds && queue.level > 0.0,
+        });
+        Some(told)
     }
 
     /// The path as the next rate will find it, after all that is on its way.
     fn foresee(&self, told: &Told, length: f64, path: &Path) -> Forecast {
         let (probing, pair, rtt) = (&self.probing, &told.pair, path.rtt.as_secs_f64());
-        let calm = probing.is_calm();
+        let (loss, half_buffer, calm) = (&probing.loss, probing.bottleneck.half_buffer, probing.is_calm());
+        let marked = (pair.first.marked() + pair.second.marked()) / 2.0;
         let mut forecast = Forecast {
-            bottleneck: probing.bottleneck,
+            capacity: probing.bottleneck.capacity(),
+            half_buffer,
             base: probing.level.base(),
             queue: told.queue.level,
-            longest: told.queue.level.max(2.0 * probing.bottleneck.room),
+            longest: told.queue.level.max(2.0 * half_buffer),
+            stands: false,
             horizon: (self.config.horizon_rtts * rtt).max(pair.seconds()),
             swing: self.config.epsilon * length,
-            random: if calm && probing.loss.is_free() { 0.0 } else { probing.loss.random() },
-            marked: if calm && probing.loss.marks_are_free() {
-                0.0
-            } else {
-                (pair.first.marked() + pair.second.marked()) / 2.0
-            },
+            random: if calm && loss.losses.is_free() { 0.0 } else { loss.random },
+            marked: if calm && loss.marks.is_free() { 0.0 } else { marked },
             deviation: probing.deviation.seconds(),
             quiet: QUIET * path.packet.get() as f64 / rtt,
         };
@@ -271,36 +272,27 @@ impl Ascent {
 
     /// The floor under the rate where somebody fills the queue, as far as the utility bears the loss: were the queue free,
     /// would it want that much? Unit: byte/s.
-    fn floor(
-        &mut self,
-        told: &Told,
-        shared: bool,
-        forecast: &Forecast,
-        utility: Evaluate<'_>,
-        path: &Path,
-    ) -> Option<f64> {
-        let probing = &mut self.probing;
-        let (pair, level) = (&told.pair, told.queue.level);
+    fn floor(&mut self, told: &Told, forecast: &Forecast, utility: Evaluate<'_>, path: &Path) -> Option<f64> {
+        let (probing, queue) = (&mut self.probing, told.queue.level);
         let (packet, rtt) = (path.packet.get() as f64, path.rtt.as_secs_f64());
-        let all = probing.carried_for_all(pair.rate(), shared);
+        let all = probing.carried_for_all(told.pair.rate(), told.shared);
         // Each of them has a packet in the queue now and then.
         let senders = probing.senders();
-        let is_long = level > senders * packet / all
-            && Forecast { queue: level, random: 0.0, marked: 0.0, ..*forecast }.wants_less(utility, all / senders);
-        probing.level.wonder(pair, told.responds);
+        let is_long = queue > senders * packet / all
+            && Forecast { queue, random: 0.0, marked: 0.0, ..*forecast }.wants_less(utility, all / senders);
         let window = probing.rival.update(Seen {
-            at: pair.second.started.as_secs_f64(),
+            since: told.since,
             rtt,
-            queue: level,
+            queue,
             is_long,
-            shared,
+            shared: told.shared,
             lost: told.excess > 0.0,
             window: self.rate.bytes_per_sec() * rtt / packet,
             most: probing.most * rtt / packet,
         })?;
-        let (floor, random) = (window * packet / rtt, probing.loss.random());
-        let free = Forecast { queue: 0.0, bottleneck: Bottleneck::endless(), random, ..*forecast };
-        (!free.wants_less(utility, floor)).then_some(floor)
+        let (floor, random) = (window * packet / rtt, probing.loss.random);
+        let endless = Forecast { capacity: f64::MAX, half_buffer: f64::MAX / 2.0, queue: 0.0, random, ..*forecast };
+        (!endless.wants_less(utility, floor)).then_some(floor)
     }
 }
 
@@ -332,11 +324,17 @@ impl RateControl for Ascent {
     }
 
     fn on_report(&mut self, plan: IntervalPlan, report: &Report, utility: Evaluate<'_>, path: &Path) -> Verdict {
-        self.on_probe(plan, report, utility, path)
+        let Some(trial) = plan.trial else { return Verdict::Wait };
+        if report.app_limited {
+            self.probing.interrupt();
+        } else if let Some(best) = self.on_probe(trial, report, utility, path) {
+            self.go_to(path.clamp(Rate::from_bytes_per_sec(best)));
+        }
+        Verdict::Wait
     }
 
     fn begin(&mut self, rate: Rate, path: &Path) {
-        (self.rate, self.probing) = (rate, Probing::new(rate, path, &self.config));
+        (self.rate, self.probing) = (rate, Probing::new(rate, path));
     }
 
     fn limit(&mut self, rate: Rate) {
@@ -356,7 +354,7 @@ impl RateControl for Ascent {
 
     fn known(&self) -> PathEstimate {
         let base_rtt = Duration::try_from_secs_f64(self.probing.level.base()).ok();
-        PathEstimate { base_rtt, random_loss: Some(self.probing.loss.random()) }
+        PathEstimate { base_rtt, random_loss: Some(self.probing.loss.random) }
     }
 
     fn standing_rtt(&self) -> Option<Duration> {

@@ -7,7 +7,7 @@ use super::loss::Loss;
 use super::pair::{Pair, TELLING_GROWTH};
 use super::price::Price;
 use super::rival::Rival;
-use super::{ASKED, CALM, CROWD, Config, DOUBTFUL, MUCH};
+use super::{ASKED, CALM, CROWD, DOUBTFUL};
 use crate::control::Path;
 use crate::control::response::{ERRORS, Estimate, Response};
 use crate::interval::Report;
@@ -42,6 +42,8 @@ pub(super) struct Probing {
     /// How the queue's growth answers to our rate: our share of what is sent through a full queue.
     pub(super) share: Response,
     pub(super) last_growth: Option<(f64, Estimate)>,
+    /// When the latest pair was sent that told of the queue; `None` after a pause.
+    pub(super) told_at: Option<f64>,
     pub(super) deviation: Deviation,
     pub(super) price: Price,
     pub(super) rival: Rival,
@@ -50,7 +52,7 @@ pub(super) struct Probing {
 }
 
 impl Probing {
-    pub(super) fn new(capacity: Rate, path: &Path, config: &Config) -> Self {
+    pub(super) fn new(capacity: Rate, path: &Path) -> Self {
         Self {
             trial: 0,
             second: None,
@@ -61,8 +63,9 @@ impl Probing {
             bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
             share: Response::default(),
             last_growth: None,
+            told_at: None,
             deviation: Deviation::default(),
-            price: Price::new(config.price_gain),
+            price: Price::default(),
             rival: Rival::default(),
             most: capacity.bytes_per_sec(),
         }
@@ -90,8 +93,13 @@ impl Probing {
         self.forget_first();
         self.level.interrupt();
         self.bottleneck.interrupt();
-        self.deviation.interrupt();
-        self.rival.interrupt();
+        self.told_at = None;
+    }
+
+    /// How long after the latest pair that told of the queue this one was sent; 0 after a pause. Unit: s.
+    pub(super) fn since_told(&mut self, pair: &Pair) -> f64 {
+        let at = pair.second.started.as_secs_f64();
+        self.told_at.replace(at).map_or(0.0, |then| at - then)
     }
 
     /// The result of a probe; a pair, if it is the second of one, and whether it left since more was tried.
@@ -119,10 +127,9 @@ impl Probing {
     /// A pair begins. The share of the rate to send it at: half for a test of the level or, where nothing else is in the way, of what
     /// is lost or marked.
     pub(super) fn begin_pair(&mut self) -> f64 {
-        let (loss, is_asked) = (&self.loss, (self.trial / 2).is_multiple_of(ASKED));
-        let unclear = loss.has_marks() && !loss.marks_are_free() || loss.random() > MUCH && !loss.is_free();
         let share = self.level.begin_pair(self.trial);
-        if is_asked && unclear && self.is_calm() { share.min(0.5) } else { share }
+        let asks = (self.trial / 2).is_multiple_of(ASKED) && self.loss.is_unclear() && self.is_calm();
+        if asks { 0.5 } else { share }
     }
 
     /// Among how many equal senders the queue is at the most: so many times as many as our share of it certainly tells, since others
@@ -165,16 +172,14 @@ fn at_best(change: Estimate) -> Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bottleneck::{Fate, Steps};
-    use super::super::deviation::Look;
+    use super::super::Told;
     use super::super::pair::tests::pair;
-    use super::super::rival::Seen;
     use super::super::tests::path;
     use super::*;
     use crate::utility::tests::report;
 
     fn probing() -> Probing {
-        Probing::new(Rate::from_mbit(50.0), &path(), &Config::default())
+        Probing::new(Rate::from_mbit(50.0), &path())
     }
 
     #[test]
@@ -189,41 +194,24 @@ mod tests {
 
     #[test]
     fn an_interruption_separates_the_results_before_and_after() {
-        let follow = |probing: &Probing| {
-            let told = format!("{probing:?}");
-            let scatter = format!("{:?}", probing.bottleneck).contains("scatter: Scatter { last: Some");
-            (told.matches("follows: true").count(), scatter, probing.last_growth.is_some(), probing.first.is_some())
-        };
         for forgets in [true, false] {
             let mut probing = probing();
             let pair = pair(0, 50.0, |_| 0.0, |_| 0.01);
             let growth = probing.growth(&pair);
             let queue = probing.level.read(&pair, 0.0).unwrap();
-            let (beyond, carried) = (Estimate { mean: 0.0, variance: 1e-8 }, pair.carried());
-            let fate = Fate { carried, excess: 0.0, beyond, queue, fresh: true };
-            probing.bottleneck.update(&pair, fate, Steps { first: 0.02, largest: 0.25, doublings: 1.0 });
-            let look = Look { at: 1.0, above: 0.01, carried: 6e6, ours: 1.0, shared: false };
-            probing.deviation.learn(look);
-            let seen = Seen {
-                at: 1.0,
-                rtt: 0.03,
-                queue: 0.01,
-                is_long: false,
-                shared: false,
-                lost: false,
-                window: 50.0,
-                most: 100.0,
-            };
-            probing.rival.update(seen);
+            assert!(probing.since_told(&pair) <= 0.0, "it is the first");
+            let told = Told { pair: pair.clone(), carried: pair.carried(), queue, ..Told::nothing() };
+            probing.bottleneck.update(&told, 0.02);
             probing.first = Some((0, Box::new(report(50.0, 0.0))));
-            assert_eq!(follow(&probing), (3, true, true, true), "{growth:?}");
+            assert!(probing.last_growth.is_some() && probing.bottleneck.follows(), "{growth:?}");
             if forgets {
                 probing.forget_pairs()
             } else {
                 probing.interrupt()
             }
-            let expected = if forgets { (3, true, false, false) } else { (0, false, false, false) };
-            assert_eq!(follow(&probing), expected);
+            assert!(probing.last_growth.is_none() && probing.first.is_none());
+            let follow = [probing.level.follows(), probing.bottleneck.follows(), probing.told_at.is_some()];
+            assert_eq!(follow, [forgets; 3]);
         }
     }
 

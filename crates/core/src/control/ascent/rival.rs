@@ -27,37 +27,28 @@ crate::shared::shared_with_c!("RIVAL_" [] C, BETA, MEMORY_RTTS, MEMORY, ENTER, L
 struct Cubic {
     /// Where it grows slowest: the window of the latest loss.
     largest: f64,
-    /// From when and from where on it grows.
-    began: f64,
+    /// Where it began to grow.
     low: f64,
-    /// We give way from the first to the second of these.
-    yields: (f64, f64),
+    /// How long it has grown, without the time in which nothing was sent (RFC 9438 §5.8).
+    age: f64,
+    /// Below this age we give way.
+    yields: f64,
 }
 
 impl Cubic {
-    fn window(&self, at: f64, rtt: f64) -> f64 {
-        let t = at - self.began;
+    fn window(&self, rtt: f64) -> f64 {
         let k = ((self.largest - self.low).max(0.0) / C).cbrt();
-        let cubic = C * (t - k).powi(3) + self.largest;
+        let cubic = C * (self.age - k).powi(3) + self.largest;
         // Never slower than Reno with the same decrease (RFC 9438 §4.3).
-        let reno = self.low + 3.0 * (1.0 - BETA) / (1.0 + BETA) * t / rtt;
+        let reno = self.low + 3.0 * (1.0 - BETA) / (1.0 + BETA) * self.age / rtt;
         cubic.max(reno)
     }
 
-    /// After a loss.
-    fn reduced(&self, at: f64, rtt: f64, window: f64) -> Self {
+    /// After a loss behind a queue of this length.
+    fn reduced(&self, rtt: f64, queue: f64, window: f64) -> Self {
         // What is not sent does not grow.
-        let largest = self.window(at, rtt).min(2.0 * window);
-        Self { largest, began: at, low: largest * BETA, ..*self }
-    }
-
-    /// As it was, so much later: time in which nothing is sent is none in which it grows (RFC 9438 §5.8).
-    fn later(self, by: f64) -> Self {
-        Self { began: self.began + by, yields: (self.yields.0 + by, self.yields.1 + by), ..self }
-    }
-
-    fn yielding(self, at: f64, rtt: f64, queue: f64) -> Self {
-        Self { yields: (at, at + YIELD_RTTS * rtt + 2.0 * queue), ..self }
+        let largest = self.window(rtt).min(2.0 * window);
+        Self { largest, low: largest * BETA, age: 0.0, yields: YIELD_RTTS * rtt + 2.0 * queue }
     }
 }
 
@@ -66,9 +57,6 @@ impl Cubic {
 pub(super) struct Rival {
     /// How often the queue was too long of late, 0 to 1.
     crowded: f64,
-    seen: Option<f64>,
-    /// Whether the next moment follows that one.
-    follows: bool,
     cubic: Option<Cubic>,
 }
 
@@ -78,47 +66,38 @@ impl Rival {
         self.cubic.is_some()
     }
 
-    /// The next moment does not follow the latest one: what was seen meanwhile is not known.
-    pub(super) const fn interrupt(&mut self) {
-        self.follows = false;
-    }
-
     /// The floor under the rate, if there is one, in packets an RTT.
     pub(super) fn update(&mut self, seen: Seen) -> Option<f64> {
-        let Seen { at, rtt, queue, is_long, shared, lost, window, most } = seen;
+        let Seen { since, rtt, queue, is_long, shared, lost, window, most } = seen;
         // Who was found out once is there as long as the queue is long: beside a floor nobody can tell whose it is.
         let crowded = is_long && (shared || self.is_there());
-        let mut since = self.seen.replace(at).map_or(0.0, |seen| at - seen);
-        if !core::mem::replace(&mut self.follows, true) {
-            self.cubic = self.cubic.map(|cubic| cubic.later(since));
-            since = 0.0;
-        }
         let weight = (since / (MEMORY_RTTS * rtt).max(MEMORY)).clamp(0.0, 1.0);
         self.crowded += weight * (f64::from(u8::from(crowded)) - self.crowded);
-        self.cubic = match self.cubic {
+        self.cubic = match self.cubic.map(|cubic| Cubic { age: cubic.age + since, ..cubic }) {
             None if self.crowded > ENTER => {
-                Some(Cubic { largest: most.max(2.0 * window), began: at, low: window, yields: (at, at) })
+                Some(Cubic { largest: most.max(2.0 * window), low: window, age: 0.0, yields: 0.0 })
             }
             Some(_) if self.crowded < LEAVE => None,
-            Some(cubic) if at < cubic.yields.1 => {
+            Some(cubic) if cubic.age < cubic.yields => {
                 // What was sent before is still on its way for an RTT.
-                let drained = !is_long && at > cubic.yields.0 + rtt;
+                let drained = !is_long && cubic.age > rtt;
                 if drained {
                     self.crowded = 0.0;
                 }
                 (!drained).then_some(cubic)
             }
-            Some(cubic) if lost => Some(cubic.reduced(at, rtt, window).yielding(at, rtt, queue)),
+            Some(cubic) if lost => Some(cubic.reduced(rtt, queue, window)),
             unchanged => unchanged,
         };
-        self.cubic.filter(|cubic| at >= cubic.yields.1).map(|cubic| cubic.window(at, rtt))
+        self.cubic.filter(|cubic| cubic.age >= cubic.yields).map(|cubic| cubic.window(rtt))
     }
 }
 
 /// A moment of the path. Times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    pub(super) at: f64,
+    /// How long after the one before it; 0 after a pause.
+    pub(super) since: f64,
     pub(super) rtt: f64,
     /// The level of the queue.
     pub(super) queue: f64,
@@ -140,36 +119,36 @@ pub(super) mod tests {
 
     const RTT: f64 = 0.03;
 
-    fn seen(at: f64, is_long: bool, lost: bool) -> Seen {
-        Seen { at, rtt: RTT, queue: 0.01, is_long, shared: true, lost, window: 50.0, most: 100.0 }
+    fn seen(since: f64, is_long: bool, lost: bool) -> Seen {
+        Seen { since, rtt: RTT, queue: 0.01, is_long, shared: true, lost, window: 50.0, most: 100.0 }
     }
 
     /// One that is known.
     pub(in crate::control::ascent) fn there() -> Rival {
         let mut rival = Rival::default();
-        pairs(&mut rival, 1.0, 60, true);
+        pairs(&mut rival, 60, true);
         rival
     }
 
-    /// Pairs of an RTT each, from `from` on.
-    fn pairs(rival: &mut Rival, from: f64, pairs: u32, crowded: bool) -> Option<f64> {
-        (0..pairs).map(|i| rival.update(seen(from + f64::from(i) * RTT, crowded, false))).last().flatten()
+    /// Pairs of an RTT each.
+    fn pairs(rival: &mut Rival, pairs: u32, crowded: bool) -> Option<f64> {
+        (0..pairs).map(|_| rival.update(seen(RTT, crowded, false))).last().flatten()
     }
 
     #[test]
     fn a_long_queue_brings_a_floor_and_a_short_one_ends_it() {
         let mut rival = Rival::default();
-        assert_eq!(pairs(&mut rival, 1.0, 19, true), None, "not after half a second");
-        assert!(pairs(&mut rival, 1.57, 13, true).is_some_and(|floor| (50.0..70.0).contains(&floor)));
-        assert!(pairs(&mut rival, 1.96, 20, false).is_some(), "a loss drains the queue for a while");
-        assert_eq!(pairs(&mut rival, 2.56, 60, false), None);
+        assert_eq!(pairs(&mut rival, 19, true), None, "not after half a second");
+        assert!(pairs(&mut rival, 13, true).is_some_and(|floor| (50.0..70.0).contains(&floor)));
+        assert!(pairs(&mut rival, 20, false).is_some(), "a loss drains the queue for a while");
+        assert_eq!(pairs(&mut rival, 60, false), None);
     }
 
     #[test]
     fn a_crowd_s_queue_swings_and_a_rival_s_hardly_empties() {
         for (of_twenty, is_rival) in [(11, false), (19, true)] {
             let mut rival = Rival::default();
-            let floors = (0..1000).map(|i| rival.update(seen(f64::from(i) * RTT, i % 20 < of_twenty, false)));
+            let floors = (0..1000).map(|i| rival.update(seen(RTT, i % 20 < of_twenty, false)));
             assert_eq!(floors.flatten().count() > 0, is_rival, "{of_twenty} of twenty");
         }
     }
@@ -177,27 +156,27 @@ pub(super) mod tests {
     #[test]
     fn a_queue_that_is_too_long_now_and_then_is_nobody_s() {
         let mut rival = Rival::default();
-        let floors = (0..1000).map(|i| rival.update(seen(f64::from(i) * RTT, i % 3 == 0, true)));
+        let floors = (0..1000).map(|i| rival.update(seen(RTT, i % 3 == 0, true)));
         assert_eq!(floors.flatten().count(), 0);
     }
 
     #[test]
     fn the_floor_falls_at_a_loss_and_returns_with_the_queue() {
         let mut rival = Rival::default();
-        let before = pairs(&mut rival, 1.0, 60, true).unwrap();
-        assert_eq!(rival.update(seen(2.8, true, true)), None, "we give way");
-        assert_eq!(rival.update(seen(2.9, true, true)), None, "the same loss");
-        let after = rival.update(seen(2.95, true, false)).unwrap();
+        let before = pairs(&mut rival, 60, true).unwrap();
+        assert_eq!(rival.update(seen(RTT, true, true)), None, "we give way");
+        assert_eq!(rival.update(seen(0.1, true, true)), None, "the same loss");
+        let after = rival.update(seen(0.05, true, false)).unwrap();
         assert!((0.68..0.80).contains(&(after / before)), "{before} became {after}");
-        assert!(rival.update(seen(4.5, true, false)).unwrap() > after * 1.1);
+        assert!(rival.update(seen(1.55, true, false)).unwrap() > after * 1.1);
     }
 
     #[test]
     fn beside_a_known_rival_a_long_queue_counts_whoever_s_it_is() {
         for (known, is_there) in [(true, true), (false, false)] {
             let mut rival = if known { there() } else { Rival::default() };
-            let unsure = |at: u32| Seen { shared: false, ..seen(2.8 + f64::from(at) * RTT, true, false) };
-            let floors = (0..200).map(|at| rival.update(unsure(at)));
+            let unsure = Seen { shared: false, ..seen(RTT, true, false) };
+            let floors = (0..200).map(|_| rival.update(unsure));
             assert_eq!(floors.flatten().count() > 0, is_there, "known {known}");
         }
     }
@@ -205,51 +184,42 @@ pub(super) mod tests {
     #[test]
     fn who_is_alone_finds_out_by_giving_way() {
         let mut rival = Rival::default();
-        assert!(pairs(&mut rival, 1.0, 60, true).is_some());
-        assert_eq!(rival.update(seen(2.8, true, true)), None);
-        assert_eq!(rival.update(seen(2.8 + 2.0 * RTT, false, false)), None);
-        assert_eq!(pairs(&mut rival, 3.0, 8, true), None, "and it does not come back at once");
+        assert!(pairs(&mut rival, 60, true).is_some());
+        assert_eq!(rival.update(seen(RTT, true, true)), None);
+        assert_eq!(rival.update(seen(2.0 * RTT, false, false)), None);
+        assert_eq!(pairs(&mut rival, 8, true), None, "and it does not come back at once");
     }
 
     #[test]
     fn unknown_time_does_not_change_the_floor() {
         let mut rival = Rival::default();
-        pairs(&mut rival, 1.0, 60, false);
-        rival.interrupt();
-        assert_eq!(rival.update(seen(5.0, true, false)), None);
+        assert_eq!(rival.update(seen(0.0, true, false)), None);
         assert!(!rival.is_there() && rival.crowded < 1e-9, "{rival:?}");
 
         let mut rival = there();
-        let before = pairs(&mut rival, 2.8, 5, true).unwrap();
-        for pause in [20.0, 40.0] {
-            rival.interrupt();
-            let after = rival.update(seen(2.92 + pause, false, false)).unwrap();
-            assert!((after / before - 1.0).abs() < 1e-9, "{before} became {after}");
-        }
+        let before = pairs(&mut rival, 5, true).unwrap();
+        let after = rival.update(seen(0.0, false, false)).unwrap();
+        assert!((after / before - 1.0).abs() < 1e-9, "{before} became {after}");
         // Nor is a time to give way over.
-        assert_eq!(rival.update(seen(43.0, true, true)), None);
-        rival.interrupt();
-        assert_eq!(rival.update(seen(60.0, true, false)), None);
-        assert!(rival.update(seen(60.2, true, false)).is_some());
+        assert_eq!(rival.update(seen(RTT, true, true)), None);
+        assert_eq!(rival.update(seen(0.0, true, false)), None);
+        assert!(rival.update(seen(0.2, true, false)).is_some());
     }
 
     #[test]
     fn the_window_is_rfc_9438_s() {
-        let cubic = Cubic { largest: 100.0, began: 0.0, low: 70.0, yields: (0.0, 0.0) };
+        let window = |age, rtt| Cubic { largest: 100.0, low: 70.0, age, yields: 0.0 }.window(rtt);
         // K = ∛(30 / 0.4) = 4.217 s: flat there, and convex beyond.
-        assert!((cubic.window(4.217, 1.0) - 100.0).abs() < 0.01);
-        assert!((cubic.window(6.217, 1.0) - 103.2).abs() < 0.01);
-        assert!((cubic.window(1.0, 0.01) - (70.0 + 3.0 * 0.3 / 1.7 * 100.0)).abs() < 1e-9, "Reno is faster at 10 ms");
+        assert!((window(4.217, 1.0) - 100.0).abs() < 0.01);
+        assert!((window(6.217, 1.0) - 103.2).abs() < 0.01);
+        assert!((window(1.0, 0.01) - (70.0 + 3.0 * 0.3 / 1.7 * 100.0)).abs() < 1e-9, "Reno is faster at 10 ms");
     }
 
     #[test]
     fn the_floor_grows_towards_the_rate_before_the_rival() {
         let grown = |most: f64| {
             let mut rival = Rival::default();
-            (0..160)
-                .map(|i| rival.update(Seen { most, ..seen(1.0 + f64::from(i) * RTT, true, false) }))
-                .last()
-                .flatten()
+            (0..160).map(|_| rival.update(Seen { most, ..seen(RTT, true, false) })).last().flatten()
         };
         let (little, much) = (grown(0.0).unwrap(), grown(400.0).unwrap());
         assert!(little < 150.0 && much > 300.0, "{little} and {much}");
@@ -258,17 +228,16 @@ pub(super) mod tests {
     #[test]
     fn a_loss_takes_three_tenths_of_what_is_sent() {
         // RFC 9438 §4.6. After a loss at 100 packets it begins at 70, and is at 103.2 two seconds after K.
-        let cubic = Cubic { largest: 100.0, began: 0.0, low: 70.0, yields: (0.0, 0.0) };
         let k = (30.0_f64 / C).cbrt();
-        for (at, sent, largest, low) in [
+        for (age, sent, largest, low) in [
             (0.0, 100.0, 70.0, 0.7 * 70.0),
             (k + 2.0, 100.0, 103.2, 0.7 * 103.2),
             // What is not sent does not grow.
             (k + 2.0, 30.0, 60.0, 0.7 * 60.0),
         ] {
-            let reduced = cubic.reduced(at, 1.0, sent);
+            let reduced = Cubic { largest: 100.0, low: 70.0, age, yields: 0.0 }.reduced(1.0, 0.1, sent);
             assert!((reduced.largest - largest).abs() < 1e-9 && (reduced.low - low).abs() < 1e-9, "{reduced:?}");
-            assert!((reduced.began - at).abs() < 1e-9);
+            assert!(reduced.age == 0.0 && (reduced.yields - 4.2).abs() < 1e-9, "{reduced:?}");
         }
     }
 
@@ -276,7 +245,7 @@ pub(super) mod tests {
     fn who_begins_aims_at_twice_what_it_sends_at_least() {
         for (most, largest) in [(0.0, 100.0), (300.0, 300.0)] {
             let mut rival = Rival { crowded: 0.9, ..Rival::default() };
-            rival.update(Seen { most, ..seen(1.0, true, false) });
+            rival.update(Seen { most, ..seen(RTT, true, false) });
             assert!(rival.cubic.is_some_and(|cubic| (cubic.largest - largest).abs() < 1e-9), "{rival:?}");
         }
     }
@@ -284,10 +253,9 @@ pub(super) mod tests {
     #[test]
     fn a_short_queue_counts_as_drained_an_rtt_after_yielding() {
         for (rtts, is_there) in [(0.5, true), (0.9, true), (1.1, false)] {
-            let mut rival = Rival::default();
-            pairs(&mut rival, 1.0, 60, true);
-            rival.update(seen(2.8, true, true));
-            rival.update(seen(2.8 + rtts * RTT, false, false));
+            let mut rival = there();
+            rival.update(seen(RTT, true, true));
+            rival.update(seen(rtts * RTT, false, false));
             assert_eq!(rival.cubic.is_some(), is_there, "{rtts} RTT after");
         }
     }

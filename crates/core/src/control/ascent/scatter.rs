@@ -9,7 +9,7 @@ use super::pair::WEIGHT;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Scatter {
     /// The latest reading, and by how much it differs from the one before.
-    last: Option<(f64, f64)>,
+    pub(super) last: Option<(f64, f64)>,
     /// Mean of the products.
     product: f64,
 }

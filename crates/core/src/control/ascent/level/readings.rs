@@ -21,7 +21,7 @@ fn what_is_read_is_what_is_above_the_path_s_own_noise_and_all() {
     let mut level = Level::above(RTT);
     near(level.unfiltered(), 0.0);
     for (above, tolerance, left) in [(0.02, 0.0, 0.02), (0.02, 0.005, 0.015), (0.02, 0.03, 0.0)] {
-        (level.last, level.tolerance) = (Some((above, 1.0)), tolerance);
+        (level.last, level.tolerance) = (above, tolerance);
         near(level.unfiltered(), left);
     }
 }
@@ -38,7 +38,7 @@ fn a_queue_that_grows_as_it_is_known_to_is_no_noise() {
 #[test]
 fn a_fallen_level_is_the_next_one_to_compare_with() {
     let mut level = Level::above(RTT);
-    level.take_for_the_path_s(20e6, 0.02);
+    (level.tolerance, level.anchor) = (0.02, (20e6, 0.0));
     let slower = read(&mut level, 0, 80.0, 0.02);
     level.wonder(&slower, false);
     assert!(!level.in_doubt() && level.anchor.0 == slower.rate() && level.anchor.1 < 1e-12, "{level:?}");
@@ -114,7 +114,7 @@ fn what_does_not_stand_is_not_taken_for_the_path_s() {
 #[test]
 fn a_level_certainly_below_the_base_lowers_the_base() {
     let mut level = Level::above(RTT);
-    level.take_for_the_path_s(100.0, 0.02);
+    level.tolerance = 0.02;
     let reading = level.read(&pair(0, 100.0, |_| 0.0, |_| 0.005), 0.0).unwrap();
     assert!(level.base() - RTT < 0.005 + reading.noise + 1e-9, "{level:?}");
 }

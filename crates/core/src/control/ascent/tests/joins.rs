@@ -11,8 +11,7 @@ fn near(found: f64, expected: f64) {
 
 /// A pair at 50 Mbit/s without a loss, behind a queue that was read as so long.
 fn told(level: f64) -> Told {
-    let queue = Reading { level, noise: 1e-4 };
-    Told { pair: pair(0, 50.0, |_| 0.0, |_| 0.0), excess: 0.0, responds: true, queue, step: 0.25 }
+    Told { responds: true, shared: true, queue: Reading { level, noise: 1e-4 }, ..Told::nothing() }
 }
 
 #[test]
@@ -46,14 +45,13 @@ fn the_forecast_counts_what_stands_out_and_what_is_on_its_way() {
     law.probing.launched.push_back(Launched { trial: 0, fresh: true, rate: 6.25e6 * 1.1, seconds: 0.01 });
     let forecast = law.foresee(&told(0.002), 0.015, &path());
     near(forecast.queue, 0.003);
-    near(forecast.bottleneck.room, 0.015);
+    near(forecast.half_buffer, 0.015);
 }
 
 /// What is asked of the floor of a law at 50 Mbit/s, beside others on 100: the last of so many answers, an RTT apart.
 struct Beside {
     law: Ascent,
     told: Told,
-    shared: bool,
     packet: u64,
     forecast: Forecast,
     at: u64,
@@ -65,7 +63,7 @@ impl Beside {
         law.probing.most = 12.5e6;
         let told = told(level);
         let forecast = law.foresee(&told, 0.015, &path());
-        Self { law, told, shared: true, packet: 1500, forecast, at: 0 }
+        Self { law, told, packet: 1500, forecast, at: 0 }
     }
 
     fn floors(&mut self, pairs: u64, utility: Evaluate<'_>) -> Option<f64> {
@@ -73,8 +71,8 @@ impl Beside {
         let mut floor = None;
         for _ in 0..pairs {
             self.at += 1;
-            self.told.pair.second.started = crate::units::Timestamp::ZERO + RTT * self.at as u32;
-            floor = self.law.floor(&self.told, self.shared, &self.forecast, utility, &path);
+            self.told.since = RTT.as_secs_f64();
+            floor = self.law.floor(&self.told, &self.forecast, utility, &path);
         }
         floor
     }
@@ -101,7 +99,8 @@ fn a_queue_too_long_for_a_crowd_brings_a_floor() {
         (0.0045, 1500, true, &strict, true),
         (0.003, 1500, true, &strict, false),
     ] {
-        let mut beside = Beside { shared, packet, ..Beside::queue(level) };
+        let mut beside = Beside { packet, ..Beside::queue(level) };
+        beside.told.shared = shared;
         let floor = beside.floors(60, utility);
         assert_eq!(floor.is_some(), is_floor, "{level} s of queue, packets of {packet}, shared {shared}");
     }
@@ -161,7 +160,7 @@ fn no_floor_where_the_utility_does_not_bear_the_loss() {
             beside.law.probing.loss.update(&pair(0, 50.0, |_| lost, |_| 0.0));
         });
         // Neither what is carried now nor the queue to come has a say in it.
-        beside.forecast = Forecast { bottleneck: Bottleneck::new(1e6, 0.01), queue: 0.02, ..beside.forecast };
+        beside.forecast = Forecast { capacity: 1e6, half_buffer: 0.005, queue: 0.02, ..beside.forecast };
         assert_eq!(beside.fair(60).is_some(), is_floor, "{lost} lost of late");
     }
 }
