@@ -107,6 +107,28 @@ async fn a_file_arrives_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn packets_that_are_there_are_read_in_large_pieces() {
+    let mut session = Session::start().await;
+    let mut stream = session.ask("/file").await;
+    end(&mut stream).await;
+    timeout(PATIENCE, stream.recv_response()).await.unwrap().unwrap();
+    let arrived = async {
+        while session.client.stats().udp_rx.bytes < FILE as u64 {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, arrived).await.unwrap();
+    let (mut received, mut pieces) = (Vec::new(), 0);
+    while let Some(mut piece) = timeout(PATIENCE, stream.recv_data()).await.unwrap().unwrap() {
+        received.extend_from_slice(&piece.copy_to_bytes(piece.remaining()));
+        pieces += 1;
+    }
+    let packets = session.client.stats().udp_rx.datagrams;
+    assert!(pieces * 8 < packets, "{pieces} pieces of {packets} packets");
+    assert!(received == pattern(FILE));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_halves_of_a_request_run_at_the_same_time() {
     let mut session = Session::start().await;
     let (mut send, mut recv) = session.ask("/echo").await.split();
