@@ -10,7 +10,8 @@ use crate::slope::Slope;
 use crate::units::{Bytes, Rate, Timestamp};
 use core::time::Duration;
 
-/// Trains: what leaves back to back. Shorter ones cost CPU, longer ones lose packets in shallow buffers.
+/// Trains: what leaves back to back on a path of which little is known. Shorter ones cost CPU, longer ones lose packets in
+/// shallow buffers.
 pub(crate) const TRAIN: Duration = Duration::from_micros(100);
 /// On a fast path a judged interval has at least ten departures of trains. A shorter one sees one or two acknowledgements, and of
 /// them the time at which a host handled them.

@@ -2,6 +2,7 @@
 
 mod clock;
 mod delivery;
+mod held;
 mod judging;
 mod silence;
 mod window;
@@ -20,6 +21,7 @@ use crate::utility::{Fair, Utility};
 use clock::Clock;
 use core::time::Duration;
 use delivery::DeliveryRate;
+use held::HeldQueue;
 use silence::Stall;
 use std::sync::Arc;
 use window::{Start, initial_window};
@@ -103,6 +105,7 @@ pub struct Pcc {
     /// Packets of intervals that followed each other since then.
     on_end: u32,
     delivery: DeliveryRate,
+    held: HeldQueue,
     /// The latest interval whose fate is known.
     previous: Option<Previous>,
     stall: Stall,
@@ -136,6 +139,7 @@ impl Pcc {
             filled: None,
             on_end: 0,
             delivery: DeliveryRate::default(),
+            held: HeldQueue::default(),
             previous: None,
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, starting: true, ended: None },
             start: Start { settled: Bytes::ZERO, volume: initial_window(packet) },
@@ -360,8 +364,8 @@ impl Pcc {
         }
     }
 
-    /// Bytes that may leave back to back: about 100 µs of the rate, at least one packet, and a train of
-    /// [`Pcc::train_packets`].
+    /// Bytes that may leave back to back: 100 µs of the rate, up to 1 ms if the path's queue is known to hold eight such trains,
+    /// at least one packet, and a train of [`Pcc::train_packets`].
     pub fn send_quantum(&self) -> Bytes {
         self.quantum.max(self.train())
     }
@@ -443,7 +447,7 @@ impl Pcc {
         let plan =
             if measurable { self.law.next(&path, &mut self.chance) } else { IntervalPlan::filler(self.law.rate()) };
         self.plan = IntervalPlan { rate: path.clamp(plan.rate), ..plan };
-        self.quantum = self.plan.rate * TRAIN;
+        self.quantum = self.plan.rate * self.held.train(self.rtt.smoothed_or_assumed());
         if !self.law.is_starting() {
             self.trains = Trains::none();
         }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::control::Law;
+use std::collections::VecDeque;
 
 /// A sender by this law that knows its path's RTT, and when.
 pub(super) fn first_sample(law: &str) -> (Pcc, Timestamp) {
@@ -60,5 +61,32 @@ fn bursts_are_left_out_if_the_law_asks() {
     for (law, ratio) in [("vivace", 0.0), ("vivace,burst_ratio=50", 50.0), ("ascent", 0.0)] {
         pcc.steer(now, pcc.config.utility.clone(), Some(law.parse().unwrap()));
         assert_eq!(pcc.monitor.bursts().ratio(), ratio, "{law}");
+    }
+}
+
+/// How long a sender's trains last at its rate, after ten thousand packets that met a queue of this length in µs.
+fn train_beside(queue: u64) -> Duration {
+    let (mut pcc, mut now) = first_sample("ascent");
+    pcc.law.back_off(Rate::from_mbit(100.0));
+    pcc.replan(now, "as though it was found");
+    let mut under_way = VecDeque::new();
+    for packet in 1..10_000 {
+        now = now + pcc.rate().time_for(PACKET);
+        while under_way.front().is_some_and(|(arrives, _)| *arrives <= now) {
+            let (arrives, number) = under_way.pop_front().unwrap();
+            pcc.on_ack(arrives, number);
+            pcc.on_end_acks(arrives);
+        }
+        pcc.on_packet_sent(now, packet, PACKET);
+        under_way.push_back((now + RTT + Duration::from_micros(queue), packet));
+    }
+    pcc.plan.rate.time_for(pcc.quantum)
+}
+
+#[test]
+fn trains_are_longer_on_a_path_that_holds_a_queue() {
+    for (queue, longest) in [(0, 100), (700, 100), (2_000, 250), (20_000, 1_000)] {
+        let lasts = train_beside(queue).as_micros();
+        assert!(lasts.abs_diff(longest) <= 5, "{lasts} µs beside a queue of {queue} µs");
     }
 }
