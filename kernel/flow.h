@@ -56,7 +56,7 @@ struct pcc_flow {
 	u32 on_end;
 	u32 silences;
 	u32 panics;
-	/* Whether the latest acknowledgement told of a packet that arrived. */
+	/* Packets that arrived, as the latest acknowledgement told. */
 	u32 answers;
 	/* What TCP knows by now. */
 	struct pcc_sample sample;
@@ -151,6 +151,8 @@ PCC_PART void pcc_open_start_window(struct pcc_flow *flow, u64 packets)
 #define PCC_PACING_SHIFT 10
 #define PCC_SHORT_PATH_TRAIN 65536
 #endif
+/* TCP's shortest train. Packets. */
+#define PCC_SHORTEST_TRAIN 2
 /* TCP's longest train. Unit: byte. */
 #define PCC_LONGEST_TRAIN 65536
 /* A window that is full opens by a third of it at once (tcp_tso_should_defer). */
@@ -158,22 +160,49 @@ PCC_PART void pcc_open_start_window(struct pcc_flow *flow, u64 packets)
 /* Packets delivered without a loss for each that a train may be longer. */
 #define PCC_TRAIN_PROOF 16
 
+/* By so much trains are longer than the pacing rate asks for. Unit: byte. */
+PCC_PART u64 pcc_short_path_train(const struct pcc_flow *flow)
+{
+	u64 least = pcc_rtt_least(&flow->rtt) >> 19;
+
+	return least < 32 ? PCC_SHORT_PATH_TRAIN >> least : 0;
+}
+
 /* Packets that may be in flight beyond what the path holds, so that TCP's trains stay whole. A queue
  * shorter than a train drops the end of each, and that loss answers to no rate. So trains grow
  * only while nothing is lost: they cost one packet in some hundreds.
  */
 PCC_PART u32 pcc_room_for_trains(const struct pcc_flow *flow)
 {
-	u64 least = pcc_rtt_least(&flow->rtt) >> 19, bytes = flow->rate >> PCC_PACING_SHIFT;
+	u64 bytes = (flow->rate >> PCC_PACING_SHIFT) + pcc_short_path_train(flow);
 	u32 most, shown;
 
-	bytes += least < 32 ? PCC_SHORT_PATH_TRAIN >> least : 0;
 	if (bytes > PCC_LONGEST_TRAIN)
 		bytes = PCC_LONGEST_TRAIN;
 	most = PCC_TRAINS * (u32)bytes / (flow->sample.packet ? flow->sample.packet : 1);
 	shown = (flow->monitor.delivered - flow->monitor.lossless_from) / PCC_TRAIN_PROOF;
 	most = shown < most ? shown : most;
 	return most > PCC_INITIAL_WINDOW ? most : PCC_INITIAL_WINDOW;
+}
+
+/* Packets that may be in flight until the next acknowledgement, so that a train on a short path has
+ * what the pacing rate asks for, and as many as this acknowledgement answered for. At a slow
+ * bottleneck packets arrive and are acknowledged one by one: trains stay short, and no probe is
+ * shorter than they are. Where a train arrives as a whole it is acknowledged as a whole: the next
+ * one may be longer. TCP lets half of a window leave at once (tcp_cwnd_test).
+ */
+PCC_PART u32 pcc_window_for_train(const struct pcc_flow *flow)
+{
+	u32 packet = flow->sample.packet, in_flight = flow->sample.in_flight;
+	u64 train;
+
+	if (!flow->rtt.smoothed || pcc_short_path_train(flow) < packet)
+		return PCC_LARGEST_WINDOW;
+	train = PCC_DIV(flow->rate >> PCC_PACING_SHIFT, packet) + flow->answers;
+	if (train < PCC_SHORTEST_TRAIN)
+		train = PCC_SHORTEST_TRAIN;
+	train += in_flight < train ? train : in_flight;
+	return train < PCC_LARGEST_WINDOW ? train : PCC_LARGEST_WINDOW;
 }
 
 /* No RTT is taken for shorter. Unit: s. */

@@ -370,7 +370,7 @@ PCC_PART u32 pcc_take_in(struct pcc_flow *flow, u32 state)
 {
 	struct pcc_monitor *monitor = &flow->monitor;
 	struct pcc_sample *sample = &flow->sample;
-	bool answers = sample->delivered != monitor->delivered;
+	u32 answers = sample->delivered - monitor->delivered;
 
 	flow->answers = answers;
 	if (answers && flow->in_flight && flow->rtt.smoothed &&

@@ -60,10 +60,12 @@ PCC_PART void pcc_read_ack(struct pcc_sample *sample, const struct tcp_sock *tp,
  */
 PCC_PART u32 pcc_window_of(const struct pcc_flow *flow, const struct tcp_sock *tp)
 {
-	u32 most = tp->snd_cwnd_clamp;
+	u32 most = tp->snd_cwnd_clamp, train = pcc_window_for_train(flow);
 
 	if (!flow->answers && tp->snd_cwnd < most)
 		most = tp->snd_cwnd;
+	if (train < most)
+		most = train;
 	return flow->window < most ? flow->window : most;
 }
 

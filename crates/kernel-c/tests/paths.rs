@@ -23,6 +23,15 @@ fn a_path_is_filled_with_a_short_queue() {
 }
 
 #[test]
+fn trains_of_short_path_leave_queue_short() {
+    for rtt in [MS / 10, MS / 2, MS] {
+        let mut tcp = Tcp::over(Path { rtt, autosized: true, ..Path::default() });
+        let (goodput, loss, queue) = tcp.run(3 * SECOND).measured(10 * SECOND);
+        assert!(goodput > 92.0 && loss < 0.001 && queue < 4.0, "{rtt} ns: {goodput} Mbit/s, {loss} lost, {queue} ms");
+    }
+}
+
+#[test]
 fn a_pacer_that_is_always_a_little_late_fills_the_path_too() {
     for late in [0.01, 0.03, 0.06] {
         let mut tcp = Tcp::over(Path { mbit: 400.0, rtt: 50 * MS, buffer: 70, late, ..Path::default() });

@@ -44,6 +44,8 @@ pub(crate) struct Path {
     pub(crate) late: f64,
     /// What leaves in so long leaves at once.
     pub(crate) train: u64,
+    /// Trains are longer where the RTT is short, up to half of the window, as Linux makes them (`tcp_tso_autosize`).
+    pub(crate) autosized: bool,
     /// By how much the RTT is longer from 2 s on.
     pub(crate) longer: u64,
     /// Behind the bottleneck packets wait up to so long, and leave together.
@@ -82,6 +84,7 @@ impl Default for Path {
             source: f64::MAX,
             late: 0.0,
             train: 0,
+            autosized: false,
             longer: 0,
             jitter: 0,
             then: 0.0,
@@ -254,10 +257,21 @@ impl Tcp {
         // What the application has not is not sent, and TCP marks what is.
         self.sample.app_limited = u32::from((self.flow.rate() as f64) > self.path.source * 125_000.0);
         self.train_time += (PACKET as f64 * 1e9 * (1.0 + self.path.late) / rate) as u64;
-        if self.train_time >= self.path.train {
+        let is_full = self.path.autosized && self.in_flight() >= self.window;
+        if is_full || self.train_time >= self.train(rate) {
             self.sample.next_sent += core::mem::take(&mut self.train_time);
         }
         self.highest = self.highest.max(self.flow.rate());
+    }
+
+    /// What leaves in so long leaves at once, at this rate.
+    fn train(&self, rate: f64) -> u64 {
+        if !self.path.autosized {
+            return self.path.train;
+        }
+        let bytes = (rate / 1024.0 + (65536 >> (self.path.rtt >> 19).min(31)) as f64).min(65536.0);
+        let packets = ((bytes / PACKET as f64) as u64).min(u64::from(self.window / 2)).max(2);
+        ((packets * PACKET) as f64 * 1e9 / rate) as u64
     }
 
     /// Something is to be sent, and nothing is in flight.
