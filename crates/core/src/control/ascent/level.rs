@@ -31,8 +31,9 @@ crate::shared::shared_with_c!("LEVEL_" []
     SUSPICIOUS_FALL, STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, FIRST_WAIT, LONGEST_WAIT
 );
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Doubt {
+    #[default]
     None,
     /// The next pair shall be a test of this level.
     Wanted(f64),
@@ -70,7 +71,7 @@ impl Reading {
 }
 
 /// All times in seconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Level {
     /// The least RTT.
     least: f64,
@@ -94,19 +95,8 @@ pub(super) struct Level {
 
 impl Level {
     /// The queue above a path of this RTT.
-    pub(super) const fn above(least: f64) -> Self {
-        Self {
-            least,
-            tolerance: 0.0,
-            noise: 0.0,
-            differences: 0.0,
-            last: 0.0,
-            read_at: None,
-            anchor: (0.0, 0.0),
-            doubt: Doubt::None,
-            tested: 0.0,
-            wait: 0.0,
-        }
+    pub(super) fn above(least: f64) -> Self {
+        Self { least, ..Self::default() }
     }
 
     /// RTT of the path without a queue.
@@ -116,13 +106,9 @@ impl Level {
 
     /// A pair begins with this probe. The share of the rate to send it at: half for a test.
     pub(super) fn begin_pair(&mut self, probe: u8) -> f64 {
-        match self.doubt {
-            Doubt::Wanted(level) => {
-                self.doubt = Doubt::Testing(level, probe);
-                0.5
-            }
-            _ => 1.0,
-        }
+        let Doubt::Wanted(level) = self.doubt else { return 1.0 };
+        self.doubt = Doubt::Testing(level, probe);
+        0.5
     }
 
     /// By how much readings are off: two errors. Unit: s.

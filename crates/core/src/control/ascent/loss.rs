@@ -1,6 +1,6 @@
 //! Which of the losses and marks are ours: those that answer to our rate. Others happen whatever we send.
 
-use super::pair::{Pair, WEIGHT, achieved};
+use super::pair::{Pair, WEIGHT, achieved, packet_variance};
 use crate::control::response::{Estimate, MEMORY};
 
 /// What certainly answers by less than this, d L / d ln x, is no overflow that we are part of: all that a lone sender offers beyond
@@ -41,14 +41,11 @@ impl Line {
         self.xy += lost * x;
     }
 
-    /// d L / d ln x. Of the loss rate one packet in two more than there were stands for what was not seen (Laplace's rule of
-    /// succession), and packets lost in a row say no more than one.
+    /// d L / d ln x.
     fn slope(&self) -> Estimate {
         let squares = self.xx - self.x * self.x / self.packets;
-        let loss = ((self.lost + 1.0) / (self.packets + 2.0)).min(1.0);
-        let in_a_row = (self.lost / self.bursts.max(1.0)).max(1.0);
         let mean = (self.xy - self.x * self.lost / self.packets) / squares;
-        Estimate { mean, variance: loss * (1.0 - loss) * in_a_row / squares }
+        Estimate { mean, variance: packet_variance(self.packets, self.lost, self.bursts) / squares }
     }
 
     /// Whether what is lost, or marked, certainly is none of ours.

@@ -49,7 +49,7 @@ use core::time::Duration;
 use deviation::Look;
 use forecast::Forecast;
 use level::{Reading, Tested, may_stand};
-use pair::{Carried, Pair};
+use pair::{Carried, Pair, RESOLUTION};
 use probing::{Launched, Probing};
 use rival::Seen;
 
@@ -89,11 +89,11 @@ impl Default for Config {
 }
 
 /// Where the RTT is long, many short probes say more than a long one: they need be no longer than this, if that is time for
-/// enough packets.
-const LONG_ENOUGH: Duration = Duration::from_millis(25);
+/// enough packets. Unit: s.
+const LONG_ENOUGH: f64 = 0.025;
 /// Four RTT are no long time to anybody if they are shorter than this: a probe may take them for the sake of its packets.
-/// Without that a policer of 10 Mbit/s and 64 kB over 1 ms loses 29 % of the packets for 15 %.
-const SHORT: Duration = Duration::from_millis(5);
+/// Without that a policer of 10 Mbit/s and 64 kB over 1 ms loses 29 % of the packets for 15 %. Unit: s.
+const SHORT: f64 = 0.005;
 /// Of the most that was ever carried, so much is remembered from pair to pair as long as we are alone: half of it after 70.
 const FORGETTING: f64 = 0.99;
 /// Who sends less than this share of what goes through the queue is not alone: halfway between a lone sender's and that of one
@@ -108,15 +108,15 @@ const DOUBTFUL: f64 = 2.0;
 const CALM: f64 = 0.002;
 /// As long as it is unclear whether what is lost or marked is ours, one of so many pairs is sent at half of the rate, which tells.
 const ASKED: u8 = 10;
-/// No step is larger, however long a pair takes: that of start-up.
-const DOUBLING: f64 = 1.0;
+/// No step goes farther, however long a pair takes, and no rate farther than this from ours is looked at: that of start-up.
+const DOUBLING: f64 = 2.0;
 /// So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays.
 /// Without it a scavenger has 0.09 of a Wi-Fi of 20 Mbit/s for 0.42.
 const QUIET: f64 = 4.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
 const MAX_LAUNCHED: usize = 256;
 crate::shared::shared_with_c!("ASCENT_" [bottleneck, deviation, forecast, level, loss, pair, price, rival]
-    LONG_ENOUGH = LONG_ENOUGH.as_secs_f64(), SHORT = SHORT.as_secs_f64(), FORGETTING, ALONE, CROWD,
+    LONG_ENOUGH, SHORT, FORGETTING, ALONE, CROWD,
     DOUBTFUL, CALM, ASKED = u32::from(ASKED), QUIET, DOUBLING,
     EPSILON = Config::default().epsilon, STEP_MAX = Config::default().step_max,
     BACK_OFF_MAX = Config::default().back_off_max, INTERVAL_RTTS = Config::default().interval_rtts,
@@ -166,12 +166,12 @@ impl Ascent {
 
     /// Length of a probe. Unit: s.
     fn length(&self, path: &Path) -> f64 {
-        let rtt = path.rtt.as_secs_f64().max(1e-6);
+        let rtt = rtt(path);
         let packets = self.config.interval_packets * path.packet.get() as f64 / self.rate.bytes_per_sec().max(1.0);
-        let most = rtt.max((4.0 * rtt).min(SHORT.as_secs_f64())).max(SHORTEST_TRIAL.as_secs_f64());
+        let most = rtt.max((4.0 * rtt).min(SHORT)).max(SHORTEST_TRIAL.as_secs_f64());
         // A radio delivers in clumps, which are longer than a wire's probe.
         let clumps = self.probing.level.noise().min(rtt);
-        (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(most).max(clumps)
+        (rtt * self.config.interval_rtts).min(LONG_ENOUGH).max(packets).min(most).max(clumps)
     }
 
     /// The best rate after this probe; `None` if it ended no pair that tells of the queue. Unit: byte/s.
@@ -200,7 +200,8 @@ impl Ascent {
 
     /// The largest step up in the time of so many pairs of one RTT: as far as those would have gone, up to a doubling.
     fn largest_step(&self, pairs: f64) -> f64 {
-        ((1.0 + self.config.step_max).powf(pairs) - 1.0).min(self.config.step_max.max(DOUBLING))
+        let one = 1.0 + self.config.step_max;
+        one.powf(pairs).min(one.max(DOUBLING)) - 1.0
     }
 
     /// Moves to this rate; what was learnt far from it counts less.
@@ -221,7 +222,7 @@ impl Ascent {
         // A path's delay does, and what a rival is known to fill is no path's.
         let stands = may_stand(growth) && !probing.rival.is_there();
         let queue = probing.level.read(&pair, growth.shrunk())?;
-        match probing.level.on_tested(trial.wrapping_sub(1), &pair, stands, path.rtt.as_secs_f64()) {
+        match probing.level.on_tested(trial.wrapping_sub(1), &pair, stands, rtt(path)) {
             Tested::No => {}
             Tested::Queue => return None,
             Tested::Path(rate) => {
@@ -247,7 +248,7 @@ impl Ascent {
 
     /// The path as the next rate will find it, after all that is on its way.
     fn foresee(&self, told: &Told, length: f64, path: &Path) -> Forecast {
-        let (probing, pair, rtt) = (&self.probing, &told.pair, path.rtt.as_secs_f64());
+        let (probing, pair, rtt) = (&self.probing, &told.pair, rtt(path));
         let (loss, half_buffer, calm) = (&probing.loss, probing.bottleneck.half_buffer, probing.is_calm());
         let marked = (pair.first.marked() + pair.second.marked()) / 2.0;
         let mut forecast = Forecast {
@@ -261,7 +262,7 @@ impl Ascent {
             swing: self.config.epsilon * length,
             random: if calm && loss.losses.is_free() { 0.0 } else { loss.random },
             marked: if calm && loss.marks.is_free() { 0.0 } else { marked },
-            deviation: probing.deviation.seconds(),
+            deviation: probing.deviation.mean,
             quiet: QUIET * path.packet.get() as f64 / rtt,
         };
         for sent in &probing.launched {
@@ -274,7 +275,7 @@ impl Ascent {
     /// would it want that much? Unit: byte/s.
     fn floor(&mut self, told: &Told, forecast: &Forecast, utility: Evaluate<'_>, path: &Path) -> Option<f64> {
         let (probing, queue) = (&mut self.probing, told.queue.level);
-        let (packet, rtt) = (path.packet.get() as f64, path.rtt.as_secs_f64());
+        let (packet, rtt) = (path.packet.get() as f64, rtt(path));
         let all = probing.carried_for_all(told.pair.rate(), told.shared);
         // Each of them has a packet in the queue now and then.
         let senders = probing.senders();
@@ -299,8 +300,12 @@ impl Ascent {
 /// How many pairs of one RTT would have been sent and answered for in the time of this one. It takes two RTT or
 /// several short ones where one has no packets enough, and who sends so little must not climb the slower for it.
 fn pairs_of_one_rtt(pair: &Pair, path: &Path) -> f64 {
-    let rtts = pair.seconds_asked() / path.rtt.as_secs_f64().max(1e-6);
-    (rtts.max(1.0) + 1.0) / 2.0
+    ((pair.seconds_asked() / rtt(path)).max(1.0) + 1.0) / 2.0
+}
+
+/// Unit: s.
+fn rtt(path: &Path) -> f64 {
+    path.rtt.as_secs_f64().max(RESOLUTION)
 }
 
 impl RateControl for Ascent {
@@ -319,7 +324,7 @@ impl RateControl for Ascent {
             probing.launched.pop_front();
         }
         probing.launched.push_back(Launched { trial, fresh: true, rate: rate.bytes_per_sec(), seconds: length });
-        let rtts = length / path.rtt.as_secs_f64().max(1e-6);
+        let rtts = length / rtt(path);
         IntervalPlan { rate, trial: Some(trial), rtts: (rtts, rtts), is_stretched: false }
     }
 

@@ -9,6 +9,7 @@
 //! sender with a long round trip the swings that one with a short one makes are noise, and it would see half of the queue that
 //! the other sees, and keep the larger part.
 
+use super::DOUBLING;
 use super::forecast::Forecast;
 use super::level::TELLING;
 use super::pair::WEIGHT;
@@ -19,9 +20,7 @@ use crate::control::rate_control::Evaluate;
 const UNUSUAL: f64 = 4.0;
 /// RTTs are read to a nanosecond: what is shorter is what rounding left of no queue. Unit: s.
 const READ_TO: f64 = 1e-9;
-/// No rate farther than twice or half of ours is looked at.
-const FARTHEST: f64 = 2.0;
-crate::shared::shared_with_c!("PRICE_" [] UNUSUAL, READ_TO, FARTHEST);
+crate::shared::shared_with_c!("PRICE_" [] UNUSUAL, READ_TO);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Price {
@@ -40,7 +39,7 @@ impl Price {
         }
         let (carried, queue) = (forecast.capacity, self.mean);
         let standing = Forecast { queue, longest: queue, stands: true, ..*forecast };
-        standing.best_rate(utility, carried / FARTHEST, carried * FARTHEST) / carried
+        standing.best_rate(utility, carried / DOUBLING, carried * DOUBLING) / carried
     }
 }
 
@@ -78,8 +77,8 @@ mod tests {
 
     #[test]
     fn no_rate_farther_than_twice_or_half_is_looked_at() {
-        assert!((followed(0.02, 1e-5, 200) - 1.0 / FARTHEST).abs() < 1e-3);
-        assert!((followed(0.0002, 1e-5, 200) - FARTHEST).abs() < 1e-3);
+        assert!((followed(0.02, 1e-5, 200) - 1.0 / DOUBLING).abs() < 1e-3);
+        assert!((followed(0.0002, 1e-5, 200) - DOUBLING).abs() < 1e-3);
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(super) struct Launched {
 }
 
 /// What is known of the path, and the probes on their way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Probing {
     /// Number of the next probe; even ones begin a pair.
     pub(super) trial: u8,
@@ -54,20 +54,10 @@ pub(super) struct Probing {
 impl Probing {
     pub(super) fn new(capacity: Rate, path: &Path) -> Self {
         Self {
-            trial: 0,
-            second: None,
-            launched: VecDeque::new(),
-            first: None,
             level: Level::above(path.base().as_secs_f64()),
-            loss: Loss::default(),
             bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
-            share: Response::default(),
-            last_growth: None,
-            told_at: None,
-            deviation: Deviation::default(),
-            price: Price::default(),
-            rival: Rival::default(),
             most: capacity.bytes_per_sec(),
+            ..Self::default()
         }
     }
 
