@@ -7,15 +7,15 @@ use super::scatter::Scatter;
 use crate::control::response::{ERRORS, Estimate, MEMORY};
 use crate::interval::ACHIEVED_SHARE;
 
-/// By how much the share may change from one pair to the next, as a share of itself: the process noise of the filter.
+/// Process noise of the filter: relative change of the capacity from pair to pair.
 const DRIFT: f64 = 0.03;
 /// Losses above this share of the packets fill a buffer.
 const TELLING_LOSS: f64 = 0.01;
-/// Variance of ln of what is carried as long as no full bottleneck was seen to carry it.
+/// Variance of ln capacity as long as no full bottleneck carried it.
 const UNSURE: f64 = 0.01;
 /// Weight of a loss in what is known of the buffer.
 const WEIGHT: f64 = 0.3;
-/// Where the rate stays below this share of what was carried once, that is forgotten by and by.
+/// While the rate stays below this share of the capacity, the capacity is forgotten.
 const UNUSED: f64 = 0.7;
 crate::shared::shared_with_c!("BOTTLENECK_" [] DRIFT, TELLING_LOSS, UNSURE, WEIGHT, UNUSED);
 

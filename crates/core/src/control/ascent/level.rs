@@ -10,16 +10,16 @@ use super::pair::{Pair, RESOLUTION, TELLING_GROWTH, WEIGHT};
 use crate::control::response::{ERRORS, Estimate};
 use crate::interval::ACHIEVED_SHARE;
 
-/// So much of the rate must be gone, and the level must be there still, for doubts.
+/// A test is due when the rate has fallen below this share of the anchor's rate, while the level has not fallen below
+/// [`STILL_THERE`] of the anchor's level.
 const SUSPICIOUS_FALL: f64 = 0.93;
-/// The level is there still while it is above this share of what it was.
+/// Share of the anchor's level; see [`SUSPICIOUS_FALL`].
 const STILL_THERE: f64 = 0.7;
 /// A queue is seen from so many of our own packets on.
 pub(super) const TELLING_PACKETS: f64 = 3.0;
-/// What `fair` keeps by itself on 100 Mbit/s. A longer level is wondered about however large packets are, and is the first that may
-/// be unusual. Unit: s.
+/// About the queue that `fair` keeps alone on 100 Mbit/s. A longer level is tested however large packets are. Unit: s.
 pub(super) const TELLING: f64 = 0.0005;
-/// So many errors of a reading are beyond doubt.
+/// Standard errors for a level that fell in a test, or that moves.
 const CERTAIN: f64 = 3.0;
 /// Readings off by more than this, two errors, are those of a radio. Unit: s.
 const NOISY: f64 = 0.005;

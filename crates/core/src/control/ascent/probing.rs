@@ -77,8 +77,8 @@ impl Probing {
         self.level.forget_test();
     }
 
-    /// There was nothing to send: of that time nothing is known, and a queue may have become any. Of a path that fell silent that is
-    /// not so: we sent, and what it did unforeseen is how far readings are off.
+    /// There was nothing to send. The queue may have become any meanwhile. A silent path is no such pause: we sent, and what it did
+    /// unforeseen is how far readings are off.
     pub(super) fn interrupt(&mut self) {
         self.forget_first();
         self.level.interrupt();
@@ -122,8 +122,8 @@ impl Probing {
         if asks { 0.5 } else { share }
     }
 
-    /// Among how many equal senders the queue is at the most: so many times as many as our share of it certainly tells, since others
-    /// need not be our equals.
+    /// The largest number of equal senders behind the queue: [`DOUBTFUL`] times what our share certainly tells, since others need
+    /// not be our equals.
     pub(super) fn senders(&self) -> f64 {
         (DOUBTFUL / self.share.at_least(ERRORS)).clamp(DOUBTFUL, CROWD)
     }
