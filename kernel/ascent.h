@@ -21,10 +21,16 @@
 
 #include "state.h"
 
+/* Unit: s. */
+PCC_PART pcc_num pcc_path_rtt(const struct pcc_law *law)
+{
+	return n_max(law->path.rtt, PAIR_RESOLUTION);
+}
+
 /* Length of a probe. Unit: s. */
 PCC_PART pcc_num pcc_probe_length(const struct pcc_law *law)
 {
-	pcc_num rtt = n_max(law->path.rtt, n_ratio(1, 1000000)), packets, length, clumps;
+	pcc_num rtt = pcc_path_rtt(law), packets, length, clumps;
 
 	packets = n_mul(law->parameters.interval_packets, law->path.packet);
 	packets = n_div(packets, n_max(law->rate, N_ONE));
@@ -67,8 +73,7 @@ PCC_PART bool pcc_is_calm(const struct pcc_probing *probing)
 	pcc_num longest = n_mul(N_TWO, probing->level.noise);
 
 	longest = n_add(pcc_level_unfiltered(&probing->level), longest);
-	return n_less(longest, ASCENT_CALM) &&
-	       pcc_answers(&probing->share, N_ZERO, N_ZERO) != PCC_ANSWERS;
+	return n_less(longest, ASCENT_CALM) && n_is_zero(pcc_at_least(&probing->share));
 }
 
 /* A pair begins. The share of the rate to send it at: half for a test of the level or, where
@@ -111,7 +116,7 @@ PCC_CALL int pcc_next_probe(struct pcc_law *law)
 	step = n_mul(probing->pair_share, n_add(N_ONE, step));
 	law->slot.rate = pcc_clamp(&law->path, n_mul(law->rate, step));
 	pcc_launch(probing, law->slot.trial, law->slot.rate, length);
-	rtts = n_div(length, n_max(law->path.rtt, n_ratio(1, 1000000)));
+	rtts = n_div(length, pcc_path_rtt(law));
 	law->slot.rtts_least = rtts;
 	law->slot.rtts_most = rtts;
 	law->slot.is_stretched = 0;
@@ -212,7 +217,7 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	PCC_NEEDS(law, 0);
 	forecast = &law->forecast;
 	probing = &law->probing;
-	horizon = n_mul(law->parameters.horizon_rtts, law->path.rtt);
+	horizon = n_mul(law->parameters.horizon_rtts, pcc_path_rtt(law));
 	forecast->capacity = probing->bottleneck.capacity;
 	forecast->half_buffer = probing->bottleneck.half_buffer;
 	forecast->base = pcc_level_base(&probing->level);
@@ -229,7 +234,7 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 			forecast->marked = N_ZERO;
 	}
 	forecast->deviation = probing->deviation.mean;
-	forecast->quiet = n_div(n_mul(ASCENT_QUIET, law->path.packet), law->path.rtt);
+	forecast->quiet = n_div(n_mul(ASCENT_QUIET, law->path.packet), pcc_path_rtt(law));
 	for (i = 0; i < ASCENT_MOST_LAUNCHED; i++) {
 		if (i >= probing->on_their_way)
 			break;
@@ -257,15 +262,8 @@ PCC_CALL pcc_num pcc_carried_for_all(const struct pcc_law *law)
 /* Among how many equal senders the queue is at the most. */
 PCC_CALL pcc_num pcc_senders(const struct pcc_response *share)
 {
-	pcc_num least;
-
 	PCC_NEEDS(share, ASCENT_CROWD);
-	if (!n_above(share->xx, N_ZERO))
-		return ASCENT_CROWD;
-	least = n_sub(n_div(share->xy, share->xx), n_mul(N_TWO, pcc_response_error(share)));
-	if (!n_above(least, N_ZERO))
-		return ASCENT_CROWD;
-	return n_clamp(n_div(ASCENT_DOUBTFUL, least), ASCENT_DOUBTFUL, ASCENT_CROWD);
+	return n_clamp(n_div(ASCENT_DOUBTFUL, pcc_at_least(share)), ASCENT_DOUBTFUL, ASCENT_CROWD);
 }
 
 /* Whether the queue is longer than so many of our kind would keep it. Each of them
@@ -305,15 +303,15 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	seen->is_long = pcc_is_long(law, program);
 	seen->shared = law->pair.shared;
 	seen->since = law->pair.since;
-	seen->rtt = law->path.rtt;
+	seen->rtt = pcc_path_rtt(law);
 	seen->queue = law->probing.level.queue;
 	seen->lost = n_above(law->report.excess_loss, N_ZERO);
-	seen->window = n_div(n_mul(law->rate, law->path.rtt), law->path.packet);
-	seen->most = n_div(n_mul(law->probing.most, law->path.rtt), law->path.packet);
+	seen->window = n_div(n_mul(law->rate, pcc_path_rtt(law)), law->path.packet);
+	seen->most = n_div(n_mul(law->probing.most, pcc_path_rtt(law)), law->path.packet);
 	floor = pcc_rival_update(&law->probing.rival, seen);
 	if (!n_known(floor))
 		return best;
-	floor = n_div(n_mul(floor, law->path.packet), law->path.rtt);
+	floor = n_div(n_mul(floor, law->path.packet), pcc_path_rtt(law));
 	if (!n_above(floor, best))
 		return best;
 	forecast->capacity = FORECAST_ENDLESS;
@@ -331,15 +329,15 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
  */
 PCC_CALL int pcc_set_steps(struct pcc_law *law)
 {
-	pcc_num pairs, largest;
+	pcc_num pairs, one;
 
 	PCC_NEEDS(law, 0);
-	pairs = n_div(law->pair.seconds_asked, n_max(law->path.rtt, n_ratio(1, 1000000)));
+	pairs = n_div(law->pair.seconds_asked, pcc_path_rtt(law));
 	pairs = n_div(n_add(n_max(pairs, N_ONE), N_ONE), N_TWO);
-	largest = n_sub(n_pow(n_add(N_ONE, law->parameters.step_max), pairs), N_ONE);
+	one = n_add(N_ONE, law->parameters.step_max);
 	law->pair.pairs = pairs;
-	law->pair.largest_step =
-		n_min(largest, n_max(law->parameters.step_max, ASCENT_DOUBLING));
+	law->pair.largest_step = n_min(n_pow(one, pairs), n_max(one, ASCENT_DOUBLING));
+	law->pair.largest_step = n_sub(law->pair.largest_step, N_ONE);
 	return 0;
 }
 
@@ -357,14 +355,15 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pcc_set_steps(law);
 	pcc_learn_growth(law);
 	law->report.excess_loss = pcc_losses_update(&probing->losses, pair);
-	pair->answer = pcc_answers(&probing->share, N_ZERO, N_ZERO);
+	pair->responds = n_above(pcc_at_least(&probing->share), N_ZERO);
+	pair->shared = n_less(pcc_at_most(&probing->share), ASCENT_ALONE);
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
 	/* A path's delay does, and what a rival is known to fill is no path's. */
 	pair->stands = pcc_level_may_stand(pair) && !probing->rival.has_floor;
 	if (!pcc_level_read(&probing->level, pair, growth))
 		return 0;
 	stood = n_min(probing->level.anchor_rate, probing->most);
-	tested = pcc_level_tested(&probing->level, pair, law->path.rtt, probing->first_trial);
+	tested = pcc_level_tested(&probing->level, pair, pcc_path_rtt(law), probing->first_trial);
 	if (tested == PCC_TESTED_PATH)
 		pcc_bottleneck_no_queue(&probing->bottleneck, stood);
 	if (tested != PCC_NOT_TESTED)
@@ -395,7 +394,7 @@ PCC_CALL int pcc_note_others(struct pcc_law *law)
 	probing = &law->probing;
 	carried = n_min(law->pair.rate, probing->bottleneck.capacity);
 	ours = pcc_at_most(&probing->share);
-	shared = law->pair.shared && law->pair.answer == PCC_ANSWERS &&
+	shared = law->pair.shared && law->pair.responds &&
 		 n_above(probing->level.queue, N_ZERO);
 	pcc_deviation_through(&probing->deviation, carried, ours, shared);
 	pcc_deviation_learn(&probing->deviation,
@@ -418,8 +417,7 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 {
 	const struct pcc_parameters *parameters = &law->parameters;
 	struct pcc_probing *probing = &law->probing;
-	pcc_num carried, best, dear, most;
-	u32 share;
+	pcc_num carried, best, dear;
 
 	if (law->report.app_limited) {
 		pcc_interrupt(probing);
@@ -428,8 +426,6 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	law->forecast.swing = n_mul(parameters->epsilon, pcc_probe_length(law));
 	if (!pcc_resolve(law) || !pcc_take_pair(law))
 		return PCC_WAIT;
-	share = pcc_answers(&probing->share, ASCENT_ALONE, ASCENT_ALONE);
-	law->pair.shared = share == PCC_DOES_NOT_ANSWER;
 	/* Another utility, later, begins to learn then. */
 	if (program->loads & (1U << PCC_SIGMA))
 		pcc_note_others(law);
@@ -441,11 +437,12 @@ PCC_PART int pcc_on_probe(struct pcc_law *law, const struct pcc_program *program
 	probing->price = pcc_price_follow(probing->price, &probing->level);
 	dear = pcc_price_factor(probing->price, &probing->level, &law->forecast, program);
 	/* What may be the path's own is not dear. */
-	if (law->pair.answer != PCC_ANSWERS)
+	if (!law->pair.responds)
 		dear = n_max(dear, N_ONE);
 	best = n_mul(best, dear);
-	most = share == PCC_ANSWERS ? n_mul(ASCENT_FORGETTING, probing->most) : probing->most;
-	probing->most = n_max(most, n_min(carried, law->pair.rate));
+	if (n_above(pcc_at_least(&probing->share), ASCENT_ALONE))
+		probing->most = n_mul(ASCENT_FORGETTING, probing->most);
+	probing->most = n_max(probing->most, n_min(carried, law->pair.rate));
 	pcc_level_wonder(&probing->level, &law->pair);
 	best = pcc_above_floor(law, program, best);
 	/* What is in doubt is not acted on. */

@@ -53,7 +53,7 @@
 #define ASCENT_CALM 0x3f60624dd2f1a9fcULL /* 0.002 */
 #define ASCENT_ASKED 10
 #define ASCENT_QUIET 0x4010000000000000ULL /* 4.0 */
-#define ASCENT_DOUBLING 0x3ff0000000000000ULL /* 1.0 */
+#define ASCENT_DOUBLING 0x4000000000000000ULL /* 2.0 */
 #define ASCENT_EPSILON 0x3f947ae147ae147bULL /* 0.02 */
 #define ASCENT_STEP_MAX 0x3fd0000000000000ULL /* 0.25 */
 #define ASCENT_BACK_OFF_MAX 0x3fe0000000000000ULL /* 0.5 */
@@ -68,7 +68,6 @@
 #define BOTTLENECK_UNSURE 0x3f847ae147ae147bULL /* 0.01 */
 #define BOTTLENECK_WEIGHT 0x3fd3333333333333ULL /* 0.3 */
 #define BOTTLENECK_UNUSED 0x3fe6666666666666ULL /* 0.7 */
-#define BOTTLENECK_FORGOTTEN 0x3fa999999999999aULL /* 0.05 */
 
 /* crates/core/src/control/ascent/deviation.rs */
 #define DEVIATION_MEMORY 0x4008000000000000ULL /* 3.0 */
@@ -103,7 +102,6 @@
 /* crates/core/src/control/ascent/price.rs */
 #define PRICE_UNUSUAL 0x4010000000000000ULL /* 4.0 */
 #define PRICE_READ_TO 0x3e112e0be826d695ULL /* 1e-9 */
-#define PRICE_FARTHEST 0x4000000000000000ULL /* 2.0 */
 
 /* crates/core/src/control/ascent/rival.rs */
 #define RIVAL_C 0x3fd999999999999aULL /* 0.4 */

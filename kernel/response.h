@@ -66,13 +66,6 @@ PCC_CALL int pcc_response_fades(struct pcc_response *response, pcc_num dx)
 	return 0;
 }
 
-/* Whether there is a slope, as far as known (97.5 %). */
-enum pcc_answer {
-	PCC_UNCLEAR,
-	PCC_ANSWERS,	   /* it is above what was asked about, by two errors */
-	PCC_DOES_NOT_ANSWER, /* it is below what was asked about */
-};
-
 /* The slope's error. Where pairs scatter more than their own errors say, it is the
  * scatter that counts.
  */
@@ -89,10 +82,11 @@ PCC_PART pcc_num pcc_response_error(const struct pcc_response *response)
 /* Upper bound of the slope (97.5 %). The fewer pairs there were, the more errors that takes, within
  * a tenth of Student's distribution. Infinite as long as nothing is known.
  */
-PCC_PART pcc_num pcc_at_most(const struct pcc_response *response)
+PCC_CALL pcc_num pcc_at_most(const struct pcc_response *response)
 {
 	pcc_num freedom, errors;
 
+	PCC_NEEDS(response, N_INFINITY);
 	freedom = n_sub(response->pairs, N_ONE);
 	if (!n_above(response->xx, N_ZERO) || !n_above(freedom, N_ZERO))
 		return N_INFINITY;
@@ -101,19 +95,14 @@ PCC_PART pcc_num pcc_at_most(const struct pcc_response *response)
 	return n_add(n_div(response->xy, response->xx), errors);
 }
 
-/* Whether the slope is above the first, which is not negative, or below the second. */
-PCC_CALL int pcc_answers(const struct pcc_response *response, pcc_num above, pcc_num below)
+/* Lower bound of the slope (97.5 %); zero where that is not above zero. */
+PCC_CALL pcc_num pcc_at_least(const struct pcc_response *response)
 {
-	pcc_num error, slope;
-
-	PCC_NEEDS(response, 0);
+	PCC_NEEDS(response, N_ZERO);
 	if (!n_above(response->xx, N_ZERO))
-		return PCC_UNCLEAR;
-	error = n_mul(N_TWO, pcc_response_error(response));
-	slope = n_div(response->xy, response->xx);
-	if (n_above(n_sub(slope, error), above))
-		return PCC_ANSWERS;
-	return n_less(pcc_at_most(response), below) ? PCC_DOES_NOT_ANSWER : PCC_UNCLEAR;
+		return N_ZERO;
+	return n_not_negative(n_sub(n_div(response->xy, response->xx),
+				    n_mul(N_TWO, pcc_response_error(response))));
 }
 
 #endif

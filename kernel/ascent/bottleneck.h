@@ -150,10 +150,8 @@ PCC_CALL int pcc_bottleneck_idle(struct pcc_bottleneck *bottleneck, const struct
 /* Where the rate stays low, what was carried once is forgotten. */
 PCC_PART void pcc_bottleneck_forget(struct pcc_bottleneck *bottleneck, pcc_num rate)
 {
-	pcc_num capacity = bottleneck->capacity;
-
-	if (n_less(rate, n_mul(BOTTLENECK_UNUSED, capacity)))
-		bottleneck->capacity = n_mul(capacity, n_sub(N_ONE, BOTTLENECK_FORGOTTEN));
+	if (n_less(rate, n_mul(BOTTLENECK_UNUSED, bottleneck->capacity)))
+		bottleneck->capacity = n_mul(bottleneck->capacity, RESPONSE_MEMORY);
 }
 
 #endif

@@ -137,8 +137,7 @@ PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pa
 		level->anchor_rate = pair->rate;
 		level->anchor = now;
 	} else if (n_less(pair->rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) &&
-		   pair->answer != PCC_ANSWERS &&
-		   level->doubt == PCC_NO_DOUBT &&
+		   !pair->responds && level->doubt == PCC_NO_DOUBT &&
 		   n_above(pair->started, n_add(level->tested, level->wait))) {
 		level->doubt = PCC_TEST_WANTED;
 		level->doubted = now;

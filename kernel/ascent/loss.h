@@ -65,22 +65,16 @@ PCC_PART void pcc_line_fade(struct pcc_loss_line *line)
 	line->xy = n_mul(line->xy, RESPONSE_MEMORY);
 }
 
-/* How the loss rate answers to the rate, d L / d ln x: the slope, and so many errors more. Of
- * the loss rate one packet in two more than there were stands for what was not seen
- * (Laplace's rule of succession), and packets lost in a row say no more than one.
- */
+/* How the loss rate answers to the rate, d L / d ln x: the slope, and so many errors more. */
 PCC_CALL pcc_num pcc_line_slope(const struct pcc_loss_line *line, pcc_num errors)
 {
-	pcc_num squares, loss, in_a_row, mean, variance;
+	pcc_num squares, mean, variance;
 
 	PCC_NEEDS(line, N_UNKNOWN);
 	squares = n_sub(line->xx, n_div(n_mul(line->x, line->x), line->packets));
-	loss = n_div(n_add(line->lost, N_ONE), n_add(line->packets, N_TWO));
-	loss = n_min(loss, N_ONE);
-	in_a_row = n_max(n_div(line->lost, n_max(line->bursts, N_ONE)), N_ONE);
 	mean = n_sub(line->xy, n_div(n_mul(line->x, line->lost), line->packets));
 	mean = n_div(mean, squares);
-	variance = n_mul(n_mul(loss, n_sub(N_ONE, loss)), in_a_row);
+	variance = pcc_packet_variance(line->packets, line->lost, line->bursts);
 	variance = n_div(variance, squares);
 	return n_add(mean, n_mul(errors, n_sqrt(variance)));
 }

@@ -74,8 +74,8 @@ struct pcc_pair {
 	pcc_num packet;
 	/* It left since more was tried for the last time. */
 	u32 fresh;
-	/* Whether the queue's growth answers to our rate (enum pcc_answer). */
-	u32 answer;
+	/* Whether the queue's growth certainly responds to our rate: then it is a queue. */
+	u32 responds;
 	/* Whether the queue certainly is not all ours. */
 	u32 shared;
 	/* Whether the level behind it may be the path's. */
@@ -101,21 +101,27 @@ PCC_PART pcc_num pair_asked(const struct pcc_report *report)
 	return n_div(report->sent, n_max(report->target, N_ONE));
 }
 
-/* Of the loss rate of an interval. One packet in two more than there were stands
- * for what was not seen (Laplace's rule of succession), and packets lost in a row
- * say no more than one.
+/* Of one packet's loss, where so many were lost in so many runs. One packet in two more
+ * than there were stands for what was not seen (Laplace's rule of succession), and packets
+ * lost in a row say no more than one.
  */
-PCC_CALL pcc_num pcc_loss_variance(const struct pcc_report *report)
+PCC_CALL pcc_num pcc_packet_variance(pcc_num packets, pcc_num lost, pcc_num bursts)
 {
-	pcc_num n, lost, loss, in_a_row;
+	pcc_num loss = n_div(n_add(lost, N_ONE), n_add(packets, N_TWO));
 
-	PCC_NEEDS(report, N_UNKNOWN);
-	n = n_from(report->packets ? report->packets : 1);
-	lost = n_from(report->packets_lost);
-	loss = n_min(n_div(n_add(lost, N_ONE), n_add(n, N_TWO)), N_ONE);
-	in_a_row = n_div(lost, n_from(report->loss_bursts ? report->loss_bursts : 1));
-	in_a_row = n_max(in_a_row, N_ONE);
-	return n_mul(n_div(n_mul(loss, n_sub(N_ONE, loss)), n), in_a_row);
+	loss = n_min(loss, N_ONE);
+	lost = n_max(n_div(lost, n_max(bursts, N_ONE)), N_ONE);
+	return n_mul(n_mul(loss, n_sub(N_ONE, loss)), lost);
+}
+
+/* Of the loss rate of an interval. */
+PCC_PART pcc_num pcc_loss_variance(const struct pcc_report *report)
+{
+	pcc_num packets = n_from(report->packets ? report->packets : 1);
+
+	return n_div(pcc_packet_variance(packets, n_from(report->packets_lost),
+					 n_from(report->loss_bursts)),
+		     packets);
 }
 
 /* Seconds from an earlier to a later moment, 0 if it is not later. */

@@ -34,8 +34,8 @@ PCC_PART pcc_num pcc_price_factor(pcc_num mean, const struct pcc_level *level,
 	forecast->queue = mean;
 	forecast->longest = mean;
 	forecast->stands = 1;
-	wanted = pcc_climb(forecast, program, n_div(carried, PRICE_FARTHEST),
-			   n_mul(carried, PRICE_FARTHEST));
+	wanted = pcc_climb(forecast, program, n_div(carried, ASCENT_DOUBLING),
+			   n_mul(carried, ASCENT_DOUBLING));
 	forecast->stands = 0;
 	return n_pow(n_div(wanted, carried), ASCENT_PRICE_GAIN);
 }

@@ -4,23 +4,22 @@ use super::Told;
 use super::level::TELLING_PACKETS;
 use super::pair::{Carried, Pair, TELLING_GROWTH};
 use super::scatter::Scatter;
-use crate::control::response::{ERRORS, Estimate};
+use crate::control::response::{ERRORS, Estimate, MEMORY};
 use crate::interval::ACHIEVED_SHARE;
 
-/// By how much the share may change from one pair to the next, as a share of itself: the process noise of the filter.
+/// Process noise of the filter: relative change of the capacity from pair to pair.
 const DRIFT: f64 = 0.03;
 /// Losses above this share of the packets fill a buffer.
 const TELLING_LOSS: f64 = 0.01;
-/// Variance of ln of what is carried as long as no full bottleneck was seen to carry it.
+/// Variance of ln capacity as long as no full bottleneck carried it.
 const UNSURE: f64 = 0.01;
 /// Weight of a loss in what is known of the buffer.
 const WEIGHT: f64 = 0.3;
-/// Where the rate stays below this share of what was carried once, that is forgotten by and by.
+/// While the rate stays below this share of the capacity, the capacity is forgotten.
 const UNUSED: f64 = 0.7;
-const FORGOTTEN: f64 = 0.05;
-crate::shared::shared_with_c!("BOTTLENECK_" [] DRIFT, TELLING_LOSS, UNSURE, WEIGHT, UNUSED, FORGOTTEN);
+crate::shared::shared_with_c!("BOTTLENECK_" [] DRIFT, TELLING_LOSS, UNSURE, WEIGHT, UNUSED);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bottleneck {
     /// Unit: byte/s.
     capacity: f64,
@@ -37,7 +36,7 @@ pub(super) struct Bottleneck {
 impl Bottleneck {
     /// One that was seen to carry so much when the queue was so long.
     pub(super) fn new(capacity: f64, queue: f64) -> Self {
-        Self { capacity, variance: 0.1, scatter: Scatter::default(), headroom: 0.0, half_buffer: queue / 2.0 }
+        Self { capacity, variance: 0.1, half_buffer: queue / 2.0, ..Self::default() }
     }
 
     /// Unit: byte/s.
@@ -100,7 +99,7 @@ impl Bottleneck {
             raised = true;
         }
         if rate < UNUSED * self.capacity {
-            self.capacity *= 1.0 - FORGOTTEN;
+            self.capacity *= MEMORY;
         }
         raised
     }

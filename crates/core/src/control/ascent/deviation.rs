@@ -36,7 +36,7 @@ pub(super) struct Deviation {
     /// Mean of others' part of the queue. Unit: s.
     theirs: Option<f64>,
     /// By how much it differs from that in the mean. Unit: s.
-    mean: f64,
+    pub(super) mean: f64,
     /// What goes through the queue, ours and theirs, as far as it was seen.
     pub(super) through: f64,
 }
@@ -56,10 +56,6 @@ impl Deviation {
         self.mean += weight * ((theirs - mean).abs() - self.mean);
         self.theirs = Some(mean + weight * (theirs - mean));
     }
-
-    pub(super) const fn seconds(&self) -> f64 {
-        self.mean
-    }
 }
 
 #[cfg(test)]
@@ -71,7 +67,7 @@ mod tests {
         for at in (10 * from..10 * to).map(|tenths| f64::from(tenths) / 10.0) {
             deviation.learn(look(0.1, above(at), part));
         }
-        deviation.seconds()
+        deviation.mean
     }
 
     fn look(since: f64, above: f64, (ours, carried): (f64, f64)) -> Look {
@@ -101,7 +97,7 @@ mod tests {
         for at in (0..600).map(|tenths| f64::from(tenths) / 10.0) {
             deviation.learn(Look { above: radio(at), ..full });
         }
-        assert!(deviation.seconds() < 1e-12, "{deviation:?}");
+        assert!(deviation.mean < 1e-12, "{deviation:?}");
         let idle = seconds(&mut deviation, 60, 70, radio, LITTLE);
         assert!(idle > 5e-4, "one who has a tenth cannot know: {idle}");
     }
@@ -129,7 +125,7 @@ mod tests {
             let mut deviation = Deviation::default();
             let before = seconds(&mut deviation, 0, 60, sawtooth, LITTLE);
             deviation.learn(look(since, 0.05, LITTLE));
-            assert_eq!((deviation.seconds() - before).abs() < 1e-12, is_kept, "{before}: {deviation:?}");
+            assert_eq!((deviation.mean - before).abs() < 1e-12, is_kept, "{before}: {deviation:?}");
         }
     }
 
@@ -138,7 +134,7 @@ mod tests {
         let often = seconds(&mut Deviation::default(), 0, 60, sawtooth, LITTLE);
         let mut seldom = Deviation::default();
         (0..60).for_each(|at| seldom.learn(look(1.0, sawtooth(f64::from(at)), LITTLE)));
-        assert!((often / seldom.seconds() - 1.0).abs() < 0.4, "{often} {}", seldom.seconds());
+        assert!((often / seldom.mean - 1.0).abs() < 0.4, "{often} {}", seldom.mean);
     }
 
     #[test]

@@ -7,12 +7,12 @@ use crate::utility::{OF_A_QUEUE, Outlook};
 use core::cmp::Ordering;
 use core::time::Duration;
 
-/// Halvings of the range in which the rate is looked for: to 0.01 % of it.
+/// Halvings of the range of rates: to 0.01 % of it.
 const HALVINGS: u32 = 14;
-/// The utility's slope is taken over so much of the rate to both sides.
+/// The utility's slope is taken between this share of the rate below it and above it.
 const SIDE: f64 = 0.001;
-/// Of two worths that are apart by less than this share of them, neither is more: that is what rounding makes of equal ones, as
-/// those of all rates beyond the capacity are to a utility of what arrives.
+/// Relative tolerance when two utilities are compared. Above the capacity goodput is flat, so utilities that depend on goodput
+/// alone differ only by rounding.
 const EQUAL: f64 = 1e-9;
 /// Counts large enough that rounding does not matter: only ratios do.
 const PACKETS: f64 = 1e6;
@@ -46,7 +46,7 @@ pub(super) struct Forecast {
     pub(super) marked: f64,
     /// By how much the RTT deviates, whatever we do.
     pub(super) deviation: f64,
-    /// Who sends no more than this is in nobody's way: to him no RTT deviates, or he would never hear that the others are gone.
+    /// A rate that is in nobody's way. Up to it no RTT deviates, or a scavenger would never learn that the others are gone.
     pub(super) quiet: f64,
 }
 
@@ -63,9 +63,9 @@ impl Forecast {
 
     /// The best rate within these: where the utility stops rising.
     ///
-    /// The queue is everybody's: it is taken as a price that our own next step does not change, or one of n senders would
-    /// want less than its share of it. But the price is that of the end of the horizon, at the very rate in question: so
-    /// the queue meets the level at which the utility wants it, instead of being chased round it.
+    /// The queue is everybody's: it is a price that our own rate does not lower, or each of n senders would want less than its share
+    /// of the queue. The price is that of the end of the horizon, at the rate in question. So the queue meets the level that the
+    /// utility wants, instead of swinging around it.
     pub(super) fn best_rate(&self, utility: Evaluate<'_>, lowest: f64, highest: f64) -> f64 {
         let told = utility.best_response(&self.outlook(lowest, highest));
         told.map_or_else(|| self.search(utility, lowest, highest), Rate::bytes_per_sec)

@@ -10,16 +10,16 @@ use super::pair::{Pair, RESOLUTION, TELLING_GROWTH, WEIGHT};
 use crate::control::response::{ERRORS, Estimate};
 use crate::interval::ACHIEVED_SHARE;
 
-/// So much of the rate must be gone, and the level must be there still, for doubts.
+/// A test is due when the rate has fallen below this share of the anchor's rate, while the level has not fallen below
+/// [`STILL_THERE`] of the anchor's level.
 const SUSPICIOUS_FALL: f64 = 0.93;
-/// The level is there still while it is above this share of what it was.
+/// Share of the anchor's level; see [`SUSPICIOUS_FALL`].
 const STILL_THERE: f64 = 0.7;
 /// A queue is seen from so many of our own packets on.
 pub(super) const TELLING_PACKETS: f64 = 3.0;
-/// What `fair` keeps by itself on 100 Mbit/s. A longer level is wondered about however large packets are, and is the first that may
-/// be unusual. Unit: s.
+/// About the queue that `fair` keeps alone on 100 Mbit/s. A longer level is tested however large packets are. Unit: s.
 pub(super) const TELLING: f64 = 0.0005;
-/// So many errors of a reading are beyond doubt.
+/// Standard errors for a level that fell in a test, or that moves.
 const CERTAIN: f64 = 3.0;
 /// Readings off by more than this, two errors, are those of a radio. Unit: s.
 const NOISY: f64 = 0.005;
@@ -31,8 +31,9 @@ crate::shared::shared_with_c!("LEVEL_" []
     SUSPICIOUS_FALL, STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, FIRST_WAIT, LONGEST_WAIT
 );
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Doubt {
+    #[default]
     None,
     /// The next pair shall be a test of this level.
     Wanted(f64),
@@ -70,7 +71,7 @@ impl Reading {
 }
 
 /// All times in seconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Level {
     /// The least RTT.
     least: f64,
@@ -94,19 +95,8 @@ pub(super) struct Level {
 
 impl Level {
     /// The queue above a path of this RTT.
-    pub(super) const fn above(least: f64) -> Self {
-        Self {
-            least,
-            tolerance: 0.0,
-            noise: 0.0,
-            differences: 0.0,
-            last: 0.0,
-            read_at: None,
-            anchor: (0.0, 0.0),
-            doubt: Doubt::None,
-            tested: 0.0,
-            wait: 0.0,
-        }
+    pub(super) fn above(least: f64) -> Self {
+        Self { least, ..Self::default() }
     }
 
     /// RTT of the path without a queue.
@@ -116,13 +106,9 @@ impl Level {
 
     /// A pair begins with this probe. The share of the rate to send it at: half for a test.
     pub(super) fn begin_pair(&mut self, probe: u8) -> f64 {
-        match self.doubt {
-            Doubt::Wanted(level) => {
-                self.doubt = Doubt::Testing(level, probe);
-                0.5
-            }
-            _ => 1.0,
-        }
+        let Doubt::Wanted(level) = self.doubt else { return 1.0 };
+        self.doubt = Doubt::Testing(level, probe);
+        0.5
     }
 
     /// By how much readings are off: two errors. Unit: s.

@@ -1,19 +1,18 @@
 //! Which of the losses and marks are ours: those that answer to our rate. Others happen whatever we send.
 
-use super::pair::{Pair, WEIGHT, achieved};
+use super::pair::{Pair, WEIGHT, achieved, packet_variance};
 use crate::control::response::{Estimate, MEMORY};
 
-/// What certainly answers by less than this, d L / d ln x, is no overflow that we are part of: all that a lone sender offers beyond
-/// the bottleneck's rate is lost, a slope of 1, and of n equal senders each sees 1/n. Of twenty: a larger crowd may take its own
-/// losses for the path's; with 0.1 fifty senders lose 13 to 17 % for 10 to 13, and with 0.03 random loss of 10 % costs half of the path.
+/// Losses with a slope d L / d ln x certainly below this are no overflow of ours. A lone sender's slope is 1, that of n equal
+/// senders 1/n each: 0.05 is twenty's, and a larger crowd may take its own losses for the path's. With 0.1 fifty senders lose 13
+/// to 17 %, for 10 to 13 %; with 0.03 random loss of 10 % costs half of the path.
 const FREE: f64 = 0.05;
-/// Random loss beyond this is asked about: less costs nobody his rate (`NSDI 2015` §2.1, the cap of `safe`).
+/// Random loss above this is asked about. Less has no price (`NSDI 2015` §2.1, the cap of `safe`).
 const MUCH: f64 = 0.05;
 crate::shared::shared_with_c!("LOSS_" [] FREE, MUCH);
 
-/// A line through the loss rates of late on ln of the rates, each probe by its packets. Who sends few an RTT learns more from the
-/// rate's own moves than from probes, the more the further they went: so nothing is forgotten when the rate changes. Sums, of
-/// which older ones weigh less.
+/// The line of loss rates over ln of the rates, each probe by its packets. Nothing is forgotten when the rate changes: a sender of
+/// few packets an RTT learns more from the rate's own moves than from probes. Sums, of which older ones weigh less.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Line {
     packets: f64,
@@ -41,14 +40,11 @@ impl Line {
         self.xy += lost * x;
     }
 
-    /// d L / d ln x. Of the loss rate one packet in two more than there were stands for what was not seen (Laplace's rule of
-    /// succession), and packets lost in a row say no more than one.
+    /// d L / d ln x.
     fn slope(&self) -> Estimate {
         let squares = self.xx - self.x * self.x / self.packets;
-        let loss = ((self.lost + 1.0) / (self.packets + 2.0)).min(1.0);
-        let in_a_row = (self.lost / self.bursts.max(1.0)).max(1.0);
         let mean = (self.xy - self.x * self.lost / self.packets) / squares;
-        Estimate { mean, variance: loss * (1.0 - loss) * in_a_row / squares }
+        Estimate { mean, variance: packet_variance(self.packets, self.lost, self.bursts) / squares }
     }
 
     /// Whether what is lost, or marked, certainly is none of ours.

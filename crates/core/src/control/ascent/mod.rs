@@ -1,32 +1,22 @@
-//! Ascent: climbs a utility that prices the queue, by continuous probing.
+//! Ascent: climbs a utility that prices the queue, by continuous probing. It repeats one loop, for ever:
 //!
 //! ```text
-//!  start-up ───▶ PROBING ──▶ r(1 ± ε), r(1 ∓ ε) in random order, half an RTT each, or the time of 40 packets, or 25 ms; two at
-//!                 │    ▲     r/2 instead, if the rate fell and the level did not: does it fall, rise or stay? And one
-//!                 │    │     pair of ten, while it is unclear whether what is lost or marked is ours
-//!                 │    │
-//!                 │    ├── a pair ended:
-//!                 │    │     no RTT of it came back, or it was a test     r stays
-//!                 │    │     a test's level stayed: it is the path's      C := the rate of before
-//!                 │    │     C was offered, and all of it carried         C := C(1 + h), then h := ε, 2ε, 4ε .. step_max an RTT
-//!                 │    │     a queue stood or grew, or ours was lost      C := by what was carried, h := 0, or h by how sure that is
-//!                 │    │     less than 0.7 C was sent                     C := 0.95 C
-//!                 │    │     then r := where the forecast utility stops rising, within C(1 − back_off_max) .. C(1 + step),
-//!                 │    │          step: (1 + step_max)^RTTs − 1, a doubling at the most
-//!                 │    │       then 3 % an RTT of the way to what the mean queue's price says: down of what certainly is a
-//!                 │    │          queue
-//!                 │    │       then not below the floor beside a rival (`rival.rs`)
-//!                 │    │       then not lower than r, while the level is in doubt
-//!                 │    ├── short of data, idle: within reach of what arrived; pairs and tests on their way are forgotten
-//!                 └────┴── back off: r and C := the rate that the path still carries; the same is forgotten
+//! start-up        r doubles each RTT, or follows trains to the bottleneck's rate, until it gains too little
+//! probe           a pair of intervals at r(1 + ε) and r(1 − ε), in random order, half an RTT each
+//! pair ended      level and growth of the queue, random loss and own loss
+//!   all carried, no queue     C := C(1 + h), and h doubles from ε up to step_max
+//!   a queue, or own loss      C := sent − lost − queued, averaged by errors; h := 0
+//! forecast        the report of an interval at another rate, after all that is on its way
+//! move            r := where the utility of that report stops rising, within C(1 − back_off_max) .. C(1 + step)
+//! price           then 3 % an RTT towards the rate that the mean queue's price asks for
+//! rival           then not below a floor that grows as CUBIC's window does, while a rival fills the queue
+//! doubt           then not below r, while it is unclear whether the level is a queue or the path
+//! test            if r fell and the level did not: one pair at r/2; a queue falls, a longer path does not
 //! ```
 //!
-//! C is what the bottleneck carries for us, h the headroom beyond it.
-//!
-//! A pair says how fast the queue grows (`pair.rs`), how long it is (`level.rs`), which losses are ours (`loss.rs`), and so
-//! what the bottleneck carries for us (`bottleneck.rs`). From these and from what is on its way it follows what an interval
-//! at any rate would report; the next rate is the one at which the utility of that report stops rising (`forecast.rs`).
-//! Nothing waits for anything: while results are on their way, further pairs are sent.
+//! C is the rate that the bottleneck carries for us, h the headroom beyond it, the level the queueing delay. A pair's results
+//! come one RTT after it left, and further pairs leave meanwhile. A sender short of data begins a new pair. After a stall r and
+//! C are the rate that the path still carries.
 
 mod bottleneck;
 mod deviation;
@@ -49,28 +39,26 @@ use core::time::Duration;
 use deviation::Look;
 use forecast::Forecast;
 use level::{Reading, Tested, may_stand};
-use pair::{Carried, Pair};
+use pair::{Carried, Pair, RESOLUTION};
 use probing::{Launched, Probing};
 use rival::Seen;
 
 /// Parameters of Ascent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Probes are sent at r(1 ± ε). 0.02: half of it is lost in a buffer of one packet, and a queue swings by it for half
-    /// an RTT (`docs/sweeps/ascent.md`).
+    /// Probes are sent at r(1 ± ε). A buffer of one packet loses half of ε (`docs/sweeps/ascent.md`).
     pub epsilon: f64,
-    /// The largest step up in an RTT, as a share of the rate; reached by doubling while all that is sent is carried.
+    /// The largest step up in an RTT, as a share of the rate. Steps double up to it while all that is sent is carried.
     pub step_max: f64,
     /// The largest step down.
     pub back_off_max: f64,
     /// Length of a probe. Unit: RTT.
     pub interval_rtts: f64,
-    /// A probe has at least the time of so many packets, within an RTT, or the lesser of four and 5 ms (`docs/sweeps/ascent.md`).
+    /// A probe has at least the time of so many packets, within an RTT, or within the lesser of four RTT and 5 ms.
     pub interval_packets: f64,
-    /// How far ahead the queue is foreseen. Unit: RTT, of which one passes before a rate is heard of.
+    /// How far ahead the queue is foreseen: a rate is heard of after an RTT. Unit: RTT.
     pub horizon_rtts: f64,
-    /// This part of the way to the rate that is wanted at the price of the mean queue, in ln x: in each RTT, since every pair
-    /// starts from what one of an RTT ago was carried at. No parameter of `--law`.
+    /// The part of the way to the rate that the mean queue's price asks for, in ln x, that each RTT goes. No parameter of `--law`.
     pub price_gain: f64,
 }
 
@@ -88,35 +76,33 @@ impl Default for Config {
     }
 }
 
-/// Where the RTT is long, many short probes say more than a long one: they need be no longer than this, if that is time for
-/// enough packets.
-const LONG_ENOUGH: Duration = Duration::from_millis(25);
-/// Four RTT are no long time to anybody if they are shorter than this: a probe may take them for the sake of its packets.
-/// Without that a policer of 10 Mbit/s and 64 kB over 1 ms loses 29 % of the packets for 15 %.
-const SHORT: Duration = Duration::from_millis(5);
-/// Of the most that was ever carried, so much is remembered from pair to pair as long as we are alone: half of it after 70.
+/// Length of a probe where the RTT is long: many short probes say more than a long one. Unit: s.
+const LONG_ENOUGH: f64 = 0.025;
+/// On a short path a probe may take four RTT, up to this, for the sake of its packets. Without it a policer of 10 Mbit/s and
+/// 64 kB over 1 ms drops 29 % of the packets, and 15 % with it. Unit: s.
+const SHORT: f64 = 0.005;
+/// Share of the largest carried rate that is kept from pair to pair while we are alone: half of it after 70 pairs.
 const FORGETTING: f64 = 0.99;
-/// Who sends less than this share of what goes through the queue is not alone: halfway between a lone sender's and that of one
-/// of two equal ones.
+/// A sender with a smaller share of the queue is not alone: halfway between a lone sender's 1 and 1/2 of two equal ones.
 const ALONE: f64 = 0.75;
-/// More equal senders than this share no queue, as far as anybody can tell: one that is longer than so many would keep it is a rival's.
+/// The largest crowd. A queue longer than so many equal senders keep it is a rival's.
 const CROWD: f64 = 32.0;
-/// Where our share of a queue certainly is 1/n, it may be that of twice as many. With 1 a CUBIC in a shallow buffer is left 0.36
-/// of it for 0.45.
+/// A share of 1/n or more may be that of so many times n senders. With 1 a CUBIC in a shallow buffer has 0.36 of the path, and
+/// 0.45 with 2.
 const DOUBTFUL: f64 = 2.0;
-/// Behind a queue shorter than this, noise and all, what is lost or marked is hardly an overflow of ours. Unit: s.
+/// A shorter queueing delay, noise included, hardly overflows a buffer. Unit: s.
 const CALM: f64 = 0.002;
-/// As long as it is unclear whether what is lost or marked is ours, one of so many pairs is sent at half of the rate, which tells.
+/// One of so many pairs is sent at half of the rate, as long as it is unclear whether losses or marks are ours.
 const ASKED: u8 = 10;
-/// No step is larger, however long a pair takes: that of start-up.
-const DOUBLING: f64 = 1.0;
-/// So many packets an RTT are in nobody's way, and enough for RTTs that no receiver delays.
-/// Without it a scavenger has 0.09 of a Wi-Fi of 20 Mbit/s for 0.42.
+/// The largest step of a long pair, and the farthest rate that the mean queue's price is asked for: start-up's step.
+const DOUBLING: f64 = 2.0;
+/// Packets an RTT that are in nobody's way, and enough for RTT samples without delayed acknowledgements. Without it a scavenger
+/// has 0.09 of a Wi-Fi of 20 Mbit/s, and 0.42 with it.
 const QUIET: f64 = 4.0;
 /// Probes on their way at the most: more than fit in an RTT. It bounds what is kept.
 const MAX_LAUNCHED: usize = 256;
 crate::shared::shared_with_c!("ASCENT_" [bottleneck, deviation, forecast, level, loss, pair, price, rival]
-    LONG_ENOUGH = LONG_ENOUGH.as_secs_f64(), SHORT = SHORT.as_secs_f64(), FORGETTING, ALONE, CROWD,
+    LONG_ENOUGH, SHORT, FORGETTING, ALONE, CROWD,
     DOUBTFUL, CALM, ASKED = u32::from(ASKED), QUIET, DOUBLING,
     EPSILON = Config::default().epsilon, STEP_MAX = Config::default().step_max,
     BACK_OFF_MAX = Config::default().back_off_max, INTERVAL_RTTS = Config::default().interval_rtts,
@@ -128,22 +114,22 @@ crate::shared::shared_with_c!("ASCENT_" [bottleneck, deviation, forecast, level,
 #[derive(Debug)]
 struct Told {
     pair: Pair,
-    /// It left since more was tried for the last time: what left before has no say in whether still more is carried.
+    /// It left after the last increase. A pair from before says nothing of whether still more is carried.
     fresh: bool,
     /// How long after the pair before it; 0 after a pause. Unit: s.
     since: f64,
     /// What was carried, and how fast the queue grew meanwhile.
     carried: Carried,
-    /// Share of its packets that were lost because of the rate.
+    /// Own loss, a share of its packets.
     excess: f64,
-    /// Share of them that were lost beyond what is usual.
+    /// Loss rate above random loss.
     beyond: Estimate,
     /// Whether the queue's growth certainly responds to our rate: then it is a queue.
     responds: bool,
     /// Whether the queue certainly is not all ours.
     shared: bool,
     queue: Reading,
-    /// So many pairs of one RTT would have gone as far.
+    /// Its length in pairs of one RTT, each sent and answered for in turn.
     pairs: f64,
     /// The largest step up from here.
     largest_step: f64,
@@ -166,12 +152,12 @@ impl Ascent {
 
     /// Length of a probe. Unit: s.
     fn length(&self, path: &Path) -> f64 {
-        let rtt = path.rtt.as_secs_f64().max(1e-6);
+        let rtt = rtt(path);
         let packets = self.config.interval_packets * path.packet.get() as f64 / self.rate.bytes_per_sec().max(1.0);
-        let most = rtt.max((4.0 * rtt).min(SHORT.as_secs_f64())).max(SHORTEST_TRIAL.as_secs_f64());
+        let most = rtt.max((4.0 * rtt).min(SHORT)).max(SHORTEST_TRIAL.as_secs_f64());
         // A radio delivers in clumps, which are longer than a wire's probe.
         let clumps = self.probing.level.noise().min(rtt);
-        (rtt * self.config.interval_rtts).min(LONG_ENOUGH.as_secs_f64()).max(packets).min(most).max(clumps)
+        (rtt * self.config.interval_rtts).min(LONG_ENOUGH).max(packets).min(most).max(clumps)
     }
 
     /// The best rate after this probe; `None` if it ended no pair that tells of the queue. Unit: byte/s.
@@ -185,7 +171,7 @@ impl Ascent {
         let best = forecast.best_rate(utility, lowest, carried * (1.0 + told.largest_step));
         let asked = probing.price.follow(probing.level.unfiltered(), told.queue.noise, &forecast, utility);
         let dear = asked.powf(self.config.price_gain);
-        // What may be the path's own is not dear.
+        // A level that may be the path's own has no price.
         let best = best * if told.responds { dear } else { dear.max(1.0) };
         if probing.share.at_least(ERRORS) > ALONE {
             probing.most *= FORGETTING;
@@ -194,13 +180,14 @@ impl Ascent {
         probing.level.wonder(&told.pair, told.responds);
         let floor = self.floor(&told, &forecast, utility, path);
         let best = floor.map_or(best, |floor| best.max(floor));
-        // What is in doubt is not acted on.
+        // A level in doubt does not lower the rate.
         Some(if self.probing.level.in_doubt() { best.max(self.rate.bytes_per_sec()) } else { best })
     }
 
     /// The largest step up in the time of so many pairs of one RTT: as far as those would have gone, up to a doubling.
     fn largest_step(&self, pairs: f64) -> f64 {
-        ((1.0 + self.config.step_max).powf(pairs) - 1.0).min(self.config.step_max.max(DOUBLING))
+        let one = 1.0 + self.config.step_max;
+        one.powf(pairs).min(one.max(DOUBLING)) - 1.0
     }
 
     /// Moves to this rate; what was learnt far from it counts less.
@@ -221,7 +208,7 @@ impl Ascent {
         // A path's delay does, and what a rival is known to fill is no path's.
         let stands = may_stand(growth) && !probing.rival.is_there();
         let queue = probing.level.read(&pair, growth.shrunk())?;
-        match probing.level.on_tested(trial.wrapping_sub(1), &pair, stands, path.rtt.as_secs_f64()) {
+        match probing.level.on_tested(trial.wrapping_sub(1), &pair, stands, rtt(path)) {
             Tested::No => {}
             Tested::Queue => return None,
             Tested::Path(rate) => {
@@ -247,7 +234,7 @@ impl Ascent {
 
     /// The path as the next rate will find it, after all that is on its way.
     fn foresee(&self, told: &Told, length: f64, path: &Path) -> Forecast {
-        let (probing, pair, rtt) = (&self.probing, &told.pair, path.rtt.as_secs_f64());
+        let (probing, pair, rtt) = (&self.probing, &told.pair, rtt(path));
         let (loss, half_buffer, calm) = (&probing.loss, probing.bottleneck.half_buffer, probing.is_calm());
         let marked = (pair.first.marked() + pair.second.marked()) / 2.0;
         let mut forecast = Forecast {
@@ -261,7 +248,7 @@ impl Ascent {
             swing: self.config.epsilon * length,
             random: if calm && loss.losses.is_free() { 0.0 } else { loss.random },
             marked: if calm && loss.marks.is_free() { 0.0 } else { marked },
-            deviation: probing.deviation.seconds(),
+            deviation: probing.deviation.mean,
             quiet: QUIET * path.packet.get() as f64 / rtt,
         };
         for sent in &probing.launched {
@@ -274,7 +261,7 @@ impl Ascent {
     /// would it want that much? Unit: byte/s.
     fn floor(&mut self, told: &Told, forecast: &Forecast, utility: Evaluate<'_>, path: &Path) -> Option<f64> {
         let (probing, queue) = (&mut self.probing, told.queue.level);
-        let (packet, rtt) = (path.packet.get() as f64, path.rtt.as_secs_f64());
+        let (packet, rtt) = (path.packet.get() as f64, rtt(path));
         let all = probing.carried_for_all(told.pair.rate(), told.shared);
         // Each of them has a packet in the queue now and then.
         let senders = probing.senders();
@@ -296,11 +283,15 @@ impl Ascent {
     }
 }
 
-/// How many pairs of one RTT would have been sent and answered for in the time of this one. It takes two RTT or
-/// several short ones where one has no packets enough, and who sends so little must not climb the slower for it.
+/// The pairs of one RTT that would have been sent and answered for in the time of this one. A pair is longer where an RTT has
+/// too few packets, and must not climb more slowly for it.
 fn pairs_of_one_rtt(pair: &Pair, path: &Path) -> f64 {
-    let rtts = pair.seconds_asked() / path.rtt.as_secs_f64().max(1e-6);
-    (rtts.max(1.0) + 1.0) / 2.0
+    ((pair.seconds_asked() / rtt(path)).max(1.0) + 1.0) / 2.0
+}
+
+/// Unit: s.
+fn rtt(path: &Path) -> f64 {
+    path.rtt.as_secs_f64().max(RESOLUTION)
 }
 
 impl RateControl for Ascent {
@@ -319,7 +310,7 @@ impl RateControl for Ascent {
             probing.launched.pop_front();
         }
         probing.launched.push_back(Launched { trial, fresh: true, rate: rate.bytes_per_sec(), seconds: length });
-        let rtts = length / path.rtt.as_secs_f64().max(1e-6);
+        let rtts = length / rtt(path);
         IntervalPlan { rate, trial: Some(trial), rtts: (rtts, rtts), is_stretched: false }
     }
 

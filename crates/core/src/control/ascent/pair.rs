@@ -173,13 +173,17 @@ pub(super) fn achieved(report: &Report) -> f64 {
     report.achieved.bytes_per_sec().max(1.0)
 }
 
-/// Of the loss rate of an interval. One packet in two more than there were stands for what was not seen (Laplace's rule of
-/// succession), and packets lost in a row say no more than one.
+/// Of the loss rate of an interval.
 fn loss_variance(report: &Report) -> f64 {
-    let (n, lost) = (f64::from(report.packets.max(1)), f64::from(report.packets_lost));
-    let loss = ((lost + 1.0) / (n + 2.0)).min(1.0);
-    let in_a_row = lost / f64::from(report.loss_bursts.max(1));
-    loss * (1.0 - loss) / n * in_a_row.max(1.0)
+    let packets = f64::from(report.packets.max(1));
+    packet_variance(packets, report.packets_lost.into(), report.loss_bursts.into()) / packets
+}
+
+/// Of one packet's loss, where so many were lost in so many runs. One packet in two more than there were stands for what was not
+/// seen (Laplace's rule of succession), and packets lost in a row say no more than one.
+pub(super) fn packet_variance(packets: f64, lost: f64, bursts: f64) -> f64 {
+    let loss = ((lost + 1.0) / (packets + 2.0)).min(1.0);
+    loss * (1.0 - loss) * (lost / bursts.max(1.0)).max(1.0)
 }
 
 #[cfg(test)]

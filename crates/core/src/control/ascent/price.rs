@@ -1,27 +1,24 @@
 //! What the queue costs in the mean.
 //!
-//! Senders that share a queue see the same queue, and the one with more of the path wants a shorter one. But how far each moves
-//! for what the queue is at the moment is that of the queue over a round trip: a thousandth where the queue is half of a
-//! millisecond and the round trip half of a second. So the difference between two of them goes in a thousand round trips. The mean
-//! of the queue, which one's own steps hardly move, says the same and lets them meet sooner.
+//! Senders that share a queue see the same queue, and the one with the larger rate wants a shorter queue. The forecast moves each
+//! of them by queue over RTT only: a thousandth for 0.5 ms and 0.5 s. Two unequal senders then need a thousand RTT to meet. The mean
+//! queue, which one sender's steps hardly move, lets them meet sooner.
 //!
-//! The mean is that of the queue as it was read. What stands out of the noise of a single reading would be too little: to a
-//! sender with a long round trip the swings that one with a short one makes are noise, and it would see half of the queue that
-//! the other sees, and keep the larger part.
+//! The mean is of unfiltered readings. To a sender with a long RTT the swings of one with a short RTT are noise: filtered readings
+//! would show it half of the queue, and leave it the larger share.
 
+use super::DOUBLING;
 use super::forecast::Forecast;
 use super::level::TELLING;
 use super::pair::WEIGHT;
 use crate::control::rate_control::Evaluate;
 
-/// A queue this many times as long as usual is a moment's: a newcomer's start, of which nothing is to be seen ten pairs later.
-/// Without it the queue of recorded LTE links is longer by a sixth (p95).
+/// A queue this many times as long as its mean is a moment's: a newcomer's start, which is over ten pairs later. Without it the
+/// queue of recorded LTE links is longer by a sixth (p95).
 const UNUSUAL: f64 = 4.0;
-/// RTTs are read to a nanosecond: what is shorter is what rounding left of no queue. Unit: s.
+/// RTTs are read to a nanosecond: a shorter queue is rounding. Unit: s.
 const READ_TO: f64 = 1e-9;
-/// No rate farther than twice or half of ours is looked at.
-const FARTHEST: f64 = 2.0;
-crate::shared::shared_with_c!("PRICE_" [] UNUSUAL, READ_TO, FARTHEST);
+crate::shared::shared_with_c!("PRICE_" [] UNUSUAL, READ_TO);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Price {
@@ -34,13 +31,13 @@ impl Price {
     /// over what is carried, where readings are off by so much.
     pub(super) fn follow(&mut self, level: f64, noise: f64, forecast: &Forecast, utility: Evaluate<'_>) -> f64 {
         self.mean += WEIGHT * (level.min(UNUSUAL * self.mean.max(TELLING)) - self.mean);
-        // Behind no queue, or one that is not seen, nothing is known of what others want.
+        // Without a certain queue nothing is known of the other senders.
         if level < READ_TO || self.mean <= noise {
             return 1.0;
         }
         let (carried, queue) = (forecast.capacity, self.mean);
         let standing = Forecast { queue, longest: queue, stands: true, ..*forecast };
-        standing.best_rate(utility, carried / FARTHEST, carried * FARTHEST) / carried
+        standing.best_rate(utility, carried / DOUBLING, carried * DOUBLING) / carried
     }
 }
 
@@ -78,8 +75,8 @@ mod tests {
 
     #[test]
     fn no_rate_farther_than_twice_or_half_is_looked_at() {
-        assert!((followed(0.02, 1e-5, 200) - 1.0 / FARTHEST).abs() < 1e-3);
-        assert!((followed(0.0002, 1e-5, 200) - FARTHEST).abs() < 1e-3);
+        assert!((followed(0.02, 1e-5, 200) - 1.0 / DOUBLING).abs() < 1e-3);
+        assert!((followed(0.0002, 1e-5, 200) - DOUBLING).abs() < 1e-3);
     }
 
     #[test]

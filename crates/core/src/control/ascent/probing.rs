@@ -27,7 +27,7 @@ pub(super) struct Launched {
 }
 
 /// What is known of the path, and the probes on their way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Probing {
     /// Number of the next probe; even ones begin a pair.
     pub(super) trial: u8,
@@ -54,20 +54,10 @@ pub(super) struct Probing {
 impl Probing {
     pub(super) fn new(capacity: Rate, path: &Path) -> Self {
         Self {
-            trial: 0,
-            second: None,
-            launched: VecDeque::new(),
-            first: None,
             level: Level::above(path.base().as_secs_f64()),
-            loss: Loss::default(),
             bottleneck: Bottleneck::new(capacity.bytes_per_sec(), path.queue.as_secs_f64()),
-            share: Response::default(),
-            last_growth: None,
-            told_at: None,
-            deviation: Deviation::default(),
-            price: Price::default(),
-            rival: Rival::default(),
             most: capacity.bytes_per_sec(),
+            ..Self::default()
         }
     }
 
@@ -87,8 +77,8 @@ impl Probing {
         self.level.forget_test();
     }
 
-    /// There was nothing to send: of that time nothing is known, and a queue may have become any. Of a path that fell silent that is
-    /// not so: we sent, and what it did unforeseen is how far readings are off.
+    /// There was nothing to send. The queue may have become any meanwhile. A silent path is no such pause: we sent, and what it did
+    /// unforeseen is how far readings are off.
     pub(super) fn interrupt(&mut self) {
         self.forget_first();
         self.level.interrupt();
@@ -132,8 +122,8 @@ impl Probing {
         if asks { 0.5 } else { share }
     }
 
-    /// Among how many equal senders the queue is at the most: so many times as many as our share of it certainly tells, since others
-    /// need not be our equals.
+    /// The largest number of equal senders behind the queue: [`DOUBTFUL`] times what our share certainly tells, since others need
+    /// not be our equals.
     pub(super) fn senders(&self) -> f64 {
         (DOUBTFUL / self.share.at_least(ERRORS)).clamp(DOUBTFUL, CROWD)
     }

@@ -1,21 +1,20 @@
 //! Beside a sender that fills the queue until packets are lost: what such a sender does, so that it leaves us our part.
 //!
-//! Who wants a short queue gets nothing beside one who wants a long one. If the queue is longer than a crowd of our kind
-//! would keep it, most of the time, and is certainly not ours alone, a floor is put under the rate that grows
-//! and falls as CUBIC's window does (RFC 9438 §4), towards the most that was ever carried. After each loss, when all others
-//! give way too, it is taken away for as long as the queue takes to drain: if it does, nobody
-//! fills it, and the floor is gone. Source: the idea of a mode that competes with TCP, Copa (`NSDI 2018` §2.2) and Nimbus
-//! (`SIGCOMM 2022`).
+//! A sender that wants a short queue gets nothing beside one that wants a long queue. A rival is known if the queue is longer than
+//! a crowd of our kind would keep it, most of the time, and certainly not ours alone. Then a floor under the rate grows and falls
+//! as CUBIC's window does (RFC 9438 §4), towards the largest carried rate. After each loss, when all others give way too, the floor
+//! yields until the queue could have drained. If the queue drains, nobody fills it, and the floor goes. Source: the mode that
+//! competes with TCP of Copa (`NSDI 2018` §2.2) and Nimbus (`SIGCOMM 2022`).
 
 /// CUBIC's constant C, in packets/s³, and its decrease β (RFC 9438 §4.1.2, §4.6).
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
-/// Over so many RTT, and no less than this many seconds, is counted how often the queue is too long. RTTs have the queue in them:
-/// twenty behind a full deep buffer are ten seconds and more, and with five a radio's outages are taken for a rival (`sweep links`).
+/// Memory of how often the queue is too long, in RTT, and at least this many seconds. RTTs have the queue in them: twenty behind a
+/// full deep buffer are ten seconds and more. With five a radio's outages are taken for a rival (`sweep links`).
 const MEMORY_RTTS: f64 = 10.0;
 const MEMORY: f64 = 0.5;
-/// The floor comes when the queue is too long more often than this, and goes when it is so less often than that. A crowd of our
-/// kind swings, and empties the queue in between: other values: `docs/sweeps/constants.md`.
+/// The floor comes when the queue is too long for more than this part of the time, and goes below the other. A crowd of our kind
+/// swings, and empties the queue in between. Other values: `docs/sweeps/constants.md`.
 const ENTER: f64 = 0.7;
 const LEAVE: f64 = 0.05;
 /// After a loss we give way for so many RTT and twice the time that the queue is long: half of the rate drains it in that.
@@ -69,7 +68,7 @@ impl Rival {
     /// The floor under the rate, if there is one, in packets an RTT.
     pub(super) fn update(&mut self, seen: Seen) -> Option<f64> {
         let Seen { since, rtt, queue, is_long, shared, lost, window, most } = seen;
-        // Who was found out once is there as long as the queue is long: beside a floor nobody can tell whose it is.
+        // A known rival stays as long as the queue is long: beside a floor nobody can tell whose the queue is.
         let crowded = is_long && (shared || self.is_there());
         let weight = (since / (MEMORY_RTTS * rtt).max(MEMORY)).clamp(0.0, 1.0);
         self.crowded += weight * (f64::from(u8::from(crowded)) - self.crowded);

@@ -203,7 +203,7 @@ fn others_are_learnt_of_in_a_certainly_shared_queue() {
         law.probing.most = 1e9;
         // Worth most at the rate where it is.
         pairs(&mut law, 200, queue, (answers, error), &|report: &Report| -(report.achieved.mbit() - 50.0).powi(2));
-        let (found, kept) = (law.probing.deviation.seconds(), law.probing.most / 1e9);
+        let (found, kept) = (law.probing.deviation.mean, law.probing.most / 1e9);
         assert!(deviation.contains(&found), "{found} s where a response of {answers} is known to {error}");
         let expected = if alone { 0.1..0.25 } else { 1.0..1.0001 };
         assert!(expected.contains(&kept), "{kept} where a response of {answers} is known to {error}");
