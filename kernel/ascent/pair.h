@@ -105,7 +105,7 @@ PCC_PART pcc_num pair_asked(const struct pcc_report *report)
  * than there were stands for what was not seen (Laplace's rule of succession), and packets
  * lost in a row say no more than one.
  */
-PCC_CALL pcc_num pcc_packet_variance(pcc_num packets, pcc_num lost, pcc_num bursts)
+PCC_PART pcc_num pcc_packet_variance(pcc_num packets, pcc_num lost, pcc_num bursts)
 {
 	pcc_num loss = n_div(n_add(lost, N_ONE), n_add(packets, N_TWO));
 
