@@ -1,18 +1,17 @@
 //! How much the RTT deviates because of others.
 //!
-//! A utility may ask for the standard deviation of an interval's RTT samples: `scavenger` does, since others make the RTT vary
-//! before they lose packets. Probes are too short to see that: a sawtooth of CUBIC has seconds, a probe 25 ms at the most. An
-//! interval long enough would see what the RTTs of many probes deviate by; and as much is foreseen of the next, at any rate, since
-//! what others do is not changed by our next step.
+//! A utility may ask for the standard deviation of an interval's RTT samples. `scavenger` does, since others make the RTT vary
+//! before they lose packets. A probe of at most 25 ms is too short to see a CUBIC's sawtooth of seconds. So the deviation is
+//! taken over the RTTs of many probes, and forecast for the next one at any rate: others do not change by our next step.
 //!
-//! What varies with our own part of the queue is our own doing, and where all that ever goes through is ours, so is all that
-//! varies: or a lone sender would give way to itself, to a radio or to its host. Of the queue we have at most what its growth
-//! answers to our rate by, two errors above the mean; of what goes through it, what is carried for us.
+//! Our own part of the queue does not count, or a lone sender would give way to itself, to a radio or to its host. Our part of
+//! the queue is at most the response of its growth to our rate, two errors above the mean. Our part of the traffic is what was
+//! carried for us, of the most that was ever seen to go through.
 
 use super::pair::WEIGHT;
 
-/// So long is remembered. Unit: s. With 3 s a sawtooth of CUBIC, 7 s at 100 Mbit/s and 30 ms, counts throughout; and who finds
-/// himself alone is himself again after some ten.
+/// Time constant of both means. Unit: s. CUBIC's sawtooth has 7 s at 100 Mbit/s and 30 ms, and counts throughout; a sender that
+/// is alone again is undisturbed after some 10 s.
 const MEMORY: f64 = 3.0;
 crate::shared::shared_with_c!("DEVIATION_" [] MEMORY);
 
@@ -35,9 +34,9 @@ pub(super) struct Look {
 pub(super) struct Deviation {
     /// Mean of others' part of the queue. Unit: s.
     theirs: Option<f64>,
-    /// By how much it differs from that in the mean. Unit: s.
+    /// Mean absolute difference from it. Unit: s.
     pub(super) mean: f64,
-    /// What goes through the queue, ours and theirs, as far as it was seen.
+    /// What goes through the queue, ours and theirs, as far as it was seen. Unit: byte/s.
     pub(super) through: f64,
 }
 
@@ -49,7 +48,7 @@ impl Deviation {
         if shared {
             self.through += WEIGHT * (carried / ours - self.through).max(0.0);
         }
-        // Others have no more than is left, of the queue as of what goes through it.
+        // Others have at most the rest of the queue, and at most the rest of the traffic.
         let theirs = above * (1.0 - ours.max(carried / self.through)).max(0.0);
         let mean = self.theirs.unwrap_or(theirs);
         let weight = (since / MEMORY).clamp(0.0, 1.0);

@@ -1,10 +1,9 @@
-//! The level of the queue: the RTT above that of the empty path, whose owner this file is.
+//! The level of the queue: the RTT above the base RTT. This file owns the base RTT.
 //!
-//! The path's RTT is the least that was seen. A path that became longer, or a radio that holds every packet back, looks like
-//! a queue that never empties; whether it is one is found out by experiment. Where the rate fell and the level did not, one pair
-//! is sent at half the rate: a queue falls, or rises where somebody else fills it. A delay that stays as it is, is the path's
-//! from then on, until the level is seen below it. A level that certainly responds to the rate is not tested, nor one that
-//! moves or that a rival is known to fill.
+//! The base RTT is the least that was seen. A path that became longer, or a radio that holds every packet back, looks like a
+//! queue that never empties. An experiment tells: where the rate fell and the level did not, one pair is sent at half the rate.
+//! A queue falls then, or rises where somebody else fills it. A delay that stays is the path's from then on, until the level is
+//! seen below it. A level that certainly responds to the rate is not tested, nor one that moves or that a rival fills.
 
 use super::pair::{Pair, RESOLUTION, TELLING_GROWTH, WEIGHT};
 use crate::control::response::{ERRORS, Estimate};
@@ -15,15 +14,15 @@ use crate::interval::ACHIEVED_SHARE;
 const SUSPICIOUS_FALL: f64 = 0.93;
 /// Share of the anchor's level; see [`SUSPICIOUS_FALL`].
 const STILL_THERE: f64 = 0.7;
-/// A queue is seen from so many of our own packets on.
+/// A queue of fewer of our own packets is not seen.
 pub(super) const TELLING_PACKETS: f64 = 3.0;
-/// About the queue that `fair` keeps alone on 100 Mbit/s. A longer level is tested however large packets are. Unit: s.
+/// A longer level is tested, however large packets are: about the queue that `fair` keeps alone on 100 Mbit/s. Unit: s.
 pub(super) const TELLING: f64 = 0.0005;
-/// Standard errors for a level that fell in a test, or that moves.
+/// By so many standard errors a level fell in a test, or moves.
 const CERTAIN: f64 = 3.0;
-/// Readings off by more than this, two errors, are those of a radio. Unit: s.
+/// Two errors of a reading: more than this is a radio's, not a host's or a wire's. Unit: s.
 const NOISY: f64 = 0.005;
-/// A test that found a queue is not repeated for so many RTT, then twice as many, up to [`LONGEST_WAIT`].
+/// RTTs until a test that found a queue is repeated; then twice as many, up to [`LONGEST_WAIT`].
 const FIRST_WAIT: f64 = 5.0;
 /// Unit: s.
 const LONGEST_WAIT: f64 = 3.0;
@@ -57,13 +56,12 @@ pub(super) enum Tested {
 pub(super) struct Reading {
     /// The queueing delay as far as it stands out of the noise.
     pub(super) level: f64,
-    /// By how much readings are off, two errors.
+    /// Two errors of a reading.
     pub(super) noise: f64,
 }
 
 impl Reading {
-    /// How far it may be noise that a queue stands, 0 to 1: n²/(n² + q²) on a path whose readings are off by more than hosts and
-    /// wires make them, and nothing on others.
+    /// How far the level may be noise, 0 to 1: n²/(n² + q²) where readings are as noisy as a radio's, else 0.
     pub(super) fn doubt(&self) -> f64 {
         let (noise, level) = (self.noise * self.noise, self.level * self.level);
         if self.noise > NOISY { noise / (noise + level) } else { 0.0 }
@@ -77,14 +75,13 @@ pub(super) struct Level {
     least: f64,
     /// What a test found to be the path's own beyond that.
     tolerance: f64,
-    /// Mean absolute difference of a reading from what the one before it and its growth let expect.
+    /// Mean absolute difference between a reading and the forecast from the reading before and the growth since.
     noise: f64,
-    /// So many of those are known, as far as it matters.
+    /// Number of those differences, up to the mean's memory.
     differences: f64,
     /// The latest RTT above the least.
     last: f64,
-    /// When that was; `None` if the next reading does not follow it: after a pause a queue may be any, and that tells nothing of
-    /// how far readings are off.
+    /// When that was. `None` after a pause: the queue may have changed, which is no error of a reading.
     read_at: Option<f64>,
     /// The rate and the level that the present ones are compared with.
     anchor: (f64, f64),
@@ -111,12 +108,12 @@ impl Level {
         0.5
     }
 
-    /// By how much readings are off: two errors. Unit: s.
+    /// Two errors of a reading. Unit: s.
     pub(super) fn noise(&self) -> f64 {
         ERRORS * self.noise
     }
 
-    /// Whether it is in doubt.
+    /// Whether a test is wanted or under way.
     pub(super) fn in_doubt(&self) -> bool {
         self.doubt != Doubt::None
     }
@@ -126,7 +123,7 @@ impl Level {
         self.read_at = None;
     }
 
-    /// What was under test is not known any more.
+    /// Ends a test without a result.
     pub(super) const fn forget_test(&mut self) {
         self.doubt = Doubt::None;
     }
@@ -136,19 +133,19 @@ impl Level {
         let least = pair.least_rtt()?;
         let lowest = pair.first.rtt_least.map_or(least, |first| first.as_secs_f64().min(least));
         self.least = self.least.min(lowest);
-        // The least of an interval through which the queue grew was at its beginning.
+        // The queue grew through the interval: its least was at the beginning.
         let above = (least - self.least + growth.max(0.0) * pair.second.duration.as_secs_f64()).max(0.0);
         let at = pair.second.started.as_secs_f64();
         let residual = pair.second.rtt_residual.as_secs_f64();
         if let Some(then) = self.read_at.replace(at) {
             let unexpected = (above - self.last - growth * (at - then)).abs();
-            // As long as there are few, each counts alike: who began with none for their mean would be too sure of the first.
+            // The first ones count alike, or a mean that starts at 0 would be too sure.
             self.differences = (self.differences + 1.0).min(1.0 / WEIGHT);
             self.noise += (unexpected.max(residual) - self.noise) / self.differences;
         }
         self.last = above;
         let noise = self.noise();
-        // What the level is certainly below was not the path's.
+        // A level that is certainly below the tolerance shows that the tolerance was none of the path's.
         self.tolerance = self.tolerance.min(above + noise);
         let level = Estimate { mean: (above - self.tolerance).max(0.0), variance: noise * noise }.shrunk();
         Some(Reading { level, noise })
@@ -164,7 +161,7 @@ impl Level {
         let (rate, at) = (pair.rate(), pair.second.started.as_secs_f64());
         let (before, level) = self.anchor;
         let now = self.unfiltered();
-        // What is gone before it was tested is none of the path's: at half of the rate it would be as it was.
+        // What is gone before it was tested was a queue: a path's delay would have stayed.
         if self.last < nothing(pair) {
             self.doubt = match self.doubt {
                 Doubt::Testing(_, probe) => Doubt::Testing(0.0, probe),
@@ -182,11 +179,11 @@ impl Level {
         }
     }
 
-    /// What the pair now resolved, which began with this probe, found if it was a test. What `stands` may be the path's.
+    /// What the pair that began with this probe found, if it was a test. Only a level that `stands` may be the path's.
     pub(super) fn on_tested(&mut self, probe: u8, pair: &Pair, stands: bool, rtt: f64) -> Tested {
         let Doubt::Testing(before, tested) = self.doubt else { return Tested::No };
         if tested != probe {
-            // One that left later: of the test's own nothing was heard.
+            // A later pair: nothing of the test came back.
             if probe.wrapping_sub(tested) < u8::MAX / 2 {
                 self.forget_test();
             }
@@ -202,12 +199,12 @@ impl Level {
             return Tested::Queue;
         }
         self.wait = FIRST_WAIT * rtt;
-        // What was gone before the test says nothing of a path that is longer: that less was sent was no mistake.
+        // Nothing was left to test.
         if before <= 0.0 {
             return Tested::Queue;
         }
-        // What rises at half of our rate is filled by somebody else. And where less was sent than that, it was not the rate that
-        // kept it: a window keeps a queue as it is, at any rate.
+        // What rises at half of our rate is filled by somebody else. Where less than that was sent, a window held the sender back,
+        // and a window keeps its queue at any rate.
         if after - before > enough || !stands || pair.rate() < ACHIEVED_SHARE * pair.target() {
             return Tested::Queue;
         }
@@ -217,13 +214,13 @@ impl Level {
     }
 }
 
-/// Whether a delay through which the queue grew so fast may stand still, as a path's does.
+/// Whether a delay that grew so fast may be one that stands still, as a path's does.
 pub(super) fn may_stand(growth: Estimate) -> bool {
     growth.shrunk().abs() <= (CERTAIN * growth.error()).max(TELLING_GROWTH)
 }
 
-/// Levels below this hold us back as little as no queue does. What holds us back must be wondered about, or a path that becomes
-/// longer by less would be a queue for ever. Unit: s.
+/// A level below this changes no rate, and is not tested. A higher one must be, or a path that became longer would be a queue for
+/// ever. Unit: s.
 fn nothing(pair: &Pair) -> f64 {
     (TELLING_PACKETS * pair.packet_time()).min(TELLING)
 }

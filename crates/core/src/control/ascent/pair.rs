@@ -44,7 +44,7 @@ impl Pair {
         if self.first.target > self.second.target { (&self.first, &self.second) } else { (&self.second, &self.first) }
     }
 
-    /// By how much the faster one was faster, in ln x.
+    /// ln of the faster probe's rate over the slower one's.
     pub(super) fn step(&self) -> f64 {
         let (high, low) = self.high_and_low();
         (achieved(high) / achieved(low)).ln()
@@ -55,18 +55,18 @@ impl Pair {
         self.first.duration.as_secs_f64() + self.second.duration.as_secs_f64()
     }
 
-    /// How long both would have lasted had no host paused. Unit: s.
+    /// How long both would have lasted at the rates asked for, without pauses of a host. Unit: s.
     pub(super) fn seconds_asked(&self) -> f64 {
         let seconds = |probe: &Report| probe.sent.get() as f64 / probe.target.bytes_per_sec().max(1.0);
         seconds(&self.first) + seconds(&self.second)
     }
 
-    /// How fast the queue grew over both. Unit: s/s. What the two rates did to it cancels out. `None` with too few samples.
+    /// How fast the queue grew over both probes, whose steps up and down cancel out. Unit: s/s. `None` with too few samples.
     pub(super) fn growth(&self) -> Option<Estimate> {
         Some(combined(self.lines()?.map(|line| line.overall())))
     }
 
-    /// What was carried while the queue was looked at; with too few samples, all of it perhaps.
+    /// What was carried while RTT samples came. With too few samples it is unknown: all that was sent, perhaps.
     pub(super) fn carried(&self) -> Carried {
         let unknown = |mean| Estimate { mean, variance: 1.0 };
         self.lines().map_or_else(
@@ -86,8 +86,8 @@ impl Pair {
         if apart <= 0.0 || seen_a <= 0.0 || seen_b <= 0.0 {
             return None;
         }
-        // Twelve times the variance of a mean. That of a slope is this by the square of the time that it was seen over; so the
-        // line through the means of two whole probes is known √3 times as well as each of their own.
+        // The variance of a slope is this by the square of the time that its samples span; that of a mean is a twelfth of this. So
+        // the line through the means of two whole probes is √3 times as exact as each probe's own.
         let variance = ((a.rtt_gradient_error * seen_a).powi(2) + (b.rtt_gradient_error * seen_b).powi(2)) / 2.0;
         let variance = variance.max(RESOLUTION * RESOLUTION);
         let within = |report: &Report, seen: f64| {
@@ -95,7 +95,7 @@ impl Pair {
             let growth = Estimate { mean: report.rtt_gradient?, variance: variance / (seen * seen) };
             Some(Line { growth, rate: achieved(report) / part, part, place: 0.0 })
         };
-        // Where in an interval that was looked at in part only its mean belongs is not known.
+        // Samples of a part of an interval: it is not known to which moment of the interval their mean belongs.
         let unseen = |report: &Report, seen: f64| (report.duration.as_secs_f64() - seen).max(0.0);
         let place = (unseen(a, seen_a).powi(2) + unseen(b, seen_b).powi(2)) / (12.0 * apart * apart);
         let mean = (b.rtt?.as_secs_f64() - a.rtt?.as_secs_f64()) / apart;
@@ -104,14 +104,14 @@ impl Pair {
         variance.is_finite().then_some([within(a, seen_a)?, within(b, seen_b)?, means])
     }
 
-    /// By how much faster the queue grew in the faster probe.
+    /// The queue's growth in the faster probe less that in the slower one. Unit: s/s.
     pub(super) fn growth_step(&self) -> Option<Estimate> {
         let [a, b, _] = self.lines()?.map(|line| line.overall());
         let step = if self.first.target > self.second.target { a.mean - b.mean } else { b.mean - a.mean };
         Some(Estimate { mean: step, variance: a.variance + b.variance })
     }
 
-    /// Loss rate of both. Marks have a price of their own: what was marked has arrived.
+    /// Loss rate of both. Marked packets have arrived; marks have a price of their own.
     pub(super) fn loss(&self) -> Estimate {
         let (a, b) = (&self.first, &self.second);
         let time = self.seconds().max(1e-9);
@@ -128,9 +128,9 @@ impl Pair {
 /// What a pair says of the bottleneck.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Carried {
-    /// How fast the queue grew while it was looked at. Unit: s/s.
+    /// How fast the queue grew while samples came. Unit: s/s.
     pub(super) growth: Estimate,
-    /// ln of what was carried then, if the bottleneck was busy. Unit: ln byte/s.
+    /// ln of the rate that left the bottleneck then, if it was busy. Unit: ln byte/s.
     pub(super) ln_rate: Estimate,
 }
 
@@ -138,17 +138,17 @@ pub(super) struct Carried {
 #[derive(Clone, Copy, Debug)]
 struct Line {
     growth: Estimate,
-    /// What was sent meanwhile. Unit: byte/s.
+    /// At which packets were sent meanwhile. Unit: byte/s.
     rate: f64,
-    /// The part of its time that it was looked at.
+    /// The part of its time in which samples came.
     part: f64,
-    /// Variance of ln of how long it is.
+    /// Variance of ln of its length in time.
     place: f64,
 }
 
 impl Line {
-    /// How fast the queue grew over all of its time. Of what was not looked at, since nothing was sent then, no more is known than
-    /// that a queue falls by a second a second at the most: 1/3 is the mean square of what lies between that and nothing.
+    /// How fast the queue grew over all of the time. Where nothing was sent, nothing was sampled, and a queue falls by 0 to 1 s/s:
+    /// the mean square of such a slope is 1/3.
     fn overall(&self) -> Estimate {
         let (part, Estimate { mean, variance }) = (self.part, self.growth);
         Estimate { mean: part * mean, variance: part * part * variance + (1.0 - part).powi(2) / 3.0 }
@@ -160,7 +160,7 @@ impl Line {
     }
 }
 
-/// Each by its variance.
+/// The mean, each weighted by the inverse of its variance.
 fn combined(estimates: [Estimate; 3]) -> Estimate {
     let weights = estimates.map(|estimate| 1.0 / estimate.variance);
     let all: f64 = weights.iter().sum();
@@ -168,19 +168,19 @@ fn combined(estimates: [Estimate; 3]) -> Estimate {
     Estimate { mean, variance: 1.0 / all }
 }
 
-/// Unit: byte/s.
+/// At which a probe's packets left. Unit: byte/s.
 pub(super) fn achieved(report: &Report) -> f64 {
     report.achieved.bytes_per_sec().max(1.0)
 }
 
-/// Of the loss rate of an interval.
+/// Variance of an interval's loss rate.
 fn loss_variance(report: &Report) -> f64 {
     let packets = f64::from(report.packets.max(1));
     packet_variance(packets, report.packets_lost.into(), report.loss_bursts.into()) / packets
 }
 
-/// Of one packet's loss, where so many were lost in so many runs. One packet in two more than there were stands for what was not
-/// seen (Laplace's rule of succession), and packets lost in a row say no more than one.
+/// Variance of one packet's loss, where `lost` of `packets` were lost in `bursts` runs. The loss rate is by Laplace's rule of
+/// succession: one more lost, of two more. A run of losses counts as one.
 pub(super) fn packet_variance(packets: f64, lost: f64, bursts: f64) -> f64 {
     let loss = ((lost + 1.0) / (packets + 2.0)).min(1.0);
     loss * (1.0 - loss) * (lost / bursts.max(1.0)).max(1.0)

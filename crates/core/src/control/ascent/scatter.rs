@@ -1,16 +1,15 @@
-//! How far readings are off, judged by the readings themselves.
+//! The error of readings, estimated from the readings alone.
 
 use super::pair::WEIGHT;
 
-/// Readings of something that drifts. Two that follow each other differ by the drift and by both errors, and the error of the
-/// one between two differences is in both, with opposite signs: so their product is minus the error's variance in the mean,
-/// however much drifts (the moments of the local level model; A. Harvey, Forecasting, Structural Time Series Models and the
-/// Kalman Filter, 1989, §2.4).
+/// Readings of something that drifts. Neighbouring readings differ by the drift and by both errors. Two neighbouring differences
+/// share one error, with opposite signs. So the mean of their product is minus the error's variance, whatever the drift (the
+/// moments of the local level model; A. Harvey, Forecasting, Structural Time Series Models and the Kalman Filter, 1989, §2.4).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Scatter {
     /// The latest reading, and by how much it differs from the one before.
     pub(super) last: Option<(f64, f64)>,
-    /// Mean of the products.
+    /// Mean of the products of neighbouring differences.
     product: f64,
 }
 
