@@ -39,18 +39,22 @@ def measured(server, client):
     return printed, (SIZE * 8e-9 / seconds, ended(server)[0], used)
 
 
-def serve(pcc, *args):
-    server = subprocess.Popen([pcc, "serve", *args, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
+def listening(pattern, *command):
+    """A server, and what it printed of where it listens."""
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     for line in server.stdout:
-        if url := re.search(r"https://[^\s']+", line):
-            return server, url[0]
+        if found := re.search(pattern, line):
+            return server, found[0]
     sys.exit("the server named no address")
 
 
+def serve(pcc, *args):
+    return listening(r"https://[^\s']+", pcc, "serve", *args, "--listen", "127.0.0.1:0")
+
+
 def raw(pcc, _):
-    server = subprocess.Popen([pcc, "perf", "-s", "-p", "5989"], stdout=subprocess.DEVNULL)
-    time.sleep(0.5)
-    client = [pcc, "perf", "-c", "127.0.0.1", "-p", "5989", "-n", str(SIZE // 10**6) + "M", "-R", "-J", "--insecure"]
+    server, port = listening(r"(?<=127\.0\.0\.1:)\d+", pcc, "perf", "-s", "-p", "0", "-B", "127.0.0.1")
+    client = [pcc, "perf", "-c", "127.0.0.1", "-p", port, "-n", str(SIZE // 10**6) + "M", "-R", "-J", "--insecure"]
     printed, (_, *used) = measured(server, client)
     return json.loads(printed)["end"]["sum_received"]["bits_per_second"] * 1e-9, *used
 

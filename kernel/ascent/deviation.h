@@ -7,13 +7,12 @@
 
 #include "../report.h"
 
-/* Of others' part of the queue: its mean, NaN before the first look, and by how much it differs
- * from that in the mean, in s; and what goes through the queue, ours and theirs, as far as it
- * was seen, in byte/s.
- */
 struct pcc_deviation {
+	/* Mean of others' part of the queue. Unit: s. NaN before the first look. */
 	pcc_num theirs;
+	/* Mean absolute difference from it. Unit: s. */
 	pcc_num mean;
+	/* What goes through the queue, ours and theirs, as far as it was seen. Unit: byte/s. */
 	pcc_num through;
 };
 
