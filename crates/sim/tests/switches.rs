@@ -1,12 +1,14 @@
 //! What `sweep parts` and `sweep constants` change fits the law.
 
+#[path = "../examples/sweep/rules.rs"]
+mod rules;
 #[path = "../examples/sweep/switches.rs"]
 mod switches;
 #[path = "../examples/sweep/turned.rs"]
 #[expect(dead_code, reason = "the page says more of a constant")]
 mod turned;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn source(file: &str) -> String {
     let core = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
@@ -20,6 +22,15 @@ fn every_switch_finds_its_place_in_the_law() {
         let text = texts.entry(file).or_insert_with(|| source(file));
         *text = switches::replaced(file, text, from, to).unwrap();
     }
+}
+
+#[test]
+fn every_rule_of_the_page_has_a_switch_and_no_other() {
+    let named = |text: &'static str| text.split("off(\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let switched: BTreeSet<_> = switches::SWITCHES.iter().flat_map(|(_, _, to)| named(to)).collect();
+    let listed: Vec<_> = rules::RULES.iter().flat_map(|(_, rules)| rules.iter().map(|(rule, _)| *rule)).collect();
+    assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), switched);
+    assert_eq!(listed.len(), switched.len(), "no rule twice");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use crate::ascent::{self, CASES};
 use crate::copy::{Copy, root};
-use crate::measure::{Case, Figure, measure, names};
+use crate::measure::{self, Case, Figure, measure, names};
 use crate::page::{moved, number};
 use crate::parts::OFF;
 use crate::turned::{Constant, FILES, LEFT, TURN, constants};
@@ -29,19 +29,14 @@ fn all(root: &Path) -> Result<Vec<Constant>, String> {
 fn figures_with(copy: &Copy, constant: &Constant, factor: &str) -> Result<Vec<Figure>, String> {
     let (usual, turned) = constant.turned(factor);
     copy.replace(constant.file, &usual, &turned)?;
-    let figures = copy.build().and_then(|program| program.ask(("figures", &CASES), OFF, ""));
+    let figures = copy.build().and_then(|program| program.ask(&["figures"], names(&CASES).len(), OFF, ""));
     copy.replace(constant.file, &turned, &usual)?;
     figures
 }
 
 /// All figures of the defaults, a line each: what the copy is asked for.
 pub(crate) fn figures(cases: &[Case]) -> Result<String, String> {
-    let rows = measure(cases, &[ascent::base()?])?;
-    let lines = rows[0].iter().map(|figure| {
-        let seeds: Vec<_> = figure.seeds().iter().map(|value| format!("{value:e}")).collect();
-        seeds.join(" ")
-    });
-    Ok(lines.collect::<Vec<_>>().join("\n"))
+    Ok(measure::written(&measure(cases, &[ascent::base()?])?[0]))
 }
 
 const HEAD: &str = "\
@@ -80,7 +75,8 @@ pub(crate) fn page() -> Result<String, String> {
         &format!("\npub use crate::pcc::{{Config, Pcc}};{TURN}"),
     )?;
     let constants = all(copy.place())?;
-    let (usual, names, count) = (copy.build()?.ask(("figures", &CASES), OFF, "")?, names(&CASES), constants.len());
+    let (usual, names, count) =
+        (copy.build()?.ask(&["figures"], names(&CASES).len(), OFF, "")?, names(&CASES), constants.len());
     let moves = |constant: &Constant, factor: &str| {
         let found = figures_with(&copy, constant, factor)?;
         let all = names.iter().zip(usual.iter().zip(&found));

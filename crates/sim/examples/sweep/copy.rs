@@ -1,7 +1,7 @@
 //! A copy of the workspace in which the law is changed, built once, and asked for figures.
 #![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "it builds a program and asks it")]
 
-use crate::measure::{Case, Figure, names};
+use crate::measure::Figure;
 use crate::switches::{SWITCHES, replaced};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,19 +67,14 @@ impl Copy {
 pub(crate) struct Program(PathBuf);
 
 impl Program {
-    /// The figures of these cases, which `sweep PAGE` prints, with this variable of the environment set.
-    pub(crate) fn ask(
-        &self,
-        (page, cases): (&str, &[Case]),
-        variable: &str,
-        value: &str,
-    ) -> Result<Vec<Figure>, String> {
-        let told = Command::new(&self.0).arg(page).env(variable, value).output();
+    /// So many figures, which `sweep` prints if it is asked thus, with this variable of the environment set.
+    pub(crate) fn ask(&self, asked: &[&str], count: usize, variable: &str, value: &str) -> Result<Vec<Figure>, String> {
+        let told = Command::new(&self.0).args(asked).env(variable, value).output();
         let told = told.map_err(|error| format!("{}: {error}", self.0.display()))?;
         let text = String::from_utf8_lossy(&told.stdout);
         let figures: Vec<_> =
             text.lines().map(|line| line.split(' ').filter_map(|value| value.parse().ok()).collect()).collect();
-        if figures.len() == names(cases).len() {
+        if figures.len() == count {
             Ok(figures)
         } else {
             Err(format!("{variable}={value}: {text}{}", String::from_utf8_lossy(&told.stderr)))

@@ -31,7 +31,7 @@ fn exponential(rng: &mut Rng) -> f64 {
     (tries as f64 + 0.5) / 50.0
 }
 
-fn link(seed: u64) -> Result<Path, String> {
+pub(crate) fn link(seed: u64) -> Result<Path, String> {
     let mut path: Path = "rate=5.5Mbit,rtt=50ms,buffer=750kB".parse().map_err(|error| format!("{error}"))?;
     let (mut rng, mut rate, mut dark) = (Rng::new(seed), MOST / 2.0, 0.0);
     let step = WANDER * EVERY.as_secs_f64().sqrt();

@@ -5,7 +5,7 @@
 //! cargo run --release -p pcc-sim --example sweep ascent >docs/sweeps/ascent.md     # the whole page
 //! cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md   # what nobody can set: hours
 //! cargo run -p pcc-sim --example sweep kept-constants     # the same page less what has changed since: at once
-//! cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md       # each rule left out
+//! cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md       # each rule left out: half an hour
 //! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
 //! cargo run --release -p pcc-sim --example sweep allegro                          # its table; or vivace
 //! cargo run --release -p pcc-sim --example sweep links >docs/sweeps/links.md       # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
@@ -29,6 +29,8 @@ mod measure;
 mod page;
 mod papers;
 mod parts;
+mod paths;
+mod rules;
 mod switches;
 mod trains;
 mod turned;
@@ -47,8 +49,9 @@ fn main() -> ExitCode {
         Some("ascent") => ascent::table(&variants),
         Some("constants") => constants::page(),
         Some("kept-constants") => constants::kept(),
-        Some("parts") => parts::page(),
+        Some("parts") => parts::page(&variants),
         Some("figures") => constants::figures(&ascent::CASES),
+        Some("part-figures") => paths::figures(seeds(&variants)).map(|all| measure::written(&all)),
         Some("train-figures") => constants::figures(&trains::CASES),
         Some("links") if variants.is_empty() => links::page(),
         Some("links") => links::table(&variants),
@@ -70,4 +73,9 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Of how many seeds a copy is asked.
+fn seeds(asked: &[String]) -> u64 {
+    asked.first().and_then(|seeds| seeds.parse().ok()).unwrap_or(1)
 }

@@ -88,17 +88,29 @@ impl Figure {
         self.0.iter().sum::<f64>() / self.0.len() as f64
     }
 
+    /// Standard deviation of the seeds.
+    pub(crate) fn deviation(&self) -> f64 {
+        let mean = self.mean();
+        let squares: f64 = self.0.iter().map(|value| (value - mean).powi(2)).sum();
+        (squares / (self.0.len() as f64 - 1.0)).sqrt()
+    }
+
     /// The mean and its standard error.
     pub(crate) fn mean_and_error(&self) -> String {
-        let (n, mean) = (self.0.len() as f64, self.mean());
-        let squares: f64 = self.0.iter().map(|value| (value - mean).powi(2)).sum();
+        let (error, mean) = (self.deviation() / (self.0.len() as f64).sqrt(), self.mean());
         let digits = if mean.abs() >= 100.0 { 0 } else { 3 };
-        format!("{mean:.digits$} ± {:.digits$}", (squares / (n - 1.0) / n).sqrt())
+        format!("{mean:.digits$} ± {error:.digits$}")
     }
 
     pub(crate) fn range(&self) -> (f64, f64) {
         self.0.first().zip(self.0.last()).map_or((f64::NAN, f64::NAN), |(low, high)| (*low, *high))
     }
+}
+
+/// A line a figure, of all its seeds: what a copy is asked for.
+pub(crate) fn written(figures: &[Figure]) -> String {
+    let seeds = |figure: &Figure| figure.0.iter().map(|value| format!("{value:e}")).collect::<Vec<_>>().join(" ");
+    figures.iter().map(seeds).collect::<Vec<_>>().join("\n")
 }
 
 /// The names of all figures of these cases, in order.

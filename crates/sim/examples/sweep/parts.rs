@@ -3,36 +3,14 @@
 //! The law has no switches. `switches.rs` puts them into a copy, where a variable of the environment turns one off.
 #![expect(clippy::print_stderr, reason = "it says how far it is")]
 
-use crate::ascent::CASES;
 use crate::copy::{Copy, Program, root};
-use crate::measure::names;
-use crate::page::moves;
+use crate::measure::{Figure, Metric};
+use crate::page::number;
+use crate::paths::{Direction, LESS_SEEDS, SEEDS, names};
+use crate::rules::RULES;
 
 /// The variable that names the rule to leave out.
 pub(crate) const OFF: &str = "PCC_OFF";
-
-/// The rules that `switches.rs` switches, and the law without each.
-const PARTS: [(&str, &str); 19] = [
-    ("trains", "Start-up only doubles; no train measures the bottleneck's rate."),
-    ("drain", "Probing begins at once after start-up; the queue of start-up does not drain first."),
-    ("test", "No pair at half of the rate asks whether a standing delay is a queue or the path's."),
-    ("asks", "No pair at half of the rate asks whether losses or marks answer to the rate."),
-    ("free", "Losses and marks that certainly do not answer to the rate keep their price."),
-    ("own-loss", "All losses are random."),
-    ("random-loss", "All losses are the sender's own."),
-    ("overflow", "A loss is no second reading of the capacity."),
-    ("errors", "Each pair counts in full, whatever its error."),
-    ("scatter", "The scatter of capacity readings does not count as their error."),
-    ("noise", "The queueing delay counts in full, whatever its noise."),
-    ("doubt", "A queue within the noise of a radio ends the growth of the headroom."),
-    ("clumps", "The length of a probe does not grow with the noise of the RTT."),
-    ("headroom", "Steps up do not double while everything is carried: each is one ε."),
-    ("news", "A pair that left before the last increase may raise the capacity."),
-    ("unused", "The capacity is remembered however long the rate stays below it."),
-    ("on-its-way", "Probes in flight are not foreseen."),
-    ("price", "Only the momentary queue has a price, not the mean queue."),
-    ("rival", "No floor is put under the rate beside a sender that fills the queue."),
-];
 
 const HEAD: &str = "\
 # What each rule of the law is worth
@@ -44,9 +22,21 @@ cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md
 ```
 
 The command changes a copy of the workspace (`crates/sim/examples/sweep/switches.rs`); the law itself has no switches.
-The cases and seeds are those of [ascent.md](ascent.md). A table has the figures that a rule moves: out of the range of the whole
-law's four seeds by half of that range, and by a hundredth; these are bold. `pcc sim score` has more cases than this page.
+The figures are those of [ascent.md](ascent.md), of rows of `pcc sim score` in their short form, of crowds on a slow link, and of
+radio links from [links.md](links.md). The whole law has twelve seeds, the law without a rule the first two of them.
+
+Figures are means. A rule touches a figure if any seed is another than with the rule, to the last bit. The figure moves if both
+seeds lie beyond all twelve, and the mean by a hundredth and by four standard errors, of which the twelve tell. Any two of the
+twelve seeds against the other ten move 0.6 % of the figures, or half a figure a rule: a rule that moves only one may move none. A
+figure is worse if goodput or fairness fall, loss or delay rise, or a part comes farther from one half.
+
+Of a rule that moves nothing here `pcc sim score` and the tests of `crates/sim` may tell more: they have more paths and seeds.
 ";
+
+/// A change of a figure by so many standard errors is no chance.
+const TELLING: f64 = 4.0;
+/// Less than this part of a figure is nothing.
+const ALIKE: f64 = 0.01;
 
 /// A `sweep` whose law leaves out the rule that [`OFF`] names.
 pub(crate) fn program() -> Result<Program, String> {
@@ -55,17 +45,83 @@ pub(crate) fn program() -> Result<Program, String> {
     copy.build()
 }
 
-/// The whole page.
-pub(crate) fn page() -> Result<String, String> {
-    let program = program()?;
-    let (names, cases) = (names(&CASES), ("figures", CASES.as_slice()));
-    let whole = program.ask(cases, OFF, "")?;
-    let mut text = vec![HEAD.to_owned()];
-    for (part, what) in PARTS {
-        eprintln!("without {part}");
-        let found = program.ask(cases, OFF, part)?;
-        text.push(format!("## {part}\n\n{what}\n"));
-        text.push(format!("{}\n", moves(&names, ("with", &whole), &[("without", &found)])));
+/// A figure that moves.
+struct Moved<'a> {
+    name: &'a str,
+    with: f64,
+    without: f64,
+    /// By how much, of the larger, or of what matters.
+    by: f64,
+    is_worse: bool,
+}
+
+fn moved<'a>((name, metric): &'a (String, Metric), whole: &Figure, less: &Figure) -> Option<Moved<'a>> {
+    let (with, without) = (whole.mean(), less.mean());
+    let error = whole.deviation() * (1.0 / whole.seeds().len() as f64 + 1.0 / less.seeds().len() as f64).sqrt();
+    let apart = (without - with).abs();
+    let (low, high) = whole.range();
+    let is_usual = less.seeds().iter().any(|seed| (low..=high).contains(seed)) || (low..=high).contains(&without);
+    let is_alike = is_usual || apart <= (TELLING * error).max(ALIKE * with.abs());
+    let (direction, least) = metric.scale();
+    let is_worse = match direction {
+        Direction::Up => without < with,
+        Direction::Down => without > with,
+        Direction::Half => (without - 0.5).abs() > (with - 0.5).abs(),
+    };
+    let by = apart / with.abs().max(without.abs()).max(least);
+    (!is_alike).then_some(Moved { name, with, without, by, is_worse })
+}
+
+/// Whether a seed is another than it was with the rule.
+fn is_touched(whole: &Figure, less: &Figure) -> bool {
+    less.seeds().iter().any(|seed| whole.seeds().iter().all(|one| one.to_bits() != seed.to_bits()))
+}
+
+/// A line of the table of all rules.
+fn line(rule: &str, what: &str, touched: usize, moved: &[Moved<'_>]) -> String {
+    let worse = moved.iter().filter(|figure| figure.is_worse).count();
+    let most = moved.iter().max_by(|one, other| one.by.total_cmp(&other.by));
+    let most = most.map_or("nothing".to_owned(), |figure| {
+        format!("{}: {} → {}", figure.name, number(figure.with), number(figure.without))
+    });
+    format!("| {rule} | {what} | {touched} | {worse} | {} | {most} |", moved.len() - worse)
+}
+
+fn table(moved: &[Moved<'_>]) -> String {
+    let mut lines = vec!["| | with | without |".to_owned(), "|---|--:|--:|".to_owned()];
+    for figure in moved {
+        let without = number(figure.without);
+        let without = if figure.is_worse { format!("**{without}**") } else { without };
+        lines.push(format!("| {} | {} | {without} |", figure.name, number(figure.with)));
     }
-    Ok(text.join("\n").trim_end().to_owned())
+    lines.join("\n")
+}
+
+/// The whole page; or of these rules only.
+pub(crate) fn page(asked: &[String]) -> Result<String, String> {
+    let program = program()?;
+    let names = names();
+    let seeds = |seeds: u64| seeds.to_string();
+    let whole = program.ask(&["part-figures", &seeds(SEEDS)], names.len(), OFF, "")?;
+    let (mut summary, mut tables) = (vec![HEAD.to_owned()], Vec::new());
+    for (of, rules) in RULES {
+        summary.push(format!(
+            "## {of}\n\n| rule | the law without it | touched | worse | better | what moves most |\n|---|---|--:|--:|--:|---|"
+        ));
+        for (rule, what) in rules.iter().filter(|(rule, _)| asked.is_empty() || asked.iter().any(|one| one == rule)) {
+            eprintln!("without {rule}");
+            let less = program.ask(&["part-figures", &seeds(LESS_SEEDS)], names.len(), OFF, rule)?;
+            let found = names.iter().zip(whole.iter().zip(&less));
+            let moved: Vec<_> = found.filter_map(|(name, (whole, less))| moved(name, whole, less)).collect();
+            let touched = whole.iter().zip(&less).filter(|(whole, less)| is_touched(whole, less)).count();
+            let line = line(rule, what, touched, &moved);
+            eprintln!("{line}");
+            summary.push(line);
+            if !moved.is_empty() {
+                tables.push(format!("### {rule}\n\n{what}\n\n{}\n", table(&moved)));
+            }
+        }
+        summary.push(String::new());
+    }
+    Ok(format!("{}\n## Each rule\n\nWhat is worse is in bold.\n\n{}", summary.join("\n"), tables.join("\n").trim_end()))
 }

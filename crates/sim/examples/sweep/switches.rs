@@ -1,13 +1,41 @@
 //! Where a copy of the core asks whether a rule is left out: each text stands in its file exactly once.
 
 /// Files below `crates/core/src`, what they say, and what the copy says instead. `crate::off("RULE")` is true where the rule is off.
-pub(crate) const SWITCHES: [(&str, &str, &str); 19] = [
+pub(crate) const SWITCHES: [(&str, &str, &str); 75] = [
     (
         "control/law.rs",
         "const fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_))",
         "fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_)) && !crate::off(\"trains\")",
     ),
+    (
+        "control/approach.rs",
+        "self.goal.min(self.proven * STEP);",
+        "self.goal.min(self.proven * if crate::off(\"steps\") { 2.0 } else { STEP });",
+    ),
     ("control/driver.rs", "match share.take() {", "match share.take().filter(|_| !crate::off(\"drain\")) {"),
+    (
+        "control/driver.rs",
+        "Phase::Starting(starting) if starting.ends_early(",
+        "Phase::Starting(starting) if !crate::off(\"early\") && starting.ends_early(",
+    ),
+    ("control/starting.rs", "!self.again && carried", "!crate::off(\"again\") && !self.again && carried"),
+    (
+        "control/starting.rs",
+        "(rise / 2.0).min(least.as_secs_f64() - first).max(0.0)",
+        "if crate::off(\"own-queue\") { 0.0 } else { (rise / 2.0).min(least.as_secs_f64() - first).max(0.0) }",
+    ),
+    (
+        "control/starting.rs",
+        "report.rtt_samples >= TELLING_SAMPLES && report",
+        "!crate::off(\"hopeless\") && report.rtt_samples >= TELLING_SAMPLES && report",
+    ),
+    ("control/starting.rs", "added > DOUBLED && favour", "!crate::off(\"stuck\") && added > DOUBLED && favour"),
+    ("control/starting.rs", "path.trains.is_some_and(", "!crate::off(\"excused\") && path.trains.is_some_and("),
+    (
+        "control/starting.rs",
+        "worth < 0.0 || self.best.is_some_and(is_less)",
+        "!crate::off(\"worse\") && (worth < 0.0 || self.best.is_some_and(is_less))",
+    ),
     (
         "control/ascent/mod.rs",
         "self.probing.level.noise().min(rtt)",
@@ -15,33 +43,63 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 19] = [
     ),
     (
         "control/ascent/mod.rs",
-        "let dear = asked.powf(self.config.price_gain);",
-        "let dear = if crate::off(\"price\") { 1.0 } else { asked.powf(self.config.price_gain) };",
+        ".min(LONG_ENOUGH)",
+        ".min(if crate::off(\"long-enough\") { f64::MAX } else { LONG_ENOUGH })",
     ),
-    ("control/ascent/mod.rs", "floor.map_or(", "floor.filter(|_| !crate::off(\"rival\")).map_or("),
-    ("control/ascent/mod.rs", "level.in_doubt() {", "level.in_doubt() && !crate::off(\"test\") {"),
+    (
+        "control/ascent/mod.rs",
+        "(4.0 * rtt).min(SHORT)",
+        "(if crate::off(\"short-path\") { 0.0 } else { 4.0 * rtt }).min(SHORT)",
+    ),
+    (
+        "control/ascent/mod.rs",
+        "((pair.seconds_asked() / rtt(path)).max(1.0) + 1.0) / 2.0",
+        "if crate::off(\"long-pairs\") { 1.0 } else { ((pair.seconds_asked() / rtt(path)).max(1.0) + 1.0) / 2.0 }",
+    ),
+    (
+        "control/ascent/pair.rs",
+        "let part = (seen /",
+        "let part = if crate::off(\"unseen\") { 1.0 } else { 0.0_f64 }.max(seen /",
+    ),
+    (
+        "control/ascent/pair.rs",
+        "let growth = Estimate { mean, variance: variance / (6.0 * apart * apart) + mean * mean * place };",
+        "let unknown = if crate::off(\"means\") { 1e9 } else { 0.0 };\n        let growth = Estimate { mean, variance: variance / (6.0 * apart * apart) + mean * mean * place + unknown };",
+    ),
+    (
+        "control/ascent/pair.rs",
+        "* (lost / bursts.max(1.0)).max(1.0)",
+        "* if crate::off(\"runs\") { 1.0 } else { (lost / bursts.max(1.0)).max(1.0) }",
+    ),
     (
         "control/ascent/mod.rs",
         "let (growth, carried) = (probing.growth(&pair), pair.carried());",
-        "let (mut growth, mut carried) = (probing.growth(&pair), pair.carried());
-        if crate::off(\"errors\") {
-            (growth.variance, carried.growth.variance, carried.ln_rate.variance) = (0.0, 0.0, 0.0);
-        }",
+        "let (mut growth, mut carried) = (probing.growth(&pair), pair.carried());\n        if crate::off(\"errors\") {\n            (growth.variance, carried.growth.variance, carried.ln_rate.variance) = (0.0, 0.0, 0.0);\n        }",
     ),
     (
-        "control/ascent/bottleneck.rs",
-        ".min(told.largest_step);",
-        ".min(if crate::off(\"headroom\") { first } else { told.largest_step });",
+        "control/ascent/probing.rs",
+        "variance: change.variance.max(TELLING_GROWTH * TELLING_GROWTH)",
+        "variance: change.variance.max(if crate::off(\"at-best\") { 0.0 } else { TELLING_GROWTH * TELLING_GROWTH })",
     ),
-    ("control/ascent/bottleneck.rs", "if told.fresh &&", "if (told.fresh || crate::off(\"news\")) &&"),
-    ("control/ascent/mod.rs", "probing.is_calm());", "probing.is_calm() && !crate::off(\"free\"));"),
     (
         "control/ascent/mod.rs",
-        "for sent in &probing.launched {",
-        "if crate::off(\"noise\") {
-            forecast.queue = probing.level.unfiltered();
-        }
-        for sent in probing.launched.iter().filter(|_| !crate::off(\"on-its-way\")) {",
+        "self.probing.share.on_rate_change(change);",
+        "self.probing.share.on_rate_change(if crate::off(\"far\") { 0.0 } else { change });",
+    ),
+    (
+        "control/response.rs",
+        "((unexplained / (self.pairs - 1.0).max(1.0)).max(1.0) / self.xx).sqrt()",
+        "(if crate::off(\"unexplained\") { 1.0 } else { (unexplained / (self.pairs - 1.0).max(1.0)).max(1.0) } / self.xx).sqrt()",
+    ),
+    (
+        "control/response.rs",
+        "let errors = ERRORS + 6.0 *",
+        "let errors = ERRORS + if crate::off(\"few-pairs\") { 0.0 } else { 6.0 } *",
+    ),
+    (
+        "control/ascent/mod.rs",
+        "level.in_doubt() {",
+        "level.in_doubt() && !crate::off(\"test\") && !crate::off(\"hold\") {",
     ),
     (
         "control/ascent/probing.rs",
@@ -49,14 +107,71 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 19] = [
         "= if crate::off(\"test\") { 1.0 } else { self.level.begin_pair(self.trial) };",
     ),
     (
+        "control/ascent/mod.rs",
+        "let best = best * if told.responds {",
+        "let best = best * if told.responds || crate::off(\"unpriced\") {",
+    ),
+    (
+        "control/ascent/mod.rs",
+        "may_stand(growth) && !probing.rival.is_there()",
+        "may_stand(growth) && !(probing.rival.is_there() && !crate::off(\"rival-s-queue\"))",
+    ),
+    (
+        "control/ascent/level.rs",
+        "if after - before > enough || !stands || pair.rate() < ACHIEVED_SHARE * pair.target() {",
+        "if after - before > enough && !crate::off(\"rises\")\n            || !stands && !crate::off(\"stands\")\n            || pair.rate() < ACHIEVED_SHARE * pair.target() && !crate::off(\"window\")\n        {",
+    ),
+    (
+        "control/ascent/level.rs",
+        "if self.last < nothing(pair) {",
+        "if self.last < nothing(pair) && !crate::off(\"gone\") {",
+    ),
+    (
+        "control/ascent/level.rs",
+        "at > self.tested + self.wait",
+        "at > self.tested + if crate::off(\"waits\") { 0.0 } else { self.wait }",
+    ),
+    ("control/ascent/level.rs", "&& !responds\n", "&& (!responds || crate::off(\"untested\"))\n"),
+    (
+        "control/ascent/level.rs",
+        "self.tolerance = self.tolerance.min(above + noise);",
+        "self.tolerance = self.tolerance.min(if crate::off(\"shorter\") { f64::MAX } else { above + noise });",
+    ),
+    (
+        "control/ascent/level.rs",
+        "growth.max(0.0) * pair.second",
+        "growth.max(0.0) * if crate::off(\"grown\") { 0.0 } else { 1.0 } * pair.second",
+    ),
+    (
+        "control/ascent/level.rs",
+        "unexpected.max(residual)",
+        "unexpected.max(if crate::off(\"residual\") { 0.0 } else { residual })",
+    ),
+    (
+        "control/ascent/mod.rs",
+        "probing.bottleneck.on_no_queue(",
+        "probing.bottleneck.on_no_queue(if crate::off(\"restores\") { 0.0 } else { 1.0 } * ",
+    ),
+    (
         "control/ascent/probing.rs",
         "let asks = (self.trial / 2)",
         "let asks = !crate::off(\"asks\") && (self.trial / 2)",
+    ),
+    ("control/ascent/mod.rs", "probing.is_calm());", "probing.is_calm() && !crate::off(\"free\"));"),
+    (
+        "control/ascent/probing.rs",
+        "self.level.unfiltered() + self.level.noise() < CALM && self.share.at_least(ERRORS) <= 0.0",
+        "crate::off(\"calm\")\n            || self.level.unfiltered() + self.level.noise() < CALM && self.share.at_least(ERRORS) <= 0.0",
     ),
     (
         "control/ascent/loss.rs",
         "if self.losses.slope().is_above(0.0) {",
         "if self.losses.slope().is_above(0.0) && !crate::off(\"own-loss\") || crate::off(\"random-loss\") {",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "(low.undelivered() - self.random).min(0.0)",
+        "if crate::off(\"bounds\") { 0.0 } else { (low.undelivered() - self.random).min(0.0) }",
     ),
     (
         "control/ascent/bottleneck.rs",
@@ -65,8 +180,54 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 19] = [
     ),
     (
         "control/ascent/bottleneck.rs",
+        "= beyond.is_above(0.0);",
+        "= beyond.is_above(0.0) && !crate::off(\"loses-more\");",
+    ),
+    (
+        "control/ascent/bottleneck.rs",
+        "let grows = growth.shrunk()",
+        "let grows = !crate::off(\"grows\") && growth.shrunk()",
+    ),
+    (
+        "control/ascent/bottleneck.rs",
+        "let stands = queue.level",
+        "let stands = !crate::off(\"long-queue\") && queue.level",
+    ),
+    (
+        "control/ascent/bottleneck.rs",
+        "self.half_buffer += WEIGHT *",
+        "self.half_buffer += if crate::off(\"buffer\") { 0.0 } else { WEIGHT } *",
+    ),
+    (
+        "control/ascent/bottleneck.rs",
+        ".max(1.0 / pair.packets())",
+        ".max(if crate::off(\"one-packet\") { 1e-9 } else { 1.0 / pair.packets() })",
+    ),
+    (
+        "control/ascent/bottleneck.rs",
         ".max(self.scatter.variance());",
         ".max(if crate::off(\"scatter\") { 0.0 } else { self.scatter.variance() });",
+    ),
+    (
+        "control/ascent/bottleneck.rs",
+        "self.headroom *= if loses {",
+        "self.headroom *= if loses || crate::off(\"doubt\") {",
+    ),
+    ("control/ascent/bottleneck.rs", "if told.fresh &&", "if (told.fresh || crate::off(\"news\")) &&"),
+    (
+        "control/ascent/bottleneck.rs",
+        ".max(rate.min(pair.target()))",
+        ".max(rate.min(if crate::off(\"late\") { f64::MAX } else { pair.target() }))",
+    ),
+    (
+        "control/ascent/bottleneck.rs",
+        "if sent < ACHIEVED_SHARE * asked {",
+        "if sent < ACHIEVED_SHARE * asked || crate::off(\"pacer\") {",
+    ),
+    (
+        "control/ascent/bottleneck.rs",
+        ".min(told.largest_step);",
+        ".min(if crate::off(\"headroom\") { first } else { told.largest_step });",
     ),
     (
         "control/ascent/bottleneck.rs",
@@ -74,20 +235,91 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 19] = [
         "if rate < UNUSED * self.capacity && !crate::off(\"unused\") {",
     ),
     (
-        "control/ascent/bottleneck.rs",
-        "self.headroom *= if loses {",
-        "self.headroom *= if loses || crate::off(\"doubt\") {",
+        "control/ascent/mod.rs",
+        "for sent in &probing.launched {",
+        "if crate::off(\"noise\") {\n            forecast.queue = probing.level.unfiltered();\n        }\n        for sent in probing.launched.iter().filter(|_| !crate::off(\"on-its-way\")) {",
     ),
+    (
+        "control/ascent/mod.rs",
+        "(self.config.horizon_rtts * rtt).max(pair.seconds())",
+        "(self.config.horizon_rtts * rtt).max(if crate::off(\"pair-s-time\") { 0.0 } else { pair.seconds() })",
+    ),
+    (
+        "control/ascent/forecast.rs",
+        ".clamp(0.0, self.longest)",
+        ".clamp(0.0, if crate::off(\"longest\") { f64::MAX } else { self.longest })",
+    ),
+    (
+        "control/ascent/forecast.rs",
+        "(self.swing - self.room()) / self.horizon",
+        "if crate::off(\"overflows\") { -1e3 } else { (self.swing - self.room()) / self.horizon }",
+    ),
+    (
+        "control/ascent/forecast.rs",
+        "half.min(2.0 * half - self.queue)",
+        "half.min(if crate::off(\"room-left\") { half } else { 2.0 * half - self.queue })",
+    ),
+    (
+        "control/ascent/mod.rs",
+        "let dear = asked.powf(self.config.price_gain);",
+        "let dear = if crate::off(\"price\") { 1.0 } else { asked.powf(self.config.price_gain) };",
+    ),
+    (
+        "control/ascent/price.rs",
+        "level.min(UNUSUAL * self.mean.max(TELLING))",
+        "level.min(if crate::off(\"unusual\") { f64::MAX } else { UNUSUAL * self.mean.max(TELLING) })",
+    ),
+    ("control/ascent/price.rs", "|| self.mean <= noise {", "|| self.mean <= noise && !crate::off(\"noisy-price\") {"),
+    ("control/ascent/mod.rs", "floor.map_or(", "floor.filter(|_| !crate::off(\"rival\")).map_or("),
+    (
+        "control/ascent/mod.rs",
+        "probing.most *= FORGETTING;",
+        "probing.most *= if crate::off(\"forgetting\") { 1.0 } else { FORGETTING };",
+    ),
+    (
+        "control/ascent/mod.rs",
+        "let is_long = queue > senders * packet / all",
+        "let is_long = (queue > senders * packet / all || crate::off(\"packets\"))",
+    ),
+    (
+        "control/ascent/probing.rs",
+        "(DOUBTFUL / self.share.at_least(ERRORS))",
+        "(DOUBTFUL / if crate::off(\"senders\") { 0.0 } else { self.share.at_least(ERRORS) })",
+    ),
+    ("control/ascent/probing.rs", "let beside = if shared {", "let beside = if shared && !crate::off(\"beside\") {"),
+    (
+        "control/ascent/mod.rs",
+        "(!endless.wants_less(utility, floor))",
+        "(crate::off(\"bears\") || !endless.wants_less(utility, floor))",
+    ),
+    (
+        "control/ascent/mod.rs",
+        "let filled = if rival.is_there() {",
+        "let filled = if rival.is_there() && !crate::off(\"standing\") {",
+    ),
+    (
+        "control/ascent/rival.rs",
+        "yields: YIELD_RTTS * rtt + 2.0 * queue }",
+        "yields: if crate::off(\"yields\") { 0.0 } else { YIELD_RTTS * rtt + 2.0 * queue } }",
+    ),
+    ("control/ascent/rival.rs", "let drained = !is_long", "let drained = !crate::off(\"drained\") && !is_long"),
+    ("control/ascent/rival.rs", "cubic.max(reno)", "cubic.max(if crate::off(\"reno\") { 0.0 } else { reno })"),
+    ("control/ascent/rival.rs", "(shared || self.is_there())", "(shared || self.is_there() && !crate::off(\"stays\"))"),
+    (
+        "control/ascent/rival.rs",
+        "self.window(rtt).min(2.0 * window)",
+        "self.window(rtt).min(if crate::off(\"unsent\") { f64::MAX } else { 2.0 * window })",
+    ),
+    (
+        "control/ascent/mod.rs",
+        "deviation: probing.deviation.mean,",
+        "deviation: if crate::off(\"deviation\") { 0.0 } else { probing.deviation.mean },",
+    ),
+    ("control/ascent/forecast.rs", "if rate > self.quiet {", "if rate > self.quiet || crate::off(\"quiet\") {"),
     (
         "lib.rs",
         "#![forbid(unsafe_code)]",
-        "#![forbid(unsafe_code)]
-
-/// Whether the environment asks to leave out this rule.
-pub(crate) fn off(rule: &str) -> bool {
-    static OFF: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| std::env::var(\"PCC_OFF\").unwrap_or_default());
-    OFF.split(',').any(|off| off == rule)
-}",
+        "#![forbid(unsafe_code)]\n\n/// Whether the environment asks to leave out this rule.\npub(crate) fn off(rule: &str) -> bool {\n    static OFF: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| std::env::var(\"PCC_OFF\").unwrap_or_default());\n    OFF.split(',').any(|off| off == rule)\n}",
     ),
 ];
 

@@ -1,6 +1,6 @@
 //! Start-up with and without trains: the page `docs/sweeps/trains.md`.
 
-use crate::measure::{Case, Figure, Metric};
+use crate::measure::{Case, Figure, Metric, names};
 use crate::page::columns;
 use crate::parts::{OFF, program};
 use Metric::{Lost, Of};
@@ -170,7 +170,7 @@ eight seeds (`cargo run --release -p pcc-sim --example flow -- --path clean --po
 /// The whole page.
 pub(crate) fn page() -> Result<String, String> {
     let program = program()?;
-    let ask = |off| program.ask(("train-figures", &CASES), OFF, off);
+    let ask = |off| program.ask(&["train-figures"], names(&CASES).len(), OFF, off);
     let rows = [("doubling", ask("trains")?), ("trains", ask("")?)];
     Ok(format!("{HEAD}\n{}\n{}", columns(&CASES, &rows, Figure::mean_and_error), TAIL.trim_end()))
 }
