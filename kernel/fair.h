@@ -1,17 +1,39 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
-/* The best response of `fair`, by a formula. crates/core/src/utility/fair.rs and outlook.rs, term
- * by term.
+/* `fair` without its program, and its best response by a formula. crates/core/src/utility/fair.rs and
+ * outlook.rs, term by term.
  */
 #ifndef PCC_FAIR_H
 #define PCC_FAIR_H
 
-#include "programs.h"
+#include "program.h"
 
 /* Where fair's program pushes its parameters: a test compares what comes of it with the core. */
 #define FAIR_LOSS_CAP 17
 #define FAIR_TWO_LEVELS 27
 #define FAIR_LOSS_PRICE 33
 #define FAIR_SURENESS_LEVELS 41
+
+/* The utility of a report: what the program gives, to the last bit. */
+PCC_CALL pcc_num pcc_fair_utility(const struct pcc_program *program,
+				  const struct pcc_report *report)
+{
+	pcc_num x, marks, beyond, own, reward, cost, queue = N_ZERO;
+
+	PCC_NEEDS(program, N_UNKNOWN);
+	PCC_NEEDS(report, N_UNKNOWN);
+	x = pcc_mbit(report->achieved);
+	marks = pcc_marked(report);
+	if (n_known(report->rtt_least) && n_known(report->rtt_base))
+		queue = n_not_negative(n_sub(report->rtt_least, report->rtt_base));
+	beyond = n_sub(n_sub(pcc_loss(report), marks), program->ops[FAIR_LOSS_CAP].value);
+	beyond = n_not_negative(beyond);
+	own = n_known(report->excess_loss) ? report->excess_loss : beyond;
+	reward = n_mul(program->ops[FAIR_TWO_LEVELS].value, n_sqrt(x));
+	cost = n_mul(program->ops[FAIR_LOSS_PRICE].value, n_add(marks, beyond));
+	cost = n_mul(x, n_add(queue, cost));
+	own = n_mul(program->ops[FAIR_SURENESS_LEVELS].value, own);
+	return pcc_defined(n_sub(n_sub(reward, cost), own));
+}
 
 /* The path's answer to a sender's next rate, as the law foresees it. Times in s, rates in byte/s.
  */

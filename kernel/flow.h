@@ -186,10 +186,10 @@ PCC_PART u32 pcc_room_for_trains(const struct pcc_flow *flow)
 }
 
 /* Packets that may be in flight until the next acknowledgement, so that a train on a short path has
- * what the pacing rate asks for, and as many as this acknowledgement answered for. At a slow
+ * what the pacing rate asks for, or twice as many as this acknowledgement answered for. At a slow
  * bottleneck packets arrive and are acknowledged one by one: trains stay short, and no probe is
  * shorter than they are. Where a train arrives as a whole it is acknowledged as a whole: the next
- * one may be longer. TCP lets half of a window leave at once (tcp_cwnd_test).
+ * one may be twice as long. TCP lets half of a window leave at once (tcp_cwnd_test).
  */
 PCC_PART u32 pcc_window_for_train(const struct pcc_flow *flow)
 {
@@ -198,7 +198,9 @@ PCC_PART u32 pcc_window_for_train(const struct pcc_flow *flow)
 
 	if (!flow->rtt.smoothed || pcc_short_path_train(flow) < packet)
 		return PCC_LARGEST_WINDOW;
-	train = PCC_DIV(flow->rate >> PCC_PACING_SHIFT, packet) + flow->answers;
+	train = PCC_DIV(flow->rate >> PCC_PACING_SHIFT, packet);
+	if (train < 2 * (u64)flow->answers)
+		train = 2 * (u64)flow->answers;
 	if (train < PCC_SHORTEST_TRAIN)
 		train = PCC_SHORTEST_TRAIN;
 	train += in_flight < train ? train : in_flight;

@@ -53,15 +53,15 @@ struct pcc_program {
 	/* The measurements that it loads: bit 1 << enum pcc_measurement. */
 	u32 loads;
 	pcc_num panic_loss;
-	/* Which of the built-in utilities it is, but for the values that it pushes: those are
-	 * the parameters. enum pcc_built_in, programs.h; 0 for none, PCC_WRITTEN for the one
-	 * that BPF has code of (formula.h).
+	/* Which code there is of it, whatever values it pushes: of fair (fair.h), or of the
+	 * formula that BPF was loaded with (formula.h). 0 for none.
 	 */
 	u32 built_in;
 	u32 reserved;
 	struct pcc_op ops[PCC_MOST_OPS];
 };
 
+#define PCC_IS_FAIR 1U
 #define PCC_WRITTEN 255U
 
 /* A program's memory; nothing stays in it from one run to the next. */

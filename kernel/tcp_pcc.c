@@ -34,7 +34,6 @@
 #define PCC_SHORT_PATH_TRAIN 0
 
 #include "pcc.h"
-#include "programs.h"
 #include "tcp.h"
 #include "text.h"
 
@@ -58,7 +57,6 @@ struct pcc_connection {
 struct pcc_striving {
 	struct rcu_head rcu;
 	struct pcc_program program;
-	size_t length;
 	char text[];
 };
 
@@ -75,29 +73,15 @@ static unsigned long pcc_most;
 /* What steers connections that begin from now on: enum pcc_law_kind. */
 static u32 pcc_law_of[PCC_VARIANTS];
 
-static const struct {
-	const char *name;
-	enum pcc_built_in which;
-} pcc_utilities[] = {
-	{ "fair", PCC_IS_FAIR },
-	{ "safe", PCC_IS_SAFE },
-	{ "interactive", PCC_IS_INTERACTIVE },
-	{ "loss-resilient", PCC_IS_LOSS_RESILIENT },
-	{ "linear", PCC_IS_LINEAR },
-	{ "vivace", PCC_IS_VIVACE },
-	{ "vivace-loss", PCC_IS_VIVACE_LOSS },
-	{ "proteus", PCC_IS_PROTEUS },
-	{ "scavenger", PCC_IS_SCAVENGER },
-};
-
-static const struct pcc_program *pcc_utility_named(const char *name)
+/* The program of a utility's name, or what is one itself. */
+static const char *pcc_program_of(const char *text)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(pcc_utilities); i++)
-		if (!strcmp(pcc_utilities[i].name, name))
-			return &pcc_built_ins[pcc_utilities[i].which];
-	return NULL;
+		if (!strcmp(pcc_utilities[i].name, text))
+			return pcc_utilities[i].program;
+	return text;
 }
 
 /* Tells root, who wrote it, what is wrong with a utility. */
@@ -120,29 +104,24 @@ static int pcc_refuse(const char *text, enum pcc_invalid why, const struct pcc_t
 static int pcc_set_striving(struct pcc_striving __rcu **place, const char *text)
 {
 	struct pcc_striving *striving, *old;
-	const struct pcc_program *known;
 	struct pcc_text bad = { NULL };
 	size_t length = strlen(text);
 	enum pcc_invalid why;
+	const char *program;
 
 	while (length && pcc_is_blank(text[length - 1]))
 		length--;
 	striving = kmalloc(struct_size(striving, text, length + 1), GFP_KERNEL);
 	if (!striving)
 		return -ENOMEM;
-	striving->length = length;
 	memcpy(striving->text, text, length);
 	striving->text[length] = 0;
-	known = pcc_utility_named(striving->text);
-	if (known) {
-		striving->program = *known;
-	} else {
-		why = pcc_program_read(&striving->program, striving->text, length, &bad);
-		if (why != PCC_VALID) {
-			pcc_refuse(striving->text, why, &bad);
-			kfree(striving);
-			return -EINVAL;
-		}
+	program = pcc_program_of(striving->text);
+	why = pcc_program_read(&striving->program, program, strlen(program), &bad);
+	if (why != PCC_VALID) {
+		pcc_refuse(striving->text, why, &bad);
+		kfree(striving);
+		return -EINVAL;
 	}
 	/* Parameters are changed one at a time, by the caller's lock. */
 	old = rcu_replace_pointer(*place, striving, true);

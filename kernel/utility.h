@@ -3,7 +3,7 @@
 #ifndef PCC_UTILITY_H
 #define PCC_UTILITY_H
 
-#include "programs.h"
+#include "fair.h"
 #ifdef __bpf__
 #include "formula.h"
 #endif
@@ -15,11 +15,11 @@ PCC_CALL pcc_num pcc_utility(const struct pcc_program *program, const struct pcc
 	PCC_NEEDS(program, N_UNKNOWN);
 	PCC_NEEDS(report, N_UNKNOWN);
 	PCC_NEEDS(machine, N_UNKNOWN);
-	if (program->built_in && program->built_in != PCC_WRITTEN)
-		return pcc_built_in_worth(program, report);
+	if (program->built_in == PCC_IS_FAIR)
+		return pcc_fair_utility(program, report);
 	pcc_measure(machine, report, program->loads);
 #ifdef __bpf__
-	if (program->built_in)
+	if (program->built_in == PCC_WRITTEN)
 		return pcc_written(program, machine);
 #endif
 	return pcc_run(program, machine);

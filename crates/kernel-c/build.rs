@@ -6,7 +6,7 @@ fn main() {
     let kernel = "../../kernel";
     println!("cargo:rerun-if-changed={kernel}");
     let mut build = cc::Build::new();
-    build.file(format!("{kernel}/library.c")).std("gnu11").opt_level(2).warnings(true).extra_warnings(true);
+    build.file(format!("{kernel}/tests/library.c")).std("gnu11").opt_level(2).warnings(true).extra_warnings(true);
     if env::var_os("CARGO_FEATURE_MODULE").is_some() {
         build.define("MONITOR_INTERVALS", "32");
     }

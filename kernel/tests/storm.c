@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../library.c"
+#include "library.c"
 
 static u64 seed;
 

@@ -71,7 +71,7 @@ fn operations(program: &[u8]) -> impl Iterator<Item = (u32, u32)> {
     (0..length).map(|op| OPS + op * OP_SIZE).map(|at| (word(program, at), word(program, at + 4)))
 }
 
-/// By which a formula is told from others, whatever values it pushes; 0 for a built-in utility, which has code of its own.
+/// By which a formula is told from others, whatever values it pushes; 0 for `fair`, which has code of its own.
 pub fn digest(program: &[u8]) -> u64 {
     if word(program, BUILT_IN) != 0 {
         return 0;
@@ -93,7 +93,7 @@ pub fn marked(program: &[u8], written: u64) -> Vec<u8> {
 }
 
 impl Code {
-    /// Of a valid program, `struct pcc_program`; of a built-in utility, whose code the kernel has, code without a result.
+    /// Of a valid program, `struct pcc_program`; of `fair`, whose code the kernel has, code without a result.
     ///
     /// Until the first call each instruction takes one place: lines of the source begin in some of these.
     pub fn of(program: &[u8]) -> Self {

@@ -1,4 +1,4 @@
-//! `kernel/library.c` and the structures that it shares. Numbers are the bits of an `f64`.
+//! `kernel/tests/library.c` and the structures that it shares. Numbers are the bits of an `f64`.
 
 use crate::program::Program;
 use crate::report::Report;

@@ -1,7 +1,7 @@
 //! PCC for the Linux kernel, seen from user space.
 //!
 //! ```text
-//! kernel/*.h ──▶ library.c ──▶ Law, Program: the kernel's decisions, to be compared with the core's
+//! kernel/*.h ──▶ tests/library.c ──▶ Law, Program: the kernel's decisions, to be compared with the core's
 //!                         └──▶ Flow: a TCP connection's sender, over simulated paths
 //! a utility's text ──▶ pcc: Expression ──▶ Program: in the form in which a kernel takes it
 //! ```

@@ -40,21 +40,17 @@ pub struct Program {
     pub(crate) ops: [Step; expression::MOST_OPS],
 }
 
-/// The built-in utilities, in the order of `enum pcc_built_in`.
-static BUILT_INS: LazyLock<Vec<expression::Program>> = LazyLock::new(|| {
-    let texts = built_in().map(|about| about.text.parse::<Expression>());
-    texts.filter_map(|utility| utility.ok().map(|utility| utility.program().clone())).collect()
+/// `fair`, which the kernel has code of: `PCC_IS_FAIR`.
+static FAIR: LazyLock<Option<expression::Program>> = LazyLock::new(|| {
+    let text = built_in().find(|about| about.name == "fair")?.text;
+    Some(text.parse::<Expression>().ok()?.program().clone())
 });
 
-/// Which of the built-in utilities it is, but for the values that it pushes, as the kernel numbers them; 0 for none. Those have code
-/// of their own in the kernel.
-fn which_built_in(program: &expression::Program) -> u32 {
-    let alike = |one: &Op, other: &Op| one == other || matches!((one, other), (Op::Push(_), Op::Push(_)));
-    let (ops, mut known) = (program.ops(), (1..).zip(BUILT_INS.iter()));
-    let found = known.find(|(_, built_in)| {
-        built_in.ops().len() == ops.len() && ops.iter().zip(built_in.ops()).all(|(one, other)| alike(one, other))
-    });
-    found.map_or(0, |(which, _)| which)
+/// Whether it is `fair`, but for the values that it pushes.
+fn is_fair(program: &expression::Program) -> bool {
+    let alike = |(one, other): (&Op, &Op)| one == other || matches!((one, other), (Op::Push(_), Op::Push(_)));
+    let ops = program.ops();
+    FAIR.as_ref().is_some_and(|fair| fair.ops().len() == ops.len() && ops.iter().zip(fair.ops()).all(alike))
 }
 
 impl Program {
@@ -78,7 +74,7 @@ impl Program {
             };
         }
         let (length, panic_loss) = (program.ops().len() as u32, program.panic_loss().to_bits());
-        Self { length, loads, panic_loss, built_in: which_built_in(program), reserved: 0, ops: steps }
+        Self { length, loads, panic_loss, built_in: is_fair(program).into(), reserved: 0, ops: steps }
     }
 
     /// The program that the kernel reads from its text, if it is one.

@@ -160,7 +160,7 @@ fn a_program_is_worth_what_the_core_s_utility_is() {
     for about in built_in() {
         let utility = about.text.parse::<Expression>().unwrap();
         let program = pcc_kernel_c::Program::new(utility.program());
-        assert!(program.has_code(), "{}", about.name);
+        assert_eq!(program.has_code(), about.name == "fair", "{}", about.name);
         for i in 0..300 {
             let path = network.path(1448, 1e6);
             let plan = IntervalPlan { trial: Some(0), ..IntervalPlan::filler(Rate::from_mbit(f64::from(i))) };

@@ -380,6 +380,7 @@ fn window_has_room_for_trains_unless_packets_are_lost_or_marked() {
         tcp.flow.limit(50 * 125_000);
         tcp.run(2 * SECOND);
         assert!(window(&tcp, 45) > 45, "{} packets more without a loss", window(&tcp, 45));
+        assert!(window(&tcp, 12) >= 24, "{} packets more for twelve that arrived", window(&tcp, 12));
         assert!(window(&tcp, 1) < 12, "{} packets more for one that arrived", window(&tcp, 1));
         (tcp.path.loss, tcp.path.marks) = (loss, marks);
         tcp.run(SECOND);

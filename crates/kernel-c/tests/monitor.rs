@@ -29,7 +29,7 @@ fn judged(tcp: &mut Tcp, mut see: impl FnMut(&Tcp, Told, Told)) {
     }
 }
 
-/// The intervals that are awaited at the most, as kernel/library.c is built.
+/// The intervals that are awaited at the most, as kernel/tests/library.c is built.
 const INTERVALS: u32 = if cfg!(feature = "module") { 32 } else { 8 };
 
 #[test]

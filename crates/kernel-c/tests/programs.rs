@@ -1,7 +1,7 @@
 //! `kernel/programs.h` holds the built-in utilities as programs. `PCC_KERNEL_WRITE=1` writes it anew.
 
 use pcc::utility::expression::{self, Op, Operator, Variable};
-use pcc::utility::{Expression, UtilityInfo, built_in};
+use pcc::utility::{Expression, UtilityInfo, built_in, by_name};
 use pcc_kernel_c::Program;
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ const MEASUREMENTS: [&str; 17] = [
 
 fn written(op: &Op) -> String {
     match *op {
-        Op::Push(value) => format!("{{ PCC_PUSH, 0, {:#x} }}, /* {value:?} */", value.to_bits()),
+        Op::Push(value) => format!("{{ PCC_PUSH, 0, {:#x} /* {value:?} */ }},", value.to_bits()),
         Op::Load(variable) => {
             let place = Variable::ALL.into_iter().position(|other| other == variable).unwrap();
             format!("{{ PCC_LOAD, PCC_{}, 0 }},", MEASUREMENTS[place])
@@ -39,103 +39,39 @@ fn written(op: &Op) -> String {
     }
 }
 
-/// Names of a built-in utility's own in C.
-fn name_in_c(about: &UtilityInfo) -> String {
-    about.name.replace('-', "_")
-}
-
-/// The program as `struct pcc_program`.
-fn data(about: &UtilityInfo, program: &expression::Program) -> String {
-    let loads = Variable::ALL.iter().enumerate().filter(|(_, one)| program.ops().contains(&Op::Load(**one)));
-    let loads = loads.fold(0_u32, |loads, (place, _)| loads | 1 << place);
-    let (name, panic_loss) = (name_in_c(about).to_uppercase(), program.panic_loss());
-    let mut text = format!("\n/* {} */\n#define PCC_UTILITY_{name} {{ \\\n", about.summary);
-    writeln!(text, "\t.length = {}, \\", program.ops().len()).unwrap();
-    writeln!(text, "\t.loads = {loads:#x}, \\").unwrap();
-    writeln!(text, "\t.panic_loss = {:#x}, /* {panic_loss:?} */ \\", panic_loss.to_bits()).unwrap();
-    writeln!(text, "\t.built_in = PCC_IS_{name}, \\").unwrap();
-    writeln!(text, "\t.ops = {{ \\").unwrap();
-    for op in program.ops() {
-        writeln!(text, "\t\t{} \\", written(op)).unwrap();
-    }
-    text + "\t}, \\\n}\n"
-}
-
-/// The program as C: each place of the stack, each slot and each measurement is a variable. What it pushes is what the program
-/// that it is given pushes there.
-fn code(about: &UtilityInfo, program: &expression::Program) -> String {
-    let (mut stack, mut deepest, mut slots, mut lines): (Vec<String>, _, _, _) = (Vec::new(), 0, 0, String::new());
-    let named = |variable: &Variable| {
-        let place = Variable::ALL.into_iter().position(|other| other == *variable).unwrap();
-        (MEASUREMENTS[place].to_lowercase(), MEASUREMENTS[place])
-    };
-    for (place, op) in program.ops().iter().enumerate() {
-        match op {
-            Op::Push(_) => stack.push(format!("program->ops[{place}].value")),
-            Op::Load(variable) => stack.push(named(variable).0),
-            Op::Get(slot) => stack.push(format!("t{slot}")),
-            Op::Set(slot) => {
-                slots = slots.max(usize::from(*slot) + 1);
-                writeln!(lines, "\tt{slot} = {};", stack.pop().unwrap()).unwrap();
-            }
-            Op::Apply(operator) => {
-                let mut operands = stack.split_off(stack.len() - operator.operands());
-                operands.resize(3, "N_ZERO".to_owned());
-                let (to, word) = (format!("s{}", stack.len()), operator.word().to_uppercase());
-                writeln!(lines, "\t{to} = pcc_apply(PCC_{word}, {});", operands.join(", ")).unwrap();
-                stack.push(to);
-                deepest = deepest.max(stack.len());
-            }
+/// The operations in lines of up to 92 letters.
+fn lines(program: &expression::Program) -> String {
+    let mut lines = vec![String::new()];
+    for op in program.ops().iter().map(written) {
+        if lines[lines.len() - 1].len() + op.len() > 75 {
+            lines.push(String::new());
         }
+        let line = lines.last_mut().unwrap();
+        *line += if line.is_empty() { "" } else { " " };
+        *line += &op;
     }
-    let loaded: Vec<_> =
-        Variable::ALL.iter().filter(|one| program.ops().contains(&Op::Load(**one))).map(named).collect();
-    let places = (0..deepest).map(|place| format!("s{place}")).chain((0..slots).map(|slot| format!("t{slot}")));
-    let mut text = format!(
-        "\nPCC_CALL pcc_num pcc_worth_{}(const struct pcc_program *program,\n\t\t\t\tconst struct pcc_report *report)\n{{\n",
-        name_in_c(about)
-    );
-    for names in loaded.iter().map(|(name, _)| name.clone()).chain(places).collect::<Vec<_>>().chunks(8) {
-        writeln!(text, "\tpcc_num {};", names.join(", ")).unwrap();
-    }
-    text += "\n\tPCC_NEEDS(program, N_UNKNOWN);\n\tPCC_NEEDS(report, N_UNKNOWN);\n";
-    for (name, measurement) in loaded {
-        writeln!(text, "\t{name} = pcc_defined(pcc_measurement(report, PCC_{measurement}));").unwrap();
-    }
-    text + &lines + &format!("\treturn {};\n}}\n", stack.pop().unwrap())
+    lines.iter().fold(String::new(), |text, line| text + "\t\t" + line + " \\\n")
 }
 
 fn header() -> String {
-    let all: Vec<_> =
-        built_in().map(|about| (about, about.text.parse::<Expression>().unwrap().program().clone())).collect();
+    let program = |about: &UtilityInfo| about.text.parse::<Expression>().unwrap().program().clone();
+    let fair = program(built_in().find(|about| about.name == "fair").unwrap());
+    let loads = Variable::ALL.iter().enumerate().filter(|(_, one)| fair.ops().contains(&Op::Load(**one)));
+    let loads = loads.fold(0_u32, |loads, (place, _)| loads | 1 << place);
+    let (length, panic_loss) = (fair.ops().len(), fair.panic_loss());
     let mut text = "/* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */\n\
-        /* The built-in utilities as programs, and as C; crates/core/src/utility/text has them as\n \
-        * text. Written by `PCC_KERNEL_WRITE=1 cargo test -p pcc-kernel-c --test programs`.\n */\n\
+        /* The built-in utilities as programs; crates/core/src/utility/text has them as formulas. Written\n \
+        * by `PCC_KERNEL_WRITE=1 cargo test -p pcc-kernel-c --test programs`.\n */\n\
         #ifndef PCC_PROGRAMS_H\n#define PCC_PROGRAMS_H\n\n#include \"program.h\"\n\n\
-        enum pcc_built_in {\n\tPCC_IS_OF_A_USER,\n"
+        #define PCC_UTILITY_FAIR { \\\n"
         .to_owned();
-    for (about, _) in &all {
-        writeln!(text, "\tPCC_IS_{},", name_in_c(about).to_uppercase()).unwrap();
-    }
-    text += "\tPCC_BUILT_INS\n};\n";
-    for (about, program) in &all {
-        text += &data(about, program);
-        text += &code(about, program);
-    }
-    text += "\n/* What a report is worth to one of them; NaN where that is not defined. */\n\
-        PCC_PART pcc_num pcc_built_in_worth(const struct pcc_program *program,\n\
-        \t\t\t\t    const struct pcc_report *report)\n{\n\tswitch (program->built_in) {\n";
-    for (about, _) in &all {
-        let name = name_in_c(about);
-        writeln!(text, "\tcase PCC_IS_{}:\n\t\treturn pcc_worth_{name}(program, report);", name.to_uppercase())
-            .unwrap();
-    }
-    text += "\tdefault:\n\t\treturn N_UNKNOWN;\n\t}\n}\n\n#ifndef __bpf__\n\
-        /* By enum pcc_built_in, to recognise them by. */\n\
-        static const struct pcc_program pcc_built_ins[PCC_BUILT_INS] = {\n";
-    for (about, _) in &all {
-        let name = name_in_c(about).to_uppercase();
-        writeln!(text, "\t[PCC_IS_{name}] = PCC_UTILITY_{name},").unwrap();
+    writeln!(text, "\t.length = {length}, .loads = {loads:#x}, .built_in = PCC_IS_FAIR, \\").unwrap();
+    writeln!(text, "\t.panic_loss = {:#x}, /* {panic_loss:?} */ \\", panic_loss.to_bits()).unwrap();
+    writeln!(text, "\t.ops = {{ \\\n{}\t}}, \\\n}}", lines(&fair)).unwrap();
+    text += "\n#ifdef __KERNEL__\n/* Those that need no parameter, as text.h reads them. */\n\
+        static const struct {\n\tconst char *name;\n\tconst char *program;\n} pcc_utilities[] = {\n";
+    for about in built_in().filter(|about| by_name(about.name).is_some()) {
+        writeln!(text, "\t{{ \"{}\",\n\t  \"{}\"\n\t}},", about.name, program(about)).unwrap();
     }
     text + "};\n#endif\n\n#endif\n"
 }

@@ -8,7 +8,7 @@
 #ifndef MONITOR_INTERVALS
 #define MONITOR_INTERVALS 8
 #endif
-#include "pcc.h"
+#include "../pcc.h"
 
 /* As far as PCC reads them. */
 struct tcp_sock {
@@ -44,8 +44,8 @@ struct rate_sample {
 	bool is_ack_delayed;
 };
 
-#include "tcp.h"
-#include "text.h"
+#include "../tcp.h"
+#include "../text.h"
 
 u64 pcc_lib_apply(u32 code, u64 a, u64 b, u64 c)
 {
