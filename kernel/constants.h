@@ -92,6 +92,7 @@
 
 /* crates/core/src/control/ascent/loss.rs */
 #define LOSS_FREE 0x3fa999999999999aULL /* 0.05 */
+#define LOSS_REMEMBERED 0x40c3880000000000ULL /* 10000.0 */
 #define LOSS_MUCH 0x3fa999999999999aULL /* 0.05 */
 
 /* crates/core/src/control/ascent/pair.rs */

@@ -10,8 +10,7 @@
 /* A line through the loss rates of late on ln of the rates, each probe by its packets. Who
  * sends few an RTT learns more from the rate's own moves than from probes, the more the
  * further they went: so nothing is forgotten when the rate changes. Sums, of which older
- * ones weigh less. All are bounded by twenty pairs: packets below 2^32, and ln of a ratio
- * of rates, its square and product within 2^12.
+ * ones weigh less.
  */
 struct pcc_loss_line {
 	pcc_num packets;
@@ -55,14 +54,16 @@ PCC_PART void pcc_losses_take(struct pcc_losses *losses, const struct pcc_lost *
 	pcc_line_take(&losses->marks, probe->packets, probe->marked, probe->marked, x);
 }
 
-PCC_PART void pcc_line_fade(struct pcc_loss_line *line)
+PCC_CALL int pcc_line_fade(struct pcc_loss_line *line, pcc_num kept)
 {
-	line->packets = n_mul(line->packets, RESPONSE_MEMORY);
-	line->lost = n_mul(line->lost, RESPONSE_MEMORY);
-	line->bursts = n_mul(line->bursts, RESPONSE_MEMORY);
-	line->x = n_mul(line->x, RESPONSE_MEMORY);
-	line->xx = n_mul(line->xx, RESPONSE_MEMORY);
-	line->xy = n_mul(line->xy, RESPONSE_MEMORY);
+	PCC_NEEDS(line, 0);
+	line->packets = n_mul(line->packets, kept);
+	line->lost = n_mul(line->lost, kept);
+	line->bursts = n_mul(line->bursts, kept);
+	line->x = n_mul(line->x, kept);
+	line->xx = n_mul(line->xx, kept);
+	line->xy = n_mul(line->xy, kept);
+	return 0;
 }
 
 /* How the loss rate answers to the rate, d L / d ln x: the slope, and so many errors more. */
@@ -96,15 +97,17 @@ PCC_PART bool pcc_losses_unclear(const struct pcc_losses *losses)
 /* Takes in a pair: the share of its packets that were lost because of the rate. */
 PCC_CALL pcc_num pcc_losses_update(struct pcc_losses *losses, const struct pcc_pair *pair)
 {
-	pcc_num loss, less;
+	pcc_num loss, less, packets, kept;
 
 	PCC_NEEDS(losses, N_ZERO);
 	PCC_NEEDS(pair, N_ZERO);
 	loss = pair->loss.mean;
 	if (n_is_zero(losses->origin))
 		losses->origin = n_log(pair->rate);
-	pcc_line_fade(&losses->losses);
-	pcc_line_fade(&losses->marks);
+	packets = n_add(pair->lost[0].packets, pair->lost[1].packets);
+	kept = n_div(LOSS_REMEMBERED, n_add(LOSS_REMEMBERED, packets));
+	pcc_line_fade(&losses->losses, RESPONSE_MEMORY);
+	pcc_line_fade(&losses->marks, kept);
 	pcc_losses_take(losses, &pair->lost[0]);
 	pcc_losses_take(losses, &pair->lost[1]);
 	if (n_above(pcc_line_slope(&losses->losses, n_neg(N_TWO)), N_ZERO)) {

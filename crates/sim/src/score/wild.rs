@@ -110,7 +110,7 @@ pub(super) const ROWS: &[Row] = &[
     row("32", "a mark on every second packet", MARKED, "pcc", Share, [0.8, 0.95])
         .marks(Queue::MarkingEvery(2))
         .long([60, 60], [2, 5])
-        .today(0.0159),
+        .today(0.75),
     lossy("8 %, 100 Mbit/s, of BBR's", LOSSY[0][0], 0.9).today(0.88),
     lossy("10 %, 100 Mbit/s, of BBR's", LOSSY[0][1], 0.85),
     lossy("20 %, 100 Mbit/s, of BBR's", LOSSY[0][2], 0.8).today(0.044),

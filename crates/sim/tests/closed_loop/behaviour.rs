@@ -1,7 +1,7 @@
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use pcc::units::Rate;
-use pcc_sim::{Flow, Results, Scenario, Source, run};
+use pcc_sim::{Flow, Queue, Results, Scenario, Source, run};
 
 pub(super) const fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -305,6 +305,20 @@ fn many_flows_on_a_short_path_lose_what_their_objective_allows() {
     let dropped = results.link.dropped().packets as f64 / results.link.sent.packets as f64;
     at_most("loss over the whole run", dropped, 0.12, &results);
     at_least("share", results.share_after(s(0)), 0.98, &results);
+}
+
+#[test]
+fn marks_that_answer_to_no_rate_stop_nobody_for_long() {
+    // A switch that marks each packet, or each second or third one, whatever its queue.
+    for (every, seed) in [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2)] {
+        let flow = Flow { ecn: true, ..Flow::default() };
+        let mut scenario = Scenario::new("rate=40Mbit,rtt=50ms".parse().unwrap(), vec![flow], seed, s(40));
+        scenario.queue = Queue::MarkingEvery(every);
+        let results = run(&scenario).unwrap();
+        at_least(&format!("share of every {every}, seed {seed}"), results.share_after(s(20)), 0.8, &results);
+        at_most("loss", results.flows[0].loss(), 0.01, &results);
+        at_most("RTT added, in s", results.flows[0].added_rtt(0.95).as_secs_f64(), 0.01, &results);
+    }
 }
 
 #[test]

@@ -7,9 +7,13 @@ use crate::control::response::{Estimate, MEMORY};
 /// senders 1/n each: 0.05 is twenty's, and a larger crowd may take its own losses for the path's. With 0.1 fifty senders lose 13
 /// to 17 %, for 10 to 13 %; with 0.03 random loss of 10 % costs half of the path.
 const FREE: f64 = 0.05;
+/// Packets that marks are remembered for: as many as tell a slope of zero from [`FREE`] where half of them are marked, if each
+/// [`ASKED`](super::ASKED)th pair leaves at half of the rate. Losses are forgotten sooner, after [`MEMORY`]: a crowd's other senders
+/// take up in seconds what one of them leaves, and then its losses no longer answer to its own rate.
+const REMEMBERED: f64 = 10_000.0;
 /// Random loss above this is asked about. Less has no price (`NSDI 2015` §2.1, the cap of `safe`).
 const MUCH: f64 = 0.05;
-crate::shared::shared_with_c!("LOSS_" [] FREE, MUCH);
+crate::shared::shared_with_c!("LOSS_" [] FREE, REMEMBERED, MUCH);
 
 /// The line of loss rates over ln of the rates, each probe by its packets. Nothing is forgotten when the rate changes: a sender of
 /// few packets an RTT learns more from the rate's own moves than from probes. Sums, of which older ones weigh less.
@@ -24,9 +28,9 @@ pub(super) struct Line {
 }
 
 impl Line {
-    fn fade(&mut self) {
+    fn fade(&mut self, kept: f64) {
         for sum in [&mut self.packets, &mut self.lost, &mut self.bursts, &mut self.x, &mut self.xx, &mut self.xy] {
-            *sum *= MEMORY;
+            *sum *= kept;
         }
     }
 
@@ -68,8 +72,9 @@ impl Loss {
     pub(super) fn update(&mut self, pair: &Pair) -> f64 {
         let loss = pair.loss().mean;
         let origin = *self.origin.get_or_insert(pair.rate().ln());
-        self.losses.fade();
-        self.marks.fade();
+        let packets = f64::from(pair.first.packets) + f64::from(pair.second.packets);
+        self.losses.fade(MEMORY);
+        self.marks.fade(REMEMBERED / (REMEMBERED + packets));
         for probe in [&pair.first, &pair.second] {
             let (packets, x) = (f64::from(probe.packets), achieved(probe).ln() - origin);
             let marked = f64::from(probe.packets_marked);
@@ -227,6 +232,25 @@ mod tests {
         own(&mut ours, 90.0, 30);
         own(&mut ours, 110.0, 10);
         assert!(!ours.losses.is_free(), "{ours:?}");
+    }
+
+    #[test]
+    fn marks_on_every_other_packet_are_free_in_the_end() {
+        let mut loss = Loss::default();
+        let found = (0..2000).map(|at| {
+            let mut pair = few(at, if at % 10 == 0 { 25.0 } else { 50.0 }, 0);
+            for probe in [&mut pair.first, &mut pair.second] {
+                probe.packets_marked = probe.packets / 2;
+            }
+            loss.update(&pair);
+            loss.marks.is_free()
+        });
+        let freed = found.collect::<Vec<_>>().iter().position(|is_free| *is_free);
+        let packets = freed.map(|at| 20.0 * (at as f64 + 1.0));
+        assert!(
+            packets.is_some_and(|packets| (0.5 * REMEMBERED..2.5 * REMEMBERED).contains(&packets)),
+            "{packets:?}: {loss:?}"
+        );
     }
 
     #[test]
