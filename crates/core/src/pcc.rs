@@ -223,7 +223,7 @@ impl Pcc {
             }
             self.window = self.safe_window();
         }
-        self.trains.on_end_acks(now, self.rtt.min().unwrap_or_default());
+        self.trains.on_end_acks(now, self.rtt.min().unwrap_or_default(), self.rtt.spread());
         self.tick(now);
         self.take_reports(now);
     }

@@ -124,8 +124,8 @@ impl Trains {
         }
     }
 
-    /// The acknowledgement was read. `least_rtt` is the path's.
-    pub(crate) fn on_end_acks(&mut self, now: Timestamp, least_rtt: Duration) {
+    /// The acknowledgement was read. `least_rtt` is the path's, and `spread` how long it holds packets back now and then.
+    pub(crate) fn on_end_acks(&mut self, now: Timestamp, least_rtt: Duration, spread: Duration) {
         if self.is_over {
             return;
         }
@@ -144,7 +144,8 @@ impl Trains {
         if self.settled >= TRAINS.max(self.asked * 2) {
             self.asked = self.settled;
             let may_tell = self.arrived.may_tell(least_rtt);
-            self.told = self.arrived.rate().filter(|_| may_tell).map(|rate| (rate, now));
+            let is_clear = may_tell && !self.arrived.may_be_jitter(least_rtt, spread);
+            self.told = self.arrived.rate().filter(|_| is_clear).map(|rate| (rate, now));
             self.is_over = self.told.is_some() || !may_tell;
         }
         self.is_over |= self.begun >= MOST_TRAINS && self.watched.iter().all(Option::is_none);

@@ -5,7 +5,7 @@
 //! wait.
 
 use super::MOST_TRAINS;
-use super::train::Train;
+use super::train::{PACKETS, Train};
 use crate::interval::TRAIN;
 use crate::units::Rate;
 use core::time::Duration;
@@ -16,6 +16,9 @@ const TRIMMED: usize = 5;
 pub(crate) const LARGEST_ERROR: f64 = 0.25;
 /// Standard errors within which the truth lies in 19 of 20 cases, by the degrees of freedom left (Student).
 const SURE: [f64; 9] = [f64::INFINITY, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31];
+
+/// RTTs that vary by no more do so because of hosts, whose timers are late. Less takes trains of good paths for jitter's.
+const EVEN: Duration = Duration::from_millis(2);
 
 /// Each arrived train's result.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,6 +80,19 @@ impl Arrived {
         (sure * error < LARGEST_ERROR * slope).then(|| Rate::from_bytes_per_sec(1.0 / slope))
     }
 
+    /// Whether it may be the path's jitter that pulled packets apart, by much the same in each train: trains waited for longer than
+    /// one of their packets takes to pass, and the path holds packets back by as much now and then (`spread`).
+    pub(super) fn may_be_jitter(&self, least_rtt: Duration, spread: Duration) -> bool {
+        let packet = (self.passing() / f64::from(PACKETS)).max(EVEN.as_secs_f64());
+        spread.as_secs_f64() > packet && self.waited(least_rtt, packet)
+    }
+
+    /// Whether more trains than are left out were answered later than this after the least RTT. Unit: s.
+    fn waited(&self, least_rtt: Duration, longest: f64) -> bool {
+        let waited = |answered: &&Duration| answered.saturating_sub(least_rtt).as_secs_f64() > longest;
+        self.answered.iter().take(self.trains).filter(waited).count() > self.trimmed()
+    }
+
     /// Whether the trains may tell anything, now or once there are more of them. If none arrived, trains do not fit the
     /// path. If all packets were read at once, a host slept, and the next trains find it awake. A time shorter than a
     /// host's timers shows those timers. A train that waited longer than it takes to pass stood behind other packets.
@@ -85,8 +101,6 @@ impl Arrived {
             return self.whole > 0;
         }
         let passing = self.passing();
-        let waited = |answered: &&Duration| answered.saturating_sub(least_rtt).as_secs_f64() > passing;
-        let waited = self.answered.iter().take(self.trains).filter(waited).count();
-        passing > TRAIN.as_secs_f64() && waited <= self.trimmed()
+        passing > TRAIN.as_secs_f64() && !self.waited(least_rtt, passing)
     }
 }

@@ -30,7 +30,7 @@ fn three() -> Trains {
 fn ack(trains: &mut Trains, packets: core::ops::RangeInclusive<u64>, after: Duration) {
     let now = at_of(*packets.end()) + after;
     packets.rev().for_each(|packet| trains.on_ack(packet, PACKET));
-    trains.on_end_acks(now, RTT);
+    trains.on_end_acks(now, RTT, Duration::ZERO);
 }
 
 /// Behind a bottleneck of 9.6 Mbit/s, a packet a millisecond, whose acknowledgements are late by what `late` says.
@@ -140,6 +140,26 @@ fn others_queue_is_not_ours_and_ends_the_trains() {
 }
 
 #[test]
+fn trains_that_waited_tell_nothing_where_rtts_vary() {
+    // The first answer is that of two packets, a millisecond each; by two a host may be late.
+    for (late, spread, expected) in [
+        (1.1, 2.1, None),
+        (1.1, 1.9, Some(9.6)), // a queue of others
+        (0.9, 2.1, Some(9.6)), // packets were held back, but none of these
+    ] {
+        let mut trains = three();
+        for packet in (1..18).step_by(2) {
+            let after = us((packet % 6) as f64 * 1e3 + late * 1e3);
+            let now = at_of(packet) + after;
+            [packet, packet - 1].into_iter().for_each(|packet| trains.on_ack(packet, PACKET));
+            trains.on_end_acks(now, RTT, us(spread * 1e3));
+        }
+        assert_eq!(told(&trains), expected, "{late} ms late, {spread} ms of spread");
+        assert_eq!(trains.is_over, expected.is_some(), "more trains may tell");
+    }
+}
+
+#[test]
 fn of_six_trains_a_host_may_have_held_one_back_but_not_two() {
     for (held, expected) in [(&[4][..], Some(9.6)), (&[3, 4][..], None)] {
         // All are late by a little, unlike one another: three do not tell enough.
@@ -194,7 +214,7 @@ fn of_acks_read_at_once_only_the_last_tells_its_time() {
         let now = at_of(packet) + us((at % 6) as f64 * 1e3);
         trains.on_ack(packet - 1, PACKET);
         trains.on_ack(packet, PACKET);
-        trains.on_end_acks(now, RTT);
+        trains.on_end_acks(now, RTT, Duration::ZERO);
     }
     assert_eq!((told(&trains), trains.arrived.trains), (Some(9.6), 3), "of the six");
 }
@@ -225,7 +245,7 @@ fn late_hosts_are_asked_again_once_awake() {
             let now = at_of(packet) + us(5.2e3);
             trains.on_ack(packet - 1, PACKET);
             trains.on_ack(packet, PACKET);
-            trains.on_end_acks(now, RTT);
+            trains.on_end_acks(now, RTT, Duration::ZERO);
         }
     };
     let mut trains = three();
@@ -252,7 +272,7 @@ fn of_a_train_that_lost_packets_what_came_before_them_counts() {
     }
     assert_eq!(told(&trains), None, "one is awaited");
     trains.on_loss(10);
-    trains.on_end_acks(at(500), RTT);
+    trains.on_end_acks(at(500), RTT, Duration::ZERO);
     assert_eq!(told(&trains), Some(9.6), "two agree");
 
     // If three agree less, the third counts as far as it came.
@@ -262,7 +282,7 @@ fn of_a_train_that_lost_packets_what_came_before_them_counts() {
         ack(&mut trains, packet..=packet, us((packet % 6) as f64 * 1e3 + late(packet)));
     }
     trains.on_loss(11);
-    trains.on_end_acks(at(500), RTT);
+    trains.on_end_acks(at(500), RTT, Duration::ZERO);
     assert_eq!((told(&trains), trains.arrived.trains), (Some(9.5), 3));
 }
 
@@ -273,7 +293,7 @@ fn trains_of_which_nothing_fits_the_path_are_not_sent_again() {
         ack(&mut trains, packet - 1..=packet, us(1e3));
     }
     (2..18).filter(|packet| packet % 6 > 1).for_each(|packet| trains.on_loss(packet));
-    trains.on_end_acks(at(500), RTT);
+    trains.on_end_acks(at(500), RTT, Duration::ZERO);
     assert!(told(&trains).is_none() && trains.is_over);
 }
 
@@ -325,7 +345,7 @@ fn a_late_packet_begins_another_train() {
     assert_eq!((trains.packets(), trains.begun, trains.latest()), (6, 4, Some(at(30))));
     for packet in 0..4 {
         trains.on_ack(packet, PACKET);
-        trains.on_end_acks(at(200), RTT);
+        trains.on_end_acks(at(200), RTT, Duration::ZERO);
     }
     assert!(trains.watched.iter().all(Option::is_none) && trains.settled == 0 && !trains.is_over);
     let mut short = Trains::new(Duration::from_millis(4), Bytes::ZERO);
@@ -338,7 +358,7 @@ fn discarded_packets_are_not_awaited() {
     let mut trains = three();
     trains.discard_below(1);
     leave(&mut trains, 18..24);
-    trains.on_end_acks(at(100), RTT);
+    trains.on_end_acks(at(100), RTT, Duration::ZERO);
     assert_eq!(trains.watched.iter().flatten().count(), 3, "the first one is watched no more");
     for packet in (7..24).step_by(2) {
         ack(&mut trains, packet - 1..=packet, us((packet % 6) as f64 * 1e3));
