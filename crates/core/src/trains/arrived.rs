@@ -17,7 +17,7 @@ pub(crate) const LARGEST_ERROR: f64 = 0.25;
 /// Standard errors within which the truth lies in 19 of 20 cases, by the degrees of freedom left (Student).
 const SURE: [f64; 9] = [f64::INFINITY, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31];
 
-/// RTTs that vary by no more do so because of hosts, whose timers are late. Less takes trains of good paths for jitter's.
+/// RTTs that vary by no more do so because of hosts, whose timers are late. Not swept.
 const EVEN: Duration = Duration::from_millis(2);
 
 /// Each arrived train's result.
@@ -80,8 +80,8 @@ impl Arrived {
         (sure * error < LARGEST_ERROR * slope).then(|| Rate::from_bytes_per_sec(1.0 / slope))
     }
 
-    /// Whether it may be the path's jitter that pulled packets apart, by much the same in each train: trains waited for longer than
-    /// one of their packets takes to pass, and the path holds packets back by as much now and then (`spread`).
+    /// Whether jitter may have pulled the packets apart, by much the same in each train. Then trains waited for longer than one of
+    /// their packets takes to pass. The path also holds packets back by as much now and then (`spread`).
     pub(super) fn may_be_jitter(&self, least_rtt: Duration, spread: Duration) -> bool {
         let packet = (self.passing() / f64::from(PACKETS)).max(EVEN.as_secs_f64());
         spread.as_secs_f64() > packet && self.waited(least_rtt, packet)

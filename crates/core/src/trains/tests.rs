@@ -28,9 +28,14 @@ fn three() -> Trains {
 
 /// These packets are acknowledged so long after the train of the last of them left, and a round trip.
 fn ack(trains: &mut Trains, packets: core::ops::RangeInclusive<u64>, after: Duration) {
+    ack_over(trains, packets, after, Duration::ZERO);
+}
+
+/// The same over a path that holds packets back for so long now and then.
+fn ack_over(trains: &mut Trains, packets: core::ops::RangeInclusive<u64>, after: Duration, spread: Duration) {
     let now = at_of(*packets.end()) + after;
     packets.rev().for_each(|packet| trains.on_ack(packet, PACKET));
-    trains.on_end_acks(now, RTT, Duration::ZERO);
+    trains.on_end_acks(now, RTT, spread);
 }
 
 /// Behind a bottleneck of 9.6 Mbit/s, a packet a millisecond, whose acknowledgements are late by what `late` says.
@@ -150,9 +155,7 @@ fn trains_that_waited_tell_nothing_where_rtts_vary() {
         let mut trains = three();
         for packet in (1..18).step_by(2) {
             let after = us((packet % 6) as f64 * 1e3 + late * 1e3);
-            let now = at_of(packet) + after;
-            [packet, packet - 1].into_iter().for_each(|packet| trains.on_ack(packet, PACKET));
-            trains.on_end_acks(now, RTT, us(spread * 1e3));
+            ack_over(&mut trains, packet - 1..=packet, after, us(spread * 1e3));
         }
         assert_eq!(told(&trains), expected, "{late} ms late, {spread} ms of spread");
         assert_eq!(trains.is_over, expected.is_some(), "more trains may tell");
