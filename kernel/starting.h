@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* Starting: the order of magnitude of the path's rate, by doubling (NSDI 2015 3.2).
- * It ends when doubling brought less than a quarter of what it added, when the queue
- * that it builds grows beyond doubt, or when even the most favourable reading of an
- * interval is worth less than what a lower rate brought, or than nothing.
+ * It ends when the queue that it builds grows beyond doubt, or when even the most
+ * favourable reading of an interval is worth less than what a lower rate brought, or than
+ * nothing.
  * crates/core/src/control/starting.rs.
  */
 #ifndef PCC_STARTING_H
@@ -17,8 +17,7 @@ struct pcc_best {
 	pcc_num achieved;
 	pcc_num utility;
 	pcc_num loss;
-	/* The least that it may have delivered and be worth, given its noise. */
-	pcc_num least_delivery;
+	/* The least that it may be worth, given its noise. */
 	pcc_num least_utility;
 };
 
@@ -169,23 +168,6 @@ PCC_PART bool pcc_overloads(struct pcc_starting *starting, const struct pcc_repo
 			    pcc_worth(program, &starting->doubted, &starting->machine));
 }
 
-/* Whether a doubling brought next to nothing. */
-PCC_CALL int pcc_is_stuck(const struct pcc_starting *starting, const struct pcc_report *report)
-{
-	pcc_num added, least;
-
-	PCC_NEEDS(starting, 0);
-	PCC_NEEDS(report, 0);
-	if (!starting->has_best)
-		return 0;
-	added = n_div(report->achieved, n_max(starting->best.achieved, N_ONE));
-	if (!n_above(added, STARTING_DOUBLED))
-		return 0;
-	least = n_add(N_ONE, n_mul(STARTING_LEAST_DELIVERED, n_sub(added, N_ONE)));
-	least = n_mul(starting->best.least_delivery, least);
-	return n_less(pcc_throughput(&starting->doubted), least);
-}
-
 /* The most that the path carried, without the loss that was there before. Jitter holds
  * acknowledgements back too, and releases them at once. The growth of a queue bounds what passed it
  * meanwhile: from below if it certainly grew, from above if it is certainly ours.
@@ -223,7 +205,6 @@ PCC_PART void pcc_starting_learn(struct pcc_starting *starting, const struct pcc
 		starting->best.achieved = report->achieved;
 		starting->best.utility = utility;
 		starting->best.loss = pcc_loss(report);
-		starting->best.least_delivery = pcc_throughput(&starting->doubted);
 		starting->best.least_utility =
 			pcc_worth(program, &starting->doubted, &starting->machine);
 	}
@@ -260,7 +241,7 @@ PCC_CALL int pcc_starting_judge(struct pcc_starting *starting, const struct pcc_
 	if (!n_known(delivery))
 		delivery = pcc_throughput(report);
 	pcc_doubted(&starting->doubted, report, PCC_IN_FAVOUR);
-	if (pcc_overloads(starting, report, path, program) || pcc_is_stuck(starting, report)) {
+	if (pcc_overloads(starting, report, path, program)) {
 		starting->rate = pcc_carried(starting, report, delivery);
 		return PCC_RATE_OVER;
 	}

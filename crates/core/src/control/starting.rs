@@ -1,8 +1,8 @@
 //! Starting: the order of magnitude of the path's rate, by doubling. Source: `NSDI 2015` §3.2.
 //!
-//! It ends in one of three ways: a doubling delivers less than a quarter of its addition; the queue certainly grows; or
-//! even the most favourable reading of an interval has less utility than a lower rate had. Where trains told the
-//! bottleneck's rate, it goes there in larger steps (`approach.rs`), and ends when packets at that rate have passed.
+//! It ends in one of two ways: the queue certainly grows, or even the most favourable reading of an interval has less
+//! utility than a lower rate had. Where trains told the bottleneck's rate, it goes there in larger steps (`approach.rs`),
+//! and ends when packets at that rate have passed.
 //!
 //! ```text
 //!             good: r := 2r, with one doubling at the most ahead of the results
@@ -40,10 +40,9 @@ use core::time::Duration;
 
 /// Results are compared as a doubling and what came before it from this ratio of the rates achieved on.
 const DOUBLED: f64 = 1.5;
-/// Share of a step's addition that must be delivered: in a deep buffer the utility sees a full queue late.
-const LEAST_DELIVERED: f64 = 0.25;
-/// The same of the whole rate, after a doubling.
-const DOUBLED_DELIVERS: f64 = (1.0 + LEAST_DELIVERED) / 2.0;
+/// Share of the rate that must pass the queue behind trains: after a doubling, all of the rate before and a quarter of the
+/// addition.
+const DOUBLED_DELIVERS: f64 = 0.625;
 /// A queue that grows so fast, in seconds a second, ends it: twice the rate brings less than 1.25 times the delivery.
 const HOPELESS_GROWTH: f64 = 0.6;
 /// A rise of the RTT counts from this share of the smallest one on (HyStart++, RFC 9406 §4.3).
@@ -55,7 +54,7 @@ const EXIT_SHARE: f64 = 0.95;
 /// How long to wait before looking for a late result again. Unit: RTT.
 const WAIT: (f64, f64) = (0.125, 0.125);
 crate::shared::shared_with_c!("STARTING_" []
-    DOUBLED, LEAST_DELIVERED, HOPELESS_GROWTH, RISE_DIVISOR, TELLING_SAMPLES, EXIT_SHARE, WAIT = WAIT.0
+    DOUBLED, HOPELESS_GROWTH, RISE_DIVISOR, TELLING_SAMPLES, EXIT_SHARE, WAIT = WAIT.0
 );
 
 /// The best result so far.
@@ -65,8 +64,7 @@ struct Best {
     achieved: Rate,
     utility: f64,
     loss: f64,
-    /// The least that it may have delivered and be worth, given its noise.
-    least_delivery: Rate,
+    /// The least that it may be worth, given its noise.
     least_utility: f64,
 }
 
@@ -186,8 +184,7 @@ impl Starting {
             return Judgement::Unknown;
         }
         let delivery = report.delivery_rate.unwrap_or(report.throughput());
-        let favour = report.in_its_favour();
-        if self.is_stuck(report, &favour, path) || self.overloads(report, favour, utility, path) {
+        if self.overloads(report, report.in_its_favour(), utility, path) {
             return Judgement::Over(self.carried(report, delivery));
         }
         let least = report.in_its_disfavour();
@@ -205,7 +202,6 @@ impl Starting {
             achieved: report.achieved,
             utility: utility.of(report),
             loss: report.loss(),
-            least_delivery: least.throughput(),
             least_utility: utility.of(&least),
         };
         if self.best.is_none_or(|best| tried.utility > best.utility) {
@@ -284,14 +280,6 @@ impl Starting {
     /// remembered all that trains lose is a small part of what is lost where it is too high.
     fn is_excused(&self, report: &Report, path: &Path) -> bool {
         path.trains.is_some_and(|left| left >= report.started) && !(self.resumes && self.best.is_none())
-    }
-
-    /// Whether a doubling brought next to nothing. Undelivered packets are in the path's queue or were dropped. If
-    /// neither is certain, a host was busy, or chance drops packets and decides how many of a few arrive.
-    fn is_stuck(&self, report: &Report, favour: &Report, path: &Path) -> bool {
-        let Some(best) = self.best.filter(|_| !self.is_excused(report, path)) else { return false };
-        let added = report.achieved.bytes_per_sec() / best.achieved.bytes_per_sec().max(1.0);
-        added > DOUBLED && favour.throughput() < best.least_delivery * (1.0 + LEAST_DELIVERED * (added - 1.0))
     }
 
     /// The most that the path carried, without the loss that was there before: constant random loss is no sign of a

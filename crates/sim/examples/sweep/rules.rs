@@ -12,7 +12,6 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
             ("again", "A growing RTT that ended start-up where it began is not looked at once more."),
             ("own-queue", "A queue that start-up fills itself does not count."),
             ("hopeless", "A queue that grows fast does not end start-up."),
-            ("stuck", "A doubling that delivered next to nothing does not end start-up."),
             ("excused", "Losses of trains count as others do."),
             ("worse", "A utility below that of a lower rate, or below nothing, does not end start-up."),
         ],

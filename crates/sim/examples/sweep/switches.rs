@@ -1,7 +1,7 @@
 //! Where a copy of the core asks whether a rule is left out: each text stands in its file exactly once.
 
 /// Files below `crates/core/src`, what they say, and what the copy says instead. `crate::off("RULE")` is true where the rule is off.
-pub(crate) const SWITCHES: [(&str, &str, &str); 75] = [
+pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
     (
         "control/law.rs",
         "const fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_))",
@@ -29,7 +29,6 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 75] = [
         "report.rtt_samples >= TELLING_SAMPLES && report",
         "!crate::off(\"hopeless\") && report.rtt_samples >= TELLING_SAMPLES && report",
     ),
-    ("control/starting.rs", "added > DOUBLED && favour", "!crate::off(\"stuck\") && added > DOUBLED && favour"),
     ("control/starting.rs", "path.trains.is_some_and(", "!crate::off(\"excused\") && path.trains.is_some_and("),
     (
         "control/starting.rs",
