@@ -60,10 +60,9 @@ PCC_CALL pcc_num pcc_cubic_window(const struct pcc_rival *rival, pcc_num rtt)
 /* Gives way after a loss, and then grows from a smaller window on. */
 PCC_PART void pcc_rival_yields(struct pcc_rival *rival, const struct pcc_seen *seen)
 {
-	pcc_num drained = n_mul(N_TWO, seen->queue), now = pcc_cubic_window(rival, seen->rtt);
+	pcc_num drained = n_mul(N_TWO, seen->queue);
 
-	/* What is not sent does not grow. */
-	rival->largest = n_min(now, n_mul(N_TWO, seen->window));
+	rival->largest = pcc_cubic_window(rival, seen->rtt);
 	rival->low = n_mul(rival->largest, RIVAL_BETA);
 	rival->age = N_ZERO;
 	rival->yields = n_add(n_mul(RIVAL_YIELD_RTTS, seen->rtt), drained);

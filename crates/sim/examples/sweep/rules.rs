@@ -112,7 +112,6 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
             ("yields", "The floor does not give way after a loss."),
             ("drained", "A queue that drains while the floor gives way does not end it."),
             ("reno", "The floor grows as CUBIC's window alone, never as Reno's."),
-            ("unsent", "A window that is not sent grows all the same."),
             ("bears", "The floor holds even where the utility does not bear the loss."),
             ("standing", "The rival's queue does not count in the bytes in flight."),
         ],

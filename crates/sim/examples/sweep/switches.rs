@@ -1,7 +1,7 @@
 //! Where a copy of the core asks whether a rule is left out: each text stands in its file exactly once.
 
 /// Files below `crates/core/src`, what they say, and what the copy says instead. `crate::off("RULE")` is true where the rule is off.
-pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
+pub(crate) const SWITCHES: [(&str, &str, &str); 73] = [
     (
         "control/law.rs",
         "const fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_))",
@@ -304,11 +304,6 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
     ("control/ascent/rival.rs", "let drained = !is_long", "let drained = !crate::off(\"drained\") && !is_long"),
     ("control/ascent/rival.rs", "cubic.max(reno)", "cubic.max(if crate::off(\"reno\") { 0.0 } else { reno })"),
     ("control/ascent/rival.rs", "(shared || self.is_there())", "(shared || self.is_there() && !crate::off(\"stays\"))"),
-    (
-        "control/ascent/rival.rs",
-        "self.window(rtt).min(2.0 * window)",
-        "self.window(rtt).min(if crate::off(\"unsent\") { f64::MAX } else { 2.0 * window })",
-    ),
     (
         "control/ascent/mod.rs",
         "deviation: probing.deviation.mean,",
