@@ -294,11 +294,12 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 {
 	struct pcc_forecast *forecast;
 	struct pcc_seen *seen;
-	pcc_num floor;
+	pcc_num floor, marked;
 
 	PCC_NEEDS(law, best);
 	PCC_NEEDS(program, best);
 	forecast = &law->forecast;
+	marked = forecast->marked;
 	seen = &law->seen;
 	seen->is_long = pcc_is_long(law, program);
 	seen->shared = law->pair.shared;
@@ -318,7 +319,7 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	forecast->half_buffer = FORECAST_ENDLESS;
 	forecast->queue = N_ZERO;
 	forecast->random = law->probing.losses.random;
-	forecast->marked = law->pair.marked;
+	forecast->marked = marked;
 	return pcc_wants_less(forecast, program, floor) ? best : floor;
 }
 
