@@ -359,8 +359,7 @@ PCC_CALL int pcc_take_pair(struct pcc_law *law)
 	pair->responds = n_above(pcc_at_least(&probing->share), N_ZERO);
 	pair->shared = n_less(pcc_at_most(&probing->share), ASCENT_ALONE);
 	growth = pcc_shrunk(pair->growth.mean, pair->growth.variance);
-	/* A path's delay does, and what a rival is known to fill is no path's. */
-	pair->stands = pcc_level_may_stand(pair) && !probing->rival.has_floor;
+	pair->stands = pcc_level_may_stand(pair);
 	if (!pcc_level_read(&probing->level, pair, growth))
 		return 0;
 	stood = n_min(probing->level.anchor_rate, probing->most);

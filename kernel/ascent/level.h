@@ -3,7 +3,7 @@
  * seen, and what a test added. If the rate fell and the level did not, one pair is sent at half
  * of the rate: a queue falls, or rises where somebody else fills it. A level that stays is the
  * path's from then on, until a reading is certainly below it. A level is not tested while it
- * certainly responds to the rate, and not taken for the path's while it moves or a rival is known.
+ * certainly responds to the rate, and not taken for the path's while it moves.
  * crates/core/src/control/ascent/level.rs.
  */
 #ifndef PCC_LEVEL_H

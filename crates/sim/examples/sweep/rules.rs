@@ -50,7 +50,6 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
             ("rises", "A level that rises in a test may be the path's."),
             ("stands", "A level that moves in a test may be the path's."),
             ("window", "A test in which a window held the sender back counts."),
-            ("rival-s-queue", "A level that a rival is known to fill may be the path's."),
             ("restores", "A test that finds the path's delay does not restore the rate from before."),
             ("shorter", "A base RTT that a test raised is never lowered."),
             ("grown", "The level is the least RTT of the probe, not that at its end."),

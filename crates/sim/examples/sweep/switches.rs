@@ -1,7 +1,7 @@
 //! Where a copy of the core asks whether a rule is left out: each text stands in its file exactly once.
 
 /// Files below `crates/core/src`, what they say, and what the copy says instead. `crate::off("RULE")` is true where the rule is off.
-pub(crate) const SWITCHES: [(&str, &str, &str); 73] = [
+pub(crate) const SWITCHES: [(&str, &str, &str); 72] = [
     (
         "control/law.rs",
         "const fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_))",
@@ -109,11 +109,6 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 73] = [
         "control/ascent/mod.rs",
         "let best = best * if told.responds {",
         "let best = best * if told.responds || crate::off(\"unpriced\") {",
-    ),
-    (
-        "control/ascent/mod.rs",
-        "may_stand(growth) && !probing.rival.is_there()",
-        "may_stand(growth) && !(probing.rival.is_there() && !crate::off(\"rival-s-queue\"))",
     ),
     (
         "control/ascent/level.rs",

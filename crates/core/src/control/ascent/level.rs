@@ -3,7 +3,7 @@
 //! The base RTT is the least that was seen. A path that became longer, or a radio that holds every packet back, looks like a
 //! queue that never empties. An experiment tells: where the rate fell and the level did not, one pair is sent at half the rate.
 //! A queue falls then, or rises where somebody else fills it. A delay that stays is the path's from then on, until the level is
-//! seen below it. A level that certainly responds to the rate is not tested, nor one that moves or that a rival fills.
+//! seen below it. A level that certainly responds to the rate is not tested. A level that moves in a test is a queue.
 
 use super::pair::{Pair, RESOLUTION, TELLING_GROWTH, WEIGHT};
 use crate::control::response::{ERRORS, Estimate};

@@ -205,10 +205,8 @@ impl Ascent {
         let (growth, carried) = (probing.growth(&pair), pair.carried());
         let excess = probing.loss.update(&pair);
         let responds = probing.share.at_least(ERRORS) > 0.0;
-        // A path's delay does, and what a rival is known to fill is no path's.
-        let stands = may_stand(growth) && !probing.rival.is_there();
         let queue = probing.level.read(&pair, growth.shrunk())?;
-        match probing.level.on_tested(trial.wrapping_sub(1), &pair, stands, rtt(path)) {
+        match probing.level.on_tested(trial.wrapping_sub(1), &pair, may_stand(growth), rtt(path)) {
             Tested::No => {}
             Tested::Queue => return None,
             Tested::Path(rate) => {

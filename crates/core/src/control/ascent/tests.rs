@@ -145,29 +145,12 @@ fn a_level_of_the_path_costs_nothing_any_more() {
 }
 
 #[test]
-fn a_delay_that_a_rival_is_known_to_make_is_not_the_path_s() {
-    for has_rival in [false, true] {
-        let (mut law, fair, mut rng) = (probing(), Fair::default(), Rng::new(1));
-        for i in 0..80 {
-            if i == 40 && has_rival {
-                law.probing.rival = rival::tests::there();
-            }
-            // Twenty milliseconds that certainly do not answer to our rate.
-            let late = if i < 40 { Duration::ZERO } else { Duration::from_millis(20) };
-            let plan = law.next(&path(), &mut rng);
-            let plain = carried(plan, Duration::from_millis(15) * i, 1e6);
-            let report = Report {
-                rtt: plain.rtt.map(|rtt| rtt + late),
-                rtt_least: plain.rtt_least.map(|rtt| rtt + late),
-                ..plain
-            };
-            law.on_report(plan, &report, &|report: &Report| fair.evaluate(report), &path());
-        }
-        assert_eq!(law.probing.level.is_raised(), !has_rival, "{:?}", law.probing.level);
-        // Either way no rate of ours would shorten it, and what may be in flight counts it in.
-        let standing = law.standing_rtt().unwrap();
-        assert!(standing.abs_diff(Duration::from_millis(50)) < Duration::from_millis(1), "{has_rival}: {standing:?}");
-    }
+fn no_rate_of_ours_shortens_a_rival_s_queue() {
+    let mut law = probing();
+    law.probing.level.read(&pair::tests::pair(0, 50.0, |_| 0.0, |_| 0.02), 0.0);
+    assert_eq!(law.standing_rtt(), Some(RTT));
+    law.probing.rival = rival::tests::there();
+    assert_eq!(law.standing_rtt(), Some(Duration::from_millis(50)));
 }
 
 #[test]
