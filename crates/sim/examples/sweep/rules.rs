@@ -6,6 +6,7 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
         "Start-up",
         &[
             ("trains", "Start-up only doubles; no train measures the bottleneck's rate."),
+            ("jitter", "Jitter that pulls the packets of trains apart is taken for a bottleneck."),
             ("steps", "Start-up doubles towards the rate that trains told, instead of steps of eight."),
             ("drain", "Probing begins at once after start-up; the queue of start-up does not drain first."),
             ("early", "A doubling is judged only when the fate of all its packets is known."),

@@ -1,11 +1,16 @@
 //! Where a copy of the core asks whether a rule is left out: each text stands in its file exactly once.
 
 /// Files below `crates/core/src`, what they say, and what the copy says instead. `crate::off("RULE")` is true where the rule is off.
-pub(crate) const SWITCHES: [(&str, &str, &str); 72] = [
+pub(crate) const SWITCHES: [(&str, &str, &str); 73] = [
     (
         "control/law.rs",
         "const fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_))",
         "fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_)) && !crate::off(\"trains\")",
+    ),
+    (
+        "trains.rs",
+        "may_tell && !self.arrived.may_be_jitter(least_rtt, spread)",
+        "may_tell && (crate::off(\"jitter\") || !self.arrived.may_be_jitter(least_rtt, spread))",
     ),
     (
         "control/approach.rs",
