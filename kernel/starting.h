@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* Starting: the order of magnitude of the path's rate, by doubling (NSDI 2015 3.2).
- * It ends when the queue that it builds grows beyond doubt, or when even the most
- * favourable reading of an interval is worth less than what a lower rate brought, or than
- * nothing.
+ * It ends when the queue that it builds grows beyond doubt. It also ends when an interval,
+ * read as favourably as can be, is worth less than a lower rate was, or less than nothing.
  * crates/core/src/control/starting.rs.
  */
 #ifndef PCC_STARTING_H
