@@ -73,7 +73,7 @@ PCC_PART bool pcc_is_calm(const struct pcc_probing *probing)
 	pcc_num longest = n_mul(N_TWO, probing->level.noise);
 
 	longest = n_add(pcc_level_unfiltered(&probing->level), longest);
-	return n_less(longest, ASCENT_CALM) && n_is_zero(pcc_at_least(&probing->share));
+	return n_less(longest, n_min(ASCENT_CALM, pcc_level_base(&probing->level)));
 }
 
 /* A pair begins. The share of the rate to send it at: half for a test of the level or, where
@@ -86,7 +86,7 @@ PCC_CALL pcc_num pcc_begin_pair(struct pcc_probing *probing)
 	PCC_NEEDS(probing, N_ONE);
 	share = pcc_level_begin_pair(&probing->level, probing->trial);
 	if (!((probing->trial / 2) % ASCENT_ASKED) && pcc_losses_unclear(&probing->losses) &&
-	    pcc_is_calm(probing))
+	    pcc_is_calm(probing) && n_is_zero(pcc_at_least(&probing->share)))
 		return N_HALF;
 	return share;
 }
@@ -228,9 +228,9 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	forecast->marked = law->pair.marked;
 	forecast->stands = 0;
 	if (pcc_is_calm(probing)) {
-		if (pcc_line_is_free(&probing->losses.losses))
+		if (pcc_cause_is_free(&probing->losses.losses))
 			forecast->random = N_ZERO;
-		if (pcc_line_is_free(&probing->losses.marks))
+		if (pcc_cause_is_free(&probing->losses.marks))
 			forecast->marked = N_ZERO;
 	}
 	forecast->deviation = probing->deviation.mean;

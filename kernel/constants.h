@@ -92,7 +92,8 @@
 
 /* crates/core/src/control/ascent/loss.rs */
 #define LOSS_FREE 0x3fa999999999999aULL /* 0.05 */
-#define LOSS_REMEMBERED 0x40c3880000000000ULL /* 10000.0 */
+#define LOSS_REMEMBERED 0x40d86a0000000000ULL /* 25000.0 */
+#define LOSS_RECENT 0x3fef333333333333ULL /* 0.975 */
 #define LOSS_MUCH 0x3fa999999999999aULL /* 0.05 */
 
 /* crates/core/src/control/ascent/pair.rs */

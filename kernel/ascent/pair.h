@@ -32,6 +32,7 @@ struct pcc_lost {
 	pcc_num lost;
 	pcc_num bursts; /* losses in a row are one */
 	pcc_num marked;
+	pcc_num rtt;
 };
 
 /* Rates in byte/s, times in s; NaN: not known. */
@@ -284,6 +285,7 @@ PCC_PART pcc_num pcc_probe_lost(struct pcc_lost *lost, const struct pcc_report *
 	lost->lost = n_mul(lost->packets, share);
 	lost->bursts = n_from(report->loss_bursts);
 	lost->marked = n_from(report->packets_marked);
+	lost->rtt = report->rtt;
 	return share;
 }
 

@@ -17,11 +17,6 @@ impl Estimate {
         self.mean - ERRORS * self.error() > bound
     }
 
-    /// Whether it certainly is below this.
-    pub(super) fn is_below(self, bound: f64) -> bool {
-        self.mean + ERRORS * self.error() < bound
-    }
-
     /// The mean as far as it stands out of the noise, m³/(m² + e²): what is within its error counts next to nothing, what is
     /// far beyond counts in full, and nothing changes suddenly between (Wiener's filter).
     pub(super) fn shrunk(self) -> f64 {

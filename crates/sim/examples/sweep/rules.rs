@@ -65,6 +65,7 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
             ("random-loss", "All losses are the sender's own."),
             ("bounds", "While losses are ours, random loss stays as it was."),
             ("free", "Losses and marks that certainly do not answer to the rate keep their price."),
+            ("overflows-told", "Losses that come with a longer queue may be free too."),
             ("calm", "Losses and marks may be free behind a queue too."),
             ("asks", "No pair at half of the rate asks whether losses or marks answer to the rate."),
         ],

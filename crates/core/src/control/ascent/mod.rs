@@ -90,7 +90,8 @@ const CROWD: f64 = 32.0;
 /// A share of 1/n or more may be that of so many times n senders. With 1 a CUBIC in a shallow buffer has 0.36 of the path, and
 /// 0.45 with 2.
 const DOUBTFUL: f64 = 2.0;
-/// A shorter queueing delay, noise included, hardly overflows a buffer. Unit: s.
+/// A queueing delay shorter than this and than the base RTT, noise included, hardly overflows a buffer. In a buffer of 0.5 ms over
+/// 0.1 ms 33 senders lose 8 %, and 11 to 23 % without the second bound. Unit: s.
 const CALM: f64 = 0.002;
 /// One of so many pairs is sent at half of the rate, as long as it is unclear whether losses or marks are ours.
 const ASKED: u8 = 10;

@@ -111,14 +111,17 @@ impl Probing {
 
     /// Whether no queue stands that could overflow.
     pub(super) fn is_calm(&self) -> bool {
-        self.level.unfiltered() + self.level.noise() < CALM && self.share.at_least(ERRORS) <= 0.0
+        self.level.unfiltered() + self.level.noise() < CALM.min(self.level.base())
     }
 
     /// A pair begins. The share of the rate to send it at: half for a test of the level or, where nothing else is in the way, of what
     /// is lost or marked.
     pub(super) fn begin_pair(&mut self) -> f64 {
         let share = self.level.begin_pair(self.trial);
-        let asks = (self.trial / 2).is_multiple_of(ASKED) && self.loss.is_unclear() && self.is_calm();
+        let asks = (self.trial / 2).is_multiple_of(ASKED)
+            && self.loss.is_unclear()
+            && self.is_calm()
+            && self.share.at_least(ERRORS) <= 0.0;
         if asks { 0.5 } else { share }
     }
 
