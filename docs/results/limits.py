@@ -30,6 +30,7 @@ ROWS = [
     ("jitter of 60 ms from the first packet on", "share", "--link rate=100Mbit,rtt=100ms,jitter=60ms,buffer=1bdp --flows {} --time-limit 10s"),
     ("8 % of random loss", "share", f"--link {FIRST_STEP},loss=8% --flows {{}} --time-limit 30s"),
     ("10 % of random loss, 20 Mbit/s, 20 ms", "share", "--link rate=20Mbit,rtt=20ms,buffer=50KB,loss=10% --flows {} --time-limit 30s"),
+    ("two with 9 % of random loss, 120 ms", "fairness", "--link rate=50Mbit,rtt=120ms,buffer=0.5bdp,loss=9% --flows '{}*2' --time-limit 60s"),
     ("a third of the packets late by up to 60 ms", "share", "--link clean,reorder=30%:60ms --flows {} --time-limit 30s"),
     ("bad Wi-Fi", "share", f"--link {WIFI} --flows {{}} --time-limit 30s"),
     ("two on bad Wi-Fi", "fairness", f"--link {WIFI} --flows '{{}}*2' --time-limit 60s"),
@@ -59,6 +60,8 @@ CAUSES = """
 * **Rates that change all the time.** After each full moment the headroom begins anew.
 * **Jitter from the first packet on** is taken for a queue until a test shows that it is none. At half the rate fewer packets wait for a slow
   one, the level falls, and so it looks like a queue.
+* **Much random loss.** Whether losses answer to the rate is certain after the first thousands of packets. A sender of few learns it late, or
+  not at all beside a sender of its kind that knows it already.
 * **Much reordering** makes the transport call packets lost that come later. PCC and CUBIC believe it.
 * **A rival in a deep buffer** makes the RTT so long that it takes seconds until the queue is known to be the rival's. See
   [the sweep](../sweeps/crowd.md#beside-a-cubic).
