@@ -8,8 +8,8 @@ use core::time::Duration;
 /// Losses with a slope d L / d ln x certainly below this are no overflow of ours. A lone sender's slope is 1, that of n equal
 /// senders 1/n each: 0.05 is twenty's.
 const FREE: f64 = 0.05;
-/// Packets that causes are remembered for: as many as tell a slope of zero from [`FREE`] where a third of them is lost or half is
-/// marked, if each [`ASKED`](super::ASKED)th pair leaves at half of the rate. With 10,000 a loss of 10 % costs half of 20 Mbit/s.
+/// Packets that causes are remembered for. So many tell a slope of zero from [`FREE`] where a third is lost or half is marked, if
+/// each [`ASKED`](super::ASKED)th pair leaves at half of the rate. With 10,000 a loss of 10 % costs half of 20 Mbit/s.
 const REMEMBERED: f64 = 25_000.0;
 /// Weight of the probes of late when another comes: those of twenty pairs, as many as [`MEMORY`] has.
 const RECENT: f64 = 0.975;
@@ -65,7 +65,7 @@ struct Count {
 }
 
 /// How losses go with something else. Each sample is compared with those shortly before it, so that what others change meanwhile
-/// counts for little; and what that tells is remembered for long.
+/// counts for little. What that tells is remembered for long.
 #[derive(Clone, Copy, Debug, Default)]
 struct Along {
     /// Sums over the samples of late: packets, lost ones, and what each packet was sent at.
