@@ -115,26 +115,33 @@ impl Book {
 }
 
 impl Book {
-    /// Of the network, or else of the site, that has most connections the one that rests longest, or else the newest: if it
-    /// has so many more than that of the newcomer that it is not its turn next.
+    /// Whose place a newcomer gets. Of the site with most connections, if it has so many more than the newcomer's that it is not its
+    /// turn next, or else of the newcomer's own, the networks with most: the connection that rests longest, or else the newest.
     fn of_the_largest(&self, newcomer: IpAddr) -> Option<u64> {
-        [|network| network, site].into_iter().find_map(|group: fn(IpAddr) -> IpAddr| self.of_largest(group, newcomer))
-    }
-
-    fn of_largest(&self, group: fn(IpAddr) -> IpAddr, newcomer: IpAddr) -> Option<u64> {
         let known = || self.present.iter().filter(|(_, present)| present.proven);
-        let mut counts = HashMap::<IpAddr, usize>::new();
-        known().for_each(|(_, present)| *counts.entry(group(present.network)).or_default() += 1);
-        let own = counts.get(&group(newcomer)).copied().unwrap_or(0);
-        let (largest, count) = counts.into_iter().max_by_key(|(group, count)| (*count, *group))?;
-        if count < own + 2 {
+        let sites = counted(known().map(|(_, present)| site(present.network)));
+        let networks = counted(known().map(|(_, present)| present.network));
+        let count = |counts: &HashMap<IpAddr, usize>, group| counts.get(&group).copied().unwrap_or(0);
+        let own = site(newcomer);
+        let largest = sites.keys().copied().max_by_key(|site| (count(&sites, *site), *site))?;
+        let crowded = if count(&sites, largest) >= count(&sites, own) + 2 { largest } else { own };
+        let within = || known().filter(|(_, present)| site(present.network) == crowded);
+        let most = within().map(|(_, present)| count(&networks, present.network)).max()?;
+        if crowded == own && most < count(&networks, newcomer) + 2 {
             return None;
         }
         let order = |(number, present): &(&u64, &Present)| {
             (present.resting_since.is_none(), present.resting_since, core::cmp::Reverse(**number))
         };
-        known().filter(|(_, present)| group(present.network) == largest).min_by_key(order).map(|(number, _)| *number)
+        let of_largest = within().filter(|(_, present)| count(&networks, present.network) == most);
+        of_largest.min_by_key(order).map(|(number, _)| *number)
     }
+}
+
+fn counted(groups: impl Iterator<Item = IpAddr>) -> HashMap<IpAddr, usize> {
+    let mut counts = HashMap::new();
+    groups.for_each(|group| *counts.entry(group).or_default() += 1);
+    counts
 }
 
 impl Guest {
@@ -280,6 +287,35 @@ mod tests {
         assert!(enter(&guests, "2001:db8:0:400::1").is_none(), "they have enough");
         let other = enter(&guests, "2001:db8:1::1").expect("there is a place");
         assert!(has_left(&many[3]).await && !has_left(&many[0]).await && !has_left(&other).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_site_with_most_places_takes_none_of_others() {
+        let guests = Guests::new(12, 4);
+        let working = |address: &str| {
+            let guest = enter(&guests, address).expect("a place");
+            guest.works();
+            guest
+        };
+        let office = [(); 3].map(|()| working("2001:db8:2::1"));
+        let many: Vec<_> = (0..9).map(|n| working(&format!("2001:db8:1:{n}00::1"))).collect();
+        assert!(enter(&guests, "2001:db8:1:900::1").is_none(), "a network of a site that has most");
+        let _other = working("2001:db8:3::1");
+        assert!(has_left(&many[8]).await, "the largest site makes room");
+        for guest in &office {
+            assert!(!has_left(guest).await);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_network_takes_from_a_larger_one_of_its_site() {
+        let guests = Guests::new(6, 6);
+        let large = [(); 3].map(|()| enter(&guests, "2001:db8:1::1").unwrap());
+        let others = [(); 3].map(|()| enter(&guests, "2001:db8:2::1").unwrap());
+        large.iter().chain(&others).for_each(Guest::works);
+        let _new = enter(&guests, "2001:db8:1:100::1").expect("a place of its neighbours'");
+        assert!(has_left(&large[2]).await && !has_left(&others[2]).await);
+        assert!(enter(&guests, "2001:db8:1:100::1").is_none(), "two and one");
     }
 
     #[tokio::test(start_paused = true)]
