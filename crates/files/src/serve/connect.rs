@@ -20,7 +20,7 @@ pub(super) async fn answer(
         let why = "this server has no tunnels: start it with `pcc serve --tunnel --allow HOST:PORT`";
         return answer::refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, why).await;
     };
-    if !tunnels.token.is_borne_by(request.headers()) {
+    if !tunnels.token.opens(request.headers()).await {
         let unknown = answer::response(StatusCode::UNAUTHORIZED).header(header::WWW_AUTHENTICATE, "Bearer");
         return answer::refuse_with(
             &mut stream,

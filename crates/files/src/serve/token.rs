@@ -1,7 +1,8 @@
-//! The token: its holders may upload.
+//! The token: its holders may upload, and have tunnels.
 
 use blake3::Hash;
 use core::fmt;
+use core::time::Duration;
 use http::{HeaderMap, header};
 
 /// A bearer token (RFC 6750). Only its hash is kept: comparing hashes takes the same time whatever was sent, and nothing
@@ -17,6 +18,9 @@ impl fmt::Debug for Token {
 
 /// Bytes of a generated token: as hard to guess as a key.
 const LENGTH: usize = 16;
+
+/// A wrong token is answered after this, so that guessing takes for ever.
+const GUESSING: Duration = Duration::from_millis(300);
 
 impl Token {
     /// This text.
@@ -34,8 +38,16 @@ impl Token {
         Ok((Self::new(&text), text))
     }
 
-    /// Whether a request bears it.
-    pub(in crate::serve) fn is_borne_by(&self, headers: &HeaderMap) -> bool {
+    /// Whether a request bears it; of one that does not, after a while.
+    pub(super) async fn opens(&self, headers: &HeaderMap) -> bool {
+        let is_borne = self.is_borne_by(headers);
+        if !is_borne {
+            tokio::time::sleep(GUESSING).await;
+        }
+        is_borne
+    }
+
+    fn is_borne_by(&self, headers: &HeaderMap) -> bool {
         let credentials = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or("");
         match credentials.split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Self::new(token.trim()).0 == self.0,
@@ -63,6 +75,13 @@ mod tests {
             assert!(!bears(&token, wrong), "{wrong}");
         }
         assert!(!token.is_borne_by(&HeaderMap::new()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn guessing_takes_its_time() {
+        let begun = tokio::time::Instant::now();
+        assert!(!Token::new("secret").opens(&HeaderMap::new()).await);
+        assert_eq!(begun.elapsed(), GUESSING);
     }
 
     #[test]
