@@ -1,4 +1,5 @@
-//! The answer to a conditional request: all of a file, a part, or only that nothing changed (RFC 9110 §13 and §14).
+//! Conditional requests (RFC 9110 §13 and §14): whether a change may be done, and whether a download is all of a file, a
+//! part, or only that nothing changed.
 
 use core::ops::Range;
 use http::header::{
@@ -11,7 +12,7 @@ use std::time::SystemTime;
 pub(super) struct Current<'a> {
     /// Its entity tag, in quotes; `None` if it changes right now.
     pub(super) etag: Option<&'a str>,
-    /// When it was last modified; `None` if it changes right now.
+    /// When it was last modified, from 1970 to 9999; `None` if it changes right now.
     pub(super) modified: Option<SystemTime>,
     /// Bytes.
     pub(super) size: u64,
@@ -32,17 +33,62 @@ pub(super) enum Plan {
     Unsatisfiable,
 }
 
-/// Evaluates a request's conditions, in the order of RFC 9110 §13.2.2.
-pub(super) fn plan(headers: &HeaderMap, current: Current<'_>) -> Plan {
-    match (text(headers, IF_MATCH), text(headers, IF_UNMODIFIED_SINCE)) {
-        (Some(tags), _) if !lists(tags, current.etag, Comparison::Strong) => return Plan::OtherVersion,
-        (None, Some(date)) if was_modified_since(date, current.modified) == Some(true) => return Plan::OtherVersion,
-        _ => {}
+/// What a request demands of the version that is there, whatever its method is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Demands {
+    /// The entity tags of `If-Match`: one of them is the version's.
+    any_of: Option<String>,
+    /// The entity tags of `If-None-Match`: none of them is.
+    none_of: Option<String>,
+    /// Counts without `If-Match` only.
+    unmodified_since: Option<SystemTime>,
+}
+
+impl Demands {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let date = text(headers, IF_UNMODIFIED_SINCE).and_then(|date| httpdate::parse_http_date(date).ok());
+        Self { any_of: list(headers, IF_MATCH), none_of: list(headers, IF_NONE_MATCH), unmodified_since: date }
     }
-    match (text(headers, IF_NONE_MATCH), text(headers, IF_MODIFIED_SINCE)) {
-        (Some(tags), _) if lists(tags, current.etag, Comparison::Weak) => return Plan::NotModified,
-        (None, Some(date)) if was_modified_since(date, current.modified) == Some(false) => return Plan::NotModified,
-        _ => {}
+
+    /// Whether there are none.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.any_of.is_none() && self.none_of.is_none() && self.unmodified_since.is_none()
+    }
+
+    /// Whether a request that changes what has the name may do so. `None`: nothing has it.
+    pub(super) fn are_met_by(&self, there: Option<Current<'_>>) -> bool {
+        match there {
+            Some(there) => !self.want_other_than(there) && !self.know(there).unwrap_or(false),
+            None => self.any_of.is_none(),
+        }
+    }
+
+    fn want_other_than(&self, current: Current<'_>) -> bool {
+        match (&self.any_of, self.unmodified_since) {
+            (Some(tags), _) => !lists(tags, current.etag, Comparison::Strong),
+            (None, Some(date)) => was_modified_since(date, current.modified),
+            (None, None) => false,
+        }
+    }
+
+    /// Whether it is one that the client has; `None` if the client names none.
+    fn know(&self, current: Current<'_>) -> Option<bool> {
+        Some(lists(self.none_of.as_ref()?, current.etag, Comparison::Weak))
+    }
+}
+
+/// Evaluates the conditions of a download, in the order of RFC 9110 §13.2.2.
+pub(super) fn plan(headers: &HeaderMap, current: Current<'_>) -> Plan {
+    let demands = Demands::of(headers);
+    if demands.want_other_than(current) {
+        return Plan::OtherVersion;
+    }
+    let is_known = demands.know(current).unwrap_or_else(|| {
+        let date = text(headers, IF_MODIFIED_SINCE).and_then(|date| httpdate::parse_http_date(date).ok());
+        date.is_some_and(|date| !was_modified_since(date, current.modified))
+    });
+    if is_known {
+        return Plan::NotModified;
     }
     let Some(range) = text(headers, RANGE) else { return Plan::Whole };
     // A date is too coarse to tell versions apart, so only the tag lets a part be appended to another.
@@ -62,6 +108,12 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
+/// A list that may stand in several lines (RFC 9110 §5.3).
+fn list(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let lines: Vec<_> = headers.get_all(name).iter().map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+    (!lines.is_empty()).then(|| lines.join(","))
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Comparison {
     Strong,
@@ -71,16 +123,15 @@ enum Comparison {
 fn lists(tags: &str, etag: Option<&str>, comparison: Comparison) -> bool {
     let equal = |tag: &str| {
         let tag = if comparison == Comparison::Weak { tag.strip_prefix("W/").unwrap_or(tag) } else { tag };
-        Some(tag) == etag
+        tag == "*" || Some(tag) == etag
     };
-    tags.trim() == "*" || tags.split(',').map(str::trim).any(equal)
+    tags.split(',').map(str::trim).any(equal)
 }
 
-/// `None` for what is no date. What changes right now is younger than any.
-fn was_modified_since(date: &str, modified: Option<SystemTime>) -> Option<bool> {
-    let date = httpdate::parse_http_date(date).ok()?;
+/// What changes right now is younger than any date.
+fn was_modified_since(date: SystemTime, modified: Option<SystemTime>) -> bool {
     // The date has whole seconds, so the file's time is compared as it would be written.
-    Some(modified.is_none_or(|modified| httpdate::HttpDate::from(modified) > date.into()))
+    modified.is_none_or(|modified| httpdate::HttpDate::from(modified) > date.into())
 }
 
 enum Parsed {
@@ -205,6 +256,43 @@ mod tests {
         assert_eq!(planned(&[(IF_MATCH, "\"now\"")]), Plan::Whole);
     }
 
+    #[test]
+    fn tags_of_all_lines_count() {
+        for lines in [["\"now\"", "\"then\""], ["\"then\"", "\"now\""], ["\"then\"", "\"a\", \"now\""]] {
+            assert_eq!(planned(&lines.map(|line| (IF_MATCH, line))), Plan::Whole, "{lines:?}");
+            assert_eq!(planned(&lines.map(|line| (IF_NONE_MATCH, line))), Plan::NotModified, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_needs_the_version_that_it_names() {
+        let modified = Some(SystemTime::UNIX_EPOCH + Duration::from_secs(86_400));
+        let there = Some(Current { etag: Some("\"now\""), modified, size: 100 });
+        let untagged = Some(Current { etag: None, modified: None, size: 100 });
+        let (before, then) = ("Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 02 Jan 1970 00:00:00 GMT");
+        // Whether it may be done: to that version, to one without a tag, to nothing.
+        for (fields, expected) in [
+            (&[][..], [true, true, true]),
+            (&[(IF_MATCH, "\"now\"")], [true, false, false]),
+            (&[(IF_MATCH, "\"then\"")], [false, false, false]),
+            (&[(IF_MATCH, "W/\"now\"")], [false, false, false]),
+            (&[(IF_MATCH, "*")], [true, true, false]),
+            (&[(IF_NONE_MATCH, "*")], [false, false, true]),
+            (&[(IF_NONE_MATCH, "\"now\"")], [false, true, true]),
+            (&[(IF_NONE_MATCH, "\"then\"")], [true, true, true]),
+            (&[(IF_UNMODIFIED_SINCE, before)], [false, false, true]),
+            (&[(IF_UNMODIFIED_SINCE, then)], [true, false, true]),
+            (&[(IF_UNMODIFIED_SINCE, "yesterday")], [true, true, true]),
+            (&[(IF_MATCH, "\"now\""), (IF_UNMODIFIED_SINCE, before)], [true, false, false]),
+            (&[(IF_MATCH, "\"now\""), (IF_NONE_MATCH, "*")], [false, false, false]),
+            (&[(IF_MODIFIED_SINCE, then)], [true, true, true]),
+        ] {
+            let headers = fields.iter().cloned().map(|(name, value)| (name, HeaderValue::from_static(value))).collect();
+            let demands = Demands::of(&headers);
+            assert_eq!([there, untagged, None].map(|there| demands.are_met_by(there)), expected, "{fields:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn whatever_range_is_asked_for_what_is_sent_lies_within_file(
@@ -233,13 +321,14 @@ mod tests {
         ) {
             const NAMES: [HeaderName; 6] =
                 [IF_MATCH, IF_NONE_MATCH, IF_RANGE, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE, RANGE];
-            // Of several fields of one name the first counts.
+            // Of several fields of one name the first counts, but of tags all do.
             let fields: Vec<_> = fields.iter().map(|(name, text)| (NAMES[*name].clone(), text.as_str())).collect();
             let said = |name: HeaderName| fields.iter().find(|(said, _)| *said == name).map(|(_, text)| *text);
-            let tagged = |name, strong: bool| {
-                let tags = said(name)?.trim();
+            let tagged = |name: HeaderName, strong: bool| {
+                said(name.clone())?;
                 let weak = |tag: &str| !strong && tag == "W/\"now\"";
-                Some(tags == "*" || tags.split(',').map(str::trim).any(|tag| tag == "\"now\"" || weak(tag)))
+                let mut tags = fields.iter().filter(|(said, _)| *said == name).flat_map(|(_, tags)| tags.split(','));
+                Some(tags.any(|tag| ["*", "\"now\""].contains(&tag.trim()) || weak(tag.trim())))
             };
             let later = |name| {
                 let date = httpdate::parse_http_date(said(name)?).ok()?;

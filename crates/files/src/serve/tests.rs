@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod attributes;
+mod changes;
 mod hostile;
 mod memory;
 mod transfers;
@@ -83,6 +84,15 @@ impl Bench {
     }
 
     fn with(guests: Guests, privacy: Privacy, algorithm: &Algorithm) -> Self {
+        Self::with_options(guests, privacy, algorithm, |_| ())
+    }
+
+    fn with_options(
+        guests: Guests,
+        privacy: Privacy,
+        algorithm: &Algorithm,
+        change: impl FnOnce(&mut Options),
+    ) -> Self {
         let algorithm = algorithm.clone();
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("served")).unwrap();
@@ -90,7 +100,7 @@ impl Bench {
         let identity = Identity::generate().unwrap();
         let trust = Trust::Pinned(identity.fingerprint());
         let (lines, log) = mpsc::unbounded_channel();
-        let server = start(Options {
+        let mut options = Options {
             root: dir.path().join("served"),
             listen: "127.0.0.1:0".parse().unwrap(),
             identity,
@@ -103,8 +113,9 @@ impl Bench {
             log: Log::to(io::LineWriter::new(Lined(lines)), Lines::Json).0,
             metrics: Metrics::default(),
             http: None,
-        })
-        .unwrap();
+        };
+        change(&mut options);
+        let server = start(options).unwrap();
         Self { dir, server, trust, log }
     }
 

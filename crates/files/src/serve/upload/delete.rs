@@ -1,6 +1,7 @@
 //! Deletes one entry a request, and only what lies in the served directory itself: no link is followed on the way, and a directory
 //! goes only when it is empty.
 
+use super::condition::Condition;
 use super::{Uploads, blocking, refuse_disk};
 use crate::serve::answer::{self, Outcome, response};
 use crate::serve::broken::Broken;
@@ -17,6 +18,7 @@ pub(super) async fn delete(
     service: &Service,
     uploads: &Uploads,
     path: SafePath,
+    condition: Condition,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
     if !uploads.may_delete {
@@ -24,7 +26,7 @@ pub(super) async fn delete(
         return answer::refuse(stream, StatusCode::FORBIDDEN, why).await;
     }
     let root = service.root.clone();
-    match blocking(move || remove(&root, &path)).await {
+    match blocking(move || condition.change(|| remove(&root, &path))).await {
         Ok(()) => answer::send(stream, response(StatusCode::NO_CONTENT), Bytes::new(), true).await,
         Err(error) => match error.kind() {
             ErrorKind::DirectoryNotEmpty => answer::refuse(stream, StatusCode::CONFLICT, "it is not empty").await,

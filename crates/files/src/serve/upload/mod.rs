@@ -6,19 +6,25 @@
 //! | `slots` | who writes to which upload |
 //! | `receive` | how a body becomes a part of a file |
 //! | `partial` | what there is of a file before it is complete |
+//! | `condition` | what a request demands of what it changes |
+//! | `unfinished` | how many there may be |
+//! | `refused` | why one is refused |
 //! | `fleeting` | what becomes of an upload that nobody comes back for |
 //! | `delete` | what a client may delete, and how |
 //! | `finished` | which uploads are done |
 //! | `token` | who may upload |
 //! | `uploads` | what a server knows of all of them |
 
+mod condition;
 mod delete;
 mod finished;
 mod fleeting;
 mod part;
 mod partial;
 mod receive;
+mod refused;
 mod slots;
+mod unfinished;
 pub(super) mod uploads;
 
 pub(super) use part::id;
@@ -35,19 +41,17 @@ use super::stream::Stream;
 use crate::version::Version;
 use crate::wire;
 use blake3::Hash;
-use core::time::Duration;
+use condition::Condition;
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use part::{Malformed, Part};
 use partial::Partial;
+use refused::Refused;
 use slots::{Claim, NoClaim};
 use std::io;
 use std::time::Instant;
 
 /// To a request that another one came after.
 const SUPERSEDED: &str = "another upload of the same file took over: this one can end";
-
-/// A wrong token is answered after this, so that guessing takes for ever.
-const GUESSING: Duration = Duration::from_millis(300);
 
 /// Answers what concerns uploads.
 pub(super) async fn answer(
@@ -61,20 +65,23 @@ pub(super) async fn answer(
         let why = "this server takes no uploads; it would have to be started with --writable";
         return answer::refuse(stream, StatusCode::FORBIDDEN, why).await;
     };
-    if !uploads.token.is_borne_by(request.headers()) {
-        tokio::time::sleep(GUESSING).await;
+    if !uploads.token.opens(request.headers()).await {
         let builder = response(StatusCode::UNAUTHORIZED).header(header::WWW_AUTHENTICATE, "Bearer");
         return answer::refuse_with(stream, builder, "uploads need the token that the server was given").await;
     }
     asker.may_upload(&service.unwritten);
-    if request.method() == Method::PUT && path.directory {
-        return make_directory(service, path, stream).await;
-    }
+    let condition = Condition::of(request.headers(), &path, service, uploads);
     if request.method() == Method::DELETE {
-        return delete::delete(service, uploads, path, stream).await;
+        return delete::delete(service, uploads, path, condition, stream).await;
+    }
+    if let Err(refused) = part::is_plain(request.headers()) {
+        return refuse(stream, refused).await;
+    }
+    if request.method() == Method::PUT && path.directory {
+        return make_directory(service, path, condition, stream).await;
     }
     if request.method() == Method::PATCH && id(request).is_none() {
-        return describe(service, request, path, stream).await;
+        return describe(service, request, path, condition, stream).await;
     }
     if path.directory {
         return answer::refuse(stream, StatusCode::BAD_REQUEST, "a file's name is missing").await;
@@ -92,9 +99,13 @@ pub(super) async fn answer(
             Err(malformed) => refuse_malformed(stream, &malformed).await,
         },
         (&Method::PATCH, Some(_)) | (&Method::PUT, None) => match Part::of(request) {
-            Ok(part) => match claim(&part.id) {
-                Ok(claim) => receive::receive(service, uploads, path.clone(), part, claim, stream).await,
-                Err(why) => refuse_claim(stream, why).await,
+            // What would be refused in the end takes nothing from an upload that is under way.
+            Ok(part) => match condition.look().await {
+                Ok(()) => match claim(&part.id) {
+                    Ok(claim) => receive::receive(service, uploads, path.clone(), part, condition, claim, stream).await,
+                    Err(why) => refuse_claim(stream, why).await,
+                },
+                Err(error) => refuse_disk(stream, &error).await,
             },
             Err(malformed) => refuse_malformed(stream, &malformed).await,
         },
@@ -110,9 +121,14 @@ pub(super) async fn answer(
 }
 
 /// 201 says that the directory is new, so that its client need not ask what is there of each file.
-async fn make_directory(service: &Service, path: SafePath, stream: &mut Stream) -> Result<Outcome, Broken> {
+async fn make_directory(
+    service: &Service,
+    path: SafePath,
+    condition: Condition,
+    stream: &mut Stream,
+) -> Result<Outcome, Broken> {
     let root = service.root.clone();
-    let made = blocking(move || {
+    let make = move || {
         let path = path.to_path();
         if let Some(above) = path.parent() {
             root.dir().create_dir_all(above)?;
@@ -122,7 +138,8 @@ async fn make_directory(service: &Service, path: SafePath, stream: &mut Stream) 
             // Whatever is there is a directory, or the error says what it is.
             Err(_) => root.dir().create_dir_all(&path).map(|()| StatusCode::NO_CONTENT),
         }
-    });
+    };
+    let made = blocking(move || condition.change(make));
     match made.await {
         Ok(status) => answer::send(stream, response(status), bytes::Bytes::new(), false).await,
         Err(error) => refuse_disk(stream, &error).await,
@@ -134,8 +151,12 @@ async fn describe(
     service: &Service,
     request: &Request<()>,
     path: SafePath,
+    condition: Condition,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
+    if path.name().is_none() {
+        return refuse(stream, Refused::Root).await;
+    }
     let attributes = match part::attributes(request) {
         Ok(attributes) if attributes.is_empty() => {
             let why = "PATCH goes with ?upload=, or has file-mode or file-modified";
@@ -145,13 +166,14 @@ async fn describe(
         Err(malformed) => return refuse_malformed(stream, &malformed).await,
     };
     let root = service.root.clone();
-    let described = blocking(move || match root.find(&path)? {
+    let give = move || match root.find(&path)? {
         Found::File(opened) if !path.directory => attributes.give(&opened.file.try_clone()?.into_std()),
         // A handle that only names a directory cannot change it.
         Found::Directory(dir) if path.directory => attributes.give(&dir.open(".")?.into_std()),
         Found::Directory(_) => Err(io::ErrorKind::IsADirectory.into()),
         Found::File(_) | Found::Other => Err(io::ErrorKind::NotADirectory.into()),
-    });
+    };
+    let described = blocking(move || condition.change(give));
     match described.await {
         Ok(()) => answer::send(stream, response(StatusCode::NO_CONTENT), bytes::Bytes::new(), true).await,
         Err(error) => refuse_disk(stream, &error).await,
@@ -249,7 +271,17 @@ async fn refuse_malformed(stream: &mut Stream, malformed: &Malformed) -> Result<
     answer::refuse(stream, StatusCode::BAD_REQUEST, &malformed.to_string()).await
 }
 
+async fn refuse(stream: &mut Stream, why: Refused) -> Result<Outcome, Broken> {
+    let builder = response(why.status());
+    // RFC 9110 §15.5.16.
+    let builder = if why == Refused::Encoded { builder.header(header::ACCEPT_ENCODING, "identity") } else { builder };
+    answer::refuse_with(stream, builder, &why.to_string()).await
+}
+
 async fn refuse_disk(stream: &mut Stream, error: &io::Error) -> Result<Outcome, Broken> {
+    if let Some(why) = Refused::within(error) {
+        return refuse(stream, why).await;
+    }
     let (status, why) = match error.kind() {
         io::ErrorKind::IsADirectory => {
             (StatusCode::CONFLICT, "a directory of that name exists: end the URL with / to upload into it")

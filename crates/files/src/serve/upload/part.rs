@@ -2,12 +2,13 @@
 //! checks, or a length that nobody keeps.
 
 use super::partial;
+use super::refused::Refused;
 use crate::attributes::{self, Attributes};
 use crate::serve::token::Token;
 use crate::wire;
 use blake3::Hash;
 use core::time::Duration;
-use http::header::{self, HeaderName};
+use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Request};
 
 /// How long a client that does not say tries to come back: as long as `pcc put` does by itself.
@@ -23,8 +24,6 @@ pub(super) struct Part {
     pub(super) complete: bool,
     /// Bytes of the whole file.
     pub(super) length: Option<u64>,
-    /// Bytes of the body.
-    pub(super) body: Option<u64>,
     pub(super) digest: Option<Hash>,
     pub(super) attributes: Attributes,
 }
@@ -54,16 +53,7 @@ impl Part {
         let Some(id) = id(request) else {
             // An ordinary PUT (RFC 9110 §9.3.4): all of the file, under an identity of its own.
             let (_, id) = Token::generate().map_err(|_| Malformed(header::AUTHORIZATION))?;
-            return Ok(Self {
-                id,
-                keep: Keep::Never,
-                offset: 0,
-                complete: true,
-                length: body,
-                body,
-                digest,
-                attributes,
-            });
+            return Ok(Self { id, keep: Keep::Never, offset: 0, complete: true, length: body, digest, attributes });
         };
         let keep = match field(headers, wire::UPLOAD_KEEP, boolean)? {
             Some(false) => {
@@ -78,11 +68,20 @@ impl Part {
             offset: field(headers, wire::UPLOAD_OFFSET, number)?.ok_or(Malformed(wire::UPLOAD_OFFSET))?,
             complete: field(headers, wire::UPLOAD_COMPLETE, boolean)?.unwrap_or(false),
             length: field(headers, wire::UPLOAD_LENGTH, number)?,
-            body,
             digest,
             attributes,
         })
     }
+}
+
+/// Whether the body is a file as it is, or the next bytes of an upload: what says something else changes its meaning.
+pub(super) fn is_plain(headers: &HeaderMap) -> Result<(), Refused> {
+    if headers.contains_key(header::CONTENT_RANGE) {
+        return Err(Refused::Range);
+    }
+    let is_identity = |coding: &HeaderValue| coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
+    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    if codings.all(is_identity) { Ok(()) } else { Err(Refused::Encoded) }
 }
 
 /// The size that the client's file has, if it says so.
@@ -166,7 +165,7 @@ mod tests {
         let part = part(RESUMABLE, &fields).unwrap();
         let keep = Keep::WhileTheClientIsThere(Duration::from_secs(90));
         assert_eq!((&*part.id, part.keep, part.offset), ("id", keep, 7));
-        assert_eq!((part.complete, part.length, part.body), (true, Some(9), Some(2)));
+        assert_eq!((part.complete, part.length), (true, Some(9)));
         assert_eq!(part.digest, Some(digest));
     }
 
@@ -223,7 +222,6 @@ mod tests {
             if let Ok(part) = part(&uri, &fields) {
                 // Nothing that was said is missing from what was understood.
                 let said = |name| fields.iter().any(|(said, _)| *said == name);
-                prop_assert_eq!(said("content-length"), part.body.is_some());
                 prop_assert_eq!(said("file-mode"), part.attributes.mode.is_some());
                 prop_assert_eq!(said("file-modified"), part.attributes.modified.is_some());
                 prop_assert!((1..=64).contains(&part.id.len()));

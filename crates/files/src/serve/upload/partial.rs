@@ -1,5 +1,6 @@
 //! A file that is being uploaded: it has a hidden name in its directory until all of it is there and proven right.
 
+use super::refused::Refused;
 use crate::attributes::Attributes;
 use crate::disk;
 use crate::permissions::Permissions;
@@ -10,7 +11,7 @@ use blake3::{Hash, Hasher};
 use cap_std::fs::{Dir, File, OpenOptions};
 use core::time::Duration;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// An unfinished upload that nobody continued for so long is removed when something is uploaded beside it.
@@ -62,8 +63,8 @@ impl Partial {
     /// A new one; directories above it are made. Nothing is reserved for it, since whoever announces much may send
     /// little. Blocks.
     ///
-    /// Errors: of the file system; `IsADirectory` if a directory has the name; `StorageFull` if a known `length` has no
-    /// room now.
+    /// Errors: of the file system; `IsADirectory` if a directory has the name, [`Refused::Special`] if something else has it
+    /// that is no file; `StorageFull` if a known `length` has no room now.
     pub(super) fn create(
         root: &Root,
         path: &SafePath,
@@ -74,9 +75,7 @@ impl Partial {
         let (hidden, name) = names(path, id)?;
         root.dir().create_dir_all(path.parent())?;
         let dir = root.dir().open_dir(path.parent())?;
-        if dir.symlink_metadata(&name).is_ok_and(|existing| existing.is_dir()) {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
+        is_free(&dir, &name)?;
         let file = dir.open_with(&hidden, OpenOptions::new().read(true).write(true).create(true).truncate(true))?;
         let partial = Self { dir, hidden, name, file, size: 0, hasher: Some(Hasher::new()) };
         // What is to be private is so as soon as there is something in it.
@@ -107,12 +106,8 @@ impl Partial {
         self.hasher.clone()
     }
 
-    /// Gives the file its name, if its digest is the expected one. Afterwards it is on the disk. Blocks.
-    pub(super) fn finish(
-        &self,
-        expected: Option<Hash>,
-        attributes: Attributes,
-    ) -> Result<(Hash, Version), FinishError> {
+    /// Gives the file its attributes, if its digest is the expected one. Afterwards it is on the disk. Blocks.
+    pub(super) fn prove(&self, expected: Option<Hash>, attributes: Attributes) -> Result<Hash, FinishError> {
         let found = match &self.hasher {
             Some(hasher) => hasher.finalize(),
             None => self.read_hash()?,
@@ -132,9 +127,20 @@ impl Partial {
         }
         self.permissions(attributes).give(&self.file);
         self.file.sync_all()?;
+        Ok(found)
+    }
+
+    /// Gives it its name, and answers whether that was free. Blocks.
+    pub(super) fn take_name(&self) -> io::Result<bool> {
+        let is_new = is_free(&self.dir, &self.name)?;
         self.dir.rename(&self.hidden, &self.dir, &self.name)?;
+        Ok(is_new)
+    }
+
+    /// Makes sure that it has its name for good. Blocks.
+    pub(super) fn keep_name(&self) -> io::Result<Version> {
         disk::sync_dir(&self.dir)?;
-        Ok((found, Version::of(&self.file)?))
+        Version::of(&self.file)
     }
 
     /// Who may read and write it: whom the client names, or else who may do so with what has the name now.
@@ -162,8 +168,9 @@ impl Partial {
         }
     }
 
-    /// Removes what nobody continued for [`KEPT`] from the directory around it. Blocks.
-    pub(super) fn sweep(&self) -> io::Result<()> {
+    /// Removes what nobody continued for [`KEPT`] from the directory around it, and answers the names of the others. Blocks.
+    pub(super) fn sweep(&self) -> io::Result<Vec<PathBuf>> {
+        let mut others = Vec::new();
         for entry in self.dir.entries()? {
             let entry = entry?;
             let name = entry.file_name();
@@ -174,9 +181,11 @@ impl Partial {
             if SystemTime::now().duration_since(modified).is_ok_and(|age| age > KEPT) {
                 tracing::info!(name = %name.to_string_lossy(), "an old unfinished upload was removed");
                 self.dir.remove_file(&name)?;
+            } else {
+                others.push(name.into());
             }
         }
-        Ok(())
+        Ok(others)
     }
 }
 
@@ -193,6 +202,21 @@ impl Write for Partial {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Whether nothing has the name; otherwise what has it can be replaced by a file.
+fn is_free(dir: &Dir, name: &str) -> io::Result<bool> {
+    match dir.symlink_metadata(name) {
+        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if found.is_file() || found.is_symlink() => Ok(false),
+        Ok(_) => Err(Refused::Special.into()),
+        Err(_) => Ok(true),
+    }
+}
+
+/// Where an upload waits, below the served directory.
+pub(super) fn hidden(path: &SafePath, id: &str) -> io::Result<PathBuf> {
+    Ok(path.parent().join(names(path, id)?.0))
 }
 
 /// The hidden name of an upload and the final one. The hidden one is always short, however long the other is.
@@ -214,6 +238,15 @@ mod tests {
 
     fn path(text: &str) -> SafePath {
         SafePath::parse(text).unwrap()
+    }
+
+    impl Partial {
+        fn finish(&self, expected: Option<Hash>, attributes: Attributes) -> Result<bool, FinishError> {
+            self.prove(expected, attributes)?;
+            let is_new = self.take_name()?;
+            self.keep_name()?;
+            Ok(is_new)
+        }
     }
 
     #[test]
@@ -277,6 +310,22 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_not_replaced_by_a_file() {
+        let (dir, root) = served();
+        let pipe = || {
+            let (fifo, rights) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+            rustix::fs::mknodat(rustix::fs::CWD, dir.path().join("name"), fifo, rights, 0).unwrap();
+        };
+        let create = || Partial::create(&root, &path("/name"), "id", None, Attributes::default());
+        let partial = create().unwrap();
+        pipe();
+        let Err(FinishError::Disk(late)) = partial.finish(None, Attributes::default()) else { panic!("it came later") };
+        let refused = [create().err().unwrap(), late].map(|error| Refused::within(&error));
+        assert_eq!(refused, [Some(Refused::Special); 2]);
+    }
+
     #[test]
     fn the_longest_name_can_be_uploaded() {
         let (dir, root) = served();
@@ -337,7 +386,7 @@ mod tests {
         std::fs::File::options().write(true).open(&old).unwrap().set_modified(SystemTime::now() - 2 * KEPT).unwrap();
         std::fs::write(dir.path().join("old file"), "").unwrap();
         let partial = Partial::create(&root, &path("/file"), "id", None, Attributes::default()).unwrap();
-        partial.sweep().unwrap();
+        assert_eq!(partial.sweep().unwrap(), [Path::new(&partial.hidden)]);
         assert!(!old.exists() && dir.path().join("old file").exists() && dir.path().join(&partial.hidden).exists());
     }
 }

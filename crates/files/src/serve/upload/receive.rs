@@ -1,16 +1,20 @@
 //! Takes the body of an upload, and completes the file.
 
+use super::condition::Condition;
 use super::fleeting::Fleeting;
 use super::part::{Keep, Part};
-use super::partial::{FinishError, Partial};
+use super::partial::{self, FinishError, Partial};
 use super::slots::Claim;
 use super::{SUPERSEDED, Uploads, blocking, offset_fields, refuse_disk, whole_fields};
+use crate::attributes::Attributes;
 use crate::serve::answer::{self, Outcome};
 use crate::serve::broken::Broken;
 use crate::serve::path::SafePath;
 use crate::serve::service::Service;
 use crate::serve::stream::Stream;
 use crate::sink::Sink;
+use crate::version::Version;
+use blake3::Hash;
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use http::StatusCode;
@@ -20,6 +24,8 @@ use std::io;
 enum End {
     /// All of it came.
     Complete,
+    /// It has another length than `Content-Length` announced.
+    Malformed,
     /// Another request for the same upload took over.
     Superseded,
     /// The client went, or the network.
@@ -33,6 +39,7 @@ pub(super) async fn receive(
     uploads: &Uploads,
     path: SafePath,
     part: Part,
+    condition: Condition,
     claim: Claim<'_>,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
@@ -44,7 +51,7 @@ pub(super) async fn receive(
         }
         Keep::Always | Keep::Never => None,
     };
-    let received = take(service, uploads, path, part, claim, stream).await;
+    let received = take(service, uploads, path, part, condition, claim, stream).await;
     if let Some(fleeting) = fleeting {
         tokio::spawn(fleeting.forget(number));
     }
@@ -56,6 +63,7 @@ async fn take(
     uploads: &Uploads,
     path: SafePath,
     part: Part,
+    condition: Condition,
     claim: Claim<'_>,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
@@ -83,12 +91,12 @@ async fn take(
     };
     let received = partial.size() - part.offset;
     let done = match end {
-        End::Complete if part.body.is_some_and(|announced| announced != received) => {
+        End::Malformed => {
             *turn = settle(&part, partial, part.keep == Keep::Never);
             let why = format!("{received} bytes arrived, which is not what Content-Length announced");
             answer::refuse(stream, StatusCode::BAD_REQUEST, &why).await
         }
-        End::Complete if part.complete => complete(uploads, path, &part, partial, stream).await,
+        End::Complete if part.complete => complete(uploads, path, &part, condition, partial, stream).await,
         End::Complete => {
             let size = partial.size();
             *turn = partial.hasher();
@@ -139,13 +147,18 @@ fn has_left(error: &StreamError) -> bool {
 async fn open(service: &Service, uploads: &Uploads, path: &SafePath, part: &Part) -> io::Result<Partial> {
     let (root, path, id) = (service.root.clone(), path.clone(), part.id.clone());
     let (length, attributes, sweep) = (part.length, part.attributes, uploads.is_sweep_due(path.parent()));
+    let unfinished = uploads.unfinished.clone();
     blocking(move || {
         if let Some(partial) = Partial::find(&root, &path, &id)? {
             return Ok(partial);
         }
+        unfinished.begin(&root, partial::hidden(&path, &id)?)?;
         let partial = Partial::create(&root, &path, &id, length, attributes)?;
-        if sweep && let Err(error) = partial.sweep() {
-            tracing::debug!(%error, "old unfinished uploads stay");
+        if sweep {
+            match partial.sweep() {
+                Ok(names) => unfinished.found(names.into_iter().map(|name| path.parent().join(name))),
+                Err(error) => tracing::debug!(%error, "old unfinished uploads stay"),
+            }
         }
         Ok(partial)
     })
@@ -169,6 +182,7 @@ async fn body(stream: &mut Stream, sink: &mut Sink<Partial>, claim: &Claim<'_>) 
                 }
             }
             Ok(None) => return End::Complete,
+            Err(StreamError::StreamError { code, .. }) if code == Code::H3_MESSAGE_ERROR => return End::Malformed,
             Err(error) => return End::Broken(error),
         }
     }
@@ -179,6 +193,7 @@ async fn complete(
     uploads: &Uploads,
     path: SafePath,
     part: &Part,
+    condition: Condition,
     partial: Partial,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
@@ -194,7 +209,7 @@ async fn complete(
     }
     let (digest, attributes, keep) = (part.digest, part.attributes, part.keep);
     let finished = tokio::task::spawn_blocking(move || {
-        let finished = partial.finish(digest, attributes);
+        let finished = name(&partial, digest, attributes, &condition);
         if keep == Keep::Never && matches!(finished, Err(FinishError::Disk(_))) {
             partial.discard();
         }
@@ -202,9 +217,10 @@ async fn complete(
     });
     let finished = finished.await.unwrap_or_else(|error| Err(FinishError::Disk(error.into())));
     match finished {
-        Ok((digest, version)) => {
+        Ok(Named { digest, version, is_new }) => {
             uploads.finished.remember(path, part.id.clone(), version, digest);
-            answer::send(stream, whole_fields(StatusCode::CREATED, size, &digest), Bytes::new(), false).await
+            let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+            answer::send(stream, whole_fields(status, size, &digest), Bytes::new(), false).await
         }
         Err(FinishError::Disk(error)) => refuse_disk(stream, &error).await,
         Err(damaged) => {
@@ -212,4 +228,24 @@ async fn complete(
             answer::refuse(stream, StatusCode::UNPROCESSABLE_ENTITY, &damaged.to_string()).await
         }
     }
+}
+
+/// A file that has its name.
+struct Named {
+    digest: Hash,
+    version: Version,
+    /// Whether the name was free.
+    is_new: bool,
+}
+
+/// Blocks.
+fn name(
+    partial: &Partial,
+    expected: Option<Hash>,
+    attributes: Attributes,
+    condition: &Condition,
+) -> Result<Named, FinishError> {
+    let digest = partial.prove(expected, attributes)?;
+    let is_new = condition.change(|| partial.take_name())?;
+    Ok(Named { digest, version: partial.keep_name()?, is_new })
 }

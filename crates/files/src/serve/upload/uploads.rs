@@ -1,7 +1,9 @@
 //! What a server knows of all uploads.
 
+use super::condition::Changes;
 use super::finished::Finished;
 use super::slots::Slots;
+use super::unfinished::Unfinished;
 use crate::serve::token::Token;
 use core::time::Duration;
 use std::collections::HashMap;
@@ -23,13 +25,23 @@ pub(crate) struct Uploads {
     pub(super) may_delete: bool,
     pub(super) slots: Arc<Slots>,
     pub(super) finished: Finished,
+    pub(super) unfinished: Unfinished,
+    pub(super) changes: Changes,
     swept: Mutex<HashMap<PathBuf, Instant>>,
 }
 
 impl Uploads {
     /// Open to whoever bears the token.
     pub(crate) fn new(token: Token, may_delete: bool) -> Self {
-        Self { token, may_delete, slots: Arc::default(), finished: Finished::default(), swept: Mutex::default() }
+        Self {
+            token,
+            may_delete,
+            slots: Arc::default(),
+            finished: Finished::default(),
+            unfinished: Unfinished::default(),
+            changes: Changes::default(),
+            swept: Mutex::default(),
+        }
     }
 
     /// Whether it is time to look for old unfinished uploads in that directory.
