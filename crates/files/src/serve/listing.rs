@@ -350,6 +350,14 @@ mod tests {
         assert!(page.contains("<title>/a&lt;b</title>"), "{page}");
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_page_spells_out_marks_of_direction() {
+        let page = listed(Form::Html, |dir| std::fs::write(dir.join("gpj\u{202e}.exe"), "").unwrap());
+        assert!(page.contains(">gpj\\u{202e}.exe</a>") && !page.contains('\u{202e}'), "{page}");
+        assert!(page.contains("./gpj%E2%80%AE.exe"), "it leads to the file: {page}");
+    }
+
     #[test]
     fn people_read_sizes_and_dates_and_directories_come_first() {
         let page = listed(Form::Html, |dir| {

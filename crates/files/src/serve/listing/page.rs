@@ -6,7 +6,7 @@ use bytes::BufMut;
 use cap_std::fs::ReadDir;
 use core::time::Duration;
 use pcc::units::Bytes;
-use pcc_net::percent;
+use pcc_net::{percent, shown};
 use std::io;
 use std::time::UNIX_EPOCH;
 use std::vec::IntoIter;
@@ -105,7 +105,7 @@ fn date(seconds: i64) -> String {
     text.and_then(|text| text.get(..16).map(|minute| minute.replace('T', " "))).unwrap_or_default()
 }
 
-/// A name as text or in an attribute: without characters that no page shows.
+/// A name as text or in an attribute. Characters that no page shows, or that turn the direction of reading, are spelled out.
 fn escape(text: &str) -> String {
-    pcc_chart::escape::escape(&text.replace(char::is_control, "\u{fffd}"))
+    pcc_chart::escape::escape(&shown(text))
 }
