@@ -60,10 +60,10 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "PORT", conflicts_with = "listen", help_heading = "Listening")]
     port: Option<u16>,
 
-    /// Serve the same read-only by HTTP/1.1 and HTTP/2 over TCP, for browsers and curl: address and TCP port, or one of them
+    /// Serve the same read-only by HTTP over TCP, for browsers and curl: address and TCP port, or one of them
     ///
-    /// With --cert the connections have TLS, and tell their clients of HTTP/3. Otherwise they are not encrypted: everybody on
-    /// the way can read and change what goes over them.
+    /// With --cert the connections have TLS, by HTTP/1.1 and HTTP/2, and tell their clients of HTTP/3. Otherwise they are HTTP/1.1
+    /// and not encrypted: everybody on the way can read and change what goes over them.
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Listening")]
     http: Option<Listen>,
 

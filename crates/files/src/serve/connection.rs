@@ -6,6 +6,7 @@ use super::broken::Broken;
 use super::connect;
 use super::files;
 use super::guests::Guest;
+use super::host;
 use super::log::Served;
 use super::metrics::Refusal;
 use super::path::{SafePath, Unsafe};
@@ -14,8 +15,8 @@ use super::stream::Stream;
 use super::upload;
 use core::net::SocketAddr;
 use core::time::Duration;
-use h3::error::Code;
-use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
+use h3::error::{Code, StreamError};
+use http::{HeaderMap, Method, Request, StatusCode, Uri, Version, header};
 use noq::{Connection, VarInt};
 use pcc_quic::http3::{self, Deliveries};
 use std::sync::Arc;
@@ -55,6 +56,10 @@ const STOPPED: &[u8] = b"the server was stopped";
 
 /// Said to a client whose place another gets.
 const OTHERS_WAIT: &[u8] = b"others wait for this place";
+
+/// What clients of HTTP/3 may do, and those over TCP.
+const ALL: &str = "GET, HEAD, PUT, PATCH, DELETE";
+const READING: &str = "GET, HEAD";
 
 /// Serves one connection to its end.
 pub(super) async fn serve(
@@ -109,7 +114,12 @@ pub(super) async fn serve(
                                 let _turn = turn.ok().filter(|_| *request.method() != Method::CONNECT);
                                 handle(&service, &asker, request, Stream::Quic(stream)).await;
                             }
-                            Ok(Err(error)) => tracing::debug!(%peer, %error, "no request"),
+                            Ok(Err(error)) => {
+                                tracing::debug!(%peer, %error, "no request");
+                                if let Some(status) = refused(&error) {
+                                    tell_refused(&service, peer, Version::HTTP_3, status, error.to_string());
+                                }
+                            }
                             Err(_) => tracing::debug!(%peer, "a request's head took too long"),
                         }
                     });
@@ -169,6 +179,32 @@ async fn deliver(connection: &Connection, peer: SocketAddr, deliveries: &mut Del
 
 fn code(code: Code) -> VarInt {
     VarInt::from_u64(code.value()).unwrap_or(VarInt::MAX)
+}
+
+/// How h3 itself answered what is no request: with a status, or 0 for a reset. `None` if its client took it back.
+fn refused(error: &StreamError) -> Option<u16> {
+    match error {
+        StreamError::HeaderTooBig { .. } => Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE.as_u16()),
+        StreamError::StreamError { code, .. } if *code == Code::H3_MESSAGE_ERROR => Some(0),
+        _ => None,
+    }
+}
+
+/// Tells of a request that was refused before anything was known of it.
+pub(super) fn tell_refused(service: &Service, peer: SocketAddr, version: Version, status: u16, error: String) {
+    service.metrics.answered(status);
+    service.log.tell(|| Served {
+        peer,
+        at: SystemTime::now(),
+        method: "-".to_owned(),
+        path: "-".to_owned(),
+        version,
+        agent: None,
+        status,
+        bytes: 0,
+        seconds: 0.0,
+        error: Some(error),
+    });
 }
 
 /// Answers a request, and tells of it.
@@ -239,6 +275,23 @@ async fn answer(
     path: Option<&str>,
     stream: &mut Stream,
 ) -> Result<Outcome, Broken> {
+    let (allowed, why) = if stream.reads_only() {
+        (READING, "over TCP this server only does GET and HEAD: upload with `pcc put`")
+    } else {
+        (ALL, "this server only does GET, HEAD, PUT, PATCH and DELETE")
+    };
+    if stream.reads_only() && !host::is_named(request) {
+        let why = "a request names its host once, in one field Host";
+        return answer::refuse(stream, StatusCode::BAD_REQUEST, why).await;
+    }
+    if allowed.split(", ").all(|method| request.method() != method) {
+        let builder = answer::response(StatusCode::METHOD_NOT_ALLOWED).header(header::ALLOW, allowed);
+        return answer::refuse_with(stream, builder, why).await;
+    }
+    if !stream.reads_only() && has_idle_content(request) {
+        let why = format!("{} takes no content: leave it and content-length out", request.method());
+        return answer::refuse(stream, StatusCode::BAD_REQUEST, &why).await;
+    }
     let Some(path) = path else { return answer::refuse(stream, StatusCode::NOT_FOUND, "no such file").await };
     let path = match SafePath::parse(path) {
         Ok(path) => path,
@@ -246,22 +299,23 @@ async fn answer(
             let why = "names that begin with `.pcc-upload-` are those of unfinished uploads: choose another name";
             return answer::refuse(stream, StatusCode::NOT_FOUND, why).await;
         }
+        Err(Unsafe::TooLong) => {
+            return answer::refuse(stream, StatusCode::URI_TOO_LONG, &Unsafe::TooLong.to_string()).await;
+        }
         Err(refused) => return answer::refuse(stream, StatusCode::NOT_FOUND, &refused.to_string()).await,
     };
     match *request.method() {
-        Method::GET | Method::HEAD if stream.reads_only() => files::answer(service, asker, request, path, stream).await,
-        _ if stream.reads_only() => {
-            let builder = answer::response(StatusCode::METHOD_NOT_ALLOWED).header(header::ALLOW, "GET, HEAD");
-            answer::refuse_with(stream, builder, "over TCP this server only does GET and HEAD: upload with `pcc put`")
-                .await
+        Method::HEAD if !stream.reads_only() && upload::id(request).is_some() => {
+            upload::answer(service, asker, request, path, stream).await
         }
-        Method::HEAD if upload::id(request).is_some() => upload::answer(service, asker, request, path, stream).await,
         Method::GET | Method::HEAD => files::answer(service, asker, request, path, stream).await,
-        Method::PUT | Method::PATCH | Method::DELETE => upload::answer(service, asker, request, path, stream).await,
-        _ => {
-            let builder =
-                answer::response(StatusCode::METHOD_NOT_ALLOWED).header(header::ALLOW, "GET, HEAD, PUT, PATCH, DELETE");
-            answer::refuse_with(stream, builder, "this server only does GET, HEAD, PUT, PATCH and DELETE").await
-        }
+        _ => upload::answer(service, asker, request, path, stream).await,
     }
+}
+
+/// Whether content comes with a request that has no use for it, and might hide another request from a server on the way (RFC 9110
+/// §9.3.1). Over TCP, hyper reads it to its end.
+fn has_idle_content(request: &Request<()>) -> bool {
+    let takes_none = matches!(*request.method(), Method::GET | Method::HEAD | Method::DELETE);
+    takes_none && request.headers().get(header::CONTENT_LENGTH).is_some_and(|length| length != "0")
 }

@@ -18,6 +18,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::response::Builder;
 use http::{Method, Request, StatusCode};
 use std::io;
+use std::time::SystemTime;
 
 /// Files whose digest comes with the first answer, because hashing them takes less than a round trip.
 const QUICKLY_HASHED: u64 = 1 << 20;
@@ -244,7 +245,11 @@ impl Reply<'_> {
             .header(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"))
             .header(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         let builder = match self.opened.version {
-            Some(version) => builder.header(header::LAST_MODIFIED, httpdate::fmt_http_date(version.modified())),
+            // Never later than now (RFC 9110 §8.8.2.1).
+            Some(version) => {
+                let modified = version.modified().min(SystemTime::now());
+                builder.header(header::LAST_MODIFIED, httpdate::fmt_http_date(modified))
+            }
             None => builder,
         };
         match etag {

@@ -12,6 +12,7 @@ mod descriptors;
 mod digest;
 mod files;
 mod guests;
+mod host;
 mod listing;
 mod log;
 mod log_file;

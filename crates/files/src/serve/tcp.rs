@@ -13,7 +13,7 @@ use super::stream::Stream;
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use http::{HeaderValue, Request, header};
+use http::{HeaderValue, Request, StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -158,6 +158,10 @@ impl Visit {
                 done = connection.as_mut() => {
                     if let Err(error) = done {
                         tracing::debug!(peer = %address, error, "the connection ended");
+                        if let Some(status) = error.downcast_ref().and_then(answered) {
+                            let (status, why) = (status.as_u16(), error.to_string());
+                            connection::tell_refused(&service, address, Version::HTTP_11, status, why);
+                        }
                     }
                     return;
                 }
@@ -169,6 +173,16 @@ impl Visit {
             }
         }
     }
+}
+
+/// How hyper itself answered what is no request.
+fn answered(error: &hyper::Error) -> Option<StatusCode> {
+    if error.is_parse_too_large() {
+        // Which of the two it was is in the words only.
+        let is_uri = error.to_string().contains("URI");
+        return Some(if is_uri { StatusCode::URI_TOO_LONG } else { StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE });
+    }
+    (error.is_parse() && !error.is_parse_version_h2()).then_some(StatusCode::BAD_REQUEST)
 }
 
 /// A client, and how many requests of it are under way.

@@ -5,6 +5,7 @@ mod attributes;
 mod changes;
 mod hostile;
 mod memory;
+mod over_tcp;
 mod transfers;
 
 use super::guests::Guests;

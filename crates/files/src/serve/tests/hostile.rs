@@ -218,3 +218,89 @@ async fn requests_that_are_taken_back_at_once_cost_nothing_that_lasts() {
     }
     assert_eq!(client.ask("GET", "/file", &[]).await.unwrap().body.len(), 1_000_000);
 }
+
+/// A HEADERS frame of these fields, each a literal without Huffman's code (RFC 9204 §4.5.6).
+fn headers_frame(fields: &[(&str, &str)]) -> Vec<u8> {
+    let number = |first: u8, most: usize, length: usize| match length.checked_sub(most) {
+        None => vec![first | length as u8],
+        Some(rest) => vec![first | most as u8, u8::try_from(rest).unwrap()],
+    };
+    let literal = |(name, value): &(&str, &str)| {
+        [number(0x20, 7, name.len()), name.as_bytes().to_vec(), number(0, 127, value.len()), value.as_bytes().to_vec()]
+            .concat()
+    };
+    let block: Vec<u8> = [0, 0].into_iter().chain(fields.iter().flat_map(literal)).collect();
+    [&[0x01, 0x40 | (block.len() >> 8) as u8, block.len() as u8], &block[..]].concat()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn malformed_requests_are_reset_and_told() {
+    const GET: [(&str, &str); 4] = [(":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/file")];
+    let mut bench = Bench::new();
+    bench.write("file", 10);
+    let dialed = bench.enter(Windows::default()).await.expect("a place");
+    let with = |more: &[(&'static str, &'static str)]| [&GET[..], more].concat();
+    for (fields, is_right) in [
+        (with(&[("te", "trailers")]), true),
+        (with(&[(":path", "/other")]), false),
+        (vec![GET[0], GET[1], GET[2], ("accept", "x"), GET[3]], false),
+        (with(&[("connection", "close")]), false),
+        (with(&[("transfer-encoding", "chunked")]), false),
+        (with(&[("te", "gzip")]), false),
+        (GET[..3].to_vec(), false),
+        (vec![(":method", "CONNECT"), GET[1], (":authority", "a:22"), GET[3]], false),
+    ] {
+        let (mut send, mut recv) = dialed.connection.open_bi().await.unwrap();
+        send.write_all(&headers_frame(&fields)).await.unwrap();
+        let _ = send.finish();
+        let answer = timeout(PATIENCE, recv.read_to_end(10_000)).await.expect("an end");
+        match answer {
+            Ok(bytes) => assert!(is_right && !bytes.is_empty(), "{fields:?}"),
+            Err(noq::ReadToEndError::Read(noq::ReadError::Reset(code))) => {
+                assert!(!is_right && code.into_inner() == Code::H3_MESSAGE_ERROR.value(), "{fields:?}: {code}");
+            }
+            Err(error) => panic!("{fields:?}: {error}"),
+        }
+        let line = bench.logged().await;
+        let (status, method) = if is_right { (200, "GET") } else { (0, "-") };
+        assert_eq!((&line["status"], &line["method"]), (&status.into(), &method.into()), "{line}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_has_the_length_that_it_announces() {
+    let bench = Bench::new();
+    bench.write("file", 10);
+    let mut client = bench.client().await;
+    for method in ["GET", "HEAD", "DELETE"] {
+        let answer = client.ask(method, "/file", &[("content-length", "5")]).await.unwrap();
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{method}");
+    }
+    assert_eq!(client.ask("GET", "/file", &[("content-length", "0")]).await.unwrap().status, StatusCode::OK);
+    for (pieces, status) in [(&[2, 3][..], 201), (&[], 400), (&[4], 400), (&[4, 2], 400)] {
+        let request = Request::put("https://localhost/new").header("authorization", format!("Bearer {TOKEN}"));
+        let request = request.header("content-length", "5").body(()).unwrap();
+        let mut stream = client.requests.send_request(request).await.unwrap();
+        for bytes in pieces {
+            let _ = stream.send_data(Bytes::from(vec![b'x'; *bytes])).await;
+        }
+        let _ = stream.finish().await;
+        let answer = timeout(PATIENCE, read(&mut stream)).await.expect("an answer").unwrap();
+        assert_eq!(answer.status.as_u16(), status, "{pieces:?}");
+    }
+    assert_eq!(std::fs::read(bench.path("new")).unwrap(), b"xxxxx");
+    assert_eq!(bench.path("").read_dir().unwrap().count(), 2, "nothing is left of the others");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_that_are_too_long_are_said_to_be() {
+    let bench = Bench::new();
+    let mut client = bench.client().await;
+    let bearer = format!("Bearer {TOKEN}");
+    for (method, path) in
+        [("PUT", format!("/{}", "a".repeat(256))), ("GET", "/aaaa".repeat(1000)), ("GET", "/%41".repeat(1025 * 2))]
+    {
+        let answer = client.ask(method, &path, &[("authorization", &bearer)]).await.unwrap();
+        assert_eq!(answer.status, StatusCode::URI_TOO_LONG, "{method}");
+    }
+}

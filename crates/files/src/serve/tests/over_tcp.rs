@@ -1,0 +1,72 @@
+//! What clients of `--http` may do, by hand.
+#![cfg(target_os = "linux")]
+
+use super::*;
+use crate::serve::server::Http;
+use std::net::{SocketAddr, TcpStream};
+
+impl Bench {
+    /// With a second way in.
+    fn over_tcp() -> (Self, SocketAddr) {
+        let http = Http { listen: "127.0.0.1:0".parse().unwrap(), tls: false };
+        let bench = Self::with_options(Guests::new(256, 64), Privacy::Public, &Algorithm::default(), |options| {
+            options.http = Some(http);
+        });
+        let address = bench.server.tcp.unwrap();
+        (bench, address)
+    }
+}
+
+/// The first line of the answer, and all of it, from a server that closes the connection then.
+fn said(address: SocketAddr, request: &str) -> (String, String) {
+    use std::io::Read;
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(PATIENCE)).unwrap();
+    connection.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    let _ = connection.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    (answer.lines().next().unwrap_or_default().to_owned(), answer)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_request_is_refused_and_told() {
+    let (mut bench, address) = Bench::over_tcp();
+    bench.write("file", 10);
+    let long = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "a".repeat(100_000));
+    let many = format!("GET /file HTTP/1.1\r\nHost: x\r\n{}\r\n", "a: b\r\n".repeat(200));
+    for (request, status, method) in [
+        ("GET /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 200, "GET"),
+        ("GET /file HTTP/1.0\r\n\r\n", 200, "GET"),
+        ("GET /file HTTP/1.1\r\nConnection: close\r\n\r\n", 400, "GET"),
+        ("GET /file HTTP/1.1\r\nConnection: close\r\nHost: x\r\nHost: x\r\n\r\n", 400, "GET"),
+        ("GET /file HTTP/1.1\r\nConnection: close\r\nHost: a b/../\r\n\r\n", 400, "GET"),
+        ("CONNECT a:22 HTTP/1.1\r\nConnection: close\r\nHost: a:22\r\n\r\n", 405, "CONNECT"),
+        ("OPTIONS * HTTP/1.1\r\nConnection: close\r\nHost: x\r\n\r\n", 405, "OPTIONS"),
+        ("GET /file HTTP/9.9\r\nHost: x\r\n\r\n", 400, "-"),
+        ("G\u{1}T /file HTTP/1.1\r\nHost: x\r\n\r\n", 400, "-"),
+        (&long, 431, "-"),
+        (&many, 431, "-"),
+    ] {
+        let shown = &request[..request.len().min(60)];
+        let (first, answer) = said(address, request);
+        assert!(first.split(' ').nth(1) == Some(&status.to_string()), "{shown:?}: {first}");
+        assert_eq!(status == 405, answer.contains("\r\nallow: GET, HEAD\r\n"), "{answer}");
+        let line = bench.logged().await;
+        assert_eq!((&line["status"], &line["method"]), (&status.into(), &method.into()), "{shown:?}: {line}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_tomorrow_was_modified_by_now() {
+    let (bench, address) = Bench::over_tcp();
+    bench.write("file", 10);
+    let file = std::fs::File::options().write(true).open(bench.path("file")).unwrap();
+    file.set_modified(std::time::SystemTime::now() + Duration::from_secs(1_000_000)).unwrap();
+    let (_, answer) = said(address, "HEAD /file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let date = |name: &str| {
+        let line = answer.lines().find_map(|line| line.strip_prefix(name)).expect("a date");
+        httpdate::parse_http_date(line).unwrap()
+    };
+    assert!(date("last-modified: ") <= date("date: "), "{answer}");
+}
