@@ -3,6 +3,7 @@
 mod answer;
 mod arrived;
 mod body;
+mod bounded;
 mod broken;
 mod budget;
 mod conditions;

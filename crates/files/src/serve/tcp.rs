@@ -3,9 +3,10 @@
 //! The same code answers, within the same limits. A connection has its place among all guests, a request its share of all
 //! requests.
 
+use super::bounded::Bounded;
 use super::broken::STALL;
 use super::connection::{self, HEAD};
-use super::guests::{Admission, Guest, Guests};
+use super::guests::{Admission, Guest, Guests, network};
 use super::metrics::Refusal;
 use super::reply;
 use super::service::{Asker, HANDSHAKE, Service, told};
@@ -77,6 +78,7 @@ impl Host {
             tracing::debug!(%address, %error, "no time-out");
         }
         let _ = connection.set_nodelay(true);
+        let connection = Bounded::new(connection, self.service.sent.none(network(address.ip())));
         let visit = Visit {
             service: self.service.clone(),
             address,

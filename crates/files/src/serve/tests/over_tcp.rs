@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 
 use super::*;
+use crate::serve::bounded::LEAST;
+use crate::serve::budget::MOST_SENT;
 use crate::serve::server::Http;
 use std::net::{SocketAddr, TcpStream};
 
@@ -69,4 +71,42 @@ async fn a_file_of_tomorrow_was_modified_by_now() {
         httpdate::parse_http_date(line).unwrap()
     };
     assert!(date("last-modified: ") <= date("date: "), "{answer}");
+}
+
+/// Bytes that the kernel holds to be sent from this port, by `/proc/net/tcp`.
+fn queued(port: u16) -> u64 {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let of_connection = |line: &str| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        let from = fields.get(1)?.split_once(':')?.1;
+        let unsent = fields.get(4)?.split_once(':')?.0;
+        (u16::from_str_radix(from, 16).ok()? == port).then(|| u64::from_str_radix(unsent, 16).ok())?
+    };
+    table.lines().filter_map(of_connection).sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_kernel_holds_for_stalled_clients_is_bounded() {
+    const CLIENTS: u64 = 64;
+    let (bench, address) = Bench::over_tcp();
+    std::fs::File::create(bench.path("huge")).unwrap().set_len(1 << 40).unwrap();
+    let connect = || {
+        let mut connection = TcpStream::connect(address).unwrap();
+        connection.write_all(b"GET /huge HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        connection
+    };
+    let _stalled: Vec<_> = (0..CLIENTS).map(|_| connect()).collect();
+    let settled = async {
+        let (mut before, mut now) = (u64::MAX, 0);
+        while before != now || now < CLIENTS * LEAST / 4 {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            (before, now) = (now, queued(address.port()));
+        }
+        now
+    };
+    let held = timeout(PATIENCE, settled).await.expect("they are full");
+    // One network has half of the budget; a write that began within it may be the last.
+    let (most, write) = (CLIENTS * LEAST + MOST_SENT / 2, CLIENTS * (128 << 10));
+    assert!(held <= most + write, "{held} bytes, of {most}");
+    assert!(held > MOST_SENT / 4, "{held} bytes: there is room for more");
 }
