@@ -47,7 +47,7 @@ async fn what_is_no_request_is_refused_and_told() {
         ("OPTIONS * HTTP/1.1\r\nConnection: close\r\nHost: x\r\n\r\n", 405, "OPTIONS"),
         ("GET /file HTTP/9.9\r\nHost: x\r\n\r\n", 400, "-"),
         ("G\u{1}T /file HTTP/1.1\r\nHost: x\r\n\r\n", 400, "-"),
-        (&long, 431, "-"),
+        (&long, 414, "-"),
         (&many, 431, "-"),
     ] {
         let shown = &request[..request.len().min(60)];
