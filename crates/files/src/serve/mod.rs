@@ -15,6 +15,7 @@ mod guests;
 mod listing;
 mod log;
 mod log_file;
+mod look_ups;
 mod metrics;
 mod part;
 mod path;
