@@ -35,7 +35,7 @@ pub(crate) struct SenderArgs {
 
     /// Write a qlog file of each connection into this directory, with PCC's intervals and decisions: docs/qlog.md
     ///
-    /// At most 100 files of 100 MiB.
+    /// At most 100 files of 100 MiB. A server's oldest trace there makes room for a new one.
     #[arg(long, value_name = "DIR", value_parser = qlog, help_heading = "Output")]
     pub(crate) qlog: Option<Qlog>,
 

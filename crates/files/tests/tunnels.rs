@@ -320,6 +320,9 @@ async fn a_server_that_comes_back_has_tunnels_again() {
     .await;
     assert!(talk().await.is_ok(), "{:?}", told.lock().unwrap());
     let told = told.lock().unwrap();
+    for word in ["h3", "Remote", "Connection error"] {
+        assert!(!told.iter().any(|event| event.contains(word)), "a term of a library: {word}: {told:?}");
+    }
     for word in ["Opened", "Broken", "Lost", "Again"] {
         assert!(told.iter().any(|event| event.starts_with(word)), "{word}: {told:?}");
     }

@@ -5,6 +5,7 @@ mod transport;
 
 pub use transport::Transport;
 
+use crate::look_up;
 use crate::tls::{self, Fingerprint, TlsError, Trust};
 use crate::url::Peer;
 use core::time::Duration;
@@ -292,7 +293,7 @@ impl Dialer {
     }
 
     async fn resolve(&self, peer: &Peer) -> Result<Vec<SocketAddr>, DialError> {
-        let found = tokio::net::lookup_host((peer.host.as_str(), peer.port)).await.map_err(|error| {
+        let found = look_up(&peer.host, peer.port, ()).await.map_err(|error| {
             // A resolver has one word for an unknown name and an unknown interface.
             let is_scoped = peer.name() != peer.host;
             let reason = if is_scoped { "no such interface here".to_owned() } else { error.to_string() };
@@ -304,7 +305,7 @@ impl Dialer {
             Family::V6 => address.is_ipv6(),
             Family::Local(local) => address.is_ipv4() == local.is_ipv4(),
         };
-        let addresses: Vec<_> = found.filter(wanted).take(MOST_ADDRESSES).collect();
+        let addresses: Vec<_> = found.into_iter().filter(wanted).take(MOST_ADDRESSES).collect();
         if addresses.is_empty() { Err(self.no_address(peer)) } else { Ok(addresses) }
     }
 

@@ -16,6 +16,7 @@ pub use connect::Outcome;
 pub use marks::Marks;
 pub use probe::Answers;
 
+use crate::look_up;
 use crate::tls::Trust;
 use crate::url::Peer;
 use core::time::Duration;
@@ -77,10 +78,10 @@ pub enum ExamineError {
 
 /// Asks the first address of `peer` that answers, and connects to it as `trust` allows.
 pub async fn examine(peer: &Peer, trust: &Trust) -> Result<Examined, ExamineError> {
-    let found = tokio::net::lookup_host((peer.host.as_str(), peer.port)).await;
+    let found = look_up(&peer.host, peer.port, ()).await;
     let found = found.map_err(|reason| ExamineError::UnknownHost { host: peer.host.clone(), reason })?;
     let mut told = None;
-    for address in found.take(MOST_ADDRESSES) {
+    for address in found.into_iter().take(MOST_ADDRESSES) {
         let bound = socket::bind(probe::local(address)).map_err(ExamineError::NoSocket)?;
         match probe::ask(bound.socket, address).await {
             Ok(answers) => {

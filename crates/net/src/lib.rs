@@ -2,6 +2,7 @@
 //!
 //! * [`url`] reads `https://host:4433/path#sha256=…`, whose fragment names the server's certificate.
 //! * [`tls`] has a server's [`Identity`](tls::Identity), made when there is none, and what a client trusts.
+//! * [`look_up`](look_up()) finds the addresses of a name, without a hold on anything else.
 //! * [`dial`] connects to the first address of a host that answers, and says why there is no connection.
 //! * [`backoff`] says how long to wait before the next attempt.
 //! * [`paths`] remembers what earlier transfers learnt of paths; [`ports`] finds a free UDP port in a range, and [`channel`] carries
@@ -16,6 +17,8 @@ pub mod channel;
 pub mod dial;
 pub mod examine;
 pub mod listen;
+mod look_up;
+mod lost;
 pub mod paths;
 pub mod percent;
 pub mod ports;
@@ -27,4 +30,6 @@ pub mod url;
 pub mod user_dirs;
 
 pub use causes::with_causes;
+pub use look_up::look_up;
+pub use lost::why_lost;
 pub use shown::shown;

@@ -7,11 +7,20 @@
 //! | `pcc:rate_decision` | the control law changed its state or its base rate | `state`, `rate`, `reason` |
 //!
 //! Peers decide how many connections there are and how long they last, so files and their size are bounded.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `header` | the first record of a trace |
+//! | `file` | one trace, record by record, in the order of time |
+//! | `kept` | which traces there are, and which one makes room |
 
 mod file;
+mod header;
+mod kept;
 
 use crate::Algorithm;
 use file::TraceFile;
+use kept::Kept;
 use noq::{QlogConfig, QlogFactory};
 use noq_proto::{ConnectionId, Side};
 use pcc::interval::Report;
@@ -21,11 +30,11 @@ use serde_json::{Value, json};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
-/// Files that one [`Qlog`] makes. Further connections leave none.
+/// Files of servers that a directory keeps: the oldest makes room for a new one. And files that clients of one [`Qlog`] make:
+/// further connections leave none.
 pub const MOST_FILES: u32 = 100;
 
 /// Bytes of a file. Further events are left out.
@@ -33,13 +42,7 @@ pub const MOST_BYTES: u64 = 100 << 20;
 
 /// A directory for traces. Clones are of the same one.
 #[derive(Clone, Debug)]
-pub struct Qlog(Arc<Place>);
-
-#[derive(Debug)]
-struct Place {
-    directory: PathBuf,
-    files: AtomicU32,
-}
+pub struct Qlog(Arc<Mutex<Kept>>);
 
 impl Qlog {
     /// Makes the directory if there is none.
@@ -48,15 +51,15 @@ impl Qlog {
     pub fn open(directory: impl Into<PathBuf>) -> io::Result<Self> {
         let directory = directory.into();
         std::fs::create_dir_all(&directory)?;
-        Ok(Self(Arc::new(Place { directory, files: AtomicU32::new(0) })))
+        Ok(Self(Arc::new(Mutex::new(Kept::new(directory)))))
     }
 }
 
 /// The algorithm whose intervals and decisions the trace has, and what the transport of its only connection must be given:
 /// [`TransportConfig::qlog_factory`](noq::TransportConfig::qlog_factory). Without a directory there is no trace.
 pub fn traced(qlog: Option<&Qlog>, mut algorithm: Algorithm) -> (Algorithm, Option<Arc<dyn QlogFactory>>) {
-    let Some(Qlog(place)) = qlog else { return (algorithm, None) };
-    let trace = Arc::new(Trace { place: place.clone(), file: Mutex::default() });
+    let Some(Qlog(kept)) = qlog else { return (algorithm, None) };
+    let trace = Arc::new(Trace { kept: kept.clone(), file: Mutex::default() });
     if let Algorithm::Pcc(pcc) = &mut algorithm {
         let others = pcc.core.observer.take();
         pcc.core.observer = Some(Arc::new(Both { others, trace: trace.clone() }));
@@ -64,29 +67,10 @@ pub fn traced(qlog: Option<&Qlog>, mut algorithm: Algorithm) -> (Algorithm, Opti
     (algorithm, Some(trace))
 }
 
-impl Place {
-    /// A new file, unless there are as many as there may be.
-    fn file(&self, side: Side, id: ConnectionId, started: Instant) -> Option<TraceFile> {
-        let number = self.files.fetch_add(1, Ordering::Relaxed);
-        if number >= MOST_FILES {
-            if number == MOST_FILES {
-                tracing::warn!("{MOST_FILES} qlog files were made: further connections leave none");
-            }
-            return None;
-        }
-        let side = if side == Side::Client { "client" } else { "server" };
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        let path = self.directory.join(format!("{since}-{id}-{side}.sqlog"));
-        TraceFile::create(&path, started)
-            .inspect_err(|error| tracing::warn!(%error, path = %path.display(), "no qlog file"))
-            .ok()
-    }
-}
-
 /// The trace of one connection.
 #[derive(Debug)]
 struct Trace {
-    place: Arc<Place>,
+    kept: Arc<Mutex<Kept>>,
     file: Mutex<Option<TraceFile>>,
 }
 
@@ -98,10 +82,10 @@ impl Trace {
 
 impl QlogFactory for Trace {
     fn for_connection(&self, side: Side, _: SocketAddr, id: ConnectionId, now: Instant) -> Option<QlogConfig> {
-        let file = self.place.file(side, id, now)?;
+        let file = self.kept.lock().unwrap_or_else(PoisonError::into_inner).file(side, id, now)?;
         *self.file() = Some(file.clone());
         let mut config = QlogConfig::new(Box::new(file));
-        config.title(Some("pcc".to_owned())).start_time(now);
+        config.start_time(now);
         Some(config)
     }
 }

@@ -184,7 +184,7 @@ async fn host_of(ssh: &Ssh, remote: &Remote, listening: &Listening) -> io::Resul
     let (ssh, to) = (ssh.clone(), remote.clone());
     let named = tokio::task::spawn_blocking(move || ssh.host_name(&to)).await?;
     let named = named.unwrap_or_else(|| remote.host.clone());
-    let is_known = tokio::net::lookup_host((named.as_str(), listening.port)).await.is_ok();
+    let is_known = pcc_net::look_up(&named, listening.port, ()).await.is_ok();
     Ok(if is_known { named } else { listening.address.clone().unwrap_or(named) })
 }
 

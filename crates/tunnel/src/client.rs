@@ -11,8 +11,8 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use noq::VarInt;
 use pcc_net::backoff::{Backoff, random};
 use pcc_net::dial::{DialError, Dialed, Dialer};
-use pcc_net::shown;
 use pcc_net::url::Peer;
+use pcc_net::{shown, why_lost};
 use pcc_quic::http3::{self, RequestStream, Requests};
 use pcc_quic::transport::{Windows, tune_send_window};
 use std::io;
@@ -54,6 +54,11 @@ pub enum Refused {
     /// TCP, at the far side.
     #[error("{0} refused the server's connection: nothing listens there")]
     Refused(Target),
+    /// DNS, at the far side, is silent or has too much to do.
+    #[error(
+        "the server found no address for {0} in time: its name servers do not answer, or others wait for them, too"
+    )]
+    SilentDns(Target),
     /// Silence, at the far side.
     #[error("{0} did not answer the server: is it up, and does a firewall let the server through?")]
     NoAnswer(Target),
@@ -85,6 +90,13 @@ struct Session {
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Session").field(&self.dialed).finish()
+    }
+}
+
+impl Session {
+    /// Why it is gone.
+    fn explain(&self, error: &dyn fmt::Display) -> String {
+        why_lost(&self.dialed.connection, error)
     }
 }
 
@@ -157,7 +169,7 @@ impl Tunnel {
         let tunnel = Self { peer, hear, credentials, session };
         tokio::select! {
             answer = tunnel.ask(NOWHERE) => tunnel.judge_entrance(answer?).await?,
-            error = &mut driver => return Err(Refused::Lost(tunnel.peer, error.to_string())),
+            error = &mut driver => return Err(tunnel.lost(&error)),
         }
         Ok((tunnel, keeper.keep(driver)))
     }
@@ -165,6 +177,12 @@ impl Tunnel {
     /// The server that was meant.
     pub const fn peer(&self) -> &Peer {
         &self.peer
+    }
+
+    /// The connection is gone.
+    fn lost(&self, error: &ConnectionError) -> Refused {
+        let session = self.session.borrow().clone();
+        Refused::Lost(self.peer.clone(), session.map_or_else(|| error.to_string(), |session| session.explain(error)))
     }
 
     /// Tells whoever runs it.
@@ -198,12 +216,12 @@ impl Tunnel {
 
     async fn ask(&self, authority: &str) -> Result<(Response<()>, RequestStream), Refused> {
         let mut session = self.session.clone();
-        let lost = |error: StreamError| Refused::Lost(self.peer.clone(), error.to_string());
-        let found = session.wait_for(Option::is_some).await.ok();
-        let Some(mut requests) = found.and_then(|session| session.as_ref().map(|session| session.requests.clone()))
-        else {
+        let found = session.wait_for(Option::is_some).await.ok().and_then(|session| session.clone());
+        let Some(session) = found else {
             return Err(Refused::Lost(self.peer.clone(), "it was given up".to_owned()));
         };
+        let lost = |error: StreamError| Refused::Lost(self.peer.clone(), session.explain(&error));
+        let mut requests = session.requests.clone();
         let uri = Uri::builder().authority(authority).build().unwrap_or_default();
         let mut request = Request::new(());
         (*request.method_mut(), *request.uri_mut()) = (Method::CONNECT, uri);
@@ -234,6 +252,7 @@ impl Tunnel {
             StatusCode::UNAUTHORIZED | StatusCode::PROXY_AUTHENTICATION_REQUIRED => Refused::Token(peer),
             StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED => Refused::NoTunnel(peer),
             StatusCode::FORBIDDEN => Refused::Forbidden(peer, target),
+            _ if is("dns_timeout") => Refused::SilentDns(target),
             StatusCode::GATEWAY_TIMEOUT => Refused::NoAnswer(target),
             _ if is("dns_error") => Refused::UnknownHost(target),
             _ if is("connection_refused") => Refused::Refused(target),
@@ -282,7 +301,7 @@ impl Keeper {
         let lost = |reason: String| Refused::Lost(self.peer.clone(), reason);
         let begun = timeout(self.dialer.timeout, http3::client(dialed.connection.clone())).await;
         let begun = begun.map_err(|_| lost("it did not begin to speak HTTP/3".to_owned()))?;
-        let (driver, requests) = begun.map_err(|error| lost(error.to_string()))?;
+        let (driver, requests) = begun.map_err(|error| lost(why_lost(&dialed.connection, &error)))?;
         self.session.send_replace(Some(Arc::new(Session { dialed, requests })));
         Ok(Box::pin(driver))
     }
@@ -290,8 +309,9 @@ impl Keeper {
     async fn keep(self, mut driver: Driver) -> Refused {
         loop {
             let error = driver.await;
-            self.session.send_replace(None);
-            (self.hear)(Event::Lost { reason: &Refused::Lost(self.peer.clone(), error.to_string()).to_string() });
+            let lost = self.session.send_replace(None);
+            let why = lost.map_or_else(|| error.to_string(), |session| session.explain(&error));
+            (self.hear)(Event::Lost { reason: &Refused::Lost(self.peer.clone(), why).to_string() });
             driver = match self.open_again().await {
                 Ok(driver) => driver,
                 Err(refused) => return refused,

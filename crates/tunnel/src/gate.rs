@@ -6,12 +6,13 @@ use crate::target::{Host, Target};
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use http::{Request, StatusCode};
+use pcc_net::look_up;
 use pcc_quic::http3::ResponseStream;
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 /// From a request to its connection: resolving the name, and trying its addresses.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -60,6 +61,9 @@ pub enum Problem {
     /// TCP.
     #[error("could not connect to {0}: {1}")]
     Failed(Target, io::ErrorKind),
+    /// DNS is silent, or it was not the look-up's turn yet.
+    #[error("no address was found for {0} within {CONNECT:?}: the name servers are slow, or other look-ups came first")]
+    SilentDns(Target),
     /// Silence.
     #[error("{0} did not answer within {CONNECT:?}")]
     NoAnswer(Target),
@@ -75,7 +79,7 @@ impl Problem {
             Self::NoTarget => StatusCode::BAD_REQUEST,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::UnknownHost(_) | Self::Failed(..) => StatusCode::BAD_GATEWAY,
-            Self::NoAnswer(_) => StatusCode::GATEWAY_TIMEOUT,
+            Self::SilentDns(_) | Self::NoAnswer(_) => StatusCode::GATEWAY_TIMEOUT,
             Self::Full(_) => StatusCode::TOO_MANY_REQUESTS,
         }
     }
@@ -88,6 +92,7 @@ impl Problem {
             Self::UnknownHost(_) => "pcc; error=dns_error",
             Self::Failed(_, io::ErrorKind::ConnectionRefused) => "pcc; error=connection_refused",
             Self::Failed(..) => "pcc; error=destination_ip_unroutable",
+            Self::SilentDns(_) => "pcc; error=dns_timeout",
             Self::NoAnswer(_) => "pcc; error=connection_timeout",
             Self::Full(_) => "pcc; error=connection_limit_reached",
         }
@@ -120,7 +125,15 @@ impl Gate {
     }
 
     /// Connects to what the request names. The answer of success is the caller's to send.
-    pub async fn connect<B>(&self, network: IpAddr, request: &Request<B>) -> Result<Tried, Problem> {
+    ///
+    /// A look-up of a name cannot be stopped, and outlives the request where no name server answers. It begins when its `turn` has
+    /// come, and holds the turn until it is done: so the caller bounds how many there are.
+    pub async fn connect<B, T: Send + 'static>(
+        &self,
+        network: IpAddr,
+        request: &Request<B>,
+        turn: impl Future<Output = T>,
+    ) -> Result<Tried, Problem> {
         let is_extended = request.extensions().get::<h3::ext::Protocol>().is_some();
         let named = request.uri().authority().filter(|_| !is_extended);
         let target: Target = named.and_then(|named| named.as_str().parse().ok()).ok_or(Problem::NoTarget)?;
@@ -128,10 +141,14 @@ impl Gate {
         if !self.rules.may_allow(&target) {
             return Err(Problem::Forbidden(target));
         }
-        let tcp = match timeout(CONNECT, self.try_addresses(&target)).await {
-            Ok(tried) => tried?,
-            Err(_) => return Err(Problem::NoAnswer(target)),
+        let end = Instant::now() + CONNECT;
+        let Ok(addresses) = timeout_at(end, self.addresses(&target, turn)).await else {
+            return Err(Problem::SilentDns(target));
         };
+        let Ok(tried) = timeout_at(end, try_addresses(&target, addresses?)).await else {
+            return Err(Problem::NoAnswer(target));
+        };
+        let tcp = tried?;
         // Small writes of interactive programs leave at once. It is only slower without.
         let _ = tcp.set_nodelay(true);
         Ok(Tried { tcp, idle: self.idle, _place: place })
@@ -147,25 +164,17 @@ impl Gate {
         Ok(Place { network, held: self.held.clone() })
     }
 
-    async fn try_addresses(&self, target: &Target) -> Result<TcpStream, Problem> {
-        let addresses = self.addresses(target).await?;
-        let mut why = io::ErrorKind::AddrNotAvailable;
-        for address in addresses {
-            match TcpStream::connect(address).await {
-                Ok(tcp) => return Ok(tcp),
-                Err(error) => why = error.kind(),
-            }
-        }
-        Err(Problem::Failed(target.clone(), why))
-    }
-
     /// Those that the rules allow, of all that the target has: they are connected to as they are, without asking DNS again.
-    async fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, Problem> {
-        let found: Vec<SocketAddr> = match &target.host {
+    async fn addresses<T: Send + 'static>(
+        &self,
+        target: &Target,
+        turn: impl Future<Output = T>,
+    ) -> Result<Vec<SocketAddr>, Problem> {
+        let found = match &target.host {
             Host::Address(address) => vec![(*address, target.port).into()],
             Host::Name(name) => {
-                let found = tokio::net::lookup_host((name.as_str(), target.port)).await;
-                found.map_err(|_| Problem::UnknownHost(target.clone()))?.collect()
+                let found = look_up(name, target.port, turn.await).await;
+                found.map_err(|_| Problem::UnknownHost(target.clone()))?
             }
         };
         let allowed: Vec<_> = found.into_iter().filter(|found| self.rules.allow(target, found.ip())).collect();
@@ -176,6 +185,17 @@ impl Gate {
     }
 }
 
+async fn try_addresses(target: &Target, addresses: Vec<SocketAddr>) -> Result<TcpStream, Problem> {
+    let mut why = io::ErrorKind::AddrNotAvailable;
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(tcp) => return Ok(tcp),
+            Err(error) => why = error.kind(),
+        }
+    }
+    Err(Problem::Failed(target.clone(), why))
+}
+
 impl Tried {
     /// Carries bytes until both sides have closed, or one broke.
     pub async fn carry(mut self, stream: ResponseStream) -> Done {
@@ -183,5 +203,44 @@ impl Tried {
         let moved = Moved::default();
         let ended = pump::carry(&mut self.tcp, sending, receiving, self.idle, &moved).await;
         Done { bytes: moved.bytes(), broken: ended.err().map(Broken::into_io) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::future::{pending, ready};
+    use http::Method;
+
+    const NETWORK: IpAddr = IpAddr::V4(core::net::Ipv4Addr::LOCALHOST);
+
+    fn gate(rule: &str) -> Gate {
+        Gate::new([rule.parse().unwrap()].into_iter().collect(), 1, Duration::from_secs(1))
+    }
+
+    fn connect(target: &str) -> Request<()> {
+        Request::builder().method(Method::CONNECT).uri(target).body(()).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_name_whose_turn_never_comes_is_refused_in_time() {
+        let gate = gate("*:*");
+        let refused = gate.connect(NETWORK, &connect("host.example.org:80"), pending::<()>()).await.unwrap_err();
+        assert_eq!((refused.status(), refused.proxy_status()), (StatusCode::GATEWAY_TIMEOUT, "pcc; error=dns_timeout"));
+        assert!(gate.place(NETWORK).is_ok(), "its place is free again");
+    }
+
+    #[tokio::test]
+    async fn an_address_waits_for_nobody_s_look_up() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let target = listener.local_addr().unwrap().to_string();
+        gate(&target).connect(NETWORK, &connect(&target), pending::<()>()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_name_is_looked_up_in_its_turn() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let target = format!("localhost:{}", listener.local_addr().unwrap().port());
+        gate(&target).connect(NETWORK, &connect(&target), ready(())).await.unwrap();
     }
 }

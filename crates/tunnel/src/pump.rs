@@ -65,11 +65,23 @@ pub(crate) enum Broken {
     #[error("the TCP connection broke: {0}")]
     Tcp(#[from] io::Error),
     /// The other end of the tunnel, or the path to it.
-    #[error("the tunnel broke: {0}")]
+    #[error("the tunnel broke: {}", words(.0))]
     Stream(#[from] StreamError),
     /// Nobody sends anything.
     #[error("no data for {0:?}")]
     Idle(Duration),
+}
+
+/// The same without the terms of libraries.
+fn words(error: &StreamError) -> String {
+    match error {
+        StreamError::ConnectionError { .. } => "its connection between client and server is lost".to_owned(),
+        StreamError::RemoteTerminate { code, .. } if *code == Code::H3_CONNECT_ERROR => {
+            "the TCP connection at its other end broke".to_owned()
+        }
+        StreamError::RemoteTerminate { code, .. } => format!("its other end reset it ({code})"),
+        other => other.to_string(),
+    }
 }
 
 impl Broken {

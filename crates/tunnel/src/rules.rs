@@ -1,7 +1,7 @@
 //! Which destinations a server connects to.
 //!
 //! An address is checked after its name was resolved, so a name that points elsewhere (DNS rebinding) opens nothing that no
-//! rule allows. Loopback and link-local addresses, behind which a host keeps what is for itself, need a rule of their own.
+//! rule allows. Addresses behind which a host or its cloud keeps what is for that host alone need a rule of their own.
 
 use crate::target::{Host, Target};
 use core::fmt;
@@ -78,7 +78,8 @@ impl Rule {
     fn allows(&self, host: &Host, address: IpAddr) -> bool {
         match &self.hosts {
             Hosts::Network { base, bits } => {
-                contains(*base, *bits, address) && (!is_own(address) || names_own(*base, *bits))
+                contains(*base, *bits, address)
+                    && OWN.iter().all(|own| !own.contains(address) || own.holds(*base, *bits))
             }
             Hosts::All => !is_own(address),
             Hosts::Name(_) | Hosts::Below(_) => {
@@ -101,23 +102,55 @@ fn meant(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Loopback and link-local addresses, among them those of clouds' metadata services.
-fn is_own(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => v4.is_loopback() || v4.is_link_local(),
-        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unicast_link_local(),
+/// Addresses of a network.
+struct Network {
+    base: IpAddr,
+    bits: u8,
+}
+
+impl Network {
+    const fn v4(base: [u8; 4], bits: u8) -> Self {
+        let [a, b, c, d] = base;
+        Self { base: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), bits }
+    }
+
+    const fn v6(base: [u16; 8], bits: u8) -> Self {
+        let [a, b, c, d, e, f, g, h] = base;
+        Self { base: IpAddr::V6(Ipv6Addr::new(a, b, c, d, e, f, g, h)), bits }
+    }
+
+    fn contains(&self, address: IpAddr) -> bool {
+        contains(self.base, self.bits, address)
+    }
+
+    /// Whether all of that other network is in it.
+    fn holds(&self, base: IpAddr, bits: u8) -> bool {
+        bits >= self.bits && self.contains(base)
     }
 }
 
-/// Whether all of that network is loopback or link-local.
-fn names_own(base: IpAddr, bits: u8) -> bool {
-    let own: [(IpAddr, u8); 4] = [
-        (Ipv4Addr::new(127, 0, 0, 0).into(), 8),
-        (Ipv4Addr::new(169, 254, 0, 0).into(), 16),
-        (Ipv6Addr::LOCALHOST.into(), 128),
-        (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0).into(), 10),
-    ];
-    own.into_iter().any(|(network, least)| bits >= least && contains(network, least, base))
+/// Addresses that only a rule about them, or about a part of them, opens.
+const OWN: [Network; 12] = [
+    // Loopback and link-local. The metadata services of most clouds are at 169.254.169.254.
+    Network::v4([127, 0, 0, 0], 8),
+    Network::v4([169, 254, 0, 0], 16),
+    Network::v6([0, 0, 0, 0, 0, 0, 0, 1], 128),
+    Network::v6([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10),
+    // Other addresses of clouds' services for their hosts, some of which give away the host's credentials: Alibaba, Azure, Oracle.
+    Network::v4([100, 100, 100, 200], 32),
+    Network::v4([168, 63, 129, 16], 32),
+    Network::v4([192, 0, 0, 192], 32),
+    // Amazon, Google, Scaleway.
+    Network::v6([0xfd00, 0xec2, 0, 0, 0, 0, 0, 0], 32),
+    Network::v6([0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254], 128),
+    Network::v6([0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42], 128),
+    // IPv4 within IPv6 whose place there only the local translator knows (RFC 8215), or that a relay unpacks (RFC 3056).
+    Network::v6([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48),
+    Network::v6([0x2002, 0, 0, 0, 0, 0, 0, 0], 16),
+];
+
+fn is_own(address: IpAddr) -> bool {
+    OWN.iter().any(|own| own.contains(address))
 }
 
 fn contains(base: IpAddr, bits: u8, address: IpAddr) -> bool {
@@ -242,6 +275,33 @@ mod tests {
         assert!(allowed("localhost:22", "localhost:22", "::1"));
         assert!(!allowed("*.localhost:22", "a.localhost:22", "127.0.0.1"));
         assert!(allowed("[fe80::]/10:22", "any.name:22", "fe80::1"));
+    }
+
+    #[test]
+    fn metadata_services_of_clouds_must_be_named() {
+        let v4 = ["100.100.100.200", "168.63.129.16", "192.0.0.192", "169.254.169.254"];
+        let mapped = v4.map(|address| format!("::ffff:{address}"));
+        let translated = v4.map(|address| format!("64:ff9b::{address}"));
+        let v6 = [
+            "fd00:ec2::254",
+            "fd00:ec2::23",
+            "fd20:ce::254",
+            "fd00:42::42",
+            "64:ff9b:1::a9fe:a9fe",
+            "2002:a9fe:a9fe::",
+        ];
+        for own in v4.into_iter().chain(v6).chain(mapped.iter().chain(&translated).map(String::as_str)) {
+            for rules in
+                ["*:*", "a.example.org:80 *.example.org:80", "0.0.0.0/0:* [::]/0:* 100.64.0.0/10:* [fd00::]/8:*"]
+            {
+                assert!(!allowed(rules, "a.example.org:80", own), "{rules} {own}");
+            }
+        }
+        assert!(allowed("100.100.100.200:80", "any.name:80", "64:ff9b::6464:64c8"));
+        assert!(allowed("[fd00:ec2::254]:80", "[fd00:ec2::254]:80", "fd00:ec2::254"));
+        assert!(allowed("[64:ff9b:1::]/96:80", "any.name:80", "64:ff9b:1::808:808"));
+        assert!(allowed("100.64.0.0/10:*", "any.name:80", "100.100.100.201"));
+        assert!(!allowed("[fd00:ec2::254]:80", "any.name:80", "fd00:ec2::253"));
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl From<&Refused> for Reply {
     fn from(refused: &Refused) -> Self {
         match refused {
             Refused::Forbidden(..) | Refused::Token(_) | Refused::NoTunnel(_) => Self::NotAllowed,
-            Refused::UnknownHost(_) | Refused::NoAnswer(_) => Self::HostUnreachable,
+            Refused::UnknownHost(_) | Refused::SilentDns(_) | Refused::NoAnswer(_) => Self::HostUnreachable,
             Refused::Refused(_) => Self::Refused,
             _ => Self::Failure,
         }

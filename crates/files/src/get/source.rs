@@ -17,6 +17,7 @@ use pcc_net::dial::{DialError, Dialed, Dialer};
 use pcc_net::throttle::Throttle;
 use pcc_net::tls::Trust;
 use pcc_net::url::{Peer, Url};
+use pcc_net::why_lost;
 use pcc_quic::Algorithm;
 use pcc_quic::http3::{self, Requests};
 use pcc_quic::transport::{self, SendWindow, Windows};
@@ -35,9 +36,6 @@ const FILES: usize = 64;
 
 /// HTTP/3's code for "all went well" (RFC 9114 §8.1).
 const NO_ERROR: noq::VarInt = noq::VarInt::from_u32(0x100);
-
-/// HTTP/3's code for "too much to do" (RFC 9114 §8.1).
-const EXCESSIVE_LOAD: noq::VarInt = noq::VarInt::from_u32(0x107);
 
 /// A server, reached over one connection at a time.
 pub struct Source {
@@ -89,7 +87,10 @@ impl Session {
         let opened = tokio::time::timeout(dialer.timeout, http3::client(dialed.connection.clone())).await;
         let (driver, requests) = opened
             .map_err(|_| Trouble::Passing(anyhow!("{peer} did not begin to speak HTTP/3")))?
-            .map_err(|error| Trouble::Passing(anyhow!("lost the connection to {peer}: {error}")))?;
+            .map_err(|error| {
+                let why = why_lost(&dialed.connection, &error);
+                Trouble::Passing(anyhow!("lost the connection to {peer}: {why}"))
+            })?;
         tokio::spawn(driver);
         let (retired, asked) = (AtomicBool::new(false), AtomicU64::new(0));
         Ok(Self { dialed, requests, send_window, retired, archives: *archives, asked })
@@ -137,15 +138,7 @@ impl Session {
 
     /// Why the connection is gone, as well as is known.
     pub(crate) fn explain(&self, error: &StreamError) -> anyhow::Error {
-        match self.dialed.connection.close_reason() {
-            Some(noq::ConnectionError::Reset) => anyhow!("lost the connection: the server was restarted"),
-            Some(noq::ConnectionError::TimedOut) => anyhow!("lost the connection: the server fell silent"),
-            Some(noq::ConnectionError::ApplicationClosed(close)) if close.error_code == EXCESSIVE_LOAD => {
-                anyhow!("the server is full: it serves as many connections as it may")
-            }
-            Some(reason) => anyhow!("lost the connection: {reason}"),
-            None => anyhow!("lost the connection: {error}"),
-        }
+        anyhow!("lost the connection: {}", why_lost(&self.dialed.connection, error))
     }
 
     /// How often one side said that the other's flow control holds it back.

@@ -29,7 +29,8 @@ pub(super) async fn answer(
         )
         .await;
     }
-    match tunnels.gate.connect(asker.network(), request).await {
+    let network = asker.network();
+    match tunnels.gate.connect(network, request, service.look_ups.turn(network)).await {
         Ok(connected) => {
             asker.may_upload(&service.unwritten);
             let status = answer::send_head(&mut stream, answer::response(StatusCode::OK)).await?;

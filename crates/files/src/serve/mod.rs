@@ -17,6 +17,7 @@ mod host;
 mod listing;
 mod log;
 mod log_file;
+mod look_ups;
 mod metrics;
 mod part;
 mod path;

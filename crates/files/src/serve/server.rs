@@ -7,6 +7,7 @@ use super::descriptors;
 use super::digest::Digests;
 use super::guests::{Admission, Guests, network};
 use super::log::Log;
+use super::look_ups::LookUps;
 use super::metrics::{Metrics, Refusal};
 use super::privacy::Privacy;
 use super::root::Root;
@@ -126,12 +127,13 @@ pub fn start(options: Options) -> Result<Server, StartError> {
         root: Root::open(&options.root)?,
         privacy: options.privacy,
         digests: Digests::default(),
-        requests: Budget::new(descriptors::requests()),
+        requests: Budget::new(descriptors::requests(options.tunnels.is_some())),
         ahead: Budget::new(body::MOST_AHEAD),
         sent: Budget::new(budget::MOST_SENT),
         unwritten: Budget::new(budget::MOST_UNWRITTEN),
         uploads: options.token.map(|token| Uploads::new(token, options.may_delete)),
         tunnels: options.tunnels,
+        look_ups: LookUps::default(),
         log: options.log,
         metrics: options.metrics,
     });

@@ -4,6 +4,7 @@ use super::budget::{Budget, Lease};
 use super::digest::Digests;
 use super::guests::network;
 use super::log::Log;
+use super::look_ups::LookUps;
 use super::metrics::Metrics;
 use super::privacy::Privacy;
 use super::root::Root;
@@ -32,6 +33,7 @@ pub(super) struct Service {
     pub(super) unwritten: Budget,
     pub(super) uploads: Option<Uploads>,
     pub(super) tunnels: Option<Tunnels>,
+    pub(super) look_ups: LookUps,
     pub(super) log: Log,
     pub(super) metrics: Metrics,
 }
