@@ -45,6 +45,7 @@ mod reserved;
 pub mod serve;
 mod sink;
 mod tally;
+mod unmeasured;
 mod version;
 mod wire;
 

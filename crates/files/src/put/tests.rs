@@ -3,7 +3,7 @@
 use super::content::Content;
 use super::directory::{below, directory, name_of};
 use super::look::look;
-use super::stdin::Stdin;
+use super::once::Once;
 use super::target::Target;
 use super::upload::{One, make_directory, upload};
 use crate::failure::{Failure, failure_of};
@@ -86,7 +86,7 @@ async fn a_lost_last_answer_costs_nothing() {
     let (_server, url) = served(&served_dir);
     for content in [
         Content::file(&dir.path().join("source"), &url).unwrap(),
-        Content::Stdin(Stdin::reading(&sent.clone().leak()[..])),
+        Content::Once(Once::reading(&sent.clone().leak()[..])),
     ] {
         let _ = std::fs::remove_file(served_dir.join("file"));
         let (count, target) = (Arc::new(Count::default()), target(&url));
@@ -120,6 +120,24 @@ async fn a_file_that_is_there_already_is_not_sent() {
         assert_eq!(count.0.load(Ordering::Relaxed), moved);
         assert!(std::fs::read(served_dir.join("file")).unwrap() == sent);
     }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_the_kernel_arrive_whole_both_ways() {
+    let (dir, content) = (tempfile::tempdir().unwrap(), std::fs::read("/proc/version").unwrap());
+    let (_server, url) = served(dir.path());
+    let source_of = |url: &Url| source(url, PATIENCE, &Arc::default());
+    let uploaded = super::file(&source_of(&url), Path::new("/proc/version"), &url, "token").await.unwrap();
+    assert_eq!((uploaded.bytes, uploaded.digest), (content.len() as u64, blake3::hash(&content)));
+    assert!(std::fs::read(dir.path().join("file")).unwrap() == content);
+    let (_server, url) = served(Path::new("/proc"));
+    let (url, back) = (url.with_path("/version".parse().unwrap()), dir.path().join("back"));
+    let fetched = crate::get::file(&source_of(&url), &url, &crate::get::Target::File(back.clone())).await.unwrap();
+    assert!(fetched.verified && std::fs::read(&back).unwrap() == content);
+    let unreadable = url.with_path("/self/mem".parse().unwrap());
+    let error = crate::get::file(&source_of(&url), &unreadable, &crate::get::Target::File(back)).await.unwrap_err();
+    assert!(error.to_string().contains("403"), "{error}");
 }
 
 #[cfg(unix)]

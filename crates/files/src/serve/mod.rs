@@ -30,6 +30,7 @@ pub mod systemd;
 mod tcp;
 mod token;
 mod tunnels;
+mod unmeasured;
 mod upload;
 
 pub use guests::Guests;
