@@ -38,6 +38,7 @@ mod filename;
 pub mod get;
 pub mod link;
 mod moved;
+mod ours;
 mod permissions;
 pub mod progress;
 pub mod put;

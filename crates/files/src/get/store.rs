@@ -91,12 +91,13 @@ impl Store {
             Target::Stdout => Out::Stdout,
             Target::File(target) => {
                 let (path, journal) = names::part_and_journal(target);
-                let file = claim::make(&path)?;
+                let claim::Partial { path, file, is_lasting } = claim::make(&path)?;
                 // What is to be private is so as soon as there is something in it.
                 permissions(attributes, target).protect(&file);
                 file.set_len(0).with_context(|| cannot_write(&path, false))?;
-                remove(&journal)?;
-                remove(&names::unwritten(&journal))?;
+                // Where others keep these names, a later run does not go on with it.
+                let is_free = remove(&journal).and_then(|()| remove(&names::unwritten(&journal))).is_ok();
+                let header = header.filter(|_| is_lasting && is_free);
                 let mut part = Part::new(target.clone(), path, file, Journal::new(journal, header, 0));
                 part.journal.begin()?;
                 Out::Part(part)
@@ -201,7 +202,9 @@ impl Part {
         // In this order: of a run that is killed in between, a complete file is left that the server's digest tells to be
         // one, and not a journal that belongs to nothing. The file stays locked until it has its name: until then nobody
         // else may take it for a partial one.
-        remove(&self.journal.path)?;
+        if self.resumable {
+            remove(&self.journal.path)?;
+        }
         std::fs::rename(&self.path, &self.target).with_context(|| {
             let (part, target) = (self.path.display(), self.target.display());
             format!("could not rename the complete file {part} to {target}; rename it yourself")
@@ -223,7 +226,8 @@ impl Drop for Part {
         let is_of_use = self.complete || self.resumable && self.journal.marked > 0;
         if !is_of_use {
             // What cannot be removed is only in the way; the next download to this name empties it.
-            let _ = remove(&self.journal.path).and_then(|()| remove(&self.path));
+            let _ = remove(&self.journal.path);
+            let _ = remove(&self.path);
         }
     }
 }
