@@ -36,6 +36,7 @@ mod error;
 mod failure;
 mod filename;
 pub mod get;
+mod inherited;
 pub mod link;
 mod moved;
 mod ours;

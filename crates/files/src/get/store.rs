@@ -9,6 +9,7 @@ use super::place_error::PlaceError;
 use super::{claim, names};
 use crate::attributes::Attributes;
 use crate::disk;
+use crate::inherited::inherit;
 use crate::permissions::Permissions;
 use anyhow::Context;
 use core::time::Duration;
@@ -196,7 +197,7 @@ impl Part {
             // Not every file system keeps every time, and the content is right without it.
             tracing::debug!(%error, path = %self.path.display(), "the time of modification is another");
         }
-        permissions(attributes, &self.target).give(&self.file);
+        inherit(&self.target, permissions(attributes, &self.target), &self.file);
         self.file.sync_all().with_context(|| cannot_write(&self.path, self.resumable))?;
         self.complete = true;
         // In this order: of a run that is killed in between, a complete file is left that the server's digest tells to be

@@ -2,6 +2,7 @@
 
 use crate::attributes::Attributes;
 use crate::disk;
+use crate::inherited::inherit_within;
 use crate::ours::is_ours;
 use crate::permissions::Permissions;
 use crate::serve::path::{HIDDEN_PREFIX, SafePath};
@@ -143,7 +144,7 @@ impl Partial {
                 tracing::debug!(%error, "the time of modification is another");
             }
         }
-        self.permissions(attributes).give(&self.file);
+        inherit_within(&self.dir, Path::new(&self.name), self.permissions(attributes), &self.file);
         self.file.sync_all()?;
         self.dir.rename(&self.hidden, &self.dir, &self.name)?;
         disk::sync_dir(&self.dir)?;
