@@ -66,8 +66,8 @@ pub(crate) struct Args {
 
     /// At the end delete what is in the destination directory and not at the server
     ///
-    /// Excluded files stay. Nothing is deleted unless all directories could be listed and all files fetched. The server's list
-    /// decides, so try it with --dry-run.
+    /// Excluded files stay. A file in the way of a directory is replaced, and a directory in the way of a file. Nothing is
+    /// deleted unless all else could be listed and fetched. The server's list decides, so try it with --dry-run.
     #[arg(long)]
     delete: bool,
 

@@ -64,7 +64,8 @@ pub(crate) struct Args {
     /// At the end delete what is in the destination directory and not in the source
     ///
     /// Only in the directory that SOURCE becomes there, and only if the server runs with --allow-delete, as one that ssh starts does.
-    /// Excluded files stay. Nothing is deleted unless all of the source could be read and sent. Try it with --dry-run.
+    /// Excluded files stay. A file in the way of a directory is replaced, and a directory in the way of a file. Nothing is
+    /// deleted unless all else of the source could be read and sent. Try it with --dry-run.
     #[arg(long)]
     delete: bool,
 

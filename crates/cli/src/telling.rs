@@ -73,16 +73,16 @@ impl Telling<'_> {
         } else {
             self.arrived(name, tally)
         }
-        if tally.failed > 0 {
-            let failure = if tally.damaged { Failure::Integrity } else { Failure::Partial };
-            return Err(anyhow!("{}{place}", missing(tally.failed)).context(failure));
-        }
         if tally.spared > 0 {
             let problem = anyhow!(
                 "nothing was deleted: {} would go, which is more; list them with -n and without --max-delete",
                 counted(tally.spared)
             );
             return Err(problem.context(Failure::DeleteLimit));
+        }
+        if tally.failed > 0 {
+            let failure = if tally.damaged { Failure::Integrity } else { Failure::Partial };
+            return Err(anyhow!("{}{place}", missing(tally.failed)).context(failure));
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Which entries of a directory are moved, and whether they are moved or only told.
 
+mod pattern;
+
 use crate::error::{Error, Result};
 use crate::failure::Failure;
 use crate::moved::Moved;
@@ -81,7 +83,8 @@ impl Excluded {
             if pattern.trim().is_empty() || pattern.starts_with('#') {
                 return Err(refused("excludes nothing: write \\# for a name that begins with #".to_owned()));
             }
-            builder.add_line(None, pattern).map_err(|error| refused(format!("is no pattern: {error}")))?;
+            let line = pattern::for_globset(pattern).map_err(|why| refused(format!("is no pattern: it {why}")))?;
+            builder.add_line(None, &line).map_err(|error| refused(format!("is no pattern: {error}")))?;
         }
         Ok(Self(builder.build().context("the patterns are too many")?))
     }

@@ -36,8 +36,10 @@ mod error;
 mod failure;
 mod filename;
 pub mod get;
+mod inherited;
 pub mod link;
 mod moved;
+mod ours;
 mod permissions;
 pub mod progress;
 pub mod put;
@@ -45,6 +47,7 @@ mod reserved;
 pub mod serve;
 mod sink;
 mod tally;
+mod unmeasured;
 mod version;
 mod wire;
 

@@ -1,5 +1,6 @@
 //! Files that are complete or not there at all.
 
+use crate::inherited::inherit;
 use crate::link;
 use crate::permissions::Permissions;
 use std::fs::{Metadata, OpenOptions};
@@ -94,7 +95,7 @@ fn is_stdout(_: &Metadata) -> bool {
 fn replace(target: &Path, text: &str) -> io::Result<()> {
     let mut begun = begin(target)?;
     begun.as_file_mut().write_all(text.as_bytes())?;
-    Permissions::of(target).give(begun.as_file());
+    inherit(target, Permissions::of(target), begun.as_file());
     begun.as_file().sync_all()?;
     begun.persist(target)?;
     Ok(())

@@ -5,12 +5,13 @@
 //! ever appended, so writing costs nothing however large the file is, and a line that a crash tore is simply not there.
 //! Nothing in it is believed: every mark is checked against the file before it counts.
 
+use super::names;
+use super::plain::{self, Claimed};
 use super::request::Version;
-use super::{names, plain};
 use pcc_net::url::Url;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::Path;
 
 /// Bytes between marks: what a damaged byte costs to fetch again.
@@ -75,10 +76,9 @@ mod hexadecimal {
 /// one. Marks beyond the file are of no use, so that all of them take 10 MB for each terabyte that is here, whatever the
 /// journal's size. `None` if there is none, or one that is not ours.
 pub(super) fn read(path: &Path, length: u64) -> std::io::Result<Option<(Header, Vec<Mark>)>> {
-    match plain::open(path, OpenOptions::new().read(true)) {
-        Ok(file) => parse(BufReader::new(file), length),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+    match plain::claim(path, OpenOptions::new().read(true))? {
+        Claimed::Ours(file) => parse(BufReader::new(file), length),
+        Claimed::Others | Claimed::Nothing => Ok(None),
     }
 }
 
@@ -119,9 +119,14 @@ impl Writer {
         }
         // Under another name first, which the next run finds if this one is killed before the journal has its own.
         let unwritten = names::unwritten(path);
-        plain::open(&unwritten, OpenOptions::new().write(true).create(true).truncate(true))?.write_all(&text)?;
+        match std::fs::remove_file(&unwritten) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = plain::open(&unwritten, OpenOptions::new().append(true).create_new(true))?;
+        file.write_all(&text)?;
         std::fs::rename(&unwritten, path)?;
-        Ok(Self(OpenOptions::new().append(true).open(path)?))
+        Ok(Self(file))
     }
 
     /// Adds a mark.

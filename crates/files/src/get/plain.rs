@@ -2,7 +2,8 @@
 //! of a pipe.
 
 use super::place_error::PlaceError;
-use std::fs::{File, OpenOptions};
+use crate::ours::is_ours;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 #[cfg(windows)]
@@ -29,6 +30,33 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> Result<File> {
         return Ok(file);
     }
     Err(Error::new(ErrorKind::InvalidInput, PlaceError::NotPlain))
+}
+
+/// What is under a name that others can foresee.
+pub(super) enum Claimed {
+    /// What this program made.
+    Ours(File),
+    /// A link, a file of somebody else, one that has another name, or no file.
+    Others,
+    Nothing,
+}
+
+/// Opens what this program left at `path`.
+///
+/// Errors: those of opening what is ours.
+pub(super) fn claim(path: &Path, options: &mut OpenOptions) -> Result<Claimed> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_ours = |found: &Metadata| is_ours(found, || tempfile::tempfile_in(dir));
+    match open(path, options) {
+        Ok(file) if is_ours(&file.metadata()?)? => Ok(Claimed::Ours(file)),
+        Ok(_) => Ok(Claimed::Others),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Claimed::Nothing),
+        // Others may have made it one that we must not open.
+        Err(error) => match std::fs::symlink_metadata(path) {
+            Ok(found) if !is_ours(&found)? => Ok(Claimed::Others),
+            _ => Err(error),
+        },
+    }
 }
 
 /// Opens whatever is there, but not by way of a link.

@@ -9,6 +9,7 @@ use super::place_error::PlaceError;
 use super::{claim, names};
 use crate::attributes::Attributes;
 use crate::disk;
+use crate::inherited::inherit;
 use crate::permissions::Permissions;
 use anyhow::Context;
 use core::time::Duration;
@@ -91,12 +92,13 @@ impl Store {
             Target::Stdout => Out::Stdout,
             Target::File(target) => {
                 let (path, journal) = names::part_and_journal(target);
-                let file = claim::make(&path)?;
+                let claim::Partial { path, file, is_lasting } = claim::make(&path)?;
                 // What is to be private is so as soon as there is something in it.
                 permissions(attributes, target).protect(&file);
                 file.set_len(0).with_context(|| cannot_write(&path, false))?;
-                remove(&journal)?;
-                remove(&names::unwritten(&journal))?;
+                // Where others keep these names, a later run does not go on with it.
+                let is_free = remove(&journal).and_then(|()| remove(&names::unwritten(&journal))).is_ok();
+                let header = header.filter(|_| is_lasting && is_free);
                 let mut part = Part::new(target.clone(), path, file, Journal::new(journal, header, 0));
                 part.journal.begin()?;
                 Out::Part(part)
@@ -195,13 +197,15 @@ impl Part {
             // Not every file system keeps every time, and the content is right without it.
             tracing::debug!(%error, path = %self.path.display(), "the time of modification is another");
         }
-        permissions(attributes, &self.target).give(&self.file);
+        inherit(&self.target, permissions(attributes, &self.target), &self.file);
         self.file.sync_all().with_context(|| cannot_write(&self.path, self.resumable))?;
         self.complete = true;
         // In this order: of a run that is killed in between, a complete file is left that the server's digest tells to be
         // one, and not a journal that belongs to nothing. The file stays locked until it has its name: until then nobody
         // else may take it for a partial one.
-        remove(&self.journal.path)?;
+        if self.resumable {
+            remove(&self.journal.path)?;
+        }
         std::fs::rename(&self.path, &self.target).with_context(|| {
             let (part, target) = (self.path.display(), self.target.display());
             format!("could not rename the complete file {part} to {target}; rename it yourself")
@@ -223,7 +227,8 @@ impl Drop for Part {
         let is_of_use = self.complete || self.resumable && self.journal.marked > 0;
         if !is_of_use {
             // What cannot be removed is only in the way; the next download to this name empties it.
-            let _ = remove(&self.journal.path).and_then(|()| remove(&self.path));
+            let _ = remove(&self.journal.path);
+            let _ = remove(&self.path);
         }
     }
 }

@@ -6,7 +6,7 @@
 use super::names::{self, BadName};
 use crate::choice::Excluded;
 use crate::filename;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use core::cell::OnceCell;
@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Surplus {
     /// Below the destination.
     paths: Vec<PathBuf>,
+    /// Directories that go only when the file with their name has come.
+    replaced: Vec<PathBuf>,
 }
 
 /// What is told of each entry that is removed, or would be.
@@ -58,19 +60,61 @@ impl Surplus {
         Ok(())
     }
 
-    /// Removes all of it, or tells of it only. Blocks.
-    pub(super) fn delete(&self, top: &Path, excluded: &Excluded, dry_run: bool, told: Told<'_>) -> anyhow::Result<()> {
-        if self.paths.is_empty() {
-            return Ok(());
+    /// Notes what is at `path`, in the way of something else with that name: a directory in that of a file, or anything else.
+    /// Answers whether it may go.
+    pub(super) fn replace(&mut self, path: &Path, is_directory: bool, excluded: &Excluded) -> bool {
+        let goes = !stays(path, is_directory, excluded);
+        if goes {
+            let kind = if is_directory { &mut self.replaced } else { &mut self.paths };
+            kind.push(path.to_owned());
         }
-        let dir = Dir::open_ambient_dir(top, ambient_authority())
-            .with_context(|| format!("could not open {}", top.display()))?;
-        for path in &self.paths {
-            remove(&dir, path, excluded, dry_run, told)
-                .with_context(|| format!("could not delete {}", top.join(path).display()))?;
-        }
-        Ok(())
+        goes
     }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.replaced.is_empty()
+    }
+
+    /// What would go. Blocks.
+    pub(super) fn tell(&self, top: &Path, excluded: &Excluded, told: Told<'_>) -> anyhow::Result<()> {
+        clear(top, self.paths.iter().chain(&self.replaced), excluded, true, told).map(drop)
+    }
+
+    /// Removes all of it but what still stands in the way of a file. Blocks.
+    pub(super) fn delete(&self, top: &Path, excluded: &Excluded, told: Told<'_>) -> anyhow::Result<()> {
+        clear(top, self.paths.iter(), excluded, false, told).map(drop)
+    }
+}
+
+/// Removes a directory that is in the way of a file. Blocks.
+///
+/// Errors: something in it is excluded.
+pub(super) fn make_way(top: &Path, path: &PathBuf, excluded: &Excluded, told: Told<'_>) -> anyhow::Result<()> {
+    let is_gone = clear(top, [path], excluded, false, told)?;
+    ensure!(is_gone, "{} is in the way, and holds what is excluded or unfinished", top.join(path).display());
+    Ok(())
+}
+
+/// Removes these, or tells of them only; answers whether all is gone.
+fn clear<'a>(
+    top: &Path,
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+    excluded: &Excluded,
+    dry_run: bool,
+    told: Told<'_>,
+) -> anyhow::Result<bool> {
+    let mut paths = paths.into_iter().peekable();
+    if paths.peek().is_none() {
+        return Ok(true);
+    }
+    let dir =
+        Dir::open_ambient_dir(top, ambient_authority()).with_context(|| format!("could not open {}", top.display()))?;
+    let mut is_gone = true;
+    for path in paths {
+        is_gone &= remove(&dir, path, excluded, dry_run, told)
+            .with_context(|| format!("could not delete {}", top.join(path).display()))?;
+    }
+    Ok(is_gone)
 }
 
 /// What tells a file from others, under whatever name; `None` where the system does not say, or without a file.
@@ -137,7 +181,9 @@ mod tests {
         let listed = listed.iter().map(|name| filename::folded(name)).collect();
         let (mut surplus, mut told) = (Surplus::default(), Vec::new());
         surplus.look(top, Path::new(""), &listed, &excluded).unwrap();
-        surplus.delete(top, &excluded, dry_run, &mut |path| told.push(path.to_owned())).unwrap();
+        let mut tell = |path: &Path| told.push(path.to_owned());
+        if dry_run { surplus.tell(top, &excluded, &mut tell) } else { surplus.delete(top, &excluded, &mut tell) }
+            .unwrap();
         told.sort();
         told
     }
@@ -173,10 +219,10 @@ mod tests {
         assert!(elsewhere.path().join("precious").exists() && !dir.path().join("link").exists());
         // A directory that became a link after it was looked at.
         fs::create_dir(dir.path().join("sub")).unwrap();
-        let surplus = Surplus { paths: vec!["sub/precious".into()] };
+        let surplus = Surplus { paths: vec!["sub/precious".into()], ..Surplus::default() };
         fs::remove_dir(dir.path().join("sub")).unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("sub")).unwrap();
-        assert!(surplus.delete(dir.path(), &Excluded::default(), false, &mut |_| ()).is_err());
+        assert!(surplus.delete(dir.path(), &Excluded::default(), &mut |_| ()).is_err());
         assert!(elsewhere.path().join("precious").exists());
     }
 }

@@ -31,8 +31,31 @@ const GATHERING: Duration = Duration::from_millis(10);
 /// Batches that may wait for the disk: 8 MiB, what a disk is slow to take at a time.
 const WAITING: usize = 32;
 
+/// A file of which every byte is here and right. It has no name yet.
+pub(super) struct Arrived<'a> {
+    store: Store,
+    attributes: Attributes,
+    begun: Instant,
+    moved: Moved,
+    _turn: Option<SemaphorePermit<'a>>,
+}
+
+impl Arrived<'_> {
+    /// Gives it its name.
+    pub(super) async fn publish(self) -> anyhow::Result<Moved> {
+        let Self { store, attributes, begun, moved, .. } = self;
+        off_thread(move || store.publish(attributes)).await?;
+        Ok(Moved { seconds: begun.elapsed().as_secs_f64(), ..moved })
+    }
+}
+
 /// Fetches one file from a source that may have others.
 pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> anyhow::Result<Moved> {
+    arrive(source, url, target).await?.publish().await
+}
+
+/// Fetches one file, to its last byte.
+pub(super) async fn arrive<'a>(source: &'a Source, url: &Url, target: &Target) -> anyhow::Result<Arrived<'a>> {
     let begun = Instant::now();
     let (store, known) = match resumed(source, url, target).await? {
         Some((store, known)) => (Some(store), Some(known)),
@@ -74,9 +97,9 @@ pub(super) async fn transfer(source: &Source, url: &Url, target: &Target) -> any
         let next = if matches!(target, Target::Stdout) { "do not use what was written" } else { "nothing was kept" };
         return Err(anyhow!("{what}; {next}, run the command again").context(Failure::Integrity));
     }
-    let attributes = arriving.attributes();
-    off_thread(move || store.publish(attributes)).await?;
-    Ok(Moved { bytes, digest, verified, seconds: begun.elapsed().as_secs_f64(), resumed_from: arriving.resumed_from })
+    let moved = Moved { bytes, digest, verified, seconds: 0.0, resumed_from: arriving.resumed_from };
+    let (attributes, turn) = (arriving.attributes(), arriving.turn.take());
+    Ok(Arrived { store, attributes, begun, moved, _turn: turn })
 }
 
 /// Goes on with what an earlier run left, if the source is still the same.
@@ -141,9 +164,9 @@ pub(crate) async fn ask(source: &Source, url: &Url, digest: bool) -> anyhow::Res
 }
 
 /// A file on its way.
-struct Arriving<'a> {
-    source: &'a Source,
-    patience: Patience<'a>,
+struct Arriving<'a, 's> {
+    source: &'s Source,
+    patience: Patience<'s>,
     url: &'a Url,
     target: &'a Target,
     /// Which state of the source this is.
@@ -158,7 +181,7 @@ struct Arriving<'a> {
     /// Whether what an earlier run left was of no use after all.
     anew: bool,
     /// From the first byte on, until the file has its name.
-    turn: Option<SemaphorePermit<'a>>,
+    turn: Option<SemaphorePermit<'s>>,
     /// Before the first byte.
     store: Option<Store>,
     /// From then on.
@@ -177,7 +200,7 @@ struct Disk {
     stored: oneshot::Receiver<anyhow::Result<Store>>,
 }
 
-impl Drop for Arriving<'_> {
+impl Drop for Arriving<'_, '_> {
     fn drop(&mut self) {
         if let Some(digest) = &self.digest {
             digest.abort();
@@ -185,7 +208,7 @@ impl Drop for Arriving<'_> {
     }
 }
 
-impl Arriving<'_> {
+impl Arriving<'_, '_> {
     /// Receives everything, over as many connections as it takes.
     async fn all(&mut self) -> anyhow::Result<()> {
         loop {

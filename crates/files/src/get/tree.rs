@@ -11,9 +11,10 @@ use super::place_error::PlaceError;
 use super::plain;
 use super::source::{Source, is_lost};
 use super::store::Target;
-use super::surplus::Surplus;
-use super::transfer::transfer;
+use super::surplus::{self, Surplus};
+use super::transfer::arrive;
 use crate::attributes::Attributes;
+use crate::blocking::off_thread;
 use crate::choice::{Choice, Look, Step};
 use crate::counted::counted;
 use crate::disk;
@@ -44,11 +45,13 @@ struct Directory {
     /// Levels above it.
     depth: usize,
     made: AtomicBool,
+    /// Whether what was in its way counts as gone. A dry run leaves that there, and does not look at it.
+    is_cleared: bool,
 }
 
 impl Directory {
     fn new(url: Url, path: PathBuf, depth: usize) -> Self {
-        Self { url, path, depth, made: AtomicBool::new(false) }
+        Self { url, path, depth, made: AtomicBool::new(false), is_cleared: false }
     }
 
     /// Makes sure that it is here, and those above it up to the one that was asked for.
@@ -67,6 +70,8 @@ struct Wanted {
     directory: Arc<Directory>,
     name: String,
     size: Option<u64>,
+    /// Whether a directory of that name is to go once the file has come.
+    replaces: bool,
 }
 
 enum Job {
@@ -76,7 +81,23 @@ enum Job {
 
 enum Done {
     Listed(Directory, anyhow::Result<Listing>),
-    Fetched(PathBuf, anyhow::Result<Look<Moved>>),
+    Fetched(Wanted, anyhow::Result<Look<Moved>>),
+}
+
+/// Something else has the name here: a file that of a directory, or the other way round.
+#[derive(Debug, thiserror::Error)]
+#[error("{} is in the way: it is {is}", path.display())]
+struct InTheWay {
+    path: PathBuf,
+    is: &'static str,
+}
+
+/// An entry in whose way something is that goes once all else is here.
+struct Held {
+    job: Job,
+    path: PathBuf,
+    entries: u64,
+    why: anyhow::Error,
 }
 
 /// What hears of each entry.
@@ -90,6 +111,9 @@ struct Walk<'a> {
     bounds: Bounds,
     /// Directories, those above before those below, and what they get once nothing more comes into them.
     described: RefCell<Vec<(PathBuf, Attributes)>>,
+    held: RefCell<Vec<Held>>,
+    /// What was removed for a file, and nobody was told of yet.
+    removed: RefCell<Vec<PathBuf>>,
 }
 
 /// Fetches what is below `url` into the directory `into`; `each` hears of each file that is complete.
@@ -103,7 +127,15 @@ pub(super) async fn fetch_tree(
     each: Each<'_>,
 ) -> anyhow::Result<Tally> {
     let (mut tree, mut surplus, begun) = (Tally::default(), Surplus::default(), Instant::now());
-    let walk = &Walk { source, into, choice, bounds: Bounds::default(), described: RefCell::default() };
+    let walk = &Walk {
+        source,
+        into,
+        choice,
+        bounds: Bounds::default(),
+        described: RefCell::default(),
+        held: RefCell::default(),
+        removed: RefCell::default(),
+    };
     // The last one first: depth before breadth, so that less waits.
     let mut waiting = vec![Job::List(Directory::new(url.clone(), into.to_owned(), 0))];
     let (mut under_way, mut abreast) = (FuturesUnordered::new(), Abreast::default());
@@ -124,17 +156,32 @@ pub(super) async fn fetch_tree(
         let is_listing = matches!(next, Some(Done::Listed(..)));
         match next {
             None => {
-                walk.delete(&surplus, &mut tree, each)?;
-                walk.describe(&mut tree);
-                return Ok(Tally { seconds: begun.elapsed().as_secs_f64(), ..tree });
+                let held = walk.held.take();
+                if choice.delete && walk.delete(&core::mem::take(&mut surplus), &mut tree, each)? {
+                    waiting.extend(held.into_iter().map(|held| held.job.cleared()));
+                } else {
+                    held.iter().for_each(|held| tree.fail(source, &held.path, held.entries, &held.why));
+                }
+                if waiting.is_empty() {
+                    walk.describe(&mut tree);
+                    return Ok(Tally { seconds: begun.elapsed().as_secs_f64(), ..tree });
+                }
+                unlisted += waiting.iter().filter(|job| matches!(job, Job::List(_))).count();
             }
-            Some(Done::Fetched(path, Ok(Look::There(fetched)))) => {
+            Some(Done::Fetched(wanted, Ok(Look::There(fetched)))) => {
+                walk.tell_removed(&mut tree, each);
                 tree.add(&fetched);
-                each(Step::Complete(&path, &fetched));
+                each(Step::Complete(&wanted.path(), &fetched));
             }
-            Some(Done::Fetched(path, Ok(Look::Due(bytes)))) => {
+            Some(Done::Fetched(wanted, Ok(Look::Due(bytes)))) => {
                 tree.add_due(bytes);
-                each(Step::Due(&path, bytes));
+                each(Step::Due(&wanted.path(), bytes));
+            }
+            Some(Done::Fetched(wanted, Err(why)))
+                if walk.may_clear(&why, &wanted.path(), wanted.replaces, &mut surplus) =>
+            {
+                let path = wanted.path();
+                walk.held.borrow_mut().push(Held { job: Job::Fetch(wanted), path, entries: 1, why });
             }
             Some(Done::Listed(directory, Ok(listing))) => {
                 let below = walk.unfold(directory, listing, &mut tree, &mut surplus)?;
@@ -143,10 +190,12 @@ pub(super) async fn fetch_tree(
             }
             // Without the top there is nothing.
             Some(Done::Listed(Directory { depth: 0, .. }, Err(error))) => return Err(error),
-            Some(Done::Listed(Directory { path, .. }, Err(error)) | Done::Fetched(path, Err(error)))
-                if concerns_one(&error) =>
-            {
+            Some(Done::Listed(Directory { path, .. }, Err(error))) if concerns_one(&error) => {
                 tree.fail(source, &path, 1, &error);
+            }
+            Some(Done::Fetched(wanted, Err(error))) if concerns_one(&error) => {
+                walk.tell_removed(&mut tree, each);
+                tree.fail(source, &wanted.path(), 1, &error);
             }
             Some(Done::Listed(_, Err(error)) | Done::Fetched(_, Err(error))) => return Err(error),
         }
@@ -180,6 +229,14 @@ impl Job {
         }
     }
 
+    /// The same once what was in its way is gone.
+    fn cleared(self) -> Self {
+        match self {
+            Self::List(directory) => Self::List(Directory { is_cleared: true, ..directory }),
+            Self::Fetch(wanted) => Self::Fetch(Wanted { replaces: true, ..wanted }),
+        }
+    }
+
     async fn carry_out(self, walk: &Walk<'_>) -> Done {
         match self {
             Self::List(directory) => {
@@ -187,9 +244,8 @@ impl Job {
                 Done::Listed(directory, listing)
             }
             Self::Fetch(wanted) => {
-                let path = wanted.directory.path.join(&wanted.name);
-                let fetched = wanted.fetch(walk.source, &path, walk.choice.dry_run).await;
-                Done::Fetched(path, fetched)
+                let fetched = wanted.fetch(walk).await;
+                Done::Fetched(wanted, fetched)
             }
         }
     }
@@ -218,8 +274,14 @@ impl Walk<'_> {
             if directory.depth == 0 || disk::concerns_all(&error) {
                 return Err(error);
             }
-            let error = left_out(&directory, "everything".to_owned(), format!("{error:#}"));
-            tree.fail(self.source, &directory.path, 1, &error);
+            let (path, entries) = (directory.path.clone(), (listing.entries.len() as u64).max(1));
+            let may_clear = self.may_clear(&error, &path, directory.is_cleared, surplus);
+            let why = left_out(&directory, "everything".to_owned(), format!("{error:#}"));
+            if may_clear {
+                self.held.borrow_mut().push(Held { job: Job::List(directory), path, entries, why });
+            } else {
+                tree.fail(self.source, &path, entries, &why);
+            }
             return Ok(Vec::new());
         }
         self.count_unnamed(&directory, &listing, tree);
@@ -230,10 +292,14 @@ impl Walk<'_> {
         let (mut names, mut files, mut directories) = (HashSet::new(), Vec::new(), Vec::new());
         for entry in listing.entries {
             match place(&directory, &entry.name, entry.kind, &mut names) {
-                Ok(Some(sub)) => directories.push(Job::List(sub)),
+                Ok(Some(sub)) => {
+                    let is_cleared = directory.is_cleared && self.choice.dry_run;
+                    directories.push(Job::List(Directory { is_cleared, ..sub }));
+                }
                 Ok(None) => {
                     self.source.watch().found(entry.size);
-                    files.push(Job::Fetch(Wanted { directory: directory.clone(), name: entry.name, size: entry.size }));
+                    let (directory, size) = (directory.clone(), entry.size);
+                    files.push(Job::Fetch(Wanted { directory, name: entry.name, size, replaces: false }));
                 }
                 Err(why) => {
                     let error = left_out(&directory, format!("`{}`", brief(&entry.name)), why);
@@ -243,7 +309,8 @@ impl Walk<'_> {
             }
         }
         // A pattern leaves open what else the server has.
-        if self.choice.delete && (directory.depth > 0 || self.choice.only.is_none()) {
+        let is_untouched = self.choice.dry_run && directory.is_cleared;
+        if self.choice.delete && !is_untouched && (directory.depth > 0 || self.choice.only.is_none()) {
             surplus.look(self.into, &below, &names, &self.choice.excluded)?;
         }
         // Taken from the end: its files in their order, then its directories.
@@ -262,7 +329,7 @@ impl Walk<'_> {
     /// Sees to the directory here, and to room for what comes into it.
     fn prepare(&self, directory: &Directory, listing: &Listing, is_empty: bool) -> anyhow::Result<()> {
         if self.choice.dry_run {
-            return is_free(&directory.path);
+            return if directory.is_cleared { Ok(()) } else { is_free(&directory.path) };
         }
         match directory.depth {
             0 => has_room(directory, listing).and_then(|()| directory.make()),
@@ -298,25 +365,62 @@ impl Walk<'_> {
         }
     }
 
-    /// Deletes what only this side has, if everything there is known.
-    fn delete(&self, surplus: &Surplus, tree: &mut Tally, each: Each<'_>) -> anyhow::Result<()> {
-        if self.choice.delete && tree.failed > 0 {
-            self.source.watch().note("nothing was deleted, since entries are missing");
-            return Ok(());
+    /// Whether what is in the way of an entry, as `why` says, goes once all else is here; then it is noted as surplus.
+    /// Whatever is in the way even then, `is_cleared`, stays.
+    fn may_clear(&self, why: &anyhow::Error, path: &Path, is_cleared: bool, surplus: &mut Surplus) -> bool {
+        let Some(InTheWay { path: blocked, .. }) = why.downcast_ref() else { return false };
+        let below = path.strip_prefix(self.into).unwrap_or(path);
+        let is_directory = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let may = self.choice.delete && !is_cleared && blocked == path;
+        may && surplus.replace(below, is_directory, &self.choice.excluded)
+    }
+
+    /// Deletes what only this side has, if everything there is known and it is no more than may go; answers whether it did.
+    fn delete(&self, surplus: &Surplus, tree: &mut Tally, each: Each<'_>) -> anyhow::Result<bool> {
+        if tree.failed > 0 {
+            if !surplus.is_empty() {
+                self.source.watch().note("nothing was deleted, since entries are missing");
+            }
+            return Ok(false);
         }
         let Choice { excluded, dry_run, .. } = self.choice;
         if self.choice.max_delete.is_some() {
             let mut count = 0;
-            surplus.delete(self.into, excluded, true, &mut |_| count += 1)?;
+            surplus.tell(self.into, excluded, &mut |_| count += 1)?;
             if self.choice.spares(count) {
                 tree.spared = count;
-                return Ok(());
+                return Ok(false);
             }
         }
-        surplus.delete(self.into, excluded, *dry_run, &mut |path| {
+        let told: &mut dyn FnMut(&Path) = &mut |path| {
             tree.deleted += 1;
             each(Step::Deleted(&self.into.join(path)));
+        };
+        let done =
+            if *dry_run { surplus.tell(self.into, excluded, told) } else { surplus.delete(self.into, excluded, told) };
+        done.map(|()| true)
+    }
+
+    /// Tells what was removed for a file.
+    fn tell_removed(&self, tree: &mut Tally, each: Each<'_>) {
+        for path in self.removed.take() {
+            tree.deleted += 1;
+            each(Step::Deleted(&self.into.join(path)));
+        }
+    }
+
+    /// Removes the directory that is in the way of a file which has come.
+    async fn make_way(&self, path: &Path) -> anyhow::Result<()> {
+        let (top, excluded) = (self.into.to_owned(), self.choice.excluded.clone());
+        let below = path.strip_prefix(self.into).unwrap_or(path).to_owned();
+        let (removed, outcome) = off_thread(move || {
+            let mut removed = Vec::new();
+            let outcome = surplus::make_way(&top, &below, &excluded, &mut |path| removed.push(path.to_owned()));
+            Ok((removed, outcome))
         })
+        .await?;
+        self.removed.borrow_mut().extend(removed);
+        outcome
     }
 }
 
@@ -389,19 +493,28 @@ fn make_dir(path: &Path) -> anyhow::Result<()> {
 /// Whether a directory is there, or could be made.
 fn is_free(path: &Path) -> anyhow::Result<()> {
     match std::fs::symlink_metadata(path) {
-        Ok(found) if !found.is_dir() => Err(anyhow!("{} is in the way: it is not a directory", path.display())),
+        Ok(found) if !found.is_dir() => Err(InTheWay { path: path.to_owned(), is: "not a directory" }.into()),
         _ => Ok(()),
     }
 }
 
 impl Wanted {
-    async fn fetch(&self, source: &Source, path: &Path, dry_run: bool) -> anyhow::Result<Look<Moved>> {
+    fn path(&self) -> PathBuf {
+        self.directory.path.join(&self.name)
+    }
+
+    async fn fetch(&self, walk: &Walk<'_>) -> anyhow::Result<Look<Moved>> {
+        let (source, path, dry_run) = (walk.source, self.path(), walk.choice.dry_run);
+        if dry_run && (self.replaces || self.directory.is_cleared) {
+            return Ok(Look::Due(self.size));
+        }
         let bad = |why| BadEntry { what: format!("`{}`", self.name), directory: self.directory.url.short(), why };
         let url = child(&self.directory.url, &self.name, "").map_err(bad)?;
-        if tokio::fs::symlink_metadata(path).await.is_ok_and(|here| here.is_dir()) {
-            return Err(bad("a directory of that name is in the way".to_owned()).into());
+        let is_taken = tokio::fs::symlink_metadata(&path).await.is_ok_and(|here| here.is_dir());
+        if is_taken && !self.replaces {
+            return Err(InTheWay { path, is: "a directory" }.into());
         }
-        let fetched = match already::look(source, &url, path, self.size, dry_run).await? {
+        let fetched = match already::look(source, &url, &path, self.size, dry_run).await? {
             Look::There(fetched) => {
                 source.watch().kept(fetched.bytes);
                 fetched
@@ -409,7 +522,11 @@ impl Wanted {
             due if dry_run => return Ok(due),
             Look::Due(_) => {
                 self.directory.make()?;
-                transfer(source, &url, &Target::File(path.to_owned())).await?
+                let arrived = arrive(source, &url, &Target::File(path.clone())).await?;
+                if is_taken {
+                    walk.make_way(&path).await?;
+                }
+                arrived.publish().await?
             }
         };
         source.watch().complete(self.size, fetched.bytes);

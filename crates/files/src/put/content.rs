@@ -1,9 +1,10 @@
-//! The source of an upload: a file, which can be read again from anywhere, or standard input, which cannot.
+//! The source of an upload: a file, which can be read again from anywhere, or what can be read only once.
 
-use super::stdin::Stdin;
+use super::once::Once;
 use crate::attributes::Attributes;
 use crate::blocking::{Wanted, while_wanted};
 use crate::disk;
+use crate::unmeasured::Unmeasured;
 use crate::version::Version;
 use anyhow::Context;
 use blake3::{Hash, Hasher};
@@ -24,7 +25,7 @@ const AHEAD: usize = 8;
 /// Something to upload.
 pub(super) enum Content {
     File(FileContent),
-    Stdin(Stdin),
+    Once(Once),
 }
 
 /// How often a file is read for its digest, if each time something happens to it meanwhile.
@@ -38,7 +39,7 @@ pub(super) struct FileContent {
 
 struct Open {
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
     version: Version,
     attributes: Attributes,
     sent: Mutex<Sent>,
@@ -70,16 +71,24 @@ pub(super) struct Changed(PathBuf);
 /// The bytes from some position on.
 pub(super) enum Pieces<'a> {
     File(mpsc::Receiver<anyhow::Result<Bytes>>),
-    Stdin(&'a mut Stdin, u64),
+    Once(&'a mut Once, u64),
 }
 
 impl Content {
     /// The file at `path`, to be uploaded to `url`.
     pub(super) fn file(path: &Path, url: &Url) -> anyhow::Result<Self> {
         let unreadable = || format!("could not read {}", path.display());
-        let file = std::fs::File::open(path).with_context(unreadable)?;
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true);
+        // A file of the kernel may have nothing to say yet, and is not waited for.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+        let file = options.open(path).with_context(unreadable)?;
         let id = identity(path, &file.metadata().with_context(unreadable)?, url);
-        let file = File::from_std(file);
+        let file = Arc::new(File::from_std(file));
+        if let Some(file) = Unmeasured::of(&file).with_context(unreadable)? {
+            return Ok(Self::Once(Once::file(path, file)));
+        }
         let version = Version::of(&file).with_context(unreadable)?;
         let attributes = Attributes::within(&file.metadata().with_context(unreadable)?);
         let open = Open { path: path.to_owned(), file, version, attributes, sent: Mutex::default() };
@@ -90,14 +99,14 @@ impl Content {
     pub(super) fn id(&self) -> &str {
         match self {
             Self::File(file) => &file.id,
-            Self::Stdin(stdin) => &stdin.id,
+            Self::Once(once) => &once.id,
         }
     }
 
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
             Self::File(file) => Some(&file.open.path),
-            Self::Stdin(_) => None,
+            Self::Once(once) => once.path(),
         }
     }
 
@@ -110,7 +119,7 @@ impl Content {
     pub(super) fn attributes(&self) -> Attributes {
         match self {
             Self::File(file) => file.open.attributes,
-            Self::Stdin(_) => Attributes::default(),
+            Self::Once(once) => once.attributes(),
         }
     }
 
@@ -123,7 +132,7 @@ impl Content {
     pub(super) fn size(&self) -> Option<u64> {
         match self {
             Self::File(file) => Some(file.open.version.size),
-            Self::Stdin(stdin) => stdin.size(),
+            Self::Once(once) => once.size(),
         }
     }
 
@@ -131,20 +140,20 @@ impl Content {
     pub(super) fn pieces(&mut self, at: u64) -> Pieces<'_> {
         match self {
             Self::File(file) => Pieces::File(file.pieces(at)),
-            Self::Stdin(stdin) => Pieces::Stdin(stdin, at),
+            Self::Once(once) => Pieces::Once(once, at),
         }
     }
 
     /// BLAKE3 of all of it. Where not all of it was read by one run to be sent, that takes as long as reading a file does.
     ///
-    /// Errors: the file is not what it was when it was opened; standard input has not ended.
+    /// Errors: the file is not what it was when it was opened; what can be read only once has not ended.
     pub(super) async fn digest(&self) -> anyhow::Result<Hash> {
         match self {
             Self::File(file) => {
                 let open = file.open.clone();
                 while_wanted(move |wanted| open.digest(wanted)).await
             }
-            Self::Stdin(stdin) => stdin.digest(),
+            Self::Once(once) => once.digest(),
         }
     }
 }
@@ -154,8 +163,8 @@ impl Pieces<'_> {
     pub(super) async fn next(&mut self) -> anyhow::Result<Bytes> {
         match self {
             Self::File(pieces) => pieces.recv().await.unwrap_or_else(|| Ok(Bytes::new())),
-            Self::Stdin(stdin, at) => {
-                let piece = stdin.read(*at).await?;
+            Self::Once(once, at) => {
+                let piece = once.read(*at).await?;
                 *at += piece.len() as u64;
                 Ok(piece)
             }

@@ -1,6 +1,7 @@
 //! How a whole directory gets there.
 
 use super::content::Content;
+use super::exchange::InTheWay;
 use super::look::look;
 use super::surplus::{Place, Surplus};
 use super::target::Target;
@@ -11,11 +12,11 @@ use crate::choice::{Choice, Look, Step};
 use crate::failure::{Failure, failure_of};
 use crate::get::abreast::Abreast;
 use crate::get::source::Source;
+use crate::moved::Moved;
 use crate::tally::Tally;
 use anyhow::{Context, anyhow};
-use core::future::ready;
+use futures_util::StreamExt;
 use futures_util::stream::{self, FuturesUnordered};
-use futures_util::{StreamExt, TryStreamExt};
 use http::uri::PathAndQuery;
 use pcc_net::url::Url;
 use std::collections::HashSet;
@@ -66,85 +67,185 @@ pub(crate) async fn directory(
     };
     tree.files.iter().for_each(|file| source.watch().found(file.size));
     source.watch().found_all();
-    let to = &to;
-    let make = |sub: &PathBuf| {
-        let sub = sub.clone();
-        async move { Ok::<_, anyhow::Error>(upload::make_directory(source, &to(&sub, false)?).await?.then_some(sub)) }
-    };
-    let wanted = if choice.dry_run { &[][..] } else { &tree.directories };
-    let made = stream::iter(wanted).map(make).buffer_unordered(crate::SIDE_BY_SIDE);
-    let new: &HashSet<PathBuf> = &made.try_filter_map(|sub| ready(Ok(sub))).try_collect().await?;
-    let send = &async |file: &tree::File| {
-        let outcome = async {
-            let target = to(&file.path, file.path.parent().is_some_and(|dir| new.contains(dir)))?;
-            let content = Content::file(&dir.join(&file.path), &target.url)?;
-            let found = if choice.dry_run {
-                look(source, &content, &target.url).await?
-            } else {
-                Look::There(upload::upload(source, content, &target).await?)
-            };
-            if let Look::There(uploaded) = &found {
-                source.watch().complete(file.size, uploaded.bytes);
-            }
-            Ok::<_, anyhow::Error>((found, target.url))
-        };
-        outcome.await.with_context(|| format!("{} is not there", file.path.display()))
-    };
-    let (mut waiting, mut under_way, mut abreast) = (tree.files.iter(), FuturesUnordered::new(), Abreast::default());
-    loop {
-        while abreast.has_room()
-            && let Some(file) = waiting.next()
-        {
-            abreast.begin(file.size);
-            under_way.push(async move { (file, send(file).await) });
+    let sending = Sending { source, dir, choice, to: &to, each };
+    let (directories, files) = (tree.directories.iter().collect(), tree.files.iter().collect());
+    let mut missing = sending.send(directories, files, &mut sent).await?;
+    if choice.delete && sent.failed == 0 && missing.is_in_the_way() {
+        let goes_on = sending.delete(&tree, &mut sent).await?;
+        if goes_on && !missing.is_empty() {
+            missing = sending.replace(missing, &tree, &mut sent).await?;
         }
-        let Some((tree::File { path: file, size }, outcome)) = under_way.next().await else { break };
-        abreast.end(*size);
-        match outcome {
-            Ok((Look::There(uploaded), to)) => {
-                sent.add(&uploaded);
-                each(Step::Complete(&to, &uploaded));
-            }
-            Ok((Look::Due(bytes), to)) => {
-                sent.add_due(bytes);
-                each(Step::Due(&to, bytes));
-            }
-            Err(error) if matches!(failure_of(&error), Failure::Unreachable | Failure::Usage) => return Err(error),
-            Err(error) => sent.fail(source, &dir.join(file), 1, &error),
-        }
+    } else if choice.delete {
+        source.watch().note(&nothing_deleted(&tree));
     }
-    if choice.delete {
-        delete(source, &tree, choice, &|path: &Path| to(path, false), each, &mut sent).await?;
-    }
+    let lacking: HashSet<&Path> = missing.directories.iter().map(|(sub, _)| sub.as_path()).collect();
+    missing.tell(source, dir, &tree, &mut sent);
     if source.archives() && !choice.dry_run {
-        describe(source, dir, &tree, to, &mut sent).await?;
+        describe(source, dir, &tree, &lacking, &to, &mut sent).await?;
     }
     Ok(Tally { seconds: begun.elapsed().as_secs_f64(), ..sent })
 }
 
-/// Deletes what only the server has, if all that the source has is known and there, and it is no more than may go.
-async fn delete(
-    source: &Source,
-    tree: &tree::Tree,
-    choice: &Choice,
-    place: Place<'_>,
-    each: &(dyn Fn(Step<'_, Url>) + Sync),
-    sent: &mut Tally,
-) -> anyhow::Result<()> {
-    if sent.failed > 0 {
-        source.watch().note(&nothing_deleted(tree));
-        return Ok(());
+/// What is sent, and to where.
+struct Sending<'a, To> {
+    source: &'a Source,
+    dir: &'a Path,
+    choice: &'a Choice,
+    to: &'a To,
+    each: &'a (dyn Fn(Step<'_, Url>) + Sync),
+}
+
+/// What did not get there, and why.
+#[derive(Default)]
+struct Missing<'a> {
+    /// With everything in them.
+    directories: Vec<(&'a PathBuf, anyhow::Error)>,
+    files: Vec<(&'a tree::File, anyhow::Error)>,
+}
+
+impl Missing<'_> {
+    fn is_empty(&self) -> bool {
+        self.directories.is_empty() && self.files.is_empty()
     }
-    let surplus = Surplus::find(source, tree, &choice.excluded, choice.dry_run, place).await?;
-    let told = |url: &Url| each(Step::Deleted(url));
-    let count = surplus.count();
-    if choice.spares(count) {
-        sent.spared = count;
-    } else {
+
+    /// Whether nothing else is wrong than that other entries have these names.
+    fn is_in_the_way(&self) -> bool {
+        let errors = self.directories.iter().map(|(_, error)| error).chain(self.files.iter().map(|(_, error)| error));
+        errors.into_iter().all(|error| error.downcast_ref::<InTheWay>().is_some())
+    }
+
+    fn tell(self, source: &Source, dir: &Path, tree: &tree::Tree, sent: &mut Tally) {
+        for (sub, error) in self.directories {
+            let files = tree.files.iter().filter(|file| file.path.starts_with(sub)).count() as u64;
+            let error = error.context(format!("nothing of {} is there", sub.display()));
+            sent.fail(source, &dir.join(sub), files.max(1), &error);
+        }
+        for (file, error) in self.files {
+            sent.fail(source, &dir.join(&file.path), 1, &error);
+        }
+    }
+}
+
+impl<To: Fn(&Path, bool) -> anyhow::Result<Target> + Sync> Sending<'_, To> {
+    /// Makes the directories and sends the files; `sent` counts what is there.
+    ///
+    /// Errors: what ends everything. The top directory is all of it.
+    async fn send<'a>(
+        &self,
+        directories: Vec<&'a PathBuf>,
+        files: Vec<&'a tree::File>,
+        sent: &mut Tally,
+    ) -> anyhow::Result<Missing<'a>> {
+        let mut missing = Missing::default();
+        let mut new: HashSet<&Path> = HashSet::new();
+        if !self.choice.dry_run {
+            let make = async |sub: &'a PathBuf| (sub, self.make(sub).await);
+            let mut made = stream::iter(directories).map(make).buffer_unordered(crate::SIDE_BY_SIDE);
+            while let Some((sub, outcome)) = made.next().await {
+                match outcome {
+                    Ok(true) => drop(new.insert(sub)),
+                    Ok(false) => {}
+                    Err(error) if ends_all(&error) || sub.as_os_str().is_empty() => return Err(error),
+                    Err(error) => missing.directories.push((sub, error)),
+                }
+            }
+        }
+        // The one above says what is wrong.
+        let lacking: HashSet<&Path> = missing.directories.iter().map(|(sub, _)| sub.as_path()).collect();
+        let is_below = |path: &Path| path.ancestors().skip(1).any(|above| lacking.contains(above));
+        missing.directories.retain(|(sub, _)| !is_below(sub));
+        let new = &new;
+        let (mut waiting, mut under_way, mut abreast) =
+            (files.into_iter().filter(|file| !is_below(&file.path)), FuturesUnordered::new(), Abreast::default());
+        loop {
+            while abreast.has_room()
+                && let Some(file) = waiting.next()
+            {
+                abreast.begin(file.size);
+                let is_new = file.path.parent().is_some_and(|dir| new.contains(dir));
+                under_way.push(async move { (file, self.send_file(file, is_new).await) });
+            }
+            let Some((file, outcome)) = under_way.next().await else { return Ok(missing) };
+            abreast.end(file.size);
+            match outcome {
+                Ok((Look::There(uploaded), to)) => {
+                    sent.add(&uploaded);
+                    (self.each)(Step::Complete(&to, &uploaded));
+                }
+                Ok((Look::Due(bytes), to)) => {
+                    sent.add_due(bytes);
+                    (self.each)(Step::Due(&to, bytes));
+                }
+                Err(error) if ends_all(&error) => return Err(error),
+                Err(error) => missing.files.push((file, error)),
+            }
+        }
+    }
+
+    /// Whether it was not there.
+    async fn make(&self, sub: &Path) -> anyhow::Result<bool> {
+        upload::make_directory(self.source, &(self.to)(sub, false)?).await
+    }
+
+    async fn send_file(&self, file: &tree::File, is_new: bool) -> anyhow::Result<(Look<Moved>, Url)> {
+        let outcome = async {
+            let target = (self.to)(&file.path, is_new)?;
+            let content = Content::file(&self.dir.join(&file.path), &target.url)?;
+            let found = if self.choice.dry_run {
+                look(self.source, &content, &target.url).await?
+            } else {
+                Look::There(upload::upload(self.source, content, &target).await?)
+            };
+            if let Look::There(uploaded) = &found {
+                self.source.watch().complete(file.size, uploaded.bytes);
+            }
+            Ok::<_, anyhow::Error>((found, target.url))
+        };
+        outcome.await.with_context(|| format!("{} is not there", file.path.display()))
+    }
+
+    /// Deletes what only the server has, and what is in the way of what is to come, if it is no more than may go; answers
+    /// whether it did.
+    async fn delete(&self, tree: &tree::Tree, sent: &mut Tally) -> anyhow::Result<bool> {
+        let Choice { excluded, dry_run, .. } = self.choice;
+        let place: Place<'_> = &|path: &Path| (self.to)(path, false);
+        let surplus = Surplus::find(self.source, tree, excluded, *dry_run, place).await?;
+        let told = |url: &Url| (self.each)(Step::Deleted(url));
+        let count = surplus.count();
+        if self.choice.spares(count) {
+            sent.spared = count;
+            return Ok(false);
+        }
         sent.deleted =
-            if choice.dry_run { surplus.tell(place, &told)? } else { surplus.delete(source, place, &told).await? };
+            if *dry_run { surplus.tell(place, &told)? } else { surplus.delete(self.source, place, &told).await? };
+        Ok(true)
     }
-    Ok(())
+
+    /// Sends what something else was in the way of.
+    async fn replace<'a>(
+        &self,
+        missing: Missing<'a>,
+        tree: &'a tree::Tree,
+        sent: &mut Tally,
+    ) -> anyhow::Result<Missing<'a>> {
+        let is_missing = |path: &Path| missing.directories.iter().any(|(sub, _)| path.starts_with(sub));
+        let directories = tree.directories.iter().filter(|sub| is_missing(sub)).collect();
+        let below = tree.files.iter().filter(|file| is_missing(&file.path));
+        let files: Vec<_> = below.chain(missing.files.iter().map(|(file, _)| *file)).collect();
+        if !self.choice.dry_run {
+            return self.send(directories, files, sent).await;
+        }
+        for file in files {
+            sent.add_due(file.size);
+            (self.each)(Step::Due(&(self.to)(&file.path, false)?.url, file.size));
+        }
+        Ok(Missing::default())
+    }
+}
+
+/// Whether the others cannot be sent either.
+fn ends_all(error: &anyhow::Error) -> bool {
+    matches!(failure_of(error), Failure::Unreachable | Failure::Usage)
 }
 
 /// Why nothing was deleted; a link is named, since it stays in the way of each further run.
@@ -165,6 +266,7 @@ async fn describe(
     source: &Source,
     dir: &Path,
     tree: &tree::Tree,
+    lacking: &HashSet<&Path>,
     to: &impl Fn(&Path, bool) -> anyhow::Result<Target>,
     sent: &mut Tally,
 ) -> anyhow::Result<()> {
@@ -179,7 +281,8 @@ async fn describe(
         }
     };
     for depth in (0..=tree::DEEPEST).rev() {
-        let level = tree.directories.iter().filter(|sub| sub.components().count() == depth);
+        let is_there = |sub: &Path| !sub.ancestors().any(|above| lacking.contains(above));
+        let level = tree.directories.iter().filter(|sub| sub.components().count() == depth && is_there(sub));
         let mut described = stream::iter(level).map(describe).buffer_unordered(crate::SIDE_BY_SIDE);
         while let Some((outcome, sub)) = described.next().await {
             match outcome {

@@ -18,6 +18,14 @@ use pcc_quic::http3::RequestStream;
 const LONGEST_REASON: usize = 400;
 const REASON_PATIENCE: Duration = Duration::from_secs(2);
 
+/// Something else has the name there: a file that of a directory, or the other way round.
+#[derive(Debug, thiserror::Error)]
+#[error("{url}: {reason}")]
+pub(super) struct InTheWay {
+    pub(super) url: String,
+    pub(super) reason: String,
+}
+
 /// Asks something that needs no body, until it is answered: by success, or by a status that is `expected`, too.
 pub(super) async fn ask(
     source: &Source,
@@ -146,7 +154,7 @@ impl<'a> Exchange<'a> {
             StatusCode::CONFLICT if elsewhere => {
                 return Trouble::Passing(Refused::Told(format!("{url} goes on elsewhere: {reason}")).into());
             }
-            StatusCode::CONFLICT => anyhow!("{url}: {reason}"),
+            StatusCode::CONFLICT => InTheWay { url, reason }.into(),
             StatusCode::SERVICE_UNAVAILABLE => {
                 let why = format!("{url}: the server is busy: {reason}");
                 return Trouble::Passing(Refused::for_now(why, answer.headers()).into());

@@ -1,6 +1,7 @@
 //! What an upload would do. It asks as a reader does, so an upload of the same file that is under way goes on.
 
 use super::content::Content;
+use super::exchange::InTheWay;
 use crate::choice::Look;
 use crate::get::source::Source;
 use crate::get::transfer::ask;
@@ -13,8 +14,13 @@ use std::time::Instant;
 pub(super) async fn look(source: &Source, content: &Content, url: &Url) -> anyhow::Result<Look<Moved>> {
     let begun = Instant::now();
     let there = match ask(source, url, false).await {
-        Err(error) if matches!(error.downcast_ref(), Some(Refused::Missing { .. })) => {
+        // What cannot be read may be replaced.
+        Err(error) if matches!(error.downcast_ref(), Some(Refused::Missing { .. } | Refused::Forbidden { .. })) => {
             return Ok(Look::Due(content.size()));
+        }
+        Err(error) if matches!(error.downcast_ref(), Some(Refused::Moved { .. })) => {
+            let reason = "a directory of that name exists".to_owned();
+            return Err(InTheWay { url: url.short(), reason }.into());
         }
         there => there?,
     };

@@ -7,7 +7,7 @@
 //! | `exchange` | one request and its answer |
 //! | `progress` | how far it has come |
 //! | `content` | what is sent |
-//! | `stdin` | what is special about standard input: it cannot be read twice |
+//! | `once` | what is special about standard input, and files like it: they cannot be read twice |
 //! | `directory` | how a whole directory gets there |
 //! | `surplus` | what is there and not here |
 //! | `tree` | what a directory holds |
@@ -16,14 +16,14 @@ mod content;
 mod directory;
 mod exchange;
 mod look;
+mod once;
 mod progress;
-mod stdin;
 mod surplus;
 mod target;
 mod tree;
 mod upload;
 
-pub use stdin::is_closed as stdin_is_closed;
+pub use once::is_closed as stdin_is_closed;
 
 use crate::choice::{Choice, Look, Step};
 use crate::error::{Error, Result};
@@ -31,9 +31,9 @@ use crate::get::source::Source;
 use crate::moved::Moved;
 use crate::tally::Tally;
 use content::Content;
+use once::Once;
 use pcc_net::url::Url;
 use std::path::Path;
-use stdin::Stdin;
 use target::Target;
 
 /// Uploads one file to this URL, with the token that the server wants. The server's part of an interrupted upload is
@@ -53,7 +53,7 @@ pub async fn file(source: &Source, path: &Path, url: &Url, token: &str) -> Resul
 ///
 /// Errors: as of [`file()`].
 pub async fn stdin(source: &Source, url: &Url, token: &str) -> Result<Moved> {
-    upload::upload(source, Content::Stdin(Stdin::open()), &to(url, token)).await.map_err(Error::from)
+    upload::upload(source, Content::Once(Once::stdin()), &to(url, token)).await.map_err(Error::from)
 }
 
 /// What [`file()`] would do; nothing is changed there.

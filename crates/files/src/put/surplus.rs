@@ -6,7 +6,7 @@ use super::exchange::ask;
 use super::target::Target;
 use super::tree::{DEEPEST, Tree};
 use crate::choice::Excluded;
-use crate::get::listing::{self, Bounds, Kind, Listing, MOST_ENTRIES};
+use crate::get::listing::{self, Bounds, Entry, Kind, Listing, MOST_ENTRIES};
 use crate::get::names;
 use crate::get::source::Source;
 use crate::get::trouble::Refused;
@@ -48,6 +48,15 @@ impl<'a> Here<'a> {
             }
         }
         Self { directories: directories.collect(), names }
+    }
+}
+
+impl Here<'_> {
+    /// Whether this entry there is in the way of the one at `path`: of a file a directory, of a directory anything else. A link
+    /// to a directory may stand for one, and a file replaces any link.
+    fn is_kept_out(&self, path: &Path, entry: &Entry) -> bool {
+        let is_directory = entry.kind == Kind::Directory;
+        if self.directories.contains(path) { !is_directory } else { is_directory && !entry.link }
     }
 }
 
@@ -122,7 +131,7 @@ impl Surplus {
             let (path, is_directory) = (dir.join(&entry.name), entry.kind == Kind::Directory && !entry.link);
             if names::check(&entry.name).is_err() || excluded.has(&path, is_directory) {
                 self.keep(dir);
-            } else if is_here && names.contains(entry.name.as_str()) {
+            } else if is_here && names.contains(entry.name.as_str()) && !here.is_kept_out(&path, entry) {
                 below.extend(Some(path).filter(|path| is_directory && here.directories.contains(path.as_path())));
             } else if is_directory {
                 self.directories.push(path.clone());
@@ -204,7 +213,6 @@ async fn delete(source: &Source, target: &Target, is_directory: bool) -> anyhow:
 mod tests {
     use super::super::tree::File;
     use super::*;
-    use crate::get::listing::Entry;
     use proptest::prelude::*;
 
     /// A source with these; a name that ends in `/` is a directory.
@@ -258,6 +266,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_in_the_way_goes_and_a_link_that_is_not_stays() {
+        let (tree, excluded) =
+            (source_of(&["a", "b", "d/", "d/x", "e/", "f/", "g"]), Excluded::new(["*.bak"]).unwrap());
+        let (here, mut surplus) = (Here::of(&tree), Surplus::default());
+        let mut sort =
+            |dir: &str, names: &[&str]| surplus.sort(Path::new(dir), &listing_of(names), &here, &excluded, false);
+        assert_eq!(sort("", &["a/", "b@/", "d", "e@", "f@/", "g/"]), Some(paths(&["a", "g"])));
+        assert_eq!(sort("a", &["in/", "y"]), Some(paths(&["a/in"])));
+        assert_eq!(sort("a/in", &["z"]), Some(vec![]));
+        assert_eq!(sort("g", &["z.bak"]), Some(vec![]));
+        let going: Vec<_> = surplus.going().map(|(path, _)| path.to_owned()).collect();
+        assert_eq!(going, paths(&["d", "e", "a/y", "a/in/z", "a/in", "a"]), "g holds what is excluded");
+    }
+
+    #[test]
     fn nothing_goes_where_names_become_others() {
         let tree = source_of(&["A", "b"]);
         let (here, mut surplus) = (Here::of(&tree), Surplus::default());
@@ -277,8 +300,12 @@ mod tests {
             let (tree, excluded) = (source_of(&ours), Excluded::new(["bb"]).unwrap());
             let (here, mut surplus) = (Here::of(&tree), Surplus::default());
             let below = surplus.sort(Path::new(""), &listing_of(&theirs), &here, &excluded, dry_run);
-            for (path, _) in surplus.going() {
-                prop_assert!(ours.iter().all(|our| Path::new(our) != path), "{:?}", path);
+            let is_ours = |name: &str, is_directory: bool| {
+                let wants_directory = ours.contains(&&*format!("{name}/"));
+                is_directory == wants_directory && (wants_directory || ours.contains(&name))
+            };
+            for (path, is_directory) in surplus.going() {
+                prop_assert!(!is_ours(path.to_str().unwrap(), is_directory), "{:?}", path);
                 prop_assert_eq!(path.components().count(), 1, "{:?}", path);
                 prop_assert!(names::check(path.to_str().unwrap()).is_ok() && path != Path::new("bb"), "{:?}", path);
             }

@@ -3,7 +3,7 @@
 use super::content::Content;
 use super::directory::{below, directory, name_of};
 use super::look::look;
-use super::stdin::Stdin;
+use super::once::Once;
 use super::target::Target;
 use super::upload::{One, make_directory, upload};
 use crate::failure::{Failure, failure_of};
@@ -86,7 +86,7 @@ async fn a_lost_last_answer_costs_nothing() {
     let (_server, url) = served(&served_dir);
     for content in [
         Content::file(&dir.path().join("source"), &url).unwrap(),
-        Content::Stdin(Stdin::reading(&sent.clone().leak()[..])),
+        Content::Once(Once::reading(&sent.clone().leak()[..])),
     ] {
         let _ = std::fs::remove_file(served_dir.join("file"));
         let (count, target) = (Arc::new(Count::default()), target(&url));
@@ -120,6 +120,24 @@ async fn a_file_that_is_there_already_is_not_sent() {
         assert_eq!(count.0.load(Ordering::Relaxed), moved);
         assert!(std::fs::read(served_dir.join("file")).unwrap() == sent);
     }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_the_kernel_arrive_whole_both_ways() {
+    let (dir, content) = (tempfile::tempdir().unwrap(), std::fs::read("/proc/version").unwrap());
+    let (_server, url) = served(dir.path());
+    let source_of = |url: &Url| source(url, PATIENCE, &Arc::default());
+    let uploaded = super::file(&source_of(&url), Path::new("/proc/version"), &url, "token").await.unwrap();
+    assert_eq!((uploaded.bytes, uploaded.digest), (content.len() as u64, blake3::hash(&content)));
+    assert!(std::fs::read(dir.path().join("file")).unwrap() == content);
+    let (_server, url) = served(Path::new("/proc"));
+    let (url, back) = (url.with_path("/version".parse().unwrap()), dir.path().join("back"));
+    let fetched = crate::get::file(&source_of(&url), &url, &crate::get::Target::File(back.clone())).await.unwrap();
+    assert!(fetched.verified && std::fs::read(&back).unwrap() == content);
+    let unreadable = url.with_path("/self/mem".parse().unwrap());
+    let error = crate::get::file(&source_of(&url), &unreadable, &crate::get::Target::File(back)).await.unwrap_err();
+    assert!(error.to_string().contains("403"), "{error}");
 }
 
 #[cfg(unix)]
@@ -197,6 +215,109 @@ async fn what_is_missing_of_a_directory_is_named() {
     assert_eq!((sent.files, sent.failed, sent.damaged), (1, missing.len() as u64, false));
     assert_eq!(*count.1.lock().unwrap(), missing.iter().map(|name| tree.join(name)).collect::<Vec<_>>());
     assert_eq!(std::fs::read(served_dir.join("file/good")).unwrap(), b"good");
+}
+
+/// A tree here and another there, in which files, directories and links have each other's names.
+#[cfg(unix)]
+fn crossed(dir: &Path) -> (PathBuf, PathBuf) {
+    let (here, there) = (dir.join("here"), dir.join("served/file"));
+    for (root, files) in [
+        (&here, &["good", "sub/a", "sub/deep/b", "out/c", "was", "z"][..]),
+        (&there, &["sub", "was/old", "was/in/older", "surplus"]),
+    ] {
+        for file in files {
+            std::fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+            std::fs::write(root.join(file), file).unwrap();
+        }
+    }
+    std::fs::create_dir(dir.join("elsewhere")).unwrap();
+    std::fs::write(dir.join("elsewhere/precious"), "precious").unwrap();
+    std::os::unix::fs::symlink("../../elsewhere", there.join("out")).unwrap();
+    (here, there)
+}
+
+/// What is below `dir`, with the contents of files.
+#[cfg(unix)]
+fn tree_of(dir: &Path) -> std::collections::BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let (mut found, mut open) = (std::collections::BTreeMap::new(), vec![dir.to_owned()]);
+    while let Some(next) = open.pop() {
+        for entry in next.read_dir().unwrap() {
+            let path = entry.unwrap().path();
+            let is_directory = path.symlink_metadata().unwrap().is_dir();
+            open.extend(Some(path.clone()).filter(|_| is_directory));
+            found.insert(path.strip_prefix(dir).unwrap().to_owned(), std::fs::read(&path).ok());
+        }
+    }
+    found
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_has_the_name_of_another_kind_ends_only_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let (here, there) = crossed(dir.path());
+    let (_server, url) = served(&dir.path().join("served"));
+    let count = Arc::new(Count::default());
+    let source = source(&url, PATIENCE, &count);
+    let put = async |choice: &crate::Choice| directory(&source, &here, &url, "token", choice, &|_| ()).await.unwrap();
+    let sent = put(&crate::Choice::default()).await;
+    assert_eq!((sent.files, sent.failed), (2, 4), "two below sub, one below out, and was");
+    let mut missing = std::mem::take(&mut *count.1.lock().unwrap());
+    missing.sort();
+    assert_eq!(missing, ["out", "sub", "was"].map(|name| here.join(name)));
+    let before = tree_of(&there);
+    let delete = crate::Choice { delete: true, ..Default::default() };
+    let spared = put(&crate::Choice { max_delete: Some(5), ..delete.clone() }).await;
+    assert_eq!((spared.spared, spared.failed, spared.deleted), (7, 4, 0));
+    let dry = put(&crate::Choice { dry_run: true, ..delete.clone() }).await;
+    assert_eq!((dry.due, dry.failed, dry.deleted), (4, 0, 7));
+    assert!(tree_of(&there) == before, "nothing was deleted yet");
+    let replaced = put(&delete).await;
+    assert_eq!((replaced.files, replaced.failed, replaced.deleted), (6, 0, 7));
+    assert_eq!(tree_of(&there), tree_of(&here));
+    assert!(dir.path().join("elsewhere/precious").exists(), "a link goes, and nothing behind it");
+    let again = put(&delete).await;
+    assert_eq!((again.files, again.failed, again.deleted), (6, 0, 0));
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_download_replaces_what_is_in_its_way_with_delete_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let (there, here) = crossed(dir.path());
+    let (_server, url) = served(&there);
+    let (url, count) = (url.with_path("/".parse().unwrap()), Arc::new(Count::default()));
+    let source = source(&url, PATIENCE, &count);
+    let get =
+        async |choice: &crate::Choice| crate::get::directory(&source, &url, &here, choice, &|_| ()).await.unwrap();
+    let got = get(&crate::Choice::default()).await;
+    assert_eq!((got.files, got.failed), (2, 4), "two in sub, one in out, and was");
+    let mut missing = std::mem::take(&mut *count.1.lock().unwrap());
+    missing.sort();
+    assert_eq!(missing, ["out", "sub", "was"].map(|name| here.join(name)));
+    let before = tree_of(&here);
+    let delete = crate::Choice { delete: true, ..Default::default() };
+    let spared = get(&crate::Choice { max_delete: Some(5), ..delete.clone() }).await;
+    assert_eq!((spared.spared, spared.failed, spared.deleted), (7, 4, 0));
+    let dry = get(&crate::Choice { dry_run: true, ..delete.clone() }).await;
+    assert_eq!((dry.due, dry.failed, dry.deleted), (4, 0, 7));
+    assert!(tree_of(&here) == before, "nothing was deleted yet");
+    let replaced = get(&delete).await;
+    assert_eq!((replaced.files, replaced.failed, replaced.deleted), (6, 0, 7));
+    assert_eq!(tree_of(&here), tree_of(&there));
+    assert!(dir.path().join("elsewhere/precious").exists(), "a link goes, and nothing behind it");
+    let again = get(&delete).await;
+    assert_eq!((again.files, again.failed, again.deleted), (6, 0, 0));
+
+    std::fs::remove_file(here.join("was")).unwrap();
+    for name in ["was/gone", "was/kept.bak"] {
+        std::fs::create_dir_all(here.join("was")).unwrap();
+        std::fs::write(here.join(name), "x").unwrap();
+    }
+    let excluded = crate::Excluded::new(["*.bak"]).unwrap();
+    let kept = get(&crate::Choice { excluded, ..delete }).await;
+    assert_eq!((kept.files, kept.failed, kept.deleted), (5, 1, 1));
+    assert!(here.join("was/kept.bak").exists(), "what is excluded stays");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

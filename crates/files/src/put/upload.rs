@@ -145,7 +145,7 @@ impl<'a> One<'a> {
             self.resumed_from = Some(at);
             let (url, file, size) = (self.target.url.short(), self.content.path(), self.content.size());
             self.source.watch().started(Started { url: &url, file, size, resumed_from: at });
-            if !self.content.outlives_us() {
+            if self.content.path().is_none() {
                 self.source.watch().fleeting();
             }
         }
@@ -242,7 +242,7 @@ impl<'a> One<'a> {
         if self.content.size() == Some(at) && at > 0 {
             return Ok((at, None)); // all of it is there but its name
         }
-        let for_input = !self.content.outlives_us();
+        let for_input = self.content.path().is_none();
         let mut request = self.part(at, digest.is_some())?;
         if let Some(digest) = &digest {
             request = request.header(wire::REPR_DIGEST, wire::digest_field(digest));

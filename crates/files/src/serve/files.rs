@@ -11,6 +11,7 @@ use super::root::{Found, Opened, Root};
 use super::service::Asker;
 use super::service::Service;
 use super::stream::Stream;
+use super::unmeasured;
 use crate::wire;
 use blake3::Hash;
 use bytes::Bytes;
@@ -35,10 +36,16 @@ pub(super) async fn answer(
 ) -> Result<Outcome, Broken> {
     let head_only = request.method() == Method::HEAD;
     match find(&service.root, path.clone()).await {
-        Ok(Found::File(_)) if path.directory => answer::refuse(stream, StatusCode::NOT_FOUND, "not a directory").await,
+        Ok(Found::File(_) | Found::Unmeasured(_)) if path.directory => {
+            answer::refuse(stream, StatusCode::NOT_FOUND, "not a directory").await
+        }
         Ok(Found::File(opened)) => {
             let reply = Reply { service, asker, headers: request.headers(), path: &path, opened, head_only };
             reply.send(stream).await
+        }
+        Ok(Found::Unmeasured(file)) => {
+            let ahead = Ahead::new(&service.ahead, asker.network());
+            unmeasured::send(file, request, &path, ahead, stream).await
         }
         Ok(Found::Directory(_)) if !path.directory => redirect(stream, request).await,
         Ok(Found::Directory(dir)) => {
@@ -292,7 +299,7 @@ impl Reply<'_> {
     }
 }
 
-fn with_digest(builder: Builder, digest: Option<Hash>) -> Builder {
+pub(super) fn with_digest(builder: Builder, digest: Option<Hash>) -> Builder {
     match digest {
         Some(digest) => builder.header(wire::REPR_DIGEST, wire::digest_field(&digest)),
         None => builder,
@@ -300,7 +307,7 @@ fn with_digest(builder: Builder, digest: Option<Hash>) -> Builder {
 }
 
 /// The media type by the name's ending: the few that browsers show themselves.
-fn media_type(name: &str) -> HeaderValue {
+pub(super) fn media_type(name: &str) -> HeaderValue {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
     HeaderValue::from_static(match ending.as_str() {
         "html" | "htm" => "text/html; charset=utf-8",

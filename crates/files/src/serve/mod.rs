@@ -33,6 +33,7 @@ pub mod systemd;
 mod tcp;
 mod token;
 mod tunnels;
+mod unmeasured;
 mod upload;
 
 pub use guests::Guests;

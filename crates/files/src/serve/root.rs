@@ -4,6 +4,7 @@ use super::path::SafePath;
 use super::start_error::StartError;
 use crate::attributes::Attributes;
 use crate::disk;
+use crate::unmeasured::Unmeasured;
 use crate::version::Version;
 
 use cap_std::ambient_authority;
@@ -28,6 +29,8 @@ pub(crate) struct Root {
 pub(super) enum Found {
     /// A regular file.
     File(Opened),
+    /// A regular file of the kernel, whose size nobody knows.
+    Unmeasured(Unmeasured),
     /// A directory.
     Directory(Dir),
     /// A device, a socket or a pipe: never opened, since that alone can have effects.
@@ -116,10 +119,14 @@ impl Root {
         if !file.metadata()?.is_file() {
             return Ok(Found::Other);
         }
+        let file = Arc::new(file);
+        if let Some(unmeasured) = Unmeasured::of(&file)? {
+            return Ok(Found::Unmeasured(unmeasured));
+        }
         let version = Version::settled(&file)?;
         let size =
             version.map_or_else(|| file.metadata().map(|metadata| metadata.len()), |version| Ok(version.size))?;
-        Ok(Found::File(Opened { file: Arc::new(file), version, size }))
+        Ok(Found::File(Opened { file, version, size }))
     }
 }
 

@@ -188,25 +188,52 @@ fn of_rivals_for_one_name_each_publishes_a_whole_file() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn pipe_in_place_of_journal_is_error_and_holds_nobody() {
-    let place = Place::new();
-    let (part, journal) = names::part_and_journal(&place.path());
-    std::fs::write(part, "x").unwrap();
+fn what_is_no_journal_of_ours_is_none_and_holds_nobody() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let place = Place::new();
+    drop(store(&place.target(), &data()));
+    let (part, journal) = names::part_and_journal(&place.path());
+    std::fs::hard_link(&journal, place.dir.path().join("another name")).unwrap();
+    assert!(left(&place.target()).unwrap().unwrap().header().is_none(), "somebody else has it, too");
+    std::fs::remove_file(&journal).unwrap();
     mknodat(CWD, &journal, FileType::Fifo, Mode::RWXU, 0).unwrap();
-    let error = format!("{:#}", left(&place.target()).err().unwrap());
-    assert!(error.contains("no plain file") && error.contains("pcc-part.json"), "{error}");
+    assert!(left(&place.target()).unwrap().unwrap().header().is_none(), "a pipe");
+    store(&place.target(), &data()).publish(Attributes::default()).unwrap();
+    assert!(std::fs::read(place.path()).unwrap() == data() && !part.exists() && !journal.exists());
 }
 
 #[cfg(unix)]
 #[test]
-fn a_link_in_the_place_of_the_partial_file_is_not_followed() {
+fn links_under_the_names_of_ours_are_not_written_through() {
+    type Link = fn(&Path, &Path) -> std::io::Result<()>;
+    let links: [Link; 2] = [|to, at| std::os::unix::fs::symlink(to, at), |to, at| std::fs::hard_link(to, at)];
+    for link in links {
+        let place = Place::new();
+        let (victim, (part, journal)) = (place.dir.path().join("victim"), names::part_and_journal(&place.path()));
+        std::fs::write(&victim, "precious").unwrap();
+        for name in [&part, &journal, &names::unwritten(&journal)] {
+            link(&victim, name).unwrap();
+        }
+        store(&place.target(), &data()).publish(Attributes::default()).unwrap();
+        assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+        assert!(std::fs::read(place.path()).unwrap() == data());
+        assert_eq!(place.names().len(), 2, "{:?}", place.names());
+    }
+}
+
+/// Others may keep all three names, as in a directory where everybody may write and nobody delete.
+#[cfg(unix)]
+#[test]
+fn a_file_arrives_where_its_own_names_are_taken() {
     let place = Place::new();
-    let victim = place.dir.path().join("victim");
-    std::fs::write(&victim, "precious").unwrap();
-    std::os::unix::fs::symlink(&victim, names::part_and_journal(&place.path()).0).unwrap();
-    assert!(Store::new(&place.target(), Some(header()), Attributes::default()).is_err());
-    assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+    let (part, journal) = names::part_and_journal(&place.path());
+    for name in [&part, &journal, &names::unwritten(&journal)] {
+        std::fs::create_dir(name).unwrap(); // which nobody removes as a file
+    }
+    drop(store(&place.target(), &data()));
+    assert_eq!(place.names().len(), 3, "nothing else is left: {:?}", place.names());
+    store(&place.target(), &data()).publish(Attributes::default()).unwrap();
+    assert!(std::fs::read(place.path()).unwrap() == data());
 }
 
 #[test]

@@ -171,7 +171,7 @@ async fn describe(
         // A handle that only names a directory cannot change it.
         Found::Directory(dir) if path.directory => attributes.give(&dir.open(".")?.into_std()),
         Found::Directory(_) => Err(io::ErrorKind::IsADirectory.into()),
-        Found::File(_) | Found::Other => Err(io::ErrorKind::NotADirectory.into()),
+        Found::File(_) | Found::Unmeasured(_) | Found::Other => Err(io::ErrorKind::NotADirectory.into()),
     };
     let described = blocking(move || condition.change(give));
     match described.await {
@@ -229,7 +229,7 @@ async fn whole(
         Ok(Found::File(opened)) => opened,
         Ok(Found::Directory(_)) => return Err(io::ErrorKind::IsADirectory.into()),
         // What cannot be read may still be replaced.
-        Ok(Found::Other) | Err(_) => return Ok(None),
+        Ok(Found::Unmeasured(_) | Found::Other) | Err(_) => return Ok(None),
     };
     if length != Some(opened.size) {
         return Ok(None);

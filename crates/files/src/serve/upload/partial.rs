@@ -3,11 +3,15 @@
 use super::refused::Refused;
 use crate::attributes::Attributes;
 use crate::disk;
+use crate::inherited::inherit_within;
+use crate::ours::is_ours;
 use crate::permissions::Permissions;
 use crate::serve::path::{HIDDEN_PREFIX, SafePath};
 use crate::serve::root::Root;
+use crate::serve::token::Token;
 use crate::version::Version;
 use blake3::{Hash, Hasher};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, File, OpenOptions};
 use core::time::Duration;
 use std::io::{self, Write};
@@ -49,13 +53,16 @@ impl Partial {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        match dir.open_with(&hidden, OpenOptions::new().read(true).write(true)) {
+        match dir.open_with(&hidden, &in_place(OpenOptions::new().read(true).write(true))) {
+            // Others may have put theirs there, in a directory where they can write.
+            Ok(file) if !is_ours(&file.try_clone()?.into_std().metadata()?, || nameless(&dir))? => Ok(None),
             Ok(file) => {
                 let size = file.metadata()?.len();
                 let hasher = (size == 0).then(Hasher::new);
                 Ok(Some(Self { dir, hidden, name, file, size, hasher }))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(_) if dir.symlink_metadata(&hidden).is_ok_and(|found| !found.is_file()) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -76,7 +83,14 @@ impl Partial {
         root.dir().create_dir_all(path.parent())?;
         let dir = root.dir().open_dir(path.parent())?;
         is_free(&dir, &name)?;
-        let file = dir.open_with(&hidden, OpenOptions::new().read(true).write(true).create(true).truncate(true))?;
+        let options = in_place(OpenOptions::new().read(true).write(true).create_new(true));
+        let file = match dir.open_with(&hidden, &options) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                dir.remove_file(&hidden)?; // no upload of ours
+                dir.open_with(&hidden, &options)?
+            }
+            file => file?,
+        };
         let partial = Self { dir, hidden, name, file, size: 0, hasher: Some(Hasher::new()) };
         // What is to be private is so as soon as there is something in it.
         partial.permissions(attributes).protect(&partial.file);
@@ -125,7 +139,7 @@ impl Partial {
                 tracing::debug!(%error, "the time of modification is another");
             }
         }
-        self.permissions(attributes).give(&self.file);
+        inherit_within(&self.dir, Path::new(&self.name), self.permissions(attributes), &self.file);
         self.file.sync_all()?;
         Ok(found)
     }
@@ -217,6 +231,22 @@ fn is_free(dir: &Dir, name: &str) -> io::Result<bool> {
 /// Where an upload waits, below the served directory.
 pub(super) fn hidden(path: &SafePath, id: &str) -> io::Result<PathBuf> {
     Ok(path.parent().join(names(path, id)?.0))
+}
+
+/// Options for what is there itself, not by way of a link, and without waiting for the other end of a pipe.
+fn in_place(options: &mut OpenOptions) -> OpenOptions {
+    #[cfg(unix)]
+    cap_std::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK);
+    options.follow(FollowSymlinks::No).clone()
+}
+
+/// A file in `dir` that nobody finds.
+fn nameless(dir: &Dir) -> io::Result<std::fs::File> {
+    let (_, unique) = Token::generate().map_err(io::Error::other)?;
+    let name = format!("{HIDDEN_PREFIX}{unique}");
+    let file = dir.open_with(&name, OpenOptions::new().write(true).create_new(true))?;
+    dir.remove_file(&name)?;
+    Ok(file.into_std())
 }
 
 /// The hidden name of an upload and the final one. The hidden one is always short, however long the other is.
@@ -376,6 +406,30 @@ mod tests {
             .finish(None, Attributes::default())
             .unwrap();
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0, "the link was replaced, not followed");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_put_under_a_hidden_name_is_no_upload() {
+        let (dir, root) = served();
+        let (hidden, victim) = (dir.path().join(names(&path("/file"), "id").unwrap().0), dir.path().join("victim"));
+        type Link = fn(&Path, &Path) -> io::Result<()>;
+        let links: [Link; 2] = [|to, at| std::os::unix::fs::symlink(to, at), |to, at| std::fs::hard_link(to, at)];
+        for link in links {
+            std::fs::write(&victim, "precious").unwrap();
+            link(&victim, &hidden).unwrap();
+            assert!(Partial::find(&root, &path("/file"), "id").unwrap().is_none());
+            let mut partial = Partial::create(&root, &path("/file"), "id", None, Attributes::default()).unwrap();
+            partial.write_all(b"hello").unwrap();
+            assert_eq!(Partial::find(&root, &path("/file"), "id").unwrap().unwrap().size(), 5);
+            partial.finish(None, Attributes::default()).unwrap();
+            assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+        }
+        if rustix::process::geteuid().is_root() {
+            std::fs::write(&hidden, "theirs").unwrap();
+            std::os::unix::fs::chown(&hidden, Some(65534), None).unwrap();
+            assert!(Partial::find(&root, &path("/file"), "id").unwrap().is_none());
+        }
     }
 
     #[test]

@@ -1,10 +1,14 @@
-//! Standard input as something to upload: it cannot be read twice, so the end of what was read is kept.
+//! What can be read only once, as something to upload: standard input, and files whose size nobody knows. The end of what was
+//! read is kept.
 
+use crate::attributes::Attributes;
+use crate::unmeasured::Unmeasured;
 use anyhow::{Context, bail};
 use blake3::{Hash, Hasher};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use tokio::sync::mpsc;
 
 /// Read at a time, and the size of the blocks in which it is kept.
@@ -16,8 +20,10 @@ const AHEAD: usize = 8;
 /// So much is kept for sending again: more than fits the path and both ends' buffers.
 const KEPT: usize = 128 << 20;
 
-/// Standard input, or what stands for it.
-pub(super) struct Stdin {
+/// Standard input, or a file.
+pub(super) struct Once {
+    file: Option<PathBuf>,
+    attributes: Attributes,
     arriving: mpsc::Receiver<Event>,
     kept: Kept,
     /// BLAKE3 of all of it, once it has ended.
@@ -31,9 +37,14 @@ enum Event {
     Failed(io::Error),
 }
 
-impl Stdin {
-    pub(super) fn open() -> Self {
+impl Once {
+    pub(super) fn stdin() -> Self {
         Self::reading(io::stdin())
+    }
+
+    pub(super) fn file(path: &Path, file: Unmeasured) -> Self {
+        let attributes = file.metadata().map(|found| Attributes::within(&found)).unwrap_or_default();
+        Self { file: Some(path.to_owned()), attributes, ..Self::reading(file) }
     }
 
     /// Reads on a thread of its own, since a terminal or a pipe may keep it for ever: nobody waits for that thread, so
@@ -47,7 +58,22 @@ impl Stdin {
         let id = id.iter().map(|byte| format!("{byte:02x}")).collect();
         let (events, arriving) = mpsc::channel(AHEAD);
         std::thread::spawn(move || pump(input, &events));
-        Self { arriving, kept: Kept::default(), digest: None, id }
+        let kept = Kept::default();
+        Self { file: None, attributes: Attributes::default(), arriving, kept, digest: None, id }
+    }
+
+    /// The file; `None` for standard input.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// What `-a` keeps of it.
+    pub(super) fn attributes(&self) -> Attributes {
+        self.attributes
+    }
+
+    fn name(&self) -> String {
+        self.file.as_ref().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
     }
 
     /// Bytes in all, once they are known.
@@ -56,15 +82,16 @@ impl Stdin {
     }
 
     pub(super) fn digest(&self) -> anyhow::Result<Hash> {
-        self.digest.context("standard input has not ended")
+        self.digest.with_context(|| format!("{} has not ended", self.name()))
     }
 
     /// The next bytes from position `at` on; empty at the end. May be dropped while it waits, and called again.
     pub(super) async fn read(&mut self, at: u64) -> anyhow::Result<Bytes> {
         if at < self.kept.first || at > self.kept.end {
             bail!(
-                "the server lost byte {at} of standard input, which cannot be read twice: run the command again, or put \
-                 the data into a file first"
+                "the server lost byte {at} of {}, which cannot be read twice: run the command again, or put the data into a \
+                 file first",
+                self.name()
             );
         }
         if at < self.kept.end {
@@ -82,8 +109,8 @@ impl Stdin {
                 self.digest = Some(digest);
                 Ok(Bytes::new())
             }
-            Some(Event::Failed(error)) => Err(error).context("could not read standard input"),
-            None => bail!("the thread that reads standard input died"),
+            Some(Event::Failed(error)) => Err(error).with_context(|| format!("could not read {}", self.name())),
+            None => bail!("the thread that reads {} died", self.name()),
         }
     }
 }
@@ -175,7 +202,7 @@ mod tests {
         }
     }
 
-    async fn all(stdin: &mut Stdin, from: u64) -> Vec<u8> {
+    async fn all(stdin: &mut Once, from: u64) -> Vec<u8> {
         let mut all = Vec::new();
         loop {
             let piece = stdin.read(from + all.len() as u64).await.unwrap();
@@ -190,7 +217,7 @@ mod tests {
     async fn what_was_read_can_be_sent_again_from_anywhere() {
         let data: Vec<u8> = (0..PIECE * 2 + 100).map(|i| (i * 31 % 251) as u8).collect();
         for at_a_time in [777, PIECE, usize::MAX] {
-            let mut stdin = Stdin::reading(Dripping(io::Cursor::new(data.clone()), at_a_time));
+            let mut stdin = Once::reading(Dripping(io::Cursor::new(data.clone()), at_a_time));
             assert_eq!(stdin.size(), None);
             assert!(all(&mut stdin, 0).await == data);
             for at in [0, 1, PIECE - 1, PIECE, data.len() - 1, data.len()] {
