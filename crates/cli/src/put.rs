@@ -110,8 +110,9 @@ async fn send(args: &Args, path: &Path, choice: &Choice, display: &Arc<Display>)
             }
             // Several go into a directory, also where there is none yet.
             let needs_slash = args.sources.len() > 1 && !place.is_directory();
-            let to = place.path.clone() + if needs_slash { "/" } else { "" };
-            let wish = if choice.dry_run { Wish::Look(to) } else { Wish::Put(to) };
+            let path_there = place.path.clone() + if needs_slash { "/" } else { "" };
+            let place = &Remote { path: path_there.clone(), ..place.clone() };
+            let wish = if choice.dry_run { Wish::Look(path_there) } else { Wish::Put(path_there) };
             let reached = args.remote.reach(place, wish, args.session.patience()).await?;
             let token = reached.token.clone().unwrap_or_default();
             let outcome = upload(args, path, &reached.url, &token, choice, display).await;

@@ -461,7 +461,7 @@ fn each_failure_of_ssh_says_what_to_do() {
     let far = Far::new();
     let silent = r#"echo '{"pcc_over_ssh":1,"version":"0","listening":{"port":1,"fingerprint":"sha256=0000000000000000000000000000000000000000000000000000000000000000","secret":"a","file":"x","name":"x"}}'; cat > /dev/null"#;
     for (script, code, words) in [
-        ("exec no-such-pcc", 1, "there is no `pcc` on localhost: install it there"),
+        ("exec no-such-pcc", 1, "/usr/local/bin: install it there, for example with"),
         ("exit 126", 1, "cannot be run"),
         ("echo 'Permission denied (publickey).' >&2; exit 255", 5, "says above why"),
         ("echo Permission denied >&2; exit 255", 5, "Permission denied"),
@@ -560,7 +560,7 @@ fn a_real_sshd_starts_the_far_side_and_ends_it() {
     let none = run(&["get", "127.0.0.1:/no/such/file"]);
     assert!(none.status.code() == Some(1) && said(&none).contains("could not read /no/such/file"), "{}", said(&none));
     let missing = bench.pcc(&["get", &from, "--ssh", &sshd.ssh, "--remote-pcc", "no-such-pcc"]).output().unwrap();
-    assert!(said(&missing).contains("there is no `no-such-pcc` on 127.0.0.1: install it there"), "{}", said(&missing));
+    assert!(said(&missing).contains("there is no `no-such-pcc` on 127.0.0.1: --remote-pcc"), "{}", said(&missing));
     let refused = bench.pcc(&["get", "127.0.0.1:x", "--ssh", "ssh -F none -p 1 -o BatchMode=yes"]).output().unwrap();
     assert!(refused.status.code() == Some(5) && said(&refused).contains("Connection refused"), "{}", said(&refused));
 }
