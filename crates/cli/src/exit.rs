@@ -34,6 +34,18 @@ pub(crate) enum Failure {
     Terminated = 143,
 }
 
+/// Somebody else says what is wrong.
+#[derive(Debug)]
+pub(crate) struct AlreadyTold;
+
+impl std::fmt::Display for AlreadyTold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the other side says why")
+    }
+}
+
+impl std::error::Error for AlreadyTold {}
+
 /// A mistake in the command line, told as by `anyhow!`.
 macro_rules! misuse {
     ($($text:tt)+) => { anyhow::anyhow!($($text)+).context($crate::exit::Failure::Usage) };

@@ -3,12 +3,14 @@
 mod advice;
 mod choice;
 mod command_line;
+mod destination;
 mod display;
 mod doctor;
 mod duration;
 mod emulate;
 mod exit;
 mod get;
+mod habits;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -180,7 +182,7 @@ fn main() -> ExitCode {
 fn failed(error: &anyhow::Error) -> ExitCode {
     let failure = exit::failure_of(error);
     // Whoever closed the pipe has seen enough.
-    if failure != exit::Failure::Unread {
+    if failure != exit::Failure::Unread && error.downcast_ref::<exit::AlreadyTold>().is_none() {
         complain(error);
     }
     failure.into()

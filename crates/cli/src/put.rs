@@ -1,6 +1,7 @@
 //! `pcc put`: uploads that survive a bad network.
 
 use crate::choice::ChoiceArgs;
+use crate::destination::Taken;
 use crate::display::Display;
 use crate::exit::misuse;
 use crate::remote::{self, RemoteArgs, WrittenPlace};
@@ -11,7 +12,7 @@ use anyhow::Context;
 use pcc_files::put::{self, below, name_of};
 use pcc_files::{Choice, Error, Source, Step};
 use pcc_net::url::Url;
-use pcc_remote::Wish;
+use pcc_remote::{Remote, Wish};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,8 +54,8 @@ pub(crate) struct Args {
 
     /// Destination, a URL or user@host:path; one that ends in `/` is a directory, and the source keeps its name in it
     ///
-    /// For user@host:path, ssh starts `pcc` on that computer for this transfer, as scp and rsync do. The path may also be that
-    /// of a directory which is there.
+    /// For user@host:path, ssh starts `pcc` on that computer for this transfer, as scp and rsync do. Without the slash the source
+    /// becomes what has that name, a directory with everything in it, too; it does not matter whether that is there already.
     #[arg(value_name = "URL|HOST:PATH", value_parser = WrittenPlace)]
     to: remote::Place,
 
@@ -73,7 +74,7 @@ pub(crate) struct Args {
     choice: ChoiceArgs,
 
     #[command(flatten)]
-    session: SessionArgs,
+    pub(crate) session: SessionArgs,
 
     #[command(flatten)]
     remote: RemoteArgs,
@@ -81,11 +82,16 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
+    args.session.check()?;
     if let remote::Place::Url(url) = &args.to
         && args.sources.len() > 1
         && !url.encoded_path().ends_with('/')
     {
         return Err(misuse!("several uploads need a directory: end the URL's path with `/`, in front of any #"));
+    }
+    if args.sources.len() > 1 {
+        let named = args.sources.iter().filter(|path| *path != Path::new("-"));
+        Taken::of(named.filter_map(|path| Some((name_of(path).ok()?, path.display().to_string()))))?;
     }
     let choice = args.choice.choice(args.delete)?;
     each(&args.sources, &args.session, async |path, display| send(&args, path, &choice, display).await).await
@@ -104,9 +110,10 @@ async fn send(args: &Args, path: &Path, choice: &Choice, display: &Arc<Display>)
                 looked_at(path)?;
             }
             // Several go into a directory, also where there is none yet.
-            let needs_slash = args.sources.len() > 1 && !place.path.is_empty() && !place.path.ends_with('/');
-            let to = place.path.clone() + if needs_slash { "/" } else { "" };
-            let wish = if choice.dry_run { Wish::Look(to) } else { Wish::Put(to) };
+            let needs_slash = args.sources.len() > 1 && !place.is_directory();
+            let path_there = place.path.clone() + if needs_slash { "/" } else { "" };
+            let place = &Remote { path: path_there.clone(), ..place.clone() };
+            let wish = if choice.dry_run { Wish::Look(path_there) } else { Wish::Put(path_there) };
             let reached = args.remote.reach(place, wish, args.session.patience()).await?;
             let token = reached.token.clone().unwrap_or_default();
             let outcome = upload(args, path, &reached.url, &token, choice, display).await;
@@ -124,11 +131,18 @@ async fn upload(
     display: &Arc<Display>,
 ) -> anyhow::Result<()> {
     let plan = Plan::of(path, url)?;
-    args.session.carry_out(url, display, async |source| plan.carry_out(source, token, choice, display).await).await
+    let over = args.remote.over(&args.to);
+    args.session
+        .carry_out(url, over, display, async |source| plan.carry_out(source, token, choice, display).await)
+        .await
 }
 
 fn looked_at(path: &Path) -> anyhow::Result<std::fs::Metadata> {
-    std::fs::metadata(path).with_context(|| format!("could not read {}", path.display()))
+    std::fs::metadata(path).with_context(|| {
+        let is_elsewhere = path.to_str().is_some_and(|path| path.contains("://") || Remote::parse(path).is_ok());
+        let remedy = if is_elsewhere { "; what is on another computer comes with `pcc get`" } else { "" };
+        format!("could not read {}{remedy}", path.display())
+    })
 }
 
 /// What to upload where.

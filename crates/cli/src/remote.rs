@@ -2,21 +2,24 @@
 //! an error means to whoever wrote the command.
 
 use crate::command_line::quote;
-use crate::exit::{Failure, misuse};
+use crate::exit::{AlreadyTold, Failure, misuse};
 use crate::interrupt::Interrupt;
 use crate::sender::SenderArgs;
+use crate::session::Over;
 use crate::written_url::WrittenUrl;
 use anyhow::anyhow;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
 use core::time::Duration;
+use pcc_files::get;
 use pcc_files::serve::Transport;
-use pcc_net::paths::Paths;
+use pcc_net::alias::CopyName;
 use pcc_net::ports::Ports;
 use pcc_net::url::Url;
-use pcc_remote::{FarError, Options, ReachError, Reached, Remote, Route, Ssh, Transfer, Wish};
+use pcc_remote::{Carrier, FarError, NotRemote, Options, ReachError, Reached, Remote, Route, Ssh, Transfer, Wish};
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where the other end is `user@host:path`.
@@ -27,9 +30,10 @@ pub(crate) struct RemoteArgs {
     #[arg(long, value_name = "COMMAND", default_value = "ssh")]
     ssh: Ssh,
 
-    /// What `pcc` is called on the other computer; a shell there takes it
-    #[arg(long, value_name = "COMMAND", default_value = "pcc")]
-    remote_pcc: String,
+    /// What `pcc` is called on the other computer; a shell there takes it [default: `pcc` in PATH, ~/.local/bin, ~/.cargo/bin or
+    /// /usr/local/bin]
+    #[arg(long, value_name = "COMMAND", env = "PCC_REMOTE")]
+    remote_pcc: Option<String>,
 
     /// UDP ports of the other computer; the transfer takes a free one, which its firewall must let in
     ///
@@ -38,6 +42,8 @@ pub(crate) struct RemoteArgs {
     port_range: Ports,
 
     /// Move the data through ssh's own connection, where a firewall blocks UDP; no faster than ssh
+    ///
+    /// TCP decides about the rate there, so that PCC does not, unless -C or --utility asks for it.
     #[arg(long)]
     over_ssh: bool,
 }
@@ -50,7 +56,7 @@ impl RemoteArgs {
     pub(crate) async fn reach(&self, remote: &Remote, wish: Wish, patience: Duration) -> anyhow::Result<Reached> {
         let route = Route {
             ssh: self.ssh.clone(),
-            program: self.remote_pcc.clone(),
+            program: self.program(),
             arguments: FAR_SIDE.to_owned(),
             ports: self.port_range,
             through_ssh: self.over_ssh,
@@ -59,20 +65,35 @@ impl RemoteArgs {
         pcc_remote::reach(&route, remote, wish).await.map_err(|error| self.explained(error, remote))
     }
 
+    /// What the user calls `pcc` there; an empty variable is none.
+    fn program(&self) -> Option<String> {
+        self.remote_pcc.clone().filter(|program| !program.trim().is_empty())
+    }
+
+    /// What carries the packets to that place.
+    pub(crate) fn over(&self, place: &Place) -> Over {
+        if self.over_ssh && matches!(place, Place::Remote(_)) { Over::Ssh } else { Over::Udp }
+    }
+
     /// With the options that help.
     fn explained(&self, error: ReachError, remote: &Remote) -> anyhow::Error {
         let text = error.to_string();
+        let of_port = of_port(remote);
         match error {
             ReachError::NoSsh { source, .. } => anyhow::Error::new(source).context(format!("{text} with --ssh")),
+            ReachError::NoProgram { .. } if self.program().is_some() => {
+                anyhow!("{text}: --remote-pcc or PCC_REMOTE names it; without them pcc is looked for")
+            }
             ReachError::NoProgram { .. } => anyhow!(
-                "{text}: install it there, for example with\n  {}\nand add --remote-pcc .local/bin/pcc, or name the place where \
-                 it is",
+                "{text}, neither in PATH nor in ~/.local/bin, ~/.cargo/bin or /usr/local/bin: install it there, for example with\n  \
+                 {}\nor name the place where it is with --remote-pcc or PCC_REMOTE",
                 self.installation(remote)
             ),
             ReachError::NotExecutable { .. } => anyhow!("{text} with --remote-pcc"),
             ReachError::Ended { .. } => anyhow!("{text} --remote-pcc names another"),
-            ReachError::NotReached { .. } => anyhow!(text).context(Failure::Unreachable),
+            ReachError::NotReached { .. } => anyhow!("{text}{of_port}").context(Failure::Unreachable),
             ReachError::Refused { is_misuse: true, .. } => misuse!(text),
+            ReachError::Refused { .. } => anyhow!("{text}{of_port}"),
             ReachError::System(error) => error.into(),
             other => other.into(),
         }
@@ -86,6 +107,13 @@ impl RemoteArgs {
         let install = "mkdir -p .local/bin && cat > .local/bin/pcc && chmod +x .local/bin/pcc";
         format!("{} {to} '{install}' < {}", self.ssh, quote(&own))
     }
+}
+
+/// Other commands take `host:4433` for a server's address.
+fn of_port(remote: &Remote) -> String {
+    let Ok(port) = remote.path.parse::<u16>() else { return String::new() };
+    let place = format!("{}{port}", Remote { user: None, ..remote.clone() }.address());
+    format!("; `{place}` is the file {port} on that computer, and a server's URL is https://{place}/")
 }
 
 /// Ends the far side, and says what an error of the transfer means here.
@@ -104,9 +132,18 @@ pub(crate) async fn end<T>(reached: Reached, outcome: anyhow::Result<T>) -> anyh
 pub(crate) async fn serve_once(sender: &SenderArgs) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen(1)?;
     let (paths, algorithm, sender) = (sender.paths(), sender.algorithm(None)?, sender.clone());
-    let transport = move |known: &Paths| -> Transport {
-        let (sender, algorithm, known) = (sender.clone(), algorithm.clone(), known.clone());
-        Arc::new(move |address, windows| sender.transport_of(&known.resume(&algorithm, address.ip()), windows))
+    let within_ssh = sender.algorithm_within_ssh()?;
+    let transport = move |carrier: &Carrier| -> Transport {
+        let (sender, algorithm) = (sender.clone(), algorithm.clone());
+        match carrier.clone() {
+            Carrier::Udp(known) => {
+                Arc::new(move |address, windows| sender.transport_of(&known.resume(&algorithm, address.ip()), windows))
+            }
+            Carrier::Ssh => {
+                let algorithm = within_ssh.clone();
+                Arc::new(move |_, windows| sender.transport_of(&algorithm, windows))
+            }
+        }
     };
     let options = Options { paths, transport: Box::new(transport), advice };
     let transfer = Transfer::begin(options).await.map_err(told)?;
@@ -123,10 +160,9 @@ const fn advice(error: &FarError) -> &'static str {
 
 fn told(error: FarError) -> anyhow::Error {
     match error {
-        FarError::Start(error) => error.into(),
+        // The near side says it.
+        FarError::Told(error) => anyhow::Error::new(AlreadyTold).context(Failure::from(error.failure())),
         FarError::System(error) => error.into(),
-        FarError::PortsTaken(_) => anyhow!("{error}{}", advice(&error)),
-        error if error.failure() == pcc_files::Failure::Usage => anyhow::Error::new(error).context(Failure::Usage),
         error => error.into(),
     }
 }
@@ -138,6 +174,27 @@ pub(crate) enum Place {
     Url(Url),
     /// A path on a computer where ssh starts one.
     Remote(Remote),
+}
+
+impl Place {
+    /// As it is written, without what only distracts.
+    pub(crate) fn written(&self) -> String {
+        match self {
+            Self::Url(url) => url.short(),
+            Self::Remote(remote) => format!("{}{}", remote.address(), remote.path),
+        }
+    }
+
+    /// What the user calls it, unless that may be a pattern.
+    pub(crate) fn name(&self) -> Option<String> {
+        match self {
+            Self::Url(url) => match get::name_of(url).ok()? {
+                CopyName::Written(name) | CopyName::Offered(name) => Some(name),
+            },
+            Self::Remote(remote) if remote.pattern().is_some() => None,
+            Self::Remote(remote) => remote.name().map(str::to_owned),
+        }
+    }
 }
 
 /// Reads a URL or `user@host:path` of the command line.
@@ -153,14 +210,76 @@ impl TypedValueParser for WrittenPlace {
             return WrittenUrl.parse_ref(command, arg, value).map(Place::Url);
         }
         Remote::parse(written).map(Place::Remote).map_err(|problem| {
-            // What is in front of an @ may be a password, by mistake.
-            let told = written.rsplit_once('@').map_or(written.to_owned(), |(_, rest)| format!("…@{rest}"));
-            let problem = format!(
-                "`{told}` {problem}; write it like user@host:path, or like https://host:4433/path#sha256=… (as `pcc \
-                 serve` prints it)\n"
-            );
+            let problem = no_place(written, problem) + "\n";
             clap::Error::raw(ErrorKind::ValueValidation, problem).with_cmd(command)
         })
+    }
+}
+
+fn no_place(written: &str, problem: NotRemote) -> String {
+    // What is in front of an @ may be a password, by mistake.
+    let told = written.rsplit_once('@').map_or(written.to_owned(), |(_, rest)| format!("…@{rest}"));
+    format!(
+        "`{told}` {problem}; write it like user@host:path, or like https://host:4433/path#sha256=… (as `pcc serve` prints it)"
+    )
+}
+
+/// A word of a command whose last one may be a path of this computer.
+#[derive(Clone, Debug)]
+pub(crate) enum Word {
+    Place(Place),
+    /// As scp and rsync take it.
+    Local(PathBuf),
+}
+
+/// Reads one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WrittenWord;
+
+impl TypedValueParser for WrittenWord {
+    type Value = Word;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Word, clap::Error> {
+        let is_local = match value.to_str() {
+            Some(written) => {
+                !written.is_empty() && !written.contains("://") && Remote::parse(written) == Err(NotRemote::Local)
+            }
+            None => true,
+        };
+        if is_local {
+            Ok(Word::Local(value.into()))
+        } else {
+            WrittenPlace.parse_ref(command, arg, value).map(Word::Place)
+        }
+    }
+}
+
+/// The sources, and the destination that the last word or `-o` names.
+///
+/// Errors: there is no source, a path of this computer is among them, or there are two destinations.
+pub(crate) fn sources_and_destination<'a>(
+    words: &'a [Word],
+    output: Option<&'a Path>,
+) -> anyhow::Result<(Vec<Place>, Option<&'a Path>)> {
+    let (last, first) = match words {
+        [first @ .., Word::Local(last)] if !first.is_empty() => (Some(last.as_path()), first),
+        all => (None, all),
+    };
+    let mut sources = Vec::new();
+    for word in first {
+        match word {
+            Word::Place(place) => sources.push(place.clone()),
+            Word::Local(path) => {
+                let remedy = if words.len() > 1 { "; only the last word may be a path of this computer" } else { "" };
+                return Err(misuse!("{}{remedy}", no_place(&path.to_string_lossy(), NotRemote::Local)));
+            }
+        }
+    }
+    match (last, output) {
+        (Some(last), Some(output)) => {
+            Err(misuse!("{} and -o {} are two destinations: leave out one", last.display(), output.display()))
+        }
+        (last, output) => Ok((sources, last.or(output))),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::utility::{Objective, heeds_something};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use noq::TransportConfig;
 use pcc::observe::Observer;
-use pcc::units::Rate;
+use pcc::units::{Bytes, Rate};
 use pcc_files::keep_alive;
 use pcc_net::dial::Transport;
 use pcc_net::paths::Paths;
@@ -14,16 +14,19 @@ use pcc_quic::transport::{self, Windows};
 use pcc_quic::{Algorithm, PccConfig};
 use std::sync::Arc;
 
+/// Bytes in flight within ssh. OpenSSH has 2 MiB of a stream under way; with as much again TCP never waits for more.
+const WITHIN_SSH: Bytes = Bytes::new(4 << 20);
+
 /// Congestion control of what this side sends.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Sending")]
 pub(crate) struct SenderArgs {
-    /// The sender's congestion control, for data that this side sends
+    /// The sender's congestion control, for data that this side sends [default: pcc]
     ///
     /// Any HTTP/3 peer gains when the sender uses PCC; the receiver needs nothing. The other algorithms are for
     /// comparison.
-    #[arg(short = 'C', long, value_name = "ALGORITHM", default_value = "pcc", value_parser = PossibleValuesParser::new(Algorithm::NAMES).try_map(|name| name.parse::<Algorithm>()))]
-    pub(crate) congestion: Algorithm,
+    #[arg(short = 'C', long, value_name = "ALGORITHM", value_parser = PossibleValuesParser::new(Algorithm::NAMES).try_map(|name| name.parse::<Algorithm>()))]
+    congestion: Option<Algorithm>,
 
     #[command(flatten)]
     pub(crate) objective: Objective,
@@ -52,12 +55,13 @@ impl SenderArgs {
     ///
     /// Errors: a utility or a law's parameters were chosen for an algorithm that knows none, or cannot be.
     pub(crate) fn algorithm(&self, observer: Option<Arc<dyn Observer>>) -> anyhow::Result<Algorithm> {
-        let Algorithm::Pcc(PccConfig { mut core, .. }) = self.congestion.clone() else {
+        let congestion = self.congestion.clone().unwrap_or_default();
+        let Algorithm::Pcc(PccConfig { mut core, .. }) = congestion else {
             if let Some(given) = self.objective.given() {
-                let algorithm = self.congestion.name();
+                let algorithm = congestion.name();
                 return Err(misuse!("{given} steers PCC, not {algorithm}: leave out one of the two"));
             }
-            return Ok(self.congestion.clone());
+            return Ok(congestion);
         };
         let aim = self.objective.aim()?;
         heeds_something(&aim.written, aim.utility.panic_loss(), self.limit.is_some())?;
@@ -65,6 +69,14 @@ impl SenderArgs {
         core.max_rate = self.limit;
         core.observer = observer;
         Ok(Algorithm::Pcc(core.into()))
+    }
+
+    /// The same for packets inside of ssh's connection, whose TCP decides about the rate: no control, unless one is asked for.
+    ///
+    /// Errors: as of [`Self::algorithm`].
+    pub(crate) fn algorithm_within_ssh(&self) -> anyhow::Result<Algorithm> {
+        let is_asked_for = self.congestion.is_some() || self.objective.given().is_some();
+        if is_asked_for { self.algorithm(None) } else { Ok(Algorithm::FixedWindow(WITHIN_SSH)) }
     }
 
     /// What earlier transfers learnt of their paths, unless it is not wanted.
@@ -88,13 +100,13 @@ impl SenderArgs {
 
 impl SenderArgs {
     /// The transport of a client: it begins with what `paths` know, and notices a server that is gone.
-    pub(crate) fn transport(&self, windows: Windows, paths: &Paths) -> anyhow::Result<Transport> {
-        let (sender, algorithm, paths) = (self.clone(), self.algorithm(None)?, paths.clone());
-        Ok(Transport::by_address(move |address| {
+    pub(crate) fn transport(&self, algorithm: Algorithm, windows: Windows, paths: &Paths) -> Transport {
+        let (sender, paths) = (self.clone(), paths.clone());
+        Transport::by_address(move |address| {
             let mut transport = sender.transport_of(&paths.resume(&algorithm, address), &windows);
             keep_alive(&mut transport);
             transport
-        }))
+        })
     }
 }
 
@@ -133,6 +145,13 @@ mod tests {
     fn the_default_is_pcc_with_the_fair_utility_and_no_limit() {
         let Algorithm::Pcc(pcc) = parse("").unwrap().algorithm(None).unwrap() else { panic!("not PCC") };
         assert_eq!((pcc.core.utility.name(), pcc.core.max_rate), ("fair", None));
+    }
+
+    #[test]
+    fn within_ssh_nothing_controls_unless_it_is_asked_for() {
+        let name = |args: &str| parse(args).unwrap().algorithm_within_ssh().unwrap().name();
+        assert_eq!((name(""), name("--limit 5Mbit"), name("-C cubic")), ("fixed-window", "fixed-window", "cubic"));
+        assert_eq!((name("-C pcc"), name("--utility safe")), ("pcc", "pcc"));
     }
 
     #[test]

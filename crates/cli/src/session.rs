@@ -2,7 +2,8 @@
 
 use crate::advice;
 use crate::display::{Display, Style};
-use crate::exit::{Failure, failure_of};
+use crate::exit::{Failure, failure_of, misuse};
+use crate::habits::Habits;
 use crate::interrupt::Interrupt;
 use crate::log::LogArgs;
 use crate::sender::SenderArgs;
@@ -15,6 +16,14 @@ use pcc_net::url::Url;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// What carries the packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    Udp,
+    /// ssh's connection.
+    Ssh,
+}
 
 /// As good as for ever, and still a time that a clock can show.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
@@ -47,6 +56,9 @@ pub(crate) struct SessionArgs {
     _always: AlwaysOn,
 
     #[command(flatten)]
+    habits: Habits,
+
+    #[command(flatten)]
     sender: SenderArgs,
 
     #[command(flatten)]
@@ -63,9 +75,26 @@ struct AlwaysOn {
     /// Always on: move a directory with everything in it
     #[arg(short = 'r', long = "recursive", hide_short_help = true)]
     _recursive: bool,
+
+    /// Always on: keep what has arrived, and show the progress
+    #[arg(short = 'P', hide_short_help = true)]
+    _partial_and_progress: bool,
+
+    /// Always on: show the progress
+    #[arg(long = "progress", hide_short_help = true)]
+    _progress: bool,
+
+    /// Always on: keep what has arrived of an interrupted transfer
+    #[arg(long = "partial", hide_short_help = true)]
+    _partial: bool,
 }
 
 impl SessionArgs {
+    /// Errors: an option was asked for that other tools have.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        self.habits.answer().map_or(Ok(()), |answer| Err(misuse!(answer)))
+    }
+
     /// Tells what happens, in the way that was asked for.
     fn display(&self) -> Arc<Display> {
         Arc::new(Display::new(Style { quiet: self.log.quiet, json: self.json }))
@@ -77,10 +106,14 @@ impl SessionArgs {
     }
 
     /// The server of this URL, reached when something is asked of it.
-    fn source(&self, url: &Url, display: &Arc<Display>, paths: &Paths) -> anyhow::Result<Source> {
+    fn source(&self, url: &Url, over: Over, display: &Arc<Display>, paths: &Paths) -> anyhow::Result<Source> {
         let trust = Trust::of(url.pin, self.ca.as_deref());
         let windows = windows_within(self.sender.limit);
-        let dialer = dialer(trust, self.sender.transport(windows, paths)?);
+        let algorithm = match over {
+            Over::Udp => self.sender.algorithm(None)?,
+            Over::Ssh => self.sender.algorithm_within_ssh()?,
+        };
+        let dialer = dialer(trust, self.sender.transport(algorithm, windows, paths));
         Ok(Source::new(dialer, url.peer.clone(), self.give_up, display.clone())
             .within(windows)
             .archiving(self.archive)
@@ -91,11 +124,15 @@ impl SessionArgs {
     pub(crate) async fn carry_out(
         &self,
         url: &Url,
+        over: Over,
         display: &Arc<Display>,
         work: impl AsyncFnOnce(&Source) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let paths = self.sender.paths();
-        let source = self.source(url, display, &paths)?;
+        let paths = match over {
+            Over::Udp => self.sender.paths(),
+            Over::Ssh => Paths::none(),
+        };
+        let source = self.source(url, over, display, &paths)?;
         let interrupt = Interrupt::listen(1)?;
         let outcome = tokio::select! {
             outcome = work(&source) => outcome,

@@ -84,7 +84,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen(1)?;
     let listeners = listen(&args).await?;
     let paths = args.sender.paths();
-    let transport = args.sender.transport(Windows::default(), &paths)?;
+    let transport = args.sender.transport(args.sender.algorithm(None)?, Windows::default(), &paths);
     let dialer = pcc_files::dialer(Trust::of(args.url.pin, args.ca.as_deref()), transport);
     let json = args.json;
     let way = Way {

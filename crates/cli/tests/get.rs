@@ -71,10 +71,10 @@ fn several_downloads_go_on_when_one_fails() {
     for (name, content) in [("a", a), ("b", b), ("sub/c", c)] {
         assert!(std::fs::read(bench.path(&format!("client/into/{name}"))).unwrap() == content, "{name}");
     }
-    for place in ["-", "no-directory"] {
-        let refused = all(&["-o", place]);
-        assert!(refused.status.code() == Some(2) && said(&refused).contains("need a directory"), "{}", said(&refused));
-    }
+    assert_eq!(all(&["made/"]).status.code(), Some(3));
+    assert_eq!(bench.names("client/made"), ["a", "b", "sub"]);
+    let refused = all(&["-o", "-"]);
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("need a directory"), "{}", said(&refused));
 }
 
 #[cfg(unix)]
@@ -170,6 +170,18 @@ fn a_directory_without_its_slash_is_one_all_the_same() {
     let got = bench.run(&["get", &server.url("a%20dir")]);
     assert!(got.status.success(), "{}", said(&got));
     assert!(std::fs::read(bench.path("client/a dir/b")).unwrap() == content);
+    for (from, to, path) in
+        [("a%20dir", "into/", "into/a dir/b"), ("a%20dir/", "into", "into/b"), ("a%20dir", ".", "a dir/b")]
+    {
+        for _ in 0..2 {
+            let got = bench.run(&["get", &server.url(from), to]);
+            assert!(got.status.success() && bench.path("client").join(path).exists(), "{from} {to}: {}", said(&got));
+        }
+    }
+    let spilled = bench.run(&["get", &server.url("a%20dir"), "-o", "into"]);
+    assert!(spilled.status.code() == Some(2) && said(&spilled).contains("is a directory: write"), "{}", said(&spilled));
+    let pattern = bench.run(&["get", &server.url("*.gz")]);
+    assert!(pattern.status.code() == Some(1) && said(&pattern).contains("a URL has no patterns"), "{}", said(&pattern));
     let piped = bench.run(&["get", &server.url("a%20dir"), "-o", "-"]);
     assert_eq!(piped.status.code(), Some(2), "{}", said(&piped));
     assert!(said(&piped).contains("is a directory: give one with -o DIR"), "{}", said(&piped));

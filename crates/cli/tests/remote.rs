@@ -87,18 +87,13 @@ fn a_file_comes_and_goes_by_its_path() {
     assert_eq!(done(&get)["verified"], true);
     assert!(same(&far.here("a file"), &far.0.path("served/a file")));
     std::fs::create_dir(far.0.path("served/in")).unwrap();
-    for (to, path) in [("in", "served/in/a file"), ("new", "served/new"), ("made/", "served/made/a file")] {
+    for (to, path) in [("in/", "in/a file"), ("new", "new"), ("made/", "made/a file")] {
         let put = far.run(&["put", "a file", &format!("localhost:{to}"), "--json"]);
-        assert_eq!(
-            done(&put)["url"],
-            if path.ends_with("new") {
-                "localhost:new".to_owned()
-            } else {
-                format!("localhost:{}/a file", to.trim_end_matches('/'))
-            }
-        );
-        assert!(same(&far.here("a file"), &far.0.path(path)), "{to}");
+        assert_eq!(done(&put)["url"], format!("localhost:{path}"));
+        assert!(same(&far.here("a file"), &far.0.path("served").join(path)), "{to}");
     }
+    let onto = far.run(&["put", "a file", "localhost:in"]);
+    assert!(onto.status.code() == Some(1) && said(&onto).contains("end the path with /"), "{}", said(&onto));
     let first = far.text("arguments");
     assert!(
         first.starts_with("-l me localhost ") && first.lines().all(|line| line.ends_with("serve --once-over-ssh")),
@@ -146,17 +141,221 @@ fn what_the_source_lacks_is_deleted_on_the_far_side() {
 }
 
 #[test]
-fn several_go_into_a_directory_that_is_made() {
+fn several_go_into_a_directory_that_is_made_there_and_here() {
     let far = Far::new();
     far.0.write("client/a", 1000);
     far.0.write("client/b", 2000);
     let put = far.run(&["put", "a", "b", "localhost:new"]);
     assert!(put.status.success(), "{}", said(&put));
-    std::fs::create_dir(far.here("back")).unwrap();
-    let get = far.run(&["get", "localhost:new/a", "localhost:new/b", "localhost:new", "-o", "back"]);
+    let get = far.run(&["get", "localhost:new/a", "localhost:new/b", "localhost:new", "back"]);
     assert!(get.status.success(), "{}", said(&get));
     for name in ["back/a", "back/b", "back/new/b"] {
         assert!(same(&far.here(name), &far.here(&name[name.len() - 1..])), "{name}");
+    }
+}
+
+#[test]
+fn only_the_slash_decides_also_in_the_second_run() {
+    let far = Far::new();
+    std::fs::create_dir(far.here("site")).unwrap();
+    for version in [1000, 2000] {
+        far.0.write("client/site/index", version);
+        for (to, path) in [("www", "www/index"), ("in/", "in/site/index")] {
+            let put = far.run(&["put", "-a", "--delete", "site", &format!("localhost:{to}")]);
+            assert!(put.status.success(), "{}", said(&put));
+            assert!(same(&far.here("site/index"), &far.0.path("served").join(path)), "{to}");
+        }
+        for (from, to, path) in
+            [("www", "", "www/index"), ("www/", "copy", "copy/index"), ("www", "all/", "all/www/index")]
+        {
+            let from = format!("localhost:{from}");
+            let words: Vec<_> =
+                ["get", "-a", "--delete", &from, to].into_iter().filter(|word| !word.is_empty()).collect();
+            let get = far.run(&words);
+            assert!(get.status.success(), "{}", said(&get));
+            assert!(same(&far.here("site/index"), &far.here(path)), "{from} {to}");
+        }
+    }
+    assert!(!far.0.path("served/www/site").exists() && !far.here("copy/www").exists());
+    let bare = far.run(&["get", "localhost:www", "copy"]);
+    assert!(
+        bare.status.code() == Some(2) && said(&bare).contains("write localhost:www/ for what is in it"),
+        "{}",
+        said(&bare)
+    );
+}
+
+#[test]
+fn a_last_path_of_this_computer_is_the_destination() {
+    let far = Far::new();
+    far.0.write("served/file", 1000);
+    std::fs::create_dir(far.here("dir")).unwrap();
+    for (to, path) in [(".", "file"), ("dir", "dir/file"), ("made/", "made/file"), ("./copy", "copy")] {
+        let get = far.run(&["get", "localhost:file", to]);
+        assert!(get.status.success() && same(&far.0.path("served/file"), &far.here(path)), "{to}: {}", said(&get));
+    }
+    for (words, remedy) in [
+        (&["get", "x"][..], "`x` is neither a URL nor HOST:PATH"),
+        (&["get", "x", "localhost:file"], "only the last word may be a path of this computer"),
+        (&["get", "localhost:file", "x", "-o", "y"], "two destinations"),
+    ] {
+        let get = far.run(words);
+        assert!(get.status.code() == Some(2) && said(&get).contains(remedy), "{}", said(&get));
+    }
+}
+
+#[test]
+fn the_far_side_does_not_choose_the_name_of_a_copy() {
+    let far = Far::new();
+    std::fs::create_dir(far.0.path("served/d")).unwrap();
+    far.0.write("served/d/a", 4);
+    for dir in [".ssh", "home"] {
+        std::fs::create_dir(far.here(dir)).unwrap();
+        std::fs::write(far.here(dir).join("mine"), "mine").unwrap();
+    }
+    std::fs::write(far.here(".bashrc"), "mine").unwrap();
+    let server = far.0.serve(0);
+    let (url, port) = (server.url(""), server.port);
+    let pin = url.split_once('#').unwrap().1;
+    for (file, name, words, code, made) in [
+        ("a", ".bashrc", &["127.0.0.1:big.iso"][..], 0, Some("big.iso")),
+        ("a", ".bashrc", &["127.0.0.1:big.iso", "-o", "."], 0, Some("big.iso")),
+        ("a", ".bashrc", &["127.0.0.1:one", "127.0.0.1:two", "-o", "."], 0, Some("two")),
+        ("", ".ssh", &["--delete", "127.0.0.1:photos"], 0, Some("photos/a")),
+        ("", ".ssh", &["127.0.0.1:music", "-o", "."], 0, Some("music/a")),
+        ("", ".ssh", &["127.0.0.1:big.iso", "-o", ".ssh"], 2, None),
+        ("a", "a", &["127.0.0.1:photos/"], 1, None),
+        ("a", "a", &["127.0.0.1:"], 1, None),
+        ("", ".ssh", &["--delete", "127.0.0.1:"], 2, None),
+        ("", "home", &["--delete", "127.0.0.1:photos/.."], 2, None),
+        ("", "new", &["127.0.0.1:~"], 0, Some("new/a")),
+    ] {
+        let says = format!(
+            r#"{{"pcc_over_ssh":1,"version":"0.1.0","listening":{{"port":{port},"address":"127.0.0.1","fingerprint":"{pin}","secret":"d","file":"{file}","name":"{name}"}}}}"#
+        );
+        let script = format!("#!/bin/sh\nread request\necho '{says}'\ncat > /dev/null\n");
+        let got = far.run_with(&script, &[&["get"], words].concat());
+        assert_eq!(got.status.code(), Some(code), "{words:?}: {}", said(&got));
+        if let Some(made) = made {
+            assert!(same(&far.here(made), &far.0.path("served/d/a")), "{words:?}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(far.here(".bashrc")).unwrap(), "mine");
+    for dir in [".ssh", "home"] {
+        assert_eq!(std::fs::read_dir(far.here(dir)).unwrap().count(), 1, "{dir}");
+    }
+}
+
+#[test]
+fn a_name_is_a_name_over_ssh() {
+    let far = Far::new();
+    let names = [
+        "%41",
+        "100%",
+        "50%25",
+        "a%20b",
+        "a%2fb",
+        "%zz",
+        "it's",
+        "\"q\"",
+        "$HOME",
+        "`x`",
+        "a\nb",
+        "-rf",
+        "a:b",
+        "C#",
+        "ä ö",
+        "back\\slash",
+        "Film [1080p].mkv",
+        "br[a]",
+        "open[",
+        "*",
+        "~",
+    ];
+    for name in names {
+        far.0.write(&format!("served/{name}"), name.len());
+    }
+    let sources: Vec<_> = names.iter().map(|name| format!("localhost:./{name}")).collect();
+    let words: Vec<_> = ["get"].into_iter().chain(sources.iter().map(String::as_str)).chain(["near/"]).collect();
+    let got = far.run(&words);
+    assert!(got.status.success(), "{}", said(&got));
+    for name in names {
+        assert!(same(&far.0.path("served").join(name), &far.here("near").join(name)), "{name}");
+    }
+    let pattern = far.run(&["get", "localhost:br[[]a]", "localhost:[C]#", "by/"]);
+    assert!(
+        pattern.status.success() && far.here("by/br[a]").exists() && far.here("by/C#").exists(),
+        "{}",
+        said(&pattern)
+    );
+}
+
+#[test]
+fn of_two_sources_with_one_name_the_first_stays() {
+    let far = Far::new();
+    for dir in ["a", "b"] {
+        std::fs::create_dir(far.0.path("served").join(dir)).unwrap();
+        std::fs::create_dir(far.here(dir)).unwrap();
+        far.0.write(&format!("served/{dir}/x"), 1000 + dir.len() * usize::from(dir.as_bytes()[0]));
+        far.0.write(&format!("client/{dir}/x"), 10);
+    }
+    let get = far.run(&["get", "localhost:a/x", "localhost:b/x", "c/"]);
+    assert!(get.status.code() == Some(2) && said(&get).contains("another source is called `x`"), "{}", said(&get));
+    assert!(!far.here("c").exists(), "nothing was moved");
+    let put = far.run(&["put", "a/x", "b/x", "localhost:t/"]);
+    assert!(put.status.code() == Some(2) && !far.0.path("served/t").exists(), "{}", said(&put));
+    let patterns = far.run(&["get", "localhost:a/x*", "localhost:b/x*", "c/"]);
+    assert_eq!(patterns.status.code(), Some(3), "{}", said(&patterns));
+    assert!(same(&far.here("c/x"), &far.0.path("served/a/x")), "the first one's content stays");
+}
+
+#[test]
+fn a_pcc_outside_of_the_path_is_found() {
+    let far = Far::new();
+    far.0.write("served/file", 1000);
+    let home = far.0.path("served");
+    let ssh = format!(
+        "#!/bin/sh\nfor command; do :; done\nexport HOME='{0}'\ncd '{0}' && exec sh -c \"$command\"\n",
+        home.display()
+    );
+    let ssh = far.script("plain", &ssh);
+    let run = |command: &mut Command| command.args(["--ssh", &ssh, "--port-range", "20000-29999"]).output().unwrap();
+    let get = |path: &Path| run(far.0.pcc(&["get", "localhost:file"]).env("PATH", path).env_remove("PCC_REMOTE"));
+    // Without a `pcc` of the system.
+    let path = far.0.path("path");
+    std::fs::create_dir(&path).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", path.join("sh")).unwrap();
+    if !Path::new("/usr/local/bin/pcc").exists() {
+        let missing = get(&path);
+        let text = said(&missing);
+        assert!(missing.status.code() == Some(1) && text.contains("cat > .local/bin/pcc"), "{text}");
+    }
+    for dir in [".cargo/bin", ".local/bin"] {
+        let dir = far.0.path("served").join(dir);
+        std::fs::create_dir_all(&dir).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pcc"), dir.join("pcc")).unwrap();
+        let found = get(&path);
+        assert!(found.status.success(), "{}", said(&found));
+        std::fs::remove_file(dir.join("pcc")).unwrap();
+    }
+    let named = run(far.0.pcc(&["get", "localhost:file"]).env("PCC_REMOTE", env!("CARGO_BIN_EXE_pcc")));
+    assert!(named.status.success(), "{}", said(&named));
+}
+
+#[test]
+fn what_a_shell_says_before_the_greeting_hurts_nothing() {
+    let far = Far::new();
+    far.0.write("served/file", 1000);
+    let ssh = far.0.path("ssh");
+    for noise in ["printf 'motd without an end'", "seq 10000", "yes | head -c 300000", "head -c 300000 /dev/zero"] {
+        let script = format!("#!/bin/sh\n[ \"$1\" = -G ] || {{ {noise}; }}\nexec {} \"$@\"\n", ssh.display());
+        let noisy = far.script("noisy", &script);
+        for command in [&["get", "localhost:file", "--json"][..], &["put", "file", "localhost:back", "--over-ssh"]] {
+            let mut run = far.0.pcc(command);
+            run.args(["--ssh", &noisy, "--remote-pcc", env!("CARGO_BIN_EXE_pcc"), "--port-range", "20000-29999"]);
+            let done = run.output().unwrap();
+            assert!(done.status.success(), "{noise}: {}", said(&done));
+        }
     }
 }
 
@@ -170,8 +369,7 @@ fn a_pattern_brings_what_it_matches_there() {
     let got = far.run(&["get", "host:logs/*.log", "--json"]);
     assert_eq!(done(&got)["files"], 2, "{}", said(&got));
     assert!(far.here("a.log").exists() && far.here("b.log").exists() && !far.here(".d.log").exists());
-    std::fs::create_dir(far.here("to")).unwrap();
-    let got = far.run(&["get", "host:logs/d*", "host:logs/?.txt", "-o", "to", "--json"]);
+    let got = far.run(&["get", "host:logs/d*", "host:logs/?.txt", "-o", "to/", "--json"]);
     assert!(
         got.status.success() && far.here("to/deep/e.log").exists() && far.here("to/c.txt").exists(),
         "{}",
@@ -248,6 +446,9 @@ fn what_is_not_there_is_told_by_the_far_side() {
     let far = Far::new();
     let get = far.run(&["get", "localhost:none"]);
     assert!(get.status.code() == Some(1) && said(&get).contains("localhost: could not read none"), "{}", said(&get));
+    assert_eq!(said(&get).matches("could not read none").count(), 1, "it is told once: {}", said(&get));
+    let port = far.run(&["get", "localhost:4433"]);
+    assert!(said(&port).contains("a server's URL is https://localhost:4433/"), "{}", said(&port));
     far.0.write("client/file", 10);
     let put = far.run(&["put", "file", "localhost:no/such/place"]);
     assert!(put.status.code() == Some(1) && said(&put).contains("make it first"), "{}", said(&put));
@@ -260,13 +461,18 @@ fn each_failure_of_ssh_says_what_to_do() {
     let far = Far::new();
     let silent = r#"echo '{"pcc_over_ssh":1,"version":"0","listening":{"port":1,"fingerprint":"sha256=0000000000000000000000000000000000000000000000000000000000000000","secret":"a","file":"x","name":"x"}}'; cat > /dev/null"#;
     for (script, code, words) in [
-        ("exec no-such-pcc", 1, "there is no `pcc` on localhost: install it there"),
+        ("exec no-such-pcc", 1, "/usr/local/bin: install it there, for example with"),
         ("exit 126", 1, "cannot be run"),
         ("echo 'Permission denied (publickey).' >&2; exit 255", 5, "says above why"),
         ("echo Permission denied >&2; exit 255", 5, "Permission denied"),
         ("read -r line; exit 2", 1, "too old"),
         (r#"echo '{"pcc_over_ssh":9,"version":"7.7.7"}'"#, 1, "is version 7.7.7"),
         ("echo This account is not available; exit 1", 1, "said `This account is not available`"),
+        (
+            "yes | head -c 300000",
+            1,
+            "said `y`: is it this pcc? Or the shell there prints that before pcc: see its .bashrc",
+        ),
         (silent, 5, "let UDP 60000-61000 in there (`sudo ufw allow 60000:61000/udp`)"),
     ] {
         let get = far.run_with(&format!("#!/bin/sh\n{script}\n"), &["get", "localhost:x"]);
@@ -354,7 +560,7 @@ fn a_real_sshd_starts_the_far_side_and_ends_it() {
     let none = run(&["get", "127.0.0.1:/no/such/file"]);
     assert!(none.status.code() == Some(1) && said(&none).contains("could not read /no/such/file"), "{}", said(&none));
     let missing = bench.pcc(&["get", &from, "--ssh", &sshd.ssh, "--remote-pcc", "no-such-pcc"]).output().unwrap();
-    assert!(said(&missing).contains("there is no `no-such-pcc` on 127.0.0.1: install it there"), "{}", said(&missing));
+    assert!(said(&missing).contains("there is no `no-such-pcc` on 127.0.0.1: --remote-pcc"), "{}", said(&missing));
     let refused = bench.pcc(&["get", "127.0.0.1:x", "--ssh", "ssh -F none -p 1 -o BatchMode=yes"]).output().unwrap();
     assert!(refused.status.code() == Some(5) && said(&refused).contains("Connection refused"), "{}", said(&refused));
 }

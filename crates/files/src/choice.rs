@@ -8,6 +8,7 @@ use crate::moved::Moved;
 use anyhow::{Context, anyhow};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// What of a directory is moved, and how.
@@ -17,6 +18,8 @@ pub struct Choice {
     pub excluded: Excluded,
     /// Of the directory itself only these.
     pub only: Option<Names>,
+    /// Names in the destination that belong to something else: an entry of the directory itself that has one is not brought.
+    pub taken: HashSet<String>,
     /// Nothing is made, replaced or deleted: what would be is told.
     pub dry_run: bool,
     /// What the other side does not have is deleted at the destination.

@@ -1,12 +1,13 @@
 //! Packets through a stream of bytes, like that of ssh, where UDP is blocked: each with its length in front, in both directions.
 //!
-//! Between QUIC and the stream stands a UDP socket of this computer. A stream takes no more than TCP brings away. Then packets wait in
-//! the socket's buffer, and are lost when that is full, as at any bottleneck.
+//! Between QUIC and the stream stands a UDP socket of this computer. A stream takes no more than TCP brings away. Then packets wait, and
+//! are lost when too many do, as at any bottleneck.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 
 /// The end of the channel on this computer.
 #[derive(Clone, Debug)]
@@ -26,10 +27,16 @@ fn ports(packed: u64) -> [u16; 4] {
 /// Bytes of a packet, UDP's limit.
 const LARGEST: usize = u16::MAX as usize;
 
+/// Packets that wait for the stream: 10 MB of usual ones, more than two of the windows that QUIC has inside of a stream.
+const WAITING: usize = 8192;
+
+/// Bytes that go to the stream at once. ssh makes a message of its own of each write that it finds, up to 32 KiB.
+const BATCH: usize = 32 << 10;
+
 impl Channel {
     /// For QUIC at this port of the loopback interface; 0 where that is not known yet.
     pub fn open(port: u16) -> io::Result<Self> {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let socket = pcc_quic::socket::bind((Ipv4Addr::LOCALHOST, 0).into())?.socket;
         Ok(Self { socket: Arc::new(socket), ports: Arc::new(AtomicU64::new(port.into())) })
     }
 
@@ -40,9 +47,29 @@ impl Channel {
 
     /// Passes on what QUIC sends. Blocks, until the channel takes no more.
     pub fn send(&self, mut to: impl Write) -> io::Result<()> {
-        let mut frame = vec![0; 2 + LARGEST];
+        let (queue, waiting) = sync_channel(WAITING);
+        let reader = self.clone();
+        let reading = std::thread::Builder::new().spawn(move || reader.queue(&queue))?;
+        let mut frames = Vec::with_capacity(BATCH + LARGEST);
+        while let Ok(first) = waiting.recv() {
+            frames.clear();
+            let mut next = Some(first);
+            while let Some((length, packet)) = next {
+                frames.extend_from_slice(&u16::to_be_bytes(length));
+                frames.extend_from_slice(&packet);
+                next = if frames.len() < BATCH { waiting.try_recv().ok() } else { None };
+            }
+            to.write_all(&frames)?;
+            to.flush()?;
+        }
+        reading.join().unwrap_or_else(|_| Err(io::Error::other("a thread died")))
+    }
+
+    /// Reads packets off the socket at once, since the system has little room for them: a stream may take none for a while.
+    fn queue(&self, queue: &SyncSender<(u16, Vec<u8>)>) -> io::Result<()> {
+        let mut packet = vec![0; LARGEST];
         loop {
-            let (length, from) = match self.socket.recv_from(&mut frame[2..]) {
+            let (length, from) = match self.socket.recv_from(&mut packet) {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted || is_refusal(&error) => continue,
                 Err(error) => return Err(error),
@@ -55,9 +82,9 @@ impl Channel {
                 self.ports.store((known << 16) | u64::from(from.port()), Ordering::Relaxed);
             }
             let Ok(told) = u16::try_from(length) else { continue };
-            frame[..2].copy_from_slice(&told.to_be_bytes());
-            to.write_all(&frame[..2 + length])?;
-            to.flush()?;
+            if let Err(TrySendError::Disconnected(_)) = queue.try_send((told, packet[..length].to_vec())) {
+                return Ok(());
+            }
         }
     }
 

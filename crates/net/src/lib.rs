@@ -1,6 +1,6 @@
 //! The needs of a client or a server over QUIC before the first byte: addresses and URLs, certificates, connecting.
 //!
-//! * [`url`] reads `https://host:4433/path#sha256=…`, whose fragment names the server's certificate.
+//! * [`url`] reads `https://host:4433/path#sha256=…`, whose fragment names the server's certificate; [`alias`] is another name for it.
 //! * [`tls`] has a server's [`Identity`](tls::Identity), made when there is none, and what a client trusts.
 //! * [`look_up`](look_up()) finds the addresses of a name, without a hold on anything else.
 //! * [`dial`] connects to the first address of a host that answers, and says why there is no connection.
@@ -11,6 +11,7 @@
 //! * [`scope`] reads link-local IPv6 addresses, [`listen`] an address to listen on, [`percent`] writes names as URLs have them.
 //! * [`throttle`] keeps an application below a rate, [`shown`](shown()) keeps text of strangers from commanding a terminal.
 
+pub mod alias;
 pub mod backoff;
 mod causes;
 pub mod channel;

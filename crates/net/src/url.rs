@@ -1,5 +1,6 @@
 //! Where a server and something on it are found.
 
+use crate::alias::Alias;
 use crate::scope::{self, Wrong};
 use crate::tls::{Fingerprint, ParseFingerprintError};
 use core::fmt;
@@ -85,25 +86,6 @@ pub struct Url {
     pub pin: Option<Fingerprint>,
     /// How people know the place, where that is not by its URL.
     pub alias: Option<Arc<Alias>>,
-}
-
-/// Another name for everything below one path of a server. It stays the same when port and path are new each time, and it
-/// may be shown where the path is a secret.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Alias {
-    /// The beginning of the path, percent-encoded.
-    pub path: String,
-    /// What people write for it.
-    pub written: String,
-    /// What to call a copy of the whole.
-    pub name: String,
-}
-
-impl fmt::Debug for Alias {
-    /// Never the path.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Alias").field(&self.written).finish()
-    }
 }
 
 /// The port of `https` (RFC 9110 §4.2.2).
@@ -252,6 +234,7 @@ impl FromStr for Url {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::alias::CopyName;
     use proptest::prelude::*;
 
     #[test]
@@ -272,7 +255,8 @@ mod tests {
     #[test]
     fn a_place_with_an_alias_is_told_by_that_alone() {
         let url: Url = "https://host:60001/0123456789abcdef/a%20b/c?x=1".parse().unwrap();
-        let alias = Alias { path: "/0123456789abcdef/".into(), written: "me@host:dir/".into(), name: "dir".into() };
+        let name = CopyName::Written("dir".into());
+        let alias = Alias { path: "/0123456789abcdef/".into(), written: "me@host:dir/".into(), name };
         let url = Url { alias: Some(Arc::new(alias)), ..url };
         assert_eq!((url.short().as_str(), url.place().as_str()), ("me@host:dir/a b/c", "me@host:dir/a b/c"));
         assert_eq!(url.to_uri().to_string(), "https://host:60001/0123456789abcdef/a%20b/c?x=1");

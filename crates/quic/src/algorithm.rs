@@ -1,11 +1,12 @@
 //! Which congestion controller a connection uses.
 
 use crate::fixed::Fixed;
+use crate::fixed_window::FixedWindow;
 use crate::{PccConfig, Peer};
 use core::str::FromStr;
 use noq::TransportConfig;
 use noq::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
-use pcc::units::{ParseQuantityError, Rate};
+use pcc::units::{Bytes, ParseQuantityError, Rate};
 use std::sync::Arc;
 
 /// A congestion controller by name: PCC, or a peer that noq brings along for comparison.
@@ -24,6 +25,9 @@ pub enum Algorithm {
     /// No control at all: this rate, whatever is lost. It measures a path or a pacer; on a path that is shared it takes
     /// what others need.
     Fixed(Rate),
+    /// No control at all: so many bytes in flight, whatever is lost. It is for packets inside of a stream, such as ssh's, whose TCP
+    /// has a congestion control.
+    FixedWindow(Bytes),
 }
 
 impl Default for Algorithm {
@@ -37,7 +41,7 @@ impl Algorithm {
     /// and `fixed:RATE` besides.
     pub const NAMES: [&'static str; 4] = ["pcc", "cubic", "bbr", "newreno"];
 
-    /// The name: of [`Algorithm::NAMES`], or `fixed`.
+    /// The name: of [`Algorithm::NAMES`], `fixed`, or `fixed-window`.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Pcc(_) => "pcc",
@@ -45,6 +49,7 @@ impl Algorithm {
             Self::Bbr => "bbr",
             Self::NewReno => "newreno",
             Self::Fixed(_) => "fixed",
+            Self::FixedWindow(_) => "fixed-window",
         }
     }
 
@@ -56,6 +61,7 @@ impl Algorithm {
             Self::Bbr => Arc::new(Bbr3Config::default()),
             Self::NewReno => Arc::new(NewRenoConfig::default()),
             Self::Fixed(rate) => Arc::new(Fixed(*rate)),
+            Self::FixedWindow(window) => Arc::new(FixedWindow(*window)),
         }
     }
 
@@ -80,7 +86,7 @@ impl Algorithm {
             Self::Fixed(rate) => {
                 transport.congestion_controller_factory(Arc::new(Fixed(rate.min(limit))));
             }
-            Self::Cubic | Self::Bbr | Self::NewReno => {
+            Self::Cubic | Self::Bbr | Self::NewReno | Self::FixedWindow(_) => {
                 let bytes = (limit.bytes_per_sec() as u64).max(1);
                 transport.congestion_controller_factory(self.factory()).max_outgoing_bytes_per_second(Some(bytes));
             }

@@ -37,6 +37,7 @@
 mod algorithm;
 mod controller;
 mod fixed;
+mod fixed_window;
 mod handle;
 pub mod http3;
 mod numbers;

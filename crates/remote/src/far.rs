@@ -3,7 +3,7 @@
 use crate::far_error::FarError;
 use crate::greeting::{self, Answer, FORM, Listening, Outcome, Refusal, Request, Wish};
 use crate::greeting_error::GreetingError;
-use crate::ground::{Ground, at_home};
+use crate::ground::Ground;
 use core::hash::{BuildHasher, Hasher};
 use core::time::Duration;
 use pcc_files::serve::{self, Guests, Privacy, Server, Token, Transport, start};
@@ -35,12 +35,30 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How often a port is looked for: another program may take it between the look and the use.
 const ATTEMPTS: u32 = 5;
 
+/// What carries the packets of a transfer.
+#[derive(Clone, Debug)]
+pub enum Carrier {
+    /// The network, with what is known of its paths.
+    Udp(Paths),
+    /// ssh's connection. TCP decides about the rate there, and no path is learnt.
+    Ssh,
+}
+
+impl Carrier {
+    fn paths(&self) -> Paths {
+        match self {
+            Self::Udp(paths) => paths.clone(),
+            Self::Ssh => Paths::none(),
+        }
+    }
+}
+
 /// What the far side is told by the program that it runs in.
 pub struct Options {
-    /// What earlier transfers learnt of their paths. Through ssh no path is learnt.
+    /// What earlier transfers learnt of their paths.
     pub paths: Paths,
-    /// How to send, with what is known of paths.
-    pub transport: Box<dyn Fn(&Paths) -> Transport + Send + Sync>,
+    /// How to send.
+    pub transport: Box<dyn Fn(&Carrier) -> Transport + Send + Sync>,
     /// What a refusal says behind the error, for the person on the near side.
     pub advice: fn(&FarError) -> &'static str,
 }
@@ -59,7 +77,7 @@ pub struct Transfer {
 impl Transfer {
     /// Reads from standard input what the near side wants, starts a server of that, and says on standard output where it is.
     ///
-    /// Errors: the near side has heard of them.
+    /// Errors: of most the near side has heard, which are [`FarError::Told`].
     pub async fn begin(options: Options) -> Result<Self, FarError> {
         let asked = tokio::task::spawn_blocking(|| greeting::request(stdin().lock())).await.map_err(io::Error::from)?;
         let begun = asked.and_then(|request| Ok((Started::new(&request, &options)?, request)));
@@ -67,7 +85,7 @@ impl Transfer {
             Ok(begun) => begun,
             Err(error) => {
                 say(Outcome::Refused(Refusal::of(&error, (options.advice)(&error))))?;
-                return Err(error);
+                return Err(FarError::Told(Box::new(error)));
             }
         };
         say(Outcome::Listening(listening))?;
@@ -144,21 +162,21 @@ impl Started {
 
     fn attempt(request: &Request, options: &Options) -> Result<Self, FarError> {
         let (ground, empty) = match &request.wish {
-            Wish::Get(path) => (Ground::to_read(&at_home(path))?, None),
-            Wish::Put(path) => (Ground::to_write(&at_home(path))?, None),
-            Wish::Look(path) => Ground::to_compare(&at_home(path))?,
+            Wish::Get(path) => (Ground::to_read(path)?, None),
+            Wish::Put(path) => (Ground::to_write(path)?, None),
+            Wish::Look(path) => Ground::to_compare(path)?,
         };
         let listen =
             if request.through_ssh { SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) } else { free(request.ports)? };
         let (token, token_text) = Token::generate()?;
         let (_, secret) = Token::generate()?;
         let is_upload = matches!(request.wish, Wish::Put(_));
-        let paths = if request.through_ssh { Paths::none() } else { options.paths.clone() };
+        let carrier = if request.through_ssh { Carrier::Ssh } else { Carrier::Udp(options.paths.clone()) };
         let server = start(serve::Options {
             privacy: Privacy::below(&secret),
             token: is_upload.then_some(token),
             may_delete: true,
-            transport: (options.transport)(&paths),
+            transport: (options.transport)(&carrier),
             guests: Guests::new(GUESTS, GUESTS),
             ..serve::Options::new(ground.root, listen, Identity::generate()?)
         })?;
@@ -170,8 +188,9 @@ impl Started {
             token: is_upload.then_some(token_text),
             file: ground.file,
             name: ground.name,
+            matches: ground.matches,
         };
-        Ok(Self { server, paths, listening, empty })
+        Ok(Self { server, paths: carrier.paths(), listening, empty })
     }
 }
 

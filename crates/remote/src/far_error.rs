@@ -83,12 +83,19 @@ pub enum FarError {
     /// The system refuses something else.
     #[error(transparent)]
     System(#[from] io::Error),
+    /// The near side has heard of it, and says it there.
+    #[error(transparent)]
+    Told(Box<FarError>),
 }
 
 impl FarError {
     /// Why, as far as a program would act on it.
-    pub const fn failure(&self) -> Failure {
-        if matches!(self, Self::NeitherFileNorDirectory(_)) { Failure::Usage } else { Failure::Error }
+    pub fn failure(&self) -> Failure {
+        match self {
+            Self::NeitherFileNorDirectory(_) => Failure::Usage,
+            Self::Told(error) => error.failure(),
+            _ => Failure::Error,
+        }
     }
 
     pub(crate) fn is_port_taken(&self) -> bool {

@@ -8,6 +8,7 @@ use pcc_files::Failure;
 use pcc_net::ports::Ports;
 use pcc_net::with_causes;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read, Write};
 
 /// Which form of the greeting this program speaks.
@@ -16,8 +17,8 @@ pub(crate) const FORM: u32 = 1;
 /// Bytes of a line: more than the longest path, with every byte escaped.
 const LONGEST_LINE: u64 = 64 << 10;
 
-/// Lines in front of the greeting: shells greet people, also where nobody sits.
-const MOST_LINES: usize = 200;
+/// How the far side's line begins. A shell may have said something before, on the same line, too.
+const MARK: &[u8] = b"{\"pcc_over_ssh\":";
 
 /// What the near side wants.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -85,8 +86,11 @@ pub(crate) struct Listening {
     pub(crate) token: Option<String>,
     /// What the path leads to, below the secret; empty for a directory.
     pub(crate) file: String,
-    /// What to call a copy.
+    /// What it is called there, of use only to who wrote no name.
     pub(crate) name: String,
+    /// Whether nothing has the last name of the path, so that it is a pattern of names in this directory.
+    #[serde(default)]
+    pub(crate) matches: bool,
 }
 
 impl core::fmt::Debug for Listening {
@@ -120,12 +124,16 @@ pub(crate) fn say(line: &impl Serialize, mut to: impl Write) -> Result<(), Greet
 }
 
 /// Reads the near side's line. Blocks.
-pub(crate) fn request(from: impl BufRead) -> Result<Request, FarError> {
-    let text = line(from)?.ok_or(FarError::NoRequest)?;
-    if form_of(&text).is_some_and(|form| form != u64::from(FORM)) {
+pub(crate) fn request(mut from: impl BufRead) -> Result<Request, FarError> {
+    let mut text = Vec::new();
+    if !read_line(&mut from, &mut text)? {
+        return Err(FarError::NoRequest);
+    }
+    let value: serde_json::Value = serde_json::from_slice(&text).map_err(FarError::NotARequest)?;
+    if form_of(&value).is_some_and(|form| form != u64::from(FORM)) {
         return Err(FarError::OtherVersion);
     }
-    let asked: Request = serde_json::from_str(&text).map_err(FarError::NotARequest)?;
+    let asked: Request = serde_json::from_value(value).map_err(FarError::NotARequest)?;
     if asked.ports.are_possible() { Ok(asked) } else { Err(FarError::NoPorts(asked.ports)) }
 }
 
@@ -135,41 +143,63 @@ pub(crate) enum Heard {
     Answer(Answer),
     /// It is a pcc of this version, with which this one has no language in common.
     OtherForm(String),
-    /// It ended first. This is the last line that it said.
-    Nothing(Option<String>),
+    /// It ended first.
+    Nothing,
 }
 
-/// Reads the far side's line; what a shell said in front of it is passed over. Blocks.
-pub(crate) fn answer(mut from: impl BufRead) -> Result<Heard, GreetingError> {
-    let mut last = None;
-    for _ in 0..MOST_LINES {
-        let Some(text) = line(&mut from)? else { return Ok(Heard::Nothing(last)) };
-        let Some(form) = form_of(&text) else {
-            last = Some(text).filter(|text| !text.trim().is_empty()).or(last);
-            continue;
-        };
-        return Ok(match serde_json::from_str(&text) {
-            Ok(answer) if form == u64::from(FORM) => Heard::Answer(answer),
-            _ => Heard::OtherForm(version_of(&text).unwrap_or_else(|| "of another form".to_owned())),
-        });
+/// Reads the far side's line. `told` hears of each line in front of it, and answers whether to go on. Lines that may hold a
+/// secret are not told. Blocks.
+pub(crate) fn answer(mut from: impl BufRead, mut told: impl FnMut(&str) -> bool) -> Result<Heard, GreetingError> {
+    let (mut text, mut is_secret) = (Vec::new(), false);
+    loop {
+        // Of a line that is longer than that, its end may be the beginning of the answer.
+        let begun = text.len().min(MARK.len() - 1);
+        text.drain(..text.len() - begun);
+        if !read_line(&mut from, &mut text)? {
+            return Ok(Heard::Nothing);
+        }
+        let (mut at, mut is_whole) = (0, text.ends_with(b"\n"));
+        while let Some(further) = text[at..].windows(MARK.len()).position(|bytes| bytes == MARK) {
+            at += further;
+            if !is_whole {
+                read_line(&mut from, &mut text)?;
+                is_whole = true;
+            }
+            if let Some(heard) = heard(&text[at..]) {
+                return Ok(heard);
+            }
+            // What follows may be the rest of it, behind a line of somebody else.
+            is_secret = true;
+            at += 1;
+        }
+        let line = if is_secret { Cow::Borrowed("") } else { String::from_utf8_lossy(&text) };
+        if !told(&line) {
+            return Ok(Heard::Nothing);
+        }
+        if text.ends_with(b"\n") {
+            text.clear();
+        }
     }
-    Ok(Heard::Nothing(last))
+}
+
+/// The answer that text begins with, if it is one.
+fn heard(text: &[u8]) -> Option<Heard> {
+    let value = serde_json::Deserializer::from_slice(text).into_iter::<serde_json::Value>().next()?.ok()?;
+    let version = value.get("version")?.as_str()?.to_owned();
+    let is_ours = form_of(&value)? == u64::from(FORM);
+    let answer = serde_json::from_value(value).ok().filter(|_| is_ours);
+    Some(answer.map_or(Heard::OtherForm(version), Heard::Answer))
 }
 
 /// The form of a greeting, whatever else is in it; `None` if it is none.
-fn form_of(text: &str) -> Option<u64> {
-    serde_json::from_str::<serde_json::Value>(text).ok()?.get("pcc_over_ssh")?.as_u64()
+fn form_of(value: &serde_json::Value) -> Option<u64> {
+    value.get("pcc_over_ssh")?.as_u64()
 }
 
-fn version_of(text: &str) -> Option<String> {
-    Some(serde_json::from_str::<serde_json::Value>(text).ok()?.get("version")?.as_str()?.to_owned())
-}
-
-/// One line; `None` at the end.
-fn line(mut from: impl BufRead) -> Result<Option<String>, GreetingError> {
-    let mut text = Vec::new();
-    from.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text).map_err(GreetingError::Heard)?;
-    Ok(Some(String::from_utf8_lossy(&text).into_owned()).filter(|text| !text.is_empty()))
+/// Reads on to the end of a line, or as far as a line may be long. Answers whether anything came.
+fn read_line(from: &mut impl BufRead, text: &mut Vec<u8>) -> Result<bool, GreetingError> {
+    let read = from.by_ref().take(LONGEST_LINE).read_until(b'\n', text).map_err(GreetingError::Heard)?;
+    Ok(read > 0)
 }
 
 #[cfg(test)]
@@ -191,6 +221,7 @@ mod tests {
             token: Some("t0ken".into()),
             file: "a".into(),
             name: "a".into(),
+            matches: false,
         };
         Answer { form: FORM, version: "0.1.0".into(), outcome: Outcome::Listening(listening) }
     }
@@ -206,25 +237,55 @@ mod tests {
         #[test]
         fn any_bytes_are_a_greeting_or_none(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = request(&bytes[..]);
-            prop_assert!(matches!(answer(&bytes[..]), Ok(Heard::Nothing(_))));
+            prop_assert!(matches!(answer(&bytes[..], |_| true), Ok(Heard::Nothing)));
+        }
+
+        #[test]
+        fn an_answer_is_found_behind_any_text(noise in "[{}\":a-z_\n]{0,40}", length in 65_500..65_600usize) {
+            let mut sent = vec![b'x'; length];
+            sent.extend_from_slice(noise.as_bytes());
+            say(&listening(), &mut sent).unwrap();
+            sent.extend_from_slice(b"the next thing");
+            let mut reader = &sent[..];
+            prop_assert!(matches!(answer(&mut reader, |_| true), Ok(Heard::Answer(_))));
+            prop_assert_eq!(reader, b"the next thing", "what follows is not the greeting's");
+        }
+
+        #[test]
+        fn no_part_of_the_secret_is_told(cut in MARK.len()..200, noise in "\n[a-z]{0,5}|[{}\"]?") {
+            let mut sent = Vec::new();
+            say(&listening(), &mut sent).unwrap();
+            let cut = cut.min(sent.len() - 2);
+            sent.splice(cut..cut, noise.bytes());
+            let mut said = String::new();
+            let _ = answer(&sent[..], |line| { said += line; true });
+            prop_assert!(!said.contains("s3c") && !said.contains("3cret") && !said.contains("t0k"), "{}", said);
         }
     }
 
     #[test]
-    fn what_a_shell_says_first_is_passed_over() {
-        let mut sent = b"Welcome to host!\n{\"motd\": 1}\n".to_vec();
+    fn what_a_shell_says_first_is_passed_over_and_told() {
+        let mut sent = b"Welcome to host!\n{\"motd\": 1}\n{\"pcc_over_ssh\":1,\"wish\":\"echoed\"}\nno end".to_vec();
         say(&listening(), &mut sent).unwrap();
-        sent.extend_from_slice(b"the next thing");
-        let mut reader = &sent[..];
-        assert!(matches!(answer(&mut reader), Ok(Heard::Answer(_))));
-        assert_eq!(reader, b"the next thing", "what follows is not the greeting's");
-        let Ok(Heard::Nothing(Some(last))) = answer(&b"one\ntwo\n\n"[..]) else { panic!("no greeting") };
-        assert_eq!(last, "two\n");
+        let mut lines = Vec::new();
+        assert!(matches!(
+            answer(&sent[..], |line| {
+                lines.push(line.to_owned());
+                true
+            }),
+            Ok(Heard::Answer(_))
+        ));
+        assert_eq!(lines, ["Welcome to host!\n", "{\"motd\": 1}\n", ""], "a line with the mark is not told");
     }
 
     #[test]
-    fn an_endless_line_is_no_greeting() {
-        assert!(matches!(answer(std::io::BufReader::new(std::io::repeat(b'x'))), Ok(Heard::Nothing(Some(_)))));
+    fn an_endless_line_is_read_for_as_long_as_one_likes() {
+        let (endless, mut pieces) = (std::io::BufReader::new(std::io::repeat(b'x')), 0);
+        let heard = answer(endless, |_| {
+            pieces += 1;
+            pieces < 100
+        });
+        assert!(matches!(heard, Ok(Heard::Nothing)) && pieces == 100);
     }
 
     #[test]
@@ -232,7 +293,7 @@ mod tests {
         let error = request(&b"{\"pcc_over_ssh\":2,\"whatever\":[]}\n"[..]).unwrap_err().to_string();
         assert!(error.contains(env!("CARGO_PKG_VERSION")) && error.contains("one version on both"), "{error}");
         let newer = b"{\"pcc_over_ssh\":2,\"version\":\"9.9\"}\n";
-        assert!(matches!(answer(&newer[..]), Ok(Heard::OtherForm(version)) if version == "9.9"));
+        assert!(matches!(answer(&newer[..], |_| true), Ok(Heard::OtherForm(version)) if version == "9.9"));
     }
 
     #[test]

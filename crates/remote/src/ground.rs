@@ -1,22 +1,38 @@
 //! What of its files the far side serves, and where in it the near side's path is.
 
 use crate::far_error::FarError;
+use crate::remote::{directory_and_pattern, is_directory};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// What is served, and where in it the near side's path is.
+/// What is served, and where in it the near side's path is. Paths are as a user wrote them.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ground {
     pub(crate) root: PathBuf,
     /// Below the root; empty for all of it.
     pub(crate) file: String,
-    /// What to call a copy.
+    /// What it is called here.
     pub(crate) name: String,
+    /// Whether the path's last name is a pattern of names in the root.
+    pub(crate) matches: bool,
 }
 
 impl Ground {
-    /// The file or the directory, and nothing beside it.
-    pub(crate) fn to_read(path: &Path) -> Result<Self, FarError> {
+    /// The file or the directory, and nothing beside it. A name that nothing has is a pattern, if it can be one.
+    pub(crate) fn to_read(written: &str) -> Result<Self, FarError> {
+        let found = Self::of(&at_home(written));
+        match (found, directory_and_pattern(written)) {
+            (Err(FarError::Unreadable { source, .. }), Some((directory, _)))
+                if source.kind() == ErrorKind::NotFound =>
+            {
+                Ok(Self { matches: true, ..Self::of(&at_home(directory))? })
+            }
+            (found, _) => found,
+        }
+    }
+
+    fn of(path: &Path) -> Result<Self, FarError> {
         let real = path.canonicalize().map_err(|source| FarError::Unreadable { path: path.to_owned(), source })?;
         if real.is_dir() {
             return Ok(Self::all_of(real));
@@ -24,51 +40,49 @@ impl Ground {
         if !real.is_file() {
             return Err(FarError::NeitherFileNorDirectory(path.to_owned()));
         }
-        let file = name_of(&real)?;
-        // Who asks for a link gets its target under the name of the link.
-        let name = name_of(path).unwrap_or_else(|_| file.clone());
-        Ok(Self { root: real, file, name })
+        let name = name_of(&real)?;
+        Ok(Self { root: real, file: name.clone(), name, matches: false })
     }
 
-    /// The directory that uploads go into, or the one around a file that they make or replace. A path that ends in a slash is
-    /// a directory, which is made if need be.
-    pub(crate) fn to_write(path: &Path) -> Result<Self, FarError> {
-        let named = || path.to_owned();
-        if is_missing_directory(path) {
-            std::fs::create_dir(path).map_err(|source| FarError::NotMade { path: named(), source })?;
-        }
-        if path.is_dir() {
+    /// The place that an upload becomes, in the directory around it. A path that can only be a directory's is that of the directory
+    /// that uploads go into, which is made if need be.
+    pub(crate) fn to_write(written: &str) -> Result<Self, FarError> {
+        let path = at_home(written);
+        let named = || path.clone();
+        if is_directory(written) {
+            if !path.exists() {
+                std::fs::create_dir(&path).map_err(|source| FarError::NotMade { path: named(), source })?;
+            }
             let root = path.canonicalize().map_err(|source| FarError::NotOpened { path: named(), source })?;
             return Ok(Self::all_of(root));
         }
+        // What a link leads to is written to, also where it is elsewhere.
+        let path = if path.is_dir() { path.canonicalize().unwrap_or(path) } else { path };
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let root = above.canonicalize().map_err(|source| FarError::NoDirectory { path: named(), source })?;
-        let name = name_of(path)?;
-        Ok(Self { root, file: name.clone(), name })
+        let root = above.canonicalize().map_err(|source| FarError::NoDirectory { path: path.clone(), source })?;
+        let name = name_of(&path)?;
+        Ok(Self { root, file: name.clone(), name, matches: false })
     }
 
     /// The same; nothing is made there.
-    pub(crate) fn to_compare(path: &Path) -> Result<(Self, Option<TempDir>), FarError> {
-        if is_missing_directory(path) {
+    pub(crate) fn to_compare(written: &str) -> Result<(Self, Option<TempDir>), FarError> {
+        let path = at_home(written);
+        if is_directory(written) && !path.exists() {
             let empty = tempfile::tempdir().map_err(FarError::NoTemporary)?;
             let root = empty.path().canonicalize()?;
-            return Ok((Self { name: name_of(path)?, ..Self::all_of(root) }, Some(empty)));
+            return Ok((Self { name: name_of(&path)?, ..Self::all_of(root) }, Some(empty)));
         }
-        Ok((Self::to_write(path)?, None))
+        Ok((Self::to_write(written)?, None))
     }
 
     fn all_of(root: PathBuf) -> Self {
         let name = name_of(&root).unwrap_or_else(|_| "root".to_owned());
-        Self { root, file: String::new(), name }
+        Self { root, file: String::new(), name, matches: false }
     }
 }
 
-fn is_missing_directory(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().ends_with(b"/") && !path.exists()
-}
-
 /// As a shell there takes it: relative to the home directory, where ssh starts programs.
-pub(crate) fn at_home(path: &str) -> PathBuf {
+fn at_home(path: &str) -> PathBuf {
     let home = || std::env::var_os("HOME").map(PathBuf::from);
     match path.strip_prefix('~') {
         Some("") => home().unwrap_or_else(|| ".".into()),
@@ -90,41 +104,70 @@ mod tests {
     use super::*;
     use pcc_net::with_causes;
 
-    #[test]
-    fn a_path_is_read_and_nothing_beside_it() {
+    /// A directory, and a function that writes a path in it.
+    fn top() -> (tempfile::TempDir, PathBuf, impl Fn(&str) -> String) {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
+        let here = top.clone();
+        (dir, top, move |path: &str| format!("{}/{path}", here.display()))
+    }
+
+    fn file(root: PathBuf, name: &str) -> Ground {
+        Ground { root, file: name.into(), name: name.into(), matches: false }
+    }
+
+    #[test]
+    fn a_path_is_read_and_nothing_beside_it() {
+        let (_dir, top, at) = top();
         std::fs::create_dir(top.join("photos")).unwrap();
         std::fs::write(top.join("photos/a"), "a").unwrap();
-        let of = |path: &str| Ground::to_read(&top.join(path)).unwrap();
+        let of = |path: &str| Ground::to_read(&at(path)).unwrap();
         let photos = top.join("photos");
-        let all = Ground { root: photos.clone(), file: String::new(), name: "photos".into() };
-        assert_eq!((of("photos"), of("photos/"), of("photos/.")), (all, of("photos"), of("photos")));
-        assert_eq!(of("photos/a"), Ground { root: photos.join("a"), file: "a".into(), name: "a".into() });
-        assert!(with_causes(&Ground::to_read(&top.join("none")).unwrap_err()).contains("none"));
+        let all = || Ground { file: String::new(), ..file(photos.clone(), "photos") };
+        assert_eq!((of("photos"), of("photos/"), of("photos/.")), (all(), all(), all()));
+        assert_eq!(of("photos/a"), file(photos.join("a"), "a"));
+        assert!(with_causes(&Ground::to_read(&at("none")).unwrap_err()).contains("none"));
+    }
+
+    #[test]
+    fn a_name_that_is_there_is_no_pattern() {
+        let (_dir, top, at) = top();
+        std::fs::write(top.join("Film [1080p].mkv"), "a").unwrap();
+        let of = |path: &str| Ground::to_read(&at(path)).unwrap();
+        assert_eq!(of("Film [1080p].mkv"), file(top.join("Film [1080p].mkv"), "Film [1080p].mkv"));
+        for pattern in ["*.mkv", "Film [0-9]", "Film \\[1080p\\].mkv"] {
+            let found = of(pattern);
+            assert!(found.matches && found.root == top && found.file.is_empty(), "{pattern}: {found:?}");
+        }
+        assert!(Ground::to_read(&at("none/*")).is_err());
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_link_is_followed_and_gives_the_name() {
-        let dir = tempfile::tempdir().unwrap();
-        let top = dir.path().canonicalize().unwrap();
+    fn a_link_is_followed() {
+        let (_dir, top, at) = top();
         std::fs::create_dir(top.join("there")).unwrap();
         std::fs::write(top.join("there/file"), "a").unwrap();
-        std::os::unix::fs::symlink("there/file", top.join("link")).unwrap();
-        let ground = Ground::to_read(&top.join("link")).unwrap();
-        assert_eq!(ground, Ground { root: top.join("there/file"), file: "file".into(), name: "link".into() });
+        for (link, to) in [("link", "there/file"), ("dir", "there")] {
+            std::os::unix::fs::symlink(to, top.join(link)).unwrap();
+        }
+        assert_eq!(Ground::to_read(&at("link")).unwrap(), file(top.join("there/file"), "file"));
+        assert_eq!(Ground::to_write(&at("dir")).unwrap(), file(top.clone(), "there"));
+        assert_eq!(Ground::to_write(&at("dir/")).unwrap().root, top.join("there"));
     }
 
     #[test]
-    fn uploads_go_into_a_directory_or_beside_their_place() {
-        let dir = tempfile::tempdir().unwrap();
-        let top = dir.path().canonicalize().unwrap();
-        std::fs::create_dir(top.join("in")).unwrap();
-        let of = |path: &str| Ground::to_write(&top.join(path));
-        assert_eq!((of("in").unwrap().root, of("in").unwrap().file.as_str()), (top.join("in"), ""));
-        assert_eq!(of("new").unwrap(), Ground { root: top.clone(), file: "new".into(), name: "new".into() });
-        assert_eq!(of("made/").unwrap().root, top.join("made"));
+    fn only_the_slash_decides_where_an_upload_goes() {
+        let (_dir, top, at) = top();
+        let of = |path: &str| Ground::to_write(&at(path));
+        for _ in 0..2 {
+            assert_eq!(of("place").unwrap(), file(top.clone(), "place"), "also once it is there");
+            std::fs::create_dir_all(top.join("place")).unwrap();
+        }
+        for into in ["place/", "place/.", "made/"] {
+            let ground = of(into).unwrap();
+            assert_eq!((ground.root, ground.file.as_str()), (top.join(&into[..into.find('/').unwrap()]), ""), "{into}");
+        }
         assert!(with_causes(&of("no/such/dir").unwrap_err()).contains("make it first"));
     }
 }

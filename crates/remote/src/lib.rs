@@ -23,7 +23,7 @@ mod reach;
 mod remote;
 mod ssh;
 
-pub use far::{Options, Transfer};
+pub use far::{Carrier, Options, Transfer};
 pub use far_error::FarError;
 pub use greeting::Wish;
 pub use greeting_error::GreetingError;

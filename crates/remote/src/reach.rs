@@ -5,25 +5,28 @@ use crate::greeting_error::GreetingError;
 use crate::remote::Remote;
 use crate::ssh::Ssh;
 use core::time::Duration;
+use pcc_net::alias::{Alias, CopyName};
 use pcc_net::channel::Channel;
 use pcc_net::dial::DialError;
 use pcc_net::percent::encode_segment;
 use pcc_net::ports::Ports;
 use pcc_net::shown;
 use pcc_net::tls::ParseFingerprintError;
-use pcc_net::url::{Alias, Peer, Url};
-use std::io::{self, BufReader};
+use pcc_net::url::{Peer, Url};
+use std::io::{self, BufRead, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
 
 /// How this side reaches the other computer.
 #[derive(Clone, Debug)]
 pub struct Route {
     /// The command that reaches it.
     pub ssh: Ssh,
-    /// The program of the far side; a shell there takes it.
-    pub program: String,
+    /// The program of the far side, which a shell there takes; `None` for the `pcc` that is found there.
+    pub program: Option<String>,
     /// What that program is told, so that it calls [`Transfer::begin`](crate::Transfer::begin).
     pub arguments: String,
     /// UDP ports of the other computer, of which the transfer takes a free one.
@@ -38,6 +41,8 @@ pub struct Route {
 pub struct Reached {
     /// What the path is there.
     pub url: Url,
+    /// The pattern that names of that directory match, where nothing had the path's last name.
+    pub pattern: Option<String>,
     /// For uploads.
     pub token: Option<String>,
     host: String,
@@ -112,7 +117,7 @@ pub enum ReachError {
         host: String,
     },
     /// The program there ended without a greeting.
-    #[error("`{program}` on {host} ended {how}{said}: is it this pcc?")]
+    #[error("`{program}` on {host} ended {how}{}: is it this pcc?{}", told_last(said), of_the_shell(said))]
     Ended {
         /// The program.
         program: String,
@@ -122,6 +127,30 @@ pub enum ReachError {
         how: String,
         /// The last line that it said, if it said any.
         said: String,
+    },
+    /// Nothing came of ssh.
+    #[error("ssh to {host} brought nothing within {} s: see whether `ssh {host} true` ends", waited.as_secs())]
+    Silent {
+        /// The other computer.
+        host: String,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// Something came, and no greeting.
+    #[error("`{program}` on {host} gave no answer within {} s{}", ANSWER.as_secs(), instead(said))]
+    NoAnswer {
+        /// The program.
+        program: String,
+        /// The other computer.
+        host: String,
+        /// The last line that came, if there is any.
+        said: String,
+    },
+    /// The far side says that the path is what it cannot be.
+    #[error("{address} offers what was not asked for: install one version of pcc on both")]
+    NotAsked {
+        /// The other computer.
+        address: String,
     },
     /// The far side serves nothing, and says why.
     #[error("{address} {reason}")]
@@ -161,11 +190,50 @@ const GOODBYE: Duration = Duration::from_secs(2);
 /// How often to look whether ssh has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// How long the far side may take from the first word that ssh brings to its greeting.
+const ANSWER: Duration = Duration::from_secs(12);
+
+/// How long to wait for the first word at least: as long as sshd waits for a login (`LoginGraceTime`), since somebody may be typing
+/// a password.
+const LOGIN: Duration = Duration::from_secs(120);
+
+/// Where `pcc` is looked for besides the shell's own places: a shell that ssh starts does not read all of its user's settings.
+/// `.local/bin` is where the advice installs it, `.cargo/bin` where cargo does.
+const PLACES: &str = "$HOME/.local/bin:$HOME/.cargo/bin:/usr/local/bin";
+
+/// What the program is called where the user says nothing.
+const PROGRAM: &str = "pcc";
+
+impl Route {
+    /// What a shell of the far side is told. It says an empty line first, which ends whatever was said before, and tells that the
+    /// login is done.
+    fn command(&self) -> String {
+        match &self.program {
+            Some(program) => format!("{program} {}", self.arguments),
+            None => format!(
+                "exec sh -c 'echo; PATH=\"$PATH:{PLACES}\"; command -v {PROGRAM} > /dev/null || exit {NO_COMMAND}; \
+                 exec {PROGRAM} {}'",
+                self.arguments
+            ),
+        }
+    }
+
+    /// For messages.
+    fn program(&self) -> String {
+        shown(self.program.as_deref().unwrap_or(PROGRAM))
+    }
+}
+
 /// Has ssh start the far side.
 ///
 /// Errors: what ssh itself says stands on standard error.
 pub async fn reach(route: &Route, remote: &Remote, wish: Wish) -> Result<Reached, ReachError> {
+    let is_put = !matches!(wish, Wish::Get(_));
     let (far, listening) = Far::start(route, remote, wish).await?;
+    if !is_possible(remote, &listening, is_put) {
+        return Err(ReachError::NotAsked { address: shown(&remote.address()) });
+    }
+    let pattern = remote.pattern().filter(|_| listening.matches).map(str::to_owned);
     let peer = match &far.channel {
         Some(channel) => {
             let address = channel.address()?;
@@ -175,7 +243,15 @@ pub async fn reach(route: &Route, remote: &Remote, wish: Wish) -> Result<Reached
     };
     let url = url(peer, remote, &listening)?;
     let (host, ports, through_ssh) = (remote.host.clone(), route.ports, route.through_ssh);
-    Ok(Reached { url, token: listening.token, host, ports, through_ssh, far })
+    Ok(Reached { url, pattern, token: listening.token, host, ports, through_ssh, far })
+}
+
+/// Whether the path can be that. A path that ends with a slash is no file, and an upload to a name becomes what has that name. Only a
+/// pattern has matches.
+fn is_possible(remote: &Remote, listening: &Listening, is_put: bool) -> bool {
+    let (is_file, is_directory) = (!listening.file.is_empty(), remote.is_directory());
+    let is_kind = if is_put { is_file != is_directory } else { !(is_file && is_directory) };
+    is_kind && (!listening.matches || (!is_put && !is_file && remote.pattern().is_some()))
 }
 
 /// The host that ssh went to, as this computer can reach it. A name that only a jump host knows is replaced by the address at
@@ -190,10 +266,18 @@ async fn host_of(ssh: &Ssh, remote: &Remote, listening: &Listening) -> io::Resul
 
 fn url(peer: Peer, remote: &Remote, listening: &Listening) -> Result<Url, ReachError> {
     let path = format!("/{}/{}", encode_segment(&listening.secret), encode_segment(&listening.file));
+    let place = match remote.pattern().filter(|_| listening.matches) {
+        Some(pattern) => remote.path.strip_suffix(pattern).unwrap_or(&remote.path),
+        None => &remote.path,
+    };
     let is_directory = listening.file.is_empty();
-    let end = if is_directory && !remote.path.is_empty() && !remote.path.ends_with('/') { "/" } else { "" };
-    let written = format!("{}{}{end}", remote.address(), remote.path);
-    let alias = Alias { path: path.clone(), written, name: listening.name.clone() };
+    let end = if is_directory && !place.is_empty() && !place.ends_with('/') { "/" } else { "" };
+    let written = format!("{}{place}{end}", remote.address());
+    let name = match remote.name() {
+        Some(name) => CopyName::Written(name.to_owned()),
+        None => CopyName::Offered(listening.name.clone()),
+    };
+    let alias = Alias { path: path.clone(), written, name };
     let pin = Some(listening.fingerprint.parse().map_err(ReachError::NoFingerprint)?);
     Ok(Url { peer, path: path.parse().map_err(ReachError::NoPath)?, pin, alias: Some(Arc::new(alias)) })
 }
@@ -229,26 +313,31 @@ impl Far {
         let (ports, through_ssh, patience_s) = (route.ports, route.through_ssh, route.patience.as_secs());
         let request = Request { form: FORM, wish, ports, patience_s, through_ssh };
         let program = || route.ssh.program().to_owned();
-        let command = format!("{} {}", route.program, route.arguments);
-        let ssh = route.ssh.start(remote, &command).spawn();
+        let ssh = route.ssh.start(remote, &route.command()).spawn();
         let mut ssh = Greeted(Some(ssh.map_err(|source| ReachError::NoSsh { program: program(), source })?));
         let pipes = ssh.pipes().ok_or(ReachError::NoPipes)?;
-        let (said, heard, (input, output)) =
-            tokio::task::spawn_blocking(move || greet(&request, pipes)).await.map_err(io::Error::from)?;
+        let (tell, told) = watch::channel(None);
+        let greeting = greet(request, pipes, tell);
+        let (said, heard, (input, output)) = tokio::select! {
+            greeted = greeting => greeted?,
+            () = too_late(told.clone(), route.patience) => return Err(no_answer(route, remote, &told)),
+        };
         let heard = heard?;
-        // It ends by itself now, and what it says until then is for people.
-        let mut ssh = ssh.0.take().ok_or(ReachError::NoPipes)?;
         let answer = match heard {
             Heard::Answer(answer) => answer,
             Heard::OtherForm(there) => {
                 return Err(ReachError::OtherVersion { host: shown(&remote.host), there: shown(&there) });
             }
-            Heard::Nothing(last) => {
+            Heard::Nothing => {
                 drop(input);
-                return Err(without_greeting(route, remote, ended(&mut ssh).await?, last.as_deref()));
+                let ended = ssh.0.as_mut().map(ended).ok_or(ReachError::NoPipes)?;
+                let status = timeout(ANSWER, ended).await.map_err(|_| no_answer(route, remote, &told))??;
+                return Err(without_greeting(route, remote, status, &told));
             }
         };
         said?;
+        // From now on it ends in good order.
+        let ssh = ssh.0.take().ok_or(ReachError::NoPipes)?;
         let listening = listening(answer, remote)?;
         let (input, channel) = if through_ssh { (None, Some(through(input, output)?)) } else { (Some(input), None) };
         Ok((Self { ssh, input, channel }, listening))
@@ -297,12 +386,35 @@ fn kill(ssh: &mut Child) {
 
 type Greeting = (Result<(), GreetingError>, Result<Heard, GreetingError>, Pipes);
 
-/// Says what is wanted, and listens to the answer. Blocks. An ssh that cannot reach the host takes nothing; how it ends says
-/// more.
-fn greet(request: &Request, (mut input, mut output): Pipes) -> Greeting {
-    let said = greeting::say(request, &mut input);
-    let heard = greeting::answer(&mut output);
-    (said, heard, (input, output))
+/// Says what is wanted, and listens to the answer, on a thread of its own: ssh may be silent for ever. `tell` hears the last line of
+/// what is no answer, once anything came; when nobody wants to know any more, the thread ends with the next line. An ssh that cannot
+/// reach the host takes nothing; how it ends says more.
+async fn greet(
+    request: Request,
+    (mut input, mut output): Pipes,
+    tell: watch::Sender<Option<String>>,
+) -> io::Result<Greeting> {
+    let (done, greeted) = oneshot::channel();
+    std::thread::Builder::new().spawn(move || {
+        let said = greeting::say(&request, &mut input);
+        let _ = output.fill_buf();
+        tell.send_replace(Some(String::new()));
+        let heard = greeting::answer(&mut output, |line| {
+            if !line.trim().is_empty() {
+                tell.send_replace(Some(line.trim().to_owned()));
+            }
+            !tell.is_closed()
+        });
+        let _ = done.send((said, heard, (input, output)));
+    })?;
+    greeted.await.map_err(io::Error::other)
+}
+
+/// Resolves when nothing was heard for too long, or no greeting after the first word.
+async fn too_late(mut told: watch::Receiver<Option<String>>, patience: Duration) {
+    if timeout(patience.max(LOGIN), told.wait_for(Option::is_some)).await.is_ok() {
+        tokio::time::sleep(ANSWER).await;
+    }
 }
 
 async fn ended(ssh: &mut Child) -> Result<ExitStatus, ReachError> {
@@ -343,9 +455,48 @@ const SSH_FAILED: i32 = 255;
 /// The exit code of a `pcc` that does not know the option.
 const MISUSED: i32 = 2;
 
+/// Why there is no greeting, though ssh goes on.
+fn no_answer(route: &Route, remote: &Remote, told: &watch::Receiver<Option<String>>) -> ReachError {
+    let host = shown(&remote.host);
+    if told.borrow().is_none() {
+        return ReachError::Silent { host, waited: route.patience.max(LOGIN) };
+    }
+    ReachError::NoAnswer { program: route.program(), host, said: said(told) }
+}
+
+/// The last line that came, as it may be shown.
+fn said(told: &watch::Receiver<Option<String>>) -> String {
+    let line = told.borrow().clone().unwrap_or_default();
+    let short: String = line.chars().take(SHOWN).collect();
+    shown(&short) + if short.len() < line.len() { "…" } else { "" }
+}
+
+/// Characters of a line that are shown.
+const SHOWN: usize = 200;
+
+fn told_last(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(" and said `{said}`") }
+}
+
+const fn of_the_shell(said: &str) -> &'static str {
+    if said.is_empty() { "" } else { " Or the shell there prints that before pcc: see its .bashrc." }
+}
+
+fn instead(said: &str) -> String {
+    if said.is_empty() {
+        return "; see whether it says its version there, with --version".to_owned();
+    }
+    format!("; the shell there prints `{said}` before pcc: see its .bashrc")
+}
+
 /// Why the far side said nothing.
-fn without_greeting(route: &Route, remote: &Remote, status: ExitStatus, last: Option<&str>) -> ReachError {
-    let (host, program) = (shown(&remote.host), shown(&route.program));
+fn without_greeting(
+    route: &Route,
+    remote: &Remote,
+    status: ExitStatus,
+    told: &watch::Receiver<Option<String>>,
+) -> ReachError {
+    let (host, program) = (shown(&remote.host), route.program());
     match status.code() {
         Some(NO_COMMAND) => ReachError::NoProgram { program, host },
         Some(NOT_EXECUTABLE) => ReachError::NotExecutable { program, host },
@@ -353,8 +504,7 @@ fn without_greeting(route: &Route, remote: &Remote, status: ExitStatus, last: Op
         Some(MISUSED) => ReachError::TooOld { program, host },
         code => {
             let how = code.map_or("without an exit code".to_owned(), |code| format!("with exit code {code}"));
-            let said = last.map(|last| format!(" and said `{}`", shown(last.trim()))).unwrap_or_default();
-            ReachError::Ended { program, host, how, said }
+            ReachError::Ended { program, host, how, said: said(told) }
         }
     }
 }
@@ -373,6 +523,7 @@ mod tests {
             token: None,
             file: file.into(),
             name: name.into(),
+            matches: false,
         }
     }
 
@@ -394,6 +545,77 @@ mod tests {
         }
     }
 
+    fn route() -> Route {
+        Route {
+            ssh: "ssh".parse().unwrap(),
+            program: None,
+            arguments: "serve".into(),
+            ports: Ports::default(),
+            through_ssh: false,
+            patience: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_copy_has_the_name_that_the_user_wrote() {
+        let peer = Peer { host: "10.0.0.2".into(), port: 60001 };
+        let offered = || CopyName::Offered(".bashrc".into());
+        let written = |name: &str| CopyName::Written(name.into());
+        for (path, name) in [
+            ("big.iso", written("big.iso")),
+            ("/a/100%", written("100%")),
+            ("photos/", written("photos")),
+            ("", offered()),
+            ("~", offered()),
+            ("dir/..", offered()),
+            (".", offered()),
+        ] {
+            let remote = Remote::parse(&format!("host:{path}")).unwrap();
+            let url = url(peer.clone(), &remote, &listening_at("", ".bashrc")).unwrap();
+            assert_eq!(url.alias.unwrap().name, name, "{path}");
+        }
+    }
+
+    #[test]
+    fn only_what_was_asked_for_is_taken() {
+        let of = |path: &str, file: &str, matches, is_put| {
+            let listening = Listening { matches, ..listening_at(file, "n") };
+            is_possible(&Remote::parse(&format!("host:{path}")).unwrap(), &listening, is_put)
+        };
+        assert!(of("a", "a", false, false) && of("a", "", false, false) && of("", "", false, false));
+        assert!(!of("a/", "a", false, false) && !of("", "a", false, false) && !of("..", "a", false, false));
+        assert!(of("*.gz", "", true, false) && !of("a", "", true, false) && !of("*.gz", "a", true, false));
+        assert!(of("a", "a", false, true) && of("a/", "", false, true));
+        assert!(!of("a", "", false, true) && !of("a/", "a", false, true) && !of("*", "", true, true));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_waited_for_without_an_end() {
+        for (told, least, words) in [
+            (None, LOGIN, "brought nothing within 120 s"),
+            (Some(String::new()), ANSWER, "`pcc` on host gave no answer within 12 s; see whether"),
+            (Some("y".to_owned()), ANSWER, "the shell there prints `y` before pcc: see its .bashrc"),
+        ] {
+            let (_tell, told) = watch::channel(told);
+            let begun = tokio::time::Instant::now();
+            too_late(told.clone(), Duration::ZERO).await;
+            assert_eq!(begun.elapsed().as_secs(), least.as_secs());
+            let error = no_answer(&route(), &Remote::parse("host:x").unwrap(), &told).to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_shell_looks_for_pcc_unless_it_is_named() {
+        let command = route().command();
+        assert!(
+            command.starts_with("exec sh -c 'echo; PATH=\"$PATH:$HOME/.local/bin:$HOME/.cargo/bin:/usr/local/bin\";")
+        );
+        assert!(command.ends_with("exec pcc serve'"), "{command}");
+        let named = Route { program: Some("sudo pcc".into()), ..route() };
+        assert_eq!(named.command(), "sudo pcc serve");
+    }
+
     /// A program in ssh's place that takes what it is told and answers nothing.
     #[cfg(target_os = "linux")]
     #[tokio::test]
@@ -401,14 +623,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (script, number) = (dir.path().join("ssh.sh"), dir.path().join("pid"));
         std::fs::write(&script, format!("echo $$ > '{}'\nexec sleep 1000\n", number.display())).unwrap();
-        let route = Route {
-            ssh: format!("sh '{}'", script.display()).parse().unwrap(),
-            program: "pcc".into(),
-            arguments: String::new(),
-            ports: Ports::default(),
-            through_ssh: false,
-            patience: Duration::ZERO,
-        };
+        let route = Route { ssh: format!("sh '{}'", script.display()).parse().unwrap(), ..route() };
         let remote = Remote::parse("host:x").unwrap();
         let mut reaching = Box::pin(reach(&route, &remote, Wish::Get("x".into())));
         let started = || std::fs::read_to_string(&number).ok()?.trim().parse::<u32>().ok();

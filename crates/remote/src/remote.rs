@@ -63,14 +63,19 @@ impl Remote {
         Ok(Self { user: user.map(str::to_owned), host: host.to_owned(), path: path.to_owned() })
     }
 
-    /// The directory and the pattern of names in it, if the last name of the path is a pattern.
-    pub fn pattern(&self) -> (&str, Option<&str>) {
-        let end = self.path.rfind('/').map_or(0, |slash| slash + 1);
-        let (directory, name) = self.path.split_at(end);
-        if !Names::is_pattern(name) {
-            return (&self.path, None);
-        }
-        (if directory.is_empty() { "." } else { directory }, Some(name))
+    /// The path's last name, if the user wrote one.
+    pub fn name(&self) -> Option<&str> {
+        last_name(&self.path)
+    }
+
+    /// Whether the path can only be that of a directory: it ends with a slash, or in no name.
+    pub fn is_directory(&self) -> bool {
+        is_directory(&self.path)
+    }
+
+    /// The last name of the path, if it may be a pattern of names.
+    pub fn pattern(&self) -> Option<&str> {
+        directory_and_pattern(&self.path).map(|(_, pattern)| pattern)
     }
 
     /// For messages, and as another name of what is there: `user@host:`.
@@ -78,6 +83,23 @@ impl Remote {
         let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
         if self.host.contains(':') { format!("{user}[{}]:", self.host) } else { format!("{user}{}:", self.host) }
     }
+}
+
+/// The last name of a path; `None` for the home directory, a root, and what ends in `.` or `..`.
+fn last_name(path: &str) -> Option<&str> {
+    let last = path.trim_end_matches('/').rsplit('/').next();
+    last.filter(|last| !matches!(*last, "" | "." | "..") && path.trim_end_matches('/') != "~")
+}
+
+/// Whether a path as it is written can only be that of a directory.
+pub(crate) fn is_directory(path: &str) -> bool {
+    path.ends_with('/') || last_name(path).is_none()
+}
+
+/// The directory and the pattern of names in it, if the last name of a path may be a pattern.
+pub(crate) fn directory_and_pattern(path: &str) -> Option<(&str, &str)> {
+    let (directory, name) = path.split_at(path.rfind('/').map_or(0, |slash| slash + 1));
+    Names::is_pattern(name).then_some((directory, name))
 }
 
 /// Divides `user@host` from the path behind the colon.
@@ -129,14 +151,33 @@ mod tests {
 
     #[test]
     fn the_last_name_may_be_a_pattern() {
-        for (path, directory, pattern) in [
-            ("*.log", ".", Some("*.log")),
-            ("/a/b/?.[ch]", "/a/b/", Some("?.[ch]")),
-            ("a*/b", "a*/b", None),
-            ("dir/", "dir/", None),
-            ("", "", None),
+        for (path, parts) in [
+            ("*.log", Some(("", "*.log"))),
+            ("/a/b/?.[ch]", Some(("/a/b/", "?.[ch]"))),
+            ("a*/b", None),
+            ("dir/", None),
+            ("", None),
         ] {
-            assert_eq!(remote("", "host", path).pattern(), (directory, pattern), "{path}");
+            assert_eq!(directory_and_pattern(path), parts, "{path}");
+        }
+    }
+
+    #[test]
+    fn only_a_written_name_is_one() {
+        for (path, name, directory) in [
+            ("a", Some("a"), false),
+            ("/x/a", Some("a"), false),
+            ("a//", Some("a"), true),
+            ("%41", Some("%41"), false),
+            ("~/a", Some("a"), false),
+            ("", None, true),
+            ("~", None, true),
+            ("~/", None, true),
+            ("/", None, true),
+            ("a/..", None, true),
+            ("a/.", None, true),
+        ] {
+            assert_eq!((last_name(path), is_directory(path)), (name, directory), "{path}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::place_error::NoName;
 use crate::filename::{self, LONGEST};
+use pcc_net::alias::CopyName;
 use pcc_net::percent;
 use pcc_net::shown;
 use pcc_net::url::Url;
@@ -62,22 +63,31 @@ pub fn is_directory(url: &Url) -> bool {
 /// The name for the URL's target: the last part of its path, and for all that a server has, the server's name. A place with an
 /// alias has a name of its own.
 ///
-/// Errors: it has none, or one that is no file name.
-pub fn of_url(url: &Url) -> Result<String, NoName> {
-    // Colons of an address are no part of names everywhere.
-    let host = url.peer.name().replace(':', "-");
-    let whole = url.alias.as_ref().filter(|alias| alias.path == url.encoded_path());
-    let last = match url.encoded_path() {
-        _ if let Some(alias) = whole => alias.name.as_str(),
-        "/" => host.as_str(),
-        path => path.trim_end_matches('/').rsplit('/').next().unwrap_or_default(),
-    };
+/// Errors: it has none, or one that is no file name. One that the other side offers may not be hidden, either.
+pub fn of_url(url: &Url) -> Result<CopyName, NoName> {
     let give = |why: String| NoName { url: url.short(), why };
-    let name = percent::decode(last).ok_or_else(|| give("has a name that is not UTF-8".to_owned()))?;
-    match check(&name) {
-        Ok(name) => Ok(name.to_owned()),
+    let whole = url.alias.as_ref().filter(|alias| alias.path == url.encoded_path());
+    let name = match whole {
+        Some(alias) => alias.name.clone(),
+        None => CopyName::Written(written(url).ok_or_else(|| give("has a name that is not UTF-8".to_owned()))?),
+    };
+    let (CopyName::Written(text) | CopyName::Offered(text)) = &name;
+    match check(text) {
+        Ok(_) if matches!(name, CopyName::Offered(_)) && text.starts_with('.') => {
+            Err(give(format!("has a hidden name there, `{}`", brief(text))))
+        }
+        Ok(_) => Ok(name),
         Err(BadName::Upwards) => Err(give("names no file".to_owned())),
         Err(bad) => Err(give(format!("has a name that cannot be used, {bad}"))),
+    }
+}
+
+/// The name in the URL; `None` if it is not UTF-8.
+fn written(url: &Url) -> Option<String> {
+    match url.encoded_path() {
+        // Colons of an address are no part of names everywhere.
+        "/" => Some(url.peer.name().replace(':', "-")),
+        path => percent::decode(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()),
     }
 }
 
@@ -101,6 +111,7 @@ pub(super) fn unwritten(journal: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pcc_net::alias::Alias;
     use proptest::prelude::*;
     use std::path::Component;
 
@@ -152,7 +163,7 @@ mod tests {
             ("https://h", "h"),
             ("https://[::1]:4433/", "--1"),
         ] {
-            assert_eq!(of_url(&url.parse().unwrap()).unwrap(), name, "{url}");
+            assert_eq!(of_url(&url.parse().unwrap()).unwrap(), CopyName::Written(name.into()), "{url}");
         }
         for url in
             ["https://../", "https://h//", "https://h/x/..", "https://h/%2e%2e", "https://h/..%2fb", "https://h/%ff"]
@@ -160,6 +171,21 @@ mod tests {
             let error = of_url(&url.parse().unwrap()).unwrap_err().to_string();
             assert!(error.ends_with(": say where to"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_name_behind_an_alias_is_no_part_of_a_url() {
+        let of = |name: CopyName| {
+            let alias = Alias { path: "/s/x".into(), written: "host:x".into(), name };
+            of_url(&Url { alias: Some(alias.into()), ..("https://h/s/x".parse().unwrap()) })
+        };
+        for name in ["%41", "100%", "50%25", "a%20b", "a%2fb", "%zz", "%2e%2e%2fevil", ".hidden"] {
+            assert_eq!(of(CopyName::Written(name.into())), Ok(CopyName::Written(name.into())));
+        }
+        for name in [".ssh", "..", "a/b", "", "a\0"] {
+            assert!(of(CopyName::Offered(name.into())).is_err(), "{name:?}");
+        }
+        assert_eq!(of(CopyName::Offered("home".into())), Ok(CopyName::Offered("home".into())));
     }
 
     #[test]

@@ -289,7 +289,9 @@ impl Walk<'_> {
             self.described.borrow_mut().push((directory.path.clone(), listing.attributes));
         }
         let directory = Arc::new(directory);
-        let (mut names, mut files, mut directories) = (HashSet::new(), Vec::new(), Vec::new());
+        let taken = (directory.depth == 0).then_some(&self.choice.taken);
+        let mut names: HashSet<_> = taken.into_iter().flatten().map(|name| filename::folded(name)).collect();
+        let (mut files, mut directories) = (Vec::new(), Vec::new());
         for entry in listing.entries {
             match place(&directory, &entry.name, entry.kind, &mut names) {
                 Ok(Some(sub)) => {
@@ -457,7 +459,7 @@ fn place(
 ) -> Result<Option<Directory>, String> {
     let name = names::check(name).map_err(|bad| bad.to_string())?;
     if !names.insert(filename::folded(name)) {
-        return Err("the server lists it twice, or it is the same as another one on this system".to_owned());
+        return Err("another entry or source has that name already, or one that is the same on this system".to_owned());
     }
     match kind {
         Kind::File => Ok(None),

@@ -28,7 +28,7 @@ impl From<anyhow::Error> for Trouble {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
     /// 404 and 410.
-    #[error("{url} does not exist on the server: check the name ({status})")]
+    #[error("{url} does not exist on the server: check the name ({status}){}", of_patterns(url))]
     Missing { url: String, status: StatusCode },
     /// 401 and 403.
     #[error("the server does not allow reading {url} ({status}): ask whoever runs it")]
@@ -45,6 +45,13 @@ pub(crate) enum Refused {
     /// In words of its own.
     #[error("{0}")]
     Told(String),
+}
+
+/// Shells' hands write patterns.
+fn of_patterns(url: &str) -> &'static str {
+    let name = url.rsplit('/').next().unwrap_or_default();
+    let is_one = url.contains("://") && name.contains(['*', '[']);
+    if is_one { "; a URL has no patterns: `user@host:path` has, and a directory's URL brings all of it" } else { "" }
 }
 
 impl Refused {

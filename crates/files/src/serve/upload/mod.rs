@@ -284,7 +284,7 @@ async fn refuse_disk(stream: &mut Stream, error: &io::Error) -> Result<Outcome, 
     }
     let (status, why) = match error.kind() {
         io::ErrorKind::IsADirectory => {
-            (StatusCode::CONFLICT, "a directory of that name exists: end the URL with / to upload into it")
+            (StatusCode::CONFLICT, "a directory of that name exists: end the path with / to upload into it")
         }
         io::ErrorKind::NotADirectory => (StatusCode::CONFLICT, "a file is where a directory is needed"),
         _ => answer::status_of(error),
