@@ -1,18 +1,21 @@
-# `make demo` and `make test` need git, make, curl and a C compiler; they install Rust if it is missing.
+# `make demo` and `make test` need git, make, curl and a C compiler. They install Rust into the home directory if it is missing.
 
 SHELL := /bin/bash
 with_rust := .ci/with-rust
-# Two at a time once `lint` is through: what takes longest begins first.
-steps := format lint words tests kernel lab stranger capi python_package s2n vendor licences docs fuzz packages wasm windows macos
+# Two at a time once `lint` is through. What takes longest begins first; what downloads, or builds in a directory of its own, goes
+# beside the build of the tests, for whose directory the others wait.
+steps := format lint words tests s2n python_package kernel lab packages stranger vendor capi fuzz docs windows macos aarch64 wasm licences
 
-.PHONY: help demo figures test $(steps) build install deb rpm static bench bench-peers busy soak kernel-soak mutants clean
+.PHONY: help demo figures test $(steps) build install deb rpm static static-aarch64 bench bench-peers busy soak kernel-soak mutants clean
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo 'The steps of `make test`, one at a time: $(steps)'
 
-demo: build ## Watch PCC, CUBIC and BBR carry the same file over a satellite link
-	target/release/pcc race satellite
+# The tool as the tests have it is built in half of the time, and is fast enough for such a link.
+demo: ## Watch PCC, CUBIC and BBR carry the same file over a satellite link
+	$(with_rust) .ci/tool
+	target/debug/pcc race satellite
 
 figures: build ## Measure every figure in the lab and write target/lab-report.html; stop and continue at any time
 	target/release/pcc lab build
@@ -56,6 +59,9 @@ mutants: ## Which changes of the core's decisions no test notices; needs cargo-m
 
 soak: ## Ten minutes of clients that come and go, politely or not: a server must hold nothing of them at the end
 	@$(with_rust) .ci/soak
+
+static-aarch64: ## The static tool for aarch64 too, started on an emulated processor
+	@$(with_rust) .ci/steps static_aarch64
 
 kernel-soak: ## The step `kernel` with 2,000 connections of module and BPF in the virtual machine: nothing may be left
 	@$(with_rust) .ci/steps kernel_soak

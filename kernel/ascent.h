@@ -286,8 +286,8 @@ PCC_PART int pcc_is_long(struct pcc_law *law, const struct pcc_program *program)
 	return pcc_wants_less(forecast, program, n_div(all, senders));
 }
 
-/* The best rate, with a floor under it where somebody fills the queue. The floor holds as far as the utility bears the loss: were the
- * queue free, would it want that much?
+/* The best rate, with a floor under it where somebody fills the queue. The floor holds as far as the
+ * utility bears the loss: were the queue free, would it want that much?
  */
 PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *program,
 				 pcc_num best)

@@ -60,6 +60,7 @@ struct net___totals {
 } __attribute__((preserve_access_index));
 
 struct sock_common___totals {
+	__u16 skc_dport;
 	struct {
 		struct net___totals *net;
 	} skc_net;
@@ -81,6 +82,12 @@ static __always_inline u32 netns_of(void *sk)
 	return ((struct sock___totals *)sk)->__sk_common.skc_net.net->ns.inum;
 }
 
+/* At the other end, in the order of the network. */
+static __always_inline u16 port_of(void *sk)
+{
+	return ((struct sock___totals *)sk)->__sk_common.skc_dport;
+}
+
 /* The entry under this number, made if it is missing. */
 static __always_inline struct pcc_totals *totals_of(u32 *netns)
 {
@@ -92,6 +99,12 @@ static __always_inline struct pcc_totals *totals_of(u32 *netns)
 	return bpf_map_lookup_elem(&pcc_totals, netns);
 }
 
+/* Whoever loads this tries a connection to this port of its own, which is not counted; 0 for none. */
+u64 uncounted_port;
+
+/* There is no namespace of this number, and no entry. */
+#define PCC_NO_NAMESPACE 0xffffffff
+
 /* A connection begins, perhaps after others had its steering. */
 static __noinline void totals_begin(struct pcc_connection *one, struct sock *sk)
 {
@@ -100,6 +113,10 @@ static __noinline void totals_begin(struct pcc_connection *one, struct sock *sk)
 	struct pcc_totals *totals;
 	u32 netns = netns_of(sk);
 
+	if (uncounted_port && bpf_ntohs(port_of(sk)) == uncounted_port) {
+		counted->netns = PCC_NO_NAMESPACE;
+		return;
+	}
 	totals = totals_of(&netns);
 	if (!totals) {
 		netns = 0;

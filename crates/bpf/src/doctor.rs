@@ -37,18 +37,15 @@ pub fn findings(source: &Source) -> Vec<Finding> {
 /// How another version takes the place of one that is loaded.
 fn replacement() -> Finding {
     const WHAT: &str = "replacement";
+    const A_MOMENT_AFTER: &str = "another version is loaded a moment after the one before is unloaded; connections that begin meanwhile may have reno";
     let kernel = fs::read(variant::KERNEL_TYPES).ok().and_then(|types| Btf::read(types).ok());
     if !kernel.is_some_and(|kernel| registration::has_links(&kernel)) {
-        return Finding::note(
-            WHAT,
-            "another version is loaded a moment after the one before is unloaded",
-            "in one step: Linux 6.4",
-        );
+        return Finding::note(WHAT, A_MOMENT_AFTER, "in one step: Linux 6.4");
     }
     if !registration::can_pin() {
         return Finding::note(
             WHAT,
-            "another version is loaded a moment after the one before is unloaded",
+            A_MOMENT_AFTER,
             format!("in one step: mount -t bpf bpf {}, in the first mount namespace", registration::FILE_SYSTEM),
         );
     }

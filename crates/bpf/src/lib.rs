@@ -23,6 +23,7 @@ pub mod doctor;
 pub mod elf;
 pub mod formula;
 mod host_error;
+pub mod kept_object;
 pub mod libbpf;
 pub mod load;
 pub mod object;

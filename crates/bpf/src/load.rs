@@ -8,7 +8,7 @@ use crate::object::{Object, Source};
 use crate::registration::{self, Registration};
 use crate::trial::{in_this_time, remaining};
 use crate::variant::{KERNEL_TYPES, Variables, Variant};
-use crate::{bpf, formula, rights, rule, sysctl};
+use crate::{bpf, formula, kept_object, rights, rule, sysctl};
 use socket2::{Domain, Socket, Type};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -51,10 +51,19 @@ pub struct Wanted {
 pub enum Done {
     /// The same is there already.
     Same,
+    /// The same is there already, and had to be given to more connections only.
+    Given {
+        /// Whether it was made the default.
+        is_default: bool,
+        /// The default before, or now.
+        before: String,
+    },
     /// It is loaded.
     Loaded {
         /// Whether another version was there before.
         replaces: bool,
+        /// Whether the kernel had neither for a moment: connections of who held the one before began with Reno then.
+        gap: bool,
         /// Whether new connections have it, since that was asked for or was so before.
         is_default: bool,
         /// The default before, or now.
@@ -96,11 +105,14 @@ impl Wanted {
     pub fn load(&self, source: &Source, attend: Attend<'_>) -> Result<Done, LoadError> {
         let object = source.object()?;
         rights::check()?;
-        match self.load_object(object, attend) {
+        let kept = object.clone();
+        let done = match self.load_object(object, attend) {
             // Somebody was faster: what is there now may be what is wanted.
-            Err(LoadError::Host(error)) if is_there(&error) => self.load_object(source.object()?, attend),
+            Err(LoadError::Host(error)) if is_there(&error) => self.load_object(kept.clone(), attend),
             done => done,
-        }
+        }?;
+        kept_object::keep(&kept);
+        Ok(done)
     }
 
     fn load_object(&self, object: Object, attend: Attend<'_>) -> Result<Done, LoadError> {
@@ -109,7 +121,7 @@ impl Wanted {
         let old = same.iter().position(|variant| variant.is_registered).map(|place| same.swap_remove(place));
         match &old {
             None if sysctl::available()?.contains(name) => return Err(LoadError::Taken { name: name.clone() }),
-            Some(old) if self.is(old, digest)? => return Ok(Done::Same),
+            Some(old) if self.is(old, digest) && self.can_give()? => return self.give(old),
             Some(old) if !self.replace && remaining(old).ok().flatten() != Some(Duration::ZERO) => {
                 return Err(LoadError::Other { name: name.clone() });
             }
@@ -118,20 +130,43 @@ impl Wanted {
         self.place(object, old.as_ref(), &same, attend)
     }
 
-    /// Whether that is all that is asked for.
-    fn is(&self, loaded: &Variant, digest: u64) -> Result<bool, HostError> {
+    /// Whether that is what is asked for, whoever may have it.
+    fn is(&self, loaded: &Variant, digest: u64) -> bool {
         let variables = &loaded.variables;
         // Other versions may not have all of them.
         let has = |path: &str, number: u64| variables.number(path).is_ok_and(|there| there == number);
-        let is_same = has("object_digest", digest)
+        has("object_digest", digest)
             && variables.strives_for(&self.program)
             && has("limits.most", self.limit)
             && has("law", self.law)
-            && has("trial.until", 0);
-        Ok(is_same
+            && has("trial.until", 0)
             && self.trial.is_none()
-            && (!self.default || sysctl::default()? == self.name)
-            && (!self.allow || sysctl::is_allowed(&self.name)?))
+    }
+
+    /// Whether what is loaded can be given to all who are to have it: only in the first network namespace is somebody allowed to
+    /// choose it later.
+    fn can_give(&self) -> Result<bool, HostError> {
+        Ok(!self.allow || sysctl::is_first_network() || sysctl::is_allowed(&self.name)?)
+    }
+
+    /// Gives what is loaded to all who are to have it. It stays as it is.
+    fn give(&self, loaded: &Variant) -> Result<Done, LoadError> {
+        let (name, before) = (&self.name, sysctl::default()?);
+        let (allow, default) = (self.allow && !sysctl::is_allowed(name)?, self.default && before != *name);
+        if !allow && !default {
+            return Ok(Done::Same);
+        }
+        if default && !sysctl::may_be_default(name)? {
+            return Err(LoadError::MustAllow);
+        }
+        if allow {
+            sysctl::allow(name)?;
+        }
+        if default {
+            loaded.variables.write_text::<16>("trial.before", &before)?;
+            sysctl::set_default(name)?;
+        }
+        Ok(Done::Given { is_default: default, before })
     }
 
     /// Loads it, in the place of `old` if there is one; `stale` are those of its name that were unloaded, and are in use still.
@@ -169,7 +204,7 @@ impl Wanted {
         let registration =
             Registration::new(name, &loaded, linked, old).doing(|| format!("the kernel did not register {name}"))?;
         let finish = || -> Result<(), HostError> {
-            if let Some(got) = given_to(name).filter(|got| got != name) {
+            if let Some(got) = self.given(&loaded)?.filter(|got| got != name) {
                 return Err(HostError::NoRoomInSockets { name: name.clone(), got, most: STATE });
             }
             if let Some(time) = self.trial {
@@ -183,12 +218,23 @@ impl Wanted {
         }
         old.into_iter().chain(stale).try_for_each(|variant| variant.retire(name))?;
         rule::Rule::all()?.iter().filter(|rule| rule.name == *name).try_for_each(|rule| rule.ends(until))?;
-        Ok(Done::Loaded { replaces: old.is_some(), is_default: self.default || is_default, before })
+        let gap = old.is_some_and(|old| old.link.is_none());
+        Ok(Done::Loaded { replaces: old.is_some(), gap, is_default: self.default || is_default, before })
+    }
+
+    /// What a connection of this host with itself is given that asks for this. The totals do not have it.
+    fn given(&self, loaded: &Loaded) -> Result<Option<String>, HostError> {
+        let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)) else { return Ok(None) };
+        let (variables, port) = (variables(loaded)?, listener.local_addr()?.port());
+        let uncounted = |port: u16| variables.write("uncounted_port", &u64::from(port).to_ne_bytes());
+        // Objects of other versions count it.
+        let is_counted = uncounted(port).is_err();
+        let given = given_to(&self.name, &listener);
+        if is_counted { Ok(given) } else { uncounted(0).map(|()| given) }
     }
 
     fn write(&self, loaded: &Loaded, digest: u64, before: &str, until: u64) -> Result<(), HostError> {
-        let maps = [".data", ".bss"].map(|map| loaded.map_fd(map).and_then(|fd| Ok(bpf::Map::of(fd)?)));
-        let variables = Variables::of(maps.into_iter().collect::<Result<_, HostError>>()?)?;
+        let variables = variables(loaded)?;
         variables.write("object_digest", &digest.to_ne_bytes())?;
         variables.write("formula_digest", &formula::digest(&self.program).to_ne_bytes())?;
         variables.strive_for(&self.program)?;
@@ -198,6 +244,12 @@ impl Wanted {
         set_limit(&variables, self.limit)?;
         set_law(&variables, self.law)
     }
+}
+
+/// Those of an object that was just loaded.
+fn variables(loaded: &Loaded) -> Result<Variables, HostError> {
+    let maps = [".data", ".bss"].map(|map| loaded.map_fd(map).and_then(|fd| Ok(bpf::Map::of(fd)?)));
+    Variables::of(maps.into_iter().collect::<Result<_, HostError>>()?)
 }
 
 /// Whether something of that name was there.
@@ -234,10 +286,9 @@ pub fn set_law(variables: &Variables, law: u64) -> Result<(), HostError> {
     variables.write("law", &law.to_ne_bytes())
 }
 
-/// What a connection of this host with itself has that asks for this and sends something: another one's, where there is no room for
-/// its state. `None` where there can be no such connection.
-fn given_to(name: &str) -> Option<String> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+/// What a connection to this listener has that asks for this and sends something: another one's, where there is no room for its
+/// state. `None` where there can be no such connection.
+fn given_to(name: &str, listener: &TcpListener) -> Option<String> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).ok()?;
     socket.set_tcp_congestion(name.as_bytes()).ok()?;
     socket.connect_timeout(&listener.local_addr().ok()?.into(), Duration::from_secs(1)).ok()?;
@@ -253,9 +304,9 @@ mod tests {
     #[test]
     fn a_connection_tells_what_it_was_given() {
         // Every Linux has it; where there is no loopback there is nothing to tell.
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).is_ok() {
-            assert_eq!(given_to("reno").as_deref(), Some("reno"));
+        if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)) {
+            assert_eq!(given_to("reno", &listener).as_deref(), Some("reno"));
+            assert_eq!(given_to("no-such", &listener), None);
         }
-        assert_eq!(given_to("no-such"), None);
     }
 }

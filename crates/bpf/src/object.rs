@@ -4,6 +4,8 @@ use crate::btf::Btf;
 use crate::elf::{function, section};
 use crate::formula::Code;
 use crate::host_error::{Doing as _, HostError};
+use crate::kept_object;
+use crate::variant::Variant;
 use std::path::{Path, PathBuf};
 
 /// The object that `kernel/build` made, if there was one when this tool was built (build.rs); else nothing.
@@ -28,6 +30,7 @@ pub struct Source {
 }
 
 /// A BPF object, and where it is from.
+#[derive(Clone)]
 pub struct Object {
     bytes: Vec<u8>,
     origin: String,
@@ -56,6 +59,14 @@ impl Source {
         Ok(Object { bytes, origin: file.display().to_string() })
     }
 
+    /// The same. Where there is none, that from which one of these variants was loaded.
+    pub fn object_or_kept(&self, loaded: &[Variant]) -> Result<Object, HostError> {
+        match self.object() {
+            Err(HostError::NoObject) => loaded.iter().find_map(kept_object::of).ok_or(HostError::NoObject),
+            found => found,
+        }
+    }
+
     /// The file, if it is none that is built in.
     pub fn file(&self) -> Option<&Path> {
         self.object.as_deref()
@@ -63,6 +74,11 @@ impl Source {
 }
 
 impl Object {
+    /// From the bytes of a file.
+    pub(crate) fn new(bytes: Vec<u8>, origin: String) -> Self {
+        Self { bytes, origin }
+    }
+
     /// As libbpf takes it.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -133,7 +133,8 @@ impl<'a> Rows<'a> {
         let (sent, lost) = rows.iter().fold((0_u64, 0_u64), |(sent, lost), row| {
             (sent + u64::from(row.packets.0), lost + u64::from(row.packets.1))
         });
-        let sum = |of: fn(&Row<'_>) -> f64| rows.iter().map(of).sum();
+        // `sum` has -0 of no rows.
+        let sum = |of: fn(&Row<'_>) -> f64| rows.iter().map(of).fold(0.0, |sum, one| sum + one);
         let mut sums = Self {
             wanted: rows.len(),
             receivers: all - rows.len(),
@@ -180,6 +181,12 @@ mod tests {
         assert_eq!(rows(&[example(1, 5, 5, (1, 0))], &[]), []);
         let elsewhere = Connection { netns: 8, ..example(2, 9010, 9000, (9, 0)) };
         assert_eq!(rows(&[example(1, 9000, 9000, (9, 0))], &[elsewhere]), [(0.0, None)]);
+    }
+
+    #[test]
+    fn sums_of_no_connections_are_zero_without_a_sign() {
+        let rows = Rows::of(&Selection::default(), 9, &[], &[]);
+        assert_eq!([rows.rate, rows.goodput].map(f64::to_bits), [0, 0]);
     }
 
     #[test]

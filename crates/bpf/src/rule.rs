@@ -264,9 +264,10 @@ pub fn add(name: &str, cgroup: Option<&Path>, whom: &Whom, source: &Source) -> R
     }
     let cgroup = File::open(&directory).doing(|| format!("cannot open {}", directory.display()))?;
     let number = cgroup.metadata().doing(|| format!("cannot look at {}", directory.display()))?.ino();
-    let loaded = Loaded::load(&source.object()?, Part::Choose)?;
+    let variants = Variant::all()?;
+    let loaded = Loaded::load(&source.object_or_kept(&variants)?, Part::Choose)?;
     let map = Map::of(loaded.map_fd("pcc_rule")?).doing(|| "cannot read the rule's map")?;
-    let chosen = Variant::all()?.into_iter().find(|one| one.is_registered && one.name == name);
+    let chosen = variants.into_iter().find(|one| one.is_registered && one.name == name);
     let until = chosen.map_or(Ok(0), |one| one.variables.number("trial.until"))?;
     map.write(&bytes(name, number, whom, until)).doing(|| "could not write the rule")?;
     let program = Program::of(loaded.program_fd(c"pcc_choose")?).doing(|| "cannot read the rule's program")?;

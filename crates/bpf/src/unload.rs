@@ -2,7 +2,7 @@
 
 use crate::host_error::HostError;
 use crate::variant::Variant;
-use crate::{registration, rule, sysctl};
+use crate::{kept_object, registration, rule, sysctl};
 
 /// Takes one out, and tells of each step.
 pub fn variant(variant: &mut Variant, tell: &mut dyn FnMut(&str)) -> Result<(), HostError> {
@@ -28,6 +28,7 @@ pub fn variant(variant: &mut Variant, tell: &mut dyn FnMut(&str)) -> Result<(), 
     }
     registration::unregister(variant)?;
     variant.retire(&before)?;
+    kept_object::forget(&Variant::all()?);
     tell(&format!("{name} is unloaded; connections that have it keep it until they end"));
     Ok(())
 }

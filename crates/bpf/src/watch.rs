@@ -155,7 +155,7 @@ impl Watcher {
             return Ok(Vec::new());
         }
         // The iterators hold the program.
-        let loaded = Loaded::load(&self.source.object()?, Part::Watch)?;
+        let loaded = Loaded::load(&self.source.object_or_kept(&variants)?, Part::Watch)?;
         let program = loaded.program_fd(c"pcc_watch")?;
         let own = layout(&Map::of(loaded.map_fd("pcc_flows")?)?)?;
         let mut found = Vec::new();

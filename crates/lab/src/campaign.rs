@@ -141,7 +141,8 @@ pub fn plan<'a>(scenarios: &'a [Scenario], store: &Store) -> Plan<'a> {
             }
         }
     }
-    let cost = calibrations.iter().chain(&runs).map(|job| model.predict(&job.spec)).sum();
+    // `sum` has -0 of no runs.
+    let cost = calibrations.iter().chain(&runs).fold(0.0, |sum, job| sum + model.predict(&job.spec));
     Plan { calibrations, runs, stored, cost, model }
 }
 

@@ -223,7 +223,8 @@ impl<'a> View<'a> {
             let (from, to) = life(flow)?;
             Some(delivered(flow.1, from, to) * 8e3 / (to - from) as f64)
         });
-        each.sum()
+        // `sum` has -0 of no flows.
+        each.into_iter().try_fold(0.0, |sum, one| Some(sum + one?))
     }
 
     fn share(&self, flows: &[Pair<'_>]) -> Option<f64> {

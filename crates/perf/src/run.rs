@@ -98,7 +98,8 @@ impl Run {
 
     /// Useful bits per second, all directions together.
     pub fn bits_per_second(&self) -> f64 {
-        self.outcome.flows.iter().map(|(_, flow)| flow.bits_per_second()).sum()
+        // `sum` has -0 of no flows.
+        self.outcome.flows.iter().fold(0.0, |sum, (_, flow)| sum + flow.bits_per_second())
     }
 }
 

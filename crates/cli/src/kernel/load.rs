@@ -16,7 +16,8 @@ use std::time::Duration;
 ///
 /// New connections can then have it: by name (setsockopt TCP_CONGESTION, iperf3 -C), by `pcc kernel use`, or all of
 /// them, with --default. Several variants can be loaded beside each other, each with its name and utility. If a step
-/// fails, the steps before it are undone. If the same variant is loaded already, nothing changes.
+/// fails, the steps before it are undone. If the same variant is loaded already, it stays as it is, and --default and
+/// --allow give it to more connections.
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  pcc kernel load --default --for 10m                   a trial, for all new connections\n  pcc kernel load --name pcc_slow --limit 200Mbit       at most 200 Mbit/s for each connection\n  pcc kernel load --default --replace                   the version of this tool, in place"
@@ -39,7 +40,7 @@ pub(super) struct Args {
     /// Let applications without rights choose it by name too
     #[arg(long)]
     allow: bool,
-    /// Replace the variant of this name: new connections have the new one, running ones keep theirs
+    /// Replace the variant of this name: new connections have the new one, running ones keep theirs, out of reach of `set`
     #[arg(long)]
     replace: bool,
     /// Only for this time, like 10m: then the previous default is the default again, and PCC is unloaded
@@ -93,8 +94,8 @@ fn explained(error: LoadError) -> anyhow::Error {
     match error {
         LoadError::Taken { .. } => anyhow!("{error}: choose another --name"),
         LoadError::Other { ref name } => anyhow!(
-            "{error}: --replace puts this one in its place, `pcc kernel set {name}` changes what it strives for, and --name \
-             loads one beside it"
+            "{error}: --replace puts this one in its place for new connections, `pcc kernel set {name}` changes what it strives \
+             for, and --name loads one beside it"
         ),
         LoadError::MustAllow => {
             anyhow!(
@@ -107,13 +108,31 @@ fn explained(error: LoadError) -> anyhow::Error {
 
 fn tell(args: &Args, utility: &str, done: &Done) -> anyhow::Result<()> {
     let (name, law, mut out) = (&args.name, &args.law, io::stdout().lock());
-    let Done::Loaded { replaces, is_default, before } = done else {
-        return Ok(writeln!(out, "{name} is loaded already, as asked; it strives for {utility}, by {law}")?);
+    let (is_default, before) = match done {
+        Done::Same => {
+            return Ok(writeln!(out, "{name} is loaded already, as asked; it strives for {utility}, by {law}")?);
+        }
+        Done::Given { is_default, before } => {
+            writeln!(out, "{name} was loaded already; it strives for {utility}, by {law}")?;
+            (is_default, before)
+        }
+        Done::Loaded { replaces, gap, is_default, before } => {
+            writeln!(out, "{name} is loaded; it strives for {utility}, by {law}")?;
+            if *replaces {
+                writeln!(
+                    out,
+                    "new connections have it instead of the {name} of before, which running ones keep, out of reach of `set`"
+                )?;
+            }
+            if *gap {
+                writeln!(
+                    out,
+                    "connections that began in the moment between both may have reno; `pcc kernel doctor` says what prevents that"
+                )?;
+            }
+            (is_default, before)
+        }
     };
-    writeln!(out, "{name} is loaded; it strives for {utility}, by {law}")?;
-    if *replaces {
-        writeln!(out, "new connections have it instead of the {name} of before, which running ones keep")?;
-    }
     if *is_default {
         writeln!(out, "new connections have it by default, instead of {before}")?;
     } else {
