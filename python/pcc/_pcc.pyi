@@ -1,6 +1,6 @@
 """Types of the extension module. Import from `pcc`; its docstrings are in `python/src`."""
 
-from typing import Mapping, Optional, Sequence, Union, final
+from typing import Any, Mapping, Optional, Sequence, Union, final
 
 from .records import Check, Series, Summary, Trace
 
@@ -39,6 +39,17 @@ def simulate(
     policer: Optional[str] = None,
     trace: bool = False,
 ) -> Simulation: ...
+def simulate_scenario(
+    name: str,
+    algorithms: Sequence[str] = (),
+    points: Sequence[str] = (),
+    seeds: Sequence[int] = (),
+    full: bool = False,
+    *,
+    utility: Optional[str] = None,
+    law: Optional[str] = None,
+    settings: Optional[Mapping[str, Union[str, float]]] = None,
+) -> dict[str, Any]: ...
 def check_utility(utility: str, path: str = "clean", senders: Sequence[int] = (1, 2, 10)) -> Check: ...
 def evaluate_utility(
     utility: str,

@@ -4,6 +4,8 @@
 
 mod kept;
 mod record;
+#[cfg(target_os = "linux")]
+mod scenario;
 mod simulation;
 mod utilities;
 mod watch;
@@ -26,6 +28,9 @@ fn seconds(name: &str, value: f64) -> PyResult<Duration> {
 mod _pcc {
     #[pymodule_export]
     use crate::kept::restored;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::scenario::simulate_scenario;
     #[pymodule_export]
     use crate::simulation::{Simulation, simulate};
     #[pymodule_export]

@@ -316,7 +316,11 @@ fn outcome(
 }
 
 /// What PCC strives for, if the call says so.
-fn aim(utility: Option<&str>, law: Option<&str>, settings: BTreeMap<String, Value>) -> PyResult<Option<Aim>> {
+pub(crate) fn aim(
+    utility: Option<&str>,
+    law: Option<&str>,
+    settings: BTreeMap<String, Value>,
+) -> PyResult<Option<Aim>> {
     if utility.is_none() && law.is_none() && settings.is_empty() {
         return Ok(None);
     }

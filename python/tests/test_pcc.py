@@ -126,6 +126,29 @@ class Simulations(unittest.TestCase):
             pcc.simulate(LOSSY, duration_s=1).goodput_mbit(0, 0.5, 40)
 
 
+@unittest.skipUnless(hasattr(pcc, "simulate_scenario"), "the lab's scenarios are for Linux")
+class Scenarios(unittest.TestCase):
+    def test_a_scenario_file_is_simulated(self):
+        text = """
+            title = "t"
+            source = "s"
+            algorithms = ["cubic", "quic:pcc", "illinois"]
+            duration = "2s"
+            seeds = [1, 2]
+            path = { rate = "20Mbit", rtt = "20ms", buffer = "1bdp" }
+            sweep = { parameter = "loss", values = [0.0, 0.01] }
+        """
+        with tempfile.TemporaryDirectory() as directory:
+            file = pathlib.Path(directory) / "mine.toml"
+            file.write_text(text)
+            told = pcc.simulate_scenario(str(file), points=["0.01"], utility="x - 11*x*L")
+        self.assertEqual([(row["algorithm"], row["seeds"]) for row in told["rows"]], [("cubic", 2), ("quic:pcc", 2)])
+        self.assertEqual(told["missing"], ["illinois"])
+        for wrong in ({"name": "nowhere"}, {"name": "random-loss", "points": ["7"]}, {"name": "clean", "law": "order"}):
+            with self.assertRaises(ValueError):
+                pcc.simulate_scenario(**wrong)
+
+
 class Utilities(unittest.TestCase):
     def test_fair_senders_settle_at_equal_shares(self):
         check = pcc.check_utility("fair", "rate=100Mbit,rtt=30ms,buffer=375KB", senders=[2])
@@ -230,7 +253,7 @@ class Words(unittest.TestCase):
                 self.assertTrue(text and (not is_field or member in text), f"{name}.{member}")
 
     def test_every_argument_is_explained(self):
-        for name in ("simulate", "check_utility", "evaluate_utility", "read_trace"):
+        for name in ("simulate", "simulate_scenario", "check_utility", "evaluate_utility", "read_trace"):
             function = getattr(pcc, name)
             for argument in inspect.signature(function).parameters:
                 if argument != "rates_mbit":
