@@ -156,7 +156,7 @@ impl fmt::Display for Trap {
             Self::Several(count) => write!(f, "where {} settle depends on where they were before", senders(*count)),
             Self::Unfair(count) => write!(f, "of {count} equal senders one may keep more than another"),
             Self::BearsAnyLoss => f.write_str(
-                "no random loss makes it slow down: loss by congestion does not either, and every sender on the path suffers it",
+                "no random loss makes it slow down: where the loss is congestion after all, every sender on the path suffers it",
             ),
             Self::Peaks(count) => {
                 write!(f, "along a sender's own rate it has {count} peaks: which one is found depends on where it began")
