@@ -1,99 +1,105 @@
-"""Traces of PCC's monitor intervals and decisions, as `docs/traces` has them."""
+"""Reads traces of PCC's monitor intervals and decisions."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from dataclasses import dataclass
-from typing import Iterator, Optional, Union
+from typing import Any, Callable, Dict, Optional, Union
+
+from .records import Decision, Interval, Trace
+
+_Event = Union[Interval, Decision]
+_RECORD_SEPARATOR = "\x1e"
 
 _NUMBER = r"(-?(?:[\d.]+(?:e-?\d+)?|inf|NaN))"
 _INTERVAL = re.compile(
     rf"\s*{_NUMBER} (\d+) interval +(\d+) target +{_NUMBER} achieved +{_NUMBER} goodput +{_NUMBER} Mbit/s, +(\d+) packets "
-    rf"in +{_NUMBER} ms, loss +{_NUMBER} %, marked +{_NUMBER} %, RTT +{_NUMBER} ms, gradient +{_NUMBER}, utility +(.*)"
+    rf"in +{_NUMBER} ms, loss +{_NUMBER} %, marked +{_NUMBER} %, RTT +{_NUMBER} ms, gradient +{_NUMBER}, utility +([^,]*)(?:,.*)?"
 )
 _DECISION = re.compile(rf"\s*{_NUMBER} (\d+) decision (.+), {_NUMBER} Mbit/s: (.*)")
 
 
-@dataclass(frozen=True)
-class Interval:
-    """What one monitor interval achieved."""
+def read_trace(path: Union[str, "os.PathLike[str]"]) -> Trace:
+    """Reads the intervals and decisions of PCC from a trace.
 
-    time_s: float
-    """When its fate was known, in seconds since the start."""
-    flow: int
-    """The sender, counted from 0."""
-    id: int
-    """The interval's number in its sender."""
-    target_mbit: float
-    """The rate that PCC chose, in Mbit/s."""
-    achieved_mbit: float
-    """The rate at which packets left, in Mbit/s."""
-    goodput_mbit: float
-    """The rate at which data arrived, in Mbit/s."""
-    packets: int
-    """Packets sent in it."""
-    duration_ms: float
-    """How long it lasted, in milliseconds."""
-    loss: float
-    """Share of its bytes that was lost, 0 to 1."""
-    marked: float
-    """Share of its packets that arrived with a mark of congestion (ECN), 0 to 1."""
-    rtt_ms: float
-    """Mean RTT, in milliseconds."""
-    gradient: float
-    """Slope of the RTT, in seconds a second."""
-    utility: Optional[float]
-    """The utility's value; None where it is not defined."""
+    path: a file that `--qlog DIR` of `pcc get`, `pcc put`, `pcc serve`, `pcc tunnel` or `pcc perf` wrote (docs/qlog.md), or
+        a printed trace of docs/traces. Other events of qlog are left out. A trace without PCC is empty.
 
-
-@dataclass(frozen=True)
-class Decision:
-    """A change of state or rate, and its reason."""
-
-    time_s: float
-    """When, in seconds since the start."""
-    flow: int
-    """The sender, counted from 0."""
-    state: str
-    """The control law's state from then on."""
-    rate_mbit: float
-    """The rate from then on, in Mbit/s."""
-    reason: str
-    """Why."""
-
-
-def read_trace(path: Union[str, "os.PathLike[str]"]) -> Iterator[Union[Interval, Decision]]:
-    """Reads a trace, line by line. Comments, and the flows' totals at its end, are left out.
-
-    Raises ValueError with the number of the first line that is something else.
+    Raises OSError if the file cannot be read, and ValueError with the number of the first line that is something else.
     """
     with open(path, encoding="utf-8") as lines:
+        events = []
+        read: Optional[Callable[[str], Optional[_Event]]] = None
         for number, line in enumerate(lines, 1):
-            if line.strip() and not line.startswith(("#", "flow ")):
-                event = _event(line.rstrip("\n"))
-                if event is None:
-                    raise ValueError(f"{os.fspath(path)}, line {number}: neither interval nor decision: {line.strip()!r}")
-                yield event
+            line = line.strip().lstrip(_RECORD_SEPARATOR).strip()
+            if not line:
+                continue
+            if read is None:
+                read = _of_qlog if line.startswith("{") else _of_text
+            try:
+                event = read(line)
+            except (ValueError, KeyError, TypeError, AttributeError) as problem:
+                raise ValueError(f"{os.fspath(path)}, line {number}: no trace of PCC: {line[:100]!r}") from problem
+            if event is not None:
+                events.append(event)
+        return Trace(events)
 
 
-def _event(line: str) -> Optional[Union[Interval, Decision]]:
+def _of_qlog(line: str) -> Optional[_Event]:
+    """A record of qlog: rates are in bit/s and times in ms. The header, and events of the QUIC stack, are None."""
+    record = json.loads(line)
+    name = record.get("name")
+    if name == "pcc:interval_done":
+        return _interval(record["time"] / 1e3, record["data"])
+    if name == "pcc:rate_decision":
+        data = record["data"]
+        return Decision(record["time"] / 1e3, 0, data["state"], data["rate"] / 1e6, data["reason"])
+    return None
+
+
+def _interval(time_s: float, data: Dict[str, Any]) -> Interval:
+    def mbit(rate: Optional[float]) -> Optional[float]:
+        return None if rate is None else rate / 1e6
+
+    marked = data["packets_marked"] / max(data["packets"], 1)
+    return Interval(
+        time_s=time_s,
+        flow=0,
+        id=data["id"],
+        target_mbit=data["target_rate"] / 1e6,
+        achieved_mbit=data["achieved_rate"] / 1e6,
+        goodput_mbit=mbit(data["delivery_rate"]),
+        packets=data["packets"],
+        duration_ms=data["duration"],
+        # qlog's loss is what the utility sees: marks count.
+        loss=max(data["loss"] - marked, 0.0),
+        marked=marked,
+        rtt_ms=data["rtt"],
+        gradient=data["rtt_gradient"],
+        utility=data["utility"],
+        queueing_ms=data["queueing_delay"],
+        limited_by=data["limited_by"],
+    )
+
+
+def _of_text(line: str) -> Optional[_Event]:
+    """A line of a printed trace. Comments, and the flows' totals at the end, are None."""
+    if line.startswith(("#", "flow ", "share ")):
+        return None
     found = _INTERVAL.fullmatch(line)
     if found:
         time, flow, number, target, achieved, goodput, packets, duration, loss, marked, rtt, gradient, utility = found.groups()
         return Interval(
             float(time), int(flow), int(number), float(target), float(achieved), float(goodput), int(packets),
-            float(duration), float(loss) / 100, float(marked) / 100, float(rtt), float(gradient), _optional(utility),
+            float(duration), float(loss) / 100, float(marked) / 100, float(rtt) or None, _known(gradient), _known(utility),
         )
     found = _DECISION.fullmatch(line)
     if found:
         time, flow, state, rate, reason = found.groups()
         return Decision(float(time), int(flow), state, float(rate), reason)
-    return None
+    raise ValueError("neither interval nor decision")
 
 
-def _optional(written: str) -> Optional[float]:
-    try:
-        return float(written)
-    except ValueError:
-        return None
+def _known(written: str) -> Optional[float]:
+    return None if written in ("-", "NaN") else float(written)

@@ -14,12 +14,12 @@ const FAMILIES: [(&str, &str, &str, Shape); 17] = [
     ("westwood", "#b3261e", "#ff8a80", Shape::Cross),
     ("bic", "#5f7a00", "#b9d645", Shape::Square),
     ("dctcp", "#6d4c41", "#c8a598", Shape::Triangle),
-    // Flows of a timeline, which are of one algorithm: a ramp in the order of their arrival, and no algorithm's colour.
-    ("flow-0", "#4b1d78", "#b58be6", Shape::Circle),
-    ("flow-1", "#93278f", "#dd86da", Shape::Square),
-    ("flow-2", "#d0417e", "#f58fb6", Shape::Triangle),
-    ("flow-3", "#ea6f3c", "#ffb08a", Shape::Diamond),
-    ("flow-4", "#d9a300", "#f5d76e", Shape::Down),
+    // Flows that no algorithm's colour tells apart: see `of_flows`.
+    ("flow-0", "#5b2a9d", "#b9a3ff", Shape::Circle),
+    ("flow-1", "#b8960c", "#f0dc5a", Shape::Square),
+    ("flow-2", "#d6246e", "#ff6fa8", Shape::Triangle),
+    ("flow-3", "#12a5b8", "#5fe3ee", Shape::Diamond),
+    ("flow-4", "#5a3a22", "#c79a73", Shape::Down),
     ("optimum", "#8a929e", "#7d8794", Shape::Circle),
     ("other", "#555b66", "#a7b0bd", Shape::Cross),
 ];
@@ -152,6 +152,27 @@ pub fn ink(name: &str, ground: Ground) -> Ink {
     Ink { colour, shape: *shape, dash, width: if is_ours { 2.6 } else { 1.7 } }
 }
 
+/// Colours of flows that there are, before they begin again.
+const FLOWS: usize = 5;
+
+/// The inks of flows in one picture, by the algorithm of each. The first flow of an algorithm has its algorithm's colour, as
+/// on every page, and further ones have colours of flows. So have all where there is one algorithm: its colour would tell
+/// nothing.
+pub fn of_flows(algorithms: &[&str]) -> Vec<String> {
+    let families: Vec<_> = algorithms.iter().map(|name| family(name)).collect();
+    let are_alike = families.iter().all(|one| *one == families[0]) && families.len() > 1;
+    let mut further = 0;
+    let ink = |(place, name): (usize, &&str)| {
+        let is_first = !families[..place].contains(&families[place]);
+        if is_first && !are_alike && families[place] != "other" {
+            return (*name).to_owned();
+        }
+        further += 1;
+        format!("flow-{}", (further - 1) % FLOWS)
+    };
+    algorithms.iter().enumerate().map(ink).collect()
+}
+
 /// The colours as custom properties of a style sheet: light, or dark.
 pub fn style(is_dark: bool) -> String {
     let line = |(name, light, dark, _): &(&str, &str, &str, Shape)| {
@@ -173,12 +194,43 @@ mod tests {
         }
     }
 
+    /// How far apart two colours are: CIE 1976, by L*a*b*.
+    fn difference(one: &str, other: &str) -> f64 {
+        let lab = |colour: &str| {
+            let part = |at: usize| {
+                let part = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+                if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+            };
+            let (r, g, b) = (part(1), part(3), part(5));
+            let bend = |value: f64| if value > 0.008_856 { value.cbrt() } else { 7.787 * value + 16.0 / 116.0 };
+            let x = bend((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
+            let y = bend(0.2126 * r + 0.7152 * g + 0.0722 * b);
+            let z = bend((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.0888);
+            [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+        };
+        let squares = lab(one).into_iter().zip(lab(other)).map(|(one, other)| (one - other).powi(2));
+        squares.sum::<f64>().sqrt()
+    }
+
     #[test]
-    fn flows_have_colours_of_their_own() {
-        let flows: Vec<_> = (0..5).map(|number| ink(&format!("flow-{number}"), Ground::Card).colour).collect();
-        for (name, ..) in FAMILIES.iter().filter(|(name, ..)| !name.starts_with("flow-")) {
-            assert!(!flows.contains(&ink(name, Ground::Card).colour), "{name}");
+    fn flows_differ_from_each_other_and_from_senders() {
+        let usual = |name: &str| name.starts_with("flow-") || ["pcc", "cubic", "bbr", "reno"].contains(&name);
+        let drawn: Vec<_> = FAMILIES.iter().filter(|(name, ..)| usual(name)).collect();
+        for (place, one) in drawn.iter().enumerate() {
+            for other in &drawn[place + 1..] {
+                for (one_of, other_of) in [(one.1, other.1), (one.2, other.2)] {
+                    assert!(difference(one_of, other_of) > 25.0, "{} and {}", one.0, other.0);
+                }
+            }
         }
+    }
+
+    #[test]
+    fn an_algorithm_keeps_its_colour_among_flows() {
+        assert_eq!(of_flows(&["pcc", "pcc/safe", "cubic"]), ["pcc", "flow-0", "cubic"]);
+        assert_eq!(of_flows(&["cubic", "bbr", "20Mbit", "cubic"]), ["cubic", "bbr", "flow-0", "flow-1"]);
+        assert_eq!(of_flows(&["pcc"; 7])[4..], ["flow-4", "flow-0", "flow-1"]);
+        assert_eq!(of_flows(&["pcc"]), ["pcc"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::escape::escape;
 use crate::ink::Ground;
 use crate::plot::Plot;
-use crate::svg::{Size, draw, entries, look};
+use crate::svg::{Size, draw, legend};
 
 /// What all have in common; long lines of text are moved, not cut.
 const STYLE: &str = "body{font-family:sans-serif;max-width:960px;margin:2em auto;padding:0 12px;color:#222;background:#fff}\
@@ -14,16 +14,16 @@ const SIZES: [(&str, Size); 2] =
     [("wide", Size { width: 900.0, height: 260.0 }), ("narrow", Size { width: 344.0, height: 260.0 })];
 
 /// The style of [`figure`]s.
-pub const FIGURES: &str = "svg text{font-size:12px}.narrow{display:none}\
+pub const FIGURES: &str = "svg text{font-size:12px}.key{width:28px;height:10px}p span{margin-right:1em}.narrow{display:none}\
     @media(max-width:600px){.wide{display:none}.narrow{display:block}}";
 
-/// A plot under its title, in a size for a desk and one for a phone, with the colours of its series below. The page needs the
+/// A plot under its title, in a size for a desk and one for a phone, with its legend below. The page needs the
 /// style [`FIGURES`].
 pub fn figure(plot: &Plot) -> String {
     let drawn = SIZES.map(|(class, size)| format!("<div class=\"{class}\">{}</div>\n", draw(plot, size, Ground::Card)));
-    let names = entries(plot).map(|(series, _)| {
-        let colour = look(series, Ground::Card).colour;
-        format!("<span style=\"color:{colour}\">\u{25ac} {}</span>", escape(&series.name))
+    let names = legend(plot, Ground::Card).into_iter().map(|(key, name)| {
+        let key = format!("<svg class=\"key\" viewBox=\"0 0 28 10\" aria-hidden=\"true\">{key}</svg>");
+        format!("<span>{key} {}</span>", escape(&name))
     });
     let names = names.collect::<Vec<_>>().join(" ");
     format!("<h2>{}</h2>\n{}<p>{names}</p>\n", escape(&plot.title), drawn.concat())

@@ -49,11 +49,11 @@ impl Source {
         }
     }
 
-    /// CUBIC and BBR, as a caption names them.
-    pub fn usual_peers(self) -> &'static str {
+    /// Algorithms of the kernel, as a caption names them.
+    pub fn kernel_s(self, algorithms: &str) -> String {
         match self {
-            Self::Simulator => "models of Linux' CUBIC and BBR",
-            _ => "the kernel's CUBIC and BBR",
+            Self::Simulator => format!("models of Linux's {algorithms}"),
+            _ => format!("the kernel's {algorithms}"),
         }
     }
 }

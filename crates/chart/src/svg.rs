@@ -30,12 +30,18 @@ struct Span {
 }
 
 impl Span {
+    /// Where a value of the axis is. One beyond the axis is at its end: what would be seen there for a value is left out by
+    /// [`Span::holds`], and only lines go on to the border.
     fn at(&self, value: f64) -> f64 {
         let place = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Log => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
         };
         self.from + (self.to - self.from) * place.clamp(0.0, 1.0)
+    }
+
+    fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
     }
 
     fn ticks(&self, wanted: f64) -> Vec<f64> {
@@ -89,19 +95,17 @@ pub fn draw(plot: &Plot, size: Size, ground: Ground) -> String {
 /// The plot with its title and legend on a card of its own colour, so that it is legible on any page.
 pub fn card(plot: &Plot, source: &str, footer: &str) -> String {
     let (width, letter) = (840.0, 7.0);
-    let mut legend = String::new();
+    let mut keys = String::new();
     let (mut x, mut y) = (64.0, 82.0);
-    for (series, is_reference) in entries(plot) {
-        let needed = 34.0 + letter * series.name.chars().count() as f64 + 14.0;
+    for (key, name) in legend(plot, Ground::Card) {
+        let needed = 34.0 + letter * name.chars().count() as f64 + 14.0;
         if x + needed > width - RIGHT && x > 64.0 {
             (x, y) = (64.0, y + 20.0);
         }
-        let ink = look(series, Ground::Card);
-        let _ = write!(legend, r#"<g transform="translate({x:.0} {:.1})">"#, y - 9.0)
-            .and_then(|()| key(&mut legend, series, &ink, is_reference))
-            .and_then(|()| {
-                write!(legend, r#"</g><text x="{:.0}" y="{y:.1}">{}</text>"#, x + 32.0, escape(&series.name))
-            });
+        let (top, beside, name) = (y - 9.0, x + 32.0, escape(&name));
+        keys += &format!(
+            r#"<g transform="translate({x:.0} {top:.1})">{key}</g><text x="{beside:.0}" y="{y:.1}">{name}</text>"#
+        );
         x += needed;
     }
     let top = y + 18.0;
@@ -123,7 +127,7 @@ pub fn card(plot: &Plot, source: &str, footer: &str) -> String {
         w = width - 1.0,
         h = height - 1.0,
         source = escape(source),
-        legend = legend,
+        legend = keys,
     );
     let _ = body(&mut svg, plot, top, Size { width, height: below }, Ground::Card);
     svg + &footer + "</svg>\n"
@@ -155,13 +159,38 @@ pub fn look(series: &Series, ground: Ground) -> Ink {
     ink(&series.ink, ground).with_mark_after(series.alike)
 }
 
-/// What a legend has: every series once, and whether it is a paper's.
-pub fn entries(plot: &Plot) -> impl Iterator<Item = (&Series, bool)> {
-    plot.series.iter().map(|series| (series, false)).chain(plot.references.iter().map(|series| (series, true)))
+/// What a legend has: every series once, a paper's too, and the limits. A picture, 28 pixels wide and 10 high, and a name.
+pub fn legend(plot: &Plot, ground: Ground) -> Vec<(String, String)> {
+    let one = |(series, is_reference): (&Series, bool)| {
+        let mut svg = String::new();
+        // Writing to a String never fails.
+        let _ = key(&mut svg, series, &look(series, ground), is_reference);
+        (svg, series.name.clone())
+    };
+    let series = plot.series.iter().map(|series| (series, false));
+    let mut all: Vec<_> = series.chain(plot.references.iter().map(|series| (series, true))).map(one).collect();
+    if !plot.limits.is_empty() {
+        let bar = |look: &str| format!(r#"<path d="M5 5h18" stroke="{}"{look}/>"#, greys(ground).2);
+        all.push((bar(MUST), "must".to_owned()));
+        all.push((bar(GOAL), "goal".to_owned()));
+    }
+    all
+}
+
+/// How limits are drawn.
+const MUST: &str = r#" stroke-width="3""#;
+const GOAL: &str = r#" stroke-dasharray="3 2""#;
+
+/// The colours of numbers, of the grid and of axes.
+fn greys(ground: Ground) -> (&'static str, &'static str, &'static str) {
+    match ground {
+        Ground::Page => ("var(--dim)", "var(--line)", "var(--axis)"),
+        Ground::Card => ("#555", "#e4e4e4", "#888"),
+    }
 }
 
 /// How a series looks, 28 pixels wide and 10 high.
-pub fn key(svg: &mut String, series: &Series, ink: &Ink, is_reference: bool) -> Result {
+fn key(svg: &mut String, series: &Series, ink: &Ink, is_reference: bool) -> Result {
     if !is_reference && series.join != Join::None {
         write!(
             svg,
@@ -194,14 +223,16 @@ fn mark(svg: &mut String, ink: &Ink, x: f64, y: f64, r: f64, is_hollow: bool, te
 }
 
 fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> Result {
-    let (dim, line, axis) = match ground {
-        Ground::Page => ("var(--dim)", "var(--line)", "var(--axis)"),
-        Ground::Card => ("#555", "#e4e4e4", "#888"),
-    };
+    let (dim, line, axis) = greys(ground);
     let drawn = || plot.series.iter().chain(&plot.references).flat_map(|series| &series.points);
-    let limits = plot.limits.iter().flat_map(|limit| [limit.must, limit.goal]);
-    let values = drawn().flat_map(|point| ends(point, plot.y.scale));
-    let (low, high) = range(plot.y.scale, values.chain(limits));
+    let (first, last) = match plot.x.marks.as_slice() {
+        [] => range(plot.x.scale, drawn().flat_map(|point| [point.x, point.x + point.x_margin.unwrap_or(0.0)])),
+        marks => around(&plot.x, marks, plot.series.iter().flat_map(|series| &series.points).map(|point| point.x)),
+    };
+    let is_beside = |x: f64| (first..=last).contains(&x);
+    let limits: Vec<_> = plot.limits.iter().filter(|limit| is_beside(limit.x)).collect();
+    let values = drawn().filter(|point| is_beside(point.x)).flat_map(|point| ends(point, plot.y.scale));
+    let (low, high) = range(plot.y.scale, values.chain(limits.iter().flat_map(|limit| [limit.must, limit.goal])));
     let bottom = size.height - BOTTOM;
     let mut y = Span { scale: plot.y.scale, low, high, from: bottom, to: top + 24.0 };
     // What can be at most 1 needs no room above it.
@@ -211,17 +242,15 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
     let texts: Vec<_> = y.ticks(6.0).into_iter().map(|tick| (tick, number(tick))).collect();
     let widest = texts.iter().map(|(_, text)| text.len()).max().unwrap_or(1);
     let left = 14.0 + LETTER * widest.max(3) as f64;
-    let (low, high) = match plot.x.marks.as_slice() {
-        [] => range(plot.x.scale, drawn().flat_map(|point| [point.x, point.x + point.x_margin.unwrap_or(0.0)])),
-        marks => around(&plot.x, marks, plot.series.iter().flat_map(|series| &series.points).map(|point| point.x)),
-    };
-    let x = Span { scale: plot.x.scale, low, high, from: left, to: size.width - RIGHT };
+    let x = Span { scale: plot.x.scale, low: first, high: last, from: left, to: size.width - RIGHT };
     for (tick, text) in &texts {
         let at = y.at(*tick);
         write!(svg, r#"<path d="M{left:.1} {at:.1}H{:.1}" stroke="{line}"/>"#, x.to)?;
         write!(svg, r#"<text x="{:.1}" y="{:.1}" text-anchor="end" fill="{dim}">{text}</text>"#, left - 6.0, at + 4.0)?;
     }
-    write!(svg, r#"<text x="{:.1}" y="{:.1}" fill="{dim}">{}</text>"#, 2.0, top + 11.0, escape(&plot.y.label))?;
+    // As far from a card's frame as its title.
+    let margin = if ground == Ground::Card { 24.0 } else { 2.0 };
+    write!(svg, r#"<text x="{margin}" y="{:.1}" fill="{dim}">{}</text>"#, top + 11.0, escape(&plot.y.label))?;
     below(svg, &plot.x, &x, bottom, dim, axis)?;
     if !plot.x.label.is_empty() {
         write!(
@@ -233,18 +262,18 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
         )?;
     }
     write!(svg, r#"<path d="M{left:.1} {bottom:.1}H{:.1}" stroke="{axis}"/>"#, x.to)?;
-    for limit in &plot.limits {
+    for limit in limits {
         let (at, must, goal) = (x.at(limit.x), y.at(limit.must), y.at(limit.goal));
-        write!(svg, r#"<path d="M{:.1} {must:.1}h18" stroke="{axis}" stroke-width="3"/>"#, at - 9.0)?;
-        write!(svg, r#"<path d="M{:.1} {goal:.1}h18" stroke="{axis}" stroke-dasharray="3 2"/>"#, at - 9.0)?;
+        write!(svg, r#"<path d="M{:.1} {must:.1}h18" stroke="{axis}"{MUST}/>"#, at - 9.0)?;
+        write!(svg, r#"<path d="M{:.1} {goal:.1}h18" stroke="{axis}"{GOAL}/>"#, at - 9.0)?;
     }
     // Ours on top.
     for series in plot.series.iter().rev() {
         let ink = look(series, ground);
         join(svg, series, &ink, &x, &y)?;
-        for point in &series.points {
+        for point in series.points.iter().filter(|point| x.holds(point.x)) {
             margins(svg, point, &ink, &x, &y)?;
-            for seed in &point.seeds {
+            for seed in point.seeds.iter().filter(|seed| y.holds(**seed)) {
                 let (px, py) = (x.at(point.x), y.at(*seed));
                 write!(
                     svg,
@@ -252,14 +281,14 @@ fn body(svg: &mut String, plot: &Plot, top: f64, size: Size, ground: Ground) -> 
                     ink.colour
                 )?;
             }
-            if matches!(series.join, Join::Marked | Join::None) {
+            if matches!(series.join, Join::Marked | Join::None) && y.holds(point.y.mean) {
                 mark(svg, &ink, x.at(point.x), y.at(point.y.mean), 3.6, false, &point.text)?;
             }
         }
     }
     for series in &plot.references {
         let ink = look(series, ground);
-        for point in &series.points {
+        for point in series.points.iter().filter(|point| x.holds(point.x) && y.holds(point.y.mean)) {
             mark(svg, &ink, x.at(point.x), y.at(point.y.mean), 6.0, true, &point.text)?;
         }
     }
@@ -353,4 +382,49 @@ fn margins(svg: &mut String, point: &Point, ink: &Ink, x: &Span, y: &Span) -> Re
         return Ok(());
     }
     write!(svg, r#"<path d="{path}" stroke="{}" stroke-width="1.1" fill="none"/>"#, ink.colour)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::Limit;
+
+    fn plot() -> Plot {
+        let axis = |label: &str, marks| Axis { label: label.into(), scale: Scale::Linear, marks };
+        let told = |x: f64, text: &str| Point { text: text.into(), ..Point::bare(x, 0.5) };
+        let series = |name: &str, points| Series {
+            name: name.into(),
+            ink: "quic:pcc".into(),
+            alike: 0,
+            join: Join::Marked,
+            points,
+        };
+        Plot {
+            title: "loss".into(),
+            x: axis("loss", vec![(1.0, "1".into()), (2.0, "2".into())]),
+            y: axis("share", Vec::new()),
+            series: vec![series("measured", vec![told(1.0, "one"), told(2.0, "two")])],
+            references: vec![series("published", vec![told(1.5, "between"), told(6.0, "beyond")])],
+            limits: [1.0, 6.0].map(|x| Limit { x, must: 0.4, goal: 0.6 }).into(),
+        }
+    }
+
+    #[test]
+    fn what_lies_beyond_an_axis_is_left_out() {
+        let svg = draw(&plot(), Size { width: 400.0, height: 300.0 }, Ground::Card);
+        for (words, is_drawn) in [("one", true), ("between", true), ("beyond", false)] {
+            assert_eq!(svg.contains(&format!("<title>{words}</title>")), is_drawn, "{words}: {svg}");
+        }
+        assert_eq!((svg.matches(MUST).count(), svg.matches(GOAL).count()), (1, 1), "{svg}");
+    }
+
+    #[test]
+    fn a_card_s_legend_has_limits_and_its_words_stay_inside() {
+        let svg = card(&plot(), "here", "there");
+        for name in ["measured", "published", "must", "goal"] {
+            assert!(svg.contains(&format!(">{name}</text>")), "{name}: {svg}");
+        }
+        let left = svg.split("<text x=\"").skip(1).map(|text| text.split('"').next().unwrap().parse::<f64>().unwrap());
+        assert!(left.fold(f64::MAX, f64::min) >= 20.0, "{svg}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Times as people write them in options.
 
+use pcc_utility::play::LONGEST;
 use std::time::Duration;
 
 /// A time with its unit, like `90s`, `10m` or `1h30m`.
@@ -10,13 +11,10 @@ pub(crate) fn parse(written: &str) -> Result<Duration, String> {
     })
 }
 
-/// The longest time that is simulated.
-const LONGEST_SIMULATED: Duration = Duration::from_secs(86_400);
-
 /// A virtual time, which has to be computed.
 pub(crate) fn simulated(written: &str) -> Result<Duration, String> {
     let time = parse(written)?;
-    if time > LONGEST_SIMULATED { Err(format!("`{written}` is too long: at most 24h are simulated")) } else { Ok(time) }
+    if time > LONGEST { Err(format!("`{written}` is too long: at most 24h are simulated")) } else { Ok(time) }
 }
 
 #[cfg(test)]
@@ -39,7 +37,7 @@ mod tests {
 
     #[test]
     fn a_simulation_has_a_longest_time() {
-        assert_eq!(simulated("24h"), Ok(LONGEST_SIMULATED));
+        assert_eq!(simulated("24h"), Ok(LONGEST));
         assert!(simulated("99999999h").unwrap_err().contains("at most 24h"));
     }
 }

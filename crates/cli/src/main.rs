@@ -2,6 +2,8 @@
 
 mod advice;
 mod choice;
+#[cfg(target_os = "linux")]
+mod columns;
 mod command_line;
 mod destination;
 mod display;

@@ -83,18 +83,26 @@ pub struct NotJudged {
     pub lacks: String,
 }
 
-/// The promises of a scenario held against its cells.
+/// The promises of a scenario held against its cells. What was left out of the scenario on purpose, an algorithm or a
+/// point, is not promised.
 pub fn check(scenario: &Scenario, cells: &[Cell<'_>]) -> Vec<Result<Checked, NotJudged>> {
+    let has_point = |point: &str| scenario.runs.iter().any(|run| run.point == point);
+    let has_algorithm = |name: &String| scenario.runs.iter().any(|run| run.algorithm == *name);
+    let is_there = |target: &&Target| {
+        core::iter::once(&target.algorithm).chain(&target.over).all(has_algorithm)
+            && target.over_at.as_deref().is_none_or(has_point)
+    };
     let mut checked = Vec::new();
-    for target in &scenario.targets {
-        let mut points: Vec<&str> = target.at.iter().map(String::as_str).collect();
-        if points.is_empty() {
+    for target in scenario.targets.iter().filter(is_there) {
+        let mut points: Vec<&str> = target.at.iter().map(String::as_str).filter(|point| has_point(point)).collect();
+        if target.at.is_empty() {
             points = cells.iter().filter(|cell| cell.algorithm == target.algorithm).map(|cell| cell.point).collect();
         }
-        if target.across.is_some() {
-            checked.push(judge(scenario, target, cells, &points));
-        } else {
-            checked.extend(points.iter().map(|point| judge(scenario, target, cells, &[*point])));
+        match target.across {
+            None => checked.extend(points.iter().map(|point| judge(scenario, target, cells, &[*point]))),
+            // A part of the points has another statistic.
+            Some(_) if points.len() < target.at.len() => {}
+            Some(_) => checked.push(judge(scenario, target, cells, &points)),
         }
     }
     checked

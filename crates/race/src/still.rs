@@ -5,7 +5,7 @@ use super::summary::Summary;
 use super::timeline::{Timeline, capacity};
 use super::trace::Trace;
 use pcc::units::Bytes;
-use pcc_chart::axis::Scale;
+use pcc_chart::axis::{Scale, significant};
 use pcc_chart::plot::{Axis, Join, Plot, Point, Series};
 use pcc_chart::svg::card;
 
@@ -35,7 +35,7 @@ pub fn render(summary: &Summary<'_>) -> String {
         references: Vec::new(),
         limits: Vec::new(),
     };
-    card(&plot, subtitle, "")
+    card(&plot, subtitle, &summary.doubt().unwrap_or_default())
 }
 
 /// A line that ends where its runner did.
@@ -44,13 +44,17 @@ fn runner(trace: &Trace, score: &Score) -> Series {
     let (name, seconds) = (trace.algorithm.to_uppercase(), trace.time.as_secs_f64());
     let end = if trace.finished { "" } else { " (unfinished)" };
     Series {
-        name: format!("{name} {:.1} Mbit/s, {seconds:.0} s{end}", score.goodput_mbps),
-        // The kernel's peers have their plain names in all figures, and those of QUIC a prefix.
-        ink: trace.algorithm.strip_prefix("tcp-").map_or_else(|| format!("quic:{}", trace.algorithm), str::to_owned),
+        name: format!("{name} {} Mbit/s, {} s{end}", significant(score.goodput_mbps), significant(seconds)),
+        ink: ink_of(trace.algorithm),
         alike: 0,
         join: Join::Line,
         points: line.t.iter().zip(&line.goodput).map(|(at, rate)| Point::bare(*at, *rate)).collect(),
     }
+}
+
+/// The name by which figures know a runner: the kernel's have their plain names, and those of QUIC a prefix.
+pub(crate) fn ink_of(algorithm: &str) -> String {
+    algorithm.strip_prefix("tcp-").map_or_else(|| format!("quic:{algorithm}"), str::to_owned)
 }
 
 #[cfg(test)]
@@ -60,6 +64,16 @@ mod tests {
     use crate::source::Source;
     use crate::trace::Sample;
     use core::time::Duration;
+
+    #[test]
+    fn the_picture_of_a_busy_computer_says_so() {
+        let busy = |late| {
+            let mut svg = String::new();
+            crate::summary::example::race(&[("pcc", 20.0), ("cubic", 1.0)], late, |summary| svg = render(summary));
+            svg.contains("too busy")
+        };
+        assert!(busy(Some(Duration::from_millis(1234))) && !busy(Some(Duration::from_millis(1))));
+    }
 
     #[test]
     fn the_picture_has_a_line_a_runner_and_one_for_the_path() {
@@ -82,7 +96,7 @@ mod tests {
         let svg = render(&Summary { course: &course, source: &source, scores: &scores, traces: &traces });
         assert_eq!(svg.matches("stroke-linejoin").count(), 3, "{svg}");
         assert!(
-            svg.contains("2.00 MB over clean") && svg.contains("10 s (unfinished)") && !svg.contains("NaN"),
+            svg.contains("2.00 MB over clean") && svg.contains("10.0 s (unfinished)") && !svg.contains("NaN"),
             "{svg}"
         );
     }

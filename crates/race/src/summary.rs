@@ -82,6 +82,14 @@ impl Summary<'_> {
         let late = self.traces.iter().filter_map(|trace| trace.late).max()?;
         (late > (self.course.path.rtt() / 10).max(Duration::from_millis(1))).then_some(late)
     }
+
+    /// The same in words.
+    pub fn doubt(&self) -> Option<String> {
+        let ms = self.host_too_slow()?.as_secs_f64() * 1e3;
+        Some(format!(
+            "The computer was too busy: one packet of 100 left {ms:.0} ms late or more, so these figures are its own, not the path's."
+        ))
+    }
 }
 
 fn result(trace: &Trace, score: &Score) -> Value {
@@ -111,7 +119,7 @@ fn result(trace: &Trace, score: &Score) -> Value {
 
 #[cfg(test)]
 #[path = "example.rs"]
-mod example;
+pub(crate) mod example;
 
 #[cfg(test)]
 mod tests {

@@ -45,11 +45,12 @@ pub struct FlowResult {
     pub start: Duration,
     /// When the last byte of a finite volume was acknowledged.
     pub finished: Option<Duration>,
-    /// Sorted RTT samples.
-    pub(crate) rtts: Vec<u32>,
-    pub(crate) base_rtt: Duration,
-    /// The first bottleneck that it went through, and the last.
-    pub(crate) way: (u16, u16),
+    /// Sorted RTT samples. Unit: µs.
+    pub rtts: Vec<u32>,
+    /// The RTT of the empty path at time zero.
+    pub base_rtt: Duration,
+    /// The first bottleneck that it went through, and the last, counted from zero.
+    pub way: (u16, u16),
     /// How late each frame of a call was, of audio and of the plain video.
     pub frames: Vec<FrameDelay>,
     /// A sample each step.
@@ -98,7 +99,7 @@ impl FlowResult {
 }
 
 /// The results of all flows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Results {
     /// One of each flow, in the scenario's order.
     pub flows: Vec<FlowResult>,
@@ -112,9 +113,10 @@ pub struct Results {
     pub marked: u64,
     /// How long a packet would have waited at the bottleneck, at all of several together, each [`WAIT`]. Unit: µs.
     pub waits: Vec<u32>,
-    /// The links of the data's way and their seeds.
-    pub(crate) ways: Vec<(OneWay, u64)>,
-    pub(crate) duration: Duration,
+    /// The links of the data's way and their seeds: [`Scenario::ways`](crate::Scenario::ways).
+    pub ways: Vec<(OneWay, u64)>,
+    /// How long all of it lasted.
+    pub duration: Duration,
     /// Events of the simulation.
     pub events: u64,
 }

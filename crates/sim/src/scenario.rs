@@ -5,7 +5,7 @@ use crate::results::SAMPLE;
 use core::time::Duration;
 use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate};
-use pcc_link::Path;
+use pcc_link::{OneWay, Path};
 
 /// UDP and IPv4 headers: what a datagram is longer on the wire.
 pub const HEADERS: u64 = 28;
@@ -191,6 +191,11 @@ impl Scenario {
     /// The path and those behind it, as text.
     pub fn route(&self) -> String {
         self.beyond.iter().fold(self.path.to_string(), |route, path| format!("{route}, then {path}"))
+    }
+
+    /// The links that data crosses, in their order, and the seed of each.
+    pub fn ways(&self) -> Vec<(OneWay, u64)> {
+        self.paths().enumerate().map(|(at, path)| (path.down.clone(), self.seed_of(at))).collect()
     }
 
     /// All bottlenecks, in their order.

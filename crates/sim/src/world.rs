@@ -378,7 +378,7 @@ impl World {
             dropped: self.downs.iter().map(|down| down.dropped).sum(),
             marked: self.downs.iter().map(|down| down.marked).sum(),
             waits: self.waits,
-            ways: scenario.paths().enumerate().map(|(at, path)| (path.down.clone(), scenario.seed_of(at))).collect(),
+            ways: scenario.ways(),
             duration: scenario.duration,
             events: self.agenda.count(),
         }

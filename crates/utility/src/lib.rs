@@ -16,6 +16,7 @@ pub mod drawing;
 pub mod file;
 mod findings;
 pub mod formula;
+pub mod play;
 pub mod rehearsal;
 mod settle;
 mod shape;

@@ -150,27 +150,27 @@ impl fmt::Display for Trap {
             }
             Self::AnyQueue(most) => write!(
                 f,
-                "the length of the queue is nothing to it: what was built once, up to {}, stays until something else drains it",
+                "it does not care how long the queue is: a queue that was built once, up to {}, stays until something else drains it",
                 ms(most)
             ),
             Self::Several(count) => write!(f, "where {} settle depends on where they were before", senders(*count)),
             Self::Unfair(count) => write!(f, "of {count} equal senders one may keep more than another"),
             Self::BearsAnyLoss => f.write_str(
-                "no random loss makes it slow down: where the loss is congestion after all, it is everybody's loss",
+                "no random loss makes it slow down: where the loss is congestion after all, every sender on the path suffers it",
             ),
             Self::Peaks(count) => {
                 write!(f, "along a sender's own rate it has {count} peaks: which one is found depends on where it began")
             }
             Self::Singular(name) => write!(
                 f,
-                "where {name} nears zero it grows beyond all bounds or is not defined, and zero is what an idle path reports: \
-                 write max({name}, ...)"
+                "where {name} nears zero it grows beyond all bounds or has no value, and an idle path reports zero: write \
+                 max({name}, ...)"
             ),
             Self::BlindToSilence => f.write_str(
-                "it is not defined for an interval of which nothing came back, which so is no reason to slow down; use known(rtt)",
+                "it has no value when nothing came back, so a dead path does not slow it down: use known(rtt)",
             ),
             Self::NeedsPrevious => f.write_str(
-                "it is not defined where no interval was sent before, as at the start; use known(prev_rtt) or the like",
+                "it has no value for the first interval, which follows none: use known(prev_rtt) or the like",
             ),
         }
     }

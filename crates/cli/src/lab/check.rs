@@ -1,6 +1,7 @@
 //! `pcc lab check`: stored results against what is promised.
 
 use super::bench::Stored;
+use crate::columns::{Column, aligned};
 use crate::exit::Failure as Exit;
 use pcc_chart::axis::{number, number_beside};
 use pcc_lab::check::{self, Checked, NotJudged, Verdict};
@@ -55,31 +56,35 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn table(rows: &[Result<Checked, NotJudged>]) -> String {
-    let line = |row: &str, case: &str, metric: &str, algorithm: &str, figures: [&str; 4], verdict: &str| {
-        let [measured, interval, must, goal] = figures;
-        format!(
-            "{row:4} {case:24} {metric:30} {algorithm:22} {measured:>9} {interval:>18} {must:>9} {goal:>9}  {verdict}\n"
-        )
+    let heads = ["row", "case", "metric", "algorithm", "measured", "95 % interval", "must", "goal", "verdict"];
+    let line = |row: &Result<Checked, NotJudged>| match row {
+        Ok(row) => {
+            let goal = if row.verdict == Verdict::Pass && row.reaches_goal { ", goal reached" } else { "" };
+            vec![
+                row.row.clone(),
+                row.case.clone(),
+                row.metric.clone(),
+                row.algorithm.clone(),
+                number_beside(row.measured, row.must),
+                row.interval.map(|end| number_beside(end, row.must)).join(" to "),
+                format!("{} {}", row.sign(), number(row.must)),
+                format!("{} {}", row.sign(), number(row.goal)),
+                format!("{}{goal}", row.verdict.word()),
+            ]
+        }
+        Err(row) => {
+            let mut line = [&row.row, &row.case, &row.metric, &row.algorithm].map(String::clone).to_vec();
+            line.extend(["-"; 4].map(String::from));
+            line.push(format!("not judged: lacks {}", row.lacks));
+            line
+        }
     };
-    let mut text = line("row", "case", "metric", "algorithm", ["measured", "95 % interval", "must", "goal"], "verdict");
-    for row in rows {
-        text += &match row {
-            Ok(row) => {
-                let goal = if row.verdict == Verdict::Pass && row.reaches_goal { ", goal reached" } else { "" };
-                let (verdict, sign) = (format!("{}{goal}", row.verdict.word()), row.sign());
-                let figures = [
-                    number_beside(row.measured, row.must),
-                    row.interval.map(|end| number_beside(end, row.must)).join(" to "),
-                    format!("{sign} {}", number(row.must)),
-                    format!("{sign} {}", number(row.goal)),
-                ];
-                line(&row.row, &row.case, &row.metric, &row.algorithm, figures.each_ref().map(String::as_str), &verdict)
-            }
-            Err(row) => {
-                let lacks = format!("not judged: lacks {}", row.lacks);
-                line(&row.row, &row.case, &row.metric, &row.algorithm, ["-"; 4], &lacks)
-            }
-        };
-    }
-    text
+    let mut all = vec![heads.map(String::from).to_vec()];
+    all.extend(rows.iter().map(line));
+    aligned(&COLUMNS, &all)
 }
+
+const COLUMNS: [Column; 9] = {
+    use Column::{Left, Right};
+    [Left(3), Left(23), Left(29), Left(21), Right(8), Right(17), Right(8), Right(8), Left(0)]
+};

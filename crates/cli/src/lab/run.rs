@@ -2,6 +2,7 @@
 
 use super::bench::{self, Wanted};
 use super::progress::{Meter, about};
+use crate::columns::{Column, aligned};
 use crate::exit::{Failure as Exit, misuse};
 use crate::interrupt::Interrupt;
 use crate::say::say;
@@ -232,37 +233,38 @@ pub(crate) fn print(out: &mut impl Write, scenario: &Scenario, cells: &[Cell<'_>
     for statement in &scenario.published {
         writeln!(out, "published: {statement}")?;
     }
-    let parameter = &scenario.parameter;
-    writeln!(out, "{parameter:>16}  algorithm     Mbit/s            share            RTT ms   waste  host-limited")?;
     let with_margin = |value: Option<Mean>, digits: usize| match value {
         Some(Mean { mean, margin: Some(margin) }) => format!("{mean:.digits$} ± {margin:.digits$}"),
         Some(Mean { mean, margin: None }) => format!("{mean:.digits$}"),
         None => "-".into(),
     };
-    for cell in cells {
+    let heads = [&scenario.parameter, "algorithm", "Mbit/s", "share", "RTT ms", "waste", "host-limited"];
+    let mut rows = vec![heads.map(String::from).to_vec()];
+    rows.extend(cells.iter().map(|cell| {
         let mean = |measure| cell.mean(measure);
         let plain = |measure, digits: usize, factor: f64| {
             mean(measure).map_or("-".into(), |value| format!("{:.digits$}", factor * value.mean))
         };
-        write!(
-            out,
-            "{:>16}  {:12}  {:16}  {:15}  {:>6}  {:>6}  {:>6} %",
-            cell.point,
-            cell.algorithm,
+        let seeds: Vec<_> = cell.rejected.iter().map(u64::to_string).collect();
+        let rejected = format!("not counted, held back by its hosts: seed {}", seeds.join(", "));
+        vec![
+            cell.point.to_owned(),
+            cell.algorithm.to_owned(),
             with_margin(mean(Measure::Goodput), 2),
             with_margin(mean(Measure::Share), 3),
             plain(Measure::Rtt, 1, 1.0),
             plain(Measure::Waste, 2, 1.0),
-            plain(Measure::HostLimited, 1, 100.0),
-        )?;
-        if !cell.rejected.is_empty() {
-            let seeds: Vec<_> = cell.rejected.iter().map(u64::to_string).collect();
-            write!(out, "  not counted, held back by its hosts: seed {}", seeds.join(", "))?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
+            format!("{} %", plain(Measure::HostLimited, 1, 100.0)),
+            if seeds.is_empty() { String::new() } else { rejected },
+        ]
+    }));
+    write!(out, "{}", aligned(&COLUMNS, &rows))
 }
+
+const COLUMNS: [Column; 8] = {
+    use Column::{Left, Right};
+    [Right(16), Left(12), Left(16), Left(15), Right(6), Right(6), Right(8), Left(0)]
+};
 
 fn conclude(failures: &[Failure], is_stopped: bool, args: &Args) -> anyhow::Result<()> {
     if !failures.is_empty() {

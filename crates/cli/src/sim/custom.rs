@@ -3,123 +3,62 @@
 use super::{Ours, Run, table};
 use crate::exit::{misuse, misused};
 use crate::reserved::Reserved;
-use pcc::utility::Utility;
 use pcc_chart::provenance::Source;
 use pcc_lab::{each_at_once, model};
-use pcc_link::Path;
-use pcc_sim::{Cast, Control, Queue, Results, Scenario};
-use pcc_utility::Choice;
+use pcc_sim::{Results, Scenario};
+use pcc_utility::play::{self, Play, Refused};
 use std::io::Write as _;
-use std::sync::Arc;
-use std::time::Duration;
-
-/// What is simulated where nobody says for how long.
-const USUAL_TIME: Duration = Duration::from_secs(30);
 
 pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     let page = args.output.as_deref().map(|path| Reserved::at(path, "--output")).transpose()?;
-    let path: Path = what.parse().map_err(|error| {
-        misuse!("`{what}` is neither a scenario (`pcc lab list`) nor a path (`pcc emulate --list`): {error}")
-    })?;
-    let then = |text: &String| text.parse::<Path>().map_err(|error| misuse!("--then {text}: {error}"));
-    let beyond = args.then.iter().map(then).collect::<anyhow::Result<Vec<_>>>()?;
-    let written = args.flows.as_deref().unwrap_or("pcc");
-    let Cast(mut flows) = Cast::parse(written, &read).map_err(|error| misuse!("--flows: {error}"))?;
     let ours = Ours::of(&args.objective)?;
-    if let Some(given) = args.objective.given()
-        && flows.iter().all(|flow| flow.control != Control::Pcc)
-    {
-        return Err(misuse!("{given} steers PCC, which --flows does not name: leave out one of the two"));
-    }
-    let there = beyond.len() + 1;
-    if let Some(flow) = flows.iter().find(|flow| flow.via.1 != usize::MAX && flow.via.1 >= there) {
-        return Err(misuse!(
-            "--flows: via={}..{}, and there are {there} bottlenecks: --then adds one",
-            flow.via.0 + 1,
-            flow.via.1 + 1
-        ));
-    }
-    for flow in &mut flows {
-        flow.ecn = args.ecn;
-        ours.apply(flow);
-    }
-    let names = Cast::names(written, &read);
-    let policer = args
-        .policer
-        .as_ref()
-        .map(|text| text.parse().map_err(|error| misuse!("--policer {text}: {error}")))
-        .transpose()?;
-    let queue = args.queue.as_deref().and_then(Queue::by_name).unwrap_or_default();
-    let time = args.time_limit.unwrap_or(USUAL_TIME);
-    if time.is_zero() {
-        return Err(misuse!("--time-limit 0 simulates nothing: write it like 60s"));
-    }
-    if let Some((flow, name)) = flows.iter().zip(&names).find(|(flow, _)| flow.start >= time) {
-        return Err(misuse!(
-            "--flows: {name} begins at {:?}, when the simulation is over after {time:?}: simulate longer with --time-limit, or \
-             have it start earlier",
-            flow.start
-        ));
-    }
+    let play = Play {
+        path: what,
+        then: &args.then,
+        flows: args.flows.as_deref().unwrap_or("pcc"),
+        read: &play::read,
+        aim: ours.0.as_ref(),
+        queue: args.queue.as_deref(),
+        ecn: args.ecn,
+        policer: args.policer.as_deref(),
+        time: args.time_limit.unwrap_or(play::USUAL_TIME),
+    };
+    let staged = play.stage().map_err(|refused| misuse!(explained(what, &refused)))?;
+    let names = &staged.names;
     let seeds = if args.seed.is_empty() { vec![1] } else { args.seed.clone() };
-    let scenarios: Vec<Scenario> = seeds
-        .iter()
-        .map(|&seed| {
-            let mut flows = flows.clone();
-            for (number, flow) in (0..).zip(&mut flows) {
-                flow.config.seed = seed.wrapping_mul(1000).wrapping_add(number);
-            }
-            Scenario { beyond: beyond.clone(), queue, policer, ..Scenario::new(path.clone(), flows, seed, time) }
-        })
-        .collect();
+    let scenarios: Vec<Scenario> = seeds.iter().map(|&seed| staged.seeded(seed)).collect();
     let results = each_at_once(&scenarios, pcc_sim::run);
     let results = results.into_iter().collect::<Result<Vec<Results>, _>>().map_err(misused)?;
     let mut out = std::io::stdout().lock();
     if args.json {
         let runs = scenarios.iter().zip(&results);
         let runs: Vec<_> = runs
-            .map(|(scenario, results)| table::json(scenario, results, &table::lines(scenario, results, &names)))
+            .map(|(scenario, results)| table::json(scenario, results, &table::lines(scenario, results, names)))
             .collect();
         writeln!(out, "{}", serde_json::json!({ "runs": runs }))?;
     } else {
         for (scenario, results) in scenarios.iter().zip(&results) {
-            let lines = table::lines(scenario, results, &names);
+            let lines = table::lines(scenario, results, names);
             writeln!(out, "{}, {:?}, seed {}", scenario.route(), scenario.duration, scenario.seed)?;
             write!(out, "{}", table::text(scenario, results, &lines))?;
         }
     }
     if let (Some(page), Some(scenario), Some(results)) = (page, scenarios.first(), results.first()) {
         let provenance = crate::program::provenance(Source::Simulator, vec![scenario.seed])?;
-        let text = table::text(scenario, results, &table::lines(scenario, results, &names));
-        page.write(&model::page(scenario, results, &names, &text, &provenance))?;
+        let text = table::text(scenario, results, &table::lines(scenario, results, names));
+        page.write(&model::page(scenario, results, names, &text, &provenance))?;
     }
     Ok(())
 }
 
-/// A utility may be in a file.
-fn read(utility: &str) -> Result<Arc<dyn Utility>, String> {
-    utility.parse::<Choice>().map(|choice| choice.utility).map_err(|error| error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn flows_may_have_utilities_of_files() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("my.utility");
-        std::fs::write(&file, "vivace,b=2").unwrap();
-        let written = format!("pcc/{}*2 cubic", file.display());
-        let Cast(flows) = Cast::parse(&written, &read).unwrap();
-        let names = Cast::names(&written, &read);
-        assert_eq!((flows.len(), flows[1].config.utility.name()), (3, "vivace"));
-        assert!(names[0].ends_with("my.utility 1"), "{:?}", names);
-        assert!(
-            Cast::parse("pcc/gone.utility", &read)
-                .unwrap_err()
-                .to_string()
-                .contains("cannot read the utility in gone.utility")
-        );
+/// With the option that was wrong.
+fn explained(what: &str, Refused { option, problem }: &Refused) -> String {
+    match *option {
+        "path" => {
+            format!("`{what}` is neither a scenario (`pcc lab list`) nor a path (`pcc emulate --list`): {problem}")
+        }
+        "time" => format!("--time-limit: {problem}"),
+        "then" | "policer" => format!("--{option} {problem}"),
+        option => format!("--{option}: {problem}"),
     }
 }

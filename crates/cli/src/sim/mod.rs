@@ -108,15 +108,10 @@ impl Ours {
         objective.given().map(|_| objective.aim()).transpose().map(Self)
     }
 
-    /// Gives them to a flow that has none of its own. A law that was named steers also who has a utility of its own.
+    /// Suggests them to a flow.
     fn apply(&self, flow: &mut pcc_sim::Flow) {
-        let Self(Some(aim)) = self else { return };
-        let is_usual = flow.config.utility.name() == pcc_sim::Flow::default().config.utility.name();
-        if is_usual {
-            flow.config.utility = aim.utility.clone();
-        }
-        if flow.config.law.is_none() && (is_usual || aim.law_written.is_some()) {
-            flow.config.law.clone_from(&aim.law);
+        if let Self(Some(aim)) = self {
+            aim.suggest_to(flow);
         }
     }
 }
@@ -184,7 +179,7 @@ mod tests {
             (&["clean", "--flows", "pcc", "cubic"], "--flows 'pcc cubic'"),
             (&["clean", "lossy"], "`lossy` is one word too many"),
             (&["--link", "random-loss"], "neither a scenario"),
-            (&["clean", "--flows", "cubic 20Mbit", "--utility", "safe"], "steers PCC"),
+            (&["clean", "--flows", "cubic 20Mbit", "--utility", "safe"], "none of these is PCC"),
             (&["score", "--row", "9999"], "choose from 1, 1k, 2"),
             (&["nowhere.toml"], "nowhere.toml"),
             (&["random-loss", "--point", "0.5"], "has no point `0.5`"),

@@ -1,6 +1,7 @@
 //! `pcc sim score`: what is promised, as far as a simulation can judge it.
 
 use super::Ours;
+use crate::columns::{Column, aligned};
 use crate::exit::{Failure, misuse};
 use crate::utility::Objective;
 use anyhow::anyhow;
@@ -113,31 +114,32 @@ fn metric(row: &Row) -> String {
 }
 
 fn table(judged: &[Judged]) -> String {
-    let mut text = format!(
-        "{:3} {:28} {:28} {:>9} {:>17} {:>8} {:>8}  {:10}  peers\n",
-        "row", "case", "measure", "measured", "seeds", "must", "goal", "verdict"
-    );
-    for row in judged {
+    let heads = ["row", "case", "measure", "measured", "seeds", "must", "goal", "verdict", "peers"];
+    let mut rows = vec![heads.map(String::from).to_vec()];
+    rows.extend(judged.iter().map(|row| {
         let (promise, sign) = (&row.row, if row.row.at_most { "≤" } else { "≥" });
         let beside = |value: f64| number_beside(value, promise.must);
-        let range = row.range().map_or(String::new(), |range| range.map(number).join(" to "));
         let peers: Vec<_> =
             row.peers.iter().filter_map(|(name, value)| Some(format!("{name} {}", number((*value)?)))).collect();
-        text += &format!(
-            "{:3} {:28} {:28} {:>9} {:>17} {:>8} {:>8}  {:10}  {}\n",
-            promise.number,
-            promise.case,
+        vec![
+            promise.number.to_owned(),
+            promise.case.to_owned(),
             measure(promise),
             row.measured.map_or("-".to_owned(), beside),
-            range,
+            row.range().map_or(String::new(), |range| range.map(number).join(" to ")),
             format!("{sign} {}", number(promise.must)),
             format!("{sign} {}", number(promise.goal)),
-            verdict(row),
+            verdict(row).to_owned(),
             problem(row).unwrap_or_else(|| peers.join(", ")),
-        );
-    }
-    text
+        ]
+    }));
+    aligned(&COLUMNS, &rows)
 }
+
+const COLUMNS: [Column; 9] = {
+    use Column::{Left, Right};
+    [Left(3), Left(28), Left(28), Right(8), Right(16), Right(7), Right(7), Left(10), Left(0)]
+};
 
 fn json(row: &Judged) -> serde_json::Value {
     let peers: serde_json::Map<String, serde_json::Value> =

@@ -1,5 +1,6 @@
 //! What became of a simulation, as a table and as JSON.
 
+use crate::columns::{Column, aligned};
 use core::time::Duration;
 use pcc_sim::{FlowSummary, Results, Scenario, jain_together};
 use serde_json::{Value, json};
@@ -21,26 +22,29 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
+const COLUMNS: [Column; 9] = {
+    use Column::{Left, Right};
+    [Left(23), Right(7), Right(11), Right(6), Right(7), Right(8), Right(8), Right(6), Right(8)]
+};
+
 pub(super) fn text(scenario: &Scenario, results: &Results, lines: &[Line]) -> String {
-    let mut text = format!(
-        "{:24} {:>8} {:>12} {:>7} {:>8} {:>9} {:>9} {:>7} {:>9}\n",
-        "flow", "start s", "Mbit/s", "share", "loss %", "RTT+ p50", "p95 ms", "waste", "done s"
-    );
     let or_dash = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
-    for Line { name, flow } in lines {
-        text += &format!(
-            "{:24} {:8.1} {:12.3} {:7.3} {:8.3} {:9.2} {:9.2} {:>7} {:>9}\n",
-            name,
-            flow.start.as_secs_f64(),
-            flow.goodput,
-            flow.share,
-            flow.loss * 100.0,
-            ms(flow.added[0]),
-            ms(flow.added[1]),
+    let heads = ["flow", "start s", "Mbit/s", "share", "loss %", "RTT+ p50", "p95 ms", "waste", "done s"];
+    let mut rows = vec![heads.map(String::from).to_vec()];
+    rows.extend(lines.iter().map(|Line { name, flow }| {
+        vec![
+            name.clone(),
+            format!("{:.1}", flow.start.as_secs_f64()),
+            format!("{:.3}", flow.goodput),
+            format!("{:.3}", flow.share),
+            format!("{:.3}", flow.loss * 100.0),
+            format!("{:.2}", ms(flow.added[0])),
+            format!("{:.2}", ms(flow.added[1])),
             or_dash(flow.waste),
             or_dash(flow.finished.as_ref().map(Duration::as_secs_f64)),
-        );
-    }
+        ]
+    }));
+    let mut text = aligned(&COLUMNS, &rows);
     for Line { name, flow } in lines {
         if let Some([mean, most]) = flow.frames.map(|frames| frames.map(ms)) {
             text += &format!("{name}: frame delay mean {mean:.2}, largest {most:.2} ms\n");

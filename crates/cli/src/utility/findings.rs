@@ -72,13 +72,16 @@ fn equilibria_text(found: &Findings) -> String {
 /// The computed queues beside the simulated ones, and which to believe.
 fn compared(found: &Findings) -> String {
     let game = found.game();
-    let queue = |senders| game.settle(senders).stable.first().map_or("none".to_owned(), |settled| range(settled.queue));
+    let queue = |senders, who: &str| match game.settle(senders).stable.first() {
+        Some(settled) => format!("{} ms {who}", range(settled.queue)),
+        None => format!("not known {who}, where it settles nowhere"),
+    };
     format!(
-        "  computed standing queue: {} ms alone, {} ms of two. The computation has the\n  \
+        "  computed standing queue: {}, {}. The computation has the\n  \
          utility and fluids. The simulation has packets, noise and the law too: where\n  \
          the two differ, real senders do as in the simulation.\n",
-        queue(1),
-        queue(2)
+        queue(1, "alone"),
+        queue(2, "with two")
     )
 }
 
@@ -243,5 +246,7 @@ mod tests {
         assert_eq!((&told["bears"][0]["what"], &told["bears"][0]["bears"]), (&json!("loss"), &json!("any")));
         assert!(told["simulated"].is_null());
         assert!(text(&findings("x*log(L)"), None).contains("not defined"));
+        let compared = compared(&findings("x"));
+        assert!(compared.contains("not known alone"), "{compared}");
     }
 }

@@ -247,3 +247,40 @@ fn a_target_that_nothing_could_reach_is_refused() {
     let text = format!("{SCENARIO}\n[[target]]\nrow = '1'\nmeasure = 'speed'\nmust = 1.0");
     assert!(scenario::parse("small", &text).unwrap_err().to_string().contains("choose from"));
 }
+
+#[test]
+fn what_was_left_out_on_purpose_is_not_promised() {
+    let targets = r#"
+        [[target]]
+        row = "1"
+        at = ["0.01", "0.02"]
+        measure = "goodput"
+        must = 1.0
+        [[target]]
+        row = "2"
+        at = ["0.01"]
+        measure = "goodput"
+        over = ["bbr"]
+        must = 1.0
+        [[target]]
+        row = "3"
+        at = ["0.01", "0.02"]
+        across = "worst"
+        measure = "goodput"
+        must = 1.0
+    "#;
+    let rows = |algorithms: &[&str], points: &[&str]| {
+        let mut scenarios = [scenario::parse("small", &format!("{SCENARIO}\n{targets}")).unwrap()];
+        let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let (algorithms, points) = (owned(algorithms), owned(points));
+        let selection =
+            scenario::Selection { algorithms: &algorithms, points: &points, ..scenario::Selection::default() };
+        selection.apply(&mut scenarios).unwrap();
+        let none: Vec<_> = scenarios[0].runs.iter().map(|_| None).collect();
+        let rows = check(&scenarios[0], &cells(&scenarios[0], &none));
+        rows.into_iter().map(|row| row.map_or_else(|row| row.row, |row| row.row)).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&[], &[]), ["1", "1", "2", "3"]);
+    assert_eq!(rows(&[], &["0.01"]), ["1", "2"], "neither a point nor the worst of all points");
+    assert_eq!(rows(&["quic:pcc", "cubic"], &[]), ["1", "1", "3"], "no peer");
+}

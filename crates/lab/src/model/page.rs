@@ -1,17 +1,17 @@
 //! A page of what happened over time: goodput of each flow, and how long packets waited.
 
+use crate::names::QUIC_PCC;
 use core::time::Duration;
 use pcc_chart::axis::Scale;
 use pcc_chart::escape::escape;
+use pcc_chart::ink::of_flows;
 use pcc_chart::page::{FIGURES, figure};
 use pcc_chart::plot::{Axis, Join, Plot, Point, Series};
 use pcc_chart::provenance::Provenance;
-use pcc_sim::{Results, Scenario, WAIT};
+use pcc_sim::{Control, Results, Scenario, WAIT};
 
 /// Points of a line: more would not be seen.
 const POINTS: usize = 600;
-/// Colours of flows that there are, before they begin again.
-const INKS: usize = 5;
 
 /// The whole page of one simulation. `table` is text that says what became of each flow.
 pub fn page(scenario: &Scenario, results: &Results, names: &[String], table: &str, provenance: &Provenance) -> String {
@@ -29,14 +29,26 @@ pub fn page(scenario: &Scenario, results: &Results, names: &[String], table: &st
 fn goodput(scenario: &Scenario, results: &Results, names: &[String]) -> Plot {
     let window = (scenario.duration / POINTS as u32).max(Duration::from_millis(500));
     let steps = (scenario.duration.as_secs_f64() / window.as_secs_f64()) as u32;
-    let series = names.iter().zip(&results.flows).enumerate().map(|(place, (name, flow))| {
+    let algorithms: Vec<_> = scenario.flows.iter().map(|flow| algorithm(flow.control)).collect();
+    let series = names.iter().zip(&results.flows).zip(of_flows(&algorithms)).map(|((name, flow), ink)| {
         let points = (1..=steps).map(|step| {
             let to = window * step;
             Point::bare(to.as_secs_f64(), flow.goodput(to - window, to).mbit())
         });
-        line(name, &format!("flow-{}", place % INKS), points.collect())
+        line(name, &ink, points.collect())
     });
     plot("Delivery rate, by whole packets", "Mbit/s", series.collect())
+}
+
+/// As the lab calls it.
+fn algorithm(control: Control) -> &'static str {
+    match control {
+        Control::Pcc => QUIC_PCC,
+        Control::Reno => "reno",
+        Control::Cubic => "cubic",
+        Control::Bbr => "bbr",
+        Control::Fixed(_) => "other",
+    }
 }
 
 /// The longest wait of each stretch: peaks are what hurts.
@@ -82,5 +94,11 @@ mod tests {
         assert_eq!(page.matches("stroke-linejoin").count(), 2 * 3, "three lines in two sizes");
         assert!(page.contains(" slow</span>") && page.contains("a&lt;b") && !page.contains("a<b"));
         assert!(!page.contains("http"), "needs no network");
+        let ink = |name| pcc_chart::ink::ink(name, pcc_chart::ink::Ground::Card).colour;
+        let scenario = Scenario { flows: "pcc*2 cubic".parse::<Cast>().unwrap().0, ..scenario };
+        let results = pcc_sim::run(&scenario).unwrap();
+        let plot = goodput(&scenario, &results, &["pcc 1".into(), "pcc 2".into(), "cubic".into()]);
+        let inks: Vec<_> = plot.series.iter().map(|series| ink(&series.ink)).collect();
+        assert_eq!(inks, [ink("pcc"), ink("flow-0"), ink("cubic")]);
     }
 }

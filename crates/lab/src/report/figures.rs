@@ -100,9 +100,14 @@ impl Places {
     fn at(&self, point: &str) -> Option<f64> {
         match self.names.iter().position(|name| name == point) {
             Some(place) => self.axis.marks.get(place).map(|(number, _)| *number),
-            // A paper's figure between our points.
-            None => quantity(point).filter(|_| self.is_numeric),
+            // A paper's figure between our points. One beyond them has no place.
+            None => quantity(point).filter(|number| self.is_numeric && self.is_within(*number)),
         }
+    }
+
+    fn is_within(&self, number: f64) -> bool {
+        let reaches = |is: fn(f64, f64) -> bool| self.axis.marks.iter().any(|(mark, _)| is(*mark, number));
+        reaches(|mark, number| mark <= number) && reaches(|mark, number| mark >= number)
     }
 }
 

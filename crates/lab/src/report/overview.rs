@@ -11,7 +11,7 @@ use pcc_chart::ink::{Ground, ink};
 
 /// The peers of every scenario.
 const PEERS: [&str; 2] = ["cubic", "bbr"];
-/// The range of the drawing: further out, a mark stands at the edge.
+/// The range of the drawing, unless a mark lies further out.
 const LEAST: f64 = 0.1;
 const MOST: f64 = 100.0;
 const RIGHT: f64 = 14.0;
@@ -19,9 +19,9 @@ const RIGHT: f64 = 14.0;
 /// A scenario: its title, and for each peer the quotients at the points of its sweep.
 #[derive(Debug)]
 pub(super) struct Row<'a> {
-    name: &'a str,
-    title: &'a str,
-    over: [Vec<f64>; 2],
+    pub(super) name: &'a str,
+    pub(super) title: &'a str,
+    pub(super) over: [Vec<f64>; 2],
 }
 
 /// The scenarios that are about goodput and have PCC and a peer.
@@ -50,10 +50,16 @@ pub(super) fn rows<'a>(sections: &'a [Section<'_>]) -> Vec<Row<'a>> {
     sections.iter().filter_map(row).collect()
 }
 
+/// The peers that there are.
+pub(super) fn peers(rows: &[Row<'_>]) -> Vec<&'static str> {
+    let is_there = |place: usize| rows.iter().any(|row| !row.over[place].is_empty());
+    PEERS.into_iter().enumerate().filter(|(place, _)| is_there(*place)).map(|(_, peer)| peer).collect()
+}
+
 /// The meaning of the marks.
-pub(super) fn legend() -> String {
+pub(super) fn legend(rows: &[Row<'_>]) -> String {
     let mut text = String::from("<div class=\"legend\">");
-    for peer in PEERS {
+    for peer in peers(rows) {
         let ink = ink(peer, Ground::Page);
         let _ = write!(
             text,
@@ -71,15 +77,18 @@ pub(super) fn draw(rows: &[Row<'_>], width: f64, is_narrow: bool) -> String {
     let (height, left) = if is_narrow { (46.0, 12.0) } else { (27.0, 300.0) };
     let bottom = 8.0 + height * rows.len() as f64;
     let mut svg = format!(
-        r#"<svg viewBox="0 0 {width} {}" role="img" aria-label="Goodput of PCC by that of CUBIC and BBR">"#,
-        bottom + 24.0
+        r#"<svg viewBox="0 0 {width} {}" role="img" aria-label="Goodput of PCC by that of {}">"#,
+        bottom + 24.0,
+        peers(rows).join(" and ").to_uppercase()
     );
+    let all = || rows.iter().flat_map(|row| &row.over).flatten().copied().filter(|value| *value > 0.0);
+    let (least, most) = (all().fold(LEAST, f64::min), all().fold(MOST, f64::max));
     let at = |value: f64| {
-        let place = (value.clamp(LEAST, MOST) / LEAST).ln() / (MOST / LEAST).ln();
+        let place = (value.max(least) / least).ln() / (most / least).ln();
         left + (width - RIGHT - left) * place
     };
     // Writing to a String never fails.
-    let _ = axis(&mut svg, &at, bottom).and_then(|()| {
+    let _ = axis(&mut svg, (least, most), &at, bottom).and_then(|()| {
         rows.iter().enumerate().try_for_each(|(place, row)| {
             let top = 8.0 + height * place as f64;
             one(&mut svg, row, &at, top, (height, left, is_narrow))
@@ -88,9 +97,11 @@ pub(super) fn draw(rows: &[Row<'_>], width: f64, is_narrow: bool) -> String {
     svg + "</svg>\n"
 }
 
-fn axis(svg: &mut String, at: &impl Fn(f64) -> f64, bottom: f64) -> Result {
-    for tick in [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0] {
-        let (x, line) = (at(tick), if tick == 1.0 { "var(--dim)" } else { "var(--line)" });
+fn axis(svg: &mut String, (least, most): (f64, f64), at: &impl Fn(f64) -> f64, bottom: f64) -> Result {
+    let powers = least.log10().floor() as i32..=most.log10().ceil() as i32;
+    let ticks = powers.flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power)));
+    for tick in ticks.filter(|tick| (least * 0.999..=most * 1.001).contains(tick)) {
+        let (x, line) = (at(tick), if (tick - 1.0).abs() < 1e-9 { "var(--dim)" } else { "var(--line)" });
         write!(svg, r#"<path d="M{x:.1} 4V{bottom:.1}" stroke="{line}"/>"#)?;
         let text = number(tick);
         write!(
@@ -113,11 +124,11 @@ fn one(svg: &mut String, row: &Row<'_>, at: &impl Fn(f64) -> f64, top: f64, form
     for (place, (peer, quotients)) in PEERS.iter().zip(&row.over).enumerate() {
         let ink = ink(peer, Ground::Page);
         let y = top + height - 17.0 + 9.0 * place as f64;
-        for quotient in quotients {
+        for quotient in quotients.iter().filter(|quotient| **quotient > 0.0) {
             let path = ink.shape.path(at(*quotient), y, 2.2);
             write!(svg, r#"<path d="{path}" fill="{}" fill-opacity="0.45"/>"#, ink.colour)?;
         }
-        if let Some(median) = pcc_stats::quantile(quotients.clone(), 0.5) {
+        if let Some(median) = pcc_stats::quantile(quotients.clone(), 0.5).filter(|median| *median > 0.0) {
             let (path, text) = (ink.shape.path(at(median), y, 4.4), number(median));
             let words = format!("{}: {text} times {peer}", row.title);
             write!(svg, r#"<path d="{path}" fill="{}"><title>{}</title></path>"#, ink.colour, escape(&words))?;

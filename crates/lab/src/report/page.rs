@@ -83,11 +83,14 @@ pub(super) fn render(sections: &[Section<'_>], provenance: &Provenance) -> Strin
 fn heading_of(sections: &[Section<'_>]) -> String {
     match sections {
         [one] => one.scenario.title.clone(),
-        all if all.iter().all(|one| scenario::names().any(|name| name == one.scenario.written)) => {
-            "PCC against today's TCPs, on the paths of the papers".into()
-        }
+        all if is_supplied(all) => "PCC against today's TCPs, on the paths of the papers".into(),
         _ => "PCC against today's TCPs".into(),
     }
+}
+
+/// All of them are the lab's own.
+fn is_supplied(sections: &[Section<'_>]) -> bool {
+    sections.iter().all(|one| scenario::names().any(|name| name == one.scenario.written))
 }
 
 fn head(sections: &[Section<'_>], provenance: &Provenance) -> String {
@@ -106,7 +109,7 @@ fn head(sections: &[Section<'_>], provenance: &Provenance) -> String {
     }
     text += &overview(sections, provenance.source);
     if is_promised {
-        text += promises(provenance.source);
+        text += &promises(sections, provenance.source);
         let columns =
             [left("figure"), left("verdict"), right("promises kept"), right("goals reached"), right("number")];
         text += &cards(&columns, sections.iter().map(summary));
@@ -137,16 +140,27 @@ fn score(sections: &[Section<'_>]) -> String {
 }
 
 /// The explanation of promises.
-fn promises(source: Source) -> &'static str {
-    if source == Source::Simulator {
-        return "<p class=\"dim\">The promises are made of the lab's measurements (pcc lab check). Here simulated figures are held \
-                against them.</p>\n";
-    }
-    "<p class=\"dim\">A promise is a measure of a scenario and what it must reach; its goal is what we want it to reach. It is \
-     kept if the whole 95 % confidence interval of all seeds reaches it, missed if no part does, and open between; without all \
-     seeds it is not judged. The numbers are those of the list of promises, in which one promise may have several \
-     cases.</p>\n"
+fn promises(sections: &[Section<'_>], source: Source) -> String {
+    let words = match (source, is_supplied(sections)) {
+        (Source::Simulator, true) => {
+            "The promises are made of the lab's measurements (pcc lab check). Here simulated figures are held against them."
+        }
+        (Source::Simulator, false) => "The promises are the targets of the scenario's file.",
+        (_, is_supplied) => {
+            let list = if is_supplied {
+                " The numbers are those of the list of promises, in which one promise may have several cases."
+            } else {
+                ""
+            };
+            return format!("<p class=\"dim\">{JUDGED}{list}</p>\n");
+        }
+    };
+    format!("<p class=\"dim\">{words}</p>\n")
 }
+
+const JUDGED: &str = "A promise is a measure of a scenario and what it must reach; its goal is what we want it to reach. It is kept \
+                      if the whole 95 % confidence interval of all seeds reaches it, missed if no part does, and open between; \
+                      without all seeds it is not judged.";
 
 /// A scenario's line of the table on top.
 fn summary(section: &Section<'_>) -> Vec<String> {
@@ -183,9 +197,9 @@ fn overview(sections: &[Section<'_>], source: Source) -> String {
     }
     let mut text = format!(
         "<figure><figcaption>Goodput of PCC, times that of {}: above 1 PCC moves more</figcaption>\n",
-        source.usual_peers()
+        source.kernel_s(&overview::peers(&rows).join(" and ").to_uppercase())
     );
-    text += &overview::legend();
+    text += &overview::legend(&rows);
     for (class, size) in SIZES {
         let drawn = overview::draw(&rows, size.width, class == "narrow");
         text += &drawn.replacen("<svg ", &format!("<svg class=\"{class}\" "), 1);
@@ -271,15 +285,9 @@ fn figure(plot: &Plot, source: Source) -> String {
     let class = if plot.is_small() { " class=\"small\"" } else { "" };
     let mut text =
         format!("<figure{class}><figcaption>{}{of}</figcaption>\n<div class=\"legend\">", escape(&plot.title));
-    for (series, is_reference) in svg::entries(plot) {
-        text += "<span><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\">";
-        let _ = svg::key(&mut text, series, &svg::look(series, Ground::Page), is_reference);
-        let _ = write!(text, "</svg>{}</span>", escape(&series.name));
-    }
-    if !plot.limits.is_empty() {
-        text += "<span><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\"><path d=\"M5 5h18\" stroke=\"var(--axis)\" \
-                 stroke-width=\"3\"/></svg>must</span><span><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\"><path \
-                 d=\"M5 5h18\" stroke=\"var(--axis)\" stroke-dasharray=\"3 2\"/></svg>goal</span>";
+    for (key, name) in svg::legend(plot, Ground::Page) {
+        let name = escape(&name);
+        let _ = write!(text, "<span><svg viewBox=\"0 0 28 10\" aria-hidden=\"true\">{key}</svg>{name}</span>");
     }
     text += "</div>\n";
     for (class, size) in SIZES {

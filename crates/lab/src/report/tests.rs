@@ -329,3 +329,48 @@ fn a_page_without_a_commit_says_so_on_top() {
     assert!(page.contains("Not reproducible: no commit is recorded of the program 5ea1b523"));
     assert!(!rendered().contains("Not reproducible"));
 }
+
+/// A page and the section of the point 0.01 alone.
+fn with_part(look: impl FnOnce(&Section<'_>, &str)) {
+    let mut scenarios = [scenario::parse("small", SCENARIO).unwrap()];
+    let selection = scenario::Selection { points: &["0.01".to_owned()], ..scenario::Selection::default() };
+    selection.apply(&mut scenarios).unwrap();
+    let [scenario] = scenarios;
+    let outcomes: Vec<_> = scenario.runs.iter().map(outcome).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let section = Section::of(&scenario, &outcomes, &Store::at(dir.path(), "k"), "pcc sim small.toml".into());
+    let page = page(std::slice::from_ref(&section), &provenance(Source::Simulator));
+    look(&section, &page);
+}
+
+#[test]
+fn a_part_of_a_sweep_has_neither_limits_nor_papers_of_the_rest() {
+    with_part(|section, page| {
+        let lines = &section.plots[0];
+        assert_eq!((lines.references.len(), lines.limits.len()), (0, 0), "0.015, 0.0 and 0.02 were left out");
+        assert!(section.checked.is_empty(), "{:?}", section.checked);
+        assert!(!page.contains("not judged") && !page.contains("PCC, 2015"), "{page}");
+    });
+}
+
+#[test]
+fn a_page_names_only_peers_that_there_are() {
+    with_part(|_, page| {
+        assert!(page.contains("models of Linux's CUBIC:") && page.contains("times CUBIC"), "{page}");
+        assert!(!page.contains("BBR"), "{page}");
+    });
+}
+
+#[test]
+fn targets_of_ones_own_are_no_promises_of_the_lab() {
+    let page = with_section(|section| page(std::slice::from_ref(section), &provenance(Source::Simulator)));
+    assert!(page.contains("the targets of the scenario's file") && !page.contains("pcc lab check"), "{page}");
+}
+
+#[test]
+fn a_quotient_beyond_the_usual_range_widens_it() {
+    let drawn = |over| overview::draw(&[overview::Row { name: "far", title: "far", over }], 900.0, false);
+    let (usual, wide) = (drawn([vec![2.0], vec![1.0]]), drawn([vec![200.0], vec![0.01]]));
+    assert!(usual.contains(">100</text>") && !usual.contains(">200</text>"), "{usual}");
+    assert!(wide.contains(">200</text>") && wide.contains(">0.01</text>"), "{wide}");
+}

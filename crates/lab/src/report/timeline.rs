@@ -7,6 +7,7 @@ use crate::scenario::Scenario;
 use crate::spec::{FlowOutcome, Segment, Spec};
 use crate::summary::Cell;
 use pcc_chart::axis::Scale;
+use pcc_chart::ink::of_flows;
 use pcc_chart::plot::{Axis, Join, Plot, Point, Series};
 
 /// Samples of a timeline: more would not be seen.
@@ -37,15 +38,11 @@ pub(super) fn timelines(scenario: &Scenario, figure: &Figure, cells: &[&Cell<'_>
     }
     let each = runs.iter().map(|(name, (run, outcome))| {
         let mut series: Vec<_> = optimum(&run.spec).into_iter().collect();
-        series.extend(run.spec.flows.iter().zip(&outcome.flows).enumerate().map(|(number, (spec, flow))| {
+        let algorithms: Vec<_> = run.spec.flows.iter().map(|spec| spec.algorithm.as_str()).collect();
+        let flows = run.spec.flows.iter().zip(&outcome.flows).zip(of_flows(&algorithms));
+        series.extend(flows.enumerate().map(|(number, ((spec, flow), ink))| {
             let text = format!("{} {}", short(&spec.algorithm), number + 1);
-            Series {
-                name: text,
-                ink: format!("flow-{number}"),
-                alike: 0,
-                join: Join::Line,
-                points: rates(&run.spec, flow),
-            }
+            Series { name: text, ink, alike: 0, join: Join::Line, points: rates(&run.spec, flow) }
         }));
         plot(Some(name), run.spec.seed, series)
     });
