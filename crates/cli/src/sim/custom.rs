@@ -1,13 +1,14 @@
 //! A path and who sends over it, as the command line says.
 
-use super::{Ours, Run, table};
+use super::table::Told;
+use super::{Ours, Run};
 use crate::exit::{misuse, misused};
 use crate::reserved::Reserved;
 use pcc::utility::Utility;
 use pcc_chart::provenance::Source;
 use pcc_lab::{each_at_once, model};
 use pcc_link::Path;
-use pcc_sim::{Cast, Control, Queue, Results, Scenario};
+use pcc_sim::{Cast, Control, Harm, Queue, Results, Scenario};
 use pcc_utility::Choice;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -54,11 +55,12 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
     if time.is_zero() {
         return Err(misuse!("--time-limit 0 simulates nothing: write it like 60s"));
     }
-    if let Some((flow, name)) = flows.iter().zip(&names).find(|(flow, _)| flow.start >= time) {
+    if let Some((flow, name)) = flows.iter().zip(&names).find(|(flow, _)| flow.latest_start() >= time) {
         return Err(misuse!(
-            "--flows: {name} begins at {:?}, when the simulation is over after {time:?}: simulate longer with --time-limit, or \
+            "--flows: {name} {} at {:?}, when the simulation is over after {time:?}: simulate longer with --time-limit, or \
              have it start earlier",
-            flow.start
+            if flow.start_within.is_zero() { "begins" } else { "may begin" },
+            flow.latest_start()
         ));
     }
     let seeds = if args.seed.is_empty() { vec![1] } else { args.seed.clone() };
@@ -72,28 +74,58 @@ pub(super) fn run(what: &str, args: &Run) -> anyhow::Result<()> {
             Scenario { beyond: beyond.clone(), queue, policer, ..Scenario::new(path.clone(), flows, seed, time) }
         })
         .collect();
-    let results = each_at_once(&scenarios, pcc_sim::run);
-    let results = results.into_iter().collect::<Result<Vec<Results>, _>>().map_err(misused)?;
+    let harm = if args.harm { Some(asks(&scenarios, written)?) } else { None };
+    let all: Vec<&Scenario> = scenarios.iter().chain(harm.iter().flatten().map(|(_, _, instead)| instead)).collect();
+    let mut results = each_at_once(&all, |scenario| pcc_sim::run(scenario))
+        .into_iter()
+        .collect::<Result<Vec<Results>, _>>()
+        .map_err(misused)?;
+    let instead = results.split_off(scenarios.len());
+    let harm = |place: usize| -> Vec<Harm> {
+        let of = |((at, control, _), instead): (&Asked, &Results)| {
+            (*at == place).then(|| Harm::of(&scenarios[place], *control, &results[place], instead)).flatten()
+        };
+        harm.iter().flatten().zip(&instead).filter_map(of).collect()
+    };
+    let runs = scenarios.iter().zip(&results).enumerate();
+    let told: Vec<_> = runs.map(|(place, run)| Told::of(run, &names, harm(place))).collect();
     let mut out = std::io::stdout().lock();
     if args.json {
-        let runs = scenarios.iter().zip(&results);
-        let runs: Vec<_> = runs
-            .map(|(scenario, results)| table::json(scenario, results, &table::lines(scenario, results, &names)))
-            .collect();
+        let runs: Vec<_> = told.iter().map(Told::json).collect();
         writeln!(out, "{}", serde_json::json!({ "runs": runs }))?;
     } else {
-        for (scenario, results) in scenarios.iter().zip(&results) {
-            let lines = table::lines(scenario, results, &names);
+        for told in &told {
+            let scenario = told.scenario();
             writeln!(out, "{}, {:?}, seed {}", scenario.route(), scenario.duration, scenario.seed)?;
-            write!(out, "{}", table::text(scenario, results, &lines))?;
+            write!(out, "{}", told.text())?;
         }
     }
-    if let (Some(page), Some(scenario), Some(results)) = (page, scenarios.first(), results.first()) {
+    if let (Some(page), Some(told), Some(results)) = (page, told.first(), results.first()) {
+        let (scenario, text) = (told.scenario(), told.text());
         let provenance = crate::program::provenance(Source::Simulator, vec![scenario.seed])?;
-        let text = table::text(scenario, results, &table::lines(scenario, results, &names));
         page.write(&model::page(scenario, results, &names, &text, &provenance))?;
     }
     Ok(())
+}
+
+/// The place of a scenario, the kind of sender that its harm is asked of, and the scenario with that kind in PCC's place.
+type Asked = (usize, Control, Scenario);
+
+fn asks(scenarios: &[Scenario], written: &str) -> anyhow::Result<Vec<Asked>> {
+    let of =
+        |(place, scenario)| Harm::asks_for(scenario).into_iter().map(move |(kind, instead)| (place, kind, instead));
+    let asked: Vec<Asked> = scenarios.iter().enumerate().flat_map(of).collect();
+    if asked.is_empty() {
+        return Err(misuse!(
+            "--harm tells what PCC leaves others, and --flows '{written}' has not both: write --flows '{written} {}'",
+            if scenarios.iter().all(|scenario| scenario.flows.iter().all(|flow| flow.control != Control::Pcc)) {
+                "pcc"
+            } else {
+                "cubic"
+            }
+        ));
+    }
+    Ok(asked)
 }
 
 /// A utility may be in a file.
