@@ -114,8 +114,8 @@ fn metric(row: &Row) -> String {
 
 fn table(judged: &[Judged]) -> String {
     let mut text = format!(
-        "{:3} {:28} {:28} {:>9} {:>17} {:>8} {:>8}  {:10}  peers\n",
-        "row", "case", "measure", "measured", "seeds", "must", "goal", "verdict"
+        "{:3} {:28} {:28} {:>9} {:>17} {:>8} {:>8} {:>8} {:>5}  {:10}  peers\n",
+        "row", "case", "measure", "measured", "seeds", "median", "must", "goal", "kept", "verdict"
     );
     for row in judged {
         let (promise, sign) = (&row.row, if row.row.at_most { "≤" } else { "≥" });
@@ -124,14 +124,16 @@ fn table(judged: &[Judged]) -> String {
         let peers: Vec<_> =
             row.peers.iter().filter_map(|(name, value)| Some(format!("{name} {}", number((*value)?)))).collect();
         text += &format!(
-            "{:3} {:28} {:28} {:>9} {:>17} {:>8} {:>8}  {:10}  {}\n",
+            "{:3} {:28} {:28} {:>9} {:>17} {:>8} {:>8} {:>8} {:>5}  {:10}  {}\n",
             promise.number,
             promise.case,
             measure(promise),
             row.measured.map_or("-".to_owned(), beside),
             range,
+            row.median().map_or("-".to_owned(), beside),
             format!("{sign} {}", number(promise.must)),
             format!("{sign} {}", number(promise.goal)),
+            row.kept.map_or(String::new(), |kept| format!("{kept:.2}")),
             verdict(row),
             problem(row).unwrap_or_else(|| peers.join(", ")),
         );
@@ -150,6 +152,8 @@ fn json(row: &Judged) -> serde_json::Value {
         "measured": row.measured,
         "interval": row.range(),
         "seeds": row.seeds.len(),
+        "median": row.median(),
+        "kept": row.kept,
         "must": row.row.must,
         "goal": row.row.goal,
         "at_most": row.row.at_most,
@@ -165,7 +169,18 @@ mod tests {
     use pcc_lab::measure::Measure;
 
     /// What the lab has no measure for.
-    const OURS_ALONE: [&str; 6] = ["fair-part", "first-share", "last-part", "first-fct", "frame-mean", "frame-most"];
+    const OURS_ALONE: [&str; 10] = [
+        "fair-part",
+        "first-share",
+        "last-part",
+        "last-fair-part",
+        "first-fct",
+        "frame-mean",
+        "frame-most",
+        "queue-p95",
+        "late-jain@1s",
+        "others-goodput",
+    ];
 
     #[test]
     fn programs_read_the_lab_s_names() {
@@ -188,11 +203,12 @@ mod tests {
             seeds: vec![0.96, 0.97, 0.98],
             by: None,
             peers: vec![("bbr", Some(0.9))],
+            kept: None,
             problem: None,
         };
         let expected = serde_json::json!({
             "row": "1", "case": "no loss", "metric": "share", "algorithm": "pcc", "measured": 0.97, "interval": [0.96, 0.98],
-            "seeds": 3, "must": 0.95, "goal": 0.95, "at_most": false, "verdict": "PASS", "peers": {"bbr": 0.9}, "problem": null,
+            "seeds": 3, "median": 0.97, "kept": null, "must": 0.95, "goal": 0.95, "at_most": false, "verdict": "PASS", "peers": {"bbr": 0.9}, "problem": null,
         });
         assert_eq!(json(&judged), expected);
     }
