@@ -127,15 +127,23 @@ fn group(word: &str, read: ReadUtility<'_>) -> Result<Vec<Flow>, String> {
         flow.config.utility = read(utility)?;
     }
     let mut stagger = Duration::ZERO;
-    for part in parts {
+    while let Some(part) = parts.next() {
         let (key, value) = part.split_once('=').ok_or_else(|| format!("`{part}` is no setting: write start=5s"))?;
+        // The one setting that has a colon in it.
+        if part == "start=random" {
+            let range = parts.next().unwrap_or_default();
+            let drawn = between(range).map_err(|problem| format!("start=random:{range}: {problem}"))?;
+            (flow.start, flow.start_within) = drawn;
+            continue;
+        }
         set(&mut flow, &mut stagger, key, value).map_err(|problem| format!("{key}={value}: {problem}"))?;
     }
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     let flows: Vec<Flow> =
         (0..count).map(|number| Flow { start: flow.start + stagger * number, ..flow.clone() }).collect();
-    match flows.iter().find(|flow| flow.stop.is_some_and(|stop| stop <= flow.start)) {
-        Some(Flow { start, stop: Some(stop), .. }) => {
+    match flows.iter().find(|flow| flow.stop.is_some_and(|stop| stop <= flow.latest_start())) {
+        Some(flow @ Flow { stop: Some(stop), .. }) => {
+            let start = flow.latest_start();
             Err(format!("what starts at {start:?} and stops at {stop:?} never sends: write a later stop"))
         }
         _ => Ok(flows),
@@ -146,7 +154,7 @@ fn set(flow: &mut Flow, stagger: &mut Duration, key: &str, value: &str) -> Resul
     let bytes = || value.parse::<Bytes>().map_err(|error| error.to_string());
     let on_off = |source| if let Source::OnOff { on, off } = source { (on, off) } else { Default::default() };
     match key {
-        "start" => flow.start = duration(value)?,
+        "start" => (flow.start, flow.start_within) = (duration(value)?, Duration::ZERO),
         "stop" => flow.stop = Some(duration(value)?),
         "stagger" => *stagger = duration(value)?,
         "rtt" => flow.extra_rtt = duration(value.strip_prefix('+').ok_or("write what is added, like rtt=+40ms")?)?,
@@ -173,6 +181,14 @@ fn set(flow: &mut Flow, stagger: &mut Duration, key: &str, value: &str) -> Resul
         _ => return Err(format!("there is no such setting: choose from {KEYS}")),
     }
     Ok(())
+}
+
+/// The earliest start, and how much later it may be.
+fn between(range: &str) -> Result<(Duration, Duration), String> {
+    let (from, to) = range.split_once("..").ok_or("write start=random:0..5s")?;
+    let from = if from == "0" { Duration::ZERO } else { duration(from)? };
+    let within = duration(to)?.checked_sub(from).filter(|within| !within.is_zero());
+    Ok((from, within.ok_or("the second time is later than the first")?))
 }
 
 /// The first bottleneck and the last, counted from zero.
@@ -220,6 +236,14 @@ mod tests {
     }
 
     #[test]
+    fn a_start_may_be_left_to_the_seed() {
+        let Cast(flows) = "pcc*2:stagger=10s:start=random:2s..5s:stop=20s cubic:start=random:0..40ms".parse().unwrap();
+        let starts: Vec<_> = flows.iter().map(|flow| (flow.start, flow.latest_start())).collect();
+        let ms = Duration::from_millis;
+        assert_eq!(starts, [(ms(2000), ms(5000)), (ms(12_000), ms(15_000)), (ms(0), ms(40))]);
+    }
+
+    #[test]
     fn the_caller_reads_utilities() {
         let read: ReadUtility<'_> = &|written| match written {
             "mine.utility" => Ok(pcc::utility::by_name("vivace").unwrap()),
@@ -253,6 +277,9 @@ mod tests {
             ("pcc/fastest", "no utility"),
             ("pcc:begin=5s", "choose from start"),
             ("pcc:start=5", "has no unit"),
+            ("pcc:start=random", "write start=random:0..5s"),
+            ("pcc:start=random:5s..2s", "later than the first"),
+            ("pcc:start=random:0..5s:stop=5s", "starts at 5s and stops at 5s"),
             ("pcc:on=10000000000000000000s:off=10000000000000000000s", "too long"),
             ("pcc:ackevery=0", "from 1"),
             ("1000000Gbit", "between 1kbit and 1Tbit"),

@@ -39,5 +39,5 @@ pub use media::FrameDelay;
 pub use queue::{ParsePolicerError, Policer, Queue};
 pub use results::{FlowResult, Results, SAMPLE, Sample, WAIT};
 pub use scenario::{Acks, Control, Flow, HEADERS, Scenario, Source};
-pub use summary::{FlowSummary, jain_together};
+pub use summary::{FlowSummary, Harm, SecondHalf, jain_together};
 pub use world::run;

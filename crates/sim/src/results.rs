@@ -63,6 +63,13 @@ impl FlowResult {
         (self.sent.lost - self.sent.spurious) as f64 / self.sent.packets.max(1) as f64
     }
 
+    /// Transmissions after that moment, and those of them that were lost for all the sender ever knew.
+    pub(crate) fn sent_after(&self, from: Duration) -> (u64, u64) {
+        let before = self.series.iter().rfind(|sample| sample.at <= from).map_or(Sent::default(), |sample| sample.sent);
+        let lost = |sent: &Sent| sent.lost.saturating_sub(sent.spurious);
+        (self.sent.packets - before.packets, lost(&self.sent).saturating_sub(lost(&before)))
+    }
+
     /// The RTT beyond that of the empty path at time zero, at this quantile.
     pub fn added_rtt(&self, quantile: f64) -> Duration {
         let at = ((self.rtts.len().max(1) - 1) as f64 * quantile) as usize;
@@ -155,15 +162,39 @@ impl Results {
 
     /// Jain's fairness index of the flows' goodput, averaged over windows of `scale` between two moments.
     pub fn jain(&self, scale: Duration, from: Duration, to: Duration) -> f64 {
-        let windows = ((to - from).as_nanos() / scale.as_nanos()).max(1) as u32;
-        let index = |window: u32| {
-            let begin = from + scale * window;
-            let rates: Vec<_> =
-                self.flows.iter().map(|flow| flow.goodput(begin, begin + scale).bytes_per_sec()).collect();
-            pcc_stats::jain(&rates).unwrap_or(0.0)
-        };
-        (0..windows).map(index).sum::<f64>() / f64::from(windows)
+        jain(self.flows.iter(), scale, from, to)
     }
+
+    /// The queueing delay of the bottlenecks together, at this quantile of the time after that moment.
+    pub fn queueing_delay(&self, quantile: f64, from: Duration) -> Duration {
+        let before = (from.as_nanos() / WAIT.as_nanos()) as usize;
+        let mut waits: Vec<u32> = self.waits.iter().skip(before).copied().collect();
+        waits.sort_unstable();
+        let at = (waits.len().max(1) - 1) as f64 * quantile;
+        waits.get(at as usize).map_or(Duration::ZERO, |micros| Duration::from_micros(u64::from(*micros)))
+    }
+
+    /// Packets lost, of those that all senders sent after that moment.
+    pub fn loss_after(&self, from: Duration) -> f64 {
+        let sums = self.flows.iter().map(|flow| flow.sent_after(from)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        sums.1 as f64 / sums.0.max(1) as f64
+    }
+}
+
+/// Jain's fairness index of these flows' goodput, averaged over windows of `scale` between two moments.
+pub(crate) fn jain<'a>(
+    flows: impl Iterator<Item = &'a FlowResult> + Clone,
+    scale: Duration,
+    from: Duration,
+    to: Duration,
+) -> f64 {
+    let windows = ((to - from).as_nanos() / scale.as_nanos()).max(1) as u32;
+    let index = |window: u32| {
+        let begin = from + scale * window;
+        let rates: Vec<_> = flows.clone().map(|flow| flow.goodput(begin, begin + scale).bytes_per_sec()).collect();
+        pcc_stats::jain(&rates).unwrap_or(0.0)
+    };
+    (0..windows).map(index).sum::<f64>() / f64::from(windows)
 }
 
 fn narrowest(ways: &[(OneWay, u64)], from: Duration, to: Duration) -> Rate {

@@ -6,6 +6,7 @@ use core::time::Duration;
 use pcc::rng::Rng;
 use pcc::units::{Bytes, Rate};
 use pcc_link::{OneWay, Path};
+use std::borrow::Cow;
 
 /// UDP and IPv4 headers: what a datagram is longer on the wire.
 pub const HEADERS: u64 = 28;
@@ -46,6 +47,9 @@ pub enum Source {
     },
 }
 
+/// Tells the draws of starts from the seed's other uses.
+const START: u64 = 0x5354_4152_5400;
+
 /// The longest a receiver holds an acknowledgement back (RFC 9000 §18.2).
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// The same of Linux's TCP (`TCP_DELACK_MIN`).
@@ -80,10 +84,14 @@ pub struct Flow {
     pub config: pcc::Config,
     /// Bytes of a packet on the wire beyond its datagram.
     pub headers: u64,
+    /// It is a peer in PCC's place.
+    pub stands_in: bool,
     /// Where its data comes from.
     pub source: Source,
     /// When it starts.
     pub start: Duration,
+    /// It starts so much later at most, at a moment that the run's seed draws; zero: at `start`.
+    pub start_within: Duration,
     /// When it stops, if before the end.
     pub stop: Option<Duration>,
     /// Added to the path's RTT for this flow alone.
@@ -118,8 +126,10 @@ impl Default for Flow {
             control: Control::Pcc,
             config,
             headers: HEADERS,
+            stands_in: false,
             source: Source::Greedy,
             start: Duration::ZERO,
+            start_within: Duration::ZERO,
             stop: None,
             extra_rtt: Duration::ZERO,
             via: (0, usize::MAX),
@@ -144,6 +154,24 @@ impl Flow {
             flow.acks.max_delay = TCP_ACK_DELAY;
         }
         flow
+    }
+
+    /// A peer in the place of this flow of PCC. The kernel's TCP does not wait for a processor.
+    #[must_use]
+    pub fn by(&self, control: Control) -> Self {
+        let Self { config, headers, acks, .. } = Self::of(control);
+        let acks = Acks { max_delay: acks.max_delay, ..self.acks };
+        Self { control, config, headers, stands_in: true, acks, burners: 0, pauses: Vec::new(), ..self.clone() }
+    }
+
+    /// Whether it is PCC, or a peer in its place; all others are its company.
+    pub fn is_ours(&self) -> bool {
+        self.control == Control::Pcc || self.stands_in
+    }
+
+    /// The latest moment at which it may start.
+    pub fn latest_start(&self) -> Duration {
+        self.start + self.start_within
     }
 
     /// How many packets it is, if it ends.
@@ -186,6 +214,18 @@ impl Scenario {
     /// These flows over this path, through a drop-tail queue.
     pub fn new(path: Path, flows: Vec<Flow>, seed: u64, duration: Duration) -> Self {
         Self { path, beyond: Vec::new(), queue: Queue::DropTail, policer: None, flows, seed, duration, step: SAMPLE }
+    }
+
+    /// The flows, with starts that the seed drew: each flow's own, whatever the others are.
+    pub(crate) fn flows_drawn(&self) -> Cow<'_, [Flow]> {
+        if self.flows.iter().all(|flow| flow.start_within.is_zero()) {
+            return Cow::Borrowed(&self.flows);
+        }
+        let drawn = |(number, flow): (u64, &Flow)| {
+            let late = flow.start_within.mul_f64(Rng::new(self.seed ^ START ^ (number << 32)).unit());
+            Flow { start: flow.start + late, ..flow.clone() }
+        };
+        (0..).zip(&self.flows).map(drawn).collect()
     }
 
     /// The path and those behind it, as text.

@@ -87,6 +87,7 @@ pub fn run(scenario: &Scenario) -> Result<Results, Impossible> {
         ups.push(up);
         downs.push(Bottleneck::new(down, scenario.queue, policer, seed));
     }
+    let flows = scenario.flows_drawn();
     let mut world = World {
         now: Timestamp::ZERO,
         agenda: Agenda::new(2 * (scenario.flows.len() + downs.len())),
@@ -94,11 +95,11 @@ pub fn run(scenario: &Scenario) -> Result<Results, Impossible> {
         ups,
         acks: Vec::new(),
         free_acks: Vec::new(),
-        peers: scenario.flows.iter().map(|flow| Peer::new(flow, scenario)).collect(),
+        peers: flows.iter().map(|flow| Peer::new(flow, scenario)).collect(),
         waits: Vec::new(),
         step: scenario.step.max(Duration::from_micros(100)),
     };
-    for (number, flow) in (0..).zip(&scenario.flows) {
+    for (number, flow) in (0..).zip(flows.iter()) {
         let start = Timestamp::ZERO + flow.start;
         world.agenda.plan(start, What::Wake { flow: number });
         let streams = if flow.source == Source::Media { media::STREAMS as u8 } else { 0 };
@@ -113,7 +114,7 @@ pub fn run(scenario: &Scenario) -> Result<Results, Impossible> {
         world.now = at;
         world.happen(what);
     }
-    Ok(world.results(scenario))
+    Ok(world.results(scenario, &flows))
 }
 
 impl Peer {
@@ -352,9 +353,9 @@ impl World {
         }
     }
 
-    fn results(self, scenario: &Scenario) -> Results {
+    fn results(self, scenario: &Scenario, flows: &[Flow]) -> Results {
         let end = Timestamp::ZERO + scenario.duration;
-        let flows = self.peers.into_iter().zip(&scenario.flows).map(|(mut peer, flow)| {
+        let flows = self.peers.into_iter().zip(flows).map(|(mut peer, flow)| {
             let account = peer.sender.take_account();
             let mut rtts = account.rtts;
             rtts.sort_unstable();

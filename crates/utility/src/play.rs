@@ -135,10 +135,12 @@ impl Play<'_> {
                 );
                 return Err(refused("flows", problem));
             }
-            if flow.start >= self.time {
+            if flow.latest_start() >= self.time {
                 let problem = format!(
-                    "{name} begins at {:?}, when the simulation is over after {:?}: simulate longer, or have it start earlier",
-                    flow.start, self.time
+                    "{name} {} at {:?}, when the simulation is over after {:?}: simulate longer, or have it start earlier",
+                    if flow.start_within.is_zero() { "begins" } else { "may begin" },
+                    flow.latest_start(),
+                    self.time
                 );
                 return Err(refused("flows", problem));
             }

@@ -53,7 +53,7 @@ struct Run {
     /// Take WHAT for a path, even if a scenario has the same name
     #[arg(long)]
     path: bool,
-    /// The senders over a path, for example `pcc*2:stagger=5s cubic bbr:start=10s 20Mbit` [default: pcc]
+    /// The senders over a path, for example `pcc*2:stagger=5s cubic bbr:start=random:0..5s 20Mbit` [default: pcc]
     #[arg(long, value_name = "FLOWS")]
     flows: Option<String>,
     /// Virtual time over a path, at most 24h [default: 30s]
@@ -72,6 +72,9 @@ struct Run {
     /// Drop packets beyond a rate and a burst, before a path's bottleneck, for example 10Mbit:64kB
     #[arg(long, value_name = "RATE:BYTES")]
     policer: Option<String>,
+    /// Tell what PCC leaves the other senders: the same run is made with each of their kinds in PCC's place
+    #[arg(long)]
+    harm: bool,
     /// Seeds, separated by commas [default: 1, or those of the scenario]
     #[arg(long, value_name = "SEED", value_delimiter = ',', value_parser = crate::seed::parse)]
     seed: Vec<u64>,
@@ -137,10 +140,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             || run.queue.is_some()
             || run.ecn
             || run.policer.is_some()
+            || run.harm
         {
             return Err(misuse!(
-                "`{what}` is a scenario, which says itself who sends over what: --flows, --then, --time-limit, --queue, --ecn and \
-                 --policer are about paths; {}",
+                "`{what}` is a scenario, which says itself who sends over what: --flows, --then, --time-limit, --queue, --ecn, \
+                 --policer and --harm are about paths; {}",
                 if what.parse::<pcc_link::Path>().is_ok() {
                     "--path takes the path of that name"
                 } else {
@@ -175,6 +179,9 @@ mod tests {
             (&["clean", "--flows", "pcc cubic:start=30s"], "cubic begins at 30s"),
             (&["clean", "--flows", "pcc*3:stagger=5s", "--time-limit", "10s"], "pcc 3 begins at 10s"),
             (&["clean", "--flows", "pcc:start=5s:stop=5s"], "never sends"),
+            (&["clean", "--flows", "pcc:start=random:1s..30s"], "pcc may begin at 30s"),
+            (&["clean", "--flows", "pcc*2", "--harm"], "write --flows 'pcc*2 cubic'"),
+            (&["random-loss", "--harm"], "is a scenario"),
             (&["rate=50Mbit,rate=20Mbit"], "`rate` is given twice"),
             (&["clean", "--flows", "pcc", "cubic"], "--flows 'pcc cubic'"),
             (&["clean", "lossy"], "`lossy` is one word too many"),

@@ -114,7 +114,7 @@ fn metric(row: &Row) -> String {
 }
 
 fn table(judged: &[Judged]) -> String {
-    let heads = ["row", "case", "measure", "measured", "seeds", "must", "goal", "verdict", "peers"];
+    let heads = ["row", "case", "measure", "measured", "seeds", "median", "must", "goal", "kept", "verdict", "peers"];
     let mut rows = vec![heads.map(String::from).to_vec()];
     rows.extend(judged.iter().map(|row| {
         let (promise, sign) = (&row.row, if row.row.at_most { "≤" } else { "≥" });
@@ -127,8 +127,10 @@ fn table(judged: &[Judged]) -> String {
             measure(promise),
             row.measured.map_or("-".to_owned(), beside),
             row.range().map_or(String::new(), |range| range.map(number).join(" to ")),
+            row.median().map_or("-".to_owned(), beside),
             format!("{sign} {}", number(promise.must)),
             format!("{sign} {}", number(promise.goal)),
+            row.kept.map_or(String::new(), |kept| format!("{kept:.2}")),
             verdict(row).to_owned(),
             problem(row).unwrap_or_else(|| peers.join(", ")),
         ]
@@ -136,9 +138,9 @@ fn table(judged: &[Judged]) -> String {
     aligned(&COLUMNS, &rows)
 }
 
-const COLUMNS: [Column; 9] = {
+const COLUMNS: [Column; 11] = {
     use Column::{Left, Right};
-    [Left(3), Left(28), Left(28), Right(8), Right(16), Right(7), Right(7), Left(10), Left(0)]
+    [Left(3), Left(28), Left(28), Right(8), Right(16), Right(7), Right(7), Right(7), Right(4), Left(10), Left(0)]
 };
 
 fn json(row: &Judged) -> serde_json::Value {
@@ -152,6 +154,8 @@ fn json(row: &Judged) -> serde_json::Value {
         "measured": row.measured,
         "interval": row.range(),
         "seeds": row.seeds.len(),
+        "median": row.median(),
+        "kept": row.kept,
         "must": row.row.must,
         "goal": row.row.goal,
         "at_most": row.row.at_most,
@@ -167,7 +171,18 @@ mod tests {
     use pcc_lab::measure::Measure;
 
     /// What the lab has no measure for.
-    const OURS_ALONE: [&str; 6] = ["fair-part", "first-share", "last-part", "first-fct", "frame-mean", "frame-most"];
+    const OURS_ALONE: [&str; 10] = [
+        "fair-part",
+        "first-share",
+        "last-part",
+        "last-fair-part",
+        "first-fct",
+        "frame-mean",
+        "frame-most",
+        "queue-p95",
+        "late-jain@1s",
+        "others-goodput",
+    ];
 
     #[test]
     fn programs_read_the_lab_s_names() {
@@ -190,11 +205,12 @@ mod tests {
             seeds: vec![0.96, 0.97, 0.98],
             by: None,
             peers: vec![("bbr", Some(0.9))],
+            kept: None,
             problem: None,
         };
         let expected = serde_json::json!({
             "row": "1", "case": "no loss", "metric": "share", "algorithm": "pcc", "measured": 0.97, "interval": [0.96, 0.98],
-            "seeds": 3, "must": 0.95, "goal": 0.95, "at_most": false, "verdict": "PASS", "peers": {"bbr": 0.9}, "problem": null,
+            "seeds": 3, "median": 0.97, "kept": null, "must": 0.95, "goal": 0.95, "at_most": false, "verdict": "PASS", "peers": {"bbr": 0.9}, "problem": null,
         });
         assert_eq!(json(&judged), expected);
     }

@@ -2,20 +2,17 @@
 
 use crate::columns::{Column, aligned};
 use core::time::Duration;
-use pcc_sim::{FlowSummary, Results, Scenario, jain_together};
+use pcc_sim::{Control, FlowSummary, Harm, Results, Scenario, SecondHalf, jain_together};
 use serde_json::{Value, json};
 
-/// One line a flow.
-pub(super) struct Line {
-    name: String,
-    flow: FlowSummary,
-}
-
-/// Flows by the names that they were given.
-pub(super) fn lines(scenario: &Scenario, results: &Results, names: &[String]) -> Vec<Line> {
-    let line =
-        |(place, name): (usize, &String)| Line { name: name.clone(), flow: FlowSummary::of(scenario, results, place) };
-    names.iter().enumerate().map(line).collect()
+/// A simulation and what is told of it.
+pub(super) struct Told<'a> {
+    scenario: &'a Scenario,
+    results: &'a Results,
+    /// Flows by the names that they were given.
+    flows: Vec<(&'a str, FlowSummary)>,
+    late: SecondHalf,
+    harm: Vec<Harm>,
 }
 
 fn ms(time: Duration) -> f64 {
@@ -27,62 +24,149 @@ const COLUMNS: [Column; 9] = {
     [Left(23), Right(7), Right(11), Right(6), Right(7), Right(8), Right(8), Right(6), Right(8)]
 };
 
-pub(super) fn text(scenario: &Scenario, results: &Results, lines: &[Line]) -> String {
-    let or_dash = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
-    let heads = ["flow", "start s", "Mbit/s", "share", "loss %", "RTT+ p50", "p95 ms", "waste", "done s"];
-    let mut rows = vec![heads.map(String::from).to_vec()];
-    rows.extend(lines.iter().map(|Line { name, flow }| {
-        vec![
-            name.clone(),
-            format!("{:.1}", flow.start.as_secs_f64()),
-            format!("{:.3}", flow.goodput),
-            format!("{:.3}", flow.share),
-            format!("{:.3}", flow.loss * 100.0),
-            format!("{:.2}", ms(flow.added[0])),
-            format!("{:.2}", ms(flow.added[1])),
-            or_dash(flow.waste),
-            or_dash(flow.finished.as_ref().map(Duration::as_secs_f64)),
-        ]
-    }));
-    let mut text = aligned(&COLUMNS, &rows);
-    for Line { name, flow } in lines {
-        if let Some([mean, most]) = flow.frames.map(|frames| frames.map(ms)) {
-            text += &format!("{name}: frame delay mean {mean:.2}, largest {most:.2} ms\n");
-        }
-    }
-    text += &format!("all: share {:.3}", results.share_after(Duration::ZERO));
-    if let Some(jain) = jain_together(scenario, results) {
-        text += &format!(", Jain at 1 s while all are there {jain:.3}");
-    }
-    text += &format!(", {} packets dropped, {} marked\n", results.drops(), results.marked);
-    text
+fn or_dash(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.3}"))
 }
 
-pub(super) fn json(scenario: &Scenario, results: &Results, lines: &[Line]) -> Value {
-    let one = |Line { name, flow }: &Line| {
+fn name(control: Control) -> String {
+    match control {
+        Control::Pcc => "pcc".to_owned(),
+        Control::Reno => "reno".to_owned(),
+        Control::Cubic => "cubic".to_owned(),
+        Control::Bbr => "bbr".to_owned(),
+        Control::Fixed(rate) => rate.to_string(),
+    }
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn of((scenario, results): (&'a Scenario, &'a Results), names: &'a [String], harm: Vec<Harm>) -> Self {
+        let flow = |(place, name): (usize, &'a String)| (name.as_str(), FlowSummary::of(scenario, results, place));
+        let flows = names.iter().enumerate().map(flow).collect();
+        Self { scenario, results, flows, late: SecondHalf::of(scenario, results), harm }
+    }
+
+    pub(super) fn scenario(&self) -> &'a Scenario {
+        self.scenario
+    }
+
+    /// Packets lost, of those that all senders sent.
+    fn loss(&self) -> f64 {
+        self.results.loss_after(Duration::ZERO)
+    }
+
+    pub(super) fn text(&self) -> String {
+        let Self { scenario, results, late, .. } = self;
+        let heads = ["flow", "start s", "Mbit/s", "share", "loss %", "RTT+ p50", "p95 ms", "waste", "done s"];
+        let mut rows = vec![heads.map(String::from).to_vec()];
+        rows.extend(self.flows.iter().map(|(name, flow)| {
+            vec![
+                (*name).to_owned(),
+                format!("{:.1}", flow.start.as_secs_f64()),
+                format!("{:.3}", flow.goodput),
+                format!("{:.3}", flow.share),
+                format!("{:.3}", flow.loss * 100.0),
+                format!("{:.2}", ms(flow.added[0])),
+                format!("{:.2}", ms(flow.added[1])),
+                or_dash(flow.waste),
+                or_dash(flow.finished.as_ref().map(Duration::as_secs_f64)),
+            ]
+        }));
+        let mut text = aligned(&COLUMNS, &rows);
+        for (name, flow) in &self.flows {
+            if let Some([mean, most]) = flow.frames.map(|frames| frames.map(ms)) {
+                text += &format!("{name}: frame delay mean {mean:.2}, largest {most:.2} ms\n");
+            }
+        }
+        text += &format!("all: share {:.3}, loss {:.3} %", results.share_after(Duration::ZERO), self.loss() * 100.0);
+        if let Some(jain) = jain_together(scenario, results) {
+            text += &format!(", Jain at 1 s while all are there {jain:.3}");
+        }
+        text += &format!(", {} packets dropped, {} marked\n", results.drops(), results.marked);
+        text +=
+            &format!("second half: queueing delay p95 {:.2} ms, loss {:.3} %", ms(late.queue_p95), late.loss * 100.0);
+        text += &late.jain.map_or("\n".to_owned(), |jain| format!(", Jain at 1 s {jain:.3}\n"));
+        for harm in &self.harm {
+            let (kind, kept) = (name(harm.control), or_dash(harm.kept()));
+            text += &format!(
+                "harm: {kind} has {:.3} Mbit/s beside PCC, {:.3} with {kind} in PCC's place: {kept} of it\n",
+                harm.goodput, harm.instead
+            );
+        }
+        text
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let Self { scenario, results, late, .. } = self;
+        let one = |(name, flow): &(&str, FlowSummary)| {
+            json!({
+                "flow": name,
+                "start_s": flow.start.as_secs_f64(),
+                "goodput_mbit": flow.goodput,
+                "share": flow.share,
+                "loss": flow.loss,
+                "rtt_added_p50_ms": ms(flow.added[0]),
+                "rtt_added_p95_ms": ms(flow.added[1]),
+                "waste": flow.waste,
+                "finished_s": flow.finished.as_ref().map(Duration::as_secs_f64),
+                "frame_delay_mean_ms": flow.frames.map(|[mean, _]| ms(mean)),
+                "frame_delay_largest_ms": flow.frames.map(|[_, most]| ms(most)),
+            })
+        };
+        let harm = |harm: &Harm| {
+            json!({
+                "sender": name(harm.control),
+                "goodput_mbit": harm.goodput,
+                "goodput_instead_mbit": harm.instead,
+                "kept": harm.kept(),
+            })
+        };
         json!({
-            "flow": name,
-            "start_s": flow.start.as_secs_f64(),
-            "goodput_mbit": flow.goodput,
-            "share": flow.share,
-            "loss": flow.loss,
-            "rtt_added_p50_ms": ms(flow.added[0]),
-            "rtt_added_p95_ms": ms(flow.added[1]),
-            "waste": flow.waste,
-            "finished_s": flow.finished.as_ref().map(Duration::as_secs_f64),
-            "frame_delay_mean_ms": flow.frames.map(|[mean, _]| ms(mean)),
-            "frame_delay_largest_ms": flow.frames.map(|[_, most]| ms(most)),
+            "seed": scenario.seed,
+            "path": scenario.path.to_string(),
+            "then": scenario.beyond.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "seconds": scenario.duration.as_secs_f64(),
+            "flows": self.flows.iter().map(one).collect::<Vec<_>>(),
+            "share": results.share_after(Duration::ZERO),
+            "loss": self.loss(),
+            "jain_1s": jain_together(scenario, results),
+            "second_half": {
+                "queue_p95_ms": ms(late.queue_p95),
+                "loss": late.loss,
+                "jain_1s": late.jain,
+            },
+            "harm": self.harm.iter().map(harm).collect::<Vec<_>>(),
+            "dropped": results.drops(),
+            "marked": results.marked,
         })
-    };
-    json!({
-        "seed": scenario.seed,
-        "path": scenario.path.to_string(),
-        "then": scenario.beyond.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "seconds": scenario.duration.as_secs_f64(),
-        "flows": lines.iter().map(one).collect::<Vec<_>>(),
-        "share": results.share_after(Duration::ZERO),
-        "jain_1s": jain_together(scenario, results),
-        "dropped": results.drops(),
-        "marked": results.marked,
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcc_sim::Cast;
+
+    #[test]
+    fn a_run_tells_of_all_its_flows_and_of_harm() {
+        let Cast(flows) = "5Mbit pcc:start=random:0..1s".parse().unwrap();
+        let path = "rate=10Mbit,rtt=20ms,buffer=25KB".parse().unwrap();
+        let scenario = Scenario::new(path, flows, 1, Duration::from_secs(4));
+        let results = pcc_sim::run(&scenario).unwrap();
+        let (kind, instead) = Harm::asks_for(&scenario).remove(0);
+        let harm = Harm::of(&scenario, kind, &results, &pcc_sim::run(&instead).unwrap());
+        let names = ["5Mbit", "pcc"].map(str::to_owned);
+        let told = Told::of((&scenario, &results), &names, harm.into_iter().collect());
+        let json = told.json();
+        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+        let all = "seed path then seconds flows share loss jain_1s second_half harm dropped marked";
+        assert_eq!(keys(&json), all);
+        assert_eq!(keys(&json["second_half"]), "queue_p95_ms loss jain_1s");
+        assert_eq!(keys(&json["harm"][0]), "sender goodput_mbit goodput_instead_mbit kept");
+        assert_eq!(json["harm"][0]["sender"], "5 Mbit/s");
+        assert!(json["second_half"]["jain_1s"].as_f64().is_some_and(|jain| jain > 0.5), "{json}");
+        let flow = "flow start_s goodput_mbit share loss rtt_added_p50_ms rtt_added_p95_ms waste finished_s \
+                    frame_delay_mean_ms frame_delay_largest_ms";
+        assert_eq!(keys(&json["flows"][1]), flow);
+        assert!(told.text().contains("harm: 5 Mbit/s has "), "{}", told.text());
+    }
 }

@@ -1,6 +1,6 @@
 //! What the short form of `pcc sim score` must not fall behind: `today` in `src/score/table.rs`, where that is not `must`.
 
-use crate::measure::each;
+use crate::each::each;
 use pcc::utility::Utility;
 use pcc_sim::score::{Figures, Form, Judged, ROWS, Row, Size, Task, judge, plan};
 use pcc_sim::{Control, Flow};

@@ -1,6 +1,6 @@
 //! What is promised of PCC, by each law and by kernel TCP's: the page `docs/sweeps/laws.md`.
 
-use crate::measure::each;
+use crate::each::each;
 use crate::page::number;
 use pcc::control::Law;
 use pcc_sim::score::{Form, Judged, ROWS, Row, Size, Task, judge, plan};
@@ -41,7 +41,7 @@ pub(crate) fn page() -> Result<String, String> {
         cast.is_ok_and(|Cast(flows)| flows.iter().all(|flow| flow.config.utility.name() == usual.name()))
     };
     let least = |row: &Row| Row { seeds: [row.seeds[0].max(SEEDS); 2], ..*row };
-    let rows: Vec<Row> = ROWS.iter().filter(of_no_utility).map(least).collect();
+    let rows: Vec<Row> = ROWS.iter().filter(|row| row.is_of(Size::Short)).filter(of_no_utility).map(least).collect();
     let mut columns: Vec<(String, Vec<Option<f64>>)> = Vec::new();
     for (place, (law, utility)) in LAWS.into_iter().enumerate() {
         let name = format!("{law} / {utility}");

@@ -1,6 +1,7 @@
 //! Radio links drawn at random, and what senders make of them: the page `docs/sweeps/links.md`.
 
-use crate::measure::{Variant, each};
+use crate::each::each;
+use crate::measure::Variant;
 use core::time::Duration;
 use pcc::control::{Law, ascent};
 use pcc::units::Rate;

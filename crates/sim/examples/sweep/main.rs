@@ -6,6 +6,7 @@
 //! cargo run --release -p pcc-sim --example sweep constants >docs/sweeps/constants.md   # what nobody can set: hours
 //! cargo run -p pcc-sim --example sweep kept-constants     # the same page less what has changed since: at once
 //! cargo run --release -p pcc-sim --example sweep parts >docs/sweeps/parts.md       # each rule left out: half an hour
+//! cargo run --release -p pcc-sim --example sweep -- parts --groups                 # rules of a mechanism together
 //! cargo run --release -p pcc-sim --example sweep trains >docs/sweeps/trains.md     # start-up
 //! cargo run --release -p pcc-sim --example sweep allegro                          # its table; or vivace
 //! cargo run --release -p pcc-sim --example sweep links >docs/sweeps/links.md       # 60 radio links: PCC, what a queue may cost, BBR, CUBIC
@@ -23,6 +24,7 @@ mod bounds;
 mod constants;
 mod copy;
 mod crowd;
+mod each;
 mod laws;
 mod links;
 mod measure;

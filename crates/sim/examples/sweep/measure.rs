@@ -1,14 +1,12 @@
 //! What is measured, of whom, on which paths.
 
+use crate::each::each;
 use core::time::Duration;
 use pcc::control::{Law, ascent};
 use pcc::utility::Utility;
 use pcc_sim::score::Measure;
 use pcc_sim::{Cast, Control, Results, Scenario, run};
-use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// A figure of merit.
 #[derive(Clone, Copy)]
@@ -136,29 +134,6 @@ pub(crate) fn measure(cases: &[Case], variants: &[Variant]) -> Result<Vec<Vec<Fi
     }
     rows.iter_mut().flatten().for_each(|figure| figure.0.sort_by(f64::total_cmp));
     Ok(rows)
-}
-
-/// What becomes of each, in their order; as many at a time as there are processors.
-pub(crate) fn each<T: Sync, R: Send>(
-    tasks: &[T],
-    simulate: impl Fn(&T) -> Result<R, String> + Sync,
-) -> Result<Vec<R>, String> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mine = core::iter::from_fn(|| {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            Some((number, tasks.get(number)?))
-        });
-        mine.map(|(number, task)| Ok((number, simulate(task)?))).collect::<Result<Vec<_>, String>>()
-    };
-    let workers = thread::available_parallelism().map_or(1, NonZero::get);
-    let mut done = thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let parts = workers.into_iter().map(|one| one.join().map_err(|_| "a simulation panicked".to_owned())?);
-        Ok::<_, String>(parts.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect::<Vec<_>>())
-    })?;
-    done.sort_by_key(|(number, _)| *number);
-    Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
 fn once(case: &Case, variant: &Variant, seed: u64) -> Result<Vec<f64>, String> {

@@ -2,6 +2,7 @@
 
 use crate::results::{FlowResult, Results};
 use crate::scenario::{Scenario, Source};
+use crate::summary::goodput_of_others;
 use core::time::Duration;
 
 /// Bytes of a QUIC packet's datagram for each of its payload, as the lab counts waste: 1452 to 1416.
@@ -54,6 +55,14 @@ pub enum Measure {
     Recovered,
     /// The highest rate in the second half over that of the application.
     Headroom,
+    /// 95th percentile of the queueing delay in the second half. Unit: ms.
+    QueueP95,
+    /// Jain's index over so many seconds of the second half.
+    JainLate(u32),
+    /// The last flow's goodput while all flows are there, of its fair part.
+    LastFair,
+    /// Mean goodput of the flows beside PCC while it is there. Unit: Mbit/s.
+    Others,
     /// Bytes of finite flows over what the path could carry until the last was done.
     Incast,
 }
@@ -83,6 +92,10 @@ impl Measure {
             Self::DarkRate => "packets an RTT in the dark".into(),
             Self::Recovered => "RTTs until 80 % is back".into(),
             Self::Headroom => "highest rate / application's".into(),
+            Self::QueueP95 => "queueing delay p95, ms".into(),
+            Self::JainLate(seconds) => format!("Jain over {seconds} s, late"),
+            Self::LastFair => "last flow, of its fair part".into(),
+            Self::Others => "others' goodput, Mbit/s".into(),
             Self::Incast => "share until all are done".into(),
         }
     }
@@ -111,6 +124,10 @@ impl Measure {
             Self::DarkRate => "blackout-rate",
             Self::Recovered => "recovered",
             Self::Headroom => "headroom",
+            Self::QueueP95 => "queue-p95",
+            Self::JainLate(seconds) => return format!("late-jain@{seconds}s"),
+            Self::LastFair => "last-fair-part",
+            Self::Others => "others-goodput",
             Self::Incast => "incast",
         };
         name.to_owned()
@@ -181,6 +198,16 @@ impl Measure {
                 let late = first.series.iter().filter(|sample| sample.at >= end / 2);
                 late.map(|sample| sample.rate.mbit()).reduce(f64::max)? / rate.mbit()
             }
+            Self::QueueP95 => results.queueing_delay(0.95, end / 2).as_secs_f64() * 1e3,
+            Self::JainLate(seconds) => {
+                let (scale, from) = (Duration::from_secs(u64::from(seconds)), arrived.max(end / 2));
+                (results.flows.len() > 1 && from + scale <= end).then(|| results.jain(scale, from, end))?
+            }
+            Self::LastFair => {
+                let fair = results.capacity(arrived, end).mbit() / results.flows.len() as f64;
+                goodput(last, arrived)? / fair
+            }
+            Self::Others => goodput_of_others(scenario, results, |_| true)?,
             Self::Incast => {
                 let ends: Option<Vec<Duration>> = results.flows.iter().map(|flow| flow.finished).collect();
                 let done = ends.and_then(|ends| ends.into_iter().max()).unwrap_or(end).max(Duration::from_nanos(1));

@@ -1,5 +1,6 @@
 //! PCC's promises, as far as a simulation can judge them: a table of rows, and their results.
 
+mod company;
 mod draft;
 mod measure;
 mod table;
@@ -11,9 +12,9 @@ pub use measure::Measure;
 pub const ROWS: &[Row] = &joined();
 
 /// The tables one after the other.
-const fn joined() -> [Row; OWN.len() + WILD.len() + DRAFT.len()] {
-    let mut all = [OWN[0]; OWN.len() + WILD.len() + DRAFT.len()];
-    let (tables, mut table, mut place) = ([OWN, WILD, DRAFT], 0, 0);
+const fn joined() -> [Row; OWN.len() + WILD.len() + DRAFT.len() + COMPANY.len()] {
+    let mut all = [OWN[0]; OWN.len() + WILD.len() + DRAFT.len() + COMPANY.len()];
+    let (tables, mut table, mut place) = ([OWN, WILD, DRAFT, COMPANY], 0, 0);
     while table < tables.len() {
         let mut row = 0;
         while row < tables[table].len() {
@@ -28,6 +29,7 @@ const fn joined() -> [Row; OWN.len() + WILD.len() + DRAFT.len()] {
 use crate::cast::Cast;
 use crate::queue::{Policer, Queue};
 use crate::scenario::{Control, Flow, Scenario};
+use company::ROWS as COMPANY;
 use core::time::Duration;
 use draft::ROWS as DRAFT;
 use pcc_stats::quantile_of;
@@ -167,6 +169,9 @@ pub struct Judged {
     pub by: Option<f64>,
     /// The same measure with each peer in PCC's place.
     pub peers: Vec<(&'static str, Option<f64>)>,
+    /// The goodput of the senders beside PCC over what they have with their own kind in its place, medians of the seeds;
+    /// `None` if PCC is alone, or their kind is not among the peers.
+    pub kept: Option<f64>,
     /// Why it could not be judged.
     pub problem: Option<Problem>,
 }
@@ -197,6 +202,11 @@ impl<Text: Into<String>> From<Text> for Problem {
 }
 
 impl Judged {
+    /// Of the seeds.
+    pub fn median(&self) -> Option<f64> {
+        quantile_of(&self.seeds, 0.5)
+    }
+
     /// Smallest and largest seed.
     pub fn range(&self) -> Option<[f64; 2]> {
         Some([*self.seeds.first()?, *self.seeds.last()?])
@@ -248,11 +258,7 @@ impl Row {
         let instead = Control::by_name(sender).ok_or_else(|| format!("nobody is called {sender}"))?;
         for (number, flow) in (0..).zip(&mut flows) {
             if flow.control == Control::Pcc && instead != Control::Pcc {
-                // The kernel's TCP does not wait for a processor.
-                let other = Flow::of(instead);
-                flow.acks.max_delay = other.acks.max_delay;
-                (flow.control, flow.headers) = (instead, other.headers);
-                (flow.config, flow.burners, flow.pauses) = (other.config, 0, Vec::new());
+                *flow = flow.by(instead);
             } else if flow.control == Control::Pcc {
                 ours(flow);
             }
@@ -276,6 +282,15 @@ impl Row {
     /// The row as the peer has it that the measure is divided by.
     fn of_the_other(&self) -> Self {
         Self { queue: self.over_behind.unwrap_or(self.queue), ..*self }
+    }
+
+    /// The kind of the senders beside PCC, if they are of one kind.
+    fn company(&self) -> Option<&'static str> {
+        let Cast(flows) = self.flows.parse().ok()?;
+        let mut kinds = flows.iter().filter(|flow| !flow.is_ours()).map(|flow| flow.control);
+        let kind = kinds.next()?;
+        let name = Control::NAMES.into_iter().find(|name| Control::by_name(name) == Some(kind));
+        name.filter(|_| kinds.all(|other| other == kind))
     }
 
     /// Whether it is judged in that form.
@@ -313,7 +328,9 @@ pub fn plan(rows: &[Row], form: &Form<'_>, ours: &dyn Fn(&mut Flow)) -> Vec<Task
                         task.measures.push(row.measure);
                     }
                 } else if let Ok(scenario) = row.scenario(sender, form, seed, ours) {
-                    tasks.push(Task { key, scenario, measures: vec![row.measure] });
+                    let is_alone = scenario.flows.iter().all(Flow::is_ours);
+                    let others = (row.measure != Measure::Others && !is_alone).then_some(Measure::Others);
+                    tasks.push(Task { key, scenario, measures: [row.measure].into_iter().chain(others).collect() });
                 }
             }
         }
@@ -325,25 +342,32 @@ pub fn plan(rows: &[Row], form: &Form<'_>, ours: &dyn Fn(&mut Flow)) -> Vec<Task
 pub fn judge(rows: &[Row], form: &Form<'_>, figures: &[Figures]) -> Vec<Judged> {
     let (size, peers) = (form.size, form.peers);
     let one = |row: &Row| {
-        let of = |sender: &str, row: &Row| {
+        let of = |sender: &str, row: &Row, wanted: Measure| {
             let seeds = (1..=row.seeds[size.place()]).filter_map(|seed| {
                 let key = row.key(sender, size, seed);
                 let found = figures.iter().find(|figures| figures.key == key)?;
-                found.all.iter().find(|(measure, _)| *measure == row.measure)?.1
+                found.all.iter().find(|(measure, _)| *measure == wanted)?.1
             });
             let mut values: Vec<f64> = seeds.collect();
             values.sort_by(f64::total_cmp);
             values
         };
-        let other = |peer| quantile_of(&of(peer, &row.of_the_other()), 0.5).filter(|by| *by > 0.0);
+        let median = |sender, row: &Row, wanted| quantile_of(&of(sender, row, wanted), 0.5);
+        let other = |peer| median(peer, &row.of_the_other(), row.measure).filter(|by| *by > 0.0);
+        let kept = |kind| {
+            let instead = median(kind, row, Measure::Others).filter(|goodput| *goodput > 0.0)?;
+            Some(median("pcc", row, Measure::Others)? / instead)
+        };
         let by = row.over.map_or(Some(1.0), other);
-        let seeds: Vec<f64> = by.map_or(Vec::new(), |by| of("pcc", row).iter().map(|value| value / by).collect());
+        let seeds: Vec<f64> =
+            by.map_or(Vec::new(), |by| of("pcc", row, row.measure).iter().map(|value| value / by).collect());
         Judged {
             row: *row,
             measured: row.figure(&seeds),
             seeds,
             by: by.filter(|_| row.over.is_some()),
-            peers: peers.iter().map(|peer| (*peer, row.figure(&of(peer, row)))).collect(),
+            peers: peers.iter().map(|peer| (*peer, row.figure(&of(peer, row, row.measure)))).collect(),
+            kept: row.company().and_then(kept),
             problem: row.scenario("pcc", form, 1, &|_| {}).err(),
         }
     };
@@ -395,6 +419,17 @@ mod tests {
         let figures = [three(&row, "pcc", [0.9, 0.6, 0.75]), three(&row, "bbr", [0.5, 0.4, 0.6])].concat();
         let judged = &judge(&[row], &Form::of(Size::Short), &figures)[0];
         assert_eq!((judged.measured, judged.range()), (Some(1.5), Some([1.2, 1.8])));
+    }
+
+    #[test]
+    fn harm_is_told_where_the_rival_is_a_peer_too() {
+        let row = Row { seeds: [3, 3], flows: "pcc cubic", over: None, measure: Measure::Others, ..ROWS[0] };
+        let figures = [three(&row, "pcc", [6.0, 5.0, 7.0]), three(&row, "cubic", [10.0, 12.0, 11.0])].concat();
+        let kept = |row, figures: &[Figures]| judge(&[row], &Form::of(Size::Short), figures)[0].kept;
+        assert_eq!(kept(row, &figures), Some(6.0 / 11.0));
+        assert_eq!(kept(row, &figures[..3]), None, "its kind was not put into PCC's place");
+        assert_eq!(Row { flows: "pcc*2", ..row }.company(), None);
+        assert_eq!(Row { flows: "bbr pcc cubic", ..row }.company(), None, "of two kinds");
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Condition {
             }
             // Its time is in no answer, so nothing is demanded of it (RFC 9110 §13.1.4).
             Ok(Found::Directory(_)) => untagged(Some(SystemTime::UNIX_EPOCH)),
-            Ok(Found::Other) => untagged(None),
+            Ok(Found::Unmeasured(_) | Found::Other) => untagged(None),
             Err(_) if self.root.dir().symlink_metadata(self.path.to_path()).is_ok() => untagged(None),
             Err(_) => None,
         };
