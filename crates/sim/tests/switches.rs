@@ -31,6 +31,9 @@ fn every_rule_of_the_page_has_a_switch_and_no_other() {
     let listed: Vec<_> = rules::RULES.iter().flat_map(|(_, rules)| rules.iter().map(|(rule, _)| *rule)).collect();
     assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), switched);
     assert_eq!(listed.len(), switched.len(), "no rule twice");
+    for (group, rules) in rules::GROUPS {
+        assert!(rules.iter().all(|rule| listed.contains(rule)), "{group}");
+    }
 }
 
 #[test]

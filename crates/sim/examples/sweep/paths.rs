@@ -1,16 +1,19 @@
 //! The paths of `sweep parts`: those of `ascent.md`, rows of `pcc sim score` that others drew, crowds on a slow link, and radio links.
 
 use crate::ascent::{self, CASES};
+use crate::each::each;
 use crate::links;
-use crate::measure::{Case, Figure, Metric, each, measure};
+use crate::measure::{Case, Figure, Metric, measure};
 use Metric::{JainLate, Lost, Of};
 use core::time::Duration;
-use pcc_sim::score::Measure::{AddedP95, FairPart, FirstShare, Jain, LastPart, Loss, Share};
+use pcc_sim::score::Measure::{
+    AddedP95, FairPart, FirstShare, Jain, JainLate as Late, LastFair, LastPart, Loss, Others, Share,
+};
 use pcc_sim::score::{self, Form, ROWS, Row, Size, Statistic};
 use pcc_sim::{Control, Flow, Scenario, run};
 
 /// Rows of `pcc sim score --short`: a number, and what their case has in it.
-const ASKED: [(&str, &str); 14] = [
+const ASKED: [(&str, &str); 19] = [
     ("18", "beside it"),
     ("22", "CoDel with marks"),
     ("25", "loss"),
@@ -25,6 +28,12 @@ const ASKED: [(&str, &str); 14] = [
     ("34", ""),
     ("35", ""),
     ("36", "blackhole"),
+    // In company.
+    ("41", ""),
+    ("41a", ""),
+    ("43", ""),
+    ("43a", "10, 1 BDP"),
+    ("44", "10 PCC"),
 ];
 
 const SLOW: &str = "rate=10Mbit,rtt=50ms,buffer=62KB";
@@ -126,16 +135,17 @@ pub(crate) fn figures(seeds: u64) -> Result<Vec<Figure>, String> {
 pub(crate) enum Direction {
     Up,
     Down,
-    /// Nearer to one half.
-    Half,
+    /// Nearer to this.
+    To(f64),
 }
 
 impl Metric {
     /// What is better, and how much matters even of less than that.
     pub(crate) const fn scale(self) -> (Direction, f64) {
         match self {
-            Of(Share | FirstShare | FairPart | Jain(_)) | JainLate(_) => (Direction::Up, 1.0),
-            Of(LastPart) => (Direction::Half, 1.0),
+            Of(Share | FirstShare | FairPart | Jain(_) | Late(_) | Others) | JainLate(_) => (Direction::Up, 1.0),
+            Of(LastPart) => (Direction::To(0.5), 1.0),
+            Of(LastFair) => (Direction::To(1.0), 1.0),
             Of(Loss) => (Direction::Down, 0.05),
             Lost => (Direction::Down, 5.0),
             _ => (Direction::Down, 1.0),

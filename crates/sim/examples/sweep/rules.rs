@@ -125,3 +125,21 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
         ],
     ),
 ];
+
+/// Rules that are left out together: a mechanism each, or rules that stand in for one another.
+pub(crate) const GROUPS: [(&str, &[&str]); 11] = [
+    ("the base-RTT test", &["hold", "unpriced", "untested", "waits", "gone", "rises", "stands", "window", "restores"]),
+    ("its guards", &["gone", "rises", "stands", "window", "restores"]),
+    ("its moments", &["hold", "unpriced", "untested", "waits"]),
+    ("a test repeated, a level in doubt", &["waits", "hold"]),
+    ("whether and how soon it is tested", &["untested", "waits"]),
+    ("what is tested and held", &["untested", "hold"]),
+    ("what holds and costs nothing", &["hold", "unpriced"]),
+    (
+        "buffer, forecast and price",
+        &["buffer", "longest", "room-left", "unusual", "one-packet", "pacer", "far", "few-pairs"],
+    ),
+    ("our share", &["far", "few-pairs"]),
+    ("noise", &["jitter", "asks", "unusual", "pacer", "one-packet", "quiet"]),
+    ("the rival", &["forgetting", "packets", "beside", "yields", "reno", "bears"]),
+];
