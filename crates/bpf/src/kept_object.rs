@@ -50,9 +50,10 @@ fn read(directory: &Path, digest: u64) -> Option<Object> {
     (object.digest() == digest).then_some(object)
 }
 
-/// Removes those from which nothing is loaded any more.
+/// Removes those from which nothing is loaded any more, and that no connection has.
 pub fn forget(loaded: &[Variant]) {
-    let digests = loaded.iter().filter_map(|one| one.variables.number("object_digest").ok());
+    let used = loaded.iter().filter(|one| one.is_registered || one.held > 0);
+    let digests = used.filter_map(|one| one.variables.number("object_digest").ok());
     forget_in(Path::new(DIRECTORY), &digests.collect());
 }
 
