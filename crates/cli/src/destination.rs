@@ -40,6 +40,8 @@ pub(crate) struct Asked<'a> {
 pub(crate) enum LocalPlace {
     File(Target),
     Directory(PathBuf),
+    /// A directory is there, so a file cannot go there; the other side has yet to say what it has.
+    Occupied(PathBuf),
 }
 
 impl Destination {
@@ -79,9 +81,7 @@ impl Destination {
             Self::Named(dir) | Self::Into(dir) => asked.under_its_name(dir)?,
         };
         match std::fs::metadata(&path) {
-            Ok(found) if found.is_dir() => {
-                Err(misuse!("{} is a directory: choose another name with -o FILE", path.display()))
-            }
+            Ok(found) if found.is_dir() => Ok(LocalPlace::Occupied(path)),
             Ok(found) if !found.is_file() => Err(misuse!("{} is no plain file: use `-o - > {0}`", path.display())),
             // Where the user says may be a link: what it leads to is replaced, and that is where the data waits.
             _ => {
@@ -225,7 +225,7 @@ mod tests {
             ("new/", false, Some("new/x"), Some("new/x")),
             ("dir/", false, Some("dir/x"), Some("dir/x")),
             (".", false, Some("x"), Some("x")),
-            ("dir/.", false, Some("dir/x"), Some("dir/x")),
+            ("dir/.", false, Some("dir/./x"), Some("dir/./x")),
             ("new", true, Some("new"), Some("new")),
             ("dir/", true, Some("dir/x"), Some("dir")),
         ] {

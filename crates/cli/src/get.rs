@@ -174,7 +174,7 @@ impl Download<'_> {
         display: &Display,
     ) -> Result<anyhow::Result<()>, Error> {
         let telling = Telling { display, verb: "get", key: "file", dry_run: choice.dry_run };
-        if !choice.dry_run {
+        if !choice.dry_run && !matches!(place, LocalPlace::Occupied(_)) {
             self.destination.make()?;
         }
         match place {
@@ -186,6 +186,11 @@ impl Download<'_> {
                     telling.file(place.as_deref(), &get::file(source, url, target).await?);
                 }
                 Ok(Ok(()))
+            }
+            LocalPlace::Occupied(path) => {
+                // A server that has a directory there says so.
+                get::look(source, url, &Target::Stdout).await?;
+                Ok(Err(misuse!("{} is a directory: choose another name with -o FILE", path.display())))
             }
             LocalPlace::Directory(dir) => {
                 let each = |step: Step<'_, Path>| {

@@ -162,11 +162,11 @@ mod tests {
         assert_eq!(keys(&json), all);
         assert_eq!(keys(&json["second_half"]), "queue_p95_ms loss jain_1s");
         assert_eq!(keys(&json["harm"][0]), "sender goodput_mbit goodput_instead_mbit kept");
-        assert_eq!(json["harm"][0]["sender"], "5 Mbit/s");
+        assert_eq!(json["harm"][0]["sender"], "5.00 Mbit/s");
         assert!(json["second_half"]["jain_1s"].as_f64().is_some_and(|jain| jain > 0.5), "{json}");
         let flow = "flow start_s goodput_mbit share loss rtt_added_p50_ms rtt_added_p95_ms waste finished_s \
                     frame_delay_mean_ms frame_delay_largest_ms";
         assert_eq!(keys(&json["flows"][1]), flow);
-        assert!(told.text().contains("harm: 5 Mbit/s has "), "{}", told.text());
+        assert!(told.text().contains("harm: 5.00 Mbit/s has "), "{}", told.text());
     }
 }
