@@ -180,7 +180,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<()> {
     let provenance = program::provenance(provenance::Source::Emulator, vec![args.seed])?;
     page.write(&page::render(&summary, &provenance))?;
     if let Some(svg) = svg {
-        svg.write(&still::render(&summary))?;
+        svg.write(&still::render(&summary, &provenance))?;
     }
     if !args.json {
         writeln!(out, "\nTimelines: {}", output.display())?;

@@ -7,10 +7,11 @@ use super::trace::Trace;
 use pcc::units::Bytes;
 use pcc_chart::axis::{Scale, significant};
 use pcc_chart::plot::{Axis, Join, Plot, Point, Series};
+use pcc_chart::provenance::Provenance;
 use pcc_chart::svg::card;
 
-/// The picture as SVG.
-pub fn render(summary: &Summary<'_>) -> String {
+/// The picture as SVG. Its foot says by which build and command it was made.
+pub fn render(summary: &Summary<'_>, provenance: &Provenance) -> String {
     let (course, size) = (summary.course, Bytes::new(summary.source.bytes));
     let parameters = course.parameters();
     let subtitle = if parameters == course.name { "" } else { parameters.as_str() };
@@ -35,7 +36,8 @@ pub fn render(summary: &Summary<'_>) -> String {
         references: Vec::new(),
         limits: Vec::new(),
     };
-    card(&plot, subtitle, &summary.doubt().unwrap_or_default())
+    let made = provenance.line(&provenance.command);
+    card(&plot, subtitle, &summary.doubt().map_or(made.clone(), |doubt| format!("{doubt} {made}")))
 }
 
 /// A line that ends where its runner did.
@@ -64,12 +66,20 @@ mod tests {
     use crate::source::Source;
     use crate::trace::Sample;
     use core::time::Duration;
+    use pcc_chart::provenance::{Build, Source as By};
+
+    fn made() -> Provenance {
+        let build = Build { version: "0.1.0".into(), program: "5ea1b523".into(), commit: Some("abc1234".into()) };
+        Provenance { source: By::Emulator, build, command: "pcc race".into(), seeds: vec![1] }
+    }
 
     #[test]
     fn the_picture_of_a_busy_computer_says_so() {
         let busy = |late| {
             let mut svg = String::new();
-            crate::summary::example::race(&[("pcc", 20.0), ("cubic", 1.0)], late, |summary| svg = render(summary));
+            crate::summary::example::race(&[("pcc", 20.0), ("cubic", 1.0)], late, |summary| {
+                svg = render(summary, &made())
+            });
             svg.contains("too busy")
         };
         assert!(busy(Some(Duration::from_millis(1234))) && !busy(Some(Duration::from_millis(1))));
@@ -93,10 +103,13 @@ mod tests {
         };
         let traces = [trace("pcc", true), trace("tcp-cubic", false)];
         let scores: Vec<_> = traces.iter().map(|trace| Score::of(trace, &course, source.bytes)).collect();
-        let svg = render(&Summary { course: &course, source: &source, scores: &scores, traces: &traces });
+        let svg = render(&Summary { course: &course, source: &source, scores: &scores, traces: &traces }, &made());
         assert_eq!(svg.matches("stroke-linejoin").count(), 3, "{svg}");
         assert!(
-            svg.contains("2.00 MB over clean") && svg.contains("10.0 s (unfinished)") && !svg.contains("NaN"),
+            svg.contains("commit abc1234")
+                && svg.contains("2.00 MB over clean")
+                && svg.contains("10.0 s (unfinished)")
+                && !svg.contains("NaN"),
             "{svg}"
         );
     }
