@@ -56,6 +56,7 @@ is the standard one: shorter than the papers', so that start-up weighs more. Eve
 | [kernel.md](kernel.md), [pacing.md](pacing.md) | what PCC costs in the kernel; busy hosts |
 | [peers.md](peers.md) | one QUIC stream beside quinn and s2n-quic |
 | [simulated.md](simulated.md) | the simulator beside the lab |
+| [score.md](score.md) | every promise that the simulator judges, those in company among them |
 | [limits.md](limits.md) | paths on which PCC is behind its peers |
 | [rivals.md](rivals.md) | PCC beside a rival in a deep buffer, in a real kernel in real time |
 | [rfc9743.md](rfc9743.md) | PCC by the questions of RFC 9743 |
@@ -89,6 +90,9 @@ def kept(rows):
                        ("PCC in the kernel", lambda row: row["algorithm"].startswith("kernel:")), ("all", lambda _: True)]:
         of = [row["verdict"] for row in rows if ours(row) and row["verdict"] in verdicts]
         print(f"| {name} | {len(of)} | {' | '.join(str(of.count(verdict)) for verdict in verdicts)} |")
+    with open(os.path.join(HERE, "score.md")) as score:
+        _, _, all_of_it, _, missed_there, _, _ = next(line for line in score if line.startswith("| all |")).split("|")
+    print(f"\nThe simulator judges {all_of_it.strip()} more, and {missed_there.strip()} of those are missed: [score.md](score.md).")
     others = [row for row in rows if row["verdict"] not in verdicts]
     if others:
         print(f"\n{len(others)} more could not be judged: [check.txt](check.txt) says why.")
