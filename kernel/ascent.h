@@ -67,30 +67,6 @@ PCC_PART void pcc_probing_begin(struct pcc_law *law)
 	probing->on_their_way = 0;
 }
 
-/* Whether no queue stands that could overflow. */
-PCC_PART bool pcc_is_calm(const struct pcc_probing *probing)
-{
-	pcc_num longest = n_mul(N_TWO, probing->level.noise);
-
-	longest = n_add(pcc_level_unfiltered(&probing->level), longest);
-	return n_less(longest, n_min(ASCENT_CALM, pcc_level_base(&probing->level)));
-}
-
-/* A pair begins. The share of the rate to send it at: half for a test of the level or, where
- * nothing else is in the way, of what is lost or marked.
- */
-PCC_CALL pcc_num pcc_begin_pair(struct pcc_probing *probing)
-{
-	pcc_num share;
-
-	PCC_NEEDS(probing, N_ONE);
-	share = pcc_level_begin_pair(&probing->level, probing->trial);
-	if (!((probing->trial / 2) % ASCENT_ASKED) && pcc_losses_unclear(&probing->losses) &&
-	    pcc_is_calm(probing) && n_is_zero(pcc_at_least(&probing->share)))
-		return N_HALF;
-	return share;
-}
-
 /* The next probe: its slot is law->slot. */
 PCC_CALL int pcc_next_probe(struct pcc_law *law)
 {
@@ -106,7 +82,7 @@ PCC_CALL int pcc_next_probe(struct pcc_law *law)
 		high = probing->second_high;
 	} else {
 		high = pcc_coin(&law->random);
-		probing->pair_share = pcc_begin_pair(probing);
+		probing->pair_share = pcc_level_begin_pair(&probing->level, probing->trial);
 		probing->has_second = 1;
 		probing->second_high = !high;
 	}
@@ -224,15 +200,10 @@ PCC_CALL int pcc_foresee(struct pcc_law *law)
 	forecast->queue = probing->level.queue;
 	forecast->longest = n_max(forecast->queue, n_mul(N_TWO, forecast->half_buffer));
 	forecast->horizon = n_max(horizon, law->pair.seconds);
-	forecast->random = probing->losses.random;
-	forecast->marked = law->pair.marked;
+	forecast->random =
+		pcc_priced_loss(&probing->losses, pcc_level_fullness(&probing->level));
+	forecast->marked = pcc_priced_marks(&probing->losses, law->pair.marked);
 	forecast->stands = 0;
-	if (pcc_is_calm(probing)) {
-		if (pcc_cause_is_free(&probing->losses.losses))
-			forecast->random = N_ZERO;
-		if (pcc_cause_is_free(&probing->losses.marks))
-			forecast->marked = N_ZERO;
-	}
 	forecast->deviation = probing->deviation.mean;
 	forecast->quiet = n_div(n_mul(ASCENT_QUIET, law->path.packet), pcc_path_rtt(law));
 	for (i = 0; i < ASCENT_MOST_LAUNCHED; i++) {
@@ -294,11 +265,12 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 {
 	struct pcc_forecast *forecast;
 	struct pcc_seen *seen;
-	pcc_num floor, marked;
+	pcc_num floor, random, marked;
 
 	PCC_NEEDS(law, best);
 	PCC_NEEDS(program, best);
 	forecast = &law->forecast;
+	random = forecast->random;
 	marked = forecast->marked;
 	seen = &law->seen;
 	seen->is_long = pcc_is_long(law, program);
@@ -318,7 +290,7 @@ PCC_CALL pcc_num pcc_above_floor(struct pcc_law *law, const struct pcc_program *
 	forecast->capacity = FORECAST_ENDLESS;
 	forecast->half_buffer = FORECAST_ENDLESS;
 	forecast->queue = N_ZERO;
-	forecast->random = law->probing.losses.random;
+	forecast->random = random;
 	forecast->marked = marked;
 	return pcc_wants_less(forecast, program, floor) ? best : floor;
 }

@@ -8,16 +8,16 @@
 #include "program.h"
 
 /* Where fair's program pushes its parameters: a test compares what comes of it with the core. */
-#define FAIR_LOSS_CAP 17
-#define FAIR_TWO_LEVELS 27
-#define FAIR_LOSS_PRICE 33
-#define FAIR_SURENESS_LEVELS 41
+#define FAIR_LOSS_CAP 20
+#define FAIR_TWO_LEVELS 31
+#define FAIR_LOSS_PRICE 37
+#define FAIR_SURENESS_LEVELS 45
 
 /* The utility of a report: what the program gives, to the last bit. */
 PCC_CALL pcc_num pcc_fair_utility(const struct pcc_program *program,
 				  const struct pcc_report *report)
 {
-	pcc_num x, marks, beyond, own, reward, cost, queue = N_ZERO;
+	pcc_num x, marks, beyond, own, reward, cost, queue = N_ZERO, cap = N_ZERO;
 
 	PCC_NEEDS(program, N_UNKNOWN);
 	PCC_NEEDS(report, N_UNKNOWN);
@@ -25,7 +25,9 @@ PCC_CALL pcc_num pcc_fair_utility(const struct pcc_program *program,
 	marks = pcc_marked(report);
 	if (n_known(report->rtt_least) && n_known(report->rtt_base))
 		queue = n_not_negative(n_sub(report->rtt_least, report->rtt_base));
-	beyond = n_sub(n_sub(pcc_loss(report), marks), program->ops[FAIR_LOSS_CAP].value);
+	if (!n_known(report->excess_loss))
+		cap = program->ops[FAIR_LOSS_CAP].value;
+	beyond = n_sub(n_sub(pcc_loss(report), marks), cap);
 	beyond = n_not_negative(beyond);
 	own = n_known(report->excess_loss) ? report->excess_loss : beyond;
 	reward = n_mul(program->ops[FAIR_TWO_LEVELS].value, n_sqrt(x));
@@ -110,14 +112,13 @@ PCC_PART pcc_num pcc_fair_meets(const struct pcc_outlook *outlook, pcc_num rewar
 PCC_PART pcc_num pcc_fair_best_response(const struct pcc_program *program,
 					const struct pcc_outlook *outlook)
 {
-	pcc_num capacity, reward, beyond, price, lowest, highest, most, own, share;
+	pcc_num capacity, reward, lost, price, lowest, highest, most, own, share;
 
 	capacity = n_div(outlook->capacity, PCC_BYTES_PER_MBIT);
 	reward = n_mul(program->ops[FAIR_TWO_LEVELS].value, N_HALF);
 	reward = n_div(reward, n_sqrt(capacity));
-	beyond = n_min(outlook->lost, n_sub(N_ONE, outlook->marked));
-	beyond = n_not_negative(n_sub(beyond, program->ops[FAIR_LOSS_CAP].value));
-	price = n_mul(program->ops[FAIR_LOSS_PRICE].value, n_add(outlook->marked, beyond));
+	lost = n_min(outlook->lost, n_sub(N_ONE, outlook->marked));
+	price = n_mul(program->ops[FAIR_LOSS_PRICE].value, n_add(outlook->marked, lost));
 	lowest = n_div(outlook->lowest, outlook->capacity);
 	highest = n_div(outlook->highest, outlook->capacity);
 	most = n_min(n_max(outlook->full, lowest), highest);

@@ -8,7 +8,7 @@
 #include "program.h"
 
 #define PCC_UTILITY_FAIR { \
-	.length = 45, .loads = 0xdd, .built_in = PCC_IS_FAIR, \
+	.length = 49, .loads = 0xdd, .built_in = PCC_IS_FAIR, \
 	.panic_loss = 0x3fe0000000000000, /* 0.5 */ \
 	.ops = { \
 		{ PCC_LOAD, PCC_RTT_LEAST, 0 }, { PCC_KNOWN, 0, 0 }, \
@@ -18,15 +18,18 @@
 		{ PCC_PUSH, 0, 0x0 /* 0.0 */ }, { PCC_IF, 0, 0 }, { PCC_SET, 0, 0 }, \
 		{ PCC_PUSH, 0, 0x0 /* 0.0 */ }, { PCC_LOAD, PCC_LOSS, 0 }, \
 		{ PCC_LOAD, PCC_MARKS, 0 }, { PCC_SUB, 0, 0 }, \
-		{ PCC_PUSH, 0, 0x3fa999999999999a /* 0.05 */ }, { PCC_SUB, 0, 0 }, \
-		{ PCC_MAX, 0, 0 }, { PCC_SET, 1, 0 }, { PCC_LOAD, PCC_OWN_LOSS, 0 }, \
-		{ PCC_KNOWN, 0, 0 }, { PCC_LOAD, PCC_OWN_LOSS, 0 }, { PCC_GET, 1, 0 }, \
-		{ PCC_IF, 0, 0 }, { PCC_SET, 2, 0 }, \
-		{ PCC_PUSH, 0, 0x3f889374bc6a7efa /* 0.012 */ }, { PCC_LOAD, PCC_X, 0 }, \
-		{ PCC_SQRT, 0, 0 }, { PCC_MUL, 0, 0 }, { PCC_LOAD, PCC_X, 0 }, \
-		{ PCC_GET, 0, 0 }, { PCC_PUSH, 0, 0x3fb999999999999a /* 0.1 */ }, \
-		{ PCC_LOAD, PCC_MARKS, 0 }, { PCC_GET, 1, 0 }, { PCC_ADD, 0, 0 }, \
-		{ PCC_MUL, 0, 0 }, { PCC_ADD, 0, 0 }, { PCC_MUL, 0, 0 }, { PCC_SUB, 0, 0 }, \
+		{ PCC_LOAD, PCC_OWN_LOSS, 0 }, { PCC_KNOWN, 0, 0 }, \
+		{ PCC_PUSH, 0, 0x0 /* 0.0 */ }, \
+		{ PCC_PUSH, 0, 0x3fa999999999999a /* 0.05 */ }, { PCC_IF, 0, 0 }, \
+		{ PCC_SUB, 0, 0 }, { PCC_MAX, 0, 0 }, { PCC_SET, 1, 0 }, \
+		{ PCC_LOAD, PCC_OWN_LOSS, 0 }, { PCC_KNOWN, 0, 0 }, \
+		{ PCC_LOAD, PCC_OWN_LOSS, 0 }, { PCC_GET, 1, 0 }, { PCC_IF, 0, 0 }, \
+		{ PCC_SET, 2, 0 }, { PCC_PUSH, 0, 0x3f889374bc6a7efa /* 0.012 */ }, \
+		{ PCC_LOAD, PCC_X, 0 }, { PCC_SQRT, 0, 0 }, { PCC_MUL, 0, 0 }, \
+		{ PCC_LOAD, PCC_X, 0 }, { PCC_GET, 0, 0 }, \
+		{ PCC_PUSH, 0, 0x3fb999999999999a /* 0.1 */ }, { PCC_LOAD, PCC_MARKS, 0 }, \
+		{ PCC_GET, 1, 0 }, { PCC_ADD, 0, 0 }, { PCC_MUL, 0, 0 }, { PCC_ADD, 0, 0 }, \
+		{ PCC_MUL, 0, 0 }, { PCC_SUB, 0, 0 }, \
 		{ PCC_PUSH, 0, 0x4018000000000000 /* 6.0 */ }, { PCC_GET, 2, 0 }, \
 		{ PCC_MUL, 0, 0 }, { PCC_SUB, 0, 0 }, \
 	}, \
@@ -39,7 +42,7 @@ static const struct {
 	const char *program;
 } pcc_utilities[] = {
 	{ "fair",
-	  "pcc-utility/1 panic_loss=0.5 rtt_least known rtt_base known and 0.0 rtt_least rtt_base sub max 0.0 if set0 0.0 L marks sub 0.05 sub max set1 E known E get1 if set2 0.012 x sqrt mul x get0 0.1 marks get1 add mul add mul sub 6.0 get2 mul sub"
+	  "pcc-utility/1 panic_loss=0.5 rtt_least known rtt_base known and 0.0 rtt_least rtt_base sub max 0.0 if set0 0.0 L marks sub E known 0.0 0.05 if sub max set1 E known E get1 if set2 0.012 x sqrt mul x get0 0.1 marks get1 add mul add mul sub 6.0 get2 mul sub"
 	},
 	{ "safe",
 	  "pcc-utility/1 panic_loss=0.15000000000000002 T -100.0 L 0.05 sub mul sigmoid mul x L mul sub"

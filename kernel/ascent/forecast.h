@@ -31,7 +31,7 @@ struct pcc_forecast {
 	pcc_num horizon;
 	/* By how much the probes let the queue swing. */
 	pcc_num swing;
-	/* Loss rate that does not answer to ours, and share of marked packets. */
+	/* Loss rate, and share of marked packets, that may be somebody's: they have a price. */
 	pcc_num random;
 	pcc_num marked;
 	/* By how much the RTT deviates, whatever we do. */

@@ -39,6 +39,8 @@ struct pcc_level {
 	 */
 	pcc_num last;
 	pcc_num last_at;
+	/* The longest of late. */
+	pcc_num longest;
 	/* The rate and the level that the present ones are compared with. */
 	pcc_num anchor_rate;
 	pcc_num anchor;
@@ -81,6 +83,18 @@ PCC_PART pcc_num pcc_level_base(const struct pcc_level *level)
 PCC_PART pcc_num pcc_level_unfiltered(const struct pcc_level *level)
 {
 	return n_not_negative(n_sub(level->last, level->tolerance));
+}
+
+/* How full the longest queue of late is, above 0 and below 1; half where neither is told from an
+ * empty one. Of the least RTT, since a full queue that others keep full stands in a test, and
+ * would be the path's.
+ */
+PCC_PART pcc_num pcc_level_fullness(const struct pcc_level *level)
+{
+	pcc_num empty = n_min(LEVEL_EMPTY, pcc_level_base(level));
+
+	return n_div(n_add(level->last, empty),
+		     n_add(level->longest, n_mul(N_TWO, empty)));
 }
 
 /* A pair begins with this probe: the share of the rate to send it at. */
@@ -194,6 +208,7 @@ PCC_CALL int pcc_level_read(struct pcc_level *level, const struct pcc_pair *pair
 					 n_div(N_ONE, level->differences));
 	}
 	level->last = above;
+	level->longest = n_max(n_mul(LEVEL_FORGETTING, level->longest), above);
 	level->last_at = pair->started;
 	level->queue_noise = n_mul(N_TWO, level->noise);
 	/* What the level is certainly below was not the path's. */

@@ -67,8 +67,7 @@ struct pcc_pair {
 	/* The least RTT at the end of the pair, and of its first probe. */
 	pcc_num least_rtt;
 	pcc_num first_least_rtt;
-	/* Of the second probe: mean RTT, start, length, residual, bytes of a packet. */
-	pcc_num rtt;
+	/* Of the second probe: start, length, residual, bytes of a packet. */
 	pcc_num started;
 	pcc_num duration;
 	pcc_num residual;
@@ -332,7 +331,6 @@ PCC_CALL int pcc_pair_read(struct pcc_pair *pair, const struct pcc_report *a,
 	pair->started = n_mul(n_from(b->started), PCC_NANOSECOND);
 	pair->duration = b->duration;
 	pair->residual = b->rtt_residual;
-	pair->rtt = b->rtt;
 	pair->packet = n_div(b->sent, n_from(b->packets ? b->packets : 1));
 	pair->packets = n_add(n_from(a->packets), n_from(b->packets ? b->packets : 1));
 	pcc_pair_growth(pair, a, b);

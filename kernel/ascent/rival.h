@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 OR GPL-2.0 */
 /* Beside a sender that fills the queue until packets are lost: what such a sender
  * does, so that it leaves us our part: a floor under the rate that grows and falls as
- * CUBIC's window does, towards the most that was ever carried.
+ * CUBIC's window does, towards the most that was ever carried. A queue that falls shows that
+ * somebody gave way: who sees that follows, and returns if it grows again.
  * crates/core/src/control/ascent/rival.rs.
  */
 #ifndef PCC_RIVAL_H
@@ -13,6 +14,8 @@
 struct pcc_rival {
 	/* How often the queue was too long of late, 0 to 1. */
 	pcc_num crowded;
+	/* The longest queue since the floor came or returned, or the shortest since it yields. */
+	pcc_num extreme;
 	/* CUBIC's window: where it grows slowest, where it began to grow, how long it has
 	 * grown, without the time in which nothing was sent (RFC 9438 5.8), and below which
 	 * age we give way.
@@ -88,6 +91,7 @@ PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen
 	if (!rival->has_floor) {
 		if (!n_above(rival->crowded, RIVAL_ENTER))
 			return N_UNKNOWN;
+		rival->extreme = seen->queue;
 		rival->has_floor = 1;
 		rival->largest = n_max(seen->most, n_mul(N_TWO, seen->window));
 		rival->low = seen->window;
@@ -101,8 +105,17 @@ PCC_CALL pcc_num pcc_rival_update(struct pcc_rival *rival, const struct pcc_seen
 			rival->crowded = N_ZERO;
 			rival->has_floor = 0;
 		}
-	} else if (seen->lost) {
+		rival->extreme = n_min(rival->extreme, seen->queue);
+		if (n_above(rival->age, n_mul(RIVAL_ANSWERED, seen->rtt)) &&
+		    n_above(n_mul(RIVAL_FELL, seen->queue), rival->extreme)) {
+			rival->yields = N_ZERO;
+			rival->low = rival->largest;
+		}
+	} else if (seen->lost || n_less(seen->queue, n_mul(RIVAL_FELL, rival->extreme))) {
+		rival->extreme = seen->queue;
 		pcc_rival_yields(rival, seen);
+	} else {
+		rival->extreme = n_max(rival->extreme, seen->queue);
 	}
 	if (!rival->has_floor || n_less(rival->age, rival->yields))
 		return N_UNKNOWN;

@@ -5,7 +5,7 @@ use super::parameter::Parameter;
 use crate::interval::Report;
 use crate::units::Rate;
 
-/// 2A·√x − x·(q + c·(M + max(0, L − 0.05))) − K·A·E, with x in Mbit/s: high goodput and a short queue, shared fairly.
+/// 2A·√x − x·(q + c·(M + L)) − K·A·E, with x in Mbit/s: high goodput and a short queue, shared fairly.
 ///
 /// The reward grows with the root of the rate, and each Mbit/s costs the queueing delay q. The best rate is (A/q)², the
 /// same for all senders behind one queue, whatever their RTT. A lone sender on C Mbit/s keeps a queue of A/√C, and each
@@ -13,17 +13,17 @@ use crate::units::Rate;
 /// senders, proportional fairness (F. Kelly, 1998), here with the exponent 1/2, with which the queue grows with √n
 /// instead of n.
 ///
-/// Marks M cost as much as c seconds of queue. Losses L cost as much beyond 5 %, whatever their cause. Losses that our
-/// own rate causes, E, cost at once; while E is not known, losses beyond 5 % count as ours. **Traps**: it wants a law
+/// Marks M and losses L cost as much as c seconds of queue; a law leaves out of L what is nobody's. Losses that our own
+/// rate causes, E, cost at once. While E is not known, losses below 5 % cost nothing, and the rest counts as ours. **Traps**: it wants a law
 /// that foresees the queue ([`crate::control::Law::Ascent`]). Beside senders that fill the queue until packets are
 /// lost, it takes the rate that they leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Fair {
     /// A: what a rate is worth. Unit: s·√(Mbit/s).
     pub level: f64,
-    /// c: the queueing delay that a mark, or a loss beyond the cap, counts as. Unit: s.
+    /// c: the queueing delay that a mark, or a loss, counts as. Unit: s.
     pub loss_price: f64,
-    /// The loss rate from which on others' losses count; 0.05 as in the safe utility.
+    /// The loss rate from which on losses count while nobody knows whose they are; 0.05 as in the safe utility.
     pub loss_cap: f64,
     /// K: a sender that causes more than 1/K of loss for each e-fold of its rate lowers the rate. Up to about K senders
     /// share a buffer that is too small for a queue of A·√(n/C).
@@ -76,19 +76,19 @@ impl Utility for Fair {
     fn evaluate(&self, report: &Report) -> f64 {
         let (x, marked) = (report.achieved.mbit(), report.marked());
         let queue = report.standing_queue().unwrap_or_default().as_secs_f64();
-        let beyond = (report.loss() - marked - self.loss_cap).max(0.0);
+        let cap = if report.excess_loss.is_some() { 0.0 } else { self.loss_cap };
+        let beyond = (report.loss() - marked - cap).max(0.0);
         let own = report.excess_loss.unwrap_or(beyond);
         let price = queue + self.loss_price * (marked + beyond);
         2.0 * self.level * x.sqrt() - x * price - self.sureness * self.level * own
     }
 
-    /// With w for the share of the capacity C: the rate at which A/√(w·C) − q − c·(M + beyond) is zero, or at which our
+    /// With w for the share of the capacity C: the rate at which A/√(w·C) − q − c·(M + L) is zero, or at which our
     /// own losses begin. Beyond, own losses cost more than any rate gains, unless K is small or C a terabit.
     fn best_response(&self, outlook: &Outlook) -> Option<Rate> {
         let capacity = outlook.capacity / MBIT;
         let reward = self.level / capacity.sqrt();
-        let beyond = (outlook.lost.min(1.0 - outlook.marked) - self.loss_cap).max(0.0);
-        let price = self.loss_price * (outlook.marked + beyond);
+        let price = self.loss_price * (outlook.marked + outlook.lost.min(1.0 - outlook.marked));
         let (lowest, highest) = (outlook.lowest / outlook.capacity, outlook.highest / outlook.capacity);
         let most = outlook.full.max(lowest).min(highest);
         let own = price + self.sureness * self.level / capacity;
@@ -113,12 +113,12 @@ impl BuiltIn for Fair {
     const INFO: UtilityInfo = UtilityInfo {
         name: "fair",
         summary: "high goodput and a short queue, in equal shares: for any path",
-        formula: "2A*sqrt(x) - x*(q + c*(M + max(0, L - M - cap))) - K*A*E; q is the standing queue, E the losses of ours",
+        formula: "2A*sqrt(x) - x*(q + c*L) - K*A*E; q is the standing queue, E the losses of ours",
         unit: "s*Mbit/s",
         source: "proportional fairness (Kelly, 1998) with the exponent 1/2",
         traps: &[
             "it wants a law that foresees the queue: ascent, which it has if no other is chosen",
-            "of losses, the law alone knows which are ours; until then those beyond the cap are",
+            "of losses, the law alone knows whose they are; until then those beyond the cap are ours",
         ],
         text: include_str!("text/fair.utility"),
     };
@@ -155,12 +155,12 @@ mod tests {
     }
 
     #[test]
-    fn losses_below_five_percent_count_only_if_they_are_ours() {
+    fn losses_below_the_cap_count_once_it_is_known_whose_they_are() {
         let utility =
             |loss: f64, own: Option<f64>| Fair::default().evaluate(&Report { excess_loss: own, ..report(100.0, loss) });
         assert!((utility(0.0, None) - 0.12).abs() < 1e-12, "2 · 0.006 · √100");
-        assert!((utility(0.04, None) - 0.12).abs() < 1e-12 && (utility(0.04, Some(0.0)) - 0.12).abs() < 1e-12);
-        assert!((utility(0.04, Some(0.01)) - 0.06).abs() < 1e-12, "K·A a share");
+        assert!((utility(0.04, None) - 0.12).abs() < 1e-12 && (utility(0.04, Some(0.0)) + 0.28).abs() < 1e-12);
+        assert!((utility(0.04, Some(0.01)) + 0.34).abs() < 1e-12, "K·A a share");
         assert!((utility(0.06, None) - (0.12 - 0.1 - 0.06)).abs() < 1e-9, "1 % beyond costs x·c and K·A of it");
     }
 

@@ -64,10 +64,18 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
             ("own-loss", "All losses are random."),
             ("random-loss", "All losses are the sender's own."),
             ("bounds", "While losses are ours, random loss stays as it was."),
-            ("free", "Losses and marks that certainly do not answer to the rate keep their price."),
-            ("overflows-told", "Losses that come with a longer queue may be free too."),
-            ("calm", "Losses and marks may be free behind a queue too."),
-            ("asks", "No pair at half of the rate asks whether losses or marks answer to the rate."),
+            ("nobodys", "No loss is nobody's: all random loss has its price."),
+            ("nobodys-marks", "No mark is nobody's: each has its price."),
+            ("rare", "High loss rates are as likely nobody's as low ones, before any evidence."),
+            ("full", "Losses behind a full queue are as likely nobody's as others, before any evidence."),
+            ("full-once", "The longest queue, by which a queue is full, is never forgotten."),
+            ("rates", "The rates that were sent do not tell whose losses and marks are."),
+            ("queues", "Losses and marks that come with a longer RTT may be nobody's as others may."),
+            ("best-slope", "The slope of losses over the RTT that fits best counts as one that was known before."),
+            ("others", "What others change does not count as an error of how losses answer."),
+            ("remembered", "How losses answer is forgotten after so many probes, not after so many losses."),
+            ("cap", "Losses below the cap have a price while nobody knows whose they are."),
+            ("no-cap", "Losses below the cap have no price, whoever's they are."),
         ],
     ),
     (
@@ -112,6 +120,10 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
             ("stays", "A rival is one only while the queue certainly is not all ours."),
             ("yields", "The floor does not give way after a loss."),
             ("drained", "A queue that drains while the floor gives way does not end it."),
+            ("falls", "The floor does not give way when the queue falls."),
+            ("returns", "A queue that grows again does not bring the floor back early."),
+            ("answered", "A queue that grows brings the floor back at once, before others can have answered."),
+            ("whole", "The floor that a growing queue brings back begins where it would after a loss."),
             ("reno", "The floor grows as CUBIC's window alone, never as Reno's."),
             ("bears", "The floor holds even where the utility does not bear the loss."),
             ("standing", "The rival's queue does not count in the bytes in flight."),
@@ -127,7 +139,7 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
 ];
 
 /// Rules that are left out together: a mechanism each, or rules that stand in for one another.
-pub(crate) const GROUPS: [(&str, &[&str]); 11] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 16] = [
     ("the base-RTT test", &["hold", "unpriced", "untested", "waits", "gone", "rises", "stands", "window", "restores"]),
     ("its guards", &["gone", "rises", "stands", "window", "restores"]),
     ("its moments", &["hold", "unpriced", "untested", "waits"]),
@@ -140,6 +152,11 @@ pub(crate) const GROUPS: [(&str, &[&str]); 11] = [
         &["buffer", "longest", "room-left", "unusual", "one-packet", "pacer", "far", "few-pairs"],
     ),
     ("our share", &["far", "few-pairs"]),
-    ("noise", &["jitter", "asks", "unusual", "pacer", "one-packet", "quiet"]),
+    ("noise", &["jitter", "unusual", "pacer", "one-packet", "quiet"]),
+    ("whose losses and marks are", &["nobodys", "nobodys-marks"]),
+    ("the odds before any evidence", &["rare", "full"]),
+    ("the evidence", &["rates", "queues"]),
+    ("the evidence's errors", &["best-slope", "others", "remembered"]),
     ("the rival", &["forgetting", "packets", "beside", "yields", "reno", "bears"]),
+    ("falls and returns", &["falls", "returns", "answered", "whole"]),
 ];

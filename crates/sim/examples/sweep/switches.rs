@@ -1,7 +1,7 @@
 //! Where a copy of the core asks whether a rule is left out: each text stands in its file exactly once.
 
 /// Files below `crates/core/src`, what they say, and what the copy says instead. `crate::off("RULE")` is true where the rule is off.
-pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
+pub(crate) const SWITCHES: [(&str, &str, &str); 86] = [
     (
         "control/law.rs",
         "const fn measures_by_trains(&self) -> bool {\n        matches!(self, Self::Ascent(_))",
@@ -107,8 +107,8 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
     ),
     (
         "control/ascent/probing.rs",
-        "= self.level.begin_pair(self.trial);",
-        "= if crate::off(\"test\") { 1.0 } else { self.level.begin_pair(self.trial) };",
+        "        self.level.begin_pair(self.trial)",
+        "        if crate::off(\"test\") { 1.0 } else { self.level.begin_pair(self.trial) }",
     ),
     (
         "control/ascent/mod.rs",
@@ -152,18 +152,6 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
         "probing.bottleneck.on_no_queue(if crate::off(\"restores\") { 0.0 } else { 1.0 } * ",
     ),
     (
-        "control/ascent/probing.rs",
-        "let asks = (self.trial / 2)",
-        "let asks = !crate::off(\"asks\") && (self.trial / 2)",
-    ),
-    ("control/ascent/loss.rs", "let overflows =", "let overflows = !crate::off(\"overflows-told\") &&"),
-    ("control/ascent/mod.rs", "probing.is_calm());", "probing.is_calm() && !crate::off(\"free\"));"),
-    (
-        "control/ascent/probing.rs",
-        "self.level.unfiltered() + self.level.noise() <",
-        "crate::off(\"calm\") || self.level.unfiltered() + self.level.noise() <",
-    ),
-    (
         "control/ascent/loss.rs",
         "if self.own.slope().is_above(0.0) {",
         "if self.own.slope().is_above(0.0) && !crate::off(\"own-loss\") || crate::off(\"random-loss\") {",
@@ -172,6 +160,66 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
         "control/ascent/loss.rs",
         "(low.undelivered() - self.random).min(0.0)",
         "if crate::off(\"bounds\") { 0.0 } else { (low.undelivered() - self.random).min(0.0) }",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "(1.0 - self.is_nobodys(odds))",
+        "(1.0 - if crate::off(\"nobodys\") { 0.0 } else { self.is_nobodys(odds) })",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "answers / (NOBODYS_MARKS + answers) * marked",
+        "if crate::off(\"nobodys-marks\") { marked } else { answers / (NOBODYS_MARKS + answers) * marked }",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "(-self.random / RARE).exp()",
+        "if crate::off(\"rare\") { 1.0 } else { (-self.random / RARE).exp() }",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "(1.0 - fullness) / fullness;",
+        "if crate::off(\"full\") { 1.0 } else { (1.0 - fullness) / fullness };",
+    ),
+    (
+        "control/ascent/level.rs",
+        "(FORGETTING * self.longest).max(above)",
+        "(if crate::off(\"full-once\") { 1.0 } else { FORGETTING } * self.longest).max(above)",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "(1.0 + self.losses.answers() / odds)",
+        "(1.0 + if crate::off(\"rates\") { 1.0 } else { self.losses.answers() } / odds)",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "let overflows = self.overflows.rises()",
+        "let overflows = if crate::off(\"queues\") { 0.0 } else { self.overflows.rises() }",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "/ (1.0 + self.samples / 2.0).sqrt()",
+        "/ if crate::off(\"best-slope\") { 1.0 } else { (1.0 + self.samples / 2.0).sqrt() }",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "(unexplained / (self.samples - 1.0).max(1.0)).max(1.0)",
+        "if crate::off(\"others\") { 1.0 } else { (unexplained / (self.samples - 1.0).max(1.0)).max(1.0) }",
+    ),
+    (
+        "control/ascent/loss.rs",
+        "let kept = if lost > 0.0 {",
+        "let kept = if lost > 0.0 && !crate::off(\"remembered\") {",
+    ),
+    (
+        "utility/fair.rs",
+        "let cap = if report.excess_loss.is_some() {",
+        "let cap = if report.excess_loss.is_some() && !crate::off(\"no-cap\") || crate::off(\"cap\") {",
+    ),
+    (
+        "utility/fair.rs",
+        "self.loss_price * (outlook.marked + outlook.lost.min(1.0 - outlook.marked));",
+        "self.loss_price\n            * (outlook.marked\n                + (outlook.lost.min(1.0 - outlook.marked) - if crate::off(\"no-cap\") { self.loss_cap } else { 0.0 }).max(0.0));",
     ),
     (
         "control/ascent/bottleneck.rs",
@@ -303,6 +351,18 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 74] = [
         "yields: if crate::off(\"yields\") { 0.0 } else { YIELD_RTTS * rtt + 2.0 * queue } }",
     ),
     ("control/ascent/rival.rs", "let drained = !is_long", "let drained = !crate::off(\"drained\") && !is_long"),
+    (
+        "control/ascent/rival.rs",
+        "lost || queue < FELL * self.extreme",
+        "lost || queue < FELL * self.extreme && !crate::off(\"falls\")",
+    ),
+    ("control/ascent/rival.rs", "let grew = cubic.age >", "let grew = !crate::off(\"returns\") && cubic.age >"),
+    ("control/ascent/rival.rs", "> ANSWERED * rtt", "> if crate::off(\"answered\") { 0.0 } else { ANSWERED } * rtt"),
+    (
+        "control/ascent/rival.rs",
+        "low: cubic.largest, ..cubic",
+        "low: if crate::off(\"whole\") { cubic.low } else { cubic.largest }, ..cubic",
+    ),
     ("control/ascent/rival.rs", "cubic.max(reno)", "cubic.max(if crate::off(\"reno\") { 0.0 } else { reno })"),
     ("control/ascent/rival.rs", "(shared || self.is_there())", "(shared || self.is_there() && !crate::off(\"stays\"))"),
     (

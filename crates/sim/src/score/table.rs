@@ -108,7 +108,7 @@ pub(super) const ROWS: &[Row] = &[
     row("1", "loss 1 %", "clean,loss=1%", "pcc", Share, [0.95, 0.95]),
     row("1", "loss 2 %", "clean,loss=2%", "pcc", Share, [0.85, 0.95]),
     row("1", "loss 4 %", "clean,loss=4%", "pcc", Share, [0.85, 0.95]),
-    row("1", "loss 8 %, safe", "clean,loss=8%", "pcc/safe", Share, [0.2, 0.2]).most().today(0.38),
+    row("1", "loss 8 %, safe", "clean,loss=8%", "pcc/safe", Share, [0.2, 0.2]).most().today(0.21),
     row("1k", "60 ms, 750 KB, loss 1 %", "rate=100Mbit,rtt=60ms,buffer=750KB,loss=1%", "pcc", Share, [0.85, 0.95]),
     row("1k", "60 ms, 750 KB, loss 5 %", "rate=100Mbit,rtt=60ms,buffer=750KB,loss=5%", "pcc", Share, [0.88, 0.95])
         .long([12, 60], [6, 6]),
@@ -119,19 +119,17 @@ pub(super) const ROWS: &[Row] = &[
     row("3", "1 packet of buffer", "shallow,buffer=1.5KB", "pcc", Share, [0.50, 0.80]),
     row("3", "2 packets", "shallow,buffer=3KB", "pcc", Share, [0.50, 0.90]),
     row("3", "6 packets", "shallow,buffer=9KB", "pcc", Share, [0.90, 0.90]),
-    row("4", "10 against 20 ms", SHORT, LONGER[0], Imbalance, [1.3, 1.1]).most().long([40, 120], [6, 6]).today(1.46),
+    row("4", "10 against 20 ms", SHORT, LONGER[0], Imbalance, [1.3, 1.1]).most().long([40, 120], [6, 6]),
     row("4", "that, of CUBIC's", SHORT, LONGER[0], Imbalance, [1.0, 1.0]).most().over("cubic").long([40, 120], [6, 6]),
-    row("4", "10 against 50 ms", SHORT, LONGER[1], Imbalance, [1.3, 1.1]).most().long([40, 120], [8, 8]),
+    row("4", "10 against 50 ms", SHORT, LONGER[1], Imbalance, [1.3, 1.1]).most().long([40, 120], [8, 8]).today(1.8),
     row("4", "that, of CUBIC's", SHORT, LONGER[1], Imbalance, [1.0, 1.0]).most().over("cubic").long([40, 120], [8, 8]),
     row("4", "10 against 100 ms", SHORT, LONGER[2], Imbalance, [1.3, 1.1]).most().long([40, 120], [6, 6]),
     row("4", "that, of CUBIC's", SHORT, LONGER[2], Imbalance, [1.0, 1.0]).most().over("cubic").long([40, 120], [6, 6]),
-    row("5", "changing every 5 s", "changing", "pcc", Share, [0.90, 0.94]).long([100, 500], [6, 10]).today(0.87),
+    row("5", "changing every 5 s", "changing", "pcc", Share, [0.90, 0.94]).long([100, 500], [6, 10]),
     row("5", "loss there", "changing", "pcc", Loss, [0.02, 0.01]).most().long([100, 500], [6, 10]),
     row("6", "10 senders of 256 KB", "datacentre", "pcc*10:size=256kB", Incast, [0.60, 0.85]).long([2, 5], [20, 20]),
     row("6", "20 senders of 256 KB", "datacentre", "pcc*20:size=256kB", Incast, [0.60, 0.85]).long([2, 5], [20, 20]),
-    row("6", "33 senders of 256 KB", "datacentre", "pcc*33:size=256kB", Incast, [0.60, 0.85])
-        .long([2, 5], [20, 20])
-        .today(0.49),
+    row("6", "33 senders of 256 KB", "datacentre", "pcc*33:size=256kB", Incast, [0.60, 0.85]).long([2, 5], [20, 20]),
     row("7", "4 flows, 5 s apart", "clean", FOUR, Jain(1), [0.95, 0.98]).long([45, 120], [6, 8]),
     row("7", "the same at 5 s", "clean", FOUR, Jain(5), [0.98, 0.99]).long([45, 120], [6, 8]),
     row("7", "the same at 20 s", "clean", FOUR, Jain(20), [0.99, 0.995]).long([45, 120], [6, 8]).today(0.98),
@@ -143,7 +141,7 @@ pub(super) const ROWS: &[Row] = &[
         .most()
         .over("cubic")
         .long([40, 200], [6, 15])
-        .today(1.26),
+        .today(0.75),
     row("10", "100 KB at half load", "rate=15Mbit,rtt=60ms,buffer=112KB", HALF_LOAD, Completion, [1.0, 1.0])
         .most()
         .over("cubic")
@@ -165,7 +163,7 @@ pub(super) const ROWS: &[Row] = &[
         .long([12, 60], [6, 6]),
     row("12", "loss 50 %, loss-resilient", "clean,down.loss=50%", "pcc/loss-resilient", Share, [0.95, 0.98])
         .long([12, 60], [6, 6])
-        .today(0.81),
+        .today(0.94),
     row("13", "800 Mbit/s, 9 ms", "rate=800Mbit,rtt=9ms,buffer=100KB", "pcc", Share, [0.90, 0.97]),
     row("13", "800 Mbit/s, 38 ms", "rate=800Mbit,rtt=38ms,buffer=100KB", "pcc", Share, [0.90, 0.97]),
     row("13", "1 Gbit/s, 5 ms, 64 KB", "rate=1Gbit,rtt=5ms,buffer=64KB", "pcc", Share, [0.967, 0.98])
@@ -191,7 +189,7 @@ pub(super) const ROWS: &[Row] = &[
     row("18", "PCC beside it", "clean", SCAVENGERS[2], FirstShare, [0.90, 0.95]).long([30, 60], [6, 6]),
     row("18", "Proteus' scavenger, alone", "clean", PROTEUS[0], Share, [0.85, 0.95]).long([20, 60], [2, 5]),
     row("18", "CUBIC beside it", "clean", PROTEUS[1], FirstShare, [0.90, 0.95]).long([30, 60], [2, 5]),
-    row("18", "Proteus beside it", "clean", PROTEUS[2], FirstShare, [0.90, 0.95]).long([30, 60], [6, 6]).today(0.60),
+    row("18", "Proteus beside it", "clean", PROTEUS[2], FirstShare, [0.90, 0.95]).long([30, 60], [6, 6]).today(0.65),
     row("19", "black-out of 2 s", "clean,blackout=8s/2s", "pcc", DarkRate, [2.0, 2.0]).most().long([16, 16], [2, 5]),
     row("19", "its end", "clean,blackout=8s/2s", "pcc", Recovered, [20.0, 20.0]).most().long([16, 16], [2, 5]),
     row("19", "20 Mbit/s of data", "clean", "pcc:rate=20Mbit", Headroom, [2.0, 2.0]).most().long([20, 60], [2, 5]),
@@ -210,7 +208,10 @@ pub(super) const ROWS: &[Row] = &[
         .marks(Queue::FqCodel)
         .long([20, 60], [2, 5]),
     row("22", "share there", CODEL, "pcc", Share, [0.95, 0.95]).marks(Queue::FqCodel).long([20, 60], [2, 5]),
-    row("22", "CoDel beside CUBIC", CODEL, CUBIC, FairPart, [0.95, 0.95]).marks(Queue::Codel).long([20, 60], [6, 6]),
+    row("22", "CoDel beside CUBIC", CODEL, CUBIC, FairPart, [0.95, 0.95])
+        .marks(Queue::Codel)
+        .long([20, 60], [6, 6])
+        .today(0.82),
     row("22", "FQ-CoDel beside CUBIC", CODEL, CUBIC, FairPart, [0.95, 0.95])
         .marks(Queue::FqCodel)
         .long([20, 60], [2, 5]),
@@ -241,7 +242,7 @@ pub(super) const ROWS: &[Row] = &[
         .most()
         .policed("10Mbit", "64kB")
         .long([12, 60], [6, 6])
-        .today(0.145),
+        .today(0.15),
     row("25", "policer, 30 ms", "clean", "pcc", Share, [0.85, 0.85]).policed("10Mbit", "64kB"),
     row("25", "loss there", "clean", "pcc", Loss, [0.05, 0.02])
         .most()
@@ -256,7 +257,13 @@ pub(super) const ROWS: &[Row] = &[
     row("27", "CUBIC beside, 1/4 BDP", "clean,buffer=94KB", CUBIC, LastPart, [0.25, 0.40]).long([30, 60], [8, 8]),
     row("27", "CUBIC beside, 1 BDP", "clean", CUBIC, LastPart, [0.25, 0.40]).long([30, 60], [6, 6]),
     row("27", "CUBIC beside, 4 BDP", "clean,buffer=1.5MB", CUBIC, LastPart, [0.25, 0.40]).long([30, 60], [12, 12]),
-    row("27", "no more, 4 BDP", "clean,buffer=1.5MB", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [12, 12]),
-    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]),
-    row("27", "no more, 1/4 BDP", "clean,buffer=94KB", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [8, 8]),
+    row("27", "no more, 4 BDP", "clean,buffer=1.5MB", CUBIC, LastPart, [0.60, 0.60])
+        .most()
+        .long([30, 60], [12, 12])
+        .today(0.76),
+    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]).today(0.65),
+    row("27", "no more, 1/4 BDP", "clean,buffer=94KB", CUBIC, LastPart, [0.60, 0.60])
+        .most()
+        .long([30, 60], [8, 8])
+        .today(0.66),
 ];

@@ -247,7 +247,7 @@ fn busy_host_costs_little_on_path_whose_queue_bears_its_stops() {
         let mut shares = Vec::new();
         for seed in 1..=8 {
             let results = seeded(path, 20, seed, vec![Flow { burners: 4, ..Flow::default() }]);
-            at_least(&format!("share on {path}, seed {seed}"), results.share_after(s(0)), 0.82, &results);
+            at_least(&format!("share on {path}, seed {seed}"), results.share_after(s(0)), 0.79, &results);
             at_most(&format!("loss on {path}, seed {seed}"), results.flows[0].loss(), 0.02, &results);
             shares.push(results.share_after(s(0)));
         }
@@ -314,8 +314,8 @@ fn many_flows_on_a_short_path_lose_what_their_objective_allows() {
     // Two packets a round trip each would be 33 times the path.
     let results = flows("datacentre", 5, vec![Flow::default(); 33]);
     let dropped = results.link.dropped().packets as f64 / results.link.sent.packets as f64;
-    at_most("loss over the whole run", dropped, 0.12, &results);
-    at_least("share", results.share_after(s(0)), 0.98, &results);
+    at_most("loss over the whole run", dropped, 0.09, &results);
+    at_least("share", results.share_after(s(0)), 0.96, &results);
 }
 
 #[test]

@@ -67,14 +67,14 @@ fn a_path_that_became_four_times_faster_is_filled_no_later() {
 }
 
 #[test]
-fn who_knows_the_path_leaves_a_flow_that_came_first_its_half() {
+fn who_knows_the_path_leaves_who_came_first_a_quarter_at_once() {
     for seed in 1..=5 {
         let first = Flow { control: Control::Pcc, ..Flow::default() };
         let mut second = flow(20, Some((100.0, 30)));
         second.start = Duration::from_secs(5);
         let results = seeded("clean", 12, seed, vec![first, second]);
         let share = results.flows[0].goodput(Duration::from_secs(6), Duration::from_secs(8)).mbit();
-        at_least("Mbit/s of the first", share, 40.0, &results);
+        at_least("Mbit/s of the first", share, 25.0, &results);
         at_most("loss of the first", results.flows[0].loss(), 0.01, &results);
     }
 }

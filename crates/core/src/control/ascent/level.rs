@@ -26,8 +26,12 @@ const NOISY: f64 = 0.005;
 const FIRST_WAIT: f64 = 5.0;
 /// Unit: s.
 const LONGEST_WAIT: f64 = 3.0;
+/// A queue of this, or of one RTT where that is less, is hardly told from none. Unit: s.
+const EMPTY: f64 = 0.002;
+/// The longest queue is forgotten by this each pair: half of it after 700.
+const FORGETTING: f64 = 0.999;
 crate::shared::shared_with_c!("LEVEL_" []
-    SUSPICIOUS_FALL, STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, FIRST_WAIT, LONGEST_WAIT
+    SUSPICIOUS_FALL, STILL_THERE, TELLING_PACKETS, TELLING, CERTAIN, NOISY, FIRST_WAIT, LONGEST_WAIT, EMPTY, FORGETTING
 );
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -81,6 +85,8 @@ pub(super) struct Level {
     differences: f64,
     /// The latest RTT above the least.
     last: f64,
+    /// The longest of late.
+    longest: f64,
     /// When that was. `None` after a pause: the queue may have changed, which is no error of a reading.
     read_at: Option<f64>,
     /// The rate and the level that the present ones are compared with.
@@ -144,6 +150,7 @@ impl Level {
             self.noise += (unexpected.max(residual) - self.noise) / self.differences;
         }
         self.last = above;
+        self.longest = (FORGETTING * self.longest).max(above);
         let noise = self.noise();
         // A level that is certainly below the tolerance shows that the tolerance was none of the path's.
         self.tolerance = self.tolerance.min(above + noise);
@@ -154,6 +161,13 @@ impl Level {
     /// The level as it was read, noise and all. Unit: s.
     pub(super) fn unfiltered(&self) -> f64 {
         (self.last - self.tolerance).max(0.0)
+    }
+
+    /// How full the longest queue of late is, above 0 and below 1; half where neither is told from an empty one. Counted from
+    /// the least RTT, since a queue that others keep full stands in a test, and would be the path's.
+    pub(super) fn fullness(&self) -> f64 {
+        let empty = EMPTY.min(self.base());
+        (self.last + empty) / (self.longest + 2.0 * empty)
     }
 
     /// Asks for a test if the rate fell and the level, if it is not nothing, did not; not of one that `responds` to the rate.

@@ -1,21 +1,34 @@
-//! Which of the losses and marks are ours: those that answer to our rate. Others happen whatever we send.
+//! Whose losses and marks are: ours, since they answer to our rate, or nobody's, which come whatever we send.
+//!
+//! A probability tells their price, not a verdict. Before any evidence a loss is as likely nobody's as losses of this rate are in nature, and as the
+//! queue is short: what overflows is full. Then the rates that we sent at tell how losses answer, and RTTs whether they come with a queue.
+//! Losses are priced by the probability that they are not nobody's. Sources: Bayes' theorem over a few slopes, and Schwarz's criterion.
 
 use super::pair::{Pair, WEIGHT, achieved, packet_variance};
-use crate::control::response::{ERRORS, Estimate, MEMORY};
+use crate::control::response::{Estimate, MEMORY};
 use crate::interval::Report;
-use core::time::Duration;
 
-/// Losses with a slope d L / d ln x certainly below this are no overflow of ours. A lone sender's slope is 1, that of n equal
-/// senders 1/n each: 0.05 is twenty's.
-const FREE: f64 = 0.05;
-/// Packets that causes are remembered for. So many tell a slope of zero from [`FREE`] where a third is lost or half is marked, if
-/// each [`ASKED`](super::ASKED)th pair leaves at half of the rate. With 10,000 a loss of 10 % costs half of 20 Mbit/s.
-const REMEMBERED: f64 = 25_000.0;
-/// Weight of the probes of late when another comes: those of twenty pairs, as many as [`MEMORY`] has.
+/// Slopes d L / d ln x of losses that answer to our rate: of one of 33 senders, of ten, of three, and of a lone one. Nobody's have 0.
+const SLOPES: [f64; 4] = [0.03, 0.1, 0.3, 1.0];
+/// Odds that losses, and marks, are nobody's, before anything is known: 4 in 5, and 99 in 100, since a queue that marks us answers
+/// within a few pairs. With 9 in 10 for marks, marks on every second packet take half of the rate.
+const NOBODYS: f64 = 4.0;
+const NOBODYS_MARKS: f64 = 99.0;
+/// Loss rate by which nobody's losses are an e-fold rarer.
+const RARE: f64 = 0.1;
+/// Lost, or marked, packets that are remembered, while some are.
+const REMEMBERED: f64 = 2500.0;
+/// Weight of the probes of late when another comes: those of twenty pairs, as many as [`MEMORY`] has. Where nothing is lost
+/// any more, all evidence fades as fast.
 const RECENT: f64 = 0.975;
-/// Random loss above this is asked about. Less has no price (`NSDI 2015` §2.1, the cap of `safe`).
-const MUCH: f64 = 0.05;
-crate::shared::shared_with_c!("LOSS_" [] FREE, REMEMBERED, RECENT, MUCH);
+/// So many times less likely than all else it is, before any evidence, that losses come with a queue that only others fill.
+const OTHERS: f64 = 4.0;
+/// No evidence counts for more, in ln of the odds.
+const CERTAIN: f64 = 50.0;
+crate::shared::shared_with_c!("LOSS_" []
+    NOBODYS, NOBODYS_MARKS, RARE, REMEMBERED, RECENT, OTHERS, CERTAIN,
+    SLOPE_OF_33 = SLOPES[0], SLOPE_OF_10 = SLOPES[1], SLOPE_OF_3 = SLOPES[2], SLOPE_OF_1 = SLOPES[3]
+);
 
 /// The line of loss rates over ln of the rates, each probe by its packets. Nothing is forgotten when the rate changes: a sender of
 /// few packets an RTT learns more from the rate's own moves than from probes. Sums, of which older ones weigh less.
@@ -56,96 +69,73 @@ impl Line {
     }
 }
 
-/// Packets, and how many of them were lost, or marked, in how many runs.
-#[derive(Clone, Copy, Debug)]
-struct Count {
+/// How losses go with something else. Each probe is compared with those of late, so that what others change meanwhile counts for
+/// little. Sums of squares and products, by the inverse of the variance.
+#[derive(Clone, Copy, Debug, Default)]
+struct Along {
+    /// Sums over the probes of late: packets, lost ones, runs of those, and what each packet was sent at.
     packets: f64,
     lost: f64,
     bursts: f64,
-}
-
-/// How losses go with something else. Each sample is compared with those shortly before it, so that what others change meanwhile
-/// counts for little. What that tells is remembered for long.
-#[derive(Clone, Copy, Debug, Default)]
-struct Along {
-    /// Sums over the samples of late: packets, lost ones, and what each packet was sent at.
-    packets: f64,
-    lost: f64,
     x: f64,
-    /// Squares and products of how far each sample was from those.
     xx: f64,
     xy: f64,
+    yy: f64,
+    samples: f64,
 }
 
 impl Along {
-    /// Takes in packets that were sent at this. Before another, those of late count as much less as `recent` says.
-    fn take(&mut self, Count { packets, lost, .. }: Count, x: f64, recent: f64) {
-        if self.packets > 0.0 {
-            let (weight, kept) = (packets * self.packets / (packets + self.packets), kept(packets));
+    /// Takes in a probe of so many packets that was sent at this.
+    fn take(&mut self, packets: f64, lost: f64, bursts: u32, x: f64) {
+        let bursts = self.bursts + f64::from(bursts);
+        if self.packets > 0.0 && packets > 0.0 {
+            let kept = if lost > 0.0 { REMEMBERED / (REMEMBERED + lost) } else { RECENT };
+            let variance = packet_variance(self.packets + packets, self.lost + lost, bursts);
+            let weight = 1.0 / (variance * (1.0 / packets + 1.0 / self.packets));
             let (x, y) = (x - self.x / self.packets, lost / packets - self.lost / self.packets);
             self.xx = kept * self.xx + weight * x * x;
             self.xy = kept * self.xy + weight * x * y;
+            self.yy = kept * self.yy + weight * y * y;
+            self.samples = kept * self.samples + 1.0;
         }
+        self.bursts = RECENT * bursts;
         for (sum, new) in [(&mut self.packets, packets), (&mut self.lost, lost), (&mut self.x, packets * x)] {
-            *sum = recent * (*sum + new);
-        }
-    }
-}
-
-/// The part of what is known that so many more packets leave.
-fn kept(packets: f64) -> f64 {
-    REMEMBERED / (REMEMBERED + packets)
-}
-
-/// What losses, or marks, come with: a rate of ours, or a queue.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cause {
-    packets: f64,
-    lost: f64,
-    bursts: f64,
-    rate: Along,
-    queue: Along,
-}
-
-impl Cause {
-    /// Takes in both probes of a pair at a rate in ln x. What is lost at one RTT and not at the other tells of a queue; what differs
-    /// by the probes' rates tells next to nothing.
-    fn take(&mut self, probes: [(Count, Option<Duration>); 2], x: f64) {
-        for (count, rtt) in probes {
-            if let Some(rtt) = rtt.filter(|_| count.packets > 0.0) {
-                self.queue.take(count, rtt.as_secs_f64(), RECENT);
-            }
-        }
-        let [(a, _), (b, _)] = probes;
-        let all = Count { packets: a.packets + b.packets, lost: a.lost + b.lost, bursts: a.bursts + b.bursts };
-        if all.packets > 0.0 {
-            self.rate.take(all, x, MEMORY);
-        }
-        let kept = kept(all.packets);
-        for (sum, new) in [(&mut self.packets, all.packets), (&mut self.lost, all.lost), (&mut self.bursts, all.bursts)]
-        {
-            *sum = kept * *sum + new;
+            *sum = RECENT * (*sum + new);
         }
     }
 
-    /// Whether what is lost, or marked, certainly is none of ours. What certainly comes with a longer queue is somebody's overflow,
-    /// however little ours.
-    pub(super) fn is_free(&self) -> bool {
-        let variance = packet_variance(self.packets, self.lost, self.bursts);
-        let error = |along: &Along| (variance * along.xx).sqrt();
-        let overflows = self.queue.xy > ERRORS * error(&self.queue);
-        self.rate.xy + ERRORS * error(&self.rate) < FREE * self.rate.xx && !overflows
+    /// By how much samples scatter more than their own variance says, as beside other senders.
+    fn scatter(&self) -> f64 {
+        let unexplained = if self.xx > 0.0 { self.yy - self.xy * self.xy / self.xx } else { 0.0 };
+        (unexplained / (self.samples - 1.0).max(1.0)).max(1.0)
+    }
+
+    /// By how much likelier what was seen is if losses answer than if they do not, by the mean of the slopes.
+    fn answers(&self) -> f64 {
+        let scatter = self.scatter();
+        let likelier = |slope: f64| (slope * (self.xy - slope * self.xx / 2.0) / scatter).min(CERTAIN).exp();
+        SLOPES.map(likelier).iter().sum::<f64>() / SLOPES.len() as f64
+    }
+
+    /// The same where any slope above zero will do (Schwarz), less 1.
+    fn rises(&self) -> f64 {
+        let xy = self.xy.max(0.0);
+        let evidence = if self.xx > 0.0 { xy * xy / (2.0 * self.xx) } else { 0.0 };
+        (evidence.min(CERTAIN).exp() - 1.0) / (1.0 + self.samples / 2.0).sqrt()
     }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Loss {
     own: Line,
-    pub(super) losses: Cause,
-    pub(super) marks: Cause,
+    /// Losses along ln of the rate, and along the RTT.
+    losses: Along,
+    overflows: Along,
+    /// Marks along ln of the rate.
+    marks: Along,
     /// ln of the first pair's rate, from which others are counted; `None` before it.
     origin: Option<f64>,
-    /// Loss rate that does not answer to ours.
+    /// Loss rate that does not certainly answer to ours. Its part that may be somebody's has a price.
     pub(super) random: f64,
 }
 
@@ -154,18 +144,18 @@ impl Loss {
     pub(super) fn update(&mut self, pair: &Pair) -> f64 {
         let loss = pair.loss().mean;
         let origin = *self.origin.get_or_insert(pair.rate().ln());
-        let probes = [&*pair.first, &*pair.second];
         self.own.fade();
-        probes.iter().for_each(|probe| self.own.take(probe, achieved(probe).ln() - origin));
-        let count = |probe: &Report, lost: f64, bursts: u32| {
-            (Count { packets: probe.packets.into(), lost, bursts: bursts.into() }, probe.rtt)
-        };
-        let x = pair.rate().ln() - origin;
-        self.losses.take(
-            probes.map(|probe| count(probe, f64::from(probe.packets) * probe.undelivered(), probe.loss_bursts)),
-            x,
-        );
-        self.marks.take(probes.map(|probe| count(probe, probe.packets_marked.into(), probe.packets_marked)), x);
+        for probe in [&*pair.first, &*pair.second] {
+            let x = achieved(probe).ln() - origin;
+            self.own.take(probe, x);
+            let packets = f64::from(probe.packets);
+            let lost = packets * probe.undelivered();
+            self.losses.take(packets, lost, probe.loss_bursts, x);
+            if let Some(rtt) = probe.rtt {
+                self.overflows.take(packets, lost, probe.loss_bursts, rtt.as_secs_f64());
+            }
+            self.marks.take(packets, probe.packets_marked.into(), probe.packets_marked, x);
+        }
         if self.own.slope().is_above(0.0) {
             // What the slower probe lost bounds what is random.
             let (_, low) = pair.high_and_low();
@@ -182,9 +172,23 @@ impl Loss {
         Estimate { mean: loss.mean - self.random, ..loss }
     }
 
-    /// Whether it is unclear whether marks, or losses that cost us our rate, are ours.
-    pub(super) fn is_unclear(&self) -> bool {
-        self.marks.lost > 0.0 && !self.marks.is_free() || self.random > MUCH && !self.losses.is_free()
+    /// Probability that losses are nobody's, where these were the odds before. What comes with a longer queue is somebody's
+    /// overflow, however little ours.
+    fn is_nobodys(&self, odds: f64) -> f64 {
+        let overflows = self.overflows.rises() / (OTHERS * (1.0 + odds));
+        1.0 / ((1.0 + self.losses.answers() / odds) * (1.0 + overflows))
+    }
+
+    /// The loss rate that has a price, where the longest queue of late is so full, above 0 and below 1.
+    pub(super) fn priced(&self, fullness: f64) -> f64 {
+        let odds = NOBODYS * (-self.random / RARE).exp() * (1.0 - fullness) / fullness;
+        (1.0 - self.is_nobodys(odds)) * self.random
+    }
+
+    /// The share of marks that has a price.
+    pub(super) fn priced_marks(&self, marked: f64) -> f64 {
+        let answers = self.marks.answers();
+        answers / (NOBODYS_MARKS + answers) * marked
     }
 }
 
@@ -302,44 +306,57 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_comes_at_any_rate_is_free_once_that_is_certain() {
+    /// How full the longest queue is where nothing is known of queues.
+    const UNKNOWN: f64 = 0.5;
+
+    /// Pairs that lose as `lost` says, each tenth at half of the rate.
+    fn at_two_rates(pairs: u64, lost: impl Fn(f64) -> f64) -> Loss {
         let mut loss = Loss::default();
-        let any = |at: u64, rate: f64| pair(at, rate, |_| 0.1, |_| 0.0);
-        loss.update(&any(0, 50.0));
-        assert!(!loss.losses.is_free(), "of one pair nothing is certain: {loss:?}");
-        (1..40).for_each(|at| {
-            loss.update(&any(at, if at % 10 == 0 { 25.0 } else { 50.0 }));
+        (0..pairs).for_each(|at| {
+            let mbit = if at % 10 == 0 { 25.0 } else { 50.0 };
+            loss.update(&pair(at, mbit, &lost, |_| 0.0));
         });
-        assert!(loss.losses.is_free(), "{loss:?}");
-        let mut ours = Loss::default();
-        own(&mut ours, 90.0, 30);
-        own(&mut ours, 110.0, 10);
-        assert!(!ours.losses.is_free(), "{ours:?}");
+        loss
     }
 
     #[test]
-    fn marks_on_every_other_packet_are_free_in_the_end() {
-        let mut loss = Loss::default();
-        let found = (0..2000).map(|at| {
-            let mut pair = few(at, if at % 10 == 0 { 25.0 } else { 50.0 }, 0);
-            for probe in [&mut pair.first, &mut pair.second] {
-                probe.packets_marked = probe.packets / 2;
-            }
-            loss.update(&pair);
-            loss.marks.is_free()
-        });
-        let freed = found.collect::<Vec<_>>().iter().position(|is_free| *is_free);
-        let packets = freed.map(|at| 20.0 * (at as f64 + 1.0));
-        assert!(
-            packets.is_some_and(|packets| (0.3 * REMEMBERED..REMEMBERED).contains(&packets)),
-            "{packets:?}: {loss:?}"
-        );
+    fn what_comes_at_any_rate_has_hardly_a_price() {
+        let priced = |pairs| {
+            let loss = at_two_rates(pairs, |_| 0.03);
+            loss.priced(UNKNOWN) / loss.random
+        };
+        assert!(priced(1) > 0.05, "one pair tells little: {}", priced(1));
+        assert!(priced(60) < 0.01, "{}", priced(60));
     }
 
     #[test]
-    fn marks_on_all_packets_are_free() {
-        for (marked, is_free) in [([1.0, 1.0], true), ([0.02, 0.12], false)] {
+    fn what_follows_the_rate_has_its_whole_price() {
+        // As of one of ten senders.
+        let loss = at_two_rates(60, |rate| 0.1 + 0.1 * (rate / 50.0).ln());
+        assert!(loss.is_nobodys(1.0) < 1e-3, "{loss:?}");
+        assert!(loss.priced(UNKNOWN) > 0.99 * loss.random && loss.random > 0.0, "{loss:?}");
+    }
+
+    #[test]
+    fn losses_behind_a_full_queue_are_hardly_nobodys() {
+        let loss = Loss { random: 0.05, ..Loss::default() };
+        let priced = [0.1, 0.5, 0.9].map(|fullness| loss.priced(fullness));
+        assert!(priced.is_sorted() && priced[0] < 0.3 * priced[1] && priced[2] > 1.5 * priced[1], "{priced:?}");
+    }
+
+    #[test]
+    fn many_losses_are_rarely_nobodys() {
+        let odds = |random| {
+            let loss = Loss { random, ..Loss::default() };
+            let nobodys = 1.0 - loss.priced(UNKNOWN) / random;
+            nobodys / (1.0 - nobodys)
+        };
+        assert!((odds(1e-6) / 4.0 - 1.0).abs() < 1e-3 && (odds(0.1) * 1.0_f64.exp() / 4.0 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn marks_are_taken_for_nobodys_until_they_follow_the_rate() {
+        for (marked, is_priced) in [([1.0, 1.0], false), ([0.5, 0.5], false), ([0.02, 0.12], true)] {
             let mut loss = Loss::default();
             for at in 0..40 {
                 let slow = at % 10 == 0;
@@ -349,7 +366,7 @@ mod tests {
                 }
                 loss.update(&both);
             }
-            assert_eq!(loss.marks.is_free(), is_free, "{marked:?}: {loss:?}");
+            assert_eq!(loss.priced_marks(0.1) > 0.05, is_priced, "{marked:?}: {loss:?}");
         }
     }
 
@@ -369,57 +386,89 @@ mod tests {
     }
 
     #[test]
-    fn losses_that_come_with_a_longer_queue_are_not_free() {
+    fn losses_that_come_with_a_longer_queue_are_somebodys() {
         let of_three = |at: u64, much| if at.is_multiple_of(3) { much } else { 0.0 };
-        let free = |more: &dyn Fn(u64) -> (f64, f64)| whatever_we_send(more).losses.is_free();
-        assert!(free(&|at| (0.0, of_three(at, 0.01))), "a queue alone is no overflow");
-        assert!(free(&|at| (of_three(at, 0.02), 0.0)), "nor are more losses at times");
-        assert!(!free(&|at| (of_three(at, 0.02), of_three(at, 0.01))), "both at once are");
-        assert!(free(&|at| (of_three(at, 0.02), of_three(at + 1, 0.01))), "and at different times they are not");
+        let is_free = |more: &dyn Fn(u64) -> (f64, f64)| whatever_we_send(more).is_nobodys(1.0) > 0.5;
+        assert!(is_free(&|at| (0.0, of_three(at, 0.01))), "a queue alone is no overflow");
+        assert!(is_free(&|at| (of_three(at, 0.02), 0.0)), "nor are more losses at times");
+        assert!(!is_free(&|at| (of_three(at, 0.02), of_three(at, 0.01))), "both at once are");
+        assert!(is_free(&|at| (of_three(at, 0.02), of_three(at + 1, 0.01))), "and at different times they are not");
     }
 
     #[test]
-    fn a_cause_is_as_sure_as_its_packets_make_it() {
-        let of = |rate, queue| Cause {
-            packets: 998.0,
-            lost: 99.0,
-            bursts: 33.0,
-            rate: Along { xx: 1000.0, xy: rate, ..Along::default() },
-            queue: Along { xx: 10.0, xy: queue, ..Along::default() },
-        };
-        // A tenth by Laplace's rule, in runs of three: errors of sqrt(0.27 xx), 16.43 and 1.643.
-        let (most, queue) = (0.05 * 1000.0 - 2.0 * 16.43, 2.0 * 1.643);
-        assert!(of(most - 0.1, queue - 0.01).is_free());
-        assert!(!of(most + 0.1, 0.0).is_free() && !of(0.0, queue + 0.01).is_free());
-        assert!(!Cause::default().is_free(), "of nothing nothing is known");
+    fn the_evidence_is_bayes() {
+        // Of a slope of 0.1 ± 0.1, nothing else scatters.
+        let along = Along { xx: 100.0, xy: 10.0, yy: 1.0, samples: 3.0, ..Along::default() };
+        let likelier = |slope: f64| (slope * 10.0 - slope * slope * 50.0).exp();
+        let mean = [0.03, 0.1, 0.3, 1.0].map(likelier).iter().sum::<f64>() / 4.0;
+        assert!((along.answers() - mean).abs() < 1e-12);
+        assert!((along.rises() - (0.5_f64.exp() - 1.0) / 2.5_f64.sqrt()).abs() < 1e-12);
+        // Nine samples that scatter twice as much as they say tell half as much.
+        let scattered = Along { yy: 1.0 + 2.0 * 8.0, samples: 9.0, ..along };
+        assert!(
+            (scattered.answers() - SLOPES.map(|slope| likelier(slope).sqrt()).iter().sum::<f64>() / 4.0).abs() < 1e-12
+        );
+        let falling = Along { xy: -10.0, ..along };
+        assert!(falling.answers() < 0.7 && falling.rises().abs() < 1e-12, "{falling:?}");
+        let nothing = Along::default();
+        assert!((nothing.answers() - 1.0).abs() < 1e-12 && nothing.rises().abs() < 1e-12);
     }
 
     #[test]
-    fn a_sample_is_compared_with_those_before_it() {
+    fn a_probe_is_compared_with_those_of_late() {
         let mut along = Along::default();
-        let count = |lost| Count { packets: 100.0, lost, bursts: lost };
-        along.take(count(10.0), 0.0, 0.9);
-        assert!(along.xx <= 0.0, "the first one has none before it: {along:?}");
-        along.take(count(20.0), 0.5, 0.9);
-        along.take(count(40.0), 0.5, 0.9);
+        along.take(100.0, 10.0, 5, 0.0);
+        assert!(along.xx <= 0.0 && along.samples <= 0.0, "the first one has none before it: {along:?}");
+        along.take(100.0, 20.0, 5, 0.5);
+        along.take(100.0, 40.0, 5, 0.5);
         let near =
             |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
-        // As many packets of either, of which those before count a tenth less each time.
-        let (first, second, kept) = (100.0 * 90.0 / 190.0, 100.0 * 171.0 / 271.0, REMEMBERED / (REMEMBERED + 100.0));
-        let (x, y) = (0.5 - 45.0 / 171.0, 0.4 - (0.81 * 10.0 + 0.9 * 20.0) / 171.0);
+        // Of the sums with the new probe in them, each loss of so many in a row.
+        let weight = |late: f64, lost: f64, bursts: f64| {
+            let loss = (lost + 1.0) / (late + 102.0);
+            1.0 / (loss * (1.0 - loss) * lost / bursts * (0.01 + 1.0 / late))
+        };
+        let late = [97.5, 0.975 * 197.5];
+        let first = weight(late[0], 29.75, 9.875);
+        let second = weight(late[1], 0.975 * 29.75 + 40.0, 0.975 * 9.875 + 5.0);
+        let (x, y) = (0.5 - 0.975 * 50.0 / late[1], 0.4 - 0.975 * 29.75 / late[1]);
+        let kept = 2500.0 / 2540.0;
         near(along.xx, kept * first * 0.25 + second * x * x);
         near(along.xy, kept * first * 0.05 + second * x * y);
+        near(along.yy, kept * first * 0.01 + second * y * y);
+        near(along.samples, kept + 1.0);
     }
 
     #[test]
-    fn packets_count_by_how_many_came_after_them() {
-        let mut cause = Cause::default();
-        let count = |lost| (Count { packets: 50.0, lost, bursts: 1.0 }, None);
-        cause.take([count(3.0), count(7.0)], 0.0);
-        cause.take([count(8.0), count(12.0)], 0.0);
-        let kept = REMEMBERED / (REMEMBERED + 100.0);
-        assert!((cause.lost - 10.0 * kept - 20.0).abs() < 1e-9 && (cause.packets - 100.0 * kept - 100.0).abs() < 1e-9);
-        assert!((cause.bursts - 2.0 * kept - 2.0).abs() < 1e-9, "{cause:?}");
+    fn what_is_known_counts_by_the_losses_since() {
+        let mut along = Along::default();
+        for (lost, samples) in [(0.0, 0.0), (0.0, 1.0), (0.0, 1.0 + RECENT), (2500.0, 1.5 + RECENT / 2.0)] {
+            along.take(10_000.0, lost, 3, 0.0);
+            assert!((along.samples - samples).abs() < 1e-9, "{along:?}");
+        }
+        let bursts = [1, 2, 3, 4].map(|times| 3.0 * RECENT.powi(times)).iter().sum::<f64>();
+        assert!((along.bursts - bursts).abs() < 1e-9, "{along:?}");
+    }
+
+    #[test]
+    fn a_queue_of_others_is_as_likely_as_its_evidence() {
+        // Schwarz: e² − 1 over the root of 1 + 2/2.
+        let queue = Along { xx: 1.0, xy: 2.0, yy: 4.0, samples: 2.0, ..Along::default() };
+        let loss = Loss { overflows: queue, ..Loss::default() };
+        let overflows = (2.0_f64.exp() - 1.0) / 2.0_f64.sqrt() / 20.0;
+        assert!((loss.is_nobodys(4.0) - 0.8 / (1.0 + overflows)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn no_evidence_is_endless_and_no_probe_without_packets_tells() {
+        let along = Along { xx: 1.0, xy: 1e6, yy: 1e12, samples: 100.0, ..Along::default() };
+        let most = CERTAIN.exp();
+        assert!(along.rises() <= most && along.answers() <= most, "{along:?}");
+        let mut along = Along::default();
+        for packets in [0, 0, 100, 0, 100, 100] {
+            along.take(packets.into(), f64::from(packets) / 10.0, packets / 10, 0.0);
+        }
+        assert!((along.answers() - 1.0).abs() < 1e-9 && along.samples > 1.0, "{along:?}");
     }
 
     #[test]
@@ -428,7 +477,8 @@ mod tests {
         let mut blind = pair(0, 50.0, |_| 0.1, |_| 0.0);
         blind.first.rtt = None;
         loss.update(&blind);
-        let Cause { rate, queue, .. } = loss.losses;
-        assert!((queue.packets - 0.975 * 10_000.0).abs() < 1e-6 && (rate.packets - 0.95 * 20_000.0).abs() < 1e-6);
+        let packets = |along: Along| along.packets / 10_000.0;
+        assert!((packets(loss.overflows) - 0.975).abs() < 1e-9);
+        assert!((packets(loss.losses) - 0.975 * 1.975).abs() < 1e-9);
     }
 }

@@ -90,11 +90,6 @@ const CROWD: f64 = 32.0;
 /// A share of 1/n or more may be that of so many times n senders. With 1 a CUBIC in a shallow buffer has 0.36 of the path, and
 /// 0.45 with 2.
 const DOUBTFUL: f64 = 2.0;
-/// A queueing delay shorter than this and than the base RTT, noise included, hardly overflows a buffer. In a buffer of 0.5 ms over
-/// 0.1 ms 33 senders lose 8 %, and 11 to 23 % without the second bound. Unit: s.
-const CALM: f64 = 0.002;
-/// One of so many pairs is sent at half of the rate, as long as it is unclear whether losses or marks are ours.
-const ASKED: u8 = 10;
 /// The largest step of a long pair, and the farthest rate that the mean queue's price is asked for: start-up's step.
 const DOUBLING: f64 = 2.0;
 /// Packets an RTT that are in nobody's way, and enough for RTT samples without delayed acknowledgements. Without it a scavenger
@@ -104,7 +99,7 @@ const QUIET: f64 = 4.0;
 const MAX_LAUNCHED: usize = 256;
 crate::shared::shared_with_c!("ASCENT_" [bottleneck, deviation, forecast, level, loss, pair, price, rival]
     LONG_ENOUGH, SHORT, FORGETTING, ALONE, CROWD,
-    DOUBTFUL, CALM, ASKED = u32::from(ASKED), QUIET, DOUBLING,
+    DOUBTFUL, QUIET, DOUBLING,
     EPSILON = Config::default().epsilon, STEP_MAX = Config::default().step_max,
     BACK_OFF_MAX = Config::default().back_off_max, INTERVAL_RTTS = Config::default().interval_rtts,
     INTERVAL_PACKETS = Config::default().interval_packets, HORIZON_RTTS = Config::default().horizon_rtts,
@@ -234,7 +229,7 @@ impl Ascent {
     /// The path as the next rate will find it, after all that is on its way.
     fn foresee(&self, told: &Told, length: f64, path: &Path) -> Forecast {
         let (probing, pair, rtt) = (&self.probing, &told.pair, rtt(path));
-        let (loss, half_buffer, calm) = (&probing.loss, probing.bottleneck.half_buffer, probing.is_calm());
+        let (loss, half_buffer) = (&probing.loss, probing.bottleneck.half_buffer);
         let marked = (pair.first.marked() + pair.second.marked()) / 2.0;
         let mut forecast = Forecast {
             capacity: probing.bottleneck.capacity(),
@@ -245,8 +240,8 @@ impl Ascent {
             stands: false,
             horizon: (self.config.horizon_rtts * rtt).max(pair.seconds()),
             swing: self.config.epsilon * length,
-            random: if calm && loss.losses.is_free() { 0.0 } else { loss.random },
-            marked: if calm && loss.marks.is_free() { 0.0 } else { marked },
+            random: loss.priced(probing.level.fullness()),
+            marked: loss.priced_marks(marked),
             deviation: probing.deviation.mean,
             quiet: QUIET * path.packet.get() as f64 / rtt,
         };
@@ -276,8 +271,8 @@ impl Ascent {
             window: self.rate.bytes_per_sec() * rtt / packet,
             most: probing.most * rtt / packet,
         })?;
-        let (floor, random) = (window * packet / rtt, probing.loss.random);
-        let endless = Forecast { capacity: f64::MAX, half_buffer: f64::MAX / 2.0, queue: 0.0, random, ..*forecast };
+        let floor = window * packet / rtt;
+        let endless = Forecast { capacity: f64::MAX, half_buffer: f64::MAX / 2.0, queue: 0.0, ..*forecast };
         (!endless.wants_less(utility, floor)).then_some(floor)
     }
 }

@@ -7,7 +7,7 @@ use super::loss::Loss;
 use super::pair::{Pair, TELLING_GROWTH};
 use super::price::Price;
 use super::rival::Rival;
-use super::{ASKED, CALM, CROWD, DOUBTFUL};
+use super::{CROWD, DOUBTFUL};
 use crate::control::Path;
 use crate::control::response::{ERRORS, Estimate, Response};
 use crate::interval::Report;
@@ -109,20 +109,9 @@ impl Probing {
         Some((Pair { first, second: Box::new(report.clone()) }, fresh))
     }
 
-    /// Whether no queue stands that could overflow.
-    pub(super) fn is_calm(&self) -> bool {
-        self.level.unfiltered() + self.level.noise() < CALM.min(self.level.base())
-    }
-
-    /// A pair begins. The share of the rate to send it at: half for a test of the level or, where nothing else is in the way, of what
-    /// is lost or marked.
+    /// A pair begins. The share of the rate to send it at: half for a test of the level.
     pub(super) fn begin_pair(&mut self) -> f64 {
-        let share = self.level.begin_pair(self.trial);
-        let asks = (self.trial / 2).is_multiple_of(ASKED)
-            && self.loss.is_unclear()
-            && self.is_calm()
-            && self.share.at_least(ERRORS) <= 0.0;
-        if asks { 0.5 } else { share }
+        self.level.begin_pair(self.trial)
     }
 
     /// The largest number of equal senders behind the queue: [`DOUBTFUL`] times what our share certainly tells, since others need

@@ -3,8 +3,12 @@
 //! A sender that wants a short queue gets nothing beside one that wants a long queue. A rival is known if the queue is longer than
 //! a crowd of our kind would keep it, most of the time, and certainly not ours alone. Then a floor under the rate grows and falls
 //! as CUBIC's window does (RFC 9438 §4), towards the largest carried rate. After each loss, when all others give way too, the floor
-//! yields until the queue could have drained. If the queue drains, nobody fills it, and the floor goes. Source: the mode that
-//! competes with TCP of Copa (`NSDI 2018` §2.2) and Nimbus (`SIGCOMM 2022`).
+//! yields until the queue could have drained. If the queue drains, nobody fills it, and the floor goes.
+//!
+//! Senders of our kind that take each other for a rival must give way together to find out, and each hears of other losses. Between
+//! losses floors only grow: a queue that falls shows that somebody gave way. So who sees it fall gives way too, and who sees it grow
+//! while it does returns. One that gives way then brings all of our kind along, and the queue drains; a rival does not follow, and the
+//! queue grows again. Source: the mode that competes with TCP of Copa (`NSDI 2018` §2.2) and Nimbus (`SIGCOMM 2022`).
 
 /// CUBIC's constant C, in packets/s³, and its decrease β (RFC 9438 §4.1.2, §4.6).
 const C: f64 = 0.4;
@@ -17,9 +21,13 @@ const MEMORY: f64 = 0.5;
 /// swings, and empties the queue in between. Other values: `docs/sweeps/constants.md`.
 const ENTER: f64 = 0.7;
 const LEAVE: f64 = 0.05;
-/// After a loss we give way for so many RTT and twice the time that the queue is long: half of the rate drains it in that.
+/// After a loss or a fall we give way for so many RTT and twice the time that the queue is long: half of the rate drains it in that.
 const YIELD_RTTS: f64 = 4.0;
-crate::shared::shared_with_c!("RIVAL_" [] C, BETA, MEMORY_RTTS, MEMORY, ENTER, LEAVE, YIELD_RTTS);
+/// A queue has fallen that is shorter than this part of its longest, and grown that is as much longer than its shortest.
+const FELL: f64 = 0.9;
+/// So many RTT after we began to give way the queue is what others make of it.
+const ANSWERED: f64 = 2.0;
+crate::shared::shared_with_c!("RIVAL_" [] C, BETA, MEMORY_RTTS, MEMORY, ENTER, LEAVE, YIELD_RTTS, FELL, ANSWERED);
 
 /// A window that grows as CUBIC's. Windows in packets, times in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +63,8 @@ impl Cubic {
 pub(super) struct Rival {
     /// How often the queue was too long of late, 0 to 1.
     crowded: f64,
+    /// The longest queue since the floor came or returned, or the shortest since it yields. Unit: s.
+    extreme: f64,
     cubic: Option<Cubic>,
 }
 
@@ -73,6 +83,7 @@ impl Rival {
         self.crowded += weight * (f64::from(u8::from(crowded)) - self.crowded);
         self.cubic = match self.cubic.map(|cubic| Cubic { age: cubic.age + since, ..cubic }) {
             None if self.crowded > ENTER => {
+                self.extreme = queue;
                 Some(Cubic { largest: most.max(2.0 * window), low: window, age: 0.0, yields: 0.0 })
             }
             Some(_) if self.crowded < LEAVE => None,
@@ -82,10 +93,19 @@ impl Rival {
                 if drained {
                     self.crowded = 0.0;
                 }
-                (!drained).then_some(cubic)
+                self.extreme = self.extreme.min(queue);
+                let grew = cubic.age > ANSWERED * rtt && FELL * queue > self.extreme;
+                let back = if grew { Cubic { yields: 0.0, low: cubic.largest, ..cubic } } else { cubic };
+                (!drained).then_some(back)
             }
-            Some(cubic) if lost => Some(cubic.reduced(rtt, queue)),
-            unchanged => unchanged,
+            Some(cubic) if lost || queue < FELL * self.extreme => {
+                self.extreme = queue;
+                Some(cubic.reduced(rtt, queue))
+            }
+            unchanged => {
+                self.extreme = self.extreme.max(queue);
+                unchanged
+            }
         };
         self.cubic.filter(|cubic| cubic.age >= cubic.yields).map(|cubic| cubic.window(rtt))
     }
@@ -250,6 +270,30 @@ pub(super) mod tests {
             rival.update(seen(RTT, true, true));
             rival.update(seen(rtts * RTT, false, false));
             assert_eq!(rival.cubic.is_some(), is_there, "{rtts} RTT after");
+        }
+    }
+
+    /// A moment behind a queue of this length, so many RTT after the one before it.
+    fn behind(rival: &mut Rival, queue: f64, rtts: f64) -> Option<f64> {
+        rival.update(Seen { queue, ..seen(rtts * RTT, true, false) })
+    }
+
+    #[test]
+    fn a_queue_that_falls_is_followed() {
+        let mut rival = there();
+        assert!(behind(&mut rival, 0.02, 1.0).is_some() && behind(&mut rival, 0.0181, 1.0).is_some());
+        assert_eq!(behind(&mut rival, 0.0179, 1.0), None, "somebody gave way");
+    }
+
+    #[test]
+    fn who_sees_the_queue_grow_again_returns_with_the_whole_window() {
+        for (rtts, queue, returns) in [(2.1, 0.0101, true), (2.1, 0.0099, false), (1.9, 0.02, false)] {
+            let mut rival = there();
+            let before = behind(&mut rival, 0.02, 1.0).unwrap();
+            assert_eq!(behind(&mut rival, 0.009, 0.1), None);
+            let after = behind(&mut rival, queue, rtts);
+            assert_eq!(after.is_some(), returns, "{queue} s after {rtts} RTT");
+            assert!(after.is_none_or(|after| (0.99..1.1).contains(&(after / before))), "{before} became {after:?}");
         }
     }
 }

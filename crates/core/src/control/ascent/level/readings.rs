@@ -185,3 +185,15 @@ fn a_test_of_which_nothing_is_heard_is_forgotten() {
         assert_eq!(level.in_doubt(), in_doubt, "probe {later}");
     }
 }
+
+#[test]
+fn fullness_is_of_the_longest_queue_above_the_least_rtt() {
+    let mut level = Level::above(RTT);
+    near(level.fullness(), 0.5);
+    read(&mut level, 0, 50.0, 0.016);
+    near(level.fullness(), 18.0 / 20.0);
+    level.tolerance = 0.016;
+    near(level.fullness(), 18.0 / 20.0);
+    read(&mut level, 1, 50.0, 0.0);
+    near(level.fullness(), 2.0 / (0.999 * 16.0 + 4.0));
+}
