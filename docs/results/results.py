@@ -44,7 +44,7 @@ it, and writes [the report](#the-report). `python3 docs/results/results.py targe
 make figures          # hours; Ctrl-C stops it, the same command continues
 ```
 
-The senders are PCC over QUIC and PCC in the kernel, Ascent with `fair` and one set of defaults, of commit {commit}. The peers are the TCPs
+The senders are PCC over QUIC and PCC in the kernel, Ascent with `fair` and one set of defaults, of commit {commit}{since}. The peers are the TCPs
 of Linux {kernel}, and the same QUIC stack's CUBIC and BBRv3, over the same paths with the same seeds. A run repeats bit for bit. The size
 is the standard one: shorter than the papers', so that start-up weighs more. Every figure counts from the first packet on.
 
@@ -72,6 +72,14 @@ kept in git. With stored runs, `pcc lab report -o report.html` writes it in a se
 
 ![Share of the path by the bottleneck's buffer: PCC has more than 0.97 from one packet of 1.7 kB on; of the others only paced New Reno has half of it there](shallow-buffer.svg)
 """
+
+
+def since(commit):
+    """Which later commits touched the law that these figures are of."""
+    law = ["crates/core/src/control", "crates/core/src/utility/fair.rs"]
+    later = subprocess.run(["git", "log", "--format=%h", f"{commit}..", "--", *law], cwd=os.path.join(HERE, "../.."), check=True,
+                           capture_output=True, text=True).stdout.split()
+    return f" (commits to the law since: {', '.join(later)})" if later else ""
 
 
 def number(value):
@@ -169,7 +177,7 @@ def main():
         told(pcc, "report", "-o", "/dev/null", "--csv", f"{HERE}/data", "--pictures", pictures)
         shutil.copy(f"{pictures}/shallow-buffer.svg", HERE)
     with open(f"{HERE}/README.md", "w") as sys.stdout:
-        print(HEAD.format(commit=commit, kernel=scenarios[0]["kernel"]).rstrip())
+        print(HEAD.format(commit=commit, since=since(commit), kernel=scenarios[0]["kernel"]).rstrip())
         kept(rows)
         missed(rows)
         figures(scenarios)
