@@ -19,6 +19,7 @@
 
 /* crates/core/src/monitor.rs */
 #define MONITOR_LONGEST_INTERVAL 250000000ULL /* 250ms */
+#define MONITOR_LEAST_GAP 1000000ULL /* 1ms */
 #define MONITOR_LEAST_PACKETS 10
 
 /* crates/core/src/rtt.rs */

@@ -126,7 +126,7 @@ PCC_CALL int pcc_update_path(const struct pcc_flow *flow, struct pcc_law *law)
 	path->queue = n_seconds(path->queue_ns);
 	path->packet = n_from(flow->sample.packet);
 	path->ceiling = pcc_flow_ceiling(flow);
-	period = rtt > MONITOR_LONGEST_INTERVAL ? rtt : MONITOR_LONGEST_INTERVAL;
+	period = rtt > MONITOR_LEAST_GAP ? rtt : MONITOR_LEAST_GAP;
 	path->floor = n_min(n_div(path->packet, n_seconds(period)), path->ceiling);
 	path->initial = n_min(pcc_initial_rate(flow, rtt), path->ceiling);
 	path->delivery = n_max(flow->delivery, flow->delivery_before);

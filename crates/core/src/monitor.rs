@@ -20,10 +20,12 @@ const MAX_GAP: u64 = 1 << 16;
 const MAX_INTERVALS: usize = 64;
 /// An interval closes after this long whatever happened, or after four RTT if those are longer.
 const LONGEST_INTERVAL: Duration = Duration::from_millis(250);
+/// A packet an RTT would be many times a short path's rate where dozens share it.
+const LEAST_GAP: Duration = Duration::from_millis(1);
 /// Divisor by which the known lateness of packets shrinks with each interval without a late one, as a sample's weight
 /// in the smoothed variation of RFC 6298.
 const LATENESS_FORGOTTEN: u32 = 4;
-crate::shared::shared_with_c!("MONITOR_" [] LONGEST_INTERVAL, LEAST_PACKETS = Config::default().min_packets);
+crate::shared::shared_with_c!("MONITOR_" [] LONGEST_INTERVAL, LEAST_GAP, LEAST_PACKETS = Config::default().min_packets);
 
 /// Lengths of monitor intervals.
 #[derive(Clone, Copy, Debug)]
@@ -449,10 +451,10 @@ impl Monitor {
     }
 }
 
-/// The rate below which nothing can be learned: a packet an RTT, or each 250 ms where that is longer, so that an interval
-/// holds one. A paced sender needs no more to hear of its path, and many of them on a short one may have no more.
+/// The least rate: a packet an RTT, but no more than one each [`LEAST_GAP`]. Who has less hears too rarely of its path to find
+/// its part of it again, and no TCP has less but after a time-out (RFC 5681).
 pub(crate) fn floor_rate(packet: Bytes, rtt: Duration) -> Rate {
-    Rate::from_volume(packet, LONGEST_INTERVAL.max(rtt))
+    Rate::from_volume(packet, LEAST_GAP.max(rtt))
 }
 
 #[cfg(test)]

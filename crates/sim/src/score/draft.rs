@@ -66,8 +66,8 @@ pub(super) const ROWS: &[Row] = &[
         .worst()
         .long([10, 10], [1, 20])
         .today(150.0),
-    mean("media_wb", "rate=20Mbit,rtt=2ms,buffer=100ms,wifi=7ms", 105.0).today(220.0),
-    most("media_wb", "rate=20Mbit,rtt=2ms,buffer=100ms,wifi=7ms", 410.0).today(1220.0),
+    mean("media_wb", "rate=20Mbit,rtt=2ms,buffer=100ms,wifi=7ms", 105.0).today(300.0),
+    most("media_wb", "rate=20Mbit,rtt=2ms,buffer=100ms,wifi=7ms", 410.0).today(1650.0),
     mean("media_wf", MEDIA_FADE, 110.0),
     most("media_wf", MEDIA_FADE, 350.0),
     mean("media_ws", MEDIA_SUSPENSION, 23.6),

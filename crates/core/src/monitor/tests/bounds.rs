@@ -10,7 +10,8 @@ const fn ms(ms: u64) -> Duration {
 fn times_follow_the_rtt_from_some_length_on() {
     assert_eq!([ms(30), ms(100)].map(longest_interval), [ms(250), ms(400)]);
     let floor = |rtt| floor_rate(PACKET, rtt).bytes_per_sec();
-    assert_eq!([ms(30), ms(500)].map(floor), [4000.0, 2000.0]);
+    let packet = PACKET.get() as f64;
+    assert_eq!([ms(0), ms(1), ms(500)].map(floor), [1000.0 * packet, 1000.0 * packet, 2.0 * packet]);
     let mut rtt = RttEstimator::default();
     rtt.update(at(0), ms(30));
     assert_eq!(rtt.stall_period(), 2 * ms(30 + 4 * 15 + 25), "two probe time-outs");
