@@ -19,6 +19,7 @@ ROWS = [
     ("33 flows, 50 ms after each other", "loss", f"--link {FIRST_STEP} --flows '{{}}*33:stagger=50ms' --time-limit 30s"),
     ("the same, the first five seconds", "loss", f"--link {FIRST_STEP} --flows '{{}}*33:stagger=50ms' --time-limit 5s"),
     ("20 flows on a slow path", "loss", "--link rate=10Mbit,rtt=50ms,buffer=62KB --flows '{}*20' --time-limit 60s"),
+    ("8 flows on a home's uplink", "loss", "--link rate=5Mbit,rtt=40ms,buffer=50KB --flows '{}*8' --time-limit 60s"),
     ("10 flows, a buffer of a tenth of a BDP", "loss", "--link clean,buffer=37KB --flows '{}*10' --time-limit 30s"),
     ("10 flows with 4 % of random loss", "fairness", f"--link {FIRST_STEP},loss=4% --flows '{{}}*10' --time-limit 60s"),
     ("policer of 10 Mbit/s, 30 ms", "loss", "--link clean --policer 10Mbit:64KB --flows {} --time-limit 10s"),
@@ -53,15 +54,15 @@ TOLD = {
 CAUSES = """
 ## Causes
 
-* **Few packets a round trip.** A sender with fewer than about four packets an RTT sees no queue shorter than three packets. It counts the
-  losses of a full queue as random, and takes the standing queue for base RTT. [The sweep](../sweeps/crowd.md) has crowds of twelve to
-  fifty senders.
+* **Few packets a round trip.** A sender with fewer than about eight packets an RTT takes a queue that others keep full for the path's
+  RTT, since its test at half the rate shortens that queue by less than the noise. Then losses seem to come without a queue, and are
+  likely nobody's. [The sweep](../sweeps/crowd.md) has crowds of twelve to fifty senders.
 * **Policers** have no queue, so the law loses packets on and off.
 * **Rates that change all the time.** After each full moment the headroom begins anew.
 * **Jitter from the first packet on** is taken for a queue until a test shows that it is none. At half the rate fewer packets wait for a slow
   one, the level falls, and so it looks like a queue.
-* **Much random loss.** Whether losses answer to the rate is certain after the first thousands of packets. A sender of few learns it late, or
-  not at all beside a sender of its kind that knows it already.
+* **Much random loss.** A fifth of lost packets is taken for somebody's overflow until some thousands of packets have shown that no rate
+  lessens it. A sender of few learns it late.
 * **Much reordering** makes the transport call packets lost that come later. PCC and CUBIC believe it.
 * **A rival in a deep buffer** makes the RTT so long that it takes seconds until the queue is known to be the rival's. See
   [the sweep](../sweeps/crowd.md#beside-a-cubic).

@@ -69,12 +69,11 @@ fn a_satellite_is_as_over_noq() {
     assert!(share("satellite, buffer 1 MB", 60) > 0.9);
 }
 
-/// Trains of ten overflow it: of eight runs two carried 54 and 67 Mbit/s, the others 93. Which ones depends on the seeds, and
-/// these on what else runs in this process.
+/// Trains of ten overflow it at any rate, and behind the queue that they make: losses that are somebody's.
 #[test]
-fn a_buffer_of_six_packets_is_filled_by_one_of_five() {
-    let best = (1..=5).map(|seed| over_quinn(SIX_PACKETS, seed, Duration::from_secs(10)).goodput).fold(0.0, f64::max);
-    assert!(best > 85.0, "{best} Mbit/s");
+fn trains_of_ten_leave_a_fifth_of_a_path_with_six_packets_of_buffer() {
+    let share = share("buffer of six packets", 10);
+    assert!((0.15..0.5).contains(&share), "{share}");
 }
 
 #[test]

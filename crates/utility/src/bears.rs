@@ -150,9 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn fair_bears_its_queue_and_the_losses_of_others() {
+    fn fair_bears_its_queue_and_as_much_of_losses_as_of_marks() {
         is_near(bears("fair", Disturbance::Queue, 100.0), 0.6e-3, 0.01);
-        is_near(bears("fair", Disturbance::Loss, 100.0), 0.05 + 0.006, 0.01);
+        is_near(bears("fair", Disturbance::Loss, 100.0), 0.006, 0.01);
         is_near(bears("fair", Disturbance::Marks, 100.0), 0.006, 0.01);
     }
 
