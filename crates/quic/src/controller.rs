@@ -351,8 +351,8 @@ impl Controller for PccController {
     }
 
     /// The end of a batch of losses, all of one packet number space; `sent` is the time of its last packet. A batch
-    /// that noq does not end this way was not in flight on this path. Single packets that are acknowledged after they
-    /// were declared lost are never mentioned again: see [`Self::on_spurious_congestion_event`].
+    /// that noq does not end this way was not in flight on this path. noq-proto as released never mentions single packets
+    /// again that are acknowledged after they were declared lost: see [`Self::on_spurious_congestion_event`].
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, ecn: bool, _: u64, _: u64) {
         if ecn {
             // After the acknowledgement that told: who knows no number counts one, with the next acknowledgement.
@@ -367,7 +367,9 @@ impl Controller for PccController {
         for number in self.lost.drain(..) {
             if let Some(id) = self.numbers.id(number, sent) {
                 self.pcc.on_loss(at, id);
-                self.batch.push(id);
+                if cfg!(not(feature = "patched-noq-proto")) {
+                    self.batch.push(id);
+                }
             }
         }
         if self.batch.len() > LONGEST_REMEMBERED {
@@ -378,12 +380,22 @@ impl Controller for PccController {
         }
     }
 
-    /// The last packet that noq took for lost and still waited for was acknowledged. noq waits for two probe time-outs
+    /// A packet that noq took for lost was acknowledged.
+    #[cfg(feature = "patched-noq-proto")]
+    fn on_spurious_loss(&mut self, now: Instant, sent: Instant, number: u64) {
+        let at = self.at(now);
+        if let Some(id) = self.numbers.id(number, sent) {
+            self.pcc.on_ack(at, id);
+        }
+    }
+
+    /// The last packet that noq took for lost and still waited for was acknowledged. The patched noq-proto has named each
+    /// such packet, see [`Self::on_spurious_loss`]. The rest is for the released one. noq waits for two probe time-outs
     /// after a packet was sent, and gives up older packets before it adds a batch. So all of the latest batch has
     /// arrived, except packets that became that old since; those are more than an RTT beyond their time, and PCC has
     /// mostly judged them already. Earlier batches stay lost, since nothing is known of them.
     fn on_spurious_congestion_event(&mut self) {
-        self.spurious = true;
+        self.spurious = cfg!(not(feature = "patched-noq-proto"));
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {

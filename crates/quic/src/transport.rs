@@ -88,11 +88,12 @@ const KEEP_ALIVE: Duration = Duration::from_secs(8);
 /// Reordering tolerated by number of packets. RFC 9002 §6.1.1 recommends 3, fit for paths that keep order. Jitter of
 /// 5 ms reorders 43 full packets at 100 Mbit/s, and a sender that takes them for lost judges its rate by losses that
 /// never were. Within this bound time decides ([`TIME_THRESHOLD`]); above it, at short round trips and high rates, the
-/// number decides first and keeps recovery quick.
+/// number decides first and keeps recovery quick. The patched noq-proto tolerates more on paths where packets were later.
 const PACKET_THRESHOLD: u32 = 128;
 
 /// Reordering tolerated in time, as a factor of the RTT. The 9/8 of RFC 9002 §6.1.2 is 3.75 ms of 30 ms, less than
-/// common jitter; noticing a loss 1/8 of an RTT later costs little.
+/// common jitter; noticing a loss 1/8 of an RTT later costs little. The patched noq-proto adds what it has seen to be late,
+/// up to one RTT.
 const TIME_THRESHOLD: f32 = 1.25;
 
 /// Bytes of the IPv6 minimum (RFC 9000 §14.1): where MTU discovery starts.

@@ -74,7 +74,7 @@ async fn an_application_that_always_has_data_is_not_what_limits() {
     }
 }
 
-/// Every fiftieth packet comes 40 ms later: more than the quarter of an RTT for which noq waits for it.
+/// Every fiftieth packet comes 40 ms later: more than the quarter of an RTT for which noq waits at first.
 const fn overtaken(number: u64) -> Duration {
     if number % 50 == 49 { Duration::from_millis(90) } else { half_of_the_rtt(number) }
 }
@@ -84,9 +84,11 @@ async fn a_packet_that_others_overtook_is_no_loss() {
     for paced in [Paced::ByUs, Paced::ByNoq] {
         let (reports, taken_for_lost) = sends(paced, overtaken, &[3_000_000]).await;
         let lost: u32 = reports.iter().map(|report| report.packets_lost).sum();
-        assert!(taken_for_lost > 20, "{paced:?}: noq took {taken_for_lost} for lost");
+        // The first one shows how late they are. A busy relay is later at times.
+        assert!((1..20).contains(&taken_for_lost), "{paced:?}: noq took {taken_for_lost} for lost");
+        // PCC waits for late packets from the first one on.
         assert!(
-            u64::from(lost) * 4 < taken_for_lost,
+            u64::from(lost) * 4 < taken_for_lost + 4,
             "{paced:?}: {lost} lost of {taken_for_lost} that noq took for it"
         );
     }

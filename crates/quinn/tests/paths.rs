@@ -87,6 +87,19 @@ fn trains_of_ten_overflow_five_packets_of_buffer() {
     assert!(share("satellite, buffer 7.5 KB", 60) < 0.5);
 }
 
+/// Packets are late by up to three quarters of an RTT. noq tolerates what it has seen, and tells PCC of each late packet.
+#[test]
+fn over_noq_late_packets_are_no_losses() {
+    for (mbit, path) in [
+        (60.0, "rate=60Mbit,rtt=20ms,buffer=300KB,jitter=15ms:reorder"),
+        (120.0, "rate=120Mbit,rtt=60ms,buffer=900KB,jitter=25ms:reorder"),
+        (100.0, "rate=100Mbit,rtt=30ms,buffer=375KB,reorder=30%:20ms"),
+    ] {
+        let goodput = over_noq(path, 1, Duration::from_secs(4)).goodput;
+        assert!(goodput > 0.8 * mbit, "{path}: {goodput} Mbit/s");
+    }
+}
+
 #[test]
 #[ignore = "measures the table of docs/library.md, for minutes"]
 #[expect(clippy::print_stdout, reason = "its output is the table")]
