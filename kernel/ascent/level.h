@@ -86,8 +86,8 @@ PCC_PART pcc_num pcc_level_unfiltered(const struct pcc_level *level)
 }
 
 /* How full the longest queue of late is, above 0 and below 1; half where neither is told from an
- * empty one. Of the least RTT, since a full queue that others keep full stands in a test, and
- * would be the path's.
+ * empty one. Counted from the least RTT, since a queue that others keep full stands in a test,
+ * and would be the path's.
  */
 PCC_PART pcc_num pcc_level_fullness(const struct pcc_level *level)
 {

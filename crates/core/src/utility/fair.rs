@@ -14,8 +14,8 @@ use crate::units::Rate;
 /// instead of n.
 ///
 /// Marks M and losses L cost as much as c seconds of queue; a law leaves out of L what is nobody's. Losses that our own
-/// rate causes, E, cost at once. While E is not known, losses below 5 % cost nothing, and the rest counts as ours. **Traps**: it wants a law
-/// that foresees the queue ([`crate::control::Law::Ascent`]). Beside senders that fill the queue until packets are
+/// rate causes, E, cost at once. While E is not known, losses below 5 % cost nothing, and the rest counts as ours.
+/// **Traps**: it wants a law that foresees the queue ([`crate::control::Law::Ascent`]). Beside senders that fill the queue until packets are
 /// lost, it takes the rate that they leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Fair {

@@ -1,8 +1,8 @@
 //! Whose losses and marks are: ours, since they answer to our rate, or nobody's, which come whatever we send.
 //!
-//! A probability tells their price, not a verdict. Before any evidence a loss is as likely nobody's as losses of this rate are in nature, and as the
-//! queue is short: what overflows is full. Then the rates that we sent at tell how losses answer, and RTTs whether they come with a queue.
-//! Losses are priced by the probability that they are not nobody's. Sources: Bayes' theorem over a few slopes, and Schwarz's criterion.
+//! A probability tells their price, not a verdict. Before any evidence a loss is the likelier nobody's the rarer losses are, and the
+//! shorter the queue: what overflows is full. Then the rates that we sent at tell how losses answer, and RTTs whether they come with
+//! a queue. Losses are priced by the probability that they are not nobody's. Sources: Bayes' theorem over a few slopes, and Schwarz's criterion.
 
 use super::pair::{Pair, WEIGHT, achieved, packet_variance};
 use crate::control::response::{Estimate, MEMORY};
