@@ -30,6 +30,7 @@ pub mod monitor;
 pub mod observe;
 mod path_memory;
 mod pcc;
+pub mod recovery;
 pub mod rng;
 pub mod rtt;
 mod shared;

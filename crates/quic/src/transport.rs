@@ -4,6 +4,7 @@ use crate::Algorithm;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use noq::{IdleTimeout, MtuDiscoveryConfig, PathId, TransportConfig, VarInt, WeakConnectionHandle};
+use pcc::recovery::{PACKET_THRESHOLD, TIME_THRESHOLD};
 use pcc::units::{Bytes, Rate};
 use std::sync::Arc;
 
@@ -85,17 +86,6 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Three keep-alives within [`IDLE_TIMEOUT`], so that the loss of two does not end a quiet connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(8);
 
-/// Reordering tolerated by number of packets. RFC 9002 §6.1.1 recommends 3, fit for paths that keep order. Jitter of
-/// 5 ms reorders 43 full packets at 100 Mbit/s, and a sender that takes them for lost judges its rate by losses that
-/// never were. Within this bound time decides ([`TIME_THRESHOLD`]); above it, at short round trips and high rates, the
-/// number decides first and keeps recovery quick. The patched noq-proto tolerates more on paths where packets were later.
-const PACKET_THRESHOLD: u32 = 128;
-
-/// Reordering tolerated in time, as a factor of the RTT. The 9/8 of RFC 9002 §6.1.2 is 3.75 ms of 30 ms, less than
-/// common jitter; noticing a loss 1/8 of an RTT later costs little. The patched noq-proto adds what it has seen to be late,
-/// up to one RTT.
-const TIME_THRESHOLD: f32 = 1.25;
-
 /// Bytes of the IPv6 minimum (RFC 9000 §14.1): where MTU discovery starts.
 const INITIAL_MTU: u16 = 1200;
 
@@ -124,6 +114,7 @@ pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
         .max_concurrent_uni_streams(VarInt::from_u32(UNI_STREAMS))
         .max_idle_timeout(idle_timeout)
         .keep_alive_interval(Some(KEEP_ALIVE))
+        // The patched noq-proto adds what it has seen to be late, up to one RTT.
         .packet_threshold(PACKET_THRESHOLD)
         .time_threshold(TIME_THRESHOLD)
         .initial_mtu(INITIAL_MTU)

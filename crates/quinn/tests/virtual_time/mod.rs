@@ -19,10 +19,6 @@ const STREAM_WINDOW: u32 = 3 << 19;
 const STREAMS: usize = 8;
 const WINDOW: u32 = STREAM_WINDOW * STREAMS as u32;
 
-/// Reordering that both stacks tolerate, as `pcc_quic::transport::config` has it.
-const PACKET_THRESHOLD: u32 = 128;
-const TIME_THRESHOLD: f32 = 1.25;
-
 /// IP and UDP headers.
 const HEADERS: u64 = 28;
 

@@ -1,12 +1,13 @@
 //! Noq as an end of the path.
 
-use super::{End, PACKET_THRESHOLD, STREAM_WINDOW, STREAMS, TIME_THRESHOLD, WINDOW};
+use super::{End, STREAM_WINDOW, STREAMS, WINDOW};
 use bytes::BytesMut;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, FourTuple,
     ServerConfig, StreamEvent, StreamId, Transmit, TransportConfig, VarInt,
 };
+use pcc::recovery::{PACKET_THRESHOLD, TIME_THRESHOLD};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,7 +1,8 @@
 //! Quinn as an end of the path.
 
-use super::{End, PACKET_THRESHOLD, STREAM_WINDOW, STREAMS, TIME_THRESHOLD, WINDOW};
+use super::{End, STREAM_WINDOW, STREAMS, WINDOW};
 use bytes::BytesMut;
+use pcc::recovery::{PACKET_THRESHOLD, TIME_THRESHOLD};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, ServerConfig,
