@@ -88,15 +88,38 @@ fn trains_of_ten_overflow_five_packets_of_buffer() {
 }
 
 /// Packets are late by up to three quarters of an RTT. noq tolerates what it has seen, and tells PCC of each late packet.
+const REORDERING: [(&str, f64); 5] = [
+    ("rate=60Mbit,rtt=20ms,buffer=300KB,jitter=15ms:reorder", 60.0),
+    ("rate=120Mbit,rtt=60ms,buffer=900KB,jitter=8ms:reorder", 120.0),
+    ("rate=120Mbit,rtt=60ms,buffer=900KB,jitter=15ms:reorder", 120.0),
+    ("rate=120Mbit,rtt=60ms,buffer=900KB,jitter=25ms:reorder", 120.0),
+    ("rate=100Mbit,rtt=30ms,buffer=375KB,reorder=30%:20ms", 100.0),
+];
+
 #[test]
 fn over_noq_late_packets_are_no_losses() {
-    for (mbit, path) in [
-        (60.0, "rate=60Mbit,rtt=20ms,buffer=300KB,jitter=15ms:reorder"),
-        (120.0, "rate=120Mbit,rtt=60ms,buffer=900KB,jitter=25ms:reorder"),
-        (100.0, "rate=100Mbit,rtt=30ms,buffer=375KB,reorder=30%:20ms"),
-    ] {
+    for (path, mbit) in REORDERING {
         let goodput = over_noq(path, 1, Duration::from_secs(4)).goodput;
         assert!(goodput > 0.8 * mbit, "{path}: {goodput} Mbit/s");
+    }
+}
+
+/// Goodput of the simulator's PCC in Mbit/s, from half of the time on, without headers.
+fn simulated(path: &str, seed: u64, time: Duration) -> f64 {
+    let flow = pcc_sim::Flow { config: core(seed), ..pcc_sim::Flow::default() };
+    let payload = flow.config.max_datagram_size.get() as f64 / flow.packet().get() as f64;
+    let scenario = pcc_sim::Scenario::new(path.parse().expect("a path"), vec![flow], seed, time);
+    let results = pcc_sim::run(&scenario).expect("a possible path");
+    results.flows[0].goodput(time / 2, time).mbit() * payload
+}
+
+/// Both tolerate late packets alike.
+#[test]
+fn the_simulator_is_as_noq_where_packets_are_late() {
+    let time = Duration::from_secs(8);
+    for (path, _) in REORDERING {
+        let ratio = simulated(path, 1, time) / over_noq(path, 1, time).goodput;
+        assert!((0.9..=1.1).contains(&ratio), "{path}: {ratio}");
     }
 }
 

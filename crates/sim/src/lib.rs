@@ -22,6 +22,7 @@ mod media;
 mod queue;
 mod ranges;
 mod receiver;
+mod reordering;
 mod results;
 mod scenario;
 pub mod score;

@@ -1,13 +1,22 @@
 //! Packet numbers as acknowledgements carry them.
 
-/// Ranges an acknowledgement carries at most; older ones are forgotten, as stacks do.
-const RANGES: usize = 32;
+/// Ranges an acknowledgement carries at most; older ones are forgotten, as stacks do: noq-proto's number.
+const RANGES: usize = 64;
+/// A receiver knows so many packets, by number, up to the largest one (`vendor/noq-proto/0013-*.patch`).
+const KNOWN: u64 = 4096;
+const WORDS: usize = (KNOWN / 64) as usize;
 
 /// Packet numbers that arrived: inclusive ranges, the newest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ranges {
     list: [(u64, u64); RANGES],
     len: usize,
+}
+
+impl Default for Ranges {
+    fn default() -> Self {
+        Self { list: [(0, 0); RANGES], len: 0 }
+    }
 }
 
 impl Ranges {
@@ -82,9 +91,60 @@ impl Ranges {
     }
 }
 
+/// Tells packets that come for the first time from copies.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// A ring: the bit of a packet is its number modulo `KNOWN`.
+    bits: [u64; WORDS],
+    /// The lowest number above all that came.
+    next: u64,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { bits: [0; WORDS], next: 0 }
+    }
+}
+
+impl Seen {
+    const fn bit(number: u64) -> (usize, u64) {
+        ((number % KNOWN / 64) as usize, 1 << (number % 64))
+    }
+
+    /// Adds `number`; false if it came before, or may have: more than [`KNOWN`] later ones overtook it.
+    pub(crate) fn insert(&mut self, number: u64) -> bool {
+        if number < self.next.saturating_sub(KNOWN) {
+            return false;
+        }
+        if let Some(skipped) = number.checked_sub(self.next) {
+            // The bits are those of packets that nobody knows any more.
+            for left in number - skipped.min(KNOWN - 1)..=number {
+                let (word, mask) = Self::bit(left);
+                self.bits[word] &= !mask;
+            }
+            self.next = number + 1;
+        }
+        let (word, mask) = Self::bit(number);
+        let new = self.bits[word] & mask == 0;
+        self.bits[word] |= mask;
+        new
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_packet_is_new_once_and_within_4096_of_the_latest() {
+        let mut seen = Seen::default();
+        for (number, new) in
+            [(0, true), (0, false), (5000, true), (904, false), (905, true), (4999, true), (905, false)]
+        {
+            assert_eq!(seen.insert(number), new, "{number}");
+        }
+        assert!(seen.insert(9096) && seen.insert(5001) && !seen.insert(5000));
+    }
 
     #[test]
     fn ranges_hold_what_arrived_in_whatever_order() {
@@ -104,7 +164,7 @@ mod tests {
             ranges.insert(2 * number);
         }
         assert_eq!(ranges.as_slice().len(), RANGES);
-        assert_eq!(ranges.as_slice()[RANGES - 1], (136, 136));
+        assert_eq!(ranges.as_slice()[RANGES - 1], (72, 72));
         assert!(!ranges.insert(1));
     }
 }

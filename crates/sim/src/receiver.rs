@@ -1,6 +1,6 @@
 //! The receiver's side: what has arrived, and when an acknowledgement is due. Source: RFC 9000 §13.2.
 
-use crate::ranges::Ranges;
+use crate::ranges::{Ranges, Seen};
 use crate::scenario::Acks;
 use core::time::Duration;
 use pcc::rng::Rng;
@@ -22,6 +22,7 @@ pub(crate) struct Ack {
 pub(crate) struct Receiver {
     policy: Acks,
     rng: Rng,
+    seen: Box<Seen>,
     ranges: Ranges,
     largest_at: Timestamp,
     unacknowledged: u32,
@@ -36,8 +37,9 @@ impl Receiver {
     /// For a transfer of so many packets, if it ends: the application answers the last of them, and the acknowledgement goes with
     /// that.
     pub(crate) fn new(policy: Acks, seed: u64, awaited: Option<u64>) -> Self {
-        let (ranges, largest_at, rng) = (Ranges::default(), Timestamp::ZERO, Rng::new(seed ^ 0x61_636b));
-        Self { policy, rng, ranges, largest_at, unacknowledged: 0, marked: 0, awaited, ack_at: None }
+        let (seen, ranges, rng) = (Box::default(), Ranges::default(), Rng::new(seed ^ 0x61_636b));
+        let largest_at = Timestamp::ZERO;
+        Self { policy, rng, seen, ranges, largest_at, unacknowledged: 0, marked: 0, awaited, ack_at: None }
     }
 
     /// A packet arrived; true if for the first time.
@@ -46,7 +48,10 @@ impl Receiver {
         if self.ranges.largest().is_none_or(|largest| number > largest) {
             self.largest_at = now;
         }
-        let new = self.ranges.insert(number);
+        let new = self.seen.insert(number);
+        if new {
+            self.ranges.insert(number);
+        }
         self.unacknowledged += 1;
         self.marked += u32::from(is_marked);
         self.awaited = self.awaited.map(|awaited| awaited.saturating_sub(u64::from(new)));

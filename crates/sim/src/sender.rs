@@ -1,9 +1,11 @@
 //! The sender's side: PCC told of packets, acknowledgements and losses as a QUIC transport tells it, and every packet
-//! paced by itself, but for the trains that measure. Loss detection and probe time-outs: RFC 9002 §6.
+//! paced by itself, but for the trains that measure. Loss detection and probe time-outs: RFC 9002 §6, with the reordering that
+//! the product's transport tolerates.
 
 use crate::account::Account;
 use crate::ranges::Ranges;
 use crate::receiver::Ack;
+use crate::reordering::{GRANULARITY, Reordering};
 use crate::scenario::Flow;
 use crate::scenario::MAX_ACK_DELAY;
 use crate::steering::Steering;
@@ -14,8 +16,6 @@ use pcc::rng::Rng;
 use pcc::units::{Bytes, Timestamp};
 use std::collections::VecDeque;
 
-const PACKET_THRESHOLD: u64 = 3;
-const GRANULARITY: Duration = Duration::from_millis(1);
 const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// A host that has nothing else to do is never later than this.
 const LATEST: Duration = Duration::from_millis(1);
@@ -54,7 +54,9 @@ pub(crate) struct Sender {
     known: Ranges,
     marked: u32,
     smoothed: Option<Duration>,
+    latest: Duration,
     variation: Duration,
+    reordering: Reordering,
     loss_time: Option<Timestamp>,
     last_sent: Option<Timestamp>,
     /// When the last train should have left, and what it has so far: packets and bytes.
@@ -87,7 +89,9 @@ impl Sender {
             known: Ranges::default(),
             marked: 0,
             smoothed: None,
+            latest: INITIAL_RTT,
             variation: Duration::ZERO,
+            reordering: Reordering::default(),
             loss_time: None,
             last_sent: None,
             last_due: None,
@@ -205,6 +209,11 @@ impl Sender {
         self.loss_time.or(probe)
     }
 
+    /// The larger one of the smoothed and the latest RTT, as loss detection counts (RFC 9002 §6.1.2).
+    fn conservative_rtt(&self) -> Duration {
+        self.smoothed.map_or(INITIAL_RTT, |smoothed| smoothed.max(self.latest))
+    }
+
     fn probe_timeout(&self) -> Duration {
         self.base_timeout() * (1 << self.probe_count.min(16))
     }
@@ -234,10 +243,14 @@ impl Sender {
 
     pub(crate) fn on_ack(&mut self, now: Timestamp, ack: &Ack) {
         let (mut newest, mut fresh) = (None, core::mem::take(&mut self.fresh));
+        let before = self.known.largest();
         self.known.fresh(&ack.ranges, &mut fresh);
         for &(from, to) in &fresh {
             for number in (from.max(self.base)..to).rev() {
                 if let Some(sent) = self.acknowledge(now, number) {
+                    if let Some(largest) = before.filter(|largest| number < *largest) {
+                        self.reordering.on_late(largest - number, now.since(sent));
+                    }
                     newest = newest.max(Some((number, sent)));
                 }
             }
@@ -256,6 +269,7 @@ impl Sender {
             self.steering.on_marks(ack.marked - self.marked);
             self.marked = ack.marked;
         }
+        self.reordering.on_end_acks(now, self.smoothed.unwrap_or(INITIAL_RTT), self.conservative_rtt());
         self.detect_loss(now);
         self.steering.on_end_acks(now);
         self.forget(now);
@@ -287,6 +301,7 @@ impl Sender {
     fn sample(&mut self, latest: Duration, ack_delay: Duration) {
         let sample = latest.saturating_sub(ack_delay.min(MAX_ACK_DELAY));
         self.account.rtts.push(u32::try_from(sample.as_micros()).unwrap_or(u32::MAX));
+        self.latest = latest;
         match self.smoothed {
             None => (self.smoothed, self.variation) = (Some(sample), sample / 2),
             Some(smoothed) => {
@@ -299,7 +314,7 @@ impl Sender {
     fn detect_loss(&mut self, now: Timestamp) {
         self.loss_time = None;
         let Some(largest) = self.known.largest() else { return };
-        let delay = (self.smoothed.unwrap_or(INITIAL_RTT) * 9 / 8).max(GRANULARITY);
+        let (packets, delay) = self.reordering.thresholds(self.conservative_rtt());
         let mut newly_lost = core::mem::take(&mut self.newly_lost);
         let mut settled = true;
         for number in self.first..largest {
@@ -308,7 +323,7 @@ impl Sender {
                 self.first += u64::from(settled);
                 continue;
             }
-            if largest >= number + PACKET_THRESHOLD || packet.sent + delay <= now {
+            if largest >= number + packets || packet.sent + delay <= now {
                 packet.state = State::Lost;
                 newly_lost.push((number, packet.sent));
                 self.first += u64::from(settled);
@@ -345,9 +360,11 @@ impl Sender {
         })
     }
 
-    /// Lost packets are remembered for a while: their acknowledgement may still come.
+    /// Lost packets are remembered for two probe time-outs, and for an RTT at least: their acknowledgement may still come.
     fn forget(&mut self, now: Timestamp) {
-        let patience = 3 * self.smoothed.unwrap_or(INITIAL_RTT);
+        let rtt = self.conservative_rtt();
+        let (_, delay) = self.reordering.thresholds(rtt);
+        let patience = (2 * self.base_timeout()).max(delay + rtt);
         while let Some(packet) = self.packets.front() {
             let done = match packet.state {
                 State::InFlight => false,

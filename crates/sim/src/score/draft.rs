@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row] = &[
     done("alone", P20, "pcc:size=10MB", 5000.0),
     done("alone_200", "rate=200Mbit,rtt=40ms,buffer=80ms", "pcc:size=20MB", 1300.0),
     done("blackhole", BLACK_HOLE, "pcc:size=10MB", 6100.0),
-    done("drop_and_back", DROP, "pcc:size=7MB", 8150.0).today(8400.0),
+    done("drop_and_back", DROP, "pcc:size=7MB", 8150.0).today(10_000.0),
     done("low_and_up", LOW, "pcc:size=7MB", 7900.0).today(8100.0),
     done("satellite", "rate=250Mbit,rtt=600ms,buffer=600ms", "pcc:size=100MB", 7400.0).today(7600.0),
     done("short_long", SHORT_LONG, "pcc:size=20MB", 22_000.0),

@@ -48,7 +48,7 @@ fn a_lone_pair_bears_one_percent_loss_and_three_pairs_four() {
 
 #[test]
 fn above_the_loss_cap_a_lone_pair_yields_three_do_not() {
-    alone("vivace", "vivace", "lossy,loss=8%", 0.0..=0.30, 0.10);
+    alone("vivace", "vivace", "lossy,loss=8%", 0.0..=0.33, 0.10);
     // Two of three noisy votes are often for more, all three hardly ever for less; and a step that helped by chance is followed
     // by others. One seed of four yields.
     alone("vivace,proteus", "vivace", "lossy,loss=8%", 0.20..=1.0, 0.11);

@@ -6,4 +6,5 @@ mod company;
 mod known;
 mod laws;
 mod memory;
+mod reordering;
 mod replay;

@@ -45,7 +45,7 @@ fn a_path_of_another_rtt_is_not_the_one_that_is_known() {
 fn a_path_that_became_ten_times_slower_is_not_flooded() {
     // The first round trip at five times the capacity, and no second one.
     for (path, rtt_ms, loss) in [
-        ("rate=10Mbit,rtt=100ms,buffer=15KB", 100, 0.09),
+        ("rate=10Mbit,rtt=100ms,buffer=15KB", 100, 0.1),
         ("rate=10Mbit,rtt=100ms,buffer=1MB", 100, 0.001),
         ("rate=10Mbit,rtt=30ms,buffer=20KB", 30, 0.045),
     ] {
@@ -74,7 +74,7 @@ fn who_knows_the_path_leaves_who_came_first_a_quarter_at_once() {
         second.start = Duration::from_secs(5);
         let results = seeded("clean", 12, seed, vec![first, second]);
         let share = results.flows[0].goodput(Duration::from_secs(6), Duration::from_secs(8)).mbit();
-        at_least("Mbit/s of the first", share, 25.0, &results);
+        at_least("Mbit/s of the first", share, 23.0, &results);
         at_most("loss of the first", results.flows[0].loss(), 0.01, &results);
     }
 }
