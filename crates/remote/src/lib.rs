@@ -1,7 +1,7 @@
 //! Transfers with a computer that is reached by ssh: `user@host:path`. ssh starts a server there for one transfer, as it starts
 //! rsync's and mosh's. Only the greeting goes through ssh; the data comes over QUIC.
 //!
-//! | file | what it answers |
+//! | item | what it answers |
 //! |---|---|
 //! | [`Remote`] | what `user@host:path` means |
 //! | [`Ssh`] | how ssh is run |

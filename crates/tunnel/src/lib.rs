@@ -1,6 +1,6 @@
 //! TCP connections through HTTP/3 CONNECT (RFC 9114 §4.4), so that any TCP program gets PCC on the bad part of its path.
 //!
-//! | file | what it has |
+//! | item | what it has |
 //! |---|---|
 //! | [`Target`] | a host and a port, as CONNECT names them |
 //! | [`Rule`], [`Rules`] | which targets a server connects to, before and after names are resolved |

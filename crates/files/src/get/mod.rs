@@ -18,6 +18,7 @@
 //! | `surplus` | what is here and not there |
 //! | `names` | which names are safe |
 //! | `patience` | how long to go on trying, and to wait in between |
+//! | `gave_up` | how long it was tried before it was given up |
 //! | `watch` | what is told of it meanwhile |
 
 pub(crate) mod abreast;

@@ -3,6 +3,7 @@
 //! | file | what it answers |
 //! |---|---|
 //! | `upload` | how one file gets there, over as many connections as it takes |
+//! | `target` | where a file goes |
 //! | `look` | what it would do |
 //! | `exchange` | one request and its answer |
 //! | `progress` | how far it has come |

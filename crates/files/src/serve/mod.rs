@@ -1,4 +1,26 @@
 //! A directory over HTTP/3, with uploads for those who have the token.
+//!
+//! | file | what it answers |
+//! |---|---|
+//! | `server`, `connection` | how connections and their requests are accepted, within limits |
+//! | `tcp` | how clients without HTTP/3 have the same directory |
+//! | `guests` | how many connections there may be, and which one goes when others wait |
+//! | `budget`, `bounded`, `descriptors` | how much memory and how many files they may take |
+//! | `service` | what every request needs |
+//! | `privacy`, `token`, `host` | who may read, who may upload, and by which name |
+//! | `path`, `root` | which file is meant, and that none outside of the directory is |
+//! | `files`, `part`, `body`, `unmeasured` | how GET and HEAD are answered, and what is sent of a file |
+//! | `conditions` | whether a conditional request holds |
+//! | `digest` | which BLAKE3 digest a file has |
+//! | `listing` | what is in a directory |
+//! | `upload` | how files arrive |
+//! | `connect`, `tunnels`, `look_ups` | who may have tunnels, whereto, and how names are resolved for them |
+//! | `answer`, `reply`, `stream` | how an answer leaves, by HTTP/3 or TCP |
+//! | `arrived`, `broken` | when a request came, and why it has no complete response |
+//! | `log`, `log_file` | what is written of each request, and where |
+//! | `metrics` | the server's figures, for Prometheus |
+//! | `systemd` | what systemd hears of it |
+//! | `start_error` | why a server did not start |
 
 mod answer;
 mod arrived;

@@ -12,7 +12,6 @@
 //! | `fleeting` | what becomes of an upload that nobody comes back for |
 //! | `delete` | what a client may delete, and how |
 //! | `finished` | which uploads are done |
-//! | `token` | who may upload |
 //! | `uploads` | what a server knows of all of them |
 
 mod condition;
