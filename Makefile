@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 with_rust := .ci/with-rust
-# Two at a time once `lint` is through. What takes longest begins first; what downloads, or builds in a directory of its own, goes
+# Three at a time once `lint` is through. What takes longest begins first; what downloads, or builds in a directory of its own, goes
 # beside the build of the tests, for whose directory the others wait.
 steps := format lint words tests s2n python_package kernel lab packages stranger vendor capi fuzz docs windows macos aarch64 wasm licences
 
