@@ -1,4 +1,4 @@
-//! What `-a` keeps of a file or a directory besides its content: the time of modification and the permissions.
+//! The time of modification and the permissions of a file or a directory, which `-a` keeps besides its content.
 
 use crate::permissions::Permissions;
 use crate::wire;
@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const NANOS: i128 = 1_000_000_000;
 
-/// What is known of both.
+/// All that is known of both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attributes {
     /// Permissions of owner, group and others, as `chmod` takes them.

@@ -11,7 +11,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// What of a directory is moved, and how.
+/// The part of a directory that is moved, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     /// Entries that stay where they are, on both sides.
@@ -22,7 +22,7 @@ pub struct Choice {
     pub taken: HashSet<String>,
     /// Nothing is made, replaced or deleted: what would be is told.
     pub dry_run: bool,
-    /// What the other side does not have is deleted at the destination.
+    /// Deletes at the destination the entries that the other side does not have.
     pub delete: bool,
     /// Nothing is deleted where more entries than this would be.
     pub max_delete: Option<u64>,
@@ -35,7 +35,7 @@ impl Choice {
     }
 }
 
-/// What happened to an entry of a directory, or would in a dry run.
+/// The change of an entry of a directory, made or due in a dry run.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'a, Place: ?Sized> {
     /// The file is complete, since before or since now.
@@ -46,7 +46,7 @@ pub enum Step<'a, Place: ?Sized> {
     Deleted(&'a Place),
 }
 
-/// What a look at both sides found of a file.
+/// The state of a file, as a look at both sides found it.
 #[derive(Clone, Debug)]
 pub enum Look<Moved> {
     /// Both sides have the same.

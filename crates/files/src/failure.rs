@@ -8,9 +8,9 @@ use std::fmt;
 pub enum Failure {
     /// Something else.
     Error,
-    /// What was asked for cannot be done: another request can.
+    /// The request cannot be done: another request can.
     Usage,
-    /// What arrived is not what was sent.
+    /// The bytes that arrived are not those that were sent.
     Integrity,
     /// The peer could not be reached, or was lost for too long.
     Unreachable,

@@ -20,7 +20,7 @@ fn is_possible_on_windows(name: &str) -> bool {
 
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 
-/// Of serial and parallel ports.
+/// Numbers of serial and parallel ports.
 const NUMBERS: [&str; 13] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³"];
 
 /// The same text for all names that may lead to one file: many systems take upper and lower case for the same.

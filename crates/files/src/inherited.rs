@@ -63,7 +63,7 @@ fn give_owner(found: &Stat, file: impl AsFd) {
 #[cfg(target_os = "linux")]
 fn copy_attributes(dir: impl AsFd, replaced: &Path, file: impl AsFd) {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
-    /// What Linux allows for all names, and for a value.
+    /// Linux's limit for all names, and for a value.
     const MOST: usize = 64 << 10;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let Ok(found) = openat(dir, replaced, flags, Mode::empty()) else { return };

@@ -3,7 +3,7 @@
 //! A [`Source`] is a server as a client sees it: reached when something is asked of it, and reached again when the connection
 //! was lost. [`get::file`] and [`get::directory`] download, [`put::file`] and [`put::directory`] upload; each goes on where an earlier
 //! run stopped, and ends with a file whose BLAKE3 is right or with an [`Error`] that says what to do. A [`Watch`] hears of
-//! the progress, and [`Progress`](progress::Progress) sums it up. Whoever drops the future cancels the transfer.
+//! the progress, and [`Progress`](progress::Progress) sums it up. Dropping the future cancels the transfer.
 //!
 //! [`serve::start`] starts a server of a directory. Any HTTP/3 client may download from it.
 //!

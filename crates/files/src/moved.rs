@@ -18,7 +18,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// Of what was not there before.
+    /// The rate of the bytes that were not there before.
     pub fn goodput(&self) -> Rate {
         goodput(self.bytes, self.resumed_from, self.seconds)
     }

@@ -35,7 +35,7 @@ pub struct Progress {
     looks: Mutex<Looks>,
 }
 
-/// What a look has shown.
+/// The findings of a look.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// Bytes that are here, those of earlier runs included.
@@ -46,7 +46,7 @@ pub struct Moment {
     pub rate: Rate,
     /// How long the rest takes at this rate; `None` while nobody knows how much it is.
     pub left: Option<Duration>,
-    /// What holds the transfer back.
+    /// The limit of the transfer.
     pub limited_by: LimitedBy,
 }
 
@@ -140,7 +140,7 @@ impl Progress {
         self.fleeting.store(true, Ordering::Relaxed);
     }
 
-    /// So many more bytes arrived.
+    /// This number of bytes arrived since the last report.
     pub fn moved(&self, bytes: u64) {
         self.here.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -173,7 +173,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Past(VecDeque<(Instant, u64)>);
 
 impl Past {
-    /// So many bytes turn out to have been here before: they are no rate.
+    /// This number of bytes turns out to have been here before: they are no rate.
     fn found(&mut self, bytes: u64) {
         for (_, here) in &mut self.0 {
             *here += bytes;

@@ -27,7 +27,7 @@ pub struct ReserveError {
     pub reason: io::Error,
 }
 
-/// What the name leads to.
+/// The file that the name leads to.
 #[derive(Debug)]
 enum Place {
     /// A file, or none yet: replaced once the other is complete.

@@ -1,4 +1,4 @@
-//! What a transfer of a directory came to.
+//! The sum of a transfer of a directory.
 
 use crate::failure::{Failure, failure_of};
 use crate::get::source::Source;
@@ -22,7 +22,7 @@ pub struct Tally {
     pub failed: u64,
     /// Whether one of these arrived damaged.
     pub damaged: bool,
-    /// Of a dry run: files that would be moved.
+    /// In a dry run: files that would be moved.
     pub due: u64,
     /// Their bytes, as far as they are known.
     pub due_bytes: u64,
@@ -35,7 +35,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of what was not there before.
+    /// The rate of the bytes that were not there before.
     pub fn goodput(&self) -> Rate {
         goodput(self.bytes, self.resumed_from, self.seconds)
     }

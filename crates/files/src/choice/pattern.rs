@@ -33,7 +33,7 @@ pub(super) fn for_globset(pattern: &str) -> Result<String, Wrong> {
     Ok(out)
 }
 
-/// What stands in a pair of brackets.
+/// A pair of brackets: the characters that it matches.
 #[derive(Default)]
 struct Brackets {
     is_negated: bool,

@@ -99,7 +99,7 @@ fn parse(mut text: impl BufRead, length: u64) -> std::io::Result<Option<(Header,
     Ok(Some((header, marks)))
 }
 
-/// What the next line holds; `None` if it is torn, too long or something else.
+/// The content of the next line; `None` if it is torn, too long or something else.
 fn next<T: for<'de> Deserialize<'de>>(text: &mut impl BufRead) -> std::io::Result<Option<T>> {
     let mut line = Vec::new();
     text.take(LONGEST_LINE).read_until(b'\n', &mut line)?;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
@@ -42,7 +42,7 @@ pub(crate) struct Listing {
     pub(crate) omitted: u64,
     /// Entries that are more than were wanted.
     pub(crate) beyond: u64,
-    /// What `-a` keeps of the directory itself.
+    /// The attributes that `-a` keeps of the directory itself.
     pub(crate) attributes: Attributes,
 }
 
@@ -55,7 +55,7 @@ const LARGEST: usize = 64 << 20;
 /// Files and directories in all: some 200 MB while they wait.
 pub(crate) const MOST_ENTRIES: usize = 1_000_000;
 
-/// What all listings of a transfer may hold in memory.
+/// The memory that all listings of a transfer may hold.
 pub(crate) struct Bounds {
     /// Entries that may still come.
     entries: Cell<usize>,

@@ -73,7 +73,7 @@ pub async fn file(source: &Source, url: &Url, target: &Target) -> Result<Moved> 
     }
 }
 
-/// What [`file()`] would do; nothing is changed.
+/// Tells the changes that [`file()`] would make; nothing is changed.
 ///
 /// Errors: as of [`file()`].
 pub async fn look(source: &Source, url: &Url, target: &Target) -> Result<Look<Moved>> {

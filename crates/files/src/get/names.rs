@@ -29,7 +29,7 @@ pub(crate) enum BadName {
     /// Longer than file systems allow.
     #[error("it is longer than {LONGEST} bytes")]
     TooLong,
-    /// What we call our own unfinished files.
+    /// The name is one of our own unfinished files.
     #[error("it is reserved for unfinished downloads")]
     Reserved,
 }
@@ -49,7 +49,7 @@ pub(crate) fn check(name: &str) -> Result<&str, BadName> {
     if [PART, JOURNAL, UNWRITTEN].iter().any(|end| lower.ends_with(end)) { Err(BadName::Reserved) } else { Ok(name) }
 }
 
-/// What a server sent, as it may be shown, and no longer than a name.
+/// Text that a server sent, as it may be shown, and no longer than a name.
 pub(super) fn brief(text: &str) -> String {
     let short: String = text.chars().take(LONGEST).collect();
     shown(&short) + if short.len() < text.len() { "…" } else { "" }

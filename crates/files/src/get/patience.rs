@@ -23,7 +23,7 @@ const LEAST_PATIENCE: Duration = Duration::from_secs(1);
 /// Between two looks at the clock. One that comes much later shows that this program did not run.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// So much later a look may come on a busy machine.
+/// The delay with which a look may come on a busy machine.
 const LATE: Duration = Duration::from_secs(2);
 
 /// When enough came last.

@@ -32,9 +32,9 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> Result<File> {
     Err(Error::new(ErrorKind::InvalidInput, PlaceError::NotPlain))
 }
 
-/// What is under a name that others can foresee.
+/// The kind of thing under a name that others can foresee.
 pub(super) enum Claimed {
-    /// What this program made.
+    /// A file that this program made.
     Ours(File),
     /// A link, a file of somebody else, one that has another name, or no file.
     Others,

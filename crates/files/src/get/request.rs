@@ -27,9 +27,9 @@ const GRAIN: Duration = Duration::from_secs(1);
 #[derive(Debug, thiserror::Error)]
 #[error("source changed under way: {url} is another file now; {next}")]
 pub(crate) struct Changed {
-    /// What was asked for.
+    /// The address that was asked for.
     pub(crate) url: String,
-    /// What the user can do.
+    /// The remedy that the user has.
     pub(crate) next: String,
 }
 
@@ -44,7 +44,7 @@ impl From<OtherPart> for Trouble {
     }
 }
 
-/// What tells one state of a file from another.
+/// The tag or time that tells one state of a file from another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Version {
     /// Strong entity tag (RFC 9110 §8.8.3).
@@ -97,7 +97,7 @@ impl Version {
     }
 }
 
-/// What HEAD tells.
+/// The answer to HEAD.
 #[derive(Debug)]
 pub(crate) struct Head {
     pub(crate) version: Version,
@@ -117,7 +117,7 @@ pub(crate) struct Answer {
     url: String,
 }
 
-/// What listings may take of the memory, all together.
+/// The memory that listings may take, all together.
 pub(crate) struct Room {
     /// Bytes that each may have.
     small: usize,
@@ -135,7 +135,7 @@ impl Room {
 /// A listing as it came, and the turn that a large one has.
 pub(crate) struct Text<'a> {
     pub(crate) text: Vec<u8>,
-    /// What `-a` keeps of the directory.
+    /// The attributes that `-a` keeps of the directory.
     pub(crate) attributes: Attributes,
     _turn: Option<tokio::sync::MutexGuard<'a, ()>>,
 }
@@ -359,7 +359,7 @@ fn content_range(written: &str) -> Option<(u64, Option<u64>)> {
 
 /// The BLAKE3 digest of the whole file.
 ///
-/// Errors: one is named, and is none. What damages that may damage the file.
+/// Errors: one is named, and is none. The same damage may extend to the file.
 fn digest_of(headers: &HeaderMap, url: &str) -> anyhow::Result<Option<blake3::Hash>> {
     let malformed = || format!("the server gives {url} a malformed BLAKE3 digest, so nobody can verify what it sends");
     wire::digest_of(headers).with_context(malformed)

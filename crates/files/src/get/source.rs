@@ -111,7 +111,7 @@ impl Session {
         self.dialed.connection.stats().udp_rx.datagrams
     }
 
-    /// What one request is made with.
+    /// A handle for one request.
     pub(crate) fn requests(&self) -> Requests {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.requests.clone()
@@ -214,12 +214,12 @@ impl Source {
         self.archives
     }
 
-    /// What a copy here gets of these.
+    /// The attributes of these that a copy here gets.
     pub(crate) fn kept(&self, attributes: Attributes) -> Attributes {
         Attributes { mode: attributes.mode.filter(|_| self.archives), ..attributes }
     }
 
-    /// What the user limits it to.
+    /// The user's limits.
     pub fn limit(&self) -> Option<Rate> {
         self.throttle.as_ref().map(Throttle::rate)
     }
@@ -275,7 +275,7 @@ impl Source {
                     *slot = Some(session.clone());
                     return Ok(session);
                 }
-                // Whoever mistyped the address should not wait ten minutes to hear it.
+                // A user who mistyped the address should not wait ten minutes to hear it.
                 Err(Trouble::Passing(error) | Trouble::Final(error)) if !self.state().reached => return Err(error),
                 Err(trouble) => self.pause(trouble).await?,
             }
@@ -294,7 +294,7 @@ impl Source {
             let mut state = self.state();
             let left = self.give_up.saturating_sub(state.progressed.elapsed());
             if left.is_zero() {
-                // Who refuses is there.
+                // A server that refuses is there.
                 let is_there = matches!(reason.downcast_ref(), Some(DialError::Full { .. }));
                 let reason = reason.context(GaveUp(self.give_up));
                 return Err(if is_there { reason } else { reason.context(Failure::Unreachable) });

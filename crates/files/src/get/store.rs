@@ -34,7 +34,7 @@ pub enum Target {
 /// Takes the bytes of one download.
 pub(super) struct Store {
     out: Out,
-    /// Of everything up to `at`.
+    /// The digest of everything up to `at`.
     whole: blake3::Hasher,
     at: u64,
 }
@@ -93,7 +93,7 @@ impl Store {
             Target::File(target) => {
                 let (path, journal) = names::part_and_journal(target);
                 let claim::Partial { path, file, is_lasting } = claim::make(&path)?;
-                // What is to be private is so as soon as there is something in it.
+                // A private file is private as soon as there is something in it.
                 permissions(attributes, target).protect(&file);
                 file.set_len(0).with_context(|| cannot_write(&path, false))?;
                 // Where others keep these names, a later run does not go on with it.
@@ -130,7 +130,7 @@ impl Store {
         while let Some(mut batch) = batches.blocking_recv() {
             if let Err(error) = self.write(&batch) {
                 if let Out::Part(part) = &mut self.out {
-                    // What was written before is good; a full disk may have room for these few bytes.
+                    // The bytes before it are good; a full disk may have room for these few bytes.
                     let _ = part.journal.mark(self.at, &self.whole, true);
                 }
                 return Err(error);
@@ -217,7 +217,7 @@ impl Part {
     }
 }
 
-/// Who may read and write it: whom the source names, or else who may do so with what is replaced.
+/// The permissions: those that the source names, or else those of the file that is replaced.
 fn permissions(attributes: Attributes, replaced: &Path) -> Permissions {
     Permissions::named(attributes.mode).or(Permissions::of(replaced))
 }
@@ -226,7 +226,7 @@ impl Drop for Part {
     fn drop(&mut self) {
         let is_of_use = self.complete || self.resumable && self.journal.marked > 0;
         if !is_of_use {
-            // What cannot be removed is only in the way; the next download to this name empties it.
+            // A file that cannot be removed is only in the way; the next download to this name empties it.
             let _ = remove(&self.journal.path);
             let _ = remove(&self.path);
         }

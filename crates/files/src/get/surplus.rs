@@ -15,7 +15,7 @@ use std::fs::DirEntry;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// What is at the destination only.
+/// The entries that only the destination has.
 #[derive(Debug, Default)]
 pub(super) struct Surplus {
     /// Below the destination.
@@ -24,7 +24,7 @@ pub(super) struct Surplus {
     replaced: Vec<PathBuf>,
 }
 
-/// What is told of each entry that is removed, or would be.
+/// The message for each entry that is removed, or would be.
 type Told<'a> = &'a mut dyn FnMut(&Path);
 
 impl Surplus {
@@ -75,7 +75,7 @@ impl Surplus {
         self.paths.is_empty() && self.replaced.is_empty()
     }
 
-    /// What would go. Blocks.
+    /// Tells the entries that would go. Blocks.
     pub(super) fn tell(&self, top: &Path, excluded: &Excluded, told: Told<'_>) -> anyhow::Result<()> {
         clear(top, self.paths.iter().chain(&self.replaced), excluded, true, told).map(drop)
     }
@@ -117,7 +117,7 @@ fn clear<'a>(
     Ok(is_gone)
 }
 
-/// What tells a file from others, under whatever name; `None` where the system does not say, or without a file.
+/// The number that tells a file from others, under whatever name; `None` where the system does not say, or without a file.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     #[cfg(unix)]
     return path.symlink_metadata().ok().map(|found| {

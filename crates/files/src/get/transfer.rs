@@ -82,7 +82,7 @@ pub(super) async fn arrive<'a>(source: &'a Source, url: &Url, target: &Target) -
     let outcome = arriving.all().await;
     let stored = arriving.stored().await;
     let store = match (outcome, stored) {
-        // What the disk says explains why the network could not go on.
+        // The disk's state explains why the network could not go on.
         (_, Err(error)) => return Err(error),
         (Ok(()), Ok(Some(store))) => store,
         (Ok(()), Ok(None)) => return Err(anyhow!("nothing arrived of {}", url.short())),
@@ -377,7 +377,7 @@ impl Arriving<'_, '_> {
         Ok(())
     }
 
-    /// What the file here gets of the one there.
+    /// The attributes of the file there that the file here gets.
     fn attributes(&self) -> Attributes {
         self.version.as_ref().map(|version| self.source.kept(version.attributes)).unwrap_or_default()
     }
@@ -424,7 +424,7 @@ impl Arriving<'_, '_> {
         }
     }
 
-    /// What is here, once it is written.
+    /// The part of the file that is here, once it is written.
     async fn here(&mut self) -> anyhow::Result<Beginning> {
         self.store = self.stored().await?;
         let digest = self.store.as_ref().map(Store::digest).context("nothing was stored")?;

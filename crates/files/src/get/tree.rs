@@ -100,10 +100,10 @@ struct Held {
     why: anyhow::Error,
 }
 
-/// What hears of each entry.
+/// The listener for each entry.
 pub(super) type Each<'a> = &'a (dyn Fn(Step<'_, Path>) + Sync);
 
-/// What is fetched, and to where.
+/// The source of the entries, and their destination.
 struct Walk<'a> {
     source: &'a Source,
     into: &'a Path,
@@ -112,13 +112,13 @@ struct Walk<'a> {
     /// Directories, those above before those below, and what they get once nothing more comes into them.
     described: RefCell<Vec<(PathBuf, Attributes)>>,
     held: RefCell<Vec<Held>>,
-    /// What was removed for a file, and nobody was told of yet.
+    /// Entries that were removed for a file, and of which nobody was told yet.
     removed: RefCell<Vec<PathBuf>>,
 }
 
 /// Fetches what is below `url` into the directory `into`; `each` hears of each file that is complete.
 ///
-/// Errors: what ends everything. What concerns single entries is counted in [`Tally`].
+/// Errors: what ends everything. Changes of single entries are counted in [`Tally`].
 pub(super) async fn fetch_tree(
     source: &Source,
     url: &Url,

@@ -1,4 +1,4 @@
-//! What a transfer tells of itself while it runs.
+//! The reports of a transfer on itself while it runs.
 
 use core::time::Duration;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct Started<'a> {
 /// Entries of a directory that are not where they should be.
 #[derive(Clone, Copy, Debug)]
 pub struct Missing<'a> {
-    /// What each is on this side; of those that have no name here, the directory around them.
+    /// The path of each on this side; for those without a name here, the directory around them.
     pub file: &'a Path,
     /// How many.
     pub entries: u64,
@@ -41,7 +41,7 @@ pub trait Watch: Send + Sync {
     fn complete(&self, _listed: Option<u64>, _bytes: u64) {}
     /// If the command is interrupted, what of this file has arrived is lost.
     fn fleeting(&self) {}
-    /// So many more bytes arrived.
+    /// This number of bytes arrived since the last report.
     fn moved(&self, bytes: u64);
     /// The disk kept the network waiting.
     fn disk_waited(&self, _time: Duration) {}

@@ -1,4 +1,4 @@
-//! What holds a transfer back, as far as this side can see.
+//! The limit of a transfer, as far as this side can see it.
 
 use super::{LOOKS_OF_RATE, Progress};
 use crate::get::abreast::SIDE_BY_SIDE;
@@ -9,7 +9,7 @@ use pcc::units::Rate;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// What holds a transfer back, as far as this side can see.
+/// The limit of a transfer, as far as this side can see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LimitedBy {
@@ -56,7 +56,7 @@ fn add(sum: &AtomicU64, time: Duration) {
     sum.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
 }
 
-/// What the last looks have shown.
+/// The findings of the last looks.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     disk_waited_ns: u64,

@@ -110,12 +110,12 @@ impl Content {
         }
     }
 
-    /// What is sent is not what was read before.
+    /// The bytes that are sent are not those that were read before.
     pub(super) fn changed(&self) -> anyhow::Error {
         Changed(self.path().unwrap_or(Path::new("standard input")).to_owned()).into()
     }
 
-    /// What `-a` keeps of it.
+    /// The attributes that `-a` keeps of it.
     pub(super) fn attributes(&self) -> Attributes {
         match self {
             Self::File(file) => file.open.attributes,

@@ -86,7 +86,7 @@ pub(crate) async fn directory(
     Ok(Tally { seconds: begun.elapsed().as_secs_f64(), ..sent })
 }
 
-/// What is sent, and to where.
+/// The source of the entries, and their destination.
 struct Sending<'a, To> {
     source: &'a Source,
     dir: &'a Path,
@@ -95,7 +95,7 @@ struct Sending<'a, To> {
     each: &'a (dyn Fn(Step<'_, Url>) + Sync),
 }
 
-/// What did not get there, and why.
+/// The entries that did not get there, and why.
 #[derive(Default)]
 struct Missing<'a> {
     /// With everything in them.

@@ -159,7 +159,7 @@ impl<'a> Exchange<'a> {
                 let why = format!("{url}: the server is busy: {reason}");
                 return Trouble::Passing(Refused::for_now(why, answer.headers()).into());
             }
-            // What is not there yet is made; what cannot be made has something in its way.
+            // A missing directory is made; where that fails, something is in its way.
             StatusCode::NOT_FOUND if reason == wire::NO_SUCH_FILE => {
                 anyhow!(
                     "the server refused {url} ({status}): {reason}; perhaps a file is where a directory is needed, or the URL is not the one that the server prints"
@@ -169,7 +169,7 @@ impl<'a> Exchange<'a> {
         })
     }
 
-    /// What the server says about its refusal, as far as it comes soon.
+    /// The server's explanation of its refusal, as far as it comes soon.
     async fn reason(&mut self) -> String {
         let mut text = Vec::new();
         let _ = tokio::time::timeout(REASON_PATIENCE, async {

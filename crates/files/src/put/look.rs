@@ -1,4 +1,4 @@
-//! What an upload would do. It asks as a reader does, so an upload of the same file that is under way goes on.
+//! The changes that an upload would make. It asks as a reader does, so an upload of the same file that is under way goes on.
 
 use super::content::Content;
 use super::exchange::InTheWay;
@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(super) async fn look(source: &Source, content: &Content, url: &Url) -> anyhow::Result<Look<Moved>> {
     let begun = Instant::now();
     let there = match ask(source, url, false).await {
-        // What cannot be read may be replaced.
+        // A file that cannot be read may be replaced.
         Err(error) if matches!(error.downcast_ref(), Some(Refused::Missing { .. } | Refused::Forbidden { .. })) => {
             return Ok(Look::Due(content.size()));
         }

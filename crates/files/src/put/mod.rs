@@ -57,7 +57,7 @@ pub async fn stdin(source: &Source, url: &Url, token: &str) -> Result<Moved> {
     upload::upload(source, Content::Once(Once::stdin()), &to(url, token)).await.map_err(Error::from)
 }
 
-/// What [`file()`] would do; nothing is changed there.
+/// Tells the changes that [`file()`] would make; nothing is changed there.
 ///
 /// Errors: as of [`file()`].
 pub async fn look(source: &Source, path: &Path, url: &Url) -> Result<Look<Moved>> {

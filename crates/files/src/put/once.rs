@@ -1,4 +1,4 @@
-//! What can be read only once, as something to upload: standard input, and files whose size nobody knows. The end of what was
+//! Sources that can be read only once: standard input, and files whose size nobody knows. The end of what was
 //! read is kept.
 
 use crate::attributes::Attributes;
@@ -17,7 +17,7 @@ const PIECE: usize = 256 << 10;
 /// Pieces read ahead of the network.
 const AHEAD: usize = 8;
 
-/// So much is kept for sending again: more than fits the path and both ends' buffers.
+/// Bytes that are kept for sending again: more than fit the path and both ends' buffers.
 const KEPT: usize = 128 << 20;
 
 /// Standard input, or a file.
@@ -67,7 +67,7 @@ impl Once {
         self.file.as_deref()
     }
 
-    /// What `-a` keeps of it.
+    /// The attributes that `-a` keeps of it.
     pub(super) fn attributes(&self) -> Attributes {
         self.attributes
     }

@@ -22,7 +22,7 @@ impl Heard {
         Self { acknowledgements: 0, at: Instant::now() }
     }
 
-    /// So many acknowledgements have come over the present connection.
+    /// Takes the number of acknowledgements that have come over the present connection.
     pub(super) fn look(&mut self, acknowledgements: u64) {
         if self.acknowledgements != acknowledgements {
             *self = Self { acknowledgements, at: Instant::now() };
@@ -42,7 +42,7 @@ impl Heard {
     }
 }
 
-/// Of one upload, over all its connections.
+/// The progress of one upload, over all its connections.
 pub(super) struct Progress<'a> {
     source: &'a Source,
     pub(super) patience: Patience<'a>,
@@ -70,7 +70,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Everything up to this position has arrived. What arrives a second time, because the server lost it, is nothing
+    /// Everything up to this position has arrived. Bytes that arrive a second time, because the server lost them, are nothing
     /// new.
     pub(super) fn reaches(&mut self, position: u64) {
         let Some(more) = position.checked_sub(self.position).filter(|more| *more > 0) else { return };

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Where an entry is at the server; its path begins below the destination.
 pub(super) type Place<'a> = &'a (dyn Fn(&Path) -> anyhow::Result<Target> + Sync);
 
-/// What is at the destination only, below it.
+/// The entries that only the destination has, below it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Surplus {
     /// Files, links, and whatever else is no directory.
@@ -31,7 +31,7 @@ pub(super) struct Surplus {
     staying: HashSet<PathBuf>,
 }
 
-/// What the source has.
+/// The entries of the source.
 struct Here<'a> {
     directories: HashSet<&'a Path>,
     /// By directory.
@@ -148,7 +148,7 @@ impl Surplus {
         self.staying.extend(dir.ancestors().map(Path::to_owned));
     }
 
-    /// What goes, in the order in which it can: a directory after what is in it.
+    /// The entries that go, in the order in which they can: a directory after its content.
     fn going(&self) -> impl Iterator<Item = (&Path, bool)> {
         let directories = self.directories.iter().rev().filter(|dir| !self.staying.contains(*dir));
         let files = self.files.iter().map(|path| (path.as_path(), false));
@@ -170,7 +170,7 @@ impl Surplus {
 
     /// Has the server delete it; answers how much of it went.
     ///
-    /// Errors: the server refused, or was lost. What is gone by then is told.
+    /// Errors: the server refused, or was lost. An entry that is gone by then is told.
     pub(super) async fn delete(&self, source: &Source, place: Place<'_>, told: &dyn Fn(&Url)) -> anyhow::Result<u64> {
         let mut count = 0;
         let depth =
@@ -227,7 +227,7 @@ mod tests {
         tree
     }
 
-    /// What a server lists: `d/` is a directory, `l@` a link to a file, `l@/` one to a directory.
+    /// A server's listing: `d/` is a directory, `l@` a link to a file, `l@/` one to a directory.
     fn listing_of(names: &[&str]) -> Listing {
         let entry = |name: &&str| {
             let kind = if name.ends_with('/') { Kind::Directory } else { Kind::File };

@@ -236,7 +236,7 @@ fn crossed(dir: &Path) -> (PathBuf, PathBuf) {
     (here, there)
 }
 
-/// What is below `dir`, with the contents of files.
+/// The names below `dir`, with the contents of files.
 #[cfg(unix)]
 fn tree_of(dir: &Path) -> std::collections::BTreeMap<PathBuf, Option<Vec<u8>>> {
     let (mut found, mut open) = (std::collections::BTreeMap::new(), vec![dir.to_owned()]);
@@ -341,7 +341,7 @@ async fn a_file_in_the_place_of_a_directory_is_named_as_what_is_wrong() {
     }
 }
 
-/// What a server does wrong.
+/// The server's faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mood {
     SilentHead,
@@ -465,7 +465,7 @@ async fn nobody_waits_longer_for_a_server_than_the_user_wants_to() {
         (DrippingReason, Failure::Error),
     ];
     let puts = moods.map(|(mood, failure)| {
-        // Who was refused need not wait at all.
+        // A client that was refused need not wait at all.
         let refuses = failure == Failure::Error && mood != AlwaysElsewhere;
         let give_up = if refuses { PATIENCE } else { Duration::from_millis(1500) };
         let put = tokio::spawn(async move { tokio::time::timeout(PATIENCE, put_to(mood, give_up)).await });

@@ -12,7 +12,7 @@ pub(super) struct Tree {
     /// Itself first, parents before children.
     pub(super) directories: Vec<PathBuf>,
     pub(super) files: Vec<File>,
-    /// What is left out, as it is found from here, and why.
+    /// The entries that are left out, by their paths from here, and why.
     pub(super) skipped: Vec<(PathBuf, String)>,
     /// Those of them that are links.
     pub(super) links: Vec<PathBuf>,

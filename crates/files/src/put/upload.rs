@@ -31,10 +31,10 @@ const MOST_FRUITLESS: u8 = 2;
 /// How often a wait for input is told.
 const TELL: Duration = Duration::from_millis(100);
 
-/// What the server has.
+/// The state of the upload at the server.
 enum There {
     Nothing,
-    /// So many bytes of an upload that is not finished.
+    /// The bytes of an upload that is not finished.
     Part(u64),
     /// A file of the right size with this digest, and these attributes as far as they are known.
     Whole(Hash, Attributes),
@@ -169,7 +169,7 @@ impl<'a> One<'a> {
         })
     }
 
-    /// What the file there gets of the one here.
+    /// The attributes of the file here that the file there gets.
     fn attributes(&self) -> Attributes {
         if self.source.archives() { self.content.attributes() } else { Attributes::default() }
     }

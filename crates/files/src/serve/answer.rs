@@ -12,7 +12,7 @@ use std::io;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-/// What became of a request, for the log.
+/// The outcome of a request, for the log.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) status: StatusCode,
@@ -86,7 +86,7 @@ pub(super) async fn finish(stream: &mut Stream) -> Result<(), Broken> {
     in_time(stream, finished)
 }
 
-/// What a client did not take in time is cut off: it may never take it.
+/// Data that a client did not take in time is cut off: the client may never take it.
 fn in_time(stream: &mut Stream, sent: Result<Result<(), Broken>, Elapsed>) -> Result<(), Broken> {
     match sent {
         Ok(sent) => sent,
@@ -138,6 +138,6 @@ pub(super) fn status_of(error: &io::Error) -> (StatusCode, &'static str) {
 /// The code of a loop of symbolic links, which has no stable kind of its own.
 #[cfg(unix)]
 const LINK_LOOP: i32 = libc::ELOOP;
-/// What cap-std answers.
+/// The number by which cap-std tells it.
 #[cfg(windows)]
 const LINK_LOOP: i32 = windows_sys::Win32::Foundation::ERROR_TOO_MANY_LINKS as i32;

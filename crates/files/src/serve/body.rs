@@ -16,13 +16,13 @@ const PART: usize = 32 << 10;
 /// A piece of a body that moves: a trip to another thread costs as much as hashing or sending some 20 KB.
 pub(super) const LARGE: usize = 512 << 10;
 
-/// What all bodies may hold beyond a small piece each: a fifth of the memory that a server may take. Unit: bytes.
+/// The memory that all bodies may hold beyond a small piece each: a fifth of the server's. Unit: bytes.
 pub(super) const MOST_AHEAD: u64 = 96 << 20;
 
 /// A client that takes each [`PART`] in this time takes what is read ahead for it, too: 1 Mbit/s.
 const QUICK: Duration = Duration::from_millis(250);
 
-/// What a body is made of.
+/// The source of a body.
 pub(super) trait Pieces: Send + 'static {
     /// Puts the next piece of about `size` bytes into `buffer` in place of what it holds, or nothing at the end. Blocks.
     ///
@@ -67,11 +67,11 @@ impl<'a> Ahead<'a> {
 #[derive(Debug)]
 pub(super) struct Sent<P> {
     pub(super) bytes: u64,
-    /// What it was made of, if all of it was sent, or else why not.
+    /// The source, if all of it was sent, or else why it was not.
     pub(super) outcome: Result<P, Broken>,
 }
 
-/// Sends everything but the end of the stream. What can't be completed is cut off, so that nobody takes it for all.
+/// Sends everything but the end of the stream. A body that cannot be completed is cut off, so that nobody takes it for all.
 pub(super) async fn send<P: Pieces>(stream: &mut Stream, pieces: P, ahead: Ahead<'_>) -> Sent<P> {
     let mut bytes = 0;
     let outcome = pump(stream, pieces, ahead, &mut bytes).await;

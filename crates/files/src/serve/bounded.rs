@@ -37,7 +37,7 @@ impl Bounded {
         Self { connection, lease, is_fixed: false }
     }
 
-    /// Sees to it that there is room for all that the kernel would take now. What is written next counts as it was before.
+    /// Sees to it that there is room for all that the kernel would take now. Data that is written next counts as it was before.
     fn fit(&mut self) {
         let socket = SockRef::from(&self.connection);
         let size = || socket.send_buffer_size().map_or(0, |size| size as u64);

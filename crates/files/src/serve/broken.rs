@@ -20,7 +20,7 @@ pub(super) enum Broken {
     /// The client reads or sends nothing any more.
     #[error("no progress for {0:?}")]
     Stalled(core::time::Duration),
-    /// What was announced can no longer be sent.
+    /// The announced bytes can no longer be sent.
     #[error("the file changed while it was being sent")]
     Changed,
     /// The disk.

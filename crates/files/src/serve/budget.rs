@@ -32,7 +32,7 @@ struct Held {
 }
 
 impl Held {
-    /// What that network may take of so much.
+    /// The share of an amount that a network may take.
     fn room(&mut self, most: u64, network: IpAddr) -> u64 {
         let rest = most.saturating_sub(self.all);
         let [own, in_site] =
@@ -40,7 +40,7 @@ impl Held {
         (rest.saturating_sub(own) / 2).min((3 * rest).saturating_sub(in_site) / 4)
     }
 
-    /// What the network and its site have.
+    /// The amounts that the network and its site have.
     fn of(&mut self, network: IpAddr) -> [Entry<'_, IpAddr, u64>; 2] {
         [self.by_network.entry(network), self.by_site.entry(site(network))]
     }
@@ -78,7 +78,7 @@ impl Budget {
         Self { most, held: Arc::default() }
     }
 
-    /// So much of it for that network; `None` if it has to leave what there is to others.
+    /// Takes this amount for that network; `None` if it has to leave the rest to others.
     pub(super) fn lease(&self, network: IpAddr, amount: u64) -> Option<Lease> {
         let mut lease = self.none(network);
         (lease.grow_to(amount) == amount).then_some(lease)

@@ -7,7 +7,7 @@ use http::header::{
 };
 use std::time::SystemTime;
 
-/// What there is to send.
+/// The part that is to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Current<'a> {
     /// Its entity tag, in quotes; `None` if it changes right now.
@@ -33,7 +33,7 @@ pub(super) enum Plan {
     Unsatisfiable,
 }
 
-/// What a request demands of the version that is there, whatever its method is.
+/// The conditions of a request on the version that is there, whatever its method is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Demands {
     /// The entity tags of `If-Match`: one of them is the version's.
@@ -128,7 +128,7 @@ fn lists(tags: &str, etag: Option<&str>, comparison: Comparison) -> bool {
     tags.split(',').map(str::trim).any(equal)
 }
 
-/// What changes right now is younger than any date.
+/// A file that changes right now is younger than any date.
 fn was_modified_since(date: SystemTime, modified: Option<SystemTime>) -> bool {
     // The date has whole seconds, so the file's time is compared as it would be written.
     modified.is_none_or(|modified| httpdate::HttpDate::from(modified) > date.into())

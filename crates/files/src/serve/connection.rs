@@ -39,10 +39,10 @@ const HEADS_AT_A_TIME: usize = 4;
 /// From a request's turn to the end of its head.
 pub(super) const HEAD: Duration = Duration::from_secs(30);
 
-/// What was sent arrives in this time, or is not worth waiting for: a full send window at 2 Mbit/s.
+/// Data that was sent arrives in this time, or is not worth waiting for: a full send window at 2 Mbit/s.
 const DELIVERY: Duration = Duration::from_secs(300);
 
-/// What has arrived is read by the client in this time. Those that leave when they have what they want end it sooner.
+/// Clients read in this time what has arrived. Those that leave when they have what they want end it sooner.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A client that is there takes the few bytes of a goodbye in this time, also behind what it has not read yet.
@@ -57,7 +57,7 @@ const STOPPED: &[u8] = b"the server was stopped";
 /// Said to a client whose place another gets.
 const OTHERS_WAIT: &[u8] = b"others wait for this place";
 
-/// What clients of HTTP/3 may do, and those over TCP.
+/// Methods of clients of HTTP/3, and of those over TCP.
 const ALL: &str = "GET, HEAD, PUT, PATCH, DELETE";
 const READING: &str = "GET, HEAD";
 
@@ -215,7 +215,7 @@ pub(super) async fn handle(service: &Service, asker: &Asker, mut request: Reques
     if lease.is_none() {
         forget(&mut request);
     }
-    // What leads to a private directory is in no log.
+    // The address of a private directory is in no log.
     let path = match request.uri().authority().filter(|_| *request.method() == Method::CONNECT) {
         Some(destination) => Some(destination.as_str()),
         None => service.privacy.open(request.uri().path()),
@@ -254,7 +254,7 @@ pub(super) async fn handle(service: &Service, asker: &Asker, mut request: Reques
     });
 }
 
-/// What the client calls itself, as far as the log has room for it.
+/// The client's name for itself, as far as the log has room for it.
 fn agent(request: &Request<()>) -> Option<String> {
     let field = request.headers().get(header::USER_AGENT)?.as_bytes();
     Some(String::from_utf8_lossy(&field[..field.len().min(LOGGED)]).into_owned())

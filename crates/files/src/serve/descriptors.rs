@@ -35,7 +35,8 @@ pub(super) fn requests(_looks_up: bool) -> u64 {
     MOST_REQUESTS
 }
 
-/// What one client has under way when it downloads a directory; a process that is allowed next to nothing answers them.
+/// The requests that one client has under way when it downloads a directory; a process that is allowed next to nothing answers
+/// them.
 #[cfg(any(unix, test))]
 const LEAST_REQUESTS: u64 = 8;
 

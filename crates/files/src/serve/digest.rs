@@ -23,8 +23,8 @@ const CHUNK: usize = 1 << 20;
 
 /// Digests of the files that were asked for lately.
 ///
-/// Whoever waits for one also works on it: a slice of the file in each turn, and what is done stays when they go. So a
-/// file that nobody waits for any more costs nothing, and two that ask for the same one share the work.
+/// A request that waits for one also works on it: a slice of the file in each turn, and the work is kept when the request goes.
+/// So a file that nobody waits for any more costs nothing, and two that ask for the same one share the work.
 #[derive(Debug, Default)]
 pub(super) struct Digests {
     known: Mutex<Known>,
@@ -42,7 +42,7 @@ struct Known {
 #[derive(Debug, Default)]
 struct Cell {
     done: OnceLock<Hash>,
-    /// Of the beginning.
+    /// The digest of the beginning.
     begun: Arc<AsyncMutex<Hasher>>,
 }
 
@@ -54,7 +54,7 @@ impl Digests {
 
     /// The digest of that version, found in another way.
     pub(super) fn learn(&self, version: Version, digest: Hash) {
-        // Whoever was first is as right.
+        // The first result is as right.
         let _ = self.cell(version).done.set(digest);
     }
 
@@ -72,7 +72,7 @@ impl Digests {
             }
             let turn = place.turn().await;
             let (opened, cell) = (opened.clone(), cell.clone());
-            // What is begun is finished, and kept, also if nobody waits for it any more.
+            // A digest that is begun is finished and kept, also if nobody waits for it any more.
             if !tokio::task::spawn_blocking(move || cell.go_on(&opened, begun, turn)).await?? {
                 return Ok(None);
             }
@@ -113,7 +113,7 @@ impl Cell {
         while begun.count() < end {
             let wanted = (end - begun.count()).min(CHUNK as u64) as usize;
             opened.read(begun.count(), &mut buffer, wanted)?;
-            // What was hashed before must stay what it was, so the look comes first.
+            // The part that was hashed before must stay the same, so the look comes first.
             if buffer.len() < wanted || opened.standing()? != Standing::Same {
                 return Ok(false);
             }

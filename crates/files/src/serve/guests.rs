@@ -39,7 +39,7 @@ struct Present {
     leave: Arc<Notify>,
 }
 
-/// What to say to somebody at the door.
+/// The answer to somebody at the door.
 #[derive(Debug)]
 pub(super) enum Admission {
     Welcome(Guest),
@@ -186,7 +186,7 @@ impl Drop for Guest {
     }
 }
 
-/// What one user can hold many addresses of: an IPv6 /56.
+/// An IPv6 /56, in which one user can hold many addresses.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 72 << 72).into(),
@@ -194,7 +194,7 @@ pub(super) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// What one organisation can hold many networks of: an IPv6 /48.
+/// An IPv6 /48, in which one organisation can hold many networks.
 pub(super) fn site(network: IpAddr) -> IpAddr {
     match network {
         IpAddr::V6(network) => Ipv6Addr::from_bits(network.to_bits() >> 80 << 80).into(),

@@ -22,7 +22,7 @@ use std::time::UNIX_EPOCH;
 pub(crate) struct Entry {
     /// Its name, not encoded.
     pub(crate) name: String,
-    /// What it is, links followed.
+    /// The kind of the entry, links followed.
     #[serde(rename = "type")]
     pub(crate) kind: Kind,
     /// Bytes of a file.
@@ -36,7 +36,7 @@ pub(crate) struct Entry {
     pub(crate) link: bool,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
@@ -100,12 +100,12 @@ impl Place {
         Self { dir, root, path, way: OnceCell::new() }
     }
 
-    /// What `-a` keeps of the directory itself.
+    /// The attributes that `-a` keeps of the directory itself.
     pub(super) fn attributes(&self) -> Attributes {
         self.dir.dir_metadata().map(|found| Attributes::within(&found)).unwrap_or_default()
     }
 
-    /// What an entry is, links followed, and whether it is a link; `None` for what can't be downloaded. Blocks.
+    /// The kind of an entry, links followed, and whether it is a link; `None` for an entry that can't be downloaded. Blocks.
     fn look(&self, name: &str) -> (Option<Metadata>, bool) {
         match self.dir.symlink_metadata(name) {
             Ok(found) if found.is_symlink() => (self.led_to(name), true),
@@ -152,7 +152,7 @@ impl Form {
         JSON.into_iter().find(|json| accept.contains(json)).map_or(Self::Html, Self::Json)
     }
 
-    /// What a listing holds at most while it is read, beyond a piece. Unit: bytes.
+    /// The memory that a listing holds at most while it is read, beyond a piece. Unit: bytes.
     pub(super) const fn most_memory(self) -> u64 {
         match self {
             Self::Json(_) => 0,
@@ -169,7 +169,7 @@ impl Form {
 }
 
 impl Listing {
-    /// What it holds beyond a piece. Unit: bytes.
+    /// The memory that it holds beyond a piece. Unit: bytes.
     pub(super) fn memory(&self) -> u64 {
         match self {
             Self::Entries(_) => 0,
@@ -177,7 +177,7 @@ impl Listing {
         }
     }
 
-    /// Of this directory; `title` is its path. Blocks.
+    /// The listing of this directory; `title` is its path. Blocks.
     pub(super) fn open(place: Place, form: Form, title: &str) -> io::Result<Self> {
         let names = place.dir.entries()?;
         Ok(match form {

@@ -1,6 +1,6 @@
 //! The log of finished requests: a line for each, of JSON, for people, or as web servers write them.
 //!
-//! Whoever reads the lines may be slow, or gone. That is no reason to keep transfers waiting, or lines without end: what
+//! A reader of the lines may be slow, or gone. That is no reason to keep transfers waiting, or lines without end: what
 //! does not fit into the queue is counted instead.
 
 mod combined;
@@ -34,10 +34,10 @@ pub struct Served {
     pub method: String,
     /// As it was sent, percent-encoded.
     pub path: String,
-    /// Of HTTP, such as `HTTP/3.0`.
+    /// The version of HTTP, such as `HTTP/3.0`.
     #[serde(skip)]
     pub version: http::Version,
-    /// What the client calls itself.
+    /// The client's name for itself.
     #[serde(skip)]
     pub agent: Option<String>,
     /// The response's status; 0 if there was none.
@@ -101,7 +101,7 @@ impl Served {
 #[serde(tag = "event", rename_all = "lowercase")]
 enum Event<'a> {
     Request(&'a Served),
-    /// So many are missing here, because nobody read the lines in time.
+    /// The number of lines that are missing here, because nobody read them in time.
     Unsaid {
         requests: u64,
     },

@@ -57,7 +57,7 @@ impl Refusal {
     ];
 }
 
-/// What a connection moved.
+/// The bytes that a connection moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Traffic {
     sent_bytes: u64,
@@ -92,7 +92,7 @@ struct Book {
 }
 
 impl Book {
-    /// Of all connections, those that ended included.
+    /// Sums over all connections, those that ended included.
     fn traffic(&self) -> Traffic {
         let mut all = self.ended;
         let present = self.present.values().filter_map(WeakConnectionHandle::upgrade);
@@ -101,7 +101,7 @@ impl Book {
     }
 }
 
-/// What PCC found, interval by interval.
+/// PCC's findings, interval by interval.
 #[derive(Debug)]
 struct Intervals {
     rtt: Histogram,
@@ -122,7 +122,7 @@ impl Default for Intervals {
     }
 }
 
-/// Of an interval.
+/// The figures of an interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Latest {
     /// Unit: bit/s.

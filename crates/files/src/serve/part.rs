@@ -29,7 +29,7 @@ impl Part {
         Self { opened, position: range.start, range, hasher: Hasher::new(), held_back: None }
     }
 
-    /// Of all that was read.
+    /// The digest of all that was read.
     pub(super) fn digest(&self) -> Hash {
         self.hasher.finalize()
     }
@@ -64,7 +64,7 @@ impl Part {
     ///
     /// Errors: it cannot be whole any more.
     fn hold_back(&mut self, standing: Standing, last: Vec<u8>) -> Result<(), Broken> {
-        // A log: what it held at first is still there, or it isn't one. What rests now must rest until it is read.
+        // A log: what it held at first is still there, or it isn't one. A file that rests now must rest until it is read.
         let must_rest = standing == Standing::Unsettled;
         let again = if must_rest { self.settled()? } else { self.again() };
         self.held_back = Some(SecondLook::new(again, self.digest(), must_rest, last.into()));

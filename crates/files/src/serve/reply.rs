@@ -9,7 +9,7 @@ use http::{HeaderMap, Response};
 use hyper::body::{Body, Frame};
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// What is made of an answer's beginning, and then of its pieces.
+/// The maker of an answer's beginning, and then of its pieces.
 pub(in crate::serve) struct Reply {
     head: Option<(oneshot::Sender<Response<Pieces>>, Pieces)>,
     /// `None` once it ended.

@@ -24,7 +24,7 @@ pub(crate) struct Root {
     only: Option<Arc<Path>>,
 }
 
-/// What a path leads to.
+/// The thing that a path leads to.
 #[derive(Debug)]
 pub(super) enum Found {
     /// A regular file.
@@ -51,7 +51,7 @@ pub(super) struct Opened {
 /// on a busy host for long: a log that grows would pass for a file that was rewritten.
 const WRITE: Duration = Duration::from_secs(1);
 
-/// What became of an open file since it was opened.
+/// The fate of an open file since it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Nothing happened to it.
@@ -131,12 +131,12 @@ impl Root {
 }
 
 impl Opened {
-    /// What `-a` keeps of it.
+    /// The attributes that `-a` keeps of it.
     pub(super) fn attributes(&self) -> Attributes {
         self.file.metadata().map(|found| Attributes::within(&found)).unwrap_or_default()
     }
 
-    /// What the file has become. Blocks, for [`WRITE`] where it seems to be another of the same length.
+    /// The present state of the file. Blocks, for [`WRITE`] where it seems to be another of the same length.
     pub(super) fn standing(&self) -> io::Result<Standing> {
         let begun = Instant::now();
         loop {
@@ -148,7 +148,7 @@ impl Opened {
         }
     }
 
-    /// What the file is with this version. `None`: another of the same length, or one whose new length is still to come.
+    /// The standing of the file with this version. `None`: another of the same length, or one whose new length is still to come.
     fn judge(&self, now: Version) -> Option<Standing> {
         match self.version {
             Some(version) if now == version => Some(Standing::Same),

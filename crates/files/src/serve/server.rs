@@ -51,23 +51,23 @@ pub struct Options {
     pub listen: SocketAddr,
     /// The same for clients of HTTP/1.1 and 2, read-only.
     pub http: Option<Http>,
-    /// What to show of itself.
+    /// The key and the certificate that the server shows.
     pub identity: Identity,
-    /// Who may read.
+    /// The readers.
     pub privacy: Privacy,
-    /// Who may upload; nobody without.
+    /// The token that uploads need; without one nobody may upload.
     pub token: Option<Token>,
     /// Whether those who may upload may delete, too.
     pub may_delete: bool,
-    /// Who may have tunnels; nobody without.
+    /// The clients that may have tunnels; nobody without.
     pub tunnels: Option<Tunnels>,
     /// How to send.
     pub transport: Transport,
     /// How many connections at a time, and of them how many from one address.
     pub guests: Guests,
-    /// Who is told of requests that are done.
+    /// The listener for requests that are done.
     pub log: Log,
-    /// What counts.
+    /// The counters.
     pub metrics: Metrics,
 }
 
@@ -105,9 +105,9 @@ pub struct Server {
     pub address: SocketAddr,
     /// Where it listens for clients over TCP.
     pub tcp: Option<SocketAddr>,
-    /// What to know it by.
+    /// The fingerprint to know it by.
     pub fingerprint: Fingerprint,
-    /// What the user should be told of this host, once.
+    /// Advice on this host that the user should have once.
     pub warning: Option<String>,
     closing: watch::Sender<bool>,
     /// Ends when the last connection does.
@@ -214,7 +214,7 @@ impl Drop for Server {
     }
 }
 
-/// What the accepting task holds.
+/// The state of the accepting task.
 struct Host {
     service: Arc<Service>,
     config: ServerConfig,

@@ -1,4 +1,4 @@
-//! What every request needs: what the server holds, and whom an answer is for.
+//! The common needs of requests: the server's state, and whom an answer is for.
 
 use super::budget::{Budget, Lease};
 use super::digest::Digests;
@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
 use tokio::sync::watch;
 
-/// What every request needs.
+/// The common needs of requests.
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) root: Root,
@@ -48,14 +48,14 @@ pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 pub(super) struct Asker {
     carrier: Carrier,
     pub(super) address: SocketAddr,
-    /// What it may send beyond requests, once it has shown that it may upload.
+    /// The bytes that it may send beyond requests, once it has shown that it may upload.
     uploads: OnceLock<Lease>,
 }
 
-/// What brings the answers.
+/// The transport that brings the answers.
 enum Carrier {
     Quic(Connection),
-    /// What it is told by ends with the request.
+    /// The channel by which it is told ends with the request.
     Tcp(watch::Receiver<()>),
 }
 

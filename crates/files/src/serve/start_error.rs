@@ -14,7 +14,7 @@ pub enum StartError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The file that alone would be served can't be opened.
@@ -28,7 +28,7 @@ pub enum StartError {
         path: PathBuf,
         /// Whether it is a link, which is not followed out of its directory.
         is_link: bool,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The address is taken, or none of this host's.
@@ -36,7 +36,7 @@ pub enum StartError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The same, for clients over TCP.
@@ -44,7 +44,7 @@ pub enum StartError {
     ListenTcp {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The certificate or its key can't be used.

@@ -1,4 +1,4 @@
-//! What systemd hears of a server that it started (sd_notify(3)); nothing where nobody asks for it.
+//! Messages to systemd from a server that it started (sd_notify(3)); none where nobody asks for them.
 
 use core::time::Duration;
 use sd_notify::NotifyState;

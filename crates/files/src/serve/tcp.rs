@@ -38,7 +38,7 @@ const AT_A_TIME: u32 = 16;
 /// An accept that fails for want of descriptors is not tried again before.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What the accepting task holds.
+/// The state of the accepting task.
 pub(super) struct Host {
     pub(super) service: Arc<Service>,
     pub(super) guests: Arc<Guests>,
@@ -72,7 +72,7 @@ impl Host {
             tracing::info!(%address, "refused: too many connections");
             return self.service.metrics.refuse(Refusal::Full);
         };
-        // Who takes nothing for so long has gone, whatever the last bytes wait in.
+        // A client that takes nothing for so long has gone, whatever the last bytes wait in.
         #[cfg(any(target_os = "linux", target_os = "android"))]
         if let Err(error) = socket2::SockRef::from(&connection).set_tcp_user_timeout(Some(STALL)) {
             tracing::debug!(%address, %error, "no time-out");

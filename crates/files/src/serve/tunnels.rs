@@ -1,9 +1,9 @@
-//! Who may have tunnels, and whereto.
+//! The clients that may have tunnels, and their targets.
 
 use super::token::Token;
 use pcc_tunnel::Gate;
 
-/// Who may have tunnels, and whereto.
+/// The clients that may have tunnels, and their targets.
 #[derive(Debug)]
 pub struct Tunnels {
     /// Of those who may.

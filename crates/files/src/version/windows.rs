@@ -1,4 +1,4 @@
-//! What Windows tells about a file, part of which the standard library keeps to itself.
+//! Windows' knowledge of a file, part of which the standard library keeps to itself.
 
 use super::Version;
 use cap_std::fs::File;

@@ -1,4 +1,4 @@
-//! What a server's header fields are taken for.
+//! How a server's header fields are read.
 
 use super::super::trouble::retry_after;
 use super::*;

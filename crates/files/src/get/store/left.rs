@@ -12,7 +12,7 @@ use std::path::Path;
 /// Bytes read at a time when a partial file is checked.
 const READ: usize = 1 << 20;
 
-/// What an earlier run left. It is this process's alone.
+/// The remains of an earlier run. It is this process's alone.
 pub(in crate::get) struct Left {
     file: File,
     /// Where it came from, and what its beginning hashes to. `None` for a file that had none yet, or none any more since
@@ -20,7 +20,7 @@ pub(in crate::get) struct Left {
     journal: Option<(Header, Vec<Mark>)>,
 }
 
-/// What is good of it.
+/// The part of it that is good.
 pub(in crate::get) struct Checked {
     /// Goes on where the good part ends.
     pub(in crate::get) store: Store,
@@ -28,7 +28,7 @@ pub(in crate::get) struct Checked {
     pub(in crate::get) damaged_at: Option<u64>,
 }
 
-/// What an earlier download to `target` left; `None` if nothing.
+/// The remains of an earlier download to `target`; `None` if there are none.
 ///
 /// Errors: another download is at it.
 pub(in crate::get) fn left(target: &Target) -> anyhow::Result<Option<Left>> {

@@ -1,4 +1,4 @@
-//! What is kept, taken up again, and given its name.
+//! Downloads are kept, taken up again, and given their name.
 
 use super::super::journal::BLOCK;
 use super::super::request::Version;

@@ -25,12 +25,12 @@ use std::sync::{Arc, Mutex};
 const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) const MIB: usize = 1 << 20;
 
-/// What there is under a path.
+/// The content under a path.
 #[derive(Clone)]
 pub(super) struct Page {
     pub(super) body: Bytes,
     pub(super) etag: Option<String>,
-    /// What HEAD says of the body.
+    /// The digest of the body that HEAD tells.
     pub(super) digest: Option<blake3::Hash>,
     pub(super) ranges: bool,
     pub(super) status: StatusCode,
@@ -60,11 +60,11 @@ pub(super) enum Odd {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Manner {
     Whole,
-    /// So many bytes, and then nothing for ever.
+    /// Sends this number of bytes, and then nothing for ever.
     Stalls(usize),
     /// A byte each time.
     Drips(Duration),
-    /// So many bytes, and then the stream is reset, every time.
+    /// Sends this number of bytes and then resets the stream, every time.
     Breaks(usize),
 }
 
@@ -86,7 +86,7 @@ impl Page {
     }
 }
 
-/// What the server does and has done.
+/// The server's behaviour, and its record.
 #[derive(Default)]
 pub(super) struct Site {
     pages: HashMap<String, Page>,
@@ -143,7 +143,7 @@ impl Fake {
         self.site.lock().unwrap().pages.insert(path.to_owned(), page);
     }
 
-    /// What was missing, in the order of names.
+    /// The names that were missing, in their order.
     pub(super) fn lacking(&self) -> Vec<(PathBuf, u64)> {
         let mut lacking = self.lacking.0.lock().unwrap().clone();
         lacking.sort();
@@ -186,7 +186,7 @@ impl Fake {
         self.chosen(&source, &url, place, &Choice::default()).await
     }
 
-    /// What is chosen of it.
+    /// The choice among its entries.
     pub(super) async fn choose(&self, path: &str, place: &Place, choice: &Choice) -> anyhow::Result<Tally> {
         let url = self.url(path);
         self.chosen(&self.source(&url), &url, place, choice).await

@@ -226,7 +226,7 @@ async fn trouble_here_with_one_entry_costs_no_other() {
     let part = |name: &str| names::part_and_journal(&place.file().join(name)).0;
     let busy = std::fs::File::create(part("busy")).unwrap();
     busy.lock().unwrap();
-    // What is no file of ours has another name, or goes.
+    // A file that is not ours has another name, or goes.
     std::fs::create_dir(part("directory")).unwrap();
     std::os::unix::fs::symlink("good", part("link")).unwrap();
     rustix::fs::mknodat(

@@ -52,7 +52,7 @@ impl Page {
         Ok(Self { place, head: Some(head(title)), names: names.into_iter(), foot })
     }
 
-    /// What its names take. Unit: bytes.
+    /// The bytes of its names. Unit: bytes.
     pub(super) fn memory(&self) -> u64 {
         let each = |(_, name): &(bool, String)| name.capacity() + size_of::<(bool, String)>();
         self.names.as_slice().iter().map(each).sum::<usize>() as u64

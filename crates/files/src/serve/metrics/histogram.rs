@@ -6,7 +6,7 @@ use pcc_chart::prometheus::Family;
 #[derive(Clone, Debug)]
 pub(super) struct Histogram {
     bounds: &'static [f64],
-    /// Of each bound those between the one before and it; at the end those above all.
+    /// For each bound, the number of values between the one before and it; at the end those above all.
     counts: Vec<u64>,
     sum: f64,
 }

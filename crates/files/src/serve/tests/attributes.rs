@@ -1,4 +1,4 @@
-//! What `-a` keeps, asked for and set by requests.
+//! The attributes that `-a` keeps, asked for and set by requests.
 
 use super::*;
 use std::os::unix::fs::PermissionsExt;

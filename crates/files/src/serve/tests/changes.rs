@@ -1,4 +1,4 @@
-//! What changes files does so only where the request's conditions are met, and only as a whole.
+//! Requests that change files do so only where their conditions are met, and only as a whole.
 
 use super::*;
 

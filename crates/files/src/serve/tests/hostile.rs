@@ -1,4 +1,4 @@
-//! What clients may not do, and what it costs when they try.
+//! Acts that clients are refused, and the cost of their tries.
 
 use super::*;
 

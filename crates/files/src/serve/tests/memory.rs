@@ -1,4 +1,4 @@
-//! What connections leave in the memory of a server once they are over: nothing, to the kilobyte.
+//! Connections leave nothing in the memory of a server once they are over, to the kilobyte.
 
 use super::{Bench, PATIENCE, WANTS_DIGEST};
 use crate::allocated::live_bytes;
@@ -20,7 +20,7 @@ const THEN: usize = 256;
 /// Connections at a time.
 const AT_A_TIME: usize = 8;
 
-/// What one may leave. Tables that have become larger and threads that have started are no leak.
+/// The bytes that one may leave. Tables that have become larger and threads that have started are no leak.
 const LEFT: i64 = 1 << 10;
 
 /// Longer than a closed connection lasts, and than a thread for files waits for work.
@@ -32,7 +32,7 @@ async fn visit(bench: &Bench, number: usize) {
     let mut client = bench.client_with(if number % 7 == 1 { slow } else { Windows::default() }).await;
     match number % 7 {
         0 => drop(client.ask("GET", "/small", &WANTS_DIGEST).await.unwrap()),
-        // Of what is sent, the most is never read.
+        // Most of the data that is sent is never read.
         1 => drop(client.begin("GET", "/large", &[]).await.unwrap().recv_response().await.unwrap()),
         2 => drop(client.ask("GET", "/large", &WANTS_DIGEST).await.unwrap()),
         3 => drop(client.ask("GET", "/", &[("accept", "application/json")]).await.unwrap()),
@@ -84,7 +84,7 @@ async fn at_rest(rest: Duration, enough: i64) -> i64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_left_of_connections_that_are_over() {
     if std::env::var_os(ALONE).is_none() {
-        // What other tests allocate beside it would be counted too.
+        // Allocations of other tests beside it would be counted too.
         let name =
             format!("{}::nothing_is_left_of_connections_that_are_over", module_path!().split_once("::").unwrap().1);
         let alone = Command::new(std::env::current_exe().unwrap()).args(["--exact", &name]).env(ALONE, "1").output();

@@ -1,4 +1,4 @@
-//! What clients of `--http` may do, by hand.
+//! Requests that clients of `--http` may make, by hand.
 #![cfg(target_os = "linux")]
 
 use super::*;

@@ -1,5 +1,5 @@
-//! What a request demands of what it changes. That is looked at once more right before the change, when no other change can
-//! come in between.
+//! The conditions of a request on the file that it changes. The file is looked at once more right before the
+//! change, when no other change can come in between.
 
 use super::Uploads;
 use super::blocking;

@@ -98,7 +98,7 @@ pub(super) async fn answer(
             Err(malformed) => refuse_malformed(stream, &malformed).await,
         },
         (&Method::PATCH, Some(_)) | (&Method::PUT, None) => match Part::of(request) {
-            // What would be refused in the end takes nothing from an upload that is under way.
+            // A request that would be refused in the end takes nothing from an upload that is under way.
             Ok(part) => match condition.look().await {
                 Ok(()) => match claim(&part.id) {
                     Ok(claim) => receive::receive(service, uploads, path.clone(), part, condition, claim, stream).await,
@@ -179,7 +179,7 @@ async fn describe(
     }
 }
 
-/// How much of an upload is there. Whoever asks is about to continue, so an earlier request of it ends.
+/// How much of an upload is there. A client that asks is about to continue, so an earlier request of it ends.
 async fn offset(
     service: &Service,
     asker: &Asker,
@@ -227,7 +227,7 @@ async fn whole(
     let opened = match blocking(move || root.find(&sought)).await {
         Ok(Found::File(opened)) => opened,
         Ok(Found::Directory(_)) => return Err(io::ErrorKind::IsADirectory.into()),
-        // What cannot be read may still be replaced.
+        // A file that cannot be read may still be replaced.
         Ok(Found::Unmeasured(_) | Found::Other) | Err(_) => return Ok(None),
     };
     if length != Some(opened.size) {

@@ -89,7 +89,7 @@ pub(super) fn length(request: &Request<()>) -> Result<Option<u64>, Malformed> {
     field(request.headers(), wire::UPLOAD_LENGTH, number)
 }
 
-/// What the file or the directory is to have of its source.
+/// The attributes that the file or the directory is to have of its source.
 pub(super) fn attributes(request: &Request<()>) -> Result<Attributes, Malformed> {
     let headers = request.headers();
     Ok(Attributes {

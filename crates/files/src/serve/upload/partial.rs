@@ -31,7 +31,7 @@ pub(super) struct Partial {
     name: String,
     file: File,
     size: u64,
-    /// Of all that is in the file; `None` if that was not read since the server started.
+    /// The digest of all that is in the file; `None` if that was not read since the server started.
     hasher: Option<Hasher>,
 }
 
@@ -92,7 +92,7 @@ impl Partial {
             file => file?,
         };
         let partial = Self { dir, hidden, name, file, size: 0, hasher: Some(Hasher::new()) };
-        // What is to be private is so as soon as there is something in it.
+        // A private file is private as soon as there is something in it.
         partial.permissions(attributes).protect(&partial.file);
         if let Some(length) = length
             && let Err(error) = disk::has_room(&partial.file, length)
@@ -157,7 +157,7 @@ impl Partial {
         Version::of(&self.file)
     }
 
-    /// Who may read and write it: whom the client names, or else who may do so with what has the name now.
+    /// The permissions: those that the client names, or else those of the file that has the name now.
     fn permissions(&self, attributes: Attributes) -> Permissions {
         Permissions::named(attributes.mode).or(Permissions::within(&self.dir, Path::new(&self.name)))
     }

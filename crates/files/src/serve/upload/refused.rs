@@ -15,7 +15,7 @@ pub(super) enum Refused {
     /// The body would be stored as it is, under a name that says something else.
     #[error("Content-Encoding is not taken: send the file as it is")]
     Encoded,
-    /// What has the name is no file.
+    /// The thing that has the name is no file.
     #[error("a device, a pipe or a socket has this name, which no upload replaces")]
     Special,
     /// The served directory itself.
@@ -30,7 +30,7 @@ pub(super) enum Refused {
 }
 
 impl Refused {
-    /// What the error is made of, if it is one of these.
+    /// The refusal that the error is made of, if it is one of these.
     pub(super) fn within(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }

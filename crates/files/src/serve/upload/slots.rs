@@ -92,7 +92,7 @@ impl Slots {
                 return None;
             }
         }
-        // Whoever comes right now waits for the turn, and then finds that nothing is there, as a moment later.
+        // A request that comes right now waits for the turn, and then finds that nothing is there, as a moment later.
         self.claim(path, id, Instant::now()).ok()
     }
 }

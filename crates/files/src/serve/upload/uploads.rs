@@ -1,4 +1,4 @@
-//! What a server knows of all uploads.
+//! The server's knowledge of all uploads.
 
 use super::condition::Changes;
 use super::finished::Finished;
