@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// What the program is made of.
+/// The sources that the program is made of.
 const SOURCES: [&str; 7] =
     ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "crates", "vendor", "kernel", "scenarios"];
 /// Says it where there is no git, as to those who make packages.

@@ -1,4 +1,4 @@
-//! What a flow of QUIC's CUBIC or BBR depends on in this program: a hash of its source without PCC. With it the lab knows
+//! The dependencies of a flow of QUIC's CUBIC or BBR in this program: a hash of its source without PCC. With it the lab knows
 //! that what these peers did holds for another build too. Included by the build script and by a test.
 
 use std::fs;

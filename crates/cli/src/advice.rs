@@ -9,7 +9,7 @@ use pcc_net::tls::TlsError;
 #[cfg(target_os = "linux")]
 pub(crate) const OBJECT: &str = "--object FILE names one";
 
-/// What helps, for the first cause that has something.
+/// The remedy for the first cause that has one.
 pub(crate) fn of(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| {
         let start = cause.downcast_ref().and_then(of_start);

@@ -1,4 +1,4 @@
-//! What of a directory a transfer moves.
+//! The part of a directory that a transfer moves.
 
 use pcc_files::{Choice, Error, Excluded};
 

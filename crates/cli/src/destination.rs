@@ -18,13 +18,13 @@ pub(crate) enum Destination {
     Here,
     /// Standard output.
     Stdout,
-    /// What this path names. A directory that is there takes files.
+    /// The thing that this path names. A directory that is there takes files.
     Named(PathBuf),
     /// In this directory, under a name of its own. It is made if need be.
     Into(PathBuf),
 }
 
-/// What is to be downloaded, as the user wrote it.
+/// The source of the download, as the user wrote it.
 pub(crate) struct Asked<'a> {
     /// For messages.
     pub(crate) written: String,
@@ -180,7 +180,7 @@ impl Taken {
         Ok(Self(taken.into()))
     }
 
-    /// What a pattern may not bring.
+    /// Names that a pattern may not bring.
     pub(crate) fn names(&self) -> HashSet<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

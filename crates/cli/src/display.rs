@@ -1,4 +1,4 @@
-//! What the user sees of a transfer: a bar, messages, lines of JSON, or nothing but errors.
+//! The user's view of a transfer: a bar, messages, lines of JSON, or nothing but errors.
 
 use crate::advice;
 use crate::say::{self, say};
@@ -79,7 +79,7 @@ impl Display {
         }
     }
 
-    /// What to do after an interruption.
+    /// Advice after an interruption.
     pub(crate) fn advice(&self) -> &'static str {
         match (self.progress.has_started(), self.progress.is_fleeting()) {
             (false, _) => "before the server had answered",
@@ -115,7 +115,7 @@ impl Display {
     /// Writes a line of the result for people, if they and not programs read standard output.
     pub(crate) fn row(&self, text: &str) {
         let write = || {
-            // Who closes the pipe does not want to read it.
+            // A reader that closes the pipe does not want more of it.
             let _ = writeln!(std::io::stdout().lock(), "{text}");
         };
         match &self.bar {
@@ -347,7 +347,7 @@ mod tests {
         (Display::to(style, to_programs, to_people), programs, people)
     }
 
-    /// What programs and people hear.
+    /// The words for programs and people.
     fn heard(style: Style, happen: impl FnOnce(&Display)) -> (Vec<Value>, Vec<String>) {
         let (display, programs, people) = listened_to(style);
         happen(&display);

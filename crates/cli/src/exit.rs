@@ -13,7 +13,7 @@ pub(crate) enum Failure {
     Usage = 2,
     /// Some of it was done, not all (3).
     Partial = 3,
-    /// What arrived is not what was sent (4).
+    /// The bytes that arrived are not those that were sent (4).
     Integrity = 4,
     /// The peer could not be reached, or was lost for too long (5).
     Unreachable = 5,

@@ -32,7 +32,7 @@ pub(crate) struct Habits {
 }
 
 impl Habits {
-    /// What to do instead of what was asked for; none if there is nothing to say.
+    /// Advice in place of what was asked for; none if there is nothing to say.
     pub(crate) fn answer(&self) -> Option<&'static str> {
         [
             (self.compress, "-z: nothing is compressed on the way: leave it out, or send `tar cz` through a pipe"),

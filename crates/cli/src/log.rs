@@ -1,4 +1,4 @@
-//! What the tool says on standard error besides progress: warnings, and with `-v` what it does.
+//! The tool's words on standard error besides progress: warnings, and with `-v` its actions.
 
 use core::fmt::{self, Debug};
 use pcc_net::shown;

@@ -119,7 +119,7 @@ fn with_exit_codes(command: clap::Command) -> clap::Command {
     command.mut_subcommands(with_exit_codes)
 }
 
-/// Who writes `--limit -5Mbit` is to hear what is wrong with -5Mbit, not that there is no option -5.
+/// A user who writes `--limit -5Mbit` is to hear what is wrong with -5Mbit, not that there is no option -5.
 fn values_may_begin_with_a_hyphen(command: clap::Command) -> clap::Command {
     let must_have_one = |arg: &clap::Arg| arg.get_num_args().is_none_or(|number| number.min_values() > 0);
     let command = command.mut_args(|arg| {
@@ -183,7 +183,7 @@ fn main() -> ExitCode {
 /// Tells of an error, and how the program ends with it.
 fn failed(error: &anyhow::Error) -> ExitCode {
     let failure = exit::failure_of(error);
-    // Whoever closed the pipe has seen enough.
+    // A reader that closed the pipe has seen enough.
     if failure != exit::Failure::Unread && error.downcast_ref::<exit::AlreadyTold>().is_none() {
         complain(error);
     }

@@ -105,7 +105,7 @@ async fn send(args: &Args, path: &Path, choice: &Choice, display: &Arc<Display>)
             upload(args, path, url, &args.token.token(missing)?, choice, display).await
         }
         remote::Place::Remote(place) => {
-            // What is not there needs no connection.
+            // A source that is not there needs no connection.
             if path != Path::new("-") {
                 looked_at(path)?;
             }
@@ -145,7 +145,7 @@ fn looked_at(path: &Path) -> anyhow::Result<std::fs::Metadata> {
     })
 }
 
-/// What to upload where.
+/// The sources, and where they go.
 enum Plan {
     Stdin(Url),
     File(PathBuf, Url),

@@ -94,7 +94,7 @@ pub(crate) struct Args {
 const USUAL: &str = "satellite";
 
 impl Args {
-    /// Whoever names a file alone means it to race over the usual path.
+    /// A user who names a file alone means it to race over the usual path.
     fn course_and_file(&self) -> (&str, Option<&Path>) {
         if let Some(link) = &self.link {
             return (link, self.word.as_deref().map(Path::new));
@@ -116,7 +116,7 @@ fn unused(folder: &Path) -> PathBuf {
     pages.find(|page| page.symlink_metadata().is_err()).unwrap_or_else(|| folder.join("pcc-race.html"))
 }
 
-/// Whoever keeps more of them gives names.
+/// A user who keeps more of them gives names.
 const MOST_PAGES: u32 = 10_000;
 
 /// Runs it.
@@ -200,7 +200,7 @@ fn course(written: &str, seed: u64) -> anyhow::Result<Course> {
     course.context(Failure::Usage)
 }
 
-/// What is missing, before the race and in one line.
+/// The programs that are missing, before the race and in one line.
 fn no_kernel(error: Unavailable) -> anyhow::Error {
     match error {
         Unavailable::System => anyhow::anyhow!("--kernel needs Linux: elsewhere the race is over QUIC alone"),

@@ -65,12 +65,12 @@ impl RemoteArgs {
         pcc_remote::reach(&route, remote, wish).await.map_err(|error| self.explained(error, remote))
     }
 
-    /// What the user calls `pcc` there; an empty variable is none.
+    /// The user's name for `pcc` there; an empty variable is none.
     fn program(&self) -> Option<String> {
         self.remote_pcc.clone().filter(|program| !program.trim().is_empty())
     }
 
-    /// What carries the packets to that place.
+    /// The transport to that place.
     pub(crate) fn over(&self, place: &Place) -> Over {
         if self.over_ssh && matches!(place, Place::Remote(_)) { Over::Ssh } else { Over::Udp }
     }
@@ -185,7 +185,7 @@ impl Place {
         }
     }
 
-    /// What the user calls it, unless that may be a pattern.
+    /// The user's name for it, unless that may be a pattern.
     pub(crate) fn name(&self) -> Option<String> {
         match self {
             Self::Url(url) => match get::name_of(url).ok()? {
@@ -217,7 +217,7 @@ impl TypedValueParser for WrittenPlace {
 }
 
 fn no_place(written: &str, problem: NotRemote) -> String {
-    // What is in front of an @ may be a password, by mistake.
+    // The text in front of an @ may be a password, by mistake.
     let told = written.rsplit_once('@').map_or(written.to_owned(), |(_, rest)| format!("…@{rest}"));
     format!(
         "`{told}` {problem}; write it like user@host:path, or like https://host:4433/path#sha256=… (as `pcc serve` prints it)"

@@ -12,7 +12,7 @@ pub(crate) fn say(message: impl Display) {
 
 /// Writes an object for programs to standard output.
 pub(crate) fn object(object: &serde_json::Value) {
-    // Who closes the pipe does not want to read it.
+    // A reader that closes the pipe does not want more of it.
     let _ = writeln!(io::stdout().lock(), "{object}");
 }
 

@@ -1,4 +1,4 @@
-//! What `pcc get` and `pcc put` have in common: their options, how they reach the server, and how they end.
+//! The common ground of `pcc get` and `pcc put`: their options, how they reach the server, and how they end.
 
 use crate::advice;
 use crate::display::{Display, Style};
@@ -17,7 +17,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What carries the packets.
+/// The transport of the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
     Udp,
@@ -184,7 +184,7 @@ fn tell_end(outcome: &anyhow::Result<()>, display: &Display) {
     display.clear();
     if let Err(error) = outcome {
         let code = failure_of(error) as u8;
-        // What a server says is in it.
+        // The reason may hold a server's words.
         let reason = pcc_net::shown(&advice::told(error));
         display.line(&json!({"event": "error", "reason": reason, "exit_code": code}));
     }

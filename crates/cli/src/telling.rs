@@ -13,9 +13,9 @@ use std::borrow::Cow;
 #[derive(Clone, Copy)]
 pub(crate) struct Telling<'a> {
     pub(crate) display: &'a Display,
-    /// What the command is called.
+    /// The command's name.
     pub(crate) verb: &'static str,
-    /// What JSON calls a destination.
+    /// JSON's name for a destination.
     pub(crate) key: &'static str,
     pub(crate) dry_run: bool,
 }
@@ -141,7 +141,7 @@ fn number_of_files(files: u64) -> String {
     if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
 }
 
-/// So many bytes, of which some were there before, and how fast the rest came.
+/// This number of bytes, of which some were there before, and how fast the rest came.
 fn amount(bytes: u64, before: u64, seconds: f64, goodput: Rate) -> String {
     let (size, part) = (Bytes::new(bytes), Bytes::new(before));
     if bytes > 0 && before >= bytes {

@@ -138,7 +138,7 @@ async fn listen(args: &Args) -> anyhow::Result<Vec<(TcpListener, Port)>> {
     Ok(listeners)
 }
 
-/// What happened, for programs.
+/// An event, for programs.
 fn object(event: &Event<'_>) -> Value {
     match event {
         Event::Opened { from, target } => {

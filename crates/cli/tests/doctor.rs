@@ -41,7 +41,7 @@ fn marks_that_come_back_are_told() {
 #[test]
 fn without_an_answer_it_says_whether_udp_is_to_blame() {
     let bench = Bench::new();
-    // What a firewall lets through: TCP, and no UDP.
+    // A firewall that lets TCP through, and no UDP.
     let (tcp, udp) = std::iter::repeat_with(|| TcpListener::bind("127.0.0.1:0").unwrap())
         .find_map(|tcp| Some((UdpSocket::bind(tcp.local_addr().unwrap()).ok()?, tcp)).map(|(udp, tcp)| (tcp, udp)))
         .unwrap();

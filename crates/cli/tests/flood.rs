@@ -23,13 +23,13 @@ const REQUESTS: usize = 16;
 /// Requests that a client may have begun at a time.
 const STREAMS: usize = 128;
 
-/// What a server takes at all it takes in this time.
+/// A server takes in this time all that it takes at all.
 const TAKEN: Duration = Duration::from_secs(2);
 
 /// Addresses that attack: together they have every place.
 const ATTACKERS: u8 = 4;
 
-/// What docs/transfer.md promises.
+/// The promise of docs/transfer.md.
 const MOST_MEMORY_KB: u64 = 500_000; // 512 MB
 
 /// The limit of descriptors that services have by default, and one that a server may raise it to.
@@ -48,7 +48,7 @@ struct Server {
     /// How clients connect that take all they get, and those that take next to nothing.
     eager: ClientConfig,
     stalled: ClientConfig,
-    /// What it said when it began to listen.
+    /// The server's words when it began to listen.
     listening: serde_json::Value,
     dir: tempfile::TempDir,
 }
@@ -199,7 +199,7 @@ async fn begin_frame(connection: Connection) -> Option<(SendStream, RecvStream)>
     Some((send, answer))
 }
 
-/// What an attacker does on a connection.
+/// The acts of an attacker on a connection.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// Asks as often as is answered at a time, and takes nothing.
@@ -208,7 +208,7 @@ enum Kind {
     HalfHeads,
 }
 
-/// What an attacker has open.
+/// The connections that an attacker has open.
 struct Open {
     _requests: Requests,
     connection: Connection,
@@ -297,7 +297,7 @@ async fn half_a_request_leaves_room_for_others() {
     withstands(Kind::HalfHeads, 0).await;
 }
 
-/// What `pcc --json` says next.
+/// The next words of `pcc --json`.
 fn event(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> serde_json::Value {
     serde_json::from_str(&lines.next().expect("it says how it ends").unwrap()).unwrap()
 }

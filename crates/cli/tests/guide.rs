@@ -1,7 +1,7 @@
 //! The documentation for users: its commands run, and its links lead somewhere.
 //!
 //! A block that begins with ```` ```sh runs ```` is a whole session: it is run by bash, with this build's `pcc`, in an
-//! empty directory, and stops at the first command that fails. What it leaves running is ended.
+//! empty directory, and stops at the first command that fails. A process that it leaves running is ended.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `kill -9` of either side of an upload, at any instant.
+//! `kill -9` ends one side of an upload or the other, at any instant.
 
 mod upload;
 
@@ -76,7 +76,7 @@ fn an_upload_goes_on_after_its_server_is_killed_at_any_instant() {
         assert!(put.status.success(), "kill {number}: {}", said(&put));
         assert!(std::fs::read(bench.path("served/file")).unwrap() == data, "kill {number}");
         assert!(bench.unfinished().is_empty(), "kill {number}: {:?}", bench.unfinished());
-        // What was on the disk is not sent again.
+        // Bytes that were on the disk are not sent again.
         let missing = if was_whole { 0 } else { SIZE as u64 - there };
         assert!(server.received() <= missing, "kill {number}: {} bytes came for {missing}", server.received());
         std::fs::remove_file(bench.path("served/file")).unwrap();

@@ -1,4 +1,4 @@
-//! `pcc lab` as a user meets it. What boots the guest needs its kernel and is run by
+//! `pcc lab` as a user meets it. A test that boots the guest needs its kernel and is run by
 //! `cargo test -p pcc-cli --test lab -- --ignored` after `pcc lab build`.
 #![cfg(target_os = "linux")]
 

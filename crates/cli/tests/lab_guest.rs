@@ -1,4 +1,4 @@
-//! What the lab's guest emulates, by what flows make of it. All of it boots the guest kernel and is run by
+//! The emulation of the lab's guest, as flows show it. All of it boots the guest kernel and is run by
 //! `cargo test -p pcc-cli --test lab_guest -- --ignored` after `pcc lab build`.
 #![cfg(target_os = "linux")]
 
@@ -205,7 +205,7 @@ fn what_arrives_of_a_quic_flow_is_counted_when_it_arrives() {
     let runs = runs(&format!("duration = '6s'\nstep = '50ms'\nalgorithms = ['quic:pcc', 'quic:cubic']\n{path}"), &[]);
     assert_eq!(runs.len(), 2);
     for (spec, outcome) in &runs {
-        // What left the bottleneck arrives half a round trip later.
+        // A packet that left the bottleneck arrives half a round trip later.
         let left = |ms| at(&outcome["queue"], "bytes", ms);
         let arrived = |ms: u64| at(&outcome["flows"][0]["samples"], "delivered", ms + 200);
         // A full packet has 1494 bytes for 1416; CUBIC's hold some 40 less in the mean, from the first second to the last.

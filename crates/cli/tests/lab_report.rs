@@ -11,7 +11,7 @@ use std::process::Command;
 const PROGRAM: &str = "0123456789abcdef";
 const STACK: &str = "57ac457ac457ac45";
 
-/// Of all supplied scenarios the one that was not run; it shares no path with another.
+/// The one supplied scenario that was not run; it shares no path with another.
 const NOT_RUN: &str = "satellite";
 
 /// Results of the others, for which no kernel is needed: every flow delivers evenly, by its seed.

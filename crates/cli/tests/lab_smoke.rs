@@ -68,7 +68,7 @@ fn two_equal_flows_share_a_link() {
 #[test]
 #[ignore = "boots the guest kernel: run `pcc lab build` first"]
 fn many_senders_in_the_kernel_meet_at_a_port() {
-    // Of ten senders the last waits for a time-out of 200 ms in two of five runs.
+    // The last of ten senders waits for a time-out of 200 ms in two of five runs.
     let rows = rows(
         "duration = '1s'\nstep = '10ms'\nseeds = [1, 2]\nalgorithms = ['pcc', 'cubic']\n\
          path = { rate = '1Gbit', rtt = '100us', buffer = '64kB', ecn = true }\n\

@@ -63,7 +63,7 @@ fn was_once(content: &[u8]) -> bool {
     content.len() == SIZE && rest.first().is_none_or(fits)
 }
 
-/// Of the files that must be whole if they are there, those that are.
+/// The files that must be whole if they are there, as far as they are.
 fn there(files: &[PathBuf], what: &str, output: &Output) -> usize {
     let there = files.iter().filter_map(|path| Some((path, std::fs::read(path).ok()?)));
     let mut count = 0;
@@ -130,7 +130,7 @@ impl Case {
         running.wait_with_output().unwrap()
     }
 
-    /// What is there must have been in the source at one moment, and all of it if that is what was said.
+    /// A copy must have been in the source at one moment, and all of it if that is what was said.
     fn check(&self, what: &str, output: &Output) {
         let there = there(&self.targets, what, output);
         assert!(!output.status.success() || there == self.targets.len(), "{what}: {}", said(output));
@@ -187,7 +187,7 @@ fn an_interrupted_transfer_goes_on_with_no_other_version() {
             let what = format!("{way:?}, seed {seed}");
             case.check(&what, &case.run(&mut dice, |path, dice| rewrite(path, b'C', dice)));
             let last = case.bench.run(&case.arguments());
-            // What the source was in the second run may be there in part, and is found out only now.
+            // The source's state in the second run may be there in part, and is found out only now.
             let last = if last.status.success() { last } else { case.bench.run(&case.arguments()) };
             case.check(&what, &last);
             assert!(last.status.success(), "{what}: {}", said(&last));

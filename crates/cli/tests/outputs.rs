@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-/// What `pcc sim` needs to make a page at once.
+/// Arguments with which `pcc sim` makes a page at once.
 const SIM: [&str; 5] = ["sim", "rate=10Mbit,rtt=20ms,buffer=100KB", "--time-limit", "1s", "-o"];
 
 fn pipe(path: &Path) {
@@ -59,7 +59,7 @@ fn a_page_goes_through_a_pipe_which_stays() {
     assert_eq!(bench.names("client"), ["pipe"]);
 }
 
-/// What `/dev/stdout` is.
+/// The kind of `/dev/stdout`.
 #[cfg(target_os = "linux")]
 #[test]
 fn page_goes_to_standard_output_behind_text_whatever_that_is() {

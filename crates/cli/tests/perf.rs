@@ -115,7 +115,7 @@ fn a_server_sends_no_faster_than_it_is_told_with_any_algorithm() {
     for algorithm in ["pcc", "cubic"] {
         let end = &server.measure(&["-R", "-n", "2500KB", "-C", algorithm])["end"];
         let mbit = end["sum_received"]["bits_per_second"].as_f64().unwrap() / 1e6;
-        // Of five seconds a busy computer may gather the first, and deliver it late.
+        // A busy computer may gather the first of five seconds, and deliver it late.
         assert!(mbit < 5.0, "{algorithm}: {mbit} of 4 Mbit/s");
     }
 }

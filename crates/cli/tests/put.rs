@@ -484,7 +484,7 @@ mod as_rsync_does {
         tree(&bench, "client/site", &["a", "taken"]);
         tree(&bench, "served", &["site/old", "site/taken/x"]);
         let put = || bench.run(&["put", "--delete", "site", &server.url("")]);
-        // What the source has is not known.
+        // The source's content is not known.
         std::os::unix::fs::symlink("nowhere", bench.path("client/site/link")).unwrap();
         let linked = put();
         assert_eq!(linked.status.code(), Some(3), "{}", said(&linked));

@@ -88,7 +88,7 @@ fn the_page_stands_alone(page: &str) {
         }
     }
     assert!(length(&runs[0], "states") > 0 && length(&runs[1], "states") == 0);
-    // Of each state the legend says what its colour is.
+    // The legend says what the colour of each state is.
     for state in ["Starting", "Draining", "Probing", "Decision Making", "Rate Adjusting"] {
         assert!(page.contains(&format!("\"{state}\": \"var(")), "{state}");
     }

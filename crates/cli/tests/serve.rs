@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Bench {
     dir: tempfile::TempDir,
     server: Child,
-    /// What it printed at its start.
+    /// The server's words at its start.
     printed: Vec<String>,
 }
 
@@ -104,7 +104,7 @@ fn directory_with_name_that_is_no_text_is_not_downloaded_whole() {
     assert_eq!(std::fs::read_to_string(bench.client("served dir/file")).unwrap(), "content");
 }
 
-/// What `pcc serve --writable` with these arguments prints.
+/// The output of `pcc serve --writable` with these arguments.
 fn printed(arguments: &[&str], token: Option<&str>) -> String {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("my token"), "secret-of-the-file").unwrap();

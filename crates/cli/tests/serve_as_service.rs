@@ -16,7 +16,7 @@ struct Served {
     dir: tempfile::TempDir,
     server: Child,
     url: String,
-    /// What it printed behind its addresses.
+    /// The words behind its addresses.
     printed: String,
     /// Kept: a server whose output nobody reads ends.
     _stdout: BufReader<ChildStdout>,

@@ -107,7 +107,7 @@ fn it_ends_as_the_command_does_and_leaves_nothing_behind() {
         let said = format!("could not start {command}");
         assert!(done.status.code() == Some(code) && error.contains(&said), "{done:?}");
     }
-    // What runs outside ends with the command.
+    // A program that runs outside ends with the command.
     let line = "until test -s pid; do sleep 0.05; done";
     let outside = "echo $$ > pid; sleep 1000";
     said(&shell(dir.path(), &[], &[&link[..], &["--outside", outside, "--", "sh", "-c", line]].concat()));
@@ -163,7 +163,7 @@ fn what_was_started_ends_when_the_shell_is_killed() {
     let outside = std::fs::read_to_string(dir.path().join("outside")).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
-    // What is dead but not yet buried has no command line any more.
+    // A process that is dead but not yet buried has no command line any more.
     let about = Path::new("/proc").join(outside.trim()).join("cmdline");
     let is_there = || std::fs::read(&about).is_ok_and(|words| !words.is_empty());
     let end = Instant::now() + Duration::from_secs(20);

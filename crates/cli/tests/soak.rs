@@ -34,7 +34,7 @@ const REST: Duration = Duration::from_secs(40);
 /// Times that it works and rests. After the first two the allocator has what it ever needs, in the usual run of things.
 const ROUNDS: u32 = 5;
 
-/// What an allocator may keep without any leak: in rounds without one it kept up to 50 MB more or less than in others.
+/// An allocator's variation without any leak: in rounds without one it kept up to 50 MB more or less than in others.
 const SLACK_KB: u64 = 32 << 10;
 
 struct Server {
@@ -52,7 +52,7 @@ impl Drop for Server {
     }
 }
 
-/// What the server's process holds.
+/// The memory of the server's process.
 #[derive(Debug)]
 struct Held {
     rss_kb: u64,
@@ -121,7 +121,7 @@ impl Server {
                     if Instant::now() >= until && server.served.load(Ordering::Relaxed) >= least {
                         return;
                     }
-                    // What ends badly is no news here; that the server lives is seen at the end.
+                    // A failure at the end is no news here; that the server lives is seen at the end.
                     let visited = tokio::time::timeout(Duration::from_secs(60), server.visit(visit)).await;
                     if !matches!(visited, Ok(Ok(()))) {
                         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,4 +1,4 @@
-//! What was measured means this, and this helps.
+//! The meaning of what was measured, and the remedy.
 
 use core::time::Duration;
 use pcc::units::Rate;
@@ -148,7 +148,7 @@ fn offload(examined: &Examined) -> Finding {
     }
 }
 
-/// What would limit a transfer if the path did not.
+/// The limit of a transfer if the path were none.
 fn limit(examined: &Examined) -> Option<Finding> {
     let round_trips = &examined.answers.round_trips;
     let median = *round_trips.get(round_trips.len() / 2)?;

@@ -1,4 +1,4 @@
-//! What `pcc emulate` prints: a status line, a table, JSON, the list of presets.
+//! The output of `pcc emulate`: a status line, a table, JSON, the list of presets.
 
 use crate::wrapped::wrapped;
 use core::time::Duration;
@@ -25,7 +25,7 @@ pub(super) fn status(before: &Report, now: &Report) -> String {
     )
 }
 
-/// What was forwarded, and what dropped and why.
+/// The packets that were forwarded, and those that were dropped and why.
 pub(super) fn table(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let (up, down) = (&report.up, &report.down);
     writeln!(out, "{:31} {:>11} {:>11} {:>11} {:>11}", "", "up", "", "down", "")?;

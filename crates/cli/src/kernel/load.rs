@@ -162,7 +162,7 @@ pub(super) fn law(name: &str) -> u64 {
 }
 
 fn of_linux(name: &str) -> anyhow::Error {
-    // Who asks for it must not get another one, and its module could not be loaded any more.
+    // A user who asks for it must not get another one, and its module could not be loaded any more.
     anyhow!(
         "{name} is what Linux calls one of its own, which `modprobe tcp_{name}` loads: choose another --name, like pcc_{name}"
     )

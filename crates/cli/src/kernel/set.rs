@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     }
     let limit = args.limit.as_deref().filter(|limit| *limit != "none").map(str::parse::<Rate>);
     let limit = limit.transpose().context("--limit").context(Failure::Usage)?;
-    // What is wrong with a utility is told whether or not anything is loaded.
+    // A fault of a utility is told whether or not anything is loaded.
     if args.strives.is_given() && !args.strives.is_alone() {
         args.strives.aim(None)?;
     }

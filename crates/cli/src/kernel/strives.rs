@@ -1,4 +1,4 @@
-//! What a variant strives for: a utility's text becomes the program that the kernel runs.
+//! The goal of a variant: a utility's text becomes the program that the kernel runs.
 
 use crate::exit::{misuse, misused};
 use crate::utility::{gives_way, heeds_something};
@@ -43,7 +43,7 @@ const USUAL: &str = "fair";
 /// Names that say what it is for, and what is striven for under them. The module's `pcc_bulk` is of the same mind.
 const BY_NAME: [(&str, &str); 2] = [("pcc_bulk", "safe"), ("pcc_scav", "scavenger")];
 
-/// What a congestion control of that name strives for unless something else is asked for.
+/// The utility of a congestion control of that name unless something else is asked for.
 pub(super) fn usual(name: &str) -> &'static str {
     BY_NAME.iter().find(|(known, _)| *known == name).map_or(USUAL, |(_, utility)| utility)
 }

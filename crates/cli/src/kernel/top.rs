@@ -50,7 +50,7 @@ pub(super) struct Args {
 const SHORTEST: Duration = Duration::from_millis(10);
 /// The option that shows connections that only receive.
 const UNSEEN: &str = "--all";
-/// What is above the rows: the sums, and the columns' heads. The cursor stands below them.
+/// The lines above the rows: the sums, and the columns' heads. The cursor stands below them.
 const AROUND: usize = 3;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {

@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         return Ok(attendant::await_end(name, map)?);
     }
     let (mut out, mut written) = (io::stdout().lock(), Ok(()));
-    // What is begun is ended, also if nobody reads of it.
+    // An unload that has begun is ended, also if nobody reads of it.
     let mut tell = |line: &str| {
         if written.is_ok() {
             written = writeln!(out, "{line}");

@@ -1,4 +1,4 @@
-//! What the lab's subcommands have in common: scenarios, the program under test, and where results are kept.
+//! The common ground of the lab's subcommands: scenarios, the program under test, and where results are kept.
 
 use crate::command_line::quote;
 use crate::exit::Failure;
@@ -98,7 +98,7 @@ impl Stored {
         if self.results.is_some() && !dir.is_dir() {
             bail!("--results {}: there is no such directory", dir.display());
         }
-        // What is noted of programs is the same for every kernel.
+        // The notes on programs are the same for every kernel.
         let program = self.program(&Store::at(&dir, ""))?;
         let module = self.wanted.module_identity(&scenarios)?;
         scenarios.iter_mut().for_each(|one| one.belongs_to(&program, module.as_deref()));

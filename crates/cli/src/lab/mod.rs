@@ -173,7 +173,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let files = stack::files(&root).unwrap();
         assert!(files.len() > 100, "{}", files.len());
-        // What chooses among the commands, and PCC's own code, which CUBIC does not get to see.
+        // The code that chooses among the commands, and PCC's own, which CUBIC does not get to see.
         let known =
             ["main.rs", "controller.rs", "algorithm.rs", "handle.rs", "sender.rs", "args.rs", "runner.rs", "watch.rs"];
         let others = files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "rs"));
@@ -186,7 +186,7 @@ mod tests {
             for apart in stack::APART {
                 assert!(!code.contains(&format!("crate::{apart}::")), "{} uses {apart}", file.display());
             }
-            // Of the core PCC's own code uses all, the rest its units.
+            // PCC's own code uses all of the core, the rest its units.
             let uses = code.split("pcc::").skip(1).zip(code.split("pcc::"));
             for (what, before) in uses {
                 let is_of_core = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');

@@ -247,7 +247,7 @@ fn bitrate(written: &str) -> Result<Bitrate, String> {
     if written == "0" { Ok(Bitrate(None)) } else { parse(written).map(Some).map(Bitrate) }
 }
 
-/// So many streams as one connection has here.
+/// The number of streams that one connection has here.
 fn streams(written: &str) -> Result<u32, String> {
     let count = written.parse().ok().filter(|count| (1..=32).contains(count));
     count.ok_or_else(|| "choose 1 to 32: a test has at most 32 streams".to_owned())
@@ -277,7 +277,7 @@ pub(super) mod tests {
         args: Args,
     }
 
-    /// What `pcc perf` is asked with these words.
+    /// The arguments of `pcc perf` for these words.
     pub(in crate::perf) fn asked(words: &str) -> Result<Args, clap::Error> {
         Alone::try_parse_from(core::iter::once("perf").chain(words.split_whitespace())).map(|alone| alone.args)
     }

@@ -41,7 +41,7 @@ pub(crate) struct Habits {
 }
 
 impl Habits {
-    /// What to do instead of what was asked for; none if there is nothing to say.
+    /// Advice in place of what was asked for; none if there is nothing to say.
     pub(super) fn answer(&self) -> Option<&'static str> {
         [
             (self.zerocopy, "-Z: QUIC encrypts what it sends, so nothing is sent without a copy: leave it out"),

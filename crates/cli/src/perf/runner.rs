@@ -113,7 +113,7 @@ fn with_limits(error: TestError) -> TestError {
     TestError::Stopped(format!("{error}: {less}, or ask whoever runs it for more (`pcc perf -s {more}`)"))
 }
 
-/// What `pcc serve`'s URL does for a file, `--fingerprint` does here.
+/// `--fingerprint` does here for a server what the URL of `pcc serve` does for a file.
 fn explain(error: DialError) -> anyhow::Error {
     let is_unreachable = error.is_unreachable();
     let error = match error {
@@ -257,7 +257,7 @@ fn listen(args: &Args) -> anyhow::Result<Endpoint> {
     })
 }
 
-/// What a server says first: the command for the other end.
+/// A server's first words: the command for the other end.
 fn listening(address: SocketAddr, identity: &Identity) -> String {
     let port = if address.port() == 4433 { String::new() } else { format!(" -p {}", address.port()) };
     let host = scope::reached_at(address.ip())

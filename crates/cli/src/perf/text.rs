@@ -12,7 +12,7 @@ use pcc_perf::side::Side;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// What will be done.
+/// The plan.
 pub(super) fn start(test: &Test) -> String {
     let load = &test.plan.load;
     let what = match load.ways.as_slice() {
@@ -109,7 +109,7 @@ fn remark(flow: &Flow, omitted: bool) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What came of one run.
+/// The result of one run.
 pub(super) fn summary(run: &Run) -> String {
     let outcome = &run.outcome;
     let mut text = String::new();
@@ -144,7 +144,7 @@ pub(super) fn summary(run: &Run) -> String {
     text
 }
 
-/// What the server counted of it.
+/// The server's count of it.
 pub(super) fn server_output(run: &Run) -> String {
     match &run.outcome.there {
         Some(side) => format!("  server: {}\n", counts(side)),

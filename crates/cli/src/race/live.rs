@@ -39,7 +39,7 @@ impl Live {
 
     fn on(to: ProgressDrawTarget, names: &[&'static str], file: u64) -> anyhow::Result<Self> {
         let all = MultiProgress::with_draw_target(to);
-        // What there is no room for is cut off: a line that wraps leaves debris when it is drawn again.
+        // Text without room is cut off: a line that wraps leaves debris when it is drawn again.
         let style =
             ProgressStyle::with_template("{prefix:>9} {bar:20} {percent:>3} %  {wide_msg}")?.progress_chars("=> ");
         let runners = names.iter().map(|name| {

@@ -9,7 +9,7 @@ use pcc_race::trace::Trace;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// What people read, in 80 columns.
+/// Output for people, in 80 columns.
 pub(super) fn table(summary: &Summary<'_>) -> String {
     let mut text = format!(
         "\n{:<9} {:>7} {:>11} {:>5} {:>7} {:>7} {:>9} {:>5}  {}\n",

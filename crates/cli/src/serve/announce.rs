@@ -1,4 +1,4 @@
-//! What `pcc serve` prints at its start: where it is found, and what to do with that.
+//! The first output of `pcc serve`: its addresses, and how they are used.
 
 use crate::command_line::quote;
 use pcc_files::serve::Server;
@@ -14,7 +14,7 @@ pub(super) struct Announcer<'a> {
     pub(super) json: bool,
     /// Whether clients need the fingerprint.
     pub(super) pinned: bool,
-    /// What is served; nothing if there are only tunnels.
+    /// The directory or file that is served; nothing if there are only tunnels.
     pub(super) dir: Option<&'a Path>,
     /// Below which name it is found, if that is private.
     pub(super) name: Option<String>,
@@ -103,7 +103,7 @@ impl Announcer<'_> {
     }
 }
 
-/// What to call a copy of the directory: as it is called here.
+/// The name for a copy of the directory: as it is called here.
 fn copy(dir: &Path) -> String {
     let full = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let name = full.file_name().and_then(|name| name.to_str()).filter(|name| !name.contains(char::is_control));

@@ -5,8 +5,8 @@
 //!   198.18.0.1 ── TUN device ── path up, path down ── TUN device ── 198.18.0.2, the command
 //! ```
 //!
-//! Outside is the network that the command would have had. Who has no rights there gets another one, within a user
-//! namespace, with nothing in it but what `--outside` starts.
+//! Outside is the network that the command would have had. A user without rights there gets another one, within a user namespace,
+//! with nothing in it but what `--outside` starts.
 
 mod record;
 

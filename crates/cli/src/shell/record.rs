@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What the path did, a line a second.
+/// The path's doings, a line a second.
 pub(super) struct Record {
     file: File,
     name: PathBuf,

@@ -11,7 +11,7 @@ use pcc_lab::each_at_once;
 use pcc_sim::score::{self, Form, Judged, Problem, ROWS, Row, Size};
 use std::io::Write as _;
 
-/// Who else is put into PCC's place.
+/// The other algorithms that are put into PCC's place.
 const PEERS: [&str; 3] = ["cubic", "bbr", "reno"];
 
 #[derive(clap::Args, Debug)]
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use pcc_lab::measure::Measure;
 
-    /// What the lab has no measure for.
+    /// A quantity that the lab has no measure for.
     const OURS_ALONE: [&str; 10] = [
         "fair-part",
         "first-share",

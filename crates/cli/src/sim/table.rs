@@ -1,4 +1,4 @@
-//! What became of a simulation, as a table and as JSON.
+//! The results of a simulation, as a table and as JSON.
 
 use crate::columns::{Column, aligned};
 use core::time::Duration;

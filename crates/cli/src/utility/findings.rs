@@ -1,4 +1,4 @@
-//! What is found out about a utility on a path: as text and as JSON.
+//! The findings about a utility on a path: as text and as JSON.
 
 use super::rehearsed;
 use pcc::units::Rate;
@@ -169,7 +169,7 @@ fn concave(place: &str, shape: &Shape) -> String {
     }
 }
 
-/// What is said of those that settle nowhere.
+/// The words for those that settle nowhere.
 fn nowhere(found: &Equilibria) -> Option<&'static str> {
     match found {
         _ if found.unbounded => Some("want ever more: nowhere"),

@@ -15,7 +15,7 @@ use crate::exit::misuse;
 #[cfg(target_os = "linux")]
 use pcc::utility::Utility;
 
-/// Whoever bears any loss goes on until nearly all is lost, for everybody in the same queue: something else has to end it.
+/// A sender that bears any loss goes on until nearly all is lost, for everybody in the same queue: something else has to end it.
 ///
 /// Errors: such a utility without a limit of the rate.
 pub(crate) fn heeds_something(utility: &str, panic_loss: f64, limited: bool) -> anyhow::Result<()> {

@@ -167,7 +167,7 @@ mod tests {
         assert!(parse(&["--set", "epsilon"]).unwrap_err().to_string().contains("write KEY=VALUE"));
     }
 
-    /// Of 100 packets, of which ten were lost.
+    /// 100 packets, of which ten were lost.
     fn pcc_report() -> pcc::interval::Report {
         use pcc::units::{Bytes, Rate, Timestamp};
         let ms = std::time::Duration::from_millis;

@@ -1,4 +1,4 @@
-//! What a utility did in a simulation: as text and as JSON.
+//! The results of a utility in a simulation: as text and as JSON.
 
 use pcc_utility::rehearsal::Rehearsal;
 use serde_json::{Value, json};

@@ -103,7 +103,7 @@ impl Bench {
         self.dir.path().join(name)
     }
 
-    /// What is in a directory.
+    /// The names in a directory.
     pub(crate) fn names(&self, dir: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(dir)).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
