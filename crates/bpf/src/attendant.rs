@@ -1,5 +1,5 @@
-//! Who tidies up when a trial is over: a timer of systemd, or where that does not run a process of its own. The end itself is
-//! in the kernel ([`crate::trial`]).
+//! The process that tidies up when a trial is over: a timer of systemd, or where that does not run a process of its own. The end
+//! itself is in the kernel ([`crate::trial`]).
 
 use crate::host_error::HostError;
 use crate::trial::remaining;
@@ -53,8 +53,8 @@ pub fn await_end(name: &str, map: u32) -> Result<(), HostError> {
     Ok(())
 }
 
-/// How long the trial of that map goes on, if it does; else unloads it, unless that was done or it was kept. Whoever waits
-/// holds nothing of it: what somebody unloads meanwhile is to go at once.
+/// How long the trial of that map goes on, if it does; else unloads it, unless that was done or it was kept. A process that waits
+/// holds nothing of it: a variant that somebody unloads meanwhile is to go at once.
 fn rest_of(map: u32) -> Result<Option<Duration>, HostError> {
     let all = Variant::all()?;
     let Some(mut variant) = all.into_iter().find(|one| one.map.id == map && one.is_registered) else { return Ok(None) };

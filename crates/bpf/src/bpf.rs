@@ -1,5 +1,5 @@
-//! The system call bpf(2), as far as `pcc kernel` reads the state of the kernel and changes it. What loads programs is
-//! libbpf: [`super::libbpf`].
+//! The system call bpf(2), as far as `pcc kernel` reads the state of the kernel and changes it. libbpf loads programs:
+//! [`super::libbpf`].
 
 use std::ffi::CString;
 use std::io;
@@ -79,7 +79,7 @@ impl Attr {
     }
 
     /// # Safety
-    /// What its pointers point to must be as the command wants it, and live through the call.
+    /// The memory that its pointers point to must be as the command wants it, and live through the call.
     unsafe fn call(&mut self, command: Command) -> io::Result<i32> {
         let size = std::mem::size_of_val(&self.0);
         // SAFETY: the kernel reads and writes that many bytes; the rest is the caller's promise.
@@ -95,7 +95,7 @@ impl Attr {
     }
 }
 
-/// What there is of maps, programs or links at this moment, by number.
+/// All maps, programs or links that there are at this moment, by number.
 fn ids(next: Command) -> io::Result<Vec<u32>> {
     let mut all = Vec::new();
     loop {
@@ -137,7 +137,7 @@ fn opened(command: Command, id: u32) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// What stands before the first zero.
+/// The text before the first zero.
 pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
@@ -153,7 +153,7 @@ pub struct Map {
     pub kind: u32,
     /// Up to 15 letters.
     pub name: String,
-    /// Of one value. Unit: byte.
+    /// The size of one value. Unit: byte.
     pub value_size: usize,
     /// Where its types are described, and which of them its value has; 0 for nowhere.
     pub btf: u32,
@@ -174,7 +174,7 @@ impl Map {
         opened(Command::MapById, id)?.map(Self::of).transpose()
     }
 
-    /// What the kernel says of it.
+    /// The kernel's description of it.
     pub fn of(fd: OwnedFd) -> io::Result<Self> {
         let mut words = [0; 16];
         info(&fd, &mut words)?;
@@ -232,7 +232,7 @@ impl Map {
         unsafe { attr.call(Command::MapUpdate) }.map(drop)
     }
 
-    /// Takes the value of key 0 out. Of a `STRUCT_OPS_MAP`: unregisters it.
+    /// Takes the value of key 0 out. For a `STRUCT_OPS_MAP` this unregisters it.
     pub fn clear(&self) -> io::Result<()> {
         let key = 0_u32;
         // SAFETY: the key has four bytes.
@@ -295,7 +295,7 @@ impl Link {
         unsafe { Attr::new().u64(0, name.as_ptr() as u64).fd(8, &self.fd).call(Command::Pin) }.map(drop)
     }
 
-    /// What is pinned there, if it is such a link.
+    /// The link that is pinned there, if it is such a one.
     pub fn pinned(file: &Path) -> io::Result<Option<Self>> {
         let name = CString::new(file.as_os_str().as_bytes())?;
         // SAFETY: a name with a zero at its end, which lives through the call.
@@ -333,7 +333,7 @@ impl Program {
         opened(Command::ProgById, id)?.map(Self::of).transpose()
     }
 
-    /// What the kernel says of it.
+    /// The kernel's description of it.
     pub fn of(fd: OwnedFd) -> io::Result<Self> {
         let mut words = [0; 32];
         info(&fd, &mut words)?;
@@ -381,7 +381,7 @@ pub fn btf(id: u32) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What this iterator writes about a map's elements, ready to be read.
+/// The text that this iterator writes about a map's elements, ready to be read.
 pub struct Iterator(OwnedFd);
 
 impl Iterator {

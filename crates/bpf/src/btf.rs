@@ -11,7 +11,7 @@ pub struct Btf {
     strings: usize,
 }
 
-/// What lies somewhere in a value.
+/// A place within a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Unit: byte.
@@ -37,7 +37,7 @@ const DATASEC: u32 = 15;
 const NAMES: [u32; 6] = [8, 9, 10, 11, 14, 18];
 
 impl Btf {
-    /// Of these bytes, which are in this machine's order.
+    /// Reads these bytes, which are in this machine's order.
     pub fn read(bytes: Vec<u8>) -> Result<Self, BtfError> {
         let wrong = |what: &str| BtfError(what.to_owned());
         let header = |at| word(&bytes, at).map(|word| word as usize).ok_or_else(|| wrong("no header"));
@@ -126,7 +126,7 @@ impl Btf {
         Field { offset: 0, kind }
     }
 
-    /// What a path of names like `law.state` leads to within a structure.
+    /// The place within a structure to which a path of names like `law.state` leads.
     pub fn member(&self, of: Field, path: &str) -> Option<Field> {
         path.split('.').try_fold(of, |within, name| self.own(within, name, 4))
     }

@@ -123,7 +123,7 @@ impl System {
         )
     }
 
-    /// Of the options that PCC needs.
+    /// The findings on the options that PCC needs.
     fn configuration(&self) -> Vec<Finding> {
         const WHAT: &str = "configuration";
         let Some(config) = self.config() else {

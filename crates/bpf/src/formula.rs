@@ -147,7 +147,7 @@ impl Code {
         }
     }
 
-    /// What was measured, or NaN if it is not finite: once for all operations that load it.
+    /// The measured value, or NaN if it is not finite: once for all operations that load it.
     fn load_defined(&mut self, at: i16) {
         self.put(LOAD_WORD, 0, MACHINE, at, 0);
         self.defined();

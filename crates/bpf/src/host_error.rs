@@ -56,9 +56,9 @@ pub enum HostError {
     /// A formula's code has no room.
     #[error("the formula is too long for the kernel: its code takes {code} bytes of {room}")]
     FormulaTooLong {
-        /// What it takes.
+        /// The instructions that it takes.
         code: usize,
-        /// What there is.
+        /// The room that there is.
         room: usize,
     },
     /// libbpf cannot read the object, or the kernel refused it.
@@ -70,7 +70,7 @@ pub enum HostError {
          shows what TCP knows of each"
     )]
     NoIterators(io::Error),
-    /// What is loaded is of another version.
+    /// The loaded PCC is of another version.
     #[error("what is loaded has no variable `{0}`: it is of another version of PCC; unload it, and load this one")]
     NoVariable(String),
     /// A variable has fewer bytes than its type.
@@ -96,11 +96,11 @@ pub enum HostError {
          {most} bytes; `pcc kernel doctor` says whether a setting is why"
     )]
     NoRoomInSockets {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What there was.
+        /// The room that there was.
         got: String,
-        /// What PCC takes of a socket at the most. Unit: byte.
+        /// The room that PCC takes of a socket at the most. Unit: byte.
         most: u64,
     },
     /// Another program holds the congestion control.
@@ -108,7 +108,7 @@ pub enum HostError {
         "{name} is held by BPF link {link} of another program: it goes when that ends, or when its pin in {pins} is removed"
     )]
     Held {
-        /// Of the congestion control.
+        /// The name of the congestion control.
         name: String,
         /// Its number.
         link: u32,

@@ -18,7 +18,7 @@ fn file(directory: &Path, digest: u64) -> PathBuf {
     directory.join(format!("{}-{digest:016x}.bpf.o", env!("CARGO_PKG_VERSION")))
 }
 
-/// Keeps it. What is loaded works without: a directory that takes no file is only told.
+/// Keeps it. The loaded program works without it: a directory that takes no file is only told.
 pub fn keep(object: &Object) {
     if let Err(error) = keep_in(Path::new(DIRECTORY), object) {
         tracing::warn!(

@@ -18,7 +18,7 @@ pub fn check() -> Result<(), String> {
     Library::open().map(drop)
 }
 
-/// What libbpf has said since it was last asked: warnings, and the verifier's log.
+/// The messages of libbpf since the last look: warnings, and the verifier's log.
 static SAID: Mutex<String> = Mutex::new(String::new());
 
 /// The parts of libbpf that are used, `bpf/libbpf.h`.
@@ -119,9 +119,9 @@ pub enum Part {
         /// Whether a link holds it.
         linked: bool,
     },
-    /// What chooses one for the connections of others.
+    /// The program that chooses one for the connections of others.
     Choose,
-    /// What shows connections.
+    /// The program that shows connections.
     Watch,
 }
 
@@ -171,7 +171,7 @@ impl Loaded {
             if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES)) && !crate::rights::may_load() {
                 return Err(crate::rights::MissingRights(error).into());
             }
-            // What the verifier finds wrong is EACCES or EINVAL.
+            // Faults that the verifier finds are EACCES or EINVAL.
             if part == Part::Watch && error.raw_os_error() == Some(libc::EPERM) {
                 return Err(HostError::NoIterators(error));
             }
@@ -280,7 +280,7 @@ impl Drop for Loaded {
     }
 }
 
-/// What was said since, to be put behind an error: the end of it, since a verifier's log has thousands of lines.
+/// The messages since then, to be put behind an error: the end of them, since a verifier's log has thousands of lines.
 fn said() -> String {
     let all = SAID.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default();
     let lines: Vec<_> = all.lines().filter(|line| !line.trim().is_empty()).collect();

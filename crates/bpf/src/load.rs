@@ -13,17 +13,17 @@ use socket2::{Domain, Socket, Type};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
-/// What PCC takes of a socket's room at the most: `struct pcc_connection`, which `kernel/tcp_pcc.bpf.c` bounds, and what is the storage's
+/// PCC's share of a socket's room at the most: `struct pcc_connection`, which `kernel/tcp_pcc.bpf.c` bounds, and the storage's
 /// own. Unit: byte.
 pub const STATE: u64 = 8192;
 
 /// Room for a utility's text in what is loaded, with the zero after it: `utility_text` of `kernel/tcp_pcc.bpf.c`.
 pub const UTILITY_TEXT: usize = 1024;
 
-/// Who tidies up after a trial: told the number of the map and how long the trial takes.
+/// The attendant that tidies up after a trial: told the number of the map and how long the trial takes.
 pub type Attend<'a> = &'a dyn Fn(u32, Duration) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// What is to be loaded.
+/// The load that is wanted.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The name of the congestion control.
@@ -46,7 +46,7 @@ pub struct Wanted {
     pub trial: Option<Duration>,
 }
 
-/// What became of it.
+/// The outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
     /// The same is there already.
@@ -178,7 +178,7 @@ impl Wanted {
         attend: Attend<'_>,
     ) -> Result<Done, LoadError> {
         let name = &self.name;
-        // Who could choose the one before can choose this one.
+        // A user who could choose the one before can choose this one.
         let allow = self.allow || old.is_some() && sysctl::is_allowed(name)?;
         // Linux (6.18 and before) refuses what would be wrong here, but never lets go of it again.
         if self.default && !allow && !sysctl::is_first_network() {
@@ -187,7 +187,7 @@ impl Wanted {
         let digest = object.digest();
         object.register_as(name, allow)?;
         object.write_formula(&self.program)?;
-        // Of types that cannot be read libbpf tells more.
+        // libbpf tells more of types that cannot be read.
         let kernel = std::fs::read(KERNEL_TYPES).ok().and_then(|types| Btf::read(types).ok());
         if let Some(kernel) = &kernel {
             object.fit(kernel)?;
@@ -222,7 +222,8 @@ impl Wanted {
         Ok(Done::Loaded { replaces: old.is_some(), gap, is_default: self.default || is_default, before })
     }
 
-    /// What a connection of this host with itself is given that asks for this. The totals do not have it.
+    /// The congestion control that a connection of this host with itself is given if it asks for this one. The totals do not have
+    /// it.
     fn given(&self, loaded: &Loaded) -> Result<Option<String>, HostError> {
         let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)) else { return Ok(None) };
         let (variables, port) = (variables(loaded)?, listener.local_addr()?.port());
@@ -266,7 +267,7 @@ fn before<'a>(name: &str, mut variants: impl Iterator<Item = &'a Variant>) -> Re
     }
     // A default whose congestion control was taken out is still one, by name.
     let remembered = variants.find_map(|variant| {
-        // What was replaced gives new connections to its own name.
+        // A variant that was replaced gives new connections to its own name.
         variant.variables.text("trial.before").ok().filter(|before| !before.is_empty() && before != name)
     });
     let before = match remembered {
@@ -286,8 +287,8 @@ pub fn set_law(variables: &Variables, law: u64) -> Result<(), HostError> {
     variables.write("law", &law.to_ne_bytes())
 }
 
-/// What a connection to this listener has that asks for this and sends something: another one's, where there is no room for its
-/// state. `None` where there can be no such connection.
+/// The congestion control of a connection to this listener that asks for this and sends something: another one's, where there is
+/// no room for its state. `None` where there can be no such connection.
 fn given_to(name: &str, listener: &TcpListener) -> Option<String> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).ok()?;
     socket.set_tcp_congestion(name.as_bytes()).ok()?;

@@ -14,7 +14,7 @@ static BUILT_IN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tcp_pcc.bpf.o
 /// Where the name of the congestion control stands, and how long it may be with the zero after it.
 const SECTION: &str = ".struct_ops";
 const NAME: usize = 16;
-/// What Linux calls its congestion controls, and the member that is told that something is sent with nothing in flight.
+/// Linux's names for congestion controls, and for the member that is told that something is sent with nothing in flight.
 const OPS: &str = "tcp_congestion_ops";
 const TX_START: &str = "cwnd_event_tx_start";
 /// The function whose place a formula's code takes, and the size of an instruction.
@@ -89,7 +89,8 @@ impl Object {
         &self.origin
     }
 
-    /// By which it is told from others. Of the object as it was made, before it is changed for this kernel and name.
+    /// By which it is told from others. The digest is that of the object as it was made, before it is changed for this kernel and
+    /// name.
     pub fn digest(&self) -> u64 {
         let whole = blake3::hash(&self.bytes);
         whole.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))

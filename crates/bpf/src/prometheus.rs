@@ -1,4 +1,4 @@
-//! What PCC's connections do, as a file for Prometheus's node_exporter:
+//! The doings of PCC's connections, as a file for Prometheus's node_exporter:
 //! <https://prometheus.io/docs/instrumenting/exposition_formats/>. A file, since that exporter is on such hosts anyway, with
 //! its own listener and rights: this tool runs as root, and would have to answer strangers.
 
@@ -25,12 +25,12 @@ pub fn write(to: &Path, text: &str) -> Result<(), HostError> {
     }
     let mut file = tempfile::NamedTempFile::new_in(directory).doing(failed)?;
     file.write_all(text.as_bytes()).doing(failed)?;
-    // Whoever reads it is not root.
+    // The reader is not root.
     file.as_file().set_permissions(Permissions::from_mode(0o644)).doing(failed)?;
     file.persist(to).map(drop).map_err(|error| error.error).doing(failed)
 }
 
-/// Of a variant in a network namespace: name, kind, what it is, and its value.
+/// A sum over a variant in a network namespace: name, kind, what it is, and its value.
 type Total = (&'static str, &'static str, &'static str, fn(&Totals) -> u64);
 
 const TOTALS: [Total; 9] = [
@@ -45,7 +45,7 @@ const TOTALS: [Total; 9] = [
     ("panics_total", "counter", "Times that loss made a connection go back at once", |one| one[8]),
 ];
 
-/// Of a connection. These are no counters, since they end with it.
+/// A figure of a connection. These are no counters, since they end with it.
 type Metric = (&'static str, &'static str, fn(&Row<'_>) -> Option<f64>);
 
 const CONNECTION: [Metric; 6] = [

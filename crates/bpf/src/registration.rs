@@ -31,7 +31,7 @@ pub fn has_links(kernel: &Btf) -> bool {
 pub fn can_pin() -> bool {
     let is_one = rustix::fs::statfs(FILE_SYSTEM).is_ok_and(|found| found.f_type as u64 == MAGIC);
     let device = |path: &str| fs::metadata(path).ok().map(|found| found.dev());
-    // Who may not look there is in no mount namespace of his own making.
+    // A process that may not look there is in no mount namespace of its own making.
     is_one && device(OF_THE_FIRST).is_none_or(|first| Some(first) == device(FILE_SYSTEM))
 }
 
@@ -39,13 +39,13 @@ fn pin(name: &str) -> PathBuf {
     Path::new(FILE_SYSTEM).join("pcc").join(name)
 }
 
-/// What was just registered.
+/// A congestion control that was just registered.
 pub struct Registration<'a> {
     name: &'a str,
     /// The map that stands for it.
     pub map: Map,
     link: Option<Link>,
-    /// What it took the place of.
+    /// The one that it took the place of.
     old: Option<&'a Variant>,
 }
 
@@ -102,7 +102,7 @@ fn pinned(name: &str, link: std::os::fd::OwnedFd) -> io::Result<Link> {
     let file = pin(name);
     fs::create_dir_all(Path::new(FILE_SYSTEM).join("pcc"))?;
     match fs::remove_file(&file) {
-        // Of one that was taken out of use without us.
+        // The file of one that was taken out of use without us.
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),

@@ -1,4 +1,4 @@
-//! What this process may do, and what `pcc kernel` needs.
+//! The rights of this process, and those that `pcc kernel` needs.
 
 use std::fs;
 use std::io;

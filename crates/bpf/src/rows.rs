@@ -106,7 +106,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What is shown of many connections, and what is said of all that are wanted.
+/// The connections that are shown of many, and the words on all that are wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Rows<'a> {
     /// In order, so many as were asked for.
@@ -124,7 +124,7 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Of what was seen at two moments, so many rows at the most.
+    /// Makes at most this number of rows from the connections at two moments.
     pub fn of(selection: &Selection, most: usize, before: &[Connection], now: &'a [Connection]) -> Self {
         let mut rows = Row::all(before, now);
         rows.retain(|row| selection.wants(row.now));

@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// What the program is called.
+/// The program's name.
 const OURS: &str = "pcc_choose";
 /// `struct pcc_rule` of `kernel/choose.h`, which asserts the same places.
 #[repr(C)]
@@ -41,7 +41,7 @@ const _: () = assert!(size_of::<Laid>() == 64 && offset_of!(Laid, address) == 28
 pub struct Network {
     /// Its first address.
     pub address: IpAddr,
-    /// So many bits are the same in all of its addresses.
+    /// This number of bits is the same in all of its addresses.
     pub prefix: u8,
 }
 
@@ -176,7 +176,7 @@ impl Rule {
         Ok(None)
     }
 
-    /// What it names is on trial until then; 0 for no more.
+    /// The variant that it names is on trial until then; 0 for no more.
     pub fn ends(&self, until: u64) -> Result<(), HostError> {
         let mut bytes = self.map.read()?;
         let Some(place) = bytes.get_mut(UNTIL..).and_then(|rest| rest.first_chunk_mut::<8>()) else { return Ok(()) };
@@ -194,7 +194,7 @@ impl Rule {
     }
 }
 
-/// What a map says.
+/// The content of a map.
 struct Read {
     name: String,
     cgroup: u64,
@@ -227,7 +227,7 @@ impl Read {
     }
 }
 
-/// What a control group takes of programs of this kind: `BPF_CGROUP_MAX_PROGS`.
+/// The most programs of this kind that a control group takes: `BPF_CGROUP_MAX_PROGS`.
 const MOST_RULES: u32 = 64;
 
 /// Why there is no new rule.
@@ -237,10 +237,10 @@ pub enum AddError {
     /// This computer has no control groups of version 2.
     #[error("no control groups of version 2 are mounted: mount -t cgroup2 none /sys/fs/cgroup/unified")]
     NotMounted,
-    /// What was named is no control group of version 2.
+    /// The named directory is no control group of version 2.
     #[error("{} is no control group of version 2: those are below {}", path.display(), root.display())]
     NotAGroup {
-        /// What was named.
+        /// The named directory.
         path: PathBuf,
         /// Where control groups are.
         root: PathBuf,

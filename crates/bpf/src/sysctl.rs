@@ -15,7 +15,7 @@ fn read(name: &str) -> Result<String, HostError> {
     Ok(text.trim().to_owned())
 }
 
-/// What connections get that ask for nothing.
+/// The congestion control of connections that ask for none.
 pub fn default() -> Result<String, HostError> {
     read(DEFAULT)
 }
@@ -35,8 +35,8 @@ pub fn set_default(name: &str) -> Result<(), HostError> {
     fs::write(&file, name).doing(|| format!("cannot make {name} the default: {} does not take it", file.display()))
 }
 
-/// Whether this is the first network namespace, in which alone what is for root can be the default. What there is once for
-/// all of them the kernel shows in that one only; the first process may not be asked where it is by everybody.
+/// Whether this is the first network namespace, in which alone what is for root can be the default. The kernel shows in that one
+/// only the settings that all of them share; the first process may not be asked where it is by everybody.
 pub fn is_first_network() -> bool {
     Path::new("/proc/sys/net/core/netdev_budget").exists()
 }
@@ -60,7 +60,7 @@ pub fn allow(name: &str) -> Result<(), HostError> {
     fs::write(&file, all.join(" ")).doing(|| format!("cannot allow {name} to all: {} does not take it", file.display()))
 }
 
-/// What to go back to where nobody remembers: the kernel's usual one, or that which each kernel has.
+/// The default where nobody remembers one: the kernel's usual one, or that which each kernel has.
 pub fn usual(available: &[String], but: &str) -> String {
     let is_there = |name: &&str| available.iter().any(|one| one == name) && *name != but;
     ["cubic", "reno"].into_iter().find(is_there).unwrap_or("reno").to_owned()

@@ -25,7 +25,7 @@ fn dash() -> String {
 
 /// Letters between two columns.
 const GAP: usize = 2;
-/// What is left of an address is worth nothing below this.
+/// A shorter rest of an address is worth nothing.
 const NARROWEST: usize = 12;
 
 /// The table, with the sums above it, in lines of at most so many letters. `unseen` says how connections are shown that only

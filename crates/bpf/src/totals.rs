@@ -1,4 +1,4 @@
-//! What all connections of a variant have done, also those that have ended, by network namespace: the kernel sums it up
+//! The sums of all connections of a variant, also those that have ended, by network namespace: the kernel adds them up
 //! (`kernel/totals.h`).
 
 use crate::bpf::{self, Map};
@@ -7,11 +7,11 @@ use crate::host_error::HostError;
 use crate::variant::Variant;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is summed up, as the members of `struct pcc_totals` are called.
+/// The quantities that are summed up, as the members of `struct pcc_totals` are called.
 pub const COUNTERS: [&str; 9] =
     ["begun", "ended", "sent", "acked", "packets_sent", "packets_lost", "intervals", "silences", "panics"];
 
-/// Of one variant in one network namespace, in the order of [`COUNTERS`].
+/// The sums of one variant in one network namespace, in the order of [`COUNTERS`].
 pub type Totals = [u64; COUNTERS.len()];
 
 /// By the variant's name and the namespace's number. Number 0 is all namespaces beyond the first 1024.

@@ -13,7 +13,7 @@ pub fn variant(variant: &mut Variant, tell: &mut dyn FnMut(&str)) -> Result<(), 
         let default = go_back(&name, &before)?;
         tell(&format!("new connections have {default} by default again"));
     }
-    // Who took over from this one has nothing else to go back to, nor has who handed over to it.
+    // A variant that took over from this one has nothing else to go back to, nor has one that handed over to it.
     for other in Variant::all()?.iter().filter(|one| one.map.id != variant.map.id) {
         if other.variables.text("trial.before").is_ok_and(|name_before| name_before == name) {
             other.variables.write_text::<16>("trial.before", &before)?;

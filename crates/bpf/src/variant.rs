@@ -20,23 +20,23 @@ pub const TOTALS: &str = "pcc_totals";
 
 /// A congestion control that was loaded from PCC's object, by whomever.
 pub struct Variant {
-    /// Of the congestion control.
+    /// The name of the congestion control.
     pub name: String,
     /// The map that stands for it.
     pub map: Map,
-    /// What holds it, if it was not registered plainly.
+    /// The link that holds it, if it was not registered plainly.
     pub link: Option<Link>,
     /// Whether connections can have it; else it was unloaded, and those that have it still are its last.
     pub is_registered: bool,
     /// How many connections, and network namespaces whose default it is, hold it.
     pub held: u32,
-    /// What connections run, what steers them first.
+    /// The programs that connections run; the one that steers them is first.
     pub programs: Vec<Program>,
     /// How it is set.
     pub variables: Variables,
     /// Its connections' states.
     pub flows: Option<Map>,
-    /// What its connections have done.
+    /// The sums of its connections.
     pub totals: Option<Map>,
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Looks at the connections of some variants, as often as one likes, whatever is loaded and unloaded meanwhile.
 pub struct Watcher {
-    /// Of these only, if there are any.
+    /// Only these are watched, if there are any.
     names: Vec<String>,
     source: Source,
     /// The maps that the kernel has for congestion controls: others than these, and it looks for variants anew.
@@ -50,17 +50,17 @@ pub struct Connection {
     pub packets_lost: u32,
     /// The smoothed RTT, which is 0 before there is any.
     pub rtt: Duration,
-    /// What it may have in flight. Unit: packet.
+    /// The packets that it may have in flight. Unit: packet.
     pub window: u32,
     /// At what rate it is to send. Unit: byte/s.
     pub pacing: u64,
-    /// Of PCC.
+    /// PCC's state.
     pub state: &'static str,
-    /// Of its last interval; none if it is not defined.
+    /// The utility of its last interval; none if it is not defined.
     pub utility: Option<f64>,
     /// Loss of its last interval.
     pub loss: Option<f64>,
-    /// What limited its last interval: the rate, the application, a window.
+    /// The limit of its last interval: the rate, the application, a window.
     pub limited_by: &'static str,
     /// Monitor intervals judged.
     pub intervals: u32,
@@ -122,7 +122,7 @@ const _: () = assert!(offset_of!(Record, limited_by) == 120 && offset_of!(Record
 const CLOSED: u16 = 7;
 
 impl Watcher {
-    /// Of these variants, or of all that have connections.
+    /// Watches these variants, or all that have connections.
     ///
     /// Errors: none is loaded, or one by another version of PCC, unless that was unloaded and is not asked for by its name.
     pub fn of(names: &[String], source: &Source) -> Result<Self, FindError> {
@@ -163,7 +163,7 @@ impl Watcher {
             let layout = variant.flows.as_ref().map(layout).transpose()?.flatten();
             let Some(flows) = variant.flows.filter(|_| layout.is_some() && layout == own) else {
                 if !variant.is_registered && names.is_empty() {
-                    // Whoever took a new version into use while connections had the old one cannot unload it any more.
+                    // A user who took a new version into use while connections had the old one cannot unload it any more.
                     tracing::warn!(
                         "{} is of another version of PCC, and unloaded: its last connections are not shown",
                         variant.name
@@ -193,7 +193,7 @@ impl Watcher {
                 .and_then(|mut pass| pass.read_to_end(&mut bytes))
                 .doing(|| "cannot look at the connections")?;
             let read = bytes.chunks_exact(RECORD).filter_map(connection);
-            // Whoever has another congestion control by now is not ours.
+            // A connection that has another congestion control by now is not ours.
             all.extend(read.filter(|one| one.name == *name));
         }
         Ok(all)

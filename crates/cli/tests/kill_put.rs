@@ -1,4 +1,4 @@
-//! `kill -9` ends one side of an upload or the other, at any instant.
+//! `kill -9` of either side of an upload, at any instant.
 
 mod upload;
 
