@@ -7,7 +7,7 @@ use pcc::units::Timestamp;
 
 /// No timer is finer (RFC 9002 §6.1.2).
 pub(crate) const GRANULARITY: Duration = Duration::from_millis(1);
-/// What is tolerated beyond the configured thresholds is halved after so many RTTs. RACK (RFC 8985 §6.2) waits for 16
+/// The tolerance beyond the configured thresholds is halved after so many RTTs. RACK (RFC 8985 §6.2) waits for 16
 /// recoveries, which may take as long.
 const PERSISTENCE: u32 = 16;
 
