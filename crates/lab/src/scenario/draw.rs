@@ -15,6 +15,7 @@ const CHANGES: u64 = 0x6368_616e_6765_7300;
 const CELLULAR: u64 = 0x6365_6c6c_756c_6172;
 const ARRIVALS: u64 = 0x6172_7269_7661_6c73;
 const PAUSES: u64 = 0x7061_7573_6573_0000;
+const STARTS: u64 = 0x7374_6172_7473_0000;
 
 fn uniform(rng: &mut Rng, [low, high]: [f64; 2]) -> f64 {
     low + (high - low) * rng.unit()
@@ -202,6 +203,11 @@ pub(super) fn path(table: &SampleTable, number: u32) -> Result<PathSpec, String>
         return Ok(PathSpec { rate, rtt, buffer, loss, ..PathSpec::default() });
     }
     Err("`sample`: hardly any rate and RTT have such a bandwidth-delay product".into())
+}
+
+/// When a flow starts that starts at any time from the first to the last.
+pub(super) fn start(seed: u64, [first, last]: [u64; 2]) -> u64 {
+    uniform(&mut Rng::new(seed ^ STARTS), [first as f64, last as f64]) as u64
 }
 
 /// When a busy host lets nothing of a sender run between two moments: for times uniform up to `longest`, which add up to

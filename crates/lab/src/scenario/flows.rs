@@ -35,7 +35,7 @@ pub(super) fn flows(file: &File, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec
     let mut flows = Vec::new();
     for (number, table) in tables.iter().enumerate() {
         let table = swept(file, table, number, occasion)?;
-        let mut own = one_table(&table, occasion)?;
+        let mut own = one_table(&table, number as u64, occasion)?;
         own.iter_mut().for_each(|flow| flow.table = number as u32);
         flows.extend(own);
         if flows.len() > MOST_FLOWS {
@@ -80,7 +80,7 @@ fn swept(file: &File, table: &FlowTable, number: usize, occasion: &Occasion<'_>)
 }
 
 /// The flows of one table.
-fn one_table(table: &FlowTable, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>, Problem> {
+fn one_table(table: &FlowTable, place: u64, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>, Problem> {
     let of_all = (occasion.algorithm, occasion.algorithm_dir);
     let (name, dir) = table.algorithm.as_deref().map_or(of_all, |own| (own, occasion.dir));
     let mut flow = algorithm::flow_of(name, dir)?;
@@ -94,7 +94,7 @@ fn one_table(table: &FlowTable, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>
     }
     let optional =
         |key: &str, text: &Option<String>, default| text.as_deref().map_or(Ok(default), |text| nanos(key, text));
-    flow.start = optional("start", &table.start, 0)?;
+    let starts = starts(table.start.as_deref())?;
     flow.stop = optional("stop", &table.stop, occasion.duration)?;
     flow.extra_rtt = table.extra_rtt.as_deref().map_or(Ok(0), |text| round_trip("extra_rtt", text))?;
     flow.size = table.size.as_deref().map(|text| bytes("size", text)).transpose()?;
@@ -107,7 +107,9 @@ fn one_table(table: &FlowTable, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>
     let mut flows = Vec::new();
     for number in 0..u64::from(count) {
         let mut one = flow.clone();
-        one.start = one.start.saturating_add(number.saturating_mul(stagger));
+        // Tables and flows draw by themselves.
+        let seed = occasion.seed.wrapping_add(number << 32).wrapping_add(place << 48);
+        one.start = draw::start(seed, starts).saturating_add(number.saturating_mul(stagger));
         check_times(&one, name, occasion.duration)?;
         if let Some(load) = table.load {
             one.arrivals = arrivals(&one, load, occasion, number)?;
@@ -118,6 +120,16 @@ fn one_table(table: &FlowTable, occasion: &Occasion<'_>) -> Result<Vec<FlowSpec>
         flows.push(one);
     }
     Ok(flows)
+}
+
+/// The first and the last moment at which a flow may start: `random:0s..5s`, or one moment.
+fn starts(text: Option<&str>) -> Result<[u64; 2], String> {
+    let Some(text) = text else { return Ok([0; 2]) };
+    let Some(range) = text.strip_prefix("random:") else { return nanos("start", text).map(|at| [at; 2]) };
+    let (first, last) =
+        range.split_once("..").ok_or_else(|| format!("`start` is {text}: write a range like random:0s..5s"))?;
+    let [first, last] = [nanos("start", first)?, nanos("start", last)?];
+    if first < last { Ok([first, last]) } else { Err(format!("`start` is {text}: write the earlier moment first")) }
 }
 
 /// Whether what is said of the flow's data fits together.

@@ -406,6 +406,25 @@ mod tests {
     }
 
     #[test]
+    fn starts_are_drawn_by_seed_table_and_flow() {
+        let random = "[[flow]]\ncount = 3\nstagger = '2s'\nstart = 'random:1s..2s'\n[[flow]]\nstart = 'random:1s..2s'";
+        let scenario = swept(random).unwrap();
+        let again = swept(random).unwrap();
+        let starts = |run: &Run| run.spec.flows.iter().map(|flow| flow.start).collect::<Vec<_>>();
+        let mut drawn = Vec::new();
+        for (run, same) in scenario.runs.iter().zip(&again.runs).filter(|(run, _)| run.algorithm == "bbr") {
+            assert_eq!(starts(run), starts(same));
+            let later = [0, 2, 4, 0].map(|seconds| seconds * 1_000_000_000);
+            drawn.extend(starts(run).into_iter().zip(later).map(|(start, later)| start - later));
+        }
+        assert!(drawn.len() >= 8, "two seeds or more: {drawn:?}");
+        assert!(drawn.iter().all(|start| (1_000_000_000..2_000_000_000).contains(start)), "{drawn:?}");
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert!(drawn.len() >= 8, "no two are alike: {drawn:?}");
+    }
+
+    #[test]
     fn a_sweep_over_flows_counts_those_of_the_algorithm() {
         let scenario =
             swept("sweep = { parameter = 'flows', values = [1, 3] }\nflow = [{ count = 9 }, { algorithm = 'cubic' }]");
@@ -460,6 +479,9 @@ mod tests {
             ("flow = [{ count = 255 }]", "between 1 and 254"),
             ("flow = [{ count = 6, stagger = '2s' }]", "after the end"),
             ("flow = [{ connections = 0 }]", "`connections` is 0"),
+            ("flow = [{ start = 'random:5s' }]", "a range like random:0s..5s"),
+            ("flow = [{ start = 'random:5s..5s' }]", "the earlier moment first"),
+            ("flow = [{ start = 'random:9s..12s' }, { start = 'random:11s..12s' }]", "after the end"),
             ("flow = [{ size = '0B' }]", "at least a byte"),
             ("flow = [{ size = '1MB', rate = '1Mbit' }]", "exclude each other"),
             ("flow = [{ load = 0.5 }]", "needs a `size`"),
