@@ -2,8 +2,8 @@
 /* The level of the queue: the RTT above that of the empty path. The base RTT is the least RTT
  * seen, and what a test added. If the rate fell and the level did not, one pair is sent at half
  * of the rate: a queue falls, or rises where somebody else fills it. A level that stays is the
- * path's from then on, until a reading is certainly below it. A level is not tested while it
- * certainly responds to the rate, and not taken for the path's while it moves.
+ * path's from then on, until a reading is certainly below it. It is not taken for the path's
+ * while it moves.
  * crates/core/src/control/ascent/level.rs.
  */
 #ifndef PCC_LEVEL_H
@@ -151,7 +151,7 @@ PCC_CALL int pcc_level_wonder(struct pcc_level *level, const struct pcc_pair *pa
 		level->anchor_rate = pair->rate;
 		level->anchor = now;
 	} else if (n_less(pair->rate, n_mul(LEVEL_SUSPICIOUS_FALL, level->anchor_rate)) &&
-		   !pair->responds && level->doubt == PCC_NO_DOUBT &&
+		   level->doubt == PCC_NO_DOUBT &&
 		   n_above(pair->started, n_add(level->tested, level->wait))) {
 		level->doubt = PCC_TEST_WANTED;
 		level->doubted = now;

@@ -45,7 +45,6 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
             ("test", "No pair at half of the rate asks whether a standing delay is a queue or the path's."),
             ("hold", "A level in doubt lowers the rate."),
             ("unpriced", "A level that does not certainly answer to our rate has a mean price."),
-            ("untested", "A level that certainly answers to our rate is tested too."),
             ("waits", "A test that found a queue is repeated at once."),
             ("gone", "What is gone before it was tested may still be the path's."),
             ("rises", "A level that rises in a test may be the path's."),
@@ -139,13 +138,11 @@ pub(crate) const RULES: [(&str, &[(&str, &str)]); 9] = [
 ];
 
 /// Rules that are left out together: a mechanism each, or rules that stand in for one another.
-pub(crate) const GROUPS: [(&str, &[&str]); 16] = [
-    ("the base-RTT test", &["hold", "unpriced", "untested", "waits", "gone", "rises", "stands", "window", "restores"]),
+pub(crate) const GROUPS: [(&str, &[&str]); 14] = [
+    ("the base-RTT test", &["hold", "unpriced", "waits", "gone", "rises", "stands", "window", "restores"]),
     ("its guards", &["gone", "rises", "stands", "window", "restores"]),
-    ("its moments", &["hold", "unpriced", "untested", "waits"]),
+    ("its moments", &["hold", "unpriced", "waits"]),
     ("a test repeated, a level in doubt", &["waits", "hold"]),
-    ("whether and how soon it is tested", &["untested", "waits"]),
-    ("what is tested and held", &["untested", "hold"]),
     ("what holds and costs nothing", &["hold", "unpriced"]),
     (
         "buffer, forecast and price",

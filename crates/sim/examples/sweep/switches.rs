@@ -130,7 +130,6 @@ pub(crate) const SWITCHES: [(&str, &str, &str); 86] = [
         "at > self.tested + self.wait",
         "at > self.tested + if crate::off(\"waits\") { 0.0 } else { self.wait }",
     ),
-    ("control/ascent/level.rs", "&& !responds\n", "&& (!responds || crate::off(\"untested\"))\n"),
     (
         "control/ascent/level.rs",
         "self.tolerance = self.tolerance.min(above + noise);",

@@ -173,7 +173,7 @@ impl Ascent {
             probing.most *= FORGETTING;
         }
         probing.most = probing.most.max(carried.min(told.pair.rate()));
-        probing.level.wonder(&told.pair, told.responds);
+        probing.level.wonder(&told.pair);
         let floor = self.floor(&told, &forecast, utility, path);
         let best = floor.map_or(best, |floor| best.max(floor));
         // A level in doubt does not lower the rate.

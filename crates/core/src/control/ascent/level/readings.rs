@@ -40,12 +40,12 @@ fn a_fallen_level_is_the_next_one_to_compare_with() {
     let mut level = Level::above(RTT);
     (level.tolerance, level.anchor) = (0.02, (20e6, 0.0));
     let slower = read(&mut level, 0, 80.0, 0.02);
-    level.wonder(&slower, false);
+    level.wonder(&slower);
     assert!(!level.in_doubt() && level.anchor.0 == slower.rate() && level.anchor.1 < 1e-12, "{level:?}");
     // Of 20 ms 13 are left.
     level = Level { anchor: (20e6, 0.02), ..Level::above(RTT) };
     let pair = read(&mut level, 0, 80.0, 0.013);
-    level.wonder(&pair, false);
+    level.wonder(&pair);
     assert!(!level.in_doubt() && level.anchor.0 == pair.rate(), "{level:?}");
     near(level.anchor.1, 0.013);
 }
@@ -59,7 +59,7 @@ fn a_test_on_its_way_whose_level_is_gone_goes_on_with_none() {
     ] {
         let mut level = Level { doubt, ..Level::above(RTT) };
         let drained = read(&mut level, 0, 80.0, 0.0);
-        level.wonder(&drained, false);
+        level.wonder(&drained);
         assert_eq!(level.doubt, then);
     }
 }
@@ -135,7 +135,7 @@ fn a_level_that_a_window_keeps_is_not_the_path_s() {
             at += 1;
             level.read(&pair, 0.0);
             if level.on_tested(probe, &pair, true, RTT) == Tested::No {
-                level.wonder(&pair, false);
+                level.wonder(&pair);
             }
         }
         assert_eq!(level.is_raised(), is_the_path_s, "{held_back_to} of what was asked for: {level:?}");
@@ -168,7 +168,7 @@ fn a_level_that_is_gone_before_it_was_tested_is_not_the_path_s() {
         let mut level = level;
         level.doubt = Doubt::Testing(0.02, 0);
         level.read(&pair(at, 80.0, |_| 0.0, |_| queue), 0.0);
-        level.wonder(&pair(at, 80.0, |_| 0.0, |_| queue), false);
+        level.wonder(&pair(at, 80.0, |_| 0.0, |_| queue));
         level.noise = 0.015;
         let found = level.on_tested(0, &drained, true, RTT);
         assert_eq!((level.is_raised(), matches!(found, Tested::Path(_))), (is_raised, is_raised), "{level:?}");
