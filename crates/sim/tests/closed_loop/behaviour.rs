@@ -247,7 +247,7 @@ fn busy_host_costs_little_on_path_whose_queue_bears_its_stops() {
         let mut shares = Vec::new();
         for seed in 1..=8 {
             let results = seeded(path, 20, seed, vec![Flow { burners: 4, ..Flow::default() }]);
-            at_least(&format!("share on {path}, seed {seed}"), results.share_after(s(0)), 0.79, &results);
+            at_least(&format!("share on {path}, seed {seed}"), results.share_after(s(0)), 0.77, &results);
             at_most(&format!("loss on {path}, seed {seed}"), results.flows[0].loss(), 0.02, &results);
             shares.push(results.share_after(s(0)));
         }
