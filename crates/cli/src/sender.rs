@@ -44,7 +44,7 @@ pub(crate) struct SenderArgs {
 
     /// Begin as on an unknown path, and keep nothing of it
     ///
-    /// By default a transfer begins at half of the rate that an earlier one had to the same network within the last hour, if the
+    /// By default a transfer begins at half of the rate that an earlier one had to the same address within the last hour, if the
     /// RTT agrees (RFC 9959). `~/.cache/pcc/paths.json` holds these rates.
     #[arg(long)]
     pub(crate) no_path_memory: bool,

@@ -1,12 +1,12 @@
 //! One connection's knowledge of a path, for the next one over the same path (RFC 9959, Careful Resume).
 
-use crate::units::Rate;
+use crate::units::{Bytes, Rate};
 use core::time::Duration;
 
 /// A path as it was when a connection over it ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathMemory {
-    /// Delivery rate of the last five to ten RTTs.
+    /// Bytes delivered over the last second or more, over that time.
     pub rate: Rate,
     /// RTT without a queue.
     pub base_rtt: Duration,
@@ -22,6 +22,11 @@ impl PathMemory {
     /// The rate to begin at: half, so that a path that two connections share is sent no more than it carries (RFC 9959 §3.3).
     pub(crate) fn first_rate(&self) -> Rate {
         self.rate * 0.5
+    }
+
+    /// Half of the saved window: no more is under way until the path has answered for some of it (RFC 9959 §3.3).
+    pub(crate) fn unproven(&self) -> Bytes {
+        self.first_rate() * self.base_rtt
     }
 }
 

@@ -20,11 +20,11 @@ use crate::units::{Bytes, Rate, Timestamp};
 use crate::utility::{Fair, Utility};
 use clock::Clock;
 use core::time::Duration;
-use delivery::DeliveryRate;
+use delivery::{Delivered, DeliveryRate};
 use held::HeldQueue;
 use silence::Stall;
 use std::sync::Arc;
-use window::{Start, initial_window};
+use window::{STARTING_LEAD, Start, initial_window};
 
 /// No path is faster: keeps every product of rates and times finite.
 const FASTEST_MBIT: f64 = 1e6;
@@ -105,6 +105,7 @@ pub struct Pcc {
     /// Packets of intervals that followed each other since then.
     on_end: u32,
     delivery: DeliveryRate,
+    delivered: Delivered,
     held: HeldQueue,
     /// The latest interval whose fate is known.
     previous: Option<Previous>,
@@ -139,6 +140,7 @@ impl Pcc {
             filled: None,
             on_end: 0,
             delivery: DeliveryRate::default(),
+            delivered: Delivered::default(),
             held: HeldQueue::default(),
             previous: None,
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, starting: true, ended: None },
@@ -194,6 +196,9 @@ impl Pcc {
         let now = self.clock.read(now);
         if let Some(acked) = self.monitor.on_ack(now, packet) {
             self.trains.on_ack(packet, acked.bytes);
+            if !self.law.is_starting() {
+                self.delivered.on_ack(now, acked.bytes, self.rtt.smoothed_or_assumed());
+            }
             self.end_stall(now, acked.sent_at);
         }
     }
@@ -359,7 +364,11 @@ impl Pcc {
         let Some(memory) = self.config.memory.filter(|memory| memory.agrees_with(sample)) else { return };
         let rate = limit(memory.first_rate(), self.config.max_rate);
         if rate > self.law.rate() {
-            self.open_start_window(rate * (self.rtt.smoothed_or_assumed() / 2));
+            // Half of the saved window at most is under way before the path answers (RFC 9959 §3.3), also where this sample
+            // is longer than the base RTT.
+            let most = memory.unproven().get() as f64 / STARTING_LEAD;
+            let volume = rate * (self.rtt.smoothed_or_assumed() / 2);
+            self.open_start_window(volume.min(Bytes::new(most as u64)));
             self.law.resume(rate);
         }
     }
@@ -401,11 +410,12 @@ impl Pcc {
         self.law.state()
     }
 
-    /// Knowledge of the path for the next connection over it; `None` before start-up is over.
+    /// Knowledge of the path for the next connection over it; `None` before start-up has been over for an RTT, and while the
+    /// sender never had enough to send.
     pub fn learnt(&self) -> Option<PathMemory> {
         let base_rtt = self.law.known().base_rtt.or(self.rtt.min())?;
-        let rate = self.delivery.best();
-        (!self.law.is_starting() && rate > Rate::ZERO).then_some(PathMemory { rate, base_rtt })
+        let rate = self.delivered.rate(self.rtt.smoothed_or_assumed()).filter(|_| !self.law.is_starting())?;
+        Some(PathMemory { rate, base_rtt })
     }
 
     /// The limit of the latest resolved interval.

@@ -4,7 +4,7 @@ use crate::user_dirs;
 use core::time::Duration;
 use pcc::PathMemory;
 use pcc::units::Rate;
-use pcc_quic::{Algorithm, KnownPath, Network, Peer, RecentPaths};
+use pcc_quic::{Algorithm, KnownPath, Peer, RecentPaths};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -27,7 +27,7 @@ pub struct Paths {
 /// A path as the file has it.
 #[derive(Debug, Deserialize, Serialize)]
 struct Entry {
-    network: IpAddr,
+    address: IpAddr,
     mbit_per_s: f64,
     base_rtt_ms: f64,
     /// Seconds since 1970.
@@ -77,7 +77,7 @@ impl Paths {
 fn write(file: &Path, store: &RecentPaths) -> io::Result<()> {
     let others = read(file).unwrap_or_default();
     let mut all: Vec<_> = others.iter().filter_map(Entry::known).chain(store.all()).collect();
-    // Of each network the latest is kept.
+    // Of each address the latest is kept.
     all.sort_by_key(|(_, known)| known.at);
     let entries: Vec<Entry> = RecentPaths::with(all).all().into_iter().map(Entry::of).collect();
     let dir = file.parent().ok_or(io::ErrorKind::NotADirectory)?;
@@ -96,9 +96,9 @@ fn read(file: &Path) -> io::Result<Vec<Entry>> {
 }
 
 impl Entry {
-    fn of((network, known): (Network, KnownPath)) -> Self {
+    fn of((address, known): (IpAddr, KnownPath)) -> Self {
         Self {
-            network: network.address(),
+            address,
             mbit_per_s: known.memory.rate.mbit(),
             base_rtt_ms: known.memory.base_rtt.as_secs_f64() * 1e3,
             learnt: known.at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
@@ -106,12 +106,12 @@ impl Entry {
     }
 
     /// `None` for what no path can be.
-    fn known(&self) -> Option<(Network, KnownPath)> {
+    fn known(&self) -> Option<(IpAddr, KnownPath)> {
         let is_rate = self.mbit_per_s.is_finite() && self.mbit_per_s > 0.0;
         let base_rtt = Duration::try_from_secs_f64(self.base_rtt_ms / 1e3).ok()?;
         let at: SystemTime = UNIX_EPOCH.checked_add(Duration::from_secs(self.learnt))?;
         let memory = PathMemory { rate: Rate::from_mbit(self.mbit_per_s), base_rtt };
-        (is_rate && !base_rtt.is_zero()).then(|| (Network::of(self.network), KnownPath { memory, at }))
+        (is_rate && !base_rtt.is_zero()).then(|| (self.address, KnownPath { memory, at }))
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
         one.save();
         other.save();
         let next = Paths::from(file);
-        assert_eq!((recall(&next, "192.0.2.9"), recall(&next, "2001:db8::2")), (Some(42.0), Some(7.0)));
+        assert_eq!((recall(&next, PEER), recall(&next, "2001:db8::1")), (Some(42.0), Some(7.0)));
     }
 
     #[test]
@@ -150,8 +150,8 @@ mod tests {
         for written in [
             "",
             "no JSON",
-            r#"[{"network":"192.0.2.0","mbit_per_s":-1,"base_rtt_ms":30,"learnt":99999999999}]"#,
-            r#"[{"network":"192.0.2.0","mbit_per_s":1e308,"base_rtt_ms":1e300,"learnt":18446744073709551615}]"#,
+            r#"[{"address":"192.0.2.7","mbit_per_s":-1,"base_rtt_ms":30,"learnt":99999999999}]"#,
+            r#"[{"address":"192.0.2.7","mbit_per_s":1e308,"base_rtt_ms":1e300,"learnt":18446744073709551615}]"#,
         ] {
             fs::write(&file, written).unwrap();
             let paths = Paths::from(file.clone());

@@ -22,7 +22,9 @@ impl Windows {
     pub fn transport(self, algorithm: &Algorithm) -> TransportConfig {
         let mut config = transport::config(algorithm, &transport::Windows::default());
         let window = VarInt::from_u64(self.bytes()).unwrap_or(VarInt::MAX);
-        config.stream_receive_window(window).receive_window(window).send_window(self.bytes());
+        // A stream grows into half of what the connection may receive.
+        let connection = VarInt::from_u64(self.bytes().saturating_mul(2)).unwrap_or(VarInt::MAX);
+        config.stream_receive_window(window).receive_window(connection).send_window(self.bytes());
         config
     }
 }

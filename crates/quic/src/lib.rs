@@ -57,7 +57,7 @@ mod udp;
 pub use crate::algorithm::{Algorithm, ParseAlgorithmError};
 pub use crate::controller::PccConfig;
 pub use crate::handle::Handle;
-pub use crate::paths::{KnownPath, Network, PathStore, Peer, RecentPaths};
+pub use crate::paths::{KnownPath, PathStore, Peer, RecentPaths};
 pub use crate::runtime::PacedRuntime;
 
 /// The programs in the user's guide must compile.

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 /// The fastest and longest path that flow control must not slow down.
 ///
-/// Bounds the memory that a peer can take from this host, for each connection: at most [`Windows::bytes`] of received
-/// data that the application has not read, and as much of written data that the peer has not acknowledged. A server of
-/// many strangers chooses it with that product in mind. [`tune_send_window`] reduces the second part to the need of
-/// each peer's path.
+/// Bounds the memory that a peer can take from this host, for each connection: at most [`Windows::connection_bytes`] of
+/// received data that the application has not read, and [`Windows::bytes`] of written data that the peer has not
+/// acknowledged. A server of many strangers chooses it with that product in mind. [`tune_send_window`] reduces the second
+/// part to the need of each peer's path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Windows {
     /// The highest rate.
@@ -44,14 +44,32 @@ const LARGEST: u64 = 1 << 30;
 /// third for copies that were sent again needlessly.
 const LARGEST_OF_RELEASED_STREAM: u64 = 3 << 19;
 
+/// Streams that nobody reads and that together hold half of a connection's window. More would make the first window so small
+/// that it delays a sender that knows the path's rate: it carries 78 Mbit/s over 100 ms.
+#[cfg(feature = "patched-noq-proto")]
+const UNREAD_STREAMS: u64 = 64;
+
 impl Windows {
     /// The window in bytes: 2.5 times rate times round trip, between 1 MiB and 1 GiB.
     pub fn bytes(&self) -> Bytes {
         Bytes::new(((self.rate * HEADROOM) * self.rtt).get().clamp(SMALLEST, LARGEST))
     }
 
-    /// Bytes that one stream may hold unread: all of [`Windows::bytes`] with the feature `patched-noq-proto`, at most
-    /// 1.5 MiB without, since noq-proto 1.4.0 takes more for an attack.
+    /// Bytes that all streams of a connection may hold unread together. A stream grows into half of them, so that data which
+    /// waits for its reader leaves room for the other streams.
+    pub fn connection_bytes(&self) -> Bytes {
+        Bytes::new(2 * self.bytes().get())
+    }
+
+    /// Bytes that a stream may hold unread at first. Its window grows to four times what its reader takes within an RTT, up to
+    /// [`Windows::stream_bytes`].
+    #[cfg(feature = "patched-noq-proto")]
+    fn initial_stream_bytes(&self) -> Bytes {
+        Bytes::new(self.stream_bytes().get() / UNREAD_STREAMS)
+    }
+
+    /// Bytes that one stream may hold unread, once its reader has shown that it needs them: all of [`Windows::bytes`] with
+    /// the feature `patched-noq-proto`, at most 1.5 MiB without, since noq-proto 1.4.0 takes more for an attack.
     pub fn stream_bytes(&self) -> Bytes {
         let largest = if cfg!(feature = "patched-noq-proto") { LARGEST } else { LARGEST_OF_RELEASED_STREAM };
         self.bytes().min(Bytes::new(largest))
@@ -100,13 +118,13 @@ pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
     windows.tell_of_one_stream();
     let window = windows.bytes().get();
     // Both fit: LARGEST and IDLE_TIMEOUT are far below 2^62.
-    let receive_window = VarInt::from_u64(window).unwrap_or(VarInt::MAX);
+    let receive_window = VarInt::from_u64(windows.connection_bytes().get()).unwrap_or(VarInt::MAX);
     let stream_window = VarInt::from_u64(windows.stream_bytes().get()).unwrap_or(VarInt::MAX);
     let idle_timeout = IdleTimeout::try_from(IDLE_TIMEOUT).ok();
     let mut config = TransportConfig::default();
     config
         .congestion_controller_factory(algorithm.factory())
-        // One stream may use the whole window, where it can: a single large file is the common case.
+        // One stream may come to use half of the connection's window: a single large file is the common case.
         .stream_receive_window(stream_window)
         .receive_window(receive_window)
         .send_window(window)
@@ -119,6 +137,8 @@ pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
         .time_threshold(TIME_THRESHOLD)
         .initial_mtu(INITIAL_MTU)
         .mtu_discovery_config(Some(MtuDiscoveryConfig::default()));
+    #[cfg(feature = "patched-noq-proto")]
+    config.initial_stream_receive_window(VarInt::from_u64(windows.initial_stream_bytes().get()).unwrap_or(VarInt::MAX));
     config
 }
 
@@ -225,6 +245,7 @@ mod tests {
     #[test]
     fn the_default_carries_a_gigabit_over_200_ms_with_headroom() {
         assert_eq!(Windows::default().bytes().get(), 62_500_000);
+        assert_eq!(Windows::default().connection_bytes().get(), 125_000_000);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The path's delivery rate at its best.
+//! The path's delivery rate: at its best, and over time.
 
 use super::silence::HOST_PAUSE;
-use crate::units::{Rate, Timestamp};
+use crate::units::{Bytes, Rate, Timestamp};
 use core::time::Duration;
 
 /// The best delivery rate of the last five to ten RTT, or of 50 to 100 ms if those are shorter: two halves of a window, the older one
@@ -23,5 +23,48 @@ impl DeliveryRate {
 
     pub(super) fn best(&self) -> Rate {
         self.best[0].max(self.best[1])
+    }
+}
+
+/// The least time over which delivered bytes are counted. Radios deliver in clumps of up to 40 ms, each of which may lie on either
+/// side of an end: 4 % of a second.
+const COUNTED: Duration = Duration::from_secs(1);
+
+/// Bytes delivered over the last one to two seconds, or ten to twenty RTT if those are longer: two halves of a window, the older one
+/// dropped at each turn.
+///
+/// No path delivers more than its rate for long, whatever is sent and however its acknowledgements bunch. The best of single
+/// intervals is up to twice the rate then.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Delivered {
+    older: (Bytes, Duration),
+    /// The acknowledgement that began the newer half, the latest one, and the bytes that were acknowledged after the first.
+    newer: Option<(Timestamp, Timestamp, Bytes)>,
+}
+
+impl Delivered {
+    pub(super) fn on_ack(&mut self, now: Timestamp, bytes: Bytes, rtt: Duration) {
+        let (mut began, mut latest, mut counted) = self.newer.unwrap_or((now, now, Bytes::ZERO));
+        if now > latest && latest.since(began) >= COUNTED.max(10 * rtt) {
+            self.older = (counted, latest.since(began));
+            (began, counted) = (latest, Bytes::ZERO);
+        }
+        if now > began {
+            (latest, counted) = (now, counted + bytes);
+        }
+        self.newer = Some((began, latest, counted));
+    }
+
+    /// The sender has less to send than the path carries: what is delivered from now on tells nothing of the path.
+    pub(super) fn pause(&mut self) {
+        self.newer = None;
+    }
+
+    /// `None` until it was counted for an RTT.
+    pub(super) fn rate(&self, rtt: Duration) -> Option<Rate> {
+        let (bytes, time) =
+            self.newer.map_or((Bytes::ZERO, Duration::ZERO), |(began, latest, counted)| (counted, latest.since(began)));
+        let (bytes, time) = (bytes + self.older.0, time + self.older.1);
+        (time >= rtt && bytes > Bytes::ZERO).then(|| Rate::from_volume(bytes, time))
     }
 }

@@ -51,6 +51,9 @@ impl Pcc {
         self.limited_by = report.limited_by;
         self.trains.forget_what_is_old(now);
         self.delivery.update(now, report.throughput(), self.rtt.smoothed_or_assumed());
+        if report.app_limited {
+            self.delivered.pause();
+        }
         self.held.on_report(report);
         let utility = plan.trial.and_then(|_| defined(self.config.utility.evaluate(report)));
         self.tell(&Event::Interval { at: now, report, utility });

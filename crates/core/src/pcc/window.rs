@@ -13,7 +13,7 @@ const INITIAL_WINDOW: u64 = 10;
 const INITIAL_BYTES: u64 = 14_720;
 /// How far the bytes in flight may run ahead of what the path has answered for while Starting. Doubling each RTT needs
 /// exactly 1; the rest lets it go on through reordering, jitter and delayed acknowledgements.
-const STARTING_LEAD: f64 = 1.5;
+pub(super) const STARTING_LEAD: f64 = 1.5;
 crate::shared::shared_with_c!("PCC_" [] INITIAL_WINDOW = INITIAL_WINDOW as u32);
 
 /// Where Starting began: the bytes whose fate was known, and how many more may be in flight at once.

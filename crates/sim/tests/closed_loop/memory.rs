@@ -58,6 +58,19 @@ fn a_path_that_became_ten_times_slower_is_not_flooded() {
 }
 
 #[test]
+fn a_path_of_a_seventh_of_the_rate_drops_250_packets_at_most() {
+    for seed in 1..=5 {
+        let slow = seeded(
+            "rate=3Mbit,rtt=100ms,buffer=40KB",
+            120,
+            seed,
+            vec![Flow { source: Source::Volume(Bytes::new(1_500_000)), ..flow(1, Some((20.0, 60))) }],
+        );
+        at_most("share of 1,500 packets", slow.flows[0].loss(), 250.0 / 1500.0, &slow);
+    }
+}
+
+#[test]
 fn a_path_that_became_four_times_faster_is_filled_no_later() {
     for (seed, megabytes) in (1..=3).flat_map(|seed| [5, 10, 50].map(|megabytes| (seed, megabytes))) {
         let path = "rate=100Mbit,rtt=100ms,buffer=1.25MB";
