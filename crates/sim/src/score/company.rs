@@ -92,7 +92,7 @@ const LOSSY: [&str; 2] = ["clean,loss=9%", "clean,loss=4%"];
 
 const OTHERS: &[Row] = &[
     behind("8 PCC behind CoDel", Queue::Codel, QueueP95, [15.0, 8.0]).long([30, 60], [2, 10]),
-    behind("loss there", Queue::Codel, Loss, [0.01, 0.003]).long([30, 60], [2, 10]).today(0.036),
+    behind("loss there", Queue::Codel, Loss, [0.01, 0.003]).long([30, 60], [2, 10]),
     behind("8 PCC behind FQ-CoDel", Queue::FqCodel, QueueP95, [15.0, 8.0]),
     behind("loss there", Queue::FqCodel, Loss, [0.01, 0.003]),
     row("41a", "a call beside 6 PCC, 4 BDP", "rate=50Mbit,rtt=40ms,buffer=4bdp", CALL, FrameMean(200), [80.0, 60.0])
@@ -105,7 +105,7 @@ const OTHERS: &[Row] = &[
     harm("CUBIC beside PCC, 0.1 BDP", "clean,buffer=37500", "cubic", [0.4, 0.8]),
     harm("that, 20 Mbit/s, 0.09 BDP", "rate=20Mbit,rtt=40ms,buffer=9KB", "cubic", [0.4, 0.8])
         .long([30, 60], [3, 10])
-        .today(0.053),
+        .today(0.052),
     harm("that, 300 Mbit/s, 0.05 BDP", "rate=300Mbit,rtt=20ms,buffer=37500", "cubic", [0.4, 0.8])
         .long([20, 30], [0, 10]),
     part("1 PCC among 3 CUBIC, 1 BDP", "clean", AMONG_CUBIC[0]),
@@ -152,7 +152,7 @@ const OTHERS: &[Row] = &[
         .today(5.1),
     web("files beside PCC, 1/4 BDP", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", Completion)
         .long([22, 22], [2, 10])
-        .today(2.6),
+        .today(3.0),
     web("p95 there", "rate=50Mbit,rtt=40ms,buffer=0.25bdp", CompletionP95).long([22, 22], [2, 10]).today(3.7),
     web("files beside PCC, 1 BDP", "rate=50Mbit,rtt=40ms,buffer=1bdp", Completion),
     web("p95 there", "rate=50Mbit,rtt=40ms,buffer=1bdp", CompletionP95),

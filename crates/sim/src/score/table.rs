@@ -141,7 +141,7 @@ pub(super) const ROWS: &[Row] = &[
         .most()
         .over("cubic")
         .long([40, 200], [6, 15])
-        .today(0.75),
+        .today(1.2),
     row("10", "100 KB at half load", "rate=15Mbit,rtt=60ms,buffer=112KB", HALF_LOAD, Completion, [1.0, 1.0])
         .most()
         .over("cubic")
@@ -260,8 +260,8 @@ pub(super) const ROWS: &[Row] = &[
     row("27", "no more, 4 BDP", "clean,buffer=1.5MB", CUBIC, LastPart, [0.60, 0.60])
         .most()
         .long([30, 60], [12, 12])
-        .today(0.76),
-    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]).today(0.65),
+        .today(0.78),
+    row("27", "no more, 1 BDP", "clean", CUBIC, LastPart, [0.60, 0.60]).most().long([30, 60], [6, 6]).today(0.66),
     row("27", "no more, 1/4 BDP", "clean,buffer=94KB", CUBIC, LastPart, [0.60, 0.60])
         .most()
         .long([30, 60], [8, 8])

@@ -58,14 +58,14 @@ pub(super) const ROWS: &[Row] = &[
         .worst()
         .long([30, 30], [20, 20])
         .today(13000.0),
-    wifi("20 Mbit/s, 10 ms, 2 ms more", WIFI[0], [0.9, 1.0]).today(0.84),
+    wifi("20 Mbit/s, 10 ms, 2 ms more", WIFI[0], [0.9, 1.0]),
     wifi("the same, 7 ms more", WIFI[1], [0.85, 1.0]),
-    wifi("50 Mbit/s, 30 ms, 2 ms more", WIFI[2], [1.1, 1.1]).today(1.0),
-    wifi("50 Mbit/s, 120 ms, 2 ms more", WIFI[3], [1.05, 1.05]).today(1.0),
+    wifi("50 Mbit/s, 30 ms, 2 ms more", WIFI[2], [1.1, 1.1]),
+    wifi("50 Mbit/s, 120 ms, 2 ms more", WIFI[3], [1.05, 1.05]).today(0.98),
     row("28a", "two PCC, 20 Mbit/s, 7 ms more", WIFI[1], "pcc*2", Imbalance, [2.0, 1.25])
         .most()
         .long([30, 60], [3, 5])
-        .today(2.6),
+        .today(3.0),
     bursts("12 Mbit/s, 500 ms, bursts of 12", BURSTS[0], [0.86, 0.93]),
     bursts("satellite, bursts of 16", BURSTS[1], [0.85, 0.92]).today(0.8),
     bursts("100 Mbit/s, 1 %, bursts of 8", BURSTS[2], [0.95, 0.99]).long([12, 60], [2, 5]),
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Row] = &[
     second("after CUBIC, 20 Mbit/s, 1 MB", DEEP[0], AFTER[0]).today(0.44),
     second("after BBR, 20 Mbit/s, 1 MB", DEEP[0], AFTER[1]).today(0.17),
     second("after Reno, 20 Mbit/s, 1 MB", DEEP[0], AFTER[2]).today(0.72),
-    second("after CUBIC, 100 Mbit/s, 4 MB", DEEP[1], AFTER[0]).long([30, 30], [2, 5]),
+    second("after CUBIC, 100 Mbit/s, 4 MB", DEEP[1], AFTER[0]).long([30, 30], [2, 5]).today(0.78),
     second("after BBR, 100 Mbit/s, 4 MB", DEEP[1], AFTER[1]).long([30, 30], [0, 5]),
     second("after Reno, 100 Mbit/s, 4 MB", DEEP[1], AFTER[2]).long([30, 30], [0, 5]),
     second("after CUBIC, 10 Mbit/s, 250 KB", DEEP[2], AFTER[0]).today(0.6),
@@ -115,11 +115,11 @@ pub(super) const ROWS: &[Row] = &[
     lossy("8 %, 20 Mbit/s, of BBR's", LOSSY[1][0], 0.9),
     lossy("10 %, 20 Mbit/s, of BBR's", LOSSY[1][1], 0.85),
     lossy("20 %, 20 Mbit/s, of BBR's", LOSSY[1][2], 0.8),
-    lossy("30 %, 20 Mbit/s, of BBR's", LOSSY[1][3], 1.0).today(0.7),
+    lossy("30 %, 20 Mbit/s, of BBR's", LOSSY[1][3], 1.0),
     crowd("33 at once", "pcc*33", [0.015, 0.015]),
-    crowd("50 at once", "pcc*50", [0.03, 0.016]).today(0.041),
+    crowd("50 at once", "pcc*50", [0.03, 0.016]),
     crowd("33, each 50 ms later", "pcc*33:stagger=50ms", [0.05, 0.02]),
-    crowd("50, each 50 ms later", "pcc*50:stagger=50ms", [0.06, 0.03]).today(0.074),
+    crowd("50, each 50 ms later", "pcc*50:stagger=50ms", [0.06, 0.03]),
     row("34", "7 MB, capacity 5 to 10 Mbit/s", GROWS, "pcc:size=7MB", FirstDone, [7700.0, 7300.0])
         .most()
         .long([20, 20], [3, 20])
