@@ -111,7 +111,7 @@ impl Entry {
         let base_rtt = Duration::try_from_secs_f64(self.base_rtt_ms / 1e3).ok()?;
         let at: SystemTime = UNIX_EPOCH.checked_add(Duration::from_secs(self.learnt))?;
         let memory = PathMemory { rate: Rate::from_mbit(self.mbit_per_s), base_rtt };
-        (is_rate && !base_rtt.is_zero()).then(|| (self.address, KnownPath { memory, at }))
+        (is_rate && !base_rtt.is_zero()).then_some((self.address, KnownPath { memory, at }))
     }
 }
 
