@@ -68,8 +68,9 @@ impl Windows {
         Bytes::new(self.stream_bytes().get() / UNREAD_STREAMS)
     }
 
-    /// Bytes that one stream may hold unread, once its reader has shown that it needs them: all of [`Windows::bytes`] with
-    /// the feature `patched-noq-proto`, at most 1.5 MiB without, since noq-proto 1.4.0 takes more for an attack.
+    /// Bytes that one stream may hold unread, once its reader has shown that it needs them. With the feature
+    /// `patched-noq-proto` it is all of [`Windows::bytes`]. Without it 1.5 MiB is the most: noq-proto 1.4.0 takes more for an
+    /// attack.
     pub fn stream_bytes(&self) -> Bytes {
         let largest = if cfg!(feature = "patched-noq-proto") { LARGEST } else { LARGEST_OF_RELEASED_STREAM };
         self.bytes().min(Bytes::new(largest))
