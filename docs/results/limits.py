@@ -54,7 +54,7 @@ TOLD = {
 CAUSES = """
 ## Causes
 
-* **Few packets a round trip.** A sender with fewer than about eight packets an RTT takes a queue that others keep full for the path's
+* **Few packets a round trip.** A sender with fewer than about six packets an RTT takes a queue that others keep full for the path's
   RTT, since its test at half the rate shortens that queue by less than the noise. Then losses seem to come without a queue, and are
   likely nobody's. [The sweep](../sweeps/crowd.md) has crowds of twelve to fifty senders.
 * **Policers** have no queue, so the law loses packets on and off.
