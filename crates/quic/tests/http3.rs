@@ -106,6 +106,9 @@ async fn a_file_arrives_as_it_is() {
     assert!(timeout(PATIENCE, body(&mut stream)).await.unwrap().unwrap() == pattern(FILE));
 }
 
+/// Bytes that arrive of a stream before anybody reads it, with room for headers: its first window has 977 kB.
+const UNREAD: usize = 700_000;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn packets_that_are_there_are_read_in_large_pieces() {
     let mut session = Session::start().await;
@@ -113,17 +116,17 @@ async fn packets_that_are_there_are_read_in_large_pieces() {
     end(&mut stream).await;
     timeout(PATIENCE, stream.recv_response()).await.unwrap().unwrap();
     let arrived = async {
-        while session.client.stats().udp_rx.bytes < FILE as u64 {
+        while session.client.stats().udp_rx.bytes < UNREAD as u64 {
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
     };
     timeout(PATIENCE, arrived).await.unwrap();
+    let packets = session.client.stats().udp_rx.datagrams;
     let (mut received, mut pieces) = (Vec::new(), 0);
     while let Some(mut piece) = timeout(PATIENCE, stream.recv_data()).await.unwrap().unwrap() {
+        pieces += u64::from(received.len() < UNREAD);
         received.extend_from_slice(&piece.copy_to_bytes(piece.remaining()));
-        pieces += 1;
     }
-    let packets = session.client.stats().udp_rx.datagrams;
     assert!(pieces * 8 < packets, "{pieces} pieces of {packets} packets");
     assert!(received == pattern(FILE));
 }

@@ -2,8 +2,10 @@
 
 mod loopback;
 
-use loopback::{PATIENCE, Paced, Pair, pair, pattern};
+use loopback::{PATIENCE, Paced, connect, endpoint_of, pattern};
+use noq::VarInt;
 use pcc_quic::Algorithm;
+use pcc_quic::transport::{self, Windows};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -13,7 +15,13 @@ const BYTES: usize = 55_000_000;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_fits_the_window_may_wait_for_its_reader() {
     let data = pattern(BYTES);
-    let Pair { client, server, endpoints: _endpoints } = pair(&Algorithm::Cubic, Paced::ByNoq).await;
+    // A reader that waits for a lost packet has read before, and so has the widest window.
+    let ends = [(); 2].map(|()| {
+        let mut transport = transport::config(&Algorithm::Cubic, &Windows::default());
+        transport.initial_stream_receive_window(VarInt::MAX);
+        endpoint_of(transport, Paced::ByNoq.runtime())
+    });
+    let (client, server) = connect(&ends[0], &ends[1]).await;
     let send = async {
         let mut stream = client.open_uni().await.unwrap();
         stream.write_all(&data).await.unwrap();

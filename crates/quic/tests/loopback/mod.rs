@@ -49,7 +49,12 @@ pub(crate) fn endpoint(algorithm: &Algorithm, runtime: Arc<dyn Runtime>) -> Endp
 
 /// The same with other windows.
 pub(crate) fn endpoint_with(algorithm: &Algorithm, windows: &Windows, runtime: Arc<dyn Runtime>) -> Endpoint {
-    let (server, client) = configured(transport::config(algorithm, windows));
+    endpoint_of(transport::config(algorithm, windows), runtime)
+}
+
+/// The same with this transport.
+pub(crate) fn endpoint_of(transport: TransportConfig, runtime: Arc<dyn Runtime>) -> Endpoint {
+    let (server, client) = configured(transport);
     let bound = socket::bind("127.0.0.1:0".parse().expect("an address")).expect("a socket");
     let endpoint = Endpoint::new(Default::default(), Some(server), bound.socket, runtime).expect("an endpoint");
     endpoint.set_default_client_config(client);
