@@ -52,8 +52,8 @@ def main():
     pcc = sys.argv[1]
     print("""# In company, on paths that nobody tuned on
 
-Five cases were written down after the law was done, and then run once with ten seeds each. Starts are drawn by the seed. CUBIC and
-BBR are the simulator's models, in PCC's place on the same path. A cell has the median of the seeds, and the worst in brackets. Made by
+Five cases that were written down before they ran. No change of the law was judged by them. Each has ten seeds, and starts are drawn by
+the seed. CUBIC and BBR are the simulator's models, in PCC's place on the same path. A cell has the median of the seeds, and the worst in brackets. Made by
 
 ```sh long
 python3 docs/results/company.py target/release/pcc >docs/results/company.md
