@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The QUIC stack, and what `pcc perf` is made of: of the core the units alone.
-const STACK: [&str; 16] = [
+/// The QUIC stack, and what `pcc perf` is made of: of the core the units and the reordering thresholds alone.
+const STACK: [&str; 17] = [
     "Cargo.lock",
     "Cargo.toml",
     "vendor/noq/patched/Cargo.toml",
@@ -14,6 +14,7 @@ const STACK: [&str; 16] = [
     "vendor/noq-proto/patched/Cargo.toml",
     "vendor/noq-proto/patched/src",
     "crates/core/Cargo.toml",
+    "crates/core/src/recovery.rs",
     "crates/core/src/units.rs",
     "crates/quic/Cargo.toml",
     "crates/quic/src",
