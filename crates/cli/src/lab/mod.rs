@@ -121,7 +121,7 @@ mod tests {
         for name in ["core", "quic", "net", "perf", "cli"] {
             write(&format!("crates/{name}/Cargo.toml"), "1");
         }
-        for name in ["Cargo.lock", "Cargo.toml", "crates/core/src/units.rs"] {
+        for name in ["Cargo.lock", "Cargo.toml", "crates/core/src/recovery.rs", "crates/core/src/units.rs"] {
             write(name, "1");
         }
         for name in ["noq", "noq-proto"] {
