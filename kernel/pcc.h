@@ -34,13 +34,8 @@
  * rates that are a factor apart, and acknowledgements clock what it sends. Unit: ns.
  */
 #define PCC_FOUR_TRAINS (4 * 1000000000ULL >> PCC_PACING_SHIFT)
-
-PCC_PART u64 pcc_shortest_probe(void)
-{
-	u64 trains = PCC_FOUR_TRAINS;
-
-	return trains > INTERVAL_SHORTEST_TRIAL ? trains : INTERVAL_SHORTEST_TRIAL;
-}
+#define PCC_SHORTEST_PROBE \
+	(PCC_FOUR_TRAINS > INTERVAL_SHORTEST_TRIAL ? PCC_FOUR_TRAINS : INTERVAL_SHORTEST_TRIAL)
 
 /* What the next interval is for, and opens it. law->path is up to date. */
 PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
@@ -65,7 +60,7 @@ PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
 	if (!flow->rate)
 		flow->rate = 1;
 	length = pcc_interval_length(&law->path, slot,
-				     law->state == PCC_STARTING ? 0 : pcc_shortest_probe());
+				     law->state == PCC_STARTING ? 0 : PCC_SHORTEST_PROBE);
 	pcc_open(&flow->monitor, &flow->sample, slot, length);
 	return 0;
 }
