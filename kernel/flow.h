@@ -74,6 +74,11 @@ PCC_PART pcc_num pcc_flow_ceiling(const struct pcc_flow *flow)
 	return flow->most ? n_min(n_from(flow->most), PCC_FASTEST) : PCC_FASTEST;
 }
 
+PCC_PART u64 pcc_half_rtt(u64 rtt)
+{
+	return rtt / 2 > 1000000 ? rtt / 2 : 1000000;
+}
+
 /* A connection that has sent nothing has the window of its route (initcwnd) or of a BPF program
  * (TCP_BPF_IW), by default ten packets: TCP sets it before it calls for a congestion control. A
  * connection that has sent something has another congestion control's window.
@@ -91,13 +96,10 @@ PCC_PART pcc_num pcc_initial_volume(const struct pcc_flow *flow)
 	return n_from((u64)flow->initial_window * flow->sample.packet);
 }
 
-/* The initial window in half an RTT, however short: TCP does not pace its first ten packets, and the
- * window lets others leave as these are answered for. The core takes a millisecond at least, ten of
- * its trains. An RTT has 1 us at the least: TCP counts these.
- */
+/* The initial window in half an RTT; in less than a millisecond that would be a burst. */
 PCC_PART pcc_num pcc_initial_rate(const struct pcc_flow *flow, u64 rtt)
 {
-	return n_div(n_mul(pcc_initial_volume(flow), N_TWO), n_seconds(rtt));
+	return n_div(pcc_initial_volume(flow), n_seconds(pcc_half_rtt(rtt)));
 }
 
 /* Starting looks for the path's rate from a window of at least this on. Packets. */

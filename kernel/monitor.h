@@ -104,9 +104,8 @@ struct pcc_monitor {
 	struct pcc_interval intervals[MONITOR_INTERVALS];
 };
 
-/* How long an interval of this slot is meant to last; a judged one at least so long. Unit: ns. */
-PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_slot *slot,
-				 u64 shortest)
+/* How long an interval of this slot is meant to last. Unit: ns. */
+PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_slot *slot)
 {
 	u64 length, packets;
 	pcc_num volume;
@@ -120,8 +119,8 @@ PCC_CALL u64 pcc_interval_length(const struct pcc_path *path, const struct pcc_s
 		packets = 4 * path->rtt_ns;
 	if (slot->is_stretched && length < packets)
 		length = packets;
-	if (slot->trial >= 0 && length < shortest)
-		length = shortest;
+	if (slot->trial >= 0 && length < INTERVAL_SHORTEST_TRIAL)
+		length = INTERVAL_SHORTEST_TRIAL;
 	return length;
 }
 

@@ -30,12 +30,9 @@
 #define PCC_LOOKS 16
 
 /* A probe has at least the time of four trains: fewer tell little of a queue, and each costs a
- * decision. Nor is it shorter than the core's. Start-up doubles each RTT, however short: it compares
- * rates that are a factor apart, and acknowledgements clock what it sends. Unit: ns.
+ * decision. Start-up doubles as fast as it can. Unit: ns.
  */
-#define PCC_FOUR_TRAINS (4 * 1000000000ULL >> PCC_PACING_SHIFT)
-#define PCC_SHORTEST_PROBE \
-	(PCC_FOUR_TRAINS > INTERVAL_SHORTEST_TRIAL ? PCC_FOUR_TRAINS : INTERVAL_SHORTEST_TRIAL)
+#define PCC_SHORTEST_PROBE (4 * 1000000000ULL >> PCC_PACING_SHIFT)
 
 /* What the next interval is for, and opens it. law->path is up to date. */
 PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
@@ -59,8 +56,9 @@ PCC_CALL int pcc_plan_next(struct pcc_flow *flow, struct pcc_law *law)
 	flow->rate = n_to(slot->rate);
 	if (!flow->rate)
 		flow->rate = 1;
-	length = pcc_interval_length(&law->path, slot,
-				     law->state == PCC_STARTING ? 0 : PCC_SHORTEST_PROBE);
+	length = pcc_interval_length(&law->path, slot);
+	if (law->state == PCC_PROBING && slot->trial >= 0 && length < PCC_SHORTEST_PROBE)
+		length = PCC_SHORTEST_PROBE;
 	pcc_open(&flow->monitor, &flow->sample, slot, length);
 	return 0;
 }
@@ -93,7 +91,7 @@ PCC_PART bool pcc_rtt_begins(const struct pcc_flow *flow, u32 state)
 
 	if (!flow->rtt.smoothed)
 		return true;
-	return state == PCC_STARTING && least > 2 * sample;
+	return state == PCC_STARTING && least && pcc_half_rtt(least) > 2 * pcc_half_rtt(sample);
 }
 
 /* Starts with this RTT sample. */

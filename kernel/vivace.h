@@ -38,7 +38,7 @@ PCC_PART pcc_num pcc_visible(const struct pcc_law *law)
 	pcc_num packets, one;
 	u64 length, longest;
 
-	length = pcc_interval_length(&law->path, &law->slot, INTERVAL_SHORTEST_TRIAL);
+	length = pcc_interval_length(&law->path, &law->slot);
 	longest = pcc_longest_interval(law->path.rtt_ns);
 	packets = n_mul(law->slot.rate, n_seconds(length < longest ? length : longest));
 	packets = n_div(packets, n_max(law->path.packet, N_ONE));

@@ -31,30 +31,6 @@ fn trains_of_short_path_leave_queue_short() {
     }
 }
 
-/// A megabyte over a bottleneck that carries as much in an RTT. TCP does not pace its first ten packets.
-#[test]
-fn start_up_takes_as_many_rtt_where_an_rtt_is_a_tenth_of_a_ms() {
-    let rtts = |rtt: u64| {
-        let mbit = 8e3 * MS as f64 / rtt as f64;
-        let mut tcp = Tcp::over(Path { rtt, mbit, buffer: 700, ..Path::default() });
-        while tcp.delivered == 0 {
-            tcp.sample.next_sent = tcp.now;
-            tcp.run(rtt / 50);
-        }
-        let began = tcp.now;
-        while tcp.delivered < 700 {
-            tcp.run(rtt / 10);
-        }
-        assert_eq!(tcp.lost, 0);
-        (tcp.now - began) as f64 / rtt as f64
-    };
-    let usual = rtts(20 * MS);
-    for (rtt, name) in [(MS / 10, "0.1 ms"), (MS / 4, "0.25 ms"), (MS, "1 ms")] {
-        let taken = rtts(rtt);
-        assert!(taken < 1.2 * usual, "{taken} RTT of {name}, {usual} of 20 ms");
-    }
-}
-
 #[test]
 fn a_pacer_that_is_always_a_little_late_fills_the_path_too() {
     for late in [0.01, 0.03, 0.06] {
