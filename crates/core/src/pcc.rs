@@ -1,5 +1,6 @@
 //! The facade a transport holds: packet events in, rate and window out.
 
+mod acks;
 mod clock;
 mod delivery;
 mod held;
@@ -106,6 +107,7 @@ pub struct Pcc {
     on_end: u32,
     delivery: DeliveryRate,
     delivered: Delivered,
+    packets_per_ack: u32,
     held: HeldQueue,
     /// The latest interval whose fate is known.
     previous: Option<Previous>,
@@ -141,6 +143,7 @@ impl Pcc {
             on_end: 0,
             delivery: DeliveryRate::default(),
             delivered: Delivered::default(),
+            packets_per_ack: acks::OFTEN,
             held: HeldQueue::default(),
             previous: None,
             stall: Stall { progress: now, halvings: 0, before: initial, noticed: now, starting: true, ended: None },
@@ -395,6 +398,12 @@ impl Pcc {
         self.plan.rate.time_for(self.train().max(self.monitor.latest_train()))
     }
 
+    /// Packets that an acknowledgement should tell of, where the transport can ask for that (QUIC's acknowledgement frequency
+    /// extension): 2 in start-up, later a sixteenth of those of a base RTT. A slow way back carries no more.
+    pub const fn packets_per_ack(&self) -> u32 {
+        self.packets_per_ack
+    }
+
     /// Bytes sent and not yet acknowledged, lost or discarded.
     pub const fn bytes_in_flight(&self) -> Bytes {
         self.monitor.bytes_in_flight()
@@ -461,7 +470,14 @@ impl Pcc {
         if !self.law.is_starting() {
             self.trains = Trains::none();
         }
+        self.packets_per_ack = self.acks_wanted();
         self.window = self.safe_window();
+    }
+
+    fn acks_wanted(&self) -> u32 {
+        let Some(base) = self.rtt.min().filter(|_| !self.law.is_starting()) else { return acks::OFTEN };
+        let packets = (self.law.rate() * base).get() as f64 / self.packet.get() as f64;
+        acks::packets_per_ack(self.packets_per_ack, packets)
     }
 
     fn back_off(&mut self, now: Timestamp, rate: Rate, reason: &'static str) {

@@ -317,6 +317,12 @@ impl Controller for PccController {
         self.acknowledged(now, sent, number, app_limited);
     }
 
+    /// noq-proto as released asks for one threshold only.
+    #[cfg(feature = "patched-noq-proto")]
+    fn ack_eliciting_threshold(&self) -> Option<u32> {
+        Some(self.pcc.packets_per_ack() - 1)
+    }
+
     /// noq-proto as released does not say how many: see [`Self::on_congestion_event`].
     #[cfg(feature = "patched-noq-proto")]
     fn on_ce_marks(&mut self, _: Instant, packets: u64) {

@@ -113,8 +113,8 @@ const INITIAL_MTU: u16 = 1200;
 ///
 /// One stream alone may carry less, see [`Windows::stream_bytes`].
 ///
-/// Everything in it may be changed afterwards, but for [`TransportConfig::ack_frequency_config`] with noq-proto 1.4.0: it
-/// writes that frame without looking for room, and panics if the first packet after the handshake has none.
+/// Everything in it may be changed afterwards, but for [`TransportConfig::ack_frequency_config`] with noq-proto 1.4.0 as
+/// released. It writes that frame without looking for room, and panics if the first packet after the handshake has none.
 pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
     windows.tell_of_one_stream();
     let window = windows.bytes().get();
@@ -139,7 +139,17 @@ pub fn config(algorithm: &Algorithm, windows: &Windows) -> TransportConfig {
         .initial_mtu(INITIAL_MTU)
         .mtu_discovery_config(Some(MtuDiscoveryConfig::default()));
     #[cfg(feature = "patched-noq-proto")]
-    config.initial_stream_receive_window(VarInt::from_u64(windows.initial_stream_bytes().get()).unwrap_or(VarInt::MAX));
+    config
+        .initial_stream_receive_window(VarInt::from_u64(windows.initial_stream_bytes().get()).unwrap_or(VarInt::MAX))
+        .ack_frequency_config(matches!(algorithm, Algorithm::Pcc(_)).then(ack_frequency));
+    config
+}
+
+/// PCC says how many packets an acknowledgement should tell of. A gap is told at once, as without the extension.
+#[cfg(feature = "patched-noq-proto")]
+fn ack_frequency() -> noq::AckFrequencyConfig {
+    let mut config = noq::AckFrequencyConfig::default();
+    config.reordering_threshold(VarInt::from_u32(1));
     config
 }
 

@@ -4,6 +4,9 @@
 
 mod virtual_time;
 
+use noq_proto::TransportConfig;
+use pcc_quic::Algorithm;
+use pcc_quic::transport::{self, Windows};
 use std::time::{Duration, Instant};
 use virtual_time::{Achieved, noq_stack, quinn_stack, run};
 
@@ -120,6 +123,57 @@ fn the_simulator_is_as_noq_where_packets_are_late() {
     for (path, _) in REORDERING {
         let ratio = simulated(path, 1, time) / over_noq(path, 1, time).goodput;
         assert!((0.9..=1.1).contains(&ratio), "{path}: {ratio}");
+    }
+}
+
+/// One stream over noq, with the windows and whatever else `pcc_quic::transport::config` has.
+fn over_noq_as_configured(
+    path: &str,
+    algorithm: &Algorithm,
+    time: Duration,
+    change: fn(&mut TransportConfig),
+) -> Achieved {
+    let now = Instant::now();
+    let mut transport = transport::config(algorithm, &Windows::default());
+    change(&mut transport);
+    run(noq_stack::pair_with(now, transport, 1), now, path, 1, time)
+}
+
+/// Between 5,200 acknowledgements a second and the 500 that PCC asks for.
+#[test]
+fn over_noq_a_way_back_of_half_a_percent_carries_the_answers() {
+    let time = Duration::from_secs(8);
+    for up in ["4Mbit", "2Mbit", "1Mbit", "500kbit"] {
+        let path = format!("rate=100Mbit,rtt=30ms,buffer=375KB,up.rate={up},up.buffer=64KB");
+        let achieved = over_noq_as_configured(&path, &Algorithm::default(), time, |_| ());
+        assert!(achieved.goodput > 90.0, "{up}: {achieved:?}");
+    }
+}
+
+#[test]
+fn over_noq_a_window_that_grows_carries_a_gigabit_over_100_ms() {
+    let (path, time) = ("rate=1Gbit,rtt=100ms,buffer=12.5MB", Duration::from_secs(5));
+    let goodput = over_noq_as_configured(path, &Algorithm::default(), time, |_| ()).goodput;
+    assert!(goodput > 900.0, "{goodput} Mbit/s");
+}
+
+#[test]
+#[ignore = "prints what ways back of 4 to 0.5 Mbit/s leave of 100 Mbit/s, for a minute"]
+#[expect(clippy::print_stdout, reason = "its output is the table")]
+fn ways_back() {
+    for up in ["4Mbit", "2Mbit", "1Mbit", "500kbit"] {
+        let path = format!("rate=100Mbit,rtt=30ms,buffer=375KB,up.rate={up},up.buffer=64KB");
+        let often = |transport: &mut TransportConfig| {
+            transport.ack_frequency_config(None);
+        };
+        for (name, algorithm, change) in [
+            ("pcc", Algorithm::default(), (|_| ()) as fn(&mut TransportConfig)),
+            ("pcc, every second packet acknowledged", Algorithm::default(), often),
+            ("cubic", Algorithm::Cubic, |_| ()),
+            ("bbr", Algorithm::Bbr, |_| ()),
+        ] {
+            println!("{up} {name} {:?}", over_noq_as_configured(&path, &algorithm, Duration::from_secs(20), change));
+        }
     }
 }
 

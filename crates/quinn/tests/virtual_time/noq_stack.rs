@@ -15,7 +15,8 @@ use std::time::Instant;
 pub(crate) struct Noq {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
-    sends: bool,
+    /// Streams that it sends on.
+    streams: usize,
     out: Vec<StreamId>,
     received: u64,
 }
@@ -26,7 +27,7 @@ fn address() -> SocketAddr {
     "192.0.2.1:443".parse().expect("an address")
 }
 
-fn transport(controller: Arc<dyn noq_proto::congestion::ControllerFactory + Send + Sync>) -> Arc<TransportConfig> {
+fn transport(controller: Arc<dyn noq_proto::congestion::ControllerFactory + Send + Sync>) -> TransportConfig {
     let mut transport = TransportConfig::default();
     let window = VarInt::from_u32(WINDOW);
     transport
@@ -36,7 +37,7 @@ fn transport(controller: Arc<dyn noq_proto::congestion::ControllerFactory + Send
         .send_window(WINDOW.into())
         .packet_threshold(PACKET_THRESHOLD)
         .time_threshold(TIME_THRESHOLD);
-    Arc::new(transport)
+    transport
 }
 
 /// A client, and a server that sends.
@@ -44,24 +45,29 @@ pub(crate) fn pair(
     now: Instant,
     controller: impl noq_proto::congestion::ControllerFactory + Send + Sync + 'static,
 ) -> (Noq, Noq) {
-    let transport = transport(Arc::new(controller));
+    pair_with(now, transport(Arc::new(controller)), STREAMS)
+}
+
+/// The same with this transport at both ends, and so many streams.
+pub(crate) fn pair_with(now: Instant, transport: TransportConfig, streams: usize) -> (Noq, Noq) {
+    let transport = Arc::new(transport);
     let tls = QuicClientConfig::try_from(super::client_tls()).expect("TLS 1.3");
     let mut config = ClientConfig::new(Arc::new(tls));
     config.transport_config(Arc::clone(&transport));
-    let mut client = Noq::new(None, false);
+    let mut client = Noq::new(None, 0);
     client.connection = Some(client.endpoint.connect(now, config, address(), "localhost").expect("a valid name"));
     let tls = QuicServerConfig::try_from(super::server_tls()).expect("TLS 1.3");
     let mut config = ServerConfig::with_crypto(Arc::new(tls));
     config.transport_config(transport);
-    (client, Noq::new(Some(config), true))
+    (client, Noq::new(Some(config), streams))
 }
 
 impl Noq {
-    fn new(config: Option<ServerConfig>, sends: bool) -> Self {
+    fn new(config: Option<ServerConfig>, streams: usize) -> Self {
         let mut endpoint = noq::EndpointConfig::default();
         endpoint.rng_seed(Some([7; 32]));
         let endpoint = Endpoint::new(Arc::<EndpointConfig>::new(endpoint), config.map(Arc::new), true);
-        Self { endpoint, connection: None, sends, out: Vec::new(), received: 0 }
+        Self { endpoint, connection: None, streams, out: Vec::new(), received: 0 }
     }
 }
 
@@ -113,8 +119,8 @@ impl End for Noq {
                 connection.handle_event(event);
             }
         }
-        if self.sends && !connection.is_handshaking() {
-            while self.out.len() < STREAMS {
+        if !connection.is_handshaking() {
+            while self.out.len() < self.streams {
                 self.out.push(connection.streams().open(Dir::Uni).expect("a stream"));
             }
             for &out in &self.out {
