@@ -145,7 +145,7 @@ const OTHERS: &[Row] = &[
     after_bbr("after BBR, 100 Mbit/s, 1/4 BDP", "clean,buffer=0.25bdp"),
     after_bbr("after BBR, 100 Mbit/s, 1/10 BDP", TENTH),
     losing("6 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*6:start=random:0..1s"),
-    losing("10 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*10:start=random:0..1s").long([30, 60], [2, 10]).today(7.8),
+    losing("10 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*10:start=random:0..1s").long([30, 60], [2, 10]).today(6.9),
     losing("15 PCC, 1/10 BDP, of CUBIC's", TENTH, "pcc*15:start=random:0..1s"),
     losing("20 on 10 Mbit/s, of CUBIC's", "rate=10Mbit,rtt=50ms,buffer=62KB", "pcc*20:start=random:0..1s")
         .long([30, 60], [2, 10])
