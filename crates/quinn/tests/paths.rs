@@ -5,8 +5,11 @@
 mod virtual_time;
 
 use noq_proto::TransportConfig;
+use pcc::observe::{Event, Observer};
 use pcc_quic::Algorithm;
 use pcc_quic::transport::{self, Windows};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use virtual_time::{Achieved, noq_stack, quinn_stack, run};
 
@@ -105,6 +108,32 @@ fn over_noq_late_packets_are_no_losses() {
         let goodput = over_noq(path, 1, Duration::from_secs(4)).goodput;
         assert!(goodput > 0.8 * mbit, "{path}: {goodput} Mbit/s");
     }
+}
+
+/// Adds up the packets that PCC's reports call lost.
+#[derive(Debug, Default)]
+struct Lost(AtomicU64);
+
+impl Observer for Lost {
+    fn on_event(&self, event: &Event<'_>) {
+        if let Event::Interval { report, .. } = event {
+            self.0.fetch_add(report.packets_lost.into(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// One packet in fifty is late by 40 ms: more than the quarter of an RTT for which noq waits at first.
+#[test]
+fn over_noq_what_others_overtook_is_lost_to_noq_and_not_to_pcc() {
+    let (path, time) = ("rate=10Mbit,rtt=100ms,buffer=250KB,reorder=2%:40ms", Duration::from_secs(6));
+    let (by_noq, by_pcc) = (1..=5).fold((0, 0), |(by_noq, by_pcc), seed| {
+        let lost = Arc::new(Lost::default());
+        let core = pcc::Config { observer: Some(Arc::clone(&lost) as _), ..core(seed) };
+        let now = Instant::now();
+        let achieved = run(noq_stack::pair(now, pcc_quic::PccConfig::from(core)), now, path, seed, time);
+        (by_noq + achieved.declared_lost, by_pcc + lost.0.load(Ordering::Relaxed))
+    });
+    assert!(by_noq > 100 && by_pcc * 20 < by_noq, "{by_noq} by noq, {by_pcc} by PCC");
 }
 
 /// Goodput of the simulator's PCC in Mbit/s, from half of the time on, without headers.

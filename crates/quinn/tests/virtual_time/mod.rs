@@ -34,6 +34,8 @@ pub(crate) trait End {
     fn receive(&mut self, now: Instant, datagram: &[u8], send: &mut dyn FnMut(&[u8]));
     /// Bytes of the stream that it has received.
     fn received(&self) -> u64;
+    /// Packets of its own that it has declared lost.
+    fn declared_lost(&mut self) -> u64;
 }
 
 pub(crate) fn certificate() -> rustls_pki_types::CertificateDer<'static> {
@@ -70,6 +72,8 @@ pub(crate) struct Achieved {
     pub(crate) waited: f64,
     /// Share of the datagrams sent down that were lost.
     pub(crate) lost: f64,
+    /// Packets that the server declared lost.
+    pub(crate) declared_lost: u64,
 }
 
 /// The path between, and what is under way on it.
@@ -162,5 +166,6 @@ pub(crate) fn run<E: End>(
         goodput: (client.received() - bytes) as f64 * 8e-6 / (now - since).as_secs_f64(),
         waited: (between.delay.as_secs_f64() / arrived as f64 - path.down.conditions.delay.as_secs_f64()) * 1e3,
         lost: 1.0 - arrived as f64 / sent,
+        declared_lost: server.declared_lost(),
     }
 }

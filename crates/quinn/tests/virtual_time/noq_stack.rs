@@ -160,4 +160,8 @@ impl End for Noq {
     fn received(&self) -> u64 {
         self.received
     }
+
+    fn declared_lost(&mut self) -> u64 {
+        self.connection.as_mut().map_or(0, |(_, connection)| connection.stats().lost_packets)
+    }
 }

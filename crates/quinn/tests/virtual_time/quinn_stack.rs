@@ -151,4 +151,8 @@ impl End for Quinn {
     fn received(&self) -> u64 {
         self.received
     }
+
+    fn declared_lost(&mut self) -> u64 {
+        self.connection.as_ref().map_or(0, |(_, connection)| connection.stats().path.lost_packets)
+    }
 }
