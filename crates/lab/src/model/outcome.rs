@@ -1,7 +1,9 @@
 //! From what a simulation counted to what the lab's guest would have measured, so that one set of measures judges both.
 
 use super::translate::{self, Prepare, payload};
-use crate::spec::{Completion, FlowOutcome, FlowSample, MonitorInterval, Outcome, QUIC_DATAGRAM, Spec, TCP_PAYLOAD};
+use crate::spec::{
+    Completion, FlowOutcome, FlowSample, FlowSpec, MonitorInterval, Outcome, QUIC_DATAGRAM, Spec, TCP_PAYLOAD,
+};
 use core::time::Duration;
 use pcc::observe::{Event, Observer};
 use pcc_link::Impossible;
@@ -31,7 +33,7 @@ pub fn run(spec: &Spec, prepare: Prepare<'_>) -> Result<Option<Outcome>, Impossi
         let (mut flow, mut unfinished) = (FlowOutcome::default(), false);
         let (mut packets, mut measured) = (0, Vec::new());
         for (_, (result, log)) in own {
-            add(&mut flow, &mut measured, result, control, told.start);
+            add(&mut flow, &mut measured, result, control, told);
             flow.intervals.extend(log.0.lock().map(|mut log| core::mem::take(&mut *log)).unwrap_or_default());
             unfinished |= result.finished.is_none();
             packets += result.sent.packets;
@@ -65,13 +67,16 @@ fn delays(spec: &Spec, results: &Results) -> Vec<u32> {
     if matches!(spec.path.queue, DropTail | Codel) { results.waits.clone() } else { Vec::new() }
 }
 
-/// Adds a connection to its flow; `measured` counts, for each sample, the connections that an RTT is known of.
-fn add(flow: &mut FlowOutcome, measured: &mut Vec<u32>, result: &FlowResult, control: Control, start: u64) {
+/// Adds a connection to its flow; `measured` counts, for each sample, the connections that an RTT is known of. As in the guest, a
+/// flow that stops has no samples later.
+fn add(flow: &mut FlowOutcome, measured: &mut Vec<u32>, result: &FlowResult, control: Control, told: &FlowSpec) {
     let useful = payload(control) as f64 / result.packet.get() as f64;
     let segment = if control == Control::Pcc { QUIC_DATAGRAM } else { TCP_PAYLOAD };
     if flow.samples.is_empty() {
-        flow.samples.push(FlowSample { at: start, ..FlowSample::default() });
-        let later = result.series.iter().map(|sample| nanos(sample.at)).filter(|at| *at > start);
+        let end = if told.arrivals.is_empty() { told.stop } else { u64::MAX };
+        flow.samples.push(FlowSample { at: told.start, ..FlowSample::default() });
+        let later =
+            result.series.iter().map(|sample| nanos(sample.at)).filter(|at| (told.start + 1..=end).contains(at));
         flow.samples.extend(later.map(|at| FlowSample { at, ..FlowSample::default() }));
     }
     measured.resize(flow.samples.len(), 0);
@@ -130,6 +135,8 @@ mod tests {
     use crate::measure::Measure;
     use crate::scenario::{self, Options};
 
+    const SECOND: u64 = 1_000_000_000;
+
     fn simulate(name: &str, algorithm: &str, measure: Measure) -> f64 {
         let scenario = scenario::load(name, &Options::default()).unwrap();
         let one = scenario.runs.iter().find(|run| run.algorithm == algorithm).unwrap();
@@ -143,6 +150,20 @@ mod tests {
         assert!((93.0..96.0).contains(&simulate("random-loss", "cubic", Measure::Goodput)));
         assert!((90.0..95.0).contains(&simulate("random-loss", "bbr", Measure::Goodput)));
         assert!((1.0..2.0).contains(&simulate("application-limited", "quic:pcc", Measure::Headroom)));
+    }
+
+    #[test]
+    fn a_flow_that_stops_counts_until_then() {
+        let scenario = scenario::load("convergence", &Options::default()).unwrap();
+        let mut spec = scenario.runs.iter().find(|run| run.algorithm == "cubic").unwrap().spec.clone();
+        spec.duration = 12 * SECOND;
+        spec.flows.truncate(2);
+        for (flow, life) in spec.flows.iter_mut().zip([[0, 6], [4, 12]]) {
+            [flow.start, flow.stop] = life.map(|second| second * SECOND);
+        }
+        let outcome = run(&spec, &|_| ()).unwrap().unwrap();
+        let ends = outcome.flows.iter().map(|flow| flow.samples.last().unwrap().at / SECOND);
+        assert_eq!(ends.collect::<Vec<_>>(), [6, 12]);
     }
 
     #[test]
